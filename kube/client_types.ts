@@ -1,0 +1,125 @@
+/** The client's face. Implementations: undici over HTTPS (client.ts). Faults for tests: withFaults(client, …). */
+import type { ObjectRef } from "./core/types.ts";
+
+/**
+ * One served resource and how its bodies become `T`. Core kinds decode protobuf into projections;
+ * custom kinds decode JSON. A projection is read-only: it is never a body of a write.
+ */
+export interface Resource<T> {
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+  readonly codec: Codec<T>;
+}
+
+export interface Codec<T> {
+  /** Value of the Accept header. */
+  readonly accept: string;
+  /** One object from a response body. Throws KubeError `Decode`. */
+  decode(body: Uint8Array, contentType: string): T;
+  decodeList(body: Uint8Array, contentType: string): ListPage<T>;
+  /** Splits a watch stream's bytes into events; keeps what is incomplete. Throws KubeError `Decode` on a corrupt frame. */
+  watchDecoder(contentType: string): WatchDecoder<T>;
+  /** Identity of a decoded object. `version` is metadata.resourceVersion. */
+  identify(object: T): { key: string; uid: string; version: string };
+}
+
+export interface WatchDecoder<T> {
+  push(chunk: Uint8Array): WatchEvent<T>[];
+}
+
+export type WatchEvent<T> =
+  | { type: "ADDED" | "MODIFIED" | "DELETED"; object: T }
+  | { type: "BOOKMARK"; resourceVersion: string; initialEventsEnd: boolean }
+  | { type: "ERROR"; code: number; reason: string; message: string }
+  /** One frame was well formed but its object could not be decoded; the stream goes on. */
+  | { type: "UNDECODABLE"; key: string; message: string };
+
+export interface ListPage<T> {
+  items: T[];
+  resourceVersion: string;
+  continue: string;
+  /** Items that could not be decoded, by key; they are logged once and skipped. */
+  undecodable: { key: string; message: string }[];
+}
+
+export type Patch =
+  | { type: "json"; body: readonly JsonPatchOperation[] }
+  | { type: "merge"; body: object }
+  | { type: "strategic"; body: object }
+  | { type: "apply"; body: object; fieldManager: string; force?: boolean };
+
+export interface JsonPatchOperation {
+  op: "add" | "remove" | "replace" | "test" | "move" | "copy";
+  path: string;
+  value?: unknown;
+  from?: string;
+}
+
+/** `pods` writes go before `status`, which goes before `events`. */
+export type Priority = "high" | "normal" | "low";
+
+export interface RequestOptions {
+  /** Default `normal`. */
+  priority?: Priority;
+  /** Fairness key: flows share the window equally; usually the workload's UID. */
+  flow?: string;
+  signal?: AbortSignal;
+  /** Milliseconds; default 30 000. */
+  timeoutMs?: number;
+}
+
+export interface WriteOptions extends RequestOptions {
+  subresource?: string;
+  fieldManager?: string;
+  dryRun?: boolean;
+}
+
+export interface ListOptions extends RequestOptions {
+  namespace?: string;
+  labelSelector?: string;
+  fieldSelector?: string;
+  limit?: number;
+  continue?: string;
+  resourceVersion?: string;
+}
+
+export interface DeleteOptions extends RequestOptions {
+  uid?: string;
+  resourceVersion?: string;
+  gracePeriodSeconds?: number;
+  propagationPolicy?: "Orphan" | "Background" | "Foreground";
+  dryRun?: boolean;
+}
+
+export interface Client {
+  get<T>(resource: Resource<T>, ref: ObjectRef, options?: RequestOptions & { subresource?: string }): Promise<T>;
+  list<T>(resource: Resource<T>, options?: ListOptions): Promise<ListPage<T>>;
+  create<T>(resource: Resource<T>, namespace: string | undefined, body: object, options?: WriteOptions): Promise<T>;
+  /** Only for objects that nobody else writes (Lease, our Secret); body is a full JSON object. */
+  replace<T>(resource: Resource<T>, ref: ObjectRef, body: object, options?: WriteOptions): Promise<T>;
+  patch<T>(resource: Resource<T>, ref: ObjectRef, patch: Patch, options?: WriteOptions): Promise<T>;
+  /** The object as it is now being deleted, or undefined when the server removed it at once. */
+  delete<T>(resource: Resource<T>, ref: ObjectRef, options?: DeleteOptions): Promise<T | undefined>;
+  /** Opens a watch; the stream ends when the server closes it. Errors are KubeError. */
+  watch<T>(resource: Resource<T>, options: WatchOptions): Promise<WatchStream<T>>;
+  /** Plain JSON request, for discovery and non-resource paths. */
+  request(method: string, path: string, body?: object, options?: RequestOptions): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+export interface WatchOptions {
+  namespace?: string;
+  labelSelector?: string;
+  fieldSelector?: string;
+  resourceVersion?: string;
+  /** Streaming list: initial events then a bookmark (`sendInitialEvents`). */
+  sendInitialEvents?: boolean;
+  timeoutSeconds?: number;
+  signal: AbortSignal;
+}
+
+/** Batches of events, as they arrived together. */
+export type WatchStream<T> = AsyncIterable<readonly WatchEvent<T>[]>;

@@ -1,0 +1,58 @@
+/** Errors of kube/: retry is decided from `code` alone. */
+
+export type KubeErrorCode =
+  | "BadRequest"
+  | "Unauthorized"
+  | "Forbidden"
+  | "NotFound"
+  | "MethodNotAllowed"
+  | "AlreadyExists"
+  | "Conflict"
+  | "Gone"
+  | "Invalid"
+  | "UnsupportedMediaType"
+  | "TooLarge"
+  | "TooManyRequests"
+  | "ServerError"
+  | "Unavailable"
+  | "Timeout"
+  | "Network"
+  | "Decode"
+  | "Config"
+  | "Aborted";
+
+export interface KubeErrorDetails {
+  /** HTTP status, when the server answered. */
+  status?: number;
+  /** `reason` of the server's Status object. */
+  reason?: string;
+  retryAfterMs?: number;
+  /** True when the request may have been carried out although no answer arrived. */
+  ambiguous?: boolean;
+  causes?: readonly { reason?: string; message?: string; field?: string }[];
+  cause?: unknown;
+}
+
+export class KubeError extends Error {
+  override readonly name = "KubeError";
+  readonly code: KubeErrorCode;
+  readonly status: number | undefined;
+  readonly reason: string;
+  readonly retryAfterMs: number | undefined;
+  readonly ambiguous: boolean;
+  readonly causes: readonly { reason?: string; message?: string; field?: string }[];
+
+  constructor(code: KubeErrorCode, message: string, details: KubeErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.code = code;
+    this.status = details.status;
+    this.reason = details.reason ?? code;
+    this.retryAfterMs = details.retryAfterMs;
+    this.ambiguous = details.ambiguous ?? false;
+    this.causes = details.causes ?? [];
+  }
+}
+
+export function isKubeError(error: unknown, ...codes: readonly KubeErrorCode[]): error is KubeError {
+  return error instanceof KubeError && (codes.length === 0 || codes.includes(error.code));
+}

@@ -1,0 +1,77 @@
+/**
+ * What the controller keeps of a pod: a flat projection with interned parts, never sent back to the server.
+ * Writes to pods are patches (DESIGN.md, decisions 3 and 4). Times are milliseconds since the Unix epoch.
+ */
+import type { Labels } from "./core/types.ts";
+
+export interface ControllerOf {
+  /** API group without version, `apps.kruise.io`; the version part of an owner reference is never compared. */
+  readonly group: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+export interface PodCondition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly lastTransitionAt: number;
+}
+
+export interface ResourceAmounts {
+  readonly limits?: Readonly<Record<string, string>>;
+  readonly requests?: Readonly<Record<string, string>>;
+}
+
+export interface PodEnv {
+  readonly name: string;
+  readonly value?: string;
+  /** `valueFrom.fieldRef.fieldPath`. */
+  readonly fieldPath?: string;
+  /** `valueFrom.configMapKeyRef`. */
+  readonly configMapKey?: { readonly name: string; readonly key: string };
+}
+
+export interface PodContainer {
+  readonly name: string;
+  readonly image: string;
+  readonly resources: ResourceAmounts;
+  /** Only entries that a plan can need: `KRUISE_*` variables and those with a fieldRef. */
+  readonly env: readonly PodEnv[];
+  /** Resource name -> `NotRequired` | `RestartContainer`. */
+  readonly resizePolicy: Readonly<Record<string, string>>;
+}
+
+export interface ContainerStatus {
+  readonly name: string;
+  readonly image: string;
+  readonly imageID: string;
+  readonly containerID: string;
+  readonly ready: boolean;
+  readonly restartCount: number;
+  readonly resources?: ResourceAmounts;
+}
+
+export interface Pod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly createdAt: number;
+  /** `metadata.deletionTimestamp`; undefined while the pod is not being deleted. */
+  readonly deletionAt: number | undefined;
+  readonly labels: Labels;
+  readonly annotations: Labels;
+  readonly finalizers: readonly string[];
+  readonly controller: ControllerOf | undefined;
+  readonly nodeName: string;
+  readonly readinessGates: readonly string[];
+  readonly containers: readonly PodContainer[];
+  /** `Pending` | `Running` | `Succeeded` | `Failed` | `Unknown`; empty before the server set it. */
+  readonly phase: string;
+  readonly conditions: readonly PodCondition[];
+  readonly containerStatuses: readonly ContainerStatus[];
+  readonly podIP: string;
+}
