@@ -1,0 +1,172 @@
+/**
+ * The words in which kinds are written down. Each returns a TypeBox schema, so one text gives the static type
+ * (`Static<typeof …>`), the OpenAPI schema of the definition and the field docs. Fields are required unless wrapped in
+ * `optional`. Structural schemas of Kubernetes know neither `$ref` nor unions; nothing here produces them.
+ */
+import Type, { type Static, type TProperties, type TSchema } from "typebox";
+import type { IntOrString, LabelSelector } from "../kube/core/index.ts";
+import type { PodTemplate } from "./pod_template.ts";
+
+export type { Static, TSchema } from "typebox";
+
+export interface TextRules {
+  default?: string;
+  minLength?: number;
+  maxLength?: number;
+  pattern?: string;
+}
+
+export interface IntegerRules {
+  default?: number;
+  minimum?: number;
+}
+
+export interface ListRules {
+  /** Keys that make an entry unique: a map list, merged by key on server-side apply. */
+  keys?: readonly string[];
+  /** Replaced as a whole on server-side apply. */
+  atomic?: boolean;
+}
+
+export const optional = Type.Optional;
+
+export function text(description: string, rules: TextRules = {}) {
+  return Type.String({ ...rules, description });
+}
+
+/** A string of which the API server itself accepts only the given values. */
+export function choice<const V extends readonly string[]>(
+  values: V,
+  description: string,
+  rules: TextRules = {},
+) {
+  return Type.Unsafe<V[number]>({ ...Type.String({ ...rules, description }), enum: [...values] });
+}
+
+/** RFC 3339. */
+export function dateTime(description: string) {
+  return Type.String({ format: "date-time", description });
+}
+
+export function int32(description: string, rules: IntegerRules = {}) {
+  return Type.Integer({ ...rules, format: "int32", description });
+}
+
+export function int64(description: string, rules: IntegerRules = {}) {
+  return Type.Integer({ ...rules, format: "int64", description });
+}
+
+export function flag(description: string, rules: { default?: boolean } = {}) {
+  return Type.Boolean({ ...rules, description });
+}
+
+/** A number, or text: mostly a percentage such as `20%`. */
+export function intOrString(description: string) {
+  return Type.Unsafe<IntOrString>({
+    anyOf: [{ type: "integer" }, { type: "string" }],
+    "x-kubernetes-int-or-string": true,
+    description,
+  });
+}
+
+export function list<T extends TSchema>(items: T, description: string, rules: ListRules = {}) {
+  const topology = rules.keys
+    ? { "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [...rules.keys] }
+    : rules.atomic
+      ? { "x-kubernetes-list-type": "atomic" }
+      : {};
+  return Type.Array(items, { ...topology, description });
+}
+
+export function map<T extends TSchema>(values: T, description: string) {
+  return Type.Unsafe<Record<string, Static<T>>>({
+    type: "object",
+    additionalProperties: values,
+    description,
+  });
+}
+
+export function strings(description: string, rules: ListRules = {}) {
+  return list(Type.String(), description, rules);
+}
+
+export function stringMap(description: string) {
+  return map(Type.String(), description);
+}
+
+export function object<P extends TProperties>(
+  properties: P,
+  description: string,
+  rules: { atomic?: boolean; preserveUnknown?: boolean; embeddedResource?: boolean } = {},
+) {
+  return Type.Object(properties, {
+    ...(rules.atomic ? { "x-kubernetes-map-type": "atomic" } : {}),
+    ...(rules.preserveUnknown ? { "x-kubernetes-preserve-unknown-fields": true } : {}),
+    ...(rules.embeddedResource ? { "x-kubernetes-embedded-resource": true } : {}),
+    description,
+  });
+}
+
+/** A value of which the schema says nothing; `T` is what admission makes sure of. */
+export function preserve<T = unknown>(description: string) {
+  return Type.Unsafe<T>({ "x-kubernetes-preserve-unknown-fields": true, description });
+}
+
+export function podTemplate(description: string) {
+  return preserve<PodTemplate>(description);
+}
+
+const requirement = object(
+  {
+    key: text("Label key."),
+    operator: text("In, NotIn, Exists or DoesNotExist."),
+    values: optional(strings("Values for In and NotIn.", { atomic: true })),
+  },
+  "One condition on a label.",
+);
+
+/** The fields of a label selector, for kinds that add fields of their own beside them. */
+export const selectorFields = {
+  matchExpressions: optional(list(requirement, "Conditions that all must hold.", { atomic: true })),
+  matchLabels: optional(stringMap("Labels that all must be present with these values.")),
+};
+
+export function labelSelector(description: string) {
+  return Type.Unsafe<LabelSelector>({ ...object(selectorFields, description, { atomic: true }) });
+}
+
+/** Fields of a condition as the kinds of this API write it; `extra` adds to them. */
+export function conditions<P extends TProperties>(
+  extra: P,
+  description = "Latest observations of the object's state.",
+) {
+  const fields = {
+    type: text("Name of the condition."),
+    status: text("True, False or Unknown."),
+    reason: optional(text("Cause of the last change, for programs.")),
+    message: optional(text("Cause of the last change, for people.")),
+    lastTransitionTime: optional(dateTime("When the status changed last.")),
+    ...extra,
+  };
+  return list(object(fields, "One condition."), description);
+}
+
+const conditionType =
+  "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$";
+
+/** Conditions with the rules of the standard metav1 type, checked by the API server. */
+export function strictConditions(description = "Latest observations of the object's state.") {
+  const fields = {
+    type: text("Name of the condition.", { maxLength: 316, pattern: conditionType }),
+    status: choice(["True", "False", "Unknown"], "Whether the condition holds."),
+    observedGeneration: optional(int64("Generation that was looked at.", { minimum: 0 })),
+    lastTransitionTime: dateTime("When the status changed last."),
+    reason: text("Cause of the last change, for programs.", {
+      minLength: 1,
+      maxLength: 1024,
+      pattern: "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$",
+    }),
+    message: text("Cause of the last change, for people.", { maxLength: 32768 }),
+  };
+  return list(object(fields, "One condition."), description, { keys: ["type"] });
+}

@@ -1,0 +1,105 @@
+/** How a kind is declared, and what the rest of the program can ask about it. */
+import type { TSchema } from "typebox";
+import type { ObjectMeta } from "../kube/core/index.ts";
+
+export interface KindObject<Spec, Status> {
+  apiVersion?: string;
+  kind?: string;
+  metadata: ObjectMeta;
+  spec: Spec;
+  status?: Status;
+}
+
+export interface PrinterColumn {
+  readonly name: string;
+  readonly type: "integer" | "string" | "date" | "boolean";
+  readonly jsonPath: string;
+  readonly description: string;
+  /** 1: shown only in wide output. */
+  readonly priority?: 1;
+}
+
+export interface ScalePaths {
+  readonly specReplicasPath: string;
+  readonly statusReplicasPath: string;
+  readonly labelSelectorPath: string;
+}
+
+/** The scale subresource of every workload of this API that has one. */
+export const workloadScale: ScalePaths = {
+  specReplicasPath: ".spec.replicas",
+  statusReplicasPath: ".status.replicas",
+  labelSelectorPath: ".status.labelSelector",
+};
+
+export interface KindVersion {
+  readonly name: string;
+  readonly served: boolean;
+  readonly storage: boolean;
+  readonly spec: TSchema;
+  readonly status: TSchema;
+  readonly columns: readonly PrinterColumn[];
+  readonly scale?: ScalePaths;
+}
+
+export interface KindDefinition {
+  readonly group: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly shortNames: readonly string[];
+  readonly scope: "Namespaced" | "Cluster";
+  readonly description: string;
+  /** `None`: the API server rewrites apiVersion and drops unknown fields. `Webhook`: `/convert` of the controller. */
+  readonly conversion: "None" | "Webhook";
+  /** Whether a controller acts on the kind. The others are not installed. */
+  readonly carriedOut: boolean;
+  readonly versions: readonly KindVersion[];
+}
+
+interface KindDeclaration {
+  group?: string;
+  kind: string;
+  plural: string;
+  shortNames?: readonly string[];
+  scope?: "Namespaced" | "Cluster";
+  description: string;
+  conversion: "None" | "Webhook";
+  carriedOut: boolean;
+  versions: readonly (Omit<KindVersion, "served" | "storage"> & { storage?: true })[];
+}
+
+/** Fills in what is the same for nearly all kinds: group apps.kruise.io, namespaced, every version served. */
+export function defineKind(declaration: KindDeclaration): KindDefinition {
+  return {
+    group: "apps.kruise.io",
+    shortNames: [],
+    scope: "Namespaced",
+    ...declaration,
+    singular: declaration.kind.toLowerCase(),
+    versions: declaration.versions.map((version) => ({
+      ...version,
+      served: true,
+      storage: version.storage ?? false,
+    })),
+  };
+}
+
+/** The version in which objects are stored, and in which this program works. */
+export function storageVersion(definition: KindDefinition): KindVersion {
+  const found = definition.versions.find((version) => version.storage);
+  if (found === undefined) throw new Error(`kind ${definition.kind} declares no storage version`);
+  return found;
+}
+
+export function apiVersionOf(
+  definition: KindDefinition,
+  version: KindVersion = storageVersion(definition),
+): string {
+  return `${definition.group}/${version.name}`;
+}
+
+/** `<plural>.<group>`, the name of the definition object. */
+export function definitionName(definition: KindDefinition): string {
+  return `${definition.plural}.${definition.group}`;
+}

@@ -1,0 +1,77 @@
+/** Every generated definition has the structure of the reference data in testdata/. */
+import { readdirSync, readFileSync } from "node:fs";
+import t from "tap";
+import { parseAllDocuments } from "yaml";
+import { labelSelector } from "./dsl.ts";
+import {
+  carriedOutKinds,
+  customResourceDefinition,
+  definitionName,
+  type JsonSchema,
+  kinds,
+  openApiSchema,
+  renderCustomResourceDefinitions,
+} from "./index.ts";
+
+const testdata = new URL("./testdata/", import.meta.url);
+const references = readdirSync(testdata).map((file) => file.replace(/\.json$/, ""));
+const selector = bare(openApiSchema(labelSelector("")));
+
+/** Without descriptions; the reference's marks for core types are expanded. */
+function bare(value: unknown, key = ""): unknown {
+  if (Array.isArray(value)) return value.map((entry) => bare(entry));
+  if (typeof value !== "object" || value === null) return value;
+  if ("$core" in value) return selector;
+  const entries = Object.entries(value)
+    .filter(([name, entry]) => !(name === "description" && key !== "properties" && typeof entry === "string"))
+    .map(([name, entry]): [string, unknown] => [name, bare(entry, name)]);
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function described(schema: JsonSchema, path: string, missing: string[]): string[] {
+  const { description, properties, items, additionalProperties } = schema;
+  if (path !== "" && path !== ".metadata" && typeof description !== "string") missing.push(path);
+  for (const [name, field] of Object.entries(properties ?? {})) described(field, `${path}.${name}`, missing);
+  for (const inner of [items, additionalProperties]) {
+    if (typeof inner === "object" && inner !== null && "properties" in inner)
+      described({ description: "", ...inner }, `${path}[]`, missing);
+  }
+  return missing;
+}
+
+t.test("the registry and the reference name the same kinds", async (t) => {
+  t.same(kinds.map((kind) => kind.plural).sort(), references.sort());
+});
+
+for (const kind of kinds) {
+  t.test(`${definitionName(kind)} has the structure of the reference`, async (t) => {
+    const reference: unknown = JSON.parse(readFileSync(new URL(`${kind.plural}.json`, testdata), "utf8"));
+    const { spec } = customResourceDefinition(kind);
+    const generated = {
+      group: spec.group,
+      names: spec.names,
+      scope: spec.scope,
+      versions: spec.versions.map(({ additionalPrinterColumns, schema, ...version }) => ({
+        ...version,
+        deprecated: false,
+        columns: additionalPrinterColumns ?? [],
+        schema: schema.openAPIV3Schema,
+      })),
+    };
+    t.same(bare(generated), bare(reference));
+  });
+
+  t.test(`${definitionName(kind)} describes every field`, async (t) => {
+    for (const version of customResourceDefinition(kind).spec.versions)
+      t.same(described(version.schema.openAPIV3Schema, "", []), []);
+  });
+}
+
+t.test("the rendered YAML holds the installed definitions and nothing else", async (t) => {
+  const documents = parseAllDocuments(renderCustomResourceDefinitions());
+  t.same(
+    documents.map((document) => document.toJS()),
+    carriedOutKinds.map((kind) => customResourceDefinition(kind)),
+  );
+  t.ok(carriedOutKinds.some((kind) => kind.kind === "CloneSet"));
+});
