@@ -1,0 +1,219 @@
+/**
+ * A small table-driven protobuf codec on protobufjs' reader and writer: generated tables instead of generated code
+ * keep the agent's bundle and its memory small. Decoded messages have every scalar, list and map filled in; message
+ * fields are absent when they were not sent. Unknown fields are skipped, also those of a newer definition.
+ */
+import protobuf from "protobufjs/minimal.js";
+
+export type Scalar = "string" | "bytes" | "bool" | "int32" | "uint32" | "int64" | "uint64";
+
+export interface Field {
+  readonly number: number;
+  readonly name: string;
+  readonly type: Scalar | (() => Message<unknown>);
+  readonly list?: true;
+  /** `map<string, string>`, the only map in use. */
+  readonly map?: true;
+}
+
+/** Describes messages of type `T`; `T` exists for the compiler only. */
+export interface Message<T> {
+  readonly name: string;
+  readonly fields: readonly Field[];
+  readonly byNumber: ReadonlyMap<number, Field>;
+  readonly empty?: T;
+}
+
+/** What an encoder accepts: everything may be left out. */
+export type Input<T> = T extends Uint8Array
+  ? Uint8Array
+  : T extends readonly (infer Item)[]
+    ? readonly Input<Item>[]
+    : T extends object
+      ? { readonly [Key in keyof T]?: Input<T[Key]> | undefined }
+      : T;
+
+/** Bytes that are not the message they should be. */
+export class WireError extends Error {
+  override readonly name = "WireError";
+}
+
+const maxDepth = 32;
+type Plain = Record<string, unknown>;
+
+export function message<T>(name: string, fields: readonly Field[]): Message<T> {
+  return { name, fields, byNumber: new Map(fields.map((field) => [field.number, field])) };
+}
+
+/** Wire bytes of a message. 64-bit numbers must be safe integers. Throws WireError on a value of the wrong type. */
+export function encode<T>(type: Message<T>, value: Input<T>): Uint8Array {
+  const writer = protobuf.Writer.create();
+  writeMessage(writer, type, value);
+  return writer.finish();
+}
+
+/** Reads a message; throws WireError when the bytes are truncated, nested too deep or of a wrong wire type. */
+export function decode<T>(type: Message<T>, bytes: Uint8Array): T {
+  try {
+    const reader = protobuf.Reader.create(bytes);
+    // The table of `type` was generated together with T: this is the one place where that is taken on trust.
+    return readMessage(reader, type, reader.len, 0) as T;
+  } catch (error) {
+    if (error instanceof WireError) throw error;
+    throw new WireError(`${type.name}: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+function writeMessage(writer: protobuf.Writer, type: Message<unknown>, value: unknown): void {
+  if (typeof value !== "object" || value === null) throw new WireError(`${type.name}: not an object`);
+  const source: Plain = { ...value };
+  for (const field of type.fields) {
+    const item = source[field.name];
+    if (item === undefined || item === null) continue;
+    if (field.map) writeMap(writer, type, field, item);
+    else if (field.list) {
+      if (!Array.isArray(item)) throw new WireError(`${type.name}.${field.name}: not a list`);
+      for (const one of item) writeField(writer, type, field, one, true);
+    } else writeField(writer, type, field, item, false);
+  }
+}
+
+function writeMap(writer: protobuf.Writer, type: Message<unknown>, field: Field, item: unknown): void {
+  if (typeof item !== "object" || item === null) throw new WireError(`${type.name}.${field.name}: not a map`);
+  for (const [key, value] of Object.entries(item)) {
+    if (typeof value !== "string") throw new WireError(`${type.name}.${field.name}[${key}]: not a string`);
+    writer.uint32((field.number << 3) | 2).fork();
+    writer.uint32(10).string(key).uint32(18).string(value).ldelim();
+  }
+}
+
+function writeField(
+  writer: protobuf.Writer,
+  owner: Message<unknown>,
+  field: Field,
+  item: unknown,
+  inList: boolean,
+): void {
+  const { number, type } = field;
+  if (typeof type === "function") {
+    writer.uint32((number << 3) | 2).fork();
+    writeMessage(writer, type(), item);
+    writer.ldelim();
+  } else if (type === "string" && typeof item === "string") {
+    if (inList || item !== "") writer.uint32((number << 3) | 2).string(item);
+  } else if (type === "bytes" && item instanceof Uint8Array) {
+    if (inList || item.length > 0) writer.uint32((number << 3) | 2).bytes(item);
+  } else if (type === "bool" && typeof item === "boolean") {
+    if (inList || item) writer.uint32(number << 3).bool(item);
+  } else if (typeof item === "number" && type !== "string" && type !== "bytes" && type !== "bool") {
+    if (!Number.isSafeInteger(item))
+      throw new WireError(`${owner.name}.${field.name}: ${item} is not a safe integer`);
+    if (inList || item !== 0) writer.uint32(number << 3)[type](item);
+  } else {
+    throw new WireError(`${owner.name}.${field.name}: expected ${type}, got ${typeof item}`);
+  }
+}
+
+/** A message with nothing set. */
+function blank(type: Message<unknown>): Plain {
+  const value: Plain = {};
+  for (const field of type.fields) {
+    if (field.map) value[field.name] = Object.create(null);
+    else if (field.list) value[field.name] = [];
+    else if (field.type === "string") value[field.name] = "";
+    else if (field.type === "bytes") value[field.name] = noBytes;
+    else if (field.type === "bool") value[field.name] = false;
+    else if (typeof field.type === "string") value[field.name] = 0;
+  }
+  return value;
+}
+const noBytes = new Uint8Array(0);
+
+function readMessage(reader: protobuf.Reader, type: Message<unknown>, end: number, depth: number): Plain {
+  if (depth > maxDepth) throw new WireError(`${type.name}: nested deeper than ${maxDepth}`);
+  if (end > reader.len) throw new WireError(`${type.name}: truncated`);
+  const value = blank(type);
+  while (reader.pos < end) {
+    const tag = reader.uint32();
+    const field = type.byNumber.get(tag >>> 3);
+    if (!field) reader.skipType(tag & 7);
+    else readField(reader, type, value, field, tag & 7, depth);
+  }
+  if (reader.pos !== end) throw new WireError(`${type.name}: a field runs past the end of its message`);
+  return value;
+}
+
+function readField(
+  reader: protobuf.Reader,
+  owner: Message<unknown>,
+  value: Plain,
+  field: Field,
+  wireType: number,
+  depth: number,
+): void {
+  const { type, name } = field;
+  const lengthDelimited = typeof type === "function" || type === "string" || type === "bytes";
+  const packed = field.list === true && !lengthDelimited && wireType === 2;
+  if (!packed && wireType !== (lengthDelimited ? 2 : 0)) {
+    throw new WireError(`${owner.name}.${name}: wire type ${wireType} does not fit`);
+  }
+  const list = value[name];
+  if (packed && Array.isArray(list)) {
+    const end = reader.uint32() + reader.pos;
+    if (end > reader.len) throw new WireError(`${owner.name}.${name}: truncated`);
+    while (reader.pos < end) list.push(readScalar(reader, type));
+  } else if (field.map) {
+    readMapEntry(reader, owner, field, value[name]);
+  } else {
+    const item = typeof type === "function" ? readNested(reader, type(), depth) : readScalar(reader, type);
+    if (Array.isArray(list)) list.push(item);
+    else value[name] = item;
+  }
+}
+
+function readNested(reader: protobuf.Reader, type: Message<unknown>, depth: number): Plain {
+  const length = reader.uint32();
+  return readMessage(reader, type, reader.pos + length, depth + 1);
+}
+
+const mapEntry = message<{ key: string; value: string }>("map entry", [
+  { number: 1, name: "key", type: "string" },
+  { number: 2, name: "value", type: "string" },
+]);
+
+function readMapEntry(reader: protobuf.Reader, owner: Message<unknown>, field: Field, target: unknown): void {
+  const entry = readNested(reader, mapEntry, maxDepth - 2);
+  const { key, value } = entry;
+  if (typeof key !== "string" || typeof value !== "string" || typeof target !== "object" || target === null) {
+    throw new WireError(`${owner.name}.${field.name}: not a map`);
+  }
+  Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
+}
+
+function readScalar(reader: protobuf.Reader, type: Field["type"]): unknown {
+  switch (type) {
+    case "string":
+      return reader.string();
+    case "bytes":
+      return reader.bytes().slice();
+    case "bool":
+      return reader.bool();
+    case "int32":
+      return reader.int32();
+    case "uint32":
+      return reader.uint32();
+    case "int64":
+      return toNumber(reader.int64());
+    case "uint64":
+      return toNumber(reader.uint64());
+    default:
+      throw new WireError("a message is not a scalar");
+  }
+}
+
+/** Accepts numbers and Long objects. Rounds above 2^53: what is that large are nanosecond times and "no limit" values. */
+function toNumber(value: unknown): number {
+  return typeof value === "number" ? value : Number(String(value));
+}
