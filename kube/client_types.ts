@@ -1,5 +1,8 @@
 /** The client's face. Implementations: undici over HTTPS (client.ts). Faults for tests: withFaults(client, …). */
+import type { JsonPatchOperation } from "./core/json_patch.ts";
 import type { ObjectRef } from "./core/types.ts";
+
+export type { JsonPatchOperation } from "./core/json_patch.ts";
 
 /**
  * One served resource and how its bodies become `T`. Core kinds decode protobuf into projections;
@@ -51,13 +54,6 @@ export type Patch =
   | { type: "strategic"; body: object }
   | { type: "apply"; body: object; fieldManager: string; force?: boolean };
 
-export interface JsonPatchOperation {
-  op: "add" | "remove" | "replace" | "test" | "move" | "copy";
-  path: string;
-  value?: unknown;
-  from?: string;
-}
-
 /** `pods` writes go before `status`, which goes before `events`. */
 export type Priority = "high" | "normal" | "low";
 
@@ -95,9 +91,18 @@ export interface DeleteOptions extends RequestOptions {
 }
 
 export interface Client {
-  get<T>(resource: Resource<T>, ref: ObjectRef, options?: RequestOptions & { subresource?: string }): Promise<T>;
+  get<T>(
+    resource: Resource<T>,
+    ref: ObjectRef,
+    options?: RequestOptions & { subresource?: string },
+  ): Promise<T>;
   list<T>(resource: Resource<T>, options?: ListOptions): Promise<ListPage<T>>;
-  create<T>(resource: Resource<T>, namespace: string | undefined, body: object, options?: WriteOptions): Promise<T>;
+  create<T>(
+    resource: Resource<T>,
+    namespace: string | undefined,
+    body: object,
+    options?: WriteOptions,
+  ): Promise<T>;
   /** Only for objects that nobody else writes (Lease, our Secret); body is a full JSON object. */
   replace<T>(resource: Resource<T>, ref: ObjectRef, body: object, options?: WriteOptions): Promise<T>;
   patch<T>(resource: Resource<T>, ref: ObjectRef, patch: Patch, options?: WriteOptions): Promise<T>;

@@ -1,0 +1,48 @@
+/** JSON values as patches and templates see them. */
+
+export type JsonObject = { [key: string]: unknown };
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Equality of two JSON values; the order of keys does not matter, undefined members count as absent. */
+export function jsonEqual(left: unknown, right: unknown): boolean {
+  if (left === right) return true;
+  if (Array.isArray(left)) {
+    return (
+      Array.isArray(right) &&
+      left.length === right.length &&
+      left.every((item, index) => jsonEqual(item, right[index]))
+    );
+  }
+  if (!isJsonObject(left) || !isJsonObject(right)) return false;
+  for (const key of Object.keys(left)) if (!jsonEqual(left[key], own(right, key))) return false;
+  for (const key of Object.keys(right))
+    if (right[key] !== undefined && own(left, key) === undefined) return false;
+  return true;
+}
+
+/** A deep copy; undefined members are dropped, as JSON would. */
+export function cloneJson<T>(value: T): T;
+export function cloneJson(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((item) => cloneJson(item));
+  if (!isJsonObject(value)) return value;
+  const copy: JsonObject = {};
+  for (const key of Object.keys(value)) if (value[key] !== undefined) put(copy, key, cloneJson(value[key]));
+  return copy;
+}
+
+/** A member of the object itself, never one of its prototype. */
+export function own(object: JsonObject, key: string): unknown {
+  return Object.hasOwn(object, key) ? object[key] : undefined;
+}
+
+/** Sets a member, also when it is called `__proto__`, which plain assignment would lose. */
+export function put(object: JsonObject, key: string, value: unknown): void {
+  if (key === "__proto__") {
+    Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
+  } else {
+    object[key] = value;
+  }
+}

@@ -1,0 +1,202 @@
+/** What names, label keys and label values may look like; each function returns the complaints, none if valid. */
+
+const label = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
+const subdomain = `${label}(\\.${label})*`;
+const dns1035 = "[a-z]([-a-z0-9]*[a-z0-9])?";
+const qualified = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
+const labelValue = `(${qualified})?`;
+const identifier = "[A-Za-z_][A-Za-z0-9_]*";
+const configKey = "[-._a-zA-Z0-9]+";
+const headerName = "[-A-Za-z0-9]+";
+
+const whole = (pattern: string) => new RegExp(`^(?:${pattern})$`);
+const labelPattern = whole(label);
+const subdomainPattern = whole(subdomain);
+const dns1035Pattern = whole(dns1035);
+const qualifiedPattern = whole(qualified);
+const labelValuePattern = whole(labelValue);
+const identifierPattern = whole(identifier);
+const configKeyPattern = whole(configKey);
+const headerNamePattern = whole(headerName);
+
+export function maxLengthMessage(length: number): string {
+  return `must be no more than ${length} characters`;
+}
+
+export function rangeMessage(low: number, high: number): string {
+  return `must be between ${low} and ${high}, inclusive`;
+}
+
+/** The API server's sentence about a pattern, with its examples. */
+export function patternMessage(message: string, pattern: string, ...examples: readonly string[]): string {
+  const list = examples.map((example) => `'${example}'`).join(", or ");
+  return examples.length === 0
+    ? `${message} (regex used for validation is '${pattern}')`
+    : `${message} (e.g. ${list}, regex used for validation is '${pattern}')`;
+}
+
+const bytes = (text: string) => Buffer.byteLength(text);
+
+export function dnsLabelErrors(value: string): string[] {
+  const errors: string[] = [];
+  if (bytes(value) > 63) errors.push(maxLengthMessage(63));
+  if (!labelPattern.test(value)) {
+    errors.push(
+      subdomainPattern.test(value)
+        ? "must not contain dots"
+        : patternMessage(
+            "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
+            label,
+            "my-name",
+            "123-abc",
+          ),
+    );
+  }
+  return errors;
+}
+
+export function dnsSubdomainErrors(value: string): string[] {
+  const errors: string[] = [];
+  if (bytes(value) > 253) errors.push(maxLengthMessage(253));
+  if (!subdomainPattern.test(value)) {
+    errors.push(
+      patternMessage(
+        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
+        subdomain,
+        "example.com",
+      ),
+    );
+  }
+  return errors;
+}
+
+/** Names of services, which start with a letter. */
+export function dns1035LabelErrors(value: string): string[] {
+  const errors: string[] = [];
+  if (bytes(value) > 63) errors.push(maxLengthMessage(63));
+  if (!dns1035Pattern.test(value)) {
+    errors.push(
+      patternMessage(
+        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
+        dns1035,
+        "my-name",
+        "abc-123",
+      ),
+    );
+  }
+  return errors;
+}
+
+/** Keys of labels and annotations: an optional DNS subdomain, `/`, and a name. */
+export function qualifiedNameErrors(value: string): string[] {
+  const complaint = patternMessage(
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+    qualified,
+    "MyName",
+    "my.name",
+    "123-abc",
+  );
+  const parts = value.split("/");
+  if (parts.length > 2) {
+    return [
+      `a qualified name ${complaint} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
+    ];
+  }
+  const errors: string[] = [];
+  const name = parts.at(-1) ?? "";
+  if (parts.length === 2) {
+    const prefix = parts[0] ?? "";
+    if (prefix === "") errors.push("prefix part must be non-empty");
+    else errors.push(...dnsSubdomainErrors(prefix).map((message) => `prefix part ${message}`));
+  }
+  if (name === "") errors.push("name part must be non-empty");
+  else if (bytes(name) > 63) errors.push(`name part ${maxLengthMessage(63)}`);
+  if (!qualifiedPattern.test(name)) errors.push(`name part ${complaint}`);
+  return errors;
+}
+
+export function labelValueErrors(value: string): string[] {
+  const errors: string[] = [];
+  if (bytes(value) > 63) errors.push(maxLengthMessage(63));
+  if (!labelValuePattern.test(value)) {
+    errors.push(
+      patternMessage(
+        "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+        labelValue,
+        "MyValue",
+        "my_value",
+        "12345",
+      ),
+    );
+  }
+  return errors;
+}
+
+export function portNumberErrors(port: unknown): string[] {
+  return typeof port === "number" && port >= 1 && port <= 65535 ? [] : [rangeMessage(1, 65535)];
+}
+
+export function portNameErrors(name: string): string[] {
+  const errors: string[] = [];
+  if (bytes(name) > 15) errors.push(maxLengthMessage(15));
+  if (!/^[-a-z0-9]+$/.test(name)) {
+    errors.push("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
+  }
+  if (!/[a-z]/.test(name)) errors.push("must contain at least one letter (a-z)");
+  if (name.includes("--")) errors.push("must not contain consecutive hyphens");
+  if (name.startsWith("-") || name.endsWith("-")) errors.push("must not begin or end with a hyphen");
+  return errors;
+}
+
+export function identifierErrors(value: string): string[] {
+  if (identifierPattern.test(value)) return [];
+  return [
+    patternMessage(
+      "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'",
+      identifier,
+      "my_name",
+      "MY_NAME",
+      "MyName",
+    ),
+  ];
+}
+
+/** Environment variable names since Kubernetes 1.34: any printable ASCII but `=`. */
+export function envNameErrors(value: string): string[] {
+  if (value === "") return ["environment variable name must be non-empty"];
+  return /^[ -<>-~]*$/.test(value)
+    ? []
+    : ["a valid environment variable name must consist only of printable ASCII characters other than '='"];
+}
+
+/** Keys of ConfigMaps and Secrets. */
+export function configKeyErrors(value: string): string[] {
+  const errors: string[] = [];
+  if (bytes(value) > 253) errors.push(maxLengthMessage(253));
+  if (!configKeyPattern.test(value)) {
+    errors.push(
+      patternMessage(
+        "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
+        configKey,
+        "key.name",
+        "KEY_NAME",
+        "key-name",
+      ),
+    );
+  }
+  if (value === ".") errors.push("must not be '.'");
+  else if (value === "..") errors.push("must not be '..'");
+  else if (value.startsWith("..")) errors.push("must not start with '..'");
+  return errors;
+}
+
+export function headerNameErrors(value: string): string[] {
+  if (headerNamePattern.test(value)) return [];
+  return [
+    patternMessage(
+      "a valid HTTP header must consist of alphanumeric characters or '-'",
+      headerName,
+      "X-Header-Name",
+    ),
+  ];
+}
