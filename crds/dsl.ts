@@ -4,7 +4,7 @@
  * `optional`. Structural schemas of Kubernetes know neither `$ref` nor unions; nothing here produces them.
  */
 import Type, { type Static, type TProperties, type TSchema } from "typebox";
-import type { IntOrString, LabelSelector } from "../kube/core/index.ts";
+import type { IntOrString, KubeObject, LabelSelector } from "../kube/core/index.ts";
 import type { PodTemplate } from "./pod_template.ts";
 
 export type { Static, TSchema } from "typebox";
@@ -97,12 +97,11 @@ export function stringMap(description: string) {
 export function object<P extends TProperties>(
   properties: P,
   description: string,
-  rules: { atomic?: boolean; preserveUnknown?: boolean; embeddedResource?: boolean } = {},
+  rules: { atomic?: boolean; preserveUnknown?: boolean } = {},
 ) {
   return Type.Object(properties, {
     ...(rules.atomic ? { "x-kubernetes-map-type": "atomic" } : {}),
     ...(rules.preserveUnknown ? { "x-kubernetes-preserve-unknown-fields": true } : {}),
-    ...(rules.embeddedResource ? { "x-kubernetes-embedded-resource": true } : {}),
     description,
   });
 }
@@ -110,6 +109,16 @@ export function object<P extends TProperties>(
 /** A value of which the schema says nothing; `T` is what admission makes sure of. */
 export function preserve<T = unknown>(description: string) {
   return Type.Unsafe<T>({ "x-kubernetes-preserve-unknown-fields": true, description });
+}
+
+/** A complete object of another kind. */
+export function embeddedResource(description: string) {
+  return Type.Unsafe<KubeObject>({
+    type: "object",
+    "x-kubernetes-embedded-resource": true,
+    "x-kubernetes-preserve-unknown-fields": true,
+    description,
+  });
 }
 
 export function podTemplate(description: string) {

@@ -1,4 +1,6 @@
 /** Pieces that several kinds share, so that a field means and reads the same everywhere. */
+import Type from "typebox";
+import type { ObjectMeta } from "../kube/core/index.ts";
 import {
   choice,
   dateTime,
@@ -11,6 +13,7 @@ import {
   map,
   object,
   optional,
+  selectorFields,
   stringMap,
   strings,
   text,
@@ -247,4 +250,57 @@ export function subsetScheduleStrategy<P extends Parameters<typeof object>[0]>(a
 
 export function timesByName(description: string) {
   return map(dateTime("When it was recorded."), description);
+}
+
+/** What ImagePullJob and ImageListPullJob have in common. */
+export function imagePullSettings() {
+  return {
+    completionPolicy: object(
+      {
+        activeDeadlineSeconds: optional(int64("Seconds after which the job ends.")),
+        ttlSecondsAfterFinished: optional(int32("Seconds after which the finished job is deleted.")),
+        type: optional(text("Always (default): the job ends; Never: it goes on with new nodes.")),
+      },
+      "When the job is done.",
+    ),
+    imagePullPolicy: optional(text("IfNotPresent (default) or Always.")),
+    parallelism: optional(intOrString("Nodes that pull at the same time; 1 by default.")),
+    podSelector: optional(labelSelector("Pull on the nodes of these pods.")),
+    pullPolicy: optional(
+      object(
+        {
+          backoffLimit: optional(int32("Attempts until the pull counts as failed; 3 by default.")),
+          timeoutSeconds: optional(int32("Seconds after which one attempt is given up; 600 by default.")),
+        },
+        "How one node pulls.",
+      ),
+    ),
+    pullSecrets: optional(strings("Secrets of the job's namespace with registry credentials.")),
+    sandboxConfig: optional(sandboxConfig()),
+    selector: optional(
+      object(
+        { ...selectorFields, names: optional(strings("Names of nodes.")) },
+        "Nodes that pull; all by default.",
+        { atomic: true },
+      ),
+    ),
+  };
+}
+
+export function sandboxConfig() {
+  return object(
+    {
+      annotations: optional(stringMap("Annotations of the sandbox.")),
+      labels: optional(stringMap("Labels of the sandbox.")),
+    },
+    "Metadata that is handed to the container runtime with the pull.",
+  );
+}
+
+/** `metadata` of an embedded object of which the schema says nothing more. */
+export function objectMetadata() {
+  return Type.Unsafe<ObjectMeta>({
+    type: "object",
+    description: "Labels and annotations of the created object.",
+  });
 }

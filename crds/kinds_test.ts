@@ -40,7 +40,7 @@ function described(schema: JsonSchema, path: string, missing: string[]): string[
 }
 
 t.test("the registry and the reference name the same kinds", async (t) => {
-  t.same(kinds.map((kind) => kind.plural).sort(), references.sort());
+  t.strictSame(kinds.map((kind) => kind.plural).sort(), references.sort());
 });
 
 for (const kind of kinds) {
@@ -58,18 +58,18 @@ for (const kind of kinds) {
         schema: schema.openAPIV3Schema,
       })),
     };
-    t.same(bare(generated), bare(reference));
+    t.strictSame(bare(generated), bare(reference));
   });
 
   t.test(`${definitionName(kind)} describes every field`, async (t) => {
     for (const version of customResourceDefinition(kind).spec.versions)
-      t.same(described(version.schema.openAPIV3Schema, "", []), []);
+      t.strictSame(described(version.schema.openAPIV3Schema, "", []), []);
   });
 }
 
 t.test("the rendered YAML holds the installed definitions and nothing else", async (t) => {
   const documents = parseAllDocuments(renderCustomResourceDefinitions());
-  t.same(
+  t.strictSame(
     documents.map((document) => document.toJS()),
     carriedOutKinds.map((kind) => customResourceDefinition(kind)),
   );

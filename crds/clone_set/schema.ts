@@ -79,7 +79,8 @@ const rollingUpdate = object(
   "Settings of the type RollingUpdate.",
 );
 
-const specV1beta1 = object(
+/** Spec of the storage version; UnitedDeployment embeds it. */
+export const cloneSetSpec = object(
   {
     ...common,
     scaleStrategy: optional(
@@ -126,7 +127,7 @@ const status = object(
   "What is observed.",
 );
 
-export type CloneSetSpec = Static<typeof specV1beta1>;
+export type CloneSetSpec = Static<typeof cloneSetSpec>;
 export type CloneSetSpecV1alpha1 = Static<typeof specV1alpha1>;
 export type CloneSetRollingUpdate = Static<typeof rollingUpdate>;
 export type CloneSetStatus = Static<typeof status>;
@@ -190,6 +191,6 @@ export const cloneSet = defineKind({
   carriedOut: true,
   versions: [
     { name: "v1alpha1", spec: specV1alpha1, status, columns, scale: workloadScale },
-    { name: "v1beta1", storage: true, spec: specV1beta1, status, columns, scale: workloadScale },
+    { name: "v1beta1", storage: true, spec: cloneSetSpec, status, columns, scale: workloadScale },
   ],
 });

@@ -1,0 +1,171 @@
+/** ContainerRecreateRequest. Spec: containers. */
+import {
+  choice,
+  dateTime,
+  flag,
+  int32,
+  int64,
+  list,
+  object,
+  optional,
+  type Static,
+  strictConditions,
+  text,
+} from "../dsl.ts";
+import { preStopHook } from "../fragments.ts";
+import { defineKind, type KindObject, type PrinterColumn } from "../kind.ts";
+
+const container = object(
+  {
+    name: text("Container of the pod."),
+    ports: optional(
+      list(
+        object(
+          {
+            containerPort: int32("Port in the container."),
+            hostIP: optional(text("Address on the node.")),
+            hostPort: optional(int32("Port on the node.")),
+            name: optional(text("Name.")),
+            protocol: optional(text("TCP, UDP or SCTP.", { default: "TCP" })),
+          },
+          "One port.",
+        ),
+        "Ports, filled in for the preStop hook.",
+      ),
+    ),
+    preStop: optional(preStopHook("Hook run before the container is stopped, filled in from the pod.")),
+    statusContext: optional(
+      object(
+        { containerID: text("Container that is to be stopped."), restartCount: int32("Its restart count.") },
+        "The container as it was when the request was made.",
+      ),
+    ),
+  },
+  "One container to recreate.",
+);
+
+const phases = ["Pending", "Recreating", "Succeeded", "Failed", "Completed"] as const;
+const phaseWords = "Pending, Recreating, Succeeded, Failed or Completed.";
+
+/** The two versions differ in what the API server itself checks. */
+function spec(strict: boolean) {
+  const rules = strict ? { minimum: 0 } : {};
+  const failureWords = "Whether one failed container ends the request: Fail (default) or Ignore.";
+  return object(
+    {
+      activeDeadlineSeconds: optional(int64("Seconds after which the request ends.", rules)),
+      containers: list(container, "Containers to recreate."),
+      podName: text("Pod in the namespace of the request."),
+      strategy: optional(
+        object(
+          {
+            failurePolicy: optional(strict ? choice(["Fail", "Ignore"], failureWords) : text(failureWords)),
+            forceRecreate: optional(flag("Recreate containers that restarted since the request, too.")),
+            minStartedSeconds: optional(
+              int32("Seconds a new container must run to count as recreated.", rules),
+            ),
+            orderedRecreate: optional(flag("One container after the other.")),
+            terminationGracePeriodSeconds: optional(
+              int64("Seconds a container has to stop; that of the pod by default.", rules),
+            ),
+            unreadyGracePeriodSeconds: optional(
+              int64("Seconds the pod is not ready before the first stop.", rules),
+            ),
+          },
+          "How containers are recreated.",
+        ),
+      ),
+      ttlSecondsAfterFinished: optional(int32("Seconds after which the finished request is deleted.", rules)),
+    },
+    "What is wanted.",
+  );
+}
+
+function states(strict: boolean) {
+  return list(
+    object(
+      {
+        isKilled: optional(flag("Whether the old container was stopped.")),
+        message: optional(text("What went wrong.")),
+        name: text("Container."),
+        phase: strict ? choice(phases, phaseWords) : text(phaseWords),
+      },
+      "One container.",
+    ),
+    "How far each container is.",
+  );
+}
+
+const statusV1alpha1 = object(
+  {
+    completionTime: optional(dateTime("When the request ended.")),
+    containerRecreateStates: optional(states(false)),
+    message: optional(text("State in words.")),
+    phase: text(phaseWords),
+  },
+  "What is observed.",
+);
+
+const status = object(
+  {
+    completionTime: optional(dateTime("When the request ended.")),
+    conditions: optional(strictConditions()),
+    containerRecreateStates: optional(states(true)),
+    containerStatusSnapshot: optional(
+      list(
+        object(
+          {
+            containerID: optional(text("Container in the runtime.")),
+            name: text("Container."),
+            ready: flag("Whether it is ready."),
+            restartCount: int32("Its restart count."),
+          },
+          "One container.",
+        ),
+        "Containers as the agent saw them last.",
+      ),
+    ),
+    message: optional(text("State in words.")),
+    phase: choice(phases, phaseWords),
+  },
+  "What is observed.",
+);
+
+const specV1alpha1 = spec(false);
+const specV1beta1 = spec(true);
+
+export type ContainerRecreateRequestSpec = Static<typeof specV1beta1>;
+export type ContainerRecreateRequestStatus = Static<typeof status>;
+export type ContainerRecreateRequest = KindObject<
+  ContainerRecreateRequestSpec,
+  ContainerRecreateRequestStatus
+>;
+export type ContainerRecreateRequestV1alpha1 = KindObject<
+  Static<typeof specV1alpha1>,
+  Static<typeof statusV1alpha1>
+>;
+
+const columns: readonly PrinterColumn[] = [
+  { name: "PHASE", type: "string", jsonPath: ".status.phase", description: phaseWords },
+  { name: "POD", type: "string", jsonPath: ".spec.podName", description: "Pod of the containers." },
+  {
+    name: "NODE",
+    type: "string",
+    jsonPath: ".metadata.labels.crr\\.apps\\.kruise\\.io/node-name",
+    description: "Node of the pod.",
+  },
+  { name: "AGE", type: "date", jsonPath: ".metadata.creationTimestamp", description: "Time since creation." },
+];
+
+export const containerRecreateRequest = defineKind({
+  kind: "ContainerRecreateRequest",
+  plural: "containerrecreaterequests",
+  shortNames: ["crr"],
+  description: "Restarts containers of a running pod.",
+  conversion: "Webhook",
+  carriedOut: false,
+  versions: [
+    { name: "v1alpha1", spec: specV1alpha1, status: statusV1alpha1, columns },
+    { name: "v1beta1", storage: true, spec: specV1beta1, status, columns },
+  ],
+});

@@ -1,0 +1,87 @@
+/** NodePodProbe, v1alpha1 only: the probes of one node. Spec: containers. */
+import { dateTime, list, object, optional, type Static, text } from "../dsl.ts";
+import { probe } from "../fragments.ts";
+import { defineKind, type KindObject } from "../kind.ts";
+
+const podIdentity = {
+  name: text("Pod."),
+  namespace: text("Namespace of the pod."),
+  uid: text("UID of the pod."),
+};
+
+const spec = object(
+  {
+    podProbes: optional(
+      list(
+        object(
+          {
+            ...podIdentity,
+            IP: text("Address of the pod."),
+            probes: optional(
+              list(
+                object(
+                  {
+                    containerName: text("Container in which the probe runs."),
+                    name: text("Name of the marker and of the probe."),
+                    probe: probe("What is run."),
+                  },
+                  "One probe.",
+                ),
+                "Probes.",
+              ),
+            ),
+          },
+          "One pod.",
+        ),
+        "Pods of the node.",
+      ),
+    ),
+  },
+  "What is wanted.",
+);
+
+const status = object(
+  {
+    podProbeStatuses: optional(
+      list(
+        object(
+          {
+            ...podIdentity,
+            probeStates: optional(
+              list(
+                object(
+                  {
+                    lastProbeTime: optional(dateTime("When the probe ran last.")),
+                    lastTransitionTime: optional(dateTime("When the result changed last.")),
+                    message: optional(text("Output of the probe.")),
+                    name: text("Name of the marker and of the probe."),
+                    state: text("Succeeded, Failed or Unknown."),
+                  },
+                  "One probe.",
+                ),
+                "Results.",
+              ),
+            ),
+          },
+          "One pod.",
+        ),
+        "Pods of the node.",
+      ),
+    ),
+  },
+  "What is observed.",
+);
+
+export type NodePodProbeSpec = Static<typeof spec>;
+export type NodePodProbeStatus = Static<typeof status>;
+export type NodePodProbe = KindObject<NodePodProbeSpec, NodePodProbeStatus>;
+
+export const nodePodProbe = defineKind({
+  kind: "NodePodProbe",
+  plural: "nodepodprobes",
+  scope: "Cluster",
+  description: "Probes that the agent of one node runs, and their results.",
+  conversion: "None",
+  carriedOut: false,
+  versions: [{ name: "v1alpha1", storage: true, spec, status, columns: [] }],
+});

@@ -1,0 +1,110 @@
+/** PersistentPodState. Spec: persistentpodstate. */
+import {
+  choice,
+  int32,
+  int64,
+  list,
+  map,
+  object,
+  optional,
+  type Static,
+  stringMap,
+  strings,
+  text,
+} from "../dsl.ts";
+import { targetReference } from "../fragments.ts";
+import { defineKind, type KindObject } from "../kind.ts";
+
+const annotations = optional(
+  list(
+    object({ key: text("Annotation key.") }, "One annotation."),
+    "Annotations that a recreated pod gets back.",
+  ),
+);
+const retentionWords = "When a recorded state is dropped: WhenScaled (default) or WhenDeleted.";
+const keyWords = "Labels of the node whose values are kept.";
+const requiredWords = "Node labels that a recreated pod must find again.";
+const preferredWords = "Node labels that a recreated pod should find again.";
+const preferenceWords = "Node labels.";
+const targetRef = targetReference("Workload whose pods are recorded.");
+
+const specV1alpha1 = object(
+  {
+    persistentPodAnnotations: annotations,
+    persistentPodStateRetentionPolicy: optional(text(retentionWords)),
+    preferredPersistentTopology: optional(
+      list(
+        object(
+          {
+            preference: object({ nodeTopologyKeys: strings(keyWords) }, preferenceWords),
+            weight: int32("1 to 100."),
+          },
+          "One preference.",
+        ),
+        preferredWords,
+      ),
+    ),
+    requiredPersistentTopology: optional(object({ nodeTopologyKeys: strings(keyWords) }, requiredWords)),
+    targetRef,
+  },
+  "What is wanted.",
+);
+
+const spec = object(
+  {
+    persistentPodAnnotations: annotations,
+    persistentPodStateRetentionPolicy: optional(choice(["WhenScaled", "WhenDeleted"], retentionWords)),
+    preferredPersistentTopology: optional(
+      list(
+        object(
+          {
+            preference: object({ keys: strings(keyWords) }, preferenceWords),
+            weight: int32("1 to 100.", { minimum: 0 }),
+          },
+          "One preference.",
+        ),
+        preferredWords,
+      ),
+    ),
+    requiredPersistentTopology: optional(object({ keys: strings(keyWords) }, requiredWords)),
+    targetRef,
+  },
+  "What is wanted.",
+);
+
+const status = object(
+  {
+    observedGeneration: int64("Generation that the status is about."),
+    podStates: optional(
+      map(
+        object(
+          {
+            annotations: optional(stringMap("Annotations of the pod.")),
+            nodeName: optional(text("Node of the pod.")),
+            nodeTopologyLabels: optional(stringMap("Labels of that node.")),
+          },
+          "One pod.",
+        ),
+        "Recorded states by pod name.",
+      ),
+    ),
+  },
+  "What is observed.",
+);
+
+export type PersistentPodStateSpec = Static<typeof spec>;
+export type PersistentPodStateStatus = Static<typeof status>;
+export type PersistentPodState = KindObject<PersistentPodStateSpec, PersistentPodStateStatus>;
+export type PersistentPodStateV1alpha1 = KindObject<Static<typeof specV1alpha1>, PersistentPodStateStatus>;
+
+export const persistentPodState = defineKind({
+  kind: "PersistentPodState",
+  plural: "persistentpodstates",
+  description: "Brings recreated pods back to nodes like those on which they ran.",
+  conversion: "Webhook",
+  carriedOut: false,
+  versions: [
+    { name: "v1alpha1", spec: specV1alpha1, status, columns: [] },
+    { name: "v1beta1", storage: true, spec, status, columns: [] },
+  ],
+});

@@ -1,0 +1,54 @@
+/** PodProbeMarker, v1alpha1 only. Spec: containers. */
+import { int64, labelSelector, list, object, optional, type Static, stringMap, text } from "../dsl.ts";
+import { probe } from "../fragments.ts";
+import { defineKind, type KindObject } from "../kind.ts";
+
+const marker = object(
+  {
+    annotations: optional(stringMap("Annotations the pod gets.")),
+    labels: optional(stringMap("Labels the pod gets.")),
+    state: text("Result of the probe: Succeeded or Failed."),
+  },
+  "One result.",
+);
+
+const spec = object(
+  {
+    probes: list(
+      object(
+        {
+          containerName: text("Container in which the probe runs."),
+          markerPolicy: optional(list(marker, "What each result marks on the pod.")),
+          name: text("Name of the probe, unique in the object."),
+          podConditionType: optional(text("Condition of the pod that shows the result.")),
+          probe: probe("What is run."),
+        },
+        "One probe.",
+      ),
+      "Probes.",
+    ),
+    selector: labelSelector("Pods that are probed."),
+  },
+  "What is wanted.",
+);
+
+const status = object(
+  {
+    matchedPods: optional(int64("Pods that are probed.")),
+    observedGeneration: int64("Generation that the status is about."),
+  },
+  "What is observed.",
+);
+
+export type PodProbeMarkerSpec = Static<typeof spec>;
+export type PodProbeMarkerStatus = Static<typeof status>;
+export type PodProbeMarker = KindObject<PodProbeMarkerSpec, PodProbeMarkerStatus>;
+
+export const podProbeMarker = defineKind({
+  kind: "PodProbeMarker",
+  plural: "podprobemarkers",
+  description: "Runs probes in containers and marks the pods with the results.",
+  conversion: "None",
+  carriedOut: false,
+  versions: [{ name: "v1alpha1", storage: true, spec, status, columns: [] }],
+});

@@ -1,0 +1,110 @@
+/** PodUnavailableBudget. Spec: protection. */
+import {
+  choice,
+  int32,
+  int64,
+  intOrString,
+  labelSelector,
+  list,
+  object,
+  optional,
+  type Static,
+  text,
+} from "../dsl.ts";
+import { timesByName } from "../fragments.ts";
+import { defineKind, type KindObject, type PrinterColumn } from "../kind.ts";
+
+const common = {
+  maxUnavailable: optional(intOrString("Pods that may be unavailable at the same time.")),
+  minAvailable: optional(intOrString("Pods that must stay available.")),
+  selector: optional(labelSelector("Pods that are protected; or targetRef.")),
+  targetRef: optional(
+    object(
+      {
+        apiVersion: optional(text("API version of the workload.")),
+        kind: optional(text("Kind of the workload.")),
+        name: optional(text("Name of the workload.")),
+      },
+      "Workload whose pods are protected; or selector.",
+    ),
+  ),
+};
+
+const specV1alpha1 = object(common, "What is wanted.");
+
+const spec = object(
+  {
+    ...common,
+    ignoredPodSelector: optional(labelSelector("Pods that are not protected although selected.")),
+    protectOperations: optional(
+      list(
+        choice(["DELETE", "UPDATE", "EVICT", "RESIZE"], "One operation."),
+        "Operations that the budget limits; DELETE, EVICT and UPDATE by default.",
+      ),
+    ),
+    protectTotalReplicas: optional(int32("Number that counts as the total.", { minimum: 1 })),
+  },
+  "What is wanted.",
+);
+
+const status = object(
+  {
+    currentAvailable: int32("Pods that are available."),
+    desiredAvailable: int32("Pods that must stay available."),
+    disruptedPods: optional(timesByName("Pods whose deletion was allowed and has not been seen yet.")),
+    observedGeneration: optional(int64("Generation that the status is about.")),
+    totalReplicas: int32("Pods that count as the total."),
+    unavailableAllowed: int32("Pods that may become unavailable now."),
+    unavailablePods: optional(timesByName("Pods whose change was allowed and has not been seen yet.")),
+  },
+  "What is observed.",
+);
+
+export type PodUnavailableBudgetSpec = Static<typeof spec>;
+export type PodUnavailableBudgetStatus = Static<typeof status>;
+export type PodUnavailableBudget = KindObject<PodUnavailableBudgetSpec, PodUnavailableBudgetStatus>;
+export type PodUnavailableBudgetV1alpha1 = KindObject<
+  Static<typeof specV1alpha1>,
+  PodUnavailableBudgetStatus
+>;
+
+const columns: readonly PrinterColumn[] = [
+  {
+    name: "Allowed",
+    type: "integer",
+    jsonPath: ".status.unavailableAllowed",
+    description: "Pods that may become unavailable now.",
+  },
+  {
+    name: "Current",
+    type: "integer",
+    jsonPath: ".status.currentAvailable",
+    description: "Pods that are available.",
+  },
+  {
+    name: "Desired",
+    type: "integer",
+    jsonPath: ".status.desiredAvailable",
+    description: "Pods that must stay available.",
+  },
+  {
+    name: "Total",
+    type: "integer",
+    jsonPath: ".status.totalReplicas",
+    description: "Pods that count as the total.",
+  },
+];
+
+export const podUnavailableBudget = defineKind({
+  group: "policy.kruise.io",
+  kind: "PodUnavailableBudget",
+  plural: "podunavailablebudgets",
+  shortNames: ["pub"],
+  description: "Limits how many pods may be unavailable at the same time, whatever makes them so.",
+  conversion: "None",
+  carriedOut: false,
+  versions: [
+    { name: "v1alpha1", spec: specV1alpha1, status, columns },
+    { name: "v1beta1", storage: true, spec, status, columns },
+  ],
+});

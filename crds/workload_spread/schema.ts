@@ -1,0 +1,166 @@
+/** WorkloadSpread. Spec: workloadspread 1 to 3. */
+import {
+  conditions,
+  flag,
+  int32,
+  int64,
+  intOrString,
+  labelSelector,
+  list,
+  map,
+  object,
+  optional,
+  preserve,
+  type Static,
+  strictConditions,
+  strings,
+  text,
+} from "../dsl.ts";
+import {
+  nodeSelectorTerm,
+  subsetScheduleStrategy,
+  targetReference,
+  timesByName,
+  tolerations,
+} from "../fragments.ts";
+import { defineKind, type KindObject, type PrinterColumn } from "../kind.ts";
+
+const preferredTerms = list(
+  object({ preference: nodeSelectorTerm("Nodes."), weight: int32("1 to 100.") }, "One preference."),
+  "Nodes that pods of the subset prefer.",
+);
+const requiredTerm = nodeSelectorTerm("Nodes that pods of the subset need.");
+
+const subsetCommon = {
+  maxReplicas: optional(intOrString("Most pods the subset gets; unlimited by default.")),
+  name: text("Name of the subset."),
+  patch: optional(preserve<Record<string, unknown>>("Strategic merge patch on the pod.")),
+  tolerations: optional(tolerations("Taints that pods of the subset tolerate.")),
+};
+
+const subsetV1alpha1 = object(
+  {
+    ...subsetCommon,
+    preferredNodeSelectorTerms: optional(preferredTerms),
+    requiredNodeSelectorTerm: optional(requiredTerm),
+  },
+  "One subset.",
+);
+
+const subset = object(
+  {
+    ...subsetCommon,
+    preferredNodeSelector: optional(preferredTerms),
+    requiredNodeSelector: optional(requiredTerm),
+  },
+  "One subset.",
+);
+
+const common = {
+  scheduleStrategy: optional(
+    subsetScheduleStrategy({
+      disableSimulationSchedule: optional(flag("Accepted and without effect.")),
+      rescheduleCriticalSeconds: optional(
+        int32("Seconds until a pending pod is moved to the next subset; never by default."),
+      ),
+    }),
+  ),
+  targetFilter: optional(
+    object(
+      {
+        replicasPathList: optional(strings("Paths of the numbers that add up to the workload's size.")),
+        selector: optional(labelSelector("Pods of the workload that are spread.")),
+      },
+      "Part of the workload that is meant.",
+    ),
+  ),
+  targetRef: targetReference("Workload whose pods are spread."),
+};
+
+const specV1alpha1 = object(
+  { ...common, subsets: list(subsetV1alpha1, "Subsets in order of preference.") },
+  "What is wanted.",
+);
+const spec = object(
+  { ...common, subsets: list(subset, "Subsets in order of preference.") },
+  "What is wanted.",
+);
+
+const subsetStatusCommon = {
+  creatingPods: optional(timesByName("Pods that were admitted and not seen yet.")),
+  deletingPods: optional(timesByName("Pods whose deletion was admitted and that are still seen.")),
+  missingReplicas: int32("Pods the subset still takes; -1 for unlimited."),
+  name: text("Subset."),
+  replicas: int32("Active pods of the subset."),
+};
+
+const subsetStatusesV1alpha1 = list(
+  object({ ...subsetStatusCommon, conditions: optional(conditions({})) }, "One subset."),
+  "Subsets over all versions of the pods.",
+);
+
+const subsetStatuses = list(
+  object({ ...subsetStatusCommon, conditions: optional(strictConditions()) }, "One subset."),
+  "Subsets over all versions of the pods.",
+);
+
+const observedGeneration = optional(int64("Generation that the status is about."));
+const byVersion = "Subsets by version of the pods.";
+
+const statusV1alpha1 = object(
+  {
+    observedGeneration,
+    subsetStatuses: optional(subsetStatusesV1alpha1),
+    versionedSubsetStatuses: optional(map(subsetStatusesV1alpha1, byVersion)),
+  },
+  "What is observed.",
+);
+
+const status = object(
+  {
+    observedGeneration,
+    subsetStatuses: optional(subsetStatuses),
+    versionedSubsetStatuses: optional(map(subsetStatuses, byVersion)),
+  },
+  "What is observed.",
+);
+
+export type WorkloadSpreadSpec = Static<typeof spec>;
+export type WorkloadSpreadStatus = Static<typeof status>;
+export type WorkloadSpread = KindObject<WorkloadSpreadSpec, WorkloadSpreadStatus>;
+export type WorkloadSpreadV1alpha1 = KindObject<Static<typeof specV1alpha1>, Static<typeof statusV1alpha1>>;
+
+const columns: readonly PrinterColumn[] = [
+  {
+    name: "WorkloadName",
+    type: "string",
+    jsonPath: ".spec.targetRef.name",
+    description: "Name of the workload.",
+  },
+  {
+    name: "WorkloadKind",
+    type: "string",
+    jsonPath: ".spec.targetRef.kind",
+    description: "Kind of the workload.",
+  },
+  {
+    name: "Adaptive",
+    type: "boolean",
+    jsonPath: '.spec.scheduleStrategy.type[?(@ == "Adaptive")]',
+    description: "Whether pods move on from subsets that cannot take them.",
+  },
+  { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp", description: "Time since creation." },
+];
+
+export const workloadSpread = defineKind({
+  kind: "WorkloadSpread",
+  plural: "workloadspreads",
+  shortNames: ["ws"],
+  description: "Gives the pods of a workload to groups of nodes, in order and number.",
+  conversion: "Webhook",
+  carriedOut: false,
+  versions: [
+    { name: "v1alpha1", spec: specV1alpha1, status: statusV1alpha1, columns },
+    { name: "v1beta1", storage: true, spec, status, columns },
+  ],
+});
