@@ -1,0 +1,268 @@
+/**
+ * A real Kubernetes cluster on this machine, for tests: etcd, API server, the built-in controllers, the
+ * scheduler, and nodes with a real kubelet and containerd. It listens on loopback, on ports that were free, and
+ * keeps everything in one folder, so that it can stand beside any other cluster and go without a trace.
+ */
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { type Api, connect } from "./api.ts";
+import { writeImageArchive } from "./images.ts";
+import { TestNode, unmountBelow } from "./node.ts";
+import { type Service, startService, untilReady } from "./processes.ts";
+import {
+  freePorts,
+  kubernetesVersion,
+  networkConfig,
+  portAt,
+  programFolder,
+  writeKubeconfig,
+} from "./settings.ts";
+
+const run = promisify(execFile);
+const here = import.meta.dirname;
+
+export interface ClusterOptions {
+  /** Real nodes; 0 for a control plane alone. */
+  readonly nodes: number;
+  /** Called after each stage with its name and duration in milliseconds. */
+  readonly onStage: (name: string, ms: number) => void;
+  readonly environment: NodeJS.ProcessEnv;
+}
+
+export interface TestCluster {
+  readonly kubeconfig: string;
+  readonly folder: string;
+  readonly nodes: readonly TestNode[];
+  readonly api: Api;
+  /** Ends and removes everything that was started; safe to call twice. */
+  stop(): Promise<void>;
+}
+
+/** Starts the cluster and resolves when its nodes are Ready. When a stage fails, what ran before it is ended. */
+export async function startCluster(options: ClusterOptions): Promise<TestCluster> {
+  const cluster = new LocalCluster(options);
+  const onSignal = () => {
+    void cluster.stop().finally(() => process.exit(130));
+  };
+  process.once("SIGINT", onSignal);
+  process.once("SIGTERM", onSignal);
+  try {
+    await cluster.start();
+    return cluster;
+  } catch (error) {
+    await cluster.stop();
+    throw error;
+  }
+}
+
+class LocalCluster implements TestCluster {
+  readonly folder: string;
+  readonly kubeconfig: string;
+  readonly nodes: TestNode[] = [];
+  readonly #options: ClusterOptions;
+  readonly #services: Service[] = [];
+  readonly #bridge = `rft${process.pid}`;
+  #api: Api | undefined;
+  #ports: number[] = [];
+  #stopped: Promise<void> | undefined;
+
+  constructor(options: ClusterOptions) {
+    this.#options = options;
+    this.folder = mkdtempSync(join(tmpdir(), "refit-test-"));
+    this.kubeconfig = join(this.folder, "admin.kubeconfig");
+  }
+
+  get api(): Api {
+    if (this.#api === undefined) throw new Error("the cluster has not been started");
+    return this.#api;
+  }
+
+  get #programs(): string {
+    return programFolder(this.#options.environment);
+  }
+
+  async start(): Promise<void> {
+    const names = Array.from({ length: this.#options.nodes }, (_, index) => `refit-test-node-${index + 1}`);
+    await this.#stage("packages", () => this.#script("packages.sh"));
+    await this.#stage(`kubernetes ${kubernetesVersion}`, () =>
+      this.#script("build.sh", kubernetesVersion, this.#programs),
+    );
+    await this.#stage("certificates", () => this.#script("pki.sh", join(this.folder, "pki"), ...names));
+    this.#ports = await freePorts(5 + 2 * names.length);
+    await this.#stage("control plane", () => this.#startControlPlane());
+    if (names.length > 0) {
+      const archive = join(this.folder, "images.tar");
+      await this.#stage("images", async () => writeImageArchive(join(this.folder, "images"), archive));
+      await this.#stage(`${names.length} node(s)`, () => this.#startNodes(names, archive));
+    }
+  }
+
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #stop(): Promise<void> {
+    await this.#api?.close();
+    await Promise.all(this.nodes.map((node) => node.stop()));
+    for (const service of this.#services.reverse()) await service.stop(5_000);
+    await run("ip", ["link", "delete", this.#bridge]).catch(() => undefined);
+    await unmountBelow(this.folder);
+    rewriteHosts((line) => !line.endsWith(hostMark(this.folder)));
+    if (!this.#options.environment["REFIT_KEEP_LOGS"]) rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  async #stage(name: string, work: () => Promise<void>): Promise<void> {
+    const start = performance.now();
+    if (this.#stopped !== undefined) throw new Error(`stopped before stage ${name}`);
+    await work();
+    this.#options.onStage(name, performance.now() - start);
+  }
+
+  async #script(name: string, ...argumentList: string[]): Promise<void> {
+    await run(join(here, name), argumentList, { maxBuffer: 16 << 20 });
+  }
+
+  #service(name: string, command: string, argumentList: readonly string[]): Service {
+    const service = startService(name, command, argumentList, { logFolder: this.folder });
+    this.#services.push(service);
+    return service;
+  }
+
+  async #startControlPlane(): Promise<void> {
+    const pki = join(this.folder, "pki");
+    const url = `https://127.0.0.1:${portAt(this.#ports, 0)}`;
+    const store = `http://127.0.0.1:${portAt(this.#ports, 1)}`;
+    const peers = `http://127.0.0.1:${portAt(this.#ports, 2)}`;
+    writeKubeconfig(this.kubeconfig, url, pki, "admin");
+    const api = connect(this.kubeconfig);
+    this.#api = api;
+    this.#service("etcd", "etcd", etcdArguments(join(this.folder, "etcd"), store, peers));
+    const server = this.#service(
+      "kube-apiserver",
+      join(this.#programs, "kube-apiserver"),
+      apiServerArguments(pki, portAt(this.#ports, 0), store),
+    );
+    await untilReady(server, async () => (await api.request("GET", "/readyz")).status === 200, 120_000);
+    for (const [name, port] of [
+      ["kube-controller-manager", portAt(this.#ports, 3)],
+      ["kube-scheduler", portAt(this.#ports, 4)],
+    ] as const) {
+      const own =
+        name === "kube-scheduler"
+          ? []
+          : [
+              `--service-account-private-key-file=${join(pki, "service-accounts.key")}`,
+              `--root-ca-file=${join(pki, "ca.crt")}`,
+            ];
+      this.#service(name, join(this.#programs, name), [...componentArguments(this.kubeconfig, port), ...own]);
+    }
+  }
+
+  async #startNodes(names: readonly string[], imageArchive: string): Promise<void> {
+    const networkFolder = join(this.folder, "network");
+    mkdirSync(networkFolder);
+    const subnet = `10.${100 + (process.pid % 100)}.0.0/16`;
+    writeFileSync(join(networkFolder, "10-refit.conflist"), networkConfig(this.folder, this.#bridge, subnet));
+    const mark = hostMark(this.folder);
+    rewriteHosts(
+      () => true,
+      names.map((name) => `127.0.0.1 ${name} ${mark}`),
+    );
+    for (const [index, name] of names.entries()) {
+      this.nodes.push(
+        new TestNode({
+          name,
+          root: this.folder,
+          pki: join(this.folder, "pki"),
+          url: `https://127.0.0.1:${portAt(this.#ports, 0)}`,
+          programs: this.#programs,
+          imageArchive,
+          networkFolder,
+          ports: {
+            server: portAt(this.#ports, 5 + 2 * index),
+            health: portAt(this.#ports, 6 + 2 * index),
+          },
+        }),
+      );
+    }
+    await Promise.all(this.nodes.map((node) => node.start()));
+    const watched = this.#services[0];
+    if (watched !== undefined) await untilReady(watched, () => this.#allReady(names.length), 120_000);
+  }
+
+  async #allReady(count: number): Promise<boolean> {
+    const nodes = await this.api.list("nodes");
+    const ready = nodes.filter((node) =>
+      node.status?.conditions?.some((condition) => condition.type === "Ready" && condition.status === "True"),
+    );
+    return ready.length === count;
+  }
+}
+
+function etcdArguments(data: string, store: string, peers: string): string[] {
+  return [
+    `--data-dir=${data}`,
+    `--listen-client-urls=${store}`,
+    `--advertise-client-urls=${store}`,
+    `--listen-peer-urls=${peers}`,
+    `--initial-advertise-peer-urls=${peers}`,
+    `--initial-cluster=default=${peers}`,
+    "--unsafe-no-fsync",
+  ];
+}
+
+function apiServerArguments(pki: string, port: number, store: string): string[] {
+  const key = (name: string) => join(pki, name);
+  return [
+    `--etcd-servers=${store}`,
+    "--bind-address=127.0.0.1",
+    "--advertise-address=127.0.0.1",
+    `--secure-port=${port}`,
+    `--client-ca-file=${key("ca.crt")}`,
+    `--tls-cert-file=${key("apiserver.crt")}`,
+    `--tls-private-key-file=${key("apiserver.key")}`,
+    "--service-account-issuer=https://kubernetes.default.svc",
+    `--service-account-key-file=${key("service-accounts.pub")}`,
+    `--service-account-signing-key-file=${key("service-accounts.key")}`,
+    `--kubelet-client-certificate=${key("admin.crt")}`,
+    `--kubelet-client-key=${key("admin.key")}`,
+    "--kubelet-preferred-address-types=Hostname",
+    "--authorization-mode=Node,RBAC",
+    "--service-cluster-ip-range=10.96.0.0/16",
+    "--allow-privileged=true",
+    "--endpoint-reconciler-type=none",
+    "--enable-admission-plugins=NodeRestriction",
+    "--disable-admission-plugins=ServiceAccount",
+    "--max-requests-inflight=2000",
+    "--max-mutating-requests-inflight=1000",
+  ];
+}
+
+function componentArguments(kubeconfig: string, port: number): string[] {
+  return [
+    `--kubeconfig=${kubeconfig}`,
+    `--authentication-kubeconfig=${kubeconfig}`,
+    `--authorization-kubeconfig=${kubeconfig}`,
+    "--leader-elect=false",
+    "--bind-address=127.0.0.1",
+    `--secure-port=${port}`,
+    "--kube-api-qps=500",
+    "--kube-api-burst=1000",
+  ];
+}
+
+function hostMark(folder: string): string {
+  return `# ${folder}`;
+}
+
+/** The API server reaches kubelets by host name; the lines carry a mark by which they are removed again. */
+function rewriteHosts(keep: (line: string) => boolean, add: readonly string[] = []): void {
+  const lines = readFileSync("/etc/hosts", "utf8").trimEnd().split("\n");
+  const kept = lines.filter(keep);
+  if (kept.length === lines.length && add.length === 0) return;
+  writeFileSync("/etc/hosts", `${[...kept, ...add].join("\n")}\n`);
+}

@@ -1,0 +1,119 @@
+/** Child processes that live until the test cluster ends: each has a log file, and each is ended by its id. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, openSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+export interface Service {
+  readonly name: string;
+  readonly pid: number;
+  /** Undefined while it runs. */
+  exitCode(): number | undefined;
+  stop(graceMs?: number): Promise<void>;
+  kill(signal: NodeJS.Signals): void;
+  readonly logFile: string;
+}
+
+export interface StartOptions {
+  readonly environment?: Record<string, string>;
+  readonly logFolder: string;
+  readonly workingFolder?: string;
+}
+
+/** Starts `command` in a process group of its own, so that a terminal's interrupt reaches only the harness. */
+export function startService(
+  name: string,
+  command: string,
+  argumentList: readonly string[],
+  options: StartOptions,
+): Service {
+  const logFile = join(options.logFolder, `${name}.log`);
+  const log = openSync(logFile, "a");
+  const child = spawn(command, argumentList, {
+    stdio: ["ignore", log, log],
+    detached: true,
+    env: { ...process.env, ...options.environment },
+    ...(options.workingFolder === undefined ? {} : { cwd: options.workingFolder }),
+  });
+  closeSync(log);
+  return new RunningService(name, child, logFile);
+}
+
+class RunningService implements Service {
+  readonly name: string;
+  readonly logFile: string;
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<void>;
+  #exitCode: number | undefined;
+
+  constructor(name: string, child: ChildProcess, logFile: string) {
+    this.name = name;
+    this.logFile = logFile;
+    this.#child = child;
+    this.#ended = new Promise((resolve) => {
+      child.once("error", () => {
+        this.#exitCode = 127;
+        resolve();
+      });
+      child.once("exit", (code) => {
+        this.#exitCode = code ?? 128;
+        resolve();
+      });
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  exitCode(): number | undefined {
+    return this.#exitCode;
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    if (this.#exitCode === undefined) this.#child.kill(signal);
+  }
+
+  async stop(graceMs = 10_000): Promise<void> {
+    if (this.#exitCode !== undefined) return;
+    this.kill("SIGTERM");
+    const patience = new AbortController();
+    await Promise.race([
+      this.#ended,
+      sleep(graceMs, undefined, { signal: patience.signal }).catch(() => undefined),
+    ]);
+    patience.abort();
+    this.kill("SIGKILL");
+    await this.#ended;
+  }
+}
+
+/** The end of a log, for the message of a failed start. */
+export function tailOf(file: string, lines = 15): string {
+  try {
+    return readFileSync(file, "utf8").trimEnd().split("\n").slice(-lines).join("\n");
+  } catch {
+    return "";
+  }
+}
+
+/** Calls `probe` until it is true; throws with the end of the service's log when it ends before or time is up. */
+export async function untilReady(
+  service: Service,
+  probe: () => Promise<boolean>,
+  timeoutMs: number,
+): Promise<void> {
+  const end = performance.now() + timeoutMs;
+  while (!(await probe().catch(() => false))) {
+    const ended = service.exitCode();
+    if (ended !== undefined) {
+      throw new Error(
+        `${service.name} ended with code ${ended} before it was ready:\n${tailOf(service.logFile)}`,
+      );
+    }
+    if (performance.now() > end) {
+      throw new Error(`${service.name} was not ready after ${timeoutMs} ms:\n${tailOf(service.logFile)}`);
+    }
+    await sleep(200);
+  }
+}
