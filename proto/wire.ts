@@ -45,7 +45,7 @@ export function message<T>(name: string, fields: readonly Field[]): Message<T> {
   return { name, fields, byNumber: new Map(fields.map((field) => [field.number, field])) };
 }
 
-/** Wire bytes of a message. 64-bit numbers must be safe integers. Throws WireError on a value of the wrong type. */
+/** Wire bytes of a message. Throws WireError on a value of the wrong type. */
 export function encode<T>(type: Message<T>, value: Input<T>): Uint8Array {
   const writer = protobuf.Writer.create();
   writeMessage(writer, type, value);
@@ -108,13 +108,23 @@ function writeField(
   } else if (type === "bool" && typeof item === "boolean") {
     if (inList || item) writer.uint32(number << 3).bool(item);
   } else if (typeof item === "number" && type !== "string" && type !== "bytes" && type !== "bool") {
-    if (!Number.isSafeInteger(item))
-      throw new WireError(`${owner.name}.${field.name}: ${item} is not a safe integer`);
+    const [least, most] = ranges[type];
+    if (!Number.isInteger(item) || item < least || item >= most) {
+      throw new WireError(`${owner.name}.${field.name}: ${item} is not of type ${type}`);
+    }
     if (inList || item !== 0) writer.uint32(number << 3)[type](item);
   } else {
     throw new WireError(`${owner.name}.${field.name}: expected ${type}, got ${typeof item}`);
   }
 }
+
+/** Smallest value, and the first one that is too large. */
+const ranges = {
+  int32: [-(2 ** 31), 2 ** 31],
+  uint32: [0, 2 ** 32],
+  int64: [-(2 ** 63), 2 ** 63],
+  uint64: [0, 2 ** 64],
+} as const;
 
 /** A message with nothing set. */
 function blank(type: Message<unknown>): Plain {

@@ -90,7 +90,7 @@ t.test("a hostile map key does not reach the prototype", async (t) => {
 t.test("values of a wrong type are refused before they are sent", async (t) => {
   t.throws(
     () => encode(LinuxContainerResources, { cpu_shares: 1.5 }),
-    /cpu_shares: 1.5 is not a safe integer/,
+    /cpu_shares: 1.5 is not of type int64/,
   );
   const notText: unknown = JSON.parse('{"id":7}');
   if (typeof notText === "object" && notText !== null) {

@@ -1,0 +1,158 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { systemClock } from "../../kube/index.ts";
+import { encode, ListImagesResponse, methods } from "../../proto/cri/index.ts";
+import { createCriClient } from "./client.ts";
+import { criContract } from "./contract.ts";
+import { type FakeCri, type FakeCriOptions, startFakeCri } from "./fake_server.ts";
+
+async function temporarySocket(t: Test): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "refit-cri-"));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  return join(folder, "containerd.sock");
+}
+
+async function fake(t: Test, options: Partial<FakeCriOptions> = {}): Promise<FakeCri & { socket: string }> {
+  const socket = await temporarySocket(t);
+  const server = await startFakeCri({ socket, clock: systemClock, ...options });
+  t.teardown(() => server.stop());
+  server.runtime.addImage("localhost/web:1", `sha256:${"ab".repeat(32)}`);
+  server.runtime.exec = (container, command) => {
+    const script = command.at(-1) ?? "";
+    if (script.startsWith("sleep ")) return { ms: Number(script.slice(6)) * 1000 };
+    const greeting = container.config.envs.find((env) => env.key === "GREETING")?.value ?? new Uint8Array(0);
+    return {
+      stdout: `${Buffer.from(greeting)}\n`,
+      stderr: "bad\n",
+      exitCode: Number(/exit (\d+)/.exec(script)?.[1]),
+    };
+  };
+  return { ...server, socket };
+}
+
+function connect(t: Test, socket: string, maxResponseBytes?: number) {
+  const client = createCriClient(socket, {
+    clock: systemClock,
+    ...(maxResponseBytes === undefined ? {} : { maxResponseBytes }),
+  });
+  t.teardown(() => client.close());
+  return client;
+}
+
+t.test("the contract, on the fake", async (t) => {
+  const { socket } = await fake(t);
+  await criContract(t, {
+    client: connect(t, socket),
+    image: "localhost/web:1",
+    sandbox: {},
+    unknownImage: "127.0.0.1:1/nothing:1",
+  });
+});
+
+t.test("a socket that accepts and never answers ends in Timeout", async (t) => {
+  const socket = await temporarySocket(t);
+  const open = new Set<Socket>();
+  const silent = createServer((connection) => open.add(connection));
+  await new Promise<void>((resolve) => silent.listen(socket, resolve));
+  t.teardown(() => {
+    for (const connection of open) connection.destroy();
+    silent.close();
+  });
+  const call = connect(t, socket).call(methods.Version, {}, { timeoutMs: 100 });
+  await t.rejects(call, { code: "Timeout" });
+});
+
+t.test("a call that hangs ends in Timeout, and others go on", async (t) => {
+  const server = await fake(t);
+  server.faults.set("ListImages", { kind: "hang" });
+  const client = connect(t, server.socket);
+  await t.rejects(client.call(methods.ListImages, {}, { timeoutMs: 50 }), { code: "Timeout" });
+  t.equal((await client.call(methods.Version, {})).runtime_name, "containerd");
+});
+
+t.test("nobody listens: Unavailable; afterwards it connects by itself", async (t) => {
+  const socket = await temporarySocket(t);
+  const client = connect(t, socket);
+  await t.rejects(client.call(methods.Version, {}), { code: "Unavailable" });
+  const server = await startFakeCri({ socket, clock: systemClock });
+  t.teardown(() => server.stop());
+  let name = "";
+  for (let round = 0; round < 100 && name === ""; round++) {
+    name = await client.call(methods.Version, {}).then(
+      (version) => version.runtime_name,
+      () => systemClock.sleep(50).then(() => ""),
+    );
+  }
+  t.equal(name, "containerd");
+});
+
+t.test("damaged, truncated and too large answers are errors with their own codes", async (t) => {
+  const server = await fake(t);
+  const client = connect(t, server.socket, 4096);
+  server.faults.set("ListImages", { kind: "bytes", bytes: Uint8Array.of(0x0a, 0x7f, 0x01) });
+  await t.rejects(client.call(methods.ListImages, {}), { code: "Decode", message: /damaged/ });
+  const images = Array.from({ length: 500 }, (_, index) => ({
+    id: `sha256:${index}`,
+    repo_tags: ["a", "b"],
+  }));
+  server.faults.set("ListImages", { kind: "bytes", bytes: encode(ListImagesResponse, { images }) });
+  await t.rejects(client.call(methods.ListImages, {}), { code: "TooLarge" });
+  server.faults.delete("ListImages");
+  t.equal((await client.call(methods.ListImages, {})).images.length, 1);
+});
+
+t.test("an unknown method is Unimplemented, also as a stream", async (t) => {
+  const { socket } = await fake(t, { missing: ["ImageFsInfo", "GetContainerEvents"] });
+  const client = connect(t, socket);
+  await t.rejects(client.call(methods.ImageFsInfo, {}), { code: "Unimplemented" });
+  const read = async (): Promise<void> => {
+    for await (const _ of client.stream(methods.GetContainerEvents, {}, new AbortController().signal))
+      t.fail();
+  };
+  await t.rejects(read(), { code: "Unimplemented" });
+});
+
+t.test("a pull in flight is cancelled at the runtime", async (t) => {
+  const server = await fake(t);
+  server.runtime.registry.set("slow:1", { id: "sha256:5107", pullMs: 60_000 });
+  const abort = new AbortController();
+  const pull = connect(t, server.socket).call(
+    methods.PullImage,
+    { image: { image: "slow:1" } },
+    { signal: abort.signal },
+  );
+  while (server.runtime.pulls.length === 0) await systemClock.sleep(1);
+  abort.abort(new Error("stopped"));
+  await t.rejects(pull, { code: "Aborted", message: /stopped/ });
+});
+
+t.test("events stream until the signal aborts", async (t) => {
+  const server = await fake(t, { missing: [] });
+  const client = connect(t, server.socket);
+  const abort = new AbortController();
+  const seen: number[] = [];
+  const sandbox = server.runtime.runSandbox({
+    labels: {},
+    annotations: {},
+    hostname: "",
+    log_directory: "",
+    port_mappings: [],
+  });
+  const reading = (async () => {
+    for await (const event of client.stream(methods.GetContainerEvents, {}, abort.signal)) {
+      seen.push(event.container_event_type);
+      if (seen.length === 2) abort.abort();
+    }
+  })();
+  // Nothing tells when a server has the stream; create until the first event came.
+  for (let attempt = 0; seen.length < 2; attempt++) {
+    const config = { metadata: { name: "web", attempt }, image: { image: "localhost/web:1" } };
+    await client.call(methods.CreateContainer, { pod_sandbox_id: sandbox, config });
+    await systemClock.sleep(2);
+  }
+  await reading;
+  t.same(seen, [0, 0]);
+});
