@@ -1,0 +1,81 @@
+/** Conditions of a status, and times as the API writes them. */
+import { ParseError } from "./errors.ts";
+import type { Condition } from "./types.ts";
+
+/** RFC 3339 in UTC with whole seconds, from milliseconds since the epoch: `2023-03-01T03:45:33Z`. */
+export function formatTime(ms: number): string {
+  return `${new Date(Math.floor(ms / 1000) * 1000).toISOString().slice(0, 19)}Z`;
+}
+
+/** RFC 3339 in UTC with microseconds, as leases carry it. */
+export function formatMicroTime(ms: number): string {
+  const micros = Math.round((ms - Math.floor(ms)) * 1000) % 1000;
+  return `${new Date(Math.floor(ms)).toISOString().slice(0, 23)}${String(micros).padStart(3, "0")}Z`;
+}
+
+const timePattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
+
+/** Milliseconds since the epoch. Throws ParseError `InvalidTime` for anything but RFC 3339. */
+export function parseTime(text: string): number {
+  const ms = timePattern.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(ms))
+    throw new ParseError("InvalidTime", `${JSON.stringify(text)} is not an RFC 3339 time`);
+  return ms;
+}
+
+export function findCondition<T extends { readonly type: string }>(
+  conditions: readonly T[] | undefined | null,
+  type: string,
+): T | undefined {
+  return conditions?.find((condition) => condition.type === type);
+}
+
+export function isConditionTrue(
+  conditions: readonly { readonly type: string; readonly status: string }[] | undefined | null,
+  type: string,
+): boolean {
+  return findCondition(conditions, type)?.status === "True";
+}
+
+/**
+ * The list with `next` in the place of the condition of its type, or at the end. `lastTransitionTime` becomes `now`
+ * (milliseconds) unless the status stays; an explicit one is kept. The given list is not changed, and it is
+ * returned itself if nothing differs.
+ */
+export function setCondition(
+  conditions: readonly Condition[] | undefined | null,
+  next: Condition,
+  now: number,
+): readonly Condition[] {
+  const list = conditions ?? [];
+  const present = findCondition(list, next.type);
+  const transition = present?.status === next.status ? present.lastTransitionTime : formatTime(now);
+  const updated: Condition = {
+    ...next,
+    lastTransitionTime: next.lastTransitionTime ?? transition ?? formatTime(now),
+  };
+  if (present === undefined) return [...list, updated];
+  if (sameCondition(present, updated)) return list;
+  return list.map((condition) => (condition === present ? updated : condition));
+}
+
+const compared = [
+  "status",
+  "reason",
+  "message",
+  "lastTransitionTime",
+  "lastUpdateTime",
+  "lastProbeTime",
+  "observedGeneration",
+] as const;
+
+function sameCondition(left: Condition, right: Condition): boolean {
+  return compared.every((key) => left[key] === right[key]);
+}
+
+export function removeCondition<T extends { readonly type: string }>(
+  conditions: readonly T[] | undefined | null,
+  type: string,
+): readonly T[] {
+  return (conditions ?? []).filter((condition) => condition.type !== type);
+}
