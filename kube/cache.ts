@@ -1,9 +1,16 @@
-/** Contract of the cache: one writer (the watch and write-backs), many readers. */
+/**
+ * The cache: one writer (the watch and write-backs), many readers.
+ * Versions decide, not arrival: whatever is older than what is held is ignored, so that an answer to a write
+ * can go in at once and the watch may repeat it later (DESIGN.md, "Read your own writes").
+ */
 
 /** What reconcilers see of a cache. */
 export interface Reader<T> {
   get(key: string): T | undefined;
-  /** Objects whose index function returned `value`; iteration order is unspecified. Cost is that of the answer. */
+  /**
+   * Objects whose index function returned `value`; iteration order is unspecified. Cost is that of the answer.
+   * The iterator is live: read it to its end before awaiting anything.
+   */
   byIndex(index: string, value: string): Iterable<T>;
   values(): Iterable<T>;
   readonly size: number;
@@ -13,3 +20,189 @@ export type Change<T> =
   | { readonly type: "added"; readonly object: T }
   | { readonly type: "changed"; readonly object: T; readonly before: T }
   | { readonly type: "removed"; readonly object: T };
+
+export interface Identity {
+  key: string;
+  uid: string;
+  /** metadata.resourceVersion */
+  version: string;
+}
+
+export interface CacheOptions<T> {
+  identify(object: T): Identity;
+  /** Index name -> the values under which an object is found. Pure functions of the object. */
+  indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
+  /** How many UIDs of removed objects are remembered. Default 16 384. */
+  tombstones?: number;
+}
+
+type Index<T> = {
+  readonly valuesOf: (object: T) => readonly string[];
+  readonly buckets: Map<string, Map<string, T>>;
+};
+
+export class Cache<T> implements Reader<T> {
+  readonly #identify: (object: T) => Identity;
+  readonly #objects = new Map<string, T>();
+  readonly #indexes = new Map<string, Index<T>>();
+  readonly #listeners = new Set<(change: Change<T>) => void>();
+  /** UIDs are never used again, so a removed one stays removed whatever arrives late. Oldest first. */
+  readonly #removed = new Set<string>();
+  readonly #tombstones: number;
+
+  constructor(options: CacheOptions<T>) {
+    this.#identify = (object) => options.identify(object);
+    this.#tombstones = options.tombstones ?? 16_384;
+    for (const [name, valuesOf] of Object.entries(options.indexes ?? {})) {
+      this.#indexes.set(name, { valuesOf, buckets: new Map() });
+    }
+  }
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  get(key: string): T | undefined {
+    return this.#objects.get(key);
+  }
+
+  values(): Iterable<T> {
+    return this.#objects.values();
+  }
+
+  byIndex(index: string, value: string): Iterable<T> {
+    const held = this.#indexes.get(index);
+    if (!held)
+      throw new Error(`no index "${index}" in this cache; it has: ${[...this.#indexes.keys()].join(", ")}`);
+    return held.buckets.get(value)?.values() ?? [];
+  }
+
+  /** Called synchronously after each change; returns the way to end it. Listeners must not throw. */
+  subscribe(listener: (change: Change<T>) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Takes the object if it is newer than what is held and was not removed. True when it was taken. */
+  upsert(object: T): boolean {
+    const { key, uid, version } = this.#identify(object);
+    if (this.#removed.has(uid)) return false;
+    const before = this.#objects.get(key);
+    if (before === undefined) {
+      this.#store(key, object, undefined);
+      this.#tell({ type: "added", object });
+      return true;
+    }
+    const held = this.#identify(before);
+    if (compareVersions(version, held.version) <= 0) return false;
+    if (held.uid !== uid) {
+      // Another object of the same name: whoever knew the first one must hear of its end.
+      this.#drop(key, before, held.uid);
+      this.#store(key, object, undefined);
+      this.#tell({ type: "removed", object: before });
+      this.#tell({ type: "added", object });
+      return true;
+    }
+    this.#store(key, object, before);
+    this.#tell({ type: "changed", object, before });
+    return true;
+  }
+
+  /** What a write returned. */
+  writeBack(object: T): boolean {
+    return this.upsert(object);
+  }
+
+  /** The object of this UID is gone: by a watch event, or because a delete was answered so. */
+  remove(key: string, uid: string): boolean {
+    this.#bury(uid);
+    const held = this.#objects.get(key);
+    if (held === undefined || this.#identify(held).uid !== uid) return false;
+    this.#drop(key, held, uid);
+    this.#tell({ type: "removed", object: held });
+    return true;
+  }
+
+  /**
+   * A complete list as of `listVersion`. Only real differences are told. Objects that are not in the list stay
+   * if they are newer than it: they were written after the list was taken.
+   */
+  replaceAll(objects: Iterable<T>, listVersion: string): void {
+    const seen = new Set<string>();
+    for (const object of objects) {
+      seen.add(this.#identify(object).key);
+      this.upsert(object);
+    }
+    for (const [key, object] of [...this.#objects]) {
+      if (seen.has(key)) continue;
+      const { uid, version } = this.#identify(object);
+      if (compareVersions(version, listVersion) > 0) continue;
+      this.remove(key, uid);
+    }
+  }
+
+  #store(key: string, object: T, before: T | undefined): void {
+    this.#objects.set(key, object);
+    for (const index of this.#indexes.values()) {
+      const values = index.valuesOf(object);
+      if (before !== undefined) {
+        for (const value of index.valuesOf(before)) {
+          if (!values.includes(value)) leaveBucket(index, value, key);
+        }
+      }
+      for (const value of values) {
+        const bucket = index.buckets.get(value);
+        if (bucket) bucket.set(key, object);
+        else index.buckets.set(value, new Map([[key, object]]));
+      }
+    }
+  }
+
+  #drop(key: string, object: T, uid: string): void {
+    this.#bury(uid);
+    this.#objects.delete(key);
+    for (const index of this.#indexes.values()) {
+      for (const value of index.valuesOf(object)) leaveBucket(index, value, key);
+    }
+  }
+
+  #bury(uid: string): void {
+    if (uid === "" || this.#removed.has(uid)) return;
+    this.#removed.add(uid);
+    if (this.#removed.size <= this.#tombstones) return;
+    for (const oldest of this.#removed) {
+      this.#removed.delete(oldest);
+      break;
+    }
+  }
+
+  #tell(change: Change<T>): void {
+    for (const listener of this.#listeners) listener(change);
+  }
+}
+
+function leaveBucket<T>(index: Index<T>, value: string, key: string): void {
+  const bucket = index.buckets.get(value);
+  if (!bucket) return;
+  bucket.delete(key);
+  if (bucket.size === 0) index.buckets.delete(value);
+}
+
+/**
+ * Orders two resource versions: negative when `a` is older. API servers number them; for anything else the later
+ * arrival counts as newer.
+ */
+export function compareVersions(a: string, b: string): number {
+  if (a === b) return 0;
+  if (!isDecimal(a) || !isDecimal(b)) return 1;
+  if (a.length !== b.length) return a.length - b.length;
+  return a < b ? -1 : 1;
+}
+
+function isDecimal(text: string): boolean {
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code < 48 || code > 57) return false;
+  }
+  return text.length > 0;
+}

@@ -1,5 +1,7 @@
 /** Time and chance come in from outside, so that every process can run under a test's hand. */
 
+import { clearTimeout, setTimeout } from "node:timers";
+
 export interface Timer {
   cancel(): void;
 }
@@ -17,3 +19,46 @@ export interface Clock {
 
 /** Uniform in [0, 1). */
 export type Random = () => number;
+
+const longestTimeoutMs = 2 ** 31 - 1;
+
+/**
+ * The machine's own time. Timers of `after` do not keep the process alive, a `sleep` does: somebody waits for it.
+ * Delays beyond 24 days are chained.
+ */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after: (ms, run) => schedule(ms, run, false),
+  sleep: (ms, signal) => sleepOn({ after: (delay, run) => schedule(delay, run, true) }, ms, signal),
+};
+
+function schedule(ms: number, run: () => void, keepsAlive: boolean): Timer {
+  let handle: NodeJS.Timeout;
+  const arm = (left: number): void => {
+    const step = Math.min(Math.max(left, 0), longestTimeoutMs);
+    handle = setTimeout(() => (left > step ? arm(left - step) : run()), step);
+    if (!keepsAlive) handle.unref();
+  };
+  arm(ms);
+  return { cancel: () => clearTimeout(handle) };
+}
+
+/** `sleep` of any clock that has `after`. */
+export function sleepOn(clock: Pick<Clock, "after">, ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) {
+      reject(signal.reason);
+      return;
+    }
+    const onAbort = (): void => {
+      timer.cancel();
+      reject(signal?.reason);
+    };
+    const timer = clock.after(ms, () => {
+      signal?.removeEventListener("abort", onAbort);
+      resolve();
+    });
+    signal?.addEventListener("abort", onAbort, { once: true });
+  });
+}

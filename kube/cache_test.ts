@@ -1,0 +1,148 @@
+import fc from "fast-check";
+import t from "tap";
+import { Cache, type Change, compareVersions } from "./cache.ts";
+
+interface Thing {
+  name: string;
+  uid: string;
+  version: string;
+  owner: string;
+}
+
+const thing = (name: string, version: number, owner = "a", uid = `uid-${name}`): Thing => ({
+  name,
+  uid,
+  version: String(version),
+  owner,
+});
+
+function thingCache(tombstones?: number): Cache<Thing> {
+  return new Cache<Thing>({
+    identify: (each) => ({ key: each.name, uid: each.uid, version: each.version }),
+    indexes: { owner: (each) => (each.owner === "" ? [] : [each.owner]) },
+    ...(tombstones === undefined ? {} : { tombstones }),
+  });
+}
+
+function recorded(cache: Cache<Thing>): string[] {
+  const told: string[] = [];
+  cache.subscribe((change: Change<Thing>) => {
+    const before = change.type === "changed" ? `${change.before.version}->` : "";
+    told.push(`${change.type} ${change.object.name} ${before}${change.object.version}`);
+  });
+  return told;
+}
+
+t.test("versions order by number, not by text", async (t) => {
+  t.ok(compareVersions("9", "10") < 0);
+  t.ok(compareVersions("10", "9") > 0);
+  t.equal(compareVersions("10", "10"), 0);
+  t.ok(compareVersions("18446744073709551615", "18446744073709551614") > 0, "beyond the range of doubles");
+  t.ok(compareVersions("abc", "12") > 0, "an opaque version counts as newer");
+});
+
+t.test("older and equal versions are ignored, newer ones are told with what was before", async (t) => {
+  const cache = thingCache();
+  const told = recorded(cache);
+  t.ok(cache.upsert(thing("x", 5)));
+  t.notOk(cache.upsert(thing("x", 4)));
+  t.notOk(cache.upsert(thing("x", 5)));
+  t.ok(cache.writeBack(thing("x", 10)));
+  t.same(told, ["added x 5", "changed x 5->10"]);
+});
+
+t.test("a late event does not bring back what a delete answer removed", async (t) => {
+  const cache = thingCache();
+  const told = recorded(cache);
+  cache.upsert(thing("x", 5));
+  t.ok(cache.remove("x", "uid-x"));
+  t.notOk(cache.upsert(thing("x", 6)), "the deleting object of the watch comes late");
+  t.notOk(cache.remove("x", "uid-x"), "its DELETED event changes nothing");
+  t.ok(cache.upsert(thing("x", 7, "a", "uid-second")), "a new object of the same name is welcome");
+  t.same(told, ["added x 5", "removed x 5", "added x 7"]);
+});
+
+t.test("a delete answer that comes before the object's first event keeps it out", async (t) => {
+  const cache = thingCache();
+  cache.remove("x", "uid-x");
+  t.notOk(cache.upsert(thing("x", 3)));
+  t.equal(cache.size, 0);
+});
+
+t.test("another UID under the same name is a removal and an addition", async (t) => {
+  const cache = thingCache();
+  const told = recorded(cache);
+  cache.upsert(thing("x", 5));
+  cache.upsert(thing("x", 9, "b", "uid-second"));
+  t.notOk(cache.upsert(thing("x", 12)), "the first object stays gone");
+  t.notOk(cache.remove("x", "uid-x"), "and its DELETED event does not take the second");
+  t.same(told, ["added x 5", "removed x 5", "added x 9"]);
+  t.same([...cache.byIndex("owner", "a")], []);
+  t.equal([...cache.byIndex("owner", "b")].length, 1);
+});
+
+t.test("a relist tells differences only and keeps what was written after it", async (t) => {
+  const cache = thingCache();
+  cache.upsert(thing("same", 5));
+  cache.upsert(thing("changed", 6));
+  cache.upsert(thing("gone", 7));
+  cache.writeBack(thing("fresh", 30));
+  const told = recorded(cache);
+  cache.replaceAll([thing("same", 5), thing("changed", 18), thing("new", 19)], "20");
+  t.same(told, ["changed changed 6->18", "added new 19", "removed gone 7"]);
+  t.ok(cache.get("fresh"));
+});
+
+t.test("an unknown index is named in the error", async (t) => {
+  t.throws(() => thingCache().byIndex("node", "n1"), /no index "node".*owner/);
+});
+
+t.test("removed UIDs are remembered up to a bound", async (t) => {
+  const cache = thingCache(2);
+  for (const name of ["a", "b", "c"]) {
+    cache.upsert(thing(name, 1));
+    cache.remove(name, `uid-${name}`);
+  }
+  t.ok(cache.upsert(thing("a", 2)), "the oldest was forgotten");
+  t.notOk(cache.upsert(thing("c", 2)));
+});
+
+t.test("property: indexes and changes agree with the objects held", async (t) => {
+  const step = fc.record({
+    name: fc.constantFrom("p", "q", "r"),
+    uid: fc.constantFrom("1", "2"),
+    version: fc.integer({ min: 1, max: 40 }),
+    owner: fc.constantFrom("", "a", "b"),
+    verb: fc.constantFrom("upsert", "upsert", "upsert", "remove", "relist"),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const cache = thingCache();
+      const mirror = new Map<string, Thing>();
+      cache.subscribe((change) => {
+        const held = mirror.get(change.object.name);
+        if (change.type === "added" && held) throw new Error("added twice");
+        if (change.type === "changed" && held !== change.before)
+          throw new Error("before is not what was told last");
+        if (change.type === "removed") mirror.delete(change.object.name);
+        else mirror.set(change.object.name, change.object);
+      });
+      for (const { name, uid, version, owner, verb } of steps) {
+        const object = thing(name, version, owner, uid);
+        if (verb === "upsert") cache.upsert(object);
+        else if (verb === "remove") cache.remove(name, uid);
+        else cache.replaceAll([object], String(version));
+        for (const value of ["a", "b"]) {
+          const indexed = new Set(cache.byIndex("owner", value));
+          const expected = [...cache.values()].filter((each) => each.owner === value);
+          if (indexed.size !== expected.length || !expected.every((each) => indexed.has(each))) return false;
+        }
+        if (mirror.size !== cache.size || [...cache.values()].some((each) => mirror.get(each.name) !== each))
+          return false;
+      }
+      return true;
+    }),
+    { seed: 20_261_120, numRuns: 500 },
+  );
+  t.pass("held in all runs");
+});

@@ -1,0 +1,41 @@
+/** meta/v1 Status from a body; undefined when the body is something else. */
+import { isObject, type JsonObject, listAt, numberAt, objectAt, parseJson, stringAt } from "./json_values.ts";
+
+export interface Status {
+  code: number;
+  reason: string;
+  message: string;
+  details: {
+    retryAfterSeconds: number | undefined;
+    causes: { reason: string; message: string; field: string }[];
+  };
+}
+
+export function decodeStatus(body: Uint8Array, contentType: string): Status | undefined {
+  try {
+    if (!contentType.includes("json")) return undefined;
+    const value = parseJson(body);
+    return isObject(value) && value["kind"] === "Status" ? statusOf(value) : undefined;
+  } catch {
+    // The caller still has the HTTP status; a body that cannot be read adds nothing.
+    return undefined;
+  }
+}
+
+export function statusOf(value: JsonObject): Status {
+  const details = objectAt(value, "details");
+  const seconds = details["retryAfterSeconds"];
+  return {
+    code: numberAt(value, "code"),
+    reason: stringAt(value, "reason"),
+    message: stringAt(value, "message"),
+    details: {
+      retryAfterSeconds: typeof seconds === "number" ? seconds : undefined,
+      causes: listAt(details, "causes").map((cause) => ({
+        reason: stringAt(cause, "reason"),
+        message: stringAt(cause, "message"),
+        field: stringAt(cause, "field"),
+      })),
+    },
+  };
+}

@@ -1,0 +1,50 @@
+/** What kube counts, without saying how it is published: metrics.ts does it with prom-client, tests need nothing. */
+
+export interface RequestSample {
+  /** `GET`, `LIST`, `WATCH`, `POST`, `PUT`, `PATCH`, `DELETE`. */
+  verb: string;
+  method: string;
+  /** Plural of the resource, with `/subresource`; a path's first element for other requests. */
+  resource: string;
+  /** HTTP status, or `<error>` when no answer arrived. */
+  code: string;
+  durationMs: number;
+  bytesOut: number;
+  bytesIn: number;
+}
+
+export type ReconcileResult = "success" | "error" | "requeue" | "requeue_after" | "terminal_error" | "panic";
+
+export interface Metrics {
+  request(host: string, sample: RequestSample): void;
+  retry(verb: string, resource: string, reason: string): void;
+  window(limit: number, inFlight: number, waiting: number): void;
+  watchEvents(resource: string, type: string, count: number): void;
+  watchRestart(resource: string, reason: string): void;
+  reconcileStarted(controller: string): void;
+  reconcileFinished(controller: string, result: ReconcileResult, tookMs: number): void;
+  workers(controller: string, count: number): void;
+  queueAdded(queue: string, depth: number): void;
+  queueStarted(queue: string, depth: number, waitedMs: number): void;
+  queueFinished(queue: string, tookMs: number): void;
+  queueRetried(queue: string): void;
+  leader(isLeader: boolean): void;
+  eventDropped(): void;
+}
+
+export const nullMetrics: Metrics = {
+  request: () => undefined,
+  retry: () => undefined,
+  window: () => undefined,
+  watchEvents: () => undefined,
+  watchRestart: () => undefined,
+  reconcileStarted: () => undefined,
+  reconcileFinished: () => undefined,
+  workers: () => undefined,
+  queueAdded: () => undefined,
+  queueStarted: () => undefined,
+  queueFinished: () => undefined,
+  queueRetried: () => undefined,
+  leader: () => undefined,
+  eventDropped: () => undefined,
+};

@@ -1,0 +1,24 @@
+/** The log that ships: JSON lines with `ts` (milliseconds), `level`, `msg` and the fields. */
+import { type DestinationStream, type Logger, pino } from "pino";
+import { type Log, type LogLevel, logTo } from "./log.ts";
+
+export interface PinoLogOptions {
+  level?: LogLevel;
+  /** Written to every line, for example `{ process: "agent" }`. */
+  base?: Readonly<Record<string, unknown>>;
+  /** Default: standard error, synchronous, so that the last line before a crash is not lost. */
+  destination?: DestinationStream;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+}
+
+export function pinoLog(options: PinoLogOptions): Log {
+  const settings = {
+    level: options.level ?? "info",
+    base: options.base ?? null,
+    timestamp: () => `,"ts":${options.now()}`,
+    formatters: { level: (label: string) => ({ level: label }) },
+  };
+  const logger: Logger = pino(settings, options.destination ?? pino.destination({ fd: 2, sync: true }));
+  return logTo((level, message, fields) => logger[level](fields, message));
+}

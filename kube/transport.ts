@@ -1,0 +1,353 @@
+/** HTTP/1.1 over undici: one pool for requests, one for watches, made anew when the TLS material changes. */
+import type { Dispatcher, Pool as PoolType } from "undici";
+import Pool from "undici/lib/dispatcher/pool.js";
+import type { Clock } from "./clock.ts";
+import type { Access, TlsMaterial } from "./credentials_types.ts";
+import { KubeError } from "./errors.ts";
+
+export interface HttpRequest {
+  method: string;
+  /** Path and query, below the server's base path. */
+  path: string;
+  headers: Readonly<Record<string, string>>;
+  body?: string;
+  signal?: AbortSignal | undefined;
+  timeoutMs: number;
+  /** A longer answer is refused with `TooLarge`. */
+  maxBytes: number;
+}
+
+export interface HttpResponse {
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  body: Uint8Array;
+}
+
+export interface HttpStream {
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  /** Ends when the server closes; throws KubeError `Network` when the connection breaks. */
+  chunks: AsyncIterable<Uint8Array>;
+}
+
+export interface Transport {
+  send(access: Access, request: HttpRequest): Promise<HttpResponse>;
+  /** `timeoutMs` bounds the time to the answer's head; the body may last. */
+  open(access: Access, request: HttpRequest): Promise<HttpStream>;
+  close(): Promise<void>;
+}
+
+export interface TransportOptions {
+  clock: Clock;
+  /** Connections for requests; the window's upper bound. */
+  connections: number;
+}
+
+interface Pools {
+  readonly connection: string;
+  readonly requests: Dispatcher;
+  readonly streams: Dispatcher;
+}
+
+export function undiciTransport(options: TransportOptions): Transport {
+  let pools: Promise<Pools> | undefined;
+  let made: string | undefined;
+  const poolsFor = (access: Access): Promise<Pools> => {
+    if (pools && made === access.connection) return pools;
+    const former = pools;
+    made = access.connection;
+    pools = openPools(access, options.connections);
+    former?.then((old) => retire(old)).catch(() => undefined);
+    return pools;
+  };
+  return {
+    async send(access, request) {
+      const { requests } = await poolsFor(access);
+      return new Exchange(options.clock, access, request).collect(requests);
+    },
+    async open(access, request) {
+      const { streams } = await poolsFor(access);
+      return new Exchange(options.clock, access, request).stream(streams);
+    },
+    async close() {
+      const last = pools;
+      pools = undefined;
+      made = undefined;
+      if (last) await retire(await last);
+    },
+  };
+}
+
+/** Requests under way may finish; streams are cut, their owners resume them on the new connections. */
+async function retire(pools: Pools): Promise<void> {
+  await Promise.all([pools.requests.close(), pools.streams.destroy()]);
+}
+
+async function openPools(access: Access, connections: number): Promise<Pools> {
+  const make = await poolMaker(access);
+  return { connection: access.connection, requests: make(connections), streams: make(null) };
+}
+
+async function poolMaker(access: Access): Promise<(connections: number | null) => Dispatcher> {
+  const origin = new URL(access.server).origin;
+  const shared = {
+    allowH2: false,
+    keepAliveTimeout: 60_000,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    pipelining: 1,
+  };
+  const tls = tlsOptions(access.tls);
+  if (access.proxy === undefined) {
+    const settings: PoolType.Options = { ...shared, connect: { ...tls, timeout: 10_000, keepAlive: true } };
+    return (connections) => new Pool(origin, { ...settings, connections });
+  }
+  if (access.proxy.startsWith("socks5")) {
+    const { default: Socks5ProxyAgent } = await import("undici/lib/dispatcher/socks5-proxy-agent.js");
+    const proxy = access.proxy;
+    return (connections) => new Socks5ProxyAgent(proxy, { ...shared, connections, requestTls: tls });
+  }
+  const { default: ProxyAgent } = await import("undici/lib/dispatcher/proxy-agent.js");
+  const uri = access.proxy;
+  return (connections) => new ProxyAgent({ ...shared, uri, connections, requestTls: tls, proxyTunnel: true });
+}
+
+function tlsOptions(tls: TlsMaterial): Record<string, string | boolean> {
+  const options: Record<string, string | boolean> = {};
+  if (tls.ca !== undefined) options["ca"] = tls.ca;
+  if (tls.cert !== undefined) options["cert"] = tls.cert;
+  if (tls.key !== undefined) options["key"] = tls.key;
+  if (tls.passphrase !== undefined) options["passphrase"] = tls.passphrase;
+  if (tls.serverName !== undefined) options["servername"] = tls.serverName;
+  if (tls.insecure) options["rejectUnauthorized"] = false;
+  return options;
+}
+
+/** One request and its answer. */
+class Exchange {
+  readonly #clock: Clock;
+  readonly #request: HttpRequest;
+  readonly #options: Dispatcher.DispatchOptions;
+  #controller: Dispatcher.DispatchController | undefined;
+  #sent = false;
+  #broken: KubeError | undefined;
+
+  constructor(clock: Clock, access: Access, request: HttpRequest) {
+    this.#clock = clock;
+    this.#request = request;
+    const url = new URL(access.server);
+    this.#options = {
+      origin: url.origin,
+      path: url.pathname.replace(/\/+$/, "") + request.path,
+      method: request.method,
+      headers: { ...request.headers, ...access.headers },
+      body: request.body ?? null,
+    };
+  }
+
+  collect(pool: Dispatcher): Promise<HttpResponse> {
+    return new Promise((resolve, reject) => {
+      const end = this.#watchdog(reject);
+      const chunks: Uint8Array[] = [];
+      let size = 0;
+      let status = 0;
+      let headers: Record<string, string> = {};
+      this.#dispatch(pool, {
+        onResponseStart: (_controller, statusCode, raw) => {
+          status = statusCode;
+          headers = flatten(raw);
+        },
+        onResponseData: (_controller, chunk) => {
+          size += chunk.byteLength;
+          if (size > this.#request.maxBytes) this.#break(this.#tooLarge());
+          else chunks.push(chunk);
+        },
+        onResponseEnd: () => {
+          end();
+          resolve({
+            status,
+            headers,
+            body: chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, size),
+          });
+        },
+        onResponseError: (_controller, error) => {
+          end();
+          reject(this.#broken ?? this.#networkError(error));
+        },
+      });
+    });
+  }
+
+  stream(pool: Dispatcher): Promise<HttpStream> {
+    return new Promise((resolve, reject) => {
+      const end = this.#watchdog(reject);
+      const chunks = new ChunkQueue(
+        () => this.#controller?.pause(),
+        () => this.#controller?.resume(),
+        () => this.#break(new KubeError("Aborted", `${this.#name()}: the reader left`)),
+      );
+      this.#dispatch(pool, {
+        onResponseStart: (_controller, status, raw) => {
+          end.timer();
+          resolve({ status, headers: flatten(raw), chunks });
+        },
+        onResponseData: (_controller, chunk) => chunks.push(chunk),
+        onResponseEnd: () => {
+          end();
+          chunks.end();
+        },
+        onResponseError: (_controller, error) => {
+          end();
+          const reason = this.#broken ?? this.#networkError(error);
+          chunks.fail(reason);
+          reject(reason);
+        },
+      });
+    });
+  }
+
+  #dispatch(pool: Dispatcher, handler: Dispatcher.DispatchHandler): void {
+    pool.dispatch(this.#options, {
+      ...handler,
+      onRequestStart: (controller) => {
+        this.#controller = controller;
+        if (this.#broken) controller.abort(this.#broken);
+        else this.#sent = true;
+      },
+    });
+  }
+
+  /** Breaks the exchange on time-out and abort. Returns how to end the watch; `.timer()` ends only the time-out. */
+  #watchdog(reject: (error: KubeError) => void): (() => void) & { timer: () => void } {
+    const { signal, timeoutMs } = this.#request;
+    const fail = (error: KubeError): void => {
+      this.#break(error);
+      // A request still in the pool's line has no controller yet: answer at once, drop it when its turn comes.
+      if (!this.#controller) reject(error);
+    };
+    const timer = this.#clock.after(timeoutMs, () =>
+      fail(
+        new KubeError("Timeout", `${this.#name()}: no answer within ${timeoutMs} ms`, {
+          ambiguous: this.#sent,
+        }),
+      ),
+    );
+    const onAbort = (): void =>
+      fail(
+        new KubeError("Aborted", `${this.#name()}: aborted`, {
+          cause: signal?.reason,
+          ambiguous: this.#sent,
+        }),
+      );
+    if (signal?.aborted) onAbort();
+    else signal?.addEventListener("abort", onAbort, { once: true });
+    const end = (): void => {
+      timer.cancel();
+      signal?.removeEventListener("abort", onAbort);
+    };
+    return Object.assign(end, { timer: () => timer.cancel() });
+  }
+
+  #break(error: KubeError): void {
+    this.#broken ??= error;
+    this.#controller?.abort(this.#broken);
+  }
+
+  #networkError(error: Error): KubeError {
+    const detail = [codeOf(error), error.message].filter((part) => part !== "").join(": ");
+    return new KubeError("Network", `${this.#name()} at ${this.#options.origin}: ${detail}`, {
+      cause: error,
+      ambiguous: this.#sent,
+    });
+  }
+
+  #tooLarge(): KubeError {
+    return new KubeError(
+      "TooLarge",
+      `${this.#name()}: the answer is larger than ${this.#request.maxBytes} bytes`,
+    );
+  }
+
+  #name(): string {
+    return `${this.#request.method} ${this.#request.path.split("?")[0]}`;
+  }
+}
+
+function codeOf(error: Error): string {
+  return "code" in error && typeof error.code === "string" ? error.code : "";
+}
+
+function flatten(raw: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(raw)) {
+    if (value !== undefined) headers[name.toLowerCase()] = Array.isArray(value) ? value.join(", ") : value;
+  }
+  return headers;
+}
+
+/** Bytes that wait to be read; the sender is paused while more than this waits. */
+const highWater = 4 * 1024 * 1024;
+
+/** A one-reader queue of chunks with back pressure. */
+class ChunkQueue implements AsyncIterable<Uint8Array> {
+  readonly #pause: () => void;
+  readonly #resume: () => void;
+  readonly #leave: () => void;
+  #chunks: Uint8Array[] = [];
+  #bytes = 0;
+  #paused = false;
+  #ended = false;
+  #error: KubeError | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(pause: () => void, resume: () => void, leave: () => void) {
+    this.#pause = pause;
+    this.#resume = resume;
+    this.#leave = leave;
+  }
+
+  push(chunk: Uint8Array): void {
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.byteLength;
+    if (this.#bytes > highWater && !this.#paused) {
+      this.#paused = true;
+      this.#pause();
+    }
+    this.#wake?.();
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#wake?.();
+  }
+
+  fail(error: KubeError): void {
+    this.#error = error;
+    this.#wake?.();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    try {
+      for (;;) {
+        const chunk = this.#chunks.shift();
+        if (chunk) {
+          this.#bytes -= chunk.byteLength;
+          if (this.#paused && this.#bytes < highWater / 2) {
+            this.#paused = false;
+            this.#resume();
+          }
+          yield chunk;
+          continue;
+        }
+        if (this.#error) throw this.#error;
+        if (this.#ended) return;
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+        this.#wake = undefined;
+      }
+    } finally {
+      if (!this.#ended && !this.#error) this.#leave();
+    }
+  }
+}

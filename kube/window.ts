@@ -1,0 +1,209 @@
+/**
+ * The window of requests in flight: bounded, with priorities, fair between flows, paused when the server asks for it.
+ * Its size is found by window_size.ts. Watches do not pass through it.
+ */
+import type { Priority } from "./client_types.ts";
+import type { Clock } from "./clock.ts";
+import { KubeError } from "./errors.ts";
+import type { Metrics } from "./metrics_types.ts";
+import { ladder, limitOf, stepWindowSize, type WindowSize, windowSizeAt } from "./window_size.ts";
+
+export interface WindowOptions {
+  clock: Clock;
+  metrics?: Metrics;
+  /** Default 8. */
+  start?: number;
+  /** Bounds of the size, within 4..64. */
+  max?: number;
+  min?: number;
+}
+
+/** How the request went, as far as the window's size is concerned. */
+export type Outcome = "answered" | "refused" | "uncounted";
+
+export interface Window {
+  /** Waits for a place. Rejects with the signal's reason when it aborts first. */
+  enter(priority: Priority, flow: string, signal?: AbortSignal): Promise<Place>;
+  /** Lets nobody in for `ms` (Retry-After). */
+  pause(ms: number): void;
+  readonly limit: number;
+  readonly inFlight: number;
+  readonly waiting: number;
+  close(): void;
+}
+
+export interface Place {
+  leave(outcome: Outcome): void;
+}
+
+interface Waiter {
+  readonly enter: (place: Place) => void;
+  readonly fail: (reason: unknown) => void;
+  readonly stopListening: () => void;
+}
+
+const order: readonly Priority[] = ["high", "normal", "low"];
+/** After so many entries of a higher priority in a row a waiting lower one is let in. */
+const turnsBeforeYield = 16;
+
+export function createWindow(options: WindowOptions): Window {
+  return new InFlightWindow(options);
+}
+
+class InFlightWindow implements Window {
+  readonly #clock: Clock;
+  readonly #metrics: Metrics | undefined;
+  readonly #min: number;
+  readonly #max: number;
+  readonly #lines: Record<Priority, FlowLine> = {
+    high: new FlowLine(),
+    normal: new FlowLine(),
+    low: new FlowLine(),
+  };
+  #size: WindowSize;
+  #inFlight = 0;
+  #turns = 0;
+  #pausedUntil = 0;
+  #closed = false;
+
+  constructor(options: WindowOptions) {
+    this.#clock = options.clock;
+    this.#metrics = options.metrics;
+    this.#min = options.min ?? 4;
+    this.#max = options.max ?? ladder[ladder.length - 1] ?? 64;
+    this.#size = windowSizeAt(options.start ?? 8);
+  }
+
+  get limit(): number {
+    return Math.min(this.#max, Math.max(this.#min, limitOf(this.#size)));
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  get waiting(): number {
+    return this.#lines.high.size + this.#lines.normal.size + this.#lines.low.size;
+  }
+
+  enter(priority: Priority, flow: string, signal?: AbortSignal): Promise<Place> {
+    if (this.#closed) return Promise.reject(new KubeError("Aborted", "the client is closed"));
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    if (this.#inFlight < this.limit && this.waiting === 0 && !this.#paused())
+      return Promise.resolve(this.#place());
+    return new Promise((resolve, reject) => {
+      const line = this.#lines[priority];
+      const onAbort = (): void => {
+        line.remove(flow, waiter);
+        reject(signal?.reason);
+      };
+      const stopListening = (): void => signal?.removeEventListener("abort", onAbort);
+      const waiter: Waiter = { enter: resolve, fail: reject, stopListening };
+      signal?.addEventListener("abort", onAbort, { once: true });
+      line.push(flow, waiter);
+      this.#report();
+    });
+  }
+
+  pause(ms: number): void {
+    const until = this.#clock.monotonic() + ms;
+    if (until <= this.#pausedUntil) return;
+    this.#pausedUntil = until;
+    this.#clock.after(ms, () => this.#fill());
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const priority of order) {
+      for (let waiter = this.#lines[priority].shift(); waiter; waiter = this.#lines[priority].shift()) {
+        waiter.stopListening();
+        waiter.fail(new KubeError("Aborted", "the client is closed"));
+      }
+    }
+  }
+
+  #paused(): boolean {
+    return this.#clock.monotonic() < this.#pausedUntil;
+  }
+
+  #place(): Place {
+    this.#inFlight++;
+    const since = this.#clock.monotonic();
+    let left = false;
+    return {
+      leave: (outcome) => {
+        if (left) return;
+        left = true;
+        const full = this.#inFlight >= this.limit;
+        this.#inFlight--;
+        if (outcome === "refused") this.#size = stepWindowSize(this.#size, { type: "refused" });
+        if (outcome === "answered") {
+          const latencyMs = this.#clock.monotonic() - since;
+          this.#size = stepWindowSize(this.#size, { type: "answer", latencyMs, full });
+        }
+        this.#fill();
+        this.#report();
+      },
+    };
+  }
+
+  #fill(): void {
+    while (this.#inFlight < this.limit && !this.#paused()) {
+      const waiter = this.#next();
+      if (!waiter) return;
+      waiter.stopListening();
+      waiter.enter(this.#place());
+    }
+  }
+
+  #next(): Waiter | undefined {
+    const waiting = order.filter((priority) => this.#lines[priority].size > 0);
+    const first = waiting[0];
+    if (first === undefined) return undefined;
+    if (waiting.length === 1) {
+      this.#turns = 0;
+      return this.#lines[first].shift();
+    }
+    this.#turns++;
+    const yields = this.#turns % turnsBeforeYield === 0;
+    const lower = waiting[1 + ((this.#turns / turnsBeforeYield) % (waiting.length - 1))];
+    return this.#lines[yields && lower ? lower : first].shift();
+  }
+
+  #report(): void {
+    this.#metrics?.window(this.limit, this.#inFlight, this.waiting);
+  }
+}
+
+/** Waiters of one priority, round robin over flows. */
+class FlowLine {
+  readonly #flows = new Map<string, Set<Waiter>>();
+  size = 0;
+
+  push(flow: string, waiter: Waiter): void {
+    const line = this.#flows.get(flow);
+    if (line) line.add(waiter);
+    else this.#flows.set(flow, new Set([waiter]));
+    this.size++;
+  }
+
+  shift(): Waiter | undefined {
+    for (const [flow, line] of this.#flows) {
+      this.#flows.delete(flow);
+      for (const waiter of line) {
+        line.delete(waiter);
+        if (line.size > 0) this.#flows.set(flow, line);
+        this.size--;
+        return waiter;
+      }
+    }
+    return undefined;
+  }
+
+  remove(flow: string, waiter: Waiter): void {
+    const line = this.#flows.get(flow);
+    if (!line?.delete(waiter)) return;
+    this.size--;
+    if (line.size === 0) this.#flows.delete(flow);
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * How many requests may be in flight: found, not configured.
+ *
+ * The size moves along a ladder. While the window is the bottleneck, each epoch (a number of answers) measures what
+ * the current rung carries; a rung is worth `size^0.85 / latency`, so a larger window has to keep latency from growing
+ * nearly as fast as itself. Neighbours that were never measured, or long ago, are tried for one epoch. A refusal (429)
+ * or a timeout halves the size at once and forgets what larger rungs were worth.
+ */
+
+export const ladder: readonly number[] = [4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64];
+
+export interface WindowSize {
+  /** Index into `ladder`. */
+  readonly rung: number;
+  /** Per rung: its worth and the epoch in which it was measured last. */
+  readonly worth: readonly ({ readonly value: number; readonly epoch: number } | undefined)[];
+  readonly epoch: number;
+  /** The rung to return to when the one being tried turns out worse. */
+  readonly home: number;
+  readonly answers: number;
+  readonly latencySum: number;
+  /** Answers of the epoch during which the window was full. */
+  readonly full: number;
+  /** Answers that are left out of the epoch: they were sent under the former size. */
+  readonly skip: number;
+}
+
+export type Sample =
+  | {
+      readonly type: "answer";
+      readonly latencyMs: number /** The window was full meanwhile. */;
+      readonly full: boolean;
+    }
+  | { readonly type: "refused" };
+
+/** What is measured is stale after so many epochs. */
+const staleEpochs = 24;
+/** A neighbour must be worth this much more to move there. */
+const margin = 1.02;
+/** Weight of the newest measurement of a rung. */
+const newest = 0.5;
+
+export function windowSizeAt(size: number): WindowSize {
+  const rung = Math.max(
+    0,
+    ladder.findLastIndex((step) => step <= size),
+  );
+  return fresh(
+    rung,
+    ladder.map(() => undefined),
+    0,
+    rung,
+  );
+}
+
+export function limitOf(state: WindowSize): number {
+  return ladder[state.rung] ?? 4;
+}
+
+/** The next state; pure. */
+export function stepWindowSize(state: WindowSize, sample: Sample): WindowSize {
+  if (sample.type === "refused") return refused(state);
+  if (state.skip > 0) return { ...state, skip: state.skip - 1 };
+  const next = {
+    ...state,
+    answers: state.answers + 1,
+    latencySum: state.latencySum + Math.max(0.01, sample.latencyMs),
+    full: state.full + (sample.full ? 1 : 0),
+  };
+  if (next.answers < Math.max(32, 3 * limitOf(state))) return next;
+  // A window that was not used up says nothing about its size.
+  if (next.full < 0.8 * next.answers) return fresh(next.rung, next.worth, next.epoch, next.home, 0);
+  return endEpoch(next);
+}
+
+function fresh(
+  rung: number,
+  worth: WindowSize["worth"],
+  epoch: number,
+  home: number,
+  skip = ladder[rung] ?? 4,
+): WindowSize {
+  return { rung, worth, epoch, home, answers: 0, latencySum: 0, full: 0, skip };
+}
+
+function endEpoch(state: WindowSize): WindowSize {
+  const epoch = state.epoch + 1;
+  const measured = limitOf(state) ** 0.85 / (state.latencySum / state.answers);
+  const before = current(state, state.rung);
+  const value = before === undefined ? measured : before * (1 - newest) + measured * newest;
+  const worth = state.worth.map((each, rung) => (rung === state.rung ? { value, epoch } : each));
+  const measuredState = { ...state, worth, epoch };
+  const best = bestNear(measuredState);
+  const untried = [best + 1, best - 1].find(
+    (rung) => rung >= 0 && rung < ladder.length && current(measuredState, rung) === undefined,
+  );
+  return fresh(untried ?? best, worth, epoch, best, (untried ?? best) === state.rung ? 0 : limitOf(state));
+}
+
+/** The best of where the window was at home, where it is now, and the neighbours that are known. */
+function bestNear(state: WindowSize): number {
+  let best = state.home;
+  for (const rung of [state.home - 1, state.home + 1, state.rung]) {
+    const value = current(state, rung);
+    const held = current(state, best);
+    if (value !== undefined && (held === undefined || value > held * margin)) best = rung;
+  }
+  return best;
+}
+
+function current(state: WindowSize, rung: number): number | undefined {
+  const known = state.worth[rung];
+  return known && state.epoch - known.epoch < staleEpochs ? known.value : undefined;
+}
+
+function refused(state: WindowSize): WindowSize {
+  const half = limitOf(state) / 2;
+  const rung = Math.max(
+    0,
+    ladder.findLastIndex((step) => step <= half),
+  );
+  const worth = state.worth.map((each, at) => (at <= rung ? each : { value: 0, epoch: state.epoch }));
+  return fresh(rung, worth, state.epoch, rung, limitOf(state));
+}
