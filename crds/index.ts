@@ -1,11 +1,22 @@
 /** The kinds of the API: schema, types, defaults, validation, conversion between versions, definitions. */
 export * from "./advanced_cron_job/schema.ts";
 export * from "./broadcast_job/schema.ts";
+export { convertCloneSet } from "./clone_set/convert.ts";
+export { type DecodedCloneSet, decodeCloneSet } from "./clone_set/decode.ts";
+export { type CloneSetDefaulting, defaultCloneSet } from "./clone_set/default.ts";
+export * from "./clone_set/names.ts";
 export * from "./clone_set/schema.ts";
+export {
+  type CloneSetValidation,
+  type FoundPod,
+  newPodsToDelete,
+  validateCloneSet,
+} from "./clone_set/validate.ts";
 export * from "./container_recreate_request/schema.ts";
 export * from "./daemon_set/schema.ts";
 export * from "./definition.ts";
 export * from "./ephemeral_job/schema.ts";
+export * from "./errors.ts";
 export * from "./image_list_pull_job/schema.ts";
 export * from "./image_pull_job/schema.ts";
 export * from "./kind.ts";
@@ -19,5 +30,6 @@ export * from "./pod_unavailable_budget/schema.ts";
 export * from "./resource_distribution/schema.ts";
 export * from "./sidecar_set/schema.ts";
 export * from "./stateful_set/schema.ts";
+export { structuralErrors } from "./structure.ts";
 export * from "./united_deployment/schema.ts";
 export * from "./workload_spread/schema.ts";

@@ -1,0 +1,66 @@
+/** From JSON of unknown origin to a typed CloneSet: the checks that a typed decoder makes. */
+import { type FieldError, isJsonObject, type JsonObject, required } from "../../kube/core/index.ts";
+import { coreTypeErrors } from "../core_structure.ts";
+import { versionSchema } from "../definition.ts";
+import { SchemaError } from "../errors.ts";
+import { structuralErrors } from "../structure.ts";
+import { type CloneSet, type CloneSetV1alpha1, cloneSet } from "./schema.ts";
+
+/** `spec` may still be absent; every other mistake of type is excluded. */
+type Draft<T extends { spec: unknown }> = Omit<T, "spec"> & Partial<Pick<T, "spec">>;
+
+export type DecodedCloneSet =
+  | { readonly version: "v1beta1"; readonly object: Draft<CloneSet> }
+  | { readonly version: "v1alpha1"; readonly object: Draft<CloneSetV1alpha1> };
+
+const schemas = new Map(
+  cloneSet.versions.map((version) => [`${cloneSet.group}/${version.name}`, versionSchema(cloneSet, version)]),
+);
+
+/**
+ * The object as it is, or what is wrong with its types. Templates and claim templates are checked against the core
+ * types. Throws SchemaError `UnsupportedVersion` for another apiVersion.
+ */
+export function decodeCloneSet(value: unknown): DecodedCloneSet | { readonly errors: readonly FieldError[] } {
+  if (!isJsonObject(value)) return { errors: [required("", "an object is needed")] };
+  const errors: FieldError[] = [];
+  switch (value["apiVersion"]) {
+    case "apps.kruise.io/v1beta1":
+      return isTyped<Draft<CloneSet>>(value, errors) ? { version: "v1beta1", object: value } : { errors };
+    case "apps.kruise.io/v1alpha1":
+      return isTyped<Draft<CloneSetV1alpha1>>(value, errors)
+        ? { version: "v1alpha1", object: value }
+        : { errors };
+    default:
+      throw new SchemaError(
+        "UnsupportedVersion",
+        `unsupported version: ${String(value["apiVersion"] ?? "")}`,
+      );
+  }
+}
+
+/** Whether the value has the types of its apiVersion; what is wrong is added to `errors`. */
+function isTyped<T>(value: JsonObject, errors: FieldError[]): value is JsonObject & T {
+  errors.push(...typeErrors(value));
+  return errors.length === 0;
+}
+
+function typeErrors(value: JsonObject): FieldError[] {
+  const { apiVersion, metadata, spec } = value;
+  const schema = typeof apiVersion === "string" ? schemas.get(apiVersion) : undefined;
+  if (schema === undefined) return [];
+  const errors = structuralErrors(schema, value, "", { complete: false });
+  if (!isJsonObject(metadata)) errors.push(required("metadata"));
+  else errors.push(...coreTypeErrors("ObjectMeta", metadata, "metadata"));
+  if (!isJsonObject(spec)) return errors;
+  errors.push(...coreTypeErrors("PodTemplateSpec", spec["template"], "spec.template"));
+  const claims = spec["volumeClaimTemplates"];
+  if (Array.isArray(claims)) {
+    for (const [index, claim] of claims.entries()) {
+      errors.push(...coreTypeErrors("PersistentVolumeClaim", claim, `spec.volumeClaimTemplates[${index}]`));
+    }
+  } else if (claims !== undefined && claims !== null) {
+    errors.push(required("spec.volumeClaimTemplates", "must be a list"));
+  }
+  return errors;
+}

@@ -1,0 +1,73 @@
+/** Defaults that admission writes into a CloneSet. Spec: cloneset 6. */
+import { cloneJson, isJsonObject, type JsonObject, jsonEqual, own } from "../../kube/core/index.ts";
+import { defaultClaimTemplates, defaultTemplate } from "./template.ts";
+
+export interface CloneSetDefaulting {
+  /** The stored object, on an update, in the same version. */
+  old?: JsonObject;
+  /** False with gate TemplateNoDefaults. */
+  templateDefaults: boolean;
+  /** Gate DefaultHostNetworkHostPortsInPodTemplates. */
+  hostNetworkPorts: boolean;
+}
+
+const inPlacePolicies: readonly unknown[] = ["InPlaceIfPossible", "InPlaceOnly"];
+
+/**
+ * A copy of the object, of either version, with every default filled in; applying it twice changes nothing more.
+ * The object must have the right types (see decodeCloneSet).
+ */
+export function defaultCloneSet(object: JsonObject, options: CloneSetDefaulting): JsonObject {
+  const result = cloneJson(object);
+  const spec = child(result, "spec");
+  fill(spec, "replicas", 1);
+  fill(spec, "revisionHistoryLimit", 10);
+  const strategy = child(spec, "updateStrategy");
+  if (result["apiVersion"] === "apps.kruise.io/v1alpha1") {
+    fill(strategy, "type", "ReCreate");
+    defaultRollout(strategy, strategy["type"]);
+  } else {
+    fill(strategy, "type", "RollingUpdate");
+    if (strategy["type"] === "RollingUpdate") {
+      const rollingUpdate = child(strategy, "rollingUpdate");
+      fill(rollingUpdate, "podUpdatePolicy", "ReCreate");
+      defaultRollout(rollingUpdate, rollingUpdate["podUpdatePolicy"]);
+    }
+  }
+  if (options.templateDefaults) defaultTemplates(spec, options);
+  return result;
+}
+
+/** Only for new objects and changed templates, so that an upgrade of this program moves no revision by itself. */
+function defaultTemplates(spec: JsonObject, options: CloneSetDefaulting): void {
+  const before = options.old === undefined ? undefined : own(options.old, "spec");
+  const changed = (field: string) =>
+    !isJsonObject(before) || !jsonEqual(own(before, field), own(spec, field));
+  const template = own(spec, "template");
+  const claims = own(spec, "volumeClaimTemplates");
+  const templateChanged = changed("template");
+  if (templateChanged && isJsonObject(template)) defaultTemplate(template, options);
+  if ((templateChanged || changed("volumeClaimTemplates")) && Array.isArray(claims))
+    defaultClaimTemplates(claims);
+}
+
+function defaultRollout(rollout: JsonObject, policy: unknown): void {
+  if (inPlacePolicies.includes(policy)) child(rollout, "inPlaceUpdateStrategy");
+  fill(rollout, "partition", 0);
+  fill(rollout, "maxUnavailable", "20%");
+  fill(rollout, "maxSurge", 0);
+}
+
+/** Empty text counts as absent: it is the zero value of an enumeration. */
+function fill(object: JsonObject, key: string, value: unknown): void {
+  const present = own(object, key);
+  if (present === undefined || present === null || present === "") object[key] = value;
+}
+
+function child(object: JsonObject, key: string): JsonObject {
+  const present = own(object, key);
+  if (isJsonObject(present)) return present;
+  const created: JsonObject = {};
+  object[key] = created;
+  return created;
+}

@@ -1,0 +1,50 @@
+/** Rules about single values. */
+import {
+  type FieldError,
+  type IntOrString,
+  invalid,
+  jsonEqual,
+  scaledValue,
+  scaledValueOfFraction,
+} from "../../kube/core/index.ts";
+
+export function nonNegative(path: string, value: number | undefined | null): FieldError[] {
+  return typeof value === "number" && value < 0
+    ? [invalid(path, value, "must be greater than or equal to 0")]
+    : [];
+}
+
+/**
+ * Drops errors about a value that an update leaves as it was: rules that are stricter here than where the object may
+ * come from must not make it impossible to change anything else.
+ */
+export function ratchet(errors: FieldError[], value: unknown, before: unknown): FieldError[] {
+  return before !== undefined && jsonEqual(value, before) ? [] : errors;
+}
+
+/** The amount that a number or percentage stands for, rounded up, or why there is none. */
+export function amount(
+  name: string,
+  value: IntOrString | undefined | null,
+  total: number,
+  fractions: boolean,
+): { value: number } | { complaint: string } {
+  try {
+    return { value: (fractions ? scaledValueOfFraction : scaledValue)(value, total, true) };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return { complaint: `failed GetScaledValueFromIntOrPercent for ${name}: ${message}` };
+  }
+}
+
+/** Complaints about a number or percentage that must be readable and not negative. */
+export function amountErrors(
+  path: string,
+  name: string,
+  value: IntOrString | undefined | null,
+  fractions = false,
+): FieldError[] {
+  const result = amount(name, value, 100, fractions);
+  if ("complaint" in result) return [invalid(path, value ?? null, result.complaint)];
+  return result.value < 0 ? [invalid(path, value, "must be greater than or equal to 0")] : [];
+}

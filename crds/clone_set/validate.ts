@@ -1,0 +1,197 @@
+/** What admission refuses in a CloneSet, in the API's words. Spec: cloneset 6. */
+import {
+  compileSelector,
+  diffPositional,
+  dnsSubdomainErrors,
+  type FieldError,
+  forbidden,
+  goQuote,
+  invalid,
+  isJsonObject,
+  jsonEqual,
+  required,
+  validateSelector,
+} from "../../kube/core/index.ts";
+import type { DecodedCloneSet } from "./decode.ts";
+import { amountErrors, nonNegative, ratchet } from "./rules.ts";
+import type { CloneSetSpec, CloneSetSpecV1alpha1 } from "./schema.ts";
+import { validateTemplate } from "./template.ts";
+import { validateRollout } from "./validate_rollout.ts";
+
+export interface FoundPod {
+  /** UID of the controller owner. */
+  readonly ownerUid: string | undefined;
+  readonly terminating: boolean;
+}
+
+export interface CloneSetValidation {
+  /** Whether templates may ask for privileged containers. */
+  allowPrivileged: boolean;
+  /** The pod of this name in the object's namespace; asked for every name of newPodsToDelete. */
+  findPod(name: string): FoundPod | undefined;
+}
+
+const mutableFields: readonly string[] = [
+  "replicas",
+  "template",
+  "lifecycle",
+  "scaleStrategy",
+  "updateStrategy",
+  "minReadySeconds",
+  "progressDeadlineSeconds",
+  "volumeClaimTemplates",
+  "revisionHistoryLimit",
+];
+const immutableWords = `updates to cloneset spec for fields other than ${mutableFields
+  .slice(0, -1)
+  .map((name) => `'${name}'`)
+  .join(", ")} and 'revisionHistoryLimit' are forbidden`;
+const unlimitedDeadline = 2147483647;
+
+/** All errors of a defaulted object, and, on an update, of the change from `old`, which must be of the same version. */
+export function validateCloneSet(
+  next: DecodedCloneSet,
+  old: DecodedCloneSet | undefined,
+  context: CloneSetValidation,
+): FieldError[] {
+  const { object } = next;
+  const errors = dnsSubdomainErrors(object.metadata.name ?? "").map((message) => {
+    return invalid("metadata.name", object.metadata.name, message);
+  });
+  errors.push(...validateSpec(next, old, context));
+  if (next.version === "v1alpha1") errors.push(...validatePodsToDelete(next, old, context));
+  if (old !== undefined) errors.push(...validateChange(next, old));
+  return errors;
+}
+
+function validateSpec(
+  next: DecodedCloneSet,
+  old: DecodedCloneSet | undefined,
+  context: CloneSetValidation,
+): FieldError[] {
+  const spec: CloneSetSpec | CloneSetSpecV1alpha1 | undefined = next.object.spec;
+  if (spec === undefined) return [required("spec")];
+  const before: CloneSetSpec | CloneSetSpecV1alpha1 | undefined = old?.object.spec;
+  const replicas = spec.replicas ?? 1;
+  return [
+    ...nonNegative("spec.replicas", spec.replicas),
+    ...validateSelection(spec),
+    ...validateTemplate(spec, context),
+    ...validateScaling(spec, before),
+    ...ratchet(
+      nonNegative("spec.minReadySeconds", spec.minReadySeconds),
+      spec.minReadySeconds,
+      before?.minReadySeconds,
+    ),
+    ...ratchet(
+      nonNegative("spec.revisionHistoryLimit", spec.revisionHistoryLimit),
+      spec.revisionHistoryLimit,
+      before?.revisionHistoryLimit,
+    ),
+    ...validateDeadline(next.version, spec, before),
+    ...validateRollout(next, old, replicas),
+  ];
+}
+
+function validateSelection(spec: CloneSetSpec | CloneSetSpecV1alpha1): FieldError[] {
+  const selector = spec.selector ?? undefined;
+  if (selector === undefined) return [required("spec.selector")];
+  const errors = validateSelector(selector, "spec.selector");
+  if (errors.length > 0) return errors;
+  const terms = Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length;
+  if (terms === 0) return [invalid("spec.selector", selector, "empty selector is invalid for cloneset")];
+  const labels = spec.template?.metadata?.labels ?? {};
+  if (compileSelector(selector).matches(labels)) return [];
+  return [invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")];
+}
+
+function validateScaling(
+  spec: CloneSetSpec | CloneSetSpecV1alpha1,
+  before: CloneSetSpec | CloneSetSpecV1alpha1 | undefined,
+): FieldError[] {
+  const { podsToDelete, maxUnavailable } = spec.scaleStrategy ?? {};
+  const errors: FieldError[] = [];
+  const names = podsToDelete ?? [];
+  const repeated = [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
+  if (repeated.length > 0) {
+    errors.push(
+      invalid("spec.scaleStrategy.podsToDelete", names, `duplicated items [${repeated.join(" ")}]`),
+    );
+  }
+  const path = "spec.scaleStrategy.maxUnavailable";
+  if (maxUnavailable !== undefined && maxUnavailable !== null) {
+    const complaints = amountErrors(path, "maxUnavailable", maxUnavailable);
+    errors.push(...ratchet(complaints, maxUnavailable, before?.scaleStrategy?.maxUnavailable));
+  }
+  return errors;
+}
+
+/** The API checks this in v1alpha1 only; what v1beta1 stored before stays acceptable. */
+function validateDeadline(
+  version: DecodedCloneSet["version"],
+  spec: CloneSetSpec | CloneSetSpecV1alpha1,
+  before: CloneSetSpec | CloneSetSpecV1alpha1 | undefined,
+): FieldError[] {
+  const path = "spec.progressDeadlineSeconds";
+  const deadline = spec.progressDeadlineSeconds;
+  if (deadline === undefined || deadline === null) return [];
+  const errors = nonNegative(path, deadline);
+  if (deadline !== unlimitedDeadline && deadline <= (spec.minReadySeconds ?? 0)) {
+    errors.push(invalid(path, deadline, "must be greater than minReadySeconds"));
+  }
+  const wasSame = before !== undefined && jsonEqual(before.minReadySeconds, spec.minReadySeconds);
+  return version === "v1beta1" && wasSame
+    ? ratchet(errors, deadline, before.progressDeadlineSeconds)
+    : errors;
+}
+
+/** Names that validation looks up: those that `old` did not list yet. Only v1alpha1 looks any up. */
+export function newPodsToDelete(next: DecodedCloneSet, old: DecodedCloneSet | undefined): string[] {
+  if (next.version !== "v1alpha1") return [];
+  const known = new Set(old?.object.spec?.scaleStrategy?.podsToDelete ?? []);
+  return [...new Set(next.object.spec?.scaleStrategy?.podsToDelete ?? [])].filter((name) => !known.has(name));
+}
+
+function validatePodsToDelete(
+  next: DecodedCloneSet,
+  old: DecodedCloneSet | undefined,
+  context: CloneSetValidation,
+): FieldError[] {
+  const path = "spec.scaleStrategy.podsToDelete";
+  const errors: FieldError[] = [];
+  for (const name of newPodsToDelete(next, old)) {
+    const pod = context.findPod(name);
+    if (pod === undefined)
+      errors.push(invalid(path, name, `find pod ${name} failed: Pod ${goQuote(name)} not found`));
+    else if (pod.terminating) errors.push(invalid(path, name, `find pod ${name} already terminating`));
+    else if (pod.ownerUid === undefined || pod.ownerUid !== next.object.metadata.uid) {
+      errors.push(invalid(path, name, `find pod ${name} owner is not this CloneSet`));
+    }
+  }
+  return errors;
+}
+
+function validateChange(next: DecodedCloneSet, old: DecodedCloneSet): FieldError[] {
+  const errors: FieldError[] = [];
+  if (!jsonEqual(immutablePart(next.object.spec), immutablePart(old.object.spec))) {
+    errors.push(forbidden("spec", immutableWords));
+  }
+  if (next.version === "v1alpha1" && next.object.spec?.updateStrategy?.type === "InPlaceOnly") {
+    const before = old.object.spec?.template?.spec;
+    const change = diffPositional(before ?? {}, next.object.spec.template?.spec ?? {}).find((operation) => {
+      return operation.op !== "replace" || !/^\/containers\/\d+\/image$/.test(operation.path);
+    });
+    if (change !== undefined) {
+      const found = `${change.op} ${change.path}`;
+      errors.push(
+        forbidden("spec", `only allowed to update images in spec for InPlaceOnly, but found ${found}`),
+      );
+    }
+  }
+  return errors;
+}
+
+function immutablePart(spec: unknown): Record<string, unknown> {
+  if (!isJsonObject(spec)) return {};
+  return Object.fromEntries(Object.entries(spec).filter(([name]) => !mutableFields.includes(name)));
+}

@@ -1,0 +1,168 @@
+/** What admission refuses in the update strategy. Spec: cloneset 6. */
+import {
+  type FieldError,
+  type IntOrString,
+  invalid,
+  isPercentage,
+  required,
+  validateSelector,
+} from "../../kube/core/index.ts";
+import type { DecodedCloneSet } from "./decode.ts";
+import { podUpdatePolicies } from "./names.ts";
+import { amount, amountErrors, nonNegative, ratchet } from "./rules.ts";
+import type { CloneSetRollingUpdate } from "./schema.ts";
+
+type Rollout = Omit<CloneSetRollingUpdate, "podUpdatePolicy">;
+
+const policies: readonly unknown[] = podUpdatePolicies;
+
+/** The part that both versions share lies at different paths; the words of some errors differ, too. */
+export function validateRollout(
+  next: DecodedCloneSet,
+  old: DecodedCloneSet | undefined,
+  replicas: number,
+): FieldError[] {
+  const path = "spec.updateStrategy";
+  if (next.version === "v1alpha1") {
+    const strategy = next.object.spec?.updateStrategy ?? {};
+    const errors = policies.includes(strategy.type)
+      ? []
+      : [
+          invalid(
+            `${path}.type`,
+            strategy.type ?? "",
+            "must be 'ReCreate', InPlaceIfPossible or 'InPlaceOnly'",
+          ),
+        ];
+    return [
+      ...errors,
+      ...validateSettings(path, strategy, replicas),
+      ...validateSurge(path, strategy, strategy.type, "strategy type"),
+      ...validateGrace(path, strategy, rolloutOf(old)),
+    ];
+  }
+  const { type, rollingUpdate } = next.object.spec?.updateStrategy ?? {};
+  const errors: FieldError[] = [];
+  if (type !== "RollingUpdate" && type !== "OnDelete") {
+    errors.push(invalid(`${path}.type`, type ?? "", "must be 'RollingUpdate' or 'OnDelete'"));
+  }
+  if (rollingUpdate === undefined || rollingUpdate === null) return errors;
+  const inner = `${path}.rollingUpdate`;
+  const policy = rollingUpdate.podUpdatePolicy;
+  if (!policies.includes(policy) && !(type === "OnDelete" && !policy)) {
+    const words = "must be 'ReCreate', 'InPlaceIfPossible' or 'InPlaceOnly'";
+    errors.push(invalid(`${inner}.podUpdatePolicy`, policy ?? "", words));
+  }
+  return [
+    ...errors,
+    ...validateSettings(inner, rollingUpdate, replicas),
+    ...validateSurge(inner, rollingUpdate, policy, "podUpdatePolicy"),
+    ...validatePreDownload(`${inner}.inPlaceUpdateStrategy`, rollingUpdate),
+    ...validateGrace(inner, rollingUpdate, rolloutOf(old)),
+  ];
+}
+
+function rolloutOf(decoded: DecodedCloneSet | undefined): Rollout | undefined {
+  if (decoded?.version === "v1alpha1") return decoded.object.spec?.updateStrategy;
+  return decoded?.object.spec?.updateStrategy?.rollingUpdate;
+}
+
+function validateSettings(path: string, rollout: Rollout, replicas: number): FieldError[] {
+  const { partition, maxUnavailable, maxSurge } = rollout;
+  const errors = [
+    ...amountErrors(`${path}.partition`, "partition", partition, true),
+    ...amountErrors(`${path}.maxUnavailable`, "maxUnavailable", maxUnavailable),
+    ...amountErrors(`${path}.maxSurge`, "maxSurge", maxSurge ?? 0),
+    ...validatePriority(`${path}.priorityStrategy`, rollout),
+    ...validateScatter(`${path}.scatterStrategy`, rollout),
+  ];
+  const unavailable = amount("maxUnavailable", maxUnavailable ?? 0, replicas, false);
+  const surge = amount("maxSurge", maxSurge ?? 0, replicas, false);
+  if (
+    replicas > 0 &&
+    "value" in unavailable &&
+    "value" in surge &&
+    unavailable.value < 1 &&
+    surge.value < 1
+  ) {
+    const words = "maxUnavailable and maxSurge should not both be less than 1";
+    errors.push(invalid(`${path}.maxUnavailable`, maxUnavailable ?? null, words));
+  }
+  return errors;
+}
+
+function validateSurge(path: string, { maxSurge }: Rollout, policy: unknown, word: string): FieldError[] {
+  if (policy !== "InPlaceOnly") return [];
+  const surge = amount("maxSurge", maxSurge ?? 0, 100, false);
+  if ("complaint" in surge || surge.value <= 0) return [];
+  return [invalid(`${path}.maxSurge`, maxSurge, `can not use maxSurge with ${word} InPlaceOnly`)];
+}
+
+function validatePriority(path: string, { priorityStrategy }: Rollout): FieldError[] {
+  const errors: FieldError[] = [];
+  const weights = priorityStrategy?.weightPriority ?? [];
+  const orders = priorityStrategy?.orderPriority ?? [];
+  if (weights.length > 0 && orders.length > 0) {
+    errors.push(required(path, "only one of weightPriority and orderPriority can be used"));
+  }
+  for (const [index, { weight, matchSelector }] of weights.entries()) {
+    const item = `${path}.weightPriority[${index}]`;
+    if (typeof weight !== "number" || weight < 0 || weight > 100) {
+      errors.push(required(`${item}.weight`, "weight must be valid number in the range 1-100"));
+    }
+    const terms =
+      Object.keys(matchSelector?.matchLabels ?? {}).length + (matchSelector?.matchExpressions ?? []).length;
+    if (terms === 0) errors.push(required(`${item}.matchSelector`, "selector can not be empty"));
+    const [complaint] = validateSelector(matchSelector, "");
+    if (complaint !== undefined) {
+      errors.push(required(`${item}.matchSelector`, `invalid selector ${complaint.detail}`));
+    }
+  }
+  for (const [index, order] of orders.entries()) {
+    if (!order.orderedKey)
+      errors.push(required(`${path}.orderPriority[${index}].orderedKey`, "order key can not be empty"));
+  }
+  return errors;
+}
+
+function validateScatter(path: string, { scatterStrategy }: Rollout): FieldError[] {
+  const errors: FieldError[] = [];
+  const seen = new Set<string>();
+  for (const [index, { key, value }] of (scatterStrategy ?? []).entries()) {
+    const item = `${path}[${index}]`;
+    if (!key) errors.push(required(item, "key should not be empty"));
+    const pair = JSON.stringify([key, value]);
+    if (seen.has(pair)) errors.push(required(item, `duplicated key=${key} value=${value}`));
+    seen.add(pair);
+  }
+  return errors;
+}
+
+/** Only v1beta1 has these fields; v1alpha1 knows annotations instead. */
+function validatePreDownload(path: string, { inPlaceUpdateStrategy }: Rollout): FieldError[] {
+  const { imagePreDownloadParallelism, imagePreDownloadTimeoutSeconds, imagePreDownloadMinUpdatedReadyPods } =
+    inPlaceUpdateStrategy ?? {};
+  return [
+    ...parallelismErrors(`${path}.imagePreDownloadParallelism`, imagePreDownloadParallelism),
+    ...nonNegative(`${path}.imagePreDownloadTimeoutSeconds`, imagePreDownloadTimeoutSeconds),
+    ...nonNegative(`${path}.imagePreDownloadMinUpdatedReadyPods`, imagePreDownloadMinUpdatedReadyPods),
+  ];
+}
+
+function parallelismErrors(path: string, value: IntOrString | undefined | null): FieldError[] {
+  if (value === undefined || value === null) return [];
+  const name = "imagePreDownloadParallelism";
+  if (isPercentage(value)) return [invalid(path, value, `${name} does not support percentage value`)];
+  const number = typeof value === "number" ? value : /^[+-]?\d+$/.test(value) ? Number(value) : undefined;
+  if (number === undefined) {
+    const syntax = `strconv.Atoi: parsing ${JSON.stringify(value)}: invalid syntax`;
+    return [invalid(path, value, `${name} must be a valid integer: ${syntax}`)];
+  }
+  return number < 0 ? [invalid(path, value, `${name} must be non-negative`)] : [];
+}
+
+function validateGrace(path: string, next: Rollout, old: Rollout | undefined): FieldError[] {
+  const grace = next.inPlaceUpdateStrategy?.gracePeriodSeconds;
+  const errors = nonNegative(`${path}.inPlaceUpdateStrategy.gracePeriodSeconds`, grace);
+  return ratchet(errors, grace, old?.inPlaceUpdateStrategy?.gracePeriodSeconds);
+}
