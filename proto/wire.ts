@@ -12,7 +12,7 @@ export interface Field {
   readonly name: string;
   readonly type: Scalar | (() => Message<unknown>);
   readonly list?: true;
-  /** `map<string, string>`, the only map in use. */
+  /** A map from strings to `type`, which is a string or a message: the only maps in use. */
   readonly map?: true;
 }
 
@@ -83,9 +83,13 @@ function writeMessage(writer: protobuf.Writer, type: Message<unknown>, value: un
 function writeMap(writer: protobuf.Writer, type: Message<unknown>, field: Field, item: unknown): void {
   if (typeof item !== "object" || item === null) throw new WireError(`${type.name}.${field.name}: not a map`);
   for (const [key, value] of Object.entries(item)) {
-    if (typeof value !== "string") throw new WireError(`${type.name}.${field.name}[${key}]: not a string`);
+    if (typeof field.type !== "function" && typeof value !== "string") {
+      throw new WireError(`${type.name}.${field.name}[${key}]: not a string`);
+    }
     writer.uint32((field.number << 3) | 2).fork();
-    writer.uint32(10).string(key).uint32(18).string(value).ldelim();
+    writer.uint32(10).string(key);
+    writeField(writer, type, { number: 2, name: field.name, type: field.type }, value, true);
+    writer.ldelim();
   }
 }
 
@@ -175,7 +179,7 @@ function readField(
     if (end > reader.len) throw new WireError(`${owner.name}.${name}: truncated`);
     while (reader.pos < end) list.push(readScalar(reader, type));
   } else if (field.map) {
-    readMapEntry(reader, owner, field, value[name]);
+    readMapEntry(reader, owner, field, value[name], depth);
   } else {
     const item = typeof type === "function" ? readNested(reader, type(), depth) : readScalar(reader, type);
     if (Array.isArray(list)) list.push(item);
@@ -188,15 +192,25 @@ function readNested(reader: protobuf.Reader, type: Message<unknown>, depth: numb
   return readMessage(reader, type, reader.pos + length, depth + 1);
 }
 
-const mapEntry = message<{ key: string; value: string }>("map entry", [
-  { number: 1, name: "key", type: "string" },
-  { number: 2, name: "value", type: "string" },
-]);
-
-function readMapEntry(reader: protobuf.Reader, owner: Message<unknown>, field: Field, target: unknown): void {
-  const entry = readNested(reader, mapEntry, maxDepth - 2);
-  const { key, value } = entry;
-  if (typeof key !== "string" || typeof value !== "string" || typeof target !== "object" || target === null) {
+function readMapEntry(
+  reader: protobuf.Reader,
+  owner: Message<unknown>,
+  field: Field,
+  target: unknown,
+  depth: number,
+): void {
+  const end = reader.uint32() + reader.pos;
+  if (end > reader.len) throw new WireError(`${owner.name}.${field.name}: truncated`);
+  const { type } = field;
+  let key = "";
+  let value: unknown = typeof type === "function" ? blank(type()) : "";
+  while (reader.pos < end) {
+    const tag = reader.uint32();
+    if (tag === 10) key = reader.string();
+    else if (tag === 18) value = typeof type === "function" ? readNested(reader, type(), depth) : reader.string();
+    else reader.skipType(tag & 7);
+  }
+  if (reader.pos !== end || typeof target !== "object" || target === null) {
     throw new WireError(`${owner.name}.${field.name}: not a map`);
   }
   Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });

@@ -6,7 +6,10 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 
 /** Input and output of each definition that goes through the table-driven codec. */
-const targets = [{ source: "proto/cri/runtime.proto", output: "proto/cri/gen/runtime.ts" }] as const;
+const targets = [
+  { source: "proto/cri/runtime.proto", output: "proto/cri/gen/runtime.ts" },
+  { source: "proto/core/core.proto", output: "proto/core/gen/core.ts" },
+] as const;
 
 interface ProtoField {
   readonly id: number;
@@ -73,9 +76,9 @@ function typeLines(
     const scalar = isEnum ? "number" : scalars[field.type];
     const list = field.rule === "repeated";
     if (field.keyType) {
-      if (field.keyType !== "string" || field.type !== "string")
+      if (field.keyType !== "string" || (scalar && field.type !== "string"))
         throw new Error(`${name}.${fieldName}: unsupported map`);
-      members.push(`  ${fieldName}: Record<string, string>;`);
+      members.push(`  ${fieldName}: Record<string, ${scalar ?? field.type}>;`);
     } else if (list) members.push(`  ${fieldName}: ${scalar ?? field.type}[];`);
     else members.push(`  ${fieldName}${scalar ? "" : "?"}: ${scalar ?? `${field.type} | undefined`};`);
     const tableType = scalar ? JSON.stringify(isEnum ? "int32" : field.type) : `() => ${field.type}`;
