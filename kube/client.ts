@@ -108,12 +108,12 @@ class KubeClient implements Client {
   async create<T>(
     resource: Resource<T>,
     namespace: string | undefined,
-    body: object,
+    body: object | string,
     options: WriteOptions = {},
   ): Promise<T> {
     const path = withQuery(createPath(resource, namespace, body, options.subresource), writeQuery(options));
     const answer = await this.#send(resource, "POST", "POST", path, options, {
-      body: JSON.stringify(body),
+      body: typeof body === "string" ? body : JSON.stringify(body),
       repeatable: options.dryRun === true,
       // An eviction that a budget refuses is answered 429 (policy/v1); asking again at once is not wanted.
       waitsWhenBusy: options.subresource !== "eviction",
@@ -255,7 +255,7 @@ const plainCodec = { accept: "application/json, */*" };
 function createPath(
   resource: Resource<unknown>,
   namespace: string | undefined,
-  body: object,
+  body: object | string,
   subresource: string | undefined,
 ): string {
   if (resource.namespaced && !namespace) {
@@ -266,7 +266,7 @@ function createPath(
   }
   if (subresource === undefined) return collectionPath(resource, namespace);
   // Subresources are created below an object that the body names (eviction, binding).
-  const name = metadataOf(body)?.["name"];
+  const name = typeof body === "string" ? undefined : metadataOf(body)?.["name"];
   if (typeof name !== "string") {
     throw new KubeError("BadRequest", `POST ${resource.plural}/${subresource}: the body needs metadata.name`);
   }

@@ -100,7 +100,8 @@ export interface Client {
   create<T>(
     resource: Resource<T>,
     namespace: string | undefined,
-    body: object,
+    /** An object, or JSON text that goes out byte for byte. */
+    body: object | string,
     options?: WriteOptions,
   ): Promise<T>;
   /** Only for objects that nobody else writes (Lease, our Secret); body is a full JSON object. */
