@@ -10,6 +10,7 @@ export * from "./json.ts";
 export * from "./json_patch.ts";
 export * from "./merge_patch.ts";
 export * from "./names.ts";
+export * from "./pod_template/index.ts";
 export * from "./qos.ts";
 export * from "./quantity.ts";
 export * from "./selector.ts";

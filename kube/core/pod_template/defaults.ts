@@ -1,0 +1,97 @@
+/** Defaults of pod templates and pods. Spec: cloneset 6. */
+import { cloneJson, isJsonObject, type JsonObject } from "../json.ts";
+import { podQos } from "../qos.ts";
+import {
+  defaultContainer,
+  hostPorts,
+  requestsFromLimits,
+  roundAmounts,
+  roundResources,
+  setDefault,
+  setMissing,
+} from "./container_defaults.ts";
+import { flagAt, has, listAt, objectAt, objectsAt, textAt } from "./fields.ts";
+import { defaultVolume } from "./volume_defaults.ts";
+
+export interface TemplateDefaultOptions {
+  /** Pull policy of containers without one: `Always` (default), or by the image's tag as Kubernetes does it. */
+  imagePullPolicy?: "Always" | "ByTag";
+  /** Sets hostPort := containerPort for pods on the host's network (gate `DefaultHostNetworkHostPortsInPodTemplates`). */
+  hostNetworkPorts?: boolean;
+}
+
+/** A copy of the template with the Kubernetes defaults filled in, as admission of the workload kinds does it. */
+export function defaultPodTemplate(template: object, options: TemplateDefaultOptions = {}): JsonObject {
+  const copy = cloneJson<unknown>(template);
+  const result = isJsonObject(copy) ? copy : {};
+  if (!isJsonObject(result["spec"])) result["spec"] = {};
+  const spec = objectAt(result, "spec") ?? {};
+  defaultSpec(spec, (options.imagePullPolicy ?? "Always") === "Always");
+  if (options.hostNetworkPorts && flagAt(spec, "hostNetwork")) defaultHostPorts(spec);
+  return result;
+}
+
+function defaultSpec(spec: JsonObject, alwaysPull: boolean): void {
+  setDefault(spec, "dnsPolicy", "ClusterFirst");
+  setDefault(spec, "restartPolicy", "Always");
+  setMissing(spec, "securityContext", {});
+  setMissing(spec, "terminationGracePeriodSeconds", 30);
+  setDefault(spec, "schedulerName", "default-scheduler");
+  for (const [volume] of objectsAt(spec, "volumes")) defaultVolume(volume);
+  for (const [container] of objectsAt(spec, "initContainers")) defaultContainer(container);
+  for (const [container] of objectsAt(spec, "containers")) {
+    defaultContainer(container, alwaysPull ? () => "Always" : undefined);
+  }
+  for (const [container] of objectsAt(spec, "ephemeralContainers")) defaultContainer(container);
+  roundAmounts(objectAt(spec, "overhead"));
+  roundResources(objectAt(spec, "resources"));
+}
+
+function ordinaryContainers(spec: JsonObject): JsonObject[] {
+  return [...objectsAt(spec, "containers"), ...objectsAt(spec, "initContainers")].map(
+    ([container]) => container,
+  );
+}
+
+function defaultHostPorts(spec: JsonObject): void {
+  for (const container of ordinaryContainers(spec)) hostPorts(container);
+}
+
+/**
+ * A copy of a pod as the API server stores it at creation: defaults, requests from limits, what the admission plugins
+ * for tolerations, priority and service accounts add (without the token volume), and the initial status.
+ */
+export function defaultPod(pod: object): JsonObject {
+  const copy = cloneJson<unknown>(pod);
+  const result = isJsonObject(copy) ? copy : {};
+  if (!isJsonObject(result["spec"])) result["spec"] = {};
+  const spec = objectAt(result, "spec") ?? {};
+  defaultSpec(spec, false);
+  for (const container of ordinaryContainers(spec)) requestsFromLimits(container);
+  requestsFromLimits(spec);
+  setMissing(spec, "enableServiceLinks", true);
+  if (flagAt(spec, "hostNetwork")) defaultHostPorts(spec);
+  setDefault(spec, "serviceAccountName", textAt(spec, "serviceAccount") || "default");
+  spec["serviceAccount"] = spec["serviceAccountName"];
+  setMissing(spec, "priority", 0);
+  setMissing(spec, "preemptionPolicy", "PreemptLowerPriority");
+  addTolerations(spec);
+  result["status"] = { phase: "Pending", qosClass: podQos(spec) };
+  return result;
+}
+
+/** Pods leave a node that is gone after five minutes, unless they say otherwise. */
+function addTolerations(spec: JsonObject): void {
+  const tolerations = [...listAt(spec, "tolerations")];
+  for (const key of ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"]) {
+    const tolerated = tolerations.some(
+      (item) =>
+        isJsonObject(item) &&
+        (!has(item, "effect") || ["", "NoExecute"].includes(textAt(item, "effect"))) &&
+        [key, ""].includes(textAt(item, "key")),
+    );
+    if (!tolerated)
+      tolerations.push({ effect: "NoExecute", key, operator: "Exists", tolerationSeconds: 300 });
+  }
+  spec["tolerations"] = tolerations;
+}

@@ -1,0 +1,4 @@
+export * from "./canonical.ts";
+export * from "./defaults.ts";
+export * from "./image_reference.ts";
+export * from "./metadata_env.ts";
