@@ -1,0 +1,75 @@
+/** The shape of a command, and what it is given when it runs. */
+import type { Client, Clock, Random } from "../kube/index.ts";
+import type { Flags, FlagTable } from "./arguments.ts";
+import type { Io, Paint } from "./io.ts";
+import type { ResourceTypes } from "./resource_types.ts";
+
+export interface Command {
+  /** Words that call it: `rollout status`. */
+  readonly name: string;
+  /** One line of the overview. */
+  readonly summary: string;
+  /** Arguments after the name, for the help. */
+  readonly usage: string;
+  /** More help, in lines. */
+  readonly details?: string;
+  readonly examples?: readonly string[];
+  /** Own flags; the global ones are added. */
+  readonly flags: FlagTable;
+  /** The words are another program's: they are handed over unparsed. */
+  readonly raw?: boolean;
+  /** Resolves to the exit code. Throws CliError or KubeError for what the user should read. */
+  run(call: Call): Promise<number>;
+}
+
+export interface Call {
+  readonly flags: Flags;
+  /** Arguments without flags. */
+  readonly words: readonly string[];
+  /** What follows `--`. */
+  readonly rest: readonly string[] | undefined;
+  readonly io: Io;
+  readonly paint: Paint;
+  readonly host: Host;
+  /** Prints one line to standard output. */
+  print(line?: string): void;
+  /** Prints one line to standard error. */
+  warn(line: string): void;
+  /** Connects on first use. */
+  cluster(): Promise<ClusterAccess>;
+  /** As cluster(), by the global flags that a raw command parsed itself. */
+  clusterFor(flags: Flags): Promise<ClusterAccess>;
+}
+
+export interface ClusterAccess {
+  readonly client: Client;
+  /** Of the flag, else of the context, else `default`. */
+  readonly namespace: string;
+  readonly types: ResourceTypes;
+}
+
+/** Parts of the machine that tests replace. */
+export interface Host {
+  readonly clock: Clock;
+  readonly random: Random;
+  connect(request: ConnectRequest): Promise<Connection>;
+  readFile(path: string): Promise<string>;
+  readStdin(): Promise<string>;
+  /** Runs a program on the user's terminal; undefined when it is not on the PATH. */
+  runProgram(name: string, argv: readonly string[]): Promise<number | undefined>;
+}
+
+export interface ConnectRequest {
+  readonly kubeconfig: string | undefined;
+  readonly context: string | undefined;
+  /** Milliseconds; 0 for no limit. */
+  readonly timeoutMs: number | undefined;
+  readonly userAgent: string;
+  readonly env: Io["env"];
+}
+
+export interface Connection {
+  readonly client: Client;
+  /** Namespace of the context; empty when it names none. */
+  readonly namespace: string;
+}

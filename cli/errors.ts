@@ -1,0 +1,29 @@
+import { isKubeError, type KubeError } from "../kube/index.ts";
+
+/** A refusal that the user can act upon: printed as one line, without a stack. */
+export class CliError extends Error {
+  override readonly name = "CliError";
+  /** Exit code of the process. */
+  readonly exitCode: number;
+
+  constructor(message: string, options: { exitCode?: number; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.exitCode = options.exitCode ?? 1;
+  }
+}
+
+/** One line for standard error, in the words that kubectl's users know. */
+export function describeError(error: unknown): string {
+  if (error instanceof CliError) return `error: ${error.message}`;
+  if (isKubeError(error)) return describeKubeError(error);
+  if (error instanceof Error) return `error: ${error.message}`;
+  return `error: ${String(error)}`;
+}
+
+function describeKubeError(error: KubeError): string {
+  if (error.status !== undefined) return `Error from server (${error.reason}): ${error.message}`;
+  if (error.code === "Network" || error.code === "Timeout") {
+    return `Unable to connect to the server: ${error.message}`;
+  }
+  return `error: ${error.message}`;
+}

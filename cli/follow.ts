@@ -1,0 +1,78 @@
+/** One object as it changes: read once, then watched; a stream that ends is opened again. */
+import { type Clock, isKubeError } from "../kube/index.ts";
+import type { ClusterAccess } from "./command.ts";
+import type { AnyObject } from "./fields.ts";
+import { objectResource } from "./resource_types.ts";
+import { readTarget, type Target } from "./target.ts";
+
+const pauseBetweenWatchesMs = 500;
+
+/**
+ * Yields the object now and after each change, and undefined once it is gone.
+ * Ends when the signal aborts. Throws KubeError for what a second try does not mend.
+ */
+export async function* follow(
+  access: ClusterAccess,
+  target: Target,
+  clock: Clock,
+  signal: AbortSignal,
+): AsyncGenerator<AnyObject | undefined> {
+  let current = await readTarget(access, target);
+  yield current;
+  while (!signal.aborted) {
+    try {
+      for await (const object of changes(access, target, current.metadata.resourceVersion ?? "", signal)) {
+        if (object === undefined) {
+          yield undefined;
+          return;
+        }
+        current = object;
+        yield current;
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!isKubeError(error, "Gone", "Network", "Timeout", "Unavailable", "ServerError", "TooManyRequests"))
+        throw error;
+    }
+    await clock.sleep(pauseBetweenWatchesMs, signal).catch(() => undefined);
+    if (signal.aborted) return;
+    const again = await reread(access, target);
+    if (again === undefined) {
+      yield undefined;
+      return;
+    }
+    current = again;
+    yield current;
+  }
+}
+
+async function reread(access: ClusterAccess, target: Target): Promise<AnyObject | undefined> {
+  try {
+    return await access.client.get(objectResource(target.type), target.ref);
+  } catch (error) {
+    if (isKubeError(error, "NotFound")) return undefined;
+    throw error;
+  }
+}
+
+async function* changes(
+  access: ClusterAccess,
+  target: Target,
+  resourceVersion: string,
+  signal: AbortSignal,
+): AsyncGenerator<AnyObject | undefined> {
+  const { namespace, name } = target.ref;
+  const stream = await access.client.watch(objectResource(target.type), {
+    ...(namespace === undefined ? {} : { namespace }),
+    fieldSelector: `metadata.name=${name}`,
+    resourceVersion,
+    signal,
+  });
+  for await (const batch of stream) {
+    for (const event of batch) {
+      if (event.type === "ERROR") return;
+      if (event.type === "DELETED") yield undefined;
+      if (event.type === "ADDED" || event.type === "MODIFIED") yield event.object;
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import type { Flag, FlagTable } from "./arguments.ts";
+import type { Command } from "./command.ts";
+import { globalFlags } from "./global_flags.ts";
+
+/** All commands under their first words, as `refit --help` prints them. */
+export function overview(groups: readonly CommandGroup[]): string {
+  const lines = [
+    "refit: rollouts of CloneSets and their kin, in place.",
+    "",
+    "Usage: refit COMMAND [TYPE NAME | TYPE/NAME] [flags]   (also: kubectl refit COMMAND ...)",
+  ];
+  const width = Math.max(...groups.flatMap((group) => group.commands.map((command) => command.name.length)));
+  for (const group of groups) {
+    lines.push("", `${group.title}:`);
+    for (const command of group.commands) lines.push(`  ${command.name.padEnd(width)}  ${command.summary}`);
+  }
+  lines.push(
+    "",
+    "Flags of every command:",
+    ...flagLines(globalFlags),
+    "",
+    'More about one: "refit COMMAND --help".',
+  );
+  return `${lines.join("\n")}\n`;
+}
+
+export interface CommandGroup {
+  readonly title: string;
+  readonly commands: readonly Command[];
+}
+
+export function commandHelp(command: Command): string {
+  const lines = [command.summary, "", `Usage: refit ${command.name} ${command.usage}`.trimEnd()];
+  if (command.details !== undefined) lines.push("", command.details.trimEnd());
+  if (command.examples !== undefined) {
+    lines.push("", "Examples:", ...command.examples.map((example) => `  ${example}`));
+  }
+  if (Object.keys(command.flags).length > 0) lines.push("", "Flags:", ...flagLines(command.flags));
+  if (command.raw !== true) lines.push("", "Flags of every command:", ...flagLines(globalFlags));
+  return `${lines.join("\n")}\n`;
+}
+
+/** Help of a word that only starts commands: `rollout`, `set`. */
+export function groupHelp(word: string, commands: readonly Command[]): string {
+  const width = Math.max(...commands.map((command) => command.name.length));
+  const lines = commands.map((command) => `  ${command.name.padEnd(width)}  ${command.summary}`);
+  return `Usage: refit ${word} COMMAND\n\nCommands:\n${lines.join("\n")}\n`;
+}
+
+function flagLines(table: FlagTable): string[] {
+  const entries = Object.entries(table).map(([name, flag]) => ({ head: flagHead(name, flag), flag }));
+  const width = Math.min(36, Math.max(...entries.map(({ head }) => head.length)));
+  return entries.map(({ head, flag }) => {
+    const isDefaultWorthSaying =
+      flag.default !== undefined && flag.default !== "" && flag.default !== "false";
+    const text = isDefaultWorthSaying ? `${flag.help} Default ${flag.default}.` : flag.help;
+    return head.length > width
+      ? `  ${head}\n  ${" ".repeat(width)}  ${text}`
+      : `  ${head.padEnd(width)}  ${text}`;
+  });
+}
+
+function flagHead(name: string, flag: Flag): string {
+  const short = flag.short === undefined ? "    " : `-${flag.short}, `;
+  const long = name.length === 1 ? `-${name}` : `--${name}`;
+  if (flag.kind === "switch") return `${short}${long}`;
+  const value = flag.value ?? "VALUE";
+  return flag.bare === undefined ? `${short}${long} ${value}` : `${short}${long}[=${value}]`;
+}

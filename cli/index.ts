@@ -1,0 +1,4 @@
+/** `refit`, the command line; also a kubectl plugin. */
+export type { Host } from "./command.ts";
+export type { Io } from "./io.ts";
+export { main } from "./main.ts";

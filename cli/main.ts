@@ -1,0 +1,183 @@
+/** The entry: finds the command, parses its flags, runs it, turns errors into one line and an exit code. */
+import { type FlagTable, parseArguments } from "./arguments.ts";
+import type { Call, ClusterAccess, Command, Host } from "./command.ts";
+import { commandGroups } from "./commands.ts";
+import { CliError, describeError } from "./errors.ts";
+import { globalFlags } from "./global_flags.ts";
+import { commandHelp, groupHelp, overview } from "./help.ts";
+import { isEntry, processHost, processIo } from "./host.ts";
+import { type Io, paintFor } from "./io.ts";
+import { ResourceTypes } from "./resource_types.ts";
+import { nearest } from "./suggest.ts";
+
+/**
+ * Runs one command line (without `node` and the script) to its end; resolves to the exit code.
+ * Nothing outside `io` and `host` is touched: `process` is not.
+ */
+export async function main(argv: readonly string[], io: Io, host: Host = processHost()): Promise<number> {
+  try {
+    return await dispatch(argv, io, host);
+  } catch (error) {
+    if (io.signal.aborted && isAbort(error)) return 130;
+    io.stderr.write(`${describeError(error)}\n`);
+    return error instanceof CliError ? error.exitCode : 1;
+  }
+}
+
+function isAbort(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return error.name === "AbortError" || ("code" in error && error.code === "Aborted");
+}
+
+const commands: readonly Command[] = commandGroups.flatMap((group) => group.commands);
+
+async function dispatch(argv: readonly string[], io: Io, host: Host): Promise<number> {
+  const { words, others } = splitCommand(argv);
+  const [first, second] = words;
+  if (first === undefined || first === "help") {
+    const topic = first === "help" ? others.filter((word) => !word.startsWith("-")) : [];
+    const asked = [second, ...topic].filter((word) => word !== undefined);
+    io.stdout.write(asked.length === 0 ? overview(commandGroups) : helpAbout(asked));
+    return 0;
+  }
+  const command = findCommand(words);
+  if (command === undefined) {
+    const inGroup = commands.filter((candidate) => candidate.name.startsWith(`${first} `));
+    if (inGroup.length > 0 && (second === undefined || second === "")) {
+      io.stdout.write(groupHelp(first, inGroup));
+      return 0;
+    }
+    throw unknownCommand(first, inGroup.length > 0 ? second : undefined);
+  }
+  const remaining = command.name.includes(" ") || second === undefined ? others : [second, ...others];
+  return runCommand(command, remaining, io, host);
+}
+
+async function runCommand(command: Command, argv: readonly string[], io: Io, host: Host): Promise<number> {
+  const isHelpWanted = argv[0] === "--help" || argv[0] === "-h";
+  if (command.raw === true && !isHelpWanted) {
+    return runAndDisconnect(command, callOf(parseArguments([], globalFlags, ""), io, host, argv));
+  }
+  const table: FlagTable = { ...command.flags, ...globalFlags };
+  const parsed = parseArguments(argv, table, `refit ${command.name}`);
+  if (parsed.flags.on("help")) {
+    io.stdout.write(commandHelp(command));
+    return 0;
+  }
+  return runAndDisconnect(command, callOf(parsed, io, host, parsed.words));
+}
+
+async function runAndDisconnect(command: Command, call: OpenCall): Promise<number> {
+  try {
+    return await command.run(call);
+  } finally {
+    await call.disconnect();
+  }
+}
+
+type OpenCall = Call & { disconnect(): Promise<void> };
+
+function callOf(
+  parsed: ReturnType<typeof parseArguments>,
+  io: Io,
+  host: Host,
+  words: readonly string[],
+): OpenCall {
+  let access: Promise<ClusterAccess> | undefined;
+  return {
+    flags: parsed.flags,
+    words,
+    rest: parsed.rest,
+    io,
+    host,
+    paint: paintFor(io),
+    print: (line = "") => void io.stdout.write(`${line}\n`),
+    warn: (line) => void io.stderr.write(`${line}\n`),
+    cluster() {
+      return this.clusterFor(parsed.flags);
+    },
+    clusterFor(flags) {
+      access ??= connect(flags, io, host);
+      return access;
+    },
+    async disconnect() {
+      if (access === undefined) return;
+      const opened = await access.catch(() => undefined);
+      await opened?.client.close();
+    },
+  };
+}
+
+async function connect(flags: Call["flags"], io: Io, host: Host): Promise<ClusterAccess> {
+  const connection = await host.connect({
+    kubeconfig: flags.text("kubeconfig"),
+    context: flags.text("context"),
+    timeoutMs: flags.milliseconds("request-timeout"),
+    userAgent: "refit",
+    env: io.env,
+  });
+  const namespace = flags.text("namespace") || connection.namespace || "default";
+  return { client: connection.client, namespace, types: new ResourceTypes(connection.client) };
+}
+
+/** The one or two words that name the command, wherever global flags stand before them. */
+function splitCommand(argv: readonly string[]): { words: string[]; others: string[] } {
+  const words: string[] = [];
+  const others: string[] = [];
+  let index = 0;
+  while (index < argv.length && words.length < 2) {
+    const word = argv[index] ?? "";
+    const isFlag = word.startsWith("-") && word !== "-";
+    // After the first word flags belong to the command, and what follows them may be their value.
+    if (isFlag && words.length > 0) break;
+    if (word === "--help" || word === "-h") words.push("help");
+    else if (!isFlag) words.push(word);
+    else if (takesNextWord(word)) others.push(word, argv[++index] ?? "");
+    else others.push(word);
+    index += 1;
+  }
+  return { words, others: [...others, ...argv.slice(index)] };
+}
+
+function takesNextWord(word: string): boolean {
+  if (word.includes("=")) return false;
+  for (const [name, flag] of Object.entries(globalFlags)) {
+    if (flag.kind === "text" && (word === `--${name}` || word === `-${flag.short}`)) return true;
+  }
+  return false;
+}
+
+function findCommand(words: readonly string[]): Command | undefined {
+  const [first = "", second = ""] = words;
+  return (
+    commands.find((command) => command.name === `${first} ${second}`) ??
+    commands.find((command) => command.name === first)
+  );
+}
+
+function helpAbout(topic: readonly string[]): string {
+  const command = findCommand(topic);
+  if (command !== undefined) return commandHelp(command);
+  const [first = "", second] = topic;
+  const inGroup = commands.filter((candidate) => candidate.name.startsWith(`${first} `));
+  if (inGroup.length > 0 && second === undefined) return groupHelp(first, inGroup);
+  throw unknownCommand(first, second);
+}
+
+function unknownCommand(first: string, second: string | undefined): CliError {
+  const written = second === undefined ? first : `${first} ${second}`;
+  const names = new Set(commands.map((command) => command.name));
+  if (second === undefined) for (const command of commands) names.add(command.name.split(" ")[0] ?? "");
+  const near = nearest(written, names);
+  const hint = near === undefined ? 'see "refit --help"' : `did you mean "${near}"?`;
+  return new CliError(`unknown command "${written}"; ${hint}`);
+}
+
+/** Runs this process's command line; the exit code is set when everything that was started has ended. */
+export async function runProcess(): Promise<void> {
+  const { argv, io, settled } = processIo();
+  process.exitCode = await main(argv, io);
+  settled();
+}
+
+if (isEntry(import.meta.url)) await runProcess();

@@ -1,0 +1,199 @@
+import type { Call, ClusterAccess, Command } from "../command.ts";
+import { CliError } from "../errors.ts";
+import type { Table } from "../json_codec.ts";
+import { listAll } from "../list.ts";
+import {
+  objectName,
+  objectResource,
+  pluralName,
+  type ResourceType,
+  tableResource,
+} from "../resource_types.ts";
+import { renderObject, withoutManagedFields } from "../result.ts";
+import { textTable } from "../text_table.ts";
+
+export const get: Command = {
+  name: "get",
+  summary: "List objects in the server's own columns.",
+  usage: "TYPE[,TYPE...] [NAME...] | TYPE/NAME | all",
+  details: `"all" lists every kind of apps.kruise.io and policy.kruise.io.`,
+  examples: ["refit get clone", "refit get clone/sample -o yaml", "refit get pods -A -l app=sample"],
+  flags: {
+    output: { kind: "text", short: "o", value: "FORMAT", help: "json, yaml, name or wide." },
+    "all-namespaces": { kind: "switch", short: "A", help: "Objects of all namespaces." },
+    selector: { kind: "text", short: "l", value: "LABELS", help: "Only objects with these labels." },
+    "field-selector": { kind: "text", value: "FIELDS", help: "Only objects with these field values." },
+    "no-headers": { kind: "switch", help: "Leave the column headers out." },
+  },
+  async run(call) {
+    const access = await call.cluster();
+    const requests = await requestsOf(call, access);
+    const format = call.flags.text("output") ?? "";
+    if (format === "" || format === "wide") return printTables(call, access, requests, format === "wide");
+    if (format === "json" || format === "yaml" || format === "name")
+      return printObjects(call, access, requests, format);
+    throw new CliError(
+      `unable to match a printer suitable for the output format "${format}"; allowed are json, yaml, name and wide`,
+    );
+  },
+};
+
+interface GetRequest {
+  readonly type: ResourceType;
+  readonly name: string | undefined;
+}
+
+async function requestsOf(call: Call, access: ClusterAccess): Promise<GetRequest[]> {
+  const [first, ...names] = call.words;
+  if (first === undefined) throw new CliError("say what to list, such as: refit get clone");
+  if (first === "all") return (await allKruiseTypes(access)).map((type) => ({ type, name: undefined }));
+  const requests: GetRequest[] = [];
+  if (first.includes("/")) {
+    for (const word of call.words) {
+      const [type = "", name = ""] = word.split("/");
+      if (type === "" || name === "") throw new CliError(`"${word}" names no object; write TYPE/NAME`);
+      requests.push({ type: await access.types.find(type), name });
+    }
+    return requests;
+  }
+  for (const word of first.split(",")) {
+    const type = await access.types.find(word);
+    if (names.length === 0) requests.push({ type, name: undefined });
+    for (const name of names) requests.push({ type, name });
+  }
+  return requests;
+}
+
+async function allKruiseTypes(access: ClusterAccess): Promise<ResourceType[]> {
+  const found = new Map<string, ResourceType>();
+  for (const group of ["apps.kruise.io", "policy.kruise.io"]) {
+    for (const type of await access.types.preferred(group)) found.set(pluralName(type), type);
+  }
+  return [...found.values()];
+}
+
+function scopeOf(call: Call, access: ClusterAccess, type: ResourceType): { namespace?: string } {
+  return type.namespaced && !call.flags.on("all-namespaces") ? { namespace: access.namespace } : {};
+}
+
+function selectorsOf(call: Call): { labelSelector?: string; fieldSelector?: string } {
+  const labelSelector = call.flags.text("selector");
+  const fieldSelector = call.flags.text("field-selector");
+  return {
+    ...(labelSelector === undefined ? {} : { labelSelector }),
+    ...(fieldSelector === undefined ? {} : { fieldSelector }),
+  };
+}
+
+async function printTables(
+  call: Call,
+  access: ClusterAccess,
+  requests: readonly GetRequest[],
+  isWide: boolean,
+): Promise<number> {
+  const blocks: string[][] = [];
+  for (const [type, names] of byType(requests)) {
+    const tables: Table[] = [];
+    for (const name of names) tables.push(...(await tablesOf(call, access, type, name)));
+    const prefix = byType(requests).size > 1 ? objectName(type, "") : "";
+    const lines = tableLines(call, tables, {
+      isWide,
+      prefix,
+      withNamespace: call.flags.on("all-namespaces") && type.namespaced,
+    });
+    if (lines.length > 0) blocks.push(lines);
+  }
+  if (blocks.length === 0) {
+    const where = call.flags.on("all-namespaces") ? "" : ` in ${access.namespace} namespace`;
+    call.warn(`No resources found${where}.`);
+    return 0;
+  }
+  call.io.stdout.write(`${blocks.map((lines) => lines.join("\n")).join("\n\n")}\n`);
+  return 0;
+}
+
+function byType(requests: readonly GetRequest[]): Map<ResourceType, (string | undefined)[]> {
+  const names = new Map<ResourceType, (string | undefined)[]>();
+  for (const { type, name } of requests) {
+    const list = names.get(type);
+    if (list === undefined) names.set(type, [name]);
+    else list.push(name);
+  }
+  return names;
+}
+
+async function tablesOf(
+  call: Call,
+  access: ClusterAccess,
+  type: ResourceType,
+  name: string | undefined,
+): Promise<Table[]> {
+  const resource = tableResource(type);
+  const scope = scopeOf(call, access, type);
+  if (name !== undefined) return [await access.client.get(resource, { ...scope, name })];
+  const tables: Table[] = [];
+  let next = "";
+  do {
+    const page = await access.client.list(resource, {
+      ...scope,
+      ...selectorsOf(call),
+      limit: 500,
+      ...(next === "" ? {} : { continue: next }),
+    });
+    tables.push(...page.items);
+    next = page.continue;
+  } while (next !== "");
+  return tables;
+}
+
+interface Layout {
+  readonly isWide: boolean;
+  /** Put before names when several types are printed. */
+  readonly prefix: string;
+  readonly withNamespace: boolean;
+}
+
+function tableLines(call: Call, tables: readonly Table[], layout: Layout): string[] {
+  const [first] = tables;
+  const rows = tables.flatMap((table) => table.rows);
+  if (first === undefined || rows.length === 0) return [];
+  const shown = [...first.columns.keys()].filter(
+    (index) => layout.isWide || first.columns[index]?.priority === 0,
+  );
+  const header = shown.map((index) => (first.columns[index]?.name ?? "").toUpperCase());
+  const cells = rows.map((row) => {
+    const texts = shown.map((index) => `${index === 0 ? layout.prefix : ""}${cellText(row.cells[index])}`);
+    return layout.withNamespace ? [row.namespace, ...texts] : texts;
+  });
+  if (call.flags.on("no-headers")) return textTable([], cells);
+  return textTable(layout.withNamespace ? ["NAMESPACE", ...header] : header, cells);
+}
+
+function cellText(cell: unknown): string {
+  if (cell === null || cell === undefined) return "";
+  return typeof cell === "object" ? JSON.stringify(cell) : String(cell);
+}
+
+async function printObjects(
+  call: Call,
+  access: ClusterAccess,
+  requests: readonly GetRequest[],
+  format: "json" | "yaml" | "name",
+): Promise<number> {
+  const items = [];
+  for (const { type, name } of requests) {
+    const scope = scopeOf(call, access, type);
+    const found =
+      name === undefined
+        ? await listAll(access.client, type, { ...scope, ...selectorsOf(call) })
+        : [await access.client.get(objectResource(type), { ...scope, name })];
+    if (format === "name")
+      for (const object of found) call.print(objectName(type, object.metadata.name ?? ""));
+    items.push(...found.map(withoutManagedFields));
+  }
+  if (format === "name") return 0;
+  const [only] = items;
+  const isSingle = requests.length === 1 && requests[0]?.name !== undefined && only !== undefined;
+  call.io.stdout.write(renderObject(isSingle ? only : { apiVersion: "v1", kind: "List", items }, format));
+  return 0;
+}

@@ -1,0 +1,42 @@
+/** Where the pod template of an object is, for commands that change it. */
+import { CliError } from "../errors.ts";
+import { type AnyObject, at, isFields, listAt, type Step, textAt } from "../fields.ts";
+import { objectName, type ResourceType } from "../resource_types.ts";
+
+export interface ContainerPlace {
+  readonly name: string;
+  readonly container: unknown;
+  readonly path: readonly Step[];
+}
+
+const templatePaths: readonly (readonly string[])[] = [
+  ["spec", "template", "spec"],
+  ["spec", "jobTemplate", "spec", "template", "spec"],
+];
+
+function podSpecPath(object: AnyObject): readonly string[] | undefined {
+  if (object.kind === "Pod") return ["spec"];
+  return templatePaths.find((path) => isFields(at(object, ...path)));
+}
+
+/** All containers, init containers last. Throws CliError when the object has no pod template. */
+export function containersOf(type: ResourceType, object: AnyObject): ContainerPlace[] {
+  const base = podSpecPath(object);
+  if (base === undefined) {
+    throw new CliError(`${objectName(type, object.metadata.name ?? "")} has no pod template with containers`);
+  }
+  return ["containers", "initContainers"].flatMap((list) =>
+    listAt(object, ...base, list).map((container, index) => ({
+      name: textAt(container, "name") ?? "",
+      container,
+      path: [...base, list, index],
+    })),
+  );
+}
+
+/** Containers whose name a pattern with `*` matches. */
+export function chosenContainers(places: readonly ContainerPlace[], pattern: string): ContainerPlace[] {
+  const parts = pattern.split("*").map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, "\\$&"));
+  const matcher = new RegExp(`^${parts.join(".*")}$`);
+  return places.filter((place) => matcher.test(place.name));
+}

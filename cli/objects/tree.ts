@@ -1,0 +1,100 @@
+import type { Call, ClusterAccess, Command } from "../command.ts";
+import { type AnyObject, listAt, textAt } from "../fields.ts";
+import { listAll } from "../list.ts";
+import type { ResourceType } from "../resource_types.ts";
+import { oneTarget, readTarget } from "../target.ts";
+import { age, textTable } from "../text_table.ts";
+
+/** What workloads own, at any depth; kinds that the server lacks are left out. */
+const ownedKinds: readonly (readonly [string, readonly string[]])[] = [
+  ["", ["Pod", "PersistentVolumeClaim"]],
+  ["apps", ["ControllerRevision", "ReplicaSet", "StatefulSet", "Deployment"]],
+  ["batch", ["Job"]],
+  ["apps.kruise.io", ["CloneSet", "StatefulSet", "DaemonSet", "BroadcastJob", "ImagePullJob"]],
+];
+
+export const tree: Command = {
+  name: "tree",
+  summary: "Show what an object owns, and what that owns in turn.",
+  usage: "TYPE/NAME",
+  examples: ["refit tree clone/sample", "refit tree ud/web"],
+  flags: {},
+  async run(call) {
+    const target = await oneTarget(call);
+    const access = await call.cluster();
+    const root = await readTarget(access, target);
+    const children = childrenByOwner(await possessions(access, root.metadata.namespace));
+    const rows: string[][] = [];
+    addRows(call, rows, children, root, { first: "", others: "" });
+    const header = ["NAMESPACE", "NAME", "READY", "REASON", "AGE"];
+    for (const line of textTable(header, rows)) call.print(line);
+    return 0;
+  },
+};
+
+async function possessions(access: ClusterAccess, namespace: string | undefined): Promise<AnyObject[]> {
+  const types: ResourceType[] = [];
+  for (const [group, kinds] of ownedKinds) {
+    for (const kind of kinds) {
+      const type = await access.types.findKind(group, kind);
+      if (type !== undefined) types.push(type);
+    }
+  }
+  const scope = namespace === undefined ? {} : { namespace };
+  const lists = await Promise.all(types.map((type) => listAll(access.client, type, scope)));
+  return lists.flat();
+}
+
+type Children = ReadonlyMap<string, readonly AnyObject[]>;
+
+function childrenByOwner(objects: readonly AnyObject[]): Children {
+  const children = new Map<string, AnyObject[]>();
+  for (const object of objects) {
+    for (const { uid } of object.metadata.ownerReferences ?? []) {
+      const siblings = children.get(uid);
+      if (siblings === undefined) children.set(uid, [object]);
+      else siblings.push(object);
+    }
+  }
+  for (const siblings of children.values()) siblings.sort((a, b) => (labelOf(a) < labelOf(b) ? -1 : 1));
+  return children;
+}
+
+const labelOf = (object: AnyObject): string => `${object.kind ?? ""}/${object.metadata.name ?? ""}`;
+
+/** The strokes before a row, and before the rows below it. */
+interface Strokes {
+  readonly first: string;
+  readonly others: string;
+}
+
+function addRows(
+  call: Call,
+  rows: string[][],
+  children: Children,
+  object: AnyObject,
+  strokes: Strokes,
+): void {
+  const { ready, reason } = readiness(object);
+  const created = Date.parse(object.metadata.creationTimestamp ?? "");
+  const ageText = Number.isNaN(created) ? "" : age(call.host.clock.now() - created);
+  const colour = ready === "True" ? "green" : ready === "False" ? "yellow" : "dim";
+  const label = call.paint("dim", strokes.first) + labelOf(object);
+  rows.push([object.metadata.namespace ?? "", label, call.paint(colour, ready), reason, ageText]);
+  const below = children.get(object.metadata.uid ?? "") ?? [];
+  for (const [index, child] of below.entries()) {
+    const isLast = index === below.length - 1;
+    addRows(call, rows, children, child, {
+      first: `${strokes.others}${isLast ? "└─" : "├─"}`,
+      others: `${strokes.others}${isLast ? "  " : "│ "}`,
+    });
+  }
+}
+
+/** The Ready condition; `-` for what has none. */
+function readiness(object: AnyObject): { ready: string; reason: string } {
+  const condition = listAt(object, "status", "conditions").find(
+    (candidate) => textAt(candidate, "type") === "Ready",
+  );
+  return { ready: textAt(condition, "status") || "-", reason: textAt(condition, "reason") ?? "" };
+}

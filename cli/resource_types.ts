@@ -1,0 +1,216 @@
+/** From `clone`, `clonesets.apps.kruise.io` or `clonesets.v1alpha1.apps.kruise.io` to the served resource. */
+import type { Client, Resource } from "../kube/index.ts";
+import { isKubeError } from "../kube/index.ts";
+import { CliError } from "./errors.ts";
+import { type AnyObject, at, listAt, textAt } from "./fields.ts";
+import { objectCodec, type Table, tableCodec } from "./json_codec.ts";
+import { nearest } from "./suggest.ts";
+
+export interface ResourceType {
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly kind: string;
+  readonly shortNames: readonly string[];
+  readonly namespaced: boolean;
+}
+
+export function apiVersionOf(type: Pick<ResourceType, "group" | "version">): string {
+  return type.group === "" ? type.version : `${type.group}/${type.version}`;
+}
+
+/** `clonesets.apps.kruise.io`: how errors name a resource. */
+export function pluralName(type: Pick<ResourceType, "group" | "plural">): string {
+  return type.group === "" ? type.plural : `${type.plural}.${type.group}`;
+}
+
+/** `cloneset.apps.kruise.io/sample`: how results name an object. */
+export function objectName(type: Pick<ResourceType, "group" | "kind">, name: string): string {
+  const kind = type.kind.toLowerCase();
+  return type.group === "" ? `${kind}/${name}` : `${kind}.${type.group}/${name}`;
+}
+
+export function objectResource(type: ResourceType): Resource<AnyObject> {
+  return { ...place(type), codec: objectCodec(apiVersionOf(type), type.kind) };
+}
+
+export function tableResource(type: ResourceType): Resource<Table> {
+  return { ...place(type), codec: tableCodec };
+}
+
+function place({ group, version, plural, kind, namespaced }: ResourceType) {
+  return { group, version, plural, kind, namespaced };
+}
+
+/** Looks resources up by discovery; each group version is asked for once. */
+export class ResourceTypes {
+  readonly #client: Client;
+  readonly #served = new Map<string, Promise<readonly ResourceType[]>>();
+  #groups: Promise<readonly Group[]> | undefined;
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  /**
+   * Built-in groups win over others, as with kubectl: `statefulset` is the one of `apps`.
+   * Throws CliError when the server has no such type.
+   */
+  async find(name: string): Promise<ResourceType> {
+    const [word = "", ...suffix] = name.toLowerCase().split(".");
+    if (suffix.length > 0) return this.#findQualified(name, word, suffix);
+    const known = wellKnown.get(word);
+    if (known !== undefined) {
+      const type = await this.#inGroup(word, known);
+      if (type !== undefined) return type;
+    }
+    const groups = await this.#allGroups();
+    for (const group of groups) {
+      const type = await this.#inGroup(word, group.name);
+      if (type !== undefined) return type;
+    }
+    throw await this.#unknown(name);
+  }
+
+  /** The served type of a kind, the preferred version first; undefined when it is not served. */
+  async findKind(group: string, kind: string): Promise<ResourceType | undefined> {
+    for (const version of await this.#versions(group)) {
+      const type = (await this.list(group, version)).find((candidate) => candidate.kind === kind);
+      if (type !== undefined) return type;
+    }
+    return undefined;
+  }
+
+  /** Types of a group, each in its preferred version. */
+  async preferred(group: string): Promise<ResourceType[]> {
+    const found = new Map<string, ResourceType>();
+    for (const version of await this.#versions(group)) {
+      for (const type of await this.list(group, version)) {
+        if (!found.has(type.plural)) found.set(type.plural, type);
+      }
+    }
+    return [...found.values()];
+  }
+
+  /** Types of one group version; empty when it is not served. */
+  list(group: string, version: string): Promise<readonly ResourceType[]> {
+    const path = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
+    let answer = this.#served.get(path);
+    if (answer === undefined) {
+      answer = this.#fetch(path, group, version);
+      this.#served.set(path, answer);
+    }
+    return answer;
+  }
+
+  async #findQualified(name: string, word: string, suffix: readonly string[]): Promise<ResourceType> {
+    const [first = "", ...others] = suffix;
+    if (/^v\d+((alpha|beta)\d+)?$/.test(first) && others.length > 0) {
+      const type = (await this.list(others.join("."), first)).find((candidate) => answersTo(candidate, word));
+      if (type !== undefined) return type;
+    }
+    const type = await this.#inGroup(word, suffix.join("."));
+    if (type !== undefined) return type;
+    throw await this.#unknown(name);
+  }
+
+  async #inGroup(word: string, group: string): Promise<ResourceType | undefined> {
+    for (const version of await this.#versions(group)) {
+      const type = (await this.list(group, version)).find((candidate) => answersTo(candidate, word));
+      if (type !== undefined) return type;
+    }
+    return undefined;
+  }
+
+  async #versions(group: string): Promise<readonly string[]> {
+    if (group === "") return ["v1"];
+    return (await this.#allGroups()).find((candidate) => candidate.name === group)?.versions ?? [];
+  }
+
+  #allGroups(): Promise<readonly Group[]> {
+    this.#groups ??= this.#client.request("GET", "/apis").then(groupsOf);
+    return this.#groups;
+  }
+
+  async #fetch(path: string, group: string, version: string): Promise<readonly ResourceType[]> {
+    try {
+      return typesOf(await this.#client.request("GET", path), group, version);
+    } catch (error) {
+      if (isKubeError(error, "NotFound")) return [];
+      throw error;
+    }
+  }
+
+  async #unknown(name: string): Promise<CliError> {
+    const names = new Set<string>();
+    for (const [, types] of this.#served) {
+      for (const type of await types) names.add(type.singular).add(type.plural);
+    }
+    const near = nearest(name, names);
+    const hint = near === undefined ? "" : `; did you mean "${near}"?`;
+    return new CliError(`the server doesn't have a resource type "${name}"${hint}`);
+  }
+}
+
+interface Group {
+  readonly name: string;
+  /** Preferred version first. */
+  readonly versions: readonly string[];
+}
+
+/** Words that need no search through all groups. */
+const wellKnown: ReadonlyMap<string, string> = new Map([
+  ...words("", "pod pods po node nodes no service services svc event events ev configmap configmaps cm"),
+  ...words("", "namespace namespaces ns secret secrets persistentvolumeclaim persistentvolumeclaims pvc"),
+  ...words("apps", "deployment deployments deploy replicaset replicasets rs statefulset statefulsets sts"),
+  ...words("apps", "daemonset daemonsets ds controllerrevision controllerrevisions"),
+  ...words("apps.kruise.io", "cloneset clonesets clone asts ads daemon sidecarset sidecarsets"),
+  ...words("apps.kruise.io", "broadcastjob broadcastjobs bcj advancedcronjob advancedcronjobs acj"),
+  ...words("apps.kruise.io", "uniteddeployment uniteddeployments ud workloadspread workloadspreads ws"),
+  ...words("apps.kruise.io", "containerrecreaterequest containerrecreaterequests crr nodeimage nodeimages"),
+  ...words("policy.kruise.io", "podunavailablebudget podunavailablebudgets pub"),
+]);
+
+function words(group: string, text: string): [string, string][] {
+  return text.split(" ").map((word) => [word, group]);
+}
+
+function answersTo(type: ResourceType, word: string): boolean {
+  return (
+    type.plural === word ||
+    type.singular === word ||
+    type.kind.toLowerCase() === word ||
+    type.shortNames.includes(word)
+  );
+}
+
+function groupsOf(answer: unknown): Group[] {
+  return listAt(answer, "groups").map((group) => {
+    const preferred = textAt(group, "preferredVersion", "version") ?? "";
+    const versions = listAt(group, "versions").map((version) => textAt(version, "version") ?? "");
+    return {
+      name: textAt(group, "name") ?? "",
+      versions: [preferred, ...versions.filter((version) => version !== preferred)],
+    };
+  });
+}
+
+function typesOf(answer: unknown, group: string, version: string): ResourceType[] {
+  const types: ResourceType[] = [];
+  for (const resource of listAt(answer, "resources")) {
+    const plural = textAt(resource, "name") ?? "";
+    if (plural === "" || plural.includes("/")) continue;
+    const kind = textAt(resource, "kind") ?? "";
+    types.push({
+      group,
+      version,
+      plural,
+      singular: textAt(resource, "singularName") || kind.toLowerCase(),
+      kind,
+      shortNames: listAt(resource, "shortNames").filter((name) => typeof name === "string"),
+      namespaced: at(resource, "namespaced") === true,
+    });
+  }
+  return types;
+}

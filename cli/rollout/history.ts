@@ -1,0 +1,75 @@
+import type { Call, Command } from "../command.ts";
+import { CliError } from "../errors.ts";
+import { outputFlag } from "../global_flags.ts";
+import { objectName } from "../resource_types.ts";
+import { outputFormat, renderObject, withoutManagedFields } from "../result.ts";
+import { oneTarget, readTarget } from "../target.ts";
+import { textTable } from "../text_table.ts";
+import { revisionsOf } from "./revisions.ts";
+import { podTemplateText } from "./template_text.ts";
+import { workloadOf } from "./workloads.ts";
+
+export const rolloutHistory: Command = {
+  name: "rollout history",
+  summary: "List former revisions, or show the pod template of one.",
+  usage: "TYPE/NAME [--revision N]",
+  examples: ["refit rollout history clone/sample", "refit rollout history clone/sample --revision 3"],
+  flags: {
+    revision: { kind: "text", value: "N", help: "Show the pod template of this revision." },
+    ...outputFlag,
+  },
+  async run(call) {
+    const target = await oneTarget(call);
+    const workload = workloadOf(target.type, "rollout history");
+    const access = await call.cluster();
+    const revisions = await revisionsOf(access, workload, await readTarget(access, target));
+    const wanted = call.flags.integer("revision", 0) ?? 0;
+    const name = objectName(target.type, target.ref.name);
+    if (wanted > 0) {
+      const revision = revisions.find((candidate) => candidate.number === wanted);
+      if (revision === undefined)
+        throw new CliError(`unable to find specified revision ${wanted} in history`);
+      if (printAs(call, [revision.object])) return 0;
+      call.print(`${name} with revision #${wanted}`);
+      call.io.stdout.write(podTemplateText(revision.template));
+      return 0;
+    }
+    if (
+      printAs(
+        call,
+        revisions.map((revision) => revision.object),
+      )
+    )
+      return 0;
+    call.print(name);
+    if (revisions.length === 0) {
+      call.print("No rollout history found.");
+      return 0;
+    }
+    // kubectl puts two spaces here, not three.
+    for (const line of textTable(["REVISION", "CHANGE-CAUSE"], revisions.map(rowOf))) {
+      call.print(line.replace(/^(\S+ *?) {3}(?=\S)/, "$1  "));
+    }
+    call.print();
+    return 0;
+  },
+};
+
+const rowOf = (revision: { number: number; changeCause: string }): string[] => [
+  String(revision.number),
+  revision.changeCause,
+];
+
+function printAs(call: Call, objects: Parameters<typeof withoutManagedFields>[0][]): boolean {
+  const format = outputFormat(call);
+  if (format === undefined) return false;
+  if (format === "name") {
+    for (const object of objects) call.print(`${(object.kind ?? "").toLowerCase()}.apps/${object.metadata.name ?? ""}`);
+    return true;
+  }
+  const items = objects.map(withoutManagedFields);
+  const [only] = items;
+  const isOne = items.length === 1 && only !== undefined;
+  call.io.stdout.write(renderObject(isOne ? only : { apiVersion: "v1", kind: "List", items }, format));
+  return true;
+}

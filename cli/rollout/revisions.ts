@@ -1,0 +1,112 @@
+/** Former templates of a workload, from the ControllerRevisions or ReplicaSets that it owns. */
+import { formatSelector } from "../../kube/core/index.ts";
+import { type Client, isKubeError } from "../../kube/index.ts";
+import type { ClusterAccess } from "../command.ts";
+import { CliError } from "../errors.ts";
+import {
+  type AnyObject,
+  at,
+  type Fields,
+  isFields,
+  numberAt,
+  selectorAt,
+  textAt,
+  textsAt,
+} from "../fields.ts";
+import { listAll } from "../list.ts";
+import { objectResource, type ResourceType } from "../resource_types.ts";
+import type { Workload } from "./workloads.ts";
+
+export interface Revision {
+  /** The number that only grows. */
+  readonly number: number;
+  readonly name: string;
+  readonly changeCause: string;
+  /** Pod template as the workload would hold it. */
+  readonly template: Fields;
+  readonly object: AnyObject;
+}
+
+const changeCauseAnnotation = "kubernetes.io/change-cause";
+const deploymentRevisionAnnotation = "deployment.kubernetes.io/revision";
+
+/** All revisions that a workload owns, lowest number first. */
+export async function revisionsOf(
+  access: ClusterAccess,
+  workload: Workload,
+  object: AnyObject,
+): Promise<Revision[]> {
+  const type = await access.types.findKind("apps", workload.history);
+  if (type === undefined) throw new CliError(`the server does not serve ${workload.history} of apps`);
+  const owned = await ownedBy(access.client, type, object);
+  const revisions = owned.map((candidate) =>
+    (workload.history === "ReplicaSet" ? ofReplicaSet : ofControllerRevision)(candidate),
+  );
+  return revisions.filter((revision) => revision !== undefined).sort((a, b) => a.number - b.number);
+}
+
+async function ownedBy(client: Client, type: ResourceType, owner: AnyObject): Promise<AnyObject[]> {
+  const { namespace, uid } = owner.metadata;
+  const labelSelector = formatSelector(selectorAt(owner, "spec", "selector"));
+  const options = {
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(labelSelector === "" ? {} : { labelSelector }),
+  };
+  const items = await listAll(client, type, options);
+  return items.filter((item) =>
+    item.metadata.ownerReferences?.some((owner) => owner.controller && owner.uid === uid),
+  );
+}
+
+function ofControllerRevision(object: AnyObject): Revision | undefined {
+  const stored = at(object, "data", "spec", "template");
+  const number = numberAt(object, "revision");
+  if (!isFields(stored) || number === undefined) return undefined;
+  // The marker belongs to the patch form in which revisions are stored.
+  const { $patch: _, ...template } = stored;
+  return revision(object, number, template);
+}
+
+function ofReplicaSet(object: AnyObject): Revision | undefined {
+  const number = Number(object.metadata.annotations?.[deploymentRevisionAnnotation]);
+  const stored = at(object, "spec", "template");
+  if (!Number.isInteger(number) || !isFields(stored)) return undefined;
+  const { "pod-template-hash": _, ...labels } = textsAt(stored, "metadata", "labels");
+  const metadata = at(stored, "metadata");
+  return revision(object, number, {
+    ...stored,
+    metadata: { ...(isFields(metadata) ? metadata : {}), labels },
+  });
+}
+
+function revision(object: AnyObject, number: number, template: Fields): Revision {
+  const changeCause = object.metadata.annotations?.[changeCauseAnnotation] || "<none>";
+  return { number, name: object.metadata.name ?? "", changeCause, template, object };
+}
+
+/** The revision number that the workload's newest template has, or undefined when it is not written yet. */
+export async function runningRevision(
+  access: ClusterAccess,
+  workload: Workload,
+  object: AnyObject,
+): Promise<number | undefined> {
+  if (workload.history === "ReplicaSet") {
+    const number = Number(object.metadata.annotations?.[deploymentRevisionAnnotation]);
+    return Number.isInteger(number) ? number : undefined;
+  }
+  const name = textAt(object, "status", "updateRevision");
+  if (name === undefined) return (await revisionsOf(access, workload, object)).at(-1)?.number;
+  const type = await access.types.findKind("apps", "ControllerRevision");
+  if (type === undefined) return undefined;
+  const { namespace } = object.metadata;
+  try {
+    const found = await access.client.get(
+      objectResource(type),
+      namespace === undefined ? { name } : { namespace, name },
+    );
+    return numberAt(found, "revision");
+  } catch (error) {
+    if (isKubeError(error, "NotFound")) return undefined;
+    throw error;
+  }
+}

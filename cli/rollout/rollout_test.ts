@@ -1,0 +1,209 @@
+import t from "tap";
+import { testClock } from "../../kube/index.ts";
+import { golden } from "../golden.ts";
+import { cloneSet, controllerRevision, FakeCluster, imageOf, podTemplate, run } from "../testing.ts";
+
+function withHistory(): FakeCluster {
+  const cluster = new FakeCluster();
+  const sample = cloneSet("sample", { spec: { template: podTemplate("sample", "nginx:1.21") } });
+  cluster.put("clonesets.apps.kruise.io", sample);
+  cluster.put(
+    "controllerrevisions.apps",
+    controllerRevision(sample, "79c667d6cb", 1, "nginx:1.20", "first image"),
+  );
+  cluster.put(
+    "controllerrevisions.apps",
+    controllerRevision(sample, "68b8b897b7", 2, "nginx:1.21", "second image"),
+  );
+  return cluster;
+}
+
+t.test("status prints each state once and ends when the rollout is done", async (t) => {
+  const cluster = new FakeCluster();
+  const counters = (updated: number, ready: number) => ({
+    status: { observedGeneration: 2, updatedReplicas: updated, updatedReadyReplicas: ready },
+    metadata: { generation: 2 },
+  });
+  cluster.put(
+    "clonesets.apps.kruise.io",
+    cloneSet("sample", { metadata: { generation: 2 }, status: { observedGeneration: 1 } }),
+  );
+  const clock = testClock();
+  const running = run("rollout status cloneset/sample", { client: cluster.client(), host: { clock } });
+  for (const [updated, ready] of [
+    [0, 0],
+    [1, 0],
+    [1, 1],
+    [2, 1],
+    [3, 2],
+    [3, 3],
+  ] as const) {
+    await clock.settle();
+    cluster.put("clonesets.apps.kruise.io", cloneSet("sample", counters(updated, ready)));
+  }
+  const { code, stdout, stderr } = await running;
+  t.equal(code, 0);
+  t.equal(stderr, "");
+  t.equal(stdout, golden("rollout_status.txt", stdout));
+});
+
+t.test("status of a paused or partitioned CloneSet counts what the partition lets through", async (t) => {
+  const cluster = new FakeCluster();
+  const spec = {
+    updateStrategy: {
+      type: "RollingUpdate",
+      rollingUpdate: { podUpdatePolicy: "InPlaceIfPossible", partition: "99%" },
+    },
+  };
+  const status = { updatedReplicas: 1, updatedReadyReplicas: 1 };
+  cluster.put("clonesets.apps.kruise.io", cloneSet("part", { spec: { replicas: 4, ...spec }, status }));
+  const { stdout } = await run("rollout status clone part", { client: cluster.client() });
+  t.equal(stdout, "partitioned roll out complete: 1 new pods have been updated...\n");
+});
+
+t.test("status of a recreating CloneSet names its revision", async (t) => {
+  const cluster = new FakeCluster();
+  cluster.put(
+    "clonesets.apps.kruise.io",
+    cloneSet("sample", { spec: { updateStrategy: { type: "RollingUpdate", rollingUpdate: {} } } }),
+  );
+  const { stdout } = await run("rollout status clone/sample", { client: cluster.client() });
+  t.equal(stdout, "CloneSet rolling update complete 3 pods at revision sample-79c667d6cb...\n");
+});
+
+t.test("status gives up after its timeout", async (t) => {
+  const cluster = new FakeCluster();
+  cluster.put("clonesets.apps.kruise.io", cloneSet("sample", { status: { updatedReplicas: 1 } }));
+  const clock = testClock();
+  const running = run("rollout status clone/sample --timeout 2s", {
+    client: cluster.client(),
+    host: { clock },
+  });
+  await clock.advance(2000);
+  const { code, stderr } = await running;
+  t.equal(code, 1);
+  t.equal(stderr, "error: timed out waiting for the condition\n");
+});
+
+t.test("status ends with an error when the object is deleted or another revision takes over", async (t) => {
+  const cluster = withHistory();
+  cluster.put("clonesets.apps.kruise.io", cloneSet("other", { status: { updatedReplicas: 1 } }));
+  const clock = testClock();
+  const running = run("rollout status clone/other", { client: cluster.client(), host: { clock } });
+  await clock.settle();
+  cluster.remove("clonesets.apps.kruise.io", "other");
+  t.match(await running, { code: 1, stderr: "error: cloneset.apps.kruise.io/other was deleted\n" });
+  const pinned = await run("rollout status clone/sample --revision 2", { client: cluster.client() });
+  t.equal(pinned.stderr, "error: desired revision (2) is different from the running revision (1)\n");
+});
+
+t.test("history lists revisions and shows the template of one", async (t) => {
+  const client = withHistory().client();
+  const list = await run("rollout history cloneset/sample", { client });
+  t.equal(list.stdout, golden("rollout_history.txt", list.stdout));
+  const one = await run("rollout history cloneset/sample --revision=1", { client });
+  t.equal(one.stdout, golden("rollout_history_revision.txt", one.stdout));
+  const none = await run("rollout history cloneset/sample --revision=9", { client });
+  t.match(none, { code: 1, stderr: "error: unable to find specified revision 9 in history\n" });
+});
+
+t.test("undo puts the former template back, against the version it read", async (t) => {
+  const cluster = withHistory();
+  const undone = await run("rollout undo clone/sample", { client: cluster.client() });
+  t.match(undone, { code: 0, stdout: "cloneset.apps.kruise.io/sample rolled back\n" });
+  t.equal(imageOf(cluster.read("clonesets.apps.kruise.io", "sample")), "nginx:1.20");
+  const patch = cluster.patches.at(-1)?.patch;
+  t.match(patch, {
+    type: "json",
+    body: [{ path: "/metadata/resourceVersion" }, { op: "replace", path: "/spec/template" }],
+  });
+  const again = await run("rollout undo clone/sample --to-revision=1", { client: cluster.client() });
+  t.equal(
+    again.stdout,
+    "cloneset.apps.kruise.io/sample skipped rollback (current template already matches revision 1)\n",
+  );
+  const missing = await run("rollout undo clone/sample --to-revision=7", { client: cluster.client() });
+  t.equal(missing.stderr, "error: unable to find specified revision 7 in history\n");
+  t.equal(cluster.patches.length, 1);
+});
+
+t.test("undo without a former revision is refused", async (t) => {
+  const cluster = new FakeCluster();
+  const lonely = cloneSet("lonely");
+  cluster.put("clonesets.apps.kruise.io", lonely);
+  cluster.put("controllerrevisions.apps", controllerRevision(lonely, "abc", 1, "nginx:1.20"));
+  t.equal(
+    (await run("rollout undo clone/lonely", { client: cluster.client() })).stderr,
+    "error: no last revision to roll back to\n",
+  );
+});
+
+t.test("pause and resume write where the version keeps it, once", async (t) => {
+  const cluster = withHistory();
+  const client = cluster.client();
+  t.equal(
+    (await run("rollout pause clone/sample", { client })).stdout,
+    "cloneset.apps.kruise.io/sample paused\n",
+  );
+  t.match(await run("rollout pause clone/sample", { client }), {
+    code: 1,
+    stderr: 'error: clonesets.apps.kruise.io "sample" is already paused\n',
+  });
+  t.equal(
+    (await run("rollout resume clone/sample", { client })).stdout,
+    "cloneset.apps.kruise.io/sample resumed\n",
+  );
+  t.match((await run("rollout resume clone/sample", { client })).stderr, /is not paused\n$/);
+  t.match(cluster.patches[0]?.patch, {
+    body: [{}, { path: "/spec/updateStrategy/rollingUpdate/paused", value: true }],
+  });
+});
+
+t.test("pausing another kind is refused", async (t) => {
+  const cluster = new FakeCluster();
+  const refused = await run("rollout pause statefulset.apps.kruise.io/web", { client: cluster.client() });
+  t.match(refused, {
+    code: 1,
+    stderr: 'error: statefulsets.apps.kruise.io "web" pausing is not supported\n',
+  });
+});
+
+t.test("restart sets RESTARTED_AT in every container and keeps other variables", async (t) => {
+  const cluster = new FakeCluster();
+  const containers = [
+    {
+      name: "a",
+      image: "a:1",
+      env: [
+        { name: "KEPT", value: "1" },
+        { name: "RESTARTED_AT", value: "old" },
+      ],
+    },
+    { name: "b", image: "b:1" },
+  ];
+  cluster.put(
+    "clonesets.apps.kruise.io",
+    cloneSet("sample", { spec: { template: { spec: { containers } } } }),
+  );
+  const { stdout } = await run("rollout restart clone/sample", { client: cluster.client() });
+  t.equal(stdout, "cloneset.apps.kruise.io/sample restarted\n");
+  const variable = { name: "RESTARTED_AT", value: "2026-01-01T00:00:00Z" };
+  t.same(cluster.read("clonesets.apps.kruise.io", "sample")["spec"], {
+    ...(cloneSet("sample")["spec"] as object),
+    template: {
+      spec: {
+        containers: [
+          { name: "a", image: "a:1", env: [{ name: "KEPT", value: "1" }, variable] },
+          { name: "b", image: "b:1", env: [variable] },
+        ],
+      },
+    },
+  });
+});
+
+t.test("a missing object says where its namesake is", async (t) => {
+  const cluster = new FakeCluster();
+  cluster.put("statefulsets.apps.kruise.io", { ...cloneSet("web"), kind: "StatefulSet" });
+  const { stderr } = await run("rollout status sts/web", { client: cluster.client() });
+  t.equal(stderr, 'error: statefulsets.apps "web" not found; there is statefulset.apps.kruise.io/web\n');
+});

@@ -1,0 +1,82 @@
+import type { Call, ClusterAccess, Command } from "../command.ts";
+import { CliError } from "../errors.ts";
+import { type AnyObject, at, sameJson } from "../fields.ts";
+import { dryRunFlag, outputFlag } from "../global_flags.ts";
+import { dryRunOf, printResult } from "../result.ts";
+import { oneTarget, readTarget, type Target } from "../target.ts";
+import { changeObject } from "../write.ts";
+import { type Revision, revisionsOf } from "./revisions.ts";
+import { podTemplateText } from "./template_text.ts";
+import { type Workload, workloadOf } from "./workloads.ts";
+
+export const rolloutUndo: Command = {
+  name: "rollout undo",
+  summary: "Go back to a former revision's pod template.",
+  usage: "TYPE/NAME [--to-revision N] [--dry-run]",
+  details: `The whole template is put back, so that nothing added since survives. The write fails when somebody
+changed the object in the meantime.`,
+  examples: ["refit rollout undo clone/sample", "refit rollout undo asts/web --to-revision 2"],
+  flags: {
+    "to-revision": {
+      kind: "text",
+      value: "N",
+      default: "0",
+      help: "Revision to go back to; 0 means the one before.",
+    },
+    ...dryRunFlag,
+    ...outputFlag,
+  },
+  async run(call) {
+    const target = await oneTarget(call);
+    const workload = workloadOf(target.type, "rollout undo");
+    const access = await call.cluster();
+    await undo(call, access, target, workload);
+    return 0;
+  },
+};
+
+async function undo(call: Call, access: ClusterAccess, target: Target, workload: Workload): Promise<void> {
+  const object = await readTarget(access, target);
+  if (target.type.kind === "Deployment" && at(object, "spec", "paused") === true) {
+    throw new CliError(
+      `you cannot rollback a paused deployment; resume it first with "refit rollout resume"`,
+    );
+  }
+  const wanted = call.flags.integer("to-revision", 0) ?? 0;
+  const revision = choose(await revisionsOf(access, workload, object), wanted);
+  const dryRun = dryRunOf(call);
+  if (matches(object, revision)) {
+    printResult(
+      call,
+      target.type,
+      object,
+      `skipped rollback (current template already matches revision ${revision.number})`,
+    );
+    return;
+  }
+  if (dryRun === "client" && call.flags.text("output") === undefined) {
+    call.io.stdout.write(podTemplateText(revision.template));
+    return;
+  }
+  const written = await changeObject(access, target, object, {
+    operations: [{ op: "replace", path: "/spec/template", value: revision.template }],
+    dryRun,
+  });
+  printResult(call, target.type, written, "rolled back", dryRun);
+}
+
+/** The revision asked for, or the one before the newest. */
+function choose(revisions: readonly Revision[], wanted: number): Revision {
+  if (wanted > 0) {
+    const found = revisions.find((revision) => revision.number === wanted);
+    if (found === undefined) throw new CliError(`unable to find specified revision ${wanted} in history`);
+    return found;
+  }
+  const previous = revisions.at(-2);
+  if (previous === undefined) throw new CliError("no last revision to roll back to");
+  return previous;
+}
+
+function matches(object: AnyObject, revision: Revision): boolean {
+  return sameJson(at(object, "spec", "template"), revision.template);
+}

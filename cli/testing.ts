@@ -1,0 +1,354 @@
+/** For tests: a command line run in process, and a small API server behind the Client contract. */
+import { applyJsonPatch, applyMergePatch, parseFieldSelector, parseSelector } from "../kube/core/index.ts";
+import {
+  type Client,
+  type Codec,
+  KubeError,
+  type Patch,
+  type Resource,
+  seededRandom,
+  testClock,
+  type WatchEvent,
+} from "../kube/index.ts";
+import type { Host } from "./command.ts";
+import { type AnyObject, at, numberAt, textAt, toAnyObject } from "./fields.ts";
+import type { Io } from "./io.ts";
+import { main } from "./main.ts";
+
+export interface Run {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunOptions {
+  readonly client?: Client;
+  readonly host?: Partial<Host>;
+  readonly io?: Partial<Io>;
+}
+
+/** Runs a command line, its words separated by spaces, against a client. */
+export async function run(commandLine: string | readonly string[], options: RunOptions = {}): Promise<Run> {
+  const argv =
+    typeof commandLine === "string" ? commandLine.split(" ").filter((word) => word !== "") : commandLine;
+  const stdout: string[] = [];
+  const stderr: string[] = [];
+  const io: Io = {
+    stdout: { write: (text: string) => stdout.push(text) },
+    stderr: { write: (text: string) => stderr.push(text) },
+    env: {},
+    isTTY: false,
+    columns: 100,
+    rows: 40,
+    signal: new AbortController().signal,
+    ...options.io,
+  };
+  const code = await main(argv, io, { ...testHost(options.client), ...options.host });
+  return { code, stdout: stdout.join(""), stderr: stderr.join("") };
+}
+
+function testHost(client: Client | undefined): Host {
+  return {
+    clock: testClock(),
+    random: seededRandom(1),
+    connect: async () => {
+      if (client === undefined) throw new KubeError("Config", "no cluster in this test");
+      return { client, namespace: "" };
+    },
+    readFile: (path) => Promise.reject(new Error(`no file ${path} in this test`)),
+    readStdin: () => Promise.resolve(""),
+    runProgram: () => Promise.resolve(undefined),
+  };
+}
+
+interface ServedType {
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  readonly kind: string;
+  readonly shortNames?: readonly string[];
+  readonly namespaced?: boolean;
+}
+
+const servedTypes: readonly ServedType[] = [
+  { group: "", version: "v1", plural: "pods", kind: "Pod", shortNames: ["po"] },
+  { group: "", version: "v1", plural: "services", kind: "Service", shortNames: ["svc"] },
+  { group: "apps", version: "v1", plural: "deployments", kind: "Deployment", shortNames: ["deploy"] },
+  { group: "apps", version: "v1", plural: "statefulsets", kind: "StatefulSet", shortNames: ["sts"] },
+  { group: "apps", version: "v1", plural: "daemonsets", kind: "DaemonSet", shortNames: ["ds"] },
+  { group: "apps", version: "v1", plural: "replicasets", kind: "ReplicaSet", shortNames: ["rs"] },
+  { group: "apps", version: "v1", plural: "controllerrevisions", kind: "ControllerRevision" },
+  {
+    group: "apps.kruise.io",
+    version: "v1beta1",
+    plural: "clonesets",
+    kind: "CloneSet",
+    shortNames: ["clone"],
+  },
+  {
+    group: "apps.kruise.io",
+    version: "v1beta1",
+    plural: "statefulsets",
+    kind: "StatefulSet",
+    shortNames: ["asts"],
+  },
+  {
+    group: "apps.kruise.io",
+    version: "v1beta1",
+    plural: "daemonsets",
+    kind: "DaemonSet",
+    shortNames: ["ads"],
+  },
+  {
+    group: "apps.kruise.io",
+    version: "v1alpha1",
+    plural: "clonesets",
+    kind: "CloneSet",
+    shortNames: ["clone"],
+  },
+];
+
+/** Objects in memory, one form for all versions: what commands send and how they read is tested, not the server. */
+export class FakeCluster {
+  readonly #objects = new Map<string, AnyObject>();
+  readonly #watchers = new Set<(event: WatchEvent<AnyObject>) => void>();
+  #version = 100;
+  /** Patches as they came, newest last. */
+  readonly patches: { plural: string; name: string; patch: Patch; subresource?: string }[] = [];
+
+  put(plural: string, object: AnyObject): void {
+    const key = keyIn(plural, object.metadata.namespace, object.metadata.name);
+    const isNew = !this.#objects.has(key);
+    const stored = { ...object, metadata: { ...object.metadata, resourceVersion: String(++this.#version) } };
+    this.#objects.set(key, stored);
+    for (const tell of this.#watchers) tell({ type: isNew ? "ADDED" : "MODIFIED", object: stored });
+  }
+
+  read(plural: string, name: string, namespace = "default"): AnyObject {
+    const found = this.#objects.get(keyIn(plural, namespace, name));
+    if (found === undefined) {
+      throw new KubeError("NotFound", `${plural} "${name}" not found`, { status: 404, reason: "NotFound" });
+    }
+    return found;
+  }
+
+  remove(plural: string, name: string, namespace = "default"): void {
+    const object = this.read(plural, name, namespace);
+    this.#objects.delete(keyIn(plural, namespace, name));
+    for (const tell of this.#watchers) tell({ type: "DELETED", object });
+  }
+
+  client(): Client {
+    return {
+      get: async (resource, ref, options) => {
+        const found = this.read(pluralOf(resource), ref.name, ref.namespace ?? "");
+        return decoded(resource.codec, options?.subresource === "scale" ? scaleOf(found) : found);
+      },
+      list: async (resource, options) => {
+        const items = this.#select(pluralOf(resource), options);
+        return {
+          items: items.map((item) => decoded(resource.codec, item)),
+          resourceVersion: "1",
+          continue: "",
+          undecodable: [],
+        };
+      },
+      create: async (resource, namespace, body) => {
+        const metadata = { namespace, ...toAnyObject(body).metadata };
+        this.put(pluralOf(resource), { ...toAnyObject(body), metadata });
+        return decoded(resource.codec, this.read(pluralOf(resource), metadata.name ?? "", namespace));
+      },
+      replace: () => Promise.reject(new Error("commands never replace")),
+      patch: async (resource, ref, patch, options) => {
+        const written = this.#patch(pluralOf(resource), ref.name, ref.namespace ?? "", patch, options);
+        return decoded(resource.codec, options?.subresource === "scale" ? scaleOf(written) : written);
+      },
+      delete: async (resource, ref) => {
+        this.remove(pluralOf(resource), ref.name, ref.namespace);
+        return undefined;
+      },
+      watch: async (resource, options) => this.#watch(resource, options.signal),
+      request: async (_method, path) => discovery(path),
+      close: async () => undefined,
+    };
+  }
+
+  #select(
+    plural: string,
+    options?: { namespace?: string; labelSelector?: string; fieldSelector?: string },
+  ): AnyObject[] {
+    const selector = parseSelector(options?.labelSelector ?? "");
+    const fields = parseFieldSelector(options?.fieldSelector ?? "");
+    const found: AnyObject[] = [];
+    for (const [key, object] of this.#objects) {
+      if (!key.startsWith(`${plural}|${options?.namespace ?? ""}`)) continue;
+      if (!selector.matches(object.metadata.labels ?? {}) || fields.requirements.length > 0) continue;
+      found.push(object);
+    }
+    return found;
+  }
+
+  #patch(
+    plural: string,
+    name: string,
+    namespace: string,
+    patch: Patch,
+    options?: { subresource?: string; dryRun?: boolean },
+  ): AnyObject {
+    const before = this.read(plural, name, namespace);
+    const subresource = options?.subresource;
+    this.patches.push({ plural, name, patch, ...(subresource === undefined ? {} : { subresource }) });
+    if (patch.type !== "json" && patch.type !== "merge") throw new Error(`no ${patch.type} patches here`);
+    const changed =
+      patch.type === "json" ? applyJsonPatch(before, patch.body) : applyMergePatch(before, patch.body);
+    const after = toAnyObject(changed);
+    if (after.metadata.resourceVersion !== before.metadata.resourceVersion) {
+      const message = `the object has been modified; please apply your changes to the latest version and try again`;
+      throw new KubeError("Conflict", message, { status: 409, reason: "Conflict" });
+    }
+    if (options?.dryRun !== true) this.put(plural, after);
+    return options?.dryRun === true ? after : this.read(plural, name, namespace);
+  }
+
+  async *#watch<T>(resource: Resource<T>, signal: AbortSignal): AsyncGenerator<readonly WatchEvent<T>[]> {
+    const waiting: WatchEvent<AnyObject>[] = [];
+    let wake: () => void = () => undefined;
+    const tell = (event: WatchEvent<AnyObject>): void => {
+      waiting.push(event);
+      wake();
+    };
+    this.#watchers.add(tell);
+    signal.addEventListener("abort", () => wake(), { once: true });
+    try {
+      while (!signal.aborted) {
+        const event = waiting.shift();
+        if (event === undefined) await new Promise<void>((resolve) => (wake = resolve));
+        else if ("object" in event) yield [{ ...event, object: decoded(resource.codec, event.object) }];
+      }
+    } finally {
+      this.#watchers.delete(tell);
+    }
+  }
+}
+
+const pluralOf = (resource: { group: string; plural: string }): string =>
+  resource.group === "" ? resource.plural : `${resource.plural}.${resource.group}`;
+
+const keyIn = (plural: string, namespace = "", name = ""): string => `${plural}|${namespace}|${name}`;
+
+/** Through bytes, as over the network: a codec that loses something is found out. */
+function decoded<T>(codec: Codec<T>, object: object): T {
+  return codec.decode(new TextEncoder().encode(JSON.stringify(object)), "application/json");
+}
+
+function scaleOf(object: AnyObject): AnyObject {
+  const { name, namespace, resourceVersion } = object.metadata;
+  const metadata = { name, namespace, resourceVersion };
+  return toAnyObject({
+    kind: "Scale",
+    metadata,
+    spec: { replicas: numberAt(object, "spec", "replicas") ?? 0 },
+  });
+}
+
+function discovery(path: string): unknown {
+  if (path === "/apis") {
+    const names = [...new Set(servedTypes.map((type) => type.group))].filter((group) => group !== "");
+    return {
+      groups: names.map((name) => {
+        const versions = [
+          ...new Set(servedTypes.filter((type) => type.group === name).map((type) => type.version)),
+        ];
+        return {
+          name,
+          versions: versions.map((version) => ({ version })),
+          preferredVersion: { version: versions[0] },
+        };
+      }),
+    };
+  }
+  const [, root = "", ...parts] = path.split("/");
+  const [group, version] = root === "api" ? ["", parts[0]] : parts;
+  const types = servedTypes.filter((type) => type.group === group && type.version === version);
+  if (types.length === 0)
+    throw new KubeError("NotFound", "the server could not find the requested resource", { status: 404 });
+  return {
+    resources: types.map(({ plural, kind, shortNames = [], namespaced = true }) => ({
+      name: plural,
+      singularName: kind.toLowerCase(),
+      kind,
+      shortNames,
+      namespaced,
+    })),
+  };
+}
+
+/** A CloneSet with its counters; `status` overrides them. */
+export function cloneSet(
+  name: string,
+  options: { spec?: object; status?: object; metadata?: object } = {},
+): AnyObject {
+  return {
+    apiVersion: "apps.kruise.io/v1beta1",
+    kind: "CloneSet",
+    metadata: { name, namespace: "default", uid: `uid-${name}`, generation: 1, ...options.metadata },
+    spec: {
+      replicas: 3,
+      selector: { matchLabels: { app: name } },
+      updateStrategy: {
+        type: "RollingUpdate",
+        rollingUpdate: { podUpdatePolicy: "InPlaceIfPossible", maxUnavailable: 1 },
+      },
+      template: podTemplate(name, "nginx:1.20"),
+      ...options.spec,
+    },
+    status: {
+      observedGeneration: 1,
+      replicas: 3,
+      readyReplicas: 3,
+      updatedReplicas: 3,
+      updatedReadyReplicas: 3,
+      updateRevision: `${name}-79c667d6cb`,
+      ...options.status,
+    },
+  };
+}
+
+export function podTemplate(app: string, image: string): object {
+  return { metadata: { labels: { app } }, spec: { containers: [{ name: "nginx", image }] } };
+}
+
+export function controllerRevision(
+  owner: AnyObject,
+  hash: string,
+  revision: number,
+  image: string,
+  cause?: string,
+): AnyObject {
+  const ownerName = owner.metadata.name ?? "";
+  return {
+    apiVersion: "apps/v1",
+    kind: "ControllerRevision",
+    metadata: {
+      name: `${ownerName}-${hash}`,
+      namespace: "default",
+      labels: { app: ownerName, "controller.kubernetes.io/hash": hash },
+      annotations: cause === undefined ? {} : { "kubernetes.io/change-cause": cause },
+      ownerReferences: [
+        {
+          apiVersion: "apps.kruise.io/v1beta1",
+          kind: owner.kind ?? "",
+          name: ownerName,
+          uid: owner.metadata.uid ?? "",
+          controller: true,
+        },
+      ],
+    },
+    revision,
+    data: { spec: { template: { $patch: "replace", ...podTemplate(ownerName, image) } } },
+  };
+}
+
+export function imageOf(object: AnyObject): string | undefined {
+  return textAt(at(object, "spec", "template", "spec", "containers"), 0, "image");
+}

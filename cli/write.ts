@@ -1,0 +1,68 @@
+/** Changes of objects that hold only for the version that was read. */
+import { applyJsonPatch } from "../kube/core/index.ts";
+import type { JsonPatchOperation } from "../kube/index.ts";
+import type { ClusterAccess } from "./command.ts";
+import { type AnyObject, isFields, type Step, toAnyObject } from "./fields.ts";
+import { objectResource } from "./resource_types.ts";
+import type { DryRun } from "./result.ts";
+import type { Target } from "./target.ts";
+
+/** What managed fields and the audit log call this program. */
+export const fieldManager = "refit-cli";
+
+export interface ObjectChange {
+  readonly operations: readonly JsonPatchOperation[];
+  readonly dryRun: DryRun;
+}
+
+/**
+ * Sends a JSON patch that the server refuses with a conflict when the object is no longer the one given.
+ * With dry run `client` nothing is sent and the result is computed here.
+ */
+export async function changeObject(
+  access: ClusterAccess,
+  target: Target,
+  seen: AnyObject,
+  change: ObjectChange,
+): Promise<AnyObject> {
+  if (change.dryRun === "client") return toAnyObject(applyJsonPatch(seen, change.operations));
+  const version = seen.metadata.resourceVersion;
+  // Setting the version that was read makes the server compare: another one is a 409.
+  const guard: JsonPatchOperation[] =
+    version === undefined ? [] : [{ op: "replace", path: "/metadata/resourceVersion", value: version }];
+  return access.client.patch(
+    objectResource(target.type),
+    target.ref,
+    { type: "json", body: [...guard, ...change.operations] },
+    { fieldManager, ...(change.dryRun === "server" ? { dryRun: true } : {}) },
+  );
+}
+
+/** Sets the value at a path, making the objects on the way that are missing. */
+export function setOperations(
+  object: AnyObject,
+  path: readonly string[],
+  value: unknown,
+): JsonPatchOperation[] {
+  let current: unknown = object;
+  for (const [depth, step] of path.entries()) {
+    const isLast = depth === path.length - 1;
+    const next: unknown = isFields(current) ? current[step] : undefined;
+    if (isLast) return [{ op: "add", path: pointer(path), value }];
+    if (!isFields(next))
+      return [
+        { op: "add", path: pointer(path.slice(0, depth + 1)), value: nest(path.slice(depth + 1), value) },
+      ];
+    current = next;
+  }
+  return [];
+}
+
+function nest(path: readonly string[], value: unknown): unknown {
+  return path.reduceRight<unknown>((inner, step) => ({ [step]: inner }), value);
+}
+
+/** JSON pointer of RFC 6901. */
+export function pointer(path: readonly Step[]): string {
+  return path.map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+}
