@@ -64,7 +64,8 @@ function printAs(call: Call, objects: Parameters<typeof withoutManagedFields>[0]
   const format = outputFormat(call);
   if (format === undefined) return false;
   if (format === "name") {
-    for (const object of objects) call.print(`${(object.kind ?? "").toLowerCase()}.apps/${object.metadata.name ?? ""}`);
+    for (const object of objects)
+      call.print(`${(object.kind ?? "").toLowerCase()}.apps/${object.metadata.name ?? ""}`);
     return true;
   }
   const items = objects.map(withoutManagedFields);

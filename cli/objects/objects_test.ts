@@ -1,0 +1,240 @@
+import t from "tap";
+import { conflictOnce, testClock, withFaults } from "../../kube/index.ts";
+import { at, toAnyObject } from "../fields.ts";
+import { golden } from "../golden.ts";
+import { cloneSet, controllerRevision, FakeCluster, imageOf, podTemplate, run } from "../testing.ts";
+
+const clones = "clonesets.apps.kruise.io";
+
+function withPods(): FakeCluster {
+  const cluster = new FakeCluster();
+  cluster.put(
+    clones,
+    cloneSet("pick", { spec: { replicas: 5 }, metadata: { creationTimestamp: "2025-12-31T23:55:00Z" } }),
+  );
+  for (const letter of ["a", "b", "c"])
+    cluster.put("pods", pod(`pick-${letter}`, "uid-pick", letter === "c" ? "False" : "True"));
+  cluster.put("pods", pod("stranger", "uid-other", "True"));
+  return cluster;
+}
+
+function pod(name: string, ownerUid: string, ready: string) {
+  return toAnyObject({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      name,
+      namespace: "default",
+      uid: `uid-${name}`,
+      labels: { app: "pick" },
+      creationTimestamp: "2025-12-31T23:59:00Z",
+      ownerReferences: [
+        {
+          apiVersion: "apps.kruise.io/v1beta1",
+          kind: "CloneSet",
+          name: "pick",
+          uid: ownerUid,
+          controller: true,
+        },
+      ],
+    },
+    status: {
+      conditions: [
+        { type: "Ready", status: ready, ...(ready === "False" ? { reason: "ContainersNotReady" } : {}) },
+      ],
+    },
+  });
+}
+
+t.test("scaledown lowers replicas and names the pods in one write, also after a conflict", async (t) => {
+  const cluster = withPods();
+  const client = withFaults(cluster.client(), { patch: conflictOnce() });
+  const { code, stdout } = await run("scaledown clone/pick --pods pick-a,pick-b", { client });
+  t.equal(code, 0);
+  t.equal(
+    stdout,
+    "# pick delete pods [pick-a pick-b] successfully\ncloneset.apps.kruise.io/pick selective pod deletion\n",
+  );
+  const written = cluster.read(clones, "pick");
+  t.equal(at(written, "spec", "replicas"), 3);
+  t.same(at(written, "spec", "scaleStrategy", "podsToDelete"), ["pick-a", "pick-b"]);
+  t.equal(cluster.patches.length, 1);
+});
+
+t.test("scaledown refuses what would remove other pods than those named", async (t) => {
+  const cluster = withPods();
+  const client = cluster.client();
+  const refusals: [string, RegExp][] = [
+    ["scaledown clone/pick --pods stranger", /pod stranger does not belong to cloneset.apps.kruise.io\/pick/],
+    ["scaledown clone/pick --pods nobody", /NotFound.*nobody/],
+    ["scaledown clone/pick --pods pick-a,pick-a", /named twice/],
+    ["scaledown clone/pick", /--pods/],
+    ["scaledown deploy/pick --pods pick-a", /not supported on deployments.apps/],
+  ];
+  for (const [line, text] of refusals) t.match(await run(line, { client }), { code: 1, stderr: text }, line);
+  t.equal(cluster.patches.length, 0);
+});
+
+t.test("scale writes the subresource and honours --current-replicas", async (t) => {
+  const cluster = withPods();
+  const client = cluster.client();
+  t.equal(
+    (await run("scale clone pick --replicas=2", { client })).stdout,
+    "cloneset.apps.kruise.io/pick scaled\n",
+  );
+  t.match(cluster.patches.at(-1), {
+    subresource: "scale",
+    patch: { type: "merge", body: { spec: { replicas: 2 } } },
+  });
+  const refused = await run("scale clone/pick --replicas 4 --current-replicas 9", { client });
+  t.match(refused, { code: 1, stderr: "error: Expected replicas to be 9, was 2\n" });
+  t.match(await run("scale clone/pick --replicas many", { client }), {
+    code: 1,
+    stderr: /must be a whole number/,
+  });
+});
+
+t.test("set image changes named containers, or all", async (t) => {
+  const cluster = withPods();
+  const client = cluster.client();
+  const set = await run("set image cloneset/pick nginx=nginx:1.21", { client });
+  t.equal(set.stdout, "cloneset.apps.kruise.io/pick image updated\n");
+  t.equal(imageOf(cluster.read(clones, "pick")), "nginx:1.21");
+  t.equal((await run("set image cloneset/pick nginx=nginx:1.21", { client })).stdout, "");
+  await run("set image cloneset/pick *=nginx:1.22", { client });
+  t.equal(imageOf(cluster.read(clones, "pick")), "nginx:1.22");
+  const wrong = await run("set image clone/pick web=nginx:1", { client });
+  t.equal(wrong.stderr, 'error: unable to find container named "web"; the template has nginx\n');
+});
+
+t.test("set env adds, changes and removes; set resources merges", async (t) => {
+  const cluster = withPods();
+  const client = cluster.client();
+  await run("set env clone/pick A=1 B=2", { client });
+  t.equal(
+    (await run("set env clone/pick A=3 B-", { client })).stdout,
+    "cloneset.apps.kruise.io/pick env updated\n",
+  );
+  const container = () => at(cluster.read(clones, "pick"), "spec", "template", "spec", "containers", 0);
+  t.same(at(container(), "env"), [{ name: "A", value: "3" }]);
+  t.equal((await run("set env clone/pick --list", { client })).stdout, "# container nginx\nA=3\n");
+  await run("set resources clone/pick -c nginx --limits cpu=1,memory=1Gi", { client });
+  await run("set resources clone/pick --limits memory=0 --requests cpu=500m", { client });
+  t.same(at(container(), "resources"), { limits: { cpu: "1" }, requests: { cpu: "500m" } });
+});
+
+t.test("set --local rewrites a manifest without a server", async (t) => {
+  const readFile = async () =>
+    "apiVersion: apps.kruise.io/v1alpha1\nkind: CloneSet\nmetadata: {name: x}\nspec: {template: {spec: {containers: [{name: a, image: b}]}}}\n";
+  const { stdout } = await run("set image -f x.yaml --local a=c:1", { host: { readFile } });
+  t.equal(stdout, golden("set_image_local.yaml", stdout));
+});
+
+t.test("dry runs change nothing", async (t) => {
+  const cluster = withPods();
+  const client = cluster.client();
+  const { stdout } = await run("set image clone/pick nginx=nginx:9 --dry-run -o json", { client });
+  t.equal(imageOf(toAnyObject(JSON.parse(stdout))), "nginx:9");
+  t.equal(
+    (await run("set image clone/pick nginx=nginx:9 --dry-run=server", { client })).stdout,
+    "cloneset.apps.kruise.io/pick image updated (server dry run)\n",
+  );
+  t.equal(imageOf(cluster.read(clones, "pick")), "nginx:1.20");
+});
+
+t.test("tree draws owners with readiness", async (t) => {
+  const cluster = withPods();
+  cluster.put(
+    "controllerrevisions.apps",
+    controllerRevision(cluster.read(clones, "pick"), "79c667d6cb", 1, "nginx:1.20"),
+  );
+  const { stdout } = await run("tree clone/pick", { client: cluster.client() });
+  t.equal(stdout, golden("tree.txt", stdout));
+});
+
+t.test("expose selects the workload's pods", async (t) => {
+  const cluster = withPods();
+  const client = cluster.client();
+  const exposed = await run("expose cloneset pick --port 80 --target-port 8080 --name web", { client });
+  t.equal(exposed.stdout, "service/web exposed\n");
+  t.same(cluster.read("services", "web")["spec"], {
+    selector: { app: "pick" },
+    ports: [{ port: 80, protocol: "TCP", targetPort: 8080 }],
+  });
+  t.match((await run("expose cloneset pick --name other", { client })).stderr, /couldn't find port/);
+});
+
+t.test("migrate creates a CloneSet of a Deployment, then moves replicas step by step", async (t) => {
+  const cluster = new FakeCluster();
+  const deployment = {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: {
+      name: "a",
+      namespace: "default",
+      annotations: { "deployment.kubernetes.io/revision": "1", note: "kept" },
+    },
+    spec: {
+      replicas: 3,
+      selector: { matchLabels: { app: "a" } },
+      template: podTemplate("a", "nginx:1.20"),
+      minReadySeconds: 2,
+    },
+  };
+  cluster.put("deployments.apps", deployment);
+  const client = cluster.client();
+  const create = "migrate CloneSet --from Deployment -n default --src-name a --dst-name b --create";
+  t.equal((await run(create, { client })).stdout, "Successfully created from Deployment/a to CloneSet/b\n");
+  const made = cluster.read(clones, "b");
+  t.match(made, {
+    metadata: { annotations: { note: "kept" } },
+    spec: { replicas: 0, minReadySeconds: 2, selector: { matchLabels: { app: "a" } } },
+  });
+
+  const clock = testClock();
+  const moving = run(
+    "migrate CloneSet --from Deployment -n default --src-name a --dst-name b --max-surge 2",
+    { client, host: { clock } },
+  );
+  for (let round = 0; round < 6; round++) {
+    await clock.settle();
+    const current = cluster.read(clones, "b");
+    const replicas = at(current, "spec", "replicas");
+    cluster.put(clones, { ...current, status: { observedGeneration: 9, availableReplicas: replicas } });
+    await clock.advance(1000);
+  }
+  const { code, stdout } = await moving;
+  t.equal(code, 0);
+  t.equal(stdout, golden("migrate.txt", stdout));
+  t.equal(at(cluster.read("deployments.apps", "a"), "spec", "replicas"), 0);
+  t.equal(at(cluster.read(clones, "b"), "spec", "replicas"), 3);
+});
+
+t.test("migrate refuses other kinds and a missing namespace", async (t) => {
+  const client = new FakeCluster().client();
+  t.equal(
+    (await run("migrate CloneSet --from Deployment", { client })).stderr,
+    "error: must specify namespace by -n or --namespace\n",
+  );
+  t.equal(
+    (await run("migrate StatefulSet -n x", { client })).stderr,
+    "error: currently only supported CloneSet as dst type\n",
+  );
+});
+
+t.test("exec and logs are kubectl's; a missing kubectl is said so", async (t) => {
+  const calls: (readonly string[])[] = [];
+  const runProgram = async (_name: string, argv: readonly string[]) => {
+    calls.push(argv);
+    return 7;
+  };
+  const cluster = withPods();
+  const upgraded = pod("pick-z", "uid-pick", "True");
+  const annotations = { "kruise.io/sidecarset-working-hotupgrade-container": '{"envoy":"envoy-2"}' };
+  cluster.put("pods", { ...upgraded, metadata: { ...upgraded.metadata, annotations } });
+  const client = cluster.client();
+  const entered = await run("exec pick-z -S envoy -it -- sh -S", { client, host: { runProgram } });
+  t.match(entered, { code: 7, stderr: "Enter working container envoy-2 of SidecarSet.\n" });
+  t.same(calls, [["exec", "-c", "envoy-2", "pick-z", "-it", "--", "sh", "-S"]]);
+  t.match(await run("logs pick-a", { client }), { code: 1, stderr: /not on the PATH/ });
+});
