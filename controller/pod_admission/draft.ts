@@ -1,0 +1,74 @@
+/** The pod of one admission, copied only when a step writes to it. */
+import { cloneJson, isJsonObject, type JsonObject, own } from "../../kube/core/index.ts";
+import type { AdmissionRequest } from "../admission/request.ts";
+
+export class PodDraft {
+  readonly request: AdmissionRequest;
+  /** The pod as it arrived. */
+  readonly original: JsonObject;
+  #copy: JsonObject | undefined;
+
+  constructor(request: AdmissionRequest, original: JsonObject) {
+    this.request = request;
+    this.original = original;
+  }
+
+  /** The pod as the steps so far made it; not to be written to. */
+  get pod(): JsonObject {
+    return this.#copy ?? this.original;
+  }
+
+  /** The pod, to be written to. */
+  edit(): JsonObject {
+    this.#copy ??= cloneJson(this.original);
+    return this.#copy;
+  }
+
+  get changed(): boolean {
+    return this.#copy !== undefined;
+  }
+
+  get metadata(): JsonObject {
+    return objectAt(this.pod, "metadata");
+  }
+
+  get spec(): JsonObject {
+    return objectAt(this.pod, "spec");
+  }
+
+  /** That of the request where the pod has none (spec pod-webhook 2, rule 2); never part of the patch. */
+  get namespace(): string {
+    const namespace = this.metadata["namespace"];
+    return typeof namespace === "string" && namespace !== "" ? namespace : this.request.namespace;
+  }
+}
+
+/** A member that is an object; an empty one where there is none. */
+export function objectAt(object: JsonObject, key: string): JsonObject {
+  const value = own(object, key);
+  return isJsonObject(value) ? value : {};
+}
+
+/** The objects in a member that is a list. */
+export function objectsAt(object: JsonObject, key: string): JsonObject[] {
+  const value = own(object, key);
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}
+
+/** A member that is an object, created where there is none. */
+export function ensureObject(object: JsonObject, key: string): JsonObject {
+  const present = own(object, key);
+  if (isJsonObject(present)) return present;
+  const created: JsonObject = {};
+  object[key] = created;
+  return created;
+}
+
+/** A member that is a list, created where there is none. */
+export function ensureList(object: JsonObject, key: string): unknown[] {
+  const present = own(object, key);
+  if (Array.isArray(present)) return present;
+  const created: unknown[] = [];
+  object[key] = created;
+  return created;
+}

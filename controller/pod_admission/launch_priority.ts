@@ -1,0 +1,63 @@
+/** Containers that wait for others of their pod to be ready. Spec: pod-webhook 4.4. */
+import { goQuote, type JsonObject } from "../../kube/core/index.ts";
+import type { Random } from "../../kube/index.ts";
+import { ensureList, ensureObject, objectAt, objectsAt, type PodDraft } from "./draft.ts";
+
+export const launchPriorityAnnotation = "apps.kruise.io/container-launch-priority";
+export const priorityVariable = "KRUISE_CONTAINER_PRIORITY";
+export const barrierVariable = "KRUISE_CONTAINER_BARRIER";
+
+/**
+ * Gives each container a variable from a key of a ConfigMap that does not exist yet: the kubelet holds the container
+ * back until the controller adds the key. Throws when a priority is no number.
+ */
+export function addLaunchBarrier(draft: PodDraft, { random }: { random: Random }): void {
+  if (draft.request.operation !== "CREATE") return;
+  const containers = objectsAt(draft.spec, "containers");
+  if (containers.length < 2) return;
+  const ordered = objectAt(draft.metadata, "annotations")[launchPriorityAnnotation] === "Ordered";
+  const priorities = containers.map((container, index) => (ordered ? -index : priorityOf(container)));
+  if (priorities.every((priority) => priority === priorities[0])) return;
+  const pod = draft.edit();
+  const configMap = `${ensureName(ensureObject(pod, "metadata"), random)}-barrier`;
+  for (const [index, container] of objectsAt(objectAt(pod, "spec"), "containers").entries()) {
+    const env = ensureList(container, "env");
+    const key = `p_${priorities[index] ?? 0}`;
+    env.push({ name: barrierVariable, valueFrom: { configMapKeyRef: { name: configMap, key } } });
+  }
+}
+
+/** The last of repeated variables counts; each must be a number. */
+function priorityOf(container: JsonObject): number {
+  let priority = 0;
+  for (const variable of objectsAt(container, "env")) {
+    if (variable["name"] === priorityVariable) priority = parsePriority(variable["value"]);
+  }
+  return priority;
+}
+
+function parsePriority(value: unknown): number {
+  const text = typeof value === "string" ? value : "";
+  if (!/^[+-]?\d+$/.test(text)) throw new Error(`strconv.Atoi: parsing ${goQuote(text)}: invalid syntax`);
+  const priority = Number(text);
+  if (!Number.isSafeInteger(priority))
+    throw new Error(`strconv.Atoi: parsing ${goQuote(text)}: value out of range`);
+  // Also turns -0 into 0.
+  return priority + 0;
+}
+
+const suffixAlphabet = "bcdfghjklmnpqrstvwxz2456789";
+const longestBase = 58;
+
+/** The ConfigMap is named after the pod, so the pod must have its name now and not only in the API server. */
+function ensureName(metadata: JsonObject, random: Random): string {
+  const { name, generateName } = metadata;
+  if (typeof name === "string" && name !== "") return name;
+  if (typeof generateName !== "string" || generateName === "") return "";
+  let generated = generateName.slice(0, longestBase);
+  for (let index = 0; index < 5; index++) {
+    generated += suffixAlphabet[Math.floor(random() * suffixAlphabet.length)] ?? "b";
+  }
+  metadata["name"] = generated;
+  return generated;
+}
