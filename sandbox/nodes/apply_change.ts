@@ -1,0 +1,247 @@
+/** What a stage's change does to a pod's run on its node. The only place that changes runs. */
+import type { Container, ContainerTermination, PodObject } from "../objects/index.ts";
+import { timeText } from "../objects/index.ts";
+import type { Timing } from "../stages/profile.ts";
+import type { Change, ExitCause } from "../stages/stage.ts";
+import { endOf, postStartMs } from "./command.ts";
+import { askedResources, recordKey, restartOf, sameResources, type View } from "./facts.ts";
+import { startNotBefore } from "./next_stage.ts";
+import { metadataEnvironment } from "./node_agent.ts";
+import { type ContainerRun, specOf } from "./pod_run.ts";
+
+/** What the node must do besides: hand out an address, keep an image, write or delete objects, tell an event. */
+export type Effect =
+  | { readonly do: "keep image"; readonly image: string }
+  | { readonly do: "record" }
+  | { readonly do: "remove pod" }
+  | {
+      readonly do: "event";
+      readonly type: "Normal" | "Warning";
+      readonly reason: string;
+      readonly message: string;
+    };
+
+export interface Surroundings {
+  readonly timing: Timing;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  readonly newContainerId: () => string;
+  readonly newAddress: (pod: PodObject) => string;
+}
+
+export function applyChange(
+  view: View,
+  change: Change,
+  containerName: string | undefined,
+  surroundings: Surroundings,
+): Effect[] {
+  const { run, pod } = view;
+  const container = run.containers.find((candidate) => candidate.name === containerName);
+  const spec = container && specOf(pod, container);
+  switch (change.do) {
+    case "admit":
+      run.admitted = true;
+      run.startedAt = surroundings.now;
+      run.ip = surroundings.newAddress(pod);
+      return [];
+    case "record":
+      run.recorded = recordKey(run);
+      return [{ do: "record" }];
+    case "fail pod":
+      run.failure = { reason: change.reason, message: change.message };
+      return [];
+    case "remove":
+      return [{ do: "remove pod" }];
+    default:
+      return container && spec ? applyToContainer(view, change, container, spec, surroundings) : [];
+  }
+}
+
+type ContainerChange = Exclude<Change, { do: "admit" | "record" | "fail pod" | "remove" }>;
+
+function applyToContainer(
+  view: View,
+  change: ContainerChange,
+  container: ContainerRun,
+  spec: Container,
+  surroundings: Surroundings,
+): Effect[] {
+  switch (change.do) {
+    case "pulled":
+      container.pullBackOffMs = 0;
+      container.pullNotBefore = 0;
+      if (isAboutImage(container.waitingFor)) setWaiting(container, "", "");
+      return [
+        { do: "keep image", image: spec.image ?? "" },
+        event("Normal", "Pulled", `Successfully pulled image "${spec.image}"`),
+      ];
+    case "pull failed":
+      return pullFailed(container, spec, surroundings);
+    case "wait":
+      setWaiting(container, change.reason, waitingMessage(view, container, spec, change.reason));
+      return [
+        event(
+          "Warning",
+          change.reason === "ImagePullBackOff" ? "BackOff" : "Failed",
+          container.waitingMessage,
+        ),
+      ];
+    case "start":
+      return start(view, container, spec, surroundings);
+    case "exit":
+      return exit(view, container, spec, change.cause, surroundings);
+    case "ready":
+      container.ready = change.ready;
+      return change.ready ? [] : [event("Warning", "Unhealthy", "Readiness probe failed")];
+    case "hook over":
+      container.hookUntil = 0;
+      return [];
+    case "resize":
+      return resize(view, container, spec, surroundings);
+    case "refuse resize": {
+      const verdict = view.world.judgeResize(view.pod);
+      if (verdict) view.run.refusal = { asked: askedResources(view.pod), ...verdict };
+      return [];
+    }
+  }
+}
+
+function event(type: "Normal" | "Warning", reason: string, message: string): Effect {
+  return { do: "event", type, reason, message };
+}
+
+function isAboutImage(reason: string): boolean {
+  return reason === "ErrImagePull" || reason === "ImagePullBackOff" || reason === "ErrImageNeverPull";
+}
+
+function setWaiting(container: ContainerRun, reason: string, message: string): void {
+  container.waitingFor = reason;
+  container.waitingMessage = message;
+}
+
+function waitingMessage(view: View, container: ContainerRun, spec: Container, reason: string): string {
+  switch (reason) {
+    case "ImagePullBackOff":
+      return `Back-off pulling image "${spec.image}"`;
+    case "ErrImageNeverPull":
+      return `Container image "${spec.image}" is not present with pull policy of Never`;
+    case "CreateContainerConfigError":
+      return view.world.missingConfig(view.pod, spec) ?? "";
+    default:
+      return container.waitingMessage;
+  }
+}
+
+function pullFailed(container: ContainerRun, spec: Container, { timing, now }: Surroundings): Effect[] {
+  const { firstMs, longestMs } = timing.backOff;
+  container.pullBackOffMs = container.pullBackOffMs
+    ? Math.min(longestMs, container.pullBackOffMs * 2)
+    : firstMs;
+  container.pullNotBefore = now + container.pullBackOffMs;
+  const message = `failed to pull and unpack image "${spec.image}": failed to resolve reference "${spec.image}": not found`;
+  setWaiting(container, "ErrImagePull", message);
+  return [event("Warning", "Failed", `Failed to pull image "${spec.image}": ${message}`)];
+}
+
+function start(view: View, container: ContainerRun, spec: Container, surroundings: Surroundings): Effect[] {
+  const { now, timing } = surroundings;
+  const image = spec.image ?? "";
+  if (container.state === "exited") {
+    container.restarts += 1;
+    const known = container.backOff.get(image);
+    const again = startNotBefore(container, image, timing) > 0 && known;
+    const ms = again ? Math.min(timing.backOff.longestMs, known.ms * 2) : timing.backOff.firstMs;
+    container.backOff.set(image, { ms, at: now });
+  }
+  container.state = "running";
+  container.startAnew = false;
+  setWaiting(container, "", "");
+  container.image = image;
+  container.id = surroundings.newContainerId();
+  container.startedAt = now;
+  container.ready = false;
+  container.probe = undefined;
+  container.touched.clear();
+  container.resources = spec.resources ?? {};
+  container.environment = metadataEnvironment(view.pod, spec);
+  const end = endOf(view.pod, spec, container.kind);
+  container.endsAt = end && now + end.afterMs;
+  container.endCode = end?.code ?? 0;
+  const hookMs = postStartMs(view.pod, spec);
+  container.hookUntil = hookMs > 0 ? now + hookMs : 0;
+  return [
+    event("Normal", "Created", `Created container: ${container.name}`),
+    event("Normal", "Started", `Started container ${container.name}`),
+  ];
+}
+
+function exit(
+  view: View,
+  container: ContainerRun,
+  spec: Container,
+  cause: ExitCause,
+  { now, timing }: Surroundings,
+): Effect[] {
+  const code = cause === "ended" ? container.endCode : 0;
+  const ended: ContainerTermination = {
+    exitCode: code,
+    reason: code === 0 ? "Completed" : code === 137 ? "OOMKilled" : "Error",
+    startedAt: timeText(container.startedAt),
+    finishedAt: timeText(now),
+    containerID: container.id,
+  };
+  container.endBefore = container.lastEnd;
+  container.lastEnd = ended;
+  container.state = "exited";
+  container.exitCode = code;
+  container.finishedAt = now;
+  container.ready = false;
+  container.endsAt = undefined;
+  container.hookUntil = 0;
+  container.startAnew = cause === "replaced" || cause === "restarted by agent";
+  setWaiting(container, "", "");
+  const effects = exitEvents(container, cause);
+  const again = cause !== "deleted" && restartOf(view.pod, container) === "wanted";
+  if (again && startNotBefore(container, spec.image ?? "", timing) > now) {
+    const seconds = Math.round((startNotBefore(container, spec.image ?? "", timing) - now) / 1_000);
+    const message = `back-off ${seconds}s restarting failed container=${container.name} pod=${view.pod.metadata.name}`;
+    setWaiting(container, "CrashLoopBackOff", message);
+    effects.push(event("Warning", "BackOff", `Back-off restarting failed container ${container.name}`));
+  }
+  return effects;
+}
+
+function exitEvents(container: ContainerRun, cause: ExitCause): Effect[] {
+  switch (cause) {
+    case "ended":
+      return [];
+    case "deleted":
+      return [event("Normal", "Killing", `Stopping container ${container.name}`)];
+    case "replaced":
+      return [
+        event("Normal", "Killing", `Container ${container.name} definition changed, will be restarted`),
+      ];
+    case "restarted by agent":
+      return [event("Normal", "Killing", `Stopping containerID ${container.id} by container meta restarter`)];
+  }
+}
+
+function resize(view: View, container: ContainerRun, spec: Container, surroundings: Surroundings): Effect[] {
+  view.run.refusal = undefined;
+  const restarts = (spec.resizePolicy ?? []).some(
+    (policy) =>
+      policy.restartPolicy === "RestartContainer" &&
+      touches(policy.resourceName, container.resources, spec.resources),
+  );
+  if (restarts) return exit(view, container, spec, "replaced", surroundings);
+  container.resources = spec.resources ?? {};
+  return [];
+}
+
+function touches(resource: string, before: Container["resources"], after: Container["resources"]): boolean {
+  const only = (list: Container["resources"]) => ({
+    limits: { value: list?.limits?.[resource] ?? "" },
+    requests: { value: list?.requests?.[resource] ?? "" },
+  });
+  return !sameResources(only(before), only(after));
+}

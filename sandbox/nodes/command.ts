@@ -1,0 +1,199 @@
+/**
+ * What a container's process does, read off its command line: how long it lives, with which code it ends,
+ * which files it touches. Only the few commands that examples and tests use are understood.
+ */
+import type { Container, PodObject } from "../objects/index.ts";
+import type { ContainerKind } from "./pod_run.ts";
+
+export interface Behaviour {
+  /** Absent: the process runs until it is stopped. */
+  readonly end?: { readonly afterMs: number; readonly code: number };
+  /** Path -> milliseconds after the start. */
+  readonly touches: ReadonlyMap<string, number>;
+  /** False when the command line said nothing that is understood. */
+  readonly understood: boolean;
+}
+
+const noFiles: ReadonlyMap<string, number> = new Map();
+const forever: Behaviour = { touches: noFiles, understood: true };
+const unknown: Behaviour = { touches: noFiles, understood: false };
+
+const exitAnnotation = "sandbox.refit.dev/exit";
+const postStartAnnotation = "sandbox.refit.dev/post-start";
+const preStopAnnotation = "sandbox.refit.dev/pre-stop";
+
+/** Milliseconds of `5`, `1.5s`, `2m`, `1h`, `999d`; undefined when it is no duration. */
+export function sleepMs(text: string | undefined): number | undefined {
+  if (text === "infinity") return Number.POSITIVE_INFINITY;
+  const parts = /^(\d+(?:\.\d+)?)([smhd]?)$/.exec(text ?? "");
+  if (!parts) return undefined;
+  const units: Record<string, number> = { "": 1_000, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+  return Number(parts[1]) * (units[parts[2] ?? ""] ?? 1_000);
+}
+
+export function behaviourOf(pod: PodObject, container: Container): Behaviour {
+  const told = annotated(pod, container.name, exitAnnotation);
+  if (told !== undefined) {
+    const parts = /^(\d+)(?:@(\d+))?$/.exec(told);
+    if (parts)
+      return {
+        end: { afterMs: Number(parts[2] ?? 0), code: Number(parts[1]) },
+        touches: noFiles,
+        understood: true,
+      };
+  }
+  return behaviourOfCommand([...(container.command ?? []), ...(container.args ?? [])]);
+}
+
+export function behaviourOfCommand(words: readonly string[]): Behaviour {
+  const shell = words[0]?.split("/").pop();
+  if (
+    (shell === "sh" || shell === "bash" || shell === "ash") &&
+    words[1]?.startsWith("-") &&
+    words[1].endsWith("c")
+  ) {
+    return behaviourOfScript(words[2] ?? "");
+  }
+  const run: ScriptRun = { elapsedMs: 0, code: 0, touches: new Map() };
+  return finish(step(run, words), run);
+}
+
+interface ScriptRun {
+  elapsedMs: number;
+  code: number;
+  readonly touches: Map<string, number>;
+}
+
+type Outcome = "goes on" | "ends" | "runs forever" | "unknown";
+
+function behaviourOfScript(script: string): Behaviour {
+  const run: ScriptRun = { elapsedMs: 0, code: 0, touches: new Map() };
+  if (/\bwhile (true|:)/.test(script) || /\btail -f\b/.test(script)) return forever;
+  // A finite loop of simple commands counts as done at once.
+  const flat = script.replace(/\bfor\b[^;]*;\s*do\b(.*?);?\s*\bdone\b/gs, "true");
+  let outcome: Outcome = "goes on";
+  for (const line of flat.split(/;|&&|\n/)) {
+    const words = line
+      .trim()
+      .split(/\s+/)
+      .filter((word) => word !== "");
+    if (words.length === 0) continue;
+    outcome = step(run, words);
+    if (outcome !== "goes on") break;
+  }
+  return finish(outcome, run);
+}
+
+function finish(outcome: Outcome, run: ScriptRun): Behaviour {
+  if (outcome === "unknown") return { touches: run.touches, understood: false };
+  if (outcome === "runs forever" || run.elapsedMs === Number.POSITIVE_INFINITY) {
+    return { touches: run.touches, understood: true };
+  }
+  return { end: { afterMs: run.elapsedMs, code: run.code }, touches: run.touches, understood: true };
+}
+
+function step(run: ScriptRun, words: readonly string[]): Outcome {
+  const argument = words[1]?.replace(/^["']|["']$/g, "");
+  switch (words[0]?.split("/").pop()) {
+    case "sleep": {
+      const ms = sleepMs(argument);
+      if (ms === undefined) return "unknown";
+      run.elapsedMs += ms;
+      run.code = 0;
+      return ms === Number.POSITIVE_INFINITY ? "runs forever" : "goes on";
+    }
+    case "exit":
+      run.code = Number(argument ?? run.code) || 0;
+      return "ends";
+    case "touch":
+      if (argument) run.touches.set(argument, run.elapsedMs);
+      run.code = 0;
+      return "goes on";
+    case "true":
+    case "echo":
+    case "date":
+    case "hostname":
+    case "env":
+    case "printf":
+    case ":":
+      run.code = 0;
+      return "goes on";
+    case "false":
+      run.code = 1;
+      return "goes on";
+    default:
+      return "unknown";
+  }
+}
+
+/** The exit that a container's process has coming, given how its pod restarts. */
+export function endOf(
+  pod: PodObject,
+  container: Container,
+  kind: ContainerKind,
+): { afterMs: number; code: number } | undefined {
+  const behaviour = behaviourOf(pod, container);
+  if (behaviour.end) return behaviour.end;
+  if (behaviour.understood) return undefined;
+  if (kind === "init") return { afterMs: 0, code: 0 };
+  // A task with a command that says nothing here is taken to do its work and end well.
+  const isTask =
+    kind === "main" && pod.spec.restartPolicy !== undefined && pod.spec.restartPolicy !== "Always";
+  return isTask && (container.command ?? container.args ?? []).length > 0
+    ? { afterMs: 0, code: 0 }
+    : undefined;
+}
+
+/** Milliseconds that the postStart hook takes; the container's successors in the list start after it. */
+export function postStartMs(pod: PodObject, container: Container): number {
+  const told = annotated(pod, container.name, postStartAnnotation);
+  if (told !== undefined && /^\d+$/.test(told)) return Number(told);
+  return hookMs(container.lifecycle?.postStart);
+}
+
+export function preStopMs(pod: PodObject, container: Container): number {
+  const told = annotated(pod, container.name, preStopAnnotation);
+  if (told !== undefined && /^\d+$/.test(told)) return Number(told);
+  return hookMs(container.lifecycle?.preStop);
+}
+
+function hookMs(hook: { exec?: { command?: string[] }; sleep?: { seconds: number } } | undefined): number {
+  if (hook?.sleep) return hook.sleep.seconds * 1_000;
+  const behaviour = hook?.exec?.command ? behaviourOfCommand(hook.exec.command) : unknown;
+  return behaviour.end?.afterMs ?? 0;
+}
+
+/**
+ * Milliseconds after the container's start at which its readiness (or startup) probe passes, without the node's own
+ * delay; undefined when it waits for a file that the process does not make.
+ */
+export function probePassesMs(
+  pod: PodObject,
+  container: Container,
+  touched: ReadonlySet<string>,
+): number | undefined {
+  let latest = 0;
+  for (const probe of [container.startupProbe, container.readinessProbe]) {
+    if (!probe) continue;
+    latest = Math.max(latest, (probe.initialDelaySeconds ?? 0) * 1_000);
+    const file = probedFile(probe.exec?.command);
+    if (file === undefined || touched.has(file)) continue;
+    const at = behaviourOf(pod, container).touches.get(file);
+    if (at === undefined) return undefined;
+    latest = Math.max(latest, at);
+  }
+  return latest;
+}
+
+/** The file that an exec probe looks for: `test -f F`, `cat F`, `ls F`. */
+function probedFile(command: readonly string[] | undefined): string | undefined {
+  if (!command) return undefined;
+  if (command[0] === "test" && (command[1] === "-f" || command[1] === "-e")) return command[2];
+  return (command[0] === "cat" || command[0] === "ls") && command.length === 2 ? command[1] : undefined;
+}
+
+/** An annotation for one container, `<container>.<key>`, else for all, `<key>`. */
+function annotated(pod: PodObject, container: string, key: string): string | undefined {
+  const annotations = pod.metadata.annotations;
+  return annotations?.[`${container}.${key}`] ?? annotations?.[key];
+}

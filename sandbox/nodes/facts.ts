@@ -1,0 +1,180 @@
+/** What is true of a pod on a simulated node right now, in the words that stages ask in. */
+import { jsonEqual } from "../../kube/core/index.ts";
+import { type Container, conditionOf, type PodObject, type ResourceList } from "../objects/index.ts";
+import type { Facts } from "../stages/stage.ts";
+import { probePassesMs } from "./command.ts";
+import { metadataEnvironment } from "./node_agent.ts";
+import { type ContainerRun, type PodRun, specOf } from "./pod_run.ts";
+
+/** What the pod's node and the cluster hold for it. */
+export interface World {
+  hasImage(image: string): boolean;
+  pullFails(image: string): boolean;
+  /** Milliseconds that this image takes to pull; undefined: as the profile says. */
+  pullMs(image: string): number | undefined;
+  /** The kubelet's words when environment refers to something that is not there. */
+  missingConfig(pod: PodObject, container: Container): string | undefined;
+  /** The kubelet's words when a volume cannot be mounted yet. */
+  missingVolume(pod: PodObject): string | undefined;
+  /** Whether the node can give the pod what its spec asks now. */
+  judgeResize(pod: PodObject): { reason: "Infeasible" | "Deferred"; message: string } | undefined;
+  /** Whether a node agent runs beside the kubelet. */
+  readonly agent: boolean;
+}
+
+export interface View {
+  readonly pod: PodObject;
+  readonly run: PodRun;
+  readonly world: World;
+}
+
+export type PodFacts = Pick<Facts, "pod" | "containers" | "deadline" | "gate" | "record">;
+
+export function podFacts(view: View): PodFacts {
+  const { pod, run, world } = view;
+  const running = run.containers.some((container) => container.state === "running");
+  const gate = conditionOf(pod.status?.conditions, "InPlaceUpdateReady")?.status === "False";
+  return {
+    pod: podStage(view, running),
+    containers: running ? "running" : "stopped",
+    deadline: pod.spec.activeDeadlineSeconds === undefined ? "none" : "set",
+    gate: gate ? "closed" : "open",
+    record: world.agent && isRecordStale(run) ? "stale" : "current",
+  };
+}
+
+/** The containers that a record describes: name and id of each, in the order of the spec. */
+export function recordKey(run: PodRun): string {
+  const known = run.containers.filter((container) => container.kind === "main" && container.id !== "");
+  return known.map((container) => `${container.name}=${container.id}`).join(",");
+}
+
+function isRecordStale(run: PodRun): boolean {
+  const mains = run.containers.filter((container) => container.kind === "main");
+  return mains.every((container) => container.state === "running") && recordKey(run) !== run.recorded;
+}
+
+function podStage(view: View, running: boolean): Facts["pod"] {
+  const { pod, run } = view;
+  if (pod.metadata.deletionTimestamp !== undefined) return "terminating";
+  const over = run.failure !== undefined || isTerminal(pod.status?.phase) || workIsDone(pod, run);
+  if (over) return running ? "ending" : "finished";
+  return run.admitted ? "living" : "new";
+}
+
+function isTerminal(phase: string | undefined): boolean {
+  return phase === "Succeeded" || phase === "Failed";
+}
+
+/** All main containers ended for good, or an init container failed for good. */
+export function workIsDone(pod: PodObject, run: PodRun): boolean {
+  if ((pod.spec.restartPolicy ?? "Always") === "Always") return false;
+  let mains = 0;
+  for (const container of run.containers) {
+    if (container.kind === "init" && container.state === "exited" && container.exitCode !== 0) {
+      if (pod.spec.restartPolicy === "Never") return true;
+    }
+    if (container.kind !== "main") continue;
+    mains += 1;
+    if (container.state !== "exited" || restartOf(pod, container) === "wanted") return false;
+  }
+  return mains > 0;
+}
+
+export function restartOf(pod: PodObject, run: ContainerRun): Facts["restart"] {
+  if (run.state === "waiting" || run.startAnew) return "wanted";
+  if (run.kind === "sidecar") return "wanted";
+  if (run.kind === "ephemeral") return "unwanted";
+  const policy = pod.spec.restartPolicy ?? "Always";
+  if (run.kind === "init") return run.exitCode !== 0 && policy !== "Never" ? "wanted" : "unwanted";
+  if (policy === "Always") return "wanted";
+  return policy === "OnFailure" && run.exitCode !== 0 ? "wanted" : "unwanted";
+}
+
+export function containerFacts(view: View, shared: PodFacts, index: number): Facts | undefined {
+  const { pod, run, world } = view;
+  const container = run.containers[index];
+  const spec = container && specOf(pod, container);
+  if (!container || !spec) return undefined;
+  const running = container.state === "running";
+  const image = spec.image ?? "";
+  return {
+    ...shared,
+    state: container.state,
+    turn: running || hasTurn(run.containers, index) ? "yes" : "no",
+    restart: running ? "unwanted" : restartOf(pod, container),
+    image: running ? "present" : imageFact(world, spec),
+    config: running || world.missingConfig(pod, spec) === undefined ? "complete" : "missing",
+    volumes: running || world.missingVolume(pod) === undefined ? "complete" : "missing",
+    made: container.image === image ? "as specified" : "differently",
+    ends: container.endsAt === undefined ? "never" : "itself",
+    ready: container.ready ? "yes" : "no",
+    probe: running && probePasses(pod, spec, container) ? "passes" : "fails",
+    hook: container.hookUntil > 0 ? "running" : "over",
+    waitingFor: container.waitingFor,
+    ...resizeFacts(view, container, spec, running),
+    environment: world.agent && running && isEnvironmentStale(pod, container, spec) ? "stale" : "current",
+  };
+}
+
+function imageFact(world: World, spec: Container): Facts["image"] {
+  const image = spec.image ?? "";
+  if (spec.imagePullPolicy === "Never") return world.hasImage(image) ? "present" : "never";
+  if (world.hasImage(image) && spec.imagePullPolicy !== "Always") return "present";
+  if (world.pullFails(image)) return "failing";
+  return world.hasImage(image) ? "present" : "missing";
+}
+
+function hasTurn(containers: readonly ContainerRun[], index: number): boolean {
+  for (const [at, other] of containers.entries()) {
+    if (at === index) continue;
+    const isMain = containers[index]?.kind === "main" || containers[index]?.kind === "ephemeral";
+    if (other.kind === "init" && (isMain || at < index)) {
+      if (other.state !== "exited" || other.exitCode !== 0) return false;
+    } else if (other.kind === "sidecar" && (isMain || at < index)) {
+      if (other.state !== "running" || other.hookUntil > 0) return false;
+    } else if (at < index && other.hookUntil > 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+function probePasses(pod: PodObject, spec: Container, run: ContainerRun): boolean {
+  return run.probe ?? probePassesMs(pod, spec, run.touched) !== undefined;
+}
+
+function resizeFacts(
+  view: View,
+  run: ContainerRun,
+  spec: Container,
+  running: boolean,
+): Pick<Facts, "resources" | "refusal"> {
+  if (!running || sameResources(run.resources, spec.resources))
+    return { resources: "applied", refusal: "reported" };
+  const verdict = view.world.judgeResize(view.pod);
+  if (!verdict) return { resources: "feasible", refusal: "reported" };
+  const reported =
+    view.run.refusal?.asked === askedResources(view.pod) && view.run.refusal.reason === verdict.reason;
+  return {
+    resources: verdict.reason === "Infeasible" ? "infeasible" : "deferred",
+    refusal: reported ? "reported" : "new",
+  };
+}
+
+/** Identifies what a pod asks for, so that a refusal is reported once. */
+export function askedResources(pod: PodObject): string {
+  return JSON.stringify(pod.spec.containers.map((container) => container.resources ?? {}));
+}
+
+export function sameResources(left: ResourceList | undefined, right: ResourceList | undefined): boolean {
+  if (left === right) return true;
+  return (
+    jsonEqual(left?.limits ?? {}, right?.limits ?? {}) &&
+    jsonEqual(left?.requests ?? {}, right?.requests ?? {})
+  );
+}
+
+function isEnvironmentStale(pod: PodObject, run: ContainerRun, spec: Container): boolean {
+  return run.environment !== "" && run.environment !== metadataEnvironment(pod, spec);
+}

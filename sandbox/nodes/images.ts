@@ -1,0 +1,63 @@
+/** Image stores of nodes: which images are there, which cannot be pulled, what their content is called. */
+import { createHash } from "node:crypto";
+
+const rememberedIds = 10_000;
+
+/** The name without tag and digest, written in full: `nginx:1.20` -> `docker.io/library/nginx`. */
+export function repositoryOf(image: string): string {
+  const [name = ""] = image.split("@");
+  const slash = name.lastIndexOf("/");
+  const colon = name.indexOf(":", slash + 1);
+  const bare = colon < 0 ? name : name.slice(0, colon);
+  const first = bare.split("/")[0] ?? "";
+  if (!bare.includes("/")) return `docker.io/library/${bare}`;
+  return first.includes(".") || first.includes(":") || first === "localhost" ? bare : `docker.io/${bare}`;
+}
+
+/** Faults of pulling, shared by all nodes. */
+export class Registry {
+  readonly #failing = new Set<string>();
+  readonly #slow = new Map<string, number>();
+  readonly #sameAs = new Map<string, string>();
+  readonly #ids = new Map<string, string>();
+
+  /** Until `mendPull`, pulling `image` fails on every node that does not have it. */
+  failPull(image: string): void {
+    this.#failing.add(image);
+  }
+
+  mendPull(image: string): void {
+    this.#failing.delete(image);
+    this.#slow.delete(image);
+  }
+
+  slowPull(image: string, milliseconds: number): void {
+    this.#slow.set(image, milliseconds);
+  }
+
+  /** Makes `image` have the content, thus the imageID, of `other`: two tags of one image. */
+  alias(image: string, other: string): void {
+    this.#sameAs.set(image, other);
+  }
+
+  /** Registries under the reserved domain `.invalid` never answer. */
+  fails(image: string): boolean {
+    const host = repositoryOf(image).split("/")[0] ?? "";
+    return this.#failing.has(image) || host.replace(/:\d+$/, "").endsWith(".invalid");
+  }
+
+  pullMs(image: string): number | undefined {
+    return this.#slow.get(image);
+  }
+
+  /** The imageID that runtimes report: repository and a digest that depends on the image's content alone. */
+  imageId(image: string): string {
+    const content = this.#sameAs.get(image) ?? image;
+    const known = this.#ids.get(content);
+    if (known !== undefined) return known;
+    if (this.#ids.size >= rememberedIds) this.#ids.clear();
+    const id = `${repositoryOf(content)}@sha256:${createHash("sha256").update(content).digest("hex")}`;
+    this.#ids.set(content, id);
+    return id;
+  }
+}

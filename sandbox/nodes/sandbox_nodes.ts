@@ -1,0 +1,268 @@
+/** The simulated nodes of a sandbox, as tests and try-outs handle them: adding, killing, faults. */
+import type { Clock, Random } from "../../kube/clock.ts";
+import { type Agenda, createAgenda } from "../agenda.ts";
+import type { Cluster, ClusterChange, StoredObject } from "../cluster.ts";
+import type { EventWriter } from "../events.ts";
+import { conditionOf, isNode, isPod, type NodeObject, type PodObject } from "../objects/index.ts";
+import type { Timing } from "../stages/profile.ts";
+import { clusterSink, clusterSources } from "./cluster_sink.ts";
+import { type ExecResult, execute } from "./exec.ts";
+import { HollowNodes } from "./hollow_nodes.ts";
+import { renewLease } from "./node_lease.ts";
+import { type NodeProfile, nodeObject, nodeStatus } from "./node_object.ts";
+import type { ContainerRun } from "./pod_run.ts";
+
+/** Nodes with this label at `false` are left alone: somebody else plays their kubelet. */
+export const hollowLabel = "sandbox.refit.dev/hollow";
+
+export interface SandboxNodesOptions {
+  readonly cluster: Cluster;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly timing: Timing;
+  readonly events: EventWriter;
+  readonly agent?: boolean;
+  readonly onError: (error: unknown, key: string) => void;
+}
+
+export class SandboxNodes {
+  readonly #options: SandboxNodesOptions;
+  readonly #hollow: HollowNodes;
+  readonly #leases: Agenda;
+  readonly #profiles = new Map<string, NodeProfile>();
+  readonly #silentSince = new Map<string, number>();
+  readonly #unsubscribe: (() => void)[] = [];
+  #timing: Timing;
+  #created = 0;
+
+  constructor(options: SandboxNodesOptions) {
+    this.#options = options;
+    this.#timing = options.timing;
+    const { cluster, clock, onError } = options;
+    this.#hollow = new HollowNodes({
+      ...options,
+      sink: clusterSink(cluster, options.events),
+      sources: clusterSources(cluster),
+    });
+    this.#leases = createAgenda({ clock, onError, run: (name) => this.#heartbeat(name) });
+    this.#subscribe();
+  }
+
+  /** Adds `n` nodes `node<i>`, or one per profile; answers their names. */
+  add(nodes: number | readonly NodeProfile[]): string[] {
+    const profiles = typeof nodes === "number" ? Array.from({ length: nodes }, () => ({})) : nodes;
+    return profiles.map((profile) => this.#addOne(profile));
+  }
+
+  /** Takes a machine away: its Node object goes, its pods stay until the node lifecycle cleans them up. */
+  remove(name: string): void {
+    this.#options.cluster.remove("nodes", { name });
+  }
+
+  names(): string[] {
+    return [...this.#hollow.nodes()].map((node) => node.name);
+  }
+
+  /** Goes silent, as a machine that lost its power or its network. */
+  kill(name: string): void {
+    if (!this.#silentSince.has(name)) this.#silentSince.set(name, this.#options.clock.now());
+    this.#hollow.kill(name);
+  }
+
+  revive(name: string): void {
+    this.#silentSince.delete(name);
+    this.#hollow.revive(name);
+    this.#report(name);
+  }
+
+  /** Milliseconds since the epoch since which a node has said nothing; undefined while it lives or is not simulated. */
+  silentSince(name: string): number | undefined {
+    return this.#silentSince.get(name);
+  }
+
+  /** Whether a simulated kubelet answers for this node. */
+  simulates(name: string): boolean {
+    return this.#hollow.node(name) !== undefined;
+  }
+
+  /** The container's process ends now with `code`. False: it does not run. */
+  crashContainer(namespace: string, pod: string, container: string, code = 1): boolean {
+    return this.#withContainer(namespace, pod, container, (run, now) => {
+      run.endsAt = now;
+      run.endCode = code;
+    });
+  }
+
+  /** Forces a container's readiness until its next restart; undefined gives it back to its probe. */
+  setReady(namespace: string, pod: string, container: string, ready: boolean | undefined): boolean {
+    return this.#withContainer(namespace, pod, container, (run) => {
+      run.probe = ready;
+    });
+  }
+
+  /** Runs one of the few commands that are simulated inside a running container. */
+  exec(
+    namespace: string,
+    pod: string,
+    container: string,
+    command: readonly string[],
+  ): ExecResult | undefined {
+    const object = this.#options.cluster.get("pods", { namespace, name: pod });
+    if (!isPod(object)) return undefined;
+    let result: ExecResult | undefined;
+    this.#withContainer(namespace, pod, container, (run, now) => {
+      if (run.state === "running") result = execute(object, run, command, now);
+    });
+    return result;
+  }
+
+  failPull(image: string): void {
+    this.#hollow.registry.failPull(image);
+  }
+
+  slowPull(image: string, milliseconds: number): void {
+    this.#hollow.registry.slowPull(image, milliseconds);
+  }
+
+  mendPull(image: string): void {
+    this.#hollow.registry.mendPull(image);
+    this.#hollow.lookAgain();
+  }
+
+  /** Makes two tags one image: equal imageIDs. Affects containers from their next report on. */
+  aliasImage(image: string, other: string): void {
+    this.#hollow.registry.alias(image, other);
+  }
+
+  images(node: string): ReadonlySet<string> {
+    return this.#hollow.node(node)?.images ?? new Set();
+  }
+
+  /** As a pull from outside, for example by a node agent: the image is on the node. */
+  addImage(node: string, image: string): void {
+    this.#hollow.node(node)?.images.add(image);
+  }
+
+  /** Changes delays from now on, for one node or for all, also those added later. */
+  setTiming(change: Partial<Timing>, node?: string): void {
+    if (node === undefined) this.#timing = { ...this.#timing, ...change };
+    for (const candidate of this.#hollow.nodes()) {
+      if (node === undefined || candidate.name === node)
+        candidate.timing = { ...candidate.timing, ...change };
+    }
+  }
+
+  get timing(): Timing {
+    return this.#timing;
+  }
+
+  stop(): void {
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    this.#hollow.stop();
+    this.#leases.stop();
+  }
+
+  #addOne(profile: NodeProfile): string {
+    const { cluster, clock } = this.#options;
+    let name = profile.name;
+    while (name === undefined) {
+      this.#created += 1;
+      const candidate = `node${this.#created}`;
+      if (!cluster.get("nodes", { name: candidate })) name = candidate;
+    }
+    this.#profiles.set(name, profile);
+    const addresses = { hostIp: "", cidr: "" };
+    const object = nodeObject(profile, name, addresses, clock.now());
+    const node = this.#hollow.addNode(
+      name,
+      this.#profileWithTiming(profile),
+      object.status?.allocatable ?? {},
+    );
+    cluster.create("nodes", nodeObject(profile, name, node.addresses, clock.now()));
+    return name;
+  }
+
+  #profileWithTiming(profile: NodeProfile): NodeProfile {
+    return { ...profile, timing: { ...this.#timing, ...profile.timing } };
+  }
+
+  #subscribe(): void {
+    const { cluster } = this.#options;
+    const listen = (resource: string, listener: (change: ClusterChange) => void) =>
+      this.#unsubscribe.push(cluster.subscribe(resource, listener));
+    listen("nodes", (change) => this.#nodeChanged(change));
+    listen("pods", (change) => {
+      if (change.type === "DELETED") this.#hollow.podGone(change.object.metadata.uid ?? "");
+      else if (isPod(change.object) && change.object.spec.nodeName) this.#hollow.podChanged(change.object);
+    });
+    for (const resource of ["configmaps", "secrets", "persistentvolumeclaims"]) {
+      listen(resource, ({ type, object }) => {
+        const { namespace = "", name = "" } = object.metadata;
+        if (type !== "DELETED") this.#hollow.inputChanged(resource, namespace, name);
+      });
+    }
+    for (const node of cluster.list("nodes")) this.#takeUp(node);
+  }
+
+  #nodeChanged(change: ClusterChange): void {
+    const name = change.object.metadata.name ?? "";
+    if (change.type === "DELETED") {
+      this.#hollow.removeNode(name);
+      this.#silentSince.delete(name);
+      this.#profiles.delete(name);
+      this.#leases.drop(name);
+    } else if (change.type === "ADDED") {
+      this.#takeUp(change.object);
+    } else {
+      const node = this.#hollow.node(name);
+      if (node && isNode(change.object))
+        node.allocatable = change.object.status?.allocatable ?? node.allocatable;
+    }
+  }
+
+  /** Any Node object gets a simulated kubelet, whoever created it. */
+  #takeUp(object: StoredObject): void {
+    const name = object.metadata.name ?? "";
+    if (object.metadata.labels?.[hollowLabel] === "false") return;
+    const node: NodeObject = isNode(object) ? object : { ...object, spec: {} };
+    const profile = this.#profileWithTiming(this.#profiles.get(name) ?? {});
+    const planned = nodeStatus(node, profile, "", 0);
+    const simulated = this.#hollow.addNode(name, profile, planned.allocatable ?? {});
+    if (!conditionOf(node.status?.conditions, "Ready")) this.#report(name);
+    const { cluster } = this.#options;
+    for (const pod of cluster.list("pods")) {
+      if (isPod(pod) && pod.spec.nodeName === name) this.#hollow.podChanged(pod);
+    }
+    const { leaseMs } = simulated.timing.heartbeat;
+    if (leaseMs > 0) this.#leases.add(name, this.#options.random() * leaseMs);
+  }
+
+  /** Writes the status of a living node. */
+  #report(name: string): void {
+    const { cluster, clock } = this.#options;
+    const simulated = this.#hollow.node(name);
+    if (!simulated) return;
+    cluster.update("nodes", { name }, (draft) => {
+      const status = nodeStatus(draft, simulated.profile, simulated.addresses.hostIp, clock.now());
+      draft["status"] = { ...(isNode(draft) ? draft.status : {}), ...status };
+    });
+  }
+
+  #heartbeat(name: string): number | undefined {
+    const simulated = this.#hollow.node(name);
+    if (!simulated) return undefined;
+    const { leaseMs } = simulated.timing.heartbeat;
+    if (simulated.alive) renewLease(this.#options.cluster, name, leaseMs, this.#options.clock.now());
+    return leaseMs > 0 ? leaseMs : undefined;
+  }
+
+  #withContainer(
+    namespace: string,
+    name: string,
+    container: string,
+    change: (run: ContainerRun, now: number) => void,
+  ): boolean {
+    const pod: PodObject | StoredObject | undefined = this.#options.cluster.get("pods", { namespace, name });
+    return this.#hollow.withContainer(pod?.metadata.uid ?? "", container, change);
+  }
+}

@@ -1,0 +1,254 @@
+/** Typed views of the core objects that simulated components read. Absent fields are absent, as in the API's JSON. */
+import type { Condition, LabelSelector } from "../../kube/core/index.ts";
+import type { StoredObject } from "../cluster.ts";
+
+export interface ResourceList {
+  limits?: Record<string, string>;
+  requests?: Record<string, string>;
+}
+
+export interface KeyReference {
+  name?: string;
+  key: string;
+  optional?: boolean;
+}
+
+export interface EnvVar {
+  name: string;
+  value?: string;
+  valueFrom?: {
+    fieldRef?: { fieldPath: string };
+    configMapKeyRef?: KeyReference;
+    secretKeyRef?: KeyReference;
+  };
+}
+
+export interface Probe {
+  exec?: { command?: string[] };
+  httpGet?: object;
+  tcpSocket?: object;
+  grpc?: object;
+  initialDelaySeconds?: number;
+  periodSeconds?: number;
+}
+
+export interface LifecycleHandler {
+  exec?: { command?: string[] };
+  sleep?: { seconds: number };
+}
+
+export interface Container {
+  name: string;
+  image?: string;
+  imagePullPolicy?: string;
+  command?: string[];
+  args?: string[];
+  env?: EnvVar[];
+  envFrom?: {
+    configMapRef?: { name?: string; optional?: boolean };
+    secretRef?: { name?: string; optional?: boolean };
+  }[];
+  resources?: ResourceList;
+  resizePolicy?: { resourceName: string; restartPolicy: string }[];
+  /** Only on init containers: `Always` makes a sidecar of it. */
+  restartPolicy?: string;
+  readinessProbe?: Probe;
+  startupProbe?: Probe;
+  lifecycle?: { postStart?: LifecycleHandler; preStop?: LifecycleHandler };
+  ports?: { containerPort: number; hostPort?: number; name?: string; protocol?: string }[];
+}
+
+export interface Toleration {
+  key?: string;
+  operator?: string;
+  value?: string;
+  effect?: string;
+  tolerationSeconds?: number;
+}
+
+export interface Taint {
+  key: string;
+  value?: string;
+  effect: string;
+  timeAdded?: string;
+}
+
+export interface NodeSelectorRequirement {
+  key: string;
+  operator: string;
+  values?: string[];
+}
+
+export interface NodeSelectorTerm {
+  matchExpressions?: NodeSelectorRequirement[];
+  matchFields?: NodeSelectorRequirement[];
+}
+
+export interface PodAffinityTerm {
+  labelSelector?: LabelSelector;
+  namespaces?: string[];
+  topologyKey: string;
+}
+
+export interface Affinity {
+  nodeAffinity?: {
+    requiredDuringSchedulingIgnoredDuringExecution?: { nodeSelectorTerms?: NodeSelectorTerm[] };
+    preferredDuringSchedulingIgnoredDuringExecution?: { weight: number; preference: NodeSelectorTerm }[];
+  };
+  podAffinity?: { requiredDuringSchedulingIgnoredDuringExecution?: PodAffinityTerm[] };
+  podAntiAffinity?: { requiredDuringSchedulingIgnoredDuringExecution?: PodAffinityTerm[] };
+}
+
+export interface TopologySpreadConstraint {
+  maxSkew: number;
+  topologyKey: string;
+  whenUnsatisfiable: string;
+  labelSelector?: LabelSelector;
+}
+
+export interface Volume {
+  name: string;
+  persistentVolumeClaim?: { claimName: string };
+  configMap?: { name?: string; optional?: boolean };
+  secret?: { secretName?: string; optional?: boolean };
+  ephemeral?: { volumeClaimTemplate?: { metadata?: object; spec: ClaimSpec } };
+}
+
+export interface PodSpec {
+  nodeName?: string;
+  schedulerName?: string;
+  schedulingGates?: { name: string }[];
+  nodeSelector?: Record<string, string>;
+  affinity?: Affinity;
+  tolerations?: Toleration[];
+  topologySpreadConstraints?: TopologySpreadConstraint[];
+  containers: Container[];
+  initContainers?: Container[];
+  ephemeralContainers?: Container[];
+  readinessGates?: { conditionType: string }[];
+  restartPolicy?: string;
+  terminationGracePeriodSeconds?: number;
+  activeDeadlineSeconds?: number;
+  hostNetwork?: boolean;
+  hostname?: string;
+  subdomain?: string;
+  volumes?: Volume[];
+  overhead?: Record<string, string>;
+}
+
+export interface ContainerTermination {
+  exitCode: number;
+  reason: string;
+  message?: string;
+  startedAt: string;
+  finishedAt: string;
+  containerID: string;
+}
+
+export interface ContainerState {
+  waiting?: { reason: string; message?: string };
+  running?: { startedAt: string };
+  terminated?: ContainerTermination;
+}
+
+export interface ContainerStatus {
+  name: string;
+  state: ContainerState;
+  lastState: ContainerState;
+  ready: boolean;
+  restartCount: number;
+  image: string;
+  imageID: string;
+  containerID?: string;
+  started?: boolean;
+  allocatedResources?: Record<string, string>;
+  resources?: ResourceList;
+}
+
+export interface PodStatus {
+  phase?: string;
+  reason?: string;
+  message?: string;
+  conditions?: Condition[];
+  hostIP?: string;
+  hostIPs?: { ip: string }[];
+  podIP?: string;
+  podIPs?: { ip: string }[];
+  startTime?: string;
+  containerStatuses?: ContainerStatus[];
+  initContainerStatuses?: ContainerStatus[];
+  ephemeralContainerStatuses?: ContainerStatus[];
+  qosClass?: string;
+  observedGeneration?: number;
+  nominatedNodeName?: string;
+}
+
+export type PodObject = StoredObject & { spec: PodSpec; status?: PodStatus };
+
+export interface NodeStatus {
+  capacity?: Record<string, string>;
+  allocatable?: Record<string, string>;
+  conditions?: Condition[];
+  addresses?: { type: string; address: string }[];
+  daemonEndpoints?: { kubeletEndpoint: { Port: number } };
+  nodeInfo?: Record<string, string>;
+  images?: { names: string[]; sizeBytes: number }[];
+}
+
+export interface NodeSpec {
+  podCIDR?: string;
+  podCIDRs?: string[];
+  unschedulable?: boolean;
+  taints?: Taint[];
+  providerID?: string;
+}
+
+export type NodeObject = StoredObject & { spec: NodeSpec; status?: NodeStatus };
+
+export interface ClaimSpec {
+  accessModes?: string[];
+  storageClassName?: string;
+  volumeName?: string;
+  volumeMode?: string;
+  selector?: LabelSelector;
+  resources?: ResourceList;
+}
+
+export function isPod(object: StoredObject | undefined): object is PodObject {
+  const spec = object?.["spec"];
+  return typeof spec === "object" && spec !== null && "containers" in spec && Array.isArray(spec.containers);
+}
+
+export function isNode(object: StoredObject | undefined): object is NodeObject {
+  return object !== undefined && isObject(object["spec"]);
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Succeeded or Failed: such a pod holds no resources and never changes by itself again. */
+export function isFinished(pod: PodObject): boolean {
+  return pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed";
+}
+
+export function conditionOf(
+  conditions: readonly Condition[] | undefined,
+  type: string,
+): Condition | undefined {
+  return conditions?.find((condition) => condition.type === type);
+}
+
+export function isPodReady(pod: PodObject): boolean {
+  return conditionOf(pod.status?.conditions, "Ready")?.status === "True";
+}
+
+/** Names of the claims that a pod mounts; generic ephemeral volumes are claims named after pod and volume. */
+export function claimNames(pod: PodObject): string[] {
+  const names: string[] = [];
+  for (const volume of pod.spec.volumes ?? []) {
+    if (volume.persistentVolumeClaim) names.push(volume.persistentVolumeClaim.claimName);
+    else if (volume.ephemeral) names.push(`${pod.metadata.name}-${volume.name}`);
+  }
+  return names;
+}
