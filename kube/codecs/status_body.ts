@@ -1,5 +1,7 @@
-/** meta/v1 Status from a body; undefined when the body is something else. */
+/** meta/v1 Status from a body in JSON or protobuf; undefined when the body is something else. */
+import { core, decode, unwrap } from "../../proto/core/index.ts";
 import { isObject, type JsonObject, listAt, numberAt, objectAt, parseJson, stringAt } from "./json_values.ts";
+import { isProtobuf } from "./projection.ts";
 
 export interface Status {
   code: number;
@@ -13,6 +15,7 @@ export interface Status {
 
 export function decodeStatus(body: Uint8Array, contentType: string): Status | undefined {
   try {
+    if (isProtobuf(contentType)) return protobufStatus(body);
     if (!contentType.includes("json")) return undefined;
     const value = parseJson(body);
     return isObject(value) && value["kind"] === "Status" ? statusOf(value) : undefined;
@@ -22,7 +25,22 @@ export function decodeStatus(body: Uint8Array, contentType: string): Status | un
   }
 }
 
-export function statusOf(value: JsonObject): Status {
+function protobufStatus(body: Uint8Array): Status | undefined {
+  const { kind, raw } = unwrap(body);
+  if (kind !== "Status") return undefined;
+  const { code, reason, message, details } = decode(core.Status, raw);
+  return {
+    code,
+    reason,
+    message,
+    details: {
+      retryAfterSeconds: details?.retryAfterSeconds || undefined,
+      causes: details?.causes ?? [],
+    },
+  };
+}
+
+function statusOf(value: JsonObject): Status {
   const details = objectAt(value, "details");
   const seconds = details["retryAfterSeconds"];
   return {
