@@ -12,6 +12,7 @@ import { type Api, connect } from "./api.ts";
 import { writeImageArchive } from "./images.ts";
 import { TestNode, unmountBelow } from "./node.ts";
 import { type Service, startService, untilReady } from "./processes.ts";
+import { startRegistry } from "./registry.ts";
 import {
   freePorts,
   kubernetesVersion,
@@ -91,11 +92,15 @@ class LocalCluster implements TestCluster {
       this.#script("build.sh", kubernetesVersion, this.#programs),
     );
     await this.#stage("certificates", () => this.#script("pki.sh", join(this.folder, "pki"), ...names));
-    this.#ports = await freePorts(5 + 2 * names.length);
+    this.#ports = await freePorts(6 + 2 * names.length);
     await this.#stage("control plane", () => this.#startControlPlane());
     if (names.length > 0) {
       const archive = join(this.folder, "images.tar");
-      await this.#stage("images", async () => writeImageArchive(join(this.folder, "images"), archive));
+      await this.#stage("images", async () => {
+        writeImageArchive(join(this.folder, "images"), archive);
+        const registries = join(this.folder, "registries");
+        this.#services.push(await startRegistry(this.folder, portAt(this.#ports, 5), archive, registries));
+      });
       await this.#stage(`${names.length} node(s)`, () => this.#startNodes(names, archive));
     }
   }
@@ -182,9 +187,10 @@ class LocalCluster implements TestCluster {
           programs: this.#programs,
           imageArchive,
           networkFolder,
+          registriesFolder: join(this.folder, "registries"),
           ports: {
-            server: portAt(this.#ports, 5 + 2 * index),
-            health: portAt(this.#ports, 6 + 2 * index),
+            server: portAt(this.#ports, 6 + 2 * index),
+            health: portAt(this.#ports, 7 + 2 * index),
           },
         }),
       );

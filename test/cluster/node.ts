@@ -17,6 +17,8 @@ export interface NodeOptions {
   readonly programs: string;
   readonly imageArchive: string;
   readonly networkFolder: string;
+  /** Where containerd finds which registry stands in for which host. */
+  readonly registriesFolder: string;
   readonly ports: KubeletPorts;
 }
 
@@ -41,7 +43,10 @@ export class TestNode {
     mkdirSync(this.folder, { recursive: true });
     for (const controller of cgroupRoots()) mkdirSync(join(controller, this.#cgroup), { recursive: true });
     const config = join(this.folder, "containerd.toml");
-    writeFileSync(config, containerdConfig(this.folder, this.#options.networkFolder));
+    writeFileSync(
+      config,
+      containerdConfig(this.folder, this.#options.networkFolder, this.#options.registriesFolder),
+    );
     this.#containerd = startService(`containerd-${this.name}`, "containerd", ["--config", config], {
       logFolder: this.#options.root,
     });

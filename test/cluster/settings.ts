@@ -66,7 +66,7 @@ export function writeKubeconfig(file: string, url: string, pki: string, name: st
 }
 
 /** Everything that the runtime writes stays below `folder`, so that one sweep of mounts and files ends it. */
-export function containerdConfig(folder: string, network: string): string {
+export function containerdConfig(folder: string, network: string, registries: string): string {
   return `version = 2
 root = "${folder}/containerd"
 state = "${folder}/state"
@@ -82,6 +82,8 @@ disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapsho
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "/usr/lib/cni"
     conf_dir = "${network}"
+  [plugins."io.containerd.grpc.v1.cri".registry]
+    config_path = "${registries}"
   [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
     runtime_type = "io.containerd.runc.v2"
     [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]

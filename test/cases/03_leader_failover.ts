@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import type { ControllerProcess } from "./controllers.ts";
+import { cloneSet, imagePatch } from "./manifests.ts";
+import type { Suite } from "./suite.ts";
+import { extremesOf } from "./trail.ts";
+import type { World } from "./world.ts";
+
+export const suite: Suite = {
+  number: "03",
+  title: "Two controllers, one leader",
+  needs: ["own-controller"],
+  versions: ["v1alpha1"],
+  async run(world) {
+    const both = [
+      await world.startController({ leaderElection: true }),
+      await world.startController({ leaderElection: true }),
+    ];
+    await world.step("1 one of the two leads", async () => {
+      await world.until("one leader", async () => {
+        const leaders = (await Promise.all(both.map(isLeader))).filter(Boolean);
+        assert.equal(leaders.length, 1);
+        const lease = await world.api.get("leases", "kruise-manager", "kruise-system");
+        assert.equal(lease.spec?.["leaseDurationSeconds"], 15);
+        assert.ok(lease.spec?.["holderIdentity"]);
+      });
+    });
+    await world.step("2 apply", async () => {
+      await world.apply(
+        cloneSet(world.version, {
+          name: "failover",
+          replicas: 10,
+          strategy: { policy: "InPlaceIfPossible", maxUnavailable: 2 },
+        }),
+      );
+      await world.untilAll("failover", 10);
+    });
+    await rollOverDeath(world, both);
+  },
+};
+
+async function isLeader(controller: ControllerProcess): Promise<boolean> {
+  return /^kruise_manager_is_leader 1$/m.test(await controller.metrics());
+}
+
+async function rollOverDeath(world: World, both: readonly ControllerProcess[]): Promise<void> {
+  const before = await world.livePodsOf("failover");
+  const trail = await world.trail("pods", "case=failover");
+  const first = (await isLeader(both[0] ?? raise())) ? both[0] : both[1];
+  const other = both.find((controller) => controller !== first);
+  if (first === undefined || other === undefined) throw new Error("two controllers were expected");
+  await world.step("3 and 4 the leader dies in mid-rollout", async () => {
+    await world.patch("failover", "json", imagePatch("nginx:1.21"));
+    const between = async () => {
+      const updated = (await world.podsOf("failover")).filter(
+        (pod) => pod.spec?.containers?.[0]?.image === "nginx:1.21",
+      );
+      assert.ok(updated.length >= 2, `${updated.length} updated`);
+    };
+    await world.until("two or more updated", between, { stableMs: 0 });
+    await first.kill();
+  });
+  await world.step("5 admission goes on without a leader", () => admitFive(world));
+  await world.step("4 the other takes over", async () => {
+    await world.until("it leads", async () => assert.ok(await isLeader(other)), {
+      timeoutMs: 25_000,
+      stableMs: 0,
+    });
+  });
+  await world.step("3 to 6 the rollout ends within its budget", async () => {
+    await world.untilAllUpdated("failover", 10, "nginx:1.21");
+    const after = await world.podsOf("failover");
+    const identity = (pods: typeof after) => pods.map((pod) => `${pod.metadata.uid} ${pod.spec?.nodeName}`);
+    assert.deepEqual(identity(after), identity(before));
+    for (const pod of after) assert.equal(pod.status?.containerStatuses?.[0]?.restartCount, 1);
+    const { leastAvailable, worst } = extremesOf(await trail.stop());
+    assert.ok(leastAvailable >= 8, `available fell to ${leastAvailable}: ${worst}`);
+    const events = await world.events("CloneSet", "failover", "SuccessfulUpdatePodInPlace");
+    const pods = new Set(events.map(({ message }) => message.split(" ")[3]));
+    assert.equal(pods.size, 10);
+    const revisions = await world.list("controllerrevisions", "case=failover");
+    assert.equal(revisions.length, 2);
+  });
+}
+
+function raise(): never {
+  throw new Error("two controllers were expected");
+}
+
+async function admitFive(world: World): Promise<void> {
+  for (let round = 0; round < 5; round++) {
+    const created = await world.apply(
+      cloneSet(world.version, {
+        name: "admitted",
+        replicas: 0,
+        labels: { case: "admitted" },
+        strategy: { policy: "InPlaceIfPossible" },
+      }),
+    );
+    assert.equal(created.spec?.["revisionHistoryLimit"], 10);
+    assert.equal(created.spec?.updateStrategy?.["type"], "InPlaceIfPossible");
+    await world.remove(world.cloneSets, "admitted");
+    await new Promise((resolve) => setTimeout(resolve, world.simulated ? 200 : 1_000));
+  }
+}

@@ -1,0 +1,55 @@
+/** The register of suites, in the order in which they are listed and started. */
+
+import { suite as definitions } from "./01_crds_and_columns.ts";
+import { suite as failover } from "./03_leader_failover.ts";
+import { suite as certificates } from "./04_webhook_certificates.ts";
+import { suite as create } from "./06_cloneset_create.ts";
+import { suite as recreate } from "./07_cloneset_recreate.ts";
+import { suite as inPlaceImage } from "./08_cloneset_inplace_image.ts";
+import { suite as inPlaceOnly } from "./09_cloneset_inplace_only.ts";
+import { suite as claims } from "./10_cloneset_claims.ts";
+import { suite as selectiveDelete } from "./11_cloneset_selective_delete.ts";
+import { suite as partition } from "./12_cloneset_partition.ts";
+import { suite as pause } from "./13_cloneset_pause.ts";
+import { suite as budgets } from "./14_cloneset_budgets.ts";
+import { suite as metadata } from "./15_cloneset_metadata_env.ts";
+import { suite as scale } from "./16_scale_and_hpa.ts";
+import { suite as rolloutCommands } from "./17_rollout_commands.ts";
+import { suite as ownerTree } from "./18_owner_tree.ts";
+import { suite as claimReuse } from "./c07_claim_reuse.ts";
+import { suite as specifiedDelete } from "./c08_specified_delete.ts";
+import { suite as lifecycleHooks } from "./c10_lifecycle_hooks.ts";
+import { suite as onDelete } from "./c16_on_delete.ts";
+import { suite as claimTemplateGate } from "./c17_claim_template_gate.ts";
+import { suite as updateOrder } from "./c20_update_order.ts";
+import { suite as launchPriority } from "./i05_launch_priority_batches.ts";
+import { suite as gracePeriod } from "./i08_grace_period.ts";
+import type { Suite } from "./suite.ts";
+
+/** The longest first, so that none of them is left alone at the end. */
+export const suites: readonly Suite[] = [
+  definitions,
+  budgets,
+  lifecycleHooks,
+  rolloutCommands,
+  updateOrder,
+  create,
+  recreate,
+  inPlaceImage,
+  inPlaceOnly,
+  claims,
+  selectiveDelete,
+  partition,
+  pause,
+  metadata,
+  scale,
+  ownerTree,
+  claimReuse,
+  specifiedDelete,
+  onDelete,
+  launchPriority,
+  gracePeriod,
+  claimTemplateGate,
+  failover,
+  certificates,
+];

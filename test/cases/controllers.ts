@@ -1,0 +1,94 @@
+/** The project's controller as a process of its own, as the suites start and end it. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { request } from "undici";
+import { startService, untilReady } from "../cluster/processes.ts";
+import { freePorts, portAt } from "../cluster/settings.ts";
+
+export interface ControllerSettings {
+  /** As `--feature-gates` takes them. */
+  readonly gates?: string;
+  /** Default off: a single controller starts working at once. */
+  readonly leaderElection?: boolean;
+  /** Keeps the webhook's certificates in the Secret, as in a cluster, instead of a folder. */
+  readonly certificatesInSecret?: boolean;
+}
+
+export interface ControllerProcess {
+  readonly pid: number;
+  /** Undefined while it runs. */
+  exitCode(): number | undefined;
+  /** Ends it without a chance to tidy up. */
+  kill(): Promise<void>;
+  stop(): Promise<void>;
+  /** The text of its metrics endpoint. */
+  metrics(): Promise<string>;
+  readonly webhookPort: number;
+  readonly logFile: string;
+}
+
+const root = new URL("../../", import.meta.url).pathname;
+
+/** Starts a controller against a cluster and resolves when it answers that it is ready. */
+export async function startControllerProcess(
+  kubeconfig: string,
+  settings: ControllerSettings,
+): Promise<ControllerProcess> {
+  const folder = mkdtempSync(join(tmpdir(), "refit-controller-"));
+  const ports = await freePorts(3);
+  const [metrics, health, webhook] = [portAt(ports, 0), portAt(ports, 1), portAt(ports, 2)];
+  const certificateFolder = join(folder, "certificates");
+  const flags = [
+    `--kubeconfig=${kubeconfig}`,
+    `--metrics-addr=127.0.0.1:${metrics}`,
+    `--health-probe-addr=127.0.0.1:${health}`,
+    `--enable-leader-election=${settings.leaderElection ?? false}`,
+    ...(settings.gates === undefined ? [] : [`--feature-gates=${settings.gates}`]),
+  ];
+  const service = startService(
+    "controller",
+    process.execPath,
+    [`${root}cli/main.ts`, "controller", ...flags],
+    {
+      logFolder: folder,
+      workingFolder: root,
+      environment: {
+        WEBHOOK_HOST: "127.0.0.1",
+        WEBHOOK_PORT: String(webhook),
+        WEBHOOK_CERT_DIR: certificateFolder,
+        ...(settings.certificatesInSecret ? { WEBHOOK_CERT_WRITER: "secret" } : {}),
+      },
+    },
+  );
+  const end = () => rmSync(folder, { recursive: true, force: true });
+  const ready = async () => {
+    const answer = await request(`http://127.0.0.1:${health}/readyz`);
+    await answer.body.dump();
+    return answer.statusCode === 200;
+  };
+  try {
+    await untilReady(service, ready, 60_000);
+  } catch (error) {
+    await service.stop();
+    throw error;
+  }
+  return {
+    pid: service.pid,
+    exitCode: () => service.exitCode(),
+    webhookPort: webhook,
+    logFile: service.logFile,
+    async kill() {
+      service.kill("SIGKILL");
+      await service.stop();
+    },
+    async stop() {
+      await service.stop();
+      if (!process.env["REFIT_KEEP_LOGS"]) end();
+    },
+    async metrics() {
+      const answer = await request(`http://127.0.0.1:${metrics}/metrics`);
+      return answer.body.text();
+    },
+  };
+}

@@ -1,0 +1,160 @@
+/** Runs suites: side by side in namespaces of their own, those that need the controller for themselves alone. */
+import { randomBytes } from "node:crypto";
+import { type Api, ApiError } from "../cluster/api.ts";
+import { type ControllerProcess, type ControllerSettings, startControllerProcess } from "./controllers.ts";
+import type { ApiVersion, Need, StepResult, Suite } from "./suite.ts";
+import { StepFailed, World } from "./world.ts";
+
+export interface Target {
+  readonly api: Api;
+  readonly kubeconfig: string;
+  readonly simulated: boolean;
+  readonly agents: boolean;
+  /** When false, a controller that is not ours runs there; suites that need their own are skipped. */
+  readonly startsControllers: boolean;
+  /** How many suites may run at the same time. */
+  readonly parallel: number;
+}
+
+export interface RunOptions {
+  readonly report: (result: StepResult) => void;
+  readonly signal?: AbortSignal;
+}
+
+interface Job {
+  readonly suite: Suite;
+  readonly version: ApiVersion;
+}
+
+/** Runs every suite in each of its versions; resolves when all are over and what they made is gone. */
+export async function runSuites(
+  target: Target,
+  suites: readonly Suite[],
+  options: RunOptions,
+): Promise<void> {
+  const shared = suites.filter((suite) => !suite.needs.includes("own-controller"));
+  const alone = suites.filter((suite) => suite.needs.includes("own-controller"));
+  for (const [gates, members] of byGates(shared)) await runShared(target, gates, members, options);
+  for (const job of jobsOf(alone)) {
+    if (missingNeed(target, job, options)) continue;
+    await runJob(target, job, options);
+  }
+}
+
+function byGates(suites: readonly Suite[]): Map<string, Suite[]> {
+  const groups = new Map<string, Suite[]>();
+  for (const suite of suites) {
+    const gates = suite.gates ?? "";
+    groups.set(gates, [...(groups.get(gates) ?? []), suite]);
+  }
+  return groups;
+}
+
+function jobsOf(suites: readonly Suite[]): Job[] {
+  const versions: readonly ApiVersion[] = ["v1alpha1", "v1beta1"];
+  return suites.flatMap((suite) => (suite.versions ?? versions).map((version) => ({ suite, version })));
+}
+
+async function runShared(
+  target: Target,
+  gates: string,
+  suites: readonly Suite[],
+  options: RunOptions,
+): Promise<void> {
+  const jobs = jobsOf(suites).filter((job) => !missingNeed(target, job, options));
+  if (jobs.length === 0) return;
+  if (gates !== "" && !target.startsControllers) {
+    for (const job of jobs) skipJob(job, `needs a controller with ${gates}`, options);
+    return;
+  }
+  const settings = gates === "" ? {} : { gates };
+  const controller = target.startsControllers
+    ? await startControllerProcess(target.kubeconfig, settings)
+    : undefined;
+  try {
+    const waiting = [...jobs];
+    const lane = async () => {
+      for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) {
+        if (options.signal?.aborted) return;
+        await runJob(target, job, options);
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(target.parallel, jobs.length) }, lane));
+    if (controller?.exitCode() !== undefined) {
+      const step = `controller of the suites${gates === "" ? "" : ` with ${gates}`}`;
+      options.report({ outcome: "failed", suite: "all", step, error: `it ended: ${controller.exitCode()}` });
+    }
+  } finally {
+    await controller?.stop();
+  }
+}
+
+function missingNeed(target: Target, job: Job, options: RunOptions): boolean {
+  const has: Record<Need, boolean> = {
+    "own-controller": target.startsControllers,
+    "real-node": !target.simulated,
+    agent: target.agents,
+  };
+  const missing = job.suite.needs.find((need) => !has[need]);
+  if (missing !== undefined) skipJob(job, `needs ${missing}`, options);
+  return missing !== undefined;
+}
+
+function skipJob(job: Job, reason: string, options: RunOptions): void {
+  options.report({ outcome: "skipped", suite: nameOf(job), step: "all", reason });
+}
+
+function nameOf({ suite, version }: Job): string {
+  return `${suite.number} ${suite.title} (${version})`;
+}
+
+async function runJob(target: Target, job: Job, options: RunOptions): Promise<void> {
+  const namespace = `case-${job.suite.number}-${randomBytes(3).toString("hex")}`;
+  const controllers: ControllerProcess[] = [];
+  const startController = async (settings: ControllerSettings) => {
+    const controller = await startControllerProcess(target.kubeconfig, settings);
+    controllers.push(controller);
+    return controller;
+  };
+  const world = new World({
+    api: target.api,
+    kubeconfig: target.kubeconfig,
+    namespace,
+    version: job.version,
+    suite: nameOf(job),
+    simulated: target.simulated,
+    agents: target.agents,
+    report: options.report,
+    ...(job.suite.needs.includes("own-controller") ? { startController } : {}),
+  });
+  try {
+    await target.api.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+    await job.suite.run(world);
+  } catch (error) {
+    if (!(error instanceof StepFailed)) {
+      const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      options.report({ outcome: "failed", suite: nameOf(job), step: "setting up", error: text });
+    }
+  } finally {
+    await world.close();
+    await removeNamespace(target.api, namespace);
+    for (const controller of controllers) await controller.stop();
+  }
+}
+
+/** CloneSets go first, so that no pod is made anew while the namespace empties. */
+async function removeNamespace(api: Api, namespace: string): Promise<void> {
+  try {
+    for (const clone of await api.list("clonesets", namespace)) {
+      await api.remove("clonesets", clone.metadata.name, namespace);
+    }
+    for (const pod of await api.list("pods", namespace)) {
+      if (pod.metadata.finalizers !== undefined) {
+        await api.patch("pods", pod.metadata.name, namespace, "merge", { metadata: { finalizers: null } });
+      }
+    }
+    await api.remove("namespaces", namespace);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+  }
+}

@@ -1,0 +1,27 @@
+/** What a case suite is, and what it may ask for. */
+import type { World } from "./world.ts";
+
+export type ApiVersion = "v1alpha1" | "v1beta1";
+
+/**
+ * `own-controller`: the suite starts and ends controllers itself and must run alone.
+ * `real-node`: containers must really run. `agent`: the node agent must run on the nodes.
+ */
+export type Need = "own-controller" | "real-node" | "agent";
+
+export interface Suite {
+  /** Number of the acceptance case; suites for scenarios of the reference carry `c` or `i` and the scenario's number. */
+  readonly number: string;
+  readonly title: string;
+  readonly needs: readonly Need[];
+  /** Feature gates of the controller, as its `--feature-gates` takes them; absent: compiled defaults. */
+  readonly gates?: string;
+  /** The suite runs once per version; its world's `version` says which. Default: both. */
+  readonly versions?: readonly ApiVersion[];
+  run(world: World): Promise<void>;
+}
+
+export type StepResult =
+  | { readonly outcome: "passed"; readonly suite: string; readonly step: string }
+  | { readonly outcome: "failed"; readonly suite: string; readonly step: string; readonly error: string }
+  | { readonly outcome: "skipped"; readonly suite: string; readonly step: string; readonly reason: string };

@@ -1,0 +1,34 @@
+/** Counts steps and prints them as they end. */
+import type { StepResult } from "./suite.ts";
+
+export class Tally {
+  passed = 0;
+  failed = 0;
+  skipped = 0;
+  readonly #write: (line: string) => void;
+
+  constructor(write: (line: string) => void) {
+    this.#write = write;
+  }
+
+  readonly report = (result: StepResult): void => {
+    const place = `${result.suite}: ${result.step}`;
+    if (result.outcome === "passed") {
+      this.passed++;
+      this.#write(`ok      ${place}`);
+    } else if (result.outcome === "skipped") {
+      this.skipped++;
+      this.#write(`skipped ${place}: ${result.reason}`);
+    } else {
+      this.failed++;
+      this.#write(`FAILED  ${place}`);
+      for (const line of result.error.split("\n").slice(0, 40)) this.#write(`        ${line}`);
+    }
+  };
+
+  /** The last line of a run. */
+  line(): string {
+    const skipped = this.skipped > 0 ? `, ${this.skipped} skipped` : "";
+    return `${this.passed} passed, ${this.failed} failed${skipped}`;
+  }
+}

@@ -1,0 +1,169 @@
+/**
+ * A record of every change of some pods, taken from a watch of its own, and what can be read from it afterwards.
+ * The judgements are independent of the controller's code: they look only at what the API server showed.
+ */
+import type { Api, Item, ResourceName } from "../cluster/api.ts";
+
+export interface Moment {
+  /** Milliseconds since the Unix epoch at which the change arrived here. */
+  readonly at: number;
+  readonly type: string;
+  readonly object: Item;
+}
+
+/** Follows a resource from now on. */
+export class Trail {
+  readonly moments: Moment[] = [];
+  readonly #api: Api;
+  readonly #resource: ResourceName;
+  readonly #namespace: string;
+  readonly #selector: string | undefined;
+  readonly #abort = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+  #failure: unknown;
+
+  constructor(api: Api, resource: ResourceName, namespace: string, selector?: string) {
+    this.#api = api;
+    this.#resource = resource;
+    this.#namespace = namespace;
+    this.#selector = selector;
+  }
+
+  /** Records the present state as ADDED moments and watches from its version on. */
+  async start(): Promise<this> {
+    const { items, version } = await this.#present();
+    for (const object of items) this.moments.push({ at: Date.now(), type: "ADDED", object });
+    this.#running = this.#watch(version).catch((error: unknown) => {
+      this.#failure = error;
+    });
+    return this;
+  }
+
+  /** Ends the watch after it has shown the present state; throws when the watch broke. */
+  async stop(): Promise<readonly Moment[]> {
+    const end = Date.now() + 10_000;
+    const { items } = await this.#present();
+    while (this.#failure === undefined && Date.now() < end && !items.every((item) => this.#seen(item))) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    this.#abort.abort();
+    await this.#running;
+    if (this.#failure !== undefined) throw this.#failure;
+    return this.moments;
+  }
+
+  #seen(item: Item): boolean {
+    const latest = this.moments.findLast((moment) => moment.object.metadata.uid === item.metadata.uid);
+    return (
+      latest !== undefined &&
+      Number(latest.object.metadata.resourceVersion) >= Number(item.metadata.resourceVersion)
+    );
+  }
+
+  async #present(): Promise<{ items: Item[]; version: string }> {
+    return this.#api.listWithVersion(this.#resource, this.#namespace, this.#selector);
+  }
+
+  async #watch(resourceVersion: string): Promise<void> {
+    const stream = this.#api.watch(this.#resource, this.#namespace, {
+      ...(this.#selector === undefined ? {} : { labelSelector: this.#selector }),
+      resourceVersion,
+      signal: this.#abort.signal,
+    });
+    for await (const event of stream) {
+      if (event.type === "BOOKMARK") continue;
+      if (event.type === "ERROR") throw new Error(`watch ended: ${JSON.stringify(event.object)}`);
+      this.moments.push({ at: Date.now(), type: event.type, object: event.object });
+    }
+  }
+}
+
+export function conditionOf(
+  item: Item,
+  type: string,
+): NonNullable<NonNullable<Item["status"]>["conditions"]>[number] | undefined {
+  return item.status?.conditions?.find((condition) => condition.type === type);
+}
+
+export function isReady(pod: Item): boolean {
+  return (
+    pod.metadata.deletionTimestamp === undefined &&
+    conditionOf(pod, "Ready")?.status === "True" &&
+    conditionOf(pod, "InPlaceUpdateReady")?.status !== "False"
+  );
+}
+
+/** Ready, and for at least `minReadySeconds`; condition times have second precision. */
+export function isAvailable(pod: Item, now: number, minReadySeconds: number): boolean {
+  if (!isReady(pod)) return false;
+  if (minReadySeconds === 0) return true;
+  const since = Date.parse(conditionOf(pod, "Ready")?.lastTransitionTime ?? "");
+  return since + minReadySeconds * 1000 <= now;
+}
+
+export interface Extremes {
+  readonly leastAvailable: number;
+  readonly leastReady: number;
+  /** Pods not being deleted and not finished. */
+  readonly mostPresent: number;
+  /** The change after which fewest pods were available, for messages. */
+  readonly worst: string;
+}
+
+/** Replays the moments and keeps the extremes of the counts after each of them, once `from` pods had been available. */
+export function extremesOf(
+  moments: readonly Moment[],
+  options: { minReadySeconds?: number; from?: number } = {},
+): Extremes {
+  const pods = new Map<string, Item>();
+  const minReadySeconds = options.minReadySeconds ?? 0;
+  let started = options.from === undefined;
+  let extremes: Extremes = {
+    leastAvailable: Number.POSITIVE_INFINITY,
+    leastReady: Number.POSITIVE_INFINITY,
+    mostPresent: 0,
+    worst: "",
+  };
+  for (const [index, moment] of moments.entries()) {
+    const { object } = moment;
+    if (moment.type === "DELETED") pods.delete(object.metadata.uid);
+    else pods.set(object.metadata.uid, object);
+    const all = [...pods.values()];
+    const available = all.filter((pod) => isAvailable(pod, moment.at, minReadySeconds)).length;
+    const ready = all.filter(isReady).length;
+    const present = all.filter(isPresent).length;
+    if (!started && available >= (options.from ?? 0)) started = true;
+    if (!started) continue;
+    const worst = `${index}: ${moment.type} ${object.metadata.name} with ${available} of ${present} available`;
+    extremes = {
+      leastAvailable: Math.min(extremes.leastAvailable, available),
+      leastReady: Math.min(extremes.leastReady, ready),
+      mostPresent: Math.max(extremes.mostPresent, present),
+      worst: available < extremes.leastAvailable ? worst : extremes.worst,
+    };
+  }
+  return extremes;
+}
+
+export function isPresent(pod: Item): boolean {
+  return (
+    pod.metadata.deletionTimestamp === undefined &&
+    pod.status?.phase !== "Succeeded" &&
+    pod.status?.phase !== "Failed"
+  );
+}
+
+/** The values that `pick` took for one pod, in order, without repetitions. */
+export function courseOf(
+  moments: readonly Moment[],
+  name: string,
+  pick: (pod: Item) => string | undefined,
+): string[] {
+  const course: string[] = [];
+  for (const { type, object } of moments) {
+    if (type === "DELETED" || object.metadata.name !== name) continue;
+    const value = pick(object) ?? "";
+    if (course.at(-1) !== value) course.push(value);
+  }
+  return course;
+}

@@ -1,0 +1,58 @@
+/**
+ * `npm run test:cluster [-- --nodes N] [-- --keep] [-- CASE...]`: starts a real cluster, installs the project's
+ * definitions, runs the suites against it and removes everything again. The last line counts.
+ */
+import { parseArgs } from "node:util";
+import { suites } from "../cases/all.ts";
+import { runSuites } from "../cases/runner.ts";
+import { select } from "../cases/select.ts";
+import { Tally } from "../cases/tally.ts";
+import { startCluster, type TestCluster } from "./cluster.ts";
+import { install } from "./install.ts";
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    nodes: { type: "string", default: "1" },
+    /** Leaves the cluster up until the process is interrupted. */
+    keep: { type: "boolean", default: false },
+  },
+});
+
+const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+const print = (line: string) => console.log(line);
+const tally = new Tally(print);
+
+async function runAll(cluster: TestCluster): Promise<void> {
+  const start = performance.now();
+  await install(cluster.api);
+  print(`stage: definitions and webhooks in ${seconds(performance.now() - start)}`);
+  const target = {
+    api: cluster.api,
+    kubeconfig: cluster.kubeconfig,
+    simulated: false,
+    agents: false,
+    startsControllers: true,
+    parallel: 4,
+  };
+  const begun = performance.now();
+  await runSuites(target, select(suites, positionals), { report: tally.report });
+  print(`stage: suites in ${seconds(performance.now() - begun)}`);
+}
+
+const cluster = await startCluster({
+  nodes: Number(values.nodes),
+  environment: process.env,
+  onStage: (name, ms) => print(`stage: ${name} in ${seconds(ms)}`),
+});
+print(`kubeconfig: ${cluster.kubeconfig}`);
+try {
+  await runAll(cluster);
+  if (values.keep) await new Promise(() => setInterval(() => undefined, 60_000));
+} catch (error) {
+  tally.report({ outcome: "failed", suite: "test:cluster", step: "run", error: String(error) });
+} finally {
+  await cluster.stop();
+}
+print(tally.line());
+process.exitCode = tally.failed > 0 ? 1 : 0;
