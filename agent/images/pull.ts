@@ -1,0 +1,151 @@
+/** One pull from first attempt to result: retries, timeouts, logins one after the other. Spec: images 7.5 to 7.9. */
+import type { Clock } from "../../kube/index.ts";
+import { AgentError, isAgentError, messageOf } from "../errors.ts";
+import type { Login } from "./docker_config.ts";
+import { imageReference } from "./reference.ts";
+
+/** What a pull needs of the runtime. */
+export interface ImageService {
+  /** The runtime's id of an image that is on the node. */
+  present(reference: string, signal: AbortSignal): Promise<string | undefined>;
+  pull(request: PullRequest, signal: AbortSignal): Promise<void>;
+}
+
+export interface PullRequest {
+  readonly reference: string;
+  readonly login: Login | undefined;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+}
+
+export interface PullOrder {
+  readonly image: string;
+  readonly tag: string;
+  readonly onlyIfAbsent: boolean;
+  readonly timeoutSeconds: number;
+  /** Attempts after the first; negative means the default. */
+  readonly backoffLimit: number;
+  /** Milliseconds left of activeDeadlineSeconds; undefined: no limit. */
+  readonly deadlineMs: number | undefined;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  /** Logins that match the image, read anew for each attempt so that a late or changed secret counts. */
+  readonly logins: (signal: AbortSignal) => Promise<readonly Login[]>;
+}
+
+export type PullResult =
+  | { readonly ok: true; readonly imageID: string; readonly pulled: boolean }
+  | { readonly ok: false; readonly message: string };
+
+const defaultBackoffLimit = 3;
+const longestPauseMs = 30_000;
+const pulledBy = "apps.kruise.io/pulling-image-by";
+
+/** Resolves with the result; rejects only when `signal` aborts (the task was stopped). */
+export async function pullImage(
+  order: PullOrder,
+  runtime: () => ImageService,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<PullResult> {
+  const reference = imageReference(order.image, order.tag);
+  if (reference === undefined) {
+    return {
+      ok: false,
+      message: `invalid image reference: name ${JSON.stringify(order.image)}, tag ${JSON.stringify(order.tag)}`,
+    };
+  }
+  const limited = new AbortController();
+  const timer =
+    order.deadlineMs === undefined
+      ? undefined
+      : clock.after(order.deadlineMs, () => limited.abort(deadlineError));
+  const both = AbortSignal.any([signal, limited.signal]);
+  try {
+    return await attempts(order, reference, runtime, clock, both);
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return { ok: false, message: messageOf(limited.signal.aborted ? deadlineError : error) };
+  } finally {
+    timer?.cancel();
+  }
+}
+
+const deadlineError = new Error("pulling exceeds the activeDeadlineSeconds");
+
+async function attempts(
+  order: PullOrder,
+  reference: string,
+  runtime: () => ImageService,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<PullResult> {
+  const retries = order.backoffLimit < 0 ? defaultBackoffLimit : order.backoffLimit;
+  let pauseMs = 1000;
+  for (let attempt = 0; ; attempt++) {
+    signal.throwIfAborted();
+    try {
+      return await oneAttempt(order, reference, runtime(), clock, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      // A request that the runtime calls malformed stays malformed.
+      if (attempt >= retries || isAgentError(error, "Invalid"))
+        return { ok: false, message: messageOf(error) };
+    }
+    await clock.sleep(pauseMs, signal);
+    pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+  }
+}
+
+async function oneAttempt(
+  order: PullOrder,
+  reference: string,
+  runtime: ImageService,
+  clock: Clock,
+  outer: AbortSignal,
+): Promise<PullResult> {
+  const name = `${order.image}:${order.tag}`;
+  const timeoutMs = order.timeoutSeconds * 1000;
+  const limited = new AbortController();
+  const timer = clock.after(timeoutMs, () => limited.abort(new Error(`pulling image ${name} is canceled`)));
+  const signal = AbortSignal.any([outer, limited.signal]);
+  try {
+    if (order.onlyIfAbsent) {
+      const id = await runtime.present(reference, signal);
+      if (id !== undefined) return { ok: true, imageID: `${order.image}@${id}`, pulled: false };
+    }
+    await pullWithLogins(order, reference, runtime, timeoutMs, signal);
+    const id = await runtime.present(reference, signal);
+    return { ok: true, imageID: id === undefined ? "" : `${order.image}@${id}`, pulled: true };
+  } catch (error) {
+    if (limited.signal.aborted && !outer.aborted) throw limited.signal.reason;
+    throw error;
+  } finally {
+    timer.cancel();
+  }
+}
+
+/** Where logins match, all are tried and there is no anonymous attempt after them (spec agent 7.1). */
+async function pullWithLogins(
+  order: PullOrder,
+  reference: string,
+  runtime: ImageService,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const { labels } = order;
+  const annotations = { ...order.annotations, [pulledBy]: "kruise-daemon" };
+  const logins: readonly (Login | undefined)[] = await order.logins(signal);
+  const failures: string[] = [];
+  for (const login of logins.length > 0 ? logins : [undefined]) {
+    try {
+      await runtime.pull({ reference, login, labels, annotations, timeoutMs }, signal);
+      return;
+    } catch (error) {
+      signal.throwIfAborted();
+      failures.push(messageOf(error));
+    }
+  }
+  throw new AgentError("Runtime", `Failed to pull image reference "${reference}": ${failures.join("; ")}`);
+}

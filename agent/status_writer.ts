@@ -1,0 +1,100 @@
+/**
+ * Writes one object's status: the latest value wins, equal values are not written again, bursts are coalesced
+ * (spec images 7.14: 0.5 writes a second, bursts of 5), failed writes are repeated with back-off.
+ */
+import { type Clock, isKubeError, jsonEqual, type Log } from "../kube/index.ts";
+import { messageOf } from "./errors.ts";
+
+export interface StatusWriter<T> {
+  /** Takes the status that is to be on the server. Returns at once. */
+  offer(status: T): void;
+  /** What the server has now; a status that differs from it is written again. */
+  observed(status: T | undefined): void;
+  stop(): Promise<void>;
+}
+
+export interface StatusWriterOptions<T> {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Resolves with what the server then has. */
+  readonly write: (status: T, before: T | undefined, signal: AbortSignal) => Promise<T>;
+  /** Default 0.5. */
+  readonly perSecond?: number;
+  /** Default 5. */
+  readonly burst?: number;
+}
+
+const shortestRetryMs = 500;
+const longestRetryMs = 50_000;
+
+export function createStatusWriter<T extends object>(options: StatusWriterOptions<T>): StatusWriter<T> {
+  const { clock, log, perSecond = 0.5, burst = 5 } = options;
+  const stopping = new AbortController();
+  let wanted: T | undefined;
+  let server: T | undefined;
+  let tokens = burst;
+  let filledAt = clock.monotonic();
+  let running: Promise<void> | undefined;
+
+  function needsWrite(): boolean {
+    return wanted !== undefined && !jsonEqual(wanted, server);
+  }
+
+  /** Milliseconds until a write is allowed; takes the token when it is. */
+  function takeToken(): number {
+    const now = clock.monotonic();
+    tokens = Math.min(burst, tokens + ((now - filledAt) / 1000) * perSecond);
+    filledAt = now;
+    if (tokens < 1) return ((1 - tokens) / perSecond) * 1000;
+    tokens -= 1;
+    return 0;
+  }
+
+  async function drain(): Promise<void> {
+    let retryMs = shortestRetryMs;
+    while (needsWrite() && !stopping.signal.aborted) {
+      const waitMs = takeToken();
+      if (waitMs > 0) {
+        await clock.sleep(waitMs, stopping.signal).catch(() => undefined);
+        continue;
+      }
+      const status = wanted;
+      if (!status) return;
+      try {
+        server = await options.write(status, server, stopping.signal);
+        retryMs = shortestRetryMs;
+        // A server that keeps less than was written would otherwise be written to for ever.
+        if (status === wanted && !jsonEqual(status, server)) server = status;
+      } catch (error) {
+        if (stopping.signal.aborted) return;
+        if (isKubeError(error, "NotFound")) return;
+        log.warn("a status could not be written, it is tried again", { error: messageOf(error), retryMs });
+        await clock.sleep(retryMs, stopping.signal).catch(() => undefined);
+        retryMs = Math.min(retryMs * 2, longestRetryMs);
+      }
+    }
+  }
+
+  function kick(): void {
+    if (running || stopping.signal.aborted || !needsWrite()) return;
+    running = drain().finally(() => {
+      running = undefined;
+    });
+  }
+
+  return {
+    offer(status) {
+      wanted = status;
+      kick();
+    },
+    observed(status) {
+      if (running) return;
+      server = status;
+      kick();
+    },
+    async stop() {
+      stopping.abort(new Error("stopped"));
+      await running;
+    },
+  };
+}
