@@ -1,0 +1,47 @@
+/** The caches that all kinds share, filled by one watch each. */
+import {
+  Cache,
+  type ControllerRevision,
+  controllerRevisionResource,
+  type Node,
+  nodeResource,
+  type PersistentVolumeClaim,
+  persistentVolumeClaimResource,
+  type Pod,
+  podResource,
+} from "../kube/index.ts";
+
+const GROUP = "apps.kruise.io";
+
+export interface SharedCaches {
+  pods: Cache<Pod>;
+  claims: Cache<PersistentVolumeClaim>;
+  revisions: Cache<ControllerRevision>;
+  nodes: Cache<Node>;
+}
+
+export function sharedCaches(): SharedCaches {
+  return {
+    pods: new Cache<Pod>({
+      identify: podResource.codec.identify,
+      indexes: { controller: (pod) => (pod.controller === undefined ? [] : [pod.controller.uid]) },
+    }),
+    claims: new Cache<PersistentVolumeClaim>({
+      identify: persistentVolumeClaimResource.codec.identify,
+      indexes: { owner: (claim) => claim.owners.map((owner) => owner.uid) },
+    }),
+    revisions: new Cache<ControllerRevision>({
+      identify: controllerRevisionResource.codec.identify,
+      indexes: {
+        controller: (revision) => revision.owners.filter((owner) => owner.controller).map((owner) => owner.uid),
+        orphan: (revision) => (revision.owners.some((owner) => owner.controller) ? [] : [revision.namespace]),
+      },
+    }),
+    nodes: new Cache<Node>({ identify: nodeResource.codec.identify }),
+  };
+}
+
+/** Pods of other owners never enter the cache: on most clusters they are the many. */
+export function isOfInterest(pod: Pod): boolean {
+  return pod.controller === undefined || pod.controller.group === GROUP;
+}

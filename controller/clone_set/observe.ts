@@ -1,0 +1,135 @@
+/** What a plan of a CloneSet sees: plain data, read from the caches. Spec: cloneset 4.1, rules 5 to 7. */
+import type { CloneSet } from "../../crds/index.ts";
+import type { Labels } from "../../kube/core/index.ts";
+import type { ControllerRevision, PersistentVolumeClaim, Pod } from "../../kube/index.ts";
+import type { Lifecycle } from "../rollout/lifecycle.ts";
+import { type LifecycleState, lifecycleState } from "../rollout/lifecycle.ts";
+import type { PriorityStrategy, ScatterStrategy } from "../rollout/order.ts";
+import { isActive, isAvailable, isReady } from "../rollout/pod_state.ts";
+import { sameRevision } from "../rollout/revisions.ts";
+import { type Limits, limitsOf } from "./numbers.ts";
+
+export const SPECIFIED_DELETE = "apps.kruise.io/specified-delete";
+export const INSTANCE_ID = "apps.kruise.io/cloneset-instance-id";
+export const REVISION_LABEL = "controller-revision-hash";
+export const TEMPLATE_HASH = "pod-template-hash";
+
+export interface Seen {
+  set: CloneSet;
+  /** Owned pods, inactive ones included; writes in flight are already applied to them. */
+  pods: readonly Pod[];
+  /** Owned pods as the server last showed them: what the status reports. */
+  stored: readonly Pod[];
+  /** UIDs of pods with a write in flight: no further action is planned for them. */
+  busy: ReadonlySet<string>;
+  claims: readonly PersistentVolumeClaim[];
+  /** Revisions of this set or of nobody that its selector matches, sorted by number. */
+  revisions: readonly ControllerRevision[];
+  /** Data of any revision in the namespace by name: a name may be taken by another workload's. */
+  revisionData: (name: string) => string | undefined;
+  /** Errors of the last writes, by concern; absent once they went well. */
+  failures: { scale?: string; update?: string };
+  /** Labels of a node, for topology spread. */
+  nodeLabels: (node: string) => Labels | undefined;
+  /** Names of image pull jobs that this set controls; undefined when pre-download is off. */
+  pullJobs: readonly { name: string; uid: string }[] | undefined;
+}
+
+/** Everything that is not in the object: gates and flags, resolved once. */
+export interface CloneSetOptions {
+  shortHash: boolean;
+  partitionRollback: boolean;
+  preparingUpdateAsUpdate: boolean;
+  recreateOnClaimChange: boolean;
+  envFromMetadata: boolean;
+  verticalScaling: boolean;
+  resizeSubresource: boolean;
+  excludePreparingDelete: boolean;
+  /** Image pull jobs ahead of updates: gate on and the kind served. */
+  preDownload: boolean;
+}
+
+export type UpdatePolicy = "ReCreate" | "InPlaceIfPossible" | "InPlaceOnly";
+
+/** The strategy with every default filled in: objects stored before admission ran may lack them. */
+export interface Strategy {
+  limits: Limits;
+  policy: UpdatePolicy;
+  onDelete: boolean;
+  paused: boolean;
+  priority: PriorityStrategy | undefined;
+  scatter: ScatterStrategy | undefined;
+  graceSeconds: number;
+  lifecycle: Lifecycle | undefined;
+  minReadySeconds: number;
+  reuseClaims: boolean;
+  excludePreparingDelete: boolean;
+  podsToDelete: ReadonlySet<string>;
+}
+
+export function strategyOf(set: CloneSet, options: CloneSetOptions): Strategy {
+  const { spec } = set;
+  const onDelete = spec.updateStrategy?.type === "OnDelete";
+  const rolling = onDelete ? undefined : (spec.updateStrategy?.rollingUpdate ?? {});
+  const paused = rolling?.paused ?? false;
+  return {
+    limits: limitsOf({
+      replicas: Math.max(0, spec.replicas ?? 1),
+      partition: rolling?.partition,
+      maxUnavailable: rolling?.maxUnavailable,
+      maxSurge: rolling?.maxSurge,
+      paused,
+      rolling: rolling !== undefined,
+      scaleMaxUnavailable: spec.scaleStrategy?.maxUnavailable,
+    }),
+    policy: policyOf(rolling?.podUpdatePolicy),
+    onDelete,
+    paused,
+    priority: rolling?.priorityStrategy as PriorityStrategy | undefined,
+    scatter: rolling?.scatterStrategy,
+    graceSeconds: Math.max(0, rolling?.inPlaceUpdateStrategy?.gracePeriodSeconds ?? 0),
+    lifecycle: spec.lifecycle,
+    minReadySeconds: Math.max(0, spec.minReadySeconds ?? 0),
+    reuseClaims: spec.scaleStrategy?.enablePVCReuse ?? false,
+    excludePreparingDelete: options.excludePreparingDelete || (spec.scaleStrategy?.excludePreparingDelete ?? false),
+    podsToDelete: new Set(spec.scaleStrategy?.podsToDelete ?? []),
+  };
+}
+
+function policyOf(text: string | undefined): UpdatePolicy {
+  return text === "InPlaceIfPossible" || text === "InPlaceOnly" ? text : "ReCreate";
+}
+
+/** An active pod with what every decision asks of it. */
+export interface Member {
+  pod: Pod;
+  /** At the update revision. */
+  updated: boolean;
+  ready: boolean;
+  available: boolean;
+  state: LifecycleState;
+  /** Chosen for deletion by label or by name. */
+  specified: boolean;
+  busy: boolean;
+}
+
+export function membersOf(seen: Seen, strategy: Strategy, updateRevision: string, now: number): Member[] {
+  const members: Member[] = [];
+  for (const pod of seen.pods) {
+    if (!isActive(pod)) continue;
+    members.push({
+      pod,
+      updated: sameRevision(pod.labels[REVISION_LABEL] ?? "", updateRevision),
+      ready: isReady(pod),
+      available: isAvailable(pod, strategy.minReadySeconds, now),
+      state: lifecycleState(pod),
+      specified: SPECIFIED_DELETE in pod.labels || strategy.podsToDelete.has(pod.name),
+      busy: seen.busy.has(pod.uid),
+    });
+  }
+  return members;
+}
+
+export function instanceId(object: { labels: Labels }): string {
+  return object.labels[INSTANCE_ID] ?? "";
+}

@@ -1,0 +1,280 @@
+/** Creating and deleting pods. Spec: cloneset 4.3, 4.5, 4.6, 4.8 rules 50 to 53. */
+import type { PodTemplate } from "../../crds/index.ts";
+import type { PersistentVolumeClaim } from "../../kube/index.ts";
+import type { Action, Waiting } from "../rollout/actions.ts";
+import { isHooked, STATE_LABEL, STATE_TIME, timestamp } from "../rollout/lifecycle.ts";
+import { acceptedPod, claimBody, ownerReference, randomId, withClaimVolumes, withGates } from "../rollout/pod_manifest.ts";
+import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
+import { IN_PLACE_READY, isActive } from "../rollout/pod_state.ts";
+import { addNotReadyKey, PRE_DELETE_KEY } from "../rollout/readiness.ts";
+import { type Revision, shortHash, templateOf } from "../rollout/revisions.ts";
+import type { Numbers } from "./numbers.ts";
+import { INSTANCE_ID, instanceId, type Member, REVISION_LABEL, TEMPLATE_HASH } from "./observe.ts";
+import { deletionOrder } from "./order.ts";
+import type { Pass } from "./plan.ts";
+
+/** Creation, or, when nothing is missing, deletion: never both in one pass (rule 30). */
+export function planScale(pass: Pass, numbers: Numbers): { actions: Action[]; waiting: Waiting[] } {
+  const regret = planRegret(pass, numbers);
+  if (regret.length > 0) return { actions: regret, waiting: [] };
+  if (numbers.missing > 0) return planCreation(pass, numbers);
+  return planDeletion(pass, numbers);
+}
+
+function planCreation(pass: Pass, numbers: Numbers): { actions: Action[]; waiting: Waiting[] } {
+  const actions: Action[] = [];
+  const waiting: Waiting[] = [];
+  if (numbers.createLimit < numbers.missing) {
+    const message = `scaleUp is limited because of scaleStrategy.maxUnavailable, limit: ${numbers.createLimit}`;
+    actions.push({ type: "event", event: { type: "Warning", reason: "ScaleUpLimited", message } });
+    waiting.push({
+      reason: "ScaleLimit",
+      message: `${numbers.missing} pods are missing, ${numbers.createLimit} may be created now`,
+      until: "more pods are available, or scaleStrategy.maxUnavailable is raised",
+    });
+  }
+  const ids = freeInstanceIds(pass);
+  const oldOnes = Math.min(numbers.missingOld, numbers.createLimit);
+  for (let index = 0; index < numbers.createLimit; index++) {
+    const id = ids.next();
+    if (id === undefined) {
+      waiting.push({
+        reason: "Terminating",
+        message: "a pod whose claims and name are used again is still terminating",
+        until: "that pod is gone",
+      });
+      continue;
+    }
+    actions.push(createPod(pass, index < oldOnes ? pass.current : pass.update, id));
+  }
+  return { actions, waiting };
+}
+
+/**
+ * Free ids of claims that lost their pod come first, so that the new pod takes over name and claims (rule 19);
+ * as long as the old pod is still terminating the next one waits for it. A finished pod keeps its name: it is
+ * passed over, since nothing will ever remove it.
+ */
+function freeInstanceIds(pass: Pass): { next(): string | undefined } {
+  const inUse = new Set<string>();
+  const terminating = new Set<string>();
+  for (const pod of pass.seen.pods) {
+    inUse.add(instanceId(pod));
+    if (pod.deletionAt !== undefined) terminating.add(instanceId(pod));
+  }
+  const reusable = new Set<string>();
+  const blocked = new Set<string>();
+  for (const claim of pass.strategy.reuseClaims ? pass.seen.claims : []) {
+    const id = instanceId(claim);
+    if (id === "" || claim.deletionAt !== undefined || !isOwnClaim(pass, claim)) continue;
+    if (!inUse.has(id)) reusable.add(id);
+    else if (terminating.has(id)) blocked.add(id);
+  }
+  const reused = reusable.values();
+  const waitedFor = blocked.values();
+  return {
+    next() {
+      const id = reused.next().value;
+      if (id !== undefined) return id;
+      if (waitedFor.next().value !== undefined) return undefined;
+      return freshId(inUse, pass.random);
+    },
+  };
+}
+
+function freshId(inUse: Set<string>, random: () => number): string {
+  for (;;) {
+    const id = randomId(random);
+    if (inUse.has(id)) continue;
+    inUse.add(id);
+    return id;
+  }
+}
+
+function isOwnClaim(pass: Pass, claim: PersistentVolumeClaim): boolean {
+  return claim.owners.some((owner) => owner.uid === pass.uid);
+}
+
+function createPod(pass: Pass, revision: Revision, id: string): Action {
+  const { set } = pass.seen;
+  const template = templateFor(pass, revision);
+  const owner = ownerReference("CloneSet", pass.name, pass.uid);
+  const claims = (set.spec.volumeClaimTemplates ?? []).map((claim) => {
+    const volume = claim.metadata.name ?? "";
+    const name = `${volume}-${pass.name}-${id}`;
+    const labels = { ...set.spec.selector.matchLabels, [INSTANCE_ID]: id };
+    return { volume, name, body: claimBody(claim, name, pass.namespace, labels, owner) };
+  });
+  const spec = withGates(
+    withClaimVolumes(template, claims.map(({ volume, name }) => ({ volume, claim: name }))),
+    [IN_PLACE_READY],
+  );
+  const name = `${pass.name}-${id}`;
+  const metadata = {
+    name,
+    namespace: pass.namespace,
+    generateName: `${pass.name}-`,
+    labels: { ...template.metadata?.labels, ...revisionLabels(pass, revision), [INSTANCE_ID]: id, [STATE_LABEL]: "PreparingNormal" },
+    annotations: { ...template.metadata?.annotations, [STATE_TIME]: timestamp(pass.now) },
+    ...(template.metadata?.finalizers ? { finalizers: template.metadata.finalizers } : {}),
+    ownerReferences: [owner],
+  };
+  const present = new Set(pass.seen.claims.map((claim) => claim.name));
+  return {
+    type: "create pod",
+    name,
+    body: { apiVersion: "v1", kind: "Pod", metadata, spec },
+    after: acceptedPod(metadata, spec, pass.now),
+    claims: claims.filter((claim) => !present.has(claim.name)).map(({ name: claim, body }) => ({ name: claim, body })),
+    succeeded: { type: "Normal", reason: "SuccessfulCreate", message: `succeed to create pod ${name}` },
+  };
+}
+
+/** The revision labels of a pod: the full name or, by gate, the bare hash. Rule 15. */
+export function revisionLabels(pass: Pass, revision: Revision): Record<string, string> {
+  const hash = shortHash(revision.name);
+  return { [REVISION_LABEL]: pass.options.shortHash ? hash : revision.name, [TEMPLATE_HASH]: hash };
+}
+
+function templateFor(pass: Pass, revision: Revision): PodTemplate {
+  if (revision === pass.update) return pass.seen.set.spec.template;
+  const stored = templateOf(revision.data);
+  return stored?.spec === undefined ? pass.seen.set.spec.template : (stored as PodTemplate);
+}
+
+/** Pods that were about to be deleted are wanted again (rule 53). */
+function planRegret(pass: Pass, numbers: Numbers): Action[] {
+  const lifecycle = pass.strategy.lifecycle;
+  if (lifecycle?.preDelete?.markPodNotReady || lifecycle?.inPlaceUpdate?.markPodNotReady) return [];
+  if (pass.strategy.excludePreparingDelete) return [];
+  const held = pass.members.filter((member) => member.state === "PreparingDelete" && !member.specified && !member.busy);
+  const doomed = pass.members.filter((member) => member.state === "PreparingDelete" && !member.specified).length;
+  const kept = Math.max(0, Math.min(held.length, doomed - numbers.surplus));
+  if (kept === 0) return [];
+  const order = deletionOrder(held, pass.topology);
+  return order.slice(order.length - kept).map((member) => {
+    const change: PodChange = {
+      labels: { [STATE_LABEL]: "PreparingNormal" },
+      annotations: { [STATE_TIME]: timestamp(pass.now) },
+    };
+    return patchAction(pass, member, change, "scale");
+  });
+}
+
+function planDeletion(pass: Pass, numbers: Numbers): { actions: Action[]; waiting: Waiting[] } {
+  const actions: Action[] = [];
+  const waiting: Waiting[] = [];
+  const hook = pass.strategy.lifecycle?.preDelete;
+  const preparing = pass.members.filter((member) => member.state === "PreparingDelete");
+  for (const member of preparing) {
+    if (member.busy) continue;
+    if (!isHooked(member.pod, hook)) actions.push(deletePod(pass, member));
+    else waiting.push(hookWaiting(member, "preDelete"));
+  }
+  let readyLimit = numbers.deleteReadyLimit;
+  const specified = pass.members.filter((member) => member.specified && member.state !== "PreparingDelete");
+  // Deletions in flight have spent their part of the limit already: their pods are not among the members.
+  const held: string[] = [];
+  const chosen = preparing.length > 0 || specified.length > 0 ? specified : surplusMembers(pass, numbers);
+  for (const member of chosen) {
+    if (member.ready && readyLimit <= 0) {
+      held.push(member.pod.name);
+      continue;
+    }
+    if (member.ready) readyLimit--;
+    if (member.busy) continue;
+    actions.push(isHooked(member.pod, hook) ? prepareDelete(pass, member) : deletePod(pass, member));
+  }
+  if (held.length > 0) {
+    waiting.push({
+      reason: "Budget",
+      message: `${held.length} ready pods wait to be deleted: maxUnavailable allows no more unavailable pods`,
+      until: "other pods become available",
+      pods: held.slice(0, 10),
+    });
+  }
+  return { actions, waiting };
+}
+
+/** Scale-in: pods of the old revision first, each class in its own order (rule 27, 37). */
+function surplusMembers(pass: Pass, numbers: Numbers): Member[] {
+  if (numbers.surplus <= 0) return [];
+  const settled = pass.members.filter((member) => member.state !== "PreparingDelete");
+  const old = deletionOrder(settled.filter((member) => !member.updated), pass.topology).slice(0, numbers.surplusOld);
+  const updated = deletionOrder(settled.filter((member) => member.updated), pass.topology);
+  return [...old, ...updated.slice(0, numbers.surplus - numbers.surplusOld)];
+}
+
+function prepareDelete(pass: Pass, member: Member): Action {
+  const conditions = pass.strategy.lifecycle?.preDelete?.markPodNotReady ? addNotReadyKey(member.pod, PRE_DELETE_KEY) : [];
+  return patchAction(
+    pass,
+    member,
+    {
+      labels: { [STATE_LABEL]: "PreparingDelete" },
+      annotations: { [STATE_TIME]: timestamp(pass.now) },
+      conditions,
+    },
+    "scale",
+  );
+}
+
+function deletePod(pass: Pass, member: Member): Action {
+  const id = instanceId(member.pod);
+  const claims = pass.seen.claims.filter(
+    (claim) => id !== "" && instanceId(claim) === id && claim.deletionAt === undefined && isOwnClaim(pass, claim),
+  );
+  return {
+    type: "delete pod",
+    pod: member.pod,
+    claims,
+    succeeded: { type: "Normal", reason: "SuccessfulDelete", message: `succeed to delete pod ${member.pod.name}` },
+  };
+}
+
+/** One request that moves labels, annotations and conditions together: the status subresource takes all three. */
+export function patchAction(pass: Pass, member: Member, change: PodChange, concern: "scale" | "update" | "refresh"): Action {
+  const status = (change.conditions ?? []).length > 0;
+  const step = podPatch(member.pod, change, pass.now, {
+    ...(status ? { subresource: "status" as const } : {}),
+    resourceVersion: member.pod.resourceVersion,
+  });
+  const write = { steps: [step], after: afterChange(member.pod, change, pass.now) };
+  return { type: "patch pod", pod: member.pod, write, concern };
+}
+
+export function hookWaiting(member: Member, hook: "preDelete" | "inPlaceUpdate" | "preNormal"): Waiting {
+  return {
+    reason: "Hook",
+    message: `pod ${member.pod.name} is held by the ${hook} hook`,
+    until: hook === "preNormal" ? "every handler of the hook is on the pod" : "the handlers of the hook are off the pod",
+    pods: [member.pod.name],
+  };
+}
+
+/** Claims of vanished pods when they are not to be used again (rule 20). */
+export function planClaims(pass: Pass): Action[] {
+  if (pass.strategy.reuseClaims) return [];
+  const pods = new Map(pass.seen.pods.map((pod) => [instanceId(pod), pod]));
+  const actions: Action[] = [];
+  for (const claim of pass.seen.claims) {
+    const id = instanceId(claim);
+    if (id === "" || claim.deletionAt !== undefined || !isOwnClaim(pass, claim)) continue;
+    const pod = pods.get(id);
+    if (pod === undefined) actions.push({ type: "delete claim", claim });
+    else if (!isActive(pod)) actions.push({ type: "patch claim", claim, body: podOwnedClaim(pass, claim, pod) });
+  }
+  return actions;
+}
+
+/** The inactive pod becomes the claim's controller in the place of the set: they go together. */
+function podOwnedClaim(pass: Pass, claim: PersistentVolumeClaim, pod: { name: string; uid: string }): object {
+  const owner = { apiVersion: "v1", kind: "Pod", name: pod.name, uid: pod.uid, controller: true, blockOwnerDeletion: true };
+  return {
+    metadata: {
+      uid: claim.uid,
+      resourceVersion: claim.resourceVersion,
+      ownerReferences: [{ $patch: "delete", uid: pass.uid }, owner],
+    },
+  };
+}

@@ -1,0 +1,179 @@
+/** Status and conditions of a CloneSet. Spec: cloneset 3, 4.10; rules 10, 23. */
+import type { CloneSet, CloneSetStatus } from "../../crds/index.ts";
+import { formatSelector } from "../../kube/core/index.ts";
+import { timestamp } from "../rollout/lifecycle.ts";
+import { isActive, isAvailable, isReady } from "../rollout/pod_state.ts";
+import { sameRevision } from "../rollout/revisions.ts";
+import { REVISION_LABEL, type Seen, type Strategy } from "./observe.ts";
+
+/** Meaning: no deadline. */
+const NO_DEADLINE = 2147483647;
+
+export interface Failures {
+  scale: string | undefined;
+  update: string | undefined;
+}
+
+export interface StatusInput {
+  seen: Seen;
+  strategy: Strategy;
+  updateRevision: string;
+  /** The revision that pods were at before, if it still exists. */
+  currentRevision: string;
+  collisionCount: number;
+  failures: Failures;
+  now: number;
+}
+
+export function statusOf(input: StatusInput): CloneSetStatus {
+  const { seen, strategy, updateRevision, now } = input;
+  const counts = countPods(input);
+  const replicas = strategy.limits.replicas;
+  const settled = counts.updatedReplicas === counts.replicas && counts.replicas === replicas;
+  const expected = strategy.onDelete ? replicas : replicas - strategy.limits.partition;
+  const status: CloneSetStatus = {
+    observedGeneration: seen.set.metadata.generation ?? 0,
+    ...counts,
+    ...(expected > 0 ? { expectedUpdatedReplicas: expected } : {}),
+    updateRevision,
+    currentRevision: settled ? updateRevision : input.currentRevision,
+    collisionCount: input.collisionCount,
+    labelSelector: formatSelector(seen.set.spec.selector),
+  };
+  const conditions = conditionsOf(input, status, now);
+  return conditions.length > 0 ? { ...status, conditions } : status;
+}
+
+function countPods({ seen, strategy, updateRevision, now }: StatusInput): {
+  replicas: number;
+  readyReplicas: number;
+  availableReplicas: number;
+  updatedReplicas: number;
+  updatedReadyReplicas: number;
+  updatedAvailableReplicas: number;
+} {
+  const counts = {
+    replicas: 0,
+    readyReplicas: 0,
+    availableReplicas: 0,
+    updatedReplicas: 0,
+    updatedReadyReplicas: 0,
+    updatedAvailableReplicas: 0,
+  };
+  for (const pod of seen.stored) {
+    if (!isActive(pod)) continue;
+    const updated = Number(sameRevision(pod.labels[REVISION_LABEL] ?? "", updateRevision));
+    const ready = Number(isReady(pod));
+    const available = Number(isAvailable(pod, strategy.minReadySeconds, now));
+    counts.replicas++;
+    counts.readyReplicas += ready;
+    counts.availableReplicas += available;
+    counts.updatedReplicas += updated;
+    counts.updatedReadyReplicas += updated * ready;
+    counts.updatedAvailableReplicas += updated * available;
+  }
+  return counts;
+}
+
+function conditionsOf(input: StatusInput, status: CloneSetStatus, now: number): CloneSetCondition[] {
+  const before = (input.seen.set.status?.conditions ?? []);
+  const after: CloneSetCondition[] = [];
+  const progressing = progressingOf(input, status, now);
+  if (progressing !== undefined) after.push(progressing);
+  for (const [type, message] of [
+    ["FailedScale", input.failures.scale],
+    ["FailedUpdate", input.failures.update],
+  ] as const) {
+    if (message !== undefined) after.push(moved(before, { type, status: "True", message }, now, false));
+  }
+  return after;
+}
+
+function deadlineOf(set: CloneSet): number | undefined {
+  const seconds = set.spec.progressDeadlineSeconds;
+  return seconds === undefined || seconds === null || seconds === NO_DEADLINE ? undefined : seconds;
+}
+
+type CloneSetCondition = NonNullable<CloneSetStatus["conditions"]>[number];
+
+type Outcome = { status: "True" | "False"; reason: string; message: string };
+
+function progressingOf(input: StatusInput, status: CloneSetStatus, now: number): CloneSetCondition | undefined {
+  const deadline = deadlineOf(input.seen.set);
+  if (deadline === undefined) return undefined;
+  const before = (input.seen.set.status?.conditions ?? []);
+  const held = before.find((condition) => condition.type === "Progressing");
+  const old = input.seen.set.status;
+  const restarted =
+    old?.updateRevision !== status.updateRevision || held?.reason === "CloneSetPaused" || hasProgressed(old, status);
+  const outcome = progressOutcome(input, status, held, deadline, restarted, now);
+  const condition: CloneSetCondition = { type: "Progressing", ...outcome };
+  return moved(before, condition, now, restarted && outcome.reason === "CloneSetUpdated");
+}
+
+/** First match wins. The clock of the deadline starts anew with a revision, a resume, and each step ahead. */
+function progressOutcome(
+  input: StatusInput,
+  status: CloneSetStatus,
+  held: CloneSetCondition | undefined,
+  deadline: number,
+  restarted: boolean,
+  now: number,
+): Outcome {
+  const replicas = input.strategy.limits.replicas;
+  const available =
+    status.currentRevision === status.updateRevision &&
+    status.replicas === replicas &&
+    status.updatedReplicas === replicas &&
+    status.updatedAvailableReplicas === replicas;
+  if (available) return { status: "True", reason: "CloneSetAvailable", message: "CloneSet is available" };
+  if (input.strategy.paused) return { status: "True", reason: "CloneSetPaused", message: "CloneSet is paused" };
+  const expected = status.expectedUpdatedReplicas ?? 0;
+  if (expected < replicas && expected <= (status.updatedAvailableReplicas ?? 0)) {
+    return {
+      status: "True",
+      reason: "ProgressPartitionAvailable",
+      message: "CloneSet has been paused due to partition ready",
+    };
+  }
+  const since = Date.parse(held?.lastUpdateTime ?? "");
+  const overdue = !Number.isNaN(since) && since + deadline * 1000 <= now;
+  if (!restarted && held !== undefined && (held.reason === "ProgressDeadlineExceeded" || overdue)) {
+    return {
+      status: "False",
+      reason: "ProgressDeadlineExceeded",
+      message: `CloneSet revision ${status.updateRevision} has timed out progressing`,
+    };
+  }
+  return { status: "True", reason: "CloneSetUpdated", message: "CloneSet is progressing" };
+}
+
+function hasProgressed(before: CloneSetStatus | undefined, after: CloneSetStatus): boolean {
+  if (before === undefined) return true;
+  return (
+    after.updatedReplicas > before.updatedReplicas ||
+    (after.updatedAvailableReplicas ?? 0) > (before.updatedAvailableReplicas ?? 0)
+  );
+}
+
+/** `lastUpdateTime` moves with status or reason (or when told to), `lastTransitionTime` with status only. */
+function moved(before: readonly CloneSetCondition[], condition: CloneSetCondition, now: number, touch: boolean): CloneSetCondition {
+  const old = before.find((one) => one.type === condition.type);
+  const time = timestamp(now);
+  const sameStatus = old?.status === condition.status;
+  const same = sameStatus && (old?.reason ?? "") === (condition.reason ?? "") && !touch;
+  return {
+    ...condition,
+    lastTransitionTime: sameStatus && old?.lastTransitionTime ? old.lastTransitionTime : time,
+    lastUpdateTime: same && old?.lastUpdateTime ? old.lastUpdateTime : time,
+  };
+}
+
+/** Milliseconds until the deadline may pass, one second late as the API has it; undefined when it does not run. */
+export function untilDeadline(set: CloneSet, status: CloneSetStatus, now: number): number | undefined {
+  const deadline = deadlineOf(set);
+  const condition = status.conditions?.find((one) => one.type === "Progressing");
+  if (deadline === undefined || condition?.reason !== "CloneSetUpdated") return undefined;
+  const since = Date.parse(condition.lastUpdateTime ?? "");
+  return Number.isNaN(since) ? undefined : Math.max(0, since + deadline * 1000 + 1000 - now);
+}

@@ -1,0 +1,222 @@
+/** Bringing pods to the target revision. Spec: cloneset 4.7, rules 41 to 47, 4.8 rules 54, 55. */
+import type { Action, Waiting } from "../rollout/actions.ts";
+import { type Eligibility, inPlaceChange, type Template } from "../rollout/in_place/change.ts";
+import { graceState } from "../rollout/in_place/state.ts";
+import { startInPlace } from "../rollout/in_place/update.ts";
+import { isHooked, STATE_LABEL, STATE_TIME, timestamp } from "../rollout/lifecycle.ts";
+import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
+import { addNotReadyKey, PRE_UPDATE_KEY } from "../rollout/readiness.ts";
+import { type Revision, sameRevision, templateOf } from "../rollout/revisions.ts";
+import type { Numbers } from "./numbers.ts";
+import { type Member, REVISION_LABEL, SPECIFIED_DELETE } from "./observe.ts";
+import { updateOrder } from "./order.ts";
+import type { Pass } from "./plan.ts";
+import { hookWaiting, patchAction, revisionLabels } from "./scale.ts";
+
+const CLAIM_HASH = "kruise.io/cloneset-volumeclaimtemplate-hash";
+
+export interface Updates {
+  actions: Action[];
+  waiting: Waiting[];
+  /** Text of the condition FailedUpdate; undefined when every chosen pod can be updated. */
+  failure: string | undefined;
+}
+
+export function planUpdate(pass: Pass, numbers: Numbers): Updates {
+  const updates: Updates = { actions: [], waiting: [], failure: undefined };
+  if (numbers.update === 0) return updates;
+  const target = numbers.update > 0 ? pass.update : pass.current;
+  const atTarget = (member: Member): boolean => sameRevision(member.pod.labels[REVISION_LABEL] ?? "", target.name);
+  const candidates = pass.members.filter(
+    (member) =>
+      !atTarget(member) && member.state !== "PreparingDelete" && graceState(member.pod).value === undefined,
+  );
+  const chosen = updateOrder(candidates, pass.members, pass.strategy).slice(0, Math.abs(numbers.update));
+  const taken = withinBudget(pass, chosen, atTarget, numbers.updateBudget);
+  if (taken.length < chosen.length) updates.waiting.push(budgetWaiting(pass, chosen.length - taken.length));
+  for (const member of taken) {
+    if (!member.busy && !member.specified) updateMember(pass, member, target, updates);
+  }
+  return updates;
+}
+
+/**
+ * Rule 43: the walk stops when unavailable pods at the target and those taken reach the budget; an
+ * available pod also needs room beside all that are unavailable now.
+ */
+function withinBudget(
+  pass: Pass,
+  chosen: readonly Member[],
+  atTarget: (member: Member) => boolean,
+  budget: number,
+): Member[] {
+  let unavailable = 0;
+  let unavailableAtTarget = 0;
+  for (const member of pass.members) {
+    if (member.available) continue;
+    unavailable++;
+    if (atTarget(member)) unavailableAtTarget++;
+  }
+  const taken: Member[] = [];
+  let availableTaken = 0;
+  for (const member of chosen) {
+    if (unavailableAtTarget + taken.length >= budget) break;
+    if (member.available) {
+      if (unavailable + availableTaken >= budget) continue;
+      availableTaken++;
+    }
+    taken.push(member);
+  }
+  return taken;
+}
+
+function budgetWaiting(pass: Pass, count: number): Waiting {
+  const unavailable = pass.members.filter((member) => !member.available).map((member) => member.pod.name);
+  return {
+    reason: "Budget",
+    message: `${count} pods wait: maxUnavailable is ${pass.strategy.limits.maxUnavailable} and ${unavailable.length} pods are unavailable`,
+    until: "these pods become available",
+    pods: unavailable.slice(0, 10),
+  };
+}
+
+function updateMember(pass: Pass, member: Member, target: Revision, updates: Updates): void {
+  if (pass.strategy.policy === "ReCreate") {
+    updates.actions.push(recreate(pass, member, target));
+    return;
+  }
+  const eligible = eligibility(pass, member, target);
+  if (eligible.change !== undefined) {
+    updateInPlace(pass, member, target, eligible, updates);
+  } else if (pass.strategy.policy === "InPlaceOnly") {
+    updates.failure ??= `find Pod ${member.pod.name} update strategy is InPlaceOnly but can not update in-place`;
+    updates.waiting.push({
+      reason: "InPlaceOnly",
+      message: `pod ${member.pod.name} can not be updated in place: ${eligible.reason}`,
+      until: "the template changes to one that is possible in place, or the policy allows recreation",
+      pods: [member.pod.name],
+    });
+  } else {
+    updates.actions.push(recreate(pass, member, target));
+  }
+}
+
+/** Marks the pod; the deletion step takes it from there within its own budget (rule 44). */
+function recreate(pass: Pass, member: Member, target: Revision): Action {
+  const { name } = member.pod;
+  return {
+    ...patchOf(pass, member, { labels: { [SPECIFIED_DELETE]: "true" } }),
+    succeeded: {
+      type: "Normal",
+      reason: "SuccessfulUpdatePodReCreate",
+      message: `successfully patch pod ${name} specified-delete for update(revision ${target.name})`,
+    },
+    failed: {
+      reason: "FailedUpdatePodReCreate",
+      message: `failed to patch pod specified-delete ${name} for update(revision ${target.name})`,
+    },
+  };
+}
+
+function patchOf(pass: Pass, member: Member, change: PodChange): Extract<Action, { type: "patch pod" }> {
+  const step = podPatch(member.pod, change, pass.now, { resourceVersion: member.pod.resourceVersion });
+  const write = { steps: [step], after: afterChange(member.pod, change, pass.now) };
+  return { type: "patch pod", pod: member.pod, write, concern: "update" };
+}
+
+/** Template to template, once a pair of revisions in a pass. */
+function eligibility(pass: Pass, member: Member, target: Revision): Eligibility {
+  const from = member.pod.labels[REVISION_LABEL] ?? "";
+  const known = pass.eligible.get(from);
+  if (known !== undefined) return known;
+  const computed = computeEligibility(pass, from, target);
+  pass.eligible.set(from, computed);
+  return computed;
+}
+
+function computeEligibility(pass: Pass, from: string, target: Revision): Eligibility {
+  const old = pass.seen.revisions.find((revision) => sameRevision(revision.name, from));
+  if (old === undefined) return { change: undefined, reason: `revision ${from || "(none)"} of the pod is not known` };
+  const before = templateOf(old.data);
+  const after = templateOf(target.data);
+  if (before === undefined || after === undefined) {
+    return { change: undefined, reason: `revision ${before === undefined ? old.name : target.name} holds broken data` };
+  }
+  const claims = [old, target.stored].map((revision) => revision?.annotations[CLAIM_HASH]);
+  const changedClaims = claims[0] !== undefined && claims[1] !== undefined && claims[0] !== claims[1];
+  if (pass.options.recreateOnClaimChange && pass.strategy.policy !== "InPlaceOnly" && changedClaims) {
+    return { change: undefined, reason: "the claim templates changed" };
+  }
+  return inPlaceChange(before as Template, after as Template, pass.options);
+}
+
+function updateInPlace(
+  pass: Pass,
+  member: Member,
+  target: Revision,
+  eligible: { change: NonNullable<Eligibility["change"]> },
+  updates: Updates,
+): void {
+  const { pod } = member;
+  const hook = pass.strategy.lifecycle?.inPlaceUpdate;
+  if (hook !== undefined && member.state === "PreparingUpdate" && isHooked(pod, hook)) {
+    updates.waiting.push(hookWaiting(member, "inPlaceUpdate"));
+    return;
+  }
+  if (hook !== undefined && member.state === "Updated") {
+    updates.actions.push(prepare(pass, member, { ...hook.labelsHandler }, hook.finalizersHandler ?? []));
+    return;
+  }
+  const fresh = member.state === "" || member.state === "Normal" || member.state === "PreparingNormal";
+  if (fresh && isHooked(pod, hook)) {
+    updates.actions.push(prepare(pass, member, {}, []));
+    return;
+  }
+  const write = startInPlace(
+    pod,
+    eligible.change,
+    {
+      revision: target.name,
+      labels: revisionLabels(pass, target),
+      graceSeconds: pass.strategy.graceSeconds,
+      lifecycle: true,
+    },
+    pass.options,
+    pass.now,
+  );
+  updates.actions.push({
+    type: "patch pod",
+    pod,
+    write,
+    concern: "update",
+    succeeded: {
+      type: "Normal",
+      reason: "SuccessfulUpdatePodInPlace",
+      message: `successfully update pod ${pod.name} in-place(revision ${target.name})`,
+    },
+    failed: {
+      reason: "FailedUpdatePodInPlace",
+      message: `failed to update pod ${pod.name} in-place(revision ${target.name})`,
+    },
+  });
+}
+
+/** Hands the pod to whoever hooks the update; a pod in `Updated` gets the hook's marks back. Rule 34 of inplace-update. */
+function prepare(pass: Pass, member: Member, labels: Record<string, string>, finalizers: readonly string[]): Action {
+  const marks: PodChange = {
+    labels: { ...labels, [STATE_LABEL]: "PreparingUpdate" },
+    annotations: { [STATE_TIME]: timestamp(pass.now) },
+    addFinalizers: finalizers,
+  };
+  if (!pass.strategy.lifecycle?.inPlaceUpdate?.markPodNotReady) return patchOf(pass, member, marks);
+  const conditions = addNotReadyKey(member.pod, PRE_UPDATE_KEY);
+  if (conditions.length === 0) return patchOf(pass, member, marks);
+  // Finalizers do not go through the status subresource: not ready first, then the marks.
+  const off = patchAction(pass, member, { conditions }, "update");
+  if (off.type !== "patch pod") return off;
+  const marked = podPatch(member.pod, marks, pass.now);
+  return {
+    ...off,
+    write: { steps: [...off.write.steps, marked], after: afterChange(off.write.after, marks, pass.now) },
+  };
+}

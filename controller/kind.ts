@@ -1,0 +1,75 @@
+/** What a kind brings (a plan behind a shell) and what it is given. New kinds add these, not a new loop. */
+import type { KubeObject } from "../kube/core/index.ts";
+import type {
+  Cache,
+  Client,
+  Clock,
+  ControllerRevision,
+  EventRecorder,
+  Log,
+  Node,
+  PersistentVolumeClaim,
+  Pod,
+  Random,
+  ReconcileOutcome,
+  Resource,
+  WorkQueue,
+} from "../kube/index.ts";
+import type { ControllerOptions } from "./options.ts";
+import type { CreatedResource } from "./rollout/actions.ts";
+
+/** The shared caches. Indexes: `controller` (UID of the controlling owner), `owner` (UID of any), `orphan` (namespace). */
+export interface Caches {
+  pods: Cache<Pod>;
+  claims: Cache<PersistentVolumeClaim>;
+  revisions: Cache<ControllerRevision>;
+  nodes: Cache<Node>;
+  /** Image pull jobs that the owner of this UID controls. */
+  pullJobs(ownerUid: string): Iterable<{ name: string; uid: string }>;
+}
+
+/** What the API server can do, found out once at start. */
+export interface ServerFeatures {
+  /** `pods/resize` (1.32 and newer). */
+  resizeSubresource: boolean;
+  /** ImagePullJob is served. */
+  imagePullJobs: boolean;
+}
+
+export interface KindDeps<T> {
+  client: Client;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  recorder: EventRecorder;
+  options: ControllerOptions;
+  server: ServerFeatures;
+  caches: Caches;
+  objects: Cache<T>;
+  resource: Resource<T>;
+  created: Readonly<Record<CreatedResource, Resource<KubeObject>>>;
+  queue: WorkQueue;
+  signal: AbortSignal;
+}
+
+export interface KindShell {
+  reconcile(key: string): Promise<ReconcileOutcome>;
+  /** Milliseconds in which further events of the same object are gathered. */
+  coalescingMs(key: string): number;
+  /** The object is gone. */
+  forget(key: string, uid: string): void;
+  /** Resolves when no write is in flight. */
+  drained(): Promise<void>;
+}
+
+/** An entry of the registry in kinds.ts. */
+export interface Kind<T extends KubeObject> {
+  /** Kind in the API group `apps.kruise.io`. */
+  kind: string;
+  /** Name of the controller in metrics and logs; also the event source. */
+  controllerName: string;
+  resource: Resource<T>;
+  shell(deps: KindDeps<T>): KindShell;
+  /** Whether a change of the object alone, its generation being equal, needs a new plan. */
+  statusMatters(before: T, after: T): boolean;
+}

@@ -1,0 +1,27 @@
+/** The registry of kinds that the controller carries out. */
+import { cloneSet, type CloneSet } from "../crds/index.ts";
+import type { KubeObject } from "../kube/core/index.ts";
+import { jsonResource } from "../kube/index.ts";
+import { cloneSetShell } from "./clone_set/index.ts";
+import type { Kind } from "./kind.ts";
+
+export const cloneSetResource = jsonResource<CloneSet>({
+  group: cloneSet.group,
+  version: "v1beta1",
+  plural: cloneSet.plural,
+  kind: cloneSet.kind,
+  namespaced: true,
+});
+
+const cloneSetKind: Kind<CloneSet> = {
+  kind: cloneSet.kind,
+  controllerName: "cloneset-controller",
+  resource: cloneSetResource,
+  shell: cloneSetShell,
+  statusMatters: (before, after) => before.status?.currentRevision !== after.status?.currentRevision,
+};
+
+/** Calls `visit` for each kind. A visitor instead of a list: each kind keeps its own object type. */
+export function visitKinds(visit: <T extends KubeObject>(kind: Kind<T>) => void): void {
+  visit(cloneSetKind);
+}

@@ -1,0 +1,27 @@
+/** Settings of the controller process, resolved once from flags. Spec: platform 2.1, 2.3. */
+import { type FeatureGates, parseFeatureGates } from "./feature_gates.ts";
+
+export interface ControllerOptions {
+  gates: FeatureGates;
+  /** Restricts everything namespaced to one namespace; empty for all. */
+  namespace: string;
+  /** Reconciles of one kind at a time, by kind; default 3. */
+  workers: Readonly<Record<string, number>>;
+  /** Global form of `scaleStrategy.excludePreparingDelete`. */
+  excludePreparingDelete: boolean;
+  /** Backoff of failing keys, milliseconds. */
+  baseDelayMs: number;
+  maxDelayMs: number;
+}
+
+export function controllerOptions(overrides: Partial<ControllerOptions> = {}): ControllerOptions {
+  return {
+    gates: parseFeatureGates(),
+    namespace: "",
+    workers: {},
+    excludePreparingDelete: false,
+    baseDelayMs: 5,
+    maxDelayMs: 1_000_000,
+    ...overrides,
+  };
+}

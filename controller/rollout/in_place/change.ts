@@ -1,0 +1,136 @@
+/** From one template to another: is it possible in place, and what changes? Spec: inplace-update 4.1, 4.7 rule 22, 4.8. */
+import { createStrategicPatch, diffPositional, type JsonPatchOperation, podQos } from "../../../kube/core/index.ts";
+import type { ResourceAmounts } from "../../../kube/index.ts";
+import type { RefMetadata } from "./state.ts";
+
+/** The parts of a revision's stored template that decide. Everything else is compared as plain JSON. */
+export interface Template {
+  metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> };
+  spec?: { containers?: readonly TemplateContainer[] };
+}
+
+interface TemplateContainer {
+  name?: string;
+  image?: string;
+  resources?: { limits?: Record<string, string>; requests?: Record<string, string> };
+  env?: readonly { name?: string; value?: string; valueFrom?: { fieldRef?: { fieldPath?: string } } }[];
+}
+
+export interface InPlaceChange {
+  /** Container name -> new image. */
+  images: Readonly<Record<string, string>>;
+  resources: Readonly<Record<string, ResourceAmounts>>;
+  /** Metadata that containers read into their environment: written with their batch. */
+  refMetadata: Readonly<Record<string, RefMetadata>>;
+  /** Strategic merge patch of the pod's `metadata`; undefined when nothing else changes there. */
+  metadataPatch: { labels?: Record<string, string | null>; annotations?: Record<string, string | null> } | undefined;
+}
+
+export type Eligibility = { change: InPlaceChange } | { change: undefined; reason: string };
+
+export interface ChangeOptions {
+  verticalScaling: boolean;
+  envFromMetadata: boolean;
+}
+
+const IMAGE_PATH = /^\/spec\/containers\/(\d+)\/image$/;
+const RESOURCE_PATH = /^\/spec\/containers\/(\d+)\/resources\/(limits|requests)\/(cpu|memory)$/;
+const METADATA_ENTRY = /^\/metadata\/(labels|annotations)\/([^/]+)$/;
+/** Written by sidecar injection; they never come from the template. Rule 22. */
+const FOREIGN_ENV = new Set(["SIDECARSET_VERSION", "SIDECARSET_VERSION_ALT"]);
+
+/** Compares template to template, never pod to template (rule 6): hand edits and injected sidecars do not matter. */
+export function inPlaceChange(before: Template, after: Template, options: ChangeOptions): Eligibility {
+  const images: Record<string, string> = {};
+  const resources: Record<string, { limits?: Record<string, string>; requests?: Record<string, string> }> = {};
+  const metadataOperations: JsonPatchOperation[] = [];
+  for (const operation of diffPositional(before, after)) {
+    if (operation.path.startsWith("/metadata/") || operation.path === "/metadata") {
+      metadataOperations.push(operation);
+      continue;
+    }
+    const refused = containerOperation(operation, after, options, images, resources);
+    if (refused !== undefined) return { change: undefined, reason: refused };
+  }
+  if (Object.keys(resources).length > 0 && podQos(before.spec ?? {}) !== podQos(after.spec ?? {})) {
+    return { change: undefined, reason: "the change of resources changes the pod's QoS class" };
+  }
+  const refMetadata = options.envFromMetadata ? referencedMetadata(metadataOperations, after) : {};
+  return { change: { images, resources, refMetadata, metadataPatch: metadataPatch(before, after, refMetadata) } };
+}
+
+function containerOperation(
+  operation: JsonPatchOperation,
+  after: Template,
+  options: ChangeOptions,
+  images: Record<string, string>,
+  resources: Record<string, { limits?: Record<string, string>; requests?: Record<string, string> }>,
+): string | undefined {
+  const refusal = `${operation.op} ${operation.path} is not possible in place`;
+  if (operation.op !== "replace") return refusal;
+  const image = IMAGE_PATH.exec(operation.path);
+  if (image !== null) {
+    const container = after.spec?.containers?.[Number(image[1])];
+    if (container?.name === undefined || container.image === undefined) return refusal;
+    images[container.name] = container.image;
+    return undefined;
+  }
+  const resource = options.verticalScaling ? RESOURCE_PATH.exec(operation.path) : null;
+  const list = resource?.[2];
+  const quantity = resource?.[3];
+  if (resource === null || (list !== "limits" && list !== "requests") || quantity === undefined) return refusal;
+  const container = after.spec?.containers?.[Number(resource[1])];
+  if (container?.name === undefined) return refusal;
+  const amounts = resources[container.name] ?? {};
+  amounts[list] = { ...amounts[list], [quantity]: String(operation.value) };
+  resources[container.name] = amounts;
+  return undefined;
+}
+
+/** Labels and annotations added or replaced one by one that a container's environment reads. Rule 22 and 23. */
+function referencedMetadata(
+  operations: readonly JsonPatchOperation[],
+  after: Template,
+): Record<string, RefMetadata> {
+  const changed = new Map<string, { map: "labels" | "annotations"; key: string; value: string }>();
+  for (const operation of operations) {
+    const match = METADATA_ENTRY.exec(operation.path);
+    const map = match?.[1];
+    if (match?.[2] === undefined || (map !== "labels" && map !== "annotations") || operation.op === "remove") continue;
+    const key = match[2].replaceAll("~1", "/").replaceAll("~0", "~");
+    changed.set(`metadata.${map}['${key}']`, { map, key, value: String(operation.value) });
+  }
+  const found: Record<string, RefMetadata> = {};
+  if (changed.size === 0) return found;
+  for (const container of after.spec?.containers ?? []) {
+    for (const env of container.env ?? []) {
+      if (env.value || FOREIGN_ENV.has(env.name ?? "")) continue;
+      const entry = changed.get(env.valueFrom?.fieldRef?.fieldPath ?? "");
+      if (entry === undefined || container.name === undefined) continue;
+      const own = found[container.name] ?? {};
+      own[entry.map] = { ...own[entry.map], [entry.key]: entry.value };
+      found[container.name] = own;
+    }
+  }
+  return found;
+}
+
+/** Two-way patch of the template's metadata, without the keys that go with a container's batch. Rule 5. */
+function metadataPatch(
+  before: Template,
+  after: Template,
+  refMetadata: Readonly<Record<string, RefMetadata>>,
+): InPlaceChange["metadataPatch"] {
+  const patch = createStrategicPatch(before.metadata ?? {}, after.metadata ?? {}, "ObjectMeta") as NonNullable<
+    InPlaceChange["metadataPatch"]
+  >;
+  for (const own of Object.values(refMetadata)) {
+    for (const map of ["labels", "annotations"] as const) {
+      const entries = patch[map];
+      if (entries === undefined) continue;
+      for (const key of Object.keys(own[map] ?? {})) delete entries[key];
+      if (Object.keys(entries).length === 0) delete patch[map];
+    }
+  }
+  return Object.keys(patch).length > 0 ? patch : undefined;
+}

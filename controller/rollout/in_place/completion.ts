@@ -1,0 +1,128 @@
+/** Whether the batches issued so far have taken effect. Spec: inplace-update 4.5. */
+import { envHash, plainHash, quantityEqual } from "../../../kube/core/index.ts";
+import type { Pod, PodContainer, ResourceAmounts } from "../../../kube/index.ts";
+import { graceState, hasNextBatch, type InPlaceState, inPlaceState, runtimeMeta } from "./state.ts";
+
+export interface CompletionOptions {
+  verticalScaling: boolean;
+}
+
+/** Undefined when the issued batches are complete, else what is still awaited. */
+export function awaited(pod: Pod, state: InPlaceState, options: CompletionOptions): string | undefined {
+  if (state.updateEnvFromMetadata) {
+    const env = environmentAwaited(pod);
+    if (env !== undefined) return env;
+  }
+  if (state.updateResources && options.verticalScaling) {
+    const resources = resourcesAwaited(pod);
+    if (resources !== undefined) return resources;
+  }
+  if (runtimeHashesMatch(pod)) return undefined;
+  return imagesAwaited(pod, state);
+}
+
+/** No grace period, no further batch, and the issued ones complete. A pod that was never updated is complete. Rule 17. */
+export function isCompleted(pod: Pod, options: CompletionOptions): boolean {
+  if (graceState(pod).value !== undefined) return false;
+  const state = inPlaceState(pod).value;
+  if (state === undefined) return true;
+  return !hasNextBatch(state) && awaited(pod, state, options) === undefined;
+}
+
+/** Rule 16: meta, status and spec have to speak of the same containers. */
+function consistentMeta(pod: Pod): Map<string, { plainHash: number; env: number }> | undefined {
+  const meta = runtimeMeta(pod);
+  if (meta === undefined) return undefined;
+  const known = new Map<string, { plainHash: number; env: number }>();
+  for (const container of pod.containers) {
+    const entry = meta.find((one) => one.name === container.name);
+    const status = pod.containerStatuses.find((one) => one.name === container.name);
+    if (entry === undefined || status === undefined || entry.containerID !== status.containerID) return undefined;
+    known.set(container.name, {
+      plainHash: entry.hashes.plainHash,
+      env: entry.hashes.extractedEnvFromMetadataHash ?? 0,
+    });
+  }
+  return known;
+}
+
+function environmentAwaited(pod: Pod): string | undefined {
+  const meta = consistentMeta(pod);
+  if (meta === undefined) return "the node agent has not reported the running containers yet";
+  for (const container of pod.containers) {
+    if (meta.get(container.name)?.env !== expectedEnvHash(pod, container)) {
+      return `container ${container.name} does not run with its new environment yet`;
+    }
+  }
+  return undefined;
+}
+
+const METADATA_PATH = /^metadata\.(labels|annotations)\['(.+)'\]$/;
+
+function expectedEnvHash(pod: Pod, container: PodContainer): number {
+  const entries: { name: string; value: string }[] = [];
+  for (const env of container.env) {
+    const match = env.value ? null : METADATA_PATH.exec(env.fieldPath ?? "");
+    if (match?.[2] === undefined || FOREIGN_ENV.has(env.name)) continue;
+    const map = match[1] === "labels" ? pod.labels : pod.annotations;
+    entries.push({ name: env.name, value: map[match[2]] ?? "" });
+  }
+  return envHash(entries);
+}
+
+const FOREIGN_ENV = new Set(["SIDECARSET_VERSION", "SIDECARSET_VERSION_ALT"]);
+
+function resourcesAwaited(pod: Pod): string | undefined {
+  for (const container of pod.containers) {
+    const status = pod.containerStatuses.find((one) => one.name === container.name);
+    if (status?.resources === undefined && isEmpty(container.resources)) continue;
+    if (status?.resources === undefined || !sameResources(container.resources, status.resources)) {
+      return `container ${container.name} does not run with its new resources yet`;
+    }
+  }
+  return undefined;
+}
+
+function isEmpty(amounts: ResourceAmounts): boolean {
+  return Object.keys(amounts.limits ?? {}).length === 0 && Object.keys(amounts.requests ?? {}).length === 0;
+}
+
+function sameResources(a: ResourceAmounts, b: ResourceAmounts): boolean {
+  return sameAmounts(a.limits ?? {}, b.limits ?? {}) && sameAmounts(a.requests ?? {}, b.requests ?? {});
+}
+
+function sameAmounts(a: Readonly<Record<string, string>>, b: Readonly<Record<string, string>>): boolean {
+  const names = Object.keys(a);
+  if (names.length !== Object.keys(b).length) return false;
+  return names.every((name) => {
+    const other = b[name];
+    const own = a[name];
+    return other !== undefined && own !== undefined && quantityEqual(own, other);
+  });
+}
+
+/** Rule 15c: what the runtime runs is what the spec says, whatever the image IDs are. */
+function runtimeHashesMatch(pod: Pod): boolean {
+  const meta = consistentMeta(pod);
+  if (meta === undefined) return false;
+  return pod.containers.every(
+    (container) => meta.get(container.name)?.plainHash === plainHash(container.name, container.image),
+  );
+}
+
+function imagesAwaited(pod: Pod, state: InPlaceState): string | undefined {
+  for (const [name, before] of Object.entries(state.lastContainerStatuses ?? {})) {
+    const status = pod.containerStatuses.find((one) => one.name === name);
+    if (status === undefined) return `container ${name} has no status yet`;
+    if (status.imageID !== before.imageID) continue;
+    const wanted = pod.containers.find((one) => one.name === name)?.image;
+    if (wanted === undefined || !sameImage(status.image, wanted)) return `container ${name} still runs its old image`;
+  }
+  return undefined;
+}
+
+/** A name without any ":" means `:latest`. */
+function sameImage(running: string, wanted: string): boolean {
+  const tagged = (image: string): string => (image.includes(":") ? image : `${image}:latest`);
+  return tagged(running) === tagged(wanted);
+}

@@ -1,0 +1,146 @@
+/** What an in-place update leaves on the pod. Spec: inplace-update 3.1, 3.2, 3.3. */
+import type { Pod, ResourceAmounts } from "../../../kube/index.ts";
+
+export const STATE_ANNOTATION = "apps.kruise.io/inplace-update-state";
+export const OLD_STATE_ANNOTATION = "inplace-update-state";
+export const GRACE_ANNOTATION = "apps.kruise.io/inplace-update-grace";
+export const OLD_GRACE_ANNOTATION = "inplace-update-grace";
+export const RUNTIME_META_ANNOTATION = "apps.kruise.io/runtime-containers-meta";
+
+/** Labels and annotations that only take effect with the containers that read them. */
+export interface RefMetadata {
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+}
+
+export interface BatchRecord {
+  timestamp: string;
+  /** Sorted container names; empty for a change of metadata only. */
+  containers: string[];
+}
+
+/** Keys are written in this order. */
+export interface InPlaceState {
+  revision: string;
+  /** RFC 3339, start of the whole update. */
+  updateTimestamp: string;
+  lastContainerStatuses: Record<string, { imageID: string }> | null;
+  updateEnvFromMetadata?: true;
+  updateResources?: true;
+  updateImages?: true;
+  nextContainerImages?: Record<string, string>;
+  nextContainerRefMetadata?: Record<string, RefMetadata>;
+  nextContainerResources?: Record<string, ResourceAmounts>;
+  preCheckBeforeNext?: { containersRequiredReady: string[] };
+  containerBatchesRecord?: BatchRecord[];
+}
+
+export interface GraceState {
+  revision: string;
+  containerImages?: Record<string, string>;
+  containerRefMetadata?: Record<string, RefMetadata>;
+  containerResources?: Record<string, ResourceAmounts>;
+  /** Base64 of the JSON text of a strategic merge patch of the pod's metadata. */
+  metaDataPatch?: string;
+  updateEnvFromMetadata?: true;
+  graceSeconds: number;
+}
+
+export interface RuntimeContainerMeta {
+  name: string;
+  containerID: string;
+  restartCount: number;
+  hashes: { plainHash: number; extractedEnvFromMetadataHash?: number };
+}
+
+/** A parsed annotation, or why it could not be read. Broken data never stops other pods. */
+export type Parsed<T> = { value: T } | { value: undefined; broken?: string };
+
+const memo = new WeakMap<Pod, Map<string, Parsed<unknown>>>();
+
+function parseAnnotation<T>(pod: Pod, keys: readonly string[], check: (value: object) => value is T & object): Parsed<T> {
+  const cached = memo.get(pod)?.get(keys[0] ?? "");
+  if (cached !== undefined) return cached as Parsed<T>;
+  const parsed = parseText(keys.map((key) => pod.annotations[key]).find((text) => text !== undefined), keys[0] ?? "", check);
+  const perPod = memo.get(pod) ?? new Map<string, Parsed<unknown>>();
+  perPod.set(keys[0] ?? "", parsed);
+  memo.set(pod, perPod);
+  return parsed;
+}
+
+function parseText<T>(text: string | undefined, key: string, check: (value: object) => value is T & object): Parsed<T> {
+  if (text === undefined || text === "") return { value: undefined };
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && check(value)) return { value };
+  } catch {
+    // Falls through: text that is no JSON and JSON of another shape are refused alike.
+  }
+  return { value: undefined, broken: `annotation ${key} holds ${JSON.stringify(text.slice(0, 80))}, which is not its JSON form` };
+}
+
+function isState(value: object): value is InPlaceState {
+  return "revision" in value && typeof value.revision === "string";
+}
+
+function isGrace(value: object): value is GraceState {
+  return "revision" in value && typeof value.revision === "string";
+}
+
+function isRuntimeMeta(value: object): value is { containers: RuntimeContainerMeta[] } {
+  return "containers" in value && Array.isArray(value.containers);
+}
+
+export function inPlaceState(pod: Pod): Parsed<InPlaceState> {
+  return parseAnnotation(pod, [STATE_ANNOTATION, OLD_STATE_ANNOTATION], isState);
+}
+
+export function graceState(pod: Pod): Parsed<GraceState> {
+  return parseAnnotation(pod, [GRACE_ANNOTATION, OLD_GRACE_ANNOTATION], isGrace);
+}
+
+export function runtimeMeta(pod: Pod): readonly RuntimeContainerMeta[] | undefined {
+  return parseAnnotation(pod, [RUNTIME_META_ANNOTATION], isRuntimeMeta).value?.containers;
+}
+
+/** Whether a later batch of containers is still to be issued. */
+export function hasNextBatch(state: InPlaceState): boolean {
+  return (
+    Object.keys(state.nextContainerImages ?? {}).length > 0 ||
+    Object.keys(state.nextContainerRefMetadata ?? {}).length > 0 ||
+    Object.keys(state.nextContainerResources ?? {}).length > 0
+  );
+}
+
+/** The annotation's text: fixed key order, empty members left out. */
+export function stateText(state: InPlaceState): string {
+  return JSON.stringify({
+    revision: state.revision,
+    updateTimestamp: state.updateTimestamp,
+    lastContainerStatuses: state.lastContainerStatuses,
+    updateEnvFromMetadata: state.updateEnvFromMetadata,
+    updateResources: state.updateResources,
+    updateImages: state.updateImages,
+    nextContainerImages: filled(state.nextContainerImages),
+    nextContainerRefMetadata: filled(state.nextContainerRefMetadata),
+    nextContainerResources: filled(state.nextContainerResources),
+    preCheckBeforeNext: state.preCheckBeforeNext,
+    containerBatchesRecord: state.containerBatchesRecord,
+  });
+}
+
+export function graceText(grace: GraceState): string {
+  return JSON.stringify({
+    revision: grace.revision,
+    containerImages: filled(grace.containerImages),
+    containerRefMetadata: filled(grace.containerRefMetadata),
+    containerResources: filled(grace.containerResources),
+    metaDataPatch: grace.metaDataPatch,
+    updateEnvFromMetadata: grace.updateEnvFromMetadata,
+    graceSeconds: grace.graceSeconds,
+  });
+}
+
+function filled<T extends object>(map: T | undefined): T | undefined {
+  return map !== undefined && Object.keys(map).length > 0 ? map : undefined;
+}

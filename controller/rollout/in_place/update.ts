@@ -1,0 +1,296 @@
+/**
+ * The requests of one pod's in-place update: gate off, spec, and (by refresh) the gate on again.
+ * Spec: inplace-update 4.2 to 4.4, 4.6, 4.8.
+ */
+import type { Pod, ResourceAmounts } from "../../../kube/index.ts";
+import { quantityEqual } from "../../../kube/core/index.ts";
+import { STATE_LABEL, stateMetadata, timestamp } from "../lifecycle.ts";
+import { afterChange, type PodChange, type PodPatch, podPatch } from "../pod_patch.ts";
+import { hasGate, IN_PLACE_READY } from "../pod_state.ts";
+import { gateOff, gateOn, needsGateOn } from "../readiness.ts";
+import { containersOf, nextBatch, type Pending } from "./batches.ts";
+import type { InPlaceChange } from "./change.ts";
+import { awaited, type CompletionOptions } from "./completion.ts";
+import {
+  GRACE_ANNOTATION,
+  type GraceState,
+  graceState,
+  graceText,
+  hasNextBatch,
+  type InPlaceState,
+  inPlaceState,
+  OLD_GRACE_ANNOTATION,
+  OLD_STATE_ANNOTATION,
+  type RefMetadata,
+  STATE_ANNOTATION,
+  stateText,
+} from "./state.ts";
+
+export interface InPlaceOptions extends CompletionOptions {
+  /** The server has the `pods/resize` subresource (1.32 and newer). Rule 26. */
+  resizeSubresource: boolean;
+}
+
+/** Requests to send one after another, and the pod as it is after the last. */
+export interface PodWrite {
+  readonly steps: readonly PodPatch[];
+  readonly after: Pod;
+}
+
+export interface Target {
+  /** Text of the state annotation's `revision`. */
+  revision: string;
+  labels: Readonly<Record<string, string>>;
+  graceSeconds: number;
+  /** Whether the lifecycle label is moved to `Updating`. */
+  lifecycle: boolean;
+}
+
+/** Starts an update of a pod that was seen as it is: the first request has the seen resourceVersion as precondition. */
+export function startInPlace(
+  pod: Pod,
+  change: InPlaceChange,
+  target: Target,
+  options: InPlaceOptions,
+  now: number,
+): PodWrite {
+  const steps: PodPatch[] = [];
+  let after = pod;
+  const first = (): { resourceVersion?: string } => (steps.length === 0 ? { resourceVersion: pod.resourceVersion } : {});
+  if (hasGate(pod, IN_PLACE_READY) && !resizesWithoutRestart(pod, change)) {
+    const off: PodChange = { conditions: gateOff(pod) };
+    steps.push(podPatch(after, off, now, { subresource: "status", ...first() }));
+    after = afterChange(after, off, now);
+  }
+  const state: InPlaceState = {
+    revision: target.revision,
+    updateTimestamp: timestamp(now),
+    lastContainerStatuses: null,
+    ...(Object.keys(change.refMetadata).length > 0 ? { updateEnvFromMetadata: true } : {}),
+    ...(Object.keys(change.resources).length > 0 ? { updateResources: true } : {}),
+    ...(Object.keys(change.images).length > 0 ? { updateImages: true } : {}),
+  };
+  const metadata = target.lifecycle ? stateMetadata("Updating", now) : { labels: {}, annotations: {} };
+  const labels: Record<string, string | null> = { ...target.labels, ...metadata.labels };
+  const annotations: Record<string, string | null> = { ...metadata.annotations };
+  if (OLD_STATE_ANNOTATION in pod.annotations) annotations[OLD_STATE_ANNOTATION] = null;
+  if (target.graceSeconds > 0) {
+    annotations[STATE_ANNOTATION] = stateText(state);
+    annotations[GRACE_ANNOTATION] = graceText(graceOf(change, target));
+    const held: PodChange = { labels, annotations };
+    steps.push(podPatch(after, held, now, first()));
+    return { steps, after: afterChange(after, held, now) };
+  }
+  // Annotations of earlier updates must not survive this one.
+  if (GRACE_ANNOTATION in pod.annotations) annotations[GRACE_ANNOTATION] = null;
+  const patch = change.metadataPatch ?? {};
+  const issued = issueBatch(after, state, change, options, now, first, {
+    labels: { ...patch.labels, ...labels },
+    annotations: { ...patch.annotations, ...annotations },
+  });
+  return { steps: [...steps, ...issued.steps], after: issued.after };
+}
+
+function graceOf(change: InPlaceChange, target: Target): GraceState {
+  return {
+    revision: target.revision,
+    containerImages: { ...change.images },
+    containerRefMetadata: { ...change.refMetadata },
+    containerResources: { ...change.resources },
+    ...(change.metadataPatch === undefined
+      ? {}
+      : { metaDataPatch: Buffer.from(JSON.stringify({ metadata: change.metadataPatch })).toString("base64") }),
+    ...(Object.keys(change.refMetadata).length > 0 ? { updateEnvFromMetadata: true } : {}),
+    graceSeconds: target.graceSeconds,
+  };
+}
+
+/** Rule 7 and 27: only resources change, and none of them needs a restart. */
+function resizesWithoutRestart(pod: Pod, change: InPlaceChange): boolean {
+  if (Object.keys(change.images).length > 0 || Object.keys(change.refMetadata).length > 0) return false;
+  if (change.metadataPatch !== undefined || Object.keys(change.resources).length === 0) return false;
+  for (const [name, amounts] of Object.entries(change.resources)) {
+    const policy = pod.containers.find((container) => container.name === name)?.resizePolicy ?? {};
+    for (const resource of [...Object.keys(amounts.limits ?? {}), ...Object.keys(amounts.requests ?? {})]) {
+      if (policy[resource] === "RestartContainer") return false;
+    }
+  }
+  return true;
+}
+
+/** Writes one batch: images, resources and the metadata its containers read, with the state that records it. */
+function issueBatch(
+  pod: Pod,
+  state: InPlaceState,
+  pending: Pending,
+  options: InPlaceOptions,
+  now: number,
+  first: () => { resourceVersion?: string },
+  metadata: { labels: Record<string, string | null>; annotations: Record<string, string | null> },
+): PodWrite {
+  const { batch, rest } = nextBatch(pod, pending);
+  const containers = containersOf(batch);
+  const more = containersOf(rest).length > 0;
+  const next: InPlaceState = {
+    ...state,
+    lastContainerStatuses: recordedImages(pod, state.lastContainerStatuses, batch.images),
+    nextContainerImages: { ...rest.images },
+    nextContainerRefMetadata: { ...rest.refMetadata },
+    nextContainerResources: { ...rest.resources },
+    preCheckBeforeNext: more ? { containersRequiredReady: containers } : undefined,
+    containerBatchesRecord: [...(state.containerBatchesRecord ?? []), { timestamp: timestamp(now), containers }],
+  };
+  const labels = { ...metadata.labels };
+  const annotations = { ...metadata.annotations, [STATE_ANNOTATION]: stateText(next) };
+  for (const own of Object.values(batch.refMetadata)) {
+    Object.assign(labels, own.labels);
+    Object.assign(annotations, own.annotations);
+  }
+  const steps: PodPatch[] = [];
+  let after = pod;
+  const resize = changedAmounts(pod, batch.resources);
+  if (options.resizeSubresource && Object.keys(resize).length > 0) {
+    const resized: PodChange = { resources: resize };
+    steps.push(podPatch(after, resized, now, { subresource: "resize", ...first() }));
+    after = afterChange(after, resized, now);
+  }
+  const spec: PodChange = {
+    labels,
+    annotations,
+    images: batch.images,
+    ...(options.resizeSubresource ? {} : { resources: resize }),
+  };
+  steps.push(podPatch(after, spec, now, steps.length === 0 ? first() : {}));
+  return { steps, after: afterChange(after, spec, now) };
+}
+
+function recordedImages(
+  pod: Pod,
+  before: InPlaceState["lastContainerStatuses"],
+  images: Readonly<Record<string, string>>,
+): InPlaceState["lastContainerStatuses"] {
+  if (Object.keys(images).length === 0) return before;
+  const recorded = { ...before };
+  for (const status of pod.containerStatuses) {
+    if (images[status.name] !== undefined) recorded[status.name] = { imageID: status.imageID };
+  }
+  return recorded;
+}
+
+/** Only values that differ from the pod's are sent (rule 26). */
+function changedAmounts(
+  pod: Pod,
+  resources: Readonly<Record<string, ResourceAmounts>>,
+): Record<string, ResourceAmounts> {
+  const changed: Record<string, ResourceAmounts> = {};
+  for (const [name, wanted] of Object.entries(resources)) {
+    const present = pod.containers.find((container) => container.name === name)?.resources ?? {};
+    const limits = differing(present.limits ?? {}, wanted.limits ?? {});
+    const requests = differing(present.requests ?? {}, wanted.requests ?? {});
+    if (limits === undefined && requests === undefined) continue;
+    changed[name] = { ...(limits ? { limits } : {}), ...(requests ? { requests } : {}) };
+  }
+  return changed;
+}
+
+function differing(
+  present: Readonly<Record<string, string>>,
+  wanted: Readonly<Record<string, string>>,
+): Record<string, string> | undefined {
+  const entries = Object.entries(wanted).filter(([name, value]) => {
+    const held = present[name];
+    return held === undefined || !quantityEqual(held, value);
+  });
+  return entries.length > 0 ? Object.fromEntries(entries) : undefined;
+}
+
+export type Refresh =
+  | { kind: "settled" }
+  | { kind: "waiting"; for: string; wakeAfterMs?: number }
+  | { kind: "write"; write: PodWrite; why: "grace over" | "grace dropped" | "next batch" }
+  /** The gate may be True again; the caller joins this with what else it wants of the pod's status. */
+  | { kind: "gate"; conditions: NonNullable<PodChange["conditions"]> };
+
+/** One step of a pod that is being updated, or has been, or never was. Rules 11 to 14. */
+export function refreshInPlace(
+  pod: Pod,
+  matchesRevision: (revision: string) => boolean,
+  options: InPlaceOptions,
+  now: number,
+): Refresh {
+  const grace = graceState(pod).value;
+  if (grace !== undefined) return refreshGrace(pod, grace, matchesRevision, options, now);
+  const state = inPlaceState(pod).value;
+  if (state !== undefined) {
+    const missing = awaited(pod, state, options);
+    if (missing !== undefined) return { kind: "waiting", for: missing };
+    if (hasNextBatch(state)) return refreshBatch(pod, state, options, now);
+  }
+  return needsGateOn(pod) ? { kind: "gate", conditions: [gateOn()] } : { kind: "settled" };
+}
+
+function refreshGrace(
+  pod: Pod,
+  grace: GraceState,
+  matchesRevision: (revision: string) => boolean,
+  options: InPlaceOptions,
+  now: number,
+): Refresh {
+  const removal = { [GRACE_ANNOTATION]: null, ...(OLD_GRACE_ANNOTATION in pod.annotations ? { [OLD_GRACE_ANNOTATION]: null } : {}) };
+  const state = inPlaceState(pod).value;
+  if (!matchesRevision(grace.revision) || state === undefined) {
+    const drop: PodChange = { annotations: removal };
+    const steps = [podPatch(pod, drop, now, { resourceVersion: pod.resourceVersion })];
+    return { kind: "write", why: "grace dropped", write: { steps, after: afterChange(pod, drop, now) } };
+  }
+  const since = Date.parse(state.updateTimestamp);
+  const leftMs = (Number.isNaN(since) ? 0 : since) + grace.graceSeconds * 1000 - now;
+  if (leftMs > 0) {
+    const wakeAfterMs = Math.ceil(leftMs / 1000) * 1000;
+    return { kind: "waiting", for: `the grace period of ${grace.graceSeconds} s`, wakeAfterMs };
+  }
+  const pending: Pending = {
+    images: grace.containerImages ?? {},
+    resources: grace.containerResources ?? {},
+    refMetadata: grace.containerRefMetadata ?? {},
+  };
+  const patch = decodeMetadataPatch(grace.metaDataPatch);
+  const write = issueBatch(pod, state, pending, options, now, () => ({ resourceVersion: pod.resourceVersion }), {
+    labels: patch.labels ?? {},
+    annotations: { ...patch.annotations, ...removal },
+  });
+  return { kind: "write", why: "grace over", write };
+}
+
+function decodeMetadataPatch(text: string | undefined): NonNullable<InPlaceChange["metadataPatch"]> {
+  if (text === undefined) return {};
+  try {
+    const patch: { metadata?: InPlaceChange["metadataPatch"] } = JSON.parse(Buffer.from(text, "base64").toString("utf8"));
+    return patch.metadata ?? {};
+  } catch {
+    return {};
+  }
+}
+
+function refreshBatch(pod: Pod, state: InPlaceState, options: InPlaceOptions, now: number): Refresh {
+  for (const name of state.preCheckBeforeNext?.containersRequiredReady ?? []) {
+    if (pod.containerStatuses.find((status) => status.name === name)?.ready !== true) {
+      return { kind: "waiting", for: `container ${name} to be ready before the next containers change` };
+    }
+  }
+  const pending: Pending = {
+    images: state.nextContainerImages ?? {},
+    resources: state.nextContainerResources ?? {},
+    refMetadata: (state.nextContainerRefMetadata ?? {}) as Readonly<Record<string, RefMetadata>>,
+  };
+  const write = issueBatch(pod, state, pending, options, now, () => ({ resourceVersion: pod.resourceVersion }), {
+    labels: {},
+    annotations: {},
+  });
+  return { kind: "write", why: "next batch", write };
+}
+
+/** Whether the pod's lifecycle label says that an update of ours is under way. */
+export function isUpdating(pod: Pod): boolean {
+  return pod.labels[STATE_LABEL] === "Updating";
+}

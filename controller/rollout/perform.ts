@@ -1,0 +1,437 @@
+/**
+ * Carries out what plans decide. Writes run in the background through the client's window; until one is
+ * answered, plans see its object as it will be, and its answer goes into the cache before anything else.
+ * No policy lives here. DESIGN.md: "How a change flows".
+ */
+import {
+  type Cache,
+  type Client,
+  type ControllerRevision,
+  controllerRevisionResource,
+  isKubeError,
+  type Log,
+  type PersistentVolumeClaim,
+  persistentVolumeClaimResource,
+  type Pod,
+  podResource,
+  type Resource,
+  type WriteOptions,
+} from "../../kube/index.ts";
+import type { KubeObject, ObjectRef } from "../../kube/core/index.ts";
+import type { Action, Concern, CreatedResource, ObjectEvent } from "./actions.ts";
+
+/** The workload whose plan is carried out. */
+export interface Owner {
+  key: string;
+  name: string;
+  namespace: string;
+  uid: string;
+}
+
+export interface PerformerDeps {
+  client: Client;
+  pods: Cache<Pod>;
+  claims: Cache<PersistentVolumeClaim>;
+  revisions: Cache<ControllerRevision>;
+  created: Readonly<Record<CreatedResource, Resource<KubeObject>>>;
+  log: Log;
+  record(owner: Owner, event: ObjectEvent): void;
+  /** Merge patch of the workload itself; writes the answer back. */
+  patchWorkload(owner: Owner, body: object, options: WriteOptions): Promise<void>;
+  /** A write ended: plan again. `failed` asks for the backoff of errors. */
+  settled(owner: Owner, failed: boolean): void;
+  /** Aborted when this process may no longer write. */
+  signal: AbortSignal;
+}
+
+/** Creations that must succeed before the rest may run at once: a quota is met by one refusal, not by thousands. */
+const PROBING_LIMIT = 32;
+
+interface InFlight {
+  /** By pod UID, or `in-flight/<name>` for pods that are being created: the pod after the write. */
+  pods: Map<string, Pod>;
+  /** Names of claims, revisions and objects with a write in flight; `workload` for the owner itself. */
+  others: Set<string>;
+  failures: { scale?: string; update?: string };
+}
+
+export class Performer {
+  readonly #deps: PerformerDeps;
+  readonly #owners = new Map<string, InFlight>();
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(deps: PerformerDeps) {
+    this.#deps = deps;
+  }
+
+  /** Pods as they will be once the writes in flight are done; `busy` are those with one. */
+  overlay(ownerUid: string, stored: readonly Pod[]): { pods: readonly Pod[]; busy: ReadonlySet<string> } {
+    const flight = this.#owners.get(ownerUid);
+    if (flight === undefined || flight.pods.size === 0) return { pods: stored, busy: none };
+    const pods: Pod[] = [];
+    const names = new Set<string>();
+    for (const pod of stored) {
+      names.add(pod.name);
+      pods.push(flight.pods.get(pod.uid) ?? pod);
+    }
+    for (const [id, pod] of flight.pods) {
+      if (id.startsWith(CREATING) && !names.has(pod.name)) pods.push(pod);
+    }
+    return { pods, busy: new Set(flight.pods.keys()) };
+  }
+
+  failures(ownerUid: string): { scale?: string; update?: string } {
+    return this.#owners.get(ownerUid)?.failures ?? {};
+  }
+
+  inFlight(ownerUid: string): number {
+    const flight = this.#owners.get(ownerUid);
+    return flight === undefined ? 0 : flight.pods.size + flight.others.size;
+  }
+
+  /** The owner is gone: nothing of it is remembered. Writes in flight end by themselves. */
+  forget(ownerUid: string): void {
+    this.#owners.delete(ownerUid);
+  }
+
+  /** Resolves when no write is in flight any more. */
+  async drained(): Promise<void> {
+    while (this.#running.size > 0) await Promise.allSettled([...this.#running]);
+  }
+
+  /** Starts every action that is not in flight already; returns at once. */
+  perform(owner: Owner, actions: readonly Action[]): void {
+    const flight = this.#flight(owner.uid);
+    const creations: Extract<Action, { type: "create pod" }>[] = [];
+    for (const action of actions) {
+      switch (action.type) {
+        case "event":
+          this.#deps.record(owner, action.event);
+          break;
+        case "create pod":
+          flight.pods.set(`${CREATING}${action.name}`, action.after);
+          creations.push(action);
+          break;
+        case "patch pod":
+          flight.pods.set(action.pod.uid, action.write.after);
+          this.#run(owner, () => this.#patchPod(owner, flight, action));
+          break;
+        case "delete pod":
+          flight.pods.set(action.pod.uid, { ...action.pod, deletionAt: action.pod.deletionAt ?? 0 });
+          this.#run(owner, () => this.#deletePod(owner, flight, action));
+          break;
+        default:
+          this.#performOther(owner, flight, action);
+      }
+    }
+    if (creations.length > 0) this.#run(owner, () => this.#createPods(owner, flight, creations));
+  }
+
+  #flight(ownerUid: string): InFlight {
+    let flight = this.#owners.get(ownerUid);
+    if (flight === undefined) {
+      flight = { pods: new Map(), others: new Set(), failures: {} };
+      this.#owners.set(ownerUid, flight);
+    }
+    return flight;
+  }
+
+  #run(owner: Owner, work: () => Promise<void>): void {
+    const running = work().catch((error: unknown) => {
+      this.#deps.log.error("an action failed in an unforeseen way", { error, object: owner.key });
+      this.#deps.settled(owner, true);
+    });
+    const tracked = running.finally(() => this.#running.delete(tracked));
+    this.#running.add(tracked);
+  }
+
+  #options(owner: Owner, priority: "high" | "normal" = "high"): WriteOptions {
+    return { priority, flow: owner.uid, signal: this.#deps.signal };
+  }
+
+  async #createPods(
+    owner: Owner,
+    flight: InFlight,
+    creations: readonly Extract<Action, { type: "create pod" }>[],
+  ): Promise<void> {
+    let start = 0;
+    let failed = false;
+    for (let size = 1; start < creations.length && !failed; size *= 2) {
+      const count = size > PROBING_LIMIT ? creations.length - start : size;
+      const batch = creations.slice(start, start + count);
+      start += batch.length;
+      const results = await Promise.all(batch.map((action) => this.#createPod(owner, flight, action)));
+      failed = results.includes(false);
+    }
+    for (const action of creations.slice(start)) flight.pods.delete(`${CREATING}${action.name}`);
+    this.#deps.settled(owner, failed);
+  }
+
+  /** True when the pod exists afterwards. */
+  async #createPod(owner: Owner, flight: InFlight, action: Extract<Action, { type: "create pod" }>): Promise<boolean> {
+    const { pods, record } = this.#deps;
+    try {
+      for (const claim of action.claims) {
+        const created = await this.#createClaim(owner, claim);
+        if (!created) return false;
+      }
+      const pod = await this.#createOnce(owner, action);
+      pods.writeBack(pod);
+      if (action.succeeded !== undefined) record(owner, action.succeeded);
+      delete flight.failures.scale;
+      return true;
+    } catch (error) {
+      if (isAborted(error)) return false;
+      const text = messageOf(error);
+      const what = JSON.stringify({ namespace: owner.namespace, name: action.name });
+      flight.failures.scale = `failed to create pod: ${text}`;
+      record(owner, { type: "Warning", reason: "FailedCreate", message: `failed to create pod: ${text}, pod: ${what}` });
+      return false;
+    } finally {
+      flight.pods.delete(`${CREATING}${action.name}`);
+    }
+  }
+
+  /** Creation by a name of our own makes a lost answer harmless: what exists under it is ours or is not. */
+  async #createOnce(owner: Owner, action: Extract<Action, { type: "create pod" }>): Promise<Pod> {
+    const { client } = this.#deps;
+    try {
+      return await client.create(podResource, owner.namespace, action.body, this.#options(owner));
+    } catch (error) {
+      if (!isKubeError(error) || !error.ambiguous) throw error;
+      const found = await client.get(podResource, { namespace: owner.namespace, name: action.name }, this.#options(owner));
+      if (found.controller?.uid !== owner.uid) throw error;
+      return found;
+    }
+  }
+
+  async #createClaim(owner: Owner, claim: { name: string; body: object }): Promise<boolean> {
+    const { client, claims, record } = this.#deps;
+    try {
+      claims.writeBack(
+        await client.create(persistentVolumeClaimResource, owner.namespace, claim.body, this.#options(owner)),
+      );
+      return true;
+    } catch (error) {
+      if (isKubeError(error, "AlreadyExists") && !error.message.includes("being deleted")) return true;
+      if (isAborted(error)) return false;
+      const what = JSON.stringify({ namespace: owner.namespace, name: claim.name });
+      const message = `failed to create pvc: ${messageOf(error)}, pvc: ${what}`;
+      this.#flight(owner.uid).failures.scale = message;
+      record(owner, { type: "Warning", reason: "FailedCreate", message });
+      return false;
+    }
+  }
+
+  async #patchPod(owner: Owner, flight: InFlight, action: Extract<Action, { type: "patch pod" }>): Promise<void> {
+    const ref = { namespace: action.pod.namespace, name: action.pod.name };
+    let failed = false;
+    try {
+      for (const step of action.write.steps) {
+        const patch = { type: "strategic" as const, body: step.body };
+        const options = { ...this.#options(owner), ...(step.subresource ? { subresource: step.subresource } : {}) };
+        this.#deps.pods.writeBack(await this.#deps.client.patch(podResource, ref, patch, options));
+      }
+      if (action.succeeded !== undefined) this.#deps.record(owner, action.succeeded);
+      this.#clear(flight, action.concern);
+    } catch (error) {
+      failed = !isAborted(error);
+      // Somebody else was first, or the pod is gone: the next plan sees it as it is then.
+      if (failed && !isKubeError(error, "Conflict", "NotFound")) {
+        const what = action.failed?.message ?? `failed to patch pod ${action.pod.name}`;
+        const message = `${what}: ${messageOf(error)}`;
+        if (action.concern !== "refresh") flight.failures[action.concern] = message;
+        this.#deps.log.warn("a pod could not be patched", { error, object: owner.key, pod: action.pod.name });
+        this.#deps.record(owner, { type: "Warning", reason: action.failed?.reason ?? "FailedUpdate", message });
+      }
+    } finally {
+      flight.pods.delete(action.pod.uid);
+    }
+    this.#deps.settled(owner, failed);
+  }
+
+  #clear(flight: InFlight, concern: Concern): void {
+    if (concern !== "refresh") delete flight.failures[concern];
+  }
+
+  async #deletePod(owner: Owner, flight: InFlight, action: Extract<Action, { type: "delete pod" }>): Promise<void> {
+    const { client, pods, record } = this.#deps;
+    const ref = { namespace: action.pod.namespace, name: action.pod.name };
+    let failed = false;
+    try {
+      const left = await this.#deleteQuietly(() =>
+        client.delete(podResource, ref, { ...this.#options(owner), uid: action.pod.uid }),
+      );
+      if (left === undefined || left.uid !== action.pod.uid) pods.remove(`${ref.namespace}/${ref.name}`, action.pod.uid);
+      else pods.writeBack(left);
+      if (action.succeeded !== undefined) record(owner, action.succeeded);
+      for (const claim of action.claims) await this.#deleteClaim(owner, claim);
+      delete flight.failures.scale;
+    } catch (error) {
+      failed = !isAborted(error);
+      if (failed) {
+        const message = `failed to delete pod ${ref.name}: ${messageOf(error)}`;
+        flight.failures.scale = message;
+        record(owner, { type: "Warning", reason: "FailedDelete", message });
+      }
+    } finally {
+      flight.pods.delete(action.pod.uid);
+    }
+    this.#deps.settled(owner, failed);
+  }
+
+  /** An object that is gone, or was replaced by another of its name, is deleted as far as we care. */
+  async #deleteQuietly<T>(run: () => Promise<T | undefined>): Promise<T | undefined> {
+    try {
+      return await run();
+    } catch (error) {
+      if (isKubeError(error, "NotFound", "Conflict")) return undefined;
+      throw error;
+    }
+  }
+
+  async #deleteClaim(owner: Owner, claim: PersistentVolumeClaim): Promise<void> {
+    const { client, claims } = this.#deps;
+    const ref = { namespace: claim.namespace, name: claim.name };
+    const left = await this.#deleteQuietly(() =>
+      client.delete(persistentVolumeClaimResource, ref, { ...this.#options(owner), uid: claim.uid }),
+    );
+    if (left === undefined) claims.remove(`${claim.namespace}/${claim.name}`, claim.uid);
+    else claims.writeBack(left);
+  }
+
+  #performOther(owner: Owner, flight: InFlight, action: OtherAction): void {
+    const id = idOf(action);
+    if (flight.others.has(id)) return;
+    flight.others.add(id);
+    this.#run(owner, async () => {
+      let failed = false;
+      try {
+        await this.#writeOther(owner, action);
+        if ("succeeded" in action && action.succeeded) this.#deps.record(owner, action.succeeded);
+      } catch (error) {
+        failed = !isAborted(error);
+        if (failed && !isKubeError(error, "Conflict", "NotFound")) this.#otherFailed(owner, action, error);
+      } finally {
+        flight.others.delete(id);
+      }
+      this.#deps.settled(owner, failed);
+    });
+  }
+
+  #otherFailed(owner: Owner, action: OtherAction, error: unknown): void {
+    const text = messageOf(error);
+    this.#deps.log.warn(`${action.type} failed`, { error, object: owner.key });
+    if ("failed" in action && action.failed) {
+      // The API has this one as a Normal event; alerts that count on it keep working.
+      this.#deps.record(owner, { type: "Normal", reason: action.failed.reason, message: `${action.failed.message}: ${text}` });
+    } else if (action.type === "patch claim") {
+      const message = `failed to update PVC ${action.claim.name}: ${text}`;
+      this.#deps.record(owner, { type: "Warning", reason: "FailedUpdate", message });
+    } else if (action.type === "delete claim") {
+      const message = `failed to clean up PVC ${action.claim.name}: ${text}`;
+      this.#deps.record(owner, { type: "Warning", reason: "FailedDelete", message });
+    }
+  }
+
+  async #writeOther(owner: Owner, action: OtherAction): Promise<void> {
+    const { client, claims, revisions, created } = this.#deps;
+    const options = this.#options(owner);
+    switch (action.type) {
+      case "patch claim": {
+        const patch = { type: "strategic" as const, body: action.body };
+        claims.writeBack(await client.patch(persistentVolumeClaimResource, refOf(action.claim), patch, options));
+        return;
+      }
+      case "delete claim":
+        return this.#deleteClaim(owner, action.claim);
+      case "create revision":
+        revisions.writeBack(await this.#createRevision(owner, action));
+        return;
+      case "patch revision": {
+        const patch = { type: "merge" as const, body: action.body };
+        revisions.writeBack(await client.patch(controllerRevisionResource, refOf(action.revision), patch, options));
+        return;
+      }
+      case "delete revision": {
+        const { revision } = action;
+        const gone = { ...options, uid: revision.uid, resourceVersion: revision.resourceVersion };
+        await client.delete(controllerRevisionResource, refOf(revision), gone);
+        revisions.remove(`${revision.namespace}/${revision.name}`, revision.uid);
+        return;
+      }
+      case "patch workload":
+        return this.#deps.patchWorkload(owner, action.body, options);
+      case "create object":
+        await this.#existing(() => client.create(created[action.resource], owner.namespace, action.body, options));
+        return;
+      case "delete object": {
+        const ref: ObjectRef = { namespace: owner.namespace, name: action.name };
+        await this.#deleteQuietly(() => client.delete(created[action.resource], ref, { ...options, uid: action.uid }));
+        return;
+      }
+    }
+  }
+
+  /** The stored bytes of `data` are part of the API: they go out as text, not as a re-ordered object. */
+  async #createRevision(
+    owner: Owner,
+    action: Extract<Action, { type: "create revision" }>,
+  ): Promise<ControllerRevision> {
+    const text = JSON.stringify(action.body);
+    const body = `${text.slice(0, -1)},"data":${action.data}}`;
+    try {
+      return await this.#deps.client.create(controllerRevisionResource, owner.namespace, body, this.#options(owner));
+    } catch (error) {
+      if (!isKubeError(error, "AlreadyExists") && !(isKubeError(error) && error.ambiguous)) throw error;
+      return this.#deps.client.get(
+        controllerRevisionResource,
+        { namespace: owner.namespace, name: action.name },
+        this.#options(owner),
+      );
+    }
+  }
+
+  async #existing(run: () => Promise<unknown>): Promise<void> {
+    try {
+      await run();
+    } catch (error) {
+      if (!isKubeError(error, "AlreadyExists")) throw error;
+    }
+  }
+}
+
+type OtherAction = Exclude<Action, { type: "event" | "create pod" | "patch pod" | "delete pod" }>;
+
+const CREATING = "in-flight/";
+const none: ReadonlySet<string> = new Set();
+
+function idOf(action: OtherAction): string {
+  switch (action.type) {
+    case "patch claim":
+    case "delete claim":
+      return `claim/${action.claim.name}`;
+    case "create revision":
+      return `revision/${action.name}`;
+    case "patch revision":
+    case "delete revision":
+      return `revision/${action.revision.name}`;
+    case "patch workload":
+      return "workload";
+    case "create object":
+    case "delete object":
+      return `${action.resource}/${action.name}`;
+  }
+}
+
+function refOf(object: { namespace: string; name: string }): ObjectRef {
+  return { namespace: object.namespace, name: object.name };
+}
+
+function isAborted(error: unknown): boolean {
+  return isKubeError(error, "Aborted");
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

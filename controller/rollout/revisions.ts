@@ -1,0 +1,96 @@
+/** Template history in ControllerRevisions. Spec: inplace-update 4.11, cloneset 4.2. */
+import { revisionData, revisionDataEqual, revisionHash } from "../../kube/core/index.ts";
+import type { ControllerRevision } from "../../kube/index.ts";
+
+export const HASH_LABEL = "controller.kubernetes.io/hash";
+
+/** The part after the last `-`: full and short revision labels of the same revision are equal in it. Rule 16. */
+export function shortHash(revision: string): string {
+  return revision.slice(revision.lastIndexOf("-") + 1);
+}
+
+export function sameRevision(a: string, b: string): boolean {
+  return a !== "" && b !== "" && shortHash(a) === shortHash(b);
+}
+
+export interface RevisionOwner {
+  name: string;
+  namespace: string;
+  uid: string;
+  /** Labels of `spec.template.metadata`. */
+  templateLabels: Readonly<Record<string, string>>;
+  /** Annotations of the workload as it is now. */
+  annotations: Readonly<Record<string, string>>;
+}
+
+/** A revision by what a plan needs of it; `stored` is undefined when it is still to be created. */
+export interface Revision {
+  name: string;
+  number: number;
+  data: string;
+  stored: ControllerRevision | undefined;
+}
+
+export interface RevisionSearch {
+  update: Revision;
+  /** What has to be written before anything else may refer to `update`. */
+  write: "none" | "create" | "renumber";
+  collisionCount: number;
+}
+
+export function byNumber(a: ControllerRevision, b: ControllerRevision): number {
+  return a.revision - b.revision || a.createdAt - b.createdAt || (a.name < b.name ? -1 : 1);
+}
+
+/**
+ * The revision of the present template: an existing one with equal data, or a new one under a free name.
+ * `revisions` are those of the workload, sorted by `byNumber`; `taken` tells the data of a name in use elsewhere.
+ */
+export function findRevision(
+  workloadName: string,
+  template: object,
+  revisions: readonly ControllerRevision[],
+  collisionCount: number,
+  taken: (name: string) => string | undefined = () => undefined,
+): RevisionSearch {
+  const data = revisionData(template);
+  const newest = revisions.at(-1);
+  const next = (newest?.revision ?? 0) + 1;
+  for (let index = revisions.length - 1; index >= 0; index--) {
+    const stored = revisions[index];
+    if (stored === undefined || !revisionDataEqual(stored.data, data)) continue;
+    const renumber = stored !== newest && stored.revision !== newest?.revision;
+    const update = { name: stored.name, number: renumber ? next : stored.revision, data, stored };
+    return { update, write: renumber ? "renumber" : "none", collisionCount };
+  }
+  for (let count = collisionCount; ; count++) {
+    const name = `${workloadName.slice(0, 223)}-${revisionHash(data, count)}`;
+    const other = revisions.find((revision) => revision.name === name)?.data ?? taken(name);
+    if (other === undefined || revisionDataEqual(other, data)) {
+      return { update: { name, number: next, data, stored: undefined }, write: "create", collisionCount: count };
+    }
+  }
+}
+
+/** The template in a revision's data, or undefined when the data is broken. */
+export function templateOf(data: string): { metadata?: object; spec?: object } | undefined {
+  try {
+    const parsed: { spec?: { template?: { $patch?: string } } } = JSON.parse(data);
+    const template = parsed.spec?.template;
+    if (typeof template !== "object" || template === null) return undefined;
+    const { $patch: _directive, ...rest } = template;
+    return rest;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Revisions beyond the limit, lowest number first; live ones are never among them. Rule 13. */
+export function surplusRevisions(
+  revisions: readonly ControllerRevision[],
+  live: ReadonlySet<string>,
+  limit: number,
+): ControllerRevision[] {
+  const idle = revisions.filter((revision) => !live.has(shortHash(revision.name)));
+  return idle.slice(0, Math.max(0, idle.length - Math.max(0, limit)));
+}

@@ -1,0 +1,89 @@
+/**
+ * Writes the status of workloads: coalesced while it churns, exact when it settles, one write in flight
+ * for an object, and none when nothing differs. DESIGN.md, decision 4.
+ */
+import { createMergePatch } from "../../kube/core/index.ts";
+import type { Clock } from "../../kube/index.ts";
+
+/** Longest time that a changed status of a large workload waits, milliseconds. */
+const LONGEST_WAIT_MS = 1000;
+
+export interface StatusTarget {
+  key: string;
+  uid: string;
+}
+
+export interface StatusWriterDeps {
+  clock: Clock;
+  /** Sends a merge patch of the status subresource and writes the answer back. */
+  patch(target: StatusTarget, body: object): Promise<void>;
+  failed(target: StatusTarget, error: unknown): void;
+  /** The write was answered: plan again if anything was held back. */
+  written(target: StatusTarget): void;
+}
+
+interface Entry {
+  inFlight: boolean;
+  heldBack: boolean;
+  lastAt: number;
+}
+
+export class StatusWriter {
+  readonly #deps: StatusWriterDeps;
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(deps: StatusWriterDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Offers the status as it should be. Returns after how many milliseconds to offer again when it was held
+   * back, undefined when it was sent, is being sent, or does not differ. `size` is the number of replicas:
+   * the more there are the more changes go into one write.
+   */
+  offer(target: StatusTarget, before: object | undefined, after: object, size: number, important: boolean): number | undefined {
+    const patch = createMergePatch(before ?? {}, after);
+    if (isEmpty(patch)) return undefined;
+    const entry = this.#entry(target.uid);
+    if (entry.inFlight) {
+      entry.heldBack = true;
+      return undefined;
+    }
+    const wait = entry.lastAt + Math.min(LONGEST_WAIT_MS, size / 2) - this.#deps.clock.monotonic();
+    if (wait > 0 && !important) return wait;
+    void this.#send(target, entry, { status: patch });
+    return undefined;
+  }
+
+  forget(uid: string): void {
+    this.#entries.delete(uid);
+  }
+
+  #entry(uid: string): Entry {
+    let entry = this.#entries.get(uid);
+    if (entry === undefined) {
+      entry = { inFlight: false, heldBack: false, lastAt: Number.NEGATIVE_INFINITY };
+      this.#entries.set(uid, entry);
+    }
+    return entry;
+  }
+
+  async #send(target: StatusTarget, entry: Entry, body: object): Promise<void> {
+    entry.inFlight = true;
+    entry.heldBack = false;
+    entry.lastAt = this.#deps.clock.monotonic();
+    try {
+      await this.#deps.patch(target, body);
+    } catch (error) {
+      this.#deps.failed(target, error);
+      return;
+    } finally {
+      entry.inFlight = false;
+    }
+    if (entry.heldBack) this.#deps.written(target);
+  }
+}
+
+function isEmpty(patch: unknown): boolean {
+  return typeof patch === "object" && patch !== null && Object.keys(patch).length === 0;
+}
