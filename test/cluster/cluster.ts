@@ -42,6 +42,13 @@ export interface TestCluster {
   stop(): Promise<void>;
 }
 
+/** Builds the Kubernetes programs unless they are there; resolves to the script's last words. */
+export async function buildPrograms(environment: NodeJS.ProcessEnv): Promise<string> {
+  const folder = programFolder(environment);
+  const { stdout } = await run(join(here, "build.sh"), [kubernetesVersion, folder], { maxBuffer: 16 << 20 });
+  return stdout.trim();
+}
+
 /** Starts the cluster and resolves when its nodes are Ready. When a stage fails, what ran before it is ended. */
 export async function startCluster(options: ClusterOptions): Promise<TestCluster> {
   const cluster = new LocalCluster(options);
@@ -88,9 +95,9 @@ class LocalCluster implements TestCluster {
   async start(): Promise<void> {
     const names = Array.from({ length: this.#options.nodes }, (_, index) => `refit-test-node-${index + 1}`);
     await this.#stage("packages", () => this.#script("packages.sh"));
-    await this.#stage(`kubernetes ${kubernetesVersion}`, () =>
-      this.#script("build.sh", kubernetesVersion, this.#programs),
-    );
+    await this.#stage(`kubernetes ${kubernetesVersion}`, async () => {
+      await buildPrograms(this.#options.environment);
+    });
     await this.#stage("certificates", () => this.#script("pki.sh", join(this.folder, "pki"), ...names));
     this.#ports = await freePorts(6 + 2 * names.length);
     await this.#stage("control plane", () => this.#startControlPlane());

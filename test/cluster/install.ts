@@ -1,6 +1,6 @@
 /** Puts the project's definitions into a cluster, as an installation does. */
 import { customResourceDefinition, kinds } from "../../crds/index.ts";
-import { type Api, ApiError, isRecord, type Item } from "./api.ts";
+import { type Api, ApiError, type Item, isRecord } from "./api.ts";
 
 /** Creates what is missing and waits until the API server serves every kind. */
 export async function install(api: Api): Promise<void> {
@@ -23,5 +23,8 @@ async function create(api: Api, manifest: object): Promise<void> {
 
 function isEstablished(definition: Item): boolean {
   const conditions = definition.status?.conditions ?? [];
-  return isRecord(definition.status) && conditions.some(({ type, status }) => type === "Established" && status === "True");
+  return (
+    isRecord(definition.status) &&
+    conditions.some(({ type, status }) => type === "Established" && status === "True")
+  );
 }

@@ -1,13 +1,14 @@
 /**
- * `npm run test:cluster [-- --nodes N] [-- --keep] [-- CASE...]`: starts a real cluster, installs the project's
+ * `npm run test:cluster -- [--nodes N] [--keep] [CASE...]`: starts a real cluster, installs the project's
  * definitions, runs the suites against it and removes everything again. The last line counts.
+ * `npm run test:cluster -- --build` only builds the cluster's programs, so that the next run finds them.
  */
 import { parseArgs } from "node:util";
 import { suites } from "../cases/all.ts";
 import { runSuites } from "../cases/runner.ts";
 import { select } from "../cases/select.ts";
 import { Tally } from "../cases/tally.ts";
-import { startCluster, type TestCluster } from "./cluster.ts";
+import { buildPrograms, startCluster, type TestCluster } from "./cluster.ts";
 import { install } from "./install.ts";
 
 const { values, positionals } = parseArgs({
@@ -16,6 +17,7 @@ const { values, positionals } = parseArgs({
     nodes: { type: "string", default: "1" },
     /** Leaves the cluster up until the process is interrupted. */
     keep: { type: "boolean", default: false },
+    build: { type: "boolean", default: false },
   },
 });
 
@@ -40,19 +42,27 @@ async function runAll(cluster: TestCluster): Promise<void> {
   print(`stage: suites in ${seconds(performance.now() - begun)}`);
 }
 
-const cluster = await startCluster({
-  nodes: Number(values.nodes),
-  environment: process.env,
-  onStage: (name, ms) => print(`stage: ${name} in ${seconds(ms)}`),
-});
-print(`kubeconfig: ${cluster.kubeconfig}`);
-try {
-  await runAll(cluster);
-  if (values.keep) await new Promise(() => setInterval(() => undefined, 60_000));
-} catch (error) {
-  tally.report({ outcome: "failed", suite: "test:cluster", step: "run", error: String(error) });
-} finally {
-  await cluster.stop();
+async function testCluster(): Promise<void> {
+  const cluster = await startCluster({
+    nodes: Number(values.nodes),
+    environment: process.env,
+    onStage: (name, ms) => print(`stage: ${name} in ${seconds(ms)}`),
+  });
+  print(`kubeconfig: ${cluster.kubeconfig}`);
+  try {
+    await runAll(cluster);
+    if (values.keep) await new Promise(() => setInterval(() => undefined, 60_000));
+  } finally {
+    await cluster.stop();
+  }
 }
-print(tally.line());
-process.exitCode = tally.failed > 0 ? 1 : 0;
+
+if (values.build) {
+  print(await buildPrograms(process.env));
+} else {
+  await testCluster().catch((error: unknown) => {
+    tally.report({ outcome: "failed", suite: "test:cluster", step: "run", error: String(error) });
+  });
+  print(tally.line());
+  process.exitCode = tally.failed > 0 ? 1 : 0;
+}
