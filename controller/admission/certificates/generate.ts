@@ -93,7 +93,7 @@ async function exportKey(key: webcrypto.CryptoKey): Promise<string> {
     type: "pkcs1",
     format: "pem",
   });
-  return typeof pem === "string" ? pem : pem.toString("utf8");
+  return pem.toString();
 }
 
 async function importKey(pem: string): Promise<webcrypto.CryptoKey> {

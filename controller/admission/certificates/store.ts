@@ -65,7 +65,14 @@ export function secretStore(options: SecretStoreOptions): CertificateStore {
           namespace,
           ...(secret ? { resourceVersion: secret.metadata.resourceVersion ?? "" } : {}),
         };
-        const body = { apiVersion: "v1", kind: "Secret", metadata, data: encoded(certificateFiles(made)) };
+        const type = secret?.type === undefined ? {} : { type: secret.type };
+        const body = {
+          apiVersion: "v1",
+          kind: "Secret",
+          metadata,
+          ...type,
+          data: encoded(certificateFiles(made)),
+        };
         try {
           await (secret === undefined
             ? client.create(secrets, namespace, body)

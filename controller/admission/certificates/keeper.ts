@@ -1,0 +1,158 @@
+/**
+ * Keeps certificates served and trusted: a pass at the start, after each change that matters, and a minute after the
+ * last one. Runs in every replica. Spec: platform 4.1 rule 3, 4.2.
+ */
+import type { Clock, Log, Timer } from "../../../kube/index.ts";
+import type { ClusterTrust } from "../cluster_trust.ts";
+import type { CertificateSource, ServingCertificate } from "../server.ts";
+import type { CertificateSet } from "./certificate_set.ts";
+import { writeCertificateDirectory } from "./directory.ts";
+import type { CertificateStore } from "./store.ts";
+
+export interface CertificateKeeperOptions {
+  store: CertificateStore;
+  trust: ClusterTrust;
+  /** True with gate EnableExternalCerts: the cluster's pointers are compared, not written. */
+  external: boolean;
+  /** Where the files are written; undefined: nowhere. */
+  directory?: string;
+  /** Calls `changed` whenever something was changed that a pass looks at; ends with the signal. */
+  watch?(changed: () => void, signal: AbortSignal): void;
+  clock: Clock;
+  log: Log;
+}
+
+export interface CertificateKeeper extends CertificateSource {
+  start(): void;
+  stop(): void;
+  /** One pass now; throws what went wrong. */
+  pass(): Promise<void>;
+  /** Resolves after the first complete pass; rejects after `timeoutMs` (default 60 000). */
+  initialized(timeoutMs?: number): Promise<void>;
+  /** PEM of the CA in use, once a pass was complete. */
+  readonly caCert: string | undefined;
+}
+
+const passEveryMs = 60_000;
+const firstRetryMs = 500;
+const longestRetryMs = 30_000;
+
+export function createCertificateKeeper(options: CertificateKeeperOptions): CertificateKeeper {
+  return new Keeper(options);
+}
+
+class Keeper implements CertificateKeeper {
+  readonly #options: CertificateKeeperOptions;
+  readonly #subscribers = new Set<(certificate: ServingCertificate) => void>();
+  readonly #waiting = new Set<() => void>();
+  readonly #stopped = new AbortController();
+  #set: CertificateSet | undefined;
+  #complete = false;
+  #problem = "";
+  #timer: Timer | undefined;
+  #running = false;
+  #again = false;
+  #retryMs = firstRetryMs;
+
+  constructor(options: CertificateKeeperOptions) {
+    this.#options = options;
+  }
+
+  get caCert(): string | undefined {
+    return this.#complete ? this.#set?.caCert : undefined;
+  }
+
+  subscribe(use: (certificate: ServingCertificate) => void): () => void {
+    this.#subscribers.add(use);
+    if (this.#set !== undefined) use(this.#set);
+    return () => this.#subscribers.delete(use);
+  }
+
+  start(): void {
+    this.#options.watch?.(() => this.#trigger(), this.#stopped.signal);
+    this.#trigger();
+  }
+
+  stop(): void {
+    this.#stopped.abort();
+    this.#timer?.cancel();
+  }
+
+  /** Passes do not overlap; a change during one leads to another. */
+  #trigger(): void {
+    if (this.#stopped.signal.aborted) return;
+    if (this.#running) {
+      this.#again = true;
+      return;
+    }
+    this.#running = true;
+    this.#timer?.cancel();
+    this.pass()
+      .then(() => {
+        this.#retryMs = firstRetryMs;
+        this.#next(passEveryMs);
+      })
+      .catch((error: unknown) => {
+        this.#problem = error instanceof Error ? error.message : String(error);
+        this.#options.log.warn("certificates: pass failed, it will be repeated", {
+          error,
+          afterMs: this.#retryMs,
+        });
+        this.#next(this.#retryMs);
+        this.#retryMs = Math.min(this.#retryMs * 2, longestRetryMs);
+      });
+  }
+
+  #next(ms: number): void {
+    this.#running = false;
+    if (this.#stopped.signal.aborted) return;
+    const delay = this.#again ? Math.min(ms, firstRetryMs) : ms;
+    this.#again = false;
+    this.#timer = this.#options.clock.after(delay, () => this.#trigger());
+  }
+
+  async pass(): Promise<void> {
+    const { store, trust, external, clock, log } = this.#options;
+    const set = await store.ensure(clock.now());
+    await this.#writeFiles(set);
+    const changed = this.#set?.cert !== set.cert || this.#set.key !== set.key;
+    this.#set = set;
+    if (changed) {
+      log.info("certificates: in use", { changed: true });
+      for (const use of this.#subscribers) use(set);
+    }
+    // The server speaks with the new certificate before the API server is told to trust it.
+    await (external ? trust.check(set.caCert) : trust.apply(set.caCert));
+    this.#complete = true;
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
+  }
+
+  /** The files are for others to look at; the server needs none, so a read-only file system is no reason to stop. */
+  async #writeFiles(set: CertificateSet): Promise<void> {
+    const { directory, clock, log } = this.#options;
+    if (directory === undefined) return;
+    try {
+      await writeCertificateDirectory(directory, set, String(clock.now()));
+    } catch (error) {
+      log.warn("certificates: files could not be written", { directory, error });
+    }
+  }
+
+  initialized(timeoutMs = 60_000): Promise<void> {
+    if (this.#complete) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const done = () => {
+        timer.cancel();
+        resolve();
+      };
+      const timer = this.#options.clock.after(timeoutMs, () => {
+        this.#waiting.delete(done);
+        const seconds = (timeoutMs / 1000).toFixed(6);
+        const reason = this.#problem === "" ? "" : `: ${this.#problem}`;
+        reject(new Error(`failed to start webhook controller for waiting more than ${seconds}s${reason}`));
+      });
+      this.#waiting.add(done);
+    });
+  }
+}

@@ -1,0 +1,172 @@
+/**
+ * Brings the cluster's pointers to this server up to date: both webhook configurations, and the conversion of every
+ * definition with strategy Webhook. Writes only differences, under preconditions. Spec: platform 4.2, rule 5; 4.3.
+ */
+import { definitionName, type KindDefinition } from "../../crds/index.ts";
+import { isJsonObject, type JsonObject, jsonEqual, own } from "../../kube/core/index.ts";
+import {
+  type Client,
+  isKubeError,
+  jsonResource,
+  type KubeObject,
+  type Log,
+  type Resource,
+} from "../../kube/index.ts";
+import {
+  clientConfig,
+  newConfiguration,
+  templateAnnotation,
+  type WebhookConfiguration,
+  type WebhookTarget,
+  wantedConfiguration,
+  webhookConfigurations,
+} from "./webhook_configurations.ts";
+
+const admissionGroup = { group: "admissionregistration.k8s.io", version: "v1", namespaced: false };
+
+export const mutatingConfigurations = jsonResource<WebhookConfiguration>({
+  ...admissionGroup,
+  plural: "mutatingwebhookconfigurations",
+  kind: "MutatingWebhookConfiguration",
+});
+
+export const validatingConfigurations = jsonResource<WebhookConfiguration>({
+  ...admissionGroup,
+  plural: "validatingwebhookconfigurations",
+  kind: "ValidatingWebhookConfiguration",
+});
+
+export interface Definition extends KubeObject {
+  spec?: JsonObject;
+}
+
+export const definitions = jsonResource<Definition>({
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  plural: "customresourcedefinitions",
+  kind: "CustomResourceDefinition",
+  namespaced: false,
+});
+
+export interface ClusterTrustOptions {
+  client: Client;
+  target: WebhookTarget;
+  /** Paths that the server answers. */
+  livePaths: ReadonlySet<string>;
+  /** Kinds whose conversion this program answers. */
+  kinds: readonly KindDefinition[];
+  log: Log;
+}
+
+export interface ClusterTrust {
+  /** One pass with this CA (PEM). Throws KubeError; a lost race is left to the next pass. */
+  apply(caCert: string): Promise<void>;
+  /** Compares only; throws an Error that names the first object whose CA is another one. For certificates from outside. */
+  check(caCert: string): Promise<void>;
+}
+
+export function clusterTrust(options: ClusterTrustOptions): ClusterTrust {
+  const ours = webhookConfigurations(options.target);
+  const configurations = [
+    { resource: mutatingConfigurations, ours: ours.mutating },
+    { resource: validatingConfigurations, ours: ours.validating },
+  ] as const;
+  return {
+    async apply(caCert) {
+      const caBundle = base64(caCert);
+      for (const { resource, ours } of configurations)
+        await applyConfiguration(options, resource, ours, caBundle);
+      for (const kind of options.kinds) await applyConversion(options, kind, caBundle);
+    },
+    async check(caCert) {
+      const caBundle = base64(caCert);
+      for (const { resource, ours } of configurations) {
+        const name = ours.metadata.name ?? "";
+        const live = await options.client.get(resource, { name });
+        const webhooks = (live.webhooks ?? []).filter(
+          (webhook) => own(webhook, "clientConfig") !== undefined,
+        );
+        if (webhooks.some((webhook) => bundleOf(webhook["clientConfig"]) !== caBundle)) {
+          throw new Error(`caBundle of ${resource.kind} ${name} does not match the external caBundle`);
+        }
+      }
+      for (const kind of options.kinds) {
+        const live = await find(options.client, definitions, definitionName(kind));
+        const config = live === undefined ? undefined : conversionConfig(live);
+        if (config !== undefined && bundleOf(config) !== caBundle) {
+          throw new Error(`caBundle of CRD ${definitionName(kind)} does not match external caBundle`);
+        }
+      }
+    },
+  };
+}
+
+async function applyConfiguration(
+  { client, livePaths, target, log }: ClusterTrustOptions,
+  resource: Resource<WebhookConfiguration>,
+  ours: WebhookConfiguration,
+  caBundle: string,
+): Promise<void> {
+  const name = ours.metadata.name ?? "";
+  const live = await find(client, resource, name);
+  if (live === undefined) {
+    await client.create(resource, undefined, newConfiguration(ours, livePaths, target, caBundle));
+    log.info("created webhook configuration", { name });
+    return;
+  }
+  const wanted = wantedConfiguration(live, ours, livePaths, target, caBundle);
+  if (wanted.settled) return;
+  const metadata = {
+    resourceVersion: live.metadata.resourceVersion,
+    annotations: { [templateAnnotation]: wanted.template },
+  };
+  await client.patch(resource, { name }, { type: "merge", body: { metadata, webhooks: wanted.webhooks } });
+  log.info("updated webhook configuration", { name });
+}
+
+async function applyConversion(
+  { client, target, log }: ClusterTrustOptions,
+  kind: KindDefinition,
+  caBundle: string,
+): Promise<void> {
+  const name = definitionName(kind);
+  const live = await find(client, definitions, name);
+  const present = live === undefined ? undefined : conversionConfig(live);
+  if (live === undefined || present === undefined) return;
+  const wanted = clientConfig(target, "/convert", caBundle);
+  if (jsonEqual(present, wanted)) return;
+  // A merge patch keeps members it does not name: one of `service` and `url` has to go.
+  const other = "url" in wanted ? { service: null } : { url: null };
+  const body = {
+    metadata: { resourceVersion: live.metadata.resourceVersion },
+    spec: { conversion: { webhook: { clientConfig: { ...other, ...wanted } } } },
+  };
+  await client.patch(definitions, { name }, { type: "merge", body });
+  log.info("updated conversion of a definition", { name });
+}
+
+/** The client configuration of a definition whose strategy is Webhook; empty where it has none yet. */
+function conversionConfig(definition: Definition): JsonObject | undefined {
+  const conversion = own(definition.spec ?? {}, "conversion");
+  if (!isJsonObject(conversion) || conversion["strategy"] !== "Webhook") return undefined;
+  const webhook = own(conversion, "webhook");
+  const config = isJsonObject(webhook) ? own(webhook, "clientConfig") : undefined;
+  return isJsonObject(config) ? config : {};
+}
+
+function bundleOf(config: unknown): unknown {
+  return isJsonObject(config) ? config["caBundle"] : undefined;
+}
+
+async function find<T>(client: Client, resource: Resource<T>, name: string): Promise<T | undefined> {
+  try {
+    return await client.get(resource, { name });
+  } catch (error) {
+    if (isKubeError(error, "NotFound")) return undefined;
+    throw error;
+  }
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString("base64");
+}

@@ -1,0 +1,69 @@
+/** The webhooks of this program: what the API server is told to ask about. Spec: platform 4.4. */
+import type { LabelSelector } from "../../kube/core/index.ts";
+
+export interface AdmissionRule {
+  readonly apiGroups: readonly string[];
+  readonly apiVersions: readonly string[];
+  readonly operations: readonly string[];
+  readonly resources: readonly string[];
+}
+
+export interface AdmissionEntry {
+  /** `<name>.kb.io` */
+  readonly name: string;
+  readonly phase: "mutating" | "validating";
+  readonly path: string;
+  /** Paths under which earlier releases registered the same handler; served, but not written into configurations. */
+  readonly earlierPaths: readonly string[];
+  readonly rules: readonly AdmissionRule[];
+  readonly failurePolicy: "Fail" | "Ignore";
+  /** Namespaces that the webhook sees; `namespace` is that of this program, whose pods must start without it. */
+  readonly namespaceSelector?: (namespace: string) => LabelSelector;
+  readonly objectSelector?: LabelSelector;
+}
+
+function workloadRules(plural: string, operations: readonly string[]): AdmissionRule[] {
+  return [
+    { apiGroups: ["apps.kruise.io"], apiVersions: ["v1alpha1", "v1beta1"], operations, resources: [plural] },
+  ];
+}
+
+/** Everything but kube-system and the namespace of this program. */
+function ordinaryNamespaces(namespace: string): LabelSelector {
+  return {
+    matchExpressions: [
+      { key: "control-plane", operator: "NotIn", values: ["openkruise"] },
+      { key: "kubernetes.io/metadata.name", operator: "NotIn", values: ["kube-system", namespace] },
+    ],
+  };
+}
+
+export const admissionEntries = {
+  mutatePod: {
+    name: "mpod.kb.io",
+    phase: "mutating",
+    path: "/mutate-pod",
+    earlierPaths: [],
+    rules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["pods"] }],
+    failurePolicy: "Fail",
+    namespaceSelector: ordinaryNamespaces,
+  },
+  mutateCloneSet: {
+    name: "mcloneset.kb.io",
+    phase: "mutating",
+    path: "/mutate-apps-kruise-io-cloneset",
+    earlierPaths: ["/mutate-apps-kruise-io-v1alpha1-cloneset"],
+    rules: workloadRules("clonesets", ["CREATE", "UPDATE"]),
+    failurePolicy: "Fail",
+  },
+  validateCloneSet: {
+    name: "vcloneset.kb.io",
+    phase: "validating",
+    path: "/validate-apps-kruise-io-cloneset",
+    earlierPaths: ["/validate-apps-kruise-io-v1alpha1-cloneset"],
+    rules: workloadRules("clonesets", ["CREATE", "UPDATE", "DELETE"]),
+    failurePolicy: "Fail",
+  },
+} as const satisfies Record<string, AdmissionEntry>;
+
+export type AdmissionEntryName = keyof typeof admissionEntries;

@@ -1,0 +1,42 @@
+/** Settings of the webhooks out of environment variables. Spec: platform 2.4. */
+import { renewBefore } from "./certificates/certificate_set.ts";
+
+export interface WebhookSettings {
+  /** Namespace of this program, its Service and its Secret. */
+  readonly namespace: string;
+  readonly service: string;
+  readonly secret: string;
+  /** Reached by URL instead of by Service. */
+  readonly host: string | undefined;
+  readonly port: number;
+  readonly certificateDirectory: string;
+  /** `secret`: shared through the API server; `fs`: files only; `external`: somebody else's Secret, read only. */
+  readonly certificates: "secret" | "fs" | "external";
+  /** Milliseconds before its end that a certificate is renewed. */
+  readonly renewBeforeMs: number;
+}
+
+/** Throws an Error that names the variable when a value cannot be used. */
+export function webhookSettings(
+  env: Readonly<Record<string, string | undefined>>,
+  gates: { externalCerts: boolean },
+): WebhookSettings {
+  const host = env["WEBHOOK_HOST"] || undefined;
+  const writer = env["WEBHOOK_CERT_WRITER"] ?? "";
+  const portText = env["WEBHOOK_PORT"] || "9876";
+  const port = Number(portText);
+  if (!/^\d+$/.test(portText) || port > 65535) {
+    throw new Error(`WEBHOOK_PORT must be a port number, but is ${JSON.stringify(portText)}`);
+  }
+  const files = writer === "fs" || (writer === "" && host !== undefined);
+  return {
+    namespace: env["POD_NAMESPACE"] || "kruise-system",
+    service: env["SERVICE_NAME"] || "kruise-webhook-service",
+    secret: env["SECRET_NAME"] || "kruise-webhook-certs",
+    host,
+    port,
+    certificateDirectory: env["WEBHOOK_CERT_DIR"] || "/tmp/kruise-webhook-certs",
+    certificates: gates.externalCerts ? "external" : files ? "fs" : "secret",
+    renewBeforeMs: renewBefore(env["CERTS_RENEW_BEFORE"]),
+  };
+}

@@ -1,0 +1,154 @@
+/** All of admission put together: handlers on their paths, certificates, the server, the cluster's pointers to it. */
+import { convertObject, type KindDefinition } from "../../crds/index.ts";
+import {
+  type Client,
+  type Clock,
+  jsonCodec,
+  type KubeObject,
+  type Log,
+  type Resource,
+} from "../../kube/index.ts";
+import { servingNames } from "./certificates/certificate_set.ts";
+import { watchChanges } from "./certificates/changes.ts";
+import { generateCertificates } from "./certificates/generate.ts";
+import { type CertificateKeeper, createCertificateKeeper } from "./certificates/keeper.ts";
+import {
+  type CertificateStore,
+  directoryStore,
+  externalStore,
+  type Generate,
+  secretStore,
+  secrets,
+} from "./certificates/store.ts";
+import {
+  clusterTrust,
+  definitions,
+  mutatingConfigurations,
+  validatingConfigurations,
+} from "./cluster_trust.ts";
+import { type AdmissionEntry, type AdmissionEntryName, admissionEntries } from "./entries.ts";
+import { webhookReadiness } from "./readiness.ts";
+import type { AdmissionHandler } from "./request.ts";
+import { type AdmissionMetrics, type AdmissionServer, createAdmissionServer } from "./server.ts";
+import type { WebhookSettings } from "./settings.ts";
+import { mutatingConfigurationName, validatingConfigurationName } from "./webhook_configurations.ts";
+
+/** Handlers on their paths, those of earlier releases included. An entry without a handler is not served. */
+export function handlersByPath(
+  handlers: Partial<Record<AdmissionEntryName, AdmissionHandler>>,
+): Map<string, AdmissionHandler> {
+  const byPath = new Map<string, AdmissionHandler>();
+  for (const [name, entry] of Object.entries<AdmissionEntry>(admissionEntries)) {
+    const handler = Object.entries(handlers).find(([key]) => key === name)?.[1];
+    if (handler === undefined) continue;
+    for (const path of [entry.path, ...entry.earlierPaths]) byPath.set(path, handler);
+  }
+  return byPath;
+}
+
+export interface WebhooksOptions {
+  settings: WebhookSettings;
+  client: Client;
+  handlers: ReadonlyMap<string, AdmissionHandler>;
+  /** Kinds whose conversion is answered here; others are left alone. */
+  kinds: readonly KindDefinition[];
+  clock: Clock;
+  log: Log;
+  metrics: AdmissionMetrics;
+  /** Address to listen on; default: all. */
+  listenHost?: string;
+  /** Makes certificates; replaced in tests. */
+  generate?: Generate;
+}
+
+export interface Webhooks {
+  readonly server: AdmissionServer;
+  readonly certificates: CertificateKeeper;
+  /** Starts serving and keeping; resolves when webhooks can be called. Rejects after `timeoutMs` (default 60 000). */
+  start(timeoutMs?: number): Promise<{ port: number }>;
+  /** The check `webhook-ready`: why webhooks cannot be called, undefined when they can. */
+  ready(): Promise<string | undefined>;
+  stop(): Promise<void>;
+}
+
+export function createWebhooks(options: WebhooksOptions): Webhooks {
+  const { settings, client, handlers, clock, log } = options;
+  const target = {
+    namespace: settings.namespace,
+    service: settings.service,
+    port: settings.port,
+    ...(settings.host === undefined ? {} : { host: settings.host }),
+  };
+  const conversions = options.kinds.filter((kind) => kind.conversion === "Webhook");
+  const certificates = createCertificateKeeper({
+    store: storeOf(options),
+    trust: clusterTrust({ client, target, livePaths: new Set(handlers.keys()), kinds: conversions, log }),
+    external: settings.certificates === "external",
+    directory: settings.certificateDirectory,
+    watch: (changed, signal) =>
+      watchChanges({ client, clock, log, watched: watchedOf(settings) }, changed, signal),
+    clock,
+    log,
+  });
+  const server = createAdmissionServer({
+    port: settings.port,
+    ...(options.listenHost === undefined ? {} : { host: options.listenHost }),
+    certificates,
+    handlers,
+    convert: convertObject,
+    log,
+    metrics: options.metrics,
+    clock,
+  });
+  const ready = webhookReadiness({ caCert: () => certificates.caCert, port: () => server.port });
+  return {
+    server,
+    certificates,
+    ready,
+    async start(timeoutMs) {
+      const listening = server.listen();
+      certificates.start();
+      await certificates.initialized(timeoutMs);
+      return listening;
+    },
+    async stop() {
+      certificates.stop();
+      await server.close();
+    },
+  };
+}
+
+function storeOf({ settings, client, generate = generateCertificates }: WebhooksOptions): CertificateStore {
+  const { namespace, secret: name, renewBeforeMs, certificateDirectory: directory } = settings;
+  const names = servingNames({ namespace, name: settings.service }, settings.host);
+  switch (settings.certificates) {
+    case "external":
+      return externalStore({ client, namespace, name, names });
+    case "fs":
+      return directoryStore({ directory, names, renewBeforeMs, generate });
+    case "secret":
+      return secretStore({ client, namespace, name, names, renewBeforeMs, generate });
+  }
+}
+
+/** Definitions are many and large: only their metadata is asked for, and only our groups count. */
+const definitionMetadata: Resource<KubeObject> = {
+  ...definitions,
+  codec: {
+    ...jsonCodec<KubeObject>(),
+    accept: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
+  },
+};
+
+function watchedOf(settings: WebhookSettings) {
+  const named = (name: string) => `metadata.name=${name}`;
+  const ofOurs = (object: KubeObject) => object.metadata.name?.endsWith(".kruise.io") ?? false;
+  return [
+    ...(settings.certificates === "fs"
+      ? []
+      : [{ resource: secrets, namespace: settings.namespace, fieldSelector: named(settings.secret) }]),
+    { resource: mutatingConfigurations, fieldSelector: named(mutatingConfigurationName) },
+    { resource: validatingConfigurations, fieldSelector: named(validatingConfigurationName) },
+    { resource: definitionMetadata, relevant: ofOurs },
+  ];
+}

@@ -1,0 +1,81 @@
+import fc from "fast-check";
+import t from "tap";
+import { acceptedPod } from "./pod_manifest.ts";
+import { byActivity, prioritised, scattered } from "./order.ts";
+
+const labelled = (name: string, labels: Record<string, string> = {}) => ({ name, labels });
+
+t.test("priority by weight is stable and adds up", async (t) => {
+  const pods = [labelled("a"), labelled("b", { tier: "x" }), labelled("c", { tier: "x", zone: "z" }), labelled("d")];
+  const order = prioritised(pods, {
+    weightPriority: [
+      { weight: 50, matchSelector: { matchLabels: { tier: "x" } } },
+      { weight: 30, matchSelector: { matchLabels: { zone: "z" } } },
+    ],
+  });
+  t.same(order.map((pod) => pod.name), ["c", "b", "a", "d"]);
+});
+
+t.test("priority by order: larger numbers first, pods without a key before all", async (t) => {
+  const pods = [labelled("5", { o: "o-5" }), labelled("20", { o: "o-20" }), labelled("none"), labelled("10", { o: "o-10" })];
+  t.same(prioritised(pods, { orderPriority: [{ orderedKey: "o" }] }).map((pod) => pod.name), ["none", "20", "10", "5"]);
+});
+
+t.test("scatter: three of ten are the 1st, 6th and 10th", async (t) => {
+  const pods = Array.from({ length: 10 }, (_, index) => labelled(`p${index}`, index < 3 ? { foo: "bar" } : {}));
+  const order = scattered(pods, pods, [{ key: "foo", value: "bar" }]);
+  t.same(order.flatMap((pod, index) => (pod.labels["foo"] ? [index + 1] : [])), [1, 6, 10]);
+});
+
+t.test("scatter loses and doubles nothing", async (t) => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.record({ a: fc.boolean(), b: fc.boolean(), updated: fc.boolean() }), { maxLength: 30 }),
+      (shape) => {
+        const all = shape.map((one, index) => ({
+          labels: { ...(one.a ? { k: "a" } : {}), ...(one.b ? { l: "b" } : {}) } as Record<string, string>,
+          name: `p${index}`,
+          updated: one.updated,
+        }));
+        const candidates = all.filter((pod) => !pod.updated);
+        const order = scattered(candidates, all, [
+          { key: "k", value: "a" },
+          { key: "l", value: "b" },
+        ]);
+        return order.length === candidates.length && new Set(order).size === candidates.length && order.every((pod) => candidates.includes(pod));
+      },
+    ),
+    { numRuns: 2000, seed: 3 },
+  );
+  t.pass();
+});
+
+t.test("the order by activity is total", async (t) => {
+  const pod = fc
+    .record({
+      name: fc.constantFrom("a", "b", "c", "d", "e"),
+      node: fc.constantFrom("", "n"),
+      phase: fc.constantFrom("Pending", "Running", "Unknown"),
+      ready: fc.option(fc.integer({ min: 0, max: 3 }), { nil: undefined }),
+      created: fc.integer({ min: 0, max: 3 }),
+    })
+    .map((one) => ({
+      ...acceptedPod({ name: one.name, namespace: "d" }, { containers: [] }, one.created),
+      nodeName: one.node,
+      phase: one.phase,
+      conditions:
+        one.ready === undefined
+          ? []
+          : [{ type: "Ready", status: "True", reason: "", message: "", lastTransitionAt: one.ready }],
+    }));
+  fc.assert(
+    fc.property(pod, pod, pod, (a, b, c) => {
+      const sign = (x: number): number => Math.sign(x) + 0;
+      if (sign(byActivity(a, b)) !== -sign(byActivity(b, a)) + 0) return false;
+      if (byActivity(a, b) <= 0 && byActivity(b, c) <= 0 && byActivity(a, c) > 0) return false;
+      return a.name === b.name || byActivity(a, b) !== 0;
+    }),
+    { numRuns: 3000, seed: 5 },
+  );
+  t.pass();
+});

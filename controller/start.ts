@@ -1,0 +1,303 @@
+/** Starts the controllers of one process: caches, watches, queues and workers of every kind. */
+import type { KubeObject } from "../kube/core/index.ts";
+import {
+  Cache,
+  type Change,
+  type Client,
+  type Clock,
+  type ControllerRevision,
+  controllerRevisionResource,
+  EventRecorder,
+  type Informer,
+  isKubeError,
+  jsonResource,
+  type Log,
+  type Metrics,
+  nodeResource,
+  nullMetrics,
+  type PersistentVolumeClaim,
+  persistentVolumeClaimResource,
+  type Pod,
+  podResource,
+  type Random,
+  type ReconcileOutcome,
+  type Resource,
+  runController,
+  serverVersion,
+  startInformer,
+  WorkQueue,
+} from "../kube/index.ts";
+import { isOfInterest, sharedCaches } from "./caches.ts";
+import type { Caches, Kind, KindDeps, KindShell, ServerFeatures } from "./kind.ts";
+import { visitKinds } from "./kinds.ts";
+import type { ControllerOptions } from "./options.ts";
+import type { CreatedResource } from "./rollout/actions.ts";
+
+export interface ControllersDeps {
+  client: Client;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  metrics?: Metrics;
+  options: ControllerOptions;
+}
+
+export interface Controllers {
+  /** Resolves when every cache is filled and the workers run; rejects when that is not possible. */
+  synced: Promise<void>;
+  /** Ends the workers, lets writes in flight finish (up to `graceMs`), then cuts what is left. */
+  stop(graceMs?: number): Promise<void>;
+}
+
+const GROUP = "apps.kruise.io";
+const DEFAULT_WORKERS = 3;
+const DEFAULT_GRACE_MS = 5000;
+
+const imagePullJobResource: Resource<KubeObject> = jsonResource<KubeObject>({
+  group: GROUP,
+  version: "v1beta1",
+  plural: "imagepulljobs",
+  kind: "ImagePullJob",
+  namespaced: true,
+});
+const created: Readonly<Record<CreatedResource, Resource<KubeObject>>> = { imagepulljobs: imagePullJobResource };
+
+export function startControllers(deps: ControllersDeps): Controllers {
+  const starting = new Starting(deps);
+  return { synced: starting.run(), stop: (graceMs) => starting.stop(graceMs ?? DEFAULT_GRACE_MS) };
+}
+
+/** One kind at work. */
+interface Running {
+  queue: WorkQueue;
+  shell: KindShell;
+  stopped: Promise<void>;
+}
+
+class Starting {
+  readonly #deps: ControllersDeps;
+  readonly #shared = sharedCaches();
+  readonly #informers: Informer[] = [];
+  readonly #running: Running[] = [];
+  /** Aborts every request that is still under way. */
+  readonly #cut = new AbortController();
+  readonly #stopping = new AbortController();
+  /** By kind of the controlling owner: an owner reference to the key in that kind's queue. */
+  readonly #wake = new Map<string, (key: string) => void>();
+  readonly #recorders: EventRecorder[] = [];
+
+  constructor(deps: ControllersDeps) {
+    this.#deps = deps;
+  }
+
+  async run(): Promise<void> {
+    const server = await this.#serverFeatures();
+    const { pods, claims, revisions, nodes } = this.#shared;
+    const jobs = server.imagePullJobs && this.#deps.options.gates.PreDownloadImageForInPlaceUpdate ? pullJobCache() : undefined;
+    const caches: Caches = { pods, claims, revisions, nodes, pullJobs: (uid) => pullJobsOf(jobs, uid) };
+    this.#watch(podResource, pods, { keep: isOfInterest });
+    this.#watch(persistentVolumeClaimResource, claims);
+    this.#watch(controllerRevisionResource, revisions);
+    this.#watch(nodeResource, nodes);
+    if (jobs !== undefined) this.#watch(imagePullJobResource, jobs);
+    const begin: (() => void)[] = [];
+    visitKinds((kind) => begin.push(this.#prepare(kind, caches, server)));
+    this.#wakeOwners();
+    await Promise.all(this.#informers.map((informer) => informer.synced));
+    if (!this.#stopping.signal.aborted) for (const start of begin) start();
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    this.#stopping.abort();
+    for (const { queue } of this.#running) queue.stop();
+    for (const informer of this.#informers) informer.stop();
+    const drained = Promise.all(this.#running.map(({ shell, stopped }) => stopped.then(() => shell.drained())));
+    await Promise.race([drained, this.#deps.clock.sleep(graceMs)]);
+    this.#cut.abort();
+    await Promise.all(this.#recorders.map((recorder) => recorder.stop()));
+  }
+
+  async #serverFeatures(): Promise<ServerFeatures> {
+    const { client } = this.#deps;
+    const version = await serverVersion(client);
+    return {
+      resizeSubresource: version.major > 1 || version.minor >= 32,
+      imagePullJobs: await isServed(client, imagePullJobResource),
+    };
+  }
+
+  #watch<T>(resource: Resource<T>, cache: Cache<T>, options: { keep?: (object: T) => boolean } = {}): void {
+    const { client, clock, random, log, metrics, options: settings } = this.#deps;
+    const namespaced = resource.namespaced && settings.namespace !== "";
+    this.#informers.push(
+      startInformer({
+        client,
+        resource,
+        cache,
+        clock,
+        random,
+        log: log.with({ resource: resource.plural }),
+        metrics: metrics ?? nullMetrics,
+        ...(namespaced ? { namespace: settings.namespace } : {}),
+        ...options,
+      }),
+    );
+  }
+
+  #prepare<T extends KubeObject>(kind: Kind<T>, caches: Caches, server: ServerFeatures): () => void {
+    const { client, clock, random, options } = this.#deps;
+    const metrics = this.#deps.metrics ?? nullMetrics;
+    const log = this.#deps.log.with({ controller: kind.controllerName });
+    const objects = new Cache<T>({ identify: kind.resource.codec.identify });
+    const queue = new WorkQueue({ clock, baseDelayMs: options.baseDelayMs, maxDelayMs: options.maxDelayMs });
+    const recorder = new EventRecorder({ client, clock, log, metrics, component: kind.controllerName });
+    this.#recorders.push(recorder);
+    const deps: KindDeps<T> = {
+      client,
+      clock,
+      random,
+      log,
+      recorder,
+      options,
+      server,
+      caches,
+      objects,
+      resource: kind.resource,
+      created,
+      queue,
+      signal: this.#cut.signal,
+    };
+    const shell = kind.shell(deps);
+    this.#wake.set(kind.kind, (key) => queue.addAfter(key, shell.coalescingMs(key)));
+    objects.subscribe((change) => onObject(kind, queue, shell, change));
+    this.#watch(kind.resource, objects);
+    const reconcile = guarded(kind, deps, shell);
+    return () => {
+      const workers = options.workers[kind.kind] ?? DEFAULT_WORKERS;
+      const stopped = runController({
+        name: kind.controllerName,
+        queue,
+        workers,
+        reconcile,
+        clock,
+        log,
+        metrics,
+        signal: this.#stopping.signal,
+      });
+      this.#running.push({ queue, shell, stopped });
+    };
+  }
+
+  /** A change of a dependant wakes its owner, and the owner that it had before. */
+  #wakeOwners(): void {
+    const { pods, claims, revisions } = this.#shared;
+    pods.subscribe((change) => {
+      this.#wakeOwner(change.object);
+      if (change.type === "changed" && change.before.controller?.uid !== change.object.controller?.uid) {
+        this.#wakeOwner(change.before);
+      }
+    });
+    claims.subscribe((change) => this.#wakeReferenced(change));
+    revisions.subscribe((change) => this.#wakeReferenced(change));
+  }
+
+  #wakeOwner(pod: Pod): void {
+    const owner = pod.controller;
+    if (owner === undefined || owner.group !== GROUP) return;
+    this.#wake.get(owner.kind)?.(`${pod.namespace}/${owner.name}`);
+  }
+
+  #wakeReferenced(change: Change<PersistentVolumeClaim> | Change<ControllerRevision>): void {
+    for (const owner of change.object.owners) {
+      if (!owner.controller || owner.apiVersion.split("/")[0] !== GROUP) continue;
+      this.#wake.get(owner.kind)?.(`${change.object.namespace}/${owner.name}`);
+    }
+  }
+}
+
+function onObject<T extends KubeObject>(kind: Kind<T>, queue: WorkQueue, shell: KindShell, change: Change<T>): void {
+  const { key, uid } = kind.resource.codec.identify(change.object);
+  if (change.type === "removed") {
+    shell.forget(key, uid);
+    return;
+  }
+  if (change.type === "added" || isWanted(kind, change.before, change.object)) queue.add(key, "high");
+}
+
+/** Our own status writes come back as changes: only what a plan reads is worth a new one. */
+function isWanted<T extends KubeObject>(kind: Kind<T>, before: T, after: T): boolean {
+  const a = before.metadata;
+  const b = after.metadata;
+  return (
+    a.generation !== b.generation ||
+    a.deletionTimestamp !== b.deletionTimestamp ||
+    JSON.stringify([a.labels, a.annotations]) !== JSON.stringify([b.labels, b.annotations]) ||
+    kind.statusMatters(before, after)
+  );
+}
+
+/**
+ * An object that a plan cannot work with (stored before an upgrade, edited around admission) is told about
+ * once a generation, on itself and in the log; all others go on.
+ */
+function guarded<T extends KubeObject>(
+  kind: Kind<T>,
+  deps: KindDeps<T>,
+  shell: KindShell,
+): (key: string) => Promise<ReconcileOutcome> {
+  const told = new Map<string, number>();
+  return async (key) => {
+    try {
+      const outcome = await shell.reconcile(key);
+      told.delete(key);
+      return outcome;
+    } catch (error) {
+      const object = deps.objects.get(key);
+      const generation = object?.metadata.generation ?? 0;
+      if (object !== undefined && told.get(key) !== generation) {
+        told.set(key, generation);
+        const message = `${kind.kind} cannot be reconciled: ${error instanceof Error ? error.message : String(error)}`;
+        deps.log.error(message, { error, object: key });
+        deps.recorder.record(
+          {
+            apiVersion: `${kind.resource.group}/${kind.resource.version}`,
+            kind: kind.kind,
+            ...(object.metadata.namespace ? { namespace: object.metadata.namespace } : {}),
+            name: object.metadata.name ?? "",
+            uid: object.metadata.uid ?? "",
+            resourceVersion: object.metadata.resourceVersion ?? "",
+          },
+          { type: "Warning", reason: "FailedReconcile", message },
+        );
+      }
+      deps.queue.addBackoff(key);
+      return {};
+    }
+  };
+}
+
+async function isServed(client: Client, resource: Resource<KubeObject>): Promise<boolean> {
+  try {
+    await client.request("GET", `/apis/${resource.group}/${resource.version}/${resource.plural}?limit=1`);
+    return true;
+  } catch (error) {
+    if (isKubeError(error, "NotFound", "Forbidden")) return false;
+    throw error;
+  }
+}
+
+function pullJobCache(): Cache<KubeObject> {
+  return new Cache<KubeObject>({
+    identify: imagePullJobResource.codec.identify,
+    indexes: {
+      controller: (job) => (job.metadata.ownerReferences ?? []).filter((owner) => owner.controller).map((owner) => owner.uid),
+    },
+  });
+}
+
+function* pullJobsOf(jobs: Cache<KubeObject> | undefined, ownerUid: string): Iterable<{ name: string; uid: string }> {
+  if (jobs === undefined) return;
+  for (const job of jobs.byIndex("controller", ownerUid)) {
+    yield { name: job.metadata.name ?? "", uid: job.metadata.uid ?? "" };
+  }
+}
