@@ -22,6 +22,7 @@ import { suite as lifecycleHooks } from "./c10_lifecycle_hooks.ts";
 import { suite as onDelete } from "./c16_on_delete.ts";
 import { suite as claimTemplateGate } from "./c17_claim_template_gate.ts";
 import { suite as updateOrder } from "./c20_update_order.ts";
+import { suite as randomKills } from "./f01_random_kills.ts";
 import { suite as launchPriority } from "./i05_launch_priority_batches.ts";
 import { suite as gracePeriod } from "./i08_grace_period.ts";
 import type { Suite } from "./suite.ts";
@@ -52,4 +53,5 @@ export const suites: readonly Suite[] = [
   claimTemplateGate,
   failover,
   certificates,
+  randomKills,
 ];

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ControllerProcess } from "./controllers.ts";
+import { cloneSet, imagePatch, type Policy } from "./manifests.ts";
+import type { Suite } from "./suite.ts";
+import { extremesOf } from "./trail.ts";
+import type { World } from "./world.ts";
+
+const replicas = 20;
+const maxUnavailable = 3;
+
+/**
+ * The controller is ended by SIGKILL again and again while it rolls out. What a watch of our own shows must keep the
+ * budget at every moment, and the rollout must end once a controller lives.
+ */
+export const suite: Suite = {
+  number: "f01",
+  title: "Fault: the controller is killed at random moments of rollouts",
+  needs: ["own-controller"],
+  versions: ["v1beta1"],
+  async run(world) {
+    const random = seeded(20261120);
+    let controller = await world.startController();
+    for (const policy of ["InPlaceIfPossible", "ReCreate"] as const) {
+      const name = `killed-${policy.toLowerCase()}`;
+      await world.step(`${policy}: ${replicas} pods`, async () => {
+        await create(world, name, policy);
+      });
+      await world.step(`${policy}: five kills in mid-rollout`, async () => {
+        const trail = await world.trail("pods", `case=${name}`);
+        await world.patch(name, "json", imagePatch("nginx:1.21"));
+        for (let kills = 0; kills < 5; kills++) {
+          await sleep(random() * (world.simulated ? 250 : 2_500));
+          controller = await restart(world, controller);
+        }
+        await world.untilAllUpdated(name, replicas, "nginx:1.21", { timeoutMs: 240_000 });
+        const { leastAvailable, worst } = extremesOf(await trail.stop());
+        assert.ok(
+          leastAvailable >= replicas - maxUnavailable,
+          `available fell to ${leastAvailable}: ${worst}`,
+        );
+      });
+    }
+  },
+};
+
+async function create(world: World, name: string, policy: Policy): Promise<void> {
+  await world.apply(cloneSet(world.version, { name, replicas, strategy: { policy, maxUnavailable } }));
+  await world.untilAll(name, replicas, { timeoutMs: 120_000 });
+}
+
+async function restart(world: World, controller: ControllerProcess): Promise<ControllerProcess> {
+  await controller.kill();
+  return world.startController();
+}
+
+/** A small generator (mulberry32), so that a run can be repeated. */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let value = Math.imul(state ^ (state >>> 15), 1 | state);
+    value = (value + Math.imul(value ^ (value >>> 7), 61 | value)) ^ value;
+    return ((value ^ (value >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
