@@ -13,6 +13,7 @@ export {
   validateCloneSet,
 } from "./clone_set/validate.ts";
 export * from "./container_recreate_request/schema.ts";
+export * from "./convert.ts";
 export * from "./daemon_set/schema.ts";
 export * from "./definition.ts";
 export * from "./ephemeral_job/schema.ts";

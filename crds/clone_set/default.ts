@@ -46,7 +46,7 @@ function defaultTemplates(spec: JsonObject, options: CloneSetDefaulting): void {
   const template = own(spec, "template");
   const claims = own(spec, "volumeClaimTemplates");
   const templateChanged = changed("template");
-  if (templateChanged && isJsonObject(template)) defaultTemplate(template, options);
+  if (templateChanged && isJsonObject(template)) spec["template"] = defaultTemplate(template, options);
   if ((templateChanged || changed("volumeClaimTemplates")) && Array.isArray(claims))
     defaultClaimTemplates(claims);
 }

@@ -1,5 +1,6 @@
 /** Pod template and claim templates of a CloneSet: defaults and validation. Spec: cloneset 6. */
 import {
+  defaultPodTemplate,
   type FieldError,
   forbidden,
   isJsonObject,
@@ -8,14 +9,15 @@ import {
 } from "../../kube/core/index.ts";
 import type { CloneSetSpec, CloneSetSpecV1alpha1 } from "./schema.ts";
 
-export function defaultTemplate(template: JsonObject, _options: { hostNetworkPorts: boolean }): void {
-  const spec = template["spec"];
-  if (!isJsonObject(spec) || !Array.isArray(spec["containers"])) return;
-  for (const container of spec["containers"]) {
-    if (isJsonObject(container) && !container["imagePullPolicy"]) container["imagePullPolicy"] = "Always";
-  }
+/** A copy of the template with the defaults of the pod API, but with pull policy Always where none is given. */
+export function defaultTemplate(template: JsonObject, options: { hostNetworkPorts: boolean }): JsonObject {
+  return defaultPodTemplate(template, {
+    imagePullPolicy: "Always",
+    hostNetworkPorts: options.hostNetworkPorts,
+  });
 }
 
+/** As the API server shows claims that are not bound; claims that are stored are written by it. */
 export function defaultClaimTemplates(claims: readonly unknown[]): void {
   for (const claim of claims) {
     if (!isJsonObject(claim)) continue;
