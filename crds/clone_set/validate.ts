@@ -69,7 +69,7 @@ function validateSpec(
   old: DecodedCloneSet | undefined,
   context: CloneSetValidation,
 ): FieldError[] {
-  const spec: CloneSetSpec | CloneSetSpecV1alpha1 | undefined = next.object.spec;
+  const spec: CloneSetSpec | CloneSetSpecV1alpha1 | undefined = next.object.spec ?? undefined;
   if (spec === undefined) return [required("spec")];
   const before: CloneSetSpec | CloneSetSpecV1alpha1 | undefined = old?.object.spec;
   const replicas = spec.replicas ?? 1;
