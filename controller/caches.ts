@@ -6,8 +6,8 @@ import {
   type Node,
   nodeResource,
   type PersistentVolumeClaim,
-  persistentVolumeClaimResource,
   type Pod,
+  persistentVolumeClaimResource,
   podResource,
 } from "../kube/index.ts";
 
@@ -24,6 +24,7 @@ export function sharedCaches(): SharedCaches {
   return {
     pods: new Cache<Pod>({
       identify: podResource.codec.identify,
+      keep: isOfInterest,
       indexes: { controller: (pod) => (pod.controller === undefined ? [] : [pod.controller.uid]) },
     }),
     claims: new Cache<PersistentVolumeClaim>({
@@ -33,7 +34,8 @@ export function sharedCaches(): SharedCaches {
     revisions: new Cache<ControllerRevision>({
       identify: controllerRevisionResource.codec.identify,
       indexes: {
-        controller: (revision) => revision.owners.filter((owner) => owner.controller).map((owner) => owner.uid),
+        controller: (revision) =>
+          revision.owners.filter((owner) => owner.controller).map((owner) => owner.uid),
         orphan: (revision) => (revision.owners.some((owner) => owner.controller) ? [] : [revision.namespace]),
       },
     }),
@@ -42,6 +44,6 @@ export function sharedCaches(): SharedCaches {
 }
 
 /** Pods of other owners never enter the cache: on most clusters they are the many. */
-export function isOfInterest(pod: Pod): boolean {
+function isOfInterest(pod: Pod): boolean {
   return pod.controller === undefined || pod.controller.group === GROUP;
 }

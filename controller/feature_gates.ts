@@ -85,7 +85,10 @@ export class FeatureGateError extends Error {
  * over groups. Throws FeatureGateError for unknown names and for values that are no booleans.
  */
 export function parseFeatureGates(text = ""): FeatureGates {
-  const gates = Object.fromEntries(featureGateNames.map((name) => [name, GATES[name].enabled])) as Record<FeatureGate, boolean>;
+  const gates = Object.fromEntries(featureGateNames.map((name) => [name, GATES[name].enabled])) as Record<
+    FeatureGate,
+    boolean
+  >;
   const groups: Partial<Record<Gate["stage"], boolean>> = {};
   const singles = new Map<FeatureGate, boolean>();
   for (const entry of text.split(",").map((part) => part.trim())) {
@@ -95,9 +98,13 @@ export function parseFeatureGates(text = ""): FeatureGates {
     if (name === "AllAlpha") groups.alpha = enabled;
     else if (name === "AllBeta") groups.beta = enabled;
     else if (isGate(name)) singles.set(name, enabled);
-    else throw new FeatureGateError(`unrecognized feature gate: ${name}; known gates: ${featureGateNames.join(", ")}`);
+    else
+      throw new FeatureGateError(
+        `unrecognized feature gate: ${name}; known gates: ${featureGateNames.join(", ")}`,
+      );
   }
-  for (const name of featureGateNames) gates[name] = singles.get(name) ?? groups[GATES[name].stage] ?? gates[name];
+  for (const name of featureGateNames)
+    gates[name] = singles.get(name) ?? groups[GATES[name].stage] ?? gates[name];
   return forced(gates);
 }
 
@@ -109,13 +116,16 @@ function boolOf(entry: string, value: string | undefined): boolean {
   const text = value?.trim().toLowerCase();
   if (text === "true" || text === "1" || text === "t") return true;
   if (text === "false" || text === "0" || text === "f") return false;
-  throw new FeatureGateError(`feature gate ${JSON.stringify(entry)} is not of the form Name=true or Name=false`);
+  throw new FeatureGateError(
+    `feature gate ${JSON.stringify(entry)} is not of the form Name=true or Name=false`,
+  );
 }
 
 function forced(gates: Record<FeatureGate, boolean>): FeatureGates {
   for (const [cause, effects] of Object.entries(FORCED_OFF)) {
     if (isGate(cause) && !gates[cause]) for (const effect of effects) gates[effect] = false;
   }
-  if (gates.PreDownloadImageForInPlaceUpdate || gates.PreDownloadImageForDaemonSetUpdate) gates.ImagePullJobGate = true;
+  if (gates.PreDownloadImageForInPlaceUpdate || gates.PreDownloadImageForDaemonSetUpdate)
+    gates.ImagePullJobGate = true;
   return gates;
 }

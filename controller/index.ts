@@ -1,7 +1,14 @@
 /** The controller: workloads planned as pure functions, carried out by patches; admission for pods and kinds. */
-export { cloneSetResource } from "./kinds.ts";
+
 export * from "./clone_set/index.ts";
-export { type FeatureGate, type FeatureGates, FeatureGateError, featureGateNames, parseFeatureGates } from "./feature_gates.ts";
+export {
+  type FeatureGate,
+  FeatureGateError,
+  type FeatureGates,
+  featureGateNames,
+  parseFeatureGates,
+} from "./feature_gates.ts";
+export { cloneSetResource } from "./kinds.ts";
 export { type ControllerOptions, controllerOptions } from "./options.ts";
 export type { Action, Plan, Waiting } from "./rollout/actions.ts";
 export { type Controllers, type ControllersDeps, startControllers } from "./start.ts";

@@ -8,10 +8,10 @@ import type {
   EventRecorder,
   Log,
   Node,
+  Outcome,
   PersistentVolumeClaim,
   Pod,
   Random,
-  ReconcileOutcome,
   Resource,
   WorkQueue,
 } from "../kube/index.ts";
@@ -53,7 +53,7 @@ export interface KindDeps<T> {
 }
 
 export interface KindShell {
-  reconcile(key: string): Promise<ReconcileOutcome>;
+  reconcile(key: string): Promise<Outcome>;
   /** Milliseconds in which further events of the same object are gathered. */
   coalescingMs(key: string): number;
   /** The object is gone. */

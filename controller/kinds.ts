@@ -1,5 +1,5 @@
 /** The registry of kinds that the controller carries out. */
-import { cloneSet, type CloneSet } from "../crds/index.ts";
+import { type CloneSet, cloneSet } from "../crds/index.ts";
 import type { KubeObject } from "../kube/core/index.ts";
 import { jsonResource } from "../kube/index.ts";
 import { cloneSetShell } from "./clone_set/index.ts";

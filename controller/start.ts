@@ -15,19 +15,19 @@ import {
   type Metrics,
   nodeResource,
   nullMetrics,
+  type Outcome,
   type PersistentVolumeClaim,
-  persistentVolumeClaimResource,
   type Pod,
+  persistentVolumeClaimResource,
   podResource,
   type Random,
-  type ReconcileOutcome,
   type Resource,
   runController,
   serverVersion,
   startInformer,
   WorkQueue,
 } from "../kube/index.ts";
-import { isOfInterest, sharedCaches } from "./caches.ts";
+import { sharedCaches } from "./caches.ts";
 import type { Caches, Kind, KindDeps, KindShell, ServerFeatures } from "./kind.ts";
 import { visitKinds } from "./kinds.ts";
 import type { ControllerOptions } from "./options.ts";
@@ -60,7 +60,9 @@ const imagePullJobResource: Resource<KubeObject> = jsonResource<KubeObject>({
   kind: "ImagePullJob",
   namespaced: true,
 });
-const created: Readonly<Record<CreatedResource, Resource<KubeObject>>> = { imagepulljobs: imagePullJobResource };
+const created: Readonly<Record<CreatedResource, Resource<KubeObject>>> = {
+  imagepulljobs: imagePullJobResource,
+};
 
 export function startControllers(deps: ControllersDeps): Controllers {
   const starting = new Starting(deps);
@@ -93,9 +95,12 @@ class Starting {
   async run(): Promise<void> {
     const server = await this.#serverFeatures();
     const { pods, claims, revisions, nodes } = this.#shared;
-    const jobs = server.imagePullJobs && this.#deps.options.gates.PreDownloadImageForInPlaceUpdate ? pullJobCache() : undefined;
+    const jobs =
+      server.imagePullJobs && this.#deps.options.gates.PreDownloadImageForInPlaceUpdate
+        ? pullJobCache()
+        : undefined;
     const caches: Caches = { pods, claims, revisions, nodes, pullJobs: (uid) => pullJobsOf(jobs, uid) };
-    this.#watch(podResource, pods, { keep: isOfInterest });
+    this.#watch(podResource, pods);
     this.#watch(persistentVolumeClaimResource, claims);
     this.#watch(controllerRevisionResource, revisions);
     this.#watch(nodeResource, nodes);
@@ -110,8 +115,10 @@ class Starting {
   async stop(graceMs: number): Promise<void> {
     this.#stopping.abort();
     for (const { queue } of this.#running) queue.stop();
-    for (const informer of this.#informers) informer.stop();
-    const drained = Promise.all(this.#running.map(({ shell, stopped }) => stopped.then(() => shell.drained())));
+    for (const informer of this.#informers) void informer.stop();
+    const drained = Promise.all(
+      this.#running.map(({ shell, stopped }) => stopped.then(() => shell.drained())),
+    );
     await Promise.race([drained, this.#deps.clock.sleep(graceMs)]);
     this.#cut.abort();
     await Promise.all(this.#recorders.map((recorder) => recorder.stop()));
@@ -126,7 +133,7 @@ class Starting {
     };
   }
 
-  #watch<T>(resource: Resource<T>, cache: Cache<T>, options: { keep?: (object: T) => boolean } = {}): void {
+  #watch<T>(resource: Resource<T>, cache: Cache<T>): void {
     const { client, clock, random, log, metrics, options: settings } = this.#deps;
     const namespaced = resource.namespaced && settings.namespace !== "";
     this.#informers.push(
@@ -139,7 +146,6 @@ class Starting {
         log: log.with({ resource: resource.plural }),
         metrics: metrics ?? nullMetrics,
         ...(namespaced ? { namespace: settings.namespace } : {}),
-        ...options,
       }),
     );
   }
@@ -215,7 +221,12 @@ class Starting {
   }
 }
 
-function onObject<T extends KubeObject>(kind: Kind<T>, queue: WorkQueue, shell: KindShell, change: Change<T>): void {
+function onObject<T extends KubeObject>(
+  kind: Kind<T>,
+  queue: WorkQueue,
+  shell: KindShell,
+  change: Change<T>,
+): void {
   const { key, uid } = kind.resource.codec.identify(change.object);
   if (change.type === "removed") {
     shell.forget(key, uid);
@@ -244,7 +255,7 @@ function guarded<T extends KubeObject>(
   kind: Kind<T>,
   deps: KindDeps<T>,
   shell: KindShell,
-): (key: string) => Promise<ReconcileOutcome> {
+): (key: string) => Promise<Outcome> {
   const told = new Map<string, number>();
   return async (key) => {
     try {
@@ -290,12 +301,16 @@ function pullJobCache(): Cache<KubeObject> {
   return new Cache<KubeObject>({
     identify: imagePullJobResource.codec.identify,
     indexes: {
-      controller: (job) => (job.metadata.ownerReferences ?? []).filter((owner) => owner.controller).map((owner) => owner.uid),
+      controller: (job) =>
+        (job.metadata.ownerReferences ?? []).filter((owner) => owner.controller).map((owner) => owner.uid),
     },
   });
 }
 
-function* pullJobsOf(jobs: Cache<KubeObject> | undefined, ownerUid: string): Iterable<{ name: string; uid: string }> {
+function* pullJobsOf(
+  jobs: Cache<KubeObject> | undefined,
+  ownerUid: string,
+): Iterable<{ name: string; uid: string }> {
   if (jobs === undefined) return;
   for (const job of jobs.byIndex("controller", ownerUid)) {
     yield { name: job.metadata.name ?? "", uid: job.metadata.uid ?? "" };

@@ -32,6 +32,8 @@ export interface CacheOptions<T> {
   identify(object: T): Identity;
   /** Index name -> the values under which an object is found. Pure functions of the object. */
   indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
+  /** Objects for which it is false are not held: one that turns false is told as removed. Default: all are held. */
+  keep?(object: T): boolean;
   /** How many UIDs of removed objects are remembered. Default 16 384. */
   tombstones?: number;
 }
@@ -43,6 +45,7 @@ type Index<T> = {
 
 export class Cache<T> implements Reader<T> {
   readonly #identify: (object: T) => Identity;
+  readonly #keep: (object: T) => boolean;
   readonly #objects = new Map<string, T>();
   readonly #indexes = new Map<string, Index<T>>();
   readonly #listeners = new Set<(change: Change<T>) => void>();
@@ -52,6 +55,7 @@ export class Cache<T> implements Reader<T> {
 
   constructor(options: CacheOptions<T>) {
     this.#identify = (object) => options.identify(object);
+    this.#keep = options.keep?.bind(options) ?? (() => true);
     this.#tombstones = options.tombstones ?? 16_384;
     for (const [name, valuesOf] of Object.entries(options.indexes ?? {})) {
       this.#indexes.set(name, { valuesOf, buckets: new Map() });
@@ -88,6 +92,7 @@ export class Cache<T> implements Reader<T> {
     const { key, uid, version } = this.#identify(object);
     if (this.#removed.has(uid)) return false;
     const before = this.#objects.get(key);
+    if (!this.#keep(object)) return this.#letGo(key, uid, version, before);
     if (before === undefined) {
       this.#store(key, object, undefined);
       this.#tell({ type: "added", object });
@@ -141,6 +146,16 @@ export class Cache<T> implements Reader<T> {
     }
   }
 
+  /** No longer of interest; it may become so again, hence no tombstone. */
+  #letGo(key: string, uid: string, version: string, before: T | undefined): boolean {
+    if (before === undefined) return false;
+    const held = this.#identify(before);
+    if (held.uid !== uid || compareVersions(version, held.version) <= 0) return false;
+    this.#take(key, before);
+    this.#tell({ type: "removed", object: before });
+    return true;
+  }
+
   #store(key: string, object: T, before: T | undefined): void {
     this.#objects.set(key, object);
     for (const index of this.#indexes.values()) {
@@ -160,6 +175,10 @@ export class Cache<T> implements Reader<T> {
 
   #drop(key: string, object: T, uid: string): void {
     this.#bury(uid);
+    this.#take(key, object);
+  }
+
+  #take(key: string, object: T): void {
     this.#objects.delete(key);
     for (const index of this.#indexes.values()) {
       for (const value of index.valuesOf(object)) leaveBucket(index, value, key);

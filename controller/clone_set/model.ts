@@ -3,10 +3,10 @@
  * preconditions, and kubelets that follow. No I/O; every choice is the caller's.
  */
 import type { CloneSet } from "../../crds/index.ts";
-import type { ControllerRevision, PersistentVolumeClaim, Pod, PodCondition } from "../../kube/index.ts";
 import type { OwnerReference } from "../../kube/core/index.ts";
-import { ownerReference } from "../rollout/pod_manifest.ts";
+import type { ControllerRevision, PersistentVolumeClaim, Pod, PodCondition } from "../../kube/index.ts";
 import type { Action } from "../rollout/actions.ts";
+import { ownerReference } from "../rollout/pod_manifest.ts";
 import type { PodPatch } from "../rollout/pod_patch.ts";
 import { isActive, isAvailable } from "../rollout/pod_state.ts";
 import { byNumber } from "../rollout/revisions.ts";
@@ -62,7 +62,8 @@ export class Model {
   }
 
   available(): number {
-    return this.active().filter((pod) => isAvailable(pod, this.set.spec.minReadySeconds ?? 0, this.now)).length;
+    return this.active().filter((pod) => isAvailable(pod, this.set.spec.minReadySeconds ?? 0, this.now))
+      .length;
   }
 
   changeSpec(change: (spec: CloneSet["spec"]) => void): void {
@@ -116,7 +117,8 @@ export class Model {
 
   deletePod(name: string, uid?: string): void {
     const pod = this.pods.get(name);
-    if (pod === undefined || (uid !== undefined && pod.uid !== uid)) throw new Refused(`pod ${name} is another`);
+    if (pod === undefined || (uid !== undefined && pod.uid !== uid))
+      throw new Refused(`pod ${name} is another`);
     this.pods.set(name, { ...pod, deletionAt: this.now, resourceVersion: this.#next() });
   }
 
@@ -217,7 +219,10 @@ export class Model {
   }
 
   #createRevision(action: Extract<Action, { type: "create revision" }>): void {
-    const body = action.body as { revision: number; metadata: { labels: Record<string, string>; annotations: Record<string, string> } };
+    const body = action.body as {
+      revision: number;
+      metadata: { labels: Record<string, string>; annotations: Record<string, string> };
+    };
     if (this.revisions.has(action.name)) throw new Refused("revision exists");
     this.revisions.set(action.name, {
       namespace: "default",
@@ -254,8 +259,12 @@ export class Model {
   #patch(planned: Pod, step: PodPatch): void {
     const body = step.body as PatchBody;
     const pod = this.pods.get(planned.name);
-    if (pod === undefined || body.metadata.uid !== pod.uid) throw new Refused(`pod ${planned.name} is another`);
-    if (body.metadata.resourceVersion !== undefined && body.metadata.resourceVersion !== pod.resourceVersion) {
+    if (pod === undefined || body.metadata.uid !== pod.uid)
+      throw new Refused(`pod ${planned.name} is another`);
+    if (
+      body.metadata.resourceVersion !== undefined &&
+      body.metadata.resourceVersion !== pod.resourceVersion
+    ) {
       throw new Refused(`pod ${planned.name} changed`);
     }
     const conditions = [...pod.conditions];
@@ -269,14 +278,19 @@ export class Model {
         lastTransitionAt: old?.status === change.status ? old.lastTransitionAt : this.now,
       });
     }
-    const images = new Map((body.spec?.containers ?? []).map((container) => [container.name, container.image]));
+    const images = new Map(
+      (body.spec?.containers ?? []).map((container) => [container.name, container.image]),
+    );
     const released = (body.metadata.ownerReferences ?? []).some((owner) => owner.uid === pod.controller?.uid);
     this.change(planned.name, {
       labels: mergeMap(pod.labels, body.metadata.labels),
       annotations: mergeMap(pod.annotations, body.metadata.annotations),
       finalizers: [...new Set([...pod.finalizers, ...(body.metadata.finalizers ?? [])])],
       conditions,
-      containers: pod.containers.map((container) => ({ ...container, image: images.get(container.name) ?? container.image })),
+      containers: pod.containers.map((container) => ({
+        ...container,
+        image: images.get(container.name) ?? container.image,
+      })),
       controller: released ? undefined : pod.controller,
     });
   }
@@ -292,10 +306,15 @@ interface PatchBody {
     ownerReferences?: { uid: string }[];
   };
   spec?: { containers: { name: string; image?: string }[] };
-  status?: { conditions: { type: string; status: string; reason?: string | null; message?: string | null }[] };
+  status?: {
+    conditions: { type: string; status: string; reason?: string | null; message?: string | null }[];
+  };
 }
 
-function mergeMap(map: Readonly<Record<string, string>>, patch: Record<string, string | null> | undefined): Record<string, string> {
+function mergeMap(
+  map: Readonly<Record<string, string>>,
+  patch: Record<string, string | null> | undefined,
+): Record<string, string> {
   const merged = { ...map };
   for (const [key, value] of Object.entries(patch ?? {})) {
     if (value === null) delete merged[key];

@@ -66,9 +66,17 @@ interface Strategy {
 export function limitsOf(strategy: Strategy): Limits {
   const total = strategy.replicas;
   const scaleMaxUnavailable =
-    strategy.scaleMaxUnavailable === undefined ? Number.POSITIVE_INFINITY : scaled(strategy.scaleMaxUnavailable, total, true);
+    strategy.scaleMaxUnavailable === undefined
+      ? Number.POSITIVE_INFINITY
+      : scaled(strategy.scaleMaxUnavailable, total, true);
   if (!strategy.rolling) {
-    return { replicas: total, partition: 0, maxUnavailable: scaled("20%", total, false), maxSurge: 0, scaleMaxUnavailable };
+    return {
+      replicas: total,
+      partition: 0,
+      maxUnavailable: scaled("20%", total, false),
+      maxSurge: 0,
+      scaleMaxUnavailable,
+    };
   }
   const maxSurge = strategy.paused ? 0 : scaled(strategy.maxSurge ?? 0, total, true);
   return {
@@ -81,7 +89,10 @@ export function limitsOf(strategy: Strategy): Limits {
 }
 
 function scaled(value: IntOrString, total: number, roundUp: boolean): number {
-  return Math.max(0, orZero(() => scaledValueOfFraction(value, total, roundUp)));
+  return Math.max(
+    0,
+    orZero(() => scaledValueOfFraction(value, total, roundUp)),
+  );
 }
 
 function orZero(compute: () => number): number {
@@ -105,7 +116,8 @@ export function numbersOf(limits: Limits, counts: Counts, options: CountOptions)
   const wantOld = limits.partition + surge.old;
   const missing = Math.max(0, want - have);
   const surplus = Math.max(0, have - updated.toDelete - old.toDelete - want);
-  const update = Math.abs(difference.old) <= Math.abs(difference.updated) ? difference.old : -difference.updated;
+  const update =
+    Math.abs(difference.old) <= Math.abs(difference.updated) ? difference.old : -difference.updated;
   return {
     missing,
     missingOld: Math.min(missing, Math.max(0, wantOld - haveOld)),
@@ -125,7 +137,11 @@ function total(count: ClassCount): number {
 }
 
 /** Rule 24. */
-function differences(limits: Limits, counts: Counts, options: CountOptions): { old: number; updated: number } {
+function differences(
+  limits: Limits,
+  counts: Counts,
+  options: CountOptions,
+): { old: number; updated: number } {
   const old = counts.old.active - limits.partition;
   const updated = counts.updated.active - (limits.replicas - limits.partition);
   return options.rollback ? { old, updated } : { old: Math.max(0, old), updated: Math.min(0, updated) };

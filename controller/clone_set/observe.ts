@@ -91,7 +91,8 @@ export function strategyOf(set: CloneSet, options: CloneSetOptions): Strategy {
     lifecycle: spec.lifecycle,
     minReadySeconds: Math.max(0, spec.minReadySeconds ?? 0),
     reuseClaims: spec.scaleStrategy?.enablePVCReuse ?? false,
-    excludePreparingDelete: options.excludePreparingDelete || (spec.scaleStrategy?.excludePreparingDelete ?? false),
+    excludePreparingDelete:
+      options.excludePreparingDelete || (spec.scaleStrategy?.excludePreparingDelete ?? false),
     podsToDelete: new Set(spec.scaleStrategy?.podsToDelete ?? []),
   };
 }

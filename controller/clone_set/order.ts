@@ -51,12 +51,19 @@ export interface Topology {
 export function deletionOrder(members: readonly Member[], topology: Topology): Member[] {
   const rank = spreadRanks(members, topology);
   const rankOf = (member: Member): number => rank.get(member) ?? 0;
-  return [...members].sort(firstDifference<Member>([...beforeCost, (a, b) => rankOf(b) - rankOf(a), ...afterRank]));
+  return [...members].sort(
+    firstDifference<Member>([...beforeCost, (a, b) => rankOf(b) - rankOf(a), ...afterRank]),
+  );
 }
 
 /** Crowded places give up pods first: the best pod of a place has the lowest rank. Rule 38. */
 function spreadRanks(members: readonly Member[], topology: Topology): Map<Member, number> {
-  const sameNode = ranksWithin(members, (member) => member.pod.nodeName, [], (index, count) => count - 1 - index);
+  const sameNode = ranksWithin(
+    members,
+    (member) => member.pod.nodeName,
+    [],
+    (index, count) => count - 1 - index,
+  );
   if (topology.keys.length === 0) return sameNode;
   const sums = new Map<Member, number>();
   for (const key of topology.keys) {
@@ -65,7 +72,12 @@ function spreadRanks(members: readonly Member[], topology: Topology): Map<Member
     const places = new Set(members.map(placeOf).filter((place) => place !== undefined)).size;
     const tieBreak: Rule<Member>[] =
       key === "kubernetes.io/hostname" ? [] : [(a, b) => (sameNode.get(b) ?? 0) - (sameNode.get(a) ?? 0)];
-    const ranks = ranksWithin(members, placeOf, tieBreak, (index, count) => (count - index) * Math.log(places + 2));
+    const ranks = ranksWithin(
+      members,
+      placeOf,
+      tieBreak,
+      (index, count) => (count - index) * Math.log(places + 2),
+    );
     for (const [member, rank] of ranks) sums.set(member, (sums.get(member) ?? 0) + rank);
   }
   return sums;
@@ -98,7 +110,11 @@ function ranksWithin(
  * Candidates in the order in which they are updated. Those already on their way (waiting for a hook, or
  * marked for recreation) stay in front, so that a pass never starts more than the one before it meant to.
  */
-export function updateOrder(candidates: readonly Member[], all: readonly Member[], strategy: Strategy): Member[] {
+export function updateOrder(
+  candidates: readonly Member[],
+  all: readonly Member[],
+  strategy: Strategy,
+): Member[] {
   const active = [...candidates].sort((a, b) => byActivity(a.pod, b.pod));
   const wrapped = active.map((member) => ({ member, labels: member.pod.labels }));
   const everyone = all.map((member) => ({ member, labels: member.pod.labels }));

@@ -8,9 +8,16 @@ import type { ControllerRevision, Pod } from "../../kube/index.ts";
 import type { Action, Plan, Waiting } from "../rollout/actions.ts";
 import type { Eligibility } from "../rollout/in_place/change.ts";
 import { ownerReference } from "../rollout/pod_manifest.ts";
-import { podPatch, afterChange, type PodChange } from "../rollout/pod_patch.ts";
+import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
 import { isActive, untilAvailable } from "../rollout/pod_state.ts";
-import { findRevision, HASH_LABEL, type Revision, sameRevision, shortHash, surplusRevisions } from "../rollout/revisions.ts";
+import {
+  findRevision,
+  HASH_LABEL,
+  type Revision,
+  sameRevision,
+  shortHash,
+  surplusRevisions,
+} from "../rollout/revisions.ts";
 import { type ClassCount, type Counts, numbersOf } from "./numbers.ts";
 import {
   type CloneSetOptions,
@@ -154,8 +161,15 @@ function decide(pass: Pass, write: "none" | "create" | "renumber"): Decided {
   if (pass.strategy.onDelete || pass.strategy.paused) {
     decided.waiting.push(...heldWaiting(pass));
   } else if (!scale.actions.some((action) => action.type !== "event")) {
-    const touched = new Set(refresh.actions.map((action) => (action.type === "patch pod" ? action.pod.uid : "")));
-    const rest = { ...pass, members: pass.members.map((member) => (touched.has(member.pod.uid) ? { ...member, busy: true } : member)) };
+    const touched = new Set(
+      refresh.actions.map((action) => (action.type === "patch pod" ? action.pod.uid : "")),
+    );
+    const rest = {
+      ...pass,
+      members: pass.members.map((member) =>
+        touched.has(member.pod.uid) ? { ...member, busy: true } : member,
+      ),
+    };
     const update = planUpdate(rest, numbers);
     decided.actions.push(...update.actions);
     decided.waiting.push(...update.waiting);
@@ -171,7 +185,9 @@ function withoutTouched(pass: Pass, actions: readonly Action[]): Pass {
   for (const action of actions) {
     if (action.type === "patch pod" || action.type === "delete pod") touched.add(action.pod.uid);
   }
-  return touched.size === 0 ? pass : { ...pass, members: pass.members.filter((member) => !touched.has(member.pod.uid)) };
+  return touched.size === 0
+    ? pass
+    : { ...pass, members: pass.members.filter((member) => !touched.has(member.pod.uid)) };
 }
 
 function currentRevision(seen: Seen, update: Revision): Revision {
@@ -187,7 +203,11 @@ function planRevision(pass: Pass, write: "none" | "create" | "renumber"): Action
   const claimHash = claims.length > 0 ? String(claimTemplatesHash(claims)) : "";
   if (write === "renumber" && update.stored !== undefined) {
     const body = {
-      metadata: { uid: update.stored.uid, resourceVersion: update.stored.resourceVersion, annotations: { [CLAIM_HASH]: claimHash } },
+      metadata: {
+        uid: update.stored.uid,
+        resourceVersion: update.stored.resourceVersion,
+        annotations: { [CLAIM_HASH]: claimHash },
+      },
       revision: update.number,
     };
     return [{ type: "patch revision", revision: update.stored, body }];
@@ -242,13 +262,21 @@ function withoutReleased(members: Member[], released: readonly { pod: Pod }[]): 
 function topologyOf(seen: Seen): Topology {
   const constraints = seen.set.spec.template.spec["topologySpreadConstraints"];
   const keys = Array.isArray(constraints)
-    ? constraints.map((constraint: { topologyKey?: string }) => constraint.topologyKey ?? "").filter((key) => key !== "")
+    ? constraints
+        .map((constraint: { topologyKey?: string }) => constraint.topologyKey ?? "")
+        .filter((key) => key !== "")
     : [];
   return { keys, nodeLabels: seen.nodeLabels };
 }
 
 function countsOf(members: readonly Member[]): Counts {
-  const empty = (): ClassCount => ({ active: 0, preDeleting: 0, toDelete: 0, unavailable: 0, preparingUpdate: 0 });
+  const empty = (): ClassCount => ({
+    active: 0,
+    preDeleting: 0,
+    toDelete: 0,
+    unavailable: 0,
+    preparingUpdate: 0,
+  });
   const counts: Counts = { updated: empty(), old: empty() };
   for (const member of members) {
     const count = member.updated ? counts.updated : counts.old;
@@ -291,7 +319,13 @@ function heldWaiting(pass: Pass): Waiting[] {
   const old = pass.members.filter((member) => !member.updated).length;
   if (old === 0) return [];
   return pass.strategy.paused
-    ? [{ reason: "Paused", message: `${old} pods are held at an old revision by paused`, until: "paused is set to false" }]
+    ? [
+        {
+          reason: "Paused",
+          message: `${old} pods are held at an old revision by paused`,
+          until: "paused is set to false",
+        },
+      ]
     : [{ reason: "OnDelete", message: `${old} pods stay at an old revision`, until: "they are deleted" }];
 }
 
@@ -299,7 +333,13 @@ function partitionWaiting(pass: Pass): Waiting[] {
   const kept = pass.strategy.limits.partition;
   const old = pass.members.filter((member) => !member.updated).length;
   if (kept === 0 || old === 0 || old > kept) return [];
-  return [{ reason: "Partition", message: `${old} pods stay at an old revision by partition`, until: "partition is lowered" }];
+  return [
+    {
+      reason: "Partition",
+      message: `${old} pods stay at an old revision by partition`,
+      until: "partition is lowered",
+    },
+  ];
 }
 
 /** When the next ready pod counts as available: time alone moves a rollout with minReadySeconds. */
@@ -307,7 +347,9 @@ function soonestAvailable(pass: Pass): number | undefined {
   if (pass.strategy.minReadySeconds === 0) return undefined;
   return earliest(
     pass.members.map((member) => {
-      const left = member.available ? undefined : untilAvailable(member.pod, pass.strategy.minReadySeconds, pass.now);
+      const left = member.available
+        ? undefined
+        : untilAvailable(member.pod, pass.strategy.minReadySeconds, pass.now);
       return left === undefined || left === 0 ? undefined : left;
     }),
   );

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import t from "tap";
+import type { Action } from "../rollout/actions.ts";
 import { inPlaceState } from "../rollout/in_place/state.ts";
 import { isActive, isAvailable } from "../rollout/pod_state.ts";
-import type { Action } from "../rollout/actions.ts";
 import { sameRevision } from "../rollout/revisions.ts";
 import { cloneSet, defaultOptions, Model, Refused } from "./model.ts";
 import { REVISION_LABEL, SPECIFIED_DELETE, strategyOf } from "./observe.ts";
@@ -66,11 +66,27 @@ const strategy = fc.record({
 });
 
 const step = fc.oneof(
-  { weight: 8, arbitrary: fc.record({ do: fc.constant("reconcile" as const), fail: fc.integer({ min: 0, max: 7 }), stopAfter: fc.integer({ min: 1, max: 3 }) }) },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      do: fc.constant("reconcile" as const),
+      fail: fc.integer({ min: 0, max: 7 }),
+      stopAfter: fc.integer({ min: 1, max: 3 }),
+    }),
+  },
   { weight: 8, arbitrary: fc.record({ do: fc.constant("kubelet" as const), which: fc.nat(10) }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant("image" as const), tag: fc.integer({ min: 1, max: 3 }) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("env" as const), value: fc.integer({ min: 1, max: 3 }) }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant("scale" as const), replicas: fc.integer({ min: 0, max: 7 }) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant("image" as const), tag: fc.integer({ min: 1, max: 3 }) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant("env" as const), value: fc.integer({ min: 1, max: 3 }) }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant("scale" as const), replicas: fc.integer({ min: 0, max: 7 }) }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("strategy" as const), strategy }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("crash" as const), which: fc.nat(10) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("delete" as const), which: fc.nat(10) }) },
@@ -100,36 +116,45 @@ function take(model: Model, action: Step, random: () => number): void {
       if (pick !== undefined) model.kubelet(pick);
       return;
     case "image":
-      return model.changeSpec((spec) => {
+      model.changeSpec((spec) => {
         for (const container of spec.template.spec.containers) container.image = `app:${action.tag}`;
       });
+      return;
     case "env":
-      return model.changeSpec((spec) => {
-        for (const container of spec.template.spec.containers) container.env = [{ name: "A", value: `${action.value}` }];
+      model.changeSpec((spec) => {
+        for (const container of spec.template.spec.containers)
+          container.env = [{ name: "A", value: `${action.value}` }];
       });
+      return;
     case "scale":
-      return model.changeSpec((spec) => {
+      model.changeSpec((spec) => {
         spec.replicas = action.replicas;
       });
+      return;
     case "strategy":
-      return model.changeSpec((spec) => {
+      model.changeSpec((spec) => {
         spec.updateStrategy = { type: "RollingUpdate", rollingUpdate: action.strategy };
       });
+      return;
     case "crash": {
       const pod = pick === undefined ? undefined : model.pods.get(pick);
       if (pod === undefined) return;
       const containerStatuses = pod.containerStatuses.map((status) => ({ ...status, ready: false }));
       const conditions = pod.conditions.map((one) =>
-        one.type === "Ready" || one.type === "ContainersReady" ? { ...one, status: "False", lastTransitionAt: model.now } : one,
+        one.type === "Ready" || one.type === "ContainersReady"
+          ? { ...one, status: "False", lastTransitionAt: model.now }
+          : one,
       );
-      return model.change(pod.name, { containerStatuses, conditions });
+      model.change(pod.name, { containerStatuses, conditions });
+      return;
     }
     case "delete":
       if (pick !== undefined) model.deletePod(pick);
       return;
     case "specify": {
       const pod = pick === undefined ? undefined : model.pods.get(pick);
-      if (pod !== undefined) model.change(pod.name, { labels: { ...pod.labels, [SPECIFIED_DELETE]: "true" } });
+      if (pod !== undefined)
+        model.change(pod.name, { labels: { ...pod.labels, [SPECIFIED_DELETE]: "true" } });
       return;
     }
   }
@@ -139,30 +164,45 @@ function take(model: Model, action: Step, random: () => number): void {
 function unblock(model: Model): void {
   model.changeSpec((spec) => {
     const rolling = spec.updateStrategy?.rollingUpdate ?? {};
-    spec.updateStrategy = { type: "RollingUpdate", rollingUpdate: { ...rolling, maxUnavailable: 2, partition: 0, maxSurge: 0 } };
+    spec.updateStrategy = {
+      type: "RollingUpdate",
+      rollingUpdate: { ...rolling, maxUnavailable: 2, partition: 0, maxSurge: 0 },
+    };
   });
 }
 
 t.test("budgets hold at every write and every history ends as its spec says", async (t) => {
   fc.assert(
-    fc.property(strategy, fc.array(step, { minLength: 5, maxLength: 60 }), fc.integer(), (first, steps, seed) => {
-      const random = randomOf(seed);
-      const model = new Model(cloneSet("app", { updateStrategy: { type: "RollingUpdate", rollingUpdate: first } }));
-      for (const one of steps) take(model, one, random);
-      unblock(model);
-      settle(model, random);
-      const active = model.active();
-      const update = model.set.status?.updateRevision ?? "";
-      if (active.length !== (model.set.spec.replicas ?? 1)) throw new Error(`${active.length} pods of ${model.set.spec.replicas}`);
-      for (const pod of active) {
-        if (!sameRevision(pod.labels[REVISION_LABEL] ?? "", update)) throw new Error(`${pod.name} stayed behind`);
-        if (!isAvailable(pod, 0, model.now)) throw new Error(`${pod.name} is not available: ${JSON.stringify(pod)}`);
-        const image = model.set.spec.template.spec.containers[0]?.image;
-        if (pod.containers[0]?.image !== image) throw new Error(`${pod.name} runs ${pod.containers[0]?.image}, not ${image}`);
-      }
-      const { status } = model.set;
-      if (status?.updatedReplicas !== active.length || status.currentRevision !== update) throw new Error("status lies");
-    }),
+    fc.property(
+      strategy,
+      fc.array(step, { minLength: 5, maxLength: 60 }),
+      fc.integer(),
+      (first, steps, seed) => {
+        const random = randomOf(seed);
+        const model = new Model(
+          cloneSet("app", { updateStrategy: { type: "RollingUpdate", rollingUpdate: first } }),
+        );
+        for (const one of steps) take(model, one, random);
+        unblock(model);
+        settle(model, random);
+        const active = model.active();
+        const update = model.set.status?.updateRevision ?? "";
+        if (active.length !== (model.set.spec.replicas ?? 1))
+          throw new Error(`${active.length} pods of ${model.set.spec.replicas}`);
+        for (const pod of active) {
+          if (!sameRevision(pod.labels[REVISION_LABEL] ?? "", update))
+            throw new Error(`${pod.name} stayed behind`);
+          if (!isAvailable(pod, 0, model.now))
+            throw new Error(`${pod.name} is not available: ${JSON.stringify(pod)}`);
+          const image = model.set.spec.template.spec.containers[0]?.image;
+          if (pod.containers[0]?.image !== image)
+            throw new Error(`${pod.name} runs ${pod.containers[0]?.image}, not ${image}`);
+        }
+        const { status } = model.set;
+        if (status?.updatedReplicas !== active.length || status.currentRevision !== update)
+          throw new Error("status lies");
+      },
+    ),
     { numRuns: 1500, seed: 20260101 },
   );
   t.pass("1500 histories");
@@ -172,7 +212,12 @@ t.test("while paused no pod is touched but for its own readiness", async (t) => 
   fc.assert(
     fc.property(strategy, fc.integer({ min: 1, max: 6 }), fc.integer(), (rolling, replicas, seed) => {
       const random = randomOf(seed);
-      const model = new Model(cloneSet("app", { replicas, updateStrategy: { type: "RollingUpdate", rollingUpdate: { ...rolling, paused: true } } }));
+      const model = new Model(
+        cloneSet("app", {
+          replicas,
+          updateStrategy: { type: "RollingUpdate", rollingUpdate: { ...rolling, paused: true } },
+        }),
+      );
       settle(model, random);
       const before = new Map(model.active().map((pod) => [pod.uid, pod.containers]));
       model.changeSpec((spec) => {
@@ -182,7 +227,8 @@ t.test("while paused no pod is touched but for its own readiness", async (t) => 
       const after = model.active();
       if (after.length !== replicas) throw new Error("scaling stopped as well");
       for (const pod of after) {
-        if (before.get(pod.uid) !== pod.containers || inPlaceState(pod).value !== undefined) throw new Error(`${pod.name} was touched`);
+        if (before.get(pod.uid) !== pod.containers || inPlaceState(pod).value !== undefined)
+          throw new Error(`${pod.name} was touched`);
       }
     }),
     { numRuns: 200, seed: 7 },
@@ -192,20 +238,32 @@ t.test("while paused no pod is touched but for its own readiness", async (t) => 
 
 t.test("partition keeps its pods at the old revision", async (t) => {
   fc.assert(
-    fc.property(fc.integer({ min: 1, max: 8 }), amount, fc.constantFrom("ReCreate", "InPlaceIfPossible"), fc.integer(), (replicas, partition, policy, seed) => {
-      const random = randomOf(seed);
-      const model = new Model(
-        cloneSet("app", { replicas, updateStrategy: { type: "RollingUpdate", rollingUpdate: { podUpdatePolicy: policy, partition, maxUnavailable: 2 } } }),
-      );
-      settle(model, random);
-      model.changeSpec((spec) => {
-        for (const container of spec.template.spec.containers) container.image = "app:2";
-      });
-      settle(model, random);
-      const kept = strategyOf(model.set, defaultOptions).limits.partition;
-      const old = model.active().filter((pod) => pod.containers[0]?.image === "app:1").length;
-      if (old !== kept) throw new Error(`${old} old pods, partition ${kept} of ${replicas}`);
-    }),
+    fc.property(
+      fc.integer({ min: 1, max: 8 }),
+      amount,
+      fc.constantFrom("ReCreate", "InPlaceIfPossible"),
+      fc.integer(),
+      (replicas, partition, policy, seed) => {
+        const random = randomOf(seed);
+        const model = new Model(
+          cloneSet("app", {
+            replicas,
+            updateStrategy: {
+              type: "RollingUpdate",
+              rollingUpdate: { podUpdatePolicy: policy, partition, maxUnavailable: 2 },
+            },
+          }),
+        );
+        settle(model, random);
+        model.changeSpec((spec) => {
+          for (const container of spec.template.spec.containers) container.image = "app:2";
+        });
+        settle(model, random);
+        const kept = strategyOf(model.set, defaultOptions).limits.partition;
+        const old = model.active().filter((pod) => pod.containers[0]?.image === "app:1").length;
+        if (old !== kept) throw new Error(`${old} old pods, partition ${kept} of ${replicas}`);
+      },
+    ),
     { numRuns: 300, seed: 11 },
   );
   t.pass("300 partitions");
@@ -213,9 +271,19 @@ t.test("partition keeps its pods at the old revision", async (t) => {
 
 t.test("an image change costs three requests a pod and keeps it", async (t) => {
   const random = randomOf(1);
-  const model = new Model(cloneSet("app", { updateStrategy: { type: "RollingUpdate", rollingUpdate: { podUpdatePolicy: "InPlaceIfPossible", maxUnavailable: 1 } } }));
+  const model = new Model(
+    cloneSet("app", {
+      updateStrategy: {
+        type: "RollingUpdate",
+        rollingUpdate: { podUpdatePolicy: "InPlaceIfPossible", maxUnavailable: 1 },
+      },
+    }),
+  );
   settle(model, random);
-  const before = model.active().map((pod) => pod.uid).sort();
+  const before = model
+    .active()
+    .map((pod) => pod.uid)
+    .sort();
   model.changeSpec((spec) => {
     for (const container of spec.template.spec.containers) container.image = "app:2";
   });
@@ -230,8 +298,18 @@ t.test("an image change costs three requests a pod and keeps it", async (t) => {
     for (const name of model.pods.keys()) model.kubelet(name);
     model.now += 50;
   }
-  t.same(model.active().map((pod) => pod.uid).sort(), before, "the same pods");
-  t.ok(model.active().every((pod) => pod.containerStatuses[0]?.restartCount === 1), "each restarted once");
+  t.same(
+    model
+      .active()
+      .map((pod) => pod.uid)
+      .sort(),
+    before,
+    "the same pods",
+  );
+  t.ok(
+    model.active().every((pod) => pod.containerStatuses[0]?.restartCount === 1),
+    "each restarted once",
+  );
   t.equal(requests, 9, "gate off, spec, gate on: three for each of three pods");
   t.equal(model.events.filter((event) => event.reason === "SuccessfulUpdatePodInPlace").length, 3);
 });
@@ -240,7 +318,10 @@ t.test("a set that is being deleted is left alone", async (t) => {
   const random = randomOf(1);
   const model = new Model(cloneSet("app"));
   settle(model, random);
-  model.set = { ...model.set, metadata: { ...model.set.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } };
+  model.set = {
+    ...model.set,
+    metadata: { ...model.set.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" },
+  };
   const pod = [...model.pods.values()].find(isActive);
   model.deletePod(pod?.name ?? "");
   t.same(plan(model, random).actions, []);

@@ -1,6 +1,7 @@
 /** Image pull jobs ahead of an in-place update. Spec: cloneset 4.9. */
-import { inPlaceChange, type Template } from "../rollout/in_place/change.ts";
+
 import type { Action } from "../rollout/actions.ts";
+import { inPlaceChange, type Template } from "../rollout/in_place/change.ts";
 import { ownerReference } from "../rollout/pod_manifest.ts";
 import { isActive, isReady } from "../rollout/pod_state.ts";
 import { HASH_LABEL, sameRevision, shortHash, templateOf } from "../rollout/revisions.ts";
@@ -16,14 +17,22 @@ export function planPreDownload(pass: Pass): Action[] {
   const jobs = pass.seen.pullJobs;
   if (jobs === undefined) return [];
   if (sameRevision(pass.update.name, pass.current.name)) {
-    return jobs.map((job) => ({ type: "delete object", resource: "imagepulljobs", name: job.name, uid: job.uid }));
+    return jobs.map((job) => ({
+      type: "delete object",
+      resource: "imagepulljobs",
+      name: job.name,
+      uid: job.uid,
+    }));
   }
   const stored = pass.update.stored;
   if (stored === undefined || CREATED in stored.labels || IGNORED in stored.labels) return [];
   const images = worthwhile(pass) ? changedImages(pass) : undefined;
   if (images === undefined) return [mark(pass, IGNORED)];
   if (updatedReady(pass) < minimumUpdatedReady(pass)) return [];
-  return [...Object.entries(images).map(([container, image]) => pullJob(pass, container, image)), mark(pass, CREATED)];
+  return [
+    ...Object.entries(images).map(([container, image]) => pullJob(pass, container, image)),
+    mark(pass, CREATED),
+  ];
 }
 
 function worthwhile(pass: Pass): boolean {
@@ -41,7 +50,8 @@ function changedImages(pass: Pass): Readonly<Record<string, string>> | undefined
 
 function updatedReady(pass: Pass): number {
   return pass.seen.stored.filter(
-    (pod) => isActive(pod) && isReady(pod) && sameRevision(pod.labels[REVISION_LABEL] ?? "", pass.update.name),
+    (pod) =>
+      isActive(pod) && isReady(pod) && sameRevision(pod.labels[REVISION_LABEL] ?? "", pass.update.name),
   ).length;
 }
 
@@ -58,7 +68,11 @@ function minimumUpdatedReady(pass: Pass): number {
 function mark(pass: Pass, label: string): Action {
   const revision = pass.update.stored;
   if (revision === undefined) throw new Error("a pre-download decision needs a stored revision");
-  return { type: "patch revision", revision, body: { metadata: { uid: revision.uid, labels: { [label]: "true" } } } };
+  return {
+    type: "patch revision",
+    revision,
+    body: { metadata: { uid: revision.uid, labels: { [label]: "true" } } },
+  };
 }
 
 function pullJob(pass: Pass, container: string, image: string): Action {
@@ -81,7 +95,11 @@ function pullJob(pass: Pass, container: string, image: string): Action {
     spec: {
       image,
       ...(Array.isArray(secrets)
-        ? { pullSecrets: secrets.map((secret: { name?: string }) => secret.name ?? "").filter((one) => one !== "") }
+        ? {
+            pullSecrets: secrets
+              .map((secret: { name?: string }) => secret.name ?? "")
+              .filter((one) => one !== ""),
+          }
         : {}),
       podSelector: {
         ...selector,
@@ -93,7 +111,10 @@ function pullJob(pass: Pass, container: string, image: string): Action {
       parallelism: settings["imagePreDownloadParallelism"] ?? 1,
       pullPolicy: { backoffLimit: 1, timeoutSeconds: settings["imagePreDownloadTimeoutSeconds"] ?? 300 },
       completionPolicy: { type: "Always", ttlSecondsAfterFinished: 600 },
-      sandboxConfig: { labels: template.metadata?.labels ?? {}, annotations: template.metadata?.annotations ?? {} },
+      sandboxConfig: {
+        labels: template.metadata?.labels ?? {},
+        annotations: template.metadata?.annotations ?? {},
+      },
     },
   };
   return {
@@ -101,7 +122,11 @@ function pullJob(pass: Pass, container: string, image: string): Action {
     resource: "imagepulljobs",
     name,
     body,
-    succeeded: { type: "Normal", reason: "CreatedImagePullJob", message: `created ImagePullJob ${name} for image: ${image}` },
+    succeeded: {
+      type: "Normal",
+      reason: "CreatedImagePullJob",
+      message: `created ImagePullJob ${name} for image: ${image}`,
+    },
     failed: { reason: "FailedCreateImagePullJob", message: `failed to create ImagePullJob ${name}` },
   };
 }

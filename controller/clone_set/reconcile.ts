@@ -1,12 +1,12 @@
 /** The shell of CloneSet: reads the caches, calls the plan, hands the actions on, writes the status once. */
 import type { CloneSet } from "../../crds/index.ts";
-import type { ControllerRevision, PersistentVolumeClaim, Pod, ReconcileOutcome } from "../../kube/index.ts";
+import { compileSelector } from "../../kube/core/index.ts";
+import type { ControllerRevision, Outcome, PersistentVolumeClaim, Pod } from "../../kube/index.ts";
 import type { Caches, KindDeps, KindShell } from "../kind.ts";
 import type { ObjectEvent } from "../rollout/actions.ts";
 import { type Owner, Performer } from "../rollout/perform.ts";
 import { byNumber } from "../rollout/revisions.ts";
 import { StatusWriter } from "../rollout/status_writer.ts";
-import { compileSelector } from "../../kube/core/index.ts";
 import type { CloneSetOptions, Seen } from "./observe.ts";
 import { planCloneSet } from "./plan.ts";
 
@@ -44,10 +44,11 @@ class CloneSetShell implements KindShell {
         const ref = { namespace: owner.namespace, name: owner.name };
         deps.objects.writeBack(await client.patch(deps.resource, ref, { type: "merge", body }, options));
       },
-      settled: (owner, failed) => {
-        if (failed) deps.queue.addBackoff(owner.key);
-        else deps.queue.addAfter(owner.key, this.#coalescing.get(owner.key) ?? 0);
-      },
+      settled: (owner, afterMs) =>
+        deps.queue.addAfter(owner.key, Math.max(afterMs, this.coalescingMs(owner.key))),
+      clock: deps.clock,
+      baseDelayMs: deps.options.baseDelayMs,
+      maxDelayMs: deps.options.maxDelayMs,
     });
     this.#status = new StatusWriter({
       clock: deps.clock,
@@ -81,8 +82,8 @@ class CloneSetShell implements KindShell {
     return this.#performer.drained();
   }
 
-  async reconcile(key: string): Promise<ReconcileOutcome> {
-    const { clock, objects, queue, random } = this.#deps;
+  async reconcile(key: string): Promise<Outcome> {
+    const { clock, objects, random } = this.#deps;
     const set = objects.get(key);
     if (set === undefined) return {};
     const started = clock.monotonic();
@@ -98,10 +99,15 @@ class CloneSetShell implements KindShell {
     this.#performer.perform(owner, plan.actions);
     const replicas = plan.status.replicas;
     const important = plan.actions.length === 0 && this.#performer.inFlight(owner.uid) === 0;
-    const statusAfterMs = this.#status.offer({ key, uid: owner.uid }, set.status, plan.status, replicas, important);
+    const statusAfterMs = this.#status.offer(
+      { key, uid: owner.uid },
+      set.status,
+      plan.status,
+      replicas,
+      important,
+    );
     const took = clock.monotonic() - started;
     this.#coalescing.set(key, Math.min(LONGEST_COALESCING_MS, took * PLAN_SHARE));
-    if (this.#performer.failures(owner.uid).scale === undefined) queue.forget(key);
     return { wakeAfterMs: earlier(plan.wakeAfterMs, statusAfterMs) };
   }
 

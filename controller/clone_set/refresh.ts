@@ -28,23 +28,33 @@ export interface Refreshed {
 export function planRefresh(pass: Pass): Refreshed {
   const refreshed: Refreshed = { actions: [], waiting: [], wakeAfterMs: undefined };
   for (const member of pass.members) {
-    if (!member.busy && !isSettled(pass, member)) refreshMember(pass, member, refreshed);
+    if (!member.busy && !isSettled(pass, member, refreshed)) refreshMember(pass, member, refreshed);
   }
   return refreshed;
 }
 
 /** The common case, decided without any allocation: nothing to do for a pod that is as it should be. */
-function isSettled(pass: Pass, member: Member): boolean {
+function isSettled(pass: Pass, member: Member, refreshed: Refreshed): boolean {
   if (member.state !== "Normal" && member.state !== "") return false;
   if (!(TEMPLATE_HASH in member.pod.labels)) return false;
   const known = pass.settled.get(member.pod);
   if (known !== undefined) return known;
+  tellBroken(member, refreshed);
   const settled =
     graceState(member.pod).value === undefined &&
     refreshInPlace(member.pod, () => true, pass.options, pass.now).kind === "settled" &&
     !needsKruiseReady(member.pod);
   pass.settled.set(member.pod, settled);
   return settled;
+}
+
+/** State that somebody edited into nonsense: the pod goes on as if it had none, and its set says so. */
+function tellBroken(member: Member, refreshed: Refreshed): void {
+  for (const parsed of [inPlaceState(member.pod), graceState(member.pod)]) {
+    if (parsed.value !== undefined || parsed.broken === undefined) continue;
+    const message = `pod ${member.pod.name}: ${parsed.broken}; it is treated as absent`;
+    refreshed.actions.push({ type: "event", event: { type: "Warning", reason: "BrokenPodState", message } });
+  }
 }
 
 function refreshMember(pass: Pass, member: Member, refreshed: Refreshed): void {
@@ -105,7 +115,8 @@ function lifecycleMove(pass: Pass, member: Member, refreshed: Refreshed): PodCha
   const lifecycle = pass.strategy.lifecycle;
   switch (member.state) {
     case "PreparingNormal": {
-      const ready = lifecycle?.preNormal === undefined ? pod.nodeName !== "" : isAllHooked(pod, lifecycle.preNormal);
+      const ready =
+        lifecycle?.preNormal === undefined ? pod.nodeName !== "" : isAllHooked(pod, lifecycle.preNormal);
       if (ready) return toState(pass, "Normal");
       if (lifecycle?.preNormal !== undefined) refreshed.waiting.push(hookWaiting(member, "preNormal"));
       return undefined;
@@ -114,7 +125,9 @@ function lifecycleMove(pass: Pass, member: Member, refreshed: Refreshed): PodCha
       return isCompleted(pod, pass.options) ? afterUpdate(pass, pod) : undefined;
     case "PreparingUpdate":
       // The template went back to what the pod already has: nothing is left to prepare for (rule 55).
-      return member.updated && isCompleted(pod, pass.options) && pass.wantsRevision(member) ? afterUpdate(pass, pod) : undefined;
+      return member.updated && isCompleted(pod, pass.options) && pass.wantsRevision(member)
+        ? afterUpdate(pass, pod)
+        : undefined;
     case "Updated": {
       const hook = lifecycle?.inPlaceUpdate;
       if (hook === undefined || isAllHooked(pod, hook)) return toState(pass, "Normal");

@@ -3,7 +3,14 @@ import type { PodTemplate } from "../../crds/index.ts";
 import type { PersistentVolumeClaim } from "../../kube/index.ts";
 import type { Action, Waiting } from "../rollout/actions.ts";
 import { isHooked, STATE_LABEL, STATE_TIME, timestamp } from "../rollout/lifecycle.ts";
-import { acceptedPod, claimBody, ownerReference, randomId, withClaimVolumes, withGates } from "../rollout/pod_manifest.ts";
+import {
+  acceptedPod,
+  claimBody,
+  ownerReference,
+  randomId,
+  withClaimVolumes,
+  withGates,
+} from "../rollout/pod_manifest.ts";
 import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
 import { IN_PLACE_READY, isActive } from "../rollout/pod_state.ts";
 import { addNotReadyKey, PRE_DELETE_KEY } from "../rollout/readiness.ts";
@@ -106,7 +113,10 @@ function createPod(pass: Pass, revision: Revision, id: string): Action {
     return { volume, name, body: claimBody(claim, name, pass.namespace, labels, owner) };
   });
   const spec = withGates(
-    withClaimVolumes(template, claims.map(({ volume, name }) => ({ volume, claim: name }))),
+    withClaimVolumes(
+      template,
+      claims.map(({ volume, name }) => ({ volume, claim: name })),
+    ),
     [IN_PLACE_READY],
   );
   const name = `${pass.name}-${id}`;
@@ -114,7 +124,12 @@ function createPod(pass: Pass, revision: Revision, id: string): Action {
     name,
     namespace: pass.namespace,
     generateName: `${pass.name}-`,
-    labels: { ...template.metadata?.labels, ...revisionLabels(pass, revision), [INSTANCE_ID]: id, [STATE_LABEL]: "PreparingNormal" },
+    labels: {
+      ...template.metadata?.labels,
+      ...revisionLabels(pass, revision),
+      [INSTANCE_ID]: id,
+      [STATE_LABEL]: "PreparingNormal",
+    },
     annotations: { ...template.metadata?.annotations, [STATE_TIME]: timestamp(pass.now) },
     ...(template.metadata?.finalizers ? { finalizers: template.metadata.finalizers } : {}),
     ownerReferences: [owner],
@@ -125,7 +140,9 @@ function createPod(pass: Pass, revision: Revision, id: string): Action {
     name,
     body: { apiVersion: "v1", kind: "Pod", metadata, spec },
     after: acceptedPod(metadata, spec, pass.now),
-    claims: claims.filter((claim) => !present.has(claim.name)).map(({ name: claim, body }) => ({ name: claim, body })),
+    claims: claims
+      .filter((claim) => !present.has(claim.name))
+      .map(({ name: claim, body }) => ({ name: claim, body })),
     succeeded: { type: "Normal", reason: "SuccessfulCreate", message: `succeed to create pod ${name}` },
   };
 }
@@ -147,8 +164,12 @@ function planRegret(pass: Pass, numbers: Numbers): Action[] {
   const lifecycle = pass.strategy.lifecycle;
   if (lifecycle?.preDelete?.markPodNotReady || lifecycle?.inPlaceUpdate?.markPodNotReady) return [];
   if (pass.strategy.excludePreparingDelete) return [];
-  const held = pass.members.filter((member) => member.state === "PreparingDelete" && !member.specified && !member.busy);
-  const doomed = pass.members.filter((member) => member.state === "PreparingDelete" && !member.specified).length;
+  const held = pass.members.filter(
+    (member) => member.state === "PreparingDelete" && !member.specified && !member.busy,
+  );
+  const doomed = pass.members.filter(
+    (member) => member.state === "PreparingDelete" && !member.specified,
+  ).length;
   const kept = Math.max(0, Math.min(held.length, doomed - numbers.surplus));
   if (kept === 0) return [];
   const order = deletionOrder(held, pass.topology);
@@ -200,13 +221,21 @@ function planDeletion(pass: Pass, numbers: Numbers): { actions: Action[]; waitin
 function surplusMembers(pass: Pass, numbers: Numbers): Member[] {
   if (numbers.surplus <= 0) return [];
   const settled = pass.members.filter((member) => member.state !== "PreparingDelete");
-  const old = deletionOrder(settled.filter((member) => !member.updated), pass.topology).slice(0, numbers.surplusOld);
-  const updated = deletionOrder(settled.filter((member) => member.updated), pass.topology);
+  const old = deletionOrder(
+    settled.filter((member) => !member.updated),
+    pass.topology,
+  ).slice(0, numbers.surplusOld);
+  const updated = deletionOrder(
+    settled.filter((member) => member.updated),
+    pass.topology,
+  );
   return [...old, ...updated.slice(0, numbers.surplus - numbers.surplusOld)];
 }
 
 function prepareDelete(pass: Pass, member: Member): Action {
-  const conditions = pass.strategy.lifecycle?.preDelete?.markPodNotReady ? addNotReadyKey(member.pod, PRE_DELETE_KEY) : [];
+  const conditions = pass.strategy.lifecycle?.preDelete?.markPodNotReady
+    ? addNotReadyKey(member.pod, PRE_DELETE_KEY)
+    : [];
   return patchAction(
     pass,
     member,
@@ -222,18 +251,28 @@ function prepareDelete(pass: Pass, member: Member): Action {
 function deletePod(pass: Pass, member: Member): Action {
   const id = instanceId(member.pod);
   const claims = pass.seen.claims.filter(
-    (claim) => id !== "" && instanceId(claim) === id && claim.deletionAt === undefined && isOwnClaim(pass, claim),
+    (claim) =>
+      id !== "" && instanceId(claim) === id && claim.deletionAt === undefined && isOwnClaim(pass, claim),
   );
   return {
     type: "delete pod",
     pod: member.pod,
     claims,
-    succeeded: { type: "Normal", reason: "SuccessfulDelete", message: `succeed to delete pod ${member.pod.name}` },
+    succeeded: {
+      type: "Normal",
+      reason: "SuccessfulDelete",
+      message: `succeed to delete pod ${member.pod.name}`,
+    },
   };
 }
 
 /** One request that moves labels, annotations and conditions together: the status subresource takes all three. */
-export function patchAction(pass: Pass, member: Member, change: PodChange, concern: "scale" | "update" | "refresh"): Action {
+export function patchAction(
+  pass: Pass,
+  member: Member,
+  change: PodChange,
+  concern: "scale" | "update" | "refresh",
+): Action {
   const status = (change.conditions ?? []).length > 0;
   const step = podPatch(member.pod, change, pass.now, {
     ...(status ? { subresource: "status" as const } : {}),
@@ -247,7 +286,10 @@ export function hookWaiting(member: Member, hook: "preDelete" | "inPlaceUpdate" 
   return {
     reason: "Hook",
     message: `pod ${member.pod.name} is held by the ${hook} hook`,
-    until: hook === "preNormal" ? "every handler of the hook is on the pod" : "the handlers of the hook are off the pod",
+    until:
+      hook === "preNormal"
+        ? "every handler of the hook is on the pod"
+        : "the handlers of the hook are off the pod",
     pods: [member.pod.name],
   };
 }
@@ -262,14 +304,22 @@ export function planClaims(pass: Pass): Action[] {
     if (id === "" || claim.deletionAt !== undefined || !isOwnClaim(pass, claim)) continue;
     const pod = pods.get(id);
     if (pod === undefined) actions.push({ type: "delete claim", claim });
-    else if (!isActive(pod)) actions.push({ type: "patch claim", claim, body: podOwnedClaim(pass, claim, pod) });
+    else if (!isActive(pod))
+      actions.push({ type: "patch claim", claim, body: podOwnedClaim(pass, claim, pod) });
   }
   return actions;
 }
 
 /** The inactive pod becomes the claim's controller in the place of the set: they go together. */
 function podOwnedClaim(pass: Pass, claim: PersistentVolumeClaim, pod: { name: string; uid: string }): object {
-  const owner = { apiVersion: "v1", kind: "Pod", name: pod.name, uid: pod.uid, controller: true, blockOwnerDeletion: true };
+  const owner = {
+    apiVersion: "v1",
+    kind: "Pod",
+    name: pod.name,
+    uid: pod.uid,
+    controller: true,
+    blockOwnerDeletion: true,
+  };
   return {
     metadata: {
       uid: claim.uid,

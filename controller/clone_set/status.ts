@@ -76,7 +76,7 @@ function countPods({ seen, strategy, updateRevision, now }: StatusInput): {
 }
 
 function conditionsOf(input: StatusInput, status: CloneSetStatus, now: number): CloneSetCondition[] {
-  const before = (input.seen.set.status?.conditions ?? []);
+  const before = input.seen.set.status?.conditions ?? [];
   const after: CloneSetCondition[] = [];
   const progressing = progressingOf(input, status, now);
   if (progressing !== undefined) after.push(progressing);
@@ -98,14 +98,20 @@ type CloneSetCondition = NonNullable<CloneSetStatus["conditions"]>[number];
 
 type Outcome = { status: "True" | "False"; reason: string; message: string };
 
-function progressingOf(input: StatusInput, status: CloneSetStatus, now: number): CloneSetCondition | undefined {
+function progressingOf(
+  input: StatusInput,
+  status: CloneSetStatus,
+  now: number,
+): CloneSetCondition | undefined {
   const deadline = deadlineOf(input.seen.set);
   if (deadline === undefined) return undefined;
-  const before = (input.seen.set.status?.conditions ?? []);
+  const before = input.seen.set.status?.conditions ?? [];
   const held = before.find((condition) => condition.type === "Progressing");
   const old = input.seen.set.status;
   const restarted =
-    old?.updateRevision !== status.updateRevision || held?.reason === "CloneSetPaused" || hasProgressed(old, status);
+    old?.updateRevision !== status.updateRevision ||
+    held?.reason === "CloneSetPaused" ||
+    hasProgressed(old, status);
   const outcome = progressOutcome(input, status, held, deadline, restarted, now);
   const condition: CloneSetCondition = { type: "Progressing", ...outcome };
   return moved(before, condition, now, restarted && outcome.reason === "CloneSetUpdated");
@@ -127,7 +133,8 @@ function progressOutcome(
     status.updatedReplicas === replicas &&
     status.updatedAvailableReplicas === replicas;
   if (available) return { status: "True", reason: "CloneSetAvailable", message: "CloneSet is available" };
-  if (input.strategy.paused) return { status: "True", reason: "CloneSetPaused", message: "CloneSet is paused" };
+  if (input.strategy.paused)
+    return { status: "True", reason: "CloneSetPaused", message: "CloneSet is paused" };
   const expected = status.expectedUpdatedReplicas ?? 0;
   if (expected < replicas && expected <= (status.updatedAvailableReplicas ?? 0)) {
     return {
@@ -157,7 +164,12 @@ function hasProgressed(before: CloneSetStatus | undefined, after: CloneSetStatus
 }
 
 /** `lastUpdateTime` moves with status or reason (or when told to), `lastTransitionTime` with status only. */
-function moved(before: readonly CloneSetCondition[], condition: CloneSetCondition, now: number, touch: boolean): CloneSetCondition {
+function moved(
+  before: readonly CloneSetCondition[],
+  condition: CloneSetCondition,
+  now: number,
+  touch: boolean,
+): CloneSetCondition {
   const old = before.find((one) => one.type === condition.type);
   const time = timestamp(now);
   const sameStatus = old?.status === condition.status;

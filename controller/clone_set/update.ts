@@ -26,7 +26,8 @@ export function planUpdate(pass: Pass, numbers: Numbers): Updates {
   const updates: Updates = { actions: [], waiting: [], failure: undefined };
   if (numbers.update === 0) return updates;
   const target = numbers.update > 0 ? pass.update : pass.current;
-  const atTarget = (member: Member): boolean => sameRevision(member.pod.labels[REVISION_LABEL] ?? "", target.name);
+  const atTarget = (member: Member): boolean =>
+    sameRevision(member.pod.labels[REVISION_LABEL] ?? "", target.name);
   const candidates = pass.members.filter(
     (member) =>
       !atTarget(member) && member.state !== "PreparingDelete" && graceState(member.pod).value === undefined,
@@ -136,11 +137,15 @@ function eligibility(pass: Pass, member: Member, target: Revision): Eligibility 
 
 function computeEligibility(pass: Pass, from: string, target: Revision): Eligibility {
   const old = pass.seen.revisions.find((revision) => sameRevision(revision.name, from));
-  if (old === undefined) return { change: undefined, reason: `revision ${from || "(none)"} of the pod is not known` };
+  if (old === undefined)
+    return { change: undefined, reason: `revision ${from || "(none)"} of the pod is not known` };
   const before = templateOf(old.data);
   const after = templateOf(target.data);
   if (before === undefined || after === undefined) {
-    return { change: undefined, reason: `revision ${before === undefined ? old.name : target.name} holds broken data` };
+    return {
+      change: undefined,
+      reason: `revision ${before === undefined ? old.name : target.name} holds broken data`,
+    };
   }
   const claims = [old, target.stored].map((revision) => revision?.annotations[CLAIM_HASH]);
   const changedClaims = claims[0] !== undefined && claims[1] !== undefined && claims[0] !== claims[1];
@@ -202,7 +207,12 @@ function updateInPlace(
 }
 
 /** Hands the pod to whoever hooks the update; a pod in `Updated` gets the hook's marks back. Rule 34 of inplace-update. */
-function prepare(pass: Pass, member: Member, labels: Record<string, string>, finalizers: readonly string[]): Action {
+function prepare(
+  pass: Pass,
+  member: Member,
+  labels: Record<string, string>,
+  finalizers: readonly string[],
+): Action {
   const marks: PodChange = {
     labels: { ...labels, [STATE_LABEL]: "PreparingUpdate" },
     annotations: { [STATE_TIME]: timestamp(pass.now) },

@@ -45,7 +45,14 @@ export type Action =
   | { type: "delete revision"; revision: ControllerRevision }
   /** Merge patch of the workload's own spec. */
   | { type: "patch workload"; body: object }
-  | { type: "create object"; resource: CreatedResource; name: string; body: object; succeeded?: ObjectEvent; failed?: { reason: string; message: string } }
+  | {
+      type: "create object";
+      resource: CreatedResource;
+      name: string;
+      body: object;
+      succeeded?: ObjectEvent;
+      failed?: { reason: string; message: string };
+    }
   | { type: "delete object"; resource: CreatedResource; name: string; uid: string }
   | { type: "event"; event: ObjectEvent };
 

@@ -44,7 +44,8 @@ export function lifecycleState(pod: Pod): LifecycleState {
 export function isHooked(pod: Pod, hook: Hook | undefined): boolean {
   if (hook === undefined) return false;
   for (const finalizer of hook.finalizersHandler ?? []) if (pod.finalizers.includes(finalizer)) return true;
-  for (const [key, value] of Object.entries(hook.labelsHandler ?? {})) if (pod.labels[key] === value) return true;
+  for (const [key, value] of Object.entries(hook.labelsHandler ?? {}))
+    if (pod.labels[key] === value) return true;
   return false;
 }
 
@@ -52,7 +53,8 @@ export function isHooked(pod: Pod, hook: Hook | undefined): boolean {
 export function isAllHooked(pod: Pod, hook: Hook | undefined): boolean {
   if (hook === undefined) return false;
   for (const finalizer of hook.finalizersHandler ?? []) if (!pod.finalizers.includes(finalizer)) return false;
-  for (const [key, value] of Object.entries(hook.labelsHandler ?? {})) if (pod.labels[key] !== value) return false;
+  for (const [key, value] of Object.entries(hook.labelsHandler ?? {}))
+    if (pod.labels[key] !== value) return false;
   return true;
 }
 

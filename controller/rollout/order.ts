@@ -51,7 +51,10 @@ export function prioritised<T extends { labels: Labels }>(
 ): T[] {
   const weights = strategy?.weightPriority ?? [];
   if (weights.length > 0) {
-    const terms = weights.map((term) => ({ weight: term.weight, selector: compileSelector(term.matchSelector) }));
+    const terms = weights.map((term) => ({
+      weight: term.weight,
+      selector: compileSelector(term.matchSelector),
+    }));
     const weightOf = (pod: T): number =>
       terms.reduce((sum, term) => sum + (term.selector.matches(pod.labels) ? term.weight : 0), 0);
     return decorated(pods, weightOf, (a, b) => b - a);
@@ -66,7 +69,10 @@ export function prioritised<T extends { labels: Labels }>(
 }
 
 /** Pods with none of the keys come first, as the API has it (its documentation says otherwise). */
-function orderPosition(labels: Labels, keys: readonly { orderedKey: string }[]): { index: number; number: number } {
+function orderPosition(
+  labels: Labels,
+  keys: readonly { orderedKey: string }[],
+): { index: number; number: number } {
   for (const [index, { orderedKey }] of keys.entries()) {
     const value = labels[orderedKey];
     if (value === undefined) continue;

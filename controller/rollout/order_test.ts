@@ -1,30 +1,51 @@
 import fc from "fast-check";
 import t from "tap";
-import { acceptedPod } from "./pod_manifest.ts";
 import { byActivity, prioritised, scattered } from "./order.ts";
+import { acceptedPod } from "./pod_manifest.ts";
 
 const labelled = (name: string, labels: Record<string, string> = {}) => ({ name, labels });
 
 t.test("priority by weight is stable and adds up", async (t) => {
-  const pods = [labelled("a"), labelled("b", { tier: "x" }), labelled("c", { tier: "x", zone: "z" }), labelled("d")];
+  const pods = [
+    labelled("a"),
+    labelled("b", { tier: "x" }),
+    labelled("c", { tier: "x", zone: "z" }),
+    labelled("d"),
+  ];
   const order = prioritised(pods, {
     weightPriority: [
       { weight: 50, matchSelector: { matchLabels: { tier: "x" } } },
       { weight: 30, matchSelector: { matchLabels: { zone: "z" } } },
     ],
   });
-  t.same(order.map((pod) => pod.name), ["c", "b", "a", "d"]);
+  t.same(
+    order.map((pod) => pod.name),
+    ["c", "b", "a", "d"],
+  );
 });
 
 t.test("priority by order: larger numbers first, pods without a key before all", async (t) => {
-  const pods = [labelled("5", { o: "o-5" }), labelled("20", { o: "o-20" }), labelled("none"), labelled("10", { o: "o-10" })];
-  t.same(prioritised(pods, { orderPriority: [{ orderedKey: "o" }] }).map((pod) => pod.name), ["none", "20", "10", "5"]);
+  const pods = [
+    labelled("5", { o: "o-5" }),
+    labelled("20", { o: "o-20" }),
+    labelled("none"),
+    labelled("10", { o: "o-10" }),
+  ];
+  t.same(
+    prioritised(pods, { orderPriority: [{ orderedKey: "o" }] }).map((pod) => pod.name),
+    ["none", "20", "10", "5"],
+  );
 });
 
 t.test("scatter: three of ten are the 1st, 6th and 10th", async (t) => {
-  const pods = Array.from({ length: 10 }, (_, index) => labelled(`p${index}`, index < 3 ? { foo: "bar" } : {}));
+  const pods = Array.from({ length: 10 }, (_, index) =>
+    labelled(`p${index}`, index < 3 ? { foo: "bar" } : {}),
+  );
   const order = scattered(pods, pods, [{ key: "foo", value: "bar" }]);
-  t.same(order.flatMap((pod, index) => (pod.labels["foo"] ? [index + 1] : [])), [1, 6, 10]);
+  t.same(
+    order.flatMap((pod, index) => (pod.labels["foo"] ? [index + 1] : [])),
+    [1, 6, 10],
+  );
 });
 
 t.test("scatter loses and doubles nothing", async (t) => {
@@ -42,7 +63,11 @@ t.test("scatter loses and doubles nothing", async (t) => {
           { key: "k", value: "a" },
           { key: "l", value: "b" },
         ]);
-        return order.length === candidates.length && new Set(order).size === candidates.length && order.every((pod) => candidates.includes(pod));
+        return (
+          order.length === candidates.length &&
+          new Set(order).size === candidates.length &&
+          order.every((pod) => candidates.includes(pod))
+        );
       },
     ),
     { numRuns: 2000, seed: 3 },

@@ -3,21 +3,23 @@
  * answered, plans see its object as it will be, and its answer goes into the cache before anything else.
  * No policy lives here. DESIGN.md: "How a change flows".
  */
+
+import type { KubeObject, ObjectRef } from "../../kube/core/index.ts";
 import {
   type Cache,
   type Client,
+  type Clock,
   type ControllerRevision,
   controllerRevisionResource,
   isKubeError,
   type Log,
   type PersistentVolumeClaim,
-  persistentVolumeClaimResource,
   type Pod,
+  persistentVolumeClaimResource,
   podResource,
   type Resource,
   type WriteOptions,
 } from "../../kube/index.ts";
-import type { KubeObject, ObjectRef } from "../../kube/core/index.ts";
 import type { Action, Concern, CreatedResource, ObjectEvent } from "./actions.ts";
 
 /** The workload whose plan is carried out. */
@@ -38,8 +40,12 @@ export interface PerformerDeps {
   record(owner: Owner, event: ObjectEvent): void;
   /** Merge patch of the workload itself; writes the answer back. */
   patchWorkload(owner: Owner, body: object, options: WriteOptions): Promise<void>;
-  /** A write ended: plan again. `failed` asks for the backoff of errors. */
-  settled(owner: Owner, failed: boolean): void;
+  /** A write ended, or may be tried again after `afterMs`: plan again then. */
+  settled(owner: Owner, afterMs: number): void;
+  clock: Clock;
+  /** Backoff of a write that failed: base · 2^(failures − 1), at most max. Milliseconds. */
+  baseDelayMs: number;
+  maxDelayMs: number;
   /** Aborted when this process may no longer write. */
   signal: AbortSignal;
 }
@@ -53,6 +59,8 @@ interface InFlight {
   /** Names of claims, revisions and objects with a write in flight; `workload` for the owner itself. */
   others: Set<string>;
   failures: { scale?: string; update?: string };
+  /** Writes that failed, and when (monotonic) each may be tried again. */
+  backoff: Map<string, { failures: number; retryAt: number }>;
 }
 
 export class Performer {
@@ -99,38 +107,67 @@ export class Performer {
     while (this.#running.size > 0) await Promise.allSettled([...this.#running]);
   }
 
-  /** Starts every action that is not in flight already; returns at once. */
+  /** Starts every action that is neither in flight nor held by the backoff of an earlier failure; returns at once. */
   perform(owner: Owner, actions: readonly Action[]): void {
     const flight = this.#flight(owner.uid);
-    const creations: Extract<Action, { type: "create pod" }>[] = [];
+    const creations: CreatePod[] = [];
     for (const action of actions) {
-      switch (action.type) {
-        case "event":
-          this.#deps.record(owner, action.event);
-          break;
-        case "create pod":
-          flight.pods.set(`${CREATING}${action.name}`, action.after);
-          creations.push(action);
-          break;
-        case "patch pod":
-          flight.pods.set(action.pod.uid, action.write.after);
-          this.#run(owner, () => this.#patchPod(owner, flight, action));
-          break;
-        case "delete pod":
-          flight.pods.set(action.pod.uid, { ...action.pod, deletionAt: action.pod.deletionAt ?? 0 });
-          this.#run(owner, () => this.#deletePod(owner, flight, action));
-          break;
-        default:
-          this.#performOther(owner, flight, action);
+      if (action.type === "event") {
+        this.#deps.record(owner, action.event);
+        continue;
       }
+      const id = idOf(action);
+      if (flight.others.has(id) || this.#held(owner, flight, id)) continue;
+      if (action.type === "create pod") creations.push(action);
+      else this.#start(owner, flight, id, action);
     }
-    if (creations.length > 0) this.#run(owner, () => this.#createPods(owner, flight, creations));
+    if (creations.length === 0) return;
+    for (const action of creations) flight.pods.set(`${CREATING}${action.name}`, action.after);
+    this.#run(owner, async () =>
+      this.#finish(owner, flight, CREATION, await this.#createPods(owner, flight, creations)),
+    );
+  }
+
+  #start(owner: Owner, flight: InFlight, id: string, action: Exclude<Started, CreatePod>): void {
+    let work: () => Promise<boolean>;
+    if (action.type === "patch pod") {
+      flight.pods.set(action.pod.uid, action.write.after);
+      work = () => this.#patchPod(owner, flight, action);
+    } else if (action.type === "delete pod") {
+      flight.pods.set(action.pod.uid, { ...action.pod, deletionAt: action.pod.deletionAt ?? 0 });
+      work = () => this.#deletePod(owner, flight, action);
+    } else {
+      flight.others.add(id);
+      work = () => this.#other(owner, flight, id, action);
+    }
+    this.#run(owner, async () => this.#finish(owner, flight, id, await work()));
+  }
+
+  #held(owner: Owner, flight: InFlight, id: string): boolean {
+    const held = flight.backoff.get(id);
+    if (held === undefined) return false;
+    const left = held.retryAt - this.#deps.clock.monotonic();
+    if (left <= 0) return false;
+    this.#deps.settled(owner, left);
+    return true;
+  }
+
+  #finish(owner: Owner, flight: InFlight, id: string, ok: boolean): void {
+    if (ok) {
+      flight.backoff.delete(id);
+      this.#deps.settled(owner, 0);
+      return;
+    }
+    const failures = (flight.backoff.get(id)?.failures ?? 0) + 1;
+    const delay = Math.min(this.#deps.maxDelayMs, this.#deps.baseDelayMs * 2 ** Math.min(30, failures - 1));
+    flight.backoff.set(id, { failures, retryAt: this.#deps.clock.monotonic() + delay });
+    this.#deps.settled(owner, delay);
   }
 
   #flight(ownerUid: string): InFlight {
     let flight = this.#owners.get(ownerUid);
     if (flight === undefined) {
-      flight = { pods: new Map(), others: new Set(), failures: {} };
+      flight = { pods: new Map(), others: new Set(), failures: {}, backoff: new Map() };
       this.#owners.set(ownerUid, flight);
     }
     return flight;
@@ -139,7 +176,7 @@ export class Performer {
   #run(owner: Owner, work: () => Promise<void>): void {
     const running = work().catch((error: unknown) => {
       this.#deps.log.error("an action failed in an unforeseen way", { error, object: owner.key });
-      this.#deps.settled(owner, true);
+      this.#deps.settled(owner, this.#deps.baseDelayMs);
     });
     const tracked = running.finally(() => this.#running.delete(tracked));
     this.#running.add(tracked);
@@ -149,11 +186,7 @@ export class Performer {
     return { priority, flow: owner.uid, signal: this.#deps.signal };
   }
 
-  async #createPods(
-    owner: Owner,
-    flight: InFlight,
-    creations: readonly Extract<Action, { type: "create pod" }>[],
-  ): Promise<void> {
+  async #createPods(owner: Owner, flight: InFlight, creations: readonly CreatePod[]): Promise<boolean> {
     let start = 0;
     let failed = false;
     for (let size = 1; start < creations.length && !failed; size *= 2) {
@@ -164,11 +197,11 @@ export class Performer {
       failed = results.includes(false);
     }
     for (const action of creations.slice(start)) flight.pods.delete(`${CREATING}${action.name}`);
-    this.#deps.settled(owner, failed);
+    return !failed;
   }
 
   /** True when the pod exists afterwards. */
-  async #createPod(owner: Owner, flight: InFlight, action: Extract<Action, { type: "create pod" }>): Promise<boolean> {
+  async #createPod(owner: Owner, flight: InFlight, action: CreatePod): Promise<boolean> {
     const { pods, record } = this.#deps;
     try {
       for (const claim of action.claims) {
@@ -185,7 +218,11 @@ export class Performer {
       const text = messageOf(error);
       const what = JSON.stringify({ namespace: owner.namespace, name: action.name });
       flight.failures.scale = `failed to create pod: ${text}`;
-      record(owner, { type: "Warning", reason: "FailedCreate", message: `failed to create pod: ${text}, pod: ${what}` });
+      record(owner, {
+        type: "Warning",
+        reason: "FailedCreate",
+        message: `failed to create pod: ${text}, pod: ${what}`,
+      });
       return false;
     } finally {
       flight.pods.delete(`${CREATING}${action.name}`);
@@ -193,13 +230,17 @@ export class Performer {
   }
 
   /** Creation by a name of our own makes a lost answer harmless: what exists under it is ours or is not. */
-  async #createOnce(owner: Owner, action: Extract<Action, { type: "create pod" }>): Promise<Pod> {
+  async #createOnce(owner: Owner, action: CreatePod): Promise<Pod> {
     const { client } = this.#deps;
     try {
       return await client.create(podResource, owner.namespace, action.body, this.#options(owner));
     } catch (error) {
       if (!isKubeError(error) || !error.ambiguous) throw error;
-      const found = await client.get(podResource, { namespace: owner.namespace, name: action.name }, this.#options(owner));
+      const found = await client.get(
+        podResource,
+        { namespace: owner.namespace, name: action.name },
+        this.#options(owner),
+      );
       if (found.controller?.uid !== owner.uid) throw error;
       return found;
     }
@@ -223,13 +264,20 @@ export class Performer {
     }
   }
 
-  async #patchPod(owner: Owner, flight: InFlight, action: Extract<Action, { type: "patch pod" }>): Promise<void> {
+  async #patchPod(
+    owner: Owner,
+    flight: InFlight,
+    action: Extract<Action, { type: "patch pod" }>,
+  ): Promise<boolean> {
     const ref = { namespace: action.pod.namespace, name: action.pod.name };
     let failed = false;
     try {
       for (const step of action.write.steps) {
         const patch = { type: "strategic" as const, body: step.body };
-        const options = { ...this.#options(owner), ...(step.subresource ? { subresource: step.subresource } : {}) };
+        const options = {
+          ...this.#options(owner),
+          ...(step.subresource ? { subresource: step.subresource } : {}),
+        };
         this.#deps.pods.writeBack(await this.#deps.client.patch(podResource, ref, patch, options));
       }
       if (action.succeeded !== undefined) this.#deps.record(owner, action.succeeded);
@@ -242,19 +290,27 @@ export class Performer {
         const message = `${what}: ${messageOf(error)}`;
         if (action.concern !== "refresh") flight.failures[action.concern] = message;
         this.#deps.log.warn("a pod could not be patched", { error, object: owner.key, pod: action.pod.name });
-        this.#deps.record(owner, { type: "Warning", reason: action.failed?.reason ?? "FailedUpdate", message });
+        this.#deps.record(owner, {
+          type: "Warning",
+          reason: action.failed?.reason ?? "FailedUpdate",
+          message,
+        });
       }
     } finally {
       flight.pods.delete(action.pod.uid);
     }
-    this.#deps.settled(owner, failed);
+    return !failed;
   }
 
   #clear(flight: InFlight, concern: Concern): void {
     if (concern !== "refresh") delete flight.failures[concern];
   }
 
-  async #deletePod(owner: Owner, flight: InFlight, action: Extract<Action, { type: "delete pod" }>): Promise<void> {
+  async #deletePod(
+    owner: Owner,
+    flight: InFlight,
+    action: Extract<Action, { type: "delete pod" }>,
+  ): Promise<boolean> {
     const { client, pods, record } = this.#deps;
     const ref = { namespace: action.pod.namespace, name: action.pod.name };
     let failed = false;
@@ -262,7 +318,8 @@ export class Performer {
       const left = await this.#deleteQuietly(() =>
         client.delete(podResource, ref, { ...this.#options(owner), uid: action.pod.uid }),
       );
-      if (left === undefined || left.uid !== action.pod.uid) pods.remove(`${ref.namespace}/${ref.name}`, action.pod.uid);
+      if (left === undefined || left.uid !== action.pod.uid)
+        pods.remove(`${ref.namespace}/${ref.name}`, action.pod.uid);
       else pods.writeBack(left);
       if (action.succeeded !== undefined) record(owner, action.succeeded);
       for (const claim of action.claims) await this.#deleteClaim(owner, claim);
@@ -277,7 +334,7 @@ export class Performer {
     } finally {
       flight.pods.delete(action.pod.uid);
     }
-    this.#deps.settled(owner, failed);
+    return !failed;
   }
 
   /** An object that is gone, or was replaced by another of its name, is deleted as far as we care. */
@@ -300,23 +357,18 @@ export class Performer {
     else claims.writeBack(left);
   }
 
-  #performOther(owner: Owner, flight: InFlight, action: OtherAction): void {
-    const id = idOf(action);
-    if (flight.others.has(id)) return;
-    flight.others.add(id);
-    this.#run(owner, async () => {
-      let failed = false;
-      try {
-        await this.#writeOther(owner, action);
-        if ("succeeded" in action && action.succeeded) this.#deps.record(owner, action.succeeded);
-      } catch (error) {
-        failed = !isAborted(error);
-        if (failed && !isKubeError(error, "Conflict", "NotFound")) this.#otherFailed(owner, action, error);
-      } finally {
-        flight.others.delete(id);
-      }
-      this.#deps.settled(owner, failed);
-    });
+  async #other(owner: Owner, flight: InFlight, id: string, action: OtherAction): Promise<boolean> {
+    try {
+      await this.#writeOther(owner, action);
+      if ("succeeded" in action && action.succeeded) this.#deps.record(owner, action.succeeded);
+      return true;
+    } catch (error) {
+      if (isAborted(error)) return false;
+      if (!isKubeError(error, "Conflict", "NotFound")) this.#otherFailed(owner, action, error);
+      return false;
+    } finally {
+      flight.others.delete(id);
+    }
   }
 
   #otherFailed(owner: Owner, action: OtherAction, error: unknown): void {
@@ -324,7 +376,11 @@ export class Performer {
     this.#deps.log.warn(`${action.type} failed`, { error, object: owner.key });
     if ("failed" in action && action.failed) {
       // The API has this one as a Normal event; alerts that count on it keep working.
-      this.#deps.record(owner, { type: "Normal", reason: action.failed.reason, message: `${action.failed.message}: ${text}` });
+      this.#deps.record(owner, {
+        type: "Normal",
+        reason: action.failed.reason,
+        message: `${action.failed.message}: ${text}`,
+      });
     } else if (action.type === "patch claim") {
       const message = `failed to update PVC ${action.claim.name}: ${text}`;
       this.#deps.record(owner, { type: "Warning", reason: "FailedUpdate", message });
@@ -340,7 +396,9 @@ export class Performer {
     switch (action.type) {
       case "patch claim": {
         const patch = { type: "strategic" as const, body: action.body };
-        claims.writeBack(await client.patch(persistentVolumeClaimResource, refOf(action.claim), patch, options));
+        claims.writeBack(
+          await client.patch(persistentVolumeClaimResource, refOf(action.claim), patch, options),
+        );
         return;
       }
       case "delete claim":
@@ -350,7 +408,9 @@ export class Performer {
         return;
       case "patch revision": {
         const patch = { type: "merge" as const, body: action.body };
-        revisions.writeBack(await client.patch(controllerRevisionResource, refOf(action.revision), patch, options));
+        revisions.writeBack(
+          await client.patch(controllerRevisionResource, refOf(action.revision), patch, options),
+        );
         return;
       }
       case "delete revision": {
@@ -363,11 +423,15 @@ export class Performer {
       case "patch workload":
         return this.#deps.patchWorkload(owner, action.body, options);
       case "create object":
-        await this.#existing(() => client.create(created[action.resource], owner.namespace, action.body, options));
+        await this.#existing(() =>
+          client.create(created[action.resource], owner.namespace, action.body, options),
+        );
         return;
       case "delete object": {
         const ref: ObjectRef = { namespace: owner.namespace, name: action.name };
-        await this.#deleteQuietly(() => client.delete(created[action.resource], ref, { ...options, uid: action.uid }));
+        await this.#deleteQuietly(() =>
+          client.delete(created[action.resource], ref, { ...options, uid: action.uid }),
+        );
         return;
       }
     }
@@ -381,7 +445,12 @@ export class Performer {
     const text = JSON.stringify(action.body);
     const body = `${text.slice(0, -1)},"data":${action.data}}`;
     try {
-      return await this.#deps.client.create(controllerRevisionResource, owner.namespace, body, this.#options(owner));
+      return await this.#deps.client.create(
+        controllerRevisionResource,
+        owner.namespace,
+        body,
+        this.#options(owner),
+      );
     } catch (error) {
       if (!isKubeError(error, "AlreadyExists") && !(isKubeError(error) && error.ambiguous)) throw error;
       return this.#deps.client.get(
@@ -401,13 +470,22 @@ export class Performer {
   }
 }
 
-type OtherAction = Exclude<Action, { type: "event" | "create pod" | "patch pod" | "delete pod" }>;
+type CreatePod = Extract<Action, { type: "create pod" }>;
+type Started = Exclude<Action, { type: "event" }>;
+type OtherAction = Exclude<Started, { type: "create pod" | "patch pod" | "delete pod" }>;
 
 const CREATING = "in-flight/";
+/** Creations share one backoff: what refuses one pod refuses the next. */
+const CREATION = "create pods";
 const none: ReadonlySet<string> = new Set();
 
-function idOf(action: OtherAction): string {
+function idOf(action: Started): string {
   switch (action.type) {
+    case "create pod":
+      return CREATION;
+    case "patch pod":
+    case "delete pod":
+      return `pod/${action.pod.uid}`;
     case "patch claim":
     case "delete claim":
       return `claim/${action.claim.name}`;

@@ -1,7 +1,8 @@
 /** New pods and their claims from a template. Spec: cloneset 4.3. */
-import type { Pod, PodContainer, ResourceAmounts } from "../../kube/index.ts";
-import type { ObjectMeta, OwnerReference } from "../../kube/core/index.ts";
+
 import type { PersistentVolumeClaim, PodTemplate } from "../../crds/index.ts";
+import type { ObjectMeta, OwnerReference } from "../../kube/core/index.ts";
+import type { Pod, PodContainer, ResourceAmounts } from "../../kube/index.ts";
 
 const ID_ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
 
@@ -15,7 +16,14 @@ export function randomId(random: () => number): string {
 }
 
 export function ownerReference(kind: string, name: string, uid: string): OwnerReference {
-  return { apiVersion: "apps.kruise.io/v1beta1", kind, name, uid, controller: true, blockOwnerDeletion: true };
+  return {
+    apiVersion: "apps.kruise.io/v1beta1",
+    kind,
+    name,
+    uid,
+    controller: true,
+    blockOwnerDeletion: true,
+  };
 }
 
 /** Claim templates replace volumes of the same name. */

@@ -39,11 +39,13 @@ export function podPatch(
 ): PodPatch {
   const metadata: Record<string, unknown> = { uid: pod.uid };
   if (options.resourceVersion !== undefined) metadata["resourceVersion"] = options.resourceVersion;
-  if (change.labels !== undefined && Object.keys(change.labels).length > 0) metadata["labels"] = change.labels;
+  if (change.labels !== undefined && Object.keys(change.labels).length > 0)
+    metadata["labels"] = change.labels;
   if (change.annotations !== undefined && Object.keys(change.annotations).length > 0) {
     metadata["annotations"] = change.annotations;
   }
-  if (change.addFinalizers !== undefined && change.addFinalizers.length > 0) metadata["finalizers"] = change.addFinalizers;
+  if (change.addFinalizers !== undefined && change.addFinalizers.length > 0)
+    metadata["finalizers"] = change.addFinalizers;
   if (change.releaseOwner !== undefined) {
     metadata["ownerReferences"] = [{ $patch: "delete", uid: change.releaseOwner }];
   }
@@ -51,7 +53,9 @@ export function podPatch(
   const containers = containerPatches(change);
   if (containers.length > 0) body["spec"] = { containers };
   if (change.conditions !== undefined && change.conditions.length > 0) {
-    body["status"] = { conditions: change.conditions.map((condition) => conditionPatch(pod, condition, now)) };
+    body["status"] = {
+      conditions: change.conditions.map((condition) => conditionPatch(pod, condition, now)),
+    };
   }
   return options.subresource === undefined ? { body } : { subresource: options.subresource, body };
 }
@@ -61,7 +65,11 @@ function containerPatches(change: PodChange): object[] {
   return [...names].map((name) => {
     const image = change.images?.[name];
     const resources = change.resources?.[name];
-    return { name, ...(image === undefined ? {} : { image }), ...(resources === undefined ? {} : { resources }) };
+    return {
+      name,
+      ...(image === undefined ? {} : { image }),
+      ...(resources === undefined ? {} : { resources }),
+    };
   });
 }
 
@@ -89,7 +97,10 @@ export function afterChange(pod: Pod, change: PodChange, now: number): Pod {
       : pod.finalizers,
     conditions: change.conditions ? mergedConditions(pod.conditions, change.conditions, now) : pod.conditions,
     containers: change.images || change.resources ? mergedContainers(pod.containers, change) : pod.containers,
-    controller: change.releaseOwner !== undefined && change.releaseOwner === pod.controller?.uid ? undefined : pod.controller,
+    controller:
+      change.releaseOwner !== undefined && change.releaseOwner === pod.controller?.uid
+        ? undefined
+        : pod.controller,
   };
 }
 

@@ -41,7 +41,10 @@ function keysOf(pod: Pod): NotReadyKey[] {
     if (!Array.isArray(keys)) return [];
     return keys.filter(
       (key): key is NotReadyKey =>
-        typeof key === "object" && key !== null && typeof key.userAgent === "string" && typeof key.key === "string",
+        typeof key === "object" &&
+        key !== null &&
+        typeof key.userAgent === "string" &&
+        typeof key.key === "string",
     );
   } catch {
     return [];
@@ -49,9 +52,7 @@ function keysOf(pod: Pod): NotReadyKey[] {
 }
 
 function keysMessage(keys: readonly NotReadyKey[]): string {
-  const sorted = [...keys].sort(
-    (a, b) => compare(a.userAgent, b.userAgent) || compare(a.key, b.key),
-  );
+  const sorted = [...keys].sort((a, b) => compare(a.userAgent, b.userAgent) || compare(a.key, b.key));
   return JSON.stringify(sorted.map(({ userAgent, key }) => ({ userAgent, key })));
 }
 

@@ -67,7 +67,11 @@ export function findRevision(
     const name = `${workloadName.slice(0, 223)}-${revisionHash(data, count)}`;
     const other = revisions.find((revision) => revision.name === name)?.data ?? taken(name);
     if (other === undefined || revisionDataEqual(other, data)) {
-      return { update: { name, number: next, data, stored: undefined }, write: "create", collisionCount: count };
+      return {
+        update: { name, number: next, data, stored: undefined },
+        write: "create",
+        collisionCount: count,
+      };
     }
   }
 }

@@ -41,7 +41,13 @@ export class StatusWriter {
    * back, undefined when it was sent, is being sent, or does not differ. `size` is the number of replicas:
    * the more there are the more changes go into one write.
    */
-  offer(target: StatusTarget, before: object | undefined, after: object, size: number, important: boolean): number | undefined {
+  offer(
+    target: StatusTarget,
+    before: object | undefined,
+    after: object,
+    size: number,
+    important: boolean,
+  ): number | undefined {
     const patch = createMergePatch(before ?? {}, after);
     if (isEmpty(patch)) return undefined;
     const entry = this.#entry(target.uid);

@@ -39,7 +39,10 @@ export function nextBatch(pod: Pod, pending: Pending): { batch: Pending; rest: P
   const highest = Math.max(...priorities.values());
   const chosen = new Set(touched.filter((name) => !priorities.has(name) || priorities.get(name) === highest));
   joinByMetadata(touched, pending.refMetadata, chosen);
-  return { batch: only(pending, (name) => chosen.has(name)), rest: only(pending, (name) => !chosen.has(name)) };
+  return {
+    batch: only(pending, (name) => chosen.has(name)),
+    rest: only(pending, (name) => !chosen.has(name)),
+  };
 }
 
 /** Labels and annotations belong to the pod: whoever reads a key that changes now has to restart now. Rule 20. */

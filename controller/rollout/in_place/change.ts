@@ -1,5 +1,10 @@
 /** From one template to another: is it possible in place, and what changes? Spec: inplace-update 4.1, 4.7 rule 22, 4.8. */
-import { createStrategicPatch, diffPositional, type JsonPatchOperation, podQos } from "../../../kube/core/index.ts";
+import {
+  createStrategicPatch,
+  diffPositional,
+  type JsonPatchOperation,
+  podQos,
+} from "../../../kube/core/index.ts";
 import type { ResourceAmounts } from "../../../kube/index.ts";
 import type { RefMetadata } from "./state.ts";
 
@@ -23,7 +28,9 @@ export interface InPlaceChange {
   /** Metadata that containers read into their environment: written with their batch. */
   refMetadata: Readonly<Record<string, RefMetadata>>;
   /** Strategic merge patch of the pod's `metadata`; undefined when nothing else changes there. */
-  metadataPatch: { labels?: Record<string, string | null>; annotations?: Record<string, string | null> } | undefined;
+  metadataPatch:
+    | { labels?: Record<string, string | null>; annotations?: Record<string, string | null> }
+    | undefined;
 }
 
 export type Eligibility = { change: InPlaceChange } | { change: undefined; reason: string };
@@ -42,7 +49,8 @@ const FOREIGN_ENV = new Set(["SIDECARSET_VERSION", "SIDECARSET_VERSION_ALT"]);
 /** Compares template to template, never pod to template (rule 6): hand edits and injected sidecars do not matter. */
 export function inPlaceChange(before: Template, after: Template, options: ChangeOptions): Eligibility {
   const images: Record<string, string> = {};
-  const resources: Record<string, { limits?: Record<string, string>; requests?: Record<string, string> }> = {};
+  const resources: Record<string, { limits?: Record<string, string>; requests?: Record<string, string> }> =
+    {};
   const metadataOperations: JsonPatchOperation[] = [];
   for (const operation of diffPositional(before, after)) {
     if (operation.path.startsWith("/metadata/") || operation.path === "/metadata") {
@@ -56,7 +64,9 @@ export function inPlaceChange(before: Template, after: Template, options: Change
     return { change: undefined, reason: "the change of resources changes the pod's QoS class" };
   }
   const refMetadata = options.envFromMetadata ? referencedMetadata(metadataOperations, after) : {};
-  return { change: { images, resources, refMetadata, metadataPatch: metadataPatch(before, after, refMetadata) } };
+  return {
+    change: { images, resources, refMetadata, metadataPatch: metadataPatch(before, after, refMetadata) },
+  };
 }
 
 function containerOperation(
@@ -78,7 +88,8 @@ function containerOperation(
   const resource = options.verticalScaling ? RESOURCE_PATH.exec(operation.path) : null;
   const list = resource?.[2];
   const quantity = resource?.[3];
-  if (resource === null || (list !== "limits" && list !== "requests") || quantity === undefined) return refusal;
+  if (resource === null || (list !== "limits" && list !== "requests") || quantity === undefined)
+    return refusal;
   const container = after.spec?.containers?.[Number(resource[1])];
   if (container?.name === undefined) return refusal;
   const amounts = resources[container.name] ?? {};
@@ -96,7 +107,8 @@ function referencedMetadata(
   for (const operation of operations) {
     const match = METADATA_ENTRY.exec(operation.path);
     const map = match?.[1];
-    if (match?.[2] === undefined || (map !== "labels" && map !== "annotations") || operation.op === "remove") continue;
+    if (match?.[2] === undefined || (map !== "labels" && map !== "annotations") || operation.op === "remove")
+      continue;
     const key = match[2].replaceAll("~1", "/").replaceAll("~0", "~");
     changed.set(`metadata.${map}['${key}']`, { map, key, value: String(operation.value) });
   }
@@ -121,9 +133,11 @@ function metadataPatch(
   after: Template,
   refMetadata: Readonly<Record<string, RefMetadata>>,
 ): InPlaceChange["metadataPatch"] {
-  const patch = createStrategicPatch(before.metadata ?? {}, after.metadata ?? {}, "ObjectMeta") as NonNullable<
-    InPlaceChange["metadataPatch"]
-  >;
+  const patch = createStrategicPatch(
+    before.metadata ?? {},
+    after.metadata ?? {},
+    "ObjectMeta",
+  ) as NonNullable<InPlaceChange["metadataPatch"]>;
   for (const own of Object.values(refMetadata)) {
     for (const map of ["labels", "annotations"] as const) {
       const entries = patch[map];

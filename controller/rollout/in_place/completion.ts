@@ -37,7 +37,8 @@ function consistentMeta(pod: Pod): Map<string, { plainHash: number; env: number 
   for (const container of pod.containers) {
     const entry = meta.find((one) => one.name === container.name);
     const status = pod.containerStatuses.find((one) => one.name === container.name);
-    if (entry === undefined || status === undefined || entry.containerID !== status.containerID) return undefined;
+    if (entry === undefined || status === undefined || entry.containerID !== status.containerID)
+      return undefined;
     known.set(container.name, {
       plainHash: entry.hashes.plainHash,
       env: entry.hashes.extractedEnvFromMetadataHash ?? 0,
@@ -116,7 +117,8 @@ function imagesAwaited(pod: Pod, state: InPlaceState): string | undefined {
     if (status === undefined) return `container ${name} has no status yet`;
     if (status.imageID !== before.imageID) continue;
     const wanted = pod.containers.find((one) => one.name === name)?.image;
-    if (wanted === undefined || !sameImage(status.image, wanted)) return `container ${name} still runs its old image`;
+    if (wanted === undefined || !sameImage(status.image, wanted))
+      return `container ${name} still runs its old image`;
   }
   return undefined;
 }

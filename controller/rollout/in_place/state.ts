@@ -58,17 +58,29 @@ export type Parsed<T> = { value: T } | { value: undefined; broken?: string };
 
 const memo = new WeakMap<Pod, Map<string, Parsed<unknown>>>();
 
-function parseAnnotation<T>(pod: Pod, keys: readonly string[], check: (value: object) => value is T & object): Parsed<T> {
+function parseAnnotation<T>(
+  pod: Pod,
+  keys: readonly string[],
+  check: (value: object) => value is T & object,
+): Parsed<T> {
   const cached = memo.get(pod)?.get(keys[0] ?? "");
   if (cached !== undefined) return cached as Parsed<T>;
-  const parsed = parseText(keys.map((key) => pod.annotations[key]).find((text) => text !== undefined), keys[0] ?? "", check);
+  const parsed = parseText(
+    keys.map((key) => pod.annotations[key]).find((text) => text !== undefined),
+    keys[0] ?? "",
+    check,
+  );
   const perPod = memo.get(pod) ?? new Map<string, Parsed<unknown>>();
   perPod.set(keys[0] ?? "", parsed);
   memo.set(pod, perPod);
   return parsed;
 }
 
-function parseText<T>(text: string | undefined, key: string, check: (value: object) => value is T & object): Parsed<T> {
+function parseText<T>(
+  text: string | undefined,
+  key: string,
+  check: (value: object) => value is T & object,
+): Parsed<T> {
   if (text === undefined || text === "") return { value: undefined };
   try {
     const value: unknown = JSON.parse(text);
@@ -76,7 +88,10 @@ function parseText<T>(text: string | undefined, key: string, check: (value: obje
   } catch {
     // Falls through: text that is no JSON and JSON of another shape are refused alike.
   }
-  return { value: undefined, broken: `annotation ${key} holds ${JSON.stringify(text.slice(0, 80))}, which is not its JSON form` };
+  return {
+    value: undefined,
+    broken: `annotation ${key} holds ${JSON.stringify(text.slice(0, 80))}, which is not its JSON form`,
+  };
 }
 
 function isState(value: object): value is InPlaceState {

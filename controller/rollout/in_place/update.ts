@@ -2,8 +2,9 @@
  * The requests of one pod's in-place update: gate off, spec, and (by refresh) the gate on again.
  * Spec: inplace-update 4.2 to 4.4, 4.6, 4.8.
  */
-import type { Pod, ResourceAmounts } from "../../../kube/index.ts";
+
 import { quantityEqual } from "../../../kube/core/index.ts";
+import type { Pod, ResourceAmounts } from "../../../kube/index.ts";
 import { STATE_LABEL, stateMetadata, timestamp } from "../lifecycle.ts";
 import { afterChange, type PodChange, type PodPatch, podPatch } from "../pod_patch.ts";
 import { hasGate, IN_PLACE_READY } from "../pod_state.ts";
@@ -56,7 +57,8 @@ export function startInPlace(
 ): PodWrite {
   const steps: PodPatch[] = [];
   let after = pod;
-  const first = (): { resourceVersion?: string } => (steps.length === 0 ? { resourceVersion: pod.resourceVersion } : {});
+  const first = (): { resourceVersion?: string } =>
+    steps.length === 0 ? { resourceVersion: pod.resourceVersion } : {};
   if (hasGate(pod, IN_PLACE_READY) && !resizesWithoutRestart(pod, change)) {
     const off: PodChange = { conditions: gateOff(pod) };
     steps.push(podPatch(after, off, now, { subresource: "status", ...first() }));
@@ -99,7 +101,9 @@ function graceOf(change: InPlaceChange, target: Target): GraceState {
     containerResources: { ...change.resources },
     ...(change.metadataPatch === undefined
       ? {}
-      : { metaDataPatch: Buffer.from(JSON.stringify({ metadata: change.metadataPatch })).toString("base64") }),
+      : {
+          metaDataPatch: Buffer.from(JSON.stringify({ metadata: change.metadataPatch })).toString("base64"),
+        }),
     ...(Object.keys(change.refMetadata).length > 0 ? { updateEnvFromMetadata: true } : {}),
     graceSeconds: target.graceSeconds,
   };
@@ -138,7 +142,10 @@ function issueBatch(
     nextContainerRefMetadata: { ...rest.refMetadata },
     nextContainerResources: { ...rest.resources },
     preCheckBeforeNext: more ? { containersRequiredReady: containers } : undefined,
-    containerBatchesRecord: [...(state.containerBatchesRecord ?? []), { timestamp: timestamp(now), containers }],
+    containerBatchesRecord: [
+      ...(state.containerBatchesRecord ?? []),
+      { timestamp: timestamp(now), containers },
+    ],
   };
   const labels = { ...metadata.labels };
   const annotations = { ...metadata.annotations, [STATE_ANNOTATION]: stateText(next) };
@@ -236,7 +243,10 @@ function refreshGrace(
   options: InPlaceOptions,
   now: number,
 ): Refresh {
-  const removal = { [GRACE_ANNOTATION]: null, ...(OLD_GRACE_ANNOTATION in pod.annotations ? { [OLD_GRACE_ANNOTATION]: null } : {}) };
+  const removal = {
+    [GRACE_ANNOTATION]: null,
+    ...(OLD_GRACE_ANNOTATION in pod.annotations ? { [OLD_GRACE_ANNOTATION]: null } : {}),
+  };
   const state = inPlaceState(pod).value;
   if (!matchesRevision(grace.revision) || state === undefined) {
     const drop: PodChange = { annotations: removal };
@@ -255,17 +265,27 @@ function refreshGrace(
     refMetadata: grace.containerRefMetadata ?? {},
   };
   const patch = decodeMetadataPatch(grace.metaDataPatch);
-  const write = issueBatch(pod, state, pending, options, now, () => ({ resourceVersion: pod.resourceVersion }), {
-    labels: patch.labels ?? {},
-    annotations: { ...patch.annotations, ...removal },
-  });
+  const write = issueBatch(
+    pod,
+    state,
+    pending,
+    options,
+    now,
+    () => ({ resourceVersion: pod.resourceVersion }),
+    {
+      labels: patch.labels ?? {},
+      annotations: { ...patch.annotations, ...removal },
+    },
+  );
   return { kind: "write", why: "grace over", write };
 }
 
 function decodeMetadataPatch(text: string | undefined): NonNullable<InPlaceChange["metadataPatch"]> {
   if (text === undefined) return {};
   try {
-    const patch: { metadata?: InPlaceChange["metadataPatch"] } = JSON.parse(Buffer.from(text, "base64").toString("utf8"));
+    const patch: { metadata?: InPlaceChange["metadataPatch"] } = JSON.parse(
+      Buffer.from(text, "base64").toString("utf8"),
+    );
     return patch.metadata ?? {};
   } catch {
     return {};
@@ -283,10 +303,18 @@ function refreshBatch(pod: Pod, state: InPlaceState, options: InPlaceOptions, no
     resources: state.nextContainerResources ?? {},
     refMetadata: (state.nextContainerRefMetadata ?? {}) as Readonly<Record<string, RefMetadata>>,
   };
-  const write = issueBatch(pod, state, pending, options, now, () => ({ resourceVersion: pod.resourceVersion }), {
-    labels: {},
-    annotations: {},
-  });
+  const write = issueBatch(
+    pod,
+    state,
+    pending,
+    options,
+    now,
+    () => ({ resourceVersion: pod.resourceVersion }),
+    {
+      labels: {},
+      annotations: {},
+    },
+  );
   return { kind: "write", why: "next batch", write };
 }
 

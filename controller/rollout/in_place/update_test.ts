@@ -1,0 +1,316 @@
+import t from "tap";
+import type { Pod, PodContainer } from "../../../kube/index.ts";
+import { acceptedPod } from "../pod_manifest.ts";
+import { afterChange, type PodPatch } from "../pod_patch.ts";
+import { inPlaceChange, type Template } from "./change.ts";
+import { isCompleted } from "./completion.ts";
+import {
+  GRACE_ANNOTATION,
+  graceState,
+  inPlaceState,
+  RUNTIME_META_ANNOTATION,
+  STATE_ANNOTATION,
+} from "./state.ts";
+import { refreshInPlace, startInPlace } from "./update.ts";
+
+const now = Date.UTC(2023, 2, 1, 3, 45, 33);
+const options = { verticalScaling: true, resizeSubresource: true };
+const changeOptions = { verticalScaling: true, envFromMetadata: true };
+const target = {
+  revision: "sample-56dfb978d4",
+  labels: { "controller-revision-hash": "sample-56dfb978d4" },
+  graceSeconds: 0,
+  lifecycle: true,
+};
+
+function container(name: string, image: string, extra: Partial<PodContainer> = {}): PodContainer {
+  return { name, image, resources: {}, env: [], resizePolicy: {}, ...extra };
+}
+
+function barrier(priority: number): Partial<PodContainer> {
+  return {
+    env: [{ name: "KRUISE_CONTAINER_BARRIER", configMapKey: { name: "p-barrier", key: `p_${priority}` } }],
+  };
+}
+
+function running(containers: PodContainer[], overrides: Partial<Pod> = {}): Pod {
+  const conditions = ["Ready", "ContainersReady", "InPlaceUpdateReady"].map((type) => ({
+    type,
+    status: "True",
+    reason: "",
+    message: "",
+    lastTransitionAt: now - 60_000,
+  }));
+  return {
+    ...acceptedPod({ name: "p", namespace: "d" }, { containers: [] }, now - 100_000),
+    uid: "u",
+    resourceVersion: "7",
+    nodeName: "n",
+    phase: "Running",
+    readinessGates: ["InPlaceUpdateReady"],
+    containers,
+    conditions,
+    containerStatuses: containers.map((one) => ({
+      name: one.name,
+      image: one.image,
+      imageID: `id-of-${one.image}`,
+      containerID: `c-${one.name}`,
+      ready: true,
+      restartCount: 0,
+    })),
+    ...overrides,
+  };
+}
+
+function template(images: Record<string, string>, rest: Partial<Template["metadata"]> = {}): Template {
+  return {
+    metadata: { labels: { app: "x" }, ...rest },
+    spec: { containers: Object.entries(images).map(([name, image]) => ({ name, image })) },
+  };
+}
+
+function changeOf(before: Template, after: Template) {
+  const { change, ...why } = inPlaceChange(before, after, changeOptions);
+  if (change === undefined) throw new Error(JSON.stringify(why));
+  return change;
+}
+
+const body = (step: PodPatch | undefined) => step?.body as Record<string, never>;
+
+t.test(
+  "one image: gate off with the seen version, then the spec with the state of the specification",
+  async (t) => {
+    const pod = running([container("nginx", "nginx:alpine")]);
+    const change = changeOf(template({ nginx: "nginx:alpine" }), template({ nginx: "nginx:mainline" }));
+    const { steps, after } = startInPlace(pod, change, target, options, now);
+    t.equal(steps.length, 2);
+    t.equal(steps[0]?.subresource, "status");
+    t.match(body(steps[0]), {
+      metadata: { uid: "u", resourceVersion: "7" },
+      status: {
+        conditions: [
+          { type: "InPlaceUpdateReady", status: "False", reason: "StartInPlaceUpdate" },
+          {
+            type: "Ready",
+            status: "False",
+            reason: "ReadinessGatesNotReady",
+            message: 'the status of pod readiness gate "InPlaceUpdateReady" is not "True", but False',
+          },
+        ],
+      },
+    });
+    t.match(body(steps[1]), {
+      metadata: {
+        uid: "u",
+        labels: { "lifecycle.apps.kruise.io/state": "Updating", "controller-revision-hash": target.revision },
+      },
+      spec: { containers: [{ name: "nginx", image: "nginx:mainline" }] },
+    });
+    t.equal(
+      after.annotations[STATE_ANNOTATION],
+      '{"revision":"sample-56dfb978d4","updateTimestamp":"2023-03-01T03:45:33Z","lastContainerStatuses":{"nginx":{"imageID":"id-of-nginx:alpine"}},"updateImages":true,"containerBatchesRecord":[{"timestamp":"2023-03-01T03:45:33Z","containers":["nginx"]}]}',
+    );
+    t.equal(refreshInPlace(after, () => true, options, now).kind, "waiting");
+    const restarted = {
+      ...after,
+      containerStatuses: after.containerStatuses.map((one) => ({ ...one, imageID: "other" })),
+    };
+    t.match(
+      refreshInPlace(restarted, () => true, options, now),
+      { kind: "gate", conditions: [{ status: "True" }] },
+    );
+    t.ok(isCompleted(restarted, options));
+  },
+);
+
+t.test("two tags of one image end by what the runtime reports", async (t) => {
+  const pod = running([container("nginx", "nginx:a")]);
+  const { after } = startInPlace(
+    pod,
+    changeOf(template({ nginx: "nginx:a" }), template({ nginx: "nginx:b" })),
+    target,
+    options,
+    now,
+  );
+  t.notOk(isCompleted(after, options));
+  const meta = (plainHash: number): Pod => ({
+    ...after,
+    annotations: {
+      ...after.annotations,
+      [RUNTIME_META_ANNOTATION]: JSON.stringify({
+        containers: [{ name: "nginx", containerID: "c-nginx", restartCount: 1, hashes: { plainHash } }],
+      }),
+    },
+  });
+  t.notOk(isCompleted(meta(1), options), "another hash");
+  const { plainHash } = await import("../../../kube/core/index.ts");
+  t.ok(isCompleted(meta(plainHash("nginx", "nginx:b")), options));
+});
+
+t.test("grace: not ready and written down first, the spec when the time is over", async (t) => {
+  const pod = running([container("main", "a:1")]);
+  const change = changeOf(
+    template({ main: "a:1" }, { labels: { app: "x", gone: "1" } }),
+    template({ main: "a:2" }),
+  );
+  const held = startInPlace(pod, change, { ...target, graceSeconds: 10 }, options, now);
+  t.equal(held.after.containers[0]?.image, "a:1", "the image waits");
+  t.match(graceState(held.after).value, {
+    revision: target.revision,
+    containerImages: { main: "a:2" },
+    graceSeconds: 10,
+  });
+  t.match(
+    refreshInPlace(held.after, () => true, options, now + 9_500),
+    { kind: "waiting", wakeAfterMs: 1000 },
+  );
+  t.match(
+    refreshInPlace(held.after, () => false, options, now),
+    { kind: "write", why: "grace dropped" },
+  );
+  const over = refreshInPlace(held.after, () => true, options, now + 10_000);
+  if (over.kind !== "write") throw new Error(over.kind);
+  t.equal(over.write.steps.length, 1, "one request");
+  t.equal(over.write.after.containers[0]?.image, "a:2");
+  t.notOk(GRACE_ANNOTATION in over.write.after.annotations);
+  t.match(body(over.write.steps[0]), {
+    metadata: { labels: { gone: null }, annotations: { [GRACE_ANNOTATION]: null } },
+  });
+});
+
+t.test("batches by launch priority, the next when the former is complete and ready", async (t) => {
+  const pod = running([container("nginx", "n:1", barrier(0)), container("redis", "r:1", barrier(10))]);
+  const change = changeOf(template({ nginx: "n:1", redis: "r:1" }), template({ nginx: "n:2", redis: "r:2" }));
+  const { after } = startInPlace(pod, change, target, options, now);
+  t.same(
+    after.containers.map((one) => one.image),
+    ["n:1", "r:2"],
+  );
+  t.match(inPlaceState(after).value, {
+    nextContainerImages: { nginx: "n:2" },
+    preCheckBeforeNext: { containersRequiredReady: ["redis"] },
+    containerBatchesRecord: [{ containers: ["redis"] }],
+  });
+  const crashed = withStatus(after, "redis", { imageID: "id-of-r:2", ready: false });
+  t.match(
+    refreshInPlace(crashed, () => true, options, now),
+    { kind: "waiting" },
+    "a crashing first batch holds the second",
+  );
+  const next = refreshInPlace(
+    withStatus(after, "redis", { imageID: "id-of-r:2", ready: true }),
+    () => true,
+    options,
+    now,
+  );
+  if (next.kind !== "write") throw new Error(next.kind);
+  t.same(
+    next.write.after.containers.map((one) => one.image),
+    ["n:2", "r:2"],
+  );
+  const state = inPlaceState(next.write.after).value;
+  t.same(
+    state?.containerBatchesRecord?.map((one) => one.containers),
+    [["redis"], ["nginx"]],
+  );
+  t.same(Object.keys(state?.lastContainerStatuses ?? {}).sort(), ["nginx", "redis"], "accumulated");
+  t.equal(state?.nextContainerImages, undefined);
+  t.equal(state?.preCheckBeforeNext, undefined);
+});
+
+t.test("a key that the first batch reads pulls its other readers in", async (t) => {
+  const env = (name: string) => ({
+    name,
+    env: [{ name: "MODE", valueFrom: { fieldRef: { fieldPath: "metadata.annotations['mode']" } } }],
+  });
+  const templateOf = (mode: string): Template => ({
+    metadata: { annotations: { mode } },
+    spec: { containers: [env("a"), env("b")] },
+  });
+  const pod = running([container("a", "x:1", barrier(5)), container("b", "x:1", barrier(0))]);
+  const { after } = startInPlace(pod, changeOf(templateOf("1"), templateOf("2")), target, options, now);
+  t.match(inPlaceState(after).value, {
+    updateEnvFromMetadata: true,
+    containerBatchesRecord: [{ containers: ["a", "b"] }],
+  });
+  t.equal(after.annotations["mode"], "2");
+});
+
+t.test("resources go through the resize subresource and need no gate when nothing restarts", async (t) => {
+  const amounts = (cpu: string): Template => ({
+    spec: { containers: [{ name: "main", image: "a:1", resources: { requests: { cpu, memory: "64Mi" } } }] },
+  });
+  const resources = { requests: { cpu: "100m", memory: "64Mi" } };
+  const pod = running([container("main", "a:1", { resources })]);
+  const change = changeOf(amounts("100m"), amounts("200m"));
+  const { steps, after } = startInPlace(pod, change, target, options, now);
+  t.same(
+    steps.map((step) => step.subresource ?? "spec"),
+    ["resize", "spec"],
+  );
+  t.match(body(steps[0]), {
+    spec: { containers: [{ name: "main", resources: { requests: { cpu: "200m" } } }] },
+  });
+  t.notOk(isCompleted(after, options));
+  const resized = withStatus(after, "main", { resources: { requests: { cpu: "0.2", memory: "64Mi" } } });
+  t.ok(isCompleted(resized, options), "0.2 is 200m");
+  const restarts = running([
+    container("main", "a:1", { resources, resizePolicy: { cpu: "RestartContainer" } }),
+  ]);
+  t.equal(
+    startInPlace(restarts, change, target, options, now).steps[0]?.subresource,
+    "status",
+    "a restart drops the gate",
+  );
+  const older = startInPlace(pod, change, target, { ...options, resizeSubresource: false }, now);
+  t.equal(older.steps.length, 1, "an older server takes resources with the rest");
+});
+
+t.test("what is not possible in place", async (t) => {
+  const refused = (before: Template, after: Template): boolean =>
+    inPlaceChange(before, after, changeOptions).change === undefined;
+  const base = template({ main: "a:1" });
+  t.ok(
+    refused(base, {
+      ...base,
+      spec: { containers: [{ name: "main", image: "a:1", env: [{ name: "A", value: "1" }] }] },
+    }),
+  );
+  t.ok(refused(base, template({ other: "a:1" })), "renamed");
+  t.ok(refused(base, template({ main: "a:1", more: "b:1" })), "added");
+  const cpu = (requests: Record<string, string>, limits?: Record<string, string>): Template => ({
+    spec: { containers: [{ name: "m", image: "a", resources: { requests, ...(limits ? { limits } : {}) } }] },
+  });
+  t.ok(refused(cpu({ cpu: "1" }), cpu({ cpu: "1", memory: "1Gi" })), "an added amount");
+  t.ok(
+    refused(
+      cpu({ cpu: "1", memory: "1Gi" }, { cpu: "2", memory: "1Gi" }),
+      cpu({ cpu: "2", memory: "1Gi" }, { cpu: "2", memory: "1Gi" }),
+    ),
+    "another QoS class",
+  );
+  t.notOk(refused(cpu({ cpu: "1" }), cpu({ cpu: "2" })));
+  t.equal(
+    inPlaceChange(cpu({ cpu: "1" }), cpu({ cpu: "2" }), { ...changeOptions, verticalScaling: false }).change,
+    undefined,
+    "without the gate",
+  );
+});
+
+t.test("broken annotations are told apart from absent ones and stop nothing", async (t) => {
+  const pod = running([container("main", "a:1")], {
+    annotations: { [STATE_ANNOTATION]: "{broken", [GRACE_ANNOTATION]: "[]" },
+  });
+  t.match(inPlaceState(pod), { value: undefined, broken: /inplace-update-state/ });
+  t.equal(refreshInPlace(pod, () => true, options, now).kind, "settled");
+  t.same(afterChange(pod, { annotations: { [STATE_ANNOTATION]: null } }, now).annotations, {
+    [GRACE_ANNOTATION]: "[]",
+  });
+});
+
+function withStatus(pod: Pod, name: string, change: Partial<Pod["containerStatuses"][number]>): Pod {
+  return {
+    ...pod,
+    containerStatuses: pod.containerStatuses.map((one) => (one.name === name ? { ...one, ...change } : one)),
+  };
+}
