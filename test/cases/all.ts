@@ -19,12 +19,14 @@ import { suite as ownerTree } from "./18_owner_tree.ts";
 import { suite as claimReuse } from "./c07_claim_reuse.ts";
 import { suite as specifiedDelete } from "./c08_specified_delete.ts";
 import { suite as lifecycleHooks } from "./c10_lifecycle_hooks.ts";
+import { suite as progress } from "./c13_progress_condition.ts";
 import { suite as onDelete } from "./c16_on_delete.ts";
 import { suite as claimTemplateGate } from "./c17_claim_template_gate.ts";
 import { suite as updateOrder } from "./c20_update_order.ts";
 import { suite as randomKills } from "./f01_random_kills.ts";
 import { suite as launchPriority } from "./i05_launch_priority_batches.ts";
 import { suite as gracePeriod } from "./i08_grace_period.ts";
+import { suite as verticalScaling } from "./i12_vertical_scaling.ts";
 import type { Suite } from "./suite.ts";
 
 /** The longest first, so that none of them is left alone at the end. */
@@ -47,10 +49,12 @@ export const suites: readonly Suite[] = [
   ownerTree,
   claimReuse,
   specifiedDelete,
+  progress,
   onDelete,
   launchPriority,
   gracePeriod,
   claimTemplateGate,
+  verticalScaling,
   failover,
   certificates,
   randomKills,

@@ -33,7 +33,7 @@ if (values.kubeconfig === undefined) {
     startsControllers: values["start-controller"],
     parallel: 4,
   };
-  if (values["start-controller"]) await install(target.api);
+  if (values["start-controller"]) await install(target.api, values.kubeconfig);
   await runSuites(target, chosen, { report: tally.report });
   await target.api.close();
 }

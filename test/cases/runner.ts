@@ -1,5 +1,6 @@
 /** Runs suites: side by side in namespaces of their own, those that need the controller for themselves alone. */
 import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Api, ApiError } from "../cluster/api.ts";
 import { type ControllerProcess, type ControllerSettings, startControllerProcess } from "./controllers.ts";
 import type { ApiVersion, Need, StepResult, Suite } from "./suite.ts";
@@ -142,7 +143,7 @@ async function runJob(target: Target, job: Job, options: RunOptions): Promise<vo
   }
 }
 
-/** CloneSets go first, so that no pod is made anew while the namespace empties. */
+/** CloneSets go first, so that no pod is made anew; waits, since deletions pass a webhook of the controller. */
 async function removeNamespace(api: Api, namespace: string): Promise<void> {
   try {
     for (const clone of await api.list("clonesets", namespace)) {
@@ -154,6 +155,8 @@ async function removeNamespace(api: Api, namespace: string): Promise<void> {
       }
     }
     await api.remove("namespaces", namespace);
+    const end = Date.now() + 30_000;
+    while (Date.now() < end && (await api.list("pods", namespace)).length > 0) await sleep(200);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
   }

@@ -1,10 +1,19 @@
-/** Puts the project's definitions into a cluster, as an installation does. */
+/** Puts the project's definitions into a cluster, as a user does. */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { customResourceDefinition, kinds } from "../../crds/index.ts";
-import { type Api, ApiError, type Item, isRecord } from "./api.ts";
+import { type Api, ApiError, type Item } from "./api.ts";
 
-/** Creates what is missing and waits until the API server serves every kind. */
-export async function install(api: Api): Promise<void> {
-  await create(api, { apiVersion: "v1", kind: "Namespace", metadata: { name: "kruise-system" } });
+const run = promisify(execFile);
+const root = new URL("../../", import.meta.url).pathname;
+
+/**
+ * Runs `refit install` for a controller outside the cluster, then adds the definitions of kinds that are declared but
+ * not carried out yet, and waits until the API server serves all.
+ */
+export async function install(api: Api, kubeconfig: string): Promise<void> {
+  const words = ["install", "--kubeconfig", kubeconfig, "--webhook-host", "127.0.0.1"];
+  await run(process.execPath, [`${root}cli/main.ts`, ...words], { cwd: root, timeout: 120_000 });
   await Promise.all(kinds.map((kind) => create(api, customResourceDefinition(kind))));
   const end = Date.now() + 30_000;
   while (!(await api.list("customresourcedefinitions")).every(isEstablished)) {
@@ -23,8 +32,5 @@ async function create(api: Api, manifest: object): Promise<void> {
 
 function isEstablished(definition: Item): boolean {
   const conditions = definition.status?.conditions ?? [];
-  return (
-    isRecord(definition.status) &&
-    conditions.some(({ type, status }) => type === "Established" && status === "True")
-  );
+  return conditions.some(({ type, status }) => type === "Established" && status === "True");
 }

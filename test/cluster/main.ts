@@ -27,7 +27,7 @@ const tally = new Tally(print);
 
 async function runAll(cluster: TestCluster): Promise<void> {
   const start = performance.now();
-  await install(cluster.api);
+  await install(cluster.api, cluster.kubeconfig);
   print(`stage: definitions and webhooks in ${seconds(performance.now() - start)}`);
   const target = {
     api: cluster.api,
