@@ -28,6 +28,8 @@ export interface Metrics {
   queueStarted(queue: string, depth: number, waitedMs: number): void;
   queueFinished(queue: string, tookMs: number): void;
   queueRetried(queue: string): void;
+  webhookStarted(webhook: string): void;
+  webhookFinished(webhook: string, code: number, tookMs: number): void;
   leader(isLeader: boolean): void;
   eventDropped(): void;
 }
@@ -45,6 +47,8 @@ export const nullMetrics: Metrics = {
   queueStarted: () => undefined,
   queueFinished: () => undefined,
   queueRetried: () => undefined,
+  webhookStarted: () => undefined,
+  webhookFinished: () => undefined,
   leader: () => undefined,
   eventDropped: () => undefined,
 };

@@ -11,7 +11,7 @@ import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics_types.ts";
 import { refusal } from "./status.ts";
 import type { HttpResponse, HttpStream, Transport } from "./transport.ts";
-import type { Outcome, Window } from "./window.ts";
+import type { PlaceOutcome, Window } from "./window.ts";
 
 export interface Call {
   verb: string;
@@ -115,7 +115,7 @@ export class Requester {
         ? cause
         : new KubeError("Aborted", `${call.verb} ${call.resource}: aborted`, { cause });
     });
-    let outcome: Outcome = "uncounted";
+    let outcome: PlaceOutcome = "uncounted";
     try {
       const access = await credentials.access();
       const started = clock.monotonic();

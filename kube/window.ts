@@ -19,7 +19,7 @@ export interface WindowOptions {
 }
 
 /** How the request went, as far as the window's size is concerned. */
-export type Outcome = "answered" | "refused" | "uncounted";
+export type PlaceOutcome = "answered" | "refused" | "uncounted";
 
 export interface Window {
   /** Waits for a place. Rejects with the signal's reason when it aborts first. */
@@ -33,7 +33,7 @@ export interface Window {
 }
 
 export interface Place {
-  leave(outcome: Outcome): void;
+  leave(outcome: PlaceOutcome): void;
 }
 
 interface Waiter {

@@ -1,0 +1,32 @@
+/** What the API server says of itself. */
+import type { Client, Resource } from "./client_types.ts";
+import { isObject, listAt, stringAt } from "./codecs/json_values.ts";
+import { isKubeError, KubeError } from "./errors.ts";
+
+export interface ServerVersion {
+  /** `v1.34.4` */
+  readonly gitVersion: string;
+  readonly major: number;
+  readonly minor: number;
+}
+
+export async function serverVersion(client: Client): Promise<ServerVersion> {
+  const answer = await client.request("GET", "/version");
+  if (!isObject(answer)) throw new KubeError("Decode", "/version is not a JSON object");
+  // Distributions append to the minor version: "34+".
+  const number = (name: string): number => Number.parseInt(stringAt(answer, name), 10) || 0;
+  return { gitVersion: stringAt(answer, "gitVersion"), major: number("major"), minor: number("minor") };
+}
+
+/** Whether the server has the resource in this version. */
+export async function serves(client: Client, resource: Omit<Resource<unknown>, "codec">): Promise<boolean> {
+  const { group, version, plural } = resource;
+  const path = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
+  try {
+    const answer = await client.request("GET", path);
+    return isObject(answer) && listAt(answer, "resources").some((each) => stringAt(each, "name") === plural);
+  } catch (error) {
+    if (isKubeError(error, "NotFound")) return false;
+    throw error;
+  }
+}

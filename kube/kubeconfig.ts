@@ -1,0 +1,162 @@
+/** Credentials from kubeconfig files, with everything that client-node knows: certificates, tokens, plugins, OIDC. */
+import type { RequestOptions } from "node:https";
+import { KubeConfig } from "@kubernetes/client-node/dist/config.js";
+import type { Clock } from "./clock.ts";
+import { rereading } from "./credentials.ts";
+import type { Access, Credentials, TlsMaterial } from "./credentials_types.ts";
+import { KubeError } from "./errors.ts";
+import { type Environment, proxyFor } from "./proxy.ts";
+
+export interface KubeconfigSource {
+  /** Merged; of two entries with one name the first file's counts. */
+  files: readonly string[];
+  context: string | undefined;
+  env: Environment;
+  clock: Clock;
+}
+
+/** A plugin that asks a person would hang a service for ever. */
+const pluginTimeoutMs = 60_000;
+
+export async function kubeconfigCredentials(source: KubeconfigSource): Promise<Credentials> {
+  let config = loadFiles(source);
+  const namespace = config.getContextObject(config.getCurrentContext())?.namespace || "default";
+  return rereading(source.clock, namespace, async (refused) => {
+    // Plugins keep their tokens inside the config object; files are read again by loading it anew.
+    if (refused || !usesPlugin(config)) config = loadFiles(source);
+    return accessOf(config, source);
+  });
+}
+
+function loadFiles(source: KubeconfigSource): KubeConfig {
+  const [first, ...others] = source.files;
+  if (first === undefined) throw new KubeError("Config", "KUBECONFIG names no file");
+  const config = new KubeConfig();
+  try {
+    config.loadFromFile(first);
+    for (const file of others) {
+      const other = new KubeConfig();
+      other.loadFromFile(file);
+      mergeInto(config, other);
+    }
+  } catch (cause) {
+    throw new KubeError("Config", `kubeconfig ${source.files.join(", ")}: ${messageOf(cause)}`, { cause });
+  }
+  if (source.context !== undefined) config.setCurrentContext(source.context);
+  const name = config.getCurrentContext();
+  if (!name || !config.getContextObject(name)) {
+    const known = config.getContexts().map((context) => context.name);
+    throw new KubeError(
+      "Config",
+      `kubeconfig ${source.files.join(", ")}: no context "${name ?? ""}"; there are: ${known.join(", ") || "none"}`,
+    );
+  }
+  if (!config.getCurrentCluster()) {
+    throw new KubeError(
+      "Config",
+      `kubeconfig ${source.files.join(", ")}: the cluster of context "${name}" is missing`,
+    );
+  }
+  return config;
+}
+
+/** client-node's own merge refuses duplicates, which kubectl allows. */
+function mergeInto(config: KubeConfig, other: KubeConfig): void {
+  const lacks = (held: readonly { name: string }[]) => (each: { name: string }) =>
+    !held.some((entry) => entry.name === each.name);
+  config.clusters = [...config.clusters, ...other.clusters.filter(lacks(config.clusters))];
+  config.users = [...config.users, ...other.users.filter(lacks(config.users))];
+  config.contexts = [...config.contexts, ...other.contexts.filter(lacks(config.contexts))];
+  config.currentContext ||= other.currentContext;
+}
+
+function usesPlugin(config: KubeConfig): boolean {
+  const user = config.getCurrentUser();
+  return Boolean(user?.exec || user?.authProvider);
+}
+
+async function accessOf(config: KubeConfig, source: KubeconfigSource): Promise<Access> {
+  const cluster = config.getCurrentCluster();
+  if (!cluster) throw new KubeError("Config", "the context's cluster is missing");
+  const { server } = cluster;
+  const options: RequestOptions = {};
+  if (server.startsWith("http:")) {
+    // Without TLS there is nothing to verify; client-node wants to hear that it is meant.
+    config.clusters = config.clusters.map((each) =>
+      each.name === cluster.name ? { ...each, skipTLSVerify: true } : each,
+    );
+  }
+  tellPlugin(config);
+  await withTimeout(source.clock, config.applyToHTTPSOptions(options));
+  const proxy = cluster.proxyUrl || proxyFor(new URL(server), source.env);
+  const tls = tlsOf(options);
+  return {
+    server: server.replace(/\/+$/, ""),
+    headers: headersOf(options),
+    tls,
+    proxy,
+    connection: JSON.stringify([server, tls, proxy]),
+  };
+}
+
+/** Plugins ask KUBERNETES_EXEC_INFO which version to answer in and whether somebody is there to type. */
+function tellPlugin(config: KubeConfig): void {
+  const exec: unknown = config.getCurrentUser()?.exec;
+  if (typeof exec !== "object" || exec === null) return;
+  const settings: { apiVersion?: unknown; env?: unknown } = exec;
+  const env: unknown[] = Array.isArray(settings.env) ? settings.env : [];
+  const told = env.some(
+    (entry) =>
+      typeof entry === "object" && entry !== null && "name" in entry && entry.name === "KUBERNETES_EXEC_INFO",
+  );
+  if (told) return;
+  const info = { apiVersion: settings.apiVersion, kind: "ExecCredential", spec: { interactive: false } };
+  settings.env = [...env, { name: "KUBERNETES_EXEC_INFO", value: JSON.stringify(info) }];
+}
+
+async function withTimeout(clock: Clock, work: Promise<void>): Promise<void> {
+  const over = new AbortController();
+  const late = clock.sleep(pluginTimeoutMs, over.signal).then(
+    () => {
+      throw new KubeError(
+        "Config",
+        `the kubeconfig's credential plugin did not answer within ${pluginTimeoutMs} ms`,
+      );
+    },
+    () => undefined,
+  );
+  try {
+    await Promise.race([work, late]);
+  } finally {
+    over.abort();
+  }
+}
+
+function headersOf(options: RequestOptions): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(options.headers ?? {})) {
+    if (typeof value === "string") headers[name.toLowerCase()] = value.trim();
+  }
+  if (options.auth) headers["authorization"] = `Basic ${Buffer.from(options.auth).toString("base64")}`;
+  return headers;
+}
+
+function tlsOf(options: RequestOptions): TlsMaterial {
+  return {
+    ca: pem(options.ca),
+    cert: pem(options.cert),
+    key: pem(options.key),
+    passphrase: options.passphrase,
+    serverName: options.servername,
+    insecure: options.rejectUnauthorized === false,
+  };
+}
+
+function pem(value: unknown): string | undefined {
+  if (typeof value === "string") return value;
+  return value instanceof Uint8Array ? Buffer.from(value).toString("utf8") : undefined;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

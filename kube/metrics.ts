@@ -1,0 +1,273 @@
+/** Metrics under the names that dashboards for the API know (spec platform 3), and a few of our own: `refit_*`. */
+import type { Registry } from "prom-client";
+import Counter from "prom-client/lib/counter.js";
+import Gauge from "prom-client/lib/gauge.js";
+import Histogram from "prom-client/lib/histogram.js";
+import RegistryClass from "prom-client/lib/registry.js";
+import type { Metrics } from "./metrics_types.ts";
+
+/** A registry of its own for each process instance; there is no global one. */
+export function createRegistry(): Registry {
+  return new RegistryClass();
+}
+
+const reconcileBuckets = [
+  0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.25, 1.5,
+  1.75, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60,
+];
+const queueBuckets = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 1, 10, 100, 1000];
+const requestBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
+
+export function createMetrics(registry: Registry): Metrics {
+  return {
+    ...clientMetrics(registry),
+    ...reconcileMetrics(registry),
+    ...queueMetrics(registry),
+    ...processState(registry),
+  };
+}
+
+type Part<Names extends keyof Metrics> = Pick<Metrics, Names>;
+
+function clientMetrics(
+  registry: Registry,
+): Part<"request" | "retry" | "window" | "watchEvents" | "watchRestart"> {
+  const make = makers(registry);
+  const requests = make.counter(
+    "rest_client_requests_total",
+    "Number of HTTP requests, partitioned by status code, method, and host.",
+    ["code", "method", "host"],
+  );
+  const byResource = make.counter("refit_client_requests_total", "Requests by verb, resource and status.", [
+    "verb",
+    "resource",
+    "code",
+  ]);
+  const duration = make.histogram(
+    "rest_client_request_duration_seconds",
+    "Request latency in seconds.",
+    ["verb", "host"],
+    requestBuckets,
+  );
+  const bytesIn = make.counter("refit_client_received_bytes_total", "Bytes of answers, watches left out.", [
+    "verb",
+    "resource",
+  ]);
+  const bytesOut = make.counter("refit_client_sent_bytes_total", "Bytes of request bodies.", [
+    "verb",
+    "resource",
+  ]);
+  const retries = make.counter("refit_client_retries_total", "Requests sent again, by the reason.", [
+    "verb",
+    "resource",
+    "reason",
+  ]);
+  const limit = make.gauge("refit_client_window_limit", "Requests that may be in flight now.", []);
+  const inFlight = make.gauge("refit_client_window_in_flight", "Requests in flight.", []);
+  const waiting = make.gauge("refit_client_window_waiting", "Requests that wait for a place.", []);
+  const events = make.counter("refit_watch_events_total", "Watch events received.", ["resource", "type"]);
+  const restarts = make.counter(
+    "refit_watch_restarts_total",
+    "Watches that had to start anew, by the reason.",
+    ["resource", "reason"],
+  );
+  return {
+    request(host, { verb, method, resource, code, durationMs, bytesIn: received, bytesOut: sent }) {
+      requests.inc({ code, method, host });
+      byResource.inc({ verb, resource, code });
+      duration.observe({ verb, host }, durationMs / 1000);
+      if (received > 0) bytesIn.inc({ verb, resource }, received);
+      if (sent > 0) bytesOut.inc({ verb, resource }, sent);
+    },
+    retry: (verb, resource, reason) => retries.inc({ verb, resource, reason }),
+    window(size, flying, standing) {
+      limit.set(size);
+      inFlight.set(flying);
+      waiting.set(standing);
+    },
+    watchEvents: (resource, type, count) => events.inc({ resource, type }, count),
+    watchRestart: (resource, reason) => restarts.inc({ resource, reason }),
+  };
+}
+
+function reconcileMetrics(
+  registry: Registry,
+): Part<"reconcileStarted" | "reconcileFinished" | "workers" | "webhookStarted" | "webhookFinished"> {
+  const make = makers(registry);
+  const prefix = "controller_runtime";
+  const total = make.counter(`${prefix}_reconcile_total`, "Total number of reconciliations per controller", [
+    "controller",
+    "result",
+  ]);
+  const errors = make.counter(
+    `${prefix}_reconcile_errors_total`,
+    "Total number of reconciliation errors per controller",
+    ["controller"],
+  );
+  const terminal = make.counter(
+    `${prefix}_terminal_reconcile_errors_total`,
+    "Total number of terminal reconciliation errors per controller",
+    ["controller"],
+  );
+  const panics = make.counter(
+    `${prefix}_reconcile_panics_total`,
+    "Total number of reconciliation panics per controller",
+    ["controller"],
+  );
+  const time = make.histogram(
+    `${prefix}_reconcile_time_seconds`,
+    "Length of time per reconciliation per controller",
+    ["controller"],
+    reconcileBuckets,
+  );
+  const most = make.gauge(
+    `${prefix}_max_concurrent_reconciles`,
+    "Maximum number of concurrent reconciles per controller",
+    ["controller"],
+  );
+  const active = make.gauge(`${prefix}_active_workers`, "Number of currently used workers per controller", [
+    "controller",
+  ]);
+  const webhooks = make.counter(
+    `${prefix}_webhook_requests_total`,
+    "Total number of admission requests by HTTP status code.",
+    ["webhook", "code"],
+  );
+  const webhookTime = make.histogram(
+    `${prefix}_webhook_latency_seconds`,
+    "Histogram of the latency of processing admission requests",
+    ["webhook"],
+    requestBuckets,
+  );
+  const webhooksInFlight = make.gauge(
+    `${prefix}_webhook_requests_in_flight`,
+    "Current number of admission requests being served.",
+    ["webhook"],
+  );
+  return {
+    reconcileStarted: (controller) => active.inc({ controller }),
+    reconcileFinished(controller, result, tookMs) {
+      active.dec({ controller });
+      time.observe({ controller }, tookMs / 1000);
+      const failed = result === "error" || result === "terminal_error" || result === "panic";
+      total.inc({ controller, result: failed ? "error" : result });
+      if (failed) errors.inc({ controller });
+      if (result === "terminal_error") terminal.inc({ controller });
+      if (result === "panic") panics.inc({ controller });
+    },
+    workers: (controller, count) => most.set({ controller }, count),
+    webhookStarted: (webhook) => webhooksInFlight.inc({ webhook }),
+    webhookFinished(webhook, code, tookMs) {
+      webhooksInFlight.dec({ webhook });
+      webhooks.inc({ webhook, code: String(code) });
+      webhookTime.observe({ webhook }, tookMs / 1000);
+    },
+  };
+}
+
+function queueMetrics(
+  registry: Registry,
+): Part<"queueAdded" | "queueStarted" | "queueFinished" | "queueRetried"> {
+  const make = makers(registry);
+  const labels = ["name", "controller"];
+  const depth = make.gauge("workqueue_depth", "Current depth of workqueue", labels);
+  const adds = make.counter("workqueue_adds_total", "Total number of adds handled by workqueue", labels);
+  const waited = make.histogram(
+    "workqueue_queue_duration_seconds",
+    "How long in seconds an item stays in workqueue before being requested",
+    labels,
+    queueBuckets,
+  );
+  const worked = make.histogram(
+    "workqueue_work_duration_seconds",
+    "How long in seconds processing an item from workqueue takes.",
+    labels,
+    queueBuckets,
+  );
+  const retries = make.counter(
+    "workqueue_retries_total",
+    "Total number of retries handled by workqueue",
+    labels,
+  );
+  const of = (queue: string) => ({ name: queue, controller: queue });
+  return {
+    queueAdded(queue, size) {
+      adds.inc(of(queue));
+      depth.set(of(queue), size);
+    },
+    queueStarted(queue, size, waitedMs) {
+      depth.set(of(queue), size);
+      waited.observe(of(queue), waitedMs / 1000);
+    },
+    queueFinished: (queue, tookMs) => worked.observe(of(queue), tookMs / 1000),
+    queueRetried: (queue) => retries.inc(of(queue)),
+  };
+}
+
+function processState(registry: Registry): Part<"leader" | "eventDropped"> {
+  const make = makers(registry);
+  const leader = make.gauge(
+    "kruise_manager_is_leader",
+    "Gauge the leader of kruise-manager, 1 indicates leader, 0 indicates candidate.",
+    [],
+  );
+  const dropped = make.counter(
+    "refit_events_dropped_total",
+    "Events that were not sent because too many were waiting.",
+    [],
+  );
+  leader.set(0);
+  const resident = make.gauge(
+    "process_resident_memory_bytes",
+    "Resident memory size in bytes.",
+    [],
+    (gauge) => gauge.set(process.memoryUsage.rss()),
+  );
+  const heap = make.gauge(
+    "nodejs_heap_size_used_bytes",
+    "Used heap of the JavaScript engine in bytes.",
+    [],
+    (gauge) => gauge.set(process.memoryUsage().heapUsed),
+  );
+  const cpu = make.gauge(
+    "process_cpu_seconds_total",
+    "Total user and system CPU time spent in seconds.",
+    [],
+    (gauge) => {
+      const { user, system } = process.cpuUsage();
+      gauge.set((user + system) / 1e6);
+    },
+  );
+  for (const gauge of [resident, heap, cpu]) gauge.set(0);
+  return { leader: (isLeader) => leader.set(isLeader ? 1 : 0), eventDropped: () => dropped.inc() };
+}
+
+/** Metrics of one registry, by kind. */
+function makers(registry: Registry) {
+  const registers = [registry];
+  return {
+    counter: (name: string, help: string, labelNames: string[]) =>
+      new Counter({ name, help, labelNames, registers }),
+    gauge: (
+      name: string,
+      help: string,
+      labelNames: string[],
+      read?: (gauge: { set(value: number): void }) => void,
+    ) =>
+      new Gauge({
+        name,
+        help,
+        labelNames,
+        registers,
+        ...(read
+          ? {
+              collect() {
+                read(this);
+              },
+            }
+          : {}),
+      }),
+    histogram: (name: string, help: string, labelNames: string[], buckets: number[]) =>
+      new Histogram({ name, help, labelNames, buckets, registers }),
+  };
+}

@@ -1,0 +1,44 @@
+/** prom-client's parts by file: its index also loads default metrics, cluster and gateway code (15 MB resident). */
+declare module "prom-client/lib/registry.js" {
+  import type { Registry } from "prom-client";
+
+  const RegistryClass: typeof Registry;
+  export default RegistryClass;
+}
+declare module "prom-client/lib/counter.js" {
+  import type { Counter } from "prom-client";
+
+  const CounterClass: typeof Counter;
+  export default CounterClass;
+}
+declare module "prom-client/lib/gauge.js" {
+  import type { Gauge } from "prom-client";
+
+  const GaugeClass: typeof Gauge;
+  export default GaugeClass;
+}
+declare module "prom-client/lib/histogram.js" {
+  import type { Histogram } from "prom-client";
+
+  const HistogramClass: typeof Histogram;
+  export default HistogramClass;
+}
+/** undici's parts by file: its index also loads fetch, WebSocket, caches and mocks (10 MB that nobody here uses). */
+declare module "undici/lib/dispatcher/pool.js" {
+  import type { Pool } from "undici";
+
+  const PoolClass: typeof Pool;
+  export default PoolClass;
+}
+declare module "undici/lib/dispatcher/proxy-agent.js" {
+  import type { ProxyAgent } from "undici";
+
+  const ProxyAgentClass: typeof ProxyAgent;
+  export default ProxyAgentClass;
+}
+declare module "undici/lib/dispatcher/socks5-proxy-agent.js" {
+  import type { Socks5ProxyAgent } from "undici";
+
+  const Socks5ProxyAgentClass: typeof Socks5ProxyAgent;
+  export default Socks5ProxyAgentClass;
+}

@@ -1,0 +1,217 @@
+/**
+ * List and watch as a state machine: `step(state, input)` says what follows; watch.ts does the I/O of each state.
+ *
+ *   streaming --initial events end--> watching           one connection brings the list and what follows
+ *   streaming --refused--> listing --last page--> watching   for servers without streaming lists
+ *   watching --closed, broken, silent--> watching        resumes at the last version
+ *   watching --410--> streaming or listing               the version is too old: everything anew
+ */
+import type { Codec, ListPage, WatchEvent } from "./client_types.ts";
+import type { Random } from "./clock.ts";
+import type { KubeError } from "./errors.ts";
+
+interface Common {
+  /** Grows whenever the I/O has to start anew. */
+  readonly attempt: number;
+  /** Milliseconds to wait before the I/O. */
+  readonly delayMs: number;
+  /** Failures in a row. */
+  readonly failures: number;
+  /** False once the server refused to stream a list. */
+  readonly canStream: boolean;
+}
+
+export type State<T> =
+  /** `items` is handed on from state to state and grows in place: copying it for each chunk would be quadratic. */
+  | (Common & { readonly name: "streaming"; readonly items: Map<string, T> })
+  | (Common & {
+      readonly name: "listing";
+      readonly items: readonly T[];
+      readonly continue: string;
+      /** Objects of a page; undefined: all at once. */
+      readonly limit: number | undefined;
+      /** Version of the first page. */
+      readonly version: string;
+    })
+  | (Common & { readonly name: "watching"; readonly version: string });
+
+export type Input<T> =
+  | { readonly type: "page"; readonly page: ListPage<T> }
+  | { readonly type: "events"; readonly events: readonly WatchEvent<T>[] }
+  /** The server ended the stream. */
+  | { readonly type: "closed" }
+  /** No byte arrived for longer than the server should be silent. */
+  | { readonly type: "silent" }
+  | { readonly type: "failed"; readonly error: KubeError };
+
+export type Effect<T> =
+  | { readonly type: "replace"; readonly items: Iterable<T>; readonly version: string }
+  | { readonly type: "upsert" | "remove"; readonly object: T }
+  | { readonly type: "undecodable"; readonly key: string; readonly message: string }
+  | { readonly type: "restart"; readonly reason: string; readonly error?: KubeError };
+
+export interface Step<T> {
+  readonly state: State<T>;
+  readonly effects: readonly Effect<T>[];
+}
+
+export interface StepDeps<T> {
+  readonly identify: Codec<T>["identify"];
+  readonly random: Random;
+}
+
+const pageSize = 500;
+const longestDelayMs = 30_000;
+/** So many corrupt streams in a row and the version itself is distrusted. */
+const decodeFailuresBeforeRelist = 3;
+
+export function firstState<T>(canStream = true): State<T> {
+  return relist({ attempt: 0, delayMs: 0, failures: 0, canStream });
+}
+
+export function step<T>(deps: StepDeps<T>, state: State<T>, input: Input<T>): Step<T> {
+  switch (input.type) {
+    case "page":
+      return state.name === "listing" ? afterPage(state, input.page) : { state, effects: [] };
+    case "events":
+      return afterEvents(deps, state, input.events);
+    case "closed":
+      return afterClose(deps, state);
+    case "silent":
+      // A streaming list that never says that it ended is a server that does not know the word.
+      if (state.name === "streaming")
+        return restart(deps, { ...state, canStream: false }, "silent", undefined, true);
+      return restart(deps, state, "silent", undefined, false);
+    case "failed":
+      return afterFailure(deps, state, input.error);
+  }
+}
+
+function afterPage<T>(state: State<T> & { name: "listing" }, page: ListPage<T>): Step<T> {
+  const effects: Effect<T>[] = page.undecodable.map((each) => ({ type: "undecodable", ...each }));
+  const items = state.items.length === 0 ? page.items : [...state.items, ...page.items];
+  const version = state.version || page.resourceVersion;
+  const common = { attempt: state.attempt + 1, delayMs: 0, failures: 0, canStream: state.canStream };
+  if (page.continue !== "") {
+    const next = {
+      ...common,
+      name: "listing",
+      items,
+      continue: page.continue,
+      limit: state.limit,
+      version,
+    } as const;
+    return { state: next, effects };
+  }
+  effects.push({ type: "replace", items, version });
+  return { state: { ...common, name: "watching", version }, effects };
+}
+
+function afterEvents<T>(deps: StepDeps<T>, from: State<T>, events: readonly WatchEvent<T>[]): Step<T> {
+  let state = from;
+  const effects: Effect<T>[] = [];
+  for (const event of events) {
+    if (event.type === "ERROR") {
+      const next = afterErrorEvent(deps, state, event);
+      return { state: next.state, effects: [...effects, ...next.effects] };
+    }
+    if (event.type === "UNDECODABLE")
+      effects.push({ type: "undecodable", key: event.key, message: event.message });
+    else if (event.type === "BOOKMARK") {
+      if (state.name === "watching")
+        state = { ...state, failures: 0, version: event.resourceVersion || state.version };
+      else if (state.name === "streaming" && event.initialEventsEnd) {
+        effects.push({ type: "replace", items: state.items.values(), version: event.resourceVersion });
+        const { attempt, canStream } = state;
+        state = {
+          name: "watching",
+          attempt,
+          canStream,
+          delayMs: 0,
+          failures: 0,
+          version: event.resourceVersion,
+        };
+      }
+    } else if (state.name === "streaming") {
+      const { key } = deps.identify(event.object);
+      if (event.type === "DELETED") state.items.delete(key);
+      else state.items.set(key, event.object);
+    } else if (state.name === "watching") {
+      effects.push({ type: event.type === "DELETED" ? "remove" : "upsert", object: event.object });
+      state = { ...state, failures: 0, version: deps.identify(event.object).version || state.version };
+    }
+  }
+  return { state, effects };
+}
+
+function afterErrorEvent<T>(
+  deps: StepDeps<T>,
+  state: State<T>,
+  event: { code: number; reason: string; message: string },
+): Step<T> {
+  const gone = event.code === 410 || event.reason === "Expired" || event.reason === "Gone";
+  return restart(deps, state, gone ? "Gone" : event.reason || `code ${event.code}`, undefined, gone);
+}
+
+function afterClose<T>(deps: StepDeps<T>, state: State<T>): Step<T> {
+  if (state.name !== "watching") return restart(deps, state, "closed", undefined, false);
+  // The usual end of a watch: at once again the first time, slower when closing is all that the server does.
+  const delayMs = state.failures === 0 ? Math.round(deps.random() * 100) : backoff(deps, state.failures);
+  const next = { ...state, attempt: state.attempt + 1, failures: state.failures + 1, delayMs };
+  return { state: next, effects: [] };
+}
+
+function afterFailure<T>(deps: StepDeps<T>, state: State<T>, error: KubeError): Step<T> {
+  const refused = ["BadRequest", "Invalid", "MethodNotAllowed"].includes(error.code);
+  if (state.name === "streaming" && refused) {
+    return restart(deps, { ...state, canStream: false, failures: -1 }, "no streaming lists", error, true);
+  }
+  if (error.code === "Gone") {
+    // Pages that expire while they are read: once more, and then all in one.
+    if (state.name === "listing")
+      return restart(
+        deps,
+        { ...state, limit: state.failures > 0 ? undefined : state.limit },
+        "Gone",
+        error,
+        false,
+      );
+    return restart(deps, state, "Gone", error, true);
+  }
+  const distrusted = error.code === "Decode" && state.failures + 1 >= decodeFailuresBeforeRelist;
+  return restart(deps, state, error.code, error, distrusted);
+}
+
+/** Once more after a delay: from the start, or (watching only) from the version held. */
+function restart<T>(
+  deps: StepDeps<T>,
+  state: State<T>,
+  reason: string,
+  error: KubeError | undefined,
+  fromStart: boolean,
+): Step<T> {
+  const failures = state.failures + 1;
+  // The first new list after an expired version is due at once; whoever expires again and again waits.
+  const delayMs =
+    failures === 0 || (fromStart && failures === 1)
+      ? 0
+      : Math.max(backoff(deps, failures), error?.retryAfterMs ?? 0);
+  const common = { attempt: state.attempt + 1, delayMs, failures, canStream: state.canStream };
+  const effects: Effect<T>[] = [{ type: "restart", reason, ...(error ? { error } : {}) }];
+  if (state.name === "watching" && !fromStart) {
+    return { state: { ...common, name: "watching", version: state.version }, effects };
+  }
+  const next = relist<T>(common);
+  if (next.name === "listing" && state.name === "listing")
+    return { state: { ...next, limit: state.limit }, effects };
+  return { state: next, effects };
+}
+
+function relist<T>(common: Common): State<T> {
+  if (common.canStream) return { ...common, name: "streaming", items: new Map() };
+  return { ...common, name: "listing", items: [], continue: "", limit: pageSize, version: "" };
+}
+
+function backoff(deps: { random: Random }, failures: number): number {
+  return Math.round(Math.min(400 * 2 ** Math.min(failures, 10), longestDelayMs) * (0.5 + deps.random()));
+}
