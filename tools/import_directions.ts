@@ -1,0 +1,116 @@
+/** Which room may import which, and through which doors. DESIGN: rooms; docs/architecture.md. */
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, normalize, relative, sep } from "node:path";
+
+/** Rooms from the bottom up; each may import those it names. */
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  proto: [],
+  "kube/core": [],
+  kube: ["kube/core", "proto"],
+  crds: ["kube/core"],
+  controller: ["kube/core", "kube", "crds"],
+  agent: ["kube/core", "kube", "crds", "proto"],
+  sandbox: ["kube/core", "crds", "proto"],
+  cli: ["kube/core", "kube", "crds", "controller", "agent", "sandbox", "proto"],
+  bench: ["kube/core", "kube", "crds", "controller", "agent", "sandbox", "proto", "cli"],
+  bundles: ["kube/core", "kube", "crds", "controller", "agent", "sandbox", "proto", "cli"],
+  tools: ["kube/core", "kube", "crds", "controller", "agent", "sandbox", "proto", "cli"],
+  test: ["kube/core", "kube", "crds", "controller", "agent", "sandbox", "proto", "cli", "bench"],
+};
+
+/** Files of a room that others may import. */
+const doors: Readonly<Record<string, readonly string[]>> = {
+  proto: ["proto/index.ts", "proto/core/index.ts", "proto/cri/index.ts"],
+  cli: ["cli/index.ts"],
+};
+
+export const rooms = Object.keys(mayImport);
+
+export function roomOf(file: string): string | undefined {
+  if (file.startsWith("kube/core/")) return "kube/core";
+  const top = file.split("/")[0] ?? "";
+  return top in mayImport ? top : undefined;
+}
+
+function doorsOf(room: string): readonly string[] {
+  return doors[room] ?? [`${room}/index.ts`];
+}
+
+export interface Arrow {
+  /** Path from the project's root, with `/`. */
+  from: string;
+  to: string;
+}
+
+/** What is wrong with an import between files, or undefined. */
+export function refusal({ from, to }: Arrow): string | undefined {
+  const source = roomOf(from);
+  const target = roomOf(to);
+  if (source === undefined || target === undefined || source === target) return undefined;
+  // A sandbox that used the client could not test it.
+  if (!(mayImport[source] ?? []).includes(target))
+    return `${from} imports ${to}: ${source} may not import ${target}`;
+  // kube/core is a part of kube with a door of its own for those below it.
+  if (source === "kube" && target === "kube/core") return undefined;
+  if (doorsOf(target).includes(to)) return undefined;
+  return `${from} imports ${to}: only ${doorsOf(target).join(", ")} may be imported from outside ${target}`;
+}
+
+const importPattern =
+  /(?:^|[\s;])(?:import|export)\s(?:[^"'`;]*?\sfrom\s)?["'](\.{1,2}\/[^"']+)["']|import\(\s*["'](\.{1,2}\/[^"']+)["']\s*\)/g;
+
+export function importsOf(text: string): string[] {
+  return [...text.matchAll(importPattern)].map((match) => match[1] ?? match[2] ?? "");
+}
+
+/** All arrows between the files of the rooms under `root`. */
+export function arrowsIn(root: string): Arrow[] {
+  const arrows: Arrow[] = [];
+  for (const room of new Set(rooms.map((name) => name.split("/")[0] ?? ""))) {
+    for (const file of filesIn(join(root, room))) {
+      const from = relative(root, file).split(sep).join("/");
+      for (const target of importsOf(readFileSync(file, "utf8"))) {
+        const to = normalize(join(dirname(from), target))
+          .split(sep)
+          .join("/");
+        arrows.push({ from, to });
+      }
+    }
+  }
+  return arrows;
+}
+
+function filesIn(folder: string): string[] {
+  let entries: { name: string; isDirectory(): boolean }[];
+  try {
+    entries = readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return [];
+  }
+  return entries.flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory())
+      return entry.name === "gen" || entry.name === "node_modules" ? [] : filesIn(path);
+    return path.endsWith(".ts") && !path.endsWith(".d.ts") ? [path] : [];
+  });
+}
+
+/** Files that import each other in a circle, one line a circle; type imports count as well. */
+export function cyclesIn(arrows: readonly Arrow[]): string[] {
+  const targets = new Map<string, string[]>();
+  for (const { from, to } of arrows) targets.set(from, [...(targets.get(from) ?? []), to]);
+  const done = new Set<string>();
+  const cycles: string[] = [];
+  const walk = (file: string, path: readonly string[]): void => {
+    const at = path.indexOf(file);
+    if (at >= 0) {
+      cycles.push([...path.slice(at), file].join(" -> "));
+      return;
+    }
+    if (done.has(file)) return;
+    for (const next of targets.get(file) ?? []) walk(next, [...path, file]);
+    done.add(file);
+  };
+  for (const file of targets.keys()) walk(file, []);
+  return cycles;
+}

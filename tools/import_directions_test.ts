@@ -1,0 +1,25 @@
+import { join } from "node:path";
+import t from "tap";
+import { arrowsIn, importsOf, refusal } from "./import_directions.ts";
+
+t.test("imports point up the list of rooms and go through doors", async (t) => {
+  const arrows = arrowsIn(join(import.meta.dirname, ".."));
+  t.ok(arrows.length > 300, `${arrows.length} imports were read`);
+  t.same(
+    arrows.map(refusal).filter((one) => one !== undefined),
+    [],
+  );
+});
+
+t.test("wrong arrows are found", async (t) => {
+  t.match(refusal({ from: "kube/watch.ts", to: "crds/index.ts" }), /kube may not import crds/);
+  t.match(refusal({ from: "sandbox/storage.ts", to: "kube/index.ts" }), /sandbox may not import kube/);
+  t.match(refusal({ from: "controller/start.ts", to: "kube/cache.ts" }), /only kube\/index.ts/);
+  t.equal(refusal({ from: "controller/start.ts", to: "kube/core/index.ts" }), undefined);
+  t.equal(refusal({ from: "kube/watch.ts", to: "kube/cache.ts" }), undefined);
+});
+
+t.test("every form of import is seen", async (t) => {
+  const text = `import a from "./a.ts";\nimport type { B } from '../b.ts';\nexport * from "./c.ts";\nimport "./d.ts";\nawait import("./e.ts");\nimport {\n  f,\n  g,\n} from "./f.ts";`;
+  t.same(importsOf(text), ["./a.ts", "../b.ts", "./c.ts", "./d.ts", "./e.ts", "./f.ts"]);
+});
