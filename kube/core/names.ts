@@ -29,7 +29,7 @@ export function rangeMessage(low: number, high: number): string {
 
 /** The API server's sentence about a pattern, with its examples. */
 export function patternMessage(message: string, pattern: string, ...examples: readonly string[]): string {
-  const list = examples.map((example) => `'${example}'`).join(", or ");
+  const list = examples.map((example) => `'${example}'`).join(",  or ");
   return examples.length === 0
     ? `${message} (regex used for validation is '${pattern}')`
     : `${message} (e.g. ${list}, regex used for validation is '${pattern}')`;

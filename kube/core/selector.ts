@@ -180,8 +180,20 @@ function requirementText({ key, operator, values }: SelectorRequirement): string
   }
 }
 
+/** A selector whose operators may be anything. */
+export interface SelectorInput {
+  readonly matchLabels?: Labels | null;
+  readonly matchExpressions?: readonly ExpressionInput[] | null;
+}
+
+interface ExpressionInput {
+  readonly key?: string;
+  readonly operator?: string;
+  readonly values?: readonly string[] | null;
+}
+
 /** Validation of a selector field, with paths below `path`. */
-export function validateSelector(selector: LabelSelector | undefined | null, path: string): FieldError[] {
+export function validateSelector(selector: SelectorInput | undefined | null, path: string): FieldError[] {
   if (selector === undefined || selector === null) return [];
   const errors = validateLabels(selector.matchLabels, `${path}.matchLabels`);
   (selector.matchExpressions ?? []).forEach((expression, index) => {
@@ -201,7 +213,7 @@ export function validateLabels(labels: Labels | undefined | null, path: string):
   return errors;
 }
 
-function validateExpression(expression: LabelSelectorRequirement, path: string): FieldError[] {
+function validateExpression(expression: ExpressionInput, path: string): FieldError[] {
   const errors: FieldError[] = [];
   const values = expression.values ?? [];
   switch (expression.operator) {

@@ -11,6 +11,7 @@ import {
   setMissing,
 } from "./container_defaults.ts";
 import { flagAt, has, listAt, objectAt, objectsAt, textAt } from "./fields.ts";
+import { aggregateResources } from "./pod_resources.ts";
 import { defaultVolume } from "./volume_defaults.ts";
 
 export interface TemplateDefaultOptions {
@@ -68,7 +69,7 @@ export function defaultPod(pod: object): JsonObject {
   const spec = objectAt(result, "spec") ?? {};
   defaultSpec(spec, false);
   for (const container of ordinaryContainers(spec)) requestsFromLimits(container);
-  requestsFromLimits(spec);
+  defaultPodResources(spec);
   setMissing(spec, "enableServiceLinks", true);
   if (flagAt(spec, "hostNetwork")) defaultHostPorts(spec);
   setDefault(spec, "serviceAccountName", textAt(spec, "serviceAccount") || "default");
@@ -78,6 +79,29 @@ export function defaultPod(pod: object): JsonObject {
   addTolerations(spec);
   result["status"] = { phase: "Pending", qosClass: podQos(spec) };
   return result;
+}
+
+/** Resources of the pod as a whole that it leaves open come from its containers, then from its own limits. */
+function defaultPodResources(spec: JsonObject): void {
+  const resources = objectAt(spec, "resources");
+  if (resources === undefined) return;
+  const limits = { ...objectAt(resources, "limits") };
+  const requests = { ...objectAt(resources, "requests") };
+  if (Object.keys(limits).length + Object.keys(requests).length === 0) return;
+  const isHugePages = (name: string) => name.startsWith("hugepages-");
+  for (const [name, sum] of Object.entries(aggregateResources(spec, "limits"))) {
+    if (isHugePages(name) && !has(requests, name)) setMissing(limits, name, sum);
+  }
+  if (Object.keys(limits).length > 0) {
+    resources["limits"] = limits;
+    for (const [name, sum] of Object.entries(aggregateResources(spec, "requests"))) {
+      if (name === "cpu" || name === "memory") setMissing(requests, name, sum);
+    }
+    for (const [name, limit] of Object.entries(limits)) {
+      if (name === "cpu" || name === "memory" || isHugePages(name)) setMissing(requests, name, limit);
+    }
+  }
+  if (Object.keys(requests).length > 0) resources["requests"] = requests;
 }
 
 /** Pods leave a node that is gone after five minutes, unless they say otherwise. */

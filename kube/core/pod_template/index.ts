@@ -2,3 +2,5 @@ export * from "./canonical.ts";
 export * from "./defaults.ts";
 export * from "./image_reference.ts";
 export * from "./metadata_env.ts";
+export * from "./pod_resources.ts";
+export * from "./validation/index.ts";

@@ -1,0 +1,106 @@
+/** Metadata that every object has. */
+import { forbidden, invalid, required, tooLong } from "../../field_errors.ts";
+import { compareBytes } from "../../go_text.ts";
+import { isJsonObject } from "../../json.ts";
+import { dnsLabelErrors, dnsSubdomainErrors, qualifiedNameErrors } from "../../names.ts";
+import { validateLabels } from "../../selector.ts";
+import type { FieldError, Labels } from "../../types.ts";
+import { Cursor } from "./cursor.ts";
+
+/** Complaints about a name. */
+export type NameRule = (name: string) => readonly string[];
+
+export interface ObjectMetaRules {
+  readonly namespaced: boolean;
+  /** Default: DNS subdomain. */
+  readonly nameRule?: NameRule;
+}
+
+const ANNOTATION_BYTES = 256 * 1024;
+
+/** Validates `metadata`; `path` is where it is, usually `metadata`. */
+export function validateObjectMeta(
+  meta: object | undefined,
+  path: string,
+  rules: ObjectMetaRules,
+): FieldError[] {
+  const errors: FieldError[] = [];
+  const cursor = new Cursor(isJsonObject(meta) ? meta : {}, path, errors);
+  const nameRule = rules.nameRule ?? dnsSubdomainErrors;
+  const generateName = cursor.text("generateName");
+  if (generateName !== "")
+    cursor.complain("generateName", generateName, prefixErrors(generateName, nameRule));
+  if (cursor.needsText("name", "name or generateName is required")) {
+    cursor.complain("name", cursor.text("name"), nameRule(cursor.text("name")));
+  }
+  validateNamespace(cursor, rules.namespaced);
+  const generation = cursor.number("generation") ?? 0;
+  if (generation < 0) cursor.invalid("generation", generation, "must be greater than or equal to 0");
+  errors.push(...validateLabels(textMap(cursor, "labels"), cursor.at("labels")));
+  errors.push(...validateAnnotations(textMap(cursor, "annotations"), cursor.at("annotations")));
+  validateOwners(cursor);
+  validateFinalizers(cursor);
+  return errors;
+}
+
+/** A name that will get a suffix may end with a dash. */
+export function prefixErrors(prefix: string, rule: NameRule): readonly string[] {
+  return rule(prefix.endsWith("-") && prefix.length > 1 ? `${prefix.slice(0, -1)}a` : prefix);
+}
+
+export function textMap(parent: Cursor, key: string): Labels {
+  const map = parent.object(key)?.value ?? {};
+  const texts: Record<string, string> = {};
+  for (const [name, value] of Object.entries(map)) if (typeof value === "string") texts[name] = value;
+  return texts;
+}
+
+function validateNamespace(cursor: Cursor, namespaced: boolean): void {
+  const namespace = cursor.text("namespace");
+  if (!namespaced) {
+    if (namespace !== "") cursor.add(forbidden(cursor.at("namespace"), "not allowed on this type"));
+  } else if (namespace === "") cursor.add(required(cursor.at("namespace")));
+  else cursor.complain("namespace", namespace, dnsLabelErrors(namespace));
+}
+
+export function validateAnnotations(annotations: Labels | undefined, path: string): FieldError[] {
+  const errors: FieldError[] = [];
+  let size = 0;
+  for (const [key, value] of Object.entries(annotations ?? {}).sort(([a], [b]) => compareBytes(a, b))) {
+    size += Buffer.byteLength(key) + Buffer.byteLength(value);
+    errors.push(...qualifiedNameErrors(key.toLowerCase()).map((message) => invalid(path, key, message)));
+  }
+  if (size > ANNOTATION_BYTES) errors.push(tooLong(path, ANNOTATION_BYTES));
+  return errors;
+}
+
+function validateOwners(cursor: Cursor): void {
+  const at = "ownerReferences";
+  let controller = "";
+  for (const owner of cursor.objects(at)) {
+    if (/(^|\/)$/.test(owner.text("apiVersion"))) {
+      cursor.invalid(`${at}.apiVersion`, owner.text("apiVersion"), "version must not be empty");
+    }
+    for (const key of ["kind", "name", "uid"]) {
+      if (owner.text(key) === "") cursor.invalid(`${at}.${key}`, "", "must not be empty");
+    }
+    if (owner.text("apiVersion") === "v1" && owner.text("kind") === "Event") {
+      cursor.invalid(at, owner.value, "/v1, Kind=Event is disallowed from being an owner");
+    }
+    if (!owner.flag("controller")) continue;
+    const name = `${owner.text("kind")}/${owner.text("name")}`;
+    if (controller !== "") {
+      const detail = `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${name}`;
+      cursor.invalid(at, cursor.list(at), detail);
+    } else controller = name;
+  }
+}
+
+function validateFinalizers(cursor: Cursor): void {
+  const finalizers = cursor.texts("finalizers");
+  for (const finalizer of finalizers)
+    cursor.complain("finalizers", finalizer, qualifiedNameErrors(finalizer));
+  if (finalizers.includes("orphan") && finalizers.includes("foregroundDeletion")) {
+    cursor.invalid("finalizers", finalizers, "finalizer orphan and foregroundDeletion cannot be both set");
+  }
+}
