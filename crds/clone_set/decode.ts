@@ -1,6 +1,11 @@
 /** From JSON of unknown origin to a typed CloneSet: the checks that a typed decoder makes. */
-import { type FieldError, isJsonObject, type JsonObject, required } from "../../kube/core/index.ts";
-import { coreTypeErrors } from "../core_structure.ts";
+import {
+  type FieldError,
+  isJsonObject,
+  type JsonObject,
+  required,
+  validateTypes,
+} from "../../kube/core/index.ts";
 import { versionSchema } from "../definition.ts";
 import { SchemaError } from "../errors.ts";
 import { structuralErrors } from "../structure.ts";
@@ -51,13 +56,13 @@ function typeErrors(value: JsonObject): FieldError[] {
   if (schema === undefined) return [];
   const errors = structuralErrors(schema, value, "", { complete: false });
   if (!isJsonObject(metadata)) errors.push(required("metadata"));
-  else errors.push(...coreTypeErrors("ObjectMeta", metadata, "metadata"));
+  else errors.push(...validateTypes(metadata, "ObjectMeta", "metadata"));
   if (!isJsonObject(spec)) return errors;
-  errors.push(...coreTypeErrors("PodTemplateSpec", spec["template"], "spec.template"));
+  errors.push(...validateTypes(spec["template"], "PodTemplateSpec", "spec.template"));
   const claims = spec["volumeClaimTemplates"];
   if (Array.isArray(claims)) {
     for (const [index, claim] of claims.entries()) {
-      errors.push(...coreTypeErrors("PersistentVolumeClaim", claim, `spec.volumeClaimTemplates[${index}]`));
+      errors.push(...validateTypes(claim, "PersistentVolumeClaim", `spec.volumeClaimTemplates[${index}]`));
     }
   } else if (claims !== undefined && claims !== null) {
     errors.push(required("spec.volumeClaimTemplates", "must be a list"));

@@ -6,6 +6,8 @@ import {
   isJsonObject,
   type JsonObject,
   notSupported,
+  required,
+  validatePodTemplate,
 } from "../../kube/core/index.ts";
 import type { CloneSetSpec, CloneSetSpecV1alpha1 } from "./schema.ts";
 
@@ -27,20 +29,47 @@ export function defaultClaimTemplates(claims: readonly unknown[]): void {
   }
 }
 
+/** The template as the API server would check it for a pod, and what this kind adds. */
 export function validateTemplate(
   spec: CloneSetSpec | CloneSetSpecV1alpha1,
-  _options: { allowPrivileged: boolean },
+  options: { allowPrivileged: boolean },
 ): FieldError[] {
-  const errors: FieldError[] = [];
-  const pod = spec.template?.spec;
-  const path = "spec.template.spec";
-  if (pod?.restartPolicy !== undefined && pod.restartPolicy !== "Always") {
-    errors.push(notSupported(`${path}.restartPolicy`, pod.restartPolicy, ["Always"]));
+  const path = "spec.template";
+  const { template } = spec;
+  if (!isJsonObject(template)) return [required(path)];
+  const claimTemplates = (spec.volumeClaimTemplates ?? []).map((claim) => claim?.metadata?.name ?? "");
+  const errors = validatePodTemplate(template, path, { claimTemplates });
+  const pod: unknown = template.spec;
+  if (!isJsonObject(pod)) return errors;
+  const { restartPolicy, activeDeadlineSeconds } = pod;
+  if (
+    restartPolicy !== undefined &&
+    restartPolicy !== null &&
+    restartPolicy !== "" &&
+    restartPolicy !== "Always"
+  ) {
+    if (!errors.some((error) => error.path === `${path}.spec.restartPolicy`)) {
+      errors.push(notSupported(`${path}.spec.restartPolicy`, restartPolicy, ["Always"]));
+    }
   }
-  if (pod?.["activeDeadlineSeconds"] !== undefined && pod["activeDeadlineSeconds"] !== null) {
-    errors.push(
-      forbidden(`${path}.activeDeadlineSeconds`, "activeDeadlineSeconds in cloneset is not Supported"),
-    );
+  if (activeDeadlineSeconds !== undefined && activeDeadlineSeconds !== null) {
+    const words = "activeDeadlineSeconds in cloneset is not Supported";
+    errors.push(forbidden(`${path}.spec.activeDeadlineSeconds`, words));
   }
+  if (!options.allowPrivileged) errors.push(...privilegedErrors(pod, `${path}.spec`));
   return errors;
+}
+
+function privilegedErrors(pod: JsonObject, path: string): FieldError[] {
+  return ["containers", "initContainers"].flatMap((list) => {
+    const containers: unknown = pod[list];
+    if (!Array.isArray(containers)) return [];
+    return containers.flatMap((container: unknown, index) => {
+      const security = isJsonObject(container) ? container["securityContext"] : undefined;
+      if (!isJsonObject(security) || security["privileged"] !== true) return [];
+      return [
+        forbidden(`${path}.${list}[${index}].securityContext.privileged`, "disallowed by cluster policy"),
+      ];
+    });
+  });
 }

@@ -198,6 +198,30 @@ for (const version of ["v1alpha1", "v1beta1"] as const) {
   });
 }
 
+t.test("the template is checked as a pod's", async (t) => {
+  const container = { name: "main", image: "nginx:1", securityContext: { privileged: true } };
+  const object = (spec: JsonObject) =>
+    raw("v1beta1", { template: { metadata: { labels: { app: "a" } }, spec } });
+  t.match(complaints(object({ containers: [] })), "spec.template.spec.containers: Required value");
+  t.match(
+    complaints(object({ containers: [{ name: "A B", image: "x" }] })),
+    /spec\.template\.spec\.containers\[0\]\.name: Invalid value: "A B"/,
+  );
+  const mounts = [{ name: "data", mountPath: "/data" }];
+  const mounting = { containers: [{ name: "main", image: "x", volumeMounts: mounts }] };
+  t.match(complaints(object(mounting)), /volumeMounts\[0\]\.name: Not found: "data"/);
+  const claims = [{ metadata: { name: "data" }, spec: { accessModes: ["ReadWriteOnce"] } }];
+  const { template } = Object(object(mounting)["spec"]);
+  t.equal(complaints(raw("v1beta1", { template, volumeClaimTemplates: claims })), "");
+  t.equal(complaints(object({ containers: [container] })), "");
+  const next = decoded(defaultCloneSet(object({ containers: [container] }), defaulting));
+  const errors = validateCloneSet(next, undefined, { allowPrivileged: false, findPod: () => undefined });
+  t.equal(
+    formatFieldErrors(errors),
+    "spec.template.spec.containers[0].securityContext.privileged: Forbidden: disallowed by cluster policy",
+  );
+});
+
 t.test("the words for a surge with InPlaceOnly differ", async (t) => {
   t.match(
     complaints(alpha({ type: "InPlaceOnly", maxSurge: 1 })),
