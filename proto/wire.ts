@@ -3,6 +3,7 @@
  * keep the agent's bundle and its memory small. Decoded messages have every scalar, list and map filled in; message
  * fields are absent when they were not sent. Unknown fields are skipped, also those of a newer definition.
  */
+import { Buffer } from "node:buffer";
 import protobuf from "protobufjs/minimal.js";
 
 export type Scalar = "string" | "bytes" | "bool" | "int32" | "uint32" | "int64" | "uint64";
@@ -207,7 +208,8 @@ function readMapEntry(
   while (reader.pos < end) {
     const tag = reader.uint32();
     if (tag === 10) key = reader.string();
-    else if (tag === 18) value = typeof type === "function" ? readNested(reader, type(), depth) : reader.string();
+    else if (tag === 18)
+      value = typeof type === "function" ? readNested(reader, type(), depth) : reader.string();
     else reader.skipType(tag & 7);
   }
   if (reader.pos !== end || typeof target !== "object" || target === null) {
@@ -240,4 +242,63 @@ function readScalar(reader: protobuf.Reader, type: Field["type"]): unknown {
 /** Accepts numbers and Long objects. Rounds above 2^53: what is that large are nanosecond times and "no limit" values. */
 function toNumber(value: unknown): number {
   return typeof value === "number" ? value : Number(String(value));
+}
+
+export interface JsonReadingOptions {
+  /** How bytes fields are written: runtimes print env values as text, or as base64 since the definition has bytes. */
+  readonly bytes: "text" | "base64";
+}
+
+/**
+ * Reads a message from JSON with the definition's own field names, as runtimes print configs: absent members are
+ * zero, enums are numbers. Throws WireError with the path of a member that the table does not know or that has another type:
+ * a copy made of the result would lack it.
+ */
+export function fromJson<T>(type: Message<T>, json: unknown, options: JsonReadingOptions): T {
+  // As in `decode`, the table of `type` was generated together with T.
+  return jsonMessage(type, json, options, type.name) as T;
+}
+
+function jsonMessage(
+  type: Message<unknown>,
+  json: unknown,
+  options: JsonReadingOptions,
+  path: string,
+): Plain {
+  if (typeof json !== "object" || json === null || Array.isArray(json))
+    throw new WireError(`${path}: not an object`);
+  const value = blank(type);
+  const known = new Map(type.fields.map((field) => [field.name, field]));
+  for (const [name, member] of Object.entries(json)) {
+    const field = known.get(name);
+    if (!field) throw new WireError(`${path}.${name}: unknown field`);
+    if (member !== null) value[name] = jsonField(field, member, options, `${path}.${name}`);
+  }
+  return value;
+}
+
+function jsonField(field: Field, member: unknown, options: JsonReadingOptions, path: string): unknown {
+  if (field.map) {
+    if (typeof member !== "object" || member === null) throw new WireError(`${path}: not a map`);
+    const map: Plain = Object.create(null);
+    for (const [key, one] of Object.entries(member)) {
+      if (typeof one !== "string") throw new WireError(`${path}[${key}]: not a string`);
+      map[key] = one;
+    }
+    return map;
+  }
+  if (!field.list) return jsonItem(field, member, options, path);
+  if (!Array.isArray(member)) throw new WireError(`${path}: not a list`);
+  return member.map((one, index) => jsonItem(field, one, options, `${path}[${index}]`));
+}
+
+function jsonItem({ type }: Field, item: unknown, options: JsonReadingOptions, path: string): unknown {
+  if (typeof type === "function") return jsonMessage(type(), item, options, path);
+  if (type === "bytes" && typeof item === "string") {
+    return Buffer.from(item, options.bytes === "base64" ? "base64" : "utf8");
+  }
+  const wanted =
+    type === "string" ? "string" : type === "bool" ? "boolean" : type === "bytes" ? "" : "number";
+  if (typeof item !== wanted) throw new WireError(`${path}: expected ${type}, got ${typeof item}`);
+  return item;
 }

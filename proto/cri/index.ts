@@ -5,7 +5,7 @@
 import { decode, encode, type Input, type Message } from "../wire.ts";
 import * as cri from "./gen/runtime.ts";
 
-export { decode, encode, type Field, type Input, type Message, WireError } from "../wire.ts";
+export { decode, encode, type Field, fromJson, type Input, type Message, WireError } from "../wire.ts";
 export * from "./gen/runtime.ts";
 
 /** One RPC; `path` is the HTTP/2 path. */

@@ -1,0 +1,89 @@
+/** A pod's containers as the runtime has them. */
+import { type Container, ContainerState, methods } from "../../proto/cri/index.ts";
+import type { CriClient } from "../cri/client.ts";
+
+export const labels = {
+  container: "io.kubernetes.container.name",
+  pod: "io.kubernetes.pod.name",
+  namespace: "io.kubernetes.pod.namespace",
+  uid: "io.kubernetes.pod.uid",
+} as const;
+
+export const annotations = {
+  hash: "io.kubernetes.container.hash",
+  restartCount: "io.kubernetes.container.restartCount",
+  terminationGracePeriod: "io.kubernetes.pod.terminationGracePeriod",
+  preStop: "io.kubernetes.container.preStopHandler",
+  ports: "io.kubernetes.container.ports",
+} as const;
+
+/** One instance of a container. Times are milliseconds since the Unix epoch; 0 when it did not happen. */
+export interface SeenContainer {
+  readonly name: string;
+  readonly id: string;
+  readonly sandboxId: string;
+  readonly attempt: number;
+  readonly restartCount: number;
+  readonly state: "created" | "running" | "exited" | "unknown";
+  readonly createdAt: number;
+  readonly startedAt: number;
+  readonly exitCode: number;
+  /** As the kubelet wrote it: hex without leading zeros. */
+  readonly hash: string;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+const states = new Map<number, SeenContainer["state"]>([
+  [ContainerState.CONTAINER_CREATED, "created"],
+  [ContainerState.CONTAINER_RUNNING, "running"],
+  [ContainerState.CONTAINER_EXITED, "exited"],
+]);
+
+/** The newest instance of each container name of the pod. Throws AgentError. */
+export async function observeContainers(
+  client: CriClient,
+  podUid: string,
+  signal?: AbortSignal,
+): Promise<ReadonlyMap<string, SeenContainer>> {
+  const filter = { label_selector: { [labels.uid]: podUid } };
+  const { containers } = await client.call(methods.ListContainers, { filter }, { signal });
+  const newest = new Map<string, Container>();
+  for (const container of containers) {
+    const name = container.labels[labels.container] ?? container.metadata?.name ?? "";
+    const known = newest.get(name);
+    if (!known || isNewer(container, known)) newest.set(name, container);
+  }
+  const seen = new Map<string, SeenContainer>();
+  for (const [name, container] of newest) seen.set(name, await withTimes(client, name, container, signal));
+  return seen;
+}
+
+function isNewer(a: Container, b: Container): boolean {
+  const difference = (a.metadata?.attempt ?? 0) - (b.metadata?.attempt ?? 0);
+  return difference === 0 ? a.created_at > b.created_at : difference > 0;
+}
+
+/** ListContainers does not tell when a container started. */
+async function withTimes(
+  client: CriClient,
+  name: string,
+  container: Container,
+  signal: AbortSignal | undefined,
+): Promise<SeenContainer> {
+  const { status } = await client.call(methods.ContainerStatus, { container_id: container.id }, { signal });
+  const attempt = container.metadata?.attempt ?? 0;
+  const counted = Number(container.annotations[annotations.restartCount]);
+  return {
+    name,
+    id: container.id,
+    sandboxId: container.pod_sandbox_id,
+    attempt,
+    restartCount: Number.isInteger(counted) ? counted : attempt,
+    state: states.get(status?.state ?? container.state) ?? "unknown",
+    createdAt: Math.floor(container.created_at / 1e6),
+    startedAt: Math.floor((status?.started_at ?? 0) / 1e6),
+    exitCode: status?.exit_code ?? 0,
+    hash: container.annotations[annotations.hash] ?? "",
+    annotations: container.annotations,
+  };
+}

@@ -1,0 +1,136 @@
+/** Runs a container's preStop hook, as the kubelet would before it stops the container. */
+import { request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { isJsonObject, type JsonObject } from "../../kube/index.ts";
+import { methods } from "../../proto/cri/index.ts";
+import type { CriClient } from "../cri/client.ts";
+import { AgentError, messageOf } from "../errors.ts";
+
+/** Only what the hooks need of time. */
+export interface Sleeper {
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+export interface HookPlace {
+  readonly client: CriClient;
+  readonly clock: Sleeper;
+  readonly containerId: string;
+  /** For httpGet without a host. */
+  readonly podIP: string;
+  readonly ports: readonly { readonly name?: string; readonly containerPort: number }[];
+}
+
+/**
+ * `hook` is `lifecycle.preStop` as JSON; at most one of exec, httpGet and sleep. Resolves when it ended well, rejects
+ * when it failed. The caller limits its time with `signal`.
+ */
+export async function runPreStop(hook: JsonObject, place: HookPlace, signal: AbortSignal): Promise<void> {
+  const { exec, httpGet, sleep, tcpSocket } = hook;
+  if (isJsonObject(exec)) return runExec(exec, place, signal);
+  if (isJsonObject(httpGet)) return runHttpGet(httpGet, place, signal);
+  if (isJsonObject(sleep)) {
+    const seconds = Number(sleep["seconds"]);
+    if (!(seconds >= 0)) throw new AgentError("Config", "preStop.sleep.seconds is not a number");
+    return place.clock.sleep(seconds * 1000, signal);
+  }
+  throw new AgentError(
+    "Config",
+    isJsonObject(tcpSocket) ? "preStop.tcpSocket is not a hook" : "preStop has no handler",
+  );
+}
+
+/** Longest time that a runtime is asked to wait for an exec; the signal ends it before. */
+const longestExecMs = 24 * 3_600_000;
+
+async function runExec(exec: JsonObject, place: HookPlace, signal: AbortSignal): Promise<void> {
+  const command = exec["command"];
+  const cmd = Array.isArray(command) ? command.filter((one) => typeof one === "string") : [];
+  if (cmd.length === 0) throw new AgentError("Config", "preStop.exec.command is empty");
+  const request = { container_id: place.containerId, cmd, timeout: 0 };
+  const answer = await place.client.call(methods.ExecSync, request, { timeoutMs: longestExecMs, signal });
+  if (answer.exit_code !== 0) {
+    const output = Buffer.from(answer.stderr.length > 0 ? answer.stderr : answer.stdout)
+      .toString()
+      .slice(0, 1024);
+    throw new AgentError(
+      "Runtime",
+      `command ${JSON.stringify(cmd)} exited with ${answer.exit_code}: ${output}`,
+    );
+  }
+}
+
+async function runHttpGet(hook: JsonObject, place: HookPlace, signal: AbortSignal): Promise<void> {
+  const port = hookPort(hook["port"], place.ports);
+  const host = typeof hook["host"] === "string" && hook["host"] !== "" ? hook["host"] : place.podIP;
+  if (host === "") throw new AgentError("Config", "preStop.httpGet: the pod has no address yet");
+  const path = typeof hook["path"] === "string" ? hook["path"] : "/";
+  const headers = Array.isArray(hook["httpHeaders"]) ? hook["httpHeaders"].filter(isJsonObject) : [];
+  const scheme = String(hook["scheme"] ?? "HTTP").toLowerCase();
+  const status = await getStatus({ scheme, host, port, path, headers, timeoutMs: 0 }, signal);
+  if (status.code < 200 || status.code >= 400)
+    throw new AgentError("Runtime", `HTTP hook answered ${status.code}`);
+}
+
+function hookPort(port: unknown, ports: HookPlace["ports"]): number {
+  const number = Number(port);
+  if (Number.isInteger(number) && number > 0 && number < 65536) return number;
+  const named = ports.find((one) => one.name !== undefined && one.name === port);
+  if (!named) throw new AgentError("Config", `no port ${JSON.stringify(port)} in the container`);
+  return named.containerPort;
+}
+
+export interface GetRequest {
+  readonly scheme: string;
+  readonly host: string;
+  readonly port: number;
+  readonly path: string;
+  readonly headers: readonly JsonObject[];
+  /** 0: only the signal limits it. */
+  readonly timeoutMs: number;
+}
+
+const largestBody = 10 * 1024;
+
+/** GET as the kubelet does it for hooks and probes: no proxy, no redirect followed, certificates not verified. */
+export function getStatus(get: GetRequest, signal: AbortSignal): Promise<{ code: number; body: string }> {
+  const secure = get.scheme === "https";
+  const headers: Record<string, string> = { "User-Agent": "kube-probe/1.34", Accept: "*/*" };
+  for (const { name, value } of get.headers)
+    if (typeof name === "string") headers[name] = String(value ?? "");
+  return new Promise((resolve, reject) => {
+    const options = {
+      host: get.host,
+      port: get.port,
+      path: get.path.startsWith("/") ? get.path : `/${get.path}`,
+      headers,
+      signal,
+      agent: false,
+      ...(get.timeoutMs > 0 ? { timeout: get.timeoutMs } : {}),
+    } as const;
+    // Probes and hooks reach the node's own pods by address: there is no name that a certificate could prove.
+    const call = secure ? httpsRequest({ ...options, rejectUnauthorized: false }) : httpRequest(options);
+    call.on("response", (response) => {
+      const parts: Buffer[] = [];
+      let size = 0;
+      response.on("data", (part: Buffer) => {
+        if (size < largestBody) parts.push(part);
+        size += part.length;
+        if (size >= largestBody) finish();
+      });
+      response.on("end", finish);
+      response.on("error", reject);
+      function finish(): void {
+        resolve({
+          code: response.statusCode ?? 0,
+          body: Buffer.concat(parts).subarray(0, largestBody).toString(),
+        });
+        response.destroy();
+      }
+    });
+    call.on("timeout", () => call.destroy(new AgentError("Timeout", "request timed out")));
+    call.on("error", (error) =>
+      reject(error instanceof AgentError ? error : new AgentError("Runtime", messageOf(error), error)),
+    );
+    call.end();
+  });
+}

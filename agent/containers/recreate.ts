@@ -1,0 +1,204 @@
+/**
+ * The agent's own way to start a container again: the next attempt, made as the kubelet made the last one, so that
+ * the kubelet takes it for its own. The runtime's name reservation decides when both reach for the same attempt.
+ */
+import { isJsonObject, plainHash } from "../../kube/index.ts";
+import {
+  ContainerConfig,
+  type ContainerStatus,
+  type CreateContainerRequest,
+  fromJson,
+  type Input,
+  methods,
+  PodSandboxConfig,
+  PodSandboxState,
+} from "../../proto/cri/index.ts";
+import type { CriClient } from "../cri/client.ts";
+import { isAgentError, messageOf } from "../errors.ts";
+import { type AgentContainer, type AgentPod, metadataEnvValue } from "../pod.ts";
+import { annotations, type SeenContainer } from "./observe.ts";
+
+/** Everything for the next attempt, prepared while the old container still runs. */
+export interface Recreation {
+  readonly request: Input<CreateContainerRequest>;
+}
+
+/** Why only the kubelet can start the container; its text goes to the log. */
+export interface Refusal {
+  readonly refusal: string;
+}
+
+/** The variable that holds a container back until its launch priority is reached; it never changes afterwards. */
+const barrier = "KRUISE_CONTAINER_BARRIER";
+
+/**
+ * What the agent would do differently from the kubelet, and therefore leaves to it: things that the kubelet prepares
+ * anew at each start. `hash` is the one that the last container carries. Pure.
+ */
+export function refusalOf(
+  pod: AgentPod,
+  container: AgentContainer | undefined,
+  hash: string,
+): string | undefined {
+  if (!container) return "the pod's spec does not have the container";
+  if (pod.deleting) return "the pod is being deleted";
+  if (pod.restartPolicy !== "Always") return `the pod's restartPolicy is ${pod.restartPolicy}`;
+  if (hash !== plainHash(container.name, container.image).toString(16)) {
+    return "the container's hash is not the one of its spec: an update is under way, or the kubelet is older than 1.31";
+  }
+  if (container.imagePullPolicy === "Always")
+    return "imagePullPolicy is Always: the kubelet asks the registry first";
+  if (container.hasPostStart) return "the kubelet runs the postStart hook";
+  if (container.hasSubPath) return "the kubelet prepares volumeMounts with subPath";
+  if (container.hasEnvFrom) return "envFrom is read by the kubelet";
+  const external = container.env.find((env) => env.external && env.name !== barrier);
+  if (external) return `env ${external.name} is read from a ConfigMap or Secret by the kubelet`;
+  return undefined;
+}
+
+/** Asks the runtime for the last container's config and makes the next attempt of it. Throws AgentError. */
+export async function prepareRecreation(
+  client: CriClient,
+  pod: AgentPod,
+  last: SeenContainer,
+  signal?: AbortSignal,
+): Promise<Recreation | Refusal> {
+  const container = pod.containers.find((one) => one.name === last.name);
+  const refusal = refusalOf(pod, container, last.hash);
+  if (refusal !== undefined || !container) return { refusal: refusal ?? "" };
+  const [ofContainer, ofSandbox, ofImage] = await Promise.all([
+    client.call(methods.ContainerStatus, { container_id: last.id, verbose: true }, { signal }),
+    client.call(methods.PodSandboxStatus, { pod_sandbox_id: last.sandboxId, verbose: true }, { signal }),
+    client.call(methods.ImageStatus, { image: { image: container.image } }, { signal }),
+  ]);
+  if (ofSandbox.status?.state !== PodSandboxState.SANDBOX_READY)
+    return { refusal: "the pod's sandbox is not ready" };
+  const imageId = ofImage.image?.id;
+  if (!imageId) return { refusal: `the image ${container.image} is not on the node` };
+  const status = ofContainer.status;
+  if (!status) return { refusal: "the runtime does not tell the container's status" };
+  const made = nextAttempt(
+    ofContainer.info["info"],
+    status,
+    ofSandbox.info["info"],
+    last,
+    container,
+    imageId,
+    pod,
+  );
+  return "refusal" in made ? made : { request: made };
+}
+
+/** Pure. `containerInfo` and `sandboxInfo` are the runtime's verbose texts. */
+export function nextAttempt(
+  containerInfo: string | undefined,
+  status: ContainerStatus,
+  sandboxInfo: string | undefined,
+  last: SeenContainer,
+  container: AgentContainer,
+  imageId: string,
+  pod: AgentPod,
+): Input<CreateContainerRequest> | Refusal {
+  const containerJson = configOf(containerInfo);
+  const sandboxJson = configOf(sandboxInfo);
+  if (!containerJson || !sandboxJson)
+    return { refusal: "the runtime does not tell the config of its containers" };
+  const bytes = envEncoding(containerJson["envs"]);
+  if (!bytes) return { refusal: "how the runtime prints env values cannot be told" };
+  let config: ContainerConfig;
+  let sandbox: PodSandboxConfig;
+  try {
+    config = fromJson(ContainerConfig, containerJson, { bytes });
+    sandbox = fromJson(PodSandboxConfig, sandboxJson, { bytes });
+  } catch (error) {
+    return { refusal: `the runtime's config has parts that are not known here: ${messageOf(error)}` };
+  }
+  const changed = container.env.find((env) => {
+    const wanted = metadataEnvValue(env, pod);
+    const present = config.envs.findLast((one) => one.key === env.name);
+    return wanted !== undefined && Buffer.from(present?.value ?? []).toString() !== wanted;
+  });
+  if (changed) return { refusal: `env ${changed.name} has a new value in the pod's metadata` };
+  const attempt = last.attempt + 1;
+  return {
+    pod_sandbox_id: last.sandboxId,
+    sandbox_config: sandbox,
+    config: {
+      ...config,
+      metadata: { name: last.name, attempt },
+      image: { ...config.image, image: imageId, user_specified_image: container.image },
+      annotations: {
+        ...config.annotations,
+        [annotations.hash]: plainHash(container.name, container.image).toString(16),
+        [annotations.restartCount]: String(attempt),
+      },
+      log_path: `${last.name}/${attempt}.log`,
+      linux: { ...config.linux, resources: { ...config.linux?.resources, ...resized(status) } },
+    },
+  };
+}
+
+/** What an in-place resize changed since the config was made. */
+function resized(status: ContainerStatus): Record<string, number> {
+  const now = status.resources?.linux;
+  if (!now) return {};
+  const { cpu_period, cpu_quota, cpu_shares, memory_limit_in_bytes, memory_swap_limit_in_bytes } = now;
+  const amounts = { cpu_period, cpu_quota, cpu_shares, memory_limit_in_bytes, memory_swap_limit_in_bytes };
+  return Object.fromEntries(Object.entries(amounts).filter(([, amount]) => amount !== 0));
+}
+
+function configOf(info: string | undefined): Record<string, unknown> | undefined {
+  try {
+    const parsed: unknown = JSON.parse(info ?? "null");
+    const config = isJsonObject(parsed) ? parsed["config"] : undefined;
+    return isJsonObject(config) ? config : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Env values are `bytes` in the newest definition and `string` before: JSON shows them as base64 or as text. The
+ * kubelet's own variables (`KUBERNETES_PORT=tcp://…`) tell which; so does any value that is no base64.
+ */
+export function envEncoding(envs: unknown): "text" | "base64" | undefined {
+  const values = Array.isArray(envs) ? envs.filter(isJsonObject) : [];
+  const texts = values.flatMap((env) =>
+    typeof env["value"] === "string" && env["value"] !== "" ? [env["value"]] : [],
+  );
+  if (
+    texts.length === 0 ||
+    texts.some((text) => !/^[A-Za-z0-9+/]+={0,2}$/.test(text) || text.length % 4 !== 0)
+  )
+    return "text";
+  const port = values.find((env) => env["key"] === "KUBERNETES_PORT")?.["value"];
+  if (typeof port !== "string") return undefined;
+  return Buffer.from(port, "base64").toString().includes("://") ? "base64" : undefined;
+}
+
+export type Started =
+  | { readonly by: "agent"; readonly containerId: string }
+  /** The kubelet was first: its container is the one that counts. */
+  | { readonly by: "kubelet" };
+
+/**
+ * Creates and starts the next attempt; call it right after the old container stopped, because a container that is
+ * only created is taken by the kubelet for one to start. Throws AgentError when the runtime cannot start it; then
+ * nothing is left behind and the kubelet starts the container in its own time.
+ */
+export async function startNextAttempt(client: CriClient, recreation: Recreation): Promise<Started> {
+  let containerId: string;
+  try {
+    containerId = (await client.call(methods.CreateContainer, recreation.request)).container_id;
+  } catch (error) {
+    if (isAgentError(error, "AlreadyExists")) return { by: "kubelet" };
+    throw error;
+  }
+  try {
+    await client.call(methods.StartContainer, { container_id: containerId });
+  } catch (error) {
+    await client.call(methods.RemoveContainer, { container_id: containerId }).catch(() => undefined);
+    throw error;
+  }
+  return { by: "agent", containerId };
+}

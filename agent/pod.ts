@@ -1,0 +1,172 @@
+/** What the agent keeps of the pods of its node. Times are milliseconds since the Unix epoch. */
+import {
+  isJsonObject as isObject,
+  type JsonObject,
+  keyOf,
+  projectedJsonCodec,
+  type Resource,
+} from "../kube/index.ts";
+
+export interface AgentEnv {
+  readonly name: string;
+  readonly value: string;
+  /** `valueFrom.fieldRef.fieldPath`. */
+  readonly fieldPath: string | undefined;
+  /** The value comes from a ConfigMap or Secret, which the agent does not read. */
+  readonly external: boolean;
+}
+
+export interface AgentContainer {
+  readonly name: string;
+  readonly image: string;
+  readonly imagePullPolicy: string;
+  readonly env: readonly AgentEnv[];
+  readonly hasEnvFrom: boolean;
+  readonly hasPostStart: boolean;
+  readonly hasSubPath: boolean;
+  /** `lifecycle.preStop` as it is written. */
+  readonly preStop: JsonObject | undefined;
+  readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
+}
+
+export interface AgentContainerStatus {
+  readonly name: string;
+  /** `<runtime>://<id>`, empty before the container runs. */
+  readonly containerID: string;
+  readonly ready: boolean;
+  readonly restartCount: number;
+}
+
+export interface AgentPod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly deleting: boolean;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  /** API group of the controlling owner, without version; empty without one. */
+  readonly controllerGroup: string;
+  readonly phase: string;
+  readonly restartPolicy: string;
+  readonly terminationGracePeriodSeconds: number;
+  readonly containers: readonly AgentContainer[];
+  readonly containerStatuses: readonly AgentContainerStatus[];
+  /** Condition type -> status. */
+  readonly conditions: Readonly<Record<string, string>>;
+  readonly podIP: string;
+}
+
+function text(object: JsonObject, key: string, otherwise = ""): string {
+  const value = object[key];
+  return typeof value === "string" ? value : otherwise;
+}
+function number(object: JsonObject, key: string, otherwise = 0): number {
+  const value = object[key];
+  return typeof value === "number" ? value : otherwise;
+}
+function child(object: JsonObject, key: string): JsonObject {
+  const value = object[key];
+  return isObject(value) ? value : {};
+}
+function objects(object: JsonObject, key: string): JsonObject[] {
+  const value = object[key];
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+function strings(object: JsonObject, key: string): Record<string, string> {
+  const entries = Object.entries(child(object, key)).filter(
+    (entry): entry is [string, string] => typeof entry[1] === "string",
+  );
+  return Object.fromEntries(entries);
+}
+
+/** Throws when it is not a pod at all; single odd members are left out. */
+export function agentPod(json: JsonObject): AgentPod {
+  const metadata = child(json, "metadata");
+  const spec = child(json, "spec");
+  const status = child(json, "status");
+  if (text(metadata, "name") === "") throw new TypeError("a pod without a name");
+  const controller = objects(metadata, "ownerReferences").find((owner) => owner["controller"] === true);
+  return {
+    namespace: text(metadata, "namespace"),
+    name: text(metadata, "name"),
+    uid: text(metadata, "uid"),
+    resourceVersion: text(metadata, "resourceVersion"),
+    deleting: metadata["deletionTimestamp"] !== undefined,
+    labels: strings(metadata, "labels"),
+    annotations: strings(metadata, "annotations"),
+    controllerGroup: controller ? (text(controller, "apiVersion").split("/").at(-2) ?? "") : "",
+    phase: text(status, "phase"),
+    restartPolicy: text(spec, "restartPolicy", "Always"),
+    terminationGracePeriodSeconds: number(spec, "terminationGracePeriodSeconds", 30),
+    containers: objects(spec, "containers").map(agentContainer),
+    containerStatuses: objects(status, "containerStatuses").map((one) => ({
+      name: text(one, "name"),
+      containerID: text(one, "containerID"),
+      ready: one["ready"] === true,
+      restartCount: number(one, "restartCount"),
+    })),
+    conditions: Object.fromEntries(
+      objects(status, "conditions").map((one) => [text(one, "type"), text(one, "status")]),
+    ),
+    podIP: text(status, "podIP"),
+  };
+}
+
+function agentContainer(json: JsonObject): AgentContainer {
+  const lifecycle = child(json, "lifecycle");
+  return {
+    name: text(json, "name"),
+    image: text(json, "image"),
+    imagePullPolicy: text(json, "imagePullPolicy"),
+    env: objects(json, "env").map((one) => {
+      const from = child(one, "valueFrom");
+      return {
+        name: text(one, "name"),
+        value: text(one, "value"),
+        fieldPath: isObject(from["fieldRef"]) ? text(from["fieldRef"], "fieldPath") : undefined,
+        external:
+          isObject(from["configMapKeyRef"]) || isObject(from["secretKeyRef"]) || isObject(from["fileKeyRef"]),
+      };
+    }),
+    hasEnvFrom: objects(json, "envFrom").length > 0,
+    hasPostStart: isObject(lifecycle["postStart"]),
+    hasSubPath: objects(json, "volumeMounts").some(
+      (one) => text(one, "subPath") !== "" || text(one, "subPathExpr") !== "",
+    ),
+    preStop: isObject(lifecycle["preStop"]) ? lifecycle["preStop"] : undefined,
+    ports: objects(json, "ports").map((one) => ({
+      name: text(one, "name"),
+      containerPort: number(one, "containerPort"),
+    })),
+  };
+}
+
+export const agentPods: Resource<AgentPod> = {
+  group: "",
+  version: "v1",
+  plural: "pods",
+  kind: "Pod",
+  namespaced: true,
+  codec: projectedJsonCodec<AgentPod>({
+    fromJson: agentPod,
+    identify: (pod) => ({ key: keyOf(pod), uid: pod.uid, version: pod.resourceVersion }),
+  }),
+};
+
+const labelPath = /^metadata\.(labels|annotations)\['(.*)'\]$/;
+
+/** Value of an env entry that refers to a label or annotation of its pod; undefined for any other entry. */
+export function metadataEnvValue(env: AgentEnv, pod: AgentPod): string | undefined {
+  const match = env.value === "" && env.fieldPath !== undefined ? labelPath.exec(env.fieldPath) : null;
+  if (!match) return undefined;
+  const values = match[1] === "labels" ? pod.labels : pod.annotations;
+  return values[match[2] ?? ""] ?? "";
+}
+
+/** Runtime name and id of `containerd://<id>`; undefined when it is neither. */
+export function splitContainerID(containerID: string): { runtime: string; id: string } | undefined {
+  const at = containerID.indexOf("://");
+  if (at <= 0 || at + 3 === containerID.length) return undefined;
+  return { runtime: containerID.slice(0, at), id: containerID.slice(at + 3) };
+}

@@ -1,0 +1,292 @@
+/** Carries out ContainerRecreateRequests of this node: one at a time for each pod, what `planRestart` decides. */
+import type { ContainerRecreateRequest, ContainerRecreateRequestStatus } from "../../crds/index.ts";
+import {
+  type Clock,
+  isJsonObject,
+  isKubeError,
+  type JsonObject,
+  jsonEqual,
+  type Log,
+  type Outcome,
+} from "../../kube/index.ts";
+import { observeContainers, type SeenContainer } from "../containers/observe.ts";
+import { prepareRecreation, type Recreation, startNextAttempt } from "../containers/recreate.ts";
+import { stopContainer } from "../containers/stop.ts";
+import { isAgentError, messageOf } from "../errors.ts";
+import type { AgentPod } from "../pod.ts";
+import type { Runtime } from "../runtime_socket/finder.ts";
+import { pickRequest, planRestart, type RestartPlan, restartStatus } from "./plan.ts";
+
+export interface RestartDependencies {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly runtime: () => Runtime | undefined;
+  readonly runtimeReason: () => string;
+  /** Unfinished requests for the pod `namespace/name` on this node. */
+  readonly requests: (podKey: string) => Iterable<ContainerRecreateRequest>;
+  readonly pod: (podKey: string, signal: AbortSignal) => Promise<AgentPod | undefined>;
+  /** Writes status members on top of exactly this version; resolves with the object as it then is. Throws KubeError. */
+  readonly writeStatus: (
+    request: ContainerRecreateRequest,
+    status: Partial<ContainerRecreateRequestStatus>,
+  ) => Promise<ContainerRecreateRequest>;
+  readonly event: (
+    pod: { namespace: string; name: string; uid: string },
+    container: string,
+    type: "Normal" | "Warning",
+    reason: string,
+    message: string,
+  ) => void;
+  /** `agent`: start containers through the runtime where that equals what the kubelet does; `kubelet`: only stop. */
+  readonly startedBy: "agent" | "kubelet";
+  /** What this node stopped, by request uid and container: survives a crash. */
+  readonly stopped: StoppedContainers;
+  readonly killed?: (result: "stopped" | "failed", started: "agent" | "kubelet", seconds: number) => void;
+}
+
+/** Request uid -> container -> id of the container that was stopped for it. */
+export interface StoppedContainers {
+  of(requestUid: string): ReadonlyMap<string, string>;
+  add(requestUid: string, container: string, containerId: string): void;
+  forget(requestUid: string): void;
+}
+
+/** Longest wait for a sign that is expected as an event: a lost event must not hold a request for ever. */
+const lookAgainMs = 5_000;
+
+export interface RestartExecutor {
+  /** One round for the pod `namespace/name`. */
+  reconcile(podKey: string, signal: AbortSignal): Promise<Outcome | undefined>;
+}
+
+export function createRestartExecutor(dependencies: RestartDependencies): RestartExecutor {
+  const { log } = dependencies;
+  return {
+    async reconcile(podKey, signal) {
+      const requests = [...dependencies.requests(podKey)];
+      const picked = pickRequest(requests);
+      for (const other of requests) {
+        if (other !== picked && !other.status?.phase) {
+          await dependencies.writeStatus(other, { phase: "Pending" }).catch((error: unknown) => {
+            if (!isKubeError(error, "Conflict", "NotFound")) throw error;
+          });
+        }
+      }
+      if (!picked) return undefined;
+      try {
+        return await new Round(dependencies, podKey, signal).run(picked);
+      } catch (error) {
+        if (isKubeError(error, "NotFound")) return undefined;
+        // The watch brings the newer version; this is in case that it was seen before.
+        if (isKubeError(error, "Conflict")) return { wakeAfterMs: 100 };
+        if (isAgentError(error, "Unavailable", "Timeout")) {
+          log.warn("the runtime does not answer, the request goes on when it does", {
+            pod: podKey,
+            error: messageOf(error),
+          });
+          return { wakeAfterMs: 1000 };
+        }
+        throw error;
+      }
+    },
+  };
+}
+
+class Round {
+  readonly #deps: RestartDependencies;
+  readonly #podKey: string;
+  readonly #signal: AbortSignal;
+
+  constructor(dependencies: RestartDependencies, podKey: string, signal: AbortSignal) {
+    this.#deps = dependencies;
+    this.#podKey = podKey;
+    this.#signal = signal;
+  }
+
+  async run(picked: ContainerRecreateRequest): Promise<Outcome | undefined> {
+    const runtime = this.#deps.runtime();
+    let request = picked;
+    if (!runtime) {
+      if (request.status?.phase === "Recreating") return { wakeAfterMs: 1000 };
+      const message = `failed to find runtime service: ${this.#deps.runtimeReason()}`;
+      await this.#complete(request, { states: [], completed: { message } });
+      return { wakeAfterMs: 0 };
+    }
+    if (request.status?.phase !== "Recreating")
+      request = await this.#deps.writeStatus(request, { phase: "Recreating" });
+    for (;;) {
+      this.#signal.throwIfAborted();
+      const pod = await this.#deps.pod(this.#podKey, this.#signal);
+      // The controller ends requests of pods that are gone.
+      if (!pod || pod.uid !== podUid(request)) return undefined;
+      const containers = await observeContainers(runtime.client, pod.uid, this.#signal);
+      const plan = planRestart(
+        {
+          request,
+          containers,
+          podStatuses: pod.containerStatuses,
+          restartPolicy: pod.restartPolicy,
+          runtimeName: runtime.name,
+          stoppedHere: this.#deps.stopped.of(request.metadata.uid ?? ""),
+        },
+        this.#deps.clock.now(),
+      );
+      if (plan.completed) {
+        await this.#complete(request, plan);
+        return { wakeAfterMs: 0 };
+      }
+      for (const name of plan.start) await this.#startAgain(runtime, pod, containers.get(name));
+      if (plan.kill === undefined) {
+        await this.#write(request, plan.states);
+        return { wakeAfterMs: Math.min(plan.wakeAfterMs ?? lookAgainMs, lookAgainMs) };
+      }
+      const states = await this.#kill(runtime, request, pod, containers.get(plan.kill), plan);
+      request = await this.#write(request, states);
+    }
+  }
+
+  async #complete(
+    request: ContainerRecreateRequest,
+    plan: Pick<RestartPlan, "states" | "completed">,
+  ): Promise<void> {
+    await this.#deps.writeStatus(request, restartStatus(plan, this.#deps.clock.now()));
+    this.#deps.stopped.forget(request.metadata.uid ?? "");
+    this.#deps.log.info("a recreate request is completed", {
+      request: `${request.metadata.namespace}/${request.metadata.name}`,
+      message: plan.completed?.message,
+    });
+  }
+
+  async #write(
+    request: ContainerRecreateRequest,
+    states: RestartPlan["states"],
+  ): Promise<ContainerRecreateRequest> {
+    if (jsonEqual(states, request.status?.containerRecreateStates ?? [])) return request;
+    return this.#deps.writeStatus(request, { containerRecreateStates: [...states] });
+  }
+
+  /** Stops one container, and starts its next attempt where the agent may. Resolves with the states after it. */
+  async #kill(
+    runtime: Runtime,
+    request: ContainerRecreateRequest,
+    pod: AgentPod,
+    container: SeenContainer | undefined,
+    plan: RestartPlan,
+  ): Promise<RestartPlan["states"]> {
+    const { client } = runtime;
+    const { clock, log, stopped, killed } = this.#deps;
+    const at = plan.states.findIndex((state) => state.name === plan.kill);
+    const now = (state: Partial<RestartPlan["states"][number]>): RestartPlan["states"] =>
+      plan.states.map((one, index) => (index === at ? { name: one.name, phase: one.phase, ...state } : one));
+    if (!container) return plan.states;
+    const recreation = await this.#prepare(runtime, pod, container);
+    const began = clock.monotonic();
+    stopped.add(request.metadata.uid ?? "", container.name, container.id);
+    try {
+      await stopContainer(stopOrder(request, pod, container), {
+        client,
+        clock,
+        event: (type, reason, message) => this.#deps.event(pod, container.name, type, reason, message),
+      });
+    } catch (error) {
+      killed?.("failed", "kubelet", (clock.monotonic() - began) / 1000);
+      return now({ phase: "Failed", message: `kill container error: ${messageOf(error)}` });
+    }
+    const started = recreation ? await this.#start(runtime, container.name, recreation) : "kubelet";
+    const seconds = (clock.monotonic() - began) / 1000;
+    killed?.("stopped", started, seconds);
+    log.info("a container was stopped", {
+      pod: this.#podKey,
+      container: container.name,
+      startedBy: started,
+      seconds,
+    });
+    return now({ phase: "Recreating", isKilled: true });
+  }
+
+  async #prepare(runtime: Runtime, pod: AgentPod, container: SeenContainer): Promise<Recreation | undefined> {
+    if (this.#deps.startedBy === "kubelet") return undefined;
+    const place = { pod: this.#podKey, container: container.name };
+    try {
+      const prepared = await prepareRecreation(runtime.client, pod, container, this.#signal);
+      if (!("refusal" in prepared)) return prepared;
+      this.#deps.log.info("the kubelet starts the container", { ...place, reason: prepared.refusal });
+    } catch (error) {
+      this.#deps.log.warn("the kubelet starts the container", { ...place, error: messageOf(error) });
+    }
+    return undefined;
+  }
+
+  async #start(runtime: Runtime, container: string, recreation: Recreation): Promise<"agent" | "kubelet"> {
+    try {
+      return (await startNextAttempt(runtime.client, recreation)).by;
+    } catch (error) {
+      const place = { pod: this.#podKey, container };
+      this.#deps.log.warn("the container could not be started, the kubelet does it", {
+        ...place,
+        error: messageOf(error),
+      });
+      return "kubelet";
+    }
+  }
+
+  /** After a crash of the agent between stop and start. */
+  async #startAgain(runtime: Runtime, pod: AgentPod, container: SeenContainer | undefined): Promise<void> {
+    const recreation = container && (await this.#prepare(runtime, pod, container));
+    if (recreation) await this.#start(runtime, container.name, recreation);
+  }
+}
+
+function podUid(request: ContainerRecreateRequest): string {
+  return request.metadata.labels?.["crr.apps.kruise.io/pod-uid"] ?? "";
+}
+
+const defaultGraceSeconds = 30;
+
+function stopOrder(request: ContainerRecreateRequest, pod: AgentPod, container: SeenContainer) {
+  const asked = request.spec.containers.find((one) => one.name === container.name);
+  const ofPod = pod.containers.find((one) => one.name === container.name);
+  return {
+    container: container.name,
+    containerId: container.id,
+    graceSeconds: request.spec.strategy?.terminationGracePeriodSeconds ?? defaultGraceSeconds,
+    preStop: preStopOf(asked?.preStop, ofPod?.preStop),
+    podIP: pod.podIP,
+    ports: asked?.ports ?? ofPod?.ports ?? [],
+    message: `Stopping container ${container.name} by ContainerRecreateRequest ${request.metadata.name}`,
+  };
+}
+
+/** The request's copy cannot hold every kind of hook: an empty copy stands for the pod's own. */
+function preStopOf(asked: object | undefined, ofPod: JsonObject | undefined): JsonObject | undefined {
+  if (asked === undefined) return undefined;
+  return isJsonObject(asked) && Object.keys(asked).length > 0 ? asked : ofPod;
+}
+
+/** `save` is told the whole content after each change. */
+export function createStoppedContainers(
+  saved: unknown,
+  save: (content: Readonly<Record<string, Readonly<Record<string, string>>>>) => void,
+): StoppedContainers {
+  const all = new Map<string, Map<string, string>>();
+  for (const [uid, containers] of Object.entries(isJsonObject(saved) ? saved : {})) {
+    if (!isJsonObject(containers)) continue;
+    const ids = Object.entries(containers).filter(
+      (entry): entry is [string, string] => typeof entry[1] === "string",
+    );
+    all.set(uid, new Map(ids));
+  }
+  const changed = (): void =>
+    save(Object.fromEntries([...all].map(([uid, ids]) => [uid, Object.fromEntries(ids)])));
+  return {
+    of: (uid) => all.get(uid) ?? new Map(),
+    add(uid, container, containerId) {
+      const ids = all.get(uid) ?? new Map<string, string>();
+      all.set(uid, ids.set(container, containerId));
+      changed();
+    },
+    forget(uid) {
+      if (all.delete(uid)) changed();
+    },
+  };
+}

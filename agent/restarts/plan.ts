@@ -1,0 +1,216 @@
+/** What one pass over a ContainerRecreateRequest does. Pure. Spec: containers 1.4. */
+import type { ContainerRecreateRequest, ContainerRecreateRequestStatus } from "../../crds/index.ts";
+import { formatTime, parseTime } from "../../kube/index.ts";
+import type { SeenContainer } from "../containers/observe.ts";
+import { type AgentContainerStatus, splitContainerID } from "../pod.ts";
+
+export type RecreateState = NonNullable<ContainerRecreateRequestStatus["containerRecreateStates"]>[number];
+
+export interface RestartSeen {
+  readonly request: ContainerRecreateRequest;
+  /** Newest instance by container name. */
+  readonly containers: ReadonlyMap<string, SeenContainer>;
+  /** `status.containerStatuses` of the pod as the agent's own watch shows it. */
+  readonly podStatuses: readonly AgentContainerStatus[];
+  readonly restartPolicy: string;
+  readonly runtimeName: string;
+  /** Container id that this request stopped, by container name, as far as this agent knows. */
+  readonly stoppedHere: ReadonlyMap<string, string>;
+}
+
+export interface RestartPlan {
+  readonly states: readonly RecreateState[];
+  /** Set when the request is over; the message is empty after a normal end. */
+  readonly completed?: { readonly message: string };
+  /** The one container to stop in this pass. */
+  readonly kill?: string;
+  /** Stopped by this request and not running again: the agent may start these itself. */
+  readonly start: readonly string[];
+  /** Why the request does not go on, for logs and `refit why`. */
+  readonly waiting: string;
+  readonly wakeAfterMs?: number;
+}
+
+const drained = "PreRecreateGrace";
+
+export function planRestart(seen: RestartSeen, now: number): RestartPlan {
+  const { request } = seen;
+  const wrong = wrongContext(seen);
+  if (wrong !== undefined) {
+    return {
+      states: request.status?.containerRecreateStates ?? [],
+      completed: { message: wrong },
+      start: [],
+      waiting: "",
+    };
+  }
+  const observed = request.spec.containers.map((container) => observedState(seen, container, now));
+  const graceMs = drainLeftMs(request, now);
+  const walk = walkStates(request, observed, graceMs === 0);
+  const wakes = [
+    ...observed.map((one) => one.wakeAfterMs),
+    graceMs > 0 && graceMs < Number.POSITIVE_INFINITY ? graceMs : undefined,
+  ];
+  const wakeAfterMs = Math.min(...wakes.filter((ms) => ms !== undefined));
+  const start = observed.filter((one) => one.startable).map((one) => one.state.name);
+  return {
+    states: walk.states,
+    ...(walk.completed ? { completed: { message: "" } } : {}),
+    ...(walk.kill === undefined ? {} : { kill: walk.kill }),
+    start,
+    waiting: walk.completed
+      ? ""
+      : graceMs > 0
+        ? "the pod is held not ready before the first stop"
+        : walk.waiting,
+    ...(Number.isFinite(wakeAfterMs) ? { wakeAfterMs } : {}),
+  };
+}
+
+/** Requests that the runtime of this node cannot serve end at once (rule 14). */
+function wrongContext({ request, runtimeName }: RestartSeen): string | undefined {
+  for (const { name, statusContext } of request.spec.containers) {
+    const context = splitContainerID(statusContext?.containerID ?? "");
+    if (!context)
+      return `failed to find runtime service: no statusContext or empty containerID in ${name} container`;
+    if (context.runtime !== runtimeName) {
+      return `failed to find runtime service: not found runtime service for ${context.runtime} in daemon`;
+    }
+  }
+  return undefined;
+}
+
+interface Observed {
+  readonly state: RecreateState;
+  readonly startable: boolean;
+  readonly wakeAfterMs?: number;
+}
+
+type ContainerSpec = ContainerRecreateRequest["spec"]["containers"][number];
+
+function observedState(seen: RestartSeen, container: ContainerSpec, now: number): Observed {
+  const { name, statusContext } = container;
+  const previous = seen.request.status?.containerRecreateStates?.find((one) => one.name === name);
+  const isKilled = previous?.isKilled === true || seen.stoppedHere.has(name);
+  const state = (phase: RecreateState["phase"], message = ""): RecreateState => ({
+    name,
+    phase,
+    ...(message ? { message } : {}),
+    ...(isKilled ? { isKilled } : {}),
+  });
+  if (previous && (previous.phase === "Failed" || previous.phase === "Succeeded"))
+    return { state: previous, startable: false };
+  const present = seen.containers.get(name);
+  if (!present) return { state: state("Pending", "not found container on Node"), startable: false };
+  const force = seen.request.spec.strategy?.forceRecreate === true;
+  const oldId = seen.stoppedHere.get(name) ?? splitContainerID(statusContext?.containerID ?? "")?.id;
+  if (present.state === "exited") {
+    const never = staysDown(seen.restartPolicy, present);
+    if (isKilled && never) return { state: state("Failed", never), startable: false };
+    return { state: state("Recreating"), startable: isKilled && present.id === oldId };
+  }
+  if (force && !isKilled) return { state: state("Pending"), startable: false };
+  const replaced = present.id !== oldId || present.restartCount > (statusContext?.restartCount ?? 0);
+  if (!replaced) return { state: state(isKilled ? "Recreating" : "Pending"), startable: false };
+  const leftMs = readyLeftMs(seen, present, now);
+  if (leftMs === 0) return { state: state("Succeeded"), startable: false };
+  return {
+    state: state("Recreating"),
+    startable: false,
+    ...(leftMs === undefined ? {} : { wakeAfterMs: leftMs }),
+  };
+}
+
+/** Why the kubelet does not start an exited container again, or undefined. */
+function staysDown(restartPolicy: string, container: SeenContainer): string | undefined {
+  if (restartPolicy === "Never" || (restartPolicy === "OnFailure" && container.exitCode === 0)) {
+    return `the container is not started again: the pod's restartPolicy is ${restartPolicy}`;
+  }
+  return undefined;
+}
+
+/** 0 when the new container is ready and ran long enough; milliseconds until it may be; undefined until something changes. */
+function readyLeftMs(seen: RestartSeen, container: SeenContainer, now: number): number | undefined {
+  const id = `${seen.runtimeName}://${container.id}`;
+  const { containerStatusSnapshot: snapshot = [] } = seen.request.status ?? {};
+  const ready = [...snapshot, ...seen.podStatuses].some(
+    (one) => one.name === container.name && one.containerID === id && one.ready,
+  );
+  if (!ready || container.state !== "running") return undefined;
+  const neededMs = (seen.request.spec.strategy?.minStartedSeconds ?? 0) * 1000;
+  const ranMs = now - container.startedAt;
+  return ranMs > neededMs ? 0 : neededMs - ranMs + 1;
+}
+
+/** Milliseconds of the not-ready grace that are left; infinite until the pod is known to be held not ready. */
+function drainLeftMs(request: ContainerRecreateRequest, now: number): number {
+  const seconds = request.spec.strategy?.unreadyGracePeriodSeconds;
+  if (seconds === undefined) return 0;
+  const condition = request.status?.conditions?.find((one) => one.type === drained && one.status === "True");
+  if (!condition?.lastTransitionTime) return Number.POSITIVE_INFINITY;
+  return Math.max(0, parseTime(condition.lastTransitionTime) + seconds * 1000 - now);
+}
+
+interface Walk {
+  readonly states: readonly RecreateState[];
+  readonly completed: boolean;
+  readonly kill?: string;
+  readonly waiting: string;
+}
+
+/** In the order of the list: at most one stop in a pass; with orderedRecreate nothing after one that is not done. */
+function walkStates(
+  request: ContainerRecreateRequest,
+  observed: readonly Observed[],
+  mayKill: boolean,
+): Walk {
+  const { orderedRecreate = false, failurePolicy = "Fail" } = request.spec.strategy ?? {};
+  const states = observed.map((one) => one.state);
+  let waiting = "";
+  for (const [index, state] of states.entries()) {
+    if (state.phase === "Failed" && failurePolicy !== "Ignore")
+      return { states, completed: true, waiting: "" };
+    if (state.phase === "Failed" || state.phase === "Succeeded") continue;
+    waiting ||= `container ${state.name} is ${state.phase}${state.message ? `: ${state.message}` : ""}`;
+    if (state.phase === "Recreating") {
+      states[index] = { ...state, isKilled: true };
+      if (orderedRecreate) return { states, completed: false, waiting };
+      continue;
+    }
+    // A container that is not on the node cannot be stopped; it holds its place in the order.
+    if (state.message !== undefined) return { states, completed: false, waiting };
+    return mayKill
+      ? { states, completed: false, kill: state.name, waiting }
+      : { states, completed: false, waiting };
+  }
+  return { states, completed: waiting === "", waiting };
+}
+
+/** The status to write: only what the agent owns; snapshot and conditions are the controller's. */
+export function restartStatus(
+  plan: Pick<RestartPlan, "states" | "completed">,
+  now: number,
+): Partial<ContainerRecreateRequestStatus> {
+  const { states, completed } = plan;
+  return {
+    phase: completed ? "Completed" : "Recreating",
+    ...(states.length > 0 ? { containerRecreateStates: [...states] } : {}),
+    ...(completed ? { completionTime: formatTime(now) } : {}),
+    ...(completed?.message ? { message: completed.message } : {}),
+  };
+}
+
+/** Which request of a pod is carried out now: one that is under way, then one that waited, then the oldest (rule 3). */
+export function pickRequest(
+  requests: readonly ContainerRecreateRequest[],
+): ContainerRecreateRequest | undefined {
+  const rank = (one: ContainerRecreateRequest): number => {
+    const phase = one.status?.phase;
+    return phase === "Recreating" ? 0 : phase === "Pending" ? 1 : 2;
+  };
+  const key = (one: ContainerRecreateRequest): string =>
+    `${one.metadata.creationTimestamp} ${one.metadata.name}`;
+  return requests
+    .filter((one) => one.status?.phase !== "Completed")
+    .sort((a, b) => rank(a) - rank(b) || (key(a) < key(b) ? -1 : 1))[0];
+}
