@@ -149,6 +149,10 @@ function afterErrorEvent<T>(
   state: State<T>,
   event: { code: number; reason: string; message: string },
 ): Step<T> {
+  if (state.name === "streaming" && event.code === 500) {
+    // A server whose etcd cannot do it answers 200 and then this: it has lists, though.
+    return restart(deps, { ...state, canStream: false, failures: -1 }, "no streaming lists", undefined, true);
+  }
   const gone = event.code === 410 || event.reason === "Expired" || event.reason === "Gone";
   return restart(deps, state, gone ? "Gone" : event.reason || `code ${event.code}`, undefined, gone);
 }
