@@ -1,6 +1,7 @@
 /** The commands that tests run inside simulated containers. */
-import { isObject, type PodObject } from "../objects/index.ts";
+import type { PodObject } from "../objects/index.ts";
 import { behaviourOf } from "./command.ts";
+import { environmentEntries } from "./node_agent.ts";
 import { type ContainerRun, specOf } from "./pod_run.ts";
 
 export interface ExecResult {
@@ -58,12 +59,7 @@ function hasFile(pod: PodObject, run: ContainerRun, file: string, now: number): 
 
 /** Literal variables and those from metadata as they were when the container started. */
 function environment(pod: PodObject, run: ContainerRun): string {
-  const fromMetadata = new Map<string, string>();
-  const taken: unknown = JSON.parse(run.environment || "null");
-  const entries: unknown[] = Array.isArray(taken) ? taken : [];
-  for (const entry of entries) {
-    if (isObject(entry)) fromMetadata.set(String(entry["name"]), String(entry["value"] ?? ""));
-  }
+  const fromMetadata = new Map(environmentEntries(run.environment).map(({ name, value }) => [name, value]));
   const lines = [`HOSTNAME=${pod.spec.hostname ?? pod.metadata.name}`];
   for (const { name, value } of specOf(pod, run)?.env ?? []) {
     const known = value ?? fromMetadata.get(name);

@@ -32,6 +32,7 @@ export class SandboxNodes {
   readonly #profiles = new Map<string, NodeProfile>();
   readonly #silentSince = new Map<string, number>();
   readonly #unsubscribe: (() => void)[] = [];
+  readonly #onSilent = new Set<(node: string) => void>();
   #timing: Timing;
   #created = 0;
 
@@ -67,6 +68,7 @@ export class SandboxNodes {
   kill(name: string): void {
     if (!this.#silentSince.has(name)) this.#silentSince.set(name, this.#options.clock.now());
     this.#hollow.kill(name);
+    for (const listener of this.#onSilent) listener(name);
   }
 
   revive(name: string): void {
@@ -78,6 +80,12 @@ export class SandboxNodes {
   /** Milliseconds since the epoch since which a node has said nothing; undefined while it lives or is not simulated. */
   silentSince(name: string): number | undefined {
     return this.#silentSince.get(name);
+  }
+
+  /** Calls when a node falls silent; returns the unsubscriber. */
+  onSilent(listener: (node: string) => void): () => void {
+    this.#onSilent.add(listener);
+    return () => this.#onSilent.delete(listener);
   }
 
   /** Whether a simulated kubelet answers for this node. */

@@ -1,2 +1,4 @@
 export * from "./pods.ts";
 export * from "./times.ts";
+export * from "./volumes.ts";
+export * from "./workloads.ts";

@@ -1,0 +1,135 @@
+/** Status of PodDisruptionBudgets: how many of the covered pods may go. */
+import type { Clock } from "../../kube/clock.ts";
+import {
+  compileSelector,
+  type IntOrString,
+  type LabelSelector,
+  refOf,
+  scaledValue,
+} from "../../kube/core/index.ts";
+import { type Agenda, createAgenda } from "../agenda.ts";
+import type { Cluster, ClusterChange, StoredObject } from "../cluster.ts";
+import { controllerOf, isFinished, isObject, isPod, isPodReady, type PodObject } from "../objects/index.ts";
+import { keyOfObject } from "../workloads/workload.ts";
+
+export interface DisruptionOptions {
+  readonly cluster: Cluster;
+  readonly clock: Clock;
+  readonly onError: (error: unknown, key: string) => void;
+}
+
+type BudgetObject = StoredObject & {
+  spec: { minAvailable?: IntOrString; maxUnavailable?: IntOrString; selector?: LabelSelector };
+  status?: Record<string, unknown>;
+};
+
+const budgets = "poddisruptionbudgets.policy";
+const gatherMs = 10;
+
+/** Owners whose number of replicas is known: what percentages refer to. */
+const scalable: Readonly<Record<string, string>> = {
+  ReplicaSet: "replicasets.apps",
+  StatefulSet: "statefulsets.apps",
+  CloneSet: "clonesets.apps.kruise.io",
+};
+
+export class Disruption {
+  readonly #options: DisruptionOptions;
+  readonly #agenda: Agenda;
+  readonly #unsubscribe: (() => void)[];
+  readonly #keys = new Set<string>();
+
+  constructor(options: DisruptionOptions) {
+    this.#options = options;
+    const { cluster, clock, onError } = options;
+    this.#agenda = createAgenda({
+      clock,
+      onError,
+      run: (key) => {
+        this.#write(key);
+        return undefined;
+      },
+    });
+    this.#unsubscribe = [
+      cluster.subscribe(budgets, (change) => this.#budgetChanged(change)),
+      cluster.subscribe("pods", (change) => this.#podChanged(change)),
+    ];
+    for (const budget of cluster.list(budgets)) this.#budgetChanged({ type: "ADDED", object: budget });
+  }
+
+  stop(): void {
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    this.#agenda.stop();
+  }
+
+  #budgetChanged({ type, object }: ClusterChange): void {
+    const key = keyOfObject(object);
+    if (type === "DELETED") this.#keys.delete(key);
+    else {
+      this.#keys.add(key);
+      this.#agenda.add(key);
+    }
+  }
+
+  #podChanged({ object }: ClusterChange): void {
+    for (const key of this.#keys) {
+      if (refOf(key).namespace === object.metadata.namespace) this.#agenda.add(key, gatherMs);
+    }
+  }
+
+  #write(key: string): void {
+    const { cluster } = this.#options;
+    const budget = cluster.get(budgets, refOf(key));
+    if (!isBudget(budget)) return;
+    const selector = compileSelector(budget.spec.selector);
+    const pods: PodObject[] = [];
+    for (const pod of cluster.list("pods", budget.metadata.namespace)) {
+      if (isPod(pod) && selector.matches(pod.metadata.labels) && !isFinished(pod)) pods.push(pod);
+    }
+    const { minAvailable, maxUnavailable } = budget.spec;
+    const expected =
+      minAvailable !== undefined && typeof minAvailable === "number" ? pods.length : this.#expected(pods);
+    const desired =
+      maxUnavailable === undefined
+        ? scaledValue(minAvailable ?? 1, expected, true)
+        : Math.max(0, expected - scaledValue(maxUnavailable, expected, true));
+    const healthy = pods.filter((pod) => isPodReady(pod) && !pod.metadata.deletionTimestamp).length;
+    const allowed = expected > 0 ? Math.max(0, healthy - desired) : 0;
+    cluster.update(budgets, refOf(key), (draft) => {
+      if (!isBudget(draft)) return;
+      draft.status = {
+        ...draft.status,
+        currentHealthy: healthy,
+        desiredHealthy: desired,
+        disruptionsAllowed: allowed,
+        expectedPods: expected,
+        observedGeneration: budget.metadata.generation ?? 0,
+      };
+    });
+  }
+
+  #expected(pods: readonly PodObject[]): number {
+    const owners = new Map<string, number>();
+    let loose = 0;
+    for (const pod of pods) {
+      const owner = controllerOf(pod);
+      const resource = owner && scalable[owner.kind];
+      if (!owner || !resource) {
+        loose += 1;
+        continue;
+      }
+      if (owners.has(owner.uid)) continue;
+      const object = this.#options.cluster.get(resource, {
+        namespace: pod.metadata.namespace ?? "",
+        name: owner.name,
+      });
+      const spec = object?.["spec"];
+      owners.set(owner.uid, isObject(spec) && typeof spec["replicas"] === "number" ? spec["replicas"] : 1);
+    }
+    return loose + [...owners.values()].reduce((sum, replicas) => sum + replicas, 0);
+  }
+}
+
+function isBudget(object: StoredObject | undefined): object is BudgetObject {
+  return object !== undefined && isObject(object["spec"]);
+}

@@ -1,0 +1,288 @@
+/**
+ * Binds pods to nodes. One pod costs at most one pass over the nodes; changes of other pods are counted as they
+ * happen, nothing is listed again.
+ */
+import type { Clock } from "../../kube/clock.ts";
+import { type Condition, keyOf, refOf } from "../../kube/core/index.ts";
+import { type Agenda, createAgenda, type Next } from "../agenda.ts";
+import { type Amounts, Reckoner } from "../amounts.ts";
+import type { Cluster, ClusterChange } from "../cluster.ts";
+import type { EventWriter } from "../events.ts";
+import { isFinished, isNode, isPod, type NodeObject, type PodObject, timeText } from "../objects/index.ts";
+import { matchesNode, misfit, type PodDemand, pinnedNodes, scoreNode } from "./fit.ts";
+import { NodeState } from "./node_state.ts";
+import { PodCensus, spreadRules } from "./spread.ts";
+import { judgeClaims, selectNode } from "./volume_demand.ts";
+
+export interface SchedulerOptions {
+  readonly cluster: Cluster;
+  readonly clock: Clock;
+  readonly events: EventWriter;
+  /** Whether a normal `Scheduled` event is written per pod. */
+  readonly tellSuccess: boolean;
+  readonly onError: (error: unknown, key: string) => void;
+}
+
+interface Bound {
+  pod: PodObject;
+  readonly node: string;
+  readonly generation: number | undefined;
+  readonly amounts: Amounts;
+  readonly hostPorts: readonly string[];
+}
+
+const schedulerName = "default-scheduler";
+/** Pods that fit nowhere are tried again this long after something changed, and this long after nothing did. */
+const retrySoonMs = 20;
+const retryLateMs = 10_000;
+/** Nodes beyond which a pod does not look at all of them once enough fit. */
+const exhaustiveNodes = 200;
+const enoughFitting = 100;
+
+export class Scheduler {
+  readonly #options: SchedulerOptions;
+  readonly #agenda: Agenda;
+  readonly #reckoner = new Reckoner();
+  readonly #nodes = new Map<string, NodeState>();
+  readonly #bound = new Map<string, Bound>();
+  readonly #census = new PodCensus(() => this.#boundPods());
+  readonly #unschedulable = new Set<string>();
+  readonly #unsubscribe: (() => void)[];
+  #order: NodeState[] = [];
+  #turn = 0;
+
+  constructor(options: SchedulerOptions) {
+    this.#options = options;
+    const { cluster, clock, onError } = options;
+    this.#agenda = createAgenda({ clock, onError, run: (key) => this.#schedule(key) });
+    this.#unsubscribe = [
+      cluster.subscribe("nodes", (change) => this.#nodeChanged(change)),
+      cluster.subscribe("pods", (change) => this.#podChanged(change)),
+      cluster.subscribe("persistentvolumeclaims", () => this.#retry()),
+    ];
+    for (const node of cluster.list("nodes")) this.#nodeChanged({ type: "ADDED", object: node });
+    for (const pod of cluster.list("pods")) this.#podChanged({ type: "ADDED", object: pod });
+  }
+
+  stop(): void {
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    this.#agenda.stop();
+  }
+
+  *#boundPods(): Iterable<PodObject> {
+    for (const { pod } of this.#bound.values()) yield pod;
+  }
+
+  #nodeChanged(change: ClusterChange): void {
+    const name = change.object.metadata.name ?? "";
+    if (change.type === "DELETED") {
+      this.#nodes.delete(name);
+      this.#order = [...this.#nodes.values()];
+      return;
+    }
+    const node: NodeObject = isNode(change.object) ? change.object : { ...change.object, spec: {} };
+    let state = this.#nodes.get(name);
+    const before = state && whatMatters(state);
+    if (!state) {
+      state = new NodeState(name);
+      this.#nodes.set(name, state);
+      this.#order.push(state);
+      for (const bound of this.#bound.values()) {
+        if (bound.node === name) state.count(bound.amounts, bound.hostPorts, 1);
+      }
+    }
+    state.take(node, this.#reckoner);
+    if (before !== whatMatters(state)) this.#retry();
+  }
+
+  #podChanged(change: ClusterChange): void {
+    const pod = change.object;
+    if (!isPod(pod)) return;
+    const uid = pod.metadata.uid ?? "";
+    const key = keyOf({ namespace: pod.metadata.namespace ?? "", name: pod.metadata.name ?? "" });
+    if (change.type === "DELETED") {
+      this.#release(uid);
+      this.#unschedulable.delete(key);
+    } else if (pod.spec.nodeName) {
+      if (isFinished(pod)) this.#release(uid);
+      else this.#occupy(uid, pod, pod.spec.nodeName);
+    } else if (this.#isWaiting(pod)) {
+      const known = this.#unschedulable.has(key);
+      // Its own refusal comes back as a change; only another spec is a reason to look again.
+      const same =
+        change.type === "MODIFIED" && change.before.metadata.generation === pod.metadata.generation;
+      if (!known || !same) this.#agenda.add(key);
+    }
+  }
+
+  #isWaiting(pod: PodObject): boolean {
+    return (
+      !pod.spec.nodeName &&
+      pod.metadata.deletionTimestamp === undefined &&
+      (pod.spec.schedulerName ?? schedulerName) === schedulerName &&
+      (pod.spec.schedulingGates ?? []).length === 0 &&
+      !isFinished(pod)
+    );
+  }
+
+  #occupy(uid: string, pod: PodObject, node: string): void {
+    const known = this.#bound.get(uid);
+    if (known && known.generation === pod.metadata.generation) {
+      known.pod = pod;
+      return;
+    }
+    if (known) this.#release(uid);
+    const bound: Bound = {
+      pod,
+      node,
+      generation: pod.metadata.generation,
+      amounts: this.#reckoner.ofPod(pod),
+      hostPorts: hostPortsOf(pod),
+    };
+    this.#bound.set(uid, bound);
+    this.#nodes.get(node)?.count(bound.amounts, bound.hostPorts, 1);
+    this.#census.count(pod, node, 1);
+  }
+
+  #release(uid: string): void {
+    const known = this.#bound.get(uid);
+    if (!known) return;
+    this.#bound.delete(uid);
+    this.#nodes.get(known.node)?.count(known.amounts, known.hostPorts, -1);
+    this.#census.count(known.pod, known.node, -1);
+    this.#retry();
+  }
+
+  #retry(): void {
+    for (const key of this.#unschedulable) this.#agenda.add(key, retrySoonMs);
+  }
+
+  #schedule(key: string): Next {
+    const pod = this.#options.cluster.get("pods", refOf(key));
+    if (!isPod(pod) || !this.#isWaiting(pod)) {
+      this.#unschedulable.delete(key);
+      return undefined;
+    }
+    const claims = judgeClaims(this.#options.cluster, pod);
+    if (claims.refusal !== undefined) return this.#refuse(key, pod, claims.refusal);
+    const demand: PodDemand = {
+      pod,
+      amounts: this.#reckoner.ofPod(pod),
+      hostPorts: hostPortsOf(pod),
+      volumeTerms: claims.nodeTerms,
+    };
+    const reasons = new Map<string, number>();
+    const node = this.#bestNode(demand, reasons);
+    if (!node) return this.#refuse(key, pod, this.#refusal(reasons));
+    if (claims.waitForNode.length > 0) {
+      selectNode(this.#options.cluster, pod, claims.waitForNode, node.name);
+      this.#unschedulable.add(key);
+      return retryLateMs;
+    }
+    this.#bind(key, pod, node.name);
+    return undefined;
+  }
+
+  #bestNode(demand: PodDemand, reasons: Map<string, number>): NodeState | undefined {
+    const pinned = pinnedNodes(demand.pod);
+    const candidates = pinned ? pinned.flatMap((name) => this.#nodes.get(name) ?? []) : this.#order;
+    if (pinned) this.#countOthers(reasons, candidates.length);
+    const eligible = () => this.#order.filter((node) => matchesNode(demand, node));
+    const rules = needsRules(demand.pod) ? spreadRules(demand.pod, eligible(), this.#census) : undefined;
+    const limit = candidates.length > exhaustiveNodes ? enoughFitting : candidates.length;
+    let best: { node: NodeState; score: number } | undefined;
+    let fitting = 0;
+    for (let step = 0; step < candidates.length && fitting < limit; step++) {
+      const node = candidates[(this.#turn + step) % candidates.length];
+      if (!node) continue;
+      const reason = misfit(demand, node) ?? rules?.misfit(node);
+      if (reason !== undefined) {
+        reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+        continue;
+      }
+      fitting += 1;
+      const score = scoreNode(demand, node) + (rules?.score(node) ?? 0);
+      if (!best || score > best.score) best = { node, score };
+    }
+    // Large clusters are walked round, so that every node gets its share.
+    if (candidates.length > exhaustiveNodes) this.#turn = (this.#turn + enoughFitting) % candidates.length;
+    return best?.node;
+  }
+
+  #countOthers(reasons: Map<string, number>, pinned: number): void {
+    const others = this.#nodes.size - pinned;
+    if (others > 0) reasons.set("node(s) didn't match Pod's node affinity/selector", others);
+  }
+
+  #refusal(reasons: ReadonlyMap<string, number>): string {
+    if (this.#nodes.size === 0) return "no nodes available to schedule pods";
+    const parts = [...reasons].map(([reason, count]) => `${count} ${reason}`).sort();
+    return `0/${this.#nodes.size} nodes are available: ${parts.join(", ")}.`;
+  }
+
+  #bind(key: string, pod: PodObject, node: string): void {
+    const { cluster, events, clock, tellSuccess } = this.#options;
+    this.#unschedulable.delete(key);
+    const now = timeText(clock.now());
+    const stored = cluster.update("pods", refOf(key), (draft) => {
+      if (!isPod(draft) || draft.metadata.uid !== pod.metadata.uid || draft.spec.nodeName) return;
+      draft.spec.nodeName = node;
+      setScheduled(draft, {
+        type: "PodScheduled",
+        status: "True",
+        lastProbeTime: null,
+        lastTransitionTime: now,
+      });
+    });
+    if (isPod(stored) && stored.spec.nodeName)
+      this.#occupy(stored.metadata.uid ?? "", stored, stored.spec.nodeName);
+    if (!tellSuccess) return;
+    events.write(pod, "Normal", "Scheduled", `Successfully assigned ${key} to ${node}`, schedulerName);
+  }
+
+  #refuse(key: string, pod: PodObject, message: string): Next {
+    const { cluster, events, clock } = this.#options;
+    const known = pod.status?.conditions?.find((condition) => condition.type === "PodScheduled");
+    this.#unschedulable.add(key);
+    if (known?.message === message && known.status === "False") return retryLateMs;
+    const now = timeText(clock.now());
+    const lastTransitionTime = known?.status === "False" ? (known.lastTransitionTime ?? now) : now;
+    cluster.update("pods", refOf(key), (draft) => {
+      if (!isPod(draft) || draft.metadata.uid !== pod.metadata.uid || draft.spec.nodeName) return;
+      setScheduled(draft, {
+        type: "PodScheduled",
+        status: "False",
+        lastProbeTime: null,
+        lastTransitionTime,
+        reason: "Unschedulable",
+        message,
+      });
+    });
+    events.write(pod, "Warning", "FailedScheduling", message, schedulerName);
+    return retryLateMs;
+  }
+}
+
+function setScheduled(draft: PodObject, condition: Condition): void {
+  const conditions = (draft.status?.conditions ?? []).filter((other) => other.type !== "PodScheduled");
+  draft.status = { ...draft.status, conditions: [...conditions, condition] };
+}
+
+function needsRules(pod: PodObject): boolean {
+  const { topologySpreadConstraints, affinity } = pod.spec;
+  return Boolean(topologySpreadConstraints?.length || affinity?.podAntiAffinity || affinity?.podAffinity);
+}
+
+function hostPortsOf(pod: PodObject): string[] {
+  const ports: string[] = [];
+  for (const container of pod.spec.containers) {
+    for (const port of container.ports ?? []) {
+      if (port.hostPort) ports.push(`${port.protocol ?? "TCP"}/${port.hostPort}`);
+    }
+  }
+  return ports;
+}
+
+function whatMatters({ labels, taints, unschedulable, allocatable }: NodeState): string {
+  return JSON.stringify([labels, taints, unschedulable, allocatable]);
+}

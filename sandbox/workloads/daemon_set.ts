@@ -1,0 +1,266 @@
+/** Built-in DaemonSets: one pod on every node that the template suits. */
+import { refOf, scaledValue } from "../../kube/core/index.ts";
+import type { Next } from "../agenda.ts";
+import type { StoredObject } from "../cluster.ts";
+import {
+  type DaemonSetObject,
+  isDaemonSet,
+  isFinished,
+  isNode,
+  type NodeObject,
+  type PodObject,
+  type PodTemplate,
+  type Toleration,
+  timeOf,
+} from "../objects/index.ts";
+import { matchesAnyTerm, tolerates } from "../scheduler/fit.ts";
+import { availableInMs, isActive } from "./pod_index.ts";
+import { forgetRevisions, type Revisions, syncRevisions } from "./revisions.ts";
+import {
+  claimPods,
+  createPod,
+  deletePod,
+  podFromTemplate,
+  refusedRetryMs,
+  type WorkloadDeps,
+  type WorkloadKind,
+  WorkloadLoop,
+} from "./workload.ts";
+
+const kind: WorkloadKind = {
+  resource: "daemonsets.apps",
+  apiVersion: "apps/v1",
+  kind: "DaemonSet",
+  component: "daemonset-controller",
+};
+const revisionLabel = "controller-revision-hash";
+
+/** What every daemon pod tolerates, so that it stays on troubled and cordoned nodes. */
+const daemonTolerations: readonly Toleration[] = [
+  { key: "node.kubernetes.io/not-ready", operator: "Exists", effect: "NoExecute" },
+  { key: "node.kubernetes.io/unreachable", operator: "Exists", effect: "NoExecute" },
+  { key: "node.kubernetes.io/disk-pressure", operator: "Exists", effect: "NoSchedule" },
+  { key: "node.kubernetes.io/memory-pressure", operator: "Exists", effect: "NoSchedule" },
+  { key: "node.kubernetes.io/pid-pressure", operator: "Exists", effect: "NoSchedule" },
+  { key: "node.kubernetes.io/unschedulable", operator: "Exists", effect: "NoSchedule" },
+];
+
+export function startDaemonSets(deps: WorkloadDeps): WorkloadLoop {
+  const loop: WorkloadLoop = new WorkloadLoop(deps, kind, (object, key) => reconcile(deps, object, key), {
+    watches: [{ resource: "nodes", keysOf: () => loop?.keys() ?? [] }],
+  });
+  return loop;
+}
+
+interface Pass {
+  readonly deps: WorkloadDeps;
+  readonly set: DaemonSetObject;
+  readonly revisions: Revisions;
+  readonly hash: string;
+  readonly now: number;
+  /** Node name -> its pods of this set that are neither finished nor going. */
+  readonly onNode: Map<string, PodObject[]>;
+  /** Nodes that must have a pod; nodes where one that is there may stay. */
+  readonly shouldRun: ReadonlySet<string>;
+  readonly mayStay: ReadonlySet<string>;
+}
+
+async function reconcile(deps: WorkloadDeps, object: StoredObject, key: string): Promise<Next> {
+  if (!isDaemonSet(object)) return undefined;
+  const pods = claimPods(deps, kind, object);
+  if (object.metadata.deletionTimestamp) return undefined;
+  const revisions = syncRevisions(deps, kind, object);
+  if (!revisions) return undefined;
+  const pass = passOf(deps, object, revisions, pods);
+  let wakeAfterMs = await place(pass, pods);
+  if (object.spec.updateStrategy?.type !== "OnDelete") await update(pass);
+  const nextAvailable = writeStatus(pass, key);
+  wakeAfterMs ??= nextAvailable;
+  const used = new Set(pods.map((pod) => `${object.metadata.name}-${pod.metadata.labels?.[revisionLabel]}`));
+  forgetRevisions(deps, revisions, used, object.spec.revisionHistoryLimit ?? 10);
+  return wakeAfterMs;
+}
+
+function passOf(
+  deps: WorkloadDeps,
+  set: DaemonSetObject,
+  revisions: Revisions,
+  pods: readonly PodObject[],
+): Pass {
+  const onNode = new Map<string, PodObject[]>();
+  for (const pod of pods.filter(isActive)) {
+    const node = targetNode(pod);
+    onNode.set(node, [...(onNode.get(node) ?? []), pod]);
+  }
+  const shouldRun = new Set<string>();
+  const mayStay = new Set<string>();
+  for (const node of deps.cluster.list("nodes")) {
+    if (!isNode(node)) continue;
+    const verdict = suits(set.spec.template, node);
+    if (verdict.shouldRun) shouldRun.add(node.metadata.name ?? "");
+    if (verdict.mayStay) mayStay.add(node.metadata.name ?? "");
+  }
+  const hash = revisions.update.metadata.labels?.[revisionLabel] ?? "";
+  return { deps, set, revisions, hash, now: deps.clock.now(), onNode, shouldRun, mayStay };
+}
+
+function suits(template: PodTemplate, node: NodeObject): { shouldRun: boolean; mayStay: boolean } {
+  const labels = node.metadata.labels ?? {};
+  const { nodeSelector = {}, affinity, tolerations = [] } = template.spec;
+  const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
+  const selected =
+    Object.entries(nodeSelector).every(([key, value]) => labels[key] === value) &&
+    (required === undefined || matchesAnyTerm(required, { name: node.metadata.name ?? "", labels }));
+  const all = [...tolerations, ...daemonTolerations];
+  const repelling = (node.spec.taints ?? []).filter((taint) => !tolerates(all, taint));
+  return {
+    shouldRun: selected && !repelling.some((taint) => taint.effect !== "PreferNoSchedule"),
+    mayStay: selected && !repelling.some((taint) => taint.effect === "NoExecute"),
+  };
+}
+
+/** The node that a daemon pod is on or meant for. */
+function targetNode(pod: PodObject): string {
+  if (pod.spec.nodeName) return pod.spec.nodeName;
+  const terms =
+    pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
+  return terms?.[0]?.matchFields?.find((field) => field.key === "metadata.name")?.values?.[0] ?? "";
+}
+
+async function place(pass: Pass, pods: readonly PodObject[]): Promise<Next> {
+  const { deps, set } = pass;
+  for (const pod of pods) {
+    if (isFinished(pod) && !pod.metadata.deletionTimestamp) await deletePod(deps, kind, set, pod);
+  }
+  for (const [node, present] of pass.onNode) {
+    const surplus = pass.mayStay.has(node) ? surplusOn(pass, present) : present;
+    for (const pod of surplus) await deletePod(deps, kind, set, pod);
+    if (surplus.length > 0) {
+      pass.onNode.set(
+        node,
+        present.filter((pod) => !surplus.includes(pod)),
+      );
+    }
+  }
+  for (const node of pass.shouldRun) {
+    if ((pass.onNode.get(node) ?? []).length > 0) continue;
+    if (!(await createPod(deps, kind, set, podFor(pass, node)))) return refusedRetryMs;
+  }
+  return undefined;
+}
+
+/** All but the oldest, where no surge is under way. */
+function surplusOn({ set, hash }: Pass, present: readonly PodObject[]): readonly PodObject[] {
+  if (present.length < 2) return [];
+  const mayPair = surgeOf(set) > 0;
+  const isPair = present.some((pod) => hashOf(pod) === hash) && present.some((pod) => hashOf(pod) !== hash);
+  if (mayPair && isPair && present.length === 2) return [];
+  return present.toSorted((a, b) => createdAt(a) - createdAt(b)).slice(1);
+}
+
+function createdAt(pod: PodObject): number {
+  return timeOf(pod.metadata.creationTimestamp) ?? 0;
+}
+
+function hashOf(pod: PodObject): string {
+  return pod.metadata.labels?.[revisionLabel] ?? "";
+}
+
+function podFor({ set, hash }: Pass, node: string): PodObject {
+  const pod = podFromTemplate(set, kind, set.spec.template, {
+    [revisionLabel]: hash,
+    "pod-template-generation": String(set.metadata.generation ?? 1),
+  });
+  const field = { key: "metadata.name", operator: "In", values: [node] };
+  const before =
+    pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
+  // The field takes the place of the fields of every term; what the terms say of labels was judged before.
+  const terms = before?.length
+    ? before.map((term) => ({ ...term, matchFields: [field] }))
+    : [{ matchFields: [field] }];
+  pod.spec.affinity = {
+    ...pod.spec.affinity,
+    nodeAffinity: {
+      ...pod.spec.affinity?.nodeAffinity,
+      requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms },
+    },
+  };
+  pod.spec.tolerations = [...(pod.spec.tolerations ?? []), ...daemonTolerations];
+  return pod;
+}
+
+function surgeOf(set: DaemonSetObject): number {
+  return scaledValue(set.spec.updateStrategy?.rollingUpdate?.maxSurge ?? 0, 100, true) > 0 ? 1 : 0;
+}
+
+async function update(pass: Pass): Promise<void> {
+  const { deps, set, hash } = pass;
+  const rolling = set.spec.updateStrategy?.rollingUpdate;
+  const nodes = [...pass.shouldRun].filter((node) => (pass.onNode.get(node) ?? []).length > 0);
+  const available = (pod: PodObject | undefined) =>
+    pod !== undefined && availableInMs(pod, set.spec.minReadySeconds ?? 0, pass.now) === 0;
+  const isOld = (pod: PodObject) => hashOf(pod) !== hash;
+  if (surgeOf(set) > 0) {
+    const surge = scaledValue(rolling?.maxSurge ?? 0, pass.shouldRun.size, true);
+    let pairs = nodes.filter((node) => (pass.onNode.get(node) ?? []).length > 1).length;
+    for (const node of nodes) {
+      const present = pass.onNode.get(node) ?? [];
+      const old = present.find(isOld);
+      const fresh = present.find((pod) => !isOld(pod));
+      if (old && available(fresh)) await deletePod(deps, kind, set, old);
+      else if (old && !fresh && pairs < surge) {
+        pairs += 1;
+        await createPod(deps, kind, set, podFor(pass, node));
+      }
+    }
+    return;
+  }
+  let budget = scaledValue(rolling?.maxUnavailable ?? 1, pass.shouldRun.size, true);
+  budget -=
+    pass.shouldRun.size - nodes.filter((node) => (pass.onNode.get(node) ?? []).some(available)).length;
+  const old = nodes.flatMap((node) => (pass.onNode.get(node) ?? []).filter(isOld));
+  // Pods that do not serve cost nothing.
+  for (const pod of old.filter((candidate) => !available(candidate))) await deletePod(deps, kind, set, pod);
+  for (const pod of old.filter(available).slice(0, Math.max(0, budget)))
+    await deletePod(deps, kind, set, pod);
+}
+
+function writeStatus(pass: Pass, key: string): Next {
+  const { deps, set, hash } = pass;
+  const counts = { scheduled: 0, ready: 0, available: 0, updated: 0, misscheduled: 0 };
+  let wakeAfterMs: Next;
+  const byNode = new Map<string, PodObject[]>();
+  for (const pod of deps.pods.ownedBy(set.metadata.uid ?? "").filter(isActive)) {
+    const node = targetNode(pod);
+    byNode.set(node, [...(byNode.get(node) ?? []), pod]);
+  }
+  for (const [node, pods] of byNode) {
+    if (!pass.shouldRun.has(node)) {
+      counts.misscheduled += 1;
+      continue;
+    }
+    counts.scheduled += 1;
+    const waits = pods.map((pod) => availableInMs(pod, set.spec.minReadySeconds ?? 0, pass.now));
+    if (waits.some((wait) => wait !== undefined)) counts.ready += 1;
+    if (waits.includes(0)) counts.available += 1;
+    for (const wait of waits) if (wait) wakeAfterMs = Math.min(wait, wakeAfterMs ?? wait);
+    if (pods.some((pod) => hashOf(pod) === hash)) counts.updated += 1;
+  }
+  deps.cluster.update(kind.resource, refOf(key), (draft) => {
+    if (!isDaemonSet(draft) || draft.metadata.uid !== set.metadata.uid) return;
+    const { numberAvailable: _available, numberUnavailable: _unavailable, ...status } = draft.status ?? {};
+    const unavailable = pass.shouldRun.size - counts.available;
+    draft.status = {
+      ...status,
+      currentNumberScheduled: counts.scheduled,
+      numberMisscheduled: counts.misscheduled,
+      desiredNumberScheduled: pass.shouldRun.size,
+      numberReady: counts.ready,
+      observedGeneration: set.metadata.generation ?? 0,
+      updatedNumberScheduled: counts.updated,
+      ...(counts.available > 0 ? { numberAvailable: counts.available } : {}),
+      ...(unavailable > 0 ? { numberUnavailable: unavailable } : {}),
+    };
+  });
+  return wakeAfterMs;
+}

@@ -1,0 +1,238 @@
+/** Built-in Jobs: pods until enough of them have succeeded, or too many have failed. */
+import { type Condition, refOf } from "../../kube/core/index.ts";
+import type { Next } from "../agenda.ts";
+import type { StoredObject } from "../cluster.ts";
+import {
+  conditionOf,
+  isJob,
+  isPodReady,
+  type JobObject,
+  type JobStatus,
+  type PodObject,
+  timeOf,
+  timeText,
+} from "../objects/index.ts";
+import { isActive } from "./pod_index.ts";
+import {
+  createPod,
+  deletePod,
+  podFromTemplate,
+  refusedRetryMs,
+  type WorkloadDeps,
+  type WorkloadKind,
+  WorkloadLoop,
+} from "./workload.ts";
+
+const kind: WorkloadKind = {
+  resource: "jobs.batch",
+  apiVersion: "batch/v1",
+  kind: "Job",
+  component: "job-controller",
+};
+const indexKey = "batch.kubernetes.io/job-completion-index";
+
+export function startJobs(deps: WorkloadDeps): WorkloadLoop {
+  return new WorkloadLoop(deps, kind, (object, key) => reconcile(deps, object, key));
+}
+
+interface Pass {
+  readonly deps: WorkloadDeps;
+  readonly job: JobObject;
+  readonly now: number;
+  readonly active: readonly PodObject[];
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly doneIndexes: ReadonlySet<number>;
+}
+
+async function reconcile(deps: WorkloadDeps, object: StoredObject, key: string): Promise<Next> {
+  if (!isJob(object) || object.metadata.deletionTimestamp) return undefined;
+  const over = overCondition(object);
+  if (over) return removeLater(deps, object, over, key);
+  const pass = passOf(deps, object);
+  const verdict = verdictOf(pass);
+  let wakeAfterMs: Next;
+  if (verdict) {
+    for (const pod of pass.active) await deletePod(deps, kind, object, pod);
+  } else {
+    wakeAfterMs = await work(pass);
+  }
+  writeStatus(pass, key, verdict);
+  if (verdict) {
+    const [type, words] =
+      verdict.type === "Failed"
+        ? (["Warning", verdict.message] as const)
+        : (["Normal", "Job completed"] as const);
+    deps.events.write(object, type, verdict.reason ?? "", words ?? "", kind.component);
+    return 0;
+  }
+  const deadline = deadlineIn(pass);
+  return wakeAfterMs === undefined ? deadline : Math.min(wakeAfterMs, deadline ?? wakeAfterMs);
+}
+
+function overCondition(job: JobObject): Condition | undefined {
+  return (job.status?.conditions ?? []).find(
+    (condition) =>
+      (condition.type === "Complete" || condition.type === "Failed") && condition.status === "True",
+  );
+}
+
+async function removeLater(deps: WorkloadDeps, job: JobObject, over: Condition, key: string): Promise<Next> {
+  const seconds = job.spec.ttlSecondsAfterFinished;
+  if (seconds === undefined) return undefined;
+  const wait = (timeOf(over.lastTransitionTime) ?? 0) + seconds * 1_000 - deps.clock.now();
+  if (wait > 0) return wait;
+  await deps.writer.remove(kind.resource, refOf(key), { propagationPolicy: "Foreground" });
+  return undefined;
+}
+
+function passOf(deps: WorkloadDeps, job: JobObject): Pass {
+  const pods = deps.pods.ownedBy(job.metadata.uid ?? "");
+  const doneIndexes = new Set<number>();
+  let succeeded = 0;
+  let failed = 0;
+  for (const pod of pods) {
+    const phase = pod.status?.phase;
+    if (phase === "Failed") failed += 1;
+    if (phase !== "Succeeded") continue;
+    succeeded += 1;
+    const index = indexOf(pod);
+    if (index !== undefined) doneIndexes.add(index);
+  }
+  if (job.spec.completionMode === "Indexed") succeeded = doneIndexes.size;
+  // Pods that have been cleaned away since stay counted.
+  succeeded = Math.max(succeeded, job.status?.succeeded ?? 0);
+  failed = Math.max(failed, job.status?.failed ?? 0);
+  const active = pods.filter(isActive);
+  return { deps, job, now: deps.clock.now(), active, succeeded, failed, doneIndexes };
+}
+
+function indexOf(pod: PodObject): number | undefined {
+  const text = pod.metadata.annotations?.[indexKey];
+  return text === undefined ? undefined : Number(text);
+}
+
+function verdictOf({ job, now, active, succeeded, failed }: Pass): Condition | undefined {
+  const { completions, backoffLimit = 6, activeDeadlineSeconds, suspend } = job.spec;
+  const over = (type: "Complete" | "Failed", reason: string, message: string): Condition => ({
+    type,
+    status: "True",
+    reason,
+    message,
+  });
+  const restarts = active.reduce((sum, pod) => sum + restartsOf(pod), 0);
+  if (
+    failed > backoffLimit ||
+    (job.spec.template.spec.restartPolicy === "OnFailure" && failed + restarts > backoffLimit)
+  ) {
+    return over("Failed", "BackoffLimitExceeded", "Job has reached the specified backoff limit");
+  }
+  const startedAt = timeOf(job.status?.startTime);
+  if (!suspend && activeDeadlineSeconds !== undefined && startedAt !== undefined) {
+    if (now >= startedAt + activeDeadlineSeconds * 1_000) {
+      return over("Failed", "DeadlineExceeded", "Job was active longer than specified deadline");
+    }
+  }
+  const enough = completions === undefined ? succeeded > 0 && active.length === 0 : succeeded >= completions;
+  return enough
+    ? over("Complete", "CompletionsReached", "Reached expected number of succeeded pods")
+    : undefined;
+}
+
+function restartsOf(pod: PodObject): number {
+  return (pod.status?.containerStatuses ?? []).reduce((sum, status) => sum + status.restartCount, 0);
+}
+
+function deadlineIn({ job, now }: Pass): Next {
+  const startedAt = timeOf(job.status?.startTime) ?? now;
+  const seconds = job.spec.activeDeadlineSeconds;
+  return seconds === undefined || job.spec.suspend
+    ? undefined
+    : Math.max(0, startedAt + seconds * 1_000 - now);
+}
+
+async function work(pass: Pass): Promise<Next> {
+  const { deps, job, active, succeeded } = pass;
+  const { completions, suspend } = job.spec;
+  const parallelism = suspend ? 0 : (job.spec.parallelism ?? 1);
+  // Without a number of completions, the first success ends the making of new pods.
+  const left =
+    completions === undefined ? (succeeded > 0 ? active.length : parallelism) : completions - succeeded;
+  const wanted = Math.min(parallelism, Math.max(0, left));
+  for (const pod of active.slice(wanted)) await deletePod(deps, kind, job, pod);
+  const free = freeIndexes(pass);
+  for (let missing = wanted - active.length; missing > 0; missing--) {
+    if (!(await createPod(deps, kind, job, podOf(job, free.shift())))) return refusedRetryMs;
+  }
+  return undefined;
+}
+
+function freeIndexes({ job, active, doneIndexes }: Pass): number[] {
+  if (job.spec.completionMode !== "Indexed") return [];
+  const taken = new Set([...doneIndexes, ...active.map((pod) => indexOf(pod) ?? -1)]);
+  return Array.from({ length: job.spec.completions ?? 0 }, (_, index) => index).filter(
+    (index) => !taken.has(index),
+  );
+}
+
+function podOf(job: JobObject, index: number | undefined): PodObject {
+  const { name = "", uid = "" } = job.metadata;
+  const pod = podFromTemplate(job, kind, job.spec.template, {
+    "batch.kubernetes.io/controller-uid": uid,
+    "batch.kubernetes.io/job-name": name,
+    "controller-uid": uid,
+    "job-name": name,
+    ...(index === undefined ? {} : { [indexKey]: String(index) }),
+  });
+  if (index !== undefined) {
+    pod.metadata.annotations = { ...pod.metadata.annotations, [indexKey]: String(index) };
+    pod.metadata.generateName = `${name}-${index}-`;
+    pod.spec.hostname = `${name}-${index}`;
+  }
+  return pod;
+}
+
+function writeStatus(pass: Pass, key: string, verdict: Condition | undefined): void {
+  const { deps, job, now } = pass;
+  const active = deps.pods.ownedBy(job.metadata.uid ?? "").filter(isActive);
+  const time = timeText(now);
+  deps.cluster.update(kind.resource, refOf(key), (draft) => {
+    if (!isJob(draft) || draft.metadata.uid !== job.metadata.uid) return;
+    const status: JobStatus = { ...draft.status };
+    const counts = {
+      active: active.length,
+      ready: active.filter(isPodReady).length,
+      succeeded: pass.succeeded,
+      failed: pass.failed,
+    };
+    Object.assign(status, counts);
+    if (active.length === 0) delete status.active;
+    if (pass.succeeded === 0) delete status.succeeded;
+    if (pass.failed === 0) delete status.failed;
+    if (!job.spec.suspend) status.startTime ??= time;
+    if (verdict) status.conditions = [...conditionsBefore(draft), ...finalConditions(verdict, time)];
+    if (verdict?.type === "Complete") status.completionTime = time;
+    draft.status = status;
+  });
+}
+
+function conditionsBefore(job: JobObject): Condition[] {
+  return (job.status?.conditions ?? []).filter((condition) => !conditionOf(finalTypes, condition.type));
+}
+
+const finalTypes: readonly Condition[] = ["SuccessCriteriaMet", "FailureTarget", "Complete", "Failed"].map(
+  (type) => ({
+    type,
+    status: "True",
+  }),
+);
+
+/** The verdict, after the condition that announces it. */
+function finalConditions(verdict: Condition, time: string): Condition[] {
+  const announced = verdict.type === "Complete" ? "SuccessCriteriaMet" : "FailureTarget";
+  return [{ ...verdict, type: announced }, verdict].map((condition) => ({
+    ...condition,
+    lastProbeTime: time,
+    lastTransitionTime: time,
+  }));
+}

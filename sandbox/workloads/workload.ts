@@ -1,0 +1,224 @@
+/** The loop that all built-in workloads share: which changes concern an object, and how its pods are taken and made. */
+import type { Clock } from "../../kube/clock.ts";
+import { cloneJson, compileSelector, keyOf, type LabelSelector, refOf } from "../../kube/core/index.ts";
+import { type Agenda, createAgenda, type Next } from "../agenda.ts";
+import type { Cluster, StoredObject } from "../cluster.ts";
+import type { EventWriter } from "../events.ts";
+import { controllerOf, hasTemplate, type PodObject, type PodTemplate } from "../objects/index.ts";
+import type { PodIndex } from "./pod_index.ts";
+import type { RequestWriter } from "./writer.ts";
+
+export interface WorkloadDeps {
+  readonly cluster: Cluster;
+  readonly clock: Clock;
+  readonly pods: PodIndex;
+  readonly writer: RequestWriter;
+  readonly events: EventWriter;
+  readonly onError: (error: unknown, key: string) => void;
+}
+
+export interface WorkloadKind {
+  /** As in `Cluster`, for example `replicasets.apps`. */
+  readonly resource: string;
+  readonly apiVersion: string;
+  readonly kind: string;
+  /** Source of its events. */
+  readonly component: string;
+}
+
+/** Runs `reconcile` for an object after each change of it or of its pods. */
+export class WorkloadLoop {
+  readonly #agenda: Agenda;
+  readonly #unsubscribe: (() => void)[];
+  readonly #keys = new Map<string, string>();
+
+  constructor(
+    deps: WorkloadDeps,
+    kind: WorkloadKind,
+    reconcile: (object: StoredObject, key: string) => Promise<Next>,
+    options: { watches?: { resource: string; keysOf: (object: StoredObject) => Iterable<string> }[] } = {},
+  ) {
+    const { cluster, clock, pods, onError } = deps;
+    this.#agenda = createAgenda({
+      clock,
+      onError,
+      batch: 32,
+      run: async (key) => {
+        const object = cluster.get(kind.resource, refOf(key));
+        return object ? reconcile(object, key) : undefined;
+      },
+    });
+    const seen = (object: StoredObject, gone: boolean): void => {
+      const key = keyOfObject(object);
+      if (gone) this.#keys.delete(object.metadata.uid ?? "");
+      else this.#keys.set(object.metadata.uid ?? "", key);
+      if (!gone) this.#agenda.add(key);
+    };
+    this.#unsubscribe = [
+      cluster.subscribe(kind.resource, ({ type, object }) => seen(object, type === "DELETED")),
+    ];
+    for (const { resource, keysOf } of options.watches ?? []) {
+      this.#unsubscribe.push(
+        cluster.subscribe(resource, ({ object }) => {
+          for (const key of keysOf(object)) this.#agenda.add(key);
+        }),
+      );
+    }
+    pods.onChange((pod, owner) => {
+      if (owner !== undefined) this.#wake(owner);
+      else this.#wakeMatching(deps, kind, pod);
+    });
+    for (const object of cluster.list(kind.resource)) seen(object, false);
+  }
+
+  /** Key of the object with this UID, when it is of this kind. */
+  keyOfUid(uid: string): string | undefined {
+    return this.#keys.get(uid);
+  }
+
+  keys(): Iterable<string> {
+    return this.#keys.values();
+  }
+
+  stop(): void {
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    this.#agenda.stop();
+  }
+
+  #wake(uid: string): void {
+    const key = this.#keys.get(uid);
+    if (key !== undefined) this.#agenda.add(key);
+  }
+
+  /** An orphan concerns those of its namespace whose selector it matches. */
+  #wakeMatching(deps: WorkloadDeps, kind: WorkloadKind, pod: PodObject): void {
+    for (const key of this.#keys.values()) {
+      if (refOf(key).namespace !== pod.metadata.namespace) continue;
+      const object = deps.cluster.get(kind.resource, refOf(key));
+      if (object && compileSelector(selectorOf(object)).matches(pod.metadata.labels)) this.#agenda.add(key);
+    }
+  }
+}
+
+export function keyOfObject(object: StoredObject): string {
+  const { namespace, name = "" } = object.metadata;
+  return keyOf(namespace ? { namespace, name } : { name });
+}
+
+export function selectorOf(object: StoredObject): LabelSelector | undefined {
+  return hasTemplate(object) ? object.spec.selector : undefined;
+}
+
+export function ownerReference(owner: StoredObject, kind: WorkloadKind) {
+  const { name = "", uid = "" } = owner.metadata;
+  return {
+    apiVersion: kind.apiVersion,
+    kind: kind.kind,
+    name,
+    uid,
+    controller: true,
+    blockOwnerDeletion: true,
+  };
+}
+
+/**
+ * The pods of an owner: its own without those that no longer match (released), with orphans that match (adopted,
+ * unless the owner is being deleted).
+ */
+export function claimPods(deps: WorkloadDeps, kind: WorkloadKind, owner: StoredObject): PodObject[] {
+  const { cluster, pods } = deps;
+  const selector = compileSelector(selectorOf(owner));
+  const uid = owner.metadata.uid ?? "";
+  const claimed: PodObject[] = [];
+  for (const pod of pods.ownedBy(uid)) {
+    if (selector.matches(pod.metadata.labels)) claimed.push(pod);
+    else if (!owner.metadata.deletionTimestamp)
+      setOwners(cluster, pod, (owners) => owners.filter((o) => o.uid !== uid));
+  }
+  if (owner.metadata.deletionTimestamp) return claimed;
+  for (const pod of [...pods.orphansIn(owner.metadata.namespace ?? "")]) {
+    if (pod.metadata.deletionTimestamp || !selector.matches(pod.metadata.labels)) continue;
+    setOwners(cluster, pod, (owners) => [...owners, ownerReference(owner, kind)]);
+    claimed.push(pod);
+  }
+  return claimed;
+}
+
+type Owners = NonNullable<StoredObject["metadata"]["ownerReferences"]>;
+
+function setOwners(cluster: Cluster, pod: PodObject, change: (owners: Owners) => Owners): void {
+  cluster.update("pods", refOf(keyOfObject(pod)), (draft) => {
+    if (draft.metadata.uid !== pod.metadata.uid) return;
+    const owners = change(draft.metadata.ownerReferences ?? []);
+    if (controllerOf(draft) && owners.length > (draft.metadata.ownerReferences ?? []).length) return;
+    draft.metadata.ownerReferences = owners;
+  });
+}
+
+/** A pod of a template. `labels` are added to the template's. */
+export function podFromTemplate(
+  owner: StoredObject,
+  kind: WorkloadKind,
+  template: PodTemplate,
+  labels: Readonly<Record<string, string>> = {},
+): PodObject {
+  const metadata: PodObject["metadata"] = {
+    generateName: `${owner.metadata.name}-`,
+    namespace: owner.metadata.namespace ?? "default",
+    labels: { ...template.metadata?.labels, ...labels },
+    ownerReferences: [ownerReference(owner, kind)],
+  };
+  if (template.metadata?.annotations) metadata.annotations = { ...template.metadata.annotations };
+  if (template.metadata?.finalizers) metadata.finalizers = [...template.metadata.finalizers];
+  return { apiVersion: "v1", kind: "Pod", metadata, spec: cloneJson(template.spec) };
+}
+
+/** Creates a pod and tells so; false when it was refused (told as a warning). */
+export async function createPod(
+  deps: WorkloadDeps,
+  kind: WorkloadKind,
+  owner: StoredObject,
+  pod: PodObject,
+): Promise<boolean> {
+  try {
+    const created = await deps.writer.create("pods", pod);
+    deps.events.write(
+      owner,
+      "Normal",
+      "SuccessfulCreate",
+      `Created pod: ${created.metadata.name}`,
+      kind.component,
+    );
+    return true;
+  } catch (error) {
+    const message = `Error creating: ${error instanceof Error ? error.message : String(error)}`;
+    deps.events.write(owner, "Warning", "FailedCreate", message, kind.component);
+    return false;
+  }
+}
+
+export async function deletePod(
+  deps: WorkloadDeps,
+  kind: WorkloadKind,
+  owner: StoredObject,
+  pod: PodObject,
+): Promise<void> {
+  const { uid } = pod.metadata;
+  try {
+    await deps.writer.remove("pods", refOf(keyOfObject(pod)), uid ? { uid } : {});
+    deps.events.write(
+      owner,
+      "Normal",
+      "SuccessfulDelete",
+      `Deleted pod: ${pod.metadata.name}`,
+      kind.component,
+    );
+  } catch (error) {
+    const message = `Error deleting: ${error instanceof Error ? error.message : String(error)}`;
+    deps.events.write(owner, "Warning", "FailedDelete", message, kind.component);
+    throw error;
+  }
+}
+
+/** How long a workload waits after a refused creation. */
+export const refusedRetryMs = 500;
