@@ -6,8 +6,9 @@ export class Revision {
   readonly version: number;
   readonly namespace: string;
   readonly name: string;
-  /** `<apiVersion>` -> the object in that version, `table`... -> other forms that readers share. */
-  readonly forms = new Map<string, unknown>();
+  /** apiVersion -> the object in that version. */
+  readonly forms = new Map<string, Revision>();
+  readonly #bytes = new Map<string, Uint8Array>();
   #members: Buffer | undefined;
 
   constructor(object: StoredObject, version: number) {
@@ -19,6 +20,24 @@ export class Revision {
 
   get key(): string {
     return this.namespace === "" ? this.name : `${this.namespace}/${this.name}`;
+  }
+
+  withObject(object: StoredObject): Revision {
+    return new Revision(object, this.version);
+  }
+
+  /** This revision in another version of its group, if that was made already; else itself. */
+  inVersion(apiVersion: string): Revision {
+    return this.object.apiVersion === apiVersion ? this : (this.forms.get(apiVersion) ?? this);
+  }
+
+  /** Another serialised form, made once. */
+  cached(form: string, make: () => Uint8Array): Uint8Array {
+    const known = this.#bytes.get(form);
+    if (known !== undefined) return known;
+    const made = make();
+    this.#bytes.set(form, made);
+    return made;
   }
 
   /** JSON without the outer braces, apiVersion and kind: items of typed lists are sent without these two. */

@@ -241,9 +241,9 @@ export class Table {
 
   notify(change: StoredChange): void {
     const slots = new Set([""]);
-    for (const [name, valueOf] of Object.entries(this.options.indexes)) {
-      slots.add(`${name}=${valueOf(change.current.object)}`);
-      if (change.previous !== undefined) slots.add(`${name}=${valueOf(change.previous.object)}`);
+    for (const [name, read] of Object.entries(this.options.indexes)) {
+      slots.add(`${name}=${read(change.current.object)}`);
+      if (change.previous !== undefined) slots.add(`${name}=${read(change.previous.object)}`);
     }
     for (const slot of slots) {
       for (const subscription of [...(this.#watchers.get(slot) ?? [])]) subscription.onChange(change);
@@ -259,17 +259,17 @@ export class Table {
   }
 
   #reindex(previous: Revision | undefined, current: Revision | undefined): void {
-    for (const [name, valueOf] of Object.entries(this.options.indexes)) {
+    for (const [name, read] of Object.entries(this.options.indexes)) {
       const values = this.#indexed.get(name);
       if (values === undefined) continue;
       if (previous !== undefined) {
-        const value = valueOf(previous.object);
+        const value = read(previous.object);
         const members = values.get(value);
         members?.delete(previous);
         if (members?.size === 0) values.delete(value);
       }
       if (current === undefined) continue;
-      const value = valueOf(current.object);
+      const value = read(current.object);
       const members = values.get(value);
       if (members === undefined) values.set(value, new Set([current]));
       else members.add(current);

@@ -1,0 +1,136 @@
+/** One request and its answer, over HTTP/1.1 or HTTP/2. */
+import type { IncomingMessage } from "node:http";
+import type { Http2ServerRequest } from "node:http2";
+import type { User } from "../writes/request.ts";
+import { ApiError } from "./api_error.ts";
+
+export type RawRequest = IncomingMessage | Http2ServerRequest;
+/** What both response classes have; the compatibility layer of HTTP/2 lacks a common type. */
+export interface RawResponse {
+  statusCode: number;
+  readonly writableLength: number;
+  readonly writableEnded: boolean;
+  readonly destroyed: boolean;
+  setHeader(name: string, value: string | string[]): unknown;
+  write(chunk: Buffer): boolean;
+  end(chunk?: Buffer): unknown;
+  destroy(error?: Error): unknown;
+  on(event: "close" | "error", listener: () => void): unknown;
+}
+
+/** Largest request body, as the API server limits it (3 MiB). */
+const bodyLimit = 3 * 1024 * 1024;
+
+export interface Reply {
+  readonly code: number;
+  readonly contentType: string;
+  readonly body: Buffer;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Exchange {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly user: User;
+  readonly userAgent: string;
+  header(name: string): string | undefined;
+  body(): Promise<Buffer>;
+  /** Texts for Warning headers. */
+  readonly warnings: string[];
+  readonly response: RawResponse;
+  /** Aborts when the client is gone. */
+  readonly closed: AbortSignal;
+  /** Cuts the connection below the request. */
+  drop(): void;
+}
+
+export function makeExchange(request: RawRequest, response: RawResponse, user: User): Exchange {
+  const url = new URL(request.url ?? "/", "https://sandbox");
+  const gone = new AbortController();
+  let body: Promise<Buffer> | undefined;
+  response.on("close", () => gone.abort());
+  const header = (name: string): string | undefined => {
+    const value = request.headers[name];
+    return Array.isArray(value) ? value.join(", ") : value;
+  };
+  return {
+    method: request.method ?? "GET",
+    path: url.pathname,
+    query: url.searchParams,
+    user,
+    userAgent: header("user-agent") ?? "",
+    header,
+    body: () => {
+      body ??= readBody(request);
+      return body;
+    },
+    warnings: [],
+    response,
+    closed: gone.signal,
+    drop: () => dropConnection(request),
+  };
+}
+
+function dropConnection(request: RawRequest): void {
+  if ("stream" in request && request.stream !== undefined) request.stream.session?.destroy();
+  else request.socket.destroy();
+}
+
+async function readBody(request: RawRequest): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request) {
+    const bytes: Buffer = typeof chunk === "string" ? Buffer.from(chunk) : chunk;
+    size += bytes.length;
+    if (size > bodyLimit) {
+      throw new ApiError(413, "RequestEntityTooLarge", `Request entity too large: limit is ${bodyLimit}`);
+    }
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks);
+}
+
+export function sendReply(exchange: Exchange, reply: Reply): void {
+  const { response, warnings } = exchange;
+  if (response.destroyed || response.writableEnded) return;
+  response.statusCode = reply.code;
+  response.setHeader("content-type", reply.contentType);
+  response.setHeader("cache-control", "no-cache, private");
+  response.setHeader("content-length", String(reply.body.length));
+  for (const [name, value] of Object.entries(reply.headers ?? {})) response.setHeader(name, value);
+  setWarnings(response, warnings);
+  if (exchange.method === "HEAD") response.end();
+  else response.end(reply.body);
+}
+
+export function setWarnings(response: RawResponse, warnings: readonly string[]): void {
+  if (warnings.length === 0) return;
+  const texts = [...new Set(warnings)].map((text) => `299 - ${quoted(text)}`);
+  response.setHeader("warning", texts);
+}
+
+function quoted(text: string): string {
+  // Header values are single-line ASCII.
+  const line = text.replace(/[^\x20-\x7e]+/g, " ");
+  return `"${line.replace(/["\\]/g, "\\$&")}"`;
+}
+
+export function textReply(code: number, text: string): Reply {
+  return { code, contentType: "text/plain; charset=utf-8", body: Buffer.from(text) };
+}
+
+export function jsonReply(code: number, value: unknown): Reply {
+  return { code, contentType: "application/json", body: Buffer.from(`${JSON.stringify(value)}\n`) };
+}
+
+/** True when the client showed a certificate of the sandbox's authority. The socket of HTTP/2 is a proxy. */
+export function isAuthorized(request: RawRequest): boolean {
+  const socket = "stream" in request ? request.stream.session?.socket : request.socket;
+  return socket !== undefined && Reflect.get(socket, "authorized") === true;
+}
+
+/** Sends status and headers before the first byte of a body is there. */
+export function flushHeaders(response: RawResponse): void {
+  if ("flushHeaders" in response && typeof response.flushHeaders === "function") response.flushHeaders();
+}

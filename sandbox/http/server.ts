@@ -1,0 +1,121 @@
+/** The HTTPS listener: HTTP/2 and HTTP/1.1 on one port, clients known by certificate or token. */
+import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } from "node:http2";
+import type { AddressInfo, Socket } from "node:net";
+import type { Certificates } from "../certificates.ts";
+import { adminUser, type Tokens } from "../tokens.ts";
+import type { User } from "../writes/request.ts";
+import { ApiError } from "./api_error.ts";
+import {
+  isAuthorized,
+  jsonReply,
+  makeExchange,
+  type RawRequest,
+  type RawResponse,
+  sendReply,
+} from "./exchange.ts";
+import { answer, type Routes } from "./router.ts";
+
+export interface Listener {
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+export interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly certificates: Certificates;
+  readonly tokens: Tokens;
+  readonly routes: Routes;
+}
+
+/** Streams of one connection; as many watches as a large client can want. */
+const streamsPerConnection = 10_000;
+
+export async function listen(options: ListenOptions): Promise<Listener> {
+  const { certificates, routes, tokens } = options;
+  const server = createSecureServer({
+    allowHTTP1: true,
+    key: certificates.serverKey,
+    cert: certificates.serverCert,
+    ca: certificates.caCert,
+    requestCert: true,
+    rejectUnauthorized: false,
+    settings: { maxConcurrentStreams: streamsPerConnection, initialWindowSize: 1 << 20 },
+  });
+  const stopConnections = trackConnections(server);
+  server.on("request", (request: RawRequest, response: RawResponse) => {
+    void serve(request, response);
+  });
+
+  async function serve(request: RawRequest, response: RawResponse): Promise<void> {
+    const user = userOf(request, tokens);
+    const exchange = makeExchange(request, response, user ?? anonymous);
+    request.on("error", () => {});
+    response.on("error", () => {});
+    if (user === undefined) {
+      sendReply(exchange, jsonReply(401, new ApiError(401, "Unauthorized", "Unauthorized").toStatus()));
+      return;
+    }
+    await answer(routes, exchange);
+  }
+
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(options.port, options.host, resolve);
+  });
+  const address = server.address();
+  return {
+    port: isAddress(address) ? address.port : options.port,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        stopConnections();
+      }),
+  };
+}
+
+function isAddress(address: AddressInfo | string | null): address is AddressInfo {
+  return typeof address === "object" && address !== null;
+}
+
+function trackConnections(server: Http2SecureServer): () => void {
+  const sockets = new Set<Socket>();
+  const sessions = new Set<ServerHttp2Session>();
+  server.on("secureConnection", (socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+    socket.on("error", () => {});
+  });
+  server.on("session", (session) => {
+    sessions.add(session);
+    session.on("close", () => sessions.delete(session));
+    session.on("error", () => {});
+  });
+  server.on("tlsClientError", () => {});
+  return () => {
+    for (const session of sessions) session.destroy();
+    for (const socket of sockets) socket.destroy();
+  };
+}
+
+const anonymous: User = { username: "system:anonymous", groups: ["system:unauthenticated"] };
+
+function userOf(request: RawRequest, tokens: Tokens): User | undefined {
+  const { authorization } = request.headers;
+  const token = typeof authorization === "string" ? /^Bearer (.+)$/.exec(authorization)?.[1] : undefined;
+  const user = token === undefined ? certificateUser(request) : tokens.userOf(token);
+  return user === undefined ? undefined : impersonated(request, user);
+}
+
+/** Only the administrator's certificate comes from the sandbox's own authority. */
+function certificateUser(request: RawRequest): User | undefined {
+  return isAuthorized(request) ? adminUser : undefined;
+}
+
+function impersonated(request: RawRequest, user: User): User {
+  const username = request.headers["impersonate-user"];
+  if (typeof username !== "string") return user;
+  const groups = request.headers["impersonate-group"];
+  const list = Array.isArray(groups) ? groups : typeof groups === "string" ? groups.split(/,\s*/) : [];
+  return { username, groups: [...list, "system:authenticated"] };
+}

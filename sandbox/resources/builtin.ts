@@ -1,0 +1,149 @@
+/** The built-in resources, from the table of names and types and the rules of each kind. */
+import type { StoredObject } from "../cluster.ts";
+import { type Fields, isFields, listAt, objectsAt, textAt } from "../json.ts";
+import type { Storage, Table } from "../storage.ts";
+import { convertBuiltin } from "./conversions.ts";
+import coreTypes from "./gen/core_types.json" with { type: "json" };
+import { printerOf } from "./printers/index.ts";
+import type { Registry } from "./registry.ts";
+import { type Resource, type Served, type Subresource, splitApiVersion } from "./resource.ts";
+import { selectableFields, tableIndexes } from "./selectable.ts";
+import { Shape, type ShapeSource } from "./shape.ts";
+import { strategyOf } from "./strategies/index.ts";
+
+export const coreSource: ShapeSource = { components: fieldsOf(coreTypes.schemas), structural: false };
+
+/** group/version/kind -> name of its schema. */
+const schemaNames = new Map<string, string>();
+for (const [name, schema] of Object.entries(coreSource.components)) {
+  for (const kind of objectsAt(schema, "x-kubernetes-group-version-kind")) {
+    schemaNames.set(`${textAt(kind, "group")}/${textAt(kind, "version")}/${textAt(kind, "kind")}`, name);
+  }
+}
+
+function fieldsOf(value: unknown): Fields {
+  return isFields(value) ? value : {};
+}
+
+/** The type of a built-in kind, also of those that are only sent (Scale, Eviction, DeleteOptions...). */
+export function coreShape(group: string, version: string, kind: string): Shape | undefined {
+  const name = schemaNames.get(`${group}/${version}/${kind}`) ?? metaNames[kind];
+  return name === undefined ? undefined : new Shape({ $ref: `#/components/schemas/${name}` }, coreSource);
+}
+
+const metaNames: Readonly<Record<string, string>> = {
+  DeleteOptions: "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions",
+  ObjectMeta: "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta",
+};
+
+/** Resources whose objects another group shows too: they share one table. */
+const sharedTables: Readonly<Record<string, { name: string; apiVersion: string }>> = {
+  "events.events.k8s.io": { name: "events", apiVersion: "v1" },
+};
+const storedVersions: Readonly<Record<string, string>> = {
+  "horizontalpodautoscalers.autoscaling": "autoscaling/v2",
+};
+
+export function registerBuiltin(registry: Registry, storage: Storage): void {
+  for (const entry of objectsAt(coreTypes, "resources")) {
+    const plural = textAt(entry, "name");
+    if (plural.includes("/") || !listAt(entry, "verbs").includes("list")) continue;
+    registry.add(builtinServed(entry, registry, storage));
+  }
+}
+
+/** Kinds that are answered at once and never stored: access reviews, token reviews, bindings. */
+export function virtualResources(): readonly Fields[] {
+  return objectsAt(coreTypes, "resources").filter(
+    (entry) => !textAt(entry, "name").includes("/") && !listAt(entry, "verbs").includes("list"),
+  );
+}
+
+function builtinServed(entry: Fields, registry: Registry, storage: Storage): Served {
+  const apiVersion = textAt(entry, "groupVersion");
+  const { group, version } = splitApiVersion(apiVersion);
+  const plural = textAt(entry, "name");
+  const kind = textAt(entry, "kind");
+  const ownName = group === "" ? plural : `${plural}.${group}`;
+  const shared = sharedTables[ownName];
+  const name = shared?.name ?? ownName;
+  const resource =
+    registry.resource(name) ??
+    builtinResource({
+      name,
+      group,
+      plural,
+      kind,
+      namespaced: entry["namespaced"] === true,
+      storedApiVersion: shared?.apiVersion ?? storedVersions[name] ?? apiVersion,
+      table: storage.table({
+        name,
+        namespaced: entry["namespaced"] === true,
+        indexes: tableIndexes(name),
+      }),
+    });
+  return {
+    resource,
+    group,
+    version,
+    apiVersion,
+    kind,
+    plural,
+    singular: textAt(entry, "singularName"),
+    listKind: `${kind}List`,
+    shortNames: texts(entry, "shortNames"),
+    categories: texts(entry, "categories"),
+    verbs: texts(entry, "verbs"),
+    subresources: subresourcesOf(apiVersion, plural),
+    shape: coreShape(group, version, kind) ?? new Shape({}, coreSource),
+    printer: printerOf(ownName),
+    selectable: selectableFields(ownName),
+    deprecation:
+      name === "endpoints"
+        ? "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
+        : undefined,
+  };
+}
+
+interface BuiltinParts {
+  readonly name: string;
+  readonly group: string;
+  readonly plural: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+  readonly storedApiVersion: string;
+  readonly table: Table;
+}
+
+function builtinResource(parts: BuiltinParts): Resource {
+  return {
+    ...parts,
+    strategy: strategyOf(parts.name),
+    custom: false,
+    convert: (objects: readonly StoredObject[], apiVersion: string) =>
+      objects.map((object) => convertBuiltin(object, apiVersion)),
+  };
+}
+
+function texts(entry: Fields, name: string): string[] {
+  return listAt(entry, name).filter((item) => typeof item === "string");
+}
+
+/** Subresources of one resource, from the same table. */
+function subresourcesOf(apiVersion: string, plural: string): ReadonlyMap<string, Subresource> {
+  const found = new Map<string, Subresource>();
+  const own = splitApiVersion(apiVersion);
+  for (const entry of objectsAt(coreTypes, "resources")) {
+    const name = textAt(entry, "name");
+    if (textAt(entry, "groupVersion") !== apiVersion || !name.startsWith(`${plural}/`)) continue;
+    const subresource = name.slice(plural.length + 1);
+    found.set(subresource, {
+      name: subresource,
+      group: "group" in entry ? textAt(entry, "group") : own.group,
+      version: textAt(entry, "version") || own.version,
+      kind: textAt(entry, "kind"),
+      verbs: texts(entry, "verbs"),
+    });
+  }
+  return found;
+}

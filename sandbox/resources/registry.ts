@@ -1,0 +1,64 @@
+/** All resources that are served right now: the built-in ones and those of custom resource definitions. */
+import type { Resource, Served } from "./resource.ts";
+
+export class Registry {
+  readonly #byPath = new Map<string, Served>();
+  readonly #resources = new Map<string, Resource>();
+  /** Grows with each change; discovery and OpenAPI documents are made anew then. */
+  generation = 0;
+
+  add(served: Served): void {
+    this.#byPath.set(`${served.group}/${served.version}/${served.plural}`, served);
+    this.#resources.set(served.resource.name, served.resource);
+    this.generation += 1;
+  }
+
+  remove(resourceName: string): void {
+    for (const [path, served] of this.#byPath) {
+      if (served.resource.name === resourceName) this.#byPath.delete(path);
+    }
+    this.#resources.delete(resourceName);
+    this.generation += 1;
+  }
+
+  served(group: string, version: string, plural: string): Served | undefined {
+    return this.#byPath.get(`${group}/${version}/${plural}`);
+  }
+
+  /** The view in which an object of this apiVersion and kind is served. */
+  ofKind(group: string, version: string, kind: string): Served | undefined {
+    for (const served of this.#byPath.values()) {
+      if (served.group === group && served.version === version && served.kind === kind) return served;
+    }
+    return undefined;
+  }
+
+  /** `pods`, `leases.coordination.k8s.io`. */
+  resource(name: string): Resource | undefined {
+    return this.#resources.get(name);
+  }
+
+  /** The view of a resource in the version that it is stored in. */
+  storedView(resource: Resource): Served | undefined {
+    for (const served of this.#byPath.values()) {
+      if (served.resource === resource && served.apiVersion === resource.storedApiVersion) return served;
+    }
+    for (const served of this.#byPath.values()) if (served.resource === resource) return served;
+    return undefined;
+  }
+
+  resources(): Iterable<Resource> {
+    return this.#resources.values();
+  }
+
+  all(): Iterable<Served> {
+    return this.#byPath.values();
+  }
+
+  hasVersion(group: string, version: string): boolean {
+    for (const served of this.#byPath.values()) {
+      if (served.group === group && served.version === version) return true;
+    }
+    return false;
+  }
+}

@@ -1,0 +1,241 @@
+/** Pods: defaults of the type and of the admission plugins, immutability, status. */
+import {
+  cloneJson,
+  defaultPod,
+  type FieldError,
+  forbidden,
+  goJson,
+  jsonEqual,
+  podQos,
+  required,
+} from "../../../kube/core/index.ts";
+import type { StoredObject } from "../../cluster.ts";
+import {
+  type Fields,
+  fieldsAt,
+  isFields,
+  listAt,
+  numberAt,
+  objectsAt,
+  setAt,
+  textAt,
+  valueAt,
+} from "../../json.ts";
+import type { Strategy, WriteContext } from "../resource.ts";
+
+const toleratedSeconds = 300;
+const notReadyTaints = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] as const;
+
+function defaultPodObject(draft: StoredObject, context: WriteContext): void {
+  const filled = defaultPod(draft);
+  if (isFields(filled["spec"])) draft["spec"] = filled["spec"];
+  const spec = fieldsAt(draft, "spec");
+  defaultPriority(spec, context);
+  const tolerations = [...listAt(spec, "tolerations")];
+  for (const key of notReadyTaints) {
+    if (!tolerations.some((toleration) => tolerates(toleration, key))) {
+      tolerations.push({ key, operator: "Exists", effect: "NoExecute", tolerationSeconds: toleratedSeconds });
+    }
+  }
+  spec["tolerations"] = tolerations;
+}
+
+function tolerates(toleration: unknown, key: string): boolean {
+  const effect = textAt(toleration, "effect");
+  const tolerated = textAt(toleration, "key");
+  return (tolerated === key || tolerated === "") && (effect === "NoExecute" || effect === "");
+}
+
+function defaultPriority(spec: Fields, context: WriteContext): void {
+  const className = textAt(spec, "priorityClassName");
+  if (className === "system-node-critical") setMissing(spec, "priority", 2000001000);
+  if (className === "system-cluster-critical") setMissing(spec, "priority", 2000000000);
+  const found =
+    className === "" ? undefined : context.lookup("priorityclasses.scheduling.k8s.io", "", className);
+  if (found !== undefined) {
+    setMissing(spec, "priority", numberAt(found, "value") ?? 0);
+    setMissing(spec, "preemptionPolicy", textAt(found, "preemptionPolicy") || "PreemptLowerPriority");
+  }
+  setMissing(spec, "priority", 0);
+  setMissing(spec, "preemptionPolicy", "PreemptLowerPriority");
+}
+
+function setMissing(target: Fields, name: string, value: unknown): void {
+  if (target[name] === undefined) target[name] = value;
+}
+
+function preparePod(draft: StoredObject): void {
+  draft["status"] = { phase: "Pending", qosClass: podQos(fieldsAt(draft, "spec")) };
+  if (listAt(draft, "spec", "schedulingGates").length > 0) {
+    setAt(
+      fieldsAt(draft, "status"),
+      ["conditions"],
+      [
+        {
+          type: "PodScheduled",
+          status: "False",
+          lastProbeTime: null,
+          lastTransitionTime: null,
+          reason: "SchedulingGated",
+          message: "Scheduling is blocked due to non-empty scheduling gates",
+        },
+      ],
+    );
+  }
+}
+
+function validatePod(object: StoredObject): FieldError[] {
+  const errors: FieldError[] = [];
+  const containers = objectsAt(object, "spec", "containers");
+  if (containers.length === 0) errors.push(required("spec.containers"));
+  containers.forEach((container, at) => {
+    if (textAt(container, "name") === "") errors.push(required(`spec.containers[${at}].name`));
+    if (textAt(container, "image") === "") errors.push(required(`spec.containers[${at}].image`));
+  });
+  return errors;
+}
+
+const frozen =
+  "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
+
+function validatePodUpdate(
+  object: StoredObject,
+  stored: StoredObject,
+  _context: WriteContext,
+  subresource: string,
+): FieldError[] {
+  if (subresource === "resize" || subresource === "ephemeralcontainers" || subresource === "binding")
+    return [];
+  const errors: FieldError[] = [];
+  const spec = fieldsAt(object, "spec");
+  const before = fieldsAt(stored, "spec");
+  if (jsonEqual(spec, before)) return errors;
+  for (const list of ["containers", "initContainers"]) {
+    if (listAt(spec, list).length !== listAt(before, list).length) {
+      return [forbidden(`spec.${list}`, "pod updates may not add or remove containers")];
+    }
+  }
+  errors.push(...deadlineErrors(spec, before), ...tolerationErrors(spec, before));
+  const masked = maskMutable(spec, before);
+  if (!jsonEqual(masked, before)) {
+    errors.push(forbidden("spec", `${frozen}\n${specDifference(masked, before)}`));
+  }
+  return errors;
+}
+
+/** The new spec with everything that may change set back, so that what is left is forbidden. */
+function maskMutable(spec: Fields, before: Fields): Fields {
+  const masked = cloneJson(spec);
+  for (const list of ["containers", "initContainers"]) {
+    objectsAt(masked, list).forEach((container, at) => {
+      const old = listAt(before, list)[at];
+      container["image"] = valueAt(old, "image");
+    });
+  }
+  for (const name of ["activeDeadlineSeconds", "tolerations"]) {
+    if (before[name] === undefined) delete masked[name];
+    else masked[name] = before[name];
+  }
+  const grace = numberAt(before, "terminationGracePeriodSeconds");
+  if (grace !== undefined && grace < 0 && masked["terminationGracePeriodSeconds"] === 1) {
+    masked["terminationGracePeriodSeconds"] = grace;
+  }
+  if (
+    listAt(before, "schedulingGates").length > 0 &&
+    isSubset(listAt(masked, "schedulingGates"), listAt(before, "schedulingGates"))
+  ) {
+    masked["schedulingGates"] = before["schedulingGates"];
+    // Gated pods may also be narrowed to fewer nodes.
+    for (const name of ["nodeSelector", "affinity"]) {
+      if (before[name] === undefined) delete masked[name];
+      else masked[name] = before[name];
+    }
+  }
+  return masked;
+}
+
+function isSubset(part: readonly unknown[], whole: readonly unknown[]): boolean {
+  return part.every((item) => whole.some((other) => jsonEqual(item, other)));
+}
+
+function specDifference(after: Fields, before: Fields): string {
+  const lines: string[] = [];
+  for (const name of [...new Set([...Object.keys(before), ...Object.keys(after)])].sort()) {
+    if (jsonEqual(before[name], after[name])) continue;
+    if (before[name] !== undefined) lines.push(`- \t${name}: ${goJson(before[name])}`);
+    if (after[name] !== undefined) lines.push(`+ \t${name}: ${goJson(after[name])}`);
+  }
+  return lines.join("\n");
+}
+
+function deadlineErrors(spec: Fields, before: Fields): FieldError[] {
+  const wanted = numberAt(spec, "activeDeadlineSeconds");
+  const old = numberAt(before, "activeDeadlineSeconds");
+  const path = "spec.activeDeadlineSeconds";
+  if (wanted !== undefined && wanted < 0) {
+    return [{ path, type: "Invalid", value: wanted, detail: "must be greater than or equal to 0" }];
+  }
+  if (old === undefined || wanted === old) return [];
+  if (wanted === undefined) {
+    return [
+      { path, type: "Invalid", value: null, detail: "must not update from a positive integer to nil value" },
+    ];
+  }
+  if (wanted < old) return [];
+  return [{ path, type: "Invalid", value: wanted, detail: `must be less than or equal to previous value` }];
+}
+
+function tolerationErrors(spec: Fields, before: Fields): FieldError[] {
+  if (isSubset(listAt(before, "tolerations"), listAt(spec, "tolerations"))) return [];
+  return [
+    forbidden("spec.tolerations", "existing toleration can not be modified except its tolerationSeconds"),
+  ];
+}
+
+function preparePodUpdate(
+  draft: StoredObject,
+  stored: StoredObject,
+  _context: WriteContext,
+  subresource: string,
+): void {
+  if (subresource === "resize")
+    keepAllBut(draft, stored, ["resources", "resizePolicy"], ["containers", "initContainers"]);
+  if (subresource === "ephemeralcontainers") {
+    const wanted = valueAt(draft, "spec", "ephemeralContainers");
+    draft["spec"] = { ...fieldsAt(cloneJson(stored), "spec"), ephemeralContainers: wanted };
+  }
+}
+
+/** Only the named members of containers come from the draft. */
+function keepAllBut(
+  draft: StoredObject,
+  stored: StoredObject,
+  members: readonly string[],
+  lists: readonly string[],
+): void {
+  const spec = cloneJson(fieldsAt(stored, "spec"));
+  for (const list of lists) {
+    for (const container of objectsAt(spec, list)) {
+      const wanted = objectsAt(draft, "spec", list).find((other) => other["name"] === container["name"]);
+      for (const member of members) {
+        if (wanted !== undefined) setAt(container, [member], cloneJson(wanted[member]));
+      }
+    }
+  }
+  draft["spec"] = spec;
+}
+
+export const podRules: Readonly<Record<string, Partial<Strategy>>> = {
+  pods: {
+    statusMetadata: "labels",
+    defaults: defaultPodObject,
+    prepareCreate: preparePod,
+    prepareUpdate: preparePodUpdate,
+    validateCreate: validatePod,
+    validateUpdate: validatePodUpdate,
+    prepareStatus(draft, stored) {
+      const qosClass = textAt(stored, "status", "qosClass");
+      if (qosClass !== "") setAt(draft, ["status", "qosClass"], qosClass);
+    },
+  },
+};

@@ -1,0 +1,91 @@
+/** Starting and stopping one sandbox. */
+import type { Clock, Random } from "../kube/clock.ts";
+import { noAdmission } from "./admission/admission.ts";
+import { makeCertificates } from "./certificates.ts";
+import type { Cluster } from "./cluster.ts";
+import { clusterView } from "./cluster_view.ts";
+import { Faults } from "./faults.ts";
+import { Discovery } from "./http/discovery.ts";
+import { OpenApi } from "./http/openapi.ts";
+import { listen } from "./http/server.ts";
+import { kubeconfigText } from "./kubeconfig.ts";
+import { seededRandom } from "./random.ts";
+import { registerBuiltin } from "./resources/builtin.ts";
+import { Registry } from "./resources/registry.ts";
+import { Storage } from "./storage.ts";
+import { adminUser, Tokens } from "./tokens.ts";
+import type { Log, World } from "./world.ts";
+
+export interface SandboxOptions {
+  /** All chance comes from it: the same seed gives the same names, identities and faults. */
+  readonly seed: number;
+  readonly clock: Clock;
+  /** Instead of the generator made from the seed. */
+  readonly random?: Random;
+  /** 0, the default, takes a free one. */
+  readonly port?: number;
+  /** Default 127.0.0.1. */
+  readonly host?: string;
+  readonly log?: Log;
+  /** How many changes of each resource a watch can go back; default 10,000. */
+  readonly historyLimit?: number;
+}
+
+export interface Sandbox {
+  readonly url: string;
+  /** PEM. */
+  readonly caCert: string;
+  /** YAML of a kubeconfig whose user may do everything. */
+  readonly kubeconfig: string;
+  /** Bearer token of the same user. */
+  readonly token: string;
+  readonly cluster: Cluster;
+  readonly faults: Faults;
+  readonly clock: Clock;
+  stop(): Promise<void>;
+}
+
+const namespaces = ["default", "kube-system", "kube-public", "kube-node-lease"] as const;
+
+export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const { clock, host = "127.0.0.1" } = options;
+  const random = options.random ?? seededRandom(options.seed);
+  const storage = new Storage({ now: () => clock.now(), historyLimit: options.historyLimit ?? 10_000 });
+  const registry = new Registry();
+  registerBuiltin(registry, storage);
+  const tokens = new Tokens(random);
+  const world: World = {
+    clock,
+    random,
+    storage,
+    registry,
+    admission: noAdmission,
+    faults: new Faults(random),
+    tokens,
+    log: options.log ?? (() => {}),
+  };
+  const cluster = clusterView(world);
+  for (const name of namespaces) cluster.create("namespaces", { metadata: { name } });
+  // Clients compare certificates with the time of day, whatever the clock of the test says.
+  const certificates = await makeCertificates(host, Date.now());
+  const token = tokens.issue(adminUser);
+  const discovery = new Discovery(registry);
+  const listener = await listen({
+    host,
+    port: options.port ?? 0,
+    certificates,
+    tokens,
+    routes: { world, discovery, openApi: new OpenApi(registry, discovery) },
+  });
+  const url = `https://${host.includes(":") ? `[${host}]` : host}:${listener.port}`;
+  return {
+    url,
+    caCert: certificates.caCert,
+    kubeconfig: kubeconfigText(url, certificates),
+    token,
+    cluster,
+    faults: world.faults,
+    clock,
+    stop: () => listener.stop(),
+  };
+}

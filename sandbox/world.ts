@@ -1,0 +1,35 @@
+/** What the parts of one sandbox share. */
+import type { Clock, Random } from "../kube/clock.ts";
+import type { Admission } from "./admission/admission.ts";
+import type { Faults } from "./faults.ts";
+import type { Registry } from "./resources/registry.ts";
+import type { WriteContext } from "./resources/resource.ts";
+import type { Storage } from "./storage.ts";
+import type { Tokens } from "./tokens.ts";
+
+export type Log = (message: string, fields?: Readonly<Record<string, unknown>>) => void;
+
+export interface World {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly storage: Storage;
+  readonly registry: Registry;
+  readonly admission: Admission;
+  readonly faults: Faults;
+  readonly tokens: Tokens;
+  readonly log: Log;
+}
+
+export function writeContext(world: World, warnings: string[]): WriteContext {
+  return {
+    now: world.clock.now(),
+    random: world.random,
+    warnings,
+    lookup: (resource, namespace, name) =>
+      world.registry.resource(resource)?.table.get(namespace, name)?.object,
+    *list(resource, namespace) {
+      for (const revision of world.registry.resource(resource)?.table.list(namespace) ?? [])
+        yield revision.object;
+    },
+  };
+}

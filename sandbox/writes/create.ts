@@ -1,0 +1,140 @@
+/** Creating objects. */
+import { cloneJson, type ObjectMeta } from "../../kube/core/index.ts";
+import type { StoredObject } from "../cluster.ts";
+import { ApiError, alreadyExists, badRequest, forbidden, invalid, notFound } from "../http/api_error.ts";
+import { timeText } from "../json.ts";
+import { nameSuffix, randomUid } from "../random.ts";
+import { Revision } from "../revision.ts";
+import { type World, writeContext } from "../world.ts";
+import { recordWrite } from "./managed_fields.ts";
+import { validateMetadata } from "./metadata.ts";
+import type { WriteRequest } from "./request.ts";
+import { convertObject, workingVersion } from "./working.ts";
+
+/** Longest name that a generateName can grow to. */
+const generatedLimit = 63;
+
+/** `draft` is decoded and belongs to the caller no more. */
+export async function createObject(
+  world: World,
+  request: WriteRequest,
+  draft: StoredObject,
+): Promise<Revision> {
+  const { served } = request;
+  placeInNamespace(world, request, draft);
+  const working = await convertObject(draft, served, workingVersion(served));
+  applyDefaults(world, request, working);
+  const mutated = await world.admission.mutate(world, {
+    operation: "CREATE",
+    request,
+    object: working,
+    oldObject: undefined,
+  });
+  applyDefaults(world, request, mutated);
+  checkNamespace(world, request);
+  const ready = prepareCreate(world, request, mutated);
+  await world.admission.validate(world, {
+    operation: "CREATE",
+    request,
+    object: ready,
+    oldObject: undefined,
+  });
+  recordWrite(ready, undefined, request, world.clock.now(), request.applied);
+  const stored = await convertObject(ready, served, served.resource.storedApiVersion);
+  checkNamespace(world, request);
+  return storeCreated(world, request, stored);
+}
+
+/** The same without webhooks, at once: for components inside the process. `object` is copied. */
+export function createAtOnce(world: World, request: WriteRequest, object: StoredObject): Revision {
+  const draft = cloneJson(object);
+  placeInNamespace(world, request, draft);
+  applyDefaults(world, request, draft);
+  return storeCreated(world, request, prepareCreate(world, request, draft));
+}
+
+function placeInNamespace(world: World, request: WriteRequest, draft: StoredObject): void {
+  const { served, namespace } = request;
+  draft.apiVersion ??= served.apiVersion;
+  draft.kind ??= served.kind;
+  if (served.resource.namespaced) {
+    if (
+      draft.metadata.namespace !== undefined &&
+      draft.metadata.namespace !== "" &&
+      draft.metadata.namespace !== namespace
+    ) {
+      throw badRequest(
+        "the namespace of the provided object does not match the namespace sent on the request",
+      );
+    }
+    draft.metadata.namespace = namespace;
+    checkNamespace(world, request);
+  } else delete draft.metadata.namespace;
+  if (draft.metadata.resourceVersion !== undefined && draft.metadata.resourceVersion !== "") {
+    throw new ApiError(500, "", "resourceVersion should not be set on objects to be created");
+  }
+}
+
+/** Nothing is created in a namespace that does not exist or is going away. */
+function checkNamespace(world: World, request: WriteRequest): void {
+  const { served, namespace } = request;
+  if (!served.resource.namespaced) return;
+  const found = world.registry.resource("namespaces")?.table.get("", namespace)?.object;
+  if (found === undefined) throw notFound({ group: "", plural: "namespaces" }, namespace);
+  if (found.metadata.deletionTimestamp === undefined) return;
+  const message = `unable to create new content in namespace ${namespace} because it is being terminated`;
+  const refused = forbidden(served, request.name, message);
+  throw new ApiError(403, "Forbidden", refused.message, {
+    ...refused.details,
+    causes: [
+      {
+        reason: "NamespaceTerminating",
+        message: `namespace ${namespace} is being terminated`,
+        field: "metadata.namespace",
+      },
+    ],
+  });
+}
+
+export function applyDefaults(world: World, request: WriteRequest, draft: StoredObject): void {
+  request.served.resource.strategy.defaults?.(draft, writeContext(world, request.warnings));
+}
+
+function prepareCreate(world: World, request: WriteRequest, draft: StoredObject): StoredObject {
+  const { served } = request;
+  const { strategy } = served.resource;
+  const context = writeContext(world, request.warnings);
+  const { deletionTimestamp: _at, deletionGracePeriodSeconds: _grace, ...kept }: ObjectMeta = draft.metadata;
+  draft.metadata = kept;
+  delete draft.metadata.resourceVersion;
+  if (strategy.hasStatus) delete draft["status"];
+  strategy.prepareCreate?.(draft, context);
+  if ((kept.name ?? "") === "" && (kept.generateName ?? "") !== "") {
+    kept.name = `${(kept.generateName ?? "").slice(0, generatedLimit - 5)}${nameSuffix(world.random)}`;
+  }
+  kept.uid = randomUid(world.random);
+  kept.creationTimestamp = timeText(world.clock.now());
+  if (strategy.generationOf === undefined) delete kept.generation;
+  else kept.generation = 1;
+  const errors = [...validateMetadata(draft, served), ...(strategy.validateCreate?.(draft, context) ?? [])];
+  if (errors.length > 0) throw invalid(served, kept.name ?? "", errors);
+  return ordered(draft);
+}
+
+function storeCreated(world: World, request: WriteRequest, object: StoredObject): Revision {
+  const { served } = request;
+  const { table } = served.resource;
+  const name = object.metadata.name ?? "";
+  const existing = table.get(object.metadata.namespace ?? "", name);
+  if (existing !== undefined) {
+    throw alreadyExists(served, name, existing.object.metadata.deletionTimestamp !== undefined);
+  }
+  if (request.dryRun) return new Revision(object, world.storage.version);
+  return table.put(object);
+}
+
+/** Members in the order in which the server sends them. */
+export function ordered(object: StoredObject): StoredObject {
+  const { kind, apiVersion, metadata, ...rest } = object;
+  return { kind, apiVersion, metadata, ...rest };
+}

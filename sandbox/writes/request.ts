@@ -1,0 +1,30 @@
+import type { Fields } from "../json.ts";
+import type { Served } from "../resources/resource.ts";
+import type { ApplyRecord } from "./managed_fields.ts";
+
+export interface User {
+  readonly username: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** One write as the handlers understood it. */
+export interface WriteRequest {
+  readonly served: Served;
+  /** Empty for the object itself. */
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly user: User;
+  readonly userAgent: string;
+  /** Who the written fields are recorded for. */
+  readonly fieldManager: string;
+  readonly dryRun: boolean;
+  /** CreateOptions, UpdateOptions, PatchOptions or DeleteOptions, as webhooks see them. */
+  readonly options: Fields;
+  /** Set by server-side apply: who owns what at creation. */
+  readonly applied?: ApplyRecord;
+  /** Texts for Warning headers; grows during the write. */
+  readonly warnings: string[];
+}
