@@ -18,6 +18,10 @@ export interface MemoryClient extends Client {
   touch(plural: string, ref: ObjectRef): void;
 }
 
+function asJson(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
 export function memoryClient(): MemoryClient {
   const objects = new Map<string, JsonObject>();
   const writes: string[] = [];
@@ -59,7 +63,7 @@ export function memoryClient(): MemoryClient {
       return decode(resource, found(resource.plural, ref));
     },
     async create(resource, namespace, body) {
-      const object: JsonObject = { ...body };
+      const object = asJson(body);
       const name = String(metadataOf(object)["name"]);
       const ref = namespace === undefined ? { name } : { namespace, name };
       writes.push(`create ${resource.plural}`);
@@ -69,7 +73,7 @@ export function memoryClient(): MemoryClient {
       return decode(resource, store(resource.plural, ref, object));
     },
     async replace(resource, ref, body) {
-      const object: JsonObject = { ...body };
+      const object = asJson(body);
       writes.push(`replace ${resource.plural}`);
       checkVersion(found(resource.plural, ref), metadataOf(object)["resourceVersion"]);
       return decode(resource, store(resource.plural, ref, object));
@@ -77,7 +81,7 @@ export function memoryClient(): MemoryClient {
     async patch(resource, ref, patch) {
       if (patch.type !== "merge")
         throw new KubeError("UnsupportedMediaType", "only merge patches are kept in memory");
-      const body: JsonObject = Object.assign({}, patch.body);
+      const body = asJson(patch.body);
       const present = found(resource.plural, ref);
       writes.push(`patch ${resource.plural}`);
       checkVersion(present, metadataOf(body)["resourceVersion"]);

@@ -1,0 +1,171 @@
+import { join } from "node:path";
+import t from "tap";
+import { kinds } from "../../crds/index.ts";
+import { type FaultRule, nullLog, testClock, withFaults } from "../../kube/index.ts";
+import { servingNames } from "./certificates/certificate_set.ts";
+import { readCertificateDirectory } from "./certificates/directory.ts";
+import { generateCertificates } from "./certificates/generate.ts";
+import { type Generate, secrets } from "./certificates/store.ts";
+import { mutatingConfigurations } from "./cluster_trust.ts";
+import { memoryClient } from "./memory_client.ts";
+import { allowed } from "./request.ts";
+import { nullAdmissionMetrics } from "./server.ts";
+import { webhookSettings } from "./settings.ts";
+import { createWebhooks, handlersByPath, type WebhooksOptions } from "./webhooks.ts";
+
+// Made beforehand: real time passes while keys are made, and the tests' clock must not run ahead of it.
+const names = servingNames({ name: "kruise-webhook-service", namespace: "kruise-system" });
+const made = [await generateCertificates(names, Date.now()), await generateCertificates(names, Date.now())];
+
+function generator(): Generate {
+  const left = [...made];
+  return async () => left.shift() ?? Promise.reject(new Error("no more certificates"));
+}
+
+const secret = { namespace: "kruise-system", name: "kruise-webhook-certs" };
+const mutating = { name: "kruise-mutating-webhook-configuration" };
+
+function setup(
+  t: { testdir(): string; teardown(run: () => Promise<void>): void },
+  changes: Partial<WebhooksOptions> = {},
+) {
+  // Certificates are made for real time, which is that of the TLS handshake.
+  const clock = testClock(Date.now());
+  const client = memoryClient();
+  const directory = join(t.testdir(), "certs");
+  const settings = { ...webhookSettings({ WEBHOOK_CERT_DIR: directory }, { externalCerts: false }), port: 0 };
+  const handlers = handlersByPath({ mutatePod: () => allowed });
+  const webhooks = createWebhooks({
+    settings,
+    client,
+    handlers,
+    kinds,
+    clock,
+    log: nullLog,
+    metrics: nullAdmissionMetrics,
+    listenHost: "localhost",
+    generate: generator(),
+    ...changes,
+  });
+  t.teardown(async () => {
+    const stopped = webhooks.stop();
+    await clock.advance(5000);
+    await stopped;
+  });
+  return { clock, client, directory, webhooks };
+}
+
+/** Lets promises and file operations run until something holds. */
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setImmediate(resolve));
+}
+
+t.test("a start ends with webhooks that can be called", async (t) => {
+  const { client, directory, webhooks } = setup(t);
+  t.match(await webhooks.ready(), "webhook controller has not initialized");
+  const { port } = await webhooks.start();
+  t.ok(port > 0);
+  t.equal(await webhooks.ready(), undefined);
+  const { data } = await client.get(secrets, secret);
+  const { webhooks: entries } = await client.get(mutatingConfigurations, mutating);
+  t.match(entries, [{ name: "mpod.kb.io", clientConfig: { caBundle: data?.["ca-cert.pem"] } }]);
+  t.equal(entries?.length, 1, "entries without a handler are not registered");
+  t.equal((await readCertificateDirectory(directory))?.caCert, webhooks.certificates.caCert);
+});
+
+t.test(
+  "a deleted Secret is back within a minute, with trust in the new CA, and the server goes on",
+  async (t) => {
+    const { clock, client, webhooks } = setup(t);
+    await webhooks.start();
+    const before = webhooks.certificates.caCert;
+    client.objects.delete("secrets/kruise-system/kruise-webhook-certs");
+    await until(() => clock.pending > 0);
+    for (let second = 0; second < 61; second++) await clock.advance(1000);
+    await until(() => webhooks.certificates.caCert !== before);
+    const { data } = await client.get(secrets, secret);
+    await until(async () => {
+      const { webhooks: entries } = await client.get(mutatingConfigurations, mutating);
+      return Object(entries?.[0]?.["clientConfig"]).caBundle === data?.["ca-cert.pem"];
+    });
+    t.equal(await webhooks.ready(), undefined);
+  },
+);
+
+t.test("a change of a configuration is looked at at once", async (t) => {
+  const { clock, client, webhooks } = setup(t);
+  await webhooks.start();
+  await clock.advance(1000);
+  await client.patch(mutatingConfigurations, mutating, { type: "merge", body: { webhooks: [] } });
+  await until(async () => {
+    await clock.advance(100);
+    return (await client.get(mutatingConfigurations, mutating)).webhooks?.length === 1;
+  });
+  t.ok(clock.monotonic() < 30_000, "long before the minute is over");
+});
+
+function failOnce(): FaultRule {
+  let calls = 0;
+  return (target) => ({
+    before: () => {
+      if (target === "validatingwebhookconfigurations" && calls++ === 0) throw new Error("injected");
+    },
+  });
+}
+
+t.test("a pass that failed is repeated", async (t) => {
+  const base = memoryClient();
+  const { clock, webhooks } = setup(t, { client: withFaults(base, { create: failOnce() }) });
+  const started = webhooks.start();
+  await until(async () => {
+    await clock.advance(100);
+    return base.objects.size === 3;
+  });
+  await started;
+  t.equal(await webhooks.ready(), undefined);
+});
+
+t.test("a start that does not get anywhere says so and why", async (t) => {
+  const broken = withFaults(memoryClient(), {
+    get: () => ({
+      before: () => {
+        throw new Error("no route to host");
+      },
+    }),
+  });
+  const { clock, webhooks } = setup(t, { client: broken });
+  const started = t.rejects(webhooks.start(60_000), {
+    message: "failed to start webhook controller for waiting more than 60.000000s: no route to host",
+  });
+  await clock.advance(60_000);
+  await started;
+});
+
+t.test("settings come from the environment", async (t) => {
+  const gates = { externalCerts: false };
+  t.match(webhookSettings({}, gates), {
+    namespace: "kruise-system",
+    service: "kruise-webhook-service",
+    secret: "kruise-webhook-certs",
+    host: undefined,
+    port: 9876,
+    certificateDirectory: "/tmp/kruise-webhook-certs",
+    certificates: "secret",
+  });
+  t.equal(webhookSettings({ WEBHOOK_HOST: "h" }, gates).certificates, "fs");
+  t.equal(
+    webhookSettings({ WEBHOOK_HOST: "h", WEBHOOK_CERT_WRITER: "secret" }, gates).certificates,
+    "secret",
+  );
+  t.equal(webhookSettings({ WEBHOOK_CERT_WRITER: "fs" }, gates).certificates, "fs");
+  t.equal(webhookSettings({ WEBHOOK_CERT_WRITER: "fs" }, { externalCerts: true }).certificates, "external");
+  t.throws(() => webhookSettings({ WEBHOOK_PORT: "many" }, gates), /WEBHOOK_PORT must be a port number/);
+});
+
+t.test("handlers answer on their earlier paths, too", async (t) => {
+  const handlers = handlersByPath({ validateCloneSet: () => allowed });
+  t.strictSame(
+    [...handlers.keys()],
+    ["/validate-apps-kruise-io-cloneset", "/validate-apps-kruise-io-v1alpha1-cloneset"],
+  );
+});
