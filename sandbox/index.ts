@@ -9,5 +9,15 @@ export type {
   OpenWatch,
   StoredWrite,
 } from "./faults.ts";
+export {
+  HollowNodes,
+  type HollowNodesOptions,
+  type NodeSink,
+  type NodeSources,
+} from "./nodes/hollow_nodes.ts";
+export { controlPlaneProfile, type NodeProfile, nodeObject, nodeStatus } from "./nodes/node_object.ts";
+export { hollowLabel, type SandboxNodes } from "./nodes/sandbox_nodes.ts";
+export type { PodObject, PodStatus } from "./objects/index.ts";
 export { seededRandom } from "./random.ts";
-export { type Sandbox, type SandboxOptions, startSandbox } from "./start.ts";
+export { type Delay, type ProfileName, profiles, type Timing } from "./stages/profile.ts";
+export { type Sandbox, type SandboxOptions, type SandboxWithNodes, startSandbox } from "./start.ts";

@@ -1,17 +1,22 @@
 /** Starting and stopping one sandbox. */
 import type { Clock, Random } from "../kube/clock.ts";
 import { noAdmission } from "./admission/admission.ts";
+import { admittedWriter } from "./admitted_writer.ts";
 import { makeCertificates } from "./certificates.ts";
 import type { Cluster } from "./cluster.ts";
 import { clusterView } from "./cluster_view.ts";
+import { startComponents } from "./components.ts";
 import { Faults } from "./faults.ts";
 import { Discovery } from "./http/discovery.ts";
 import { OpenApi } from "./http/openapi.ts";
 import { listen } from "./http/server.ts";
 import { kubeconfigText } from "./kubeconfig.ts";
+import type { NodeProfile } from "./nodes/node_object.ts";
+import type { SandboxNodes } from "./nodes/sandbox_nodes.ts";
 import { seededRandom } from "./random.ts";
 import { registerBuiltin } from "./resources/builtin.ts";
 import { Registry } from "./resources/registry.ts";
+import type { ProfileName, Timing } from "./stages/profile.ts";
 import { Storage } from "./storage.ts";
 import { adminUser, Tokens } from "./tokens.ts";
 import type { Log, World } from "./world.ts";
@@ -29,6 +34,20 @@ export interface SandboxOptions {
   readonly log?: Log;
   /** How many changes of each resource a watch can go back; default 10,000. */
   readonly historyLimit?: number;
+  /**
+   * Simulated nodes, `node1` to `node<n>` or one per profile. With it, also 0, the sandbox has a scheduler, a volume
+   * binder and the built-in workloads; without it, only the API server.
+   */
+  readonly nodes?: number | readonly NodeProfile[];
+  /** Delays of the nodes; default `fast`. */
+  readonly profile?: ProfileName | Timing;
+  /** Simulates the node agent beside each kubelet; default off. */
+  readonly agent?: boolean;
+}
+
+/** A sandbox whose options named `nodes`. */
+export interface SandboxWithNodes extends Sandbox {
+  readonly nodes: SandboxNodes;
 }
 
 export interface Sandbox {
@@ -47,7 +66,11 @@ export interface Sandbox {
 
 const namespaces = ["default", "kube-system", "kube-public", "kube-node-lease"] as const;
 
-export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
+export async function startSandbox(
+  options: SandboxOptions & { readonly nodes: number | readonly NodeProfile[] },
+): Promise<SandboxWithNodes>;
+export async function startSandbox(options: SandboxOptions): Promise<Sandbox>;
+export async function startSandbox(options: SandboxOptions): Promise<Sandbox | SandboxWithNodes> {
   const { clock, host = "127.0.0.1" } = options;
   const random = options.random ?? seededRandom(options.seed);
   const storage = new Storage({ now: () => clock.now(), historyLimit: options.historyLimit ?? 10_000 });
@@ -77,6 +100,17 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     tokens,
     routes: { world, discovery, openApi: new OpenApi(registry, discovery) },
   });
+  const components =
+    options.nodes === undefined
+      ? undefined
+      : startComponents(cluster, {
+          ...options,
+          random,
+          writer: admittedWriter(world),
+          authority: certificates.caCert,
+          onError: (error, where) =>
+            world.log("a simulated component tries again", { where, error: String(error) }),
+        });
   const url = `https://${host.includes(":") ? `[${host}]` : host}:${listener.port}`;
   return {
     url,
@@ -86,6 +120,10 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     cluster,
     faults: world.faults,
     clock,
-    stop: () => listener.stop(),
+    ...(components ? { nodes: components.nodes } : {}),
+    async stop() {
+      components?.stop();
+      await listener.stop();
+    },
   };
 }
