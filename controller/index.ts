@@ -1,5 +1,6 @@
 /** The controller: workloads planned as pure functions, carried out by patches; admission for pods and kinds. */
 
+export * from "./admission/index.ts";
 export * from "./clone_set/index.ts";
 export {
   type FeatureGate,
@@ -12,3 +13,4 @@ export { cloneSetResource } from "./kinds.ts";
 export { type ControllerOptions, controllerOptions } from "./options.ts";
 export type { Action, Plan, Waiting } from "./rollout/actions.ts";
 export { type Controllers, type ControllersDeps, startControllers } from "./start.ts";
+export { type Admission, type AdmissionDeps, admission } from "./start_admission.ts";

@@ -108,8 +108,9 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     async start(timeoutMs) {
       const listening = server.listen();
       certificates.start();
-      await certificates.initialized(timeoutMs);
-      return listening;
+      // Both at once: a port that is taken must be heard of at once, not after the certificates.
+      const [bound] = await Promise.all([listening, certificates.initialized(timeoutMs)]);
+      return bound;
     },
     async stop() {
       certificates.stop();

@@ -1,0 +1,52 @@
+/** Admission and conversion of one process: which handler answers what, by the gates. Spec: platform 4.1, rule 2. */
+import { carriedOutKinds } from "../crds/index.ts";
+import { type Client, type Clock, isKubeError, type Log, podResource, type Random } from "../kube/index.ts";
+import type { AdmissionMetrics } from "./admission/server.ts";
+import type { WebhookSettings } from "./admission/settings.ts";
+import { createWebhooks, handlersByPath, type Webhooks } from "./admission/webhooks.ts";
+import { type CloneSetAdmissionOptions, mutateCloneSet, validateCloneSetRequest } from "./clone_set/admit.ts";
+import type { ControllerOptions } from "./options.ts";
+import { mutatePod } from "./pod_admission/chain.ts";
+
+export interface AdmissionDeps {
+  client: Client;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  metrics: AdmissionMetrics;
+  options: ControllerOptions;
+  settings: WebhookSettings;
+  /** Flag --allow-privileged. */
+  allowPrivileged: boolean;
+}
+
+export type Admission = Webhooks;
+
+export function admission(deps: AdmissionDeps): Admission {
+  const { client, clock, random, log, metrics, options, settings } = deps;
+  const { gates } = options;
+  const cloneSets: CloneSetAdmissionOptions = {
+    templateDefaults: !gates.TemplateNoDefaults,
+    hostNetworkPorts: gates.DefaultHostNetworkHostPortsInPodTemplates,
+    deletionProtection: gates.ResourcesDeletionProtection,
+    allowPrivileged: deps.allowPrivileged,
+    lookupPod: (namespace, name) => lookupPod(client, namespace, name),
+  };
+  const pods = mutatePod({ readinessGateOnEveryPod: gates.KruisePodReadinessGate, random });
+  const handlers = handlersByPath({
+    ...(gates.PodWebhook ? { mutatePod: pods } : {}),
+    mutateCloneSet: mutateCloneSet(cloneSets),
+    validateCloneSet: validateCloneSetRequest(cloneSets),
+  });
+  return createWebhooks({ settings, client, handlers, kinds: carriedOutKinds, clock, log, metrics });
+}
+
+async function lookupPod(client: Client, namespace: string, name: string) {
+  try {
+    const pod = await client.get(podResource, { namespace, name });
+    return { ownerUid: pod.controller?.uid, terminating: pod.deletionAt !== undefined };
+  } catch (error) {
+    if (isKubeError(error, "NotFound")) return undefined;
+    throw error;
+  }
+}
