@@ -7,6 +7,7 @@ import type { Api, Item, ResourceName } from "../cluster/api.ts";
 export interface Moment {
   /** Milliseconds since the Unix epoch at which the change arrived here. */
   readonly at: number;
+  /** A watch event's type, or PRESENT for what was there at the start. */
   readonly type: string;
   readonly object: Item;
 }
@@ -29,10 +30,10 @@ export class Trail {
     this.#selector = selector;
   }
 
-  /** Records the present state as ADDED moments and watches from its version on. */
+  /** Records the present state as PRESENT moments and watches from its version on. */
   async start(): Promise<this> {
     const { items, version } = await this.#present();
-    for (const object of items) this.moments.push({ at: Date.now(), type: "ADDED", object });
+    for (const object of items) this.moments.push({ at: Date.now(), type: "PRESENT", object });
     this.#running = this.#watch(version).catch((error: unknown) => {
       this.#failure = error;
     });
@@ -110,7 +111,10 @@ export interface Extremes {
   readonly worst: string;
 }
 
-/** Replays the moments and keeps the extremes of the counts after each of them, once `from` pods had been available. */
+/**
+ * Replays the moments and keeps the extremes of the counts after each of them, once `from` pods had been available.
+ * What was there at the start counts as one moment.
+ */
 export function extremesOf(
   moments: readonly Moment[],
   options: { minReadySeconds?: number; from?: number } = {},
@@ -133,7 +137,7 @@ export function extremesOf(
     const ready = all.filter(isReady).length;
     const present = all.filter(isPresent).length;
     if (!started && available >= (options.from ?? 0)) started = true;
-    if (!started) continue;
+    if (!started || (moment.type === "PRESENT" && moments[index + 1]?.type === "PRESENT")) continue;
     const worst = `${index}: ${moment.type} ${object.metadata.name} with ${available} of ${present} available`;
     extremes = {
       leastAvailable: Math.min(extremes.leastAvailable, available),

@@ -70,6 +70,16 @@ t.test("extremesOf() counts a pod as available only after minReadySeconds", asyn
   t.equal(extremesOf(later, { ...options, from: 2 }).leastAvailable, 2);
 });
 
+t.test("extremesOf() takes what was there at the start as one moment", async (t) => {
+  const seen = moments(
+    [1, "PRESENT", pod("a")],
+    [1, "PRESENT", pod("b")],
+    [2, "MODIFIED", pod("a", { ready: false })],
+  );
+  t.equal(extremesOf(seen).leastAvailable, 1);
+  t.equal(extremesOf(seen.slice(0, 2)).leastAvailable, 2);
+});
+
 t.test("courseOf() lists the values of one pod without repetitions", async (t) => {
   const seen = moments(
     [1, "ADDED", pod("a", { image: "nginx:1.20" })],

@@ -1,0 +1,68 @@
+/** A sandbox in this process as the place where suites run. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { customResourceDefinition, kinds } from "../../crds/index.ts";
+import { type Credentials, fixedCredentials, systemClock } from "../../kube/index.ts";
+import { type Sandbox, startSandbox } from "../../sandbox/index.ts";
+import { type Api, connect } from "../cluster/api.ts";
+import { install } from "../cluster/install.ts";
+import { runSuites } from "./runner.ts";
+import type { StepResult, Suite } from "./suite.ts";
+
+export interface TestSandbox {
+  readonly api: Api;
+  readonly credentials: Credentials;
+  readonly faults: Sandbox["faults"];
+  readonly kubeconfig: string;
+  stop(): Promise<void>;
+}
+
+/** Starts a sandbox with nodes; the definitions of all kinds are served without webhooks. */
+export async function startTestSandbox(options: { definitions?: boolean } = {}): Promise<TestSandbox> {
+  const sandbox = await startSandbox({ seed: 7, clock: systemClock, nodes: 3 });
+  const folder = mkdtempSync(join(tmpdir(), "refit-sandbox-"));
+  const kubeconfig = join(folder, "kubeconfig");
+  writeFileSync(kubeconfig, sandbox.kubeconfig, { mode: 0o600 });
+  const api = connect(kubeconfig);
+  if (options.definitions ?? true) {
+    for (const kind of kinds) await api.create(customResourceDefinition(kind));
+  }
+  return {
+    api,
+    credentials: fixedCredentials(sandbox.url, {
+      headers: { authorization: `Bearer ${sandbox.token}` },
+      tls: { ca: sandbox.caCert },
+    }),
+    faults: sandbox.faults,
+    kubeconfig,
+    async stop() {
+      await api.close();
+      await sandbox.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Runs all suites at once against a fresh sandbox with a controller process beside it. */
+export async function runOnSandbox(
+  suites: readonly Suite[],
+  report: (result: StepResult) => void,
+  parallel = 64,
+): Promise<void> {
+  const sandbox = await startTestSandbox({ definitions: false });
+  try {
+    await install(sandbox.api, sandbox.kubeconfig);
+    const target = {
+      api: sandbox.api,
+      kubeconfig: sandbox.kubeconfig,
+      simulated: true,
+      agents: true,
+      startsControllers: true,
+      parallel,
+    };
+    await runSuites(target, suites, { report });
+  } finally {
+    await sandbox.stop();
+  }
+}

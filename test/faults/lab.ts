@@ -1,0 +1,159 @@
+/**
+ * One sandbox in which scenarios run side by side, each in a namespace with controllers of its own. Controllers die
+ * as by SIGKILL: from one moment on nothing that they send arrives, and nothing that was answered reaches them.
+ */
+import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Controllers, controllerOptions, startControllers } from "../../controller/index.ts";
+import { type Client, createClient, nullLog, systemClock } from "../../kube/index.ts";
+import type { FaultRule } from "../../sandbox/index.ts";
+import type { TestSandbox } from "../cases/sandbox_target.ts";
+import { extremesOf, Trail } from "../cases/trail.ts";
+import type { Place, Scenario } from "./scenarios.ts";
+
+/** What is wrong with the world of the controller that comes after the dead one, or of the dying one. */
+export interface Adversity {
+  readonly name: string;
+  readonly dying?: Omit<FaultRule, "userAgent">;
+  readonly next?: Omit<FaultRule, "userAgent">;
+}
+
+/** One life of a controller; its user agent tells its requests from all others. */
+class Life {
+  readonly agent: string;
+  readonly #sandbox: TestSandbox;
+  readonly #client: Client;
+  readonly #controllers: Controllers;
+  #dead = false;
+
+  constructor(sandbox: TestSandbox, namespace: string, number: number) {
+    this.agent = `${namespace}/life-${number}/`;
+    this.#sandbox = sandbox;
+    this.#client = createClient({
+      credentials: sandbox.credentials,
+      clock: systemClock,
+      random: Math.random,
+      userAgent: this.agent,
+    });
+    this.#controllers = startControllers({
+      client: this.#client,
+      clock: systemClock,
+      random: Math.random,
+      log: nullLog,
+      options: controllerOptions({ namespace }),
+    });
+  }
+
+  get synced(): Promise<void> {
+    return this.#controllers.synced;
+  }
+
+  /** From this moment on it is as good as dead: its requests are cut, its watches end. */
+  cut(): void {
+    if (this.#dead) return;
+    this.#dead = true;
+    this.#sandbox.faults.add({ userAgent: this.agent, effect: { type: "drop", when: "before" } });
+    for (const watch of this.#sandbox.faults.watches({ userAgent: this.agent })) watch.drop();
+  }
+
+  async end(): Promise<void> {
+    this.cut();
+    await this.#controllers.synced.catch(() => undefined);
+    await this.#controllers.stop(0);
+    await this.#client.close();
+  }
+}
+
+export interface RunResult {
+  /** Writes of the first controller from the change on. */
+  readonly writes: number;
+  /** Whether the controller died before the scenario was over. */
+  readonly died: boolean;
+}
+
+export class Lab {
+  readonly #sandbox: TestSandbox;
+  #count = 0;
+
+  constructor(sandbox: TestSandbox) {
+    this.#sandbox = sandbox;
+  }
+
+  /** Runs the scenario; the controller dies right after its write number `deathAfter` (from 1) is stored. */
+  async run(scenario: Scenario, deathAfter: number, adversity: Adversity): Promise<RunResult> {
+    const namespace = `broken-${++this.#count}`;
+    const { api, faults } = this.#sandbox;
+    await api.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+    const place: Place = { api, namespace };
+    const first = new Life(this.#sandbox, namespace, 1);
+    const lives = [first];
+    try {
+      await first.synced;
+      if (scenario.before !== undefined) await api.create(scenario.before, namespace);
+      await reached(place, async () => scenario.settledBefore?.(place), "its beginning");
+      const trail = await new Trail(api, "pods", namespace).start();
+      if (adversity.dying !== undefined) faults.add({ ...adversity.dying, userAgent: first.agent });
+      const death = this.#deathOf(first, deathAfter);
+      await scenario.act(place);
+      await reached(
+        place,
+        () => Promise.race([scenario.settled(place), death.happened]),
+        "its end or a death",
+      );
+      const died = death.died();
+      death.unsubscribe();
+      if (died) {
+        await first.end();
+        const next = new Life(this.#sandbox, namespace, 2);
+        lives.push(next);
+        if (adversity.next !== undefined) faults.add({ ...adversity.next, userAgent: next.agent });
+        await reached(place, () => scenario.settled(place), "its end after the death");
+      }
+      await sleep(150);
+      await scenario.settled(place);
+      const least = extremesOf(await trail.stop());
+      assert.ok(
+        least.leastAvailable >= (scenario.leastAvailable ?? 0),
+        `available fell to ${least.leastAvailable}: ${least.worst}`,
+      );
+      return { writes: death.writes(), died };
+    } finally {
+      for (const life of lives) await life.end();
+      await api.remove("namespaces", namespace);
+    }
+  }
+
+  #deathOf(life: Life, deathAfter: number) {
+    let writes = 0;
+    let died = false;
+    let tell: () => void = () => undefined;
+    const happened = new Promise<void>((resolve) => {
+      tell = resolve;
+    });
+    const unsubscribe = this.#sandbox.faults.onWrite((write) => {
+      if (write.userAgent !== life.agent || write.resource === "events") return;
+      if (++writes !== deathAfter) return;
+      died = true;
+      life.cut();
+      tell();
+    });
+    return { writes: () => writes, died: () => died, happened, unsubscribe };
+  }
+}
+
+/** Probes until it no longer throws. */
+async function reached(place: Place, probe: () => Promise<void> | undefined, what: string): Promise<void> {
+  const end = Date.now() + 20_000;
+  for (;;) {
+    try {
+      await probe();
+      return;
+    } catch (error) {
+      if (Date.now() > end) {
+        const why = error instanceof Error ? error.message : String(error);
+        throw new Error(`${place.namespace} did not reach ${what} within 20 s: ${why}`, { cause: error });
+      }
+    }
+    await sleep(25);
+  }
+}
