@@ -11,3 +11,9 @@ export class SchemaError extends Error {
     this.code = code;
   }
 }
+
+/** The error for a version, or an apiVersion, that a kind does not have. */
+export function unsupportedVersion(version: unknown): SchemaError {
+  const text = typeof version === "string" ? version.slice(version.lastIndexOf("/") + 1) : "";
+  return new SchemaError("UnsupportedVersion", `unsupported version: ${text}`);
+}

@@ -3,7 +3,7 @@
  * holds; nothing is validated. What gets lost is the API's, see each function. Spec: cloneset 2, end.
  */
 import { isJsonObject, type JsonObject, own } from "../../kube/core/index.ts";
-import { SchemaError } from "../errors.ts";
+import { unsupportedVersion } from "../errors.ts";
 import { excludePreparingDeleteLabel, podUpdatePolicies, preDownloadAnnotations } from "./names.ts";
 
 const group = "apps.kruise.io";
@@ -22,15 +22,11 @@ const rolloutFields = [
  */
 export function convertCloneSet(object: JsonObject, version: string): JsonObject {
   const from = object["apiVersion"];
-  if (version !== "v1alpha1" && version !== "v1beta1") throw unsupported(version);
+  if (version !== "v1alpha1" && version !== "v1beta1") throw unsupportedVersion(version);
   if (from === `${group}/${version}`) return object;
   if (from === `${group}/v1alpha1`) return toV1beta1(object);
   if (from === `${group}/v1beta1`) return toV1alpha1(object);
-  throw unsupported(typeof from === "string" ? from : "");
-}
-
-function unsupported(version: string): SchemaError {
-  return new SchemaError("UnsupportedVersion", `unsupported version: ${version}`);
+  throw unsupportedVersion(from);
 }
 
 /** Loses: rollout settings of the type OnDelete; pre-download fields that the shared schema of v1alpha1 shows but that only annotations set. */

@@ -7,7 +7,7 @@ import {
   validateTypes,
 } from "../../kube/core/index.ts";
 import { versionSchema } from "../definition.ts";
-import { SchemaError } from "../errors.ts";
+import { unsupportedVersion } from "../errors.ts";
 import { structuralErrors } from "../structure.ts";
 import { type CloneSet, type CloneSetV1alpha1, cloneSet } from "./schema.ts";
 
@@ -37,10 +37,7 @@ export function decodeCloneSet(value: unknown): DecodedCloneSet | { readonly err
         ? { version: "v1alpha1", object: value }
         : { errors };
     default:
-      throw new SchemaError(
-        "UnsupportedVersion",
-        `unsupported version: ${String(value["apiVersion"] ?? "")}`,
-      );
+      throw unsupportedVersion(value["apiVersion"]);
   }
 }
 
