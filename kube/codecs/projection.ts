@@ -172,8 +172,8 @@ function frameLength(buffer: Buffer, at: number): number {
 }
 
 function bookmarkOf<T>(message: Uint8Array): WatchEvent<T> {
-  // Every kind has its metadata in field 1; the smallest kind reads it.
-  const { metadata } = decode(core.Namespace, message);
+  // Every kind has its metadata in field 1; what its other numbers mean differs.
+  const { metadata } = decode(core.PartialObjectMetadata, message);
   if (!metadata) throw new WireError("a bookmark without metadata");
   const initialEventsEnd = metadata.annotations["k8s.io/initial-events-end"] === "true";
   return { type: "BOOKMARK", resourceVersion: metadata.resourceVersion, initialEventsEnd };

@@ -178,6 +178,13 @@ export const PodCondition: Message<PodCondition> = message("PodCondition", [
   { number: 6, name: "message", type: "string" },
 ]);
 
+export interface PartialObjectMetadata {
+  metadata?: ObjectMeta | undefined;
+}
+export const PartialObjectMetadata: Message<PartialObjectMetadata> = message("PartialObjectMetadata", [
+  { number: 1, name: "metadata", type: () => ObjectMeta },
+]);
+
 export interface Pod {
   metadata?: ObjectMeta | undefined;
   spec?: PodSpec | undefined;
