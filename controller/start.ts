@@ -7,9 +7,9 @@ import {
   type Clock,
   type ControllerRevision,
   controllerRevisionResource,
-  EventRecorder,
+  createEvents,
+  type Events,
   type Informer,
-  isKubeError,
   jsonResource,
   type Log,
   type Metrics,
@@ -20,10 +20,12 @@ import {
   type Pod,
   persistentVolumeClaimResource,
   podResource,
+  queueObserver,
   type Random,
   type Resource,
   runController,
   serverVersion,
+  serves,
   startInformer,
   WorkQueue,
 } from "../kube/index.ts";
@@ -86,10 +88,12 @@ class Starting {
   readonly #stopping = new AbortController();
   /** By kind of the controlling owner: an owner reference to the key in that kind's queue. */
   readonly #wake = new Map<string, (key: string) => void>();
-  readonly #recorders: EventRecorder[] = [];
+  readonly #events: Events;
 
   constructor(deps: ControllersDeps) {
     this.#deps = deps;
+    const { client, clock, random, log, metrics } = deps;
+    this.#events = createEvents({ client, clock, random, log, metrics: metrics ?? nullMetrics });
   }
 
   async run(): Promise<void> {
@@ -121,7 +125,7 @@ class Starting {
     );
     await Promise.race([drained, this.#deps.clock.sleep(graceMs)]);
     this.#cut.abort();
-    await Promise.all(this.#recorders.map((recorder) => recorder.stop()));
+    await this.#events.stop();
   }
 
   async #serverFeatures(): Promise<ServerFeatures> {
@@ -129,7 +133,7 @@ class Starting {
     const version = await serverVersion(client);
     return {
       resizeSubresource: version.major > 1 || version.minor >= 32,
-      imagePullJobs: await isServed(client, imagePullJobResource),
+      imagePullJobs: await serves(client, imagePullJobResource),
     };
   }
 
@@ -155,9 +159,10 @@ class Starting {
     const metrics = this.#deps.metrics ?? nullMetrics;
     const log = this.#deps.log.with({ controller: kind.controllerName });
     const objects = new Cache<T>({ identify: kind.resource.codec.identify });
-    const queue = new WorkQueue({ clock, baseDelayMs: options.baseDelayMs, maxDelayMs: options.maxDelayMs });
-    const recorder = new EventRecorder({ client, clock, log, metrics, component: kind.controllerName });
-    this.#recorders.push(recorder);
+    const observer = queueObserver(metrics, kind.controllerName);
+    const { baseDelayMs, maxDelayMs } = options;
+    const queue = new WorkQueue({ clock, baseDelayMs, maxDelayMs, observer });
+    const recorder = this.#events.from(kind.controllerName);
     const deps: KindDeps<T> = {
       client,
       clock,
@@ -269,7 +274,7 @@ function guarded<T extends KubeObject>(
         told.set(key, generation);
         const message = `${kind.kind} cannot be reconciled: ${error instanceof Error ? error.message : String(error)}`;
         deps.log.error(message, { error, object: key });
-        deps.recorder.record(
+        deps.recorder.event(
           {
             apiVersion: `${kind.resource.group}/${kind.resource.version}`,
             kind: kind.kind,
@@ -278,23 +283,15 @@ function guarded<T extends KubeObject>(
             uid: object.metadata.uid ?? "",
             resourceVersion: object.metadata.resourceVersion ?? "",
           },
-          { type: "Warning", reason: "FailedReconcile", message },
+          "Warning",
+          "FailedReconcile",
+          message,
         );
       }
       deps.queue.addBackoff(key);
       return {};
     }
   };
-}
-
-async function isServed(client: Client, resource: Resource<KubeObject>): Promise<boolean> {
-  try {
-    await client.request("GET", `/apis/${resource.group}/${resource.version}/${resource.plural}?limit=1`);
-    return true;
-  } catch (error) {
-    if (isKubeError(error, "NotFound", "Forbidden")) return false;
-    throw error;
-  }
 }
 
 function pullJobCache(): Cache<KubeObject> {

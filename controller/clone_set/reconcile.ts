@@ -113,7 +113,7 @@ class CloneSetShell implements KindShell {
 
   #record(owner: Owner, event: ObjectEvent): void {
     const set = this.#deps.objects.get(owner.key);
-    this.#deps.recorder.record(
+    this.#deps.recorder.event(
       {
         apiVersion: "apps.kruise.io/v1beta1",
         kind: "CloneSet",
@@ -122,7 +122,9 @@ class CloneSetShell implements KindShell {
         uid: owner.uid,
         resourceVersion: set?.metadata.resourceVersion ?? "",
       },
-      event,
+      event.type,
+      event.reason,
+      event.message,
     );
   }
 }
