@@ -1,5 +1,5 @@
 /** The shape of a command, and what it is given when it runs. */
-import type { Client, Clock, Random } from "../kube/index.ts";
+import type { Client, Clock, Log, Metrics, Random } from "../kube/index.ts";
 import type { Flags, FlagTable } from "./arguments.ts";
 import type { Io, Paint } from "./io.ts";
 import type { ResourceTypes } from "./resource_types.ts";
@@ -66,6 +66,8 @@ export interface ConnectRequest {
   readonly timeoutMs: number | undefined;
   readonly userAgent: string;
   readonly env: Io["env"];
+  readonly metrics?: Metrics;
+  readonly log?: Log;
 }
 
 export interface Connection {

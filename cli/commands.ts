@@ -1,9 +1,12 @@
 /** All commands, in the order of the overview. */
+
+import { controller } from "./controller/command.ts";
 import type { CommandGroup } from "./help.ts";
+import { install, manifests, uninstall } from "./install/commands.ts";
 import { expose } from "./objects/expose.ts";
 import { get } from "./objects/get.ts";
 import { migrate } from "./objects/migrate.ts";
-import { exec, passThrough } from "./objects/pass_through.ts";
+import { exec, logs, passThrough } from "./objects/pass_through.ts";
 import { scale } from "./objects/scale.ts";
 import { scaledown } from "./objects/scaledown.ts";
 import { setEnv, setImage, setResources } from "./objects/set.ts";
@@ -13,15 +16,29 @@ import { rolloutPause, rolloutResume } from "./rollout/pause.ts";
 import { rolloutRestart } from "./rollout/restart.ts";
 import { rolloutStatus } from "./rollout/status.ts";
 import { rolloutUndo } from "./rollout/undo.ts";
+import { up } from "./up/command.ts";
+import { plan, why } from "./why/commands.ts";
 
 export const commandGroups: readonly CommandGroup[] = [
+  { title: "Try it", commands: [up] },
   {
     title: "Rollouts",
-    commands: [rolloutStatus, rolloutHistory, rolloutUndo, rolloutPause, rolloutResume, rolloutRestart],
+    commands: [
+      rolloutStatus,
+      rolloutHistory,
+      rolloutUndo,
+      rolloutPause,
+      rolloutResume,
+      rolloutRestart,
+      why,
+      plan,
+    ],
   },
   {
     title: "Workloads",
     commands: [get, tree, scale, scaledown, setImage, setEnv, setResources, migrate, expose],
   },
-  { title: "Pods and kubectl", commands: [exec, ...passThrough] },
+  { title: "The controller", commands: [controller, install, uninstall, manifests] },
+  { title: "Pods", commands: [exec, logs] },
+  { title: "By kubectl, with the same words", commands: passThrough, isBrief: true },
 ];

@@ -1,4 +1,22 @@
+import { createClient, loadCredentials, systemClock } from "../kube/index.ts";
 import type { Connection, ConnectRequest } from "./command.ts";
-export async function connect(_request: ConnectRequest): Promise<Connection> {
-  throw new Error("not yet");
+import { withTimeout } from "./timeout.ts";
+
+/** A client for the cluster that flags and environment name. Throws KubeError `Config` when they name none. */
+export async function connect(request: ConnectRequest): Promise<Connection> {
+  const { kubeconfig, context, env, userAgent, timeoutMs, metrics, log } = request;
+  const clock = systemClock;
+  const credentials = await loadCredentials({ kubeconfig, context, env, clock });
+  const client = createClient({
+    credentials,
+    clock,
+    random: Math.random,
+    userAgent,
+    ...(metrics === undefined ? {} : { metrics }),
+    ...(log === undefined ? {} : { log }),
+  });
+  return {
+    client: timeoutMs === undefined ? client : withTimeout(client, timeoutMs),
+    namespace: credentials.namespace,
+  };
 }

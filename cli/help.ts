@@ -12,6 +12,10 @@ export function overview(groups: readonly CommandGroup[]): string {
   const width = Math.max(...groups.flatMap((group) => group.commands.map((command) => command.name.length)));
   for (const group of groups) {
     lines.push("", `${group.title}:`);
+    if (group.isBrief === true) {
+      lines.push(`  ${group.commands.map((command) => command.name).join("  ")}`);
+      continue;
+    }
     for (const command of group.commands) lines.push(`  ${command.name.padEnd(width)}  ${command.summary}`);
   }
   lines.push(
@@ -27,6 +31,8 @@ export function overview(groups: readonly CommandGroup[]): string {
 export interface CommandGroup {
   readonly title: string;
   readonly commands: readonly Command[];
+  /** Only the names are listed. */
+  readonly isBrief?: boolean;
 }
 
 export function commandHelp(command: Command): string {

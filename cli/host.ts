@@ -69,6 +69,7 @@ export function processIo(): ProcessIo {
     columns: process.stdout.columns || Number(process.env["COLUMNS"]) || 80,
     rows: process.stdout.rows || 24,
     signal: stopping.signal,
+    ...(process.stdout.isTTY === true ? { terminal: process.stdout } : {}),
   };
   const settled = (): void => {
     clearInterval(alive);

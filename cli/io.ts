@@ -15,6 +15,8 @@ export interface Io {
   readonly columns: number;
   /** Height of the terminal; 24 where unknown. */
   readonly rows: number;
+  /** The terminal itself, where progress is drawn; absent when output is no terminal. */
+  readonly terminal?: NodeJS.WritableStream;
   /** Aborted by Ctrl-C or SIGTERM. */
   readonly signal: AbortSignal;
 }

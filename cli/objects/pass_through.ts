@@ -27,7 +27,6 @@ export const exec: Command = {
 };
 
 const handedOver: Readonly<Record<string, string>> = {
-  logs: "Print the logs of a container.",
   apply: "Apply manifests.",
   create: "Create an object.",
   delete: "Delete objects.",
@@ -42,14 +41,21 @@ const handedOver: Readonly<Record<string, string>> = {
   "api-versions": "List the served versions.",
 };
 
-export const passThrough: readonly Command[] = Object.entries(handedOver).map(([name, summary]) => ({
-  name,
-  summary: `${summary.slice(0, -1)} (by kubectl).`,
-  usage: "...",
-  flags: {},
-  raw: true,
-  run: (call) => runKubectl(call, [name, ...call.words]),
-}));
+export const logs: Command = kubectlCommand("logs", "Print the logs of a container.");
+export const passThrough: readonly Command[] = Object.entries(handedOver).map(([name, summary]) =>
+  kubectlCommand(name, summary),
+);
+
+function kubectlCommand(name: string, summary: string): Command {
+  return {
+    name,
+    summary: `${summary.slice(0, -1)} (by kubectl).`,
+    usage: "...",
+    flags: {},
+    raw: true,
+    run: (call) => runKubectl(call, [name, ...call.words]),
+  };
+}
 
 async function runKubectl(call: Call, argv: readonly string[]): Promise<number> {
   const code = await call.host.runProgram("kubectl", argv);

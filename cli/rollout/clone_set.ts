@@ -9,7 +9,7 @@ import {
   numberAt,
   textAt,
 } from "../fields.ts";
-import { done, onlyRollingUpdate, type Progress, waiting } from "./progress.ts";
+import { done, onlyRollingUpdate, type Progress, remark, waiting } from "./progress.ts";
 
 /** Where the rolling parameters live: `spec.updateStrategy`, since v1beta1 one deeper. */
 export function cloneSetStrategyPath(apiVersion: string | undefined): readonly string[] {
@@ -54,7 +54,7 @@ export function cloneSetProgress(object: AnyObject): Progress {
     );
   }
   const unready = expected - countAt(status, "updatedReadyReplicas");
-  if (unready > 0) return waiting(`Waiting for ${unready} pods to be ready...`);
+  if (unready > 0) return remark(`Waiting for ${unready} pods to be ready...`);
   return done(`partitioned roll out complete: ${updated} new pods have been updated...`);
 }
 

@@ -104,7 +104,8 @@ class StatusReporter {
     if (progress.state === "failed") throw new CliError(progress.message);
     if (progress.message !== this.#last) {
       this.#last = progress.message;
-      this.#call.print(progress.message);
+      if (progress.state === "waiting" && progress.isRemark === true) this.#call.warn(progress.message);
+      else this.#call.print(progress.message);
       if (this.#call.flags.on("detail")) await this.#printDetail(object);
       this.#explainLater(progress.state === "waiting");
     }
@@ -130,7 +131,7 @@ class StatusReporter {
   }
 
   async #explain(): Promise<void> {
-    const reasons = await reasonsOf(this.#access, this.#target, this.#call.host.clock.now());
+    const reasons = await reasonsOf(this.#access, this.#target, this.#call.host);
     const text = reasons.map((reason) => `  ${this.#call.paint("yellow", "waits:")} ${reason}`).join("\n");
     if (text === "" || text === this.#explained) return;
     this.#explained = text;

@@ -1,0 +1,136 @@
+/** The flags of the controller process under the names of the API's reference. Spec: platform 2.1. */
+import type { Flag, FlagTable } from "../arguments.ts";
+
+/** Kinds whose number of workers has a flag `--<lower case kind>-workers`. */
+export const workerKinds = [
+  "CloneSet",
+  "StatefulSet",
+  "DaemonSet",
+  "BroadcastJob",
+  "AdvancedCronJob",
+  "SidecarSet",
+  "UnitedDeployment",
+  "WorkloadSpread",
+  "PodUnavailableBudget",
+  "PersistentPodState",
+  "PodProbeMarker",
+  "NodePodProbe",
+  "ImagePullJob",
+  "NodeImage",
+  "ResourceDistribution",
+  "SidecarTerminator",
+  "CRR",
+] as const;
+
+export const workerFlag = (kind: string): string => `${kind.toLowerCase()}-workers`;
+
+function text(initial: string, value: string, help: string): Flag {
+  return { kind: "text", default: initial, value, help };
+}
+
+function toggle(initial: boolean, help: string): Flag {
+  return { kind: "switch", default: String(initial), help };
+}
+
+const noEffect = (flag: Flag, why: string): Flag => ({ ...flag, help: `Without effect: ${why}.` });
+
+const effective: FlagTable = {
+  "metrics-addr": text(":8080", "ADDR", "Where /metrics is served, over plain HTTP; 0 turns it off."),
+  "health-probe-addr": text(":8000", "ADDR", "Where /readyz and /healthz are served; 0 turns it off."),
+  "enable-leader-election": toggle(
+    true,
+    "Only the holder of the lease reconciles; all replicas answer webhooks.",
+  ),
+  "leader-election-namespace": text("kruise-system", "NAME", "Namespace of the lease."),
+  "leader-election-id": text("kruise-manager", "NAME", "Name of the lease."),
+  "leader-election-resource-lock": text("leases", "leases", "Kind of the lock; leases is the only one."),
+  "leader-election-lease-duration": text(
+    "15s",
+    "TIME",
+    "How long a lease is respected after its last renewal.",
+  ),
+  "leader-election-renew-deadline": text(
+    "10s",
+    "TIME",
+    "The leader gives up after failing to renew for this long.",
+  ),
+  "leader-election-retry-period": text("2s", "TIME", "Pause between attempts to get or renew the lease."),
+  "webhook-initialize-timeout": text("60s", "TIME", "The process ends when webhooks are not set up by then."),
+  "controller-cache-sync-timeout": text(
+    "2m",
+    "TIME",
+    "The process ends when its caches are not filled by then.",
+  ),
+  "rate-limiter-base-delay": text("5ms", "TIME", "First pause before a failed object is tried again."),
+  "rate-limiter-max-delay": text("1000s", "TIME", "Longest such pause."),
+  "cloneset-scaling-exclude-preparing-delete": toggle(
+    false,
+    "For all CloneSets: pods in PreparingDelete do not count as replicas.",
+  ),
+  "allow-privileged": toggle(true, "Accept pod templates with privileged containers."),
+  "feature-gates": text("", "NAME=BOOL,...", "Feature gates; also AllAlpha= and AllBeta=."),
+  "logging-format": text("text", "text|json", "Form of the log lines on standard error."),
+  v: {
+    kind: "text",
+    short: "v",
+    default: "0",
+    value: "N",
+    help: "Verbosity; from 5 on details of each pass are logged.",
+  },
+};
+
+/** Accepted so that deployments need no change; there is nothing here that they could set. */
+const withoutEffect: FlagTable = {
+  "enable-pprof": noEffect(toggle(true, ""), "there is no profiling endpoint; use node --inspect"),
+  "pprof-addr": noEffect(text(":8090", "ADDR", ""), "there is no profiling endpoint"),
+  "sync-period": noEffect(
+    text("0", "TIME", ""),
+    "caches follow the server and are never resynchronized by time",
+  ),
+  "rest-config-qps": noEffect(
+    text("30", "N", ""),
+    "requests go through a window that sizes itself by the server's answers",
+  ),
+  "rest-config-burst": noEffect(text("50", "N", ""), "requests go through a window that sizes itself"),
+  "rate-limiter-qps": noEffect(text("10", "N", ""), "retries are limited per object"),
+  "rate-limiter-bucket-size": noEffect(text("100", "N", ""), "retries are limited per object"),
+  "expectation-timeout": noEffect(
+    text("5m", "TIME", ""),
+    "written objects enter the caches at once, nothing is expected",
+  ),
+  "disable-no-deepcopy": noEffect(toggle(false, ""), "cached objects are read-only"),
+  "default-ttlseconds-for-always-nodeimage": noEffect(
+    text("300", "N", ""),
+    "no NodeImages are written yet (0 to 2678400)",
+  ),
+  "nodeimage-creation-delay": noEffect(text("30s", "TIME", ""), "no NodeImages are written yet"),
+  "assign-bcj-pods-by-scheduler": noEffect(toggle(true, ""), "no BroadcastJob pods are made yet"),
+  "assign-pods-by-scheduler": noEffect(toggle(true, ""), "no DaemonSet pods are made yet"),
+  "ws-enabled-versioned-status": noEffect(text("deployment,replicaset", "KINDS", ""), "as in the reference"),
+  "protection-log-path": noEffect(text("/log", "DIR", ""), "refusals are log lines of this process"),
+  vmodule: noEffect(text("", "PATTERN=N,...", ""), "there is one verbosity"),
+  logtostderr: noEffect(toggle(true, ""), "logs always go to standard error"),
+  "log-flush-frequency": noEffect(text("5s", "TIME", ""), "log lines are not held back"),
+};
+
+const workerFlags: FlagTable = Object.fromEntries(
+  workerKinds.map((kind) => [
+    workerFlag(kind),
+    text("3", "N", `Objects of kind ${kind} reconciled at a time.`),
+  ]),
+);
+
+export const controllerFlags: FlagTable = { ...effective, ...workerFlags, ...withoutEffect };
+
+/** Durations among the flags: a bad one is refused even where it has no effect. */
+export const durationsWithoutEffect = [
+  "nodeimage-creation-delay",
+  "expectation-timeout",
+  "log-flush-frequency",
+] as const;
+export const countsWithoutEffect = [
+  "rest-config-qps",
+  "rest-config-burst",
+  "rate-limiter-qps",
+  "rate-limiter-bucket-size",
+] as const;

@@ -1,0 +1,235 @@
+/**
+ * The controller process: endpoints, webhooks, leader election, controllers, started and stopped in this order.
+ * Spec: platform 4.1. The command `controller` and the try-out run the same.
+ */
+import {
+  type Admission,
+  type AdmissionMetrics,
+  admission,
+  type Controllers,
+  startControllers,
+} from "../../controller/index.ts";
+import {
+  type Client,
+  type Clock,
+  checksRoute,
+  createMetrics,
+  createRegistry,
+  type Election,
+  type HttpEndpoints,
+  type Log,
+  type Metrics,
+  metricsRoute,
+  parseAddress,
+  type Random,
+  type Route,
+  serverVersion,
+  startElection,
+  startHttpEndpoints,
+} from "../../kube/index.ts";
+import { CliError, describeError } from "../errors.ts";
+import { admissionMetrics } from "./admission_metrics.ts";
+import { listenError } from "./listen_error.ts";
+import type { ProcessSettings } from "./settings.ts";
+
+export interface ControllerProcessDeps {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly settings: ProcessSettings;
+  /** Of this replica, for the lease. */
+  readonly identity: string;
+  /** Where requests were counted already. */
+  readonly observed?: Observed;
+}
+
+export type Registry = ReturnType<typeof createRegistry>;
+
+export interface Observed {
+  readonly registry: Registry;
+  readonly metrics: Metrics;
+  readonly admission: AdmissionMetrics;
+}
+
+/** A registry and what counts into it: one for each process. */
+export function observe(): Observed {
+  const registry = createRegistry();
+  return { registry, metrics: createMetrics(registry), admission: admissionMetrics(registry) };
+}
+
+export interface ControllerProcess {
+  /** Resolves when this replica reconciles for the first time. */
+  readonly working: Promise<void>;
+  /** Rejects when the process cannot go on: the lease is lost, controllers did not start. Never resolves. */
+  readonly failed: Promise<never>;
+  /** Lets writes in flight finish, gives the lease back, stops answering. */
+  stop(): Promise<void>;
+}
+
+/** Resolves when webhooks are answered and the replica stands for election. Throws CliError with one clear line. */
+export async function startControllerProcess(deps: ControllerProcessDeps): Promise<ControllerProcess> {
+  const starting = new Starting(deps);
+  try {
+    await starting.run();
+    return starting;
+  } catch (error) {
+    await starting.stop();
+    throw error;
+  }
+}
+
+class Starting implements ControllerProcess {
+  readonly working: Promise<void>;
+  readonly failed: Promise<never>;
+  readonly #deps: ControllerProcessDeps;
+  readonly #observed: Observed;
+  readonly #endpoints: HttpEndpoints[] = [];
+  #admission: Admission | undefined;
+  #election: Election | undefined;
+  #controllers: Controllers | undefined;
+  #isStopping = false;
+  #works: () => void = () => undefined;
+  #fails: (error: unknown) => void = () => undefined;
+
+  constructor(deps: ControllerProcessDeps) {
+    this.#deps = deps;
+    this.#observed = deps.observed ?? observe();
+    this.working = new Promise((resolve) => {
+      this.#works = resolve;
+    });
+    this.failed = new Promise((_resolve, reject) => {
+      this.#fails = reject;
+    });
+    // Who starts a process decides when to listen; until then a failure must not end it unheard.
+    this.failed.catch(() => undefined);
+  }
+
+  async run(): Promise<void> {
+    const { client, log, settings } = this.#deps;
+    const { gitVersion } = await serverVersion(client);
+    log.info("starting", { server: gitVersion });
+    this.#admission = admission({
+      client,
+      clock: this.#deps.clock,
+      random: this.#deps.random,
+      log: log.with({ part: "admission" }),
+      options: settings.controller,
+      settings: settings.webhook,
+      allowPrivileged: settings.allowPrivileged,
+      metrics: this.#observed.admission,
+    });
+    await this.#serveEndpoints();
+    await this.#startAdmission(this.#admission);
+    if (settings.leader.enabled) this.#standForElection();
+    else this.#startControllers();
+  }
+
+  async stop(): Promise<void> {
+    if (this.#isStopping) return;
+    this.#isStopping = true;
+    const { log } = this.#deps;
+    log.info("stopping");
+    await this.#controllers?.stop();
+    await this.#election?.stop();
+    await this.#admission?.stop();
+    await Promise.all(this.#endpoints.map((endpoint) => endpoint.close()));
+    log.info("stopped");
+  }
+
+  async #serveEndpoints(): Promise<void> {
+    const { metrics, health } = this.#deps.settings;
+    const ready = checksRoute("readyz", { "webhook-ready": () => this.#webhookReady() });
+    const alive: Route = async () => ({ status: 200, contentType: "text/plain; charset=utf-8", body: "ok" });
+    const metricsRoutes = { "/metrics": metricsRoute(this.#observed.registry) };
+    if (metrics !== undefined) await this.#listen(metrics, metricsRoutes, "--metrics-addr");
+    if (health !== undefined)
+      await this.#listen(health, { "/readyz": ready, "/healthz": alive }, "--health-probe-addr");
+  }
+
+  async #listen(address: string, routes: Readonly<Record<string, Route>>, flag: string): Promise<void> {
+    try {
+      this.#endpoints.push(await startHttpEndpoints({ address, routes, log: this.#deps.log }));
+    } catch (error) {
+      const { host, port } = parseAddress(address);
+      throw listenError(`${host ?? "*"}:${port}`, flag, error);
+    }
+  }
+
+  async #webhookReady(): Promise<void> {
+    const problem = await this.#admission?.ready();
+    if (problem !== undefined) throw new Error(problem);
+  }
+
+  async #startAdmission(started: Admission): Promise<void> {
+    const { settings, log } = this.#deps;
+    const { port } = settings.webhook;
+    try {
+      const listening = await started.start(settings.webhookTimeoutMs);
+      log.info("webhooks are answered", { port: listening.port });
+    } catch (error) {
+      if (error instanceof Error && "syscall" in error) throw listenError(`*:${port}`, "WEBHOOK_PORT", error);
+      throw new CliError(`webhooks could not be set up: ${describeError(error).replace(/^error: /, "")}`, {
+        cause: error,
+      });
+    }
+  }
+
+  #standForElection(): void {
+    const { client, clock, random, log, settings, identity } = this.#deps;
+    const { namespace, name, leaseDurationMs, renewDeadlineMs, retryPeriodMs } = settings.leader;
+    this.#election = startElection({
+      client,
+      clock,
+      random,
+      log,
+      namespace,
+      name,
+      identity,
+      leaseDurationMs,
+      renewDeadlineMs,
+      retryPeriodMs,
+      onStarted: () => {
+        this.#observed.metrics.leader(true);
+        this.#startControllers();
+      },
+      onLost: () => {
+        this.#observed.metrics.leader(false);
+        if (!this.#isStopping)
+          this.#fails(new CliError(`the lease ${namespace}/${name} was lost; another replica leads now`));
+      },
+    });
+  }
+
+  #startControllers(): void {
+    const { client, clock, random, log, settings } = this.#deps;
+    const { metrics } = this.#observed;
+    const controllers = startControllers({
+      client,
+      clock,
+      random,
+      log,
+      metrics,
+      options: settings.controller,
+    });
+    this.#controllers = controllers;
+    const late = clock.after(settings.cacheSyncTimeoutMs, () =>
+      this.#fails(
+        new CliError(
+          `caches were not filled within ${settings.cacheSyncTimeoutMs / 1000} s (--controller-cache-sync-timeout)`,
+        ),
+      ),
+    );
+    controllers.synced.then(
+      () => {
+        late.cancel();
+        log.info("controllers work");
+        this.#works();
+      },
+      (error: unknown) => {
+        late.cancel();
+        this.#fails(error);
+      },
+    );
+  }
+}

@@ -1,0 +1,153 @@
+/** From flags and environment to the settings of the controller process. Spec: platform 2.1 to 2.4. */
+import {
+  type ControllerOptions,
+  controllerOptions,
+  FeatureGateError,
+  type FeatureGates,
+  parseFeatureGates,
+  type WebhookSettings,
+  webhookSettings,
+} from "../../controller/index.ts";
+import { parseAddress } from "../../kube/index.ts";
+import type { Flags } from "../arguments.ts";
+import { CliError } from "../errors.ts";
+import type { Io } from "../io.ts";
+import { countsWithoutEffect, durationsWithoutEffect, workerFlag, workerKinds } from "./controller_flags.ts";
+
+export interface LeaderSettings {
+  readonly enabled: boolean;
+  readonly namespace: string;
+  readonly name: string;
+  readonly leaseDurationMs: number;
+  readonly renewDeadlineMs: number;
+  readonly retryPeriodMs: number;
+}
+
+export interface ProcessSettings {
+  readonly controller: ControllerOptions;
+  /** `host:port`; undefined turns the endpoint off. */
+  readonly metrics: string | undefined;
+  readonly health: string | undefined;
+  readonly leader: LeaderSettings;
+  readonly webhook: WebhookSettings;
+  readonly allowPrivileged: boolean;
+  readonly webhookTimeoutMs: number;
+  readonly cacheSyncTimeoutMs: number;
+  readonly log: { readonly format: "text" | "json"; readonly level: "debug" | "info" };
+}
+
+/** Throws CliError that names the flag or variable, for values that cannot be meant. */
+export function processSettings(flags: Flags, env: Io["env"]): ProcessSettings {
+  checkIgnored(flags);
+  const gates = gatesOf(flags, env);
+  return {
+    controller: controllerOptions({
+      gates,
+      namespace: flags.text("namespace") ?? "",
+      workers: workersOf(flags),
+      excludePreparingDelete: flags.on("cloneset-scaling-exclude-preparing-delete"),
+      baseDelayMs: required(flags.milliseconds("rate-limiter-base-delay")),
+      maxDelayMs: required(flags.milliseconds("rate-limiter-max-delay")),
+    }),
+    metrics: addressOf(flags, "metrics-addr"),
+    health: addressOf(flags, "health-probe-addr"),
+    leader: leaderSettings(flags),
+    webhook: webhooksOf(env, gates),
+    allowPrivileged: flags.on("allow-privileged"),
+    webhookTimeoutMs: required(flags.milliseconds("webhook-initialize-timeout")),
+    cacheSyncTimeoutMs: required(flags.milliseconds("controller-cache-sync-timeout")),
+    log: logSettings(flags),
+  };
+}
+
+/** Flags with a default always have a value. */
+function required(value: number | undefined): number {
+  if (value === undefined) throw new Error("a flag without default was read as one with");
+  return value;
+}
+
+function gatesOf(flags: Flags, env: Io["env"]): FeatureGates {
+  // A legacy list without SidecarSet turns the pod webhook off unless a gate says otherwise.
+  const legacy = env["CUSTOM_RESOURCE_ENABLE"];
+  const isPodWebhookOff = legacy !== undefined && legacy !== "" && !legacy.split(",").includes("SidecarSet");
+  const given = flags.text("feature-gates") ?? "";
+  try {
+    return parseFeatureGates(isPodWebhookOff ? `PodWebhook=false,${given}` : given);
+  } catch (error) {
+    if (error instanceof FeatureGateError)
+      throw new CliError(`--feature-gates: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+function workersOf(flags: Flags): Record<string, number> {
+  const workers: Record<string, number> = {};
+  for (const kind of workerKinds) workers[kind] = flags.integer(workerFlag(kind), 1, 1000) ?? 3;
+  return workers;
+}
+
+/** `:8080`, `127.0.0.1:8080`, `[::1]:8080`; `0` turns the endpoint off. */
+function addressOf(flags: Flags, name: string): string | undefined {
+  const given = flags.text(name) ?? "";
+  if (given === "0" || given === "") return undefined;
+  try {
+    parseAddress(given);
+    return given;
+  } catch (cause) {
+    throw new CliError(`invalid value "${given}" for --${name}: must be HOST:PORT or :PORT, or 0 for none`, {
+      cause,
+    });
+  }
+}
+
+function leaderSettings(flags: Flags): LeaderSettings {
+  const lock = flags.text("leader-election-resource-lock");
+  if (lock !== "leases") {
+    throw new CliError(
+      `invalid value "${lock}" for --leader-election-resource-lock: leases is the only lock`,
+    );
+  }
+  const leader: LeaderSettings = {
+    enabled: flags.on("enable-leader-election"),
+    namespace: flags.required("leader-election-namespace"),
+    name: flags.required("leader-election-id"),
+    leaseDurationMs: required(flags.milliseconds("leader-election-lease-duration")),
+    renewDeadlineMs: required(flags.milliseconds("leader-election-renew-deadline")),
+    retryPeriodMs: required(flags.milliseconds("leader-election-retry-period")),
+  };
+  const isOrdered =
+    leader.leaseDurationMs > leader.renewDeadlineMs &&
+    leader.renewDeadlineMs > leader.retryPeriodMs &&
+    leader.retryPeriodMs > 0;
+  if (!isOrdered) {
+    throw new CliError(
+      "leader election needs lease duration > renew deadline > retry period > 0; see the --leader-election-* flags",
+    );
+  }
+  return leader;
+}
+
+function logSettings(flags: Flags): ProcessSettings["log"] {
+  const format = flags.text("logging-format");
+  if (format !== "text" && format !== "json") {
+    throw new CliError(`invalid value "${format}" for --logging-format: must be text or json`);
+  }
+  return { format, level: (flags.integer("v", 0, 100) ?? 0) >= 5 ? "debug" : "info" };
+}
+
+function webhooksOf(env: Io["env"], gates: FeatureGates): WebhookSettings {
+  try {
+    return webhookSettings(env, { externalCerts: gates.EnableExternalCerts });
+  } catch (error) {
+    throw new CliError(`environment: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Flags without effect are still checked: a typo must not pass because nobody reads it. */
+function checkIgnored(flags: Flags): void {
+  for (const name of durationsWithoutEffect) flags.milliseconds(name);
+  for (const name of countsWithoutEffect) flags.integer(name, 0);
+  flags.integer("default-ttlseconds-for-always-nodeimage", 0, 2_678_400);
+}

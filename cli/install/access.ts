@@ -1,0 +1,90 @@
+/** What the controller may do. Least privilege: only what the carried-out kinds and the admission chain use. */
+import { carriedOutKinds } from "../../crds/index.ts";
+
+export interface PolicyRule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+  readonly resourceNames?: readonly string[];
+}
+
+const read = ["get", "list", "watch"] as const;
+
+/** Rules of the ClusterRole `kruise-manager-role`. */
+export function managerRules(): PolicyRule[] {
+  return [
+    rule("", ["pods"], [...read, "create", "delete", "patch"]),
+    rule("", ["pods/status", "pods/resize"], ["patch"]),
+    rule("", ["persistentvolumeclaims"], [...read, "create", "delete", "patch"]),
+    rule("", ["nodes", "namespaces"], read),
+    rule("", ["events"], ["create", "patch"]),
+    rule("apps", ["controllerrevisions"], [...read, "create", "delete", "patch"]),
+    ...kindRules(),
+    rule("apiextensions.k8s.io", ["customresourcedefinitions"], read),
+    rule("admissionregistration.k8s.io", webhookConfigurations, read),
+  ];
+}
+
+const webhookConfigurations = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"];
+
+/** A workload's own spec is patched too: CloneSet drops finished names from podsToDelete. */
+function kindRules(): PolicyRule[] {
+  const groups = [...new Set(carriedOutKinds.map((kind) => kind.group))];
+  return groups.flatMap((group) => {
+    const plurals = carriedOutKinds.filter((kind) => kind.group === group).map((kind) => kind.plural);
+    return [
+      rule(group, plurals, [...read, "patch"]),
+      rule(
+        group,
+        plurals.map((plural) => `${plural}/status`),
+        ["patch", "update"],
+      ),
+      rule(
+        group,
+        plurals.map((plural) => `${plural}/finalizers`),
+        ["update"],
+      ),
+    ];
+  });
+}
+
+/** Rules of `kruise-certs-role`: the bundle goes into the named configurations and definitions only. */
+export function certificateRules(): PolicyRule[] {
+  const converted = carriedOutKinds.filter((kind) => kind.conversion === "Webhook");
+  return [
+    rule(
+      "admissionregistration.k8s.io",
+      webhookConfigurations,
+      ["update", "patch"],
+      ["kruise-mutating-webhook-configuration", "kruise-validating-webhook-configuration"],
+    ),
+    rule(
+      "apiextensions.k8s.io",
+      ["customresourcedefinitions"],
+      ["update", "patch"],
+      converted.map((kind) => `${kind.plural}.${kind.group}`),
+    ),
+  ];
+}
+
+/** Rules in the manager's own namespace. */
+export function leaderElectionRules(): PolicyRule[] {
+  return [
+    rule("coordination.k8s.io", ["leases"], [...read, "create", "update", "patch", "delete"]),
+    rule("", ["events"], ["create"]),
+  ];
+}
+
+export function webhookSecretRules(): PolicyRule[] {
+  return [rule("", ["secrets"], [...read, "create", "update", "patch"])];
+}
+
+function rule(
+  group: string,
+  resources: readonly string[],
+  verbs: readonly string[],
+  resourceNames?: readonly string[],
+): PolicyRule {
+  const base = { apiGroups: [group], resources, verbs };
+  return resourceNames === undefined ? base : { ...base, resourceNames };
+}

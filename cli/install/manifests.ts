@@ -1,0 +1,103 @@
+/** Everything that a cluster needs before the controller starts, as objects in the order to apply them. Spec: platform 1, 6. */
+import { carriedOutKinds, customResourceDefinition } from "../../crds/index.ts";
+import type { AnyObject } from "../fields.ts";
+import { toAnyObject } from "../fields.ts";
+import {
+  certificateRules,
+  leaderElectionRules,
+  managerRules,
+  type PolicyRule,
+  webhookSecretRules,
+} from "./access.ts";
+import { webhookObjects } from "./webhooks.ts";
+
+export interface InstallOptions {
+  /** Namespace of the controller. */
+  readonly namespace: string;
+  /** Serve admission at this host, without a Service; undefined inside a cluster. */
+  readonly webhookHost: string | undefined;
+  readonly webhookPort: number;
+}
+
+const daemonNamespace = "kruise-daemon-config";
+const account = "kruise-manager";
+
+export function installObjects(options: InstallOptions): AnyObject[] {
+  return [
+    ...definitions(options),
+    ...namespaces(options),
+    ...accessObjects(options),
+    ...serviceObjects(options),
+    ...webhookObjects(options),
+  ];
+}
+
+export function definitions(options: InstallOptions): AnyObject[] {
+  const service = { namespace: options.namespace, name: "kruise-webhook-service" };
+  return carriedOutKinds.map((kind) => toAnyObject(customResourceDefinition(kind, { service })));
+}
+
+function namespaces(options: InstallOptions): AnyObject[] {
+  // The label keeps pod admission away from the controller's own pods.
+  const labels = { "control-plane": "openkruise" };
+  return [
+    object("v1", "Namespace", { name: options.namespace, labels }),
+    object("v1", "Namespace", { name: daemonNamespace }),
+  ];
+}
+
+function accessObjects({ namespace }: InstallOptions): AnyObject[] {
+  return [
+    object("v1", "ServiceAccount", { name: account, namespace }),
+    ...clusterRole("kruise-manager-role", "kruise-manager-rolebinding", managerRules(), namespace),
+    ...clusterRole("kruise-certs-role", "kruise-certs-rolebinding", certificateRules(), namespace),
+    ...role(
+      "kruise-leader-election-role",
+      "kruise-leader-election-rolebinding",
+      leaderElectionRules(),
+      namespace,
+    ),
+    ...role("kruise-webhook-role", "kruise-webhook-rolebinding", webhookSecretRules(), namespace),
+  ];
+}
+
+const rbac = "rbac.authorization.k8s.io";
+
+function clusterRole(
+  name: string,
+  binding: string,
+  rules: readonly PolicyRule[],
+  namespace: string,
+): AnyObject[] {
+  return [
+    object(`${rbac}/v1`, "ClusterRole", { name }, { rules }),
+    object(`${rbac}/v1`, "ClusterRoleBinding", { name: binding }, bound("ClusterRole", name, namespace)),
+  ];
+}
+
+function role(name: string, binding: string, rules: readonly PolicyRule[], namespace: string): AnyObject[] {
+  return [
+    object(`${rbac}/v1`, "Role", { name, namespace }, { rules }),
+    object(`${rbac}/v1`, "RoleBinding", { name: binding, namespace }, bound("Role", name, namespace)),
+  ];
+}
+
+function bound(kind: string, name: string, namespace: string): object {
+  return {
+    roleRef: { apiGroup: rbac, kind, name },
+    subjects: [{ kind: "ServiceAccount", name: account, namespace }],
+  };
+}
+
+function serviceObjects({ namespace, webhookHost, webhookPort }: InstallOptions): AnyObject[] {
+  if (webhookHost !== undefined) return [];
+  const spec = {
+    ports: [{ port: 443, targetPort: webhookPort, protocol: "TCP" }],
+    selector: { "control-plane": "controller-manager" },
+  };
+  return [object("v1", "Service", { name: "kruise-webhook-service", namespace }, { spec })];
+}
+
+function object(apiVersion: string, kind: string, metadata: object, rest: object = {}): AnyObject {
+  return toAnyObject({ apiVersion, kind, metadata, ...rest });
+}

@@ -1,0 +1,35 @@
+/** The sandbox, as the try-out needs it. */
+import { type Clock, type Credentials, fixedCredentials } from "../../kube/index.ts";
+import { startSandbox } from "../../sandbox/index.ts";
+import { listenError } from "../controller/listen_error.ts";
+
+export interface LocalClusterOptions {
+  readonly nodes: number;
+  /** 0 for any free one. */
+  readonly port: number;
+  readonly seed: number;
+  readonly clock: Clock;
+}
+
+export interface LocalCluster {
+  readonly url: string;
+  /** YAML. */
+  readonly kubeconfig: string;
+  readonly credentials: Credentials;
+  stop(): Promise<void>;
+}
+
+/** Throws CliError when the port cannot be had. */
+export async function startLocalCluster(options: LocalClusterOptions): Promise<LocalCluster> {
+  try {
+    const sandbox = await startSandbox({ ...options, profile: "fast" });
+    const { url, kubeconfig, token, caCert } = sandbox;
+    const headers = { authorization: `Bearer ${token}` };
+    const credentials = fixedCredentials(url, { headers, tls: { ca: caCert } });
+    return { url, kubeconfig, credentials, stop: () => sandbox.stop() };
+  } catch (error) {
+    if (error instanceof Error && "syscall" in error)
+      throw listenError(`127.0.0.1:${options.port}`, "--port", error);
+    throw error;
+  }
+}

@@ -1,0 +1,39 @@
+/** Files that hold credentials: the kubeconfig that the try-out leaves for kubectl. */
+import { mkdir, open, rename, unlink } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { CliError } from "../errors.ts";
+
+/** Writes a file that only its owner reads, whole or not at all. Throws CliError with the path. */
+export async function writePrivateFile(path: string, text: string): Promise<string> {
+  const target = resolve(path);
+  const draft = `${target}.${process.pid}.tmp`;
+  try {
+    await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+    const file = await open(draft, "wx", 0o600);
+    try {
+      await file.writeFile(text);
+    } finally {
+      await file.close();
+    }
+    await rename(draft, target);
+    return target;
+  } catch (error) {
+    await unlink(draft).catch(() => undefined);
+    throw new CliError(
+      `cannot write ${target}: ${reasonOf(error)}; choose another place with --kubeconfig-out`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const code = "code" in error ? error.code : undefined;
+  if (code === "EACCES" || code === "EPERM") return "permission denied";
+  if (code === "EROFS") return "the file system is read-only";
+  if (code === "ENOSPC") return "the disk is full";
+  if (code === "ENOTDIR" || code === "EEXIST") return "a file is in the way of its folder";
+  return error.message;
+}

@@ -1,0 +1,73 @@
+/** Plans in words. */
+import type { Action, Waiting } from "../../controller/index.ts";
+
+/** One line for what the controller would do next; undefined for what nobody needs to read. */
+export function describeAction(action: Action): string | undefined {
+  switch (action.type) {
+    case "create pod": {
+      const claims =
+        action.claims.length === 0
+          ? ""
+          : ` with claims ${action.claims.map((claim) => claim.name).join(", ")}`;
+      return `create pod ${action.name}${claims}`;
+    }
+    case "patch pod":
+      return describePodWrite(action);
+    case "delete pod": {
+      const claims =
+        action.claims.length === 0
+          ? ""
+          : ` and claims ${action.claims.map((claim) => claim.name).join(", ")}`;
+      return `delete pod ${action.pod.name}${claims}`;
+    }
+    case "patch claim":
+      return `change the owner of claim ${action.claim.name}`;
+    case "delete claim":
+      return `delete claim ${action.claim.name}`;
+    case "create revision":
+      return `create revision ${action.name}`;
+    case "patch revision":
+      return `renumber or adopt revision ${action.revision.name}`;
+    case "delete revision":
+      return `delete revision ${action.revision.name}`;
+    case "patch workload":
+      return "drop finished names from podsToDelete";
+    case "create object":
+    case "delete object":
+      return `${action.type === "create object" ? "create" : "delete"} ${action.resource} ${action.name}`;
+    case "event":
+      return undefined;
+  }
+}
+
+function describePodWrite(action: Extract<Action, { type: "patch pod" }>): string {
+  const { pod, concern, write } = action;
+  const requests = write.steps.length === 1 ? "1 request" : `${write.steps.length} requests`;
+  const images = changedImages(pod, write.after);
+  if (images.length > 0) return `update pod ${pod.name} in place: ${images.join(", ")} (${requests})`;
+  if (concern === "update") return `update pod ${pod.name} (${requests})`;
+  if (concern === "scale") return `mark pod ${pod.name} (${requests})`;
+  return `refresh pod ${pod.name} (${requests})`;
+}
+
+type Pod = Extract<Action, { type: "patch pod" }>["pod"];
+
+function changedImages(before: Pod, after: Pod): string[] {
+  return after.containers.flatMap(({ name, image }) => {
+    const old = before.containers.find((container) => container.name === name)?.image;
+    return old === undefined || old === image ? [] : [`${name} ${old} -> ${image}`];
+  });
+}
+
+/** `2 pods wait for … (a, b); ends when …` */
+export function describeWaiting(waiting: Waiting): string {
+  const pods = waiting.pods === undefined || waiting.pods.length === 0 ? "" : ` (${listed(waiting.pods)})`;
+  return `${waiting.message}${pods}; ends when ${waiting.until}`;
+}
+
+const mostNames = 5;
+
+function listed(names: readonly string[]): string {
+  const shown = names.slice(0, mostNames).join(", ");
+  return names.length > mostNames ? `${shown} and ${names.length - mostNames} more` : shown;
+}
