@@ -28,7 +28,6 @@ import {
   startHttpEndpoints,
 } from "../../kube/index.ts";
 import { CliError, describeError } from "../errors.ts";
-import { admissionMetrics } from "./admission_metrics.ts";
 import { listenError } from "./listen_error.ts";
 import type { ProcessSettings } from "./settings.ts";
 
@@ -49,13 +48,12 @@ export type Registry = ReturnType<typeof createRegistry>;
 export interface Observed {
   readonly registry: Registry;
   readonly metrics: Metrics;
-  readonly admission: AdmissionMetrics;
 }
 
 /** A registry and what counts into it: one for each process. */
 export function observe(): Observed {
   const registry = createRegistry();
-  return { registry, metrics: createMetrics(registry), admission: admissionMetrics(registry) };
+  return { registry, metrics: createMetrics(registry) };
 }
 
 export interface ControllerProcess {
@@ -107,6 +105,7 @@ class Starting implements ControllerProcess {
 
   async run(): Promise<void> {
     const { client, log, settings } = this.#deps;
+    const { metrics } = this.#observed;
     const { gitVersion } = await serverVersion(client);
     log.info("starting", { server: gitVersion });
     this.#admission = admission({
@@ -117,7 +116,12 @@ class Starting implements ControllerProcess {
       options: settings.controller,
       settings: settings.webhook,
       allowPrivileged: settings.allowPrivileged,
-      metrics: this.#observed.admission,
+      metrics: {
+        review(path, code, tookMs) {
+          metrics.webhookStarted(path);
+          metrics.webhookFinished(path, code, tookMs);
+        },
+      },
     });
     await this.#serveEndpoints();
     await this.#startAdmission(this.#admission);
