@@ -23,11 +23,11 @@ export function parseFieldSelector(text: string): FieldSelector {
     if (match === null) {
       throw new ParseError("InvalidSelector", `invalid selector: '${text}'; can't understand '${term}'`);
     }
-    requirements.push({
-      field: term.slice(0, match.index),
-      operator: match[0] === "!=" ? "!=" : "=",
-      value: unescapeValue(term.slice(match.index + match[0].length)),
-    });
+    const field = term.slice(0, match.index);
+    const value = unescapeValue(term.slice(match.index + match[0].length));
+    // A bare operator asks for nothing.
+    if (field === "" && value === "") continue;
+    requirements.push({ field, operator: match[0] === "!=" ? "!=" : "=", value });
   }
   return {
     requirements,

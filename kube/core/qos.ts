@@ -1,4 +1,5 @@
 /** Quality of service class of a pod. */
+import { isJsonObject } from "./json.ts";
 import { isQuantity, parseQuantity } from "./quantity.ts";
 
 export type QosClass = "Guaranteed" | "Burstable" | "BestEffort";
@@ -22,7 +23,7 @@ const counted = ["cpu", "memory"] as const;
  * of the pod as a whole, where set, decide alone.
  */
 export function podQos(spec: QosSpec): QosClass {
-  const holders = hasAmounts(spec) ? [spec] : [...(spec.containers ?? []), ...(spec.initContainers ?? [])];
+  const holders = hasAmounts(spec) ? [spec] : [...listed(spec.containers), ...listed(spec.initContainers)];
   const requests = new Map<string, bigint>();
   const limits = new Map<string, bigint>();
   let allLimited = true;
@@ -37,6 +38,11 @@ export function podQos(spec: QosSpec): QosClass {
   if (requests.size === 0 && limits.size === 0) return "BestEffort";
   const balanced = counted.every((name) => requests.get(name) === limits.get(name));
   return allLimited && balanced ? "Guaranteed" : "Burstable";
+}
+
+/** Templates may be malformed: what is no container is left out. */
+function listed(containers: readonly Resourceful[] | null | undefined): readonly Resourceful[] {
+  return Array.isArray(containers) ? containers.filter((container) => isJsonObject(container)) : [];
 }
 
 function hasAmounts({ resources }: Resourceful): boolean {

@@ -45,6 +45,8 @@ function split(text: string): Parts {
   const match = text === "" ? null : pattern.exec(text);
   if (match === null) throw new ParseError("InvalidQuantity", WRONG_FORMAT);
   const [, sign, whole = "", fraction = "", suffix = ""] = match;
+  if (whole + fraction === "")
+    throw new ParseError("InvalidQuantity", "unable to parse numeric part of quantity");
   return {
     negative: sign === "-",
     whole: whole.replace(/^0+/, "") || "0",
@@ -149,7 +151,7 @@ export function formatQuantity({ nano, format }: Quantity): string {
   }
   let digits = amount;
   let exponent = -9;
-  while (exponent < 18 && digits % 1000n === 0n) {
+  while ((exponent < 18 || format === "DecimalExponent") && digits % 1000n === 0n) {
     digits /= 1000n;
     exponent += 3;
   }

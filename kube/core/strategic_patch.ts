@@ -121,7 +121,7 @@ function mergeList(
   const { mergeKey } = rule;
   if (original.length === 0 && patch.length === 0) return original;
   if (mergeKey === "") {
-    return inOrder([...new Set([...original, ...patch])], patch, original, mergeKey);
+    return inOrder(deduplicate([...original, ...patch]), patch, original, mergeKey);
   }
   const changes: JsonObject[] = [];
   const removed = new Set<unknown>();
@@ -134,7 +134,10 @@ function mergeList(
     else
       throw new PatchError("InvalidPatch", `unknown patch type: ${JSON.stringify(element[PATCH])} in list`);
   }
-  if (replace) return changes;
+  if (replace) {
+    positions(changes, mergeKey);
+    return changes.map(withoutDirectives);
+  }
   const kept = original.filter((element) => !removed.has(identity(element, mergeKey)));
   return inOrder(mergeElements(kept, changes, rule), changes, kept, mergeKey);
 }
@@ -177,8 +180,46 @@ function orderedList(
   const patch = change === undefined ? undefined : list(change, field);
   if (original === undefined && patch === undefined) return;
   if (patch !== undefined) checkOrder(patch, wanted, rule.mergeKey, field);
-  const result = patch === undefined ? original : mergeList(original ?? [], patch, { ...rule, merges: true });
-  put(merged, field, inOrder(result ?? [], wanted, original ?? [], rule.mergeKey));
+  const result =
+    patch === undefined || original === undefined
+      ? (original ?? list(withoutDirectives(patch), field))
+      : mergeList(original, patch, { ...rule, merges: true });
+  put(
+    merged,
+    field,
+    inOrder(result ?? [], wanted, orderAfter(original ?? [], patch ?? [], rule.mergeKey), rule.mergeKey),
+  );
+}
+
+/**
+ * The order that elements count as having had. As on the server, an added element takes the place in it that a
+ * deleted one left free.
+ */
+function orderAfter(
+  original: readonly unknown[],
+  patch: readonly unknown[],
+  mergeKey: string,
+): readonly unknown[] {
+  if (mergeKey === "") return original;
+  const order = [...original];
+  let length = order.length;
+  const find = (key: unknown) =>
+    order.slice(0, length).findIndex((element) => identity(element, mergeKey) === key);
+  const added: unknown[] = [];
+  for (const element of patch) {
+    if (!isJsonObject(element) || !Object.hasOwn(element, PATCH)) added.push(element);
+    else if (element[PATCH] === "replace") return original;
+    else {
+      const at = find(identity(element, mergeKey));
+      if (at >= 0) order.copyWithin(at, at + 1, length--);
+    }
+  }
+  for (const element of added) {
+    if (find(identity(element, mergeKey)) >= 0) continue;
+    if (length < order.length) order[length] = element;
+    length++;
+  }
+  return order;
 }
 
 /** The elements of the patch must appear in the wanted order, or the sender meant something else. */
@@ -217,8 +258,8 @@ function inOrder(
   const at = (map: Map<unknown, number>, element: unknown) => map.get(identity(element, mergeKey)) ?? -1;
   const named = merged.filter((element) => at(wantedAt, element) >= 0);
   const others = merged.filter((element) => at(wantedAt, element) < 0);
-  named.sort((left, right) => at(wantedAt, left) - at(wantedAt, right));
-  others.sort((left, right) => at(originalAt, left) - at(originalAt, right));
+  settle(named, (element) => at(wantedAt, element));
+  settle(others, (element) => at(originalAt, element));
   const result: unknown[] = [];
   let next = 0;
   for (const element of others) {
@@ -229,4 +270,32 @@ function inOrder(
     result.push(element);
   }
   return [...result, ...named.slice(next)];
+}
+
+/** Sorts by known positions; an element without one (-1) goes before those that stood before it, as on the server. */
+function settle(list: unknown[], position: (element: unknown) => number): void {
+  for (let end = 1; end < list.length; end++) {
+    for (let at = end; at > 0; at--) {
+      const before = list[at - 1];
+      const element = list[at];
+      const [left, right] = [position(element), position(before)];
+      if (left >= 0 && right >= 0 && left >= right) break;
+      list[at - 1] = element;
+      list[at] = before;
+    }
+  }
+}
+
+/** Each value once. The last one fills the gap of a repeated one: the server's order, which later steps see. */
+function deduplicate(values: readonly unknown[]): unknown[] {
+  const list = [...values];
+  for (let first = 0; first < list.length; first++) {
+    for (let at = first + 1; at < list.length; at++) {
+      if (list[at] !== list[first]) continue;
+      list[at] = list.at(-1);
+      list.pop();
+      at--;
+    }
+  }
+  return list;
 }

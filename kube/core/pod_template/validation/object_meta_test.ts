@@ -1,0 +1,80 @@
+import t from "tap";
+import {
+  dns1035LabelErrors,
+  dnsLabelErrors,
+  formatFieldError,
+  formatFieldErrors,
+  validateClaimSpec,
+  validateObjectMeta,
+} from "../../index.ts";
+
+const complaints = (meta: object, namespaced = true) =>
+  validateObjectMeta(meta, "metadata", { namespaced }).map(formatFieldError);
+const subdomain =
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+
+t.test("names and namespaces", (t) => {
+  t.same(complaints({ name: "a.b", namespace: "n" }), []);
+  t.same(complaints({ name: "A", namespace: "n" }), [`metadata.name: Invalid value: "A": ${subdomain}`]);
+  t.same(complaints({}), [
+    "metadata.name: Required value: name or generateName is required",
+    "metadata.namespace: Required value",
+  ]);
+  t.same(complaints({ name: "a", namespace: "n" }, false), [
+    "metadata.namespace: Forbidden: not allowed on this type",
+  ]);
+  t.same(complaints({ name: "a-x", generateName: "a-", namespace: "n" }), [], "a prefix may end with a dash");
+  t.same(complaints({ name: "a", namespace: "n", generation: -1 }), [
+    "metadata.generation: Invalid value: -1: must be greater than or equal to 0",
+  ]);
+  const byLabel = validateObjectMeta({ name: "a.b" }, "metadata", {
+    namespaced: false,
+    nameRule: dnsLabelErrors,
+  });
+  t.equal(formatFieldErrors(byLabel), 'metadata.name: Invalid value: "a.b": must not contain dots');
+  t.equal(dns1035LabelErrors("1a").length, 1);
+  t.same(dns1035LabelErrors("a1"), []);
+  t.end();
+});
+
+t.test("owners and finalizers", (t) => {
+  const owner = { apiVersion: "v1", kind: "Pod", name: "p", uid: "u", controller: true };
+  t.same(
+    complaints({ name: "a", namespace: "n", ownerReferences: [owner], finalizers: ["x.io/y", "orphan"] }),
+    [],
+  );
+  const twice = complaints({ name: "a", namespace: "n", ownerReferences: [owner, { ...owner, name: "q" }] });
+  t.equal(twice.length, 1);
+  t.match(
+    twice[0],
+    /Only one reference can have Controller set to true. Found "true" in references for Pod\/p and Pod\/q$/,
+  );
+  t.same(complaints({ name: "a", namespace: "n", ownerReferences: [{ apiVersion: "apps/" }] }), [
+    'metadata.ownerReferences.apiVersion: Invalid value: "apps/": version must not be empty',
+    'metadata.ownerReferences.kind: Invalid value: "": must not be empty',
+    'metadata.ownerReferences.name: Invalid value: "": must not be empty',
+    'metadata.ownerReferences.uid: Invalid value: "": must not be empty',
+  ]);
+  t.equal(complaints({ name: "a", namespace: "n", finalizers: ["orphan", "foregroundDeletion"] }).length, 1);
+  t.equal(complaints({ name: "a", namespace: "n", finalizers: ["a b"] }).length, 1);
+  t.end();
+});
+
+t.test("claims", (t) => {
+  const spec = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
+  t.same(validateClaimSpec(spec, "spec"), []);
+  t.same(
+    validateClaimSpec({ accessModes: ["X"], resources: { requests: { storage: "0" } } }, "spec").map(
+      formatFieldError,
+    ),
+    [
+      'spec.accessModes: Unsupported value: "X": supported values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"',
+      'spec.resources[storage]: Invalid value: "0": must be greater than zero',
+    ],
+  );
+  t.same(validateClaimSpec(undefined, "spec").map(formatFieldError), [
+    "spec.accessModes: Required value: at least 1 access mode is required",
+    "spec.resources[storage]: Required value",
+  ]);
+  t.end();
+});
