@@ -3,8 +3,20 @@
  * (`Static<typeof …>`), the OpenAPI schema of the definition and the field docs. Fields are required unless wrapped in
  * `optional`. Structural schemas of Kubernetes know neither `$ref` nor unions; nothing here produces them.
  */
-import Type, { type Static, type TProperties, type TSchema } from "typebox";
-import type { IntOrString, KubeObject, LabelSelector } from "../kube/core/index.ts";
+// By name: the default export would bring the whole library into every bundle.
+import {
+  Array as ArrayType,
+  Boolean as BooleanType,
+  Integer as IntegerType,
+  Object as ObjectType,
+  Optional,
+  type Static,
+  String as StringType,
+  type TProperties,
+  type TSchema,
+  Unsafe,
+} from "typebox";
+import type { IntOrString, KubeObject, LabelSelector, ObjectMeta } from "../kube/core/index.ts";
 import type { PodTemplate } from "./pod_template.ts";
 
 export type { Static, TSchema } from "typebox";
@@ -28,10 +40,10 @@ export interface ListRules {
   atomic?: boolean;
 }
 
-export const optional = Type.Optional;
+export const optional = Optional;
 
 export function text(description: string, rules: TextRules = {}) {
-  return Type.String({ ...rules, description });
+  return StringType({ ...rules, description });
 }
 
 /** A string of which the API server itself accepts only the given values. */
@@ -40,29 +52,29 @@ export function choice<const V extends readonly string[]>(
   description: string,
   rules: TextRules = {},
 ) {
-  return Type.Unsafe<V[number]>({ ...Type.String({ ...rules, description }), enum: [...values] });
+  return Unsafe<V[number]>({ ...StringType({ ...rules, description }), enum: [...values] });
 }
 
 /** RFC 3339. */
 export function dateTime(description: string) {
-  return Type.String({ format: "date-time", description });
+  return StringType({ format: "date-time", description });
 }
 
 export function int32(description: string, rules: IntegerRules = {}) {
-  return Type.Integer({ ...rules, format: "int32", description });
+  return IntegerType({ ...rules, format: "int32", description });
 }
 
 export function int64(description: string, rules: IntegerRules = {}) {
-  return Type.Integer({ ...rules, format: "int64", description });
+  return IntegerType({ ...rules, format: "int64", description });
 }
 
 export function flag(description: string, rules: { default?: boolean } = {}) {
-  return Type.Boolean({ ...rules, description });
+  return BooleanType({ ...rules, description });
 }
 
 /** A number, or text: mostly a percentage such as `20%`. */
 export function intOrString(description: string) {
-  return Type.Unsafe<IntOrString>({
+  return Unsafe<IntOrString>({
     anyOf: [{ type: "integer" }, { type: "string" }],
     "x-kubernetes-int-or-string": true,
     description,
@@ -75,11 +87,11 @@ export function list<T extends TSchema>(items: T, description: string, rules: Li
     : rules.atomic
       ? { "x-kubernetes-list-type": "atomic" }
       : {};
-  return Type.Array(items, { ...topology, description });
+  return ArrayType(items, { ...topology, description });
 }
 
 export function map<T extends TSchema>(values: T, description: string) {
-  return Type.Unsafe<Record<string, Static<T>>>({
+  return Unsafe<Record<string, Static<T>>>({
     type: "object",
     additionalProperties: values,
     description,
@@ -87,11 +99,11 @@ export function map<T extends TSchema>(values: T, description: string) {
 }
 
 export function strings(description: string, rules: ListRules = {}) {
-  return list(Type.String(), description, rules);
+  return list(StringType(), description, rules);
 }
 
 export function stringMap(description: string) {
-  return map(Type.String(), description);
+  return map(StringType(), description);
 }
 
 export function object<P extends TProperties>(
@@ -99,7 +111,7 @@ export function object<P extends TProperties>(
   description: string,
   rules: { atomic?: boolean; preserveUnknown?: boolean } = {},
 ) {
-  return Type.Object(properties, {
+  return ObjectType(properties, {
     ...(rules.atomic ? { "x-kubernetes-map-type": "atomic" } : {}),
     ...(rules.preserveUnknown ? { "x-kubernetes-preserve-unknown-fields": true } : {}),
     description,
@@ -108,17 +120,22 @@ export function object<P extends TProperties>(
 
 /** A value of which the schema says nothing; `T` is what admission makes sure of. */
 export function preserve<T = unknown>(description: string) {
-  return Type.Unsafe<T>({ "x-kubernetes-preserve-unknown-fields": true, description });
+  return Unsafe<T>({ "x-kubernetes-preserve-unknown-fields": true, description });
 }
 
 /** A complete object of another kind. */
 export function embeddedResource(description: string) {
-  return Type.Unsafe<KubeObject>({
+  return Unsafe<KubeObject>({
     type: "object",
     "x-kubernetes-embedded-resource": true,
     "x-kubernetes-preserve-unknown-fields": true,
     description,
   });
+}
+
+/** `metadata` of an object that is made from another: of labels and annotations at most. */
+export function objectMetadata(description: string) {
+  return Unsafe<ObjectMeta>({ type: "object", description });
 }
 
 export function podTemplate(description: string) {
@@ -141,7 +158,7 @@ export const selectorFields = {
 };
 
 export function labelSelector(description: string) {
-  return Type.Unsafe<LabelSelector>({ ...object(selectorFields, description, { atomic: true }) });
+  return Unsafe<LabelSelector>({ ...object(selectorFields, description, { atomic: true }) });
 }
 
 /** Fields of a condition as the kinds of this API write it; `extra` adds to them. */

@@ -1,6 +1,4 @@
 /** Pieces that several kinds share, so that a field means and reads the same everywhere. */
-import Type from "typebox";
-import type { ObjectMeta } from "../kube/core/index.ts";
 import {
   choice,
   dateTime,
@@ -295,12 +293,4 @@ export function sandboxConfig() {
     },
     "Metadata that is handed to the container runtime with the pull.",
   );
-}
-
-/** `metadata` of an embedded object of which the schema says nothing more. */
-export function objectMetadata() {
-  return Type.Unsafe<ObjectMeta>({
-    type: "object",
-    description: "Labels and annotations of the created object.",
-  });
 }

@@ -8,18 +8,25 @@ import {
   int64,
   list,
   object,
+  objectMetadata,
   optional,
   preserve,
   type Static,
   text,
 } from "../dsl.ts";
-import { objectMetadata, objectReference } from "../fragments.ts";
+import { objectReference } from "../fragments.ts";
 import { imageListPullJobSpec } from "../image_list_pull_job/schema.ts";
 import { defineKind, type KindObject, type PrinterColumn } from "../kind.ts";
 
 const templateCommon = {
   broadcastJobTemplate: optional(
-    object({ metadata: optional(objectMetadata()), spec: optional(broadcastJobSpec) }, "A BroadcastJob."),
+    object(
+      {
+        metadata: optional(objectMetadata("Labels and annotations of the created object.")),
+        spec: optional(broadcastJobSpec),
+      },
+      "A BroadcastJob.",
+    ),
   ),
   jobTemplate: optional(preserve<Record<string, unknown>>("A Job of the group batch.")),
 };
@@ -49,7 +56,10 @@ const spec = object(
         ...templateCommon,
         imageListPullJobTemplate: optional(
           object(
-            { metadata: optional(objectMetadata()), spec: optional(imageListPullJobSpec) },
+            {
+              metadata: optional(objectMetadata("Labels and annotations of the created object.")),
+              spec: optional(imageListPullJobSpec),
+            },
             "An ImageListPullJob.",
           ),
         ),
