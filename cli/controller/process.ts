@@ -2,13 +2,7 @@
  * The controller process: endpoints, webhooks, leader election, controllers, started and stopped in this order.
  * Spec: platform 4.1. The command `controller` and the try-out run the same.
  */
-import {
-  type Admission,
-  type AdmissionMetrics,
-  admission,
-  type Controllers,
-  startControllers,
-} from "../../controller/index.ts";
+import { type Admission, admission, type Controllers, startControllers } from "../../controller/index.ts";
 import {
   type Client,
   type Clock,
@@ -86,6 +80,7 @@ class Starting implements ControllerProcess {
   #admission: Admission | undefined;
   #election: Election | undefined;
   #controllers: Controllers | undefined;
+  #isStarted = false;
   #isStopping = false;
   #works: () => void = () => undefined;
   #fails: (error: unknown) => void = () => undefined;
@@ -107,6 +102,7 @@ class Starting implements ControllerProcess {
     const { client, log, settings } = this.#deps;
     const { metrics } = this.#observed;
     const { gitVersion } = await serverVersion(client);
+    this.#isStarted = true;
     log.info("starting", { server: gitVersion });
     this.#admission = admission({
       client,
@@ -133,12 +129,12 @@ class Starting implements ControllerProcess {
     if (this.#isStopping) return;
     this.#isStopping = true;
     const { log } = this.#deps;
-    log.info("stopping");
+    if (this.#isStarted) log.info("stopping");
     await this.#controllers?.stop();
     await this.#election?.stop();
     await this.#admission?.stop();
     await Promise.all(this.#endpoints.map((endpoint) => endpoint.close()));
-    log.info("stopped");
+    if (this.#isStarted) log.info("stopped");
   }
 
   async #serveEndpoints(): Promise<void> {
