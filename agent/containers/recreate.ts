@@ -9,6 +9,7 @@ import {
   type CreateContainerRequest,
   fromJson,
   type Input,
+  type KeyValue,
   methods,
   PodSandboxConfig,
   PodSandboxState,
@@ -113,18 +114,13 @@ export function nextAttempt(
   } catch (error) {
     return { refusal: `the runtime's config has parts that are not known here: ${messageOf(error)}` };
   }
-  const changed = container.env.find((env) => {
-    const wanted = metadataEnvValue(env, pod);
-    const present = config.envs.findLast((one) => one.key === env.name);
-    return wanted !== undefined && Buffer.from(present?.value ?? []).toString() !== wanted;
-  });
-  if (changed) return { refusal: `env ${changed.name} has a new value in the pod's metadata` };
   const attempt = last.attempt + 1;
   return {
     pod_sandbox_id: last.sandboxId,
     sandbox_config: sandbox,
     config: {
       ...config,
+      envs: withMetadata(config.envs, container, pod),
       metadata: { name: last.name, attempt },
       image: { ...config.image, image: imageId, user_specified_image: container.image },
       annotations: {
@@ -136,6 +132,19 @@ export function nextAttempt(
       linux: { ...config.linux, resources: { ...config.linux?.resources, ...resized(status) } },
     },
   };
+}
+
+/** Variables that refer to labels or annotations get the pod's present ones, as at any start by the kubelet. */
+function withMetadata(envs: readonly KeyValue[], container: AgentContainer, pod: AgentPod): KeyValue[] {
+  const present = new Map<string, string>();
+  for (const env of container.env) {
+    const value = metadataEnvValue(env, pod);
+    if (value !== undefined) present.set(env.name, value);
+  }
+  return envs.map((env) => {
+    const value = present.get(env.key);
+    return value === undefined ? env : { key: env.key, value: Buffer.from(value) };
+  });
 }
 
 /** What an in-place resize changed since the config was made. */

@@ -1,0 +1,152 @@
+/** What the agent tells of a pod's containers, and which it restarts for new environment values. Pure. Spec: containers 3, inplace-update 51 to 54. */
+import { envHash, isJsonObject } from "../../kube/index.ts";
+import type { SeenContainer } from "../containers/observe.ts";
+import { type AgentContainer, type AgentPod, metadataEnvValue, splitContainerID } from "../pod.ts";
+
+export const metaAnnotation = "apps.kruise.io/runtime-containers-meta";
+const sidecarAnnotation = "kruise.io/sidecarset-hash";
+
+export interface ContainerMeta {
+  readonly name: string;
+  readonly containerID: string;
+  readonly restartCount: number;
+  readonly hashes: { readonly plainHash: number; readonly extractedEnvFromMetadataHash?: number };
+}
+
+/** Pods of the API's workloads and pods with injected sidecars are reported (rule 51). */
+export function isReported(pod: AgentPod): boolean {
+  const active = !pod.deleting && pod.phase !== "Succeeded" && pod.phase !== "Failed";
+  return (
+    active && (pod.controllerGroup === "apps.kruise.io" || pod.annotations[sidecarAnnotation] !== undefined)
+  );
+}
+
+/** What the pod carries; entries that cannot be read are left out. */
+export function readMeta(pod: AgentPod): ContainerMeta[] {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(pod.annotations[metaAnnotation] ?? "{}");
+  } catch {
+    return [];
+  }
+  const list = isJsonObject(parsed) && Array.isArray(parsed["containers"]) ? parsed["containers"] : [];
+  return list.filter(isContainerMeta);
+}
+
+function isContainerMeta(value: unknown): value is ContainerMeta {
+  return (
+    isJsonObject(value) &&
+    typeof value["name"] === "string" &&
+    typeof value["containerID"] === "string" &&
+    typeof value["restartCount"] === "number" &&
+    isJsonObject(value["hashes"]) &&
+    typeof value["hashes"]["plainHash"] === "number"
+  );
+}
+
+/** Names that the sidecar injection owns. */
+const excluded = new Set(["SIDECARSET_VERSION", "SIDECARSET_VERSION_ALT"]);
+
+function metadataEnv(container: AgentContainer): readonly string[] {
+  return container.env
+    .filter(
+      (env) =>
+        !excluded.has(env.name) &&
+        env.value === "" &&
+        /^metadata\.(labels|annotations)\['.*'\]$/.test(env.fieldPath ?? ""),
+    )
+    .map((env) => env.name)
+    .sort();
+}
+
+/** Hash of the values that the container should have by the pod's present metadata. */
+export function expectedEnvHash(container: AgentContainer, pod: AgentPod): number {
+  return hashOf(container, (name) => {
+    const env = container.env.find((one) => one.name === name);
+    return (env && metadataEnvValue(env, pod)) ?? "";
+  });
+}
+
+/** Hash of the values that it really has. */
+export function actualEnvHash(container: AgentContainer, values: ReadonlyMap<string, string>): number {
+  return hashOf(container, (name) => values.get(name) ?? "");
+}
+
+function hashOf(container: AgentContainer, read: (name: string) => string): number {
+  return envHash(metadataEnv(container).map((name) => ({ name, value: read(name) })));
+}
+
+/** True when no values need to be read to know the hash. */
+export function hasNoMetadataEnv(container: AgentContainer): boolean {
+  return metadataEnv(container).length === 0;
+}
+
+/** Whether the runtime has to be asked: the annotation does not describe the containers of the pod's status. */
+export function needsReport(pod: AgentPod, withEnv: boolean): boolean {
+  if (!isReported(pod)) return false;
+  const meta = readMeta(pod);
+  const running = pod.containerStatuses.filter((status) => status.containerID !== "");
+  if (meta.length !== running.length) return true;
+  return running.some((status) => {
+    const entry = meta.find((one) => one.name === status.name);
+    if (entry?.containerID !== status.containerID) return true;
+    const container = pod.containers.find((one) => one.name === status.name);
+    if (!withEnv || !container) return false;
+    return entry.hashes.extractedEnvFromMetadataHash !== expectedEnvHash(container, pod);
+  });
+}
+
+export interface MetaSeen {
+  readonly pod: AgentPod;
+  /** Newest instance by container name. */
+  readonly containers: ReadonlyMap<string, SeenContainer>;
+  /** Real env hash by container id; absent while it is not known. */
+  readonly envHashes: ReadonlyMap<string, number>;
+}
+
+export interface MetaPlan {
+  readonly meta: readonly ContainerMeta[];
+  /** The annotation's new text; absent when the pod has it already. */
+  readonly annotation?: string;
+  /** Containers that run with old values although the pod is held for an update (rule 54). */
+  readonly restart: readonly SeenContainer[];
+}
+
+export function planContainerMeta({ pod, containers, envHashes }: MetaSeen, withEnv: boolean): MetaPlan {
+  const known = new Map(readMeta(pod).map((entry) => [entry.containerID, entry]));
+  const meta: ContainerMeta[] = [];
+  const restart: SeenContainer[] = [];
+  for (const { name, containerID } of pod.containerStatuses) {
+    const seen = containers.get(name);
+    // The pod's status and the runtime disagree for a moment; the next event brings them together.
+    if (!seen || splitContainerID(containerID)?.id !== seen.id) continue;
+    const entry = known.get(containerID);
+    const hash = withEnv ? (entry?.hashes.extractedEnvFromMetadataHash ?? envHashes.get(seen.id) ?? 0) : 0;
+    meta.push({
+      name,
+      containerID,
+      restartCount: entry?.restartCount ?? seen.restartCount,
+      hashes: {
+        plainHash: entry?.hashes.plainHash ?? Number.parseInt(seen.hash || "0", 16),
+        ...(hash === 0 ? {} : { extractedEnvFromMetadataHash: hash }),
+      },
+    });
+    const container = pod.containers.find((one) => one.name === name);
+    const updating = pod.conditions["InPlaceUpdateReady"] === "False";
+    if (
+      container &&
+      updating &&
+      seen.state === "running" &&
+      hash !== 0 &&
+      hash !== expectedEnvHash(container, pod)
+    ) {
+      restart.push(seen);
+    }
+  }
+  const annotation = JSON.stringify({ containers: meta });
+  return {
+    meta,
+    restart,
+    ...(annotation === pod.annotations[metaAnnotation] || meta.length === 0 ? {} : { annotation }),
+  };
+}

@@ -1,0 +1,203 @@
+/** Connects the puller with the API server: its NodeImage, secrets, events, and its memory on disk. */
+import type { NodeImage, NodeImageSpec, NodeImageStatus } from "../../crds/index.ts";
+import {
+  Cache,
+  createMergePatch,
+  isJsonObject,
+  jsonEqual,
+  jsonResource,
+  type KubeObject,
+  startInformer,
+} from "../../kube/index.ts";
+import type { AgentContext, Feature } from "../context.ts";
+import { createStatusWriter } from "../status_writer.ts";
+import { loadPlugins } from "./credential_plugins.ts";
+import { criImages } from "./cri_images.ts";
+import { createKeyring } from "./keyring.ts";
+import type { PullTask } from "./plan.ts";
+import { createPuller, type Puller } from "./puller.ts";
+
+export const nodeImages = jsonResource<NodeImage>({
+  group: "apps.kruise.io",
+  version: "v1beta1",
+  plural: "nodeimages",
+  kind: "NodeImage",
+  namespaced: false,
+});
+
+interface SecretObject extends KubeObject {
+  readonly type?: string;
+  readonly data?: Readonly<Record<string, string>>;
+}
+const secrets = jsonResource<SecretObject>({
+  group: "",
+  version: "v1",
+  plural: "secrets",
+  kind: "Secret",
+  namespaced: true,
+});
+
+const component = "kruise-daemon-imagepuller";
+const apiVersion = "apps.kruise.io/v1beta1";
+
+/** Docker config files that the agent's own environment may hold. */
+export function dockerConfigFiles(home: string | undefined): string[] {
+  const folders = [...new Set(["/root", ...(home ? [home] : [])])];
+  const named = folders.flatMap((folder) => [`${folder}/.docker/config.json`, `${folder}/.dockercfg`]);
+  return ["/var/lib/kubelet/config.json", ...named, "/.docker/config.json", "/.dockercfg"];
+}
+
+export async function startImages(context: AgentContext, home: string | undefined): Promise<Feature> {
+  const { client, clock, settings, finder, state } = context;
+  const log = context.log.with({ component });
+  const name = settings.nodeName;
+  let uid = "";
+  const keyring = createKeyring({
+    clock,
+    log,
+    readSecret: (namespace, secret, signal) => client.get(secrets, { namespace, name: secret }, { signal }),
+    plugins: await loadPlugins(
+      { configFile: settings.pluginConfigFile, binaryFolder: settings.pluginBinaryFolder },
+      { clock, log },
+    ),
+    files: dockerConfigFiles(home),
+  });
+  const recorder = context.events.from(component);
+  const saved = await state.read("images");
+  const puller = createPuller(
+    {
+      clock,
+      log,
+      maxPulls: settings.maxPulls,
+      runtime: () =>
+        finder.current
+          ? { service: criImages(finder.current.client) }
+          : { service: undefined, reason: finder.reason },
+      logins: (refs, repository, signal) => keyring.logins(refs, repository, signal),
+      status: createStatusWriter<NodeImageStatus>({
+        clock,
+        log,
+        write: (next, before, signal) => writeStatus(context, next, before, signal),
+      }),
+      event(type, reason, message, owners) {
+        recorder.event({ apiVersion, kind: "NodeImage", name, uid }, type, reason, message);
+        for (const owner of owners) {
+          const { kind = "ImagePullJob", name: job = "", namespace, uid: jobUid = "" } = owner;
+          const target = {
+            apiVersion: owner.apiVersion ?? apiVersion,
+            kind,
+            namespace,
+            name: job,
+            uid: jobUid,
+          };
+          recorder.event(target, type, reason, message);
+        }
+      },
+      finished: (tasks) => state.write("images", { node: name, tasks }),
+      pulled: context.agentMetrics.pulled,
+    },
+    savedTasks(saved, name),
+  );
+  const stopWatching = finder.subscribe(() => puller.runtimeChanged());
+  const cache = new Cache<NodeImage>({ identify: nodeImages.codec.identify, tombstones: 16 });
+  cache.subscribe((change) => {
+    const nodeImage = change.type === "removed" ? undefined : change.object;
+    uid = nodeImage?.metadata.uid ?? "";
+    if (change.type !== "changed" || !jsonEqual(change.before.spec, change.object.spec))
+      rememberSpec(context, nodeImage);
+    puller.update(nodeImage);
+  });
+  const informer = startInformer({
+    ...context,
+    log,
+    resource: nodeImages,
+    cache,
+    fieldSelector: `metadata.name=${name}`,
+  });
+  await goOnWithoutServer(context, puller, informer.synced);
+  return {
+    name: "nodeImageInformerSynced",
+    synced: informer.synced,
+    async stop() {
+      stopWatching();
+      await Promise.all([informer.stop(), puller.stop()]);
+    },
+  };
+}
+
+/** A merge patch of what differs from the server's status, so that another writer's members stay. */
+async function writeStatus(
+  context: AgentContext,
+  next: NodeImageStatus,
+  before: NodeImageStatus | undefined,
+  signal: AbortSignal,
+): Promise<NodeImageStatus> {
+  const body = { status: createMergePatch(before ?? {}, next) };
+  const written = await context.client.patch(
+    nodeImages,
+    { name: context.settings.nodeName },
+    { type: "merge", body },
+    {
+      subresource: "status",
+      signal,
+    },
+  );
+  return written.status ?? { desired: 0 };
+}
+
+function rememberSpec(context: AgentContext, nodeImage: NodeImage | undefined): void {
+  context.state.write("node_image", nodeImage ? { name: nodeImage.metadata.name, spec: nodeImage.spec } : {});
+}
+
+/** A start without uplink goes on with what was wanted last; the first list replaces it. */
+async function goOnWithoutServer(
+  context: AgentContext,
+  puller: Puller,
+  synced: Promise<void>,
+): Promise<void> {
+  const saved = await context.state.read("node_image");
+  if (!isJsonObject(saved) || saved["name"] !== context.settings.nodeName || !isSpec(saved["spec"])) return;
+  const { spec } = saved;
+  let answered = false;
+  synced.then(
+    () => {
+      answered = true;
+    },
+    () => undefined,
+  );
+  context.clock.after(uplinkWaitMs, () => {
+    if (answered) return;
+    context.log.warn("the API server does not answer, images are pulled as wanted last");
+    puller.update({ metadata: { name: context.settings.nodeName }, spec });
+  });
+}
+const uplinkWaitMs = 10_000;
+
+function isSpec(value: unknown): value is NodeImageSpec {
+  if (!isJsonObject(value)) return false;
+  const images = value["images"];
+  if (images === undefined) return true;
+  return (
+    isJsonObject(images) &&
+    Object.values(images).every((one) => isJsonObject(one) && Array.isArray(one["tags"]))
+  );
+}
+
+function savedTasks(saved: unknown, node: string): PullTask[] {
+  if (!isJsonObject(saved) || saved["node"] !== node || !Array.isArray(saved["tasks"])) return [];
+  return saved["tasks"].filter(isPullTask);
+}
+
+function isPullTask(value: unknown): value is PullTask {
+  return (
+    isJsonObject(value) &&
+    typeof value["image"] === "string" &&
+    typeof value["tag"] === "string" &&
+    typeof value["version"] === "number" &&
+    typeof value["imageID"] === "string" &&
+    typeof value["message"] === "string" &&
+    typeof value["sequence"] === "number" &&
+    typeof value["completedAt"] === "number" &&
+    (value["phase"] === "Succeeded" || value["phase"] === "Failed")
+  );
+}

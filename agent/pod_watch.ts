@@ -1,0 +1,79 @@
+/** The pods of the own node, watched once for all features. */
+import {
+  Cache,
+  type Change,
+  type Client,
+  type Clock,
+  type Informer,
+  isKubeError,
+  type Log,
+  type Metrics,
+  type Random,
+  refOf,
+  startInformer,
+} from "../kube/index.ts";
+import { type AgentPod, agentPods } from "./pod.ts";
+
+export interface PodWatch {
+  readonly synced: Promise<void>;
+  /** The pod as the watch shows it; asked of the server when the watch does not run or has not delivered yet. */
+  pod(key: string, signal: AbortSignal): Promise<AgentPod | undefined>;
+  byUid(uid: string): AgentPod | undefined;
+  values(): Iterable<AgentPod>;
+  subscribe(listener: (change: Change<AgentPod>) => void): () => void;
+  /** What a write returned. */
+  writeBack(pod: AgentPod): void;
+  stop(): Promise<void>;
+}
+
+export interface PodWatchOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly nodeName: string;
+  /** False: no watch, each pod is read when it is needed (gate DaemonWatchingPod). */
+  readonly enabled: boolean;
+}
+
+export function startPodWatch(options: PodWatchOptions): PodWatch {
+  const { client, enabled } = options;
+  const cache = new Cache<AgentPod>({
+    identify: agentPods.codec.identify,
+    indexes: { uid: (pod) => [pod.uid] },
+    tombstones: 1024,
+  });
+  let synced = false;
+  let informer: Informer | undefined;
+  if (enabled) {
+    const fieldSelector = `spec.nodeName=${options.nodeName}`;
+    informer = startInformer({ ...options, resource: agentPods, cache, fieldSelector });
+    informer.synced.then(
+      () => {
+        synced = true;
+      },
+      () => undefined,
+    );
+  }
+  return {
+    synced: informer?.synced ?? Promise.resolve(),
+    async pod(key, signal) {
+      const held = cache.get(key);
+      if (held || synced) return held;
+      try {
+        return await client.get(agentPods, refOf(key), { signal });
+      } catch (error) {
+        if (isKubeError(error, "NotFound")) return undefined;
+        throw error;
+      }
+    },
+    byUid: (uid) => [...cache.byIndex("uid", uid)][0],
+    values: () => cache.values(),
+    subscribe: (listener) => cache.subscribe(listener),
+    writeBack: (pod) => {
+      if (enabled) cache.writeBack(pod);
+    },
+    stop: async () => informer?.stop(),
+  };
+}

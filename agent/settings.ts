@@ -1,0 +1,142 @@
+/** Flags and environment of the agent. Spec: agent 2, platform 2.2. */
+import type { LogLevel } from "../kube/index.ts";
+import { AgentError } from "./errors.ts";
+
+export interface AgentSettings {
+  readonly nodeName: string;
+  /** Listener of health checks and metrics, `host:port`. */
+  readonly address: string;
+  readonly socketFile: string;
+  /** Where the host's run directories are seen. */
+  readonly socketRoots: readonly string[];
+  /** 0 or less: no limit. */
+  readonly maxPulls: number;
+  readonly pluginConfigFile: string;
+  readonly pluginBinaryFolder: string;
+  readonly kubeconfig: string;
+  readonly stateFolder: string;
+  readonly startedBy: "agent" | "kubelet";
+  readonly gates: AgentGates;
+  readonly logLevel: LogLevel;
+  /** Flags that were given and change nothing here; one line each in the log. */
+  readonly withoutEffect: readonly string[];
+}
+
+export interface AgentGates {
+  readonly DaemonWatchingPod: boolean;
+  readonly InPlaceUpdateEnvFromMetadata: boolean;
+  readonly PodProbeMarkerGate: boolean;
+}
+
+const defaults: Readonly<Record<string, string>> = {
+  addr: ":10221",
+  "socket-file": "",
+  "max-workers-for-pull-image": "-1",
+  "plugin-config-file": "/kruise/CredentialProviderPlugin.yaml",
+  "plugin-bin-dir": "/kruise/plugins",
+  "feature-gates": "",
+  kubeconfig: "",
+  "state-dir": "/var/lib/refit-agent",
+  "restart-containers-by": "agent",
+  v: "4",
+};
+
+/** Flags of the reference whose work is done otherwise: accepted, so that its manifests start this agent, and named in the log. */
+const withoutEffect: Readonly<Record<string, string>> = {
+  "enable-pprof": "profiling is the runtime's: node --cpu-prof, deno --cpu-prof",
+  "pprof-addr": "profiling is the runtime's: node --cpu-prof, deno --cpu-prof",
+  "rest-config-qps": "the request window sizes itself",
+  "rest-config-burst": "the request window sizes itself",
+  logtostderr: "the log goes to standard error as JSON lines",
+  alsologtostderr: "the log goes to standard error as JSON lines",
+  stderrthreshold: "the log goes to standard error as JSON lines",
+  log_dir: "the log goes to standard error as JSON lines",
+  vmodule: "--v sets the level of all parts",
+};
+const flagsWithoutValue = new Set(["enable-pprof", "logtostderr", "alsologtostderr"]);
+
+/** Throws AgentError `Config`. `exists` tells whether a path is there. */
+export function agentSettings(
+  argv: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+  exists: (path: string) => boolean,
+): AgentSettings {
+  const { values, noted } = readFlags(argv);
+  const value = (name: string): string => values.get(name) ?? defaults[name] ?? "";
+  const nodeName = env["NODE_NAME"] ?? "";
+  if (nodeName === "") throw new AgentError("Config", "not found NODE_NAME in environments");
+  const startedBy = value("restart-containers-by");
+  if (startedBy !== "agent" && startedBy !== "kubelet") {
+    throw new AgentError("Config", `--restart-containers-by=${startedBy}: must be agent or kubelet`);
+  }
+  return {
+    nodeName,
+    address: value("addr"),
+    socketFile: value("socket-file"),
+    socketRoots: exists("/hostvarrun") ? ["/hostvarrun"] : ["/run", "/var/snap/microk8s/common/run"],
+    maxPulls: integer("max-workers-for-pull-image", value("max-workers-for-pull-image")),
+    pluginConfigFile: value("plugin-config-file"),
+    pluginBinaryFolder: value("plugin-bin-dir"),
+    kubeconfig: value("kubeconfig"),
+    stateFolder: value("state-dir"),
+    startedBy,
+    gates: agentGates(value("feature-gates")),
+    logLevel: integer("v", value("v")) >= 5 ? "debug" : "info",
+    withoutEffect: noted,
+  };
+}
+
+function integer(name: string, text: string): number {
+  if (!/^-?\d{1,9}$/.test(text)) throw new AgentError("Config", `--${name}=${text}: must be a whole number`);
+  return Number(text);
+}
+
+function readFlags(argv: readonly string[]): {
+  values: ReadonlyMap<string, string>;
+  noted: readonly string[];
+} {
+  const values = new Map<string, string>();
+  const noted: string[] = [];
+  for (let at = 0; at < argv.length; at++) {
+    const match = /^--?([a-z][\w-]*)(?:=(.*))?$/s.exec(argv[at] ?? "");
+    const name = match?.[1];
+    if (name === undefined)
+      throw new AgentError("Config", `argument ${JSON.stringify(argv[at])} is not a flag`);
+    const ignored = Object.hasOwn(withoutEffect, name) ? withoutEffect[name] : undefined;
+    if (ignored === undefined && !Object.hasOwn(defaults, name)) {
+      const known = Object.keys(defaults).map((flag) => `--${flag}`);
+      throw new AgentError("Config", `unknown flag --${name}; there are ${known.join(", ")}`);
+    }
+    const given = match?.[2] ?? (flagsWithoutValue.has(name) ? "true" : argv[++at]);
+    if (given === undefined) throw new AgentError("Config", `--${name} needs a value`);
+    if (ignored === undefined) values.set(name, given);
+    else noted.push(`--${name} has no effect: ${ignored}`);
+  }
+  return { values, noted };
+}
+
+const alphaGates: readonly string[] = [];
+const betaGates = ["KruiseDaemon", "DaemonWatchingPod", "InPlaceUpdateEnvFromMetadata", "PodProbeMarkerGate"];
+
+/** The manager's gate string; gates that are not the agent's are the manager's business. Off follows from off (spec agent 11). */
+export function agentGates(text: string): AgentGates {
+  const gates = new Map(betaGates.map((name) => [name, true]));
+  for (const part of text.split(",").filter((one) => one.trim() !== "")) {
+    const match = /^\s*(\w+)\s*=\s*(true|false|1|0|t|f|T|F|TRUE|FALSE|True|False)\s*$/.exec(part);
+    if (!match)
+      throw new AgentError(
+        "Config",
+        `--feature-gates: ${JSON.stringify(part)} is not Name=true or Name=false`,
+      );
+    const on = /^(1|t)/i.test(match[2] ?? "");
+    const names =
+      match[1] === "AllBeta" ? betaGates : match[1] === "AllAlpha" ? alphaGates : [match[1] ?? ""];
+    for (const name of names) gates.set(name, on);
+  }
+  const on = (name: string): boolean => gates.get("KruiseDaemon") === true && gates.get(name) === true;
+  return {
+    DaemonWatchingPod: on("DaemonWatchingPod"),
+    InPlaceUpdateEnvFromMetadata: on("InPlaceUpdateEnvFromMetadata") && on("DaemonWatchingPod"),
+    PodProbeMarkerGate: on("PodProbeMarkerGate"),
+  };
+}

@@ -1,0 +1,194 @@
+/** Puts the agent together: listener first, then the runtime, then the features. */
+
+import type { Registry } from "prom-client";
+import {
+  type Client,
+  type Clock,
+  createEvents,
+  type Events,
+  type HttpEndpoints,
+  jsonResource,
+  type KubeObject,
+  type Log,
+  type Metrics,
+  metricsRoute,
+  type Random,
+  type Route,
+  startHttpEndpoints,
+} from "../kube/index.ts";
+import { startContainerMeta } from "./container_meta/feature.ts";
+import type { AgentContext, Feature } from "./context.ts";
+import { startImages } from "./images/feature.ts";
+import { createAgentMetrics } from "./metrics.ts";
+import { startPodWatch } from "./pod_watch.ts";
+import { startProbes } from "./probes/feature.ts";
+import { startRestarts } from "./restarts/feature.ts";
+import { type Runtime, type RuntimeFinder, startRuntimeFinder } from "./runtime_socket/finder.ts";
+import type { AgentSettings } from "./settings.ts";
+import { createStateStore } from "./state/store.ts";
+
+export interface AgentDependencies {
+  readonly settings: AgentSettings;
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly registry: Registry;
+  /** Home folder, where Docker config files may be. */
+  readonly home?: string | undefined;
+}
+
+export interface Agent {
+  /** Port of the health checks and metrics. */
+  readonly port: number;
+  readonly finder: RuntimeFinder;
+  stop(): Promise<void>;
+}
+
+interface NodeObject extends KubeObject {
+  readonly status?: { readonly nodeInfo?: { readonly containerRuntimeVersion?: string } };
+}
+const nodes = jsonResource<NodeObject>({
+  group: "",
+  version: "v1",
+  plural: "nodes",
+  kind: "Node",
+  namespaced: false,
+});
+
+/** Rejects only when the listener's address is taken; everything else is waited for. */
+export async function startAgent(dependencies: AgentDependencies): Promise<Agent> {
+  const { settings, client, clock, log, registry } = dependencies;
+  const features: Feature[] = [];
+  const health = createHealth(features);
+  const endpoints = await startHttpEndpoints({
+    address: settings.address,
+    log,
+    routes: { ...health.routes, "/metrics": metricsRoute(registry) },
+  });
+  const agentMetrics = createAgentMetrics(registry);
+  const events = createEvents({ ...dependencies, host: settings.nodeName });
+  let finder: RuntimeFinder | undefined;
+  finder = startRuntimeFinder({
+    clock,
+    log: log.with({ component: "runtime" }),
+    settings: { socketFile: settings.socketFile, roots: settings.socketRoots },
+    kubeletRuntime: async () => {
+      const node = await client.get(nodes, { name: settings.nodeName }, { timeoutMs: 5_000 });
+      return node.status?.nodeInfo?.containerRuntimeVersion;
+    },
+    observe(call) {
+      agentMetrics.criCall(call);
+      if (call.code === "Unavailable" && finder?.current && !detectionCalls.has(call.method))
+        finder.suspect();
+    },
+  });
+  health.watch(finder);
+  tellNode(finder, settings.nodeName, events, agentMetrics.runtime);
+  const { gates } = settings;
+  const pods = startPodWatch({
+    ...dependencies,
+    nodeName: settings.nodeName,
+    enabled: gates.DaemonWatchingPod,
+  });
+  const state = createStateStore(settings.stateFolder, log.with({ component: "state" }));
+  const context: AgentContext = { ...dependencies, agentMetrics, events, finder, state, pods };
+  features.push(await startImages(context, dependencies.home), await startRestarts(context));
+  if (gates.PodProbeMarkerGate) features.push(startProbes(context));
+  if (gates.DaemonWatchingPod) features.push(startContainerMeta(context));
+  health.watchFeatures();
+  return { port: endpoints.port, finder, stop: () => stopAll(features, context, endpoints) };
+}
+
+/** Calls of detection itself: their failure is its own business. */
+const detectionCalls = new Set(["Version", "ImageFsInfo"]);
+
+async function stopAll(
+  features: readonly Feature[],
+  context: AgentContext,
+  endpoints: HttpEndpoints,
+): Promise<void> {
+  await Promise.all(features.map((feature) => feature.stop()));
+  await context.pods.stop();
+  await context.finder.stop();
+  await context.events.stop();
+  await context.state.flush();
+  await endpoints.close();
+}
+
+interface Health {
+  readonly routes: Readonly<Record<string, Route>>;
+  watch(finder: RuntimeFinder): void;
+  watchFeatures(): void;
+}
+
+/**
+ * `/healthz` is about this process and stays 200: a missing runtime or a silent API server is no reason to kill it.
+ * `/readyz` is 503 with the reasons while it cannot do its work (spec agent 4.2).
+ */
+function createHealth(features: readonly Feature[]): Health {
+  let finder: RuntimeFinder | undefined;
+  const synced = new Set<string>();
+  const plain = (status: number, body: string) => ({
+    status,
+    contentType: "text/plain; charset=utf-8",
+    body,
+  });
+  return {
+    routes: {
+      "/healthz": async () => plain(200, "ok"),
+      "/readyz": async () => {
+        const reasons = features
+          .filter((feature) => !synced.has(feature.name))
+          .map((feature) => `check ${feature.name} failed, err: not synced`);
+        if (!finder?.current)
+          reasons.unshift(`check containerRuntime failed, err: ${finder?.reason ?? "starting"}`);
+        return reasons.length === 0 ? plain(200, "ok") : plain(503, `${reasons.join("\n")}\n`);
+      },
+    },
+    watch(found) {
+      finder = found;
+    },
+    watchFeatures() {
+      for (const feature of features) {
+        feature.synced.then(
+          () => synced.add(feature.name),
+          () => undefined,
+        );
+      }
+    },
+  };
+}
+
+/** One Warning on the Node for each outage, one Normal when the runtime is back. */
+function tellNode(
+  finder: RuntimeFinder,
+  node: string,
+  events: Events,
+  gauge: (name: string, version: string, ready: boolean) => void,
+): void {
+  const recorder = events.from("kruise-daemon");
+  // Events about nodes carry the node's name as uid, as the kubelet's own do.
+  const target = { apiVersion: "v1", kind: "Node", name: node, uid: node };
+  let down = false;
+  let last: Runtime | undefined;
+  finder.subscribe((runtime, reason) => {
+    if (runtime) {
+      last = runtime;
+      gauge(runtime.name, runtime.version, true);
+      if (down)
+        recorder.event(
+          target,
+          "Normal",
+          "ContainerRuntimeFound",
+          `${runtime.name} ${runtime.version} at ${runtime.socket}`,
+        );
+      down = false;
+      return;
+    }
+    gauge(last?.name ?? "", last?.version ?? "", false);
+    if (!down) recorder.event(target, "Warning", "ContainerRuntimeNotFound", reason);
+    down = true;
+  });
+}
