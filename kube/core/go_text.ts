@@ -75,3 +75,10 @@ export function compareBytes(left: string, right: string): number {
   }
   return left.length - right.length;
 }
+
+const encoder = new TextEncoder();
+
+/** Length in bytes: what the API server counts when it limits names. */
+export function utf8Length(text: string): number {
+  return encoder.encode(text).length;
+}

@@ -1,4 +1,5 @@
 /** What names, label keys and label values may look like; each function returns the complaints, none if valid. */
+import { utf8Length } from "./go_text.ts";
 
 const label = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const subdomain = `${label}(\\.${label})*`;
@@ -35,11 +36,9 @@ export function patternMessage(message: string, pattern: string, ...examples: re
     : `${message} (e.g. ${list}, regex used for validation is '${pattern}')`;
 }
 
-const bytes = (text: string) => Buffer.byteLength(text);
-
 export function dnsLabelErrors(value: string): string[] {
   const errors: string[] = [];
-  if (bytes(value) > 63) errors.push(maxLengthMessage(63));
+  if (utf8Length(value) > 63) errors.push(maxLengthMessage(63));
   if (!labelPattern.test(value)) {
     errors.push(
       subdomainPattern.test(value)
@@ -57,7 +56,7 @@ export function dnsLabelErrors(value: string): string[] {
 
 export function dnsSubdomainErrors(value: string): string[] {
   const errors: string[] = [];
-  if (bytes(value) > 253) errors.push(maxLengthMessage(253));
+  if (utf8Length(value) > 253) errors.push(maxLengthMessage(253));
   if (!subdomainPattern.test(value)) {
     errors.push(
       patternMessage(
@@ -73,7 +72,7 @@ export function dnsSubdomainErrors(value: string): string[] {
 /** Names of services, which start with a letter. */
 export function dns1035LabelErrors(value: string): string[] {
   const errors: string[] = [];
-  if (bytes(value) > 63) errors.push(maxLengthMessage(63));
+  if (utf8Length(value) > 63) errors.push(maxLengthMessage(63));
   if (!dns1035Pattern.test(value)) {
     errors.push(
       patternMessage(
@@ -110,14 +109,14 @@ export function qualifiedNameErrors(value: string): string[] {
     else errors.push(...dnsSubdomainErrors(prefix).map((message) => `prefix part ${message}`));
   }
   if (name === "") errors.push("name part must be non-empty");
-  else if (bytes(name) > 63) errors.push(`name part ${maxLengthMessage(63)}`);
+  else if (utf8Length(name) > 63) errors.push(`name part ${maxLengthMessage(63)}`);
   if (!qualifiedPattern.test(name)) errors.push(`name part ${complaint}`);
   return errors;
 }
 
 export function labelValueErrors(value: string): string[] {
   const errors: string[] = [];
-  if (bytes(value) > 63) errors.push(maxLengthMessage(63));
+  if (utf8Length(value) > 63) errors.push(maxLengthMessage(63));
   if (!labelValuePattern.test(value)) {
     errors.push(
       patternMessage(
@@ -138,7 +137,7 @@ export function portNumberErrors(port: unknown): string[] {
 
 export function portNameErrors(name: string): string[] {
   const errors: string[] = [];
-  if (bytes(name) > 15) errors.push(maxLengthMessage(15));
+  if (utf8Length(name) > 15) errors.push(maxLengthMessage(15));
   if (!/^[-a-z0-9]+$/.test(name)) {
     errors.push("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
   }
@@ -172,7 +171,7 @@ export function envNameErrors(value: string): string[] {
 /** Keys of ConfigMaps and Secrets. */
 export function configKeyErrors(value: string): string[] {
   const errors: string[] = [];
-  if (bytes(value) > 253) errors.push(maxLengthMessage(253));
+  if (utf8Length(value) > 253) errors.push(maxLengthMessage(253));
   if (!configKeyPattern.test(value)) {
     errors.push(
       patternMessage(

@@ -1,4 +1,4 @@
-/** Containers of a pod: what all have in common, and what init containers may not. */
+/** Containers of a pod: what holds for all, and what init containers may not. */
 import { duplicate } from "../../field_errors.ts";
 import { dnsLabelErrors, portNameErrors, portNumberErrors } from "../../names.ts";
 import type { Cursor } from "./cursor.ts";
@@ -22,7 +22,7 @@ export function validateContainers(spec: Cursor, context: PodContext): void {
   const names = new Set<string>();
   for (const container of containers) {
     const name = container.text("name");
-    validateCommon(container, context);
+    validateAnyContainer(container, context);
     if (names.has(name)) container.duplicate("name", name);
     names.add(name);
     validateLifecycle(container, context);
@@ -37,7 +37,7 @@ export function validateInitContainers(spec: Cursor, context: PodContext): void 
   const names = new Set(spec.objects("containers").map((container) => container.text("name")));
   for (const container of spec.objects("initContainers")) {
     const name = container.text("name");
-    validateCommon(container, context);
+    validateAnyContainer(container, context);
     const sidecar = container.text("restartPolicy") === "Always";
     if (container.has("restartPolicy"))
       container.oneOfAt("restartPolicy", container.text("restartPolicy"), ["Always"]);
@@ -56,7 +56,7 @@ export function validateInitContainers(spec: Cursor, context: PodContext): void 
   }
 }
 
-function validateCommon(container: Cursor, context: PodContext): void {
+function validateAnyContainer(container: Cursor, context: PodContext): void {
   if (container.needsText("name")) {
     container.complain("name", container.text("name"), dnsLabelErrors(container.text("name")));
   }

@@ -1,6 +1,6 @@
 /** Metadata that every object has. */
 import { forbidden, invalid, required, tooLong } from "../../field_errors.ts";
-import { compareBytes } from "../../go_text.ts";
+import { compareBytes, utf8Length } from "../../go_text.ts";
 import { isJsonObject } from "../../json.ts";
 import { dnsLabelErrors, dnsSubdomainErrors, qualifiedNameErrors } from "../../names.ts";
 import { validateLabels } from "../../selector.ts";
@@ -14,6 +14,8 @@ export interface ObjectMetaRules {
   readonly namespaced: boolean;
   /** Default: DNS subdomain. */
   readonly nameRule?: NameRule;
+  /** Core kinds only know finalizers with a domain, and a few standard ones. */
+  readonly coreKind?: boolean;
 }
 
 const ANNOTATION_BYTES = 256 * 1024;
@@ -39,13 +41,13 @@ export function validateObjectMeta(
   errors.push(...validateLabels(textMap(cursor, "labels"), cursor.at("labels")));
   errors.push(...validateAnnotations(textMap(cursor, "annotations"), cursor.at("annotations")));
   validateOwners(cursor);
-  validateFinalizers(cursor);
+  validateFinalizers(cursor, rules.coreKind ?? false);
   return errors;
 }
 
 /** A name that will get a suffix may end with a dash. */
 export function prefixErrors(prefix: string, rule: NameRule): readonly string[] {
-  return rule(prefix.endsWith("-") && prefix.length > 1 ? `${prefix.slice(0, -1)}a` : prefix);
+  return rule(prefix.endsWith("-") && prefix.length > 1 ? `${prefix.slice(0, -2)}a` : prefix);
 }
 
 export function textMap(parent: Cursor, key: string): Labels {
@@ -67,7 +69,7 @@ export function validateAnnotations(annotations: Labels | undefined, path: strin
   const errors: FieldError[] = [];
   let size = 0;
   for (const [key, value] of Object.entries(annotations ?? {}).sort(([a], [b]) => compareBytes(a, b))) {
-    size += Buffer.byteLength(key) + Buffer.byteLength(value);
+    size += utf8Length(key) + utf8Length(value);
     errors.push(...qualifiedNameErrors(key.toLowerCase()).map((message) => invalid(path, key, message)));
   }
   if (size > ANNOTATION_BYTES) errors.push(tooLong(path, ANNOTATION_BYTES));
@@ -78,7 +80,7 @@ function validateOwners(cursor: Cursor): void {
   const at = "ownerReferences";
   let controller = "";
   for (const owner of cursor.objects(at)) {
-    if (/(^|\/)$/.test(owner.text("apiVersion"))) {
+    if (!/^([^/]*\/)?[^/]+$/.test(owner.text("apiVersion"))) {
       cursor.invalid(`${at}.apiVersion`, owner.text("apiVersion"), "version must not be empty");
     }
     for (const key of ["kind", "name", "uid"]) {
@@ -96,11 +98,19 @@ function validateOwners(cursor: Cursor): void {
   }
 }
 
-function validateFinalizers(cursor: Cursor): void {
+const standardFinalizers = ["kubernetes", "orphan", "foregroundDeletion"];
+
+function validateFinalizers(cursor: Cursor, coreKind: boolean): void {
   const finalizers = cursor.texts("finalizers");
   for (const finalizer of finalizers)
     cursor.complain("finalizers", finalizer, qualifiedNameErrors(finalizer));
   if (finalizers.includes("orphan") && finalizers.includes("foregroundDeletion")) {
     cursor.invalid("finalizers", finalizers, "finalizer orphan and foregroundDeletion cannot be both set");
+  }
+  if (!coreKind) return;
+  for (const [index, finalizer] of finalizers.entries()) {
+    if (finalizer.includes("/") || standardFinalizers.includes(finalizer)) continue;
+    const detail = "name is neither a standard finalizer name nor is it fully qualified";
+    cursor.invalid(`finalizers[${index}]`, finalizer, detail);
   }
 }

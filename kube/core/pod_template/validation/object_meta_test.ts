@@ -57,6 +57,14 @@ t.test("owners and finalizers", (t) => {
   ]);
   t.equal(complaints({ name: "a", namespace: "n", finalizers: ["orphan", "foregroundDeletion"] }).length, 1);
   t.equal(complaints({ name: "a", namespace: "n", finalizers: ["a b"] }).length, 1);
+  const core = validateObjectMeta({ name: "a", finalizers: ["mine", "orphan", "x.io/y"] }, "metadata", {
+    namespaced: false,
+    coreKind: true,
+  });
+  t.equal(
+    formatFieldErrors(core),
+    'metadata.finalizers[0]: Invalid value: "mine": name is neither a standard finalizer name nor is it fully qualified',
+  );
   t.end();
 });
 

@@ -1,5 +1,7 @@
 /** Security contexts of pods and containers. */
+
 import { notSupported, tooLong } from "../../field_errors.ts";
+import { utf8Length } from "../../go_text.ts";
 import { dnsSubdomainErrors, rangeMessage } from "../../names.ts";
 import type { Cursor } from "./cursor.ts";
 import { descendingErrors } from "./path_rules.ts";
@@ -108,7 +110,7 @@ function validateAppArmor(profile: Cursor | undefined): void {
   if (profile.text("type") === "Localhost") {
     if (local.trim() !== local) profile.invalid(key, local, "must not be padded with whitespace");
     else if (local === "") profile.required(key, "must be set when AppArmor type is Localhost");
-    if (Buffer.byteLength(local) > 4095) profile.add(tooLong(profile.at(key), 4095));
+    if (utf8Length(local) > 4095) profile.add(tooLong(profile.at(key), 4095));
   } else if (profile.has(key) && profileTypes.includes(profile.text("type"))) {
     profile.invalid(key, local, "can only be set when AppArmor type is Localhost");
   }
@@ -121,7 +123,7 @@ function validateWindowsOptions(options: Cursor | undefined): void {
     options.complain("gmsaCredentialSpecName", specName, dnsSubdomainErrors(specName));
   }
   if (options.has("gmsaCredentialSpec")) {
-    const size = Buffer.byteLength(options.text("gmsaCredentialSpec"));
+    const size = utf8Length(options.text("gmsaCredentialSpec"));
     const key = "gmsaCredentialSpec";
     if (size === 0) options.invalid(key, "", "gmsaCredentialSpec cannot be an empty string");
     else if (size > 64 * 1024)

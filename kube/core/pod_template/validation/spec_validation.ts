@@ -1,5 +1,7 @@
 /** The pod spec around the containers. */
+
 import { tooLong } from "../../field_errors.ts";
+import { utf8Length } from "../../go_text.ts";
 import type { JsonObject } from "../../json.ts";
 import { dnsLabelErrors, dnsSubdomainErrors, rangeMessage } from "../../names.ts";
 import { validateLabels } from "../../selector.ts";
@@ -118,7 +120,7 @@ function validateDns(spec: Cursor): void {
 function validateSearches(config: Cursor): void {
   const searches = config.texts("searches");
   if (searches.length > 32) config.invalid("searches", searches, "must not have more than 32 search paths");
-  if (Buffer.byteLength(searches.join(" ")) > 2048) {
+  if (utf8Length(searches.join(" ")) > 2048) {
     const detail = "must not have more than 2048 characters (including spaces) in the search list";
     config.invalid("searches", searches, detail);
   }
@@ -133,7 +135,7 @@ const searchLabel = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?";
 const searchPattern = `${searchLabel}(\\.${searchLabel})*`;
 
 function searchDomainErrors(domain: string): string[] {
-  const errors = Buffer.byteLength(domain) > 253 ? ["must be no more than 253 characters"] : [];
+  const errors = utf8Length(domain) > 253 ? ["must be no more than 253 characters"] : [];
   if (!new RegExp(`^${searchPattern}$`).test(domain)) {
     errors.push(
       `a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '${searchPattern}')`,
@@ -186,7 +188,7 @@ function validateHostnameOverride(spec: Cursor): void {
   if (spec.flag("setHostnameAsFQDN"))
     spec.forbidden(key, "may not be specified when setHostnameAsFQDN is true");
   if (spec.flag("hostNetwork")) spec.forbidden(key, "may not be specified when hostNetwork is true");
-  if (Buffer.byteLength(spec.text(key)) > 64) spec.add(tooLong(spec.at(key), 64));
+  if (utf8Length(spec.text(key)) > 64) spec.add(tooLong(spec.at(key), 64));
   spec.complain(key, spec.text(key), dnsSubdomainErrors(spec.text(key)));
 }
 

@@ -1,5 +1,7 @@
 /** Volumes of a pod: names, exactly one source each, and what every source needs. */
+
 import { notSupported, tooLong } from "../../field_errors.ts";
+import { utf8Length } from "../../go_text.ts";
 import type { JsonObject } from "../../json.ts";
 import { dnsLabelErrors, dnsSubdomainErrors, rangeMessage } from "../../names.ts";
 import { isQuantity, parseQuantity } from "../../quantity.ts";
@@ -264,7 +266,7 @@ function validateStorageOs(source: Cursor): void {
 function validateCsi(source: Cursor): void {
   const driver = source.text("driver");
   source.needsText("driver");
-  if (Buffer.byteLength(driver) > 63) source.add(tooLong(source.at("driver"), 63));
+  if (utf8Length(driver) > 63) source.add(tooLong(source.at("driver"), 63));
   source.complain("driver", driver, dnsSubdomainErrors(driver.toLowerCase()));
   const secret = source.object("nodePublishSecretRef");
   if (secret === undefined) return;
