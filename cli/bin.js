@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Runs on any Node: the check must come before a file with newer syntax is loaded.
-var wanted = [22, 18];
+var wanted = [22, 19];
 var found = process.versions.node.split(".").map(Number);
 if (found[0] < wanted[0] || (found[0] === wanted[0] && found[1] < wanted[1])) {
   process.stderr.write(

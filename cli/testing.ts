@@ -73,6 +73,14 @@ interface ServedType {
 const servedTypes: readonly ServedType[] = [
   { group: "", version: "v1", plural: "pods", kind: "Pod", shortNames: ["po"] },
   { group: "", version: "v1", plural: "services", kind: "Service", shortNames: ["svc"] },
+  { group: "", version: "v1", plural: "nodes", kind: "Node", namespaced: false },
+  {
+    group: "",
+    version: "v1",
+    plural: "persistentvolumeclaims",
+    kind: "PersistentVolumeClaim",
+    shortNames: ["pvc"],
+  },
   { group: "apps", version: "v1", plural: "deployments", kind: "Deployment", shortNames: ["deploy"] },
   { group: "apps", version: "v1", plural: "statefulsets", kind: "StatefulSet", shortNames: ["sts"] },
   { group: "apps", version: "v1", plural: "daemonsets", kind: "DaemonSet", shortNames: ["ds"] },

@@ -35,7 +35,7 @@ export const why: Command = {
       throw new CliError(`why is not supported on ${pluralName(target.type)}: it has no plan here`);
     const access = await call.cluster();
     const object = await readTarget(access, target);
-    const { plan } = await planOf(access, toCloneSet(object), gatesOf(call), call.host);
+    const { plan } = await planOf(access, toCloneSet(object, "stored"), gatesOf(call), call.host);
     const progress = workloadOf(target.type, "why").progress(object);
     const name = objectName(target.type, target.ref.name);
     call.print(`${call.paint("bold", name)}: ${progress.message}`);
@@ -56,8 +56,7 @@ export const plan: Command = {
   name: "plan",
   summary: "Say what the controller would do now, or after a manifest is applied; changes nothing.",
   usage: "CloneSet/NAME | -f FILE",
-  details: `With -f the manifest's spec is planned on the pods that the cluster has. A pass writes a revision before it
-touches pods, so the first plan of a new template may be that alone; pods follow in the next pass.`,
+  details: "With -f the manifest's spec is planned on the pods that the cluster has.",
   examples: ["refit plan clone/sample", "refit plan -f cloneset.yaml"],
   flags: {
     filename: {
@@ -81,7 +80,7 @@ async function setsOf(call: Call, access: ClusterAccess): Promise<CloneSet[]> {
   if (file === undefined) {
     const target = await oneTarget(call);
     if (!canPlan(target)) throw new CliError(`plan is not supported on ${pluralName(target.type)}`);
-    return [toCloneSet(await readTarget(access, target))];
+    return [toCloneSet(await readTarget(access, target), "stored")];
   }
   const objects = await readManifests(call, [file]);
   const wanted = objects.filter(
@@ -93,13 +92,13 @@ async function setsOf(call: Call, access: ClusterAccess): Promise<CloneSet[]> {
 
 /** The manifest's spec on the identity and status of the live object, if there is one. */
 async function onLiveObject(access: ClusterAccess, manifest: AnyObject): Promise<CloneSet> {
-  const set = toCloneSet(manifest);
+  const set = toCloneSet(manifest, "manifest");
   const type = await access.types.findKind("apps.kruise.io", "CloneSet");
   const ref = { namespace: set.metadata.namespace ?? access.namespace, name: set.metadata.name ?? "" };
   try {
     if (type === undefined)
       throw new CliError("the server does not serve CloneSets; run refit install first");
-    const live = toCloneSet(await access.client.get(objectResource(type), ref));
+    const live = toCloneSet(await access.client.get(objectResource(type), ref), "stored");
     return { ...live, spec: set.spec };
   } catch (error) {
     if (isKubeError(error, "NotFound")) return { ...set, metadata: { ...set.metadata, ...ref } };

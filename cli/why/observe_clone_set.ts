@@ -1,5 +1,6 @@
 /** What the controller would see of a CloneSet, read once from the live cluster, and the plan it would make. */
 import {
+  type Action,
   type CloneSetOptions,
   type FeatureGates,
   type Plan,
@@ -26,14 +27,20 @@ import {
 } from "../../kube/index.ts";
 import type { ClusterAccess, Host } from "../command.ts";
 import { CliError } from "../errors.ts";
-import { type AnyObject, at } from "../fields.ts";
+import { type AnyObject, at, isAnyObject, numberAt, textsAt } from "../fields.ts";
 import { objectResource } from "../resource_types.ts";
 
-/** The object in the version in which plans are made, with its defaults. Throws CliError with the field errors. */
-export function toCloneSet(object: AnyObject): CloneSet {
+/**
+ * The object in the version in which plans are made, with its defaults. The template of a stored object is left as it
+ * is: admission has filled it in, or was told not to. Throws CliError with the field errors.
+ */
+export function toCloneSet(object: AnyObject, origin: "stored" | "manifest"): CloneSet {
   const spec = at(object, "spec");
   if (!isJsonObject(object) || !isJsonObject(spec)) throw new CliError("a CloneSet needs a spec");
-  const defaulted = defaultCloneSet(object, { templateDefaults: true, hostNetworkPorts: false });
+  const defaulted = defaultCloneSet(object, {
+    templateDefaults: origin === "manifest",
+    hostNetworkPorts: false,
+  });
   const decoded = decodeCloneSet(convertCloneSet(defaulted, "v1beta1"));
   if ("errors" in decoded)
     throw new CliError(`the CloneSet is invalid: ${formatFieldErrors(decoded.errors)}`);
@@ -50,8 +57,42 @@ export async function planOf(
 ): Promise<{ seen: Seen; plan: Plan<CloneSetStatus> }> {
   const seen = await seenOf(access, set);
   const options = optionsOf(parseFeatureGates(gatesText), seen.pullJobs !== undefined);
-  const plan = planCloneSet({ seen, options, now: host.clock.now(), random: host.random });
-  return { seen, plan };
+  const input = { options, now: host.clock.now(), random: host.random };
+  const plan = planCloneSet({ ...input, seen });
+  const revision = plan.actions.find((action) => action.type === "create revision");
+  if (revision === undefined) return { seen, plan };
+  // A pass that writes a revision does nothing else: what people ask for is in the next one.
+  const next = planCloneSet({ ...input, seen: withRevision(seen, revision, input.now) });
+  return { seen, plan: { ...next, actions: [revision, ...next.actions] } };
+}
+
+/** What is seen once the revision is written. */
+function withRevision(seen: Seen, action: Extract<Action, { type: "create revision" }>, now: number): Seen {
+  const { metadata } = seen.set;
+  const written: ControllerRevision = {
+    namespace: metadata.namespace ?? "",
+    name: action.name,
+    uid: "",
+    resourceVersion: "",
+    generation: 1,
+    labels: textsAt(action.body, "metadata", "labels"),
+    annotations: textsAt(action.body, "metadata", "annotations"),
+    owners: ownersOf(action.body),
+    finalizers: [],
+    createdAt: now,
+    deletionAt: undefined,
+    revision: numberAt(action.body, "revision") ?? 0,
+    data: action.data,
+  };
+  return {
+    ...seen,
+    revisions: [...seen.revisions, written],
+    revisionData: (name) => (name === written.name ? written.data : seen.revisionData(name)),
+  };
+}
+
+function ownersOf(body: object): ControllerRevision["owners"] {
+  return isAnyObject(body) ? (body.metadata.ownerReferences ?? []) : [];
 }
 
 function optionsOf(gates: FeatureGates, preDownload: boolean): CloneSetOptions {

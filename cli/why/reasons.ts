@@ -10,7 +10,7 @@ export async function reasonsOf(
   host: Pick<Host, "clock" | "random">,
 ): Promise<string[]> {
   if (!canPlan(target)) return [];
-  const set = toCloneSet(await readTarget(access, target));
+  const set = toCloneSet(await readTarget(access, target), "stored");
   const { plan } = await planOf(access, set, "", host);
   return plan.waiting.map(describeWaiting);
 }

@@ -1,0 +1,103 @@
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { toAnyObject } from "../fields.ts";
+import { golden } from "../golden.ts";
+import { cellsOf, paintFor } from "../io.ts";
+import { createDisplay, podLines } from "./display.ts";
+import { compare, type PodView, podView } from "./pod_view.ts";
+import { writePrivateFile } from "./private_file.ts";
+
+const plain = paintFor({ isTTY: false, env: {} });
+const colour = paintFor({ isTTY: true, env: {} });
+
+function view(index: number, changes: Partial<PodView> = {}): PodView {
+  return {
+    name: `demo-${index}`,
+    uid: `uid-${index}`,
+    node: `node${(index % 2) + 1}`,
+    ip: `10.0.0.${index}`,
+    image: "nginx:1.20",
+    revision: "79c667d6cb",
+    state: "ready",
+    restarts: 0,
+    ...changes,
+  };
+}
+
+t.test("a pod's state is what the rollout waits for", (t) => {
+  const pod = (spec: object, conditions: object, more: object = {}) =>
+    podView(
+      toAnyObject({
+        metadata: { name: "p", uid: "u", labels: { "controller-revision-hash": "demo-abc" }, ...more },
+        spec: { containers: [{ image: "i" }], ...spec },
+        status: {
+          conditions: Object.entries(conditions).map(([type, status]) => ({ type, status })),
+          containerStatuses: [{ restartCount: 2, state: { running: { startedAt: "x" } } }],
+        },
+      }),
+    );
+  t.equal(pod({}, {}).state, "pending");
+  t.equal(pod({ nodeName: "n" }, { Ready: "False" }).state, "starting");
+  t.equal(pod({ nodeName: "n" }, { Ready: "True", InPlaceUpdateReady: "True" }).state, "ready");
+  t.equal(pod({ nodeName: "n" }, { Ready: "False", InPlaceUpdateReady: "False" }).state, "updating");
+  t.equal(pod({ nodeName: "n" }, { Ready: "True" }, { deletionTimestamp: "x" }).state, "terminating");
+  t.match(pod({}, {}), { revision: "abc", restarts: 2, image: "i" });
+  t.end();
+});
+
+t.test("what was kept: a recreated pod keeps nothing but perhaps its name", (t) => {
+  const before = [view(1), view(2), view(3)];
+  const after = [view(1, { restarts: 1 }), view(2, { uid: "other", ip: "10.9.9.9" }), view(9)];
+  t.same(compare(before, after), { pods: 3, names: 2, uids: 1, nodes: 2, ips: 1, restarts: 1 });
+  t.end();
+});
+
+t.test("the table fits the screen, with and without colours", (t) => {
+  const pods = Array.from({ length: 12 }, (_, index) =>
+    view(index, index % 3 === 0 ? { state: "updating", revision: "68b8b897b7" } : {}),
+  );
+  const lines = podLines(pods, 8, 100, plain);
+  t.equal(lines.length, 8);
+  t.equal(`${lines.join("\n")}\n`, golden("pod_table.txt", `${lines.join("\n")}\n`));
+  for (const columns of [20, 40, 60]) {
+    for (const line of podLines(pods, 20, columns, colour))
+      t.ok(cellsOf(line) <= columns, `${columns}: ${line}`);
+  }
+  t.equal(podLines(pods, 13, 100, plain).length, 13, "no remainder when all fit");
+  t.end();
+});
+
+t.test("without a terminal progress is lines, one for each number", (t) => {
+  const written: string[] = [];
+  const io = {
+    stdout: { write: (text: string) => written.push(text) },
+    stderr: { write: () => true },
+    env: {},
+    isTTY: false,
+    columns: 80,
+    rows: 24,
+    signal: new AbortController().signal,
+  };
+  const display = createDisplay(io, plain, { title: "updating", total: 2 });
+  for (const done of [0, 0, 1, 1, 2]) display.show([], done);
+  display.end();
+  t.same(written, ["updating: 0/2\n", "updating: 1/2\n", "updating: 2/2\n"]);
+  t.end();
+});
+
+t.test("private files: mode 0600, replaced whole, refused with the reason", async (t) => {
+  const folder = t.testdir();
+  const path = join(folder, "new", "kubeconfig");
+  t.equal(await writePrivateFile(path, "one"), path);
+  t.equal(statSync(path).mode & 0o777, 0o600);
+  chmodSync(path, 0o644);
+  await writePrivateFile(path, "two");
+  t.equal(readFileSync(path, "utf8"), "two");
+  t.equal(statSync(path).mode & 0o777, 0o600);
+  writeFileSync(join(folder, "file"), "");
+  await t.rejects(writePrivateFile(join(folder, "file", "kubeconfig"), "x"), {
+    message: /a file is in the way.*--kubeconfig-out/,
+  });
+  t.notOk(existsSync(join(folder, "new", `kubeconfig.${process.pid}.tmp`)));
+});

@@ -1,0 +1,138 @@
+import t from "tap";
+import { type AnyObject, fieldsAt, toAnyObject } from "../fields.ts";
+import { golden } from "../golden.ts";
+import { cloneSet, controllerRevision, FakeCluster, podTemplate, run } from "../testing.ts";
+
+const clones = "clonesets.apps.kruise.io";
+
+/** Three pods at an old revision; the template asks for another image. */
+function cluster(rolling: object, broken: readonly string[] = []): FakeCluster {
+  const fake = new FakeCluster();
+  const set = cloneSet("sample", {
+    spec: {
+      updateStrategy: {
+        type: "RollingUpdate",
+        rollingUpdate: { podUpdatePolicy: "InPlaceIfPossible", maxUnavailable: 1, ...rolling },
+      },
+      template: podTemplate("sample", "nginx:1.21"),
+    },
+    status: {
+      updatedReplicas: 0,
+      updatedReadyReplicas: 0,
+      currentRevision: "sample-old",
+      updateRevision: "sample-new",
+    },
+  });
+  fake.put(clones, set);
+  fake.put("controllerrevisions.apps", controllerRevision(set, "old", 1, "nginx:1.20"));
+  for (const letter of ["a", "b", "c"]) fake.put("pods", pod(`sample-${letter}`, !broken.includes(letter)));
+  return fake;
+}
+
+function pod(name: string, ready: boolean): AnyObject {
+  const status = ready ? "True" : "False";
+  const at = "2025-12-31T23:00:00Z";
+  return toAnyObject({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      name,
+      namespace: "default",
+      uid: `uid-${name}`,
+      resourceVersion: "7",
+      creationTimestamp: at,
+      labels: {
+        app: "sample",
+        "controller-revision-hash": "sample-old",
+        "pod-template-hash": "old",
+        "lifecycle.apps.kruise.io/state": "Normal",
+      },
+      ownerReferences: [
+        {
+          apiVersion: "apps.kruise.io/v1beta1",
+          kind: "CloneSet",
+          name: "sample",
+          uid: "uid-sample",
+          controller: true,
+        },
+      ],
+    },
+    spec: {
+      nodeName: "node1",
+      readinessGates: [{ conditionType: "InPlaceUpdateReady" }],
+      containers: [{ name: "nginx", image: "nginx:1.20" }],
+    },
+    status: {
+      phase: "Running",
+      conditions: [
+        { type: "Ready", status, lastTransitionTime: at },
+        { type: "InPlaceUpdateReady", status: "True", lastTransitionTime: at },
+      ],
+      containerStatuses: [
+        { name: "nginx", image: "nginx:1.20", imageID: "sha256:1", ready, restartCount: 0 },
+      ],
+    },
+  });
+}
+
+t.test("why names the budget and the pods that exhaust it", async (t) => {
+  const { code, stdout } = await run("why clone/sample", { client: cluster({}, ["a"]).client() });
+  t.equal(code, 0);
+  t.equal(stdout, golden("why_budget.txt", stdout));
+});
+
+t.test("why names a pause, and plan agrees", async (t) => {
+  const client = cluster({ paused: true }).client();
+  const { stdout } = await run("why clone/sample", { client });
+  t.match(stdout, /Paused/);
+  t.match((await run("plan clone/sample", { client })).stdout, /Paused/);
+});
+
+t.test("plan says what comes next, from the object or from a manifest", async (t) => {
+  const fake = cluster({});
+  const { stdout } = await run("plan clone/sample", { client: fake.client() });
+  t.equal(stdout, golden("plan.txt", stdout));
+  const stored = fake.read(clones, "sample");
+  const manifest = {
+    ...stored,
+    metadata: { name: "sample" },
+    spec: { ...fieldsAt(stored, "spec"), replicas: 5 },
+  };
+  const host = { readFile: async () => JSON.stringify(manifest) };
+  const planned = await run("plan -f sample.json", { client: fake.client(), host });
+  t.match(planned.stdout, /3 of 5 pods/);
+  t.equal(fake.patches.length, 0, "nothing is written");
+});
+
+t.test("plan of a manifest that the cluster does not have yet", async (t) => {
+  const yaml = `apiVersion: apps.kruise.io/v1alpha1
+kind: CloneSet
+metadata: {name: fresh}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: fresh}}
+  template:
+    metadata: {labels: {app: fresh}}
+    spec: {containers: [{name: a, image: "nginx:1.20"}]}
+`;
+  const { code, stdout } = await run("plan -f fresh.yaml", {
+    client: new FakeCluster().client(),
+    host: { readFile: async () => yaml },
+  });
+  t.equal(code, 0);
+  t.match(stdout, /create revision fresh-/);
+});
+
+t.test("plan and why refuse what they cannot plan", async (t) => {
+  const client = new FakeCluster().client();
+  t.match(await run("why deploy/x", { client }), { code: 1, stderr: /not supported on deployments.apps/ });
+  t.match(await run("plan asts/x", { client }), {
+    code: 1,
+    stderr: /not supported on statefulsets.apps.kruise.io/,
+  });
+  const host = { readFile: async () => "kind: {" };
+  t.match(await run("plan -f broken.yaml", { client, host }), {
+    code: 1,
+    stderr: /^error: broken.yaml, document 1:/,
+  });
+});
