@@ -1,15 +1,12 @@
 /** The state as components inside the process see it. */
-import type { ObjectRef } from "../kube/core/index.ts";
 import type { Cluster, ClusterChange } from "./cluster.ts";
 import { ApiError } from "./http/api_error.ts";
 import type { Resource, Served } from "./resources/resource.ts";
 import type { World } from "./world.ts";
 import { createAtOnce } from "./writes/create.ts";
 import { deleteAtOnce } from "./writes/delete.ts";
-import type { WriteRequest } from "./writes/request.ts";
+import { requestAtOnce } from "./writes/request.ts";
 import { updateAtOnce } from "./writes/update.ts";
-
-const component = "sandbox";
 
 export function clusterView(world: World): Cluster {
   const find = (name: string): Resource => {
@@ -25,14 +22,14 @@ export function clusterView(world: World): Cluster {
     create(name, object) {
       const served = viewOf(world, find(name));
       const { namespace = "", name: objectName = "" } = object.metadata;
-      return createAtOnce(world, requestFor(served, { namespace, name: objectName }), object).object;
+      return createAtOnce(world, requestAtOnce(served, { namespace, name: objectName }), object).object;
     },
     update(name, ref, change) {
-      return updateAtOnce(requestFor(viewOf(world, find(name)), ref), change)?.object;
+      return updateAtOnce(requestAtOnce(viewOf(world, find(name)), ref), change)?.object;
     },
     remove(name, ref, options = {}) {
       try {
-        deleteAtOnce(world, requestFor(viewOf(world, find(name)), ref), options);
+        deleteAtOnce(world, requestAtOnce(viewOf(world, find(name)), ref), options);
       } catch (error) {
         // What is gone already, or is another object by now, needs no removal.
         if (!(error instanceof ApiError) || (error.code !== 404 && error.code !== 409)) throw error;
@@ -56,19 +53,4 @@ function viewOf(world: World, resource: Resource): Served {
   const served = world.registry.storedView(resource);
   if (served === undefined) throw new Error(`the sandbox serves no version of ${resource.name}`);
   return served;
-}
-
-function requestFor(served: Served, ref: ObjectRef): WriteRequest {
-  return {
-    served,
-    subresource: "",
-    namespace: ref.namespace ?? "",
-    name: ref.name,
-    user: { username: "system:sandbox", groups: ["system:masters"] },
-    userAgent: component,
-    fieldManager: component,
-    dryRun: false,
-    options: {},
-    warnings: [],
-  };
 }

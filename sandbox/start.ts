@@ -6,10 +6,12 @@ import { makeCertificates } from "./certificates.ts";
 import type { Cluster } from "./cluster.ts";
 import { clusterView } from "./cluster_view.ts";
 import { startComponents } from "./components.ts";
+import { serveDefinitions } from "./crd/install.ts";
 import { Faults } from "./faults.ts";
 import { Discovery } from "./http/discovery.ts";
 import { OpenApi } from "./http/openapi.ts";
 import { listen } from "./http/server.ts";
+import { asObject } from "./json.ts";
 import { kubeconfigText } from "./kubeconfig.ts";
 import type { NodeProfile } from "./nodes/node_object.ts";
 import type { SandboxNodes } from "./nodes/sandbox_nodes.ts";
@@ -19,6 +21,7 @@ import { Registry } from "./resources/registry.ts";
 import type { ProfileName, Timing } from "./stages/profile.ts";
 import { Storage } from "./storage.ts";
 import { adminUser, Tokens } from "./tokens.ts";
+import { WebhookCaller } from "./webhooks.ts";
 import type { Log, World } from "./world.ts";
 
 export interface SandboxOptions {
@@ -31,6 +34,10 @@ export interface SandboxOptions {
   readonly port?: number;
   /** Default 127.0.0.1. */
   readonly host?: string;
+  /** CustomResourceDefinition objects (apiextensions.k8s.io/v1) that are there from the start. */
+  readonly crds?: readonly object[];
+  /** `namespace/name` or `namespace/name:port` of a service -> `https://host:port`, for webhooks. */
+  readonly serviceUrls?: Readonly<Record<string, string>>;
   readonly log?: Log;
   /** How many changes of each resource a watch can go back; default 10,000. */
   readonly historyLimit?: number;
@@ -61,6 +68,8 @@ export interface Sandbox {
   readonly cluster: Cluster;
   readonly faults: Faults;
   readonly clock: Clock;
+  /** Where services of webhooks are reached; entries may be added at any time. */
+  readonly serviceUrls: Map<string, string>;
   stop(): Promise<void>;
 }
 
@@ -77,6 +86,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox | S
   const registry = new Registry();
   registerBuiltin(registry, storage);
   const tokens = new Tokens(random);
+  const webhooks = new WebhookCaller(new Map(Object.entries(options.serviceUrls ?? {})));
   const world: World = {
     clock,
     random,
@@ -85,10 +95,17 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox | S
     admission: noAdmission,
     faults: new Faults(random),
     tokens,
+    webhooks,
     log: options.log ?? (() => {}),
   };
+  serveDefinitions(world);
   const cluster = clusterView(world);
   for (const name of namespaces) cluster.create("namespaces", { metadata: { name } });
+  for (const definition of options.crds ?? []) {
+    const object = asObject(definition);
+    if (object === undefined) throw new Error("a definition has no metadata");
+    cluster.create("customresourcedefinitions.apiextensions.k8s.io", object);
+  }
   // Clients compare certificates with the time of day, whatever the clock of the test says.
   const certificates = await makeCertificates(host, Date.now());
   const token = tokens.issue(adminUser);
@@ -120,10 +137,12 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox | S
     cluster,
     faults: world.faults,
     clock,
+    serviceUrls: webhooks.serviceUrls,
     ...(components ? { nodes: components.nodes } : {}),
     async stop() {
       components?.stop();
       await listener.stop();
+      await webhooks.close();
     },
   };
 }

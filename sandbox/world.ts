@@ -6,6 +6,7 @@ import type { Registry } from "./resources/registry.ts";
 import type { WriteContext } from "./resources/resource.ts";
 import type { Storage } from "./storage.ts";
 import type { Tokens } from "./tokens.ts";
+import type { WebhookCaller } from "./webhooks.ts";
 
 export type Log = (message: string, fields?: Readonly<Record<string, unknown>>) => void;
 
@@ -17,6 +18,7 @@ export interface World {
   readonly admission: Admission;
   readonly faults: Faults;
   readonly tokens: Tokens;
+  readonly webhooks: WebhookCaller;
   readonly log: Log;
 }
 

@@ -3,6 +3,7 @@ import { parse as parseYaml } from "yaml";
 import type { StoredObject } from "../cluster.ts";
 import { decodeCustom } from "../crd/decode.ts";
 import { type Fields, isFields, textAt } from "../json.ts";
+import { normalize } from "../resources/normal_form.ts";
 import type { Served } from "../resources/resource.ts";
 import type { Shape } from "../resources/shape.ts";
 import { decodeTyped, TypeMismatch } from "../resources/typed.ts";
@@ -158,10 +159,12 @@ function decode(value: Fields, expected: Expected): { object: Fields; unknown: r
 
 function withMetadata(object: Fields, expected: Expected): StoredObject {
   const { metadata } = object;
-  return {
+  const whole = {
     ...object,
     apiVersion: expected.apiVersion,
     kind: expected.kind,
     metadata: isFields(metadata) ? metadata : {},
   };
+  if (!expected.custom) normalize(whole);
+  return whole;
 }

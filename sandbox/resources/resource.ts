@@ -61,6 +61,8 @@ export interface Strategy {
   readonly statusMetadata: "none" | "labels" | "all";
   /** Names of objects: the first broken rule each. */
   nameErrors(name: string): readonly string[];
+  /** Put on an object when its deletion is asked for; the server itself takes it off again. */
+  readonly finalizerOnDelete?: string;
   /** Dependents stay behind unless the request says otherwise. */
   readonly orphansByDefault?: string;
 }

@@ -4,6 +4,7 @@ import type { StoredObject } from "../cluster.ts";
 import { ApiError, alreadyExists, badRequest, forbidden, invalid, notFound } from "../http/api_error.ts";
 import { timeText } from "../json.ts";
 import { nameSuffix, randomUid } from "../random.ts";
+import { normalize } from "../resources/normal_form.ts";
 import { Revision } from "../revision.ts";
 import { type World, writeContext } from "../world.ts";
 import { recordWrite } from "./managed_fields.ts";
@@ -49,6 +50,7 @@ export async function createObject(
 export function createAtOnce(world: World, request: WriteRequest, object: StoredObject): Revision {
   const draft = cloneJson(object);
   placeInNamespace(world, request, draft);
+  if (!request.served.resource.custom) normalize(draft);
   applyDefaults(world, request, draft);
   return storeCreated(world, request, prepareCreate(world, request, draft));
 }

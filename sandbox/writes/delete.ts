@@ -123,6 +123,9 @@ function finalizersAfter(resource: Resource, object: StoredObject, options: Dele
   const present = object.metadata.finalizers ?? [];
   const policy = policyOf(resource, object, options);
   const kept = present.filter((name) => name !== foreground && name !== orphan);
+  const own = resource.strategy.finalizerOnDelete;
+  if (own !== undefined && !kept.includes(own) && object.metadata.deletionTimestamp === undefined)
+    kept.push(own);
   if (policy === "Foreground") kept.push(foreground);
   if (policy === "Orphan") kept.push(orphan);
   return kept;

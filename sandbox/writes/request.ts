@@ -1,3 +1,4 @@
+import type { ObjectRef } from "../../kube/core/index.ts";
 import type { Fields } from "../json.ts";
 import type { Served } from "../resources/resource.ts";
 import type { ApplyRecord } from "./managed_fields.ts";
@@ -27,4 +28,20 @@ export interface WriteRequest {
   readonly applied?: ApplyRecord;
   /** Texts for Warning headers; grows during the write. */
   readonly warnings: string[];
+}
+
+/** A write that a part of the server itself makes, without webhooks. */
+export function requestAtOnce(served: Served, ref: ObjectRef): WriteRequest {
+  return {
+    served,
+    subresource: "",
+    namespace: ref.namespace ?? "",
+    name: ref.name,
+    user: { username: "system:sandbox", groups: ["system:masters"] },
+    userAgent: "sandbox",
+    fieldManager: "sandbox",
+    dryRun: false,
+    options: {},
+    warnings: [],
+  };
 }

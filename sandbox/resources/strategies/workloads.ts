@@ -10,6 +10,7 @@ import {
   required,
 } from "../../../kube/core/index.ts";
 import type { StoredObject } from "../../cluster.ts";
+import { cleanupFinalizer, defaultDefinition, validateDefinition } from "../../crd/definition.ts";
 import { type Fields, fieldsAt, isFields, setAt, textAt, valueAt } from "../../json.ts";
 import { randomUid } from "../../random.ts";
 import type { Strategy } from "../resource.ts";
@@ -259,8 +260,12 @@ export const workloadRules: Readonly<Record<string, Partial<Strategy>>> = {
     },
   },
   "customresourcedefinitions.apiextensions.k8s.io": {
+    defaults: defaultDefinition,
     prepareCreate(draft) {
       draft["status"] = {};
     },
+    validateCreate: validateDefinition,
+    validateUpdate: validateDefinition,
+    finalizerOnDelete: cleanupFinalizer,
   },
 };

@@ -1,0 +1,280 @@
+/** Serves the kinds of definitions as they come, change and go. */
+import { jsonEqual } from "../../kube/core/index.ts";
+import type { StoredObject } from "../cluster.ts";
+import {
+  type Fields,
+  fieldsAt,
+  isFields,
+  listAt,
+  objectsAt,
+  setAt,
+  textAt,
+  timeText,
+  valueAt,
+} from "../json.ts";
+import type { Registry } from "../resources/registry.ts";
+import {
+  apiVersionOf,
+  type Resource,
+  type ScalePaths,
+  type Served,
+  type Strategy,
+  type Subresource,
+} from "../resources/resource.ts";
+import type { ReadField } from "../resources/selectable.ts";
+import { Shape, type ShapeSource } from "../resources/shape.ts";
+import type { World } from "../world.ts";
+import { deleteAtOnce } from "../writes/delete.ts";
+import { requestAtOnce } from "../writes/request.ts";
+import { updateAtOnce } from "../writes/update.ts";
+import { customPrinter } from "./columns.ts";
+import { converter } from "./conversion.ts";
+import { cleanupFinalizer } from "./definition.ts";
+import { jsonPath } from "./json_path.ts";
+import { customStrategy } from "./strategy.ts";
+
+const resourceName = "customresourcedefinitions.apiextensions.k8s.io";
+
+export function serveDefinitions(world: World): void {
+  const definitions = world.registry.resource(resourceName)?.table;
+  definitions?.subscribe({
+    onChange({ type, current }) {
+      const { object } = current;
+      if (type === "DELETED") uninstall(world, object);
+      else if (object.metadata.deletionTimestamp !== undefined) cleanUp(world, object);
+      else install(world, object);
+    },
+  });
+}
+
+function install(world: World, definition: StoredObject): void {
+  const conflicts = nameConflicts(world.registry, definition);
+  if (conflicts === "") serve(world, definition);
+  recordStatus(world, definition, conflicts);
+}
+
+/** Another definition of the group that has the kind or one of the names already. */
+function nameConflicts(registry: Registry, definition: StoredObject): string {
+  const own = definition.metadata.name ?? "";
+  const group = textAt(definition, "spec", "group");
+  const names = namesOf(definition);
+  const kinds = [
+    textAt(definition, "spec", "names", "kind"),
+    textAt(definition, "spec", "names", "listKind"),
+  ];
+  for (const served of registry.all()) {
+    if (served.group !== group || served.resource.name === own) continue;
+    const taken = [served.plural, served.singular, ...served.shortNames].find((name) => names.includes(name));
+    if (taken !== undefined) return `${JSON.stringify(taken)} is already in use`;
+    if (kinds.includes(served.kind)) return `${JSON.stringify(served.kind)} is already in use`;
+  }
+  return "";
+}
+
+function namesOf(definition: StoredObject): string[] {
+  const names = fieldsAt(definition, "spec", "names");
+  return [textAt(names, "plural"), textAt(names, "singular"), ...texts(names, "shortNames")];
+}
+
+function texts(value: unknown, name: string): string[] {
+  return listAt(value, name).filter((item) => typeof item === "string");
+}
+
+function serve(world: World, definition: StoredObject): void {
+  const spec = fieldsAt(definition, "spec");
+  const name = definition.metadata.name ?? "";
+  const group = textAt(spec, "group");
+  const versions = objectsAt(spec, "versions");
+  const stored = versions.find((version) => version["storage"] === true);
+  if (stored === undefined) return;
+  const shapes = new Map<string, Shape>();
+  for (const version of versions) shapes.set(apiVersionOf(group, textAt(version, "name")), shapeOf(version));
+  const namespaced = textAt(spec, "scope") === "Namespaced";
+  const table = world.storage.table({
+    name,
+    namespaced,
+    indexes: { "metadata.name": (object) => object.metadata.name ?? "" },
+  });
+  const hasStatus = (version: Fields): boolean => isFields(valueAt(version, "subresources", "status"));
+  const strategies = new Map<string, Strategy>();
+  for (const version of versions) {
+    const apiVersion = apiVersionOf(group, textAt(version, "name"));
+    strategies.set(apiVersion, customStrategy(shapes, hasStatus(version)));
+  }
+  const storedApiVersion = apiVersionOf(group, textAt(stored, "name"));
+  world.registry.remove(name);
+  for (const version of versions) {
+    if (version["served"] !== true) continue;
+    const apiVersion = apiVersionOf(group, textAt(version, "name"));
+    const resource: Resource = {
+      name,
+      group,
+      plural: textAt(spec, "names", "plural"),
+      kind: textAt(spec, "names", "kind"),
+      namespaced,
+      table,
+      storedApiVersion,
+      strategy: strategies.get(apiVersion) ?? customStrategy(shapes, false),
+      custom: true,
+      convert: converter(world, () => spec, shapes),
+    };
+    world.registry.add(servedVersion(spec, version, resource, shapes.get(apiVersion) ?? shapeOf(version)));
+  }
+}
+
+function shapeOf(version: Fields): Shape {
+  const source: ShapeSource = { components: {}, structural: true };
+  return new Shape(fieldsAt(version, "schema", "openAPIV3Schema"), source);
+}
+
+const verbs = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"] as const;
+
+function servedVersion(spec: Fields, version: Fields, resource: Resource, shape: Shape): Served {
+  const names = fieldsAt(spec, "names");
+  const name = textAt(version, "name");
+  const apiVersion = apiVersionOf(resource.group, name);
+  const scale = scalePaths(version);
+  const warning = textAt(version, "deprecationWarning") || `${apiVersion} ${resource.kind} is deprecated`;
+  return {
+    resource,
+    group: resource.group,
+    version: name,
+    kind: resource.kind,
+    apiVersion,
+    plural: resource.plural,
+    singular: textAt(names, "singular"),
+    listKind: textAt(names, "listKind"),
+    shortNames: texts(names, "shortNames"),
+    categories: texts(names, "categories"),
+    verbs,
+    subresources: subresourcesOf(version, resource, scale !== undefined),
+    shape,
+    printer: customPrinter(version),
+    selectable: selectableFields(version),
+    deprecation: version["deprecated"] === true ? warning : undefined,
+    ...(scale === undefined ? {} : { scale }),
+  };
+}
+
+function subresourcesOf(version: Fields, resource: Resource, scale: boolean): Map<string, Subresource> {
+  const found = new Map<string, Subresource>();
+  const base = { verbs: ["get", "patch", "update"] };
+  if (isFields(valueAt(version, "subresources", "status"))) {
+    found.set("status", {
+      ...base,
+      name: "status",
+      group: resource.group,
+      version: textAt(version, "name"),
+      kind: resource.kind,
+    });
+  }
+  if (scale)
+    found.set("scale", { ...base, name: "scale", group: "autoscaling", version: "v1", kind: "Scale" });
+  return found;
+}
+
+function scalePaths(version: Fields): ScalePaths | undefined {
+  const scale = valueAt(version, "subresources", "scale");
+  if (!isFields(scale)) return undefined;
+  const selector = textAt(scale, "labelSelectorPath");
+  return {
+    replicas: steps(textAt(scale, "specReplicasPath")),
+    statusReplicas: steps(textAt(scale, "statusReplicasPath")),
+    selector: selector === "" ? undefined : steps(selector),
+  };
+}
+
+function steps(path: string): string[] {
+  return path.split(".").filter((step) => step !== "");
+}
+
+function selectableFields(version: Fields): Map<string, ReadField> {
+  const fields = new Map<string, ReadField>();
+  for (const entry of objectsAt(version, "selectableFields")) {
+    const path = textAt(entry, "jsonPath");
+    const read = jsonPath(path);
+    if (read !== undefined) fields.set(path.replace(/^\./, ""), (object) => String(read(object)[0] ?? ""));
+  }
+  return fields;
+}
+
+/** Conditions, accepted names and stored versions, as the naming controller writes them. */
+function recordStatus(world: World, definition: StoredObject, conflicts: string): void {
+  const status = statusOf(world, definition, conflicts);
+  if (jsonEqual(status, definition["status"])) return;
+  const served = world.registry.served("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+  if (served === undefined) return;
+  updateAtOnce(requestAtOnce(served, { name: definition.metadata.name ?? "" }), (draft) => {
+    draft["status"] = status;
+  });
+}
+
+function statusOf(world: World, definition: StoredObject, conflicts: string): Fields {
+  const names = fieldsAt(definition, "spec", "names");
+  const stored = objectsAt(definition, "spec", "versions").find((version) => version["storage"] === true);
+  const known = texts(fieldsAt(definition, "status"), "storedVersions");
+  const storage = textAt(stored, "name");
+  const accepted = conflicts === "";
+  const condition = (type: string, status: boolean, reason: string, message: string): Fields => {
+    const before = objectsAt(definition, "status", "conditions").find((one) => one["type"] === type);
+    const text = status ? "True" : "False";
+    const same = before !== undefined && before["status"] === text;
+    const lastTransitionTime = same ? before["lastTransitionTime"] : timeText(world.clock.now());
+    return { lastTransitionTime, message, reason, status: text, type };
+  };
+  return {
+    acceptedNames: accepted ? names : { plural: "", kind: "" },
+    conditions: [
+      accepted
+        ? condition("NamesAccepted", true, "NoConflicts", "no conflicts found")
+        : condition("NamesAccepted", false, "NamesConflict", conflicts),
+      accepted
+        ? condition("Established", true, "InitialNamesAccepted", "the initial names have been accepted")
+        : condition("Established", false, "NotAccepted", "not all names are accepted"),
+    ],
+    storedVersions: known.includes(storage) ? known : [...known, storage],
+  };
+}
+
+/** A definition goes when the last object of its kind is gone. */
+function cleanUp(world: World, definition: StoredObject): void {
+  if (!(definition.metadata.finalizers ?? []).includes(cleanupFinalizer)) return;
+  const resource = world.registry.resource(definition.metadata.name ?? "");
+  const served = resource === undefined ? undefined : world.registry.storedView(resource);
+  const release = (): void => {
+    const definitions = world.registry.served("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+    if (definitions === undefined) return;
+    updateAtOnce(requestAtOnce(definitions, { name: definition.metadata.name ?? "" }), (draft) => {
+      setAt(
+        draft,
+        ["metadata", "finalizers"],
+        draft.metadata.finalizers?.filter((name) => name !== cleanupFinalizer),
+      );
+    });
+  };
+  if (resource === undefined || served === undefined) {
+    release();
+    return;
+  }
+  const stop = resource.table.subscribe({
+    onChange() {
+      if (resource.table.size > 0) return;
+      stop();
+      release();
+    },
+  });
+  if (resource.table.size === 0) {
+    stop();
+    release();
+    return;
+  }
+  for (const { namespace, name } of resource.table.list()) {
+    deleteAtOnce(world, requestAtOnce(served, { namespace, name }), {});
+  }
+}
+
+function uninstall(world: World, definition: StoredObject): void {
+  const name = definition.metadata.name ?? "";
+  world.registry.remove(name);
+  world.storage.dropTable(name);
+}
