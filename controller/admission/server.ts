@@ -40,6 +40,8 @@ export interface AdmissionServerOptions {
   port: number;
   /** Default: all addresses. */
   host?: string;
+  /** Lets other processes of this user listen on the same port; the kernel spreads connections over them. */
+  sharePort?: boolean;
   certificates: CertificateSource;
   /** By path. */
   handlers: ReadonlyMap<string, AdmissionHandler>;
@@ -148,7 +150,8 @@ class Server implements AdmissionServer {
       });
     });
     server.once("error", reject);
-    server.listen(this.#options.port, this.#options.host, () => {
+    const { port, host, sharePort } = this.#options;
+    server.listen({ port, host, reusePort: sharePort ?? false }, () => {
       server.off("error", reject);
       server.on("error", (error) => this.#options.log.error("admission server failed", { error }));
       const address = server.address();

@@ -92,6 +92,8 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
   });
   const server = createAdmissionServer({
     port: settings.port,
+    // Called by URL, replicas on one machine have one address: as behind a Service, any of them answers.
+    sharePort: settings.host !== undefined,
     ...(options.listenHost === undefined ? {} : { host: options.listenHost }),
     certificates,
     handlers,

@@ -11,10 +11,11 @@ export const suite: Suite = {
   needs: ["own-controller"],
   versions: ["v1alpha1"],
   async run(world) {
-    const both = [
-      await world.startController({ leaderElection: true }),
-      await world.startController({ leaderElection: true }),
-    ];
+    // One address and one authority for both, as behind a Service.
+    const first = await world.startController({ leaderElection: true, certificatesInSecret: true });
+    const { webhookPort } = first;
+    const settings = { leaderElection: true, certificatesInSecret: true, webhookPort };
+    const both = [first, await world.startController(settings)];
     await world.step("1 one of the two leads", async () => {
       await world.until("one leader", async () => {
         const leaders = (await Promise.all(both.map(isLeader))).filter(Boolean);

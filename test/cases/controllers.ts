@@ -13,6 +13,8 @@ export interface ControllerSettings {
   readonly leaderElection?: boolean;
   /** Keeps the webhook's certificates in the Secret, as in a cluster, instead of a folder. */
   readonly certificatesInSecret?: boolean;
+  /** For replicas that answer webhooks under one address; default: a port of its own. */
+  readonly webhookPort?: number;
 }
 
 export interface ControllerProcess {
@@ -37,7 +39,8 @@ export async function startControllerProcess(
 ): Promise<ControllerProcess> {
   const folder = mkdtempSync(join(tmpdir(), "refit-controller-"));
   const ports = await freePorts(3);
-  const [metrics, health, webhook] = [portAt(ports, 0), portAt(ports, 1), portAt(ports, 2)];
+  const [metrics, health] = [portAt(ports, 0), portAt(ports, 1)];
+  const webhook = settings.webhookPort ?? portAt(ports, 2);
   const certificateFolder = join(folder, "certificates");
   const flags = [
     `--kubeconfig=${kubeconfig}`,

@@ -20,7 +20,7 @@ export interface TestSandbox {
 
 /** Starts a sandbox with nodes; the definitions of all kinds are served without webhooks. */
 export async function startTestSandbox(options: { definitions?: boolean } = {}): Promise<TestSandbox> {
-  const sandbox = await startSandbox({ seed: 7, clock: systemClock, nodes: 3 });
+  const sandbox = await startSandbox({ seed: 7, clock: systemClock, nodes: 3, agent: true });
   const folder = mkdtempSync(join(tmpdir(), "refit-sandbox-"));
   const kubeconfig = join(folder, "kubeconfig");
   writeFileSync(kubeconfig, sandbox.kubeconfig, { mode: 0o600 });
