@@ -20,6 +20,9 @@ export function applyJsonPatch(document: object, operations: readonly JsonPatchO
   const copies = new Set<unknown>();
   let current: unknown = document;
   operations.forEach((operation, index) => {
+    if (!isJsonObject(operation)) {
+      throw new PatchError("InvalidPatch", `operation ${index} is not an object`, { index });
+    }
     const { path, from } = operation;
     if (typeof path === "string" && path !== "") current = unshare(current, path, copies);
     if (operation.op === "move" && typeof from === "string") current = unshare(current, from, copies);

@@ -84,6 +84,7 @@ t.test("failures carry a stable code and the operation", (t) => {
   t.equal(code([{ op: "add", path: "a", value: 1 }]), "InvalidPatch 0");
   t.equal(code([{ op: "turn", path: "/a" }]), "InvalidPatch 0");
   t.equal(code([{ op: "move", path: "/a" }]), "InvalidPatch 0");
+  t.equal(code([null]), "InvalidPatch 0");
   t.equal(code([{ op: "add", path: "/__proto__/x", value: 1 }]), "InvalidPatch 0");
   t.equal(code([{ op: "replace", path: "", value: 1 }]), "InvalidPatch -1");
   t.end();
