@@ -281,6 +281,11 @@ export class World {
 
   /** Runs the project's command line against this namespace. */
   refit(...argumentList: string[]): Promise<CommandResult> {
+    return this.refitWhile(async () => undefined, ...argumentList);
+  }
+
+  /** As refit; calls `onFirstLine` once when the command has printed something. */
+  refitWhile(onFirstLine: () => Promise<void>, ...argumentList: string[]): Promise<CommandResult> {
     const root = new URL("../../", import.meta.url).pathname;
     const words = [
       `${root}cli/main.ts`,
@@ -290,11 +295,13 @@ export class World {
       "-n",
       this.namespace,
     ];
-    return new Promise((resolve) => {
-      execFile(process.execPath, words, { cwd: root, timeout: 120_000 }, (error, stdout, stderr) => {
+    return new Promise((resolve, reject) => {
+      const options = { cwd: root, timeout: 120_000 };
+      const child = execFile(process.execPath, words, options, (error, stdout, stderr) => {
         const code = error === null ? 0 : typeof error.code === "number" ? error.code : 128;
         resolve({ code, stdout, stderr });
       });
+      child.stdout?.once("data", () => void onFirstLine().catch(reject));
     });
   }
 
