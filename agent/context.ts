@@ -1,5 +1,6 @@
 /** What every feature of the agent is given. */
 import type { Client, Clock, Events, Log, Metrics, Random } from "../kube/index.ts";
+import type { Recreator } from "./containers/recreator.ts";
 import type { AgentMetrics } from "./metrics.ts";
 import type { PodWatch } from "./pod_watch.ts";
 import type { RuntimeFinder } from "./runtime_socket/finder.ts";
@@ -18,6 +19,7 @@ export interface AgentContext {
   readonly finder: RuntimeFinder;
   readonly state: StateStore;
   readonly pods: PodWatch;
+  readonly recreator: Recreator;
 }
 
 /** A running part of the agent. */

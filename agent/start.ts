@@ -17,6 +17,7 @@ import {
   startHttpEndpoints,
 } from "../kube/index.ts";
 import { startContainerMeta } from "./container_meta/feature.ts";
+import { createRecreator } from "./containers/recreator.ts";
 import type { AgentContext, Feature } from "./context.ts";
 import { startImages } from "./images/feature.ts";
 import { createAgentMetrics } from "./metrics.ts";
@@ -93,7 +94,15 @@ export async function startAgent(dependencies: AgentDependencies): Promise<Agent
     enabled: gates.DaemonWatchingPod,
   });
   const state = createStateStore(settings.stateFolder, log.with({ component: "state" }));
-  const context: AgentContext = { ...dependencies, agentMetrics, events, finder, state, pods };
+  const recreatorLog = log.with({ component: "recreator" });
+  const recreator = createRecreator({ clock, log: recreatorLog, startedBy: settings.startedBy, pods });
+  finder.subscribe((runtime) => {
+    if (!runtime) return;
+    recreator
+      .cleanUp(runtime.client)
+      .catch((error: unknown) => recreatorLog.warn("no look for placeholders", { error }));
+  });
+  const context: AgentContext = { ...dependencies, agentMetrics, events, finder, state, pods, recreator };
   features.push(await startImages(context, dependencies.home), await startRestarts(context));
   if (gates.PodProbeMarkerGate) features.push(startProbes(context));
   if (gates.DaemonWatchingPod) features.push(startContainerMeta(context));

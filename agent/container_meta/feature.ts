@@ -9,11 +9,10 @@ import {
 } from "../../kube/index.ts";
 import { methods } from "../../proto/cri/index.ts";
 import { annotations, observeContainers, type SeenContainer } from "../containers/observe.ts";
-import { envEncoding, prepareRecreation, startNextAttempt } from "../containers/recreate.ts";
+import { envEncoding } from "../containers/recreate.ts";
 import { stopContainer } from "../containers/stop.ts";
 import type { AgentContext, Feature } from "../context.ts";
 import type { CriClient } from "../cri/client.ts";
-import { messageOf } from "../errors.ts";
 import { type AgentContainer, type AgentPod, agentPods } from "../pod.ts";
 import { actualEnvHash, hasNoMetadataEnv, metaAnnotation, needsReport, planContainerMeta } from "./plan.ts";
 
@@ -209,13 +208,7 @@ async function restartContainer(
   container: SeenContainer,
   signal: AbortSignal,
 ): Promise<void> {
-  const log = context.log.with({ component, pod: keyOf(pod), container: container.name });
-  const prepared =
-    context.settings.startedBy === "agent"
-      ? await prepareRecreation(client, pod, container, signal).catch((error: unknown) => ({
-          refusal: messageOf(error),
-        }))
-      : { refusal: "containers are started by the kubelet" };
+  const prepared = await context.recreator.prepare(client, pod, container, signal);
   const recorder = context.events.from(component);
   const target = {
     apiVersion: "v1",
@@ -235,19 +228,18 @@ async function restartContainer(
     ports: ofPod?.ports ?? [],
     message: `Stopping containerID ${runtimeOf(pod, container)}://${container.name} by container meta restarter`,
   };
-  await stopContainer(order, {
-    client,
-    clock: context.clock,
-    event: (type, reason, message) => recorder.event(target, type, reason, message),
-  });
-  context.agentMetrics.killed("meta", "stopped");
-  if ("refusal" in prepared) {
-    log.info("the kubelet starts the container", { reason: prepared.refusal });
-    return;
+  try {
+    await stopContainer(order, {
+      client,
+      clock: context.clock,
+      event: (type, reason, message) => recorder.event(target, type, reason, message),
+    });
+  } catch (error) {
+    if (prepared) await context.recreator.cancel(prepared);
+    throw error;
   }
-  await startNextAttempt(client, prepared).catch((error: unknown) =>
-    log.warn("the container could not be started, the kubelet does it", { error: messageOf(error) }),
-  );
+  context.agentMetrics.killed("meta", "stopped");
+  if (prepared) await context.recreator.start(prepared);
 }
 
 function runtimeOf(pod: AgentPod, container: SeenContainer): string {

@@ -21,7 +21,11 @@ import { annotations, type SeenContainer } from "./observe.ts";
 
 /** Everything for the next attempt, prepared while the old container still runs. */
 export interface Recreation {
+  readonly podUid: string;
+  readonly containerName: string;
   readonly request: Input<CreateContainerRequest>;
+  /** A container that is never started and only holds the name of the attempt after the next one. */
+  readonly placeholder: Input<CreateContainerRequest>;
 }
 
 /** Why only the kubelet can start the container; its text goes to the log. */
@@ -87,7 +91,9 @@ export async function prepareRecreation(
     imageId,
     pod,
   );
-  return "refusal" in made ? made : { request: made };
+  if ("refusal" in made) return made;
+  const placeholder = placeholderFor(made, last, imageId);
+  return { podUid: pod.uid, containerName: last.name, request: made, placeholder };
 }
 
 /** Pure. `containerInfo` and `sandboxInfo` are the runtime's verbose texts. */
@@ -130,6 +136,32 @@ export function nextAttempt(
       },
       log_path: `${last.name}/${attempt}.log`,
       linux: { ...config.linux, resources: { ...config.linux?.resources, ...resized(status) } },
+    },
+  };
+}
+
+/** Marks placeholders, so that those of a crashed agent are found. */
+export const placeholderLabels = { "agent.refit/placeholder": "true" } as const;
+
+/**
+ * The kubelet takes a container that is created but not yet running for one to start, and makes the attempt after it:
+ * if it looks while the agent's StartContainer runs, two would run. The runtime's name reservation prevents that when
+ * the name of that attempt is taken. The placeholder has none of the kubelet's labels, so the kubelet does not see it
+ * in the pod; it lives in the pod's sandbox and ends with it.
+ */
+function placeholderFor(
+  next: Input<CreateContainerRequest>,
+  last: SeenContainer,
+  imageId: string,
+): Input<CreateContainerRequest> {
+  return {
+    pod_sandbox_id: last.sandboxId,
+    sandbox_config: next.sandbox_config,
+    config: {
+      metadata: { name: last.name, attempt: last.attempt + 2 },
+      image: { image: imageId },
+      command: ["/agent.refit/never-started"],
+      labels: placeholderLabels,
     },
   };
 }

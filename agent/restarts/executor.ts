@@ -10,7 +10,7 @@ import {
   type Outcome,
 } from "../../kube/index.ts";
 import { observeContainers, type SeenContainer } from "../containers/observe.ts";
-import { prepareRecreation, type Recreation, startNextAttempt } from "../containers/recreate.ts";
+import type { Recreator } from "../containers/recreator.ts";
 import { stopContainer } from "../containers/stop.ts";
 import { isAgentError, messageOf } from "../errors.ts";
 import type { AgentPod } from "../pod.ts";
@@ -37,8 +37,7 @@ export interface RestartDependencies {
     reason: string,
     message: string,
   ) => void;
-  /** `agent`: start containers through the runtime where that equals what the kubelet does; `kubelet`: only stop. */
-  readonly startedBy: "agent" | "kubelet";
+  readonly recreator: Recreator;
   /** What this node stopped, by request uid and container: survives a crash. */
   readonly stopped: StoppedContainers;
   readonly killed?: (result: "stopped" | "failed", started: "agent" | "kubelet", seconds: number) => void;
@@ -179,7 +178,7 @@ class Round {
     const now = (state: Partial<RestartPlan["states"][number]>): RestartPlan["states"] =>
       plan.states.map((one, index) => (index === at ? { name: one.name, phase: one.phase, ...state } : one));
     if (!container) return plan.states;
-    const recreation = await this.#prepare(runtime, pod, container);
+    const prepared = await this.#deps.recreator.prepare(client, pod, container, this.#signal);
     const began = clock.monotonic();
     stopped.add(request.metadata.uid ?? "", container.name, container.id);
     try {
@@ -189,10 +188,11 @@ class Round {
         event: (type, reason, message) => this.#deps.event(pod, container.name, type, reason, message),
       });
     } catch (error) {
+      if (prepared) await this.#deps.recreator.cancel(prepared);
       killed?.("failed", "kubelet", (clock.monotonic() - began) / 1000);
       return now({ phase: "Failed", message: `kill container error: ${messageOf(error)}` });
     }
-    const started = recreation ? await this.#start(runtime, container.name, recreation) : "kubelet";
+    const started = prepared ? await this.#deps.recreator.start(prepared) : "kubelet";
     const seconds = (clock.monotonic() - began) / 1000;
     killed?.("stopped", started, seconds);
     log.info("a container was stopped", {
@@ -204,36 +204,11 @@ class Round {
     return now({ phase: "Recreating", isKilled: true });
   }
 
-  async #prepare(runtime: Runtime, pod: AgentPod, container: SeenContainer): Promise<Recreation | undefined> {
-    if (this.#deps.startedBy === "kubelet") return undefined;
-    const place = { pod: this.#podKey, container: container.name };
-    try {
-      const prepared = await prepareRecreation(runtime.client, pod, container, this.#signal);
-      if (!("refusal" in prepared)) return prepared;
-      this.#deps.log.info("the kubelet starts the container", { ...place, reason: prepared.refusal });
-    } catch (error) {
-      this.#deps.log.warn("the kubelet starts the container", { ...place, error: messageOf(error) });
-    }
-    return undefined;
-  }
-
-  async #start(runtime: Runtime, container: string, recreation: Recreation): Promise<"agent" | "kubelet"> {
-    try {
-      return (await startNextAttempt(runtime.client, recreation)).by;
-    } catch (error) {
-      const place = { pod: this.#podKey, container };
-      this.#deps.log.warn("the container could not be started, the kubelet does it", {
-        ...place,
-        error: messageOf(error),
-      });
-      return "kubelet";
-    }
-  }
-
   /** After a crash of the agent between stop and start. */
   async #startAgain(runtime: Runtime, pod: AgentPod, container: SeenContainer | undefined): Promise<void> {
-    const recreation = container && (await this.#prepare(runtime, pod, container));
-    if (recreation) await this.#start(runtime, container.name, recreation);
+    const { recreator } = this.#deps;
+    const prepared = container && (await recreator.prepare(runtime.client, pod, container, this.#signal));
+    if (prepared) await recreator.start(prepared);
   }
 }
 

@@ -5,6 +5,7 @@ import t, { type Test } from "tap";
 import type { ContainerRecreateRequest, ContainerRecreateRequestStatus } from "../../crds/index.ts";
 import { isJsonObject, KubeError, nullLog, plainHash, systemClock } from "../../kube/index.ts";
 import { type ContainerConfig, ContainerState, type Input, methods } from "../../proto/cri/index.ts";
+import { createRecreator, type Recreator } from "../containers/recreator.ts";
 import { createCriClient } from "../cri/client.ts";
 import { type FakeCri, startFakeCri } from "../cri/fake_server.ts";
 import { type AgentPod, agentPod } from "../pod.ts";
@@ -39,12 +40,18 @@ interface Scene {
   readonly fake: FakeCri;
   readonly runtime: Runtime;
   readonly events: string[];
-  readonly deps: RestartDependencies;
+  deps: RestartDependencies;
   request: ContainerRecreateRequest;
   podJson: Record<string, unknown>;
   sandbox: string;
   /** The pod as the kubelet would report it: newest running instances are ready. */
   pod(): AgentPod;
+}
+
+/** With the pod's present state as the watch: placeholders are released as soon as the new container runs. */
+function recreator(startedBy: "agent" | "kubelet", pod: () => AgentPod): Recreator {
+  const pods = { subscribe: () => () => undefined, byUid: pod };
+  return createRecreator({ clock: systemClock, log: nullLog, startedBy, pods });
 }
 
 async function scene(
@@ -105,6 +112,7 @@ async function scene(
       const newest = new Map<string, { id: string; attempt: number; running: boolean }>();
       for (const one of fake.runtime.containers.values()) {
         const { name = "", attempt = 0 } = one.config.metadata ?? {};
+        if (!one.config.labels["io.kubernetes.pod.uid"]) continue;
         if ((newest.get(name)?.attempt ?? -1) < attempt) {
           newest.set(name, { id: one.id, attempt, running: one.state === ContainerState.CONTAINER_RUNNING });
         }
@@ -133,7 +141,7 @@ async function scene(
       },
       event: (_, container, type, reason, message) =>
         events.push(`${container} ${type} ${reason} ${message}`),
-      startedBy: "agent",
+      recreator: recreator("agent", () => s.pod()),
       stopped: createStoppedContainers(undefined, () => undefined),
       ...more,
     },
@@ -155,7 +163,7 @@ function withStatus(
 
 const instances = (s: Scene, name: string) =>
   [...s.fake.runtime.containers.values()]
-    .filter((one) => one.config.metadata?.name === name)
+    .filter((one) => one.config.metadata?.name === name && one.config.labels["io.kubernetes.pod.uid"])
     .map((one) => [one.config.metadata?.attempt, one.state]);
 const { CONTAINER_RUNNING: running, CONTAINER_EXITED: exited } = ContainerState;
 
@@ -192,7 +200,8 @@ t.test("stops and starts the container itself, as the kubelet would have", async
 });
 
 t.test("the kubelet's way: the container is only stopped, the request waits", async (t) => {
-  const s = await scene(t, ["app"], { startedBy: "kubelet" });
+  const s = await scene(t, ["app"]);
+  s.deps = { ...s.deps, recreator: recreator("kubelet", () => s.pod()) };
   const executor = createRestartExecutor(s.deps);
   await executor.reconcile("default/web", signal);
   t.match(s.request.status, {
@@ -320,4 +329,56 @@ t.test("a pod of another uid is not touched", async (t) => {
   if (isJsonObject(s.podJson["metadata"])) s.podJson["metadata"]["uid"] = "another";
   await createRestartExecutor(s.deps).reconcile("default/web", signal);
   t.same(instances(s, "app"), [[0, running]]);
+});
+
+t.test("while the agent starts a container nobody can make the attempt after it", async (t) => {
+  const s = await scene(t, ["app"]);
+  let refused: unknown;
+  const placeholders: number[] = [];
+  s.fake.runtime.onEvent = (event) => {
+    const made = s.fake.runtime.containers.get(event.containerId);
+    // A kubelet that looks between create and start takes the created container for one to start.
+    if (
+      event.type !== 0 ||
+      made?.config.metadata?.attempt !== 1 ||
+      !made.config.labels["io.kubernetes.pod.uid"]
+    )
+      return;
+    placeholders.push(
+      [...s.fake.runtime.containers.values()].filter((one) => one.config.labels["agent.refit/placeholder"])
+        .length,
+    );
+    try {
+      s.fake.runtime.create(s.sandbox, { ...made.config, metadata: { name: "app", attempt: 2 } });
+    } catch (error) {
+      refused = error;
+    }
+  };
+  await createRestartExecutor(s.deps).reconcile("default/web", signal);
+  t.match(refused, { message: /is reserved for/ });
+  t.same(placeholders, [1]);
+  t.same(instances(s, "app"), [
+    [0, exited],
+    [1, running],
+  ]);
+  const left = [...s.fake.runtime.containers.values()].filter(
+    (one) => one.config.labels["agent.refit/placeholder"],
+  );
+  t.same(left, [], "the placeholder is gone when the pod's status shows the new container");
+});
+
+t.test("a placeholder that a crash left behind is replaced, and cleaned up", async (t) => {
+  const s = await scene(t, ["app"]);
+  const config = {
+    metadata: { name: "app", attempt: 2 },
+    image: { image: "sha256:11" },
+    labels: { "agent.refit/placeholder": "true" },
+  };
+  await s.runtime.client.call(methods.CreateContainer, { pod_sandbox_id: s.sandbox, config });
+  await createRestartExecutor(s.deps).reconcile("default/web", signal);
+  t.equal(s.request.status?.phase, "Completed");
+  const later = { ...config, metadata: { name: "app", attempt: 9 } };
+  await s.runtime.client.call(methods.CreateContainer, { pod_sandbox_id: s.sandbox, config: later });
+  await recreator("agent", () => s.pod()).cleanUp(s.runtime.client);
+  t.equal(s.fake.runtime.containers.size, 2);
 });

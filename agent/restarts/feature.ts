@@ -54,7 +54,7 @@ export async function startRestarts(context: AgentContext): Promise<Feature> {
   const executor = createRestartExecutor({
     clock,
     log,
-    startedBy: settings.startedBy,
+    recreator: context.recreator,
     stopped,
     runtime: () => finder.current,
     runtimeReason: () => finder.reason,
