@@ -83,6 +83,26 @@ t.test("a pod becomes Ready, restarts one container for an image patch, and goes
   t.same(log, []);
 });
 
+t.test(
+  "a deleted pod with a finalizer ends, shows its end, and stays until the finalizer goes",
+  async (t) => {
+    const { sandbox, api } = await setUp(t, 1);
+    await api.post(pods, {
+      metadata: { name: "held", ...labelled("held"), finalizers: ["case.example/hold"] },
+      spec: { containers: [{ name: "web", image: "nginx:1.20" }] },
+    });
+    await reached(sandbox, "pods", allReady("held", 1), "ready");
+    await api.delete(`${pods}/held`);
+    const ended = (objects: readonly StoredObject[]) =>
+      objects.filter(isPod).some((pod) => pod.status?.phase === "Succeeded");
+    const [pod] = podsOf(await reached(sandbox, "pods", ended, "ended"), "held");
+    t.ok(pod?.metadata.deletionTimestamp);
+    t.ok(pod?.status?.containerStatuses?.[0]?.state.terminated);
+    await api.patch(`${pods}/held`, { metadata: { finalizers: null } });
+    await reached(sandbox, "pods", (objects) => objects.length === 0, "gone");
+  },
+);
+
 t.test("a killed node is told Unknown, tainted, its pods not Ready; revived, all is well", async (t) => {
   const { sandbox, api } = await setUp(t, 1);
   await api.post(pods, podBody("a"));

@@ -51,6 +51,7 @@ export function applyChange(
       run.failure = { reason: change.reason, message: change.message };
       return [];
     case "remove":
+      run.removalAsked = true;
       return [{ do: "remove pod" }];
     default:
       return container && spec ? applyToContainer(view, change, container, spec, surroundings) : [];

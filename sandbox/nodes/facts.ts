@@ -28,7 +28,7 @@ export interface View {
   readonly world: World;
 }
 
-export type PodFacts = Pick<Facts, "pod" | "containers" | "deadline" | "gate" | "record">;
+export type PodFacts = Pick<Facts, "pod" | "containers" | "deadline" | "gate" | "record" | "removal">;
 
 export function podFacts(view: View): PodFacts {
   const { pod, run, world } = view;
@@ -38,6 +38,7 @@ export function podFacts(view: View): PodFacts {
     pod: podStage(view, running),
     containers: running ? "running" : "stopped",
     deadline: pod.spec.activeDeadlineSeconds === undefined ? "none" : "set",
+    removal: run.removalAsked ? "asked" : "open",
     gate: gate ? "closed" : "open",
     record: world.agent && isRecordStale(run) ? "stale" : "current",
   };

@@ -244,7 +244,8 @@ export class HollowNodes {
         }
         case "remove pod":
           note(writes, sink.removePod(entry.pod));
-          return false;
+          // Finalizers keep the object: then its end is reported as any other state.
+          if ((entry.pod.metadata.finalizers ?? []).length === 0) return false;
       }
     }
     return true;

@@ -63,6 +63,8 @@ export interface PodRun {
   failure: { reason: string; message: string } | undefined;
   /** A resize that the node refused: what was asked (JSON) and what the kubelet says of it. */
   refusal: { asked: string; reason: "Infeasible" | "Deferred"; message: string } | undefined;
+  /** The pod object's removal was asked for; finalizers may still hold it. */
+  removalAsked: boolean;
   /** The node agent's last record of the containers. */
   recorded: string;
 }
@@ -87,6 +89,7 @@ export function newRun(pod: PodObject): PodRun {
     due: [],
     failure: undefined,
     refusal: undefined,
+    removalAsked: false,
     recorded: pod.metadata.annotations?.["apps.kruise.io/runtime-containers-meta"] ?? "",
   };
   takeUpEphemeral(pod, run);

@@ -63,13 +63,16 @@ export function phaseOf(pod: PodObject, run: PodRun): string {
   if (run.failure && !running) return "Failed";
   if (!running && workIsDone(pod, run)) {
     const main = run.containers.filter((container) => container.kind === "main");
-    return main.every((container) => container.state === "exited" && container.exitCode === 0)
-      ? "Succeeded"
-      : "Failed";
+    return endedWell(main) ? "Succeeded" : "Failed";
   }
   const mains = run.containers.filter((container) => container.kind === "main");
+  if (pod.metadata.deletionTimestamp && !running) return endedWell(mains) ? "Succeeded" : "Failed";
   if (!initialised(run)) return "Pending";
   return mains.every((container) => container.state === "waiting") ? "Pending" : pendingOrRunning(mains);
+}
+
+function endedWell(containers: readonly ContainerRun[]): boolean {
+  return containers.every((container) => container.state === "exited" && container.exitCode === 0);
 }
 
 /** A pod is Running from the moment that all its containers have been created once. */
@@ -88,12 +91,12 @@ function containerStatus({ pod, run, imageId }: StatusInput, container: Containe
   const spec = specOf(pod, container);
   const running = container.state === "running";
   const image = container.image || spec?.image || "";
-  const endedWell = container.state === "exited" && container.exitCode === 0;
+  const completed = container.state === "exited" && container.exitCode === 0;
   const status: ContainerStatus = {
     name: container.name,
     state: stateOf(run, container),
     lastState: lastStateOf(container),
-    ready: container.kind === "init" ? endedWell : container.ready,
+    ready: container.kind === "init" ? completed : container.ready,
     restartCount: container.restarts,
     image,
     imageID: container.id ? imageId(image) : "",

@@ -23,7 +23,7 @@ export const podStages: readonly Stage[] = [
   {
     name: "remove",
     of: "pod",
-    when: { pod: "terminating", containers: "stopped" },
+    when: { pod: "terminating", containers: "stopped", removal: "open" },
     delay: "remove",
     change: { do: "remove" },
     report: "not",

@@ -32,6 +32,8 @@ export interface Facts {
   /** The node agent's annotation about the running containers. */
   readonly record: "current" | "stale";
   readonly deadline: "set" | "none";
+  /** Whether the node has asked for the removal of a deleted pod. */
+  readonly removal: "asked" | "open";
 }
 
 export type Match = { readonly [Name in keyof Facts]?: Facts[Name] | readonly Facts[Name][] };

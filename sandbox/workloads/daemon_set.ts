@@ -47,7 +47,7 @@ const daemonTolerations: readonly Toleration[] = [
 
 export function startDaemonSets(deps: WorkloadDeps): WorkloadLoop {
   const loop: WorkloadLoop = new WorkloadLoop(deps, kind, (object, key) => reconcile(deps, object, key), {
-    watches: [{ resource: "nodes", keysOf: () => loop?.keys() ?? [] }],
+    watches: [{ resource: "nodes", keysOf: () => loop.keys() }],
   });
   return loop;
 }

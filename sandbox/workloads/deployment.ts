@@ -46,7 +46,7 @@ export function startDeployments(deps: WorkloadDeps): WorkloadLoop {
       {
         resource: replicaSets,
         keysOf: (set) => {
-          const key = loop?.keyOfUid(controllerOf(set)?.uid ?? "");
+          const key = loop.keyOfUid(controllerOf(set)?.uid ?? "");
           return key === undefined ? [] : [key];
         },
       },
