@@ -23,6 +23,8 @@ export interface WindowSize {
   readonly full: number;
   /** Answers that are left out of the epoch: they were sent under the former size. */
   readonly skip: number;
+  /** Further refusals that say nothing new: they were sent before the size was halved. */
+  readonly calm: number;
 }
 
 export type Sample =
@@ -59,10 +61,12 @@ export function limitOf(state: WindowSize): number {
 
 /** The next state; pure. */
 export function stepWindowSize(state: WindowSize, sample: Sample): WindowSize {
-  if (sample.type === "refused") return refused(state);
-  if (state.skip > 0) return { ...state, skip: state.skip - 1 };
+  const calm = Math.max(0, state.calm - 1);
+  if (sample.type === "refused") return state.calm > 0 ? { ...state, calm } : refused(state);
+  if (state.skip > 0) return { ...state, calm, skip: state.skip - 1 };
   const next = {
     ...state,
+    calm,
     answers: state.answers + 1,
     latencySum: state.latencySum + Math.max(0.01, sample.latencyMs),
     full: state.full + (sample.full ? 1 : 0),
@@ -80,7 +84,7 @@ function fresh(
   home: number,
   skip = ladder[rung] ?? 4,
 ): WindowSize {
-  return { rung, worth, epoch, home, answers: 0, latencySum: 0, full: 0, skip };
+  return { rung, worth, epoch, home, answers: 0, latencySum: 0, full: 0, skip, calm: 0 };
 }
 
 function endEpoch(state: WindowSize): WindowSize {
@@ -120,5 +124,5 @@ function refused(state: WindowSize): WindowSize {
     ladder.findLastIndex((step) => step <= half),
   );
   const worth = state.worth.map((each, at) => (at <= rung ? each : { value: 0, epoch: state.epoch }));
-  return fresh(rung, worth, state.epoch, rung, limitOf(state));
+  return { ...fresh(rung, worth, state.epoch, rung, limitOf(state)), calm: limitOf(state) - 1 };
 }

@@ -90,7 +90,7 @@ function decodeList<T>(projection: Projection<T>, body: Uint8Array): ListPage<T>
 /** The key of an object that could not be decoded as a whole, as far as it can be found. */
 function wireKey(message: Uint8Array): string {
   try {
-    const { metadata } = decode(core.Namespace, message);
+    const { metadata } = decode(core.PartialObjectMetadata, message);
     return metadata ? keyOf({ namespace: metadata.namespace, name: metadata.name }) : "";
   } catch {
     return "";

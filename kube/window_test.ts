@@ -1,0 +1,253 @@
+import fc from "fast-check";
+import t from "tap";
+import type { Priority } from "./client_types.ts";
+import { seededRandom, testClock } from "./testing.ts";
+import { createWindow, type Place } from "./window.ts";
+import {
+  ladder,
+  limitOf,
+  type Sample,
+  stepWindowSize,
+  type WindowSize,
+  windowSizeAt,
+} from "./window_size.ts";
+
+const seed = 20_261_122;
+
+/** Latency of a server that works on `capacity` requests at a time and takes `baseMs` for each. */
+function serverLatency(size: number, capacity: number, baseMs: number): number {
+  return baseMs * Math.max(1, size / capacity);
+}
+
+function run(state: WindowSize, answers: number, latency: (size: number) => number): WindowSize {
+  let next = state;
+  for (let i = 0; i < answers; i++) {
+    next = stepWindowSize(next, { type: "answer", latencyMs: latency(limitOf(next)), full: true });
+  }
+  return next;
+}
+
+/** Sizes in use while `answers` more arrive. */
+function sizesDuring(state: WindowSize, answers: number, latency: (size: number) => number): number[] {
+  const sizes: number[] = [];
+  let next = state;
+  for (let i = 0; i < answers; i++) {
+    next = stepWindowSize(next, { type: "answer", latencyMs: latency(limitOf(next)), full: true });
+    sizes.push(limitOf(next));
+  }
+  return sizes;
+}
+
+t.test("it starts at 8 and grows to what the server works on at a time, not far beyond", async (t) => {
+  for (const capacity of [6, 16, 40]) {
+    const settled = run(windowSizeAt(8), 10_000, (size) => serverLatency(size, capacity, 10));
+    const sizes = sizesDuring(settled, 5_000, (size) => serverLatency(size, capacity, 10));
+    const mean = sizes.reduce((sum, size) => sum + size, 0) / sizes.length;
+    t.ok(
+      mean >= capacity * 0.7 && mean <= capacity * 1.4,
+      `capacity ${capacity}: ${mean.toFixed(1)} in flight`,
+    );
+  }
+  t.equal(limitOf(windowSizeAt(8)), 8);
+});
+
+t.test("it finds the knee of a measured server: 282/s at 1, 400 at 8, 533 at 16, 506 at 64", async (t) => {
+  const points: [number, number][] = [
+    [1, 282],
+    [8, 400],
+    [16, 533],
+    [32, 530],
+    [64, 506],
+  ];
+  const rate = (size: number): number => {
+    const above = points.findIndex(([at]) => at >= size);
+    const [x1, y1] = points[Math.max(0, above)] ?? [64, 506];
+    const [x0, y0] = points[Math.max(0, above - 1)] ?? [1, 282];
+    return x1 === x0 ? y1 : y0 + ((y1 - y0) * (size - x0)) / (x1 - x0);
+  };
+  const random = seededRandom(seed);
+  const noisy = (size: number): number => (size / rate(size)) * 1000 * (0.6 + 0.8 * random());
+  const sizes = sizesDuring(run(windowSizeAt(8), 4_000, noisy), 8_000, noisy);
+  const mean = sizes.reduce((sum, size) => sum + size, 0) / sizes.length;
+  t.ok(mean > 11 && mean < 25, `mean ${mean.toFixed(1)}`);
+});
+
+t.test("when the server slows down it shrinks, when it recovers it grows again", async (t) => {
+  const fast = run(windowSizeAt(8), 10_000, (size) => serverLatency(size, 32, 10));
+  t.ok(limitOf(fast) >= 24, `fast: ${limitOf(fast)}`);
+  const slow = run(fast, 20_000, (size) => serverLatency(size, 6, 10));
+  t.ok(limitOf(slow) <= 10, `slow: ${limitOf(slow)}`);
+  const again = run(slow, 20_000, (size) => serverLatency(size, 32, 10));
+  t.ok(limitOf(again) >= 24, `again: ${limitOf(again)}`);
+});
+
+t.test("a window that is not used up does not move", async (t) => {
+  let state = windowSizeAt(8);
+  for (let i = 0; i < 5_000; i++)
+    state = stepWindowSize(state, { type: "answer", latencyMs: 1, full: i % 4 === 0 });
+  t.equal(limitOf(state), 8);
+});
+
+t.test("a burst of refusals counts once, a later one again", async (t) => {
+  let state = windowSizeAt(32);
+  for (let i = 0; i < 32; i++) state = stepWindowSize(state, { type: "refused" });
+  t.equal(limitOf(state), 16);
+  state = stepWindowSize(state, { type: "refused" });
+  t.equal(limitOf(state), 8);
+});
+
+t.test("property: always on the ladder; a refusal never lets it grow, and halves it", async (t) => {
+  const sample = fc.oneof(
+    {
+      weight: 20,
+      arbitrary: fc.record({
+        type: fc.constant("answer" as const),
+        latencyMs: fc.double({ min: 0, max: 1e5, noNaN: true }),
+        full: fc.boolean(),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ type: fc.constant("refused" as const) }) },
+  );
+  fc.assert(
+    fc.property(
+      fc.array(sample, { maxLength: 800 }),
+      fc.integer({ min: 1, max: 100 }),
+      (samples: Sample[], start) => {
+        let state = windowSizeAt(start);
+        for (const each of samples) {
+          const before = limitOf(state);
+          const calm = state.calm > 0;
+          state = stepWindowSize(state, each);
+          const after = limitOf(state);
+          if (!ladder.includes(after)) return false;
+          if (each.type === "refused" && after > (calm ? before : Math.max(4, before / 2))) return false;
+          if (Math.abs(ladder.indexOf(after) - ladder.indexOf(before)) > 2 && each.type === "answer")
+            return false;
+        }
+        return true;
+      },
+    ),
+    { seed, numRuns: 200 },
+  );
+  t.pass("held in all runs");
+});
+
+/** Enters `count` waiters and notes the order in which they get in. */
+function enterAll(
+  window: ReturnType<typeof createWindow>,
+  waiters: readonly [Priority, string][],
+): { order: string[]; places: Place[] } {
+  const order: string[] = [];
+  const places: Place[] = [];
+  for (const [priority, flow] of waiters) {
+    window.enter(priority, flow).then(
+      (place) => {
+        order.push(`${priority} ${flow}`);
+        places.push(place);
+      },
+      () => order.push(`${priority} ${flow} failed`),
+    );
+  }
+  return { order, places };
+}
+
+t.test("places go by priority, round robin over flows, and low is not starved", async (t) => {
+  const clock = testClock();
+  const window = createWindow({ clock, start: 4 });
+  const first = enterAll(window, [
+    ["normal", "x"],
+    ["normal", "x"],
+    ["normal", "x"],
+    ["normal", "x"],
+  ]);
+  await clock.settle();
+  t.equal(window.inFlight, 4);
+  const rest = enterAll(window, [
+    ["low", "e"],
+    ["normal", "a"],
+    ["normal", "a"],
+    ["normal", "b"],
+    ["high", "h"],
+  ]);
+  for (let i = 0; i < 4; i++) first.places[i]?.leave("answered");
+  await clock.settle();
+  t.same(rest.order, ["high h", "normal a", "normal b", "normal a"]);
+  const many = enterAll(
+    window,
+    Array.from({ length: 40 }, (): [Priority, string] => ["high", "h"]),
+  );
+  for (let i = 0; i < 30; i++) {
+    rest.places.shift()?.leave("answered");
+    await clock.settle();
+    rest.places.push(...many.places.splice(0));
+  }
+  t.ok(rest.order.includes("low e"), "a low one got in while high ones waited");
+});
+
+t.test("a pause lets nobody in until it is over, leaving twice counts once", async (t) => {
+  const clock = testClock();
+  const window = createWindow({ clock, start: 4 });
+  window.pause(1_000);
+  window.pause(200);
+  const { order, places } = enterAll(window, [["high", "h"]]);
+  await clock.advance(999);
+  t.same(order, []);
+  await clock.advance(1);
+  t.same(order, ["high h"]);
+  places[0]?.leave("answered");
+  places[0]?.leave("answered");
+  t.equal(window.inFlight, 0);
+});
+
+t.test("an aborted waiter leaves the line, a closed window refuses", async (t) => {
+  const clock = testClock();
+  const window = createWindow({ clock, start: 4 });
+  enterAll(window, [
+    ["normal", "x"],
+    ["normal", "x"],
+    ["normal", "x"],
+    ["normal", "x"],
+  ]);
+  const controller = new AbortController();
+  const aborted = window.enter("normal", "y", controller.signal);
+  controller.abort(new Error("no longer wanted"));
+  await t.rejects(aborted, /no longer wanted/);
+  t.equal(window.waiting, 0);
+  const waiting = window.enter("normal", "y");
+  window.close();
+  await t.rejects(waiting, { code: "Aborted" });
+  await t.rejects(window.enter("normal", "y"), { code: "Aborted" });
+});
+
+t.test("property: never more in flight than the limit, nobody is forgotten", async (t) => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.nat(5), { minLength: 1, maxLength: 200 }), async (moves) => {
+      const clock = testClock();
+      const window = createWindow({ clock, start: 8 });
+      const inside: Place[] = [];
+      let entered = 0;
+      let asked = 0;
+      for (const move of moves) {
+        if (move <= 2) {
+          asked++;
+          const priority = (["high", "normal", "low"] as const)[move] ?? "low";
+          void window.enter(priority, `flow ${asked % 3}`).then((place) => {
+            entered++;
+            inside.push(place);
+          });
+        } else inside.shift()?.leave(move === 5 ? "refused" : "answered");
+        const before = window.inFlight;
+        if (before > Math.max(window.limit, 8)) return false;
+        await Promise.resolve();
+      }
+      for (let i = 0; i < 500 && entered < asked; i++) {
+        await Promise.resolve();
+        inside.shift()?.leave("answered");
+      }
+      await Promise.resolve();
+      return entered === asked && window.waiting === 0;
+    }),
+    { seed, numRuns: 100 },
+  );
+  t.pass("held in all runs");
+});
