@@ -63,6 +63,8 @@ interface Entry {
   report: NextStage["report"];
   /** True while this driver writes the pod: the change that comes back is its own. */
   writing: boolean;
+  /** It changed during a write that takes its time: perhaps by another hand. */
+  changedMeanwhile: boolean;
   waitsForInputs: boolean;
 }
 
@@ -127,7 +129,8 @@ export class HollowNodes {
     if (!entry || isOlder(pod, entry.pod)) return;
     entry.pod = pod;
     takeUpEphemeral(pod, entry.run);
-    if (!entry.writing) this.#agenda.add(uid);
+    if (entry.writing) entry.changedMeanwhile = true;
+    else this.#agenda.add(uid);
   }
 
   podGone(uid: string): void {
@@ -178,7 +181,15 @@ export class HollowNodes {
     if (!node) return undefined;
     const run = newRun(pod);
     if (run.ip) node.addresses.keep(run.ip);
-    const entry: Entry = { pod, node, run, report: "not", writing: false, waitsForInputs: false };
+    const entry: Entry = {
+      pod,
+      node,
+      run,
+      report: "not",
+      writing: false,
+      changedMeanwhile: false,
+      waitsForInputs: false,
+    };
     this.#pods.set(uid, entry);
     node.pods.add(uid);
     return entry;
@@ -267,6 +278,7 @@ export class HollowNodes {
     entry.report = "not";
     if (jsonEqual(compute(entry.pod), entry.pod.status ?? {})) return;
     entry.writing = true;
+    entry.changedMeanwhile = false;
     const written = this.#options.sink.reportStatus(entry.pod, compute);
     if (!(written instanceof Promise)) {
       entry.writing = false;
@@ -279,6 +291,7 @@ export class HollowNodes {
         })
         .finally(() => {
           entry.writing = false;
+          if (entry.changedMeanwhile) this.#agenda.add(entry.pod.metadata.uid ?? "");
         }),
     );
   }
