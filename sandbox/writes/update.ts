@@ -101,8 +101,14 @@ function restoreOtherParts(request: WriteRequest, draft: StoredObject, current: 
     if (strategy.statusMetadata === "none")
       draft.metadata = { ...cloneJson(current.metadata), managedFields };
     if (strategy.statusMetadata === "labels") {
-      draft.metadata.ownerReferences = cloneJson(current.metadata.ownerReferences);
-      draft.metadata.finalizers ??= cloneJson(current.metadata.finalizers);
+      const { ownerReferences: _, ...metadata } = draft.metadata;
+      const { ownerReferences, finalizers } = cloneJson(current.metadata);
+      // A member that is present but undefined would be refused by the next typed read.
+      draft.metadata = {
+        ...(finalizers === undefined ? {} : { finalizers }),
+        ...metadata,
+        ...(ownerReferences === undefined ? {} : { ownerReferences }),
+      };
     }
   } else if (strategy.hasStatus && !ownStatusWriters.has(request.subresource)) {
     if (current["status"] === undefined) delete draft["status"];
