@@ -52,7 +52,8 @@ export function recordKey(run: PodRun): string {
 
 function isRecordStale(run: PodRun): boolean {
   const mains = run.containers.filter((container) => container.kind === "main");
-  return mains.every((container) => container.state === "running") && recordKey(run) !== run.recorded;
+  const inTransition = mains.some((container) => container.state === "exited");
+  return !inTransition && recordKey(run) !== run.recorded;
 }
 
 function podStage(view: View, running: boolean): Facts["pod"] {
