@@ -38,7 +38,7 @@ export function admission(deps: AdmissionDeps): Admission {
     mutateCloneSet: mutateCloneSet(cloneSets),
     validateCloneSet: validateCloneSetRequest(cloneSets),
   });
-  return createWebhooks({ settings, client, handlers, kinds: carriedOutKinds, clock, log, metrics });
+  return createWebhooks({ settings, client, handlers, kinds: carriedOutKinds, clock, random, log, metrics });
 }
 
 async function lookupPod(client: Client, namespace: string, name: string) {

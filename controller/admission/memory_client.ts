@@ -110,7 +110,13 @@ export function memoryClient(): MemoryClient {
       }
       return stream();
     },
-    list: unused("list"),
+    async list(resource) {
+      const prefix = `${resource.plural}/`;
+      const items = [...objects]
+        .filter(([key]) => key.startsWith(prefix))
+        .map(([, object]) => decode(resource, object));
+      return { items, resourceVersion: String(version), continue: "", undecodable: [] };
+    },
     delete: unused("delete"),
     request: unused("request"),
     close: async () => undefined,

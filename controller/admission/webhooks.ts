@@ -1,13 +1,6 @@
 /** All of admission put together: handlers on their paths, certificates, the server, the cluster's pointers to it. */
 import { convertObject, type KindDefinition } from "../../crds/index.ts";
-import {
-  type Client,
-  type Clock,
-  jsonCodec,
-  type KubeObject,
-  type Log,
-  type Resource,
-} from "../../kube/index.ts";
+import type { Client, Clock, Log, Random } from "../../kube/index.ts";
 import { servingNames } from "./certificates/certificate_set.ts";
 import { watchChanges } from "./certificates/changes.ts";
 import { generateCertificates } from "./certificates/generate.ts";
@@ -53,6 +46,7 @@ export interface WebhooksOptions {
   /** Kinds whose conversion is answered here; others are left alone. */
   kinds: readonly KindDefinition[];
   clock: Clock;
+  random: Random;
   log: Log;
   metrics: AdmissionMetrics;
   /** Address to listen on; default: all. */
@@ -72,7 +66,7 @@ export interface Webhooks {
 }
 
 export function createWebhooks(options: WebhooksOptions): Webhooks {
-  const { settings, client, handlers, clock, log } = options;
+  const { settings, client, handlers, clock, random, log } = options;
   const target = {
     namespace: settings.namespace,
     service: settings.service,
@@ -86,7 +80,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     external: settings.certificates === "external",
     directory: settings.certificateDirectory,
     watch: (changed, signal) =>
-      watchChanges({ client, clock, log, watched: watchedOf(settings) }, changed, signal),
+      watchChanges({ client, clock, random, log, watched: watchedOf(settings) }, changed, signal),
     clock,
     log,
   });
@@ -134,24 +128,14 @@ function storeOf({ settings, client, generate = generateCertificates }: Webhooks
   }
 }
 
-/** Definitions are many and large: only their metadata is asked for, and only our groups count. */
-const definitionMetadata: Resource<KubeObject> = {
-  ...definitions,
-  codec: {
-    ...jsonCodec<KubeObject>(),
-    accept: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
-  },
-};
-
 function watchedOf(settings: WebhookSettings) {
   const named = (name: string) => `metadata.name=${name}`;
-  const ofOurs = (object: KubeObject) => object.metadata.name?.endsWith(".kruise.io") ?? false;
   return [
     ...(settings.certificates === "fs"
       ? []
       : [{ resource: secrets, namespace: settings.namespace, fieldSelector: named(settings.secret) }]),
     { resource: mutatingConfigurations, fieldSelector: named(mutatingConfigurationName) },
     { resource: validatingConfigurations, fieldSelector: named(validatingConfigurationName) },
-    { resource: definitionMetadata, relevant: ofOurs },
+    { resource: definitions, relevant: (name: string) => name.endsWith(".kruise.io") },
   ];
 }

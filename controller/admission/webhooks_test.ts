@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import t from "tap";
 import { kinds } from "../../crds/index.ts";
-import { type FaultRule, nullLog, testClock, withFaults } from "../../kube/index.ts";
+import { type FaultRule, nullLog, seededRandom, testClock, withFaults } from "../../kube/index.ts";
 import { servingNames } from "./certificates/certificate_set.ts";
 import { readCertificateDirectory } from "./certificates/directory.ts";
 import { generateCertificates } from "./certificates/generate.ts";
@@ -41,6 +41,7 @@ function setup(
     handlers,
     kinds,
     clock,
+    random: seededRandom(1),
     log: nullLog,
     metrics: nullAdmissionMetrics,
     listenHost: "localhost",

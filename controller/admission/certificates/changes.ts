@@ -1,42 +1,75 @@
-/** Watches for changes of the objects that certificates are about. Spec: platform 4.2, rule 1. */
-import type { Client, Clock, KubeObject, Log, Resource, WatchOptions } from "../../../kube/index.ts";
+/** Notices changes of the objects that certificates are about. Spec: platform 4.2, rule 1. */
+import {
+  Cache,
+  type Client,
+  type Clock,
+  isJsonObject,
+  type Log,
+  projectedJsonCodec,
+  type Random,
+  type Resource,
+  startInformer,
+} from "../../../kube/index.ts";
 
 /** One set of objects to watch; what changed does not matter, only that something did. */
 export interface Watched {
-  readonly resource: Resource<KubeObject>;
+  readonly resource: Omit<Resource<unknown>, "codec">;
   readonly namespace?: string;
   readonly fieldSelector?: string;
-  /** Which objects count; default: all. */
-  readonly relevant?: (object: KubeObject) => boolean;
+  /** By name; default: all. */
+  readonly relevant?: (name: string) => boolean;
 }
 
-const reopenMs = 5_000;
+interface Identity {
+  readonly key: string;
+  readonly uid: string;
+  readonly version: string;
+}
 
-/** Calls `changed` for every event, until the signal. A watch that ends or fails is opened again after a while. */
+/** Definitions are many and large, Secrets are secret: metadata is asked for, and only the identity is kept. */
+const identityCodec = {
+  ...projectedJsonCodec<Identity>({ fromJson: identityOf, identify: (identity) => identity }),
+  accept: ["PartialObjectMetadataList", "PartialObjectMetadata"]
+    .map((kind) => `application/json;as=${kind};g=meta.k8s.io;v=v1`)
+    .concat("application/json")
+    .join(","),
+};
+
+function identityOf(object: { metadata?: unknown }): Identity {
+  const metadata = isJsonObject(object.metadata) ? object.metadata : {};
+  const text = (key: string) => (typeof metadata[key] === "string" ? metadata[key] : "");
+  const namespace = text("namespace");
+  return {
+    key: namespace === "" ? text("name") : `${namespace}/${text("name")}`,
+    uid: text("uid"),
+    version: text("resourceVersion"),
+  };
+}
+
+/** Calls `changed` for every change, until the signal; first for what is there. */
 export function watchChanges(
-  { client, clock, log, watched }: { client: Client; clock: Clock; log: Log; watched: readonly Watched[] },
+  deps: { client: Client; clock: Clock; random: Random; log: Log; watched: readonly Watched[] },
   changed: () => void,
   signal: AbortSignal,
 ): void {
-  for (const each of watched) void keepWatching(each);
-
-  async function keepWatching({ resource, namespace, fieldSelector, relevant }: Watched): Promise<void> {
-    const options: WatchOptions = {
-      signal,
+  const { client, clock, random, log } = deps;
+  for (const { resource, namespace, fieldSelector, relevant } of deps.watched) {
+    const cache = new Cache<Identity>({ identify: (identity) => identity });
+    cache.subscribe(({ object }) => {
+      if (relevant === undefined || relevant(object.key)) changed();
+    });
+    const informer = startInformer({
+      client,
+      resource: { ...resource, codec: identityCodec },
+      cache,
+      clock,
+      random,
+      log: log.with({ watch: resource.plural }),
+      streamingList: false,
       ...(namespace === undefined ? {} : { namespace }),
       ...(fieldSelector === undefined ? {} : { fieldSelector }),
-    };
-    while (!signal.aborted) {
-      try {
-        for await (const events of await client.watch(resource, options)) {
-          if (events.some((event) => "object" in event && (relevant === undefined || relevant(event.object))))
-            changed();
-        }
-      } catch (error) {
-        if (signal.aborted) return;
-        log.debug("certificates: watch ended", { resource: resource.plural, error });
-      }
-      await clock.sleep(reopenMs, signal).catch(() => undefined);
-    }
+    });
+    informer.synced.catch(() => undefined);
+    signal.addEventListener("abort", () => void informer.stop());
   }
 }
