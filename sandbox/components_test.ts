@@ -193,6 +193,61 @@ t.test(
   },
 );
 
+t.test("a claim of a class that waits is bound once its first pod has a node", async (t) => {
+  const { sandbox, api } = await setUp(t, 1);
+  await api.post("/apis/storage.k8s.io/v1/storageclasses", {
+    metadata: { name: "waits" },
+    provisioner: "any",
+    volumeBindingMode: "WaitForFirstConsumer",
+  });
+  const claims = "/api/v1/namespaces/default/persistentvolumeclaims";
+  await api.post(claims, {
+    metadata: { name: "c" },
+    spec: {
+      storageClassName: "waits",
+      accessModes: ["ReadWriteOnce"],
+      resources: { requests: { storage: "1Gi" } },
+    },
+  });
+  const volumes = [{ name: "v", persistentVolumeClaim: { claimName: "c" } }];
+  const spec = { containers: [{ name: "web", image: "nginx:1.20" }], volumes };
+  await api.post(pods, { metadata: { name: "a", ...labelled("a") }, spec });
+  await reached(sandbox, "pods", allReady("a", 1), "ready");
+  t.match(await api.get(`${claims}/c`), { status: { phase: "Bound" } });
+});
+
+t.test("a stuck Deployment says so after its deadline; orphaned pods are adopted again", async (t) => {
+  const { sandbox, api } = await setUp(t, 1);
+  const deployment = (image: string) => ({
+    metadata: { name: "d" },
+    spec: {
+      replicas: 2,
+      progressDeadlineSeconds: 1,
+      selector: { matchLabels: { app: "d" } },
+      template: template("d", image),
+    },
+  });
+  await api.post(`${apps}/deployments`, deployment("nginx:1.20"));
+  await reached(sandbox, "pods", allReady("d", 2), "ready");
+  const uids = podsOf([...sandbox.cluster.list("pods")], "d").map((pod) => pod.metadata.uid);
+  await api.delete(`${apps}/deployments/d`, { propagationPolicy: "Orphan" });
+  await reached(sandbox, "deployments.apps", (objects) => objects.length === 0, "deleted");
+  await api.post(`${apps}/deployments`, deployment("nginx:1.20"));
+  const available = ([d]: readonly StoredObject[]) =>
+    JSON.stringify(d?.["status"] ?? {}).includes('"availableReplicas":2');
+  await reached(sandbox, "deployments.apps", available, "adopted");
+  t.same(
+    podsOf([...sandbox.cluster.list("pods")], "d").map((pod) => pod.metadata.uid),
+    uids,
+  );
+  sandbox.nodes.failPull("nginx:none");
+  await api.patch(`${apps}/deployments/d`, { spec: { template: template("d", "nginx:none") } });
+  const stuck = ([d]: readonly StoredObject[]) =>
+    JSON.stringify(d?.["status"] ?? {}).includes("ProgressDeadlineExceeded");
+  await reached(sandbox, "deployments.apps", stuck, "stuck");
+  t.equal(podsOf([...sandbox.cluster.list("pods")], "d").filter(isPodReady).length, 2);
+});
+
 t.test("a Deployment rolls out within its limits", async (t) => {
   const { sandbox, api, log } = await setUp(t);
   await api.post(`${apps}/deployments`, {

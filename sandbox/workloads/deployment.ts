@@ -3,6 +3,7 @@ import {
   type Condition,
   canonicalPodTemplate,
   cloneJson,
+  compileSelector,
   fnv32a,
   refOf,
   safeEncode,
@@ -70,8 +71,7 @@ async function reconcile(deps: WorkloadDeps, object: StoredObject, key: string):
   } else {
     scale(deps, object, sets.current, Math.max(0, replicasOf(object) - total(sets.old)));
   }
-  writeStatus(deps, object, key);
-  return undefined;
+  return writeStatus(deps, object, key);
 }
 
 const replicasOf = (object: { spec: { replicas?: number } }): number => object.spec.replicas ?? 1;
@@ -92,10 +92,23 @@ function setsOf(deps: WorkloadDeps, object: DeploymentObject): Sets {
   };
 }
 
+/** The Deployment's own ReplicaSets, with those that somebody orphaned and that match its selector. */
 function ownedSets(deps: WorkloadDeps, object: DeploymentObject): ReplicaSetObject[] {
+  const selector = compileSelector(object.spec.selector);
   const sets: ReplicaSetObject[] = [];
   for (const set of deps.cluster.list(replicaSets, object.metadata.namespace)) {
-    if (isReplicaSet(set) && controllerOf(set)?.uid === object.metadata.uid) sets.push(set);
+    if (!isReplicaSet(set)) continue;
+    const holder = controllerOf(set)?.uid;
+    if (holder === object.metadata.uid) sets.push(set);
+    if (holder !== undefined || set.metadata.deletionTimestamp) continue;
+    if (!selector.matches(set.metadata.labels)) continue;
+    const adopted = deps.cluster.update(replicaSets, refOf(keyOfObject(set)), (draft) => {
+      draft.metadata.ownerReferences = [
+        ...(draft.metadata.ownerReferences ?? []),
+        ownerReference(object, kind),
+      ];
+    });
+    if (isReplicaSet(adopted)) sets.push(adopted);
   }
   return sets;
 }
@@ -220,7 +233,7 @@ function forgetOld(deps: WorkloadDeps, object: DeploymentObject, old: readonly R
   for (const set of oldest) deps.cluster.remove(replicaSets, refOf(keyOfObject(set)));
 }
 
-function writeStatus(deps: WorkloadDeps, object: DeploymentObject, key: string): void {
+function writeStatus(deps: WorkloadDeps, object: DeploymentObject, key: string): Next {
   const sets = ownedSets(deps, object);
   const wanted = canonicalPodTemplate(object.spec.template);
   const current = sets.find((set) => canonicalPodTemplate(withoutHash(set.spec.template)) === wanted);
@@ -239,14 +252,61 @@ function writeStatus(deps: WorkloadDeps, object: DeploymentObject, key: string):
   };
   const enough = available >= replicasOf(object) - limits(object).maxUnavailable;
   const complete = updated === replicasOf(object) && replicas === updated && available >= updated;
+  const progress = progressOf(deps, object, counts, complete, current?.metadata.name ?? "");
   const now = timeText(deps.clock.now());
   deps.cluster.update(kind.resource, refOf(key), (draft) => {
     if (!isDeployment(draft) || draft.metadata.uid !== object.metadata.uid) return;
-    const conditions = [availableCondition(enough), progressCondition(complete, current)].map((condition) =>
-      dated(condition, draft.status?.conditions, now),
-    );
+    const known = draft.status?.conditions;
+    const conditions = [
+      dated(availableCondition(enough), known, now, false),
+      dated(progress.condition, known, now, progress.moved),
+    ];
     draft.status = withoutZeros({ ...draft.status, ...counts, conditions });
   });
+  return progress.deadlineInMs;
+}
+
+interface Progress {
+  readonly condition: Condition;
+  /** Whether counters moved since the last status. */
+  readonly moved: boolean;
+  readonly deadlineInMs: Next;
+}
+
+/** Whether a rollout goes on, has ended, or has not moved for longer than it may. */
+function progressOf(
+  deps: WorkloadDeps,
+  object: DeploymentObject,
+  counts: DeploymentStatus,
+  complete: boolean,
+  setName: string,
+): Progress {
+  const condition = (status: "True" | "False", reason: string, words: string): Condition => ({
+    type: "Progressing",
+    status,
+    reason,
+    message: `ReplicaSet "${setName}" ${words}`,
+  });
+  const { status } = object;
+  const moved = (["replicas", "updatedReplicas", "readyReplicas", "availableReplicas"] as const).some(
+    (name) => (status?.[name] ?? 0) !== (counts[name] ?? 0),
+  );
+  if (complete) {
+    const done = condition("True", "NewReplicaSetAvailable", "has successfully progressed.");
+    return { condition: done, moved: false, deadlineInMs: undefined };
+  }
+  const goesOn = condition("True", "ReplicaSetUpdated", "is progressing.");
+  const before = conditionOf(status?.conditions, "Progressing");
+  const isNew =
+    before?.reason === "NewReplicaSetAvailable" || status?.observedGeneration !== object.metadata.generation;
+  const limitMs = (object.spec.progressDeadlineSeconds ?? 600) * 1_000;
+  if (moved || isNew || !before || object.spec.paused)
+    return { condition: goesOn, moved: true, deadlineInMs: limitMs };
+  const since = timeOf(before.lastUpdateTime) ?? deps.clock.now();
+  const left = since + limitMs - deps.clock.now();
+  if (left > 0 && before.status === "True") return { condition: goesOn, moved: false, deadlineInMs: left };
+  const late = condition("False", "ProgressDeadlineExceeded", "has timed out progressing.");
+  return { condition: late, moved: false, deadlineInMs: undefined };
 }
 
 /** Counters at zero are left out, as the typed API does. */
@@ -270,30 +330,16 @@ function availableCondition(enough: boolean): Condition {
       };
 }
 
-function progressCondition(complete: boolean, current: ReplicaSetObject | undefined): Condition {
-  const name = current?.metadata.name ?? "";
-  return complete
-    ? {
-        type: "Progressing",
-        status: "True",
-        reason: "NewReplicaSetAvailable",
-        message: `ReplicaSet "${name}" has successfully progressed.`,
-      }
-    : {
-        type: "Progressing",
-        status: "True",
-        reason: "ReplicaSetUpdated",
-        message: `ReplicaSet "${name}" is progressing.`,
-      };
-}
-
-function dated(condition: Condition, before: readonly Condition[] | undefined, now: string): Condition {
+function dated(
+  condition: Condition,
+  before: readonly Condition[] | undefined,
+  now: string,
+  moved: boolean,
+): Condition {
   const known = conditionOf(before, condition.type);
   const same = known?.status === condition.status;
-  if (same && known.reason === condition.reason && known.message === condition.message) return known;
-  return {
-    ...condition,
-    lastUpdateTime: now,
-    lastTransitionTime: same ? (known.lastTransitionTime ?? now) : now,
-  };
+  if (same && !moved && known.reason === condition.reason && known.message === condition.message)
+    return known;
+  const lastTransitionTime = same ? (known.lastTransitionTime ?? now) : now;
+  return { ...condition, lastUpdateTime: now, lastTransitionTime };
 }

@@ -51,7 +51,7 @@ interface Pass {
 
 async function reconcile(deps: WorkloadDeps, object: StoredObject, key: string): Promise<Next> {
   if (!isStatefulSet(object)) return undefined;
-  const pods = claimPods(deps, kind, object);
+  const pods = claimPods(deps, kind, object, (pod) => ordinalOf(object, pod) !== undefined);
   if (object.metadata.deletionTimestamp) return undefined;
   const revisions = syncRevisions(deps, kind, object);
   if (!revisions) return undefined;

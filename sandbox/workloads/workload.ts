@@ -122,10 +122,15 @@ export function ownerReference(owner: StoredObject, kind: WorkloadKind) {
 }
 
 /**
- * The pods of an owner: its own without those that no longer match (released), with orphans that match (adopted,
- * unless the owner is being deleted).
+ * The pods of an owner: its own without those that no longer match (released), with orphans that match and that it
+ * may adopt (unless the owner is being deleted).
  */
-export function claimPods(deps: WorkloadDeps, kind: WorkloadKind, owner: StoredObject): PodObject[] {
+export function claimPods(
+  deps: WorkloadDeps,
+  kind: WorkloadKind,
+  owner: StoredObject,
+  mayAdopt: (pod: PodObject) => boolean = () => true,
+): PodObject[] {
   const { cluster, pods } = deps;
   const selector = compileSelector(selectorOf(owner));
   const uid = owner.metadata.uid ?? "";
@@ -137,7 +142,7 @@ export function claimPods(deps: WorkloadDeps, kind: WorkloadKind, owner: StoredO
   }
   if (owner.metadata.deletionTimestamp) return claimed;
   for (const pod of [...pods.orphansIn(owner.metadata.namespace ?? "")]) {
-    if (pod.metadata.deletionTimestamp || !selector.matches(pod.metadata.labels)) continue;
+    if (pod.metadata.deletionTimestamp || !selector.matches(pod.metadata.labels) || !mayAdopt(pod)) continue;
     setOwners(cluster, pod, (owners) => [...owners, ownerReference(owner, kind)]);
     claimed.push(pod);
   }
