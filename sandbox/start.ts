@@ -8,6 +8,7 @@ import { clusterView } from "./cluster_view.ts";
 import { startComponents } from "./components.ts";
 import { serveDefinitions } from "./crd/install.ts";
 import { Faults } from "./faults.ts";
+import { GarbageCollector } from "./garbage_collector.ts";
 import { Discovery } from "./http/discovery.ts";
 import { OpenApi } from "./http/openapi.ts";
 import { listen } from "./http/server.ts";
@@ -99,6 +100,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox | S
     log: options.log ?? (() => {}),
   };
   serveDefinitions(world);
+  const collector = new GarbageCollector(world);
   const cluster = clusterView(world);
   for (const name of namespaces) cluster.create("namespaces", { metadata: { name } });
   for (const definition of options.crds ?? []) {
@@ -141,6 +143,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox | S
     ...(components ? { nodes: components.nodes } : {}),
     async stop() {
       components?.stop();
+      collector.stop();
       await listener.stop();
       await webhooks.close();
     },

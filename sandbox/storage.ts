@@ -21,6 +21,8 @@ export interface StoredChange {
 export interface Subscription {
   /** Called in order of version, for each change when `index` is absent, else for those that touch the value. */
   readonly onChange: (change: StoredChange) => void;
+  /** The table is no longer served. */
+  readonly onClose?: () => void;
   readonly index?: { readonly name: string; readonly value: string };
 }
 
@@ -41,6 +43,7 @@ export class Storage {
   readonly options: StorageOptions;
   readonly #tables = new Map<string, Table>();
   readonly #undelivered: StoredChange[] = [];
+  readonly #observers: ((change: StoredChange) => void)[] = [];
   #version = 1;
   #delivering = false;
 
@@ -66,12 +69,19 @@ export class Storage {
     return table;
   }
 
+  /** Forgets a table; its watches end. */
   dropTable(name: string): void {
+    this.#tables.get(name)?.close();
     this.#tables.delete(name);
   }
 
   tables(): Iterable<Table> {
     return this.#tables.values();
+  }
+
+  /** Sees the changes of all tables, before their own listeners do. */
+  observe(observer: (change: StoredChange) => void): void {
+    this.#observers.push(observer);
   }
 
   /** Listeners may write: their changes wait until everybody has seen the one before. */
@@ -82,7 +92,9 @@ export class Storage {
     try {
       for (let at = 0; at < this.#undelivered.length; at++) {
         const next = this.#undelivered[at];
-        if (next !== undefined) next.table.notify(next);
+        if (next === undefined) continue;
+        for (const observer of this.#observers) observer(next);
+        next.table.notify(next);
       }
     } finally {
       this.#undelivered.length = 0;
@@ -237,6 +249,11 @@ export class Table {
       left?.delete(subscription);
       if (left?.size === 0) this.#watchers.delete(slot);
     };
+  }
+
+  close(): void {
+    for (const slot of this.#watchers.values())
+      for (const subscription of [...slot]) subscription.onClose?.();
   }
 
   notify(change: StoredChange): void {

@@ -147,6 +147,9 @@ export function unsupportedMediaType(accepted: readonly string[]): ApiError {
 }
 
 export function notAcceptable(accepted: readonly string[]): ApiError {
-  const message = `only the following media types are accepted: ${accepted.join(", ")}`;
-  return new ApiError(406, "NotAcceptable", message);
+  const streams = accepted
+    .filter((type) => type !== "application/yaml")
+    .map((type) => `${type};stream=watch`);
+  const message = `406: Not Acceptable\n\nAvailable representations: ${[...accepted, ...streams].join(", ")}`;
+  return new ApiError(406, "NotAcceptable", message, {});
 }

@@ -38,7 +38,7 @@ export async function patchChange(
   const accepted = target.served.resource.custom
     ? [jsonPatch, mergePatch, applyPatch]
     : [jsonPatch, mergePatch, strategicPatch, applyPatch];
-  if (!accepted.includes(type)) throw unsupportedMediaType(accepted);
+  checkType(type, accepted);
   const text = (await exchange.body()).toString();
   if (type === applyPatch) {
     const configuration = parsePatch(text, true);
@@ -49,25 +49,32 @@ export async function patchChange(
   return updateObject(world, request, async (current) => {
     const { served } = target;
     const before = await convertObject(current, served, served.apiVersion);
-    const patched = refusals(target, () => applied(before, patch, type, served));
+    const patched = refusals(type, () => applied(before, patch, type, served));
     const draft = typedObject(exchange, patched, expectedOf(served));
     return { draft: await convertObject(draft, served, workingVersion(served)) };
   });
 }
 
+function checkType(type: string, accepted: readonly string[]): void {
+  if (accepted.includes(type)) return;
+  const known = [jsonPatch, mergePatch, strategicPatch, applyPatch].includes(type);
+  throw known
+    ? unsupportedMediaType(accepted)
+    : new ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {});
+}
+
 /** A patch as a function, for subresources that are not stored themselves. Server-side apply merges it too. */
 export async function mergedPatch(
   exchange: Exchange,
-  target: Target,
   apiVersion: string,
   kind: string,
 ): Promise<(current: StoredObject) => Fields> {
   const type = exchange.header("content-type")?.split(";")[0]?.trim() ?? "";
   const accepted = [jsonPatch, mergePatch, strategicPatch, applyPatch];
-  if (!accepted.includes(type)) throw unsupportedMediaType(accepted);
+  checkType(type, accepted);
   const patch = parsePatch((await exchange.body()).toString(), type === applyPatch);
   const plain = type === applyPatch ? mergePatch : type;
-  return (current) => refusals(target, () => applied(current, patch, plain, { apiVersion, kind }));
+  return (current) => refusals(type, () => applied(current, patch, plain, { apiVersion, kind }));
 }
 
 function parsePatch(text: string, yaml: boolean): unknown {
@@ -118,17 +125,13 @@ function isOperations(value: unknown): value is JsonPatchOperation[] {
   );
 }
 
-function refusals<T>(target: Target, run: () => T): T {
+/** A patch that does not fit the object is a bad request in the server's own words. */
+function refusals<T>(type: string, run: () => T): T {
   try {
     return run();
   } catch (error) {
     if (!(error instanceof PatchError)) throw error;
-    const { served, name } = target;
-    if (error.code === "InvalidPatch") throw badRequest(error.message);
-    throw new ApiError(
-      422,
-      "Invalid",
-      `${served.kind}${served.group === "" ? "" : `.${served.group}`} "${name}" is invalid: ${error.message}`,
-    );
+    if (type === strategicPatch) throw new ApiError(500, "", error.message);
+    throw new ApiError(422, "Invalid", "the server rejected our request due to an error in our request", {});
   }
 }

@@ -119,7 +119,7 @@ export async function putScale(world: World, exchange: Exchange, target: Target)
 }
 
 export async function patchScale(world: World, exchange: Exchange, target: Target): Promise<Reply> {
-  const apply = await mergedPatch(exchange, target, "autoscaling/v1", "Scale");
+  const apply = await mergedPatch(exchange, "autoscaling/v1", "Scale");
   return writeScale(world, exchange, target, async (current) =>
     typedObject(exchange, apply(current), expected),
   );

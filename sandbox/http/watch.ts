@@ -58,7 +58,10 @@ class WatchStream {
     this.#target = target;
     this.#options = options;
     this.#media = media;
-    this.#matches = matcher(options, target.served);
+    const matches = matcher(options, target.served);
+    // A watch on the path of one object sees that object alone.
+    this.#matches =
+      target.name === "" ? matches : (object) => object.metadata.name === target.name && matches(object);
   }
 
   start(): void {
@@ -127,8 +130,11 @@ class WatchStream {
       if (lag === undefined) this.#enqueue(outgoing);
       else this.#delay(outgoing, lag);
     };
+    const onClose = (): void => this.#close();
     this.#stop.push(
-      served.resource.table.subscribe(index === undefined ? { onChange } : { onChange, index }),
+      served.resource.table.subscribe(
+        index === undefined ? { onChange, onClose } : { onChange, onClose, index },
+      ),
     );
   }
 

@@ -41,6 +41,8 @@ export interface WriteContext {
 export interface Strategy {
   /** Values that the server fills in, on create and on update. */
   defaults?(draft: StoredObject, context: WriteContext): void;
+  /** What built-in admission plugins add, before webhooks see the object; on create and on update. */
+  admit?(draft: StoredObject, context: WriteContext): void;
   prepareCreate?(draft: StoredObject, context: WriteContext): void;
   prepareUpdate?(draft: StoredObject, stored: StoredObject, context: WriteContext, subresource: string): void;
   validateCreate?(object: StoredObject, context: WriteContext): FieldError[];

@@ -25,6 +25,8 @@ export async function createObject(
   placeInNamespace(world, request, draft);
   const working = await convertObject(draft, served, workingVersion(served));
   applyDefaults(world, request, working);
+  recordWrite(working, undefined, request, world.clock.now(), request.applied);
+  admitPlainly(world, request, working);
   const mutated = await world.admission.mutate(world, {
     operation: "CREATE",
     request,
@@ -40,7 +42,6 @@ export async function createObject(
     object: ready,
     oldObject: undefined,
   });
-  recordWrite(ready, undefined, request, world.clock.now(), request.applied);
   const stored = await convertObject(ready, served, served.resource.storedApiVersion);
   checkNamespace(world, request);
   return storeCreated(world, request, stored);
@@ -52,6 +53,7 @@ export function createAtOnce(world: World, request: WriteRequest, object: Stored
   placeInNamespace(world, request, draft);
   if (!request.served.resource.custom) normalize(draft);
   applyDefaults(world, request, draft);
+  admitPlainly(world, request, draft);
   return storeCreated(world, request, prepareCreate(world, request, draft));
 }
 
@@ -100,6 +102,10 @@ function checkNamespace(world: World, request: WriteRequest): void {
 
 export function applyDefaults(world: World, request: WriteRequest, draft: StoredObject): void {
   request.served.resource.strategy.defaults?.(draft, writeContext(world, request.warnings));
+}
+
+export function admitPlainly(world: World, request: WriteRequest, draft: StoredObject): void {
+  request.served.resource.strategy.admit?.(draft, writeContext(world, request.warnings));
 }
 
 function prepareCreate(world: World, request: WriteRequest, draft: StoredObject): StoredObject {

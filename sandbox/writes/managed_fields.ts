@@ -105,8 +105,14 @@ export function recordWrite(
   const wiped = current !== undefined && isWiped(draft);
   const entries = wiped || current === undefined ? [] : readEntries(current);
   const apiVersion = workingVersion(request.served);
-  const before = current === undefined ? {} : ownedParts(current);
-  const { changed, removed } = compareValues(before, ownedParts(draft), request.served.shape);
+  const before: Fields = current === undefined ? {} : ownedParts(current);
+  const { hasStatus } = request.served.resource.strategy;
+  const ownsStatus = !hasStatus || request.subresource === "status";
+  const after = ownedParts(draft);
+  // Status in a write to the object itself is not stored, so nobody owns it.
+  if (!ownsStatus) delete after["status"];
+  if (!ownsStatus) delete before["status"];
+  const { changed, removed } = compareValues(before, after, request.served.shape);
   const known = entries.filter((entry) => !isSame(entry, request, apiVersion));
   const own = entries.find((entry) => isSame(entry, request, apiVersion));
   const others = known.map((entry) => ({

@@ -2,86 +2,19 @@
 import {
   type FieldError,
   forbidden as forbiddenField,
-  invalid as invalidField,
   type ObjectMeta,
-  qualifiedNameErrors,
-  required,
-  validateLabels,
+  validateObjectMeta,
 } from "../../kube/core/index.ts";
 import type { StoredObject } from "../cluster.ts";
-import { objectsAt, textAt } from "../json.ts";
 import type { Served } from "../resources/resource.ts";
 
-const annotationsLimit = 256 * 1024;
-
 export function validateMetadata(object: StoredObject, served: Served): FieldError[] {
-  const errors: FieldError[] = [];
-  const metadata = object.metadata;
-  const name = metadata.name ?? "";
-  const generateName = metadata.generateName ?? "";
-  if (generateName !== "") {
-    const trial = generateName.replace(/-+$/, "") === generateName ? generateName : `${generateName}a`;
-    for (const message of served.resource.strategy.nameErrors(trial)) {
-      errors.push(invalidField("metadata.generateName", generateName, message));
-    }
-  }
-  if (name === "") {
-    errors.push(required("metadata.name", "name or generateName is required"));
-  } else {
-    for (const message of served.resource.strategy.nameErrors(name)) {
-      errors.push(invalidField("metadata.name", name, message));
-    }
-  }
-  errors.push(...validateLabels(metadata.labels, "metadata.labels"));
-  errors.push(...validateAnnotations(metadata.annotations));
-  errors.push(...validateOwners(object));
-  for (const finalizer of metadata.finalizers ?? []) {
-    for (const message of qualifiedNameErrors(finalizer)) {
-      errors.push(invalidField("metadata.finalizers", finalizer, message));
-    }
-  }
-  return errors;
-}
-
-function validateAnnotations(annotations: Record<string, string> | undefined): FieldError[] {
-  const errors: FieldError[] = [];
-  let size = 0;
-  for (const [key, value] of Object.entries(annotations ?? {})) {
-    size += key.length + value.length;
-    for (const message of qualifiedNameErrors(key.toLowerCase())) {
-      errors.push(invalidField("metadata.annotations", key, message));
-    }
-  }
-  if (size > annotationsLimit) {
-    errors.push({
-      path: "metadata.annotations",
-      type: "TooLong",
-      detail: `may not be more than ${annotationsLimit} bytes`,
-    });
-  }
-  return errors;
-}
-
-function validateOwners(object: StoredObject): FieldError[] {
-  const errors: FieldError[] = [];
-  let controller = "";
-  objectsAt(object, "metadata", "ownerReferences").forEach((owner, at) => {
-    const path = `metadata.ownerReferences[${at}]`;
-    if (textAt(owner, "apiVersion") === "") {
-      errors.push(invalidField(`${path}.apiVersion`, "", "must not be empty"));
-    }
-    for (const field of ["kind", "name", "uid"]) {
-      if (textAt(owner, field) === "") errors.push(invalidField(`${path}.${field}`, "", "must not be empty"));
-    }
-    if (owner["controller"] !== true) return;
-    const text = `${textAt(owner, "kind")}/${textAt(owner, "name")}`;
-    if (controller !== "") {
-      const detail = `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${text}`;
-      errors.push(invalidField("metadata.ownerReferences", object.metadata.ownerReferences, detail));
-    }
-    controller = text;
+  const { resource } = served;
+  return validateObjectMeta(object.metadata, "metadata", {
+    namespaced: resource.namespaced,
+    nameRule: resource.strategy.nameErrors,
+    coreKind: !resource.custom,
   });
-  return errors;
 }
 
 /** What may not change between two states of one object. */

@@ -4,7 +4,7 @@ import type { StoredObject } from "../cluster.ts";
 import { badRequest, conflict, invalid, modifiedMeanwhile, notFound } from "../http/api_error.ts";
 import { Revision } from "../revision.ts";
 import { type World, writeContext } from "../world.ts";
-import { applyDefaults, ordered } from "./create.ts";
+import { admitPlainly, applyDefaults, ordered } from "./create.ts";
 import { type ApplyRecord, recordWrite } from "./managed_fields.ts";
 import { restoreSystemMetadata, validateMetadata, validateMetadataUpdate } from "./metadata.ts";
 import type { WriteRequest } from "./request.ts";
@@ -71,6 +71,8 @@ async function finishUpdate(
   restoreSystemMetadata(draft, current);
   restoreOtherParts(request, draft, current);
   applyDefaults(world, request, draft);
+  recordWrite(draft, current, request, world.clock.now(), apply);
+  admitPlainly(world, request, draft);
   const mutated = await world.admission.mutate(world, {
     operation: "UPDATE",
     request,
@@ -81,7 +83,6 @@ async function finishUpdate(
   restoreSystemMetadata(mutated, current);
   const ready = prepareUpdate(world, request, mutated, current);
   await world.admission.validate(world, { operation: "UPDATE", request, object: ready, oldObject: current });
-  recordWrite(ready, current, request, world.clock.now(), apply);
   ready.metadata.resourceVersion = current.metadata.resourceVersion;
   return ready;
 }

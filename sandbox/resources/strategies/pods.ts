@@ -7,7 +7,7 @@ import {
   goJson,
   jsonEqual,
   podQos,
-  required,
+  validatePodSpec,
 } from "../../../kube/core/index.ts";
 import type { StoredObject } from "../../cluster.ts";
 import {
@@ -26,9 +26,13 @@ import type { Strategy, WriteContext } from "../resource.ts";
 const toleratedSeconds = 300;
 const notReadyTaints = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] as const;
 
-function defaultPodObject(draft: StoredObject, context: WriteContext): void {
+function defaultPodObject(draft: StoredObject): void {
   const filled = defaultPod(draft);
   if (isFields(filled["spec"])) draft["spec"] = filled["spec"];
+}
+
+/** What the admission plugins Priority and DefaultTolerationSeconds add. */
+function admitPod(draft: StoredObject, context: WriteContext): void {
   const spec = fieldsAt(draft, "spec");
   defaultPriority(spec, context);
   const tolerations = [...listAt(spec, "tolerations")];
@@ -82,17 +86,6 @@ function preparePod(draft: StoredObject): void {
       ],
     );
   }
-}
-
-function validatePod(object: StoredObject): FieldError[] {
-  const errors: FieldError[] = [];
-  const containers = objectsAt(object, "spec", "containers");
-  if (containers.length === 0) errors.push(required("spec.containers"));
-  containers.forEach((container, at) => {
-    if (textAt(container, "name") === "") errors.push(required(`spec.containers[${at}].name`));
-    if (textAt(container, "image") === "") errors.push(required(`spec.containers[${at}].image`));
-  });
-  return errors;
 }
 
 const frozen =
@@ -229,9 +222,10 @@ export const podRules: Readonly<Record<string, Partial<Strategy>>> = {
   pods: {
     statusMetadata: "labels",
     defaults: defaultPodObject,
+    admit: admitPod,
     prepareCreate: preparePod,
     prepareUpdate: preparePodUpdate,
-    validateCreate: validatePod,
+    validateCreate: validatePodSpec,
     validateUpdate: validatePodUpdate,
     prepareStatus(draft, stored) {
       const qosClass = textAt(stored, "status", "qosClass");

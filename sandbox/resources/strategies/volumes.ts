@@ -53,8 +53,8 @@ function validateClaimUpdate(object: StoredObject, stored: StoredObject): FieldE
 
 export const storageRules: Readonly<Record<string, Partial<Strategy>>> = {
   persistentvolumeclaims: {
-    defaults(draft, context) {
-      defaultClaim(draft);
+    defaults: defaultClaim,
+    admit(draft, context) {
       if (draft.metadata.uid === undefined) chooseClass(draft, context);
     },
     prepareCreate(draft) {

@@ -8,10 +8,11 @@ import {
   invalid,
   jsonEqual,
   required,
+  validatePodTemplate,
 } from "../../../kube/core/index.ts";
 import type { StoredObject } from "../../cluster.ts";
 import { cleanupFinalizer, defaultDefinition, validateDefinition } from "../../crd/definition.ts";
-import { type Fields, fieldsAt, isFields, setAt, textAt, valueAt } from "../../json.ts";
+import { type Fields, fieldsAt, isFields, objectsAt, setAt, textAt, valueAt } from "../../json.ts";
 import { randomUid } from "../../random.ts";
 import type { Strategy } from "../resource.ts";
 
@@ -41,11 +42,18 @@ function validateTemplateOwner(object: StoredObject): FieldError[] {
       invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`"),
     );
   }
+  const template = valueAt(object, "spec", "template");
+  if (isFields(template))
+    errors.push(...validatePodTemplate(template, "spec.template", { claimTemplates: claimNames(object) }));
   const replicas = valueAt(object, "spec", "replicas");
   if (typeof replicas === "number" && replicas < 0) {
     errors.push(invalid("spec.replicas", replicas, "must be greater than or equal to 0"));
   }
   return errors;
+}
+
+function claimNames(object: StoredObject): string[] {
+  return objectsAt(object, "spec", "volumeClaimTemplates").map((claim) => textAt(claim, "metadata", "name"));
 }
 
 function selectorIsFixed(object: StoredObject, stored: StoredObject): FieldError[] {
