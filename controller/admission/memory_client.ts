@@ -7,7 +7,13 @@ import {
   keyOf,
   type ObjectRef,
 } from "../../kube/core/index.ts";
-import { type Client, KubeError, type Resource, type WatchEvent } from "../../kube/index.ts";
+import {
+  type Client,
+  KubeError,
+  type Resource,
+  type WatchEvent,
+  type WatchOptions,
+} from "../../kube/index.ts";
 
 export interface MemoryClient extends Client {
   /** By plural and key. Writing here is another's write. */
@@ -20,6 +26,14 @@ export interface MemoryClient extends Client {
 
 function asJson(value: unknown): JsonObject {
   return isJsonObject(value) ? value : {};
+}
+
+/** Only `metadata.name=…` is known. */
+function selected(fieldSelector: string | undefined, object: JsonObject): boolean {
+  return (
+    fieldSelector === undefined ||
+    fieldSelector === `metadata.name=${String(asJson(object["metadata"])["name"])}`
+  );
 }
 
 export function memoryClient(): MemoryClient {
@@ -87,11 +101,11 @@ export function memoryClient(): MemoryClient {
       checkVersion(present, metadataOf(body)["resourceVersion"]);
       return decode(resource, store(resource.plural, ref, applyMergePatch(present, body)));
     },
-    async watch<T>(resource: Resource<T>, { signal }: { signal: AbortSignal }) {
+    async watch<T>(resource: Resource<T>, { signal, fieldSelector }: WatchOptions) {
       const waiting: WatchEvent<T>[] = [];
       let wake: (() => void) | undefined;
       const watcher = (plural: string, object: JsonObject) => {
-        if (plural !== resource.plural) return;
+        if (plural !== resource.plural || !selected(fieldSelector, object)) return;
         waiting.push({ type: "MODIFIED", object: decode(resource, object) });
         wake?.();
       };

@@ -1,8 +1,8 @@
 /** All of admission put together: handlers on their paths, certificates, the server, the cluster's pointers to it. */
-import { convertObject, type KindDefinition } from "../../crds/index.ts";
+import { convertObject, definitionName, type KindDefinition } from "../../crds/index.ts";
 import type { Client, Clock, Log, Random } from "../../kube/index.ts";
 import { servingNames } from "./certificates/certificate_set.ts";
-import { watchChanges } from "./certificates/changes.ts";
+import { type Watched, watchChanges } from "./certificates/changes.ts";
 import { generateCertificates } from "./certificates/generate.ts";
 import { type CertificateKeeper, createCertificateKeeper } from "./certificates/keeper.ts";
 import {
@@ -80,7 +80,11 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     external: settings.certificates === "external",
     directory: settings.certificateDirectory,
     watch: (changed, signal) =>
-      watchChanges({ client, clock, random, log, watched: watchedOf(settings) }, changed, signal),
+      watchChanges(
+        { client, clock, random, log, watched: watchedOf(settings, conversions) },
+        changed,
+        signal,
+      ),
     clock,
     log,
   });
@@ -128,14 +132,14 @@ function storeOf({ settings, client, generate = generateCertificates }: Webhooks
   }
 }
 
-function watchedOf(settings: WebhookSettings) {
-  const named = (name: string) => `metadata.name=${name}`;
+function watchedOf(
+  { certificates, namespace, secret }: WebhookSettings,
+  conversions: readonly KindDefinition[],
+): Watched[] {
   return [
-    ...(settings.certificates === "fs"
-      ? []
-      : [{ resource: secrets, namespace: settings.namespace, fieldSelector: named(settings.secret) }]),
-    { resource: mutatingConfigurations, fieldSelector: named(mutatingConfigurationName) },
-    { resource: validatingConfigurations, fieldSelector: named(validatingConfigurationName) },
-    { resource: definitions, relevant: (name: string) => name.endsWith(".kruise.io") },
+    ...(certificates === "fs" ? [] : [{ resource: secrets, namespace, name: secret }]),
+    { resource: mutatingConfigurations, name: mutatingConfigurationName },
+    { resource: validatingConfigurations, name: validatingConfigurationName },
+    ...conversions.map((kind) => ({ resource: definitions, name: definitionName(kind) })),
   ];
 }

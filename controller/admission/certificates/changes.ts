@@ -11,13 +11,11 @@ import {
   startInformer,
 } from "../../../kube/index.ts";
 
-/** One set of objects to watch; what changed does not matter, only that something did. */
+/** One object to watch; what changed does not matter, only that something did. */
 export interface Watched {
   readonly resource: Omit<Resource<unknown>, "codec">;
   readonly namespace?: string;
-  readonly fieldSelector?: string;
-  /** By name; default: all. */
-  readonly relevant?: (name: string) => boolean;
+  readonly name: string;
 }
 
 interface Identity {
@@ -26,14 +24,11 @@ interface Identity {
   readonly version: string;
 }
 
-/** Definitions are many and large, Secrets are secret: metadata is asked for, and only the identity is kept. */
-const identityCodec = {
-  ...projectedJsonCodec<Identity>({ fromJson: identityOf, identify: (identity) => identity }),
-  accept: ["PartialObjectMetadataList", "PartialObjectMetadata"]
-    .map((kind) => `application/json;as=${kind};g=meta.k8s.io;v=v1`)
-    .concat("application/json")
-    .join(","),
-};
+/** Secrets are secret and definitions large: only the identity is kept. */
+const identityCodec = projectedJsonCodec<Identity>({
+  fromJson: identityOf,
+  identify: (identity) => identity,
+});
 
 function identityOf(object: { metadata?: unknown }): Identity {
   const metadata = isJsonObject(object.metadata) ? object.metadata : {};
@@ -53,11 +48,9 @@ export function watchChanges(
   signal: AbortSignal,
 ): void {
   const { client, clock, random, log } = deps;
-  for (const { resource, namespace, fieldSelector, relevant } of deps.watched) {
+  for (const { resource, namespace, name } of deps.watched) {
     const cache = new Cache<Identity>({ identify: (identity) => identity });
-    cache.subscribe(({ object }) => {
-      if (relevant === undefined || relevant(object.key)) changed();
-    });
+    cache.subscribe(() => changed());
     const informer = startInformer({
       client,
       resource: { ...resource, codec: identityCodec },
@@ -66,8 +59,8 @@ export function watchChanges(
       random,
       log: log.with({ watch: resource.plural }),
       streamingList: false,
+      fieldSelector: `metadata.name=${name}`,
       ...(namespace === undefined ? {} : { namespace }),
-      ...(fieldSelector === undefined ? {} : { fieldSelector }),
     });
     informer.synced.catch(() => undefined);
     signal.addEventListener("abort", () => void informer.stop());
