@@ -2,7 +2,7 @@
 import { type Client, isKubeError } from "../../kube/index.ts";
 import type { ClusterAccess, Host } from "../command.ts";
 import { CliError } from "../errors.ts";
-import { type AnyObject, listAt, textAt } from "../fields.ts";
+import { type AnyObject, fieldsAt, listAt, textAt } from "../fields.ts";
 import { objectName, objectResource, type ResourceType } from "../resource_types.ts";
 import { fieldManager } from "../write.ts";
 
@@ -47,7 +47,11 @@ export async function applyObject(client: Client, type: ResourceType, object: An
   const resource = objectResource(type);
   const ref = refOfObject(object);
   const before = await client.get(resource, ref).catch(ignoreNotFound);
-  const after = await client.patch(resource, ref, { type: "apply", body: object, fieldManager, force: true });
+  const patch =
+    before !== undefined && object.kind === "CustomResourceDefinition"
+      ? ({ type: "merge", body: definitionPatch(object) } as const)
+      : ({ type: "apply", body: object, fieldManager, force: true } as const);
+  const after = await client.patch(resource, ref, patch, { fieldManager });
   const did =
     before === undefined
       ? "created"
@@ -55,6 +59,25 @@ export async function applyObject(client: Client, type: ResourceType, object: An
         ? "unchanged"
         : "configured";
   return `${objectName(type, ref.name)} ${did}`;
+}
+
+/**
+ * A definition that is there is changed by a merge: the running controller owns how conversion is reached, and
+ * of `url` and `service` there may be only one, whichever it was before.
+ */
+function definitionPatch(object: AnyObject): object {
+  const conversion = fieldsAt(object, "spec", "conversion");
+  const webhook = fieldsAt(conversion, "webhook");
+  const clientConfig = fieldsAt(webhook, "clientConfig");
+  const whole = Object.keys(clientConfig).length > 0;
+  const one = { ...webhook, clientConfig: { url: null, service: null, ...clientConfig } };
+  return {
+    metadata: { labels: object.metadata.labels ?? {} },
+    spec: {
+      ...fieldsAt(object, "spec"),
+      conversion: whole ? { ...conversion, webhook: one } : { strategy: "None", webhook: null },
+    },
+  };
 }
 
 export function ignoreNotFound(error: unknown): undefined {

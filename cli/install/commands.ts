@@ -1,12 +1,5 @@
-import { stringify } from "yaml";
-import { carriedOutKinds } from "../../crds/index.ts";
-import { isKubeError } from "../../kube/index.ts";
 import type { FlagTable } from "../arguments.ts";
-import type { Call, ClusterAccess, Command } from "../command.ts";
-import { CliError } from "../errors.ts";
-import { objectName, objectResource, type ResourceType } from "../resource_types.ts";
-import { applyObject, builtinType, ignoreNotFound, refOfObject, waitEstablished } from "./apply.ts";
-import { definitions, type InstallOptions, installObjects } from "./manifests.ts";
+import type { Command } from "../command.ts";
 
 const installFlags: FlagTable = {
   "webhook-host": {
@@ -28,14 +21,6 @@ const installFlags: FlagTable = {
   },
 };
 
-function optionsOf(call: Call): InstallOptions {
-  return {
-    namespace: call.flags.required("controller-namespace"),
-    webhookHost: call.flags.text("webhook-host"),
-    webhookPort: call.flags.integer("webhook-port", 1, 65_535) ?? 9876,
-  };
-}
-
 export const install: Command = {
   name: "install",
   summary: "Install definitions, access and webhooks for the controller.",
@@ -44,16 +29,7 @@ export const install: Command = {
 started by you ("refit controller") or by the Helm chart.`,
   examples: ["refit install", "refit install --webhook-host 127.0.0.1 --webhook-port 9876"],
   flags: installFlags,
-  async run(call) {
-    const options = optionsOf(call);
-    const access = await call.cluster();
-    for (const object of installObjects(options)) {
-      call.print(await applyObject(access.client, builtinType(object), object));
-    }
-    await waitEstablished(access, definitions(options), call.host, call.io.signal);
-    call.print(`${definitions(options).length} definitions established`);
-    return 0;
-  },
+  run: async (call) => (await import("./run.ts")).runInstall(call),
 };
 
 export const manifests: Command = {
@@ -61,12 +37,7 @@ export const manifests: Command = {
   summary: "Print what install applies, as YAML.",
   usage: "[--webhook-host HOST --webhook-port N]",
   flags: installFlags,
-  async run(call) {
-    for (const object of installObjects(optionsOf(call))) {
-      call.io.stdout.write(`---\n${stringify(object, { lineWidth: 0, aliasDuplicateObjects: false })}`);
-    }
-    return 0;
-  },
+  run: async (call) => (await import("./run.ts")).runManifests(call),
 };
 
 export const uninstall: Command = {
@@ -75,40 +46,5 @@ export const uninstall: Command = {
   usage: "",
   details: "Removing a definition deletes all its objects and their pods: therefore none may be left.",
   flags: installFlags,
-  async run(call) {
-    const access = await call.cluster();
-    await refuseWhileUsed(access);
-    // Webhooks first: without a controller behind them they would block what follows.
-    for (const object of installObjects(optionsOf(call)).reverse()) {
-      const type = builtinType(object);
-      const found = await access.client.get(objectResource(type), refOfObject(object)).catch(ignoreNotFound);
-      if (found === undefined) continue;
-      await access.client.delete(objectResource(type), refOfObject(object)).catch(ignoreNotFound);
-      call.print(`${objectName(type, refOfObject(object).name)} deleted`);
-    }
-    return 0;
-  },
+  run: async (call) => (await import("./run.ts")).runUninstall(call),
 };
-
-async function refuseWhileUsed(access: ClusterAccess): Promise<void> {
-  const used: string[] = [];
-  for (const kind of carriedOutKinds) {
-    const type = await access.types.findKind(kind.group, kind.kind);
-    if (type !== undefined && (await hasObjects(access, type))) used.push(kind.plural);
-  }
-  if (used.length > 0) {
-    const objects = used.map((plural) => `some ${plural}`).join(" and ");
-    throw new CliError(
-      `there still exists ${objects} in the cluster; delete them first, with their pods they would be lost`,
-    );
-  }
-}
-
-async function hasObjects({ client }: ClusterAccess, type: ResourceType): Promise<boolean> {
-  try {
-    return (await client.list(objectResource(type), { limit: 1 })).items.length > 0;
-  } catch (error) {
-    if (isKubeError(error, "NotFound")) return false;
-    throw error;
-  }
-}

@@ -34,7 +34,9 @@ export function installObjects(options: InstallOptions): AnyObject[] {
 
 export function definitions(options: InstallOptions): AnyObject[] {
   const service = { namespace: options.namespace, name: "kruise-webhook-service" };
-  return carriedOutKinds.map((kind) => toAnyObject(customResourceDefinition(kind, { service })));
+  const { webhookHost, webhookPort } = options;
+  const url = webhookHost === undefined ? {} : { url: `https://${webhookHost}:${webhookPort}` };
+  return carriedOutKinds.map((kind) => toAnyObject(customResourceDefinition(kind, { service, ...url })));
 }
 
 function namespaces(options: InstallOptions): AnyObject[] {

@@ -7,7 +7,6 @@ import { follow } from "../follow.ts";
 import { listAll } from "../list.ts";
 import { objectName } from "../resource_types.ts";
 import { oneTarget, readTarget, type Target } from "../target.ts";
-import { reasonsOf } from "../why/reasons.ts";
 import { runningRevision } from "./revisions.ts";
 import { type Workload, workloadOf } from "./workloads.ts";
 
@@ -131,6 +130,8 @@ class StatusReporter {
   }
 
   async #explain(): Promise<void> {
+    // Loaded when needed: it brings the whole controller.
+    const { reasonsOf } = await import("../why/reasons.ts");
     const reasons = await reasonsOf(this.#access, this.#target, this.#call.host);
     const text = reasons.map((reason) => `  ${this.#call.paint("yellow", "waits:")} ${reason}`).join("\n");
     if (text === "" || text === this.#explained) return;

@@ -68,6 +68,7 @@ export async function runDemo(call: Call, client: Client, pods: number): Promise
 }
 
 const imagePatch = [
+  { op: "replace", path: "/metadata/annotations/kubernetes.io~1change-cause", value: newImage },
   { op: "replace", path: "/spec/template/spec/containers/0/image", value: newImage },
 ] as const;
 

@@ -8,6 +8,8 @@ export interface LocalClusterOptions {
   /** 0 for any free one. */
   readonly port: number;
   readonly seed: number;
+  /** How long nodes take for what they do. */
+  readonly timing: "real" | "fast";
   readonly clock: Clock;
 }
 
@@ -22,7 +24,8 @@ export interface LocalCluster {
 /** Throws CliError when the port cannot be had. */
 export async function startLocalCluster(options: LocalClusterOptions): Promise<LocalCluster> {
   try {
-    const sandbox = await startSandbox({ ...options, profile: "fast" });
+    const { nodes, port, seed, timing, clock } = options;
+    const sandbox = await startSandbox({ nodes, port, seed, clock, profile: timing });
     const { url, kubeconfig, token, caCert } = sandbox;
     const headers = { authorization: `Bearer ${token}` };
     const credentials = fixedCredentials(url, { headers, tls: { ca: caCert } });

@@ -61,7 +61,8 @@ function changedImages(before: Pod, after: Pod): string[] {
 
 /** `2 pods wait for … (a, b); ends when …` */
 export function describeWaiting(waiting: Waiting): string {
-  const pods = waiting.pods === undefined || waiting.pods.length === 0 ? "" : ` (${listed(waiting.pods)})`;
+  const unsaid = (waiting.pods ?? []).filter((pod) => !waiting.message.includes(pod));
+  const pods = unsaid.length === 0 ? "" : ` (${listed(unsaid)})`;
   return `${waiting.message}${pods}; ends when ${waiting.until}`;
 }
 

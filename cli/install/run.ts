@@ -1,0 +1,71 @@
+import { stringify } from "yaml";
+import { carriedOutKinds } from "../../crds/index.ts";
+import { isKubeError } from "../../kube/index.ts";
+import type { Call, ClusterAccess } from "../command.ts";
+import { CliError } from "../errors.ts";
+import { objectName, objectResource, type ResourceType } from "../resource_types.ts";
+import { applyObject, builtinType, ignoreNotFound, refOfObject, waitEstablished } from "./apply.ts";
+import { definitions, type InstallOptions, installObjects } from "./manifests.ts";
+
+function optionsOf(call: Call): InstallOptions {
+  return {
+    namespace: call.flags.required("controller-namespace"),
+    webhookHost: call.flags.text("webhook-host"),
+    webhookPort: call.flags.integer("webhook-port", 1, 65_535) ?? 9876,
+  };
+}
+
+export async function runInstall(call: Call): Promise<number> {
+  const options = optionsOf(call);
+  const access = await call.cluster();
+  for (const object of installObjects(options)) {
+    call.print(await applyObject(access.client, builtinType(object), object));
+  }
+  await waitEstablished(access, definitions(options), call.host, call.io.signal);
+  call.print(`${definitions(options).length} definitions established`);
+  return 0;
+}
+
+export async function runManifests(call: Call): Promise<number> {
+  for (const object of installObjects(optionsOf(call))) {
+    call.io.stdout.write(`---\n${stringify(object, { lineWidth: 0, aliasDuplicateObjects: false })}`);
+  }
+  return 0;
+}
+
+export async function runUninstall(call: Call): Promise<number> {
+  const access = await call.cluster();
+  await refuseWhileUsed(access);
+  // Webhooks first: without a controller behind them they would block what follows.
+  for (const object of installObjects(optionsOf(call)).reverse()) {
+    const type = builtinType(object);
+    const found = await access.client.get(objectResource(type), refOfObject(object)).catch(ignoreNotFound);
+    if (found === undefined) continue;
+    await access.client.delete(objectResource(type), refOfObject(object)).catch(ignoreNotFound);
+    call.print(`${objectName(type, refOfObject(object).name)} deleted`);
+  }
+  return 0;
+}
+
+async function refuseWhileUsed(access: ClusterAccess): Promise<void> {
+  const used: string[] = [];
+  for (const kind of carriedOutKinds) {
+    const type = await access.types.findKind(kind.group, kind.kind);
+    if (type !== undefined && (await hasObjects(access, type))) used.push(kind.plural);
+  }
+  if (used.length > 0) {
+    const objects = used.map((plural) => `some ${plural}`).join(" and ");
+    throw new CliError(
+      `there still exists ${objects} in the cluster; delete them first, with their pods they would be lost`,
+    );
+  }
+}
+
+async function hasObjects({ client }: ClusterAccess, type: ResourceType): Promise<boolean> {
+  try {
+    return (await client.list(objectResource(type), { limit: 1 })).items.length > 0;
+  } catch (error) {
+    if (isKubeError(error, "NotFound")) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,154 @@
+/** `refit up`: a cluster in this process, the controller on it, and a rollout to look at. */
+import { randomInt } from "node:crypto";
+import { once } from "node:events";
+import { createWriteStream, type WriteStream } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { type Client, createClient, type Log } from "../../kube/index.ts";
+import { parseArguments } from "../arguments.ts";
+import type { Call } from "../command.ts";
+import { controllerFlags } from "../controller/controller_flags.ts";
+import { type ControllerProcess, startControllerProcess } from "../controller/process.ts";
+import { aborted } from "../controller/run.ts";
+import { processSettings } from "../controller/settings.ts";
+import { textLog } from "../controller/text_log.ts";
+import { CliError } from "../errors.ts";
+import { globalFlags } from "../global_flags.ts";
+import { applyObject, builtinType, waitEstablished } from "../install/apply.ts";
+import { definitions, type InstallOptions, installObjects } from "../install/manifests.ts";
+import { demoName, printKept, runDemo } from "./demo.ts";
+import { type LocalCluster, startLocalCluster } from "./local_cluster.ts";
+import { writePrivateFile } from "./private_file.ts";
+
+interface UpOptions {
+  readonly pods: number;
+  readonly nodes: number;
+  readonly port: number;
+  readonly seed: number;
+  readonly timing: "real" | "fast";
+  readonly kubeconfig: string;
+  readonly once: boolean;
+}
+
+function optionsOf(call: Call): UpOptions {
+  const { flags } = call;
+  return {
+    pods: flags.integer("pods", 1, 5000) ?? 20,
+    nodes: flags.integer("nodes", 1, 1000) ?? 5,
+    port: flags.integer("port", 0, 65_535) ?? 0,
+    seed: flags.integer("seed", 0, 2 ** 32 - 1) ?? randomInt(2 ** 31),
+    timing: timingOf(flags.text("timing")),
+    kubeconfig: flags.required("kubeconfig-out"),
+    once: flags.on("once"),
+  };
+}
+
+function timingOf(text: string | undefined): "real" | "fast" {
+  if (text === "real" || text === "fast") return text;
+  throw new CliError(`invalid value "${text}" for --timing: must be real or fast`);
+}
+
+export async function runUp(call: Call): Promise<number> {
+  const options = optionsOf(call);
+  // Found out before anything is started: whether there is a place to write.
+  await writePrivateFile(options.kubeconfig, "");
+  await using started = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), "refit-"));
+  started.defer(() => rm(folder, { recursive: true, force: true }));
+  try {
+    await runAll(call, options, folder, started);
+  } catch (error) {
+    if (!call.io.signal.aborted) throw error;
+  }
+  if (call.io.signal.aborted) call.print("Stopping.");
+  return 0;
+}
+
+async function runAll(
+  call: Call,
+  options: UpOptions,
+  folder: string,
+  started: AsyncDisposableStack,
+): Promise<void> {
+  const cluster = await startLocalCluster({ ...options, clock: call.host.clock });
+  started.defer(() => cluster.stop());
+  const kubeconfig = await writePrivateFile(options.kubeconfig, cluster.kubeconfig);
+  call.print(`Sandbox at ${cluster.url}, ${options.nodes} nodes, seed ${options.seed}`);
+  const { log, logFile } = logTo(call, dirname(kubeconfig), started);
+  const client = clientOf(call, cluster, log);
+  started.defer(() => client.close());
+  const controller = await startController(call, client, folder, log);
+  started.defer(() => controller.stop());
+  await Promise.race([controller.working, controller.failed]);
+  const result = await Promise.race([runDemo(call, client, options.pods), controller.failed]);
+  printKept(call, result);
+  if (options.once) return;
+  printHints(call, kubeconfig, logFile);
+  await Promise.race([aborted(call.io.signal), controller.failed]);
+}
+
+/** Lines of the controller go into a file: on the screen they would tear the picture. */
+function logTo(call: Call, folder: string, started: AsyncDisposableStack): { log: Log; logFile: string } {
+  const logFile = join(folder, "controller.log");
+  const file: WriteStream = createWriteStream(logFile, { mode: 0o600 });
+  file.on("error", () => undefined);
+  started.defer(async () => {
+    file.end();
+    if (!file.closed && file.errored === null) await once(file, "close");
+  });
+  return { log: textLog(file, () => call.host.clock.now(), "info"), logFile };
+}
+
+function clientOf(call: Call, { credentials }: LocalCluster, log: Log): Client {
+  const { clock, random } = call.host;
+  return createClient({ credentials, clock, random, userAgent: "kruise-manager", log });
+}
+
+async function startController(
+  call: Call,
+  client: Client,
+  folder: string,
+  log: Log,
+): Promise<ControllerProcess> {
+  const webhookPort = await freePort();
+  const install: InstallOptions = { namespace: "kruise-system", webhookHost: "127.0.0.1", webhookPort };
+  for (const object of installObjects(install)) await applyObject(client, builtinType(object), object);
+  await waitEstablished({ client }, definitions(install), call.host, call.io.signal);
+  const flags = ["--metrics-addr=0", "--health-probe-addr=0", "--enable-leader-election=false"];
+  const env = {
+    WEBHOOK_HOST: "127.0.0.1",
+    WEBHOOK_PORT: String(webhookPort),
+    WEBHOOK_CERT_DIR: join(folder, "certificates"),
+  };
+  const settings = processSettings(
+    parseArguments(flags, { ...controllerFlags, ...globalFlags }, "refit up").flags,
+    env,
+  );
+  const { clock, random } = call.host;
+  return startControllerProcess({ client, clock, random, log, settings, identity: "refit-up" });
+}
+
+/** A port that was free a moment ago: the API server must know it before the webhooks listen. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (typeof address !== "object" || address === null) throw new CliError("no free port on 127.0.0.1");
+  return address.port;
+}
+
+function printHints(call: Call, kubeconfig: string, logFile: string): void {
+  const hint = (text: string): void => call.print(`  ${call.paint("cyan", text)}`);
+  call.print();
+  call.print("It is yours; in another terminal:");
+  hint(`export KUBECONFIG=${kubeconfig}`);
+  hint("kubectl get clone,pods -o wide");
+  hint(`npm run refit -- set image clone/${demoName} web=nginx:1.22`);
+  hint(`npm run refit -- rollout status clone/${demoName}`);
+  call.print(`The controller's log is ${logFile}. Ctrl-C stops everything.`);
+}
