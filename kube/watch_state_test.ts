@@ -152,6 +152,18 @@ t.test("failures back off, Retry-After is obeyed, corrupt streams end in a new l
   t.match(feed(watching, failed("Decode"), failed("Decode"), failed("Decode")).state, { name: "streaming" });
 });
 
+/** The input as a server of this version would send it. */
+function at(input: Input<Thing>, version: number): Input<Thing> {
+  const resourceVersion = String(version);
+  if (input.type === "page") return { ...input, page: { ...input.page, resourceVersion } };
+  if (input.type !== "events") return input;
+  const dated = input.events.map((event): WatchEvent<Thing> => {
+    if (event.type === "ADDED") return { ...event, object: { ...event.object, version: resourceVersion } };
+    return event.type === "BOOKMARK" ? { ...event, resourceVersion } : event;
+  });
+  return { type: "events", events: dated };
+}
+
 t.test(
   "property: whatever happens, versions only grow until a new list, and delays stay bounded",
   async (t) => {
@@ -180,19 +192,8 @@ t.test(
         let version = 10;
         for (const each of inputs) {
           const before = state;
-          // The server's version grows; objects and bookmarks carry it.
-          const dated: Input<Thing> =
-            each.type !== "events"
-              ? each
-              : {
-                  type: "events",
-                  events: each.events.map((event) => {
-                    version += 3;
-                    if (event.type === "ADDED")
-                      return { ...event, object: { ...event.object, version: String(version) } };
-                    return event.type === "BOOKMARK" ? { ...event, resourceVersion: String(version) } : event;
-                  }),
-                };
+          if (each.type === "events") version += 3;
+          const dated = at(each, version);
           state = step(deps, state, dated).state;
           if (state.delayMs < 0 || state.delayMs > 45_000) return false;
           if (state.attempt < before.attempt) return false;

@@ -1,0 +1,137 @@
+import t from "tap";
+import { fakeServer } from "./_fake_server.ts";
+import { Cache } from "./cache.ts";
+import type { Client } from "./client_types.ts";
+import { jsonResource } from "./codecs/json.ts";
+import type { KubeObject } from "./core/index.ts";
+import { KubeError } from "./errors.ts";
+import { seededRandom, testClock, testLog, withFaults } from "./testing.ts";
+import { startInformer } from "./watch.ts";
+
+interface Widget extends KubeObject {
+  size?: number;
+}
+const widgets = jsonResource<Widget>({
+  group: "example.org",
+  version: "v1",
+  plural: "widgets",
+  kind: "Widget",
+  namespaced: true,
+});
+const widget = (name: string, size = 1): Widget => ({ metadata: { name }, size });
+const ref = (name: string) => ({ namespace: "ns", name });
+
+function informed(client: Client) {
+  const clock = testClock();
+  const log = testLog();
+  const cache = new Cache<Widget>({ identify: widgets.codec.identify });
+  const told: string[] = [];
+  cache.subscribe((change) => told.push(`${change.type} ${change.object.metadata.name}`));
+  const informer = startInformer({ client, resource: widgets, cache, clock, random: seededRandom(3), log });
+  return { clock, log, cache, told, informer };
+}
+
+t.test("it fills the cache and follows", async (t) => {
+  const server = fakeServer();
+  await server.client.create(widgets, "ns", widget("a"));
+  const { clock, cache, told, informer } = informed(server.client);
+  await informer.synced;
+  await server.client.create(widgets, "ns", widget("b"));
+  await server.client.patch(widgets, ref("a"), { type: "merge", body: { size: 2 } });
+  await server.client.delete(widgets, ref("b"));
+  await clock.settle();
+  t.same(told, ["added a", "added b", "changed a", "removed b"]);
+  t.equal(cache.get("ns/a")?.size, 2);
+  t.equal(informer.lastEventAt, clock.now());
+  await informer.stop();
+  t.equal(server.openWatches, 0);
+});
+
+t.test("a server that closes is watched again from the last version, without a new list", async (t) => {
+  const server = fakeServer({ streamingLists: false });
+  const { clock, told, informer } = informed(server.client);
+  await informer.synced;
+  await clock.settle();
+  await server.client.create(widgets, "ns", widget("a"));
+  await clock.settle();
+  server.endWatches();
+  await clock.advance(200);
+  t.equal(server.openWatches, 1);
+  t.same(
+    server.calls.filter((call) => !call.startsWith("create")),
+    ["watch widgets with list", "list widgets", "watch widgets from 0", "watch widgets from 1"],
+  );
+  t.same(told, ["added a"]);
+  await informer.stop();
+});
+
+t.test("an expired version brings a new list of which only the differences are told", async (t) => {
+  const server = fakeServer();
+  await server.client.create(widgets, "ns", widget("stays"));
+  await server.client.create(widgets, "ns", widget("goes"));
+  const { clock, told, informer } = informed(server.client);
+  await informer.synced;
+  told.length = 0;
+  server.endWatches(new KubeError("Gone", "too old"));
+  await server.client.delete(widgets, ref("goes"));
+  await server.client.create(widgets, "ns", widget("comes"));
+  await clock.advance(100);
+  t.same(told, ["added comes", "removed goes"]);
+  await informer.stop();
+});
+
+t.test("a connection that says nothing any more is given up", async (t) => {
+  const server = fakeServer();
+  const { clock, informer } = informed(server.client);
+  await informer.synced;
+  await clock.settle();
+  const before = server.calls.length;
+  await clock.advance(250_000);
+  t.equal(server.calls.length, before, "silence within the watch's own time is no sign of death");
+  await clock.advance(400_000);
+  t.match(server.calls.slice(before), [/watch widgets from 0/]);
+  t.equal(server.openWatches, 1, "the dead one was left");
+  await informer.stop();
+});
+
+t.test("it goes on through failures and says so", async (t) => {
+  const server = fakeServer();
+  let failures = 0;
+  const down = new KubeError("Network", "connection refused");
+  const client = withFaults(server.client, {
+    watch: () => (failures++ < 3 ? { before: () => Promise.reject(down) } : undefined),
+  });
+  const { clock, log, informer } = informed(client);
+  await clock.advance(60_000);
+  await informer.synced;
+  t.equal(failures, 4);
+  t.match(log.lines.filter((line) => line.level === "warn").length, 3);
+  await informer.stop();
+});
+
+t.test("a listener that throws does not end the watch", async (t) => {
+  const server = fakeServer();
+  const { clock, cache, log, informer } = informed(server.client);
+  await informer.synced;
+  const off = cache.subscribe(() => {
+    throw new Error("a bug");
+  });
+  await server.client.create(widgets, "ns", widget("a"));
+  await clock.settle();
+  off();
+  await clock.advance(5_000);
+  t.ok(cache.get("ns/a"));
+  t.equal(server.openWatches, 1);
+  t.match(log.lines.find((line) => line.level === "warn")?.fields, { error: { message: "a bug" } });
+  await informer.stop();
+});
+
+t.test("stopped before it was in sync: the promise says so", async (t) => {
+  const hanging = withFaults(fakeServer().client, {
+    watch: () => ({ before: () => Promise.reject(new KubeError("Forbidden", "no")) }),
+  });
+  const { informer } = informed(hanging);
+  const synced = informer.synced;
+  await informer.stop();
+  await t.rejects(synced, { code: "Aborted" });
+});
