@@ -1,5 +1,5 @@
 /** Time for unit tests of simulated components: stands still until told, fires timers synchronously. */
-import type { Clock } from "../kube/clock.ts";
+import type { Clock } from "../kube/core/index.ts";
 
 export interface VirtualClock extends Clock {
   /** Fires all that is due within `ms`, in order of time. */

@@ -2,7 +2,7 @@
  * Keyed work on one timer. Every simulated component keeps its due work here, so that thousands of pods
  * cost one pending timer of the clock and not one each.
  */
-import type { Clock, Timer } from "../kube/clock.ts";
+import type { Clock, Timer } from "../kube/core/index.ts";
 
 /** Milliseconds until the key is due again; undefined when nothing is left to do. */
 export type Next = number | undefined;

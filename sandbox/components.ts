@@ -1,5 +1,5 @@
 /** The simulated parts of a cluster around its API server: nodes, scheduler, volume binder, built-in workloads. */
-import type { Clock, Random } from "../kube/clock.ts";
+import type { Clock, Random } from "../kube/core/index.ts";
 import type { Cluster } from "./cluster.ts";
 import { Disruption } from "./duties/disruption.ts";
 import { ServiceEndpoints } from "./duties/endpoints.ts";

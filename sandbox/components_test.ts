@@ -1,6 +1,6 @@
 /** End to end: the simulated cluster as a client sees it over HTTPS. */
 import t from "tap";
-import { systemClock } from "../kube/clock.ts";
+import { systemClock } from "../kube/core/index.ts";
 import { type Api, apiOf, reached } from "./_http.ts";
 import type { StoredObject } from "./cluster.ts";
 import type { NodeProfile } from "./nodes/node_object.ts";

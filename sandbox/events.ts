@@ -1,5 +1,5 @@
 /** Events as the simulated components write them; repetitions are counted on the first one. */
-import type { Clock, Random } from "../kube/clock.ts";
+import type { Clock, Random } from "../kube/core/index.ts";
 import type { Cluster, StoredObject } from "./cluster.ts";
 import { timeText } from "./objects/index.ts";
 

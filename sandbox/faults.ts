@@ -1,5 +1,5 @@
 /** Things that go wrong with API servers, switched on by a test. Chance comes from the sandbox's seed. */
-import type { Random } from "../kube/clock.ts";
+import type { Random } from "../kube/core/index.ts";
 
 /** All parts that are given must fit. */
 export interface FaultMatch {

@@ -1,5 +1,5 @@
 /** All chance of the sandbox comes from one seed: identities, name suffixes, and which request a fault hits. */
-import type { Random } from "../kube/clock.ts";
+import type { Random } from "../kube/core/index.ts";
 
 const suffixLetters = "bcdfghjklmnpqrstvwxz2456789";
 

@@ -1,5 +1,5 @@
 /** Bearer tokens that the server knows: the administrator's, and those of service accounts. */
-import type { Random } from "../kube/clock.ts";
+import type { Random } from "../kube/core/index.ts";
 import { randomUid } from "./random.ts";
 import type { User } from "./writes/request.ts";
 

@@ -1,5 +1,5 @@
 /** What the parts of one sandbox share. */
-import type { Clock, Random } from "../kube/clock.ts";
+import type { Clock, Random } from "../kube/core/index.ts";
 import type { Admission } from "./admission/admission.ts";
 import type { Faults } from "./faults.ts";
 import type { Registry } from "./resources/registry.ts";

@@ -1,3 +1,4 @@
+export * from "./clock.ts";
 export * from "./conditions.ts";
 export * from "./core_types.ts";
 export * from "./errors.ts";

@@ -1,5 +1,5 @@
 /** Status of PodDisruptionBudgets: how many of the covered pods may go. */
-import type { Clock } from "../../kube/clock.ts";
+import type { Clock } from "../../kube/core/index.ts";
 import {
   compileSelector,
   type IntOrString,

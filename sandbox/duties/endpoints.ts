@@ -1,5 +1,5 @@
 /** Endpoints and EndpointSlices of Services with a selector. */
-import type { Clock } from "../../kube/clock.ts";
+import type { Clock } from "../../kube/core/index.ts";
 import { compileSelector, jsonEqual, refOf, type Selector } from "../../kube/core/index.ts";
 import { type Agenda, createAgenda } from "../agenda.ts";
 import type { Cluster, ClusterChange, StoredObject } from "../cluster.ts";

@@ -2,7 +2,7 @@
  * What happens when nodes fall silent, are tainted, or vanish: condition Unknown, taints, pods not Ready, eviction
  * after their tolerations, removal of pods whose node is gone.
  */
-import type { Clock } from "../../kube/clock.ts";
+import type { Clock } from "../../kube/core/index.ts";
 import { refOf } from "../../kube/core/index.ts";
 import { type Agenda, createAgenda, type Next } from "../agenda.ts";
 import type { Cluster, ClusterChange } from "../cluster.ts";

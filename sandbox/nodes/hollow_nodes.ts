@@ -2,7 +2,7 @@
  * The driver of simulated nodes: holds the runs of all their pods, asks the stages what comes next, and hands
  * reports to a sink. It knows neither the in-process cluster nor HTTP, so that it can stand before either.
  */
-import type { Clock, Random } from "../../kube/clock.ts";
+import type { Clock, Random } from "../../kube/core/index.ts";
 import { jsonEqual } from "../../kube/core/index.ts";
 import { type Agenda, createAgenda, type Next } from "../agenda.ts";
 import { Reckoner } from "../amounts.ts";

@@ -1,5 +1,5 @@
 /** The step of a simulated pod: which stage comes next, and when. Pure. */
-import type { Random } from "../../kube/clock.ts";
+import type { Random } from "../../kube/core/index.ts";
 import { podStages } from "../stages/pod_stages.ts";
 import type { Delay, Timing } from "../stages/profile.ts";
 import type { Change, DelayName, Facts, Match, Stage } from "../stages/stage.ts";

@@ -1,5 +1,5 @@
 /** The simulated nodes of a sandbox, as tests and try-outs handle them: adding, killing, faults. */
-import type { Clock, Random } from "../../kube/clock.ts";
+import type { Clock, Random } from "../../kube/core/index.ts";
 import { type Agenda, createAgenda } from "../agenda.ts";
 import type { Cluster, ClusterChange, StoredObject } from "../cluster.ts";
 import type { EventWriter } from "../events.ts";

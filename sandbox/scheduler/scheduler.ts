@@ -2,7 +2,7 @@
  * Binds pods to nodes. One pod costs at most one pass over the nodes; changes of other pods are counted as they
  * happen, nothing is listed again.
  */
-import type { Clock } from "../../kube/clock.ts";
+import type { Clock } from "../../kube/core/index.ts";
 import { type Condition, keyOf, refOf } from "../../kube/core/index.ts";
 import { type Agenda, createAgenda, type Next } from "../agenda.ts";
 import { type Amounts, Reckoner } from "../amounts.ts";

@@ -2,7 +2,7 @@
  * Binds claims to volumes: to one that fits, else to a new one where the class has a provisioner. Releases and
  * deletes volumes after their claims, and keeps claims in use from vanishing.
  */
-import type { Clock } from "../../kube/clock.ts";
+import type { Clock } from "../../kube/core/index.ts";
 import { compileSelector, keyOf, quantityCompare, refOf } from "../../kube/core/index.ts";
 import { type Agenda, createAgenda } from "../agenda.ts";
 import type { Cluster, ClusterChange } from "../cluster.ts";

@@ -1,5 +1,5 @@
 /** The loop that all built-in workloads share: which changes concern an object, and how its pods are taken and made. */
-import type { Clock } from "../../kube/clock.ts";
+import type { Clock } from "../../kube/core/index.ts";
 import { cloneJson, compileSelector, keyOf, type LabelSelector, refOf } from "../../kube/core/index.ts";
 import { type Agenda, createAgenda, type Next } from "../agenda.ts";
 import type { Cluster, StoredObject } from "../cluster.ts";
