@@ -1,7 +1,6 @@
 /** What the server knows about each kind that it stores. */
 
-import type { Random } from "../../kube/clock.ts";
-import type { FieldError } from "../../kube/core/index.ts";
+import type { FieldError, Random } from "../../kube/core/index.ts";
 import type { StoredObject } from "../cluster.ts";
 import type { Table } from "../storage.ts";
 import type { Printer } from "./printer.ts";
