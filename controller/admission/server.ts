@@ -133,6 +133,7 @@ class Server implements AdmissionServer {
     });
     this.#server = server;
     server.maxConnections = 2000;
+    Object.assign(server, { headersTimeout: 10_000, requestTimeout: 60_000 });
     server.setTimeout(300_000);
     server.on("connection", (socket: Socket) => remember(this.#sockets, socket));
     server.on("session", (session) => {

@@ -63,8 +63,8 @@ export function validateCloneSetRequest(options: CloneSetAdmissionOptions): Admi
     if (request.operation !== "UPDATE" || request.oldObject === undefined)
       return validate(request, next, undefined, options);
     const old = decode(request.oldObject);
-    if ("allowed" in old) return old;
-    return validate(request, next, old, options);
+    // What was stored while no webhook looked may be malformed; that must not keep anybody from putting it right.
+    return validate(request, next, "allowed" in old ? undefined : old, options);
   };
 }
 

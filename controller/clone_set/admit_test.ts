@@ -84,6 +84,12 @@ t.test("mistakes of type are 400, other versions too", async (t) => {
   }
 });
 
+t.test("a malformed stored object can be put right", async (t) => {
+  const oldObject = cloneSet({ replicas: "three" });
+  const update = request(await defaulted(cloneSet()), { operation: "UPDATE", oldObject });
+  t.strictSame(await validateCloneSetRequest(options)(update), { allowed: true });
+});
+
 t.test("errors of fields are 422, all of them", async (t) => {
   const answer = await validateCloneSetRequest(options)(
     request(await defaulted(cloneSet({ replicas: -1, selector: {} }))),
