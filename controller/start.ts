@@ -123,7 +123,11 @@ class Starting {
     const drained = Promise.all(
       this.#running.map(({ shell, stopped }) => stopped.then(() => shell.drained())),
     );
-    await Promise.race([drained, this.#deps.clock.sleep(graceMs)]);
+    const waiting = new AbortController();
+    const grace = this.#deps.clock.sleep(graceMs, waiting.signal).catch(() => undefined);
+    await Promise.race([drained, grace]);
+    // A sleep that nobody waits for any more would keep the process alive.
+    waiting.abort();
     this.#cut.abort();
     await this.#events.stop();
   }
