@@ -1,6 +1,6 @@
 /** Starting and stopping one sandbox. */
-import type { Clock, Random } from "../kube/clock.ts";
-import { noAdmission } from "./admission/admission.ts";
+import type { Clock, Random } from "../kube/core/index.ts";
+import { webhookAdmission } from "./admission/webhook_admission.ts";
 import { admittedWriter } from "./admitted_writer.ts";
 import { makeCertificates } from "./certificates.ts";
 import type { Cluster } from "./cluster.ts";
@@ -93,7 +93,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox | S
     random,
     storage,
     registry,
-    admission: noAdmission,
+    admission: webhookAdmission,
     faults: new Faults(random),
     tokens,
     webhooks,

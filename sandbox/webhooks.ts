@@ -12,6 +12,8 @@ export class WebhookError extends Error {
 
 interface Endpoint {
   readonly url: URL;
+  /** How the server names the endpoint in errors. */
+  readonly shown: string;
   readonly servername: string | undefined;
   readonly ca: string | undefined;
 }
@@ -35,10 +37,10 @@ export class WebhookCaller {
     review: unknown,
     timeoutSeconds: number,
   ): Promise<unknown> {
-    const { url, servername, ca } = this.#endpoint(clientConfig);
+    const { url, servername, ca, shown } = this.#endpoint(clientConfig);
     url.searchParams.set("timeout", `${timeoutSeconds}s`);
     const target = { verb: "webhook", resource: name, namespace: "", name, userAgent: "" };
-    const post = `Post ${JSON.stringify(url.href)}`;
+    const post = `Post ${JSON.stringify(`${shown}?timeout=${timeoutSeconds}s`)}`;
     if (world.faults.strike("timeout", target) !== undefined)
       throw new WebhookError(`${post}: context deadline exceeded`);
     const limit = new AbortController();
@@ -75,17 +77,18 @@ export class WebhookCaller {
     const bundle = textAt(clientConfig, "caBundle");
     const ca = bundle === "" ? undefined : Buffer.from(bundle, "base64").toString();
     const text = textAt(clientConfig, "url");
-    if (text !== "") return { url: new URL(text), servername: undefined, ca };
+    if (text !== "") return { url: new URL(text), shown: text, servername: undefined, ca };
     const service = isFields(clientConfig) ? clientConfig["service"] : undefined;
     const namespace = textAt(service, "namespace");
     const name = textAt(service, "name");
+    const port = numberAt(service, "port") ?? 443;
     const base =
-      this.serviceUrls.get(`${namespace}/${name}:${numberAt(service, "port") ?? 443}`) ??
-      this.serviceUrls.get(`${namespace}/${name}`);
+      this.serviceUrls.get(`${namespace}/${name}:${port}`) ?? this.serviceUrls.get(`${namespace}/${name}`);
     if (base === undefined) throw new WebhookError(`service ${JSON.stringify(name)} not found`);
     const url = new URL(base.includes("://") ? base : `https://${base}`);
     url.pathname = textAt(service, "path") || "/";
-    return { url, servername: `${name}.${namespace}.svc`, ca };
+    const shown = `https://${name}.${namespace}.svc:${port}${url.pathname}`;
+    return { url, shown, servername: `${name}.${namespace}.svc`, ca };
   }
 
   #agent(servername: string | undefined, ca: string | undefined): Agent {

@@ -10,6 +10,7 @@ import { decodeTyped, TypeMismatch } from "../resources/typed.ts";
 import { ApiError, badRequest, unsupportedMediaType } from "./api_error.ts";
 import { duplicateFields } from "./duplicates.ts";
 import type { Exchange } from "./exchange.ts";
+import { protobufBody } from "./protobuf.ts";
 
 export const bodyTypes = [
   "application/json",
@@ -42,6 +43,9 @@ export interface ParsedBody {
 
 export async function parseBody(exchange: Exchange, kind: string): Promise<ParsedBody> {
   const type = (exchange.header("content-type") ?? "application/json").split(";")[0]?.trim() ?? "";
+  if (type === "application/vnd.kubernetes.protobuf") {
+    return { value: protobufBody(await exchange.body()), duplicates: [] };
+  }
   const text = (await exchange.body()).toString();
   if (type === "application/json" || type === "") return parseJson(text, kind);
   if (type === "application/yaml") return parseYamlText(text, kind);
@@ -99,6 +103,7 @@ export function typedObject(
   value: Fields,
   expected: Expected,
   duplicates: readonly string[] = [],
+  options: { readonly asWritten?: boolean } = {},
 ): StoredObject {
   checkKind(value, expected);
   const { object, unknown } = decode(value, expected);
@@ -108,7 +113,7 @@ export function typedObject(
     if (mode === "Strict") throw strictError(expected, complaints);
     if (mode === "Warn") exchange.warnings.push(...complaints);
   }
-  return withMetadata(object, expected);
+  return withMetadata(object, expected, options.asWritten ?? false);
 }
 
 function strictError(expected: Expected, complaints: readonly string[]): ApiError {
@@ -157,7 +162,7 @@ function decode(value: Fields, expected: Expected): { object: Fields; unknown: r
   }
 }
 
-function withMetadata(object: Fields, expected: Expected): StoredObject {
+function withMetadata(object: Fields, expected: Expected, asWritten: boolean): StoredObject {
   const { metadata } = object;
   const whole = {
     ...object,
@@ -165,6 +170,6 @@ function withMetadata(object: Fields, expected: Expected): StoredObject {
     kind: expected.kind,
     metadata: isFields(metadata) ? metadata : {},
   };
-  if (!expected.custom) normalize(whole);
+  if (!expected.custom && !asWritten) normalize(whole);
   return whole;
 }

@@ -1,8 +1,10 @@
 /** One request and its answer, over HTTP/1.1 or HTTP/2. */
 import type { IncomingMessage } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
+import type { Fields } from "../json.ts";
 import type { User } from "../writes/request.ts";
 import { ApiError } from "./api_error.ts";
+import { protobufStatus } from "./protobuf.ts";
 
 export type RawRequest = IncomingMessage | Http2ServerRequest;
 /** What both response classes have; the compatibility layer of HTTP/2 lacks a common type. */
@@ -122,6 +124,13 @@ export function textReply(code: number, text: string): Reply {
 
 export function jsonReply(code: number, value: unknown): Reply {
   return { code, contentType: "application/json", body: Buffer.from(`${JSON.stringify(value)}\n`) };
+}
+
+/** A Status in protobuf for clients that prefer it, else in JSON. */
+export function statusReply(exchange: Exchange, code: number, status: Fields): Reply {
+  const contentType = "application/vnd.kubernetes.protobuf";
+  if (!(exchange.header("accept") ?? "").startsWith(contentType)) return jsonReply(code, status);
+  return { code, contentType, body: protobufStatus(status) };
 }
 
 /** True when the client showed a certificate of the sandbox's authority. The socket of HTTP/2 is a proxy. */

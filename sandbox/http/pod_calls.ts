@@ -10,7 +10,7 @@ import { type DeleteOptions, deleteObject } from "../writes/delete.ts";
 import { updateObject } from "../writes/update.ts";
 import { ApiError, badRequest, conflict, notFound } from "./api_error.ts";
 import { readObject } from "./body.ts";
-import { type Exchange, jsonReply, type Reply, textReply } from "./exchange.ts";
+import { type Exchange, type Reply, statusReply, textReply } from "./exchange.ts";
 import type { Target } from "./target.ts";
 import { writeRequest } from "./write.ts";
 
@@ -56,7 +56,7 @@ export async function bindPod(world: World, exchange: Exchange, target: Target):
       throw conflict(subject, name, `pod ${name} is already assigned to node ${JSON.stringify(present)}`);
     return { draft: bound(current, node, binding, world.clock.now()) };
   });
-  return jsonReply(201, success);
+  return statusReply(exchange, 201, success);
 }
 
 function bound(current: StoredObject, node: string, binding: StoredObject, now: number): StoredObject {
@@ -104,7 +104,7 @@ export async function evictPod(world: World, exchange: Exchange, target: Target)
   };
   const dryRun = request.dryRun || Array.isArray(_dryRun);
   await deleteObject(world, { ...request, dryRun, subresource: "" }, options);
-  return jsonReply(201, success);
+  return statusReply(exchange, 201, success);
 }
 
 /** Pods that do not run or are not ready cost nothing; others need an allowed disruption. */
@@ -164,6 +164,11 @@ function tooMany(_pod: string, why: string): ApiError {
   );
 }
 
+function checkScheduled(pod: StoredObject): void {
+  if (textAt(pod, "spec", "nodeName") !== "") return;
+  throw badRequest(`pod ${pod.metadata.name ?? ""} does not have a host assigned`);
+}
+
 export async function podLog(_world: World, exchange: Exchange, target: Target): Promise<Reply> {
   const pod = podOf(target);
   const names = [...objectsAt(pod, "spec", "containers"), ...objectsAt(pod, "spec", "initContainers")].map(
@@ -178,11 +183,12 @@ export async function podLog(_world: World, exchange: Exchange, target: Target):
   if (wanted !== "" && !names.includes(wanted)) {
     throw badRequest(`container ${wanted} is not valid for pod ${target.name}`);
   }
+  checkScheduled(pod);
   return textReply(200, "no logs: containers of the sandbox are simulated and print nothing\n");
 }
 
 export async function refuseStream(_world: World, _exchange: Exchange, target: Target): Promise<Reply> {
-  podOf(target);
+  checkScheduled(podOf(target));
   throw badRequest(
     `pods of the sandbox are simulated: there is no process to reach with ${target.subresource}`,
   );

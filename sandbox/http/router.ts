@@ -2,11 +2,10 @@
 import type { World } from "../world.ts";
 import { ApiError, internalError, methodNotAllowed, noSuchResource } from "./api_error.ts";
 import type { Discovery } from "./discovery.ts";
-import { type Exchange, jsonReply, type Reply, sendReply, textReply } from "./exchange.ts";
+import { type Exchange, jsonReply, type Reply, sendReply, statusReply, textReply } from "./exchange.ts";
 import { isTrue } from "./list_options.ts";
 import type { OpenApi } from "./openapi.ts";
 import { parsePath } from "./path.ts";
-import { protobufStatus } from "./protobuf.ts";
 import { getObject, listObjects } from "./read.ts";
 import { type SubresourceCall, subresourceCall } from "./subresources.ts";
 import { faultTarget, type Target } from "./target.ts";
@@ -66,12 +65,7 @@ function errorReply(world: World, exchange: Exchange, error: unknown): Reply {
   }
   const retryAfter = refusal.details?.retryAfterSeconds;
   const headers = retryAfter === undefined ? {} : { headers: { "retry-after": String(retryAfter) } };
-  const accept = exchange.header("accept") ?? "";
-  if (accept.startsWith("application/vnd.kubernetes.protobuf")) {
-    const contentType = "application/vnd.kubernetes.protobuf";
-    return { code: refusal.code, contentType, body: protobufStatus(refusal.toStatus()), ...headers };
-  }
-  return { ...jsonReply(refusal.code, refusal.toStatus()), ...headers };
+  return { ...statusReply(exchange, refusal.code, refusal.toStatus()), ...headers };
 }
 
 async function route(routes: Routes, exchange: Exchange): Promise<Reply | undefined> {

@@ -10,7 +10,7 @@ import { updateObject } from "../writes/update.ts";
 import { convertObject, inVersion, workingVersion } from "../writes/working.ts";
 import { badRequest, invalid, methodNotAllowed } from "./api_error.ts";
 import { expectedOf, parseBody, readObject, typedObject } from "./body.ts";
-import { type Exchange, jsonReply, type Reply } from "./exchange.ts";
+import { type Exchange, type Reply, statusReply } from "./exchange.ts";
 import { matcher, parseListOptions } from "./list_options.ts";
 import { patchChange } from "./patch.ts";
 import { mediaFor, tableOptions } from "./read.ts";
@@ -129,9 +129,13 @@ export async function deleteOne(world: World, exchange: Exchange, target: Target
     kind: served.plural,
     uid: revision.object.metadata.uid,
   };
-  const plain = { ...media, as: "" as const };
-  const status = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", details };
-  return media.encoding === "protobuf" ? jsonReply(200, status) : plainReply(200, status, plain);
+  return statusReply(exchange, 200, {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Success",
+    details,
+  });
 }
 
 function warnAboutOrphans(exchange: Exchange, target: Target, options: DeleteOptions): void {

@@ -6,6 +6,7 @@ import { expectedOf, typedObject } from "../http/body.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Target } from "../http/target.ts";
 import { type Fields, isFields, timeText } from "../json.ts";
+import { normalize } from "../resources/normal_form.ts";
 import type { Shape } from "../resources/shape.ts";
 import type { Revision } from "../revision.ts";
 import type { World } from "../world.ts";
@@ -33,7 +34,7 @@ export async function applyConfiguration(
 ): Promise<Revision> {
   const manager = exchange.query.get("fieldManager") ?? "";
   checkApply(exchange, target, body, manager);
-  const configuration = typedObject(exchange, body, expectedOf(target.served));
+  const configuration = typedObject(exchange, body, expectedOf(target.served), [], { asWritten: true });
   const applying: Applying = {
     request,
     manager,
@@ -85,6 +86,7 @@ async function createApplied(
 ): Promise<Revision> {
   const { request, shape } = applying;
   const draft = cloneJson(configuration);
+  if (!request.served.resource.custom) normalize(draft);
   draft.metadata.name = request.name;
   if (draft.metadata.uid !== undefined && draft.metadata.uid !== "") {
     throw conflict(
@@ -135,7 +137,9 @@ async function merged(
   draft.metadata.resourceVersion = configuration.metadata.resourceVersion ?? "";
   if (configuration.metadata.uid !== undefined) draft.metadata.uid = configuration.metadata.uid;
   writeEntries(draft, entries);
-  return { draft: cloneJson(draft), apply: { entries } };
+  const copy = cloneJson(draft);
+  if (!applying.request.served.resource.custom) normalize(copy);
+  return { draft: copy, apply: { entries } };
 }
 
 function metadataOf(value: unknown, current: StoredObject): StoredObject["metadata"] {

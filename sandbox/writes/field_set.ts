@@ -172,7 +172,7 @@ export function compareValues(before: unknown, after: unknown, shape: Shape | un
 function addedFields(value: unknown, shape: Shape | undefined, element: string): FieldSet {
   const below = addedMembers(value, shape);
   if (isEmptySet(below)) return {};
-  const always = element === "f:metadata" || isFields(shape?.raw["default"]);
+  const always = element === "f:metadata" || (element.startsWith("f:") && isFields(shape?.raw["default"]));
   return always ? below : { [self]: {}, ...below };
 }
 

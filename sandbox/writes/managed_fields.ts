@@ -101,9 +101,7 @@ export function recordWrite(
     writeEntries(draft, apply.entries);
     return;
   }
-  // A client may only empty the list ([{}] or []); anything else in it is the server's.
-  const wiped = current !== undefined && isWiped(draft);
-  const entries = wiped || current === undefined ? [] : readEntries(current);
+  const entries = current === undefined ? [] : presentEntries(draft, current);
   const apiVersion = workingVersion(request.served);
   const before: Fields = current === undefined ? {} : ownedParts(current);
   const { hasStatus } = request.served.resource.strategy;
@@ -149,6 +147,12 @@ function isSame(entry: ManagedEntry, request: WriteRequest, apiVersion: string):
     entry.apiVersion === apiVersion &&
     entry.subresource === request.subresource
   );
+}
+
+/** A client may hand over fields to other managers, or empty the list with [] or [{}]. */
+function presentEntries(draft: StoredObject, current: StoredObject): ManagedEntry[] {
+  if (isWiped(draft)) return [];
+  return draft.metadata.managedFields === undefined ? readEntries(current) : readEntries(draft);
 }
 
 function isWiped(draft: StoredObject): boolean {

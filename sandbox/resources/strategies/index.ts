@@ -6,6 +6,7 @@ import { namespaceRules } from "./namespaces.ts";
 import { podRules } from "./pods.ts";
 import { serviceRules } from "./services.ts";
 import { storageRules } from "./volumes.ts";
+import { webhookRules } from "./webhooks.ts";
 import { workloadRules } from "./workloads.ts";
 
 type Rules = Partial<Strategy>;
@@ -90,6 +91,7 @@ const rules: Readonly<Record<string, Rules>> = {
   ...serviceRules,
   ...storageRules,
   ...workloadRules,
+  ...webhookRules,
 };
 
 export function strategyOf(resource: string): Strategy {

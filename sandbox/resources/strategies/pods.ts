@@ -26,14 +26,29 @@ import type { Strategy, WriteContext } from "../resource.ts";
 const toleratedSeconds = 300;
 const notReadyTaints = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] as const;
 
+/** Members that admission plugins fill in, not the type's own defaults. */
+const admitted = [
+  "serviceAccountName",
+  "serviceAccount",
+  "priority",
+  "preemptionPolicy",
+  "tolerations",
+] as const;
+
 function defaultPodObject(draft: StoredObject): void {
+  const before = fieldsAt(draft, "spec");
   const filled = defaultPod(draft);
-  if (isFields(filled["spec"])) draft["spec"] = filled["spec"];
+  const spec = filled["spec"];
+  if (!isFields(spec)) return;
+  for (const name of admitted) setAt(spec, [name], before[name]);
+  draft["spec"] = spec;
 }
 
-/** What the admission plugins Priority and DefaultTolerationSeconds add. */
+/** What the admission plugins ServiceAccount, Priority and DefaultTolerationSeconds add. */
 function admitPod(draft: StoredObject, context: WriteContext): void {
   const spec = fieldsAt(draft, "spec");
+  setMissing(spec, "serviceAccountName", spec["serviceAccount"] ?? "default");
+  spec["serviceAccount"] = spec["serviceAccountName"];
   defaultPriority(spec, context);
   const tolerations = [...listAt(spec, "tolerations")];
   for (const key of notReadyTaints) {

@@ -1,0 +1,141 @@
+/** Which webhooks a request goes to. */
+import { compileSelector, type LabelSelector, type Selector } from "../../kube/core/index.ts";
+import { type Fields, isFields, listAt, numberAt, objectsAt, textAt } from "../json.ts";
+import type { GroupVersionKind, Served } from "../resources/resource.ts";
+import type { Revision } from "../revision.ts";
+import type { World } from "../world.ts";
+import type { Review } from "./admission.ts";
+
+/** One entry of a webhook configuration. */
+export interface Webhook {
+  readonly name: string;
+  readonly raw: Fields;
+  readonly clientConfig: unknown;
+  readonly rules: readonly Fields[];
+  readonly namespaceSelector: Selector;
+  readonly objectSelector: Selector;
+  readonly equivalent: boolean;
+  readonly failurePolicy: string;
+  readonly timeoutSeconds: number;
+  readonly reinvocation: boolean;
+  readonly sideEffects: string;
+  readonly reviewVersion: string;
+}
+
+/** How the object is shown to the webhook. */
+export interface View extends GroupVersionKind {
+  readonly plural: string;
+}
+
+const compiled = new WeakMap<Revision, readonly Webhook[]>();
+
+/** The webhooks of all configurations, ordered by configuration name. */
+export function webhooksOf(world: World, resource: string): readonly Webhook[] {
+  const table = world.registry.resource(`${resource}.admissionregistration.k8s.io`)?.table;
+  return (table?.list() ?? []).flatMap((revision) => {
+    const known = compiled.get(revision);
+    if (known !== undefined) return known;
+    const made = objectsAt(revision.object, "webhooks").map(compile);
+    compiled.set(revision, made);
+    return made;
+  });
+}
+
+function compile(raw: Fields): Webhook {
+  return {
+    name: textAt(raw, "name"),
+    raw,
+    clientConfig: raw["clientConfig"],
+    rules: objectsAt(raw, "rules"),
+    namespaceSelector: selector(raw["namespaceSelector"]),
+    objectSelector: selector(raw["objectSelector"]),
+    equivalent: textAt(raw, "matchPolicy") !== "Exact",
+    failurePolicy: textAt(raw, "failurePolicy") || "Fail",
+    timeoutSeconds: numberAt(raw, "timeoutSeconds") ?? 10,
+    reinvocation: textAt(raw, "reinvocationPolicy") === "IfNeeded",
+    sideEffects: textAt(raw, "sideEffects"),
+    reviewVersion: listAt(raw, "admissionReviewVersions").includes("v1") ? "v1" : "v1beta1",
+  };
+}
+
+function selector(value: unknown): Selector {
+  return compileSelector(isSelector(value) ? value : {});
+}
+
+function isSelector(value: unknown): value is LabelSelector {
+  return isFields(value);
+}
+
+/** Undefined where the webhook does not want the request, else the version that its rules name. */
+export function matchedView(world: World, webhook: Webhook, review: Review): View | undefined {
+  const view = viewFor(world, webhook, review);
+  if (view === undefined) return undefined;
+  return selectsNamespace(world, webhook, review) && selectsObject(webhook, review) ? view : undefined;
+}
+
+function viewFor(world: World, webhook: Webhook, review: Review): View | undefined {
+  const { request } = review;
+  const exact = ownView(review);
+  if (rulesMatch(webhook, review, exact)) return exact;
+  // Subresources with a kind of their own have no other version.
+  if (!webhook.equivalent || review.kind !== undefined) return undefined;
+  for (const served of world.registry.all()) {
+    if (served.resource.name !== request.served.resource.name) continue;
+    const view = servedView(served);
+    if (rulesMatch(webhook, review, view)) return view;
+  }
+  return undefined;
+}
+
+function servedView(served: Served): View {
+  return { group: served.group, version: served.version, kind: served.kind, plural: served.plural };
+}
+
+/** The request as it came. */
+export function ownView(review: Review): View {
+  return servedView(review.request.served);
+}
+
+function rulesMatch(webhook: Webhook, review: Review, view: View): boolean {
+  const { served, subresource } = review.request;
+  return webhook.rules.some((rule) => {
+    const scope = textAt(rule, "scope") || "*";
+    const wanted = served.resource.namespaced ? "Namespaced" : "Cluster";
+    return (
+      includes(rule, "operations", review.operation) &&
+      includes(rule, "apiGroups", view.group) &&
+      includes(rule, "apiVersions", view.version) &&
+      (scope === "*" || scope === wanted) &&
+      listAt(rule, "resources").some((pattern) => resourceMatches(String(pattern), view.plural, subresource))
+    );
+  });
+}
+
+function includes(rule: Fields, member: string, value: string): boolean {
+  const list = listAt(rule, member);
+  return list.includes("*") || list.includes(value);
+}
+
+function resourceMatches(pattern: string, plural: string, subresource: string): boolean {
+  const [resource = "", below = ""] = pattern.split("/");
+  return (resource === "*" || resource === plural) && (below === "*" || below === subresource);
+}
+
+function selectsNamespace(world: World, webhook: Webhook, review: Review): boolean {
+  if (webhook.namespaceSelector.empty) return true;
+  const { served, namespace } = review.request;
+  if (served.resource.name === "namespaces" && review.request.subresource === "") {
+    const object = review.object ?? review.oldObject;
+    return webhook.namespaceSelector.matches(object?.metadata.labels);
+  }
+  if (!served.resource.namespaced) return true;
+  const found = world.registry.resource("namespaces")?.table.get("", namespace)?.object;
+  return webhook.namespaceSelector.matches(found?.metadata.labels);
+}
+
+function selectsObject(webhook: Webhook, review: Review): boolean {
+  if (webhook.objectSelector.empty) return true;
+  return [review.object, review.oldObject].some(
+    (object) => object !== undefined && webhook.objectSelector.matches(object.metadata.labels),
+  );
+}

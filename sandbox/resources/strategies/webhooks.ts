@@ -1,0 +1,76 @@
+/** Webhook configurations: their defaults, and what the sandbox does not carry out. */
+import { type FieldError, forbidden, notSupported, required } from "../../../kube/core/index.ts";
+import type { StoredObject } from "../../cluster.ts";
+import { type Fields, isFields, listAt, numberAt, objectsAt, textAt } from "../../json.ts";
+import type { Strategy } from "../resource.ts";
+
+function defaultWebhook(webhook: Fields, mutating: boolean): void {
+  webhook["failurePolicy"] ??= "Fail";
+  webhook["matchPolicy"] ??= "Equivalent";
+  webhook["namespaceSelector"] ??= {};
+  webhook["objectSelector"] ??= {};
+  webhook["timeoutSeconds"] ??= 10;
+  if (mutating) webhook["reinvocationPolicy"] ??= "Never";
+  for (const rule of objectsAt(webhook, "rules")) rule["scope"] ??= "*";
+  const config = webhook["clientConfig"];
+  const service = isFields(config) ? config["service"] : undefined;
+  if (isFields(service)) service["port"] ??= 443;
+}
+
+function validateWebhooks(object: StoredObject): FieldError[] {
+  const errors: FieldError[] = [];
+  const names = new Set<string>();
+  objectsAt(object, "webhooks").forEach((webhook, at) => {
+    const path = `webhooks[${at}]`;
+    const name = textAt(webhook, "name");
+    if (name === "") errors.push(required(`${path}.name`));
+    if (names.has(name)) errors.push({ path: `${path}.name`, type: "Duplicate", value: name, detail: "" });
+    names.add(name);
+    if (listAt(webhook, "admissionReviewVersions").length === 0) {
+      errors.push(required(`${path}.admissionReviewVersions`, "must specify one of v1, v1beta1"));
+    }
+    const effects = textAt(webhook, "sideEffects");
+    if (effects === "")
+      errors.push(required(`${path}.sideEffects`, "must specify one of None, NoneOnDryRun"));
+    else if (effects !== "None" && effects !== "NoneOnDryRun") {
+      errors.push(notSupported(`${path}.sideEffects`, effects, ["None", "NoneOnDryRun"]));
+    }
+    if (listAt(webhook, "matchConditions").length > 0) {
+      errors.push(forbidden(`${path}.matchConditions`, "the sandbox does not evaluate CEL expressions"));
+    }
+    errors.push(...clientErrors(webhook, path));
+    const seconds = numberAt(webhook, "timeoutSeconds") ?? 10;
+    if (seconds < 1 || seconds > 30) {
+      const detail = "the timeout value must be between 1 and 30 seconds";
+      errors.push({ path: `${path}.timeoutSeconds`, type: "Invalid", value: seconds, detail });
+    }
+  });
+  return errors;
+}
+
+function clientErrors(webhook: Fields, path: string): FieldError[] {
+  const config = webhook["clientConfig"];
+  const url = textAt(config, "url");
+  const service = isFields(config) && isFields(config["service"]);
+  if ((url !== "") === service) {
+    return [required(`${path}.clientConfig`, "exactly one of url or service is required")];
+  }
+  if (url === "" || url.startsWith("https://")) return [];
+  const detail = `'https' is the only allowed URL scheme`;
+  return [{ path: `${path}.clientConfig.url`, type: "Invalid", value: url, detail }];
+}
+
+function rules(mutating: boolean): Partial<Strategy> {
+  return {
+    defaults(draft) {
+      for (const webhook of objectsAt(draft, "webhooks")) defaultWebhook(webhook, mutating);
+    },
+    validateCreate: validateWebhooks,
+    validateUpdate: validateWebhooks,
+  };
+}
+
+export const webhookRules: Readonly<Record<string, Partial<Strategy>>> = {
+  "mutatingwebhookconfigurations.admissionregistration.k8s.io": rules(true),
+  "validatingwebhookconfigurations.admissionregistration.k8s.io": rules(false),
+};
