@@ -1,7 +1,10 @@
 /** Credentials from kubeconfig files, with everything that client-node knows: certificates, tokens, plugins, OIDC. */
+import { readFile } from "node:fs/promises";
 import type { RequestOptions } from "node:https";
+import { dirname, resolve } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node/dist/config.js";
 import type { Clock } from "./clock.ts";
+import { isObject, listAt, objectAt, stringAt } from "./codecs/json_values.ts";
 import { rereading } from "./credentials.ts";
 import type { Access, Credentials, TlsMaterial } from "./credentials_types.ts";
 import { KubeError } from "./errors.ts";
@@ -19,26 +22,22 @@ export interface KubeconfigSource {
 const pluginTimeoutMs = 60_000;
 
 export async function kubeconfigCredentials(source: KubeconfigSource): Promise<Credentials> {
-  let config = loadFiles(source);
+  let config = await loadFiles(source);
   const namespace = config.getContextObject(config.getCurrentContext())?.namespace || "default";
   return rereading(source.clock, namespace, async (refused) => {
     // Plugins keep their tokens inside the config object; files are read again by loading it anew.
-    if (refused || !usesPlugin(config)) config = loadFiles(source);
+    if (refused || !usesPlugin(config)) config = await loadFiles(source);
     return accessOf(config, source);
   });
 }
 
-function loadFiles(source: KubeconfigSource): KubeConfig {
+async function loadFiles(source: KubeconfigSource): Promise<KubeConfig> {
   const [first, ...others] = source.files;
   if (first === undefined) throw new KubeError("Config", "KUBECONFIG names no file");
-  const config = new KubeConfig();
+  let config: KubeConfig;
   try {
-    config.loadFromFile(first);
-    for (const file of others) {
-      const other = new KubeConfig();
-      other.loadFromFile(file);
-      mergeInto(config, other);
-    }
+    config = await loadFile(first);
+    for (const file of others) mergeInto(config, await loadFile(file));
   } catch (cause) {
     throw new KubeError("Config", `kubeconfig ${source.files.join(", ")}: ${messageOf(cause)}`, { cause });
   }
@@ -58,6 +57,31 @@ function loadFiles(source: KubeconfigSource): KubeConfig {
     );
   }
   return config;
+}
+
+async function loadFile(file: string): Promise<KubeConfig> {
+  const text = await readFile(file, "utf8");
+  const config = new KubeConfig();
+  config.loadFromString(text.includes("tokenFile") ? await withTokens(text, dirname(file)) : text);
+  config.makePathsAbsolute(dirname(file));
+  return config;
+}
+
+/** Puts the content of each user's `tokenFile` in its place: client-node knows another spelling only. */
+async function withTokens(text: string, folder: string): Promise<string> {
+  const { parse } = await import("yaml");
+  const content: unknown = parse(text);
+  if (!isObject(content)) return text;
+  const users = await Promise.all(
+    listAt(content, "users").map(async (entry) => {
+      const user = objectAt(entry, "user");
+      const tokenFile = stringAt(user, "tokenFile");
+      if (tokenFile === "") return entry;
+      const token = (await readFile(resolve(folder, tokenFile), "utf8")).trim();
+      return { ...entry, user: { ...user, token } };
+    }),
+  );
+  return JSON.stringify({ ...content, users });
 }
 
 /** client-node's own merge refuses duplicates, which kubectl allows. */
