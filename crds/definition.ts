@@ -8,6 +8,8 @@ export type JsonSchema = { [keyword: string]: unknown };
 export interface DefinitionOptions {
   /** Service that answers `/convert`. Default: kruise-webhook-service in kruise-system, port 443. */
   service?: { namespace: string; name: string; port?: number };
+  /** Instead of the service: base of the URL that answers `/convert`, `https://127.0.0.1:9876`. */
+  url?: string;
   /** Base64 PEM; left to the running controller by default. */
   caBundle?: string;
 }
@@ -80,13 +82,19 @@ export function renderDefinitions(
 function conversion(definition: KindDefinition, options: DefinitionOptions) {
   if (definition.conversion === "None") return {};
   const service = options.service ?? { namespace: "kruise-system", name: "kruise-webhook-service" };
+  const target =
+    options.url === undefined
+      ? {
+          service: {
+            namespace: service.namespace,
+            name: service.name,
+            path: "/convert",
+            port: service.port ?? 443,
+          },
+        }
+      : { url: `${options.url}/convert` };
   const clientConfig = {
-    service: {
-      namespace: service.namespace,
-      name: service.name,
-      path: "/convert",
-      port: service.port ?? 443,
-    },
+    ...target,
     ...(options.caBundle === undefined ? {} : { caBundle: options.caBundle }),
   };
   return {
