@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { X509Certificate } from "node:crypto";
 import { connect as connectTls } from "node:tls";
 import { Agent, request } from "undici";
+import { carriedOutKinds, definitionName } from "../../crds/index.ts";
 import { type Item, isRecord } from "../cluster/api.ts";
 import type { ControllerProcess } from "./controllers.ts";
 import type { Suite } from "./suite.ts";
@@ -116,10 +117,11 @@ async function bundlesOf(world: World): Promise<[string, string][]> {
     const configuration = await world.api.get(kind, configurationNames[kind]);
     for (const entry of entriesOf(configuration)) bundles.push([String(entry["name"]), bundleOf(entry)]);
   }
-  for (const definition of await world.api.list("customresourcedefinitions")) {
+  for (const kind of carriedOutKinds) {
+    const definition = await world.api.get("customresourcedefinitions", definitionName(kind));
     const conversion = definition.spec?.["conversion"];
-    if (!definition.metadata.name.endsWith(".kruise.io") || !isRecord(conversion)) continue;
-    if (conversion["strategy"] !== "Webhook" || !isRecord(conversion["webhook"])) continue;
+    if (!isRecord(conversion) || conversion["strategy"] !== "Webhook" || !isRecord(conversion["webhook"]))
+      continue;
     bundles.push([definition.metadata.name, bundleOf(conversion["webhook"])]);
   }
   return bundles;

@@ -42,6 +42,8 @@ class Life {
       log: nullLog,
       options: controllerOptions({ namespace }),
     });
+    // Who dies before it has synced never says so.
+    this.#controllers.synced.catch(() => undefined);
   }
 
   get synced(): Promise<void> {
@@ -58,7 +60,6 @@ class Life {
 
   async end(): Promise<void> {
     this.cut();
-    await this.#controllers.synced.catch(() => undefined);
     await this.#controllers.stop(0);
     await this.#client.close();
   }
