@@ -11,7 +11,7 @@ export function jsonPath(path: string): ((value: unknown) => readonly unknown[])
 }
 
 const stepPattern =
-  /\.(?<member>(?:\\.|[^.[\\])+)|\[\?\(\s*@(?<where>[^=!<>\s]+)\s*(?<operator>==|!=)\s*(?<literal>"[^"]*"|'[^']*'|[^)\s]+)\s*\)\]|\[(?<index>-?\d+|\*)\]|\[(?<quoted>'[^']*'|"[^"]*")\]/gy;
+  /\.(?<member>(?:\\.|[^.[\\])+)|\[\?\(\s*@(?<where>[^=!<>\s]*)\s*(?<operator>==|!=)\s*(?<literal>"[^"]*"|'[^']*'|[^)\s]+)\s*\)\]|\[(?<index>-?\d+|\*)\]|\[(?<quoted>'[^']*'|"[^"]*")\]/gy;
 
 function parseSteps(path: string): Step[] | undefined {
   const steps: Step[] = [];
