@@ -5,6 +5,7 @@ export { type CriClient, createCriClient } from "./cri/client.ts";
 export { type FakeCri, type FakeCriOptions, startFakeCri } from "./cri/fake_server.ts";
 export { AgentError, type AgentErrorCode, isAgentError } from "./errors.ts";
 export { planNodeImage } from "./images/plan.ts";
+export { denoPermissions, type PermissionSettings } from "./permissions.ts";
 export { planRestart } from "./restarts/plan.ts";
 export { type AgentGates, type AgentSettings, agentSettings } from "./settings.ts";
 export { type Agent, type AgentDependencies, startAgent } from "./start.ts";

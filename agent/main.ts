@@ -1,21 +1,15 @@
 /** The agent's process: settings, credentials, signals. Runs on Node and on Deno. */
 import { existsSync } from "node:fs";
 import process from "node:process";
-import {
-  createClient,
-  createMetrics,
-  createRegistry,
-  loadCredentials,
-  pinoLog,
-  systemClock,
-} from "../kube/index.ts";
+import { createClient, createMetrics, createRegistry, loadCredentials, systemClock } from "../kube/index.ts";
 import { messageOf } from "./errors.ts";
+import { jsonLog } from "./json_log.ts";
 import { agentSettings } from "./settings.ts";
 import { startAgent } from "./start.ts";
 
 async function main(): Promise<void> {
   const settings = agentSettings(process.argv.slice(2), process.env, existsSync);
-  const log = pinoLog({
+  const log = jsonLog({
     level: settings.logLevel,
     now: systemClock.now,
     base: { process: "agent", node: settings.nodeName },

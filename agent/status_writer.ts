@@ -35,6 +35,8 @@ export function createStatusWriter<T extends object>(options: StatusWriterOption
   let tokens = burst;
   let filledAt = clock.monotonic();
   let running: Promise<void> | undefined;
+  /** Cleared in the same turn in which the last look found nothing to write: an offer after it starts anew. */
+  let busy = false;
 
   function needsWrite(): boolean {
     return wanted !== undefined && !jsonEqual(wanted, server);
@@ -54,32 +56,39 @@ export function createStatusWriter<T extends object>(options: StatusWriterOption
     let retryMs = shortestRetryMs;
     while (needsWrite() && !stopping.signal.aborted) {
       const waitMs = takeToken();
-      if (waitMs > 0) {
-        await clock.sleep(waitMs, stopping.signal).catch(() => undefined);
-        continue;
+      if (waitMs > 0) await clock.sleep(waitMs, stopping.signal).catch(() => undefined);
+      else if (await writeOnce(retryMs)) retryMs = shortestRetryMs;
+      else retryMs = Math.min(retryMs * 2, longestRetryMs);
+    }
+    busy = false;
+  }
+
+  /** False when the write failed and the pause before the next one is over. */
+  async function writeOnce(retryMs: number): Promise<boolean> {
+    const status = wanted;
+    if (!status) return true;
+    try {
+      server = await options.write(status, server, stopping.signal);
+      // A server that keeps less than was written would otherwise be written to for ever.
+      if (status === wanted && !jsonEqual(status, server)) server = status;
+      return true;
+    } catch (error) {
+      if (stopping.signal.aborted) return false;
+      if (isKubeError(error, "NotFound")) {
+        // The object is gone; whoever makes a new one tells of it by `observed`.
+        wanted = undefined;
+        return true;
       }
-      const status = wanted;
-      if (!status) return;
-      try {
-        server = await options.write(status, server, stopping.signal);
-        retryMs = shortestRetryMs;
-        // A server that keeps less than was written would otherwise be written to for ever.
-        if (status === wanted && !jsonEqual(status, server)) server = status;
-      } catch (error) {
-        if (stopping.signal.aborted) return;
-        if (isKubeError(error, "NotFound")) return;
-        log.warn("a status could not be written, it is tried again", { error: messageOf(error), retryMs });
-        await clock.sleep(retryMs, stopping.signal).catch(() => undefined);
-        retryMs = Math.min(retryMs * 2, longestRetryMs);
-      }
+      log.warn("a status could not be written, it is tried again", { error: messageOf(error), retryMs });
+      await clock.sleep(retryMs, stopping.signal).catch(() => undefined);
+      return false;
     }
   }
 
   function kick(): void {
-    if (running || stopping.signal.aborted || !needsWrite()) return;
-    running = drain().finally(() => {
-      running = undefined;
-    });
+    if (busy || stopping.signal.aborted || !needsWrite()) return;
+    busy = true;
+    running = drain();
   }
 
   return {
@@ -88,7 +97,7 @@ export function createStatusWriter<T extends object>(options: StatusWriterOption
       kick();
     },
     observed(status) {
-      if (running) return;
+      if (busy) return;
       server = status;
       kick();
     },

@@ -13,6 +13,7 @@ import type { AgentContext, Feature } from "../context.ts";
 import { createStatusWriter } from "../status_writer.ts";
 import { loadPlugins } from "./credential_plugins.ts";
 import { criImages } from "./cri_images.ts";
+import { dockerConfigFiles } from "./docker_config_files.ts";
 import { createKeyring } from "./keyring.ts";
 import type { PullTask } from "./plan.ts";
 import { createPuller, type Puller } from "./puller.ts";
@@ -39,13 +40,6 @@ const secrets = jsonResource<SecretObject>({
 
 const component = "kruise-daemon-imagepuller";
 const apiVersion = "apps.kruise.io/v1beta1";
-
-/** Docker config files that the agent's own environment may hold. */
-export function dockerConfigFiles(home: string | undefined): string[] {
-  const folders = [...new Set(["/root", ...(home ? [home] : [])])];
-  const named = folders.flatMap((folder) => [`${folder}/.docker/config.json`, `${folder}/.dockercfg`]);
-  return ["/var/lib/kubelet/config.json", ...named, "/.docker/config.json", "/.dockercfg"];
-}
 
 export async function startImages(context: AgentContext, home: string | undefined): Promise<Feature> {
   const { client, clock, settings, finder, state } = context;

@@ -37,6 +37,8 @@ export function createStateStore(folder: string, log: Log): StateStore {
         });
       }
     }
+    // In the same turn as the last look, so that a write after it starts anew.
+    running.delete(section);
   }
 
   return {
@@ -52,10 +54,7 @@ export function createStateStore(folder: string, log: Log): StateStore {
     write(section, content) {
       waiting.set(checked(section), JSON.stringify(content));
       if (running.has(section)) return;
-      running.set(
-        section,
-        drain(section).finally(() => running.delete(section)),
-      );
+      running.set(section, drain(section));
     },
     async flush() {
       while (running.size > 0) await Promise.all(running.values());

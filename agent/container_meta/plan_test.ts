@@ -1,0 +1,140 @@
+import t from "tap";
+import { isJsonObject } from "../../kube/index.ts";
+import type { SeenContainer } from "../containers/observe.ts";
+import { type AgentPod, agentPod } from "../pod.ts";
+import { recordedEnv } from "./feature.ts";
+import { actualEnvHash, expectedEnvHash, metaAnnotation, needsReport, planContainerMeta } from "./plan.ts";
+
+interface Options {
+  readonly label?: string;
+  readonly meta?: string;
+  readonly held?: boolean;
+  readonly owner?: string;
+  readonly env?: readonly object[];
+}
+
+const env = [{ name: "TEST_ENV", valueFrom: { fieldRef: { fieldPath: "metadata.labels['k']" } } }];
+
+function pod(options: Options = {}): AgentPod {
+  return agentPod({
+    metadata: {
+      name: "web",
+      namespace: "default",
+      uid: "u",
+      labels: { k: options.label ?? "foo" },
+      annotations: options.meta === undefined ? {} : { [metaAnnotation]: options.meta },
+      ownerReferences: [
+        {
+          apiVersion: options.owner ?? "apps.kruise.io/v1beta1",
+          kind: "CloneSet",
+          name: "c",
+          controller: true,
+        },
+      ],
+    },
+    spec: { containers: [{ name: "main", image: "nginx:1.25", env: options.env ?? env }] },
+    status: {
+      conditions: [{ type: "InPlaceUpdateReady", status: options.held ? "False" : "True" }],
+      containerStatuses: [{ name: "main", containerID: "containerd://c1", ready: true, restartCount: 0 }],
+    },
+  });
+}
+
+const seen: SeenContainer = {
+  name: "main",
+  id: "c1",
+  sandboxId: "s",
+  attempt: 0,
+  restartCount: 0,
+  state: "running",
+  createdAt: 0,
+  startedAt: 0,
+  exitCode: 0,
+  hash: "19fd1bfc",
+  annotations: {},
+};
+const containers = new Map([["main", seen]]);
+const foo = new Map([["c1", 27323935]]);
+const annotationOf = (options: Options = {}): string =>
+  planContainerMeta({ pod: pod(options), containers, envHashes: foo }, true).annotation ?? "";
+
+t.test("the annotation is the reference's, byte for byte", async (t) => {
+  t.equal(
+    annotationOf(),
+    '{"containers":[{"name":"main","containerID":"containerd://c1","restartCount":0,"hashes":{"plainHash":436018172,"extractedEnvFromMetadataHash":27323935}}]}',
+  );
+  const plan = planContainerMeta({ pod: pod(), containers, envHashes: new Map() }, false);
+  t.notMatch(plan.annotation, "extractedEnvFromMetadataHash");
+});
+
+t.test("hash vectors", async (t) => {
+  const [main] = pod().containers;
+  const [none] = pod({ env: [{ name: "A", value: "x" }] }).containers;
+  if (!main || !none) throw new Error("the pod has a container");
+  t.equal(expectedEnvHash(main, pod()), 27323935);
+  t.equal(expectedEnvHash(main, pod({ label: "bar" })), 3944769931);
+  t.equal(expectedEnvHash(none, pod()), 86995377);
+  t.equal(actualEnvHash(main, new Map([["TEST_ENV", "bar"]])), 3944769931);
+});
+
+t.test("what is reported already is not reported again", async (t) => {
+  const meta = annotationOf();
+  t.notOk(needsReport(pod({ meta }), true));
+  t.equal(planContainerMeta({ pod: pod({ meta }), containers, envHashes: foo }, true).annotation, undefined);
+  t.ok(needsReport(pod(), true));
+  t.ok(needsReport(pod({ meta: "{broken" }), true));
+  t.ok(needsReport(pod({ meta, label: "bar" }), true), "the expected environment changed");
+  t.notOk(needsReport(pod({ owner: "apps/v1" }), true), "only pods of the API's workloads");
+});
+
+t.test("containers restart for a new environment only while the pod is held for an update", async (t) => {
+  const meta = annotationOf();
+  const free = planContainerMeta({ pod: pod({ meta, label: "bar" }), containers, envHashes: foo }, true);
+  t.same(free.restart, []);
+  const held = planContainerMeta(
+    { pod: pod({ meta, label: "bar", held: true }), containers, envHashes: foo },
+    true,
+  );
+  t.same(
+    held.restart.map((one) => one.id),
+    ["c1"],
+  );
+  const equal = planContainerMeta({ pod: pod({ meta, held: true }), containers, envHashes: foo }, true);
+  t.same(equal.restart, []);
+  const gateOff = planContainerMeta(
+    { pod: pod({ meta, label: "bar", held: true }), containers, envHashes: foo },
+    false,
+  );
+  t.same(gateOff.restart, []);
+});
+
+t.test("a container that the runtime has in another instance waits for the pod's status", async (t) => {
+  const other = new Map([["main", { ...seen, id: "c2" }]]);
+  t.same(planContainerMeta({ pod: pod(), containers: other, envHashes: foo }, true).meta, []);
+});
+
+t.test("environments are read from what the runtime recorded, text or base64", async (t) => {
+  const text = JSON.stringify({ config: { envs: [{ key: "A", value: "two\nlines" }, { key: "B" }] } });
+  t.same(
+    [...(recordedEnv(text) ?? [])],
+    [
+      ["A", "two\nlines"],
+      ["B", ""],
+    ],
+  );
+  const base64 = (value: string): string => Buffer.from(value).toString("base64");
+  const encoded = {
+    envs: [
+      { key: "KUBERNETES_PORT", value: base64("tcp://10.0.0.1:443") },
+      { key: "A", value: base64("x") },
+    ],
+  };
+  t.equal(recordedEnv(JSON.stringify({ config: encoded }))?.get("A"), "x");
+  t.equal(
+    recordedEnv(JSON.stringify({ config: { envs: [{ key: "A", value: "abcd" }] } })),
+    undefined,
+    "cannot be told",
+  );
+  t.equal(recordedEnv("{"), undefined);
+  t.ok(isJsonObject({}));
+});

@@ -1,0 +1,59 @@
+/** Exactly what the agent's bundle needs of Deno. Manifests print these flags; nothing else is allowed. */
+import { dockerConfigFiles } from "./images/docker_config_files.ts";
+
+export interface PermissionSettings {
+  /** `--state-dir`: the only place that is written to. */
+  readonly stateFolder: string;
+  /** Folder with the runtime's socket. Deno asks for writing where a unix socket is connected; mount it read-only. */
+  readonly socketFolder: string;
+  readonly pluginConfigFile: string;
+  readonly home: string;
+}
+
+const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/** Names that the agent and its libraries look at; the environment is never listed as a whole. */
+const environment = [
+  "NODE_NAME",
+  "HOME",
+  "KUBECONFIG",
+  "KUBERNETES_SERVICE_HOST",
+  "KUBERNETES_SERVICE_PORT",
+  ...["HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "ALL_PROXY"].flatMap((name) => [name, name.toLowerCase()]),
+  "UNDICI_NO_WASM_SIMD",
+  "UNDICI_USE_MILO",
+  "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
+  "GRPC_VERBOSITY",
+  "GRPC_TRACE",
+  "GRPC_SSL_CIPHER_SUITES",
+  "GRPC_NODE_VERBOSITY",
+  "GRPC_NODE_TRACE",
+  "GRPC_NODE_USE_ALTERNATIVE_RESOLVER",
+  "GRPC_NODE_DEBUG_SEND_ERROR_DETAILS",
+  "GRPC_EXPERIMENTAL_ENABLE_OUTLIER_DETECTION",
+  "JEST_WORKER_ID",
+] as const;
+
+/**
+ * Flags for `deno run`. No `--allow-run`: credential provider plugins need it, and whoever configures plugins adds
+ * `--allow-run=<folder>/<plugin>` for each, and `--allow-env` because plugins inherit the environment.
+ */
+export function denoPermissions(settings: PermissionSettings): string[] {
+  const { stateFolder, socketFolder, pluginConfigFile, home } = settings;
+  const readable = [
+    stateFolder,
+    socketFolder,
+    "/hostvarrun",
+    pluginConfigFile,
+    serviceAccount,
+    ...dockerConfigFiles(home),
+  ];
+  return [
+    "--no-prompt",
+    // The API server, the pods' probes, hooks, and the listener of health checks.
+    "--allow-net",
+    `--allow-env=${environment.join(",")}`,
+    `--allow-read=${[...new Set(readable)].join(",")}`,
+    `--allow-write=${stateFolder},${socketFolder}`,
+  ];
+}

@@ -1,0 +1,224 @@
+import { createServer } from "node:http";
+import t from "tap";
+import type { NodePodProbe, NodePodProbeStatus } from "../../crds/index.ts";
+import { nullLog, type TestClock, testClock } from "../../kube/index.ts";
+import type { SeenContainer } from "../containers/observe.ts";
+import type { CriClient } from "../cri/client.ts";
+import { createStatusWriter } from "../status_writer.ts";
+import { createProber, type ProberDependencies } from "./prober.ts";
+import { afterProbe, type ProbeOutcome, type ProbeRecord, shortened } from "./result.ts";
+import { type Probe, runProbe } from "./run.ts";
+
+const unusedClient: CriClient = {
+  socket: "",
+  call: async () => {
+    throw new Error("no runtime in this test");
+  },
+  async *stream() {},
+  close: () => undefined,
+};
+
+const seen: SeenContainer = {
+  name: "main",
+  id: "c1",
+  sandboxId: "s",
+  attempt: 0,
+  restartCount: 0,
+  state: "running",
+  createdAt: 0,
+  startedAt: 0,
+  exitCode: 0,
+  hash: "",
+  annotations: {},
+};
+
+interface Bench {
+  readonly clock: TestClock;
+  readonly events: string[];
+  readonly writes: NodePodProbeStatus[];
+  runs: number;
+  outcome: ProbeOutcome | undefined;
+  container: SeenContainer | undefined;
+  set(probes: readonly { name: string; probe: Probe }[], status?: NodePodProbeStatus): void;
+  states(): (string | undefined)[];
+}
+
+function bench(): Bench {
+  const clock = testClock();
+  const status = createStatusWriter<NodePodProbeStatus>({
+    clock,
+    log: nullLog,
+    perSecond: 1000,
+    burst: 1000,
+    write: async (next) => {
+      b.writes.push(next);
+      return next;
+    },
+  });
+  const dependencies: ProberDependencies = {
+    clock,
+    log: nullLog,
+    random: () => 0,
+    runtime: () => unusedClient,
+    podIP: () => undefined,
+    status,
+    event: (_, state, message) => b.events.push(`${state} ${message}`),
+    observe: async () => new Map(b.container ? [["main", b.container]] : []),
+    run: async () => {
+      b.runs++;
+      return b.outcome;
+    },
+  };
+  const prober = createProber(dependencies);
+  const b: Bench = {
+    clock,
+    events: [],
+    writes: [],
+    runs: 0,
+    outcome: { state: "Succeeded", message: "fine" },
+    container: seen,
+    set(probes, before) {
+      const object: NodePodProbe = {
+        metadata: { name: "node-1" },
+        spec: {
+          podProbes: [
+            {
+              name: "web",
+              namespace: "default",
+              uid: "u1",
+              IP: "10.0.0.1",
+              probes: probes.map((one) => ({ ...one, containerName: "main" })),
+            },
+          ],
+        },
+        ...(before ? { status: before } : {}),
+      };
+      prober.update(object);
+    },
+    states: () =>
+      (b.writes.at(-1)?.podProbeStatuses?.[0]?.probeStates ?? []).map(
+        (one) => `${one.name} ${one.state} ${one.message ?? ""}`,
+      ),
+  };
+  return b;
+}
+
+const exec = (...command: string[]): Probe => ({ exec: { command }, periodSeconds: 10 });
+
+t.test("each probe has its result, two on one container too", async (t) => {
+  const b = bench();
+  b.set([
+    { name: "ppm#a", probe: exec("a") },
+    { name: "ppm#b", probe: exec("b") },
+  ]);
+  await b.clock.advance(1);
+  t.same(b.states(), ["ppm#a Succeeded fine", "ppm#b Succeeded fine"]);
+  t.same(b.events, ["Succeeded fine", "Succeeded fine"]);
+  await b.clock.advance(30_000);
+  t.equal(b.runs, 8);
+  t.equal(b.events.length, 2, "one event for a change, not for a run");
+});
+
+t.test("thresholds, and a container that does not run", async (t) => {
+  const b = bench();
+  b.set([{ name: "p#a", probe: { ...exec("a"), failureThreshold: 3 } }]);
+  await b.clock.advance(1);
+  b.container = { ...seen, state: "exited" };
+  await b.clock.advance(20_000);
+  t.same(b.states(), ["p#a Succeeded fine"]);
+  await b.clock.advance(10_000);
+  t.same(b.states(), ["p#a Failed Container(main) is Non-running"]);
+  b.container = undefined;
+  const runs = b.runs;
+  await b.clock.advance(50_000);
+  t.equal(b.runs, runs, "an absent container is not probed");
+});
+
+t.test("initial delay, changed handlers, removed probes", async (t) => {
+  const b = bench();
+  b.container = { ...seen, startedAt: b.clock.now() };
+  b.set([{ name: "p#a", probe: { ...exec("a"), initialDelaySeconds: 15 } }]);
+  await b.clock.advance(10_000);
+  t.equal(b.runs, 0);
+  await b.clock.advance(10_000);
+  t.equal(b.runs, 1);
+  b.outcome = { state: "Failed", message: "bad" };
+  b.set([{ name: "p#a", probe: exec("other") }]);
+  await b.clock.advance(1);
+  t.same(b.states(), ["p#a Failed bad"]);
+  b.set([]);
+  const runs = b.runs;
+  await b.clock.advance(60_000);
+  t.equal(b.runs, runs);
+  t.same(b.writes.at(-1)?.podProbeStatuses, []);
+});
+
+t.test(
+  "a run that says nothing changes nothing; a restarted agent keeps the server's results and times",
+  async (t) => {
+    const b = bench();
+    b.outcome = undefined;
+    const kept = {
+      name: "p#a",
+      state: "Succeeded",
+      message: "fine",
+      lastTransitionTime: "2025-01-01T00:00:00Z",
+    };
+    const before = {
+      podProbeStatuses: [{ name: "web", namespace: "default", uid: "u1", probeStates: [kept] }],
+    };
+    b.set([{ name: "p#a", probe: exec("a") }], before);
+    await b.clock.advance(20_000);
+    t.same(b.writes, []);
+    b.outcome = { state: "Succeeded", message: "fine" };
+    await b.clock.advance(10_000);
+    t.equal(
+      b.writes.at(-1)?.podProbeStatuses?.[0]?.probeStates?.[0]?.lastTransitionTime,
+      "2025-01-01T00:00:00Z",
+    );
+  },
+);
+
+t.test("a new container starts at Unknown", async (t) => {
+  const thresholds = { failureThreshold: 1, successThreshold: 2 };
+  let record: ProbeRecord | undefined;
+  const step = (id: string, state: "Succeeded" | "Failed") => {
+    const after = afterProbe(record, id, { state, message: "m" }, thresholds, 1000);
+    record = after.record;
+    return `${after.record.state} ${after.publish}`;
+  };
+  t.equal(step("c1", "Succeeded"), "Unknown false");
+  t.equal(step("c1", "Succeeded"), "Succeeded true");
+  t.equal(step("c1", "Succeeded"), "Succeeded false");
+  t.equal(step("c2", "Succeeded"), "Unknown true");
+  t.equal(step("c2", "Failed"), "Failed true");
+});
+
+t.test("messages are cut to whole characters", async (t) => {
+  t.equal(shortened(`${"a".repeat(1023)}😀`).length, 1023);
+  t.equal(shortened("short"), "short");
+});
+
+t.test("httpGet and tcpSocket against a server of this test", async (t) => {
+  const server = createServer((request, response) => {
+    response.statusCode = request.url === "/ok" ? 200 : 503;
+    response.end(request.headers["user-agent"]);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.teardown(() => server.close());
+  const address = server.address();
+  const port = typeof address === "object" && address ? address.port : 0;
+  const place = { client: unusedClient, containerId: "c", podIP: "127.0.0.1" };
+  const signal = new AbortController().signal;
+  const ok = await runProbe({ httpGet: { path: "/ok", port, scheme: "HTTP" } }, place, signal);
+  t.match(ok, { state: "Succeeded", message: /^kube-probe/ });
+  const bad = await runProbe({ httpGet: { path: "/bad", port, scheme: "HTTP" } }, place, signal);
+  t.same(bad, { state: "Failed", message: "HTTP probe failed with statuscode: 503" });
+  t.match(await runProbe({ tcpSocket: { port } }, place, signal), { state: "Succeeded" });
+  t.match(await runProbe({ tcpSocket: { port: 1 } }, place, signal), { state: "Failed" });
+  t.equal(
+    await runProbe({ tcpSocket: { port } }, { ...place, podIP: "" }, signal),
+    undefined,
+    "no address, no result",
+  );
+});

@@ -1,0 +1,88 @@
+import t from "tap";
+import { denoPermissions } from "./permissions.ts";
+import { agentGates, agentSettings } from "./settings.ts";
+
+const env = { NODE_NAME: "node-1" };
+const nothing = () => false;
+
+t.test("defaults are the reference's", async (t) => {
+  t.match(agentSettings([], env, nothing), {
+    nodeName: "node-1",
+    address: ":10221",
+    socketFile: "",
+    maxPulls: -1,
+    pluginConfigFile: "/kruise/CredentialProviderPlugin.yaml",
+    startedBy: "agent",
+    gates: { DaemonWatchingPod: true, InPlaceUpdateEnvFromMetadata: true, PodProbeMarkerGate: true },
+  });
+  t.same(agentSettings([], env, () => true).socketRoots, ["/hostvarrun"]);
+});
+
+t.test("without NODE_NAME it says so", async (t) => {
+  t.throws(() => agentSettings([], {}, nothing), {
+    code: "Config",
+    message: "not found NODE_NAME in environments",
+  });
+});
+
+t.test("flags in both spellings; the reference's other flags are accepted and named", async (t) => {
+  const settings = agentSettings(
+    [
+      "--addr=:1",
+      "--socket-file",
+      "cri-dockerd.sock",
+      "--enable-pprof",
+      "--pprof-addr=localhost:10222",
+      "--v=4",
+      "-logtostderr=true",
+    ],
+    env,
+    nothing,
+  );
+  t.equal(settings.address, ":1");
+  t.equal(settings.socketFile, "cri-dockerd.sock");
+  t.equal(settings.withoutEffect.length, 3);
+  t.match(settings.withoutEffect[0], "--enable-pprof has no effect");
+});
+
+t.test("mistakes are errors", async (t) => {
+  const wrong: [string[], RegExp][] = [
+    [["--sock=x"], /unknown flag --sock; there are --addr/],
+    [["--addr"], /--addr needs a value/],
+    [["run"], /"run" is not a flag/],
+    [["--max-workers-for-pull-image=two"], /must be a whole number/],
+    [["--restart-containers-by=me"], /must be agent or kubelet/],
+    [["--feature-gates=A"], /"A" is not Name=true/],
+  ];
+  for (const [argv, message] of wrong)
+    t.throws(() => agentSettings(argv, env, nothing), { code: "Config", message });
+});
+
+t.test("gates follow from each other", async (t) => {
+  t.same(agentGates("KruiseDaemon=false"), {
+    DaemonWatchingPod: false,
+    InPlaceUpdateEnvFromMetadata: false,
+    PodProbeMarkerGate: false,
+  });
+  t.match(agentGates("DaemonWatchingPod=false,Unknown=true"), {
+    InPlaceUpdateEnvFromMetadata: false,
+    PodProbeMarkerGate: true,
+  });
+  t.match(agentGates("AllBeta=false, KruiseDaemon=true,PodProbeMarkerGate=true"), {
+    PodProbeMarkerGate: true,
+    DaemonWatchingPod: false,
+  });
+});
+
+t.test("Deno gets neither everything nor the right to run programs", async (t) => {
+  const flags = denoPermissions({
+    stateFolder: "/var/lib/refit-agent",
+    socketFolder: "/hostvarrun",
+    pluginConfigFile: "/kruise/CredentialProviderPlugin.yaml",
+    home: "/root",
+  });
+  t.notOk(flags.some((flag) => /--allow-(all|run|ffi|sys)|^-A$/.test(flag)));
+  t.ok(flags.includes("--allow-write=/var/lib/refit-agent,/hostvarrun"));
+  t.notOk(flags.includes("--allow-env"), "names only");
+  t.notOk(flags.includes("--allow-read"), "paths only");
+});
