@@ -1,11 +1,28 @@
 /** Conversion of any kind of this API between its versions: what `/convert` answers. */
 import type { JsonObject } from "../kube/core/index.ts";
 import { convertCloneSet } from "./clone_set/convert.ts";
+import { convertContainerRecreateRequest } from "./container_recreate_request/convert.ts";
+import { convertDaemonSet } from "./daemon_set/convert.ts";
 import { SchemaError } from "./errors.ts";
+import type { Conversion } from "./members.ts";
+import { convertPersistentPodState } from "./persistent_pod_state/convert.ts";
+import { convertResourceDistribution } from "./resource_distribution/convert.ts";
+import { convertSidecarSet } from "./sidecar_set/convert.ts";
+import { convertStatefulSet } from "./stateful_set/convert.ts";
+import { convertUnitedDeployment } from "./united_deployment/convert.ts";
+import { convertWorkloadSpread } from "./workload_spread/convert.ts";
 
 /** By group and kind: a new object of the version; the given one is not changed. Throws SchemaError. */
-const conversions: Readonly<Record<string, (object: JsonObject, version: string) => JsonObject>> = {
+const conversions: Readonly<Record<string, Conversion>> = {
   "apps.kruise.io/CloneSet": convertCloneSet,
+  "apps.kruise.io/StatefulSet": convertStatefulSet,
+  "apps.kruise.io/DaemonSet": convertDaemonSet,
+  "apps.kruise.io/SidecarSet": convertSidecarSet,
+  "apps.kruise.io/UnitedDeployment": convertUnitedDeployment,
+  "apps.kruise.io/WorkloadSpread": convertWorkloadSpread,
+  "apps.kruise.io/ResourceDistribution": convertResourceDistribution,
+  "apps.kruise.io/PersistentPodState": convertPersistentPodState,
+  "apps.kruise.io/ContainerRecreateRequest": convertContainerRecreateRequest,
 };
 
 /**

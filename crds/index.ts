@@ -12,8 +12,13 @@ export {
   newPodsToDelete,
   validateCloneSet,
 } from "./clone_set/validate.ts";
+export {
+  syncContainerStatusesAnnotation,
+  unreadyAcquiredAnnotation,
+} from "./container_recreate_request/convert.ts";
 export * from "./container_recreate_request/schema.ts";
 export * from "./convert.ts";
+export { progressiveCreateAnnotation } from "./daemon_set/convert.ts";
 export * from "./daemon_set/schema.ts";
 export * from "./definition.ts";
 export * from "./ephemeral_job/schema.ts";
@@ -29,6 +34,7 @@ export * from "./pod_probe_marker/schema.ts";
 export * from "./pod_template.ts";
 export * from "./pod_unavailable_budget/schema.ts";
 export * from "./resource_distribution/schema.ts";
+export { customVersionLabel } from "./sidecar_set/convert.ts";
 export * from "./sidecar_set/schema.ts";
 export * from "./stateful_set/schema.ts";
 export { structuralErrors } from "./structure.ts";

@@ -3,10 +3,9 @@
  * holds; nothing is validated. What gets lost is the API's, see each function. Spec: cloneset 2, end.
  */
 import { isJsonObject, type JsonObject, own } from "../../kube/core/index.ts";
-import { unsupportedVersion } from "../errors.ts";
+import { type Conversion, conversionOf, member, metadataMap, pick } from "../members.ts";
 import { excludePreparingDeleteLabel, podUpdatePolicies, preDownloadAnnotations } from "./names.ts";
 
-const group = "apps.kruise.io";
 const rolloutFields = [
   "maxSurge",
   "maxUnavailable",
@@ -20,18 +19,11 @@ const rolloutFields = [
  * A new object of `apps.kruise.io/<version>`; the given one is not changed, unchanged parts are shared. Throws
  * SchemaError `UnsupportedVersion` when the object is of another version or another one is asked for.
  */
-export function convertCloneSet(object: JsonObject, version: string): JsonObject {
-  const from = object["apiVersion"];
-  if (version !== "v1alpha1" && version !== "v1beta1") throw unsupportedVersion(version);
-  if (from === `${group}/${version}`) return object;
-  if (from === `${group}/v1alpha1`) return toV1beta1(object);
-  if (from === `${group}/v1beta1`) return toV1alpha1(object);
-  throw unsupportedVersion(from);
-}
+export const convertCloneSet: Conversion = conversionOf("apps.kruise.io", { toV1beta1, toV1alpha1 });
 
 /** Loses: rollout settings of the type OnDelete; pre-download fields that the shared schema of v1alpha1 shows but that only annotations set. */
 function toV1beta1(object: JsonObject): JsonObject {
-  const result: JsonObject = { ...object, apiVersion: `${group}/v1beta1` };
+  const result: JsonObject = { ...object };
   const spec = own(object, "spec");
   if (!isJsonObject(spec)) return result;
   const labels = metadataMap(object, "labels");
@@ -86,7 +78,7 @@ function decimalInt32(text: string): number | undefined {
 
 /** Loses: excludePreparingDelete, rollout settings of the type OnDelete, an empty inPlaceUpdateStrategy. */
 function toV1alpha1(object: JsonObject): JsonObject {
-  const result: JsonObject = { ...object, apiVersion: `${group}/v1alpha1` };
+  const result: JsonObject = { ...object };
   const spec = own(object, "spec");
   if (!isJsonObject(spec)) return result;
   const { scaleStrategy: _, updateStrategy: __, ...rest } = spec;
@@ -129,22 +121,4 @@ function annotationsOf(inPlace: JsonObject): Record<string, string> {
     if (typeof value === "number" || typeof value === "string") annotations[annotation] = String(value);
   }
   return annotations;
-}
-
-function member(object: JsonObject, key: string): JsonObject {
-  const value = own(object, key);
-  return isJsonObject(value) ? value : {};
-}
-
-function metadataMap(object: JsonObject, key: "labels" | "annotations"): JsonObject {
-  return member(member(object, "metadata"), key);
-}
-
-function pick(object: JsonObject, keys: readonly string[]): JsonObject {
-  const picked: JsonObject = {};
-  for (const key of keys) {
-    const value = own(object, key);
-    if (value !== undefined) picked[key] = value;
-  }
-  return picked;
 }
