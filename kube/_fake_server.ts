@@ -1,11 +1,18 @@
 /** An in-memory stand-in for the client, for tests of what is built on it: optimistic locking, lists and watches. */
-import type { Client, ListPage, Resource, WatchEvent, WatchStream } from "./client_types.ts";
-import type { KubeObject } from "./core/types.ts";
-import { keyOf, type ObjectRef } from "./core/types.ts";
+import type {
+  Client,
+  ListPage,
+  Patch,
+  Resource,
+  WatchEvent,
+  WatchOptions,
+  WatchStream,
+} from "./client_types.ts";
+import { type KubeObject, keyOf, type ObjectRef } from "./core/types.ts";
 import { KubeError } from "./errors.ts";
 
 type Stored = KubeObject & Record<string, unknown>;
-type Listener = { plural: string; push(type: "ADDED" | "MODIFIED" | "DELETED", object: Stored): void };
+type Change = "ADDED" | "MODIFIED" | "DELETED";
 
 export interface FakeServer {
   readonly client: Client;
@@ -19,145 +26,184 @@ export interface FakeServer {
 
 /** Serves JSON resources only. What it cannot do it refuses with MethodNotAllowed. */
 export function fakeServer(options: { streamingLists?: boolean } = {}): FakeServer {
-  const objects = new Map<string, Stored>();
-  const calls: string[] = [];
-  const listeners = new Map<Listener, (error: KubeError | undefined) => void>();
-  let version = 0;
-
-  const decode = <T>(resource: Resource<T>, object: object): T =>
-    resource.codec.decode(Buffer.from(JSON.stringify(object)), "application/json");
-  const idOf = (resource: Resource<unknown>, ref: ObjectRef): string => `${resource.plural} ${keyOf(ref)}`;
-  const must = (resource: Resource<unknown>, ref: ObjectRef): Stored => {
-    const held = objects.get(idOf(resource, ref));
-    if (!held) throw new KubeError("NotFound", `${idOf(resource, ref)} not found`, { status: 404 });
-    return held;
-  };
-  const store = <T>(resource: Resource<T>, type: "ADDED" | "MODIFIED" | "DELETED", object: Stored): T => {
-    version++;
-    object.metadata = { ...object.metadata, resourceVersion: String(version) };
-    const { name = "", namespace } = object.metadata;
-    const id = idOf(resource, namespace ? { name, namespace } : { name });
-    if (type === "DELETED") objects.delete(id);
-    else objects.set(id, object);
-    for (const listener of listeners.keys()) {
-      if (listener.plural === resource.plural) listener.push(type, object);
-    }
-    return decode(resource, object);
-  };
-  const listOf = (plural: string): Stored[] =>
-    [...objects].filter(([id]) => id.startsWith(`${plural} `)).map(([, object]) => object);
-
-  const client: Client = {
-    async get(resource, ref) {
-      calls.push(`get ${idOf(resource, ref)}`);
-      return decode(resource, must(resource, ref));
-    },
-    async list<T>(resource: Resource<T>): Promise<ListPage<T>> {
-      calls.push(`list ${resource.plural}`);
-      const items = listOf(resource.plural).map((object) => decode(resource, object));
-      return { items, resourceVersion: String(version), continue: "", undecodable: [] };
-    },
-    async create(resource, namespace, body) {
-      if (typeof body === "string") throw new KubeError("MethodNotAllowed", "no JSON text here");
-      const object: Stored = {
-        ...body,
-        metadata: { uid: `uid-${version + 1}`, ...metadataOf(body) },
-      };
-      if (namespace) object.metadata.namespace = namespace;
-      const ref = { name: object.metadata.name ?? "", ...(namespace ? { namespace } : {}) };
-      calls.push(`create ${idOf(resource, ref)}`);
-      if (objects.has(idOf(resource, ref)))
-        throw new KubeError("AlreadyExists", `${idOf(resource, ref)} exists`, { status: 409 });
-      return store(resource, "ADDED", object);
-    },
-    async replace(resource, ref, body) {
-      calls.push(`replace ${idOf(resource, ref)}`);
-      const held = must(resource, ref);
-      const wanted = metadataOf(body).resourceVersion;
-      if (wanted !== undefined && wanted !== held.metadata.resourceVersion) {
-        throw new KubeError("Conflict", `${idOf(resource, ref)} has been modified`, { status: 409 });
-      }
-      return store(resource, "MODIFIED", { ...body, metadata: { ...held.metadata } });
-    },
-    async patch(resource, ref, patch) {
-      calls.push(`patch ${idOf(resource, ref)}`);
-      const held = must(resource, ref);
-      if (patch.type !== "merge") throw new KubeError("MethodNotAllowed", "only merge patches here");
-      const { metadata: _, ...rest } = { metadata: undefined, ...patch.body };
-      return store(resource, "MODIFIED", { ...held, ...rest });
-    },
-    async delete(resource, ref) {
-      calls.push(`delete ${idOf(resource, ref)}`);
-      store(resource, "DELETED", { ...must(resource, ref) });
-      return undefined;
-    },
-    async watch<T>(resource: Resource<T>, watch: Parameters<Client["watch"]>[1]) {
-      calls.push(
-        `watch ${resource.plural} ${watch.sendInitialEvents ? "with list" : `from ${watch.resourceVersion}`}`,
-      );
-      if (watch.sendInitialEvents && options.streamingLists === false)
-        throw new KubeError("Invalid", "sendInitialEvents is forbidden");
-      const first: WatchEvent<T>[] = [];
-      if (watch.sendInitialEvents) {
-        for (const object of listOf(resource.plural))
-          first.push({ type: "ADDED", object: decode(resource, object) });
-        first.push({ type: "BOOKMARK", resourceVersion: String(version), initialEventsEnd: true });
-      }
-      return open(resource, first, watch.signal);
-    },
-    request: () => Promise.reject(new KubeError("MethodNotAllowed", "no plain requests here")),
-    close: () => Promise.resolve(),
-  };
-
-  function open<T>(resource: Resource<T>, first: WatchEvent<T>[], signal: AbortSignal): WatchStream<T> {
-    const waiting: WatchEvent<T>[][] = first.length > 0 ? [first] : [];
-    let ended: { error: KubeError | undefined } | undefined;
-    let wake = (): void => undefined;
-    const listener: Listener = {
-      plural: resource.plural,
-      push: (type, object) => {
-        waiting.push([{ type, object: decode(resource, object) }]);
-        wake();
-      },
-    };
-    const end = (error: KubeError | undefined): void => {
-      ended ??= { error };
-      listeners.delete(listener);
-      wake();
-    };
-    // From here on nothing is missed, even before the stream is read.
-    listeners.set(listener, end);
-    signal.addEventListener("abort", () => end(new KubeError("Aborted", "aborted")), { once: true });
-    const read = async function* (): AsyncGenerator<readonly WatchEvent<T>[]> {
-      try {
-        for (;;) {
-          const next = waiting.shift();
-          if (next) yield next;
-          else if (ended?.error) throw ended.error;
-          else if (ended) return;
-          else
-            await new Promise<void>((resolve) => {
-              wake = resolve;
-            });
-        }
-      } finally {
-        listeners.delete(listener);
-      }
-    };
-    return read();
-  }
-
+  const client = new MemoryClient(options.streamingLists ?? true);
   return {
     client,
-    calls,
-    object: (plural, key) => objects.get(`${plural} ${key}`),
+    calls: client.calls,
+    object: (plural, key) => client.objects.get(`${plural} ${key}`),
     endWatches: (error) => {
-      for (const end of [...listeners.values()]) end(error);
+      for (const stream of [...client.streams]) stream.end(error);
     },
     get openWatches() {
-      return listeners.size;
+      return client.streams.size;
     },
   };
+}
+
+class MemoryClient implements Client {
+  readonly objects = new Map<string, Stored>();
+  readonly calls: string[] = [];
+  readonly streams = new Set<Stream>();
+  readonly #streamsLists: boolean;
+  #version = 0;
+
+  constructor(streamsLists: boolean) {
+    this.#streamsLists = streamsLists;
+  }
+
+  async get<T>(resource: Resource<T>, ref: ObjectRef): Promise<T> {
+    this.calls.push(`get ${idOf(resource, ref)}`);
+    return decode(resource, this.#must(resource, ref));
+  }
+
+  async list<T>(resource: Resource<T>): Promise<ListPage<T>> {
+    this.calls.push(`list ${resource.plural}`);
+    const items = this.#all(resource.plural).map((object) => decode(resource, object));
+    return { items, resourceVersion: String(this.#version), continue: "", undecodable: [] };
+  }
+
+  async create<T>(resource: Resource<T>, namespace: string | undefined, body: object | string): Promise<T> {
+    if (typeof body === "string") throw new KubeError("MethodNotAllowed", "no JSON text here");
+    const metadata = {
+      uid: `uid-${this.#version + 1}`,
+      ...metadataOf(body),
+      ...(namespace ? { namespace } : {}),
+    };
+    const id = idOf(resource, { name: metadata.name ?? "", ...(namespace ? { namespace } : {}) });
+    this.calls.push(`create ${id}`);
+    if (this.objects.has(id)) throw new KubeError("AlreadyExists", `${id} exists`, { status: 409 });
+    return this.#store(resource, "ADDED", { ...body, metadata });
+  }
+
+  async replace<T>(resource: Resource<T>, ref: ObjectRef, body: object): Promise<T> {
+    this.calls.push(`replace ${idOf(resource, ref)}`);
+    const held = this.#must(resource, ref);
+    const wanted = metadataOf(body).resourceVersion;
+    if (wanted !== undefined && wanted !== held.metadata.resourceVersion) {
+      throw new KubeError("Conflict", `${idOf(resource, ref)} has been modified`, { status: 409 });
+    }
+    return this.#store(resource, "MODIFIED", { ...body, metadata: { ...held.metadata } });
+  }
+
+  async patch<T>(resource: Resource<T>, ref: ObjectRef, patch: Patch): Promise<T> {
+    this.calls.push(`patch ${idOf(resource, ref)}`);
+    const held = this.#must(resource, ref);
+    if (patch.type !== "merge") throw new KubeError("MethodNotAllowed", "only merge patches here");
+    return this.#store(resource, "MODIFIED", { ...held, ...patch.body, metadata: held.metadata });
+  }
+
+  async delete<T>(resource: Resource<T>, ref: ObjectRef): Promise<undefined> {
+    this.calls.push(`delete ${idOf(resource, ref)}`);
+    this.#store(resource, "DELETED", { ...this.#must(resource, ref) });
+    return undefined;
+  }
+
+  async watch<T>(resource: Resource<T>, options: WatchOptions): Promise<WatchStream<T>> {
+    const from = options.sendInitialEvents ? "with list" : `from ${options.resourceVersion}`;
+    this.calls.push(`watch ${resource.plural} ${from}`);
+    if (options.sendInitialEvents && !this.#streamsLists) {
+      throw new KubeError("Invalid", "sendInitialEvents is forbidden");
+    }
+    // From here on nothing is missed, even before the stream is read.
+    const stream = new Stream(resource.plural, () => this.streams.delete(stream));
+    this.streams.add(stream);
+    options.signal.addEventListener("abort", () => stream.end(new KubeError("Aborted", "aborted")), {
+      once: true,
+    });
+    const initial = options.sendInitialEvents ? this.#all(resource.plural) : undefined;
+    return eventsOf(resource, stream, initial, String(this.#version));
+  }
+
+  request(): Promise<unknown> {
+    return Promise.reject(new KubeError("MethodNotAllowed", "no plain requests here"));
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  #all(plural: string): Stored[] {
+    return [...this.objects].filter(([id]) => id.startsWith(`${plural} `)).map(([, object]) => object);
+  }
+
+  #must(resource: Resource<unknown>, ref: ObjectRef): Stored {
+    const held = this.objects.get(idOf(resource, ref));
+    if (!held) throw new KubeError("NotFound", `${idOf(resource, ref)} not found`, { status: 404 });
+    return held;
+  }
+
+  #store<T>(resource: Resource<T>, type: Change, from: Stored): T {
+    this.#version++;
+    const object = { ...from, metadata: { ...from.metadata, resourceVersion: String(this.#version) } };
+    const { name = "", namespace } = object.metadata;
+    const id = idOf(resource, namespace ? { name, namespace } : { name });
+    if (type === "DELETED") this.objects.delete(id);
+    else this.objects.set(id, object);
+    for (const stream of this.streams) if (stream.plural === resource.plural) stream.push(type, object);
+    return decode(resource, object);
+  }
+}
+
+/** The changes that one watch has not read yet. */
+class Stream {
+  readonly plural: string;
+  readonly waiting: { type: Change; object: Stored }[] = [];
+  ended: { error: KubeError | undefined } | undefined;
+  readonly #leave: () => void;
+  #wake: () => void = () => undefined;
+
+  constructor(plural: string, leave: () => void) {
+    this.plural = plural;
+    this.#leave = leave;
+  }
+
+  push(type: Change, object: Stored): void {
+    this.waiting.push({ type, object });
+    this.#wake();
+  }
+
+  end(error?: KubeError): void {
+    this.ended ??= { error };
+    this.#leave();
+    this.#wake();
+  }
+
+  more(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+}
+
+async function* eventsOf<T>(
+  resource: Resource<T>,
+  stream: Stream,
+  initial: Stored[] | undefined,
+  version: string,
+): AsyncGenerator<readonly WatchEvent<T>[]> {
+  try {
+    if (initial) {
+      const list = initial.map((object) => ({ type: "ADDED", object: decode(resource, object) }) as const);
+      yield [...list, { type: "BOOKMARK", resourceVersion: version, initialEventsEnd: true }];
+    }
+    for (;;) {
+      const next = stream.waiting.shift();
+      if (next) yield [{ type: next.type, object: decode(resource, next.object) }];
+      else if (stream.ended?.error) throw stream.ended.error;
+      else if (stream.ended) return;
+      else await stream.more();
+    }
+  } finally {
+    stream.end();
+  }
+}
+
+function decode<T>(resource: Resource<T>, object: object): T {
+  return resource.codec.decode(Buffer.from(JSON.stringify(object)), "application/json");
+}
+
+function idOf(resource: Resource<unknown>, ref: ObjectRef): string {
+  return `${resource.plural} ${keyOf(ref)}`;
 }
 
 function metadataOf(body: object): KubeObject["metadata"] {

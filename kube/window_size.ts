@@ -1,10 +1,10 @@
 /**
  * How many requests may be in flight: found, not configured.
  *
- * The size moves along a ladder. While the window is the bottleneck, each epoch (a number of answers) measures what
- * the current rung carries; a rung is worth `size^0.85 / latency`, so a larger window has to keep latency from growing
- * nearly as fast as itself. Neighbours that were never measured, or long ago, are tried for one epoch. A refusal (429)
- * or a timeout halves the size at once and forgets what larger rungs were worth.
+ * The size moves along a ladder. While the window is the bottleneck, each epoch (a number of answers and a while)
+ * measures what the current rung carries; a rung is worth `size^0.85 / latency`, so a larger window has to keep latency
+ * from growing nearly as fast as itself. Neighbours that were never measured, or long ago, are tried for one epoch. A
+ * refusal (429) or a timeout halves the size at once and forgets what larger rungs were worth.
  */
 
 export const ladder: readonly number[] = [4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64];
@@ -35,6 +35,8 @@ export type Sample =
     }
   | { readonly type: "refused" };
 
+/** An epoch lasts at least so long; while the window is full, time is the sum of latencies over its size. */
+const shortestEpochMs = 100;
 /** What is measured is stale after so many epochs. */
 const staleEpochs = 24;
 /** A neighbour must be worth this much more to move there. */
@@ -71,7 +73,9 @@ export function stepWindowSize(state: WindowSize, sample: Sample): WindowSize {
     latencySum: state.latencySum + Math.max(0.01, sample.latencyMs),
     full: state.full + (sample.full ? 1 : 0),
   };
-  if (next.answers < Math.max(32, 3 * limitOf(state))) return next;
+  // What fits into one pause of a garbage collector measures nothing.
+  const elapsedMs = next.latencySum / limitOf(state);
+  if (next.answers < Math.max(32, 3 * limitOf(state)) || elapsedMs < shortestEpochMs) return next;
   // A window that was not used up says nothing about its size.
   if (next.full < 0.8 * next.answers) return fresh(next.rung, next.worth, next.epoch, next.home, 0);
   return endEpoch(next);
