@@ -7,6 +7,7 @@ import { systemClock } from "./clock.ts";
 import { jsonResource } from "./codecs/json.ts";
 import type { KubeObject } from "./core/index.ts";
 import { fixedCredentials } from "./credentials_types.ts";
+import { serverVersion, serves } from "./discovery.ts";
 import { isKubeError, KubeError } from "./errors.ts";
 import { nullMetrics, type RequestSample } from "./metrics_types.ts";
 import { seededRandom } from "./testing.ts";
@@ -358,4 +359,18 @@ t.test("a watch that is refused says why, one that breaks throws, one that is ab
     return undefined;
   };
   t.ok(isKubeError(await read().catch((error: unknown) => error), "Network", "Aborted"));
+});
+
+t.test("discovery: the server's version and what it serves", async (t) => {
+  const { client } = await against(t, (request, response) => {
+    if (request.url === "/base/version")
+      json(response, 200, { gitVersion: "v1.34.4+k3s1", major: "1", minor: "34+" });
+    else if (request.url === "/base/apis/example.org/v1")
+      json(response, 200, { resources: [{ name: "widgets" }] });
+    else json(response, 404, status(404, "NotFound", "no"));
+  });
+  t.same(await serverVersion(client), { gitVersion: "v1.34.4+k3s1", major: 1, minor: 34 });
+  t.ok(await serves(client, widgets));
+  t.notOk(await serves(client, { ...widgets, plural: "gadgets" }));
+  t.notOk(await serves(client, { ...widgets, group: "other.org" }));
 });
