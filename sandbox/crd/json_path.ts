@@ -15,10 +15,12 @@ const stepPattern =
 
 function parseSteps(path: string): Step[] | undefined {
   const steps: Step[] = [];
-  stepPattern.lastIndex = 0;
-  while (stepPattern.lastIndex < path.length) {
+  // A filter holds a path of its own: the position is kept here, the pattern's is the inner path's afterwards.
+  for (let at = 0; at < path.length; ) {
+    stepPattern.lastIndex = at;
     const match = stepPattern.exec(path);
     if (match === null) return undefined;
+    at = stepPattern.lastIndex;
     const step = stepOf(match.groups ?? {});
     if (step === undefined) return undefined;
     steps.push(step);
