@@ -51,7 +51,7 @@ export function createKeyring(dependencies: KeyringDependencies): Keyring {
       signal.throwIfAborted();
       if (kept && !isKubeError(error, "NotFound", "Forbidden")) return kept.logins;
       log.warn("a pull secret cannot be read, the pull goes on without it", {
-        secret: key,
+        pullSecret: key,
         error: messageOf(error),
       });
       return [];
@@ -59,7 +59,7 @@ export function createKeyring(dependencies: KeyringDependencies): Keyring {
     const dataKey = secretKeys[secret.type ?? ""];
     const data = dataKey === undefined ? undefined : secret.data?.[dataKey];
     if (data === undefined) {
-      log.warn("a pull secret has no Docker credentials", { secret: key, type: secret.type });
+      log.warn("a pull secret has no Docker credentials", { pullSecret: key, type: secret.type });
       return [];
     }
     const logins = parseDockerConfig(Buffer.from(data, "base64").toString("utf8"), `secret ${key}`);
