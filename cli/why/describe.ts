@@ -20,8 +20,10 @@ export function describeAction(action: Action): string | undefined {
           : ` and claims ${action.claims.map((claim) => claim.name).join(", ")}`;
       return `delete pod ${action.pod.name}${claims}`;
     }
+    case "create claim":
+      return `create claim ${action.name}`;
     case "patch claim":
-      return `change the owner of claim ${action.claim.name}`;
+      return `change claim ${action.claim.name}`;
     case "delete claim":
       return `delete claim ${action.claim.name}`;
     case "create revision":

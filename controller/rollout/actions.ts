@@ -11,6 +11,21 @@ export interface ObjectEvent {
 /** Which part of the status tells of a failure of the action. */
 export type Concern = "scale" | "update" | "refresh";
 
+/** Reason and text of the Warning event on failure; the error is appended. */
+export interface FailureWords {
+  reason: string;
+  message: string;
+  /** What the workload's status tells of it, in place of the message; the error is appended. */
+  condition?: string;
+}
+
+export interface NewClaim {
+  name: string;
+  body: object;
+  succeeded?: ObjectEvent;
+  failed?: FailureWords;
+}
+
 export type Action =
   | {
       type: "create pod";
@@ -19,8 +34,9 @@ export type Action =
       /** The pod as it will be seen right after its creation. */
       after: Pod;
       /** Claims to create before it; existing ones are skipped. */
-      claims: readonly { name: string; body: object }[];
+      claims: readonly NewClaim[];
       succeeded?: ObjectEvent;
+      failed?: FailureWords;
     }
   | {
       type: "patch pod";
@@ -28,8 +44,9 @@ export type Action =
       write: PodWrite;
       concern: Concern;
       succeeded?: ObjectEvent;
-      /** Reason and text of the Warning event on failure; the error is appended. */
-      failed?: { reason: string; message: string };
+      failed?: FailureWords;
+      /** Makes the workload the pod's controller: only if the server says that it still exists. */
+      adopts?: boolean;
     }
   | {
       type: "delete pod";
@@ -37,8 +54,16 @@ export type Action =
       /** Claims that go with it. */
       claims: readonly PersistentVolumeClaim[];
       succeeded?: ObjectEvent;
+      failed?: FailureWords;
     }
-  | { type: "patch claim"; claim: PersistentVolumeClaim; body: object }
+  | ({ type: "create claim" } & NewClaim)
+  | {
+      type: "patch claim";
+      claim: PersistentVolumeClaim;
+      body: object;
+      succeeded?: ObjectEvent;
+      failed?: FailureWords;
+    }
   | { type: "delete claim"; claim: PersistentVolumeClaim }
   | { type: "create revision"; name: string; body: object; data: string }
   | { type: "patch revision"; revision: ControllerRevision; body: object }
@@ -51,7 +76,7 @@ export type Action =
       name: string;
       body: object;
       succeeded?: ObjectEvent;
-      failed?: { reason: string; message: string };
+      failed?: FailureWords;
     }
   | { type: "delete object"; resource: CreatedResource; name: string; uid: string }
   | { type: "event"; event: ObjectEvent };

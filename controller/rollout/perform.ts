@@ -20,7 +20,7 @@ import {
   type Resource,
   type WriteOptions,
 } from "../../kube/index.ts";
-import type { Action, Concern, CreatedResource, ObjectEvent } from "./actions.ts";
+import type { Action, Concern, CreatedResource, FailureWords, NewClaim, ObjectEvent } from "./actions.ts";
 
 /** The workload whose plan is carried out. */
 export interface Owner {
@@ -40,6 +40,8 @@ export interface PerformerDeps {
   record(owner: Owner, event: ObjectEvent): void;
   /** Merge patch of the workload itself; writes the answer back. */
   patchWorkload(owner: Owner, body: object, options: WriteOptions): Promise<void>;
+  /** Asks the server itself whether the owner is still the one of this UID and not being deleted. */
+  mayAdopt(owner: Owner, options: WriteOptions): Promise<boolean>;
   /** A write ended, or may be tried again after `afterMs`: plan again then. */
   settled(owner: Owner, afterMs: number): void;
   clock: Clock;
@@ -217,12 +219,15 @@ export class Performer {
       if (isAborted(error)) return false;
       const text = messageOf(error);
       const what = JSON.stringify({ namespace: owner.namespace, name: action.name });
-      flight.failures.scale = `failed to create pod: ${text}`;
-      record(owner, {
-        type: "Warning",
-        reason: "FailedCreate",
-        message: `failed to create pod: ${text}, pod: ${what}`,
-      });
+      flight.failures.scale = `${action.failed?.condition ?? "failed to create pod"}: ${text}`;
+      record(
+        owner,
+        failure(action, text) ?? {
+          type: "Warning",
+          reason: "FailedCreate",
+          message: `failed to create pod: ${text}, pod: ${what}`,
+        },
+      );
       return false;
     } finally {
       flight.pods.delete(`${CREATING}${action.name}`);
@@ -246,12 +251,13 @@ export class Performer {
     }
   }
 
-  async #createClaim(owner: Owner, claim: { name: string; body: object }): Promise<boolean> {
+  async #createClaim(owner: Owner, claim: NewClaim): Promise<boolean> {
     const { client, claims, record } = this.#deps;
     try {
       claims.writeBack(
         await client.create(persistentVolumeClaimResource, owner.namespace, claim.body, this.#options(owner)),
       );
+      if (claim.succeeded !== undefined) record(owner, claim.succeeded);
       return true;
     } catch (error) {
       if (isKubeError(error, "AlreadyExists") && !error.message.includes("being deleted")) return true;
@@ -259,7 +265,8 @@ export class Performer {
       const what = JSON.stringify({ namespace: owner.namespace, name: claim.name });
       const message = `failed to create pvc: ${messageOf(error)}, pvc: ${what}`;
       this.#flight(owner.uid).failures.scale = message;
-      record(owner, { type: "Warning", reason: "FailedCreate", message });
+      const told = failure(claim, messageOf(error));
+      record(owner, told ?? { type: "Warning", reason: "FailedCreate", message });
       return false;
     }
   }
@@ -272,6 +279,7 @@ export class Performer {
     const ref = { namespace: action.pod.namespace, name: action.pod.name };
     let failed = false;
     try {
+      if (action.adopts && !(await this.#deps.mayAdopt(owner, this.#options(owner)))) return false;
       for (const step of action.write.steps) {
         const patch = { type: "strategic" as const, body: step.body };
         const options = {
@@ -288,7 +296,8 @@ export class Performer {
       if (failed && !isKubeError(error, "Conflict", "NotFound")) {
         const what = action.failed?.message ?? `failed to patch pod ${action.pod.name}`;
         const message = `${what}: ${messageOf(error)}`;
-        if (action.concern !== "refresh") flight.failures[action.concern] = message;
+        const told = `${action.failed?.condition ?? what}: ${messageOf(error)}`;
+        if (action.concern !== "refresh") flight.failures[action.concern] = told;
         this.#deps.log.warn("a pod could not be patched", { error, object: owner.key, pod: action.pod.name });
         this.#deps.record(owner, {
           type: "Warning",
@@ -328,8 +337,9 @@ export class Performer {
       failed = !isAborted(error);
       if (failed) {
         const message = `failed to delete pod ${ref.name}: ${messageOf(error)}`;
-        flight.failures.scale = message;
-        record(owner, { type: "Warning", reason: "FailedDelete", message });
+        if (action.failed === undefined) flight.failures.scale = message;
+        const told = failure(action, messageOf(error));
+        record(owner, told ?? { type: "Warning", reason: "FailedDelete", message });
       }
     } finally {
       flight.pods.delete(action.pod.uid);
@@ -360,7 +370,8 @@ export class Performer {
   async #other(owner: Owner, flight: InFlight, id: string, action: OtherAction): Promise<boolean> {
     try {
       await this.#writeOther(owner, action);
-      if ("succeeded" in action && action.succeeded) this.#deps.record(owner, action.succeeded);
+      if (action.type !== "create claim" && "succeeded" in action && action.succeeded)
+        this.#deps.record(owner, action.succeeded);
       return true;
     } catch (error) {
       if (isAborted(error)) return false;
@@ -372,15 +383,13 @@ export class Performer {
   }
 
   #otherFailed(owner: Owner, action: OtherAction, error: unknown): void {
+    if (error instanceof ClaimRefused) return;
     const text = messageOf(error);
     this.#deps.log.warn(`${action.type} failed`, { error, object: owner.key });
-    if ("failed" in action && action.failed) {
+    const told = "failed" in action ? failure(action, text) : undefined;
+    if (told !== undefined) {
       // The API has this one as a Normal event; alerts that count on it keep working.
-      this.#deps.record(owner, {
-        type: "Normal",
-        reason: action.failed.reason,
-        message: `${action.failed.message}: ${text}`,
-      });
+      this.#deps.record(owner, action.type === "create object" ? { ...told, type: "Normal" } : told);
     } else if (action.type === "patch claim") {
       const message = `failed to update PVC ${action.claim.name}: ${text}`;
       this.#deps.record(owner, { type: "Warning", reason: "FailedUpdate", message });
@@ -394,6 +403,10 @@ export class Performer {
     const { client, claims, revisions, created } = this.#deps;
     const options = this.#options(owner);
     switch (action.type) {
+      case "create claim":
+        // A failure was told about where it happened; here it only has to hold back the next attempt.
+        if (!(await this.#createClaim(owner, action))) throw new ClaimRefused();
+        return;
       case "patch claim": {
         const patch = { type: "strategic" as const, body: action.body };
         claims.writeBack(
@@ -486,6 +499,8 @@ function idOf(action: Started): string {
     case "patch pod":
     case "delete pod":
       return `pod/${action.pod.uid}`;
+    case "create claim":
+      return `claim/${action.name}`;
     case "patch claim":
     case "delete claim":
       return `claim/${action.claim.name}`;
@@ -504,6 +519,15 @@ function idOf(action: Started): string {
 
 function refOf(object: { namespace: string; name: string }): ObjectRef {
   return { namespace: object.namespace, name: object.name };
+}
+
+class ClaimRefused extends Error {}
+
+/** The event that an action wants for its failure. */
+function failure(action: { failed?: FailureWords }, text: string): ObjectEvent | undefined {
+  if (action.failed === undefined) return undefined;
+  const { reason, message } = action.failed;
+  return { type: "Warning", reason, message: `${message}: ${text}` };
 }
 
 function isAborted(error: unknown): boolean {

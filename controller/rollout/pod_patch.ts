@@ -1,4 +1,5 @@
 /** Writes to pods as data: strategic merge patches with their preconditions, and how the pod looks after them. */
+import type { OwnerReference } from "../../kube/core/index.ts";
 import type { Pod, PodCondition, PodContainer, ResourceAmounts } from "../../kube/index.ts";
 import { timestamp } from "./lifecycle.ts";
 
@@ -19,6 +20,8 @@ export interface PodChange {
   resources?: Readonly<Record<string, ResourceAmounts>>;
   /** Drops the owner reference with this UID. */
   releaseOwner?: string;
+  /** Becomes the pod's controller. */
+  addOwner?: OwnerReference;
 }
 
 /** One request: a strategic merge patch on the pod or one of its subresources. */
@@ -49,6 +52,7 @@ export function podPatch(
   if (change.releaseOwner !== undefined) {
     metadata["ownerReferences"] = [{ $patch: "delete", uid: change.releaseOwner }];
   }
+  if (change.addOwner !== undefined) metadata["ownerReferences"] = [change.addOwner];
   const body: Record<string, unknown> = { metadata };
   const containers = containerPatches(change);
   if (containers.length > 0) body["spec"] = { containers };
@@ -97,11 +101,16 @@ export function afterChange(pod: Pod, change: PodChange, now: number): Pod {
       : pod.finalizers,
     conditions: change.conditions ? mergedConditions(pod.conditions, change.conditions, now) : pod.conditions,
     containers: change.images || change.resources ? mergedContainers(pod.containers, change) : pod.containers,
-    controller:
-      change.releaseOwner !== undefined && change.releaseOwner === pod.controller?.uid
-        ? undefined
-        : pod.controller,
+    controller: controllerAfter(pod, change),
   };
+}
+
+function controllerAfter(pod: Pod, { releaseOwner, addOwner }: PodChange): Pod["controller"] {
+  if (addOwner !== undefined) {
+    const { apiVersion, kind, name, uid } = addOwner;
+    return { group: apiVersion.split("/")[0] ?? "", kind, name, uid };
+  }
+  return releaseOwner !== undefined && releaseOwner === pod.controller?.uid ? undefined : pod.controller;
 }
 
 function merged(

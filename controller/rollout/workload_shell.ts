@@ -1,0 +1,179 @@
+/**
+ * The shell that workloads of pods share: reads the caches, calls the plan, hands the actions on, writes the
+ * status once. A kind brings how it is seen and planned; no policy lives here.
+ */
+import type { ObjectMeta } from "../../kube/core/index.ts";
+import { isKubeError, type Outcome, type Pod } from "../../kube/index.ts";
+import type { KindDeps, KindShell } from "../kind.ts";
+import type { ObjectEvent, Plan } from "./actions.ts";
+import { type Owner, Performer } from "./perform.ts";
+import { StatusWriter } from "./status_writer.ts";
+
+/** Plans of one workload take at most a quarter of a core however many events arrive. */
+const PLAN_SHARE = 3;
+const LONGEST_COALESCING_MS = 250;
+
+interface WorkloadObject {
+  metadata: ObjectMeta;
+  status?: object;
+}
+
+export interface PlanningContext {
+  performer: Pick<Performer, "overlay" | "failures">;
+  /** Milliseconds since the epoch. */
+  now: number;
+  random: () => number;
+  /** Pods known to need no refresh; a projection never changes, so this outlives passes. */
+  settled: WeakMap<Pod, boolean>;
+}
+
+export interface Workload<T extends WorkloadObject> {
+  /** Kind in the events of the object. */
+  kind: string;
+  /** What the object needs now, from the caches. */
+  plan(object: T, context: PlanningContext): Plan<{ replicas: number }>;
+  /** Whether a status that differs is worth a write; absent: any difference is. */
+  isStatusWorthWriting?(before: T["status"], after: object): boolean;
+}
+
+export function workloadShell<T extends WorkloadObject>(deps: KindDeps<T>, workload: Workload<T>): KindShell {
+  return new WorkloadShell(deps, workload);
+}
+
+class WorkloadShell<T extends WorkloadObject> implements KindShell {
+  readonly #deps: KindDeps<T>;
+  readonly #workload: Workload<T>;
+  readonly #performer: Performer;
+  readonly #status: StatusWriter;
+  readonly #settledPods = new WeakMap<Pod, boolean>();
+  /** How long to gather events before the next plan, by key; milliseconds. */
+  readonly #coalescing = new Map<string, number>();
+
+  constructor(deps: KindDeps<T>, workload: Workload<T>) {
+    this.#deps = deps;
+    this.#workload = workload;
+    this.#performer = this.#newPerformer();
+    this.#status = this.#newStatusWriter();
+  }
+
+  #newPerformer(): Performer {
+    const deps = this.#deps;
+    const { client, caches, log, signal, resource } = deps;
+    return new Performer({
+      client,
+      pods: caches.pods,
+      claims: caches.claims,
+      revisions: caches.revisions,
+      created: deps.created,
+      log,
+      signal,
+      record: (owner, event) => this.#record(owner, event),
+      patchWorkload: async (owner, body, options) => {
+        deps.objects.writeBack(await client.patch(resource, refOf(owner), { type: "merge", body }, options));
+      },
+      mayAdopt: async (owner, options) => {
+        try {
+          const { metadata } = await client.get(resource, refOf(owner), options);
+          return metadata.uid === owner.uid && metadata.deletionTimestamp === undefined;
+        } catch (error) {
+          if (isKubeError(error, "NotFound")) return false;
+          throw error;
+        }
+      },
+      settled: (owner, afterMs) =>
+        deps.queue.addAfter(owner.key, Math.max(afterMs, this.coalescingMs(owner.key))),
+      clock: deps.clock,
+      baseDelayMs: deps.options.baseDelayMs,
+      maxDelayMs: deps.options.maxDelayMs,
+    });
+  }
+
+  #newStatusWriter(): StatusWriter {
+    const deps = this.#deps;
+    const { client, log, signal, resource } = deps;
+    return new StatusWriter({
+      clock: deps.clock,
+      patch: async (target, body) => {
+        const object = deps.objects.get(target.key);
+        if (object === undefined || object.metadata.uid !== target.uid) return;
+        const ref = { namespace: object.metadata.namespace ?? "", name: object.metadata.name ?? "" };
+        const options = { subresource: "status", priority: "normal", flow: target.uid, signal } as const;
+        deps.objects.writeBack(await client.patch(resource, ref, { type: "merge", body }, options));
+      },
+      failed: (target, error) => {
+        if (!signal.aborted) log.warn("the status could not be written", { error, object: target.key });
+        deps.queue.addBackoff(target.key);
+      },
+      written: (target) => deps.queue.addAfter(target.key, this.#coalescing.get(target.key) ?? 0),
+    });
+  }
+
+  /** Milliseconds to wait for further events of the same object. */
+  coalescingMs(key: string): number {
+    return this.#coalescing.get(key) ?? 0;
+  }
+
+  forget(key: string, uid: string): void {
+    this.#performer.forget(uid);
+    this.#status.forget(uid);
+    this.#coalescing.delete(key);
+  }
+
+  drained(): Promise<void> {
+    return this.#performer.drained();
+  }
+
+  async reconcile(key: string): Promise<Outcome> {
+    const { clock, objects, random } = this.#deps;
+    const object = objects.get(key);
+    if (object === undefined) return {};
+    const started = clock.monotonic();
+    const plan = this.#workload.plan(object, {
+      performer: this.#performer,
+      now: clock.now(),
+      random,
+      settled: this.#settledPods,
+    });
+    const owner = ownerOf(object.metadata, key);
+    this.#performer.perform(owner, plan.actions);
+    const replicas = plan.status.replicas;
+    const important = plan.actions.length === 0 && this.#performer.inFlight(owner.uid) === 0;
+    const wanted = this.#workload.isStatusWorthWriting?.(object.status, plan.status) ?? true;
+    const statusAfterMs = wanted
+      ? this.#status.offer({ key, uid: owner.uid }, object.status, plan.status, replicas, important)
+      : undefined;
+    const took = clock.monotonic() - started;
+    this.#coalescing.set(key, Math.min(LONGEST_COALESCING_MS, took * PLAN_SHARE));
+    return { wakeAfterMs: earlier(plan.wakeAfterMs, statusAfterMs) };
+  }
+
+  #record(owner: Owner, event: ObjectEvent): void {
+    const object = this.#deps.objects.get(owner.key);
+    this.#deps.recorder.event(
+      {
+        apiVersion: "apps.kruise.io/v1beta1",
+        kind: this.#workload.kind,
+        namespace: owner.namespace,
+        name: owner.name,
+        uid: owner.uid,
+        resourceVersion: object?.metadata.resourceVersion ?? "",
+      },
+      event.type,
+      event.reason,
+      event.message,
+    );
+  }
+}
+
+function refOf(owner: Owner): { namespace: string; name: string } {
+  return { namespace: owner.namespace, name: owner.name };
+}
+
+function ownerOf(metadata: ObjectMeta, key: string): Owner {
+  return { key, name: metadata.name ?? "", namespace: metadata.namespace ?? "", uid: metadata.uid ?? "" };
+}
+
+function earlier(a: number | undefined, b: number | undefined): number | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return Math.min(a, b);
+}
