@@ -21,7 +21,11 @@ export function describeError(error: unknown): string {
 }
 
 function describeKubeError(error: KubeError): string {
-  if (error.status !== undefined) return `Error from server (${error.reason}): ${error.message}`;
+  if (error.status !== undefined) {
+    // The client puts the request before the server's words; the words name the object already.
+    const words = error.message.replace(/^[A-Z]+ [\w./-]+: /, "");
+    return `Error from server (${error.reason}): ${words}`;
+  }
   if (error.code === "Network" || error.code === "Timeout") {
     return `Unable to connect to the server: ${error.message}`;
   }

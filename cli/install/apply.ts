@@ -1,8 +1,9 @@
 /** Writes objects whatever they were before, and waits until definitions are served. */
-import { type Client, isKubeError } from "../../kube/index.ts";
+import { cloneJson, isJsonObject } from "../../kube/core/index.ts";
+import { type Client, isKubeError, type Patch } from "../../kube/index.ts";
 import type { ClusterAccess, Host } from "../command.ts";
 import { CliError } from "../errors.ts";
-import { type AnyObject, fieldsAt, listAt, textAt } from "../fields.ts";
+import { type AnyObject, at, fieldsAt, isFields, listAt, textAt, toAnyObject } from "../fields.ts";
 import { objectName, objectResource, type ResourceType } from "../resource_types.ts";
 import { fieldManager } from "../write.ts";
 
@@ -47,10 +48,7 @@ export async function applyObject(client: Client, type: ResourceType, object: An
   const resource = objectResource(type);
   const ref = refOfObject(object);
   const before = await client.get(resource, ref).catch(ignoreNotFound);
-  const patch =
-    before !== undefined && object.kind === "CustomResourceDefinition"
-      ? ({ type: "merge", body: definitionPatch(object) } as const)
-      : ({ type: "apply", body: object, fieldManager, force: true } as const);
+  const patch = before === undefined ? appliedWhole(object) : appliedOver(before, object);
   const after = await client.patch(resource, ref, patch, { fieldManager });
   const did =
     before === undefined
@@ -61,22 +59,34 @@ export async function applyObject(client: Client, type: ResourceType, object: An
   return `${objectName(type, ref.name)} ${did}`;
 }
 
-/**
- * A definition that is there is changed by a merge: the running controller owns how conversion is reached, and
- * of `url` and `service` there may be only one, whichever it was before.
- */
-function definitionPatch(object: AnyObject): object {
-  const conversion = fieldsAt(object, "spec", "conversion");
-  const webhook = fieldsAt(conversion, "webhook");
-  const clientConfig = fieldsAt(webhook, "clientConfig");
-  const whole = Object.keys(clientConfig).length > 0;
-  const one = { ...webhook, clientConfig: { url: null, service: null, ...clientConfig } };
+const appliedWhole = (body: AnyObject): Patch => ({ type: "apply", body, fieldManager, force: true });
+
+/** How webhooks and conversion are reached, and by which authority, is the running controller's: what it wrote stays. */
+function appliedOver(live: AnyObject, object: AnyObject): Patch {
+  if (object.kind === "CustomResourceDefinition")
+    return { type: "merge", body: definitionOver(live, object) };
+  const kept = toAnyObject(cloneJson(object));
+  for (const webhook of listAt(kept, "webhooks")) {
+    const same = listAt(live, "webhooks").find((found) => textAt(found, "name") === textAt(webhook, "name"));
+    const config = at(same, "clientConfig");
+    if (isJsonObject(webhook) && isFields(config)) webhook["clientConfig"] = config;
+  }
+  return appliedWhole(kept);
+}
+
+/** A merge, since of `url` and `service` there may be only one, and without conversion neither. */
+function definitionOver(live: AnyObject, object: AnyObject): object {
+  const spec = fieldsAt(object, "spec");
+  const labels = object.metadata.labels ?? {};
+  if (textAt(spec, "conversion", "strategy") !== "Webhook") {
+    return { metadata: { labels }, spec: { ...spec, conversion: { strategy: "None", webhook: null } } };
+  }
+  const webhook = fieldsAt(spec, "conversion", "webhook");
+  const liveConfig = at(live, "spec", "conversion", "webhook", "clientConfig");
+  const clientConfig = isFields(liveConfig) ? liveConfig : webhook["clientConfig"];
   return {
-    metadata: { labels: object.metadata.labels ?? {} },
-    spec: {
-      ...fieldsAt(object, "spec"),
-      conversion: whole ? { ...conversion, webhook: one } : { strategy: "None", webhook: null },
-    },
+    metadata: { labels },
+    spec: { ...spec, conversion: { strategy: "Webhook", webhook: { ...webhook, clientConfig } } },
   };
 }
 

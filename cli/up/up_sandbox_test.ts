@@ -1,0 +1,83 @@
+import { once } from "node:events";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import t from "tap";
+import { processHost } from "../host.ts";
+import { run } from "../testing.ts";
+
+const host = processHost();
+
+t.test("up --once: a cluster, a controller, a rollout in place, and nothing left behind", async (t) => {
+  const kubeconfig = join(t.testdir(), "kubeconfig");
+  const line = `up --once --timing fast --pods 8 --nodes 3 --seed 7 --kubeconfig-out ${kubeconfig}`;
+  const { code, stdout, stderr } = await run(line, { host });
+  t.equal(stderr, "");
+  t.equal(code, 0);
+  t.match(stdout, /^Sandbox at https:\/\/127\.0\.0\.1:\d+, 3 nodes, seed 7\n/);
+  t.match(stdout, /\nupdating: 8\/8\n/);
+  t.match(stdout, /names 8\/8 {3}UIDs 8\/8 {3}nodes 8\/8 {3}IPs 8\/8\n {2}restarts: each container once\n$/);
+  t.equal(statSync(kubeconfig).mode & 0o777, 0o600);
+  const server = /server: (\S+)/.exec(readFileSync(kubeconfig, "utf8"))?.[1] ?? "";
+  t.equal(await fetch(server).catch(() => "stopped"), "stopped");
+});
+
+t.test("up stays until Ctrl-C; meanwhile every command works on it; install and uninstall too", async (t) => {
+  const kubeconfig = join(t.testdir(), "kubeconfig");
+  const stopping = new AbortController();
+  const lines: string[] = [];
+  const isUp = Promise.withResolvers<void>();
+  const write = (text: string): void => {
+    lines.push(text);
+    if (text.includes("Ctrl-C")) isUp.resolve();
+  };
+  const io = { stdout: { write }, signal: stopping.signal };
+  const line = `up --timing fast --pods 4 --nodes 2 --seed 3 --kubeconfig-out ${kubeconfig}`;
+  const running = run(line, { host, io }).finally(() => isUp.reject(new Error(lines.join(""))));
+  isUp.promise.catch(() => undefined);
+  await isUp.promise;
+  const refit = async (words: string) => run(`${words} --kubeconfig ${kubeconfig}`, { host });
+  t.match((await refit("get clone/demo")).stdout, /^NAME +DESIRED +UPDATED.*\ndemo +4 +4/);
+  t.match((await refit("rollout history clone/demo")).stdout, /1 +nginx:1.20\n2 +nginx:1.21/);
+  t.match((await refit("rollout undo clone/demo")).stdout, /rolled back/);
+  t.match((await refit("rollout status clone/demo")).stdout, /roll out complete: 4 new pods/);
+  t.match((await refit("rollout restart clone/demo")).stdout, /restarted/);
+  t.match((await refit("rollout status clone/demo")).stdout, /roll out complete: 4 new pods/);
+  const pods = (await refit("get pods -l app=demo -o name")).stdout.trimEnd().split("\n");
+  const [first = ""] = pods.map((pod) => pod.replace("pod/", ""));
+  t.match(await refit(`scaledown clone/demo --pods ${first}`), { code: 0 });
+  t.match(
+    (await refit(`get pods ${first}`)).stderr + (await refit("tree clone/demo")).stdout,
+    /ControllerRevision/,
+  );
+  t.match(await refit("rollout pause clone/demo"), { code: 0 });
+  t.match(await refit("set image clone/demo web=nginx:9"), { code: 0 });
+  t.match((await refit("why clone/demo")).stdout, /Paused/);
+  t.match((await refit("uninstall")).stderr, /there still exists some clonesets/);
+  const again = await refit("install --webhook-host 127.0.0.1");
+  t.equal(again.stderr, "");
+  t.match(again.stdout, /definitions established/);
+  stopping.abort();
+  t.match(await running, { code: 0 });
+  t.equal(lines.at(-1), "Stopping.\n");
+});
+
+t.test("what cannot start says why in one line", async (t) => {
+  const folder = t.testdir({ file: "" });
+  const unwritable = await run(`up --once --kubeconfig-out ${join(folder, "file", "x")}`, { host });
+  t.match(unwritable, { code: 1, stderr: /^error: cannot write .*a file is in the way.*\n$/ });
+  const server = createServer();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.teardown(() => server.close());
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const kubeconfig = join(folder, "kubeconfig");
+  const taken = await run(`up --once --port ${port} --kubeconfig-out ${kubeconfig}`, { host });
+  t.equal(
+    taken.stderr,
+    `error: cannot listen on 127.0.0.1:${port}: the port is taken; choose another with --port\n`,
+  );
+  t.equal(taken.code, 1);
+  t.equal(existsSync(kubeconfig) && readFileSync(kubeconfig, "utf8"), "");
+});
