@@ -16,6 +16,8 @@ export interface AgentSettings {
   readonly kubeconfig: string;
   readonly stateFolder: string;
   readonly startedBy: "agent" | "kubelet";
+  /** Swap images of pods that ask for it. */
+  readonly directSwap: boolean;
   readonly gates: AgentGates;
   readonly logLevel: LogLevel;
   /** Flags that were given and change nothing here; one line each in the log. */
@@ -38,6 +40,7 @@ const defaults: Readonly<Record<string, string>> = {
   kubeconfig: "",
   "state-dir": "/var/lib/refit-agent",
   "restart-containers-by": "agent",
+  "direct-swap": "false",
   v: "4",
 };
 
@@ -53,7 +56,7 @@ const withoutEffect: Readonly<Record<string, string>> = {
   log_dir: "the log goes to standard error as JSON lines",
   vmodule: "--v sets the level of all parts",
 };
-const flagsWithoutValue = new Set(["enable-pprof", "logtostderr", "alsologtostderr"]);
+const flagsWithoutValue = new Set(["direct-swap", "enable-pprof", "logtostderr", "alsologtostderr"]);
 
 /** Throws AgentError `Config`. `exists` tells whether a path is there. */
 export function agentSettings(
@@ -80,10 +83,17 @@ export function agentSettings(
     kubeconfig: value("kubeconfig"),
     stateFolder: value("state-dir"),
     startedBy,
+    directSwap: flag("direct-swap", value("direct-swap")),
     gates: agentGates(value("feature-gates")),
     logLevel: integer("v", value("v")) >= 5 ? "debug" : "info",
     withoutEffect: noted,
   };
+}
+
+function flag(name: string, text: string): boolean {
+  if (text !== "true" && text !== "false")
+    throw new AgentError("Config", `--${name}=${text}: must be true or false`);
+  return text === "true";
 }
 
 function integer(name: string, text: string): number {

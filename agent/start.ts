@@ -27,6 +27,7 @@ import { startRestarts } from "./restarts/feature.ts";
 import { type Runtime, type RuntimeFinder, startRuntimeFinder } from "./runtime_socket/finder.ts";
 import type { AgentSettings } from "./settings.ts";
 import { createStateStore } from "./state/store.ts";
+import { startSwaps } from "./swaps/feature.ts";
 
 export interface AgentDependencies {
   readonly settings: AgentSettings;
@@ -106,6 +107,7 @@ export async function startAgent(dependencies: AgentDependencies): Promise<Agent
   features.push(await startImages(context, dependencies.home), await startRestarts(context));
   if (gates.PodProbeMarkerGate) features.push(startProbes(context));
   if (gates.DaemonWatchingPod) features.push(startContainerMeta(context));
+  if (settings.directSwap && gates.DaemonWatchingPod) features.push(startSwaps(context));
   health.watchFeatures();
   return { port: endpoints.port, finder, stop: () => stopAll(features, context, endpoints) };
 }

@@ -8,6 +8,7 @@ import {
   type ContainerStatus,
   type CreateContainerRequest,
   fromJson,
+  type Image,
   type Input,
   type KeyValue,
   methods,
@@ -38,17 +39,19 @@ const barrier = "KRUISE_CONTAINER_BARRIER";
 
 /**
  * What the agent would do differently from the kubelet, and therefore leaves to it: things that the kubelet prepares
- * anew at each start. `hash` is the one that the last container carries. Pure.
+ * anew at each start. `hash` is the one that the last container carries, `lastImages` are the spec's images of which
+ * it may be. Pure.
  */
 export function refusalOf(
   pod: AgentPod,
   container: AgentContainer | undefined,
   hash: string,
+  lastImages: readonly string[],
 ): string | undefined {
   if (!container) return "the pod's spec does not have the container";
   if (pod.deleting) return "the pod is being deleted";
   if (pod.restartPolicy !== "Always") return `the pod's restartPolicy is ${pod.restartPolicy}`;
-  if (hash !== plainHash(container.name, container.image).toString(16)) {
+  if (!lastImages.some((image) => hash === plainHash(container.name, image).toString(16))) {
     return "the container's hash is not the one of its spec: an update is under way, or the kubelet is older than 1.31";
   }
   if (container.imagePullPolicy === "Always")
@@ -61,15 +64,24 @@ export function refusalOf(
   return undefined;
 }
 
-/** Asks the runtime for the last container's config and makes the next attempt of it. Throws AgentError. */
+/**
+ * Asks the runtime for the last container's config and makes the next attempt of it. `lastImages`: the spec's images
+ * that the last container may be of, when the spec has another one now. Throws AgentError.
+ */
 export async function prepareRecreation(
   client: CriClient,
   pod: AgentPod,
   last: SeenContainer,
-  signal?: AbortSignal,
+  signal: AbortSignal | undefined,
+  lastImages: readonly string[] = [],
 ): Promise<Recreation | Refusal> {
   const container = pod.containers.find((one) => one.name === last.name);
-  const refusal = refusalOf(pod, container, last.hash);
+  const refusal = refusalOf(
+    pod,
+    container,
+    last.hash,
+    lastImages.length > 0 ? lastImages : [container?.image ?? ""],
+  );
   if (refusal !== undefined || !container) return { refusal: refusal ?? "" };
   const [ofContainer, ofSandbox, ofImage] = await Promise.all([
     client.call(methods.ContainerStatus, { container_id: last.id, verbose: true }, { signal }),
@@ -82,6 +94,13 @@ export async function prepareRecreation(
   if (!imageId) return { refusal: `the image ${container.image} is not on the node` };
   const status = ofContainer.status;
   if (!status) return { refusal: "the runtime does not tell the container's status" };
+  if (lastImages.length > 0) {
+    const before = await client.call(methods.ImageStatus, { image: { image: status.image_ref } }, { signal });
+    // Without a user in the spec the kubelet takes the image's.
+    if (!before.image || userOf(before.image) !== userOf(ofImage.image)) {
+      return { refusal: "the images run as different users" };
+    }
+  }
   const made = nextAttempt(
     ofContainer.info["info"],
     status,
@@ -138,6 +157,10 @@ export function nextAttempt(
       linux: { ...config.linux, resources: { ...config.linux?.resources, ...resized(status) } },
     },
   };
+}
+
+function userOf(image: Image | undefined): string {
+  return JSON.stringify([image?.uid?.value, image?.username]);
 }
 
 /** Marks placeholders, so that those of a crashed agent are found. */

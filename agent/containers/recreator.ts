@@ -15,12 +15,16 @@ export interface Prepared {
 }
 
 export interface Recreator {
-  /** Before the old container is stopped. Undefined, with a line in the log, when the kubelet has to start the container. */
+  /**
+   * Before the old container is stopped. Undefined, with a line in the log, when the kubelet has to start the container.
+   * `lastImages`: see prepareRecreation.
+   */
   prepare(
     client: CriClient,
     pod: AgentPod,
     last: SeenContainer,
     signal: AbortSignal,
+    lastImages?: readonly string[],
   ): Promise<Prepared | undefined>;
   /** Right after the old container stopped. Never throws: what the agent cannot start the kubelet starts. */
   start(prepared: Prepared): Promise<"agent" | "kubelet">;
@@ -76,11 +80,11 @@ export function createRecreator(dependencies: RecreatorDependencies): Recreator 
   }
 
   return {
-    async prepare(client, pod, last, signal) {
+    async prepare(client, pod, last, signal, lastImages) {
       if (startedBy === "kubelet") return undefined;
       const place = { pod: keyOf(pod), container: last.name };
       try {
-        const recreation = await prepareRecreation(client, pod, last, signal);
+        const recreation = await prepareRecreation(client, pod, last, signal, lastImages);
         if ("refusal" in recreation) {
           log.info("the kubelet starts the container", { ...place, reason: recreation.refusal });
           return undefined;

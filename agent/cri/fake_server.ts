@@ -228,7 +228,10 @@ function runtimeHandlers(
     ContainerStatus: ({ container_id, verbose }) => {
       const container = runtime.container(container_id);
       return {
-        status: containerStatus(container),
+        status: {
+          ...containerStatus(container),
+          image_ref: runtime.image(container.config.image?.image ?? "") ?? "",
+        },
         info: verbose ? { info: JSON.stringify({ config: withoutZeros(container.config) }) } : {},
       };
     },

@@ -1,0 +1,26 @@
+/** Connects the swapper with the pod watch. */
+import type { AgentContext, Feature } from "../context.ts";
+import { createSwapper } from "./swapper.ts";
+
+export function startSwaps(context: AgentContext): Feature {
+  const { clock, finder, pods, recreator } = context;
+  const swapper = createSwapper({
+    clock,
+    log: context.log.with({ component: "swaps" }),
+    runtime: () => finder.current?.client,
+    pod: (uid) => pods.byUid(uid),
+    recreator,
+    swapped: (_, by) => context.agentMetrics.killed("swap", by),
+  });
+  const unsubscribe = pods.subscribe((change) => {
+    if (change.type === "changed") swapper.changed(change.before, change.object);
+  });
+  return {
+    name: "podInformerSynced",
+    synced: pods.synced,
+    async stop() {
+      unsubscribe();
+      await swapper.stop();
+    },
+  };
+}

@@ -1,0 +1,126 @@
+/**
+ * Direct swap: when images of a pod's spec change, the agent stops, creates and starts the containers itself, in
+ * parallel, while the kubelet works through them one after the other. Whichever is first at a container's next attempt
+ * wins its name; the other finds the work done. docs/direct-swap.md.
+ */
+import { type Clock, keyOf, type Log, plainHash } from "../../kube/index.ts";
+import { observeContainers } from "../containers/observe.ts";
+import type { Recreator } from "../containers/recreator.ts";
+import { stopContainer } from "../containers/stop.ts";
+import type { CriClient } from "../cri/client.ts";
+import { messageOf } from "../errors.ts";
+import type { AgentPod } from "../pod.ts";
+
+/** On a pod, usually from its workload's template: `"true"` asks for direct swaps. */
+export const swapAnnotation = "agent.refit/direct-swap";
+
+export interface SwapDependencies {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly runtime: () => CriClient | undefined;
+  readonly pod: (uid: string) => AgentPod | undefined;
+  readonly recreator: Recreator;
+  readonly swapped?: (container: string, by: "agent" | "kubelet", seconds: number) => void;
+}
+
+export interface Swapper {
+  /** A pod changed from `before` to `after`. Returns at once. */
+  changed(before: AgentPod, after: AgentPod): void;
+  /** Resolves when no swap runs. */
+  idle(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Containers whose image changed and that the agent may swap. Pure. */
+export function swapsOf(before: AgentPod, after: AgentPod): { name: string; lastImage: string }[] {
+  if (after.annotations[swapAnnotation] !== "true" || after.deleting || before.uid !== after.uid) return [];
+  return after.containers.flatMap((container) => {
+    const old = before.containers.find((one) => one.name === container.name);
+    if (!old || old.image === container.image) return [];
+    // The kubelet runs the hook when it stops the container: it must not run twice.
+    return container.preStop ? [] : [{ name: container.name, lastImage: old.image }];
+  });
+}
+
+interface Running {
+  /** Images of which the last container may be. */
+  readonly lastImages: Set<string>;
+  again: boolean;
+  done: Promise<void>;
+}
+
+export function createSwapper(dependencies: SwapDependencies): Swapper {
+  const { clock, log } = dependencies;
+  const running = new Map<string, Running>();
+  const stopping = new AbortController();
+
+  async function swap(uid: string, name: string, state: Running): Promise<void> {
+    const client = dependencies.runtime();
+    const pod = dependencies.pod(uid);
+    const container = pod?.containers.find((one) => one.name === name);
+    if (!client || !pod || !container) return;
+    const began = clock.monotonic();
+    const last = (await observeContainers(client, uid, stopping.signal)).get(name);
+    // The kubelet was faster, or the image changed back before anything happened.
+    if (!last || last.hash === plainHash(name, container.image).toString(16)) return;
+    const prepared = await dependencies.recreator.prepare(client, pod, last, stopping.signal, [
+      ...state.lastImages,
+    ]);
+    if (!prepared) return;
+    try {
+      const order = {
+        container: name,
+        containerId: last.id,
+        graceSeconds: pod.terminationGracePeriodSeconds,
+        preStop: undefined,
+        podIP: pod.podIP,
+        ports: [],
+        message: "",
+      };
+      // The kubelet tells of the stop: it sees the same change.
+      await stopContainer(order, { client, clock, event: () => undefined });
+    } catch (error) {
+      await dependencies.recreator.cancel(prepared);
+      throw error;
+    }
+    const by = await dependencies.recreator.start(prepared);
+    const seconds = (clock.monotonic() - began) / 1000;
+    log.info("an image was swapped", { pod: keyOf(pod), container: name, startedBy: by, seconds });
+    dependencies.swapped?.(name, by, seconds);
+  }
+
+  async function swapUntilDone(key: string, uid: string, name: string, state: Running): Promise<void> {
+    while (state.again && !stopping.signal.aborted) {
+      state.again = false;
+      await swap(uid, name, state).catch((error: unknown) => {
+        if (stopping.signal.aborted) return;
+        log.warn("a swap is left to the kubelet", { pod: uid, container: name, error: messageOf(error) });
+      });
+    }
+    running.delete(key);
+  }
+
+  return {
+    changed(before, after) {
+      for (const { name, lastImage } of swapsOf(before, after)) {
+        const key = JSON.stringify([after.uid, name]);
+        const present = running.get(key);
+        if (present) {
+          present.lastImages.add(lastImage);
+          present.again = true;
+          continue;
+        }
+        const state: Running = { lastImages: new Set([lastImage]), again: true, done: Promise.resolve() };
+        running.set(key, state);
+        state.done = swapUntilDone(key, after.uid, name, state);
+      }
+    },
+    async idle() {
+      while (running.size > 0) await Promise.all([...running.values()].map((one) => one.done));
+    },
+    async stop() {
+      stopping.abort(new Error("stopped"));
+      await this.idle();
+    },
+  };
+}

@@ -1,0 +1,177 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { nullLog, plainHash, systemClock } from "../../kube/index.ts";
+import { ContainerState, methods } from "../../proto/cri/index.ts";
+import { createRecreator } from "../containers/recreator.ts";
+import { createCriClient } from "../cri/client.ts";
+import { type FakeCri, startFakeCri } from "../cri/fake_server.ts";
+import { type AgentPod, agentPod } from "../pod.ts";
+import { createSwapper, type Swapper, swapAnnotation, swapsOf } from "./swapper.ts";
+
+const uid = "pod-uid-1";
+
+function pod(
+  images: Readonly<Record<string, string>>,
+  more: { annotation?: string; hook?: boolean; grace?: number } = {},
+): AgentPod {
+  const { annotation = "true", hook = false, grace = 5 } = more;
+  return agentPod({
+    metadata: { name: "web", namespace: "default", uid, annotations: { [swapAnnotation]: annotation } },
+    spec: {
+      terminationGracePeriodSeconds: grace,
+      containers: Object.entries(images).map(([name, image]) => ({
+        name,
+        image,
+        imagePullPolicy: "IfNotPresent",
+        ...(hook ? { lifecycle: { preStop: { exec: { command: ["bye"] } } } } : {}),
+      })),
+    },
+  });
+}
+
+interface Scene {
+  readonly fake: FakeCri;
+  readonly swapper: Swapper;
+  present: AgentPod;
+  readonly swaps: string[];
+  change(next: AgentPod): void;
+  running(
+    name: string,
+  ): { attempt: number | undefined; image: string | undefined; hash: string | undefined }[];
+}
+
+async function scene(t: Test, names: readonly string[]): Promise<Scene> {
+  const folder = await mkdtemp(join(tmpdir(), "refit-swap-"));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const socket = join(folder, "c.sock");
+  const fake = await startFakeCri({ socket, clock: systemClock });
+  t.teardown(() => fake.stop());
+  const client = createCriClient(socket, { clock: systemClock });
+  t.teardown(() => client.close());
+  for (const version of [1, 2, 3]) fake.runtime.addImage(`nginx:${version}`, `sha256:0${version}`);
+  const config = { metadata: { name: "web", uid, namespace: "default" } };
+  const { pod_sandbox_id } = await client.call(methods.RunPodSandbox, { config });
+  for (const name of names) {
+    const made = await client.call(methods.CreateContainer, {
+      pod_sandbox_id,
+      config: {
+        metadata: { name, attempt: 0 },
+        image: { image: "sha256:01" },
+        labels: { "io.kubernetes.container.name": name, "io.kubernetes.pod.uid": uid },
+        annotations: { "io.kubernetes.container.hash": plainHash(name, "nginx:1").toString(16) },
+      },
+    });
+    await client.call(methods.StartContainer, made);
+  }
+  const swaps: string[] = [];
+  const pods = { subscribe: () => () => undefined, byUid: () => s.present };
+  const s: Scene = {
+    fake,
+    swaps,
+    present: pod(Object.fromEntries(names.map((name) => [name, "nginx:1"]))),
+    swapper: createSwapper({
+      clock: systemClock,
+      log: nullLog,
+      runtime: () => client,
+      pod: () => s.present,
+      recreator: createRecreator({ clock: systemClock, log: nullLog, startedBy: "agent", pods }),
+      swapped: (name, by) => swaps.push(`${name} ${by}`),
+    }),
+    change(next) {
+      const before = s.present;
+      s.present = next;
+      s.swapper.changed(before, next);
+    },
+    running: (name) =>
+      [...fake.runtime.containers.values()]
+        .filter((one) => one.config.metadata?.name === name && one.state === ContainerState.CONTAINER_RUNNING)
+        .map(({ config }) => ({
+          attempt: config.metadata?.attempt,
+          image: config.image?.image,
+          hash: config.annotations["io.kubernetes.container.hash"],
+        })),
+  };
+  return s;
+}
+
+t.test("the new image runs as the next attempt, with the hash that the kubelet expects", async (t) => {
+  const s = await scene(t, ["app"]);
+  s.change(pod({ app: "nginx:2" }));
+  await s.swapper.idle();
+  t.same(s.running("app"), [
+    { attempt: 1, image: "sha256:02", hash: plainHash("app", "nginx:2").toString(16) },
+  ]);
+  t.same(s.swaps, ["app agent"]);
+  s.change(pod({ app: "nginx:1" }));
+  await s.swapper.idle();
+  t.match(s.running("app"), [{ attempt: 2, image: "sha256:01" }]);
+});
+
+t.test("containers of a pod are swapped at the same time", async (t) => {
+  const names = ["a", "b", "c", "d"];
+  const s = await scene(t, names);
+  for (const name of names) s.fake.runtime.stopMs.set(name, 200);
+  let most = 0;
+  s.fake.runtime.onEvent = (event) => {
+    if (event.type !== 2) return;
+    const stopped = [...s.fake.runtime.containers.values()].filter(
+      (one) => one.state === ContainerState.CONTAINER_EXITED,
+    );
+    most = Math.max(most, stopped.length - s.swaps.length);
+  };
+  s.change(pod(Object.fromEntries(names.map((name) => [name, "nginx:2"]))));
+  await s.swapper.idle();
+  for (const name of names) t.match(s.running(name), [{ attempt: 1, image: "sha256:02" }]);
+  t.ok(most > 1, `${most} were down together: their stops ran side by side`);
+});
+
+t.test("a change during a swap is followed by another swap", async (t) => {
+  const s = await scene(t, ["app"]);
+  s.fake.runtime.stopMs.set("app", 100);
+  s.change(pod({ app: "nginx:2" }));
+  s.change(pod({ app: "nginx:3" }));
+  await s.swapper.idle();
+  t.match(s.running("app"), [{ image: "sha256:03" }]);
+  t.equal(s.running("app").length, 1);
+});
+
+t.test("the kubelet was first: nothing is stopped twice, one container runs", async (t) => {
+  const s = await scene(t, ["app"]);
+  s.fake.runtime.onEvent = (event) => {
+    if (event.type !== 2) return;
+    s.fake.runtime.onEvent = () => undefined;
+    const old = s.fake.runtime.containers.get(event.containerId);
+    if (!old) return;
+    const annotations = { "io.kubernetes.container.hash": plainHash("app", "nginx:2").toString(16) };
+    const config = {
+      ...old.config,
+      metadata: { name: "app", attempt: 1 },
+      image: { ...old.config.image, image: "sha256:02" },
+      annotations,
+    };
+    s.fake.runtime.start(s.fake.runtime.create(old.sandboxId, JSON.parse(JSON.stringify(config))));
+  };
+  s.change(pod({ app: "nginx:2" }));
+  await s.swapper.idle();
+  t.match(s.running("app"), [{ attempt: 1, image: "sha256:02" }]);
+  t.equal(s.running("app").length, 1);
+  t.same(s.swaps, ["app kubelet"]);
+});
+
+t.test(
+  "without the annotation, with a hook, or without the image on the node the kubelet does it",
+  async (t) => {
+    const before = pod({ app: "nginx:1" });
+    t.equal(swapsOf(before, pod({ app: "nginx:2" })).length, 1);
+    t.equal(swapsOf(before, pod({ app: "nginx:2" }, { annotation: "false" })).length, 0);
+    t.equal(swapsOf(before, pod({ app: "nginx:2" }, { hook: true })).length, 0);
+    t.equal(swapsOf(before, before).length, 0);
+    const s = await scene(t, ["app"]);
+    s.change(pod({ app: "nginx:9" }));
+    await s.swapper.idle();
+    t.match(s.running("app"), [{ attempt: 0, image: "sha256:01" }]);
+    t.equal(s.fake.calls.get("StopContainer"), undefined);
+  },
+);
