@@ -56,7 +56,8 @@ export async function runUp(call: Call): Promise<number> {
   await writePrivateFile(options.kubeconfig, "");
   await using started = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "refit-"));
-  started.defer(() => rm(folder, { recursive: true, force: true }));
+  // Certificates may be written once more while the controller stops.
+  started.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }));
   try {
     await runAll(call, options, folder, started);
   } catch (error) {

@@ -58,7 +58,9 @@ t.test("up stays until Ctrl-C; meanwhile every command works on it; install and 
   t.equal(again.stderr, "");
   t.match(again.stdout, /definitions established/);
   stopping.abort();
-  t.match(await running, { code: 0 });
+  const { code, stderr } = await running;
+  t.equal(stderr, "");
+  t.equal(code, 0);
   t.equal(lines.at(-1), "Stopping.\n");
 });
 
