@@ -22,7 +22,7 @@ export function decodeCustom(value: Fields, shape: Shape): Typed {
       else unknown.push(`unknown field "${name}"`);
     }
   }
-  return { object, unknown };
+  return { object, unknown: unknown.sort() };
 }
 
 function decodeMetadata(value: unknown, path: string, unknown: string[]): Fields {

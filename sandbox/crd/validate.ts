@@ -18,7 +18,8 @@ import { formatError } from "./formats.ts";
 export function validateValue(value: unknown, shape: Shape, path: string): FieldError[] {
   if (value === null && shape.nullable) return [];
   const wrongType = typeError(value, shape, path);
-  if (wrongType !== undefined) return [wrongType];
+  // Schemas that combine others are judged all the same.
+  if (wrongType !== undefined) return [wrongType, ...combinedErrors(value, shape, path)];
   const errors = [...enumErrors(value, shape, path), ...combinedErrors(value, shape, path)];
   if (typeof value === "string") errors.push(...textErrors(value, shape, path));
   else if (typeof value === "number") errors.push(...numberErrors(value, shape, path));
@@ -71,14 +72,15 @@ function textErrors(value: string, shape: Shape, path: string): FieldError[] {
     errors.push(invalid(path, value, `${path} in body should be at least ${shortest} chars long`));
   }
   const pattern = textAt(raw, "pattern");
-  if (pattern !== "" && !compiled(pattern).test(value)) {
+  // The server stops at the first thing that is wrong with a text.
+  if (errors.length === 0 && pattern !== "" && !compiled(pattern).test(value)) {
     errors.push(invalid(path, value, `${path} in body should match '${pattern}'`));
   }
   const format = textAt(raw, "format");
   if (format !== "" && formatError(format, value)) {
     errors.push({
       path,
-      type: "Invalid",
+      type: "TypeInvalid",
       value,
       detail: `${path} in body must be of type ${format}: ${goJson(value)}`,
     });
@@ -204,20 +206,19 @@ function combinedErrors(value: unknown, shape: Shape, path: string): FieldError[
   const judge = (part: Fields): FieldError[] => validateValue(value, new Shape(part, source), path);
   const errors = objectsAt(raw, "allOf").flatMap(judge);
   const any = objectsAt(raw, "anyOf");
-  if (any.length > 0 && !any.some((part) => judge(part).length === 0)) {
-    errors.push(invalid(path, value, `${path} in body must validate at least one schema (anyOf)`));
+  const [first] = any;
+  if (first !== undefined && !any.some((part) => judge(part).length === 0)) {
+    errors.push(invalid("<nil>", "", `"${path}" must validate at least one schema (anyOf)`), ...judge(first));
   }
   const one = objectsAt(raw, "oneOf");
   const fitting = one.filter((part) => judge(part).length === 0).length;
   if (one.length > 0 && fitting !== 1) {
     const found = fitting === 0 ? "Found none valid" : `Found ${fitting} valid alternatives`;
-    errors.push(
-      invalid(path, value, `${path} in body must validate one and only one schema (oneOf). ${found}`),
-    );
+    errors.push(invalid("<nil>", "", `"${path}" must validate one and only one schema (oneOf). ${found}`));
   }
   const { not } = raw;
   if (isFields(not) && judge(not).length === 0) {
-    errors.push(invalid(path, value, `${path} in body must not validate the schema (not)`));
+    errors.push(invalid("<nil>", "", `"${path}" must not validate the schema (not)`));
   }
   return errors;
 }

@@ -4,10 +4,10 @@ import type { StoredObject } from "../cluster.ts";
 import { decodeCustom } from "../crd/decode.ts";
 import { type Fields, isFields, textAt } from "../json.ts";
 import { normalize } from "../resources/normal_form.ts";
-import type { Served } from "../resources/resource.ts";
+import { type Served, splitApiVersion } from "../resources/resource.ts";
 import type { Shape } from "../resources/shape.ts";
 import { decodeTyped, TypeMismatch } from "../resources/typed.ts";
-import { ApiError, badRequest, unsupportedMediaType } from "./api_error.ts";
+import { ApiError, badRequest, invalid, unsupportedMediaType } from "./api_error.ts";
 import { duplicateFields } from "./duplicates.ts";
 import type { Exchange } from "./exchange.ts";
 import { protobufBody } from "./protobuf.ts";
@@ -119,7 +119,6 @@ export function typedObject(
 function strictError(expected: Expected, complaints: readonly string[]): ApiError {
   const { version } = versionOf(expected);
   const list = `strict decoding error: ${complaints.join(", ")}`;
-  if (expected.custom) return badRequest(list);
   return badRequest(
     `${expected.kind} in version "${version}" cannot be handled as a ${expected.kind}: ${list}`,
   );
@@ -135,18 +134,39 @@ function isBelowUnknown(duplicate: string, unknown: readonly string[]): boolean 
 }
 
 function checkKind(value: Fields, expected: Expected): void {
+  if (expected.custom) {
+    checkCustomKind(value, expected);
+    return;
+  }
   const apiVersion = textAt(value, "apiVersion") || expected.apiVersion;
   const kind = textAt(value, "kind") || expected.kind;
   if (apiVersion === expected.apiVersion && kind === expected.kind) return;
-  if (expected.custom) {
-    throw badRequest(
-      `the API version in the data (${apiVersion}) does not match the expected API version (${expected.apiVersion})`,
-    );
-  }
   const version = apiVersion.slice(apiVersion.indexOf("/") + 1);
   throw badRequest(
     `${kind} in version "${version}" cannot be handled as a ${expected.kind}: no kind "${kind}" is registered for version "${apiVersion}" in scheme "pkg/runtime/scheme.go:110"`,
   );
+}
+
+/** Custom objects must say what they are. */
+function checkCustomKind(value: Fields, expected: Expected): void {
+  const apiVersion = textAt(value, "apiVersion");
+  const kind = textAt(value, "kind");
+  if (kind === "") {
+    const text = JSON.stringify(value);
+    throw badRequest(
+      `the object provided is unrecognized (must be of type ${expected.kind}): Object 'Kind' is missing in '${text}' (${text})`,
+    );
+  }
+  if (apiVersion !== expected.apiVersion) {
+    throw badRequest(
+      `the API version in the data (${apiVersion}) does not match the expected API version (${expected.apiVersion})`,
+    );
+  }
+  if (kind === expected.kind) return;
+  const { group } = splitApiVersion(apiVersion);
+  throw invalid({ group, kind }, textAt(value, "metadata", "name"), [
+    { path: "kind", type: "Invalid", value: kind, detail: `must be ${expected.kind}` },
+  ]);
 }
 
 function decode(value: Fields, expected: Expected): { object: Fields; unknown: readonly string[] } {

@@ -5,6 +5,8 @@ import {
   applyMergePatch,
   applyStrategicPatch,
   coreTypeOf,
+  type FieldError,
+  invalid as fieldInvalid,
   type JsonPatchOperation,
   PatchError,
 } from "../../kube/core/index.ts";
@@ -16,7 +18,7 @@ import { applyConfiguration } from "../writes/apply.ts";
 import type { WriteRequest } from "../writes/request.ts";
 import { updateObject } from "../writes/update.ts";
 import { convertObject, workingVersion } from "../writes/working.ts";
-import { ApiError, badRequest, unsupportedMediaType } from "./api_error.ts";
+import { ApiError, badRequest, invalid, unsupportedMediaType } from "./api_error.ts";
 import { expectedOf, typedObject } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Target } from "./target.ts";
@@ -51,8 +53,20 @@ export async function patchChange(
     const before = await convertObject(current, served, served.apiVersion);
     const patched = refusals(type, () => applied(before, patch, type, served));
     const draft = typedObject(exchange, patched, expectedOf(served));
+    checkIdentity(target, draft, before);
     return { draft: await convertObject(draft, served, workingVersion(served)) };
   });
+}
+
+/** A patch cannot make an object another one. */
+function checkIdentity({ served, name }: Target, draft: StoredObject, before: StoredObject): void {
+  const errors: FieldError[] = [];
+  for (const field of ["name", "namespace", "uid"] as const) {
+    const wanted = draft.metadata[field];
+    if (wanted !== before.metadata[field])
+      errors.push(fieldInvalid(`metadata.${field}`, wanted ?? "", "field is immutable"));
+  }
+  if (errors.length > 0) throw invalid(served, name, errors);
 }
 
 function checkType(type: string, accepted: readonly string[]): void {

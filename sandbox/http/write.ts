@@ -32,12 +32,10 @@ function optionsObject(kind: string, exchange: Exchange): Fields {
 
 export function writeRequest(exchange: Exchange, target: Target, optionsKind: string): WriteRequest {
   const dryRun = exchange.query.getAll("dryRun");
-  for (const value of dryRun) {
-    if (value !== "All") {
-      throw invalid({ group: "meta.k8s.io", kind: optionsKind }, "", [
-        { path: "dryRun", type: "NotSupported", value, detail: 'supported values: "All"' },
-      ]);
-    }
+  if (dryRun.some((value) => value !== "All")) {
+    throw invalid({ group: "meta.k8s.io", kind: optionsKind }, "", [
+      { path: "dryRun", type: "NotSupported", value: dryRun, detail: 'supported values: "All"' },
+    ]);
   }
   const manager = exchange.query.get("fieldManager") ?? "";
   return {
@@ -81,7 +79,7 @@ export async function putObject(world: World, exchange: Exchange, target: Target
 function checkUpdateBody(version: string | undefined, namespace: string | undefined, target: Target): void {
   const { served } = target;
   if (served.resource.custom && (version === undefined || version === "")) {
-    throw invalid(served, target.name, [
+    throw invalid({ group: served.group, kind: served.plural }, target.name, [
       {
         path: "metadata.resourceVersion",
         type: "Invalid",

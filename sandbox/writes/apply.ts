@@ -19,6 +19,7 @@ import {
   intersectionOf,
   isEmptySet,
   pathsOf,
+  withParents,
 } from "./field_set.ts";
 import { type ManagedEntry, ownedParts, readEntries, writeEntries } from "./managed_fields.ts";
 import { mergeValues, withoutFields } from "./merge.ts";
@@ -121,7 +122,7 @@ async function merged(
   const own = known.find((entry) => isOwn(entry, applying));
   const others = known.filter((entry) => !isOwn(entry, applying));
   const mergedObject = mergeValues(current, withoutSystem(configuration), shape);
-  const givenUp = othersRemoved(differenceOf(own?.fields ?? {}, wanted), others);
+  const givenUp = othersRemoved(differenceOf(own?.fields ?? {}, withParents(wanted)), others);
   const pruned = withoutFields(mergedObject, givenUp, shape);
   const draft: StoredObject = { ...(isFields(pruned) ? pruned : {}), metadata: metadataOf(pruned, current) };
   const { changed, removed } = compareValues(ownedParts(current), ownedParts(draft), shape);
@@ -178,7 +179,7 @@ function ownersOf(applying: Applying, current: StoredObject): ManagedEntry[] {
 /** Of the fields that a manager gives up, those that nobody else owns. */
 function othersRemoved(givenUp: FieldSet, others: readonly ManagedEntry[]): FieldSet {
   let left = givenUp;
-  for (const entry of others) left = differenceOf(left, entry.fields);
+  for (const entry of others) left = differenceOf(left, withParents(entry.fields));
   return left;
 }
 
@@ -201,12 +202,18 @@ function applyConflict(conflicts: readonly { entry: ManagedEntry; fields: FieldS
   const causes = conflicts.flatMap(({ entry, fields }) =>
     pathsOf(fields).map((field) => ({
       reason: "FieldManagerConflict",
-      message: `conflict with ${JSON.stringify(entry.manager)}${entry.subresource === "" ? "" : ` with subresource ${JSON.stringify(entry.subresource)}`} using ${entry.apiVersion}`,
+      message: `conflict with ${ownerText(entry)}`,
       field,
     })),
   );
   const count = causes.length === 1 ? "1 conflict" : `${causes.length} conflicts`;
   return new ApiError(409, "Conflict", `Apply failed with ${count}: ${conflictText(causes)}`, { causes });
+}
+
+function ownerText(entry: ManagedEntry): string {
+  const below = entry.subresource === "" ? "" : ` with subresource ${JSON.stringify(entry.subresource)}`;
+  const version = entry.operation === "Apply" ? "" : ` using ${entry.apiVersion}`;
+  return `${JSON.stringify(entry.manager)}${below}${version}`;
 }
 
 function conflictText(causes: readonly { message: string; field: string }[]): string {

@@ -116,10 +116,10 @@ function prepareCreate(world: World, request: WriteRequest, draft: StoredObject)
   draft.metadata = kept;
   delete draft.metadata.resourceVersion;
   if (strategy.hasStatus) delete draft["status"];
-  strategy.prepareCreate?.(draft, context);
   if ((kept.name ?? "") === "" && (kept.generateName ?? "") !== "") {
     kept.name = `${(kept.generateName ?? "").slice(0, generatedLimit - 5)}${nameSuffix(world.random)}`;
   }
+  strategy.prepareCreate?.(draft, context);
   kept.uid = randomUid(world.random);
   kept.creationTimestamp = timeText(world.clock.now());
   if (strategy.generationOf === undefined) delete kept.generation;

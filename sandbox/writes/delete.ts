@@ -62,18 +62,19 @@ function checkOptions(options: DeleteOptions): void {
 
 function checkPreconditions(request: WriteRequest, revision: Revision, options: DeleteOptions): void {
   const { metadata } = revision.object;
+  const byKind = { group: request.served.group, plural: request.served.kind };
   if (options.uid !== undefined && options.uid !== metadata.uid) {
     throw conflict(
-      request.served,
+      byKind,
       request.name,
-      `Precondition failed: UID in precondition: ${options.uid}, UID in object meta: ${metadata.uid ?? ""}`,
+      `the UID in the precondition (${options.uid}) does not match the UID in record (${metadata.uid ?? ""}). The object might have been deleted and then recreated`,
     );
   }
   if (options.resourceVersion !== undefined && options.resourceVersion !== metadata.resourceVersion) {
     throw conflict(
-      request.served,
+      byKind,
       request.name,
-      `Precondition failed: ResourceVersion in precondition: ${options.resourceVersion}, ResourceVersion in object meta: ${metadata.resourceVersion ?? ""}`,
+      `the ResourceVersion in the precondition (${options.resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion ?? ""}). The object might have been modified`,
     );
   }
 }

@@ -11,7 +11,7 @@ export type FieldSet = { [element: string]: FieldSet };
 
 const self = ".";
 
-function isMember(node: FieldSet): boolean {
+export function isMember(node: FieldSet): boolean {
   return self in node || Object.keys(node).length === 0;
 }
 
@@ -25,6 +25,15 @@ export function readFieldSet(value: unknown): FieldSet {
   if (!isFields(value)) return set;
   for (const [element, below] of Object.entries(value)) set[element] = readFieldSet(below);
   return set;
+}
+
+/** The set with every node that has members below it as a member itself. */
+export function withParents(set: FieldSet): FieldSet {
+  const full: FieldSet = {};
+  for (const [element, node] of Object.entries(set)) {
+    full[element] = isEmptySet(node) || element === self ? node : { [self]: {}, ...withParents(node) };
+  }
+  return full;
 }
 
 export function unionOf(left: FieldSet, right: FieldSet): FieldSet {

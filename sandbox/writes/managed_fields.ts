@@ -44,7 +44,7 @@ export function ownedParts(object: Fields): Fields {
   const { apiVersion: _apiVersion, kind: _kind, metadata, ...rest } = object;
   if (!isFields(metadata)) return rest;
   const kept = Object.fromEntries(Object.entries(metadata).filter(([name]) => !notOwned.includes(name)));
-  return { metadata: kept, ...rest };
+  return Object.keys(kept).length === 0 ? rest : { metadata: kept, ...rest };
 }
 
 export function readEntries(object: StoredObject): ManagedEntry[] {

@@ -2,7 +2,7 @@
 import { cloneJson } from "../../kube/core/index.ts";
 import { type Fields, isFields } from "../json.ts";
 import type { Shape } from "../resources/shape.ts";
-import { entryElement, type FieldSet, isEmptySet, isGranular, memberShape } from "./field_set.ts";
+import { entryElement, type FieldSet, isEmptySet, isGranular, isMember, memberShape } from "./field_set.ts";
 
 export function mergeValues(live: unknown, wanted: unknown, shape: Shape | undefined): unknown {
   if (!isGranular(wanted, shape) || live === undefined || live === null) return cloneJson<unknown>(wanted);
@@ -51,13 +51,7 @@ export function withoutFields(value: unknown, gone: FieldSet, shape: Shape | und
     for (const [name, member] of Object.entries(value)) {
       const node = gone[`f:${name}`];
       if (node === undefined) kept[name] = member;
-      else if (!isEmptySet(node)) {
-        const inner = withoutFields(member, node, memberShape(shape, name));
-        // What held only given-up fields goes with them, unless somebody owns it as a whole.
-        if (!("." in node) || !isHollow(inner)) {
-          if (!isHollow(inner) || isHollow(member)) kept[name] = inner;
-        }
-      }
+      else if (!isMember(node)) kept[name] = withoutFields(member, node, memberShape(shape, name));
     }
     return kept;
   }
@@ -66,14 +60,9 @@ export function withoutFields(value: unknown, gone: FieldSet, shape: Shape | und
     for (const entry of value) {
       const node = gone[entryElement(shape, entry) ?? ""];
       if (node === undefined) kept.push(entry);
-      else if (!isEmptySet(node) && !("." in node)) kept.push(withoutFields(entry, node, shape.items));
+      else if (!isMember(node)) kept.push(withoutFields(entry, node, shape.items));
     }
     return kept;
   }
   return value;
-}
-
-function isHollow(value: unknown): boolean {
-  if (Array.isArray(value)) return value.length === 0;
-  return isFields(value) && Object.keys(value).length === 0;
 }

@@ -49,7 +49,7 @@ function checkPreconditions(request: WriteRequest, draft: StoredObject, current:
     throw conflict(
       served,
       name,
-      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.metadata.uid ?? ""}`,
+      `StorageError: invalid object, Code: 4, Key: ${storageKey(request)}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.metadata.uid ?? ""}`,
     );
   }
   if (
@@ -59,6 +59,12 @@ function checkPreconditions(request: WriteRequest, draft: StoredObject, current:
   ) {
     throw conflict(served, name, modifiedMeanwhile);
   }
+}
+
+/** Where a real server would keep the object in etcd; it names that place in errors. */
+function storageKey({ served, namespace, name }: WriteRequest): string {
+  const group = served.resource.custom ? `${served.group}/` : "";
+  return `/registry/${group}${served.plural}/${namespace === "" ? "" : `${namespace}/`}${name}`;
 }
 
 async function finishUpdate(

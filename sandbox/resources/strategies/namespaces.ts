@@ -4,12 +4,9 @@ import type { Strategy } from "../resource.ts";
 
 export const namespaceRules: Readonly<Record<string, Partial<Strategy>>> = {
   namespaces: {
-    defaults(draft) {
-      const name = draft.metadata.name ?? "";
-      if (name !== "")
-        draft.metadata.labels = { "kubernetes.io/metadata.name": name, ...draft.metadata.labels };
-    },
     prepareCreate(draft) {
+      const name = draft.metadata.name ?? "";
+      draft.metadata.labels = { ...draft.metadata.labels, "kubernetes.io/metadata.name": name };
       draft["spec"] = { finalizers: ["kubernetes"] };
       draft["status"] = { phase: "Active" };
     },
