@@ -14,6 +14,9 @@ export const suite: Suite = {
     await world.step("1 apply", async () => {
       await world.apply(cloneSet(world.version, { name: "pick", replicas: 5 }));
       await world.untilAll("pick", 5);
+      await world.until("an event a pod", async () => {
+        assert.equal((await world.events("CloneSet", "pick", "SuccessfulCreate")).length, 5);
+      });
     });
     await world.step("2 named pods go", () => namedPods(world));
     await world.step("3 a labelled pod is replaced", () => labelledPod(world));
@@ -30,7 +33,6 @@ function names(pods: readonly Item[]): string[] {
 async function namedPods(world: World): Promise<void> {
   const before = await world.livePodsOf("pick");
   const [a = "", b = ""] = names(before);
-  const created = (await world.events("CloneSet", "pick", "SuccessfulCreate")).length;
   const patch = { spec: { replicas: 3, scaleStrategy: { podsToDelete: [a, b] } } };
   await world.patch("pick", "merge", patch, alpha);
   await world.until("exactly the named pods are gone", async () => {
@@ -46,7 +48,7 @@ async function namedPods(world: World): Promise<void> {
       ({ message }) => message,
     );
     assert.deepEqual(deleted.sort(), [`succeed to delete pod ${a}`, `succeed to delete pod ${b}`]);
-    assert.equal((await world.events("CloneSet", "pick", "SuccessfulCreate")).length, created);
+    assert.equal((await world.events("CloneSet", "pick", "SuccessfulCreate")).length, 5);
   });
 }
 

@@ -39,8 +39,9 @@ export const suite: Suite = {
         { op: "replace", path: "/spec/template/metadata/labels/colour", value: "green" },
       ]);
       await untilColours(world, before, "green");
-      const events = await world.events("CloneSet", "meta", "SuccessfulUpdatePodInPlace");
-      assert.equal(events.length, 2);
+      await world.until("an event a pod", async () => {
+        assert.equal((await world.events("CloneSet", "meta", "SuccessfulUpdatePodInPlace")).length, 2);
+      });
     });
     await world.step("3 a label goes without a restart", async () => {
       await world.patch("meta", "json", [{ op: "remove", path: "/spec/template/metadata/labels/colour" }]);

@@ -28,7 +28,7 @@ export const suite: Suite = {
     });
     await world.step("a first batch that fails holds the second", async () => {
       const pod = await create(world, "stuck", 0);
-      await update(world, "stuck", "busybox:0.0-missing");
+      await update(world, "stuck", "registry.invalid/busybox:1.35");
       const probe = async () => {
         const now = await world.api.get("pods", pod.metadata.name, world.namespace);
         assert.equal(now.metadata.uid, pod.metadata.uid);
@@ -62,7 +62,6 @@ async function create(world: World, name: string, hookSeconds: number): Promise<
       containers: [
         container("nginx", "nginx:1.20", { env: barrier(name, 0) }),
         sleeper("redis", "busybox:1.34", {
-          imagePullPolicy: "Never",
           env: barrier(name, 10),
           ...(hookSeconds > 0 ? { lifecycle: { postStart } } : {}),
         }),

@@ -6,13 +6,15 @@ export class Tally {
   failed = 0;
   skipped = 0;
   readonly #write: (line: string) => void;
+  readonly #start = performance.now();
 
   constructor(write: (line: string) => void) {
     this.#write = write;
   }
 
   readonly report = (result: StepResult): void => {
-    const place = `${result.suite}: ${result.step}`;
+    const seconds = ((performance.now() - this.#start) / 1000).toFixed(1).padStart(6);
+    const place = `${seconds} s  ${result.suite}: ${result.step}`;
     if (result.outcome === "passed") {
       this.passed++;
       this.#write(`ok      ${place}`);
