@@ -20,6 +20,8 @@ export function managerRules(): PolicyRule[] {
     rule("", ["events"], ["create", "patch"]),
     rule("apps", ["controllerrevisions"], [...read, "create", "delete", "patch"]),
     ...kindRules(),
+    // Images are pulled ahead of updates through jobs that workloads own (gate PreDownloadImageForInPlaceUpdate).
+    rule("apps.kruise.io", ["imagepulljobs"], [...read, "create", "delete"]),
     rule("apiextensions.k8s.io", ["customresourcedefinitions"], read),
     rule("admissionregistration.k8s.io", webhookConfigurations, read),
   ];

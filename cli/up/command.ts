@@ -33,5 +33,9 @@ export const up: Command = {
 works on it. Containers do not run. Ctrl-C stops everything.`,
   examples: ["refit up", "refit up --pods 200 --nodes 50 --once"],
   flags: upFlags,
-  run: async (call) => (await import("./run.ts")).runUp(call),
+  async run(call) {
+    // Before the controller and the sandbox are loaded: that takes a moment.
+    call.print("Starting a cluster in this process.");
+    return (await import("./run.ts")).runUp(call);
+  },
 };

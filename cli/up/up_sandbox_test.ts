@@ -14,7 +14,10 @@ t.test("up --once: a cluster, a controller, a rollout in place, and nothing left
   const { code, stdout, stderr } = await run(line, { host });
   t.equal(stderr, "");
   t.equal(code, 0);
-  t.match(stdout, /^Sandbox at https:\/\/127\.0\.0\.1:\d+, 3 nodes, seed 7\n/);
+  t.match(
+    stdout,
+    /^Starting a cluster in this process\.\nSandbox at https:\/\/127\.0\.0\.1:\d+, 3 nodes, seed 7\n/,
+  );
   t.match(stdout, /\nupdating: 8\/8\n/);
   t.match(stdout, /names 8\/8 {3}UIDs 8\/8 {3}nodes 8\/8 {3}IPs 8\/8\n {2}restarts: each container once\n$/);
   t.equal(statSync(kubeconfig).mode & 0o777, 0o600);

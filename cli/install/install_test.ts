@@ -1,0 +1,39 @@
+import t from "tap";
+import { at, listAt, textAt } from "../fields.ts";
+import { golden } from "../golden.ts";
+import { parseManifests } from "../manifest_input.ts";
+import { run } from "../testing.ts";
+import { managerRules } from "./access.ts";
+
+async function printed(flags = "") {
+  const { code, stdout } = await run(`manifests ${flags}`);
+  t.equal(code, 0);
+  return parseManifests(stdout, "manifests");
+}
+
+t.test("what is installed, in the order of its use", async (t) => {
+  const names = (await printed()).map(
+    (object) => `${object.apiVersion} ${object.kind} ${object.metadata.name}`,
+  );
+  t.equal(`${names.join("\n")}\n`, golden("manifests.txt", `${names.join("\n")}\n`));
+  t.match(names.at(-1), /WebhookConfiguration/, "from the last on the API server asks the controller");
+});
+
+t.test("with a host webhooks go there and no Service is made", async (t) => {
+  const objects = await printed("--webhook-host 127.0.0.1 --webhook-port 1234");
+  t.notOk(objects.some((object) => object.kind === "Service"));
+  for (const object of objects.filter(({ kind }) => kind?.endsWith("WebhookConfiguration"))) {
+    for (const webhook of listAt(object, "webhooks")) {
+      t.match(textAt(webhook, "clientConfig", "url"), /^https:\/\/127\.0\.0\.1:1234\//);
+      t.equal(at(webhook, "clientConfig", "service"), undefined);
+    }
+  }
+});
+
+t.test("the controller's role: no wildcards, no secrets cluster-wide", (t) => {
+  for (const { resources, verbs, apiGroups } of managerRules()) {
+    t.notOk([...resources, ...verbs, ...apiGroups].includes("*"));
+    t.notOk(resources.includes("secrets"));
+  }
+  t.end();
+});
