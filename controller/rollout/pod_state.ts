@@ -10,6 +10,34 @@ export function conditionOf(pod: Pod, type: string): PodCondition | undefined {
   return undefined;
 }
 
+interface Facts {
+  ready: boolean;
+  /** Milliseconds since the epoch; undefined while the condition Ready is not True. */
+  readySince: number | undefined;
+  /** The lifecycle label is absent or `Normal`. */
+  settled: boolean;
+}
+
+/** A projection never changes, so what it says is worked out once however many plans look at it. */
+const facts = new WeakMap<Pod, Facts>();
+
+function factsOf(pod: Pod): Facts {
+  let known = facts.get(pod);
+  if (known === undefined) {
+    const ready = conditionOf(pod, "Ready");
+    const readySince = ready?.status === "True" ? ready.lastTransitionAt : undefined;
+    const held = conditionOf(pod, IN_PLACE_READY)?.status === "False";
+    const state = lifecycleState(pod);
+    known = {
+      ready: pod.phase === "Running" && readySince !== undefined && !held,
+      readySince,
+      settled: state === "" || state === "Normal",
+    };
+    facts.set(pod, known);
+  }
+  return known;
+}
+
 /** Neither finished nor being deleted: the pods that count as replicas. */
 export function isActive(pod: Pod): boolean {
   return pod.deletionAt === undefined && pod.phase !== "Succeeded" && pod.phase !== "Failed";
@@ -17,34 +45,25 @@ export function isActive(pod: Pod): boolean {
 
 /** Running, Ready, and not held back by a gate of ours. */
 export function isReady(pod: Pod): boolean {
-  return (
-    pod.phase === "Running" &&
-    conditionOf(pod, "Ready")?.status === "True" &&
-    conditionOf(pod, IN_PLACE_READY)?.status !== "False"
-  );
+  return factsOf(pod).ready;
 }
 
 /** When the pod became Ready, or undefined when it is not. Milliseconds since the epoch. */
 export function readySince(pod: Pod): number | undefined {
-  const ready = conditionOf(pod, "Ready");
-  return ready?.status === "True" ? ready.lastTransitionAt : undefined;
+  return factsOf(pod).readySince;
 }
 
 /** Ready for long enough, and in a settled lifecycle state. */
 export function isAvailable(pod: Pod, minReadySeconds: number, now: number): boolean {
-  const state = lifecycleState(pod);
-  if (state !== "" && state !== "Normal") return false;
-  if (!isReady(pod)) return false;
-  if (minReadySeconds <= 0) return true;
-  const since = readySince(pod);
-  return since !== undefined && since + minReadySeconds * 1000 <= now;
+  const { ready, settled, readySince: since } = factsOf(pod);
+  if (!ready || !settled) return false;
+  return minReadySeconds <= 0 || (since !== undefined && since + minReadySeconds * 1000 <= now);
 }
 
 /** Milliseconds until a ready pod has been ready long enough; 0 when it has, undefined when it is not ready. */
 export function untilAvailable(pod: Pod, minReadySeconds: number, now: number): number | undefined {
-  if (!isReady(pod)) return undefined;
-  const since = readySince(pod) ?? now;
-  return Math.max(0, since + minReadySeconds * 1000 - now);
+  const { ready, readySince: since } = factsOf(pod);
+  return ready ? Math.max(0, (since ?? now) + minReadySeconds * 1000 - now) : undefined;
 }
 
 export function hasGate(pod: Pod, gate: string): boolean {

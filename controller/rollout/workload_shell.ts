@@ -9,8 +9,8 @@ import type { ObjectEvent, Plan } from "./actions.ts";
 import { type Owner, Performer } from "./perform.ts";
 import { StatusWriter } from "./status_writer.ts";
 
-/** Plans of one workload take at most a quarter of a core however many events arrive. */
-const PLAN_SHARE = 3;
+/** Plans of one workload take at most an eighth of a core however many events arrive. */
+const PLAN_SHARE = 7;
 const LONGEST_COALESCING_MS = 250;
 
 interface WorkloadObject {
@@ -32,8 +32,6 @@ export interface Workload<T extends WorkloadObject> {
   kind: string;
   /** What the object needs now, from the caches. */
   plan(object: T, context: PlanningContext): Plan<{ replicas: number }>;
-  /** Whether a status that differs is worth a write; absent: any difference is. */
-  isStatusWorthWriting?(before: T["status"], after: object): boolean;
 }
 
 export function workloadShell<T extends WorkloadObject>(deps: KindDeps<T>, workload: Workload<T>): KindShell {
@@ -138,10 +136,8 @@ class WorkloadShell<T extends WorkloadObject> implements KindShell {
     this.#performer.perform(owner, plan.actions);
     const replicas = plan.status.replicas;
     const important = plan.actions.length === 0 && this.#performer.inFlight(owner.uid) === 0;
-    const wanted = this.#workload.isStatusWorthWriting?.(object.status, plan.status) ?? true;
-    const statusAfterMs = wanted
-      ? this.#status.offer({ key, uid: owner.uid }, object.status, plan.status, replicas, important)
-      : undefined;
+    const target = { key, uid: owner.uid };
+    const statusAfterMs = this.#status.offer(target, object.status, plan.status, replicas, important);
     const took = clock.monotonic() - started;
     this.#coalescing.set(key, Math.min(LONGEST_COALESCING_MS, took * PLAN_SHARE));
     return { wakeAfterMs: earlier(plan.wakeAfterMs, statusAfterMs) };
