@@ -1,0 +1,121 @@
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:net";
+import { join } from "node:path";
+import t from "tap";
+import { systemClock } from "../../kube/index.ts";
+import { startSandbox } from "../../sandbox/index.ts";
+import { processHost } from "../host.ts";
+import { run } from "../testing.ts";
+
+const host = processHost();
+const sandbox = await startSandbox({ seed: 11, clock: systemClock });
+t.teardown(() => sandbox.stop());
+const folder = t.testdir();
+const kubeconfig = join(folder, "kubeconfig");
+writeFileSync(kubeconfig, sandbox.kubeconfig);
+
+async function listening(): Promise<{ server: Server; port: number }> {
+  const server = createServer();
+  server.listen(0);
+  await once(server, "listening");
+  const address = server.address();
+  return { server, port: typeof address === "object" && address !== null ? address.port : 0 };
+}
+
+async function freePort(): Promise<number> {
+  const { server, port } = await listening();
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+const webhookPort = await freePort();
+const env = {
+  WEBHOOK_HOST: "127.0.0.1",
+  WEBHOOK_PORT: String(webhookPort),
+  WEBHOOK_CERT_DIR: join(folder, "certificates"),
+};
+const line = `controller --kubeconfig ${kubeconfig} --metrics-addr=0`;
+
+/** Starts a controller; resolves once its log says `text`, with what it wrote so far. */
+function started(words: string, text: string) {
+  const stopping = new AbortController();
+  const seen = Promise.withResolvers<void>();
+  const logged: string[] = [];
+  const write = (chunk: string): void => {
+    logged.push(chunk);
+    if (chunk.includes(text)) seen.resolve();
+  };
+  const ended = run(words, { host, io: { env, stderr: { write }, signal: stopping.signal } });
+  ended.then(() => seen.reject(new Error(logged.join(""))));
+  seen.promise.catch(() => undefined);
+  return { seen: seen.promise, ended, logged, stop: () => stopping.abort() };
+}
+
+t.test("installed, it leads, serves probes, and gives the lease back at SIGTERM", async (t) => {
+  const installed = await run(
+    `install --kubeconfig ${kubeconfig} --webhook-host 127.0.0.1 --webhook-port ${webhookPort}`,
+    { host },
+  );
+  t.equal(installed.stderr, "");
+  const probes = await freePort();
+  const controller = started(`${line} --health-probe-addr=127.0.0.1:${probes}`, "controllers work");
+  await controller.seen;
+  const probe = async (path: string) => (await fetch(`http://127.0.0.1:${probes}${path}`)).text();
+  t.equal(await probe("/readyz"), "ok");
+  t.equal(await probe("/healthz"), "ok");
+  const lease = () =>
+    sandbox.cluster.get("leases.coordination.k8s.io", { namespace: "kruise-system", name: "kruise-manager" });
+  t.match(lease(), { spec: { holderIdentity: /_/ } });
+  controller.stop();
+  t.equal((await controller.ended).code, 0);
+  t.match(controller.logged.join(""), /stopping[\s\S]*stopped/);
+  t.notMatch(lease(), { spec: { holderIdentity: /_/ } });
+});
+
+t.test("json log lines are JSON", async (t) => {
+  const controller = started(
+    `${line} --health-probe-addr=0 --logging-format=json --enable-leader-election=false`,
+    "controllers work",
+  );
+  await controller.seen;
+  controller.stop();
+  t.equal((await controller.ended).code, 0);
+  const first: unknown = JSON.parse(controller.logged[0] ?? "");
+  t.match(first, { level: "info", msg: "starting", ts: Number });
+});
+
+t.test("an address that is taken is one line that names its flag", async (t) => {
+  const { server, port } = await listening();
+  t.teardown(() => server.close());
+  const taken = await run(`controller --kubeconfig ${kubeconfig} --metrics-addr=:${port}`, {
+    host,
+    io: { env },
+  });
+  t.equal(taken.code, 1);
+  t.equal(
+    taken.stderr.trimEnd().split("\n").at(-1),
+    `error: cannot listen on *:${port}: the port is taken; choose another with --metrics-addr`,
+  );
+  const webhook = await run(`${line} --health-probe-addr=0`, {
+    host,
+    io: { env: { ...env, WEBHOOK_PORT: String(port) } },
+  });
+  t.equal(webhook.code, 1);
+  t.equal(
+    webhook.stderr.trimEnd().split("\n").at(-1),
+    `error: cannot listen on *:${port}: the port is taken; choose another with WEBHOOK_PORT`,
+  );
+});
+
+t.test("a cluster that does not answer is one line", async (t) => {
+  const { server, port } = await listening();
+  server.close();
+  await once(server, "close");
+  const dead = join(folder, "dead");
+  writeFileSync(dead, sandbox.kubeconfig.replace(/server: .*/, `server: https://127.0.0.1:${port}`));
+  const { code, stderr } = await run(`controller --kubeconfig ${dead}`, { host, io: { env } });
+  t.equal(code, 1);
+  t.match(stderr.trimEnd().split("\n").at(-1), /^Unable to connect to the server: .*ECONNREFUSED/);
+});
