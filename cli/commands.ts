@@ -17,6 +17,7 @@ import { rolloutRestart } from "./rollout/restart.ts";
 import { rolloutStatus } from "./rollout/status.ts";
 import { rolloutUndo } from "./rollout/undo.ts";
 import { up } from "./up/command.ts";
+import { version } from "./version.ts";
 import { plan, why } from "./why/commands.ts";
 
 export const commandGroups: readonly CommandGroup[] = [
@@ -38,7 +39,7 @@ export const commandGroups: readonly CommandGroup[] = [
     title: "Workloads",
     commands: [get, tree, scale, scaledown, setImage, setEnv, setResources, migrate, expose],
   },
-  { title: "The controller", commands: [controller, install, uninstall, manifests] },
+  { title: "The controller", commands: [controller, install, uninstall, manifests, version] },
   { title: "Pods", commands: [exec, logs] },
   { title: "By kubectl, with the same words", commands: passThrough, isBrief: true },
 ];

@@ -131,6 +131,7 @@ function splitCommand(argv: readonly string[]): { words: string[]; others: strin
     // After the first word flags belong to the command, and what follows them may be their value.
     if (isFlag && words.length > 0) break;
     if (word === "--help" || word === "-h") words.push("help");
+    else if (word === "--version") words.push("version");
     else if (!isFlag) words.push(word);
     else if (takesNextWord(word)) others.push(word, argv[++index] ?? "");
     else others.push(word);

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import t from "tap";
 import { parseArguments, parseDuration } from "./arguments.ts";
 import { commandGroups } from "./commands.ts";
@@ -44,6 +45,12 @@ t.test("mistyped words get one line with a suggestion", async (t) => {
     ],
   ];
   for (const [line, text] of lines) t.same(await run(line), { code: 1, stdout: "", stderr: text }, line);
+});
+
+t.test("version is the package's", async (t) => {
+  const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+  t.equal((await run("version --client")).stdout, `refit ${version}\n`);
+  t.equal((await run("--version --client")).stdout, `refit ${version}\n`);
 });
 
 t.test("a mistyped resource type gets a suggestion", async (t) => {
