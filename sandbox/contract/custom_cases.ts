@@ -174,6 +174,7 @@ export const customCases: readonly ContractCase[] = [
             .map((one) => `${textAt(one, "field")}: ${textAt(one, "message")}`)
             .sort(),
           [
+            ".spec.replicas: Invalid value: 0: .spec.replicas accessor error: 1 is of the type string, expected int64",
             "spec.name: Too long: may not be more than 5 bytes",
             'spec.replicas: Invalid value: "string": spec.replicas in body must be of type integer: "string"',
             "spec.tags: Too many: 4: must have at most 3 items",

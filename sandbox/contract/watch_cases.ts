@@ -74,7 +74,10 @@ export const watchCases: readonly ContractCase[] = [
       const stream = await target.watch(
         `${path("configmaps")}?watch=1&labelSelector=own&sendInitialEvents=true&resourceVersion=${version}&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`,
       );
-      assert.deepEqual(await take(stream, 1), ["ADDED a"]);
+      const first = await stream.next();
+      // Servers over an etcd older than 3.4.31 cannot do this.
+      if (/RequestWatchProgress is disabled/.test(textAt(first?.object, "message"))) return;
+      assert.equal(`${first?.type} ${nameOf(first?.object)}`, "ADDED a");
       const mark = await stream.next();
       assert.equal(mark?.type, "BOOKMARK");
       assert.equal(valueAt(mark?.object, "metadata", "annotations", "k8s.io/initial-events-end"), "true");

@@ -99,7 +99,7 @@ function serve(world: World, definition: StoredObject): void {
   const strategies = new Map<string, Strategy>();
   for (const version of versions) {
     const apiVersion = apiVersionOf(group, textAt(version, "name"));
-    strategies.set(apiVersion, customStrategy(shapes, hasStatus(version)));
+    strategies.set(apiVersion, customStrategy(shapes, hasStatus(version), scalePaths(version)));
   }
   const storedApiVersion = apiVersionOf(group, textAt(stored, "name"));
   world.registry.remove(name);

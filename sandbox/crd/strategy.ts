@@ -1,16 +1,22 @@
 /** The rules of custom kinds: everything comes from the schema of the version. */
-import { dnsSubdomainErrors, type FieldError } from "../../kube/core/index.ts";
+import { dnsSubdomainErrors, type FieldError, invalid } from "../../kube/core/index.ts";
 import type { StoredObject } from "../cluster.ts";
-import type { Strategy } from "../resources/resource.ts";
+import { valueAt } from "../json.ts";
+import type { ScalePaths, Strategy } from "../resources/resource.ts";
 import type { Shape } from "../resources/shape.ts";
 import { applySchemaDefaults } from "./defaults.ts";
 import { validateValue } from "./validate.ts";
 
 /** `shapes` by apiVersion. */
-export function customStrategy(shapes: ReadonlyMap<string, Shape>, hasStatus: boolean): Strategy {
+export function customStrategy(
+  shapes: ReadonlyMap<string, Shape>,
+  hasStatus: boolean,
+  scale?: ScalePaths,
+): Strategy {
   const validate = (object: StoredObject): FieldError[] => {
     const shape = shapes.get(object.apiVersion ?? "");
-    return shape === undefined ? [] : validateValue(object, shape, "");
+    const errors = shape === undefined ? [] : validateValue(object, shape, "");
+    return scale === undefined ? errors : [...errors, ...scaleErrors(object, scale)];
   };
   return {
     hasStatus,
@@ -28,4 +34,18 @@ export function customStrategy(shapes: ReadonlyMap<string, Shape>, hasStatus: bo
     validateUpdate: validate,
     validateStatus: validate,
   };
+}
+
+/** What the scale subresource would trip over. */
+function scaleErrors(object: StoredObject, scale: ScalePaths): FieldError[] {
+  const path = `.${scale.replicas.join(".")}`;
+  const value = valueAt(object, ...scale.replicas);
+  if (value === undefined) return [];
+  if (typeof value !== "number") {
+    const type = Array.isArray(value) ? "[]interface {}" : typeof value === "boolean" ? "bool" : typeof value;
+    return [
+      invalid(path, 0, `${path} accessor error: ${String(value)} is of the type ${type}, expected int64`),
+    ];
+  }
+  return value < 0 ? [invalid(path, value, "should be a non-negative integer")] : [];
 }

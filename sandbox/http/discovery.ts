@@ -74,13 +74,21 @@ function virtualEntries(apiVersion: string): Fields[] {
 
 export class Discovery {
   readonly #registry: Registry;
+  #known: { generation: number; groups: ReadonlyMap<string, readonly string[]> } | undefined;
 
   constructor(registry: Registry) {
     this.#registry = registry;
   }
 
   /** group -> its versions, the preferred one first. */
-  groups(): Map<string, string[]> {
+  groups(): ReadonlyMap<string, readonly string[]> {
+    if (this.#known?.generation === this.#registry.generation) return this.#known.groups;
+    const groups = this.#readGroups();
+    this.#known = { generation: this.#registry.generation, groups };
+    return groups;
+  }
+
+  #readGroups(): Map<string, string[]> {
     const groups = new Map<string, Set<string>>();
     const add = (group: string, version: string): void => {
       const versions = groups.get(group) ?? new Set();

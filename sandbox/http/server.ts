@@ -40,6 +40,11 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     ca: certificates.caCert,
     requestCert: true,
     rejectUnauthorized: false,
+    // Megabytes that wait in one connection; streams beyond the default of 10 would be refused.
+    maxSessionMemory: 4096,
+    // Clients that cancel many requests, as load tests do, are no attack here.
+    streamResetBurst: streamsPerConnection * 100,
+    streamResetRate: streamsPerConnection * 100,
     settings: { maxConcurrentStreams: streamsPerConnection, initialWindowSize: 1 << 20 },
   });
   const stopConnections = trackConnections(server);
