@@ -34,6 +34,8 @@ export interface AgentContainerStatus {
   /** `<runtime>://<id>`, empty before the container runs. */
   readonly containerID: string;
   readonly ready: boolean;
+  /** A container that is only created has an id in the status, too. */
+  readonly running: boolean;
   readonly restartCount: number;
 }
 
@@ -43,6 +45,10 @@ export interface AgentPod {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly deleting: boolean;
+  /** `metadata.generation`; 0 from servers before 1.33. */
+  readonly generation: number;
+  /** The generation that the kubelet knew when it reported last; 0 from kubelets before 1.33. */
+  readonly observedGeneration: number;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   /** API group of the controlling owner, without version; empty without one. */
@@ -93,6 +99,8 @@ export function agentPod(json: JsonObject): AgentPod {
     uid: text(metadata, "uid"),
     resourceVersion: text(metadata, "resourceVersion"),
     deleting: metadata["deletionTimestamp"] !== undefined,
+    generation: number(metadata, "generation"),
+    observedGeneration: number(status, "observedGeneration"),
     labels: strings(metadata, "labels"),
     annotations: strings(metadata, "annotations"),
     controllerGroup: controller ? (text(controller, "apiVersion").split("/").at(-2) ?? "") : "",
@@ -104,6 +112,7 @@ export function agentPod(json: JsonObject): AgentPod {
       name: text(one, "name"),
       containerID: text(one, "containerID"),
       ready: one["ready"] === true,
+      running: isObject(child(one, "state")["running"]),
       restartCount: number(one, "restartCount"),
     })),
     conditions: Object.fromEntries(

@@ -46,9 +46,11 @@ const longestHoldMs = 60_000;
 
 export function createRecreator(dependencies: RecreatorDependencies): Recreator {
   const { clock, log, startedBy, pods } = dependencies;
-  const held = new Set<string>();
+  /** Name and attempt in their sandbox -> id of the placeholder that holds them. */
+  const held = new Map<string, string>();
 
   async function release({ client, placeholderId }: Prepared): Promise<void> {
+    for (const [name, id] of held) if (id === placeholderId) held.delete(name);
     try {
       await client.call(methods.RemoveContainer, { container_id: placeholderId });
     } catch (error) {
@@ -56,14 +58,24 @@ export function createRecreator(dependencies: RecreatorDependencies): Recreator 
       if (!isAgentError(error, "NotFound"))
         log.warn("a placeholder could not be removed", { error: messageOf(error) });
     }
-    held.delete(placeholderId);
   }
 
-  /** The kubelet's view is as new as the container once the pod's status names it: no older look is acted on then. */
+  /** A swap that follows another at once needs the name that the first one still holds. */
+  async function letGo({ client, recreation }: Prepared): Promise<void> {
+    const placeholderId = held.get(heldName(recreation.request));
+    if (placeholderId !== undefined) await release({ client, recreation, placeholderId });
+  }
+
+  /**
+   * The kubelet's view is as new as the running container once the pod's status shows it running: no older look is
+   * acted on then. A status that names the container before it runs comes from just the look that is dangerous.
+   */
   function releaseWhenKnown(prepared: Prepared, containerId: string): void {
     const { podUid } = prepared.recreation;
     const known = (pod: AgentPod | undefined): boolean =>
-      pod?.containerStatuses.some((status) => status.containerID.endsWith(`://${containerId}`)) ?? false;
+      pod?.containerStatuses.some(
+        (status) => status.running && status.containerID.endsWith(`://${containerId}`),
+      ) ?? false;
     let done = false;
     const end = (): void => {
       if (done) return;
@@ -100,6 +112,7 @@ export function createRecreator(dependencies: RecreatorDependencies): Recreator 
     async start(prepared) {
       const { client, recreation } = prepared;
       try {
+        await letGo(prepared);
         const started = await startNextAttempt(client, recreation);
         if (started.by === "agent") releaseWhenKnown(prepared, started.containerId);
         else await release(prepared);
@@ -115,19 +128,25 @@ export function createRecreator(dependencies: RecreatorDependencies): Recreator 
     async cleanUp(client) {
       const filter = { label_selector: placeholderLabels };
       const { containers } = await client.call(methods.ListContainers, { filter });
+      const own = new Set(held.values());
       for (const { id } of containers) {
-        if (!held.has(id)) await client.call(methods.RemoveContainer, { container_id: id });
+        if (!own.has(id)) await client.call(methods.RemoveContainer, { container_id: id });
       }
     },
   };
 }
 
+function heldName(request: Recreation["request"]): string {
+  const { name, attempt } = request.config?.metadata ?? {};
+  return JSON.stringify([request.pod_sandbox_id, name, attempt]);
+}
+
 /** A placeholder of this attempt that is there already belongs to an earlier try: it is made anew. */
-async function hold(client: CriClient, recreation: Recreation, held: Set<string>): Promise<string> {
+async function hold(client: CriClient, recreation: Recreation, held: Map<string, string>): Promise<string> {
   for (let attempt = 0; ; attempt++) {
     try {
       const { container_id } = await client.call(methods.CreateContainer, recreation.placeholder);
-      held.add(container_id);
+      held.set(heldName(recreation.placeholder), container_id);
       return container_id;
     } catch (error) {
       if (!isAgentError(error, "AlreadyExists") || attempt > 0) throw error;
@@ -142,7 +161,6 @@ async function hold(client: CriClient, recreation: Recreation, held: Set<string>
       );
       if (!old) throw error;
       await client.call(methods.RemoveContainer, { container_id: old.id });
-      held.delete(old.id);
     }
   }
 }

@@ -122,6 +122,7 @@ async function scene(
         containerID: `containerd://${id}`,
         restartCount: attempt,
         ready: running,
+        state: running ? { running: {} } : {},
       }));
       return agentPod({ ...s.podJson, status: { podIP: "127.0.0.1", containerStatuses: statuses } });
     },

@@ -50,6 +50,7 @@ const ready = (name: string) => ({
   name,
   containerID: `containerd://new-${name}`,
   ready: true,
+  running: true,
   restartCount: 1,
 });
 

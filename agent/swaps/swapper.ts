@@ -34,6 +34,8 @@ export interface Swapper {
 /** Containers whose image changed and that the agent may swap. Pure. */
 export function swapsOf(before: AgentPod, after: AgentPod): { name: string; lastImage: string }[] {
   if (after.annotations[swapAnnotation] !== "true" || after.deleting || before.uid !== after.uid) return [];
+  // Without generations nobody knows when the kubelet has the new spec, and until then it undoes the swap.
+  if (after.generation === 0) return [];
   return after.containers.flatMap((container) => {
     const old = before.containers.find((one) => one.name === container.name);
     if (!old || old.image === container.image) return [];
@@ -43,28 +45,49 @@ export function swapsOf(before: AgentPod, after: AgentPod): { name: string; last
 }
 
 interface Running {
-  /** Images of which the last container may be. */
-  readonly lastImages: Set<string>;
   again: boolean;
   done: Promise<void>;
+}
+
+const imagesKept = 8;
+const containersKept = 1024;
+
+/** Bounded in both directions: containers that were not swapped for longest are forgotten first. */
+function remember(lastImages: Map<string, string[]>, key: string, image: string): void {
+  const kept = (lastImages.get(key) ?? []).filter((one) => one !== image);
+  lastImages.delete(key);
+  lastImages.set(key, [...kept, image].slice(-imagesKept));
+  for (const oldest of lastImages.keys()) {
+    if (lastImages.size <= containersKept) break;
+    lastImages.delete(oldest);
+  }
 }
 
 export function createSwapper(dependencies: SwapDependencies): Swapper {
   const { clock, log } = dependencies;
   const running = new Map<string, Running>();
+  /** Images that the spec had lately, by container: the last container is of one of them. Newest last. */
+  const lastImages = new Map<string, string[]>();
+  /** Containers whose swap begins when the kubelet has seen the new spec. */
+  const waiting = new Set<string>();
   const stopping = new AbortController();
 
-  async function swap(uid: string, name: string, state: Running): Promise<void> {
+  async function swap(key: string, uid: string, name: string): Promise<void> {
     const client = dependencies.runtime();
-    const pod = dependencies.pod(uid);
-    const container = pod?.containers.find((one) => one.name === name);
-    if (!client || !pod || !container) return;
+    if (!client) return;
     const began = clock.monotonic();
     const last = (await observeContainers(client, uid, stopping.signal)).get(name);
+    const pod = dependencies.pod(uid);
+    const container = pod?.containers.find((one) => one.name === name);
+    if (!pod || !container) return;
     // The kubelet was faster, or the image changed back before anything happened.
     if (!last || last.hash === plainHash(name, container.image).toString(16)) return;
+    if (pod.observedGeneration < pod.generation) {
+      waiting.add(key);
+      return;
+    }
     const prepared = await dependencies.recreator.prepare(client, pod, last, stopping.signal, [
-      ...state.lastImages,
+      ...(lastImages.get(key) ?? []),
     ]);
     if (!prepared) return;
     try {
@@ -92,7 +115,7 @@ export function createSwapper(dependencies: SwapDependencies): Swapper {
   async function swapUntilDone(key: string, uid: string, name: string, state: Running): Promise<void> {
     while (state.again && !stopping.signal.aborted) {
       state.again = false;
-      await swap(uid, name, state).catch((error: unknown) => {
+      await swap(key, uid, name).catch((error: unknown) => {
         if (stopping.signal.aborted) return;
         log.warn("a swap is left to the kubelet", { pod: uid, container: name, error: messageOf(error) });
       });
@@ -100,19 +123,31 @@ export function createSwapper(dependencies: SwapDependencies): Swapper {
     running.delete(key);
   }
 
+  function begin(key: string, uid: string, name: string): void {
+    const present = running.get(key);
+    if (present) {
+      present.again = true;
+      return;
+    }
+    const state: Running = { again: true, done: Promise.resolve() };
+    running.set(key, state);
+    state.done = swapUntilDone(key, uid, name, state);
+  }
+
+  function goOn(pod: AgentPod): void {
+    for (const { name } of pod.containers) {
+      const key = JSON.stringify([pod.uid, name]);
+      if (waiting.delete(key)) begin(key, pod.uid, name);
+    }
+  }
+
   return {
     changed(before, after) {
+      if (after.observedGeneration >= after.generation) goOn(after);
       for (const { name, lastImage } of swapsOf(before, after)) {
         const key = JSON.stringify([after.uid, name]);
-        const present = running.get(key);
-        if (present) {
-          present.lastImages.add(lastImage);
-          present.again = true;
-          continue;
-        }
-        const state: Running = { lastImages: new Set([lastImage]), again: true, done: Promise.resolve() };
-        running.set(key, state);
-        state.done = swapUntilDone(key, after.uid, name, state);
+        remember(lastImages, key, lastImage);
+        begin(key, after.uid, name);
       }
     },
     async idle() {

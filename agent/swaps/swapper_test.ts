@@ -14,11 +14,18 @@ const uid = "pod-uid-1";
 
 function pod(
   images: Readonly<Record<string, string>>,
-  more: { annotation?: string; hook?: boolean; grace?: number } = {},
+  more: { annotation?: string; hook?: boolean; grace?: number; seen?: boolean } = {},
 ): AgentPod {
   const { annotation = "true", hook = false, grace = 5 } = more;
   return agentPod({
-    metadata: { name: "web", namespace: "default", uid, annotations: { [swapAnnotation]: annotation } },
+    status: { observedGeneration: more.seen === false ? 1 : 2 },
+    metadata: {
+      name: "web",
+      namespace: "default",
+      uid,
+      generation: 2,
+      annotations: { [swapAnnotation]: annotation },
+    },
     spec: {
       terminationGracePeriodSeconds: grace,
       containers: Object.entries(images).map(([name, image]) => ({
@@ -175,3 +182,13 @@ t.test(
     t.equal(s.fake.calls.get("StopContainer"), undefined);
   },
 );
+
+t.test("nothing happens before the kubelet has seen the new spec", async (t) => {
+  const s = await scene(t, ["app"]);
+  s.change(pod({ app: "nginx:2" }, { seen: false }));
+  await s.swapper.idle();
+  t.match(s.running("app"), [{ attempt: 0 }]);
+  s.change(pod({ app: "nginx:2" }));
+  await s.swapper.idle();
+  t.match(s.running("app"), [{ attempt: 1, image: "sha256:02" }]);
+});
