@@ -28,6 +28,8 @@ export interface Reply {
   readonly contentType: string;
   readonly body: Buffer;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Name of the created object, where the path does not tell. */
+  readonly created?: string;
 }
 
 export interface Exchange {

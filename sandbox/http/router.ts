@@ -194,7 +194,7 @@ async function withFaults(
   if (!writes.has(call.verb) || reply === undefined) return reply;
   const cut = faults.strike("drop", about, (effect) => effect.when === "after") !== undefined;
   if (cut) exchange.drop();
-  faults.written({ ...about });
+  if (!exchange.query.has("dryRun")) faults.written({ ...about, name: reply.created ?? about.name });
   return cut ? undefined : reply;
 }
 

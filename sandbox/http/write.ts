@@ -58,7 +58,8 @@ export async function postObject(world: World, exchange: Exchange, target: Targe
   const draft = await readObject(exchange, expectedOf(target.served));
   const named = { ...request, name: draft.metadata.name ?? "" };
   const created = await createObject(world, named, draft);
-  return answer(world, exchange, target, created, media, 201);
+  const reply = await answer(world, exchange, target, created, media, 201);
+  return { ...reply, created: created.name };
 }
 
 export async function putObject(world: World, exchange: Exchange, target: Target): Promise<Reply> {
