@@ -131,7 +131,7 @@ class StatusReporter {
 
   async #explain(): Promise<void> {
     // Loaded when needed: it brings the whole controller.
-    const { reasonsOf } = await import("../why/reasons.ts");
+    const { reasonsOf } = await import("../why/planners.ts");
     const reasons = await reasonsOf(this.#access, this.#target, this.#call.host);
     const text = reasons.map((reason) => `  ${this.#call.paint("yellow", "waits:")} ${reason}`).join("\n");
     if (text === "" || text === this.#explained) return;

@@ -1,112 +1,145 @@
-import type { Waiting } from "../../controller/index.ts";
-import type { CloneSet } from "../../crds/index.ts";
+import {
+  FeatureGateError,
+  type FeatureGates,
+  parseFeatureGates,
+  type Waiting,
+} from "../../controller/index.ts";
 import { isKubeError } from "../../kube/index.ts";
 import type { Call, ClusterAccess } from "../command.ts";
 import { CliError } from "../errors.ts";
-import { type AnyObject, toAnyObject } from "../fields.ts";
+import type { AnyObject } from "../fields.ts";
 import { readManifests } from "../manifest_input.ts";
-import { objectName, objectResource, pluralName } from "../resource_types.ts";
+import { objectName, objectResource, pluralName, type ResourceType } from "../resource_types.ts";
 import { workloadOf } from "../rollout/workloads.ts";
 import { oneTarget, readTarget } from "../target.ts";
 import { describeAction, describeWaiting } from "./describe.ts";
-import { planOf, toCloneSet } from "./observe_clone_set.ts";
-import { canPlan } from "./reasons.ts";
+import type { Planner, Subject } from "./forecast.ts";
+import { plannerOf } from "./planners.ts";
 
 export async function runWhy(call: Call): Promise<number> {
   const target = await oneTarget(call);
-  if (!canPlan(target))
-    throw new CliError(`why is not supported on ${pluralName(target.type)}: it has no plan here`);
+  const planner = needPlanner("why", target.type);
   const access = await call.cluster();
-  const object = await readTarget(access, target);
-  const { plan } = await planOf(access, toCloneSet(object, "stored"), gatesOf(call), call.host);
-  const progress = workloadOf(target.type, "why").progress(object);
-  const name = objectName(target.type, target.ref.name);
-  call.print(`${call.paint("bold", name)}: ${progress.message}`);
-  printWaiting(call, plan.waiting);
-  const next = plan.actions.map(describeAction).filter((line) => line !== undefined);
-  if (plan.waiting.length === 0) {
-    call.print(
-      next.length > 0 ? "Nothing holds it back; the controller acts next:" : "Nothing holds it back.",
-    );
-  }
-  if (plan.waiting.length === 0 || next.length > 0)
-    printLines(call, next, "Meanwhile:", plan.waiting.length > 0);
+  const stored = await readTarget(access, target);
+  const request = { access, subject: { stored }, gates: gatesOf(call), host: call.host };
+  const { actions, waiting } = await planner.forecast(request);
+  const { message } = workloadOf(target.type, "why").progress(stored);
+  call.print(`${call.paint("bold", objectName(target.type, target.ref.name))}: ${message}`);
+  printWaiting(call, waiting);
+  const next = actions.map(describeAction).filter((line) => line !== undefined);
+  if (waiting.length > 0) printLines(call, "Meanwhile:", next);
+  else if (next.length === 0) call.print("Nothing holds it back.");
+  else printLines(call, "Nothing holds it back; the controller acts next:", next);
   return 0;
 }
 
 export async function runPlan(call: Call): Promise<number> {
   const access = await call.cluster();
-  const sets = await setsOf(call, access);
-  for (const set of sets) await printPlan(call, access, set);
+  for (const item of await itemsOf(call, access)) await printPlan(call, access, item);
   return 0;
 }
 
-async function setsOf(call: Call, access: ClusterAccess): Promise<CloneSet[]> {
-  const file = call.flags.text("filename");
-  if (file === undefined) {
-    const target = await oneTarget(call);
-    if (!canPlan(target)) throw new CliError(`plan is not supported on ${pluralName(target.type)}`);
-    return [toCloneSet(await readTarget(access, target), "stored")];
-  }
-  const objects = await readManifests(call, [file]);
-  const wanted = objects.filter(
-    (object) => object.kind === "CloneSet" && object.apiVersion?.startsWith("apps.kruise.io/"),
-  );
-  if (wanted.length === 0) throw new CliError(`${file}: no CloneSet in it`);
-  return Promise.all(wanted.map((object) => onLiveObject(access, object)));
+interface PlanItem {
+  readonly type: ResourceType;
+  readonly name: string;
+  readonly planner: Planner;
+  readonly subject: Subject;
 }
 
-/** The manifest's spec on the identity and status of the live object, if there is one. */
-async function onLiveObject(access: ClusterAccess, manifest: AnyObject): Promise<CloneSet> {
-  const set = toCloneSet(manifest, "manifest");
-  const type = await access.types.findKind("apps.kruise.io", "CloneSet");
-  const ref = { namespace: set.metadata.namespace ?? access.namespace, name: set.metadata.name ?? "" };
+function needPlanner(verb: string, type: ResourceType): Planner {
+  const planner = plannerOf(type);
+  if (planner !== undefined) return planner;
+  throw new CliError(
+    `${verb} is not supported on ${pluralName(type)}: its plans are not made by this program`,
+  );
+}
+
+async function itemsOf(call: Call, access: ClusterAccess): Promise<PlanItem[]> {
+  const file = call.flags.text("filename");
+  if (file === undefined) {
+    const { type, ref } = await oneTarget(call);
+    const planner = needPlanner("plan", type);
+    const stored = await readTarget(access, { type, ref });
+    return [{ type, name: ref.name, planner, subject: { stored } }];
+  }
+  const items: PlanItem[] = [];
+  for (const manifest of await readManifests(call, [file])) {
+    const item = await itemOf(access, manifest);
+    if (item !== undefined) items.push(item);
+  }
+  if (items.length === 0) throw new CliError(`${file}: no workload in it whose plans can be made`);
+  return items;
+}
+
+/** Undefined for an object of a manifest that has no plan, such as a Service beside its workload. */
+async function itemOf(access: ClusterAccess, manifest: AnyObject): Promise<PlanItem | undefined> {
+  const [group = ""] = (manifest.apiVersion ?? "").split("/");
+  const kind = manifest.kind ?? "";
+  const planner = plannerOf({ group, kind });
+  if (planner === undefined) return undefined;
+  const type = await access.types.findKind(group, kind);
+  if (type === undefined)
+    throw new CliError(`the server does not serve ${kind} of ${group}; see "refit install"`);
+  const ref = {
+    namespace: manifest.metadata.namespace ?? access.namespace,
+    name: manifest.metadata.name ?? "",
+  };
+  const placed = { ...manifest, metadata: { ...manifest.metadata, ...ref } };
+  const stored = await find(access, type, ref);
+  const subject = stored === undefined ? { manifest: placed } : { manifest: placed, stored };
+  return { type, name: ref.name, planner, subject };
+}
+
+async function find(
+  access: ClusterAccess,
+  type: ResourceType,
+  ref: { namespace: string; name: string },
+): Promise<AnyObject | undefined> {
   try {
-    if (type === undefined)
-      throw new CliError("the server does not serve CloneSets; run refit install first");
-    const live = toCloneSet(await access.client.get(objectResource(type), ref), "stored");
-    return { ...live, spec: set.spec };
+    return await access.client.get(objectResource(type), ref);
   } catch (error) {
-    if (isKubeError(error, "NotFound")) return { ...set, metadata: { ...set.metadata, ...ref } };
+    if (isKubeError(error, "NotFound")) return undefined;
     throw error;
   }
 }
 
-async function printPlan(call: Call, access: ClusterAccess, set: CloneSet): Promise<void> {
-  const { seen, plan } = await planOf(access, set, gatesOf(call), call.host);
-  const { status } = plan;
-  const name = toAnyObject(set).metadata.name ?? "";
-  call.print(
-    `${call.paint("bold", `cloneset.apps.kruise.io/${name}`)}: ${seen.pods.length} of ${set.spec.replicas ?? 1} pods, ` +
-      `${status.updatedReplicas} at revision ${status.updateRevision}, ${status.availableReplicas} available`,
-  );
-  const next = plan.actions.map(describeAction).filter((line) => line !== undefined);
-  printLines(call, next, "Next:", true);
+async function printPlan(call: Call, access: ClusterAccess, item: PlanItem): Promise<void> {
+  const { subject, planner, type, name } = item;
+  const request = { access, subject, gates: gatesOf(call), host: call.host };
+  const { summary, actions, waiting, wakeAfterMs } = await planner.forecast(request);
+  call.print(`${call.paint("bold", objectName(type, name))}: ${summary}`);
+  const next = actions.map(describeAction).filter((line) => line !== undefined);
   if (next.length === 0) call.print("Nothing to do.");
-  printWaiting(call, plan.waiting);
-  if (plan.wakeAfterMs !== undefined)
-    call.print(`Looks again after ${(plan.wakeAfterMs / 1000).toFixed(1)} s.`);
+  printLines(call, "Next:", next);
+  printWaiting(call, waiting);
+  if (wakeAfterMs !== undefined) call.print(`Looks again after ${(wakeAfterMs / 1000).toFixed(1)} s.`);
 }
 
-function gatesOf(call: Call): string {
-  return call.flags.text("feature-gates") ?? "";
+function gatesOf(call: Call): FeatureGates {
+  try {
+    return parseFeatureGates(call.flags.text("feature-gates") ?? "");
+  } catch (error) {
+    if (error instanceof FeatureGateError)
+      throw new CliError(`--feature-gates: ${error.message}`, { cause: error });
+    throw error;
+  }
 }
 
 const mostLines = 40;
 
 function printWaiting(call: Call, waiting: readonly Waiting[]): void {
   if (waiting.length === 0) return;
-  call.print(waiting.length === 1 ? "It waits for one reason:" : `It waits for ${waiting.length} reasons:`);
+  const title = waiting.length === 1 ? "It waits for one reason:" : `It waits for ${waiting.length} reasons:`;
   const width = Math.max(...waiting.map(({ reason }) => reason.length));
-  for (const entry of waiting.slice(0, mostLines)) {
-    call.print(`  ${call.paint("yellow", entry.reason.padEnd(width))}  ${describeWaiting(entry)}`);
-  }
-  if (waiting.length > mostLines) call.print(`  … and ${waiting.length - mostLines} more`);
+  const lines = waiting.map(
+    (entry) => `${call.paint("yellow", entry.reason.padEnd(width))}  ${describeWaiting(entry)}`,
+  );
+  printLines(call, title, lines);
 }
 
-function printLines(call: Call, lines: readonly string[], title: string, withTitle: boolean): void {
+function printLines(call: Call, title: string, lines: readonly string[]): void {
   if (lines.length === 0) return;
-  if (withTitle) call.print(title);
+  call.print(title);
   for (const line of lines.slice(0, mostLines)) call.print(`  ${line}`);
   if (lines.length > mostLines) call.print(`  … and ${lines.length - mostLines} more`);
 }

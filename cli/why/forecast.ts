@@ -1,0 +1,34 @@
+/** What the controller would do of one workload now, and why it does not do more. */
+import type { Action, FeatureGates, Waiting } from "../../controller/index.ts";
+import type { ClusterAccess, Host } from "../command.ts";
+import type { AnyObject } from "../fields.ts";
+
+export interface Forecast {
+  /** `3 of 5 pods, 1 at revision web-abc, 2 available`. */
+  readonly summary: string;
+  readonly actions: readonly Action[];
+  readonly waiting: readonly Waiting[];
+  readonly wakeAfterMs: number | undefined;
+}
+
+/** At least one of the two: the manifest's spec counts, on the identity and status of the stored object. */
+export interface Subject {
+  readonly stored?: AnyObject;
+  readonly manifest?: AnyObject;
+}
+
+export interface ForecastRequest {
+  readonly access: ClusterAccess;
+  readonly subject: Subject;
+  /** Those that the controller runs with. */
+  readonly gates: FeatureGates;
+  readonly host: Pick<Host, "clock" | "random">;
+}
+
+/** A kind whose plans can be made here. */
+export interface Planner {
+  /** Kind of `apps.kruise.io`. */
+  readonly kind: string;
+  /** Throws CliError for an object that cannot be planned. */
+  forecast(request: ForecastRequest): Promise<Forecast>;
+}

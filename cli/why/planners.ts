@@ -1,0 +1,32 @@
+/** The kinds whose plans can be made here. */
+import { parseFeatureGates } from "../../controller/index.ts";
+import type { ClusterAccess, Host } from "../command.ts";
+import type { ResourceType } from "../resource_types.ts";
+import { readTarget, type Target } from "../target.ts";
+import { cloneSetPlanner } from "./clone_set.ts";
+import { describeWaiting } from "./describe.ts";
+import type { Planner } from "./forecast.ts";
+
+export const planners: readonly Planner[] = [cloneSetPlanner];
+
+export function plannerOf({ group, kind }: Pick<ResourceType, "group" | "kind">): Planner | undefined {
+  return group === "apps.kruise.io" ? planners.find((planner) => planner.kind === kind) : undefined;
+}
+
+/** Why a workload's rollout does not go on, in sentences; kinds without a planner give none. */
+export async function reasonsOf(
+  access: ClusterAccess,
+  target: Target,
+  host: Pick<Host, "clock" | "random">,
+): Promise<string[]> {
+  const planner = plannerOf(target.type);
+  if (planner === undefined) return [];
+  const stored = await readTarget(access, target);
+  const { waiting } = await planner.forecast({
+    access,
+    subject: { stored },
+    gates: parseFeatureGates(),
+    host,
+  });
+  return waiting.map(describeWaiting);
+}

@@ -1,0 +1,110 @@
+/** What a workload owns, read once from the cluster, in the form in which plans see it. */
+import type { Action } from "../../controller/index.ts";
+import { compileSelector, type LabelSelector, type Labels } from "../../kube/core/index.ts";
+import {
+  type Client,
+  type ControllerRevision,
+  controllerRevisionResource,
+  nodeResource,
+  type PersistentVolumeClaim,
+  type Pod,
+  persistentVolumeClaimResource,
+  podResource,
+  type Resource,
+} from "../../kube/index.ts";
+import { isAnyObject, numberAt, textsAt } from "../fields.ts";
+
+export interface Possessions {
+  readonly pods: readonly Pod[];
+  readonly claims: readonly PersistentVolumeClaim[];
+  /** Own revisions and those of nobody that the selector matches, lowest number first. */
+  readonly revisions: readonly ControllerRevision[];
+  /** Data of any revision in the namespace. */
+  revisionData(name: string): string | undefined;
+  nodeLabels(node: string): Labels | undefined;
+}
+
+export interface Owner {
+  /** Empty for an object that is not stored yet. */
+  readonly uid: string;
+  readonly namespace: string;
+  readonly selector: LabelSelector;
+}
+
+export async function readPossessions(client: Client, owner: Owner): Promise<Possessions> {
+  const { uid, namespace } = owner;
+  const [pods, claims, revisions, nodes] = await Promise.all([
+    everyItem(client, podResource, namespace),
+    everyItem(client, persistentVolumeClaimResource, namespace),
+    everyItem(client, controllerRevisionResource, namespace),
+    everyItem(client, nodeResource, undefined),
+  ]);
+  const labels = new Map(nodes.map((node) => [node.name, node.labels]));
+  return {
+    pods: pods.filter((pod) => uid !== "" && pod.controller?.uid === uid),
+    claims: claims.filter((claim) => claim.owners.some((reference) => uid !== "" && reference.uid === uid)),
+    revisions: ownRevisions(owner, revisions),
+    revisionData: (name) => revisions.find((revision) => revision.name === name)?.data,
+    nodeLabels: (node) => labels.get(node),
+  };
+}
+
+function ownRevisions(owner: Owner, revisions: readonly ControllerRevision[]): ControllerRevision[] {
+  const selector = compileSelector(owner.selector);
+  const own = revisions.filter((revision) => {
+    const reference = revision.owners.find((candidate) => candidate.controller);
+    return reference === undefined ? selector.matches(revision.labels) : reference.uid === owner.uid;
+  });
+  return own.sort(
+    (a, b) => a.revision - b.revision || a.createdAt - b.createdAt || (a.name < b.name ? -1 : 1),
+  );
+}
+
+/** What is owned once a revision is written. */
+export function withRevision(
+  before: Possessions,
+  action: Extract<Action, { type: "create revision" }>,
+  namespace: string,
+  now: number,
+): Possessions {
+  const written: ControllerRevision = {
+    namespace,
+    name: action.name,
+    uid: "",
+    resourceVersion: "",
+    generation: 1,
+    labels: textsAt(action.body, "metadata", "labels"),
+    annotations: textsAt(action.body, "metadata", "annotations"),
+    owners: isAnyObject(action.body) ? (action.body.metadata.ownerReferences ?? []) : [],
+    finalizers: [],
+    createdAt: now,
+    deletionAt: undefined,
+    revision: numberAt(action.body, "revision") ?? 0,
+    data: action.data,
+  };
+  return {
+    ...before,
+    revisions: [...before.revisions, written],
+    revisionData: (name) => (name === written.name ? written.data : before.revisionData(name)),
+  };
+}
+
+/** Every page of a list. */
+export async function everyItem<T>(
+  client: Client,
+  resource: Resource<T>,
+  namespace: string | undefined,
+): Promise<T[]> {
+  const items: T[] = [];
+  let next = "";
+  do {
+    const page = await client.list(resource, {
+      ...(namespace === undefined ? {} : { namespace }),
+      limit: 500,
+      ...(next === "" ? {} : { continue: next }),
+    });
+    items.push(...page.items);
+    next = page.continue;
+  } while (next !== "");
+  return items;
+}
