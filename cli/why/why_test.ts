@@ -24,7 +24,17 @@ function cluster(rolling: object, broken: readonly string[] = []): FakeCluster {
     },
   });
   fake.put(clones, set);
-  fake.put("controllerrevisions.apps", controllerRevision(set, "old", 1, "nginx:1.20"));
+  // As the controller writes it: with the members that the canonical form of a template always has.
+  const containers = [{ name: "nginx", image: "nginx:1.20", resources: {} }];
+  const template = {
+    $patch: "replace",
+    metadata: { creationTimestamp: null, labels: { app: "sample" } },
+    spec: { containers },
+  };
+  fake.put("controllerrevisions.apps", {
+    ...controllerRevision(set, "old", 1, "nginx:1.20"),
+    data: { spec: { template } },
+  });
   for (const letter of ["a", "b", "c"]) fake.put("pods", pod(`sample-${letter}`, !broken.includes(letter)));
   return fake;
 }
