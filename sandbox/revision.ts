@@ -8,6 +8,8 @@ export class Revision {
   readonly name: string;
   /** apiVersion -> the object in that version. */
   readonly forms = new Map<string, Revision>();
+  /** apiVersion -> the conversion that is under way. */
+  readonly conversions = new Map<string, Promise<void>>();
   readonly #bytes = new Map<string, Uint8Array>();
   #members: Buffer | undefined;
 

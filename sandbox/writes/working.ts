@@ -17,17 +17,28 @@ export async function inVersion(
   const missing = revisions.filter(
     (revision) => revision.object.apiVersion !== apiVersion && !revision.forms.has(apiVersion),
   );
-  if (missing.length > 0) {
-    const converted = await served.resource.convert(
-      missing.map((revision) => revision.object),
-      apiVersion,
-    );
-    missing.forEach((revision, at) => {
-      const object = converted[at];
-      if (object !== undefined) revision.forms.set(apiVersion, revision.withObject(object));
-    });
-  }
+  const fresh = missing.filter((revision) => !revision.conversions.has(apiVersion));
+  if (fresh.length > 0) convertAll(fresh, served, apiVersion);
+  for (const revision of missing) await revision.conversions.get(apiVersion);
   return revisions.map((revision) => revision.inVersion(apiVersion));
+}
+
+/** Starts one conversion for all of them; whoever else wants the same waits for it. */
+function convertAll(revisions: readonly Revision[], served: Served, apiVersion: string): void {
+  const objects = revisions.map((revision) => revision.object);
+  const run = async (): Promise<void> => {
+    try {
+      const converted = await served.resource.convert(objects, apiVersion);
+      revisions.forEach((revision, at) => {
+        const object = converted[at];
+        if (object !== undefined) revision.forms.set(apiVersion, revision.withObject(object));
+      });
+    } finally {
+      for (const revision of revisions) revision.conversions.delete(apiVersion);
+    }
+  };
+  const running = run();
+  for (const revision of revisions) revision.conversions.set(apiVersion, running);
 }
 
 export async function convertObject(
