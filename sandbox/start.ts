@@ -103,6 +103,14 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox | S
   const collector = new GarbageCollector(world);
   const cluster = clusterView(world);
   for (const name of namespaces) cluster.create("namespaces", { metadata: { name } });
+  cluster.create("services", {
+    metadata: {
+      name: "kubernetes",
+      namespace: "default",
+      labels: { component: "apiserver", provider: "kubernetes" },
+    },
+    spec: { clusterIP: "10.96.0.1", ports: [{ name: "https", port: 443, targetPort: 6443 }] },
+  });
   for (const definition of options.crds ?? []) {
     const object = asObject(definition);
     if (object === undefined) throw new Error("a definition has no metadata");

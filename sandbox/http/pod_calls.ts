@@ -171,8 +171,8 @@ function checkScheduled(pod: StoredObject): void {
 
 export async function podLog(_world: World, exchange: Exchange, target: Target): Promise<Reply> {
   const pod = podOf(target);
-  const names = [...objectsAt(pod, "spec", "containers"), ...objectsAt(pod, "spec", "initContainers")].map(
-    (container) => textAt(container, "name"),
+  const names = ["containers", "initContainers", "ephemeralContainers"].flatMap((list) =>
+    objectsAt(pod, "spec", list).map((container) => textAt(container, "name")),
   );
   const wanted = exchange.query.get("container") ?? "";
   if (wanted === "" && objectsAt(pod, "spec", "containers").length > 1) {

@@ -1,5 +1,6 @@
 /** Creating objects. */
 import { cloneJson, type ObjectMeta } from "../../kube/core/index.ts";
+import { checkPodQuota } from "../admission/quota.ts";
 import type { StoredObject } from "../cluster.ts";
 import { ApiError, alreadyExists, badRequest, forbidden, invalid, notFound } from "../http/api_error.ts";
 import { timeText } from "../json.ts";
@@ -44,6 +45,7 @@ export async function createObject(
   });
   const stored = await convertObject(ready, served, served.resource.storedApiVersion);
   checkNamespace(world, request);
+  checkPodQuota(world, request, stored.metadata.name ?? "");
   return storeCreated(world, request, stored);
 }
 

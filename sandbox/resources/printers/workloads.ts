@@ -169,6 +169,20 @@ export const budgetPrinter = simple(
   ],
 );
 
+/** `pods: 1/10` for each limited resource. */
+export const quotaPrinter = simple(
+  [column("Request", "What is used of what may be asked for."), column("Limit", "The same for limits.")],
+  (object) => [quotaText(object, false), quotaText(object, true)],
+);
+
+function quotaText(quota: StoredObject, limits: boolean): string {
+  const used = fieldsAt(quota, "status", "used");
+  return Object.entries(fieldsAt(quota, "spec", "hard"))
+    .filter(([name]) => name.startsWith("limits.") === limits)
+    .map(([name, hard]) => `${name}: ${String(used[name] ?? "0")}/${String(hard)}`)
+    .join(", ");
+}
+
 export const autoscalerPrinter = simple(
   [
     column("Reference", "What is scaled."),
