@@ -25,7 +25,10 @@ export function sharedCaches(): SharedCaches {
     pods: new Cache<Pod>({
       identify: podResource.codec.identify,
       keep: isOfInterest,
-      indexes: { controller: (pod) => (pod.controller === undefined ? [] : [pod.controller.uid]) },
+      indexes: {
+        controller: (pod) => (pod.controller === undefined ? [] : [pod.controller.uid]),
+        orphan: (pod) => (pod.controller === undefined ? orphanKeys(pod) : []),
+      },
     }),
     claims: new Cache<PersistentVolumeClaim>({
       identify: persistentVolumeClaimResource.codec.identify,
@@ -41,6 +44,12 @@ export function sharedCaches(): SharedCaches {
     }),
     nodes: new Cache<Node>({ identify: nodeResource.codec.identify }),
   };
+}
+
+/** `namespace/name` of the StatefulSet whose pod it may be by its name. */
+export function orphanKeys(pod: Pod): string[] {
+  const prefix = /^(.+)-\d+$/.exec(pod.name)?.[1];
+  return prefix === undefined ? [] : [`${pod.namespace}/${prefix}`];
 }
 
 /** Pods of other owners never enter the cache: on most clusters they are the many. */

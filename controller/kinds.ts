@@ -1,9 +1,10 @@
 /** The registry of kinds that the controller carries out. */
-import { type CloneSet, cloneSet } from "../crds/index.ts";
+import { type CloneSet, cloneSet, type StatefulSet, statefulSet } from "../crds/index.ts";
 import type { KubeObject } from "../kube/core/index.ts";
 import { jsonResource } from "../kube/index.ts";
 import { cloneSetShell } from "./clone_set/index.ts";
 import type { Kind } from "./kind.ts";
+import { statefulSetShell } from "./stateful_set/index.ts";
 
 export const cloneSetResource = jsonResource<CloneSet>({
   group: cloneSet.group,
@@ -21,7 +22,24 @@ const cloneSetKind: Kind<CloneSet> = {
   statusMatters: (before, after) => before.status?.currentRevision !== after.status?.currentRevision,
 };
 
+export const statefulSetResource = jsonResource<StatefulSet>({
+  group: statefulSet.group,
+  version: "v1beta1",
+  plural: statefulSet.plural,
+  kind: statefulSet.kind,
+  namespaced: true,
+});
+
+const statefulSetKind: Kind<StatefulSet> = {
+  kind: statefulSet.kind,
+  controllerName: "statefulset-controller",
+  resource: statefulSetResource,
+  shell: statefulSetShell,
+  statusMatters: (before, after) => before.status?.currentRevision !== after.status?.currentRevision,
+};
+
 /** Calls `visit` for each kind. A visitor instead of a list: each kind keeps its own object type. */
 export function visitKinds(visit: <T extends KubeObject>(kind: Kind<T>) => void): void {
   visit(cloneSetKind);
+  visit(statefulSetKind);
 }

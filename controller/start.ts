@@ -29,11 +29,12 @@ import {
   startInformer,
   WorkQueue,
 } from "../kube/index.ts";
-import { sharedCaches } from "./caches.ts";
+import { orphanKeys, sharedCaches } from "./caches.ts";
 import type { Caches, Kind, KindDeps, KindShell, ServerFeatures } from "./kind.ts";
 import { visitKinds } from "./kinds.ts";
 import type { ControllerOptions } from "./options.ts";
 import type { CreatedResource } from "./rollout/actions.ts";
+import { OWNED_BY_ANNOTATION } from "./stateful_set/index.ts";
 
 export interface ControllersDeps {
   client: Client;
@@ -52,6 +53,7 @@ export interface Controllers {
 }
 
 const GROUP = "apps.kruise.io";
+const STATEFUL_SET = "StatefulSet";
 const DEFAULT_WORKERS = 3;
 const DEFAULT_GRACE_MS = 5000;
 
@@ -212,13 +214,22 @@ class Starting {
         this.#wakeOwner(change.before);
       }
     });
-    claims.subscribe((change) => this.#wakeReferenced(change));
+    claims.subscribe((change) => {
+      this.#wakeReferenced(change);
+      const set = change.object.annotations[OWNED_BY_ANNOTATION];
+      if (set !== undefined) this.#wake.get(STATEFUL_SET)?.(`${change.object.namespace}/${set}`);
+    });
     revisions.subscribe((change) => this.#wakeReferenced(change));
   }
 
   #wakeOwner(pod: Pod): void {
     const owner = pod.controller;
-    if (owner === undefined || owner.group !== GROUP) return;
+    if (owner === undefined) {
+      // Whoever has this name among its pods' may adopt it, or wait for it to go.
+      for (const key of orphanKeys(pod)) this.#wake.get(STATEFUL_SET)?.(key);
+      return;
+    }
+    if (owner.group !== GROUP) return;
     this.#wake.get(owner.kind)?.(`${pod.namespace}/${owner.name}`);
   }
 

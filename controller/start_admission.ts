@@ -7,6 +7,12 @@ import { createWebhooks, handlersByPath, type Webhooks } from "./admission/webho
 import { type CloneSetAdmissionOptions, mutateCloneSet, validateCloneSetRequest } from "./clone_set/admit.ts";
 import type { ControllerOptions } from "./options.ts";
 import { mutatePod } from "./pod_admission/chain.ts";
+import {
+  mutateStatefulSet,
+  type StatefulSetAdmissionOptions,
+  validateStatefulSetRequest,
+} from "./stateful_set/admit.ts";
+import { lookupStorageClass } from "./storage_classes.ts";
 
 export interface AdmissionDeps {
   client: Client;
@@ -32,11 +38,21 @@ export function admission(deps: AdmissionDeps): Admission {
     allowPrivileged: deps.allowPrivileged,
     lookupPod: (namespace, name) => lookupPod(client, namespace, name),
   };
+  const statefulSets: StatefulSetAdmissionOptions = {
+    templateDefaults: !gates.TemplateNoDefaults,
+    hostNetworkPorts: gates.DefaultHostNetworkHostPortsInPodTemplates,
+    deletionProtection: gates.ResourcesDeletionProtection,
+    deletesClaims: gates.StatefulSetAutoDeletePVC,
+    resizesClaims: gates.StatefulSetAutoResizePVCGate,
+    lookupStorageClass: (name) => lookupStorageClass(client, name),
+  };
   const pods = mutatePod({ readinessGateOnEveryPod: gates.KruisePodReadinessGate, random });
   const handlers = handlersByPath({
     ...(gates.PodWebhook ? { mutatePod: pods } : {}),
     mutateCloneSet: mutateCloneSet(cloneSets),
     validateCloneSet: validateCloneSetRequest(cloneSets),
+    mutateStatefulSet: mutateStatefulSet(statefulSets),
+    validateStatefulSet: validateStatefulSetRequest(statefulSets),
   });
   return createWebhooks({ settings, client, handlers, kinds: carriedOutKinds, clock, random, log, metrics });
 }

@@ -36,7 +36,15 @@ export * from "./pod_unavailable_budget/schema.ts";
 export * from "./resource_distribution/schema.ts";
 export { customVersionLabel } from "./sidecar_set/convert.ts";
 export * from "./sidecar_set/schema.ts";
+export { type DecodedStatefulSet, decodeStatefulSet } from "./stateful_set/decode.ts";
+export { defaultStatefulSet, type StatefulSetDefaulting } from "./stateful_set/default.ts";
 export * from "./stateful_set/schema.ts";
+export { type StatefulSetValidation, validateStatefulSet } from "./stateful_set/validate.ts";
+export {
+  type FoundStorageClass,
+  type StorageClassLookup,
+  storageClassNames,
+} from "./stateful_set/validate_claims.ts";
 export { structuralErrors } from "./structure.ts";
 export * from "./united_deployment/schema.ts";
 export * from "./workload_spread/schema.ts";

@@ -17,6 +17,7 @@ export function managerRules(): PolicyRule[] {
     rule("", ["pods/status", "pods/resize"], ["patch"]),
     rule("", ["persistentvolumeclaims"], [...read, "create", "delete", "patch"]),
     rule("", ["nodes", "namespaces"], read),
+    rule("storage.k8s.io", ["storageclasses"], ["get", "list"]),
     rule("", ["events"], ["create", "patch"]),
     rule("apps", ["controllerrevisions"], [...read, "create", "delete", "patch"]),
     ...kindRules(),

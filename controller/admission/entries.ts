@@ -64,6 +64,28 @@ export const admissionEntries = {
     rules: workloadRules("clonesets", ["CREATE", "UPDATE", "DELETE"]),
     failurePolicy: "Fail",
   },
+  mutateStatefulSet: {
+    name: "mstatefulset.kb.io",
+    phase: "mutating",
+    path: "/mutate-apps-kruise-io-statefulset",
+    earlierPaths: [
+      "/mutate-apps-kruise-io-v1alpha1-statefulset",
+      "/mutate-apps-kruise-io-v1beta1-statefulset",
+    ],
+    rules: workloadRules("statefulsets", ["CREATE", "UPDATE"]),
+    failurePolicy: "Fail",
+  },
+  validateStatefulSet: {
+    name: "vstatefulset.kb.io",
+    phase: "validating",
+    path: "/validate-apps-kruise-io-statefulset",
+    earlierPaths: [
+      "/validate-apps-kruise-io-v1alpha1-statefulset",
+      "/validate-apps-kruise-io-v1beta1-statefulset",
+    ],
+    rules: workloadRules("statefulsets", ["CREATE", "UPDATE", "DELETE"]),
+    failurePolicy: "Fail",
+  },
 } as const satisfies Record<string, AdmissionEntry>;
 
 export type AdmissionEntryName = keyof typeof admissionEntries;

@@ -3,6 +3,7 @@ import type { PodTemplate } from "../../crds/index.ts";
 import type { PersistentVolumeClaim } from "../../kube/index.ts";
 import type { Action, Waiting } from "../rollout/actions.ts";
 import { isHooked, STATE_LABEL, STATE_TIME, timestamp } from "../rollout/lifecycle.ts";
+import { patchPod, waitingForHook } from "../rollout/pod_actions.ts";
 import {
   acceptedPod,
   claimBody,
@@ -11,7 +12,7 @@ import {
   withClaimVolumes,
   withGates,
 } from "../rollout/pod_manifest.ts";
-import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
+import type { PodChange } from "../rollout/pod_patch.ts";
 import { IN_PLACE_READY, isActive } from "../rollout/pod_state.ts";
 import { addNotReadyKey, PRE_DELETE_KEY } from "../rollout/readiness.ts";
 import { type Revision, shortHash, templateOf } from "../rollout/revisions.ts";
@@ -266,32 +267,17 @@ function deletePod(pass: Pass, member: Member): Action {
   };
 }
 
-/** One request that moves labels, annotations and conditions together: the status subresource takes all three. */
 export function patchAction(
   pass: Pass,
   member: Member,
   change: PodChange,
   concern: "scale" | "update" | "refresh",
 ): Action {
-  const status = (change.conditions ?? []).length > 0;
-  const step = podPatch(member.pod, change, pass.now, {
-    ...(status ? { subresource: "status" as const } : {}),
-    resourceVersion: member.pod.resourceVersion,
-  });
-  const write = { steps: [step], after: afterChange(member.pod, change, pass.now) };
-  return { type: "patch pod", pod: member.pod, write, concern };
+  return patchPod(member.pod, change, pass.now, concern);
 }
 
 export function hookWaiting(member: Member, hook: "preDelete" | "inPlaceUpdate" | "preNormal"): Waiting {
-  return {
-    reason: "Hook",
-    message: `pod ${member.pod.name} is held by the ${hook} hook`,
-    until:
-      hook === "preNormal"
-        ? "every handler of the hook is on the pod"
-        : "the handlers of the hook are off the pod",
-    pods: [member.pod.name],
-  };
+  return waitingForHook(member.pod, hook);
 }
 
 /** Claims of vanished pods when they are not to be used again (rule 20). */

@@ -56,7 +56,7 @@ export function claimBody(
   name: string,
   namespace: string,
   labels: Readonly<Record<string, string>>,
-  owner: OwnerReference,
+  owner: OwnerReference | undefined,
 ): object {
   return {
     apiVersion: "v1",
@@ -66,7 +66,7 @@ export function claimBody(
       namespace,
       labels: { ...template.metadata.labels, ...labels },
       ...(template.metadata.annotations ? { annotations: template.metadata.annotations } : {}),
-      ownerReferences: [owner],
+      ...(owner === undefined ? {} : { ownerReferences: [owner] }),
     },
     spec: template.spec,
   };

@@ -1,14 +1,8 @@
 /** From JSON of unknown origin to a typed CloneSet: the checks that a typed decoder makes. */
-import {
-  type FieldError,
-  isJsonObject,
-  type JsonObject,
-  required,
-  validateTypes,
-} from "../../kube/core/index.ts";
+import { type FieldError, isJsonObject, type JsonObject, required } from "../../kube/core/index.ts";
 import { versionSchema } from "../definition.ts";
 import { unsupportedVersion } from "../errors.ts";
-import { structuralErrors } from "../structure.ts";
+import { workloadTypeErrors } from "../workload_types.ts";
 import { type CloneSet, type CloneSetV1alpha1, cloneSet } from "./schema.ts";
 
 /** `spec` may still be absent; every other mistake of type is excluded. */
@@ -43,26 +37,8 @@ export function decodeCloneSet(value: unknown): DecodedCloneSet | { readonly err
 
 /** Whether the value has the types of its apiVersion; what is wrong is added to `errors`. */
 function isTyped<T>(value: JsonObject, errors: FieldError[]): value is JsonObject & T {
-  errors.push(...typeErrors(value));
-  return errors.length === 0;
-}
-
-function typeErrors(value: JsonObject): FieldError[] {
-  const { apiVersion, metadata, spec } = value;
+  const { apiVersion } = value;
   const schema = typeof apiVersion === "string" ? schemas.get(apiVersion) : undefined;
-  if (schema === undefined) return [];
-  const errors = structuralErrors(schema, value, "", { complete: false });
-  if (!isJsonObject(metadata)) errors.push(required("metadata"));
-  else errors.push(...validateTypes(metadata, "ObjectMeta", "metadata"));
-  if (!isJsonObject(spec)) return errors;
-  errors.push(...validateTypes(spec["template"], "PodTemplateSpec", "spec.template"));
-  const claims = spec["volumeClaimTemplates"];
-  if (Array.isArray(claims)) {
-    for (const [index, claim] of claims.entries()) {
-      errors.push(...validateTypes(claim, "PersistentVolumeClaim", `spec.volumeClaimTemplates[${index}]`));
-    }
-  } else if (claims !== undefined && claims !== null) {
-    errors.push(required("spec.volumeClaimTemplates", "must be a list"));
-  }
-  return errors;
+  if (schema !== undefined) errors.push(...workloadTypeErrors(schema, value));
+  return errors.length === 0;
 }

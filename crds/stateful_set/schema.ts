@@ -170,7 +170,7 @@ export const statefulSet = defineKind({
   shortNames: ["sts", "asts"],
   description: "Pods with stable names and claims that can be updated in place and several at once.",
   conversion: "Webhook",
-  carriedOut: false,
+  carriedOut: true,
   versions: [
     { name: "v1alpha1", spec: specV1alpha1, status: statusV1alpha1, columns, scale: workloadScale },
     { name: "v1beta1", storage: true, spec: statefulSetSpec, status, columns, scale: workloadScale },

@@ -16,6 +16,9 @@ import { suite as metadata } from "./15_cloneset_metadata_env.ts";
 import { suite as scale } from "./16_scale_and_hpa.ts";
 import { suite as rolloutCommands } from "./17_rollout_commands.ts";
 import { suite as ownerTree } from "./18_owner_tree.ts";
+import { suite as setsAtOnce } from "./20_asts_max_unavailable.ts";
+import { suite as setPartition } from "./21_asts_partition.ts";
+import { suite as setInPlace } from "./22_asts_inplace.ts";
 import { suite as claimReuse } from "./c07_claim_reuse.ts";
 import { suite as specifiedDelete } from "./c08_specified_delete.ts";
 import { suite as lifecycleHooks } from "./c10_lifecycle_hooks.ts";
@@ -47,6 +50,9 @@ export const suites: readonly Suite[] = [
   metadata,
   scale,
   ownerTree,
+  setsAtOnce,
+  setPartition,
+  setInPlace,
   claimReuse,
   specifiedDelete,
   progress,

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { cloneSet, customResourceDefinition } from "../../crds/index.ts";
+import { carriedOutKinds, customResourceDefinition } from "../../crds/index.ts";
 import { type Credentials, fixedCredentials, systemClock } from "../../kube/index.ts";
 import { type Sandbox, startSandbox } from "../../sandbox/index.ts";
 import { type Api, connect } from "../cluster/api.ts";
@@ -18,7 +18,7 @@ export interface TestSandbox {
   stop(): Promise<void>;
 }
 
-/** Starts a sandbox with nodes; unless told otherwise it serves CloneSets, without webhooks. */
+/** Starts a sandbox with nodes; unless told otherwise it serves the carried-out kinds, without webhooks. */
 export async function startTestSandbox(options: { definitions?: boolean } = {}): Promise<TestSandbox> {
   const sandbox = await startSandbox({ seed: 7, clock: systemClock, nodes: 3, agent: true });
   const folder = mkdtempSync(join(tmpdir(), "refit-sandbox-"));
@@ -26,7 +26,7 @@ export async function startTestSandbox(options: { definitions?: boolean } = {}):
   writeFileSync(kubeconfig, sandbox.kubeconfig, { mode: 0o600 });
   const api = connect(kubeconfig);
   if (options.definitions ?? true) {
-    await api.create(customResourceDefinition(cloneSet));
+    for (const kind of carriedOutKinds) await api.create(customResourceDefinition(kind));
   }
   return {
     api,

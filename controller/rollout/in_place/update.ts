@@ -280,7 +280,8 @@ function refreshGrace(
   return { kind: "write", why: "grace over", write };
 }
 
-function decodeMetadataPatch(text: string | undefined): NonNullable<InPlaceChange["metadataPatch"]> {
+/** The metadata part of a grace period, empty when there is none or it is broken. */
+export function decodeMetadataPatch(text: string | undefined): NonNullable<InPlaceChange["metadataPatch"]> {
   if (text === undefined) return {};
   try {
     const patch: { metadata?: InPlaceChange["metadataPatch"] } = JSON.parse(

@@ -1,0 +1,119 @@
+/** Image pull jobs ahead of an in-place update. Spec: cloneset 4.9, statefulset 4.12. */
+import type { PodTemplate } from "../../crds/index.ts";
+import type { IntOrString, LabelSelector } from "../../kube/core/index.ts";
+import type { Action } from "./actions.ts";
+import { type ChangeOptions, inPlaceChange, type Template } from "./in_place/change.ts";
+import { ownerReference } from "./pod_manifest.ts";
+import { HASH_LABEL, type Revision, sameRevision, shortHash, templateOf } from "./revisions.ts";
+
+const REVISION_LABEL = "controller-revision-hash";
+const CREATED = "apps.kruise.io/pre-predownload-created";
+const IGNORED = "apps.kruise.io/image-predownload-ignored";
+
+export interface PreDownload {
+  owner: { kind: string; name: string; namespace: string; uid: string };
+  template: PodTemplate;
+  selector: LabelSelector;
+  update: Revision;
+  current: Revision;
+  /** Jobs that the workload controls. */
+  jobs: readonly { name: string; uid: string }[];
+  /** Whether the strategy leaves time for a pull to pay off. */
+  worthwhile: boolean;
+  /** Enough pods run the new revision for the others' images to be pulled. */
+  begun: () => boolean;
+  parallelism: IntOrString;
+  timeoutSeconds: number;
+  change: ChangeOptions;
+}
+
+export function planPullJobs(input: PreDownload): Action[] {
+  const { update, current, jobs } = input;
+  if (sameRevision(update.name, current.name)) {
+    return jobs.map(({ name, uid }) => ({ type: "delete object", resource: "imagepulljobs", name, uid }));
+  }
+  const stored = update.stored;
+  if (stored === undefined || CREATED in stored.labels || IGNORED in stored.labels) return [];
+  const images = input.worthwhile ? changedImages(input) : undefined;
+  if (images === undefined) return [mark(update, IGNORED)];
+  if (!input.begun()) return [];
+  return [
+    ...Object.entries(images).map(([container, image]) => pullJob(input, container, image)),
+    mark(update, CREATED),
+  ];
+}
+
+function changedImages({
+  current,
+  update,
+  change,
+}: PreDownload): Readonly<Record<string, string>> | undefined {
+  const before = templateOf(current.data);
+  const after = templateOf(update.data);
+  if (before === undefined || after === undefined) return undefined;
+  return inPlaceChange(before as Template, after as Template, change).change?.images;
+}
+
+/** The decision is kept on the revision and never taken again for it. */
+function mark({ stored: revision }: Revision, label: string): Action {
+  if (revision === undefined) throw new Error("a pre-download decision needs a stored revision");
+  return {
+    type: "patch revision",
+    revision,
+    body: { metadata: { uid: revision.uid, labels: { [label]: "true" } } },
+  };
+}
+
+function pullJob(input: PreDownload, container: string, image: string): Action {
+  const { owner, template, selector, update } = input;
+  const name = `${update.name}-${container}`;
+  const hash = shortHash(update.name);
+  const body = {
+    apiVersion: "apps.kruise.io/v1beta1",
+    kind: "ImagePullJob",
+    metadata: {
+      name,
+      namespace: owner.namespace,
+      labels: { ...template.metadata?.labels, [HASH_LABEL]: hash },
+      ownerReferences: [ownerReference(owner.kind, owner.name, owner.uid)],
+    },
+    spec: {
+      image,
+      ...pullSecrets(template),
+      podSelector: {
+        ...selector,
+        matchExpressions: [
+          ...(selector.matchExpressions ?? []),
+          { key: REVISION_LABEL, operator: "NotIn", values: [update.name, hash] },
+        ],
+      },
+      parallelism: input.parallelism,
+      pullPolicy: { backoffLimit: 1, timeoutSeconds: input.timeoutSeconds },
+      completionPolicy: { type: "Always", ttlSecondsAfterFinished: 600 },
+      sandboxConfig: {
+        labels: template.metadata?.labels ?? {},
+        annotations: template.metadata?.annotations ?? {},
+      },
+    },
+  };
+  return {
+    type: "create object",
+    resource: "imagepulljobs",
+    name,
+    body,
+    succeeded: {
+      type: "Normal",
+      reason: "CreatedImagePullJob",
+      message: `created ImagePullJob ${name} for image: ${image}`,
+    },
+    failed: { reason: "FailedCreateImagePullJob", message: `failed to create ImagePullJob ${name}` },
+  };
+}
+
+function pullSecrets(template: PodTemplate): { pullSecrets?: string[] } {
+  const secrets = template.spec["imagePullSecrets"];
+  if (!Array.isArray(secrets)) return {};
+  return {
+    pullSecrets: secrets.map((secret: { name?: string }) => secret.name ?? "").filter((name) => name !== ""),
+  };
+}

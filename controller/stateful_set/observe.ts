@@ -1,0 +1,185 @@
+/** What a plan of a StatefulSet sees: plain data, read from the caches. Spec: statefulset 4.1, 4.2. */
+import type { PersistentVolumeClaim as ClaimTemplate, StatefulSet } from "../../crds/index.ts";
+import type { ControllerRevision, PersistentVolumeClaim, Pod } from "../../kube/index.ts";
+import { type Lifecycle, type LifecycleState, lifecycleState } from "../rollout/lifecycle.ts";
+import type { PriorityStrategy } from "../rollout/order.ts";
+import { isAvailable, isReady } from "../rollout/pod_state.ts";
+import { budgetOf, reservedRanges, windowOf } from "./numbers.ts";
+
+export const SPECIFIED_DELETE = "apps.kruise.io/specified-delete";
+export const REVISION_LABEL = "controller-revision-hash";
+export const POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name";
+export const POD_INDEX_LABEL = "apps.kubernetes.io/pod-index";
+/** On claims that grow with their set: their changes wake it. */
+export const OWNED_BY_ANNOTATION = "apps.kruise.io/owned-by-asts";
+
+export interface Seen {
+  set: StatefulSet;
+  /** Owned pods; writes in flight are already applied to them. */
+  pods: readonly Pod[];
+  /** Owned pods as the server last showed them: what the status reports. */
+  stored: readonly Pod[];
+  /** Pods without a controller whose name is one of this set's. */
+  orphans: readonly Pod[];
+  /** UIDs of pods with a write in flight: no further action is planned for them. */
+  busy: ReadonlySet<string>;
+  /** Any cached pod of the namespace. */
+  podNamed: (name: string) => Pod | undefined;
+  claimNamed: (name: string) => PersistentVolumeClaim | undefined;
+  /** Revisions of this set or of nobody that its selector matches, sorted by number. */
+  revisions: readonly ControllerRevision[];
+  /** Data of any revision in the namespace by name: a name may be taken by another workload's. */
+  revisionData: (name: string) => string | undefined;
+  /** Errors of the last writes, by concern; absent once they went well. */
+  failures: { scale?: string; update?: string };
+  /** Names of image pull jobs that this set controls; undefined when pre-download is off. */
+  pullJobs: readonly { name: string; uid: string }[] | undefined;
+}
+
+/** Everything that is not in the object: gates and flags, resolved once. */
+export interface StatefulSetOptions {
+  preparingUpdateAsUpdate: boolean;
+  envFromMetadata: boolean;
+  verticalScaling: boolean;
+  resizeSubresource: boolean;
+  /** Gate StatefulSetStartOrdinal. */
+  startOrdinal: boolean;
+  /** Gate StatefulSetAutoDeletePVC. */
+  deletesClaims: boolean;
+  /** Gate StatefulSetAutoResizePVCGate. */
+  resizesClaims: boolean;
+  /** Gate PodIndexLabel. */
+  podIndexLabel: boolean;
+  /** Image pull jobs ahead of updates: gate on and the kind served. */
+  preDownload: boolean;
+}
+
+export type UpdatePolicy = "ReCreate" | "InPlaceIfPossible" | "InPlaceOnly";
+
+/** The strategy with every default filled in: objects stored before admission ran may lack them. */
+export interface Strategy {
+  replicas: number;
+  /** Ordinals that are to exist, ascending. */
+  window: readonly number[];
+  /** OrderedReady: one pod after the other. */
+  ordered: boolean;
+  onDelete: boolean;
+  paused: boolean;
+  partition: number;
+  maxUnavailable: number;
+  /** Pods that may be unavailable while creating; Infinity when unset. */
+  scaleMaxUnavailable: number;
+  policy: UpdatePolicy;
+  minReadySeconds: number;
+  graceSeconds: number;
+  /** Update by priority; undefined: by ordinal. */
+  unordered: { priority: PriorityStrategy | undefined } | undefined;
+  lifecycle: Lifecycle | undefined;
+  claimTemplates: readonly ClaimTemplate[];
+  deleteClaims: { whenScaled: boolean; whenDeleted: boolean };
+  /** Claims grow with their templates during a rolling update. */
+  resizesClaims: boolean;
+}
+
+export function strategyOf(set: StatefulSet, options: StatefulSetOptions): Strategy {
+  const { spec } = set;
+  const replicas = Math.max(0, spec.replicas ?? 1);
+  const onDelete = spec.updateStrategy?.type === "OnDelete";
+  const rolling = onDelete ? {} : (spec.updateStrategy?.rollingUpdate ?? {});
+  const ordered = spec.podManagementPolicy !== "Parallel";
+  const scaling = spec.scaleStrategy?.maxUnavailable;
+  const retention = options.deletesClaims ? spec.persistentVolumeClaimRetentionPolicy : undefined;
+  const start = options.startOrdinal ? Math.max(0, spec.ordinals?.start ?? 0) : 0;
+  const priority = rolling.unorderedUpdate?.priorityStrategy as PriorityStrategy | undefined;
+  return {
+    replicas,
+    window: windowOf(start, replicas, reservedRanges(spec.reserveOrdinals)),
+    ordered,
+    onDelete,
+    paused: rolling.paused ?? false,
+    partition: Math.max(0, rolling.partition ?? 0),
+    maxUnavailable: ordered ? 1 : budgetOf(rolling.maxUnavailable, replicas),
+    scaleMaxUnavailable:
+      ordered || scaling === undefined || scaling === null
+        ? Number.POSITIVE_INFINITY
+        : budgetOf(scaling, replicas),
+    policy: policyOf(rolling.podUpdatePolicy),
+    minReadySeconds: Math.max(0, rolling.minReadySeconds ?? 0),
+    graceSeconds: Math.max(0, rolling.inPlaceUpdateStrategy?.gracePeriodSeconds ?? 0),
+    unordered: !ordered && rolling.unorderedUpdate ? { priority } : undefined,
+    lifecycle: spec.lifecycle,
+    claimTemplates: spec.volumeClaimTemplates ?? [],
+    deleteClaims: {
+      whenScaled: retention?.whenScaled === "Delete",
+      whenDeleted: retention?.whenDeleted === "Delete",
+    },
+    resizesClaims: options.resizesClaims && spec.volumeClaimUpdateStrategy?.type === "OnPodRollingUpdate",
+  };
+}
+
+function policyOf(text: string | undefined): UpdatePolicy {
+  return text === "InPlaceIfPossible" || text === "InPlaceOnly" ? text : "ReCreate";
+}
+
+/** A pod of the set with what every decision asks of it. */
+export interface Member {
+  pod: Pod;
+  ordinal: number;
+  inWindow: boolean;
+  /** At the update revision. */
+  updated: boolean;
+  ready: boolean;
+  /** Deletion is not considered. */
+  available: boolean;
+  terminating: boolean;
+  /** Failed or Succeeded. */
+  finished: boolean;
+  state: LifecycleState;
+  /** Chosen for deletion by label. */
+  specified: boolean;
+  /** A write is in flight, or the pod is still to be adopted. */
+  busy: boolean;
+}
+
+/** The ordinal in a pod's name; undefined when the pod cannot be one of the set's. */
+export function ordinalOf(setName: string, podName: string): number | undefined {
+  if (!podName.startsWith(`${setName}-`)) return undefined;
+  const digits = podName.slice(setName.length + 1);
+  return /^(0|[1-9]\d{0,9})$/.test(digits) ? Number(digits) : undefined;
+}
+
+/** By ordinal, ascending. */
+export function membersOf(
+  seen: Seen,
+  adopted: readonly Pod[],
+  strategy: Strategy,
+  updateRevision: string,
+  now: number,
+): Member[] {
+  const window = new Set(strategy.window);
+  const members: Member[] = [];
+  const add = (pod: Pod, busy: boolean): void => {
+    const ordinal = ordinalOf(seen.set.metadata.name ?? "", pod.name);
+    if (ordinal === undefined) return;
+    members.push({
+      pod,
+      ordinal,
+      inWindow: window.has(ordinal),
+      updated: pod.labels[REVISION_LABEL] === updateRevision,
+      ready: isReady(pod),
+      available: isAvailable(pod, strategy.minReadySeconds, now),
+      terminating: pod.deletionAt !== undefined,
+      finished: pod.phase === "Failed" || pod.phase === "Succeeded",
+      state: lifecycleState(pod),
+      specified: SPECIFIED_DELETE in pod.labels,
+      busy: busy || seen.busy.has(pod.uid),
+    });
+  };
+  for (const pod of seen.pods) add(pod, false);
+  for (const pod of adopted) add(pod, true);
+  return members.sort((a, b) => a.ordinal - b.ordinal);
+}
+
+export function claimName(template: ClaimTemplate, setName: string, ordinal: number): string {
+  return `${template.metadata.name ?? ""}-${setName}-${ordinal}`;
+}

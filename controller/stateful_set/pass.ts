@@ -1,0 +1,90 @@
+/** One evaluation of a plan: what was seen, resolved once, and what has been decided so far. */
+import type { Pod } from "../../kube/index.ts";
+import type { Action, FailureWords, ObjectEvent, Waiting } from "../rollout/actions.ts";
+import type { Eligibility } from "../rollout/in_place/change.ts";
+import { isCompleted } from "../rollout/in_place/completion.ts";
+import { refreshInPlace } from "../rollout/in_place/update.ts";
+import type { PodAction } from "../rollout/pod_actions.ts";
+import type { Revision } from "../rollout/revisions.ts";
+import { type Member, REVISION_LABEL, type Seen, type StatefulSetOptions, type Strategy } from "./observe.ts";
+
+export interface Pass {
+  seen: Seen;
+  options: StatefulSetOptions;
+  strategy: Strategy;
+  namespace: string;
+  name: string;
+  uid: string;
+  now: number;
+  update: Revision;
+  current: Revision;
+  /** By ordinal, ascending. */
+  members: readonly Member[];
+  byOrdinal: ReadonlyMap<number, Member>;
+  /** Pods that the rollout wants at the update revision and that are not, in the order of the update. */
+  outdated: ReadonlySet<Member>;
+  /** Eligibility by revision label of the pod. */
+  eligible: Map<string, Eligibility>;
+  /** Pods known to need no refresh; a pod's projection never changes, so this outlives passes. */
+  settled: WeakMap<Pod, boolean>;
+  decided: Decided;
+}
+
+export class Decided {
+  readonly actions: Action[] = [];
+  readonly waiting: Waiting[] = [];
+  /** Actions on pods that are taken in the end if nothing else was decided for their pod. */
+  readonly later: PodAction[] = [];
+  /** Pods with an action of this pass: a pod gets at most one. */
+  readonly touched = new Set<string>();
+  /** Text of the condition FailedUpdatePod. */
+  failure: string | undefined;
+  wakeAfterMs: number | undefined;
+
+  take(action: Action): void {
+    this.actions.push(action);
+    if (action.type === "patch pod" || action.type === "delete pod") this.touched.add(action.pod.uid);
+  }
+
+  wake(afterMs: number | undefined): void {
+    if (afterMs !== undefined)
+      this.wakeAfterMs = Math.min(this.wakeAfterMs ?? Number.POSITIVE_INFINITY, afterMs);
+  }
+}
+
+/** Whether an action may be planned for the pod in this pass. */
+export function isFree(pass: Pass, member: Member): boolean {
+  return !member.busy && !pass.decided.touched.has(member.pod.uid);
+}
+
+/** Whether no in-place update of the pod is under way. */
+export function isUpdateComplete(pass: Pass, pod: Pod): boolean {
+  return pass.settled.get(pod) === true || isCompleted(pod, pass.options);
+}
+
+/** Nothing of the in-place update is left to do for the pod. */
+export function isInPlaceSettled(pass: Pass, pod: Pod): boolean {
+  const revision = pod.labels[REVISION_LABEL] ?? "";
+  return refreshInPlace(pod, (wanted) => wanted === revision, pass.options, pass.now).kind === "settled";
+}
+
+/** The API's words for what happens to a pod. */
+export function podWords(
+  pass: Pass,
+  verb: "create" | "update" | "delete",
+  pod: string,
+): { succeeded: ObjectEvent; failed: FailureWords } {
+  const title = `${verb.slice(0, 1).toUpperCase()}${verb.slice(1)}`;
+  return {
+    succeeded: {
+      type: "Normal",
+      reason: `Successful${title}`,
+      message: `${verb} Pod ${pod} in StatefulSet ${pass.name} successful`,
+    },
+    failed: {
+      reason: `Failed${title}`,
+      message: `${verb} Pod ${pod} in StatefulSet ${pass.name} failed error`,
+      condition: `StatefulPodControl failed to ${verb} Pod error`,
+    },
+  };
+}

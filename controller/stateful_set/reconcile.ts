@@ -1,0 +1,71 @@
+/** The shell of StatefulSet: what it sees in the caches, and its plan behind the shell that workloads share. */
+import type { StatefulSet } from "../../crds/index.ts";
+import { compileSelector } from "../../kube/core/index.ts";
+import type { ControllerRevision } from "../../kube/index.ts";
+import type { Caches, KindDeps, KindShell } from "../kind.ts";
+import type { Performer } from "../rollout/perform.ts";
+import { byNumber } from "../rollout/revisions.ts";
+import { workloadShell } from "../rollout/workload_shell.ts";
+import type { Seen, StatefulSetOptions } from "./observe.ts";
+import { planStatefulSet } from "./plan.ts";
+
+export function statefulSetShell(deps: KindDeps<StatefulSet>): KindShell {
+  const options = statefulSetOptions(deps);
+  return workloadShell(deps, {
+    kind: "StatefulSet",
+    plan: (set, { performer, now, settled }) =>
+      planStatefulSet({ seen: observe(set, deps.caches, performer, options), options, now, settled }),
+  });
+}
+
+function statefulSetOptions(deps: KindDeps<StatefulSet>): StatefulSetOptions {
+  const { gates } = deps.options;
+  return {
+    preparingUpdateAsUpdate: gates.PreparingUpdateAsUpdate,
+    envFromMetadata: gates.InPlaceUpdateEnvFromMetadata,
+    verticalScaling: gates.InPlaceWorkloadVerticalScaling,
+    resizeSubresource: deps.server.resizeSubresource,
+    startOrdinal: gates.StatefulSetStartOrdinal,
+    deletesClaims: gates.StatefulSetAutoDeletePVC,
+    resizesClaims: gates.StatefulSetAutoResizePVCGate,
+    podIndexLabel: gates.PodIndexLabel,
+    preDownload: gates.PreDownloadImageForInPlaceUpdate && deps.server.imagePullJobs,
+  };
+}
+
+/** Plain data from the caches; costs what the set owns, not what the cluster holds. */
+export function observe(
+  set: StatefulSet,
+  caches: Caches,
+  performer: Pick<Performer, "overlay" | "failures">,
+  options: StatefulSetOptions,
+): Seen {
+  const uid = set.metadata.uid ?? "";
+  const namespace = set.metadata.namespace ?? "";
+  const stored = [...caches.pods.byIndex("controller", uid)];
+  const orphans = [...caches.pods.byIndex("orphan", `${namespace}/${set.metadata.name ?? ""}`)];
+  const { pods, busy } = performer.overlay(uid, [...stored, ...orphans]);
+  return {
+    set,
+    pods: pods.filter((pod) => pod.controller?.uid === uid),
+    stored,
+    orphans: pods.filter((pod) => pod.controller === undefined),
+    busy,
+    podNamed: (name) => caches.pods.get(`${namespace}/${name}`),
+    claimNamed: (name) => caches.claims.get(`${namespace}/${name}`),
+    revisions: revisionsOf(set, caches),
+    revisionData: (name) => caches.revisions.get(`${namespace}/${name}`)?.data,
+    failures: performer.failures(uid),
+    pullJobs: options.preDownload ? [...caches.pullJobs(uid)] : undefined,
+  };
+}
+
+/** Those of this set, and those of nobody that its selector matches (inplace-update rule 39). */
+function revisionsOf(set: StatefulSet, caches: Caches): ControllerRevision[] {
+  const own = [...caches.revisions.byIndex("controller", set.metadata.uid ?? "")];
+  const selector = compileSelector(set.spec.selector);
+  for (const orphan of caches.revisions.byIndex("orphan", set.metadata.namespace ?? "")) {
+    if (selector.matches(orphan.labels)) own.push(orphan);
+  }
+  return own.sort(byNumber);
+}

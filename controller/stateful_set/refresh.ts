@@ -1,0 +1,151 @@
+/**
+ * What each pod needs regardless of pause and partition: gates, lifecycle state, identity, owners of its claims.
+ * Spec: statefulset 4.3 rule 9 e and g, 4.7, 4.9; inplace-update 4.4.
+ */
+import { graceState, inPlaceState } from "../rollout/in_place/state.ts";
+import { refreshInPlace } from "../rollout/in_place/update.ts";
+import { isAllHooked, STATE_LABEL, STATE_TIME, timestamp } from "../rollout/lifecycle.ts";
+import { patchPod, waitingForHook } from "../rollout/pod_actions.ts";
+import { afterChange, type ConditionChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
+import { needsKruiseReady, PRE_DELETE_KEY, PRE_UPDATE_KEY, removeNotReadyKey } from "../rollout/readiness.ts";
+import { planClaimOwners } from "./claims.ts";
+import { type Member, POD_NAME_LABEL, REVISION_LABEL } from "./observe.ts";
+import { isFree, isInPlaceSettled, isUpdateComplete, type Pass, podWords } from "./pass.ts";
+import { identityLabels } from "./pod_manifest.ts";
+
+export function planRefresh(pass: Pass): void {
+  for (const member of pass.members) {
+    if (member.terminating) continue;
+    if (member.inWindow) planClaimOwners(pass, member);
+    if (!isFree(pass, member) || member.finished) continue;
+    if (!isSettled(pass, member)) refreshMember(pass, member);
+    if (isFree(pass, member)) repairIdentity(pass, member);
+  }
+}
+
+/** The common case, decided without any allocation: nothing to do for a pod that is as it should be. */
+function isSettled(pass: Pass, member: Member): boolean {
+  if (member.state !== "Normal" && member.state !== "") return false;
+  const { pod } = member;
+  const known = pass.settled.get(pod);
+  if (known !== undefined) return known;
+  tellBroken(pass, member);
+  const settled =
+    graceState(pod).value === undefined && isInPlaceSettled(pass, pod) && !needsKruiseReady(pod);
+  pass.settled.set(pod, settled);
+  return settled;
+}
+
+/** State that somebody edited into nonsense: the pod goes on as if it had none, and its set says so. */
+function tellBroken(pass: Pass, { pod }: Member): void {
+  for (const parsed of [inPlaceState(pod), graceState(pod)]) {
+    if (parsed.value !== undefined || parsed.broken === undefined) continue;
+    const message = `pod ${pod.name}: ${parsed.broken}; it is treated as absent`;
+    pass.decided.actions.push({
+      type: "event",
+      event: { type: "Warning", reason: "BrokenPodState", message },
+    });
+  }
+}
+
+function refreshMember(pass: Pass, member: Member): void {
+  const { pod } = member;
+  const revision = pod.labels[REVISION_LABEL] ?? "";
+  const step = refreshInPlace(pod, (wanted) => wanted === revision, pass.options, pass.now);
+  if (step.kind === "write") {
+    // A pod that is changed again in this pass takes along what was not issued yet: see update.ts.
+    pass.decided.later.push({ type: "patch pod", pod, write: step.write, concern: "update" });
+    return;
+  }
+  if (step.kind === "waiting") {
+    const grace = step.wakeAfterMs !== undefined;
+    pass.decided.waiting.push({
+      reason: grace ? "Grace" : "InPlace",
+      message: `pod ${pod.name} waits for ${step.for}`,
+      until: grace ? "the time is over" : "the node reports it",
+      pods: [pod.name],
+    });
+    pass.decided.wake(step.wakeAfterMs);
+  }
+  const conditions: ConditionChange[] = step.kind === "gate" ? [...step.conditions] : [];
+  if (needsKruiseReady(pod)) conditions.push({ type: "KruisePodReady", status: "True" });
+  const moved = lifecycleMove(pass, member);
+  conditions.push(...(moved?.conditions ?? []));
+  if (conditions.length === 0 && moved === undefined) return;
+  refresh(pass, member, { ...moved, conditions });
+}
+
+/**
+ * A pod that was never updated gets its gates whatever its status says, so only the UID is a precondition;
+ * all other moves depend on what was seen.
+ */
+function refresh(pass: Pass, { pod }: Member, change: PodChange): void {
+  if (inPlaceState(pod).value !== undefined || change.labels !== undefined) {
+    pass.decided.take(patchPod(pod, change, pass.now, "refresh"));
+    return;
+  }
+  const step = podPatch(pod, change, pass.now, { subresource: "status" });
+  const write = { steps: [step], after: afterChange(pod, change, pass.now) };
+  pass.decided.take({ type: "patch pod", pod, write, concern: "refresh" });
+}
+
+/** Rule 33. */
+function lifecycleMove(pass: Pass, member: Member): PodChange | undefined {
+  const { pod } = member;
+  const lifecycle = pass.strategy.lifecycle;
+  switch (member.state) {
+    case "PreparingNormal":
+      if (lifecycle?.preNormal === undefined || isAllHooked(pod, lifecycle.preNormal))
+        return toState(pass, "Normal");
+      pass.decided.waiting.push(waitingForHook(pod, "preNormal"));
+      return undefined;
+    case "Updating":
+      return isUpdateComplete(pass, pod) ? afterUpdate(pass, member) : undefined;
+    case "PreparingUpdate":
+      // The template went back to what the pod already has: nothing is left to prepare for.
+      return !isWanted(pass, member) && isUpdateComplete(pass, pod) ? afterUpdate(pass, member) : undefined;
+    case "Updated":
+      if (lifecycle?.inPlaceUpdate === undefined || isAllHooked(pod, lifecycle.inPlaceUpdate))
+        return toState(pass, "Normal");
+      pass.decided.waiting.push({
+        ...waitingForHook(pod, "inPlaceUpdate"),
+        until: "every handler of the hook is back on the pod",
+      });
+      return undefined;
+    case "PreparingDelete":
+      return regret(pass, member);
+    default:
+      return undefined;
+  }
+}
+
+function isWanted(pass: Pass, member: Member): boolean {
+  return pass.outdated.has(member);
+}
+
+/** Rule 33. Without a hook the state `Updated` would last no longer than the next request. */
+function afterUpdate(pass: Pass, { pod }: Member): PodChange {
+  const hook = pass.strategy.lifecycle?.inPlaceUpdate;
+  const state = hook === undefined || isAllHooked(pod, hook) ? "Normal" : "Updated";
+  return { ...toState(pass, state), conditions: removeNotReadyKey(pod, PRE_UPDATE_KEY) };
+}
+
+/** A pod that was about to be deleted is wanted again: back in the window, no longer chosen, nothing to replace it for. */
+function regret(pass: Pass, member: Member): PodChange | undefined {
+  if (!member.inWindow || member.specified || isWanted(pass, member)) return undefined;
+  const { preNormal } = pass.strategy.lifecycle ?? {};
+  const state = preNormal === undefined || isAllHooked(member.pod, preNormal) ? "Normal" : "PreparingNormal";
+  return { ...toState(pass, state), conditions: removeNotReadyKey(member.pod, PRE_DELETE_KEY) };
+}
+
+function toState(pass: Pass, state: "Normal" | "PreparingNormal" | "Updated"): PodChange {
+  return { labels: { [STATE_LABEL]: state }, annotations: { [STATE_TIME]: timestamp(pass.now) } };
+}
+
+/** Rule 7. */
+function repairIdentity(pass: Pass, member: Member): void {
+  if (!member.inWindow || member.pod.labels[POD_NAME_LABEL] === member.pod.name) return;
+  const change = { labels: identityLabels(pass, member.ordinal) };
+  const words = podWords(pass, "update", member.pod.name);
+  pass.decided.take({ ...patchPod(member.pod, change, pass.now, "update"), ...words });
+}

@@ -1,0 +1,167 @@
+/** Creating what is missing in the window and deleting what is outside of it. Spec: statefulset 4.3 rule 9, 4.4. */
+import { isHooked, STATE_LABEL, STATE_TIME, timestamp } from "../rollout/lifecycle.ts";
+import { patchPod, waitingForHook } from "../rollout/pod_actions.ts";
+import { addNotReadyKey, PRE_DELETE_KEY } from "../rollout/readiness.ts";
+import type { Revision } from "../rollout/revisions.ts";
+import { missingClaims, planClaimOwners, tellBlockedClaim, waitsForFormerPod } from "./claims.ts";
+import type { Member } from "./observe.ts";
+import { isFree, type Pass, podWords } from "./pass.ts";
+import { createPod } from "./pod_manifest.ts";
+
+/**
+ * Walks the window upward. True when every pod of it is there and available; with OrderedReady the walk ends at the
+ * first that is not (rule 10), and nothing else may happen then.
+ */
+export function planWindow(pass: Pass): boolean {
+  const { strategy, decided } = pass;
+  const creation = { outdated: countOutdated(pass) };
+  let unavailable = 0;
+  let complete = true;
+  for (const [rank, ordinal] of strategy.window.entries()) {
+    if (unavailable >= strategy.scaleMaxUnavailable) {
+      waitForScaleLimit(pass, rank);
+      return complete;
+    }
+    const member = pass.byOrdinal.get(ordinal);
+    if (member === undefined) planMissing(pass, ordinal, rank, creation);
+    else if (member.finished && !member.terminating) planDeletion(pass, member);
+    else if (member.pod.phase === "Pending" && !member.terminating) replaceLostClaims(pass, member);
+    if (member?.available && !member.terminating) continue;
+    complete = false;
+    unavailable++;
+    if (!strategy.ordered) continue;
+    decided.waiting.push(waitingFor(pass, ordinal, member));
+    return false;
+  }
+  return complete;
+}
+
+function waitingFor(pass: Pass, ordinal: number, member: Member | undefined) {
+  const pod = `${pass.name}-${ordinal}`;
+  const what = member === undefined ? "missing" : member.terminating ? "terminating" : "not available";
+  return {
+    reason: "OrderedReady",
+    message: `pod ${pod} is ${what}: everything else waits for it`,
+    until: `${pod} is available`,
+    pods: [pod],
+  };
+}
+
+function waitForScaleLimit(pass: Pass, rank: number): void {
+  const missing = pass.strategy.window.slice(rank).filter((ordinal) => !pass.byOrdinal.has(ordinal)).length;
+  if (missing === 0) return;
+  pass.decided.waiting.push({
+    reason: "ScaleLimit",
+    message: `${missing} pods are still to be created: scaleStrategy.maxUnavailable is ${pass.strategy.scaleMaxUnavailable}`,
+    until: "more pods are available",
+  });
+}
+
+function countOutdated(pass: Pass): number {
+  let count = 0;
+  for (const member of pass.members) if (member.inWindow && !member.updated) count++;
+  return count;
+}
+
+function planMissing(pass: Pass, ordinal: number, rank: number, creation: { outdated: number }): void {
+  const name = `${pass.name}-${ordinal}`;
+  const taken = pass.seen.podNamed(name);
+  if (taken !== undefined && taken.controller?.uid !== pass.uid) {
+    pass.decided.waiting.push({
+      reason: "NameTaken",
+      message: `pod ${name} cannot be created: a pod of that name belongs to somebody else`,
+      until: "that pod is gone, or carries the labels of the selector",
+      pods: [name],
+    });
+    return;
+  }
+  if (waitsForFormerPod(pass, ordinal)) return;
+  const { claims, blocked } = missingClaims(pass, ordinal);
+  if (blocked !== undefined) {
+    tellBlockedClaim(pass, ordinal, blocked);
+    return;
+  }
+  const revision = revisionFor(pass, rank, creation.outdated);
+  if (revision.name !== pass.update.name) creation.outdated++;
+  pass.decided.take(createPod(pass, revision, ordinal, claims));
+}
+
+/** Rule 18. */
+function revisionFor(pass: Pass, rank: number, outdated: number): Revision {
+  const { strategy, current, update } = pass;
+  if (strategy.onDelete) return update;
+  const kept = strategy.unordered === undefined ? rank : outdated;
+  return kept < strategy.partition ? current : update;
+}
+
+/** A pod that waits for a claim which somebody deleted gets it anew. */
+function replaceLostClaims(pass: Pass, member: Member): void {
+  for (const claim of missingClaims(pass, member.ordinal).claims) {
+    pass.decided.take({ type: "create claim", ...claim });
+  }
+}
+
+/** Pods outside of the window. True when there are none left. Rules 11 to 13. */
+export function planCondemned(pass: Pass): boolean {
+  const condemned = pass.members.filter((member) => !member.inWindow).reverse();
+  if (!pass.strategy.ordered) {
+    for (const member of condemned) planCondemnedDeletion(pass, member);
+    return condemned.length === 0;
+  }
+  const [highest] = condemned;
+  if (highest === undefined) return true;
+  if (highest.terminating) {
+    pass.decided.waiting.push({
+      reason: "Terminating",
+      message: `pod ${highest.pod.name} is still terminating`,
+      until: "it is gone",
+      pods: [highest.pod.name],
+    });
+    return false;
+  }
+  const lowestUnhealthy = condemned.findLast((member) => !isHealthy(member));
+  if (!isHealthy(highest) && lowestUnhealthy !== highest) {
+    pass.decided.waiting.push({
+      reason: "OrderedReady",
+      message: `pod ${highest.pod.name} is not available and not the lowest such pod: scaling in waits`,
+      until: `${highest.pod.name} is available`,
+      pods: [highest.pod.name],
+    });
+    return false;
+  }
+  planCondemnedDeletion(pass, highest);
+  return false;
+}
+
+/** A pod that a hook holds before its deletion does not block the next one: it is on its way out by our own doing. */
+function isHealthy(member: Member): boolean {
+  return !member.terminating && (member.available || (member.ready && member.state === "PreparingDelete"));
+}
+
+function planCondemnedDeletion(pass: Pass, member: Member): void {
+  const bound = planClaimOwners(pass, member);
+  if (bound && !member.terminating) planDeletion(pass, member);
+}
+
+/** Every deletion of ours passes the preDelete hook (rule 33). */
+export function planDeletion(pass: Pass, member: Member): void {
+  if (!isFree(pass, member) || member.terminating) return;
+  const hook = pass.strategy.lifecycle?.preDelete;
+  if (!isHooked(member.pod, hook)) {
+    pass.decided.take({
+      type: "delete pod",
+      pod: member.pod,
+      claims: [],
+      ...podWords(pass, "delete", member.pod.name),
+    });
+    return;
+  }
+  pass.decided.waiting.push(waitingForHook(member.pod, "preDelete"));
+  if (member.state === "PreparingDelete") return;
+  const change = {
+    labels: { [STATE_LABEL]: "PreparingDelete" },
+    annotations: { [STATE_TIME]: timestamp(pass.now) },
+    conditions: hook?.markPodNotReady ? addNotReadyKey(member.pod, PRE_DELETE_KEY) : [],
+  };
+  pass.decided.take(patchPod(member.pod, change, pass.now, "update"));
+}

@@ -1,0 +1,201 @@
+/** Bringing pods to the update revision. Spec: statefulset 4.5 to 4.8, 4.11. */
+import { type Eligibility, inPlaceChange, type Template } from "../rollout/in_place/change.ts";
+import { withUnissued } from "../rollout/in_place/unissued.ts";
+import { startInPlace } from "../rollout/in_place/update.ts";
+import { isHooked, STATE_LABEL, STATE_TIME, timestamp } from "../rollout/lifecycle.ts";
+import { patchPod, waitingForHook } from "../rollout/pod_actions.ts";
+import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
+import { addNotReadyKey, PRE_UPDATE_KEY } from "../rollout/readiness.ts";
+import { templateOf } from "../rollout/revisions.ts";
+import { isHeldByClaim, planClaimGrowth } from "./claim_growth.ts";
+import { type Member, REVISION_LABEL } from "./observe.ts";
+import { updateOrder } from "./order.ts";
+import { isFree, isUpdateComplete, type Pass } from "./pass.ts";
+import { planDeletion } from "./scale.ts";
+
+/** Ordinals of the window that count against maxUnavailable: rule 20. */
+type Unavailable = Set<number>;
+
+/**
+ * One phase of the rolling update. With OrderedReady and an incomplete window only pods that are on their way already
+ * may go on: a hook that was released must not wait for the pod that it holds.
+ */
+export function planUpdate(pass: Pass, complete: boolean): void {
+  const unavailable = unavailableOf(pass);
+  if (complete) planSpecified(pass, unavailable);
+  for (const member of updateOrder(pass.members, pass.strategy, pass.options)) {
+    if (member.terminating) continue;
+    if (!complete && member.state !== "PreparingUpdate" && member.state !== "PreparingDelete") continue;
+    const grown = planClaimGrowth(pass, member, unavailable);
+    if (grown === "stop") return;
+    if (grown === "wait" || member.updated) continue;
+    if (unavailable.size >= pass.strategy.maxUnavailable && !unavailable.has(member.ordinal)) {
+      waitForBudget(pass, member, unavailable);
+      return;
+    }
+    // A pod with a write under way is decided on when it has ended; nobody may go before it.
+    if (!isFree(pass, member)) {
+      if (unavailable.has(member.ordinal)) continue;
+      return;
+    }
+    if (!updateMember(pass, member)) return;
+    unavailable.add(member.ordinal);
+  }
+}
+
+function unavailableOf(pass: Pass): Unavailable {
+  const unavailable: Unavailable = new Set();
+  for (const ordinal of pass.strategy.window) {
+    const member = pass.byOrdinal.get(ordinal);
+    if (member === undefined || member.terminating || !member.available) unavailable.add(ordinal);
+    else if (!isUpdateComplete(pass, member.pod) || isHeldByClaim(pass, ordinal)) unavailable.add(ordinal);
+  }
+  return unavailable;
+}
+
+/** Rule 31: from the top; those without room are passed over. */
+function planSpecified(pass: Pass, unavailable: Unavailable): void {
+  for (const ordinal of [...pass.strategy.window].reverse()) {
+    const member = pass.byOrdinal.get(ordinal);
+    if (member === undefined || !member.specified || member.terminating) continue;
+    if (unavailable.size >= pass.strategy.maxUnavailable && !unavailable.has(ordinal)) continue;
+    if (!isFree(pass, member)) continue;
+    planDeletion(pass, member);
+    unavailable.add(ordinal);
+  }
+}
+
+function waitForBudget(pass: Pass, member: Member, unavailable: Unavailable): void {
+  const names = [...unavailable].map((ordinal) => `${pass.name}-${ordinal}`);
+  pass.decided.waiting.push({
+    reason: "Budget",
+    message: `pod ${member.pod.name} and those after it wait: maxUnavailable is ${pass.strategy.maxUnavailable} and ${names.length} pods are unavailable`,
+    until: "these pods become available",
+    pods: names.slice(0, 10),
+  });
+}
+
+/** False when the pass cannot go on. */
+function updateMember(pass: Pass, member: Member): boolean {
+  if (pass.strategy.policy === "ReCreate" || member.state === "PreparingDelete") {
+    planDeletion(pass, member);
+    return true;
+  }
+  const eligible = eligibility(pass, member);
+  if (eligible.change !== undefined) {
+    updateInPlace(pass, member, eligible);
+    return true;
+  }
+  if (pass.strategy.policy === "InPlaceIfPossible") {
+    planDeletion(pass, member);
+    return true;
+  }
+  const words = `find strategy is InPlaceOnly but Pod ${member.pod.name} can not update in-place`;
+  pass.decided.failure = `StatefulPodControl failed to update Pod error: ${words}`;
+  pass.decided.waiting.push({
+    reason: "InPlaceOnly",
+    message: `${words}: ${eligible.reason}`,
+    until: "the template changes to one that is possible in place, or the policy allows recreation",
+    pods: [member.pod.name],
+  });
+  return false;
+}
+
+/** Template to template, once a pair of revisions in a pass. Rule 26. */
+function eligibility(pass: Pass, member: Member): Eligibility {
+  const from = member.pod.labels[REVISION_LABEL] ?? "";
+  const known = pass.eligible.get(from);
+  if (known !== undefined) return known;
+  const computed = computeEligibility(pass, from);
+  pass.eligible.set(from, computed);
+  return computed;
+}
+
+function computeEligibility(pass: Pass, from: string): Eligibility {
+  const old = pass.seen.revisions.find((revision) => revision.name === from);
+  if (old === undefined)
+    return { change: undefined, reason: `revision ${from || "(none)"} of the pod is not known` };
+  const before = templateOf(old.data);
+  const after = templateOf(pass.update.data);
+  if (before === undefined || after === undefined) {
+    const broken = before === undefined ? old.name : pass.update.name;
+    return { change: undefined, reason: `revision ${broken} holds broken data` };
+  }
+  return inPlaceChange(before as Template, after as Template, pass.options);
+}
+
+function updateInPlace(
+  pass: Pass,
+  member: Member,
+  eligible: { change: NonNullable<Eligibility["change"]> },
+): void {
+  const { pod } = member;
+  const hook = pass.strategy.lifecycle?.inPlaceUpdate;
+  if (hook !== undefined && member.state === "PreparingUpdate" && isHooked(pod, hook)) {
+    pass.decided.waiting.push(waitingForHook(pod, "inPlaceUpdate"));
+    return;
+  }
+  if (hook !== undefined && member.state === "Updated") {
+    prepare(pass, member, { ...hook.labelsHandler }, hook.finalizersHandler ?? []);
+    return;
+  }
+  const fresh = member.state === "" || member.state === "Normal" || member.state === "PreparingNormal";
+  if (fresh && isHooked(pod, hook)) {
+    prepare(pass, member, {}, []);
+    return;
+  }
+  const { update } = pass;
+  const target = {
+    revision: update.name,
+    labels: { [REVISION_LABEL]: update.name },
+    graceSeconds: pass.strategy.graceSeconds,
+    lifecycle: STATE_LABEL in pod.labels,
+  };
+  const write = startInPlace(pod, withUnissued(pod, eligible.change), target, pass.options, pass.now);
+  pass.decided.take({
+    type: "patch pod",
+    pod,
+    write,
+    concern: "update",
+    succeeded: {
+      type: "Normal",
+      reason: "SuccessfulUpdatePodInPlace",
+      message: `successfully update pod ${pod.name} in-place(revision ${update.name})`,
+    },
+    failed: {
+      reason: "FailedUpdatePodInPlace",
+      message: `failed to update pod ${pod.name} in-place(revision ${update.name})`,
+      condition: "StatefulPodControl failed to update Pod error",
+    },
+  });
+}
+
+/** Hands the pod to whoever hooks the update; a pod in `Updated` gets the hook's marks back. Rule 33. */
+function prepare(
+  pass: Pass,
+  member: Member,
+  labels: Record<string, string>,
+  finalizers: readonly string[],
+): void {
+  const marks: PodChange = {
+    labels: { ...labels, [STATE_LABEL]: "PreparingUpdate" },
+    annotations: { [STATE_TIME]: timestamp(pass.now) },
+    addFinalizers: finalizers,
+  };
+  const hook = pass.strategy.lifecycle?.inPlaceUpdate;
+  const conditions = hook?.markPodNotReady ? addNotReadyKey(member.pod, PRE_UPDATE_KEY) : [];
+  if (conditions.length === 0) {
+    pass.decided.take(patchPod(member.pod, marks, pass.now, "update"));
+    return;
+  }
+  // Finalizers do not go through the status subresource: not ready first, then the marks.
+  const off = patchPod(member.pod, { conditions }, pass.now, "update");
+  const marked = podPatch(member.pod, marks, pass.now);
+  pass.decided.take({
+    ...off,
+    write: {
+      steps: [...off.write.steps, marked],
+      after: afterChange(off.write.after, marks, pass.now),
+    },
+  });
+}
