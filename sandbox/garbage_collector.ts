@@ -2,19 +2,36 @@
  * Objects follow their owners: dependents go when their last owner is gone, are released by orphaning, and hold a
  * foreground deletion back. Deleted namespaces are emptied here as well.
  */
+
+import type { Timer } from "../kube/core/index.ts";
 import { cloneJson, type OwnerReference } from "../kube/core/index.ts";
+import { hasWebhooks } from "./admission/matching.ts";
 import type { StoredObject } from "./cluster.ts";
+import { ApiError } from "./http/api_error.ts";
 import type { Resource } from "./resources/resource.ts";
 import { splitApiVersion } from "./resources/resource.ts";
 import type { Revision } from "./revision.ts";
 import type { StoredChange, Table } from "./storage.ts";
+import { serviceAccountUser } from "./tokens.ts";
 import type { World } from "./world.ts";
-import { deleteAtOnce } from "./writes/delete.ts";
-import { requestAtOnce } from "./writes/request.ts";
+import { deleteAtOnce, deleteObject } from "./writes/delete.ts";
+import { requestAtOnce, type User } from "./writes/request.ts";
 import { updateAtOnce } from "./writes/update.ts";
 
 const foreground = "foregroundDeletion";
 const orphan = "orphan";
+const retryMs = 1000;
+
+function serviceUser(name: string): { readonly user: User; readonly userAgent: string } {
+  const user = serviceAccountUser("kube-system", name, "");
+  return {
+    user: { username: user.username, groups: user.groups },
+    userAgent: `kube-controller-manager/${name}`,
+  };
+}
+
+const collector = serviceUser("generic-garbage-collector");
+const namespaceUser = serviceUser("namespace-controller");
 
 interface Dependent {
   readonly table: Table;
@@ -28,6 +45,7 @@ export class GarbageCollector {
   readonly #dependents = new Map<string, Map<string, Dependent>>();
   readonly #uids = new Set<string>();
   readonly #queue = new Map<string, () => void>();
+  readonly #timers = new Set<Timer>();
   #planned = false;
   #stopped = false;
 
@@ -38,6 +56,7 @@ export class GarbageCollector {
 
   stop(): void {
     this.#stopped = true;
+    for (const timer of this.#timers) timer.cancel();
   }
 
   #observe(change: StoredChange): void {
@@ -203,11 +222,27 @@ export class GarbageCollector {
     if (served !== undefined) updateAtOnce(requestAtOnce(served, found), change);
   }
 
-  #delete(table: Table, found: Revision, propagationPolicy: string | undefined): void {
+  /** With webhooks, the deletion is a request like any other; a refused one is tried again. */
+  #delete(table: Table, found: Revision, propagationPolicy: string | undefined, user = collector): void {
     const served = this.#servedOf(table);
     if (served === undefined || table.get(found.namespace, found.name) === undefined) return;
     const options = { uid: found.object.metadata.uid, propagationPolicy: propagationPolicy ?? "Background" };
-    deleteAtOnce(this.#world, requestAtOnce(served, found), options);
+    const request = { ...requestAtOnce(served, found), ...user };
+    if (!hasWebhooks(this.#world)) {
+      deleteAtOnce(this.#world, request, options);
+      return;
+    }
+    deleteObject(this.#world, request, options).catch((error: unknown) => {
+      if (error instanceof ApiError && (error.code === 404 || error.code === 409)) return;
+      this.#world.log("a dependent could not be deleted", { name: found.key, error: String(error) });
+      const timer = this.#world.clock.after(retryMs, () => {
+        this.#timers.delete(timer);
+        const dependent = { table, namespace: found.namespace, name: found.name };
+        this.#plan(dependent);
+        this.#planNamespace(found.namespace);
+      });
+      this.#timers.add(timer);
+    });
   }
 
   #servedOf(table: Table) {
@@ -224,7 +259,9 @@ export class GarbageCollector {
     for (const table of this.#world.storage.tables()) {
       if (!table.options.namespaced) continue;
       for (const content of [...table.list(name)]) {
-        if (content.object.metadata.deletionTimestamp === undefined) this.#delete(table, content, undefined);
+        if (content.object.metadata.deletionTimestamp === undefined) {
+          this.#delete(table, content, undefined, namespaceUser);
+        }
       }
       left += table.list(name).length;
     }

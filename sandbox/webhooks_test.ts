@@ -221,3 +221,33 @@ t.test("converts between versions by webhook, in reads, lists, writes and watche
   );
   await stop();
 });
+
+t.test("asks webhooks about what the garbage collector and evictions delete", async (t) => {
+  const seen: string[] = [];
+  const hook = await startHook((request) => {
+    seen.push(`${textAt(request, "userInfo", "username")} ${textAt(request, "name")}`);
+    return { allowed: true };
+  });
+  const { target, stop } = await started(hook.url);
+  const rules = [{ apiGroups: [""], apiVersions: ["v1"], resources: ["pods"], operations: ["DELETE"] }];
+  const body = configuration("Validating", { clientConfig: hook.clientConfig("/d"), rules });
+  await target.call("POST", `${configurations}/validatingwebhookconfigurations`, { body });
+  const owner = await target.call("POST", maps, { body: configMapBody("owner") });
+  const uid = textAt(owner.json, "metadata", "uid");
+  const ownerReferences = [{ apiVersion: "v1", kind: "ConfigMap", name: "owner", uid }];
+  await target.call("POST", pods, {
+    body: podBody("owned", { metadata: { name: "owned", ownerReferences } }),
+  });
+  await target.call("POST", pods, { body: podBody("evicted") });
+  const stream = await target.watch(`${pods}?watch=1`);
+  t.match([await stream.next(), await stream.next()], [{ type: "ADDED" }, { type: "ADDED" }]);
+  t.equal((await target.call("POST", `${pods}/evicted/eviction`, { body: {} })).code, 201);
+  t.match(await stream.next(), { type: "DELETED", object: { metadata: { name: "evicted" } } });
+  t.same(seen, []);
+  await target.call("DELETE", `${maps}/owner`);
+  t.match(await stream.next(), { type: "DELETED", object: { metadata: { name: "owned" } } });
+  t.same(seen, ["system:serviceaccount:kube-system:generic-garbage-collector owned"]);
+  await stream.close();
+  await stop();
+  hook.close();
+});

@@ -41,6 +41,13 @@ export function webhooksOf(world: World, resource: string): readonly Webhook[] {
   });
 }
 
+/** Whether any webhook may want to know of anything. */
+export function hasWebhooks(world: World): boolean {
+  return ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"].some(
+    (resource) => webhooksOf(world, resource).length > 0,
+  );
+}
+
 function compile(raw: Fields): Webhook {
   return {
     name: textAt(raw, "name"),

@@ -103,6 +103,8 @@ function serve(world: World, definition: StoredObject): void {
   }
   const storedApiVersion = apiVersionOf(group, textAt(stored, "name"));
   world.registry.remove(name);
+  // What was converted or shown by the former definition is made anew.
+  for (const revision of table.list()) revision.forms.clear();
   for (const version of versions) {
     if (version["served"] !== true) continue;
     const apiVersion = apiVersionOf(group, textAt(version, "name"));

@@ -6,7 +6,7 @@ import { fieldsAt, isFields, numberAt, objectsAt, setAt, textAt, timeText, value
 import { coreShape, coreSource } from "../resources/builtin.ts";
 import { Shape } from "../resources/shape.ts";
 import type { World } from "../world.ts";
-import { type DeleteOptions, deleteObject } from "../writes/delete.ts";
+import { type DeleteOptions, deleteAtOnce } from "../writes/delete.ts";
 import { updateObject } from "../writes/update.ts";
 import { ApiError, badRequest, conflict, notFound } from "./api_error.ts";
 import { readObject } from "./body.ts";
@@ -103,7 +103,8 @@ export async function evictPod(world: World, exchange: Exchange, target: Target)
     propagationPolicy: textAt(deletion, "propagationPolicy") || undefined,
   };
   const dryRun = request.dryRun || Array.isArray(_dryRun);
-  await deleteObject(world, { ...request, dryRun, subresource: "" }, options);
+  // The eviction has been admitted; its deletion is not asked about again.
+  deleteAtOnce(world, { ...request, dryRun, subresource: "" }, options);
   return statusReply(exchange, 201, success);
 }
 

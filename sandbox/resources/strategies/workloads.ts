@@ -156,6 +156,12 @@ const apps: Readonly<Record<string, Partial<Strategy>>> = {
         updateStrategy: {},
         persistentVolumeClaimRetentionPolicy: { whenDeleted: "Retain", whenScaled: "Retain" },
       });
+      for (const claim of objectsAt(spec, "volumeClaimTemplates")) {
+        claim["kind"] ??= "PersistentVolumeClaim";
+        claim["apiVersion"] ??= "v1";
+        claim["status"] = { phase: "Pending" };
+        setMissing(fieldsAt(claim, "spec"), { volumeMode: "Filesystem" });
+      }
       const strategy = fieldsAt(spec, "updateStrategy");
       strategy["type"] ??= "RollingUpdate";
       if (strategy["type"] === "RollingUpdate") strategy["rollingUpdate"] ??= { partition: 0 };
