@@ -14,12 +14,11 @@ import {
   defaultCloneSet,
 } from "../../crds/index.ts";
 import { formatFieldErrors, isJsonObject } from "../../kube/core/index.ts";
-import type { ClusterAccess } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { type AnyObject, at } from "../fields.ts";
-import { objectResource } from "../resource_types.ts";
 import type { ForecastRequest, Planner, Subject } from "./forecast.ts";
-import { everyItem, type Possessions, readPossessions, withRevision } from "./possessions.ts";
+import { type Possessions, planPastRevision, readPossessions } from "./possessions.ts";
+import { pullJobsOf } from "./pull_jobs.ts";
 
 export const cloneSetPlanner: Planner = {
   kind: "CloneSet",
@@ -74,13 +73,7 @@ async function planOf(
   const now = host.clock.now();
   const planned = (possessions: Possessions): Plan<CloneSetStatus> =>
     planCloneSet({ seen: seenOf(set, possessions, pullJobs), options, now, random: host.random });
-  const plan = planned(owned);
-  const revision = plan.actions.find((action) => action.type === "create revision");
-  const pods = owned.pods.length;
-  if (revision === undefined) return { plan, pods };
-  // A pass that writes a revision does nothing else: what people ask for is in the next one.
-  const next = planned(withRevision(owned, revision, namespace, now));
-  return { plan: { ...next, actions: [revision, ...next.actions] }, pods };
+  return { plan: planPastRevision(planned, owned, namespace, now), pods: owned.pods.length };
 }
 
 function seenOf(set: CloneSet, owned: Possessions, pullJobs: Seen["pullJobs"]): Seen {
@@ -99,13 +92,4 @@ function optionsOf(gates: FeatureGates, preDownload: boolean): CloneSetOptions {
     excludePreparingDelete: false,
     preDownload,
   };
-}
-
-async function pullJobsOf(access: ClusterAccess, uid: string, namespace: string): Promise<Seen["pullJobs"]> {
-  const type = await access.types.findKind("apps.kruise.io", "ImagePullJob");
-  if (type === undefined) return undefined;
-  const jobs = await everyItem(access.client, objectResource(type), namespace);
-  return jobs
-    .filter((job) => job.metadata.ownerReferences?.some((owner) => owner.controller && owner.uid === uid))
-    .map((job) => ({ name: job.metadata.name ?? "", uid: job.metadata.uid ?? "" }));
 }

@@ -1,5 +1,5 @@
 /** What a workload owns, read once from the cluster, in the form in which plans see it. */
-import type { Action } from "../../controller/index.ts";
+import type { Action, Plan } from "../../controller/index.ts";
 import { compileSelector, type LabelSelector, type Labels } from "../../kube/core/index.ts";
 import {
   type Client,
@@ -22,6 +22,11 @@ export interface Possessions {
   /** Data of any revision in the namespace. */
   revisionData(name: string): string | undefined;
   nodeLabels(node: string): Labels | undefined;
+  /** Any pod of the namespace. */
+  podNamed(name: string): Pod | undefined;
+  claimNamed(name: string): PersistentVolumeClaim | undefined;
+  /** Pods of the namespace that nobody controls. */
+  readonly orphans: readonly Pod[];
 }
 
 export interface Owner {
@@ -46,6 +51,9 @@ export async function readPossessions(client: Client, owner: Owner): Promise<Pos
     revisions: ownRevisions(owner, revisions),
     revisionData: (name) => revisions.find((revision) => revision.name === name)?.data,
     nodeLabels: (node) => labels.get(node),
+    podNamed: (name) => pods.find((pod) => pod.name === name),
+    claimNamed: (name) => claims.find((claim) => claim.name === name),
+    orphans: pods.filter((pod) => pod.controller === undefined),
   };
 }
 
@@ -60,8 +68,25 @@ function ownRevisions(owner: Owner, revisions: readonly ControllerRevision[]): C
   );
 }
 
+/**
+ * The plan, looking past a pass that writes a revision: such a pass does nothing else, and what people ask for is in
+ * the next one.
+ */
+export function planPastRevision<Status>(
+  planned: (owned: Possessions) => Plan<Status>,
+  owned: Possessions,
+  namespace: string,
+  now: number,
+): Plan<Status> {
+  const plan = planned(owned);
+  const revision = plan.actions.find((action) => action.type === "create revision");
+  if (revision === undefined) return plan;
+  const next = planned(withRevision(owned, revision, namespace, now));
+  return { ...next, actions: [revision, ...next.actions] };
+}
+
 /** What is owned once a revision is written. */
-export function withRevision(
+function withRevision(
   before: Possessions,
   action: Extract<Action, { type: "create revision" }>,
   namespace: string,
