@@ -1,17 +1,8 @@
-/** Every acceptance suite on a sandbox; each step is one assertion. */
+/** The acceptance suites that share one controller, on a sandbox. */
 import t from "tap";
 import { suites } from "./all.ts";
-import { runOnSandbox } from "./sandbox_target.ts";
-import type { StepResult } from "./suite.ts";
+import { tapSteps } from "./tap_steps.ts";
 
-t.test("acceptance cases on a sandbox", { timeout: 115_000 }, async (t) => {
-  const results: StepResult[] = [];
-  await runOnSandbox(suites, (result) => void results.push(result));
-  t.ok(results.length > suites.length, "every suite reported its steps");
-  for (const result of results) {
-    const place = `${result.suite}: ${result.step}`;
-    if (result.outcome === "passed") t.pass(place);
-    else if (result.outcome === "failed") t.equal(result.error, "", place);
-    else t.pass(place, { skip: result.reason });
-  }
-});
+const shared = suites.filter((suite) => !suite.needs.includes("own-controller"));
+
+t.test("acceptance cases on a sandbox", { timeout: 280_000 }, (t) => tapSteps(t, shared));

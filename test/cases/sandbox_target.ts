@@ -44,12 +44,23 @@ export async function startTestSandbox(options: { definitions?: boolean } = {}):
   };
 }
 
-/** Runs all suites at once against a fresh sandbox with a controller process beside it. */
+/**
+ * Runs suites on fresh sandboxes with controller processes beside them: one for all that share a controller, one for
+ * each that wants its own, all at the same time.
+ */
 export async function runOnSandbox(
   suites: readonly Suite[],
   report: (result: StepResult) => void,
-  parallel = 64,
 ): Promise<void> {
+  const isAlone = (suite: Suite) => suite.needs.includes("own-controller");
+  const groups = [
+    suites.filter((suite) => !isAlone(suite)),
+    ...suites.filter(isAlone).map((suite) => [suite]),
+  ];
+  await Promise.all(groups.filter((group) => group.length > 0).map((group) => runGroup(group, report)));
+}
+
+async function runGroup(suites: readonly Suite[], report: (result: StepResult) => void): Promise<void> {
   const sandbox = await startTestSandbox({ definitions: false });
   try {
     await install(sandbox.api, sandbox.kubeconfig);
@@ -59,7 +70,7 @@ export async function runOnSandbox(
       simulated: true,
       agents: true,
       startsControllers: true,
-      parallel,
+      parallel: 16,
     };
     await runSuites(target, suites, { report });
   } finally {

@@ -224,7 +224,7 @@ export class World {
       } catch (error) {
         last = error instanceof Error ? error.message : String(error);
       }
-      await sleep(this.simulated ? 40 : 150);
+      await sleep(200);
     }
     throw new Error(`not reached within ${timeoutMs} ms: ${description}: ${last}`);
   }
@@ -237,7 +237,7 @@ export class World {
   async #staysFor(ms: number, probe: () => Promise<void>): Promise<void> {
     const end = Date.now() + ms;
     do {
-      await sleep(Math.min(this.simulated ? 75 : 300, Math.max(0, end - Date.now())));
+      await sleep(Math.min(300, Math.max(0, end - Date.now())));
       await probe();
     } while (Date.now() < end);
   }

@@ -28,9 +28,9 @@ interface Verdict {
   readonly failure: string;
 }
 
-const lanes = 4;
+const lanes = 8;
 
-t.test("a controller dies after each of its writes", { timeout: 110_000 }, async (t) => {
+t.test("a controller dies after each of its writes", { timeout: 280_000 }, async (t) => {
   const sandbox = await startTestSandbox();
   t.teardown(() => sandbox.stop());
   const lab = new Lab(sandbox);

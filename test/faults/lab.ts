@@ -89,7 +89,7 @@ export class Lab {
     const first = new Life(this.#sandbox, namespace, 1);
     const lives = [first];
     try {
-      await first.synced;
+      await inTime(first.synced, `${namespace}: caches were not filled`);
       if (scenario.before !== undefined) await api.create(scenario.before, namespace);
       await reached(place, async () => scenario.settledBefore?.(place), "its beginning");
       const trail = await new Trail(api, "pods", namespace).start();
@@ -139,6 +139,19 @@ export class Lab {
       tell();
     });
     return { writes: () => writes, died: () => died, happened, unsubscribe };
+  }
+}
+
+async function inTime<T>(work: Promise<T>, failure: string): Promise<T> {
+  const patience = new AbortController();
+  const late = sleep(20_000, undefined, { signal: patience.signal }).then(() => {
+    throw new Error(`${failure} within 20 s`);
+  });
+  late.catch(() => undefined);
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    patience.abort();
   }
 }
 

@@ -1,0 +1,19 @@
+import type { Test } from "tap";
+import { runOnSandbox } from "./sandbox_target.ts";
+import type { StepResult, Suite } from "./suite.ts";
+
+/** Runs suites on sandboxes and reports each step as one assertion of the test. */
+export async function tapSteps(
+  t: Pick<Test, "ok" | "equal" | "pass">,
+  suites: readonly Suite[],
+): Promise<void> {
+  const results: StepResult[] = [];
+  await runOnSandbox(suites, (result) => void results.push(result));
+  t.ok(results.length > suites.length, "every suite reported its steps");
+  for (const result of results) {
+    const place = `${result.suite}: ${result.step}`;
+    if (result.outcome === "passed") t.pass(place);
+    else if (result.outcome === "failed") t.equal(result.error, "", place);
+    else t.pass(place, { skip: result.reason });
+  }
+}
