@@ -42,6 +42,13 @@ export class Revision {
     return made;
   }
 
+  /** Forgets the serialised forms; they are made again if somebody reads this old version. */
+  release(): void {
+    this.#members = undefined;
+    this.#bytes.clear();
+    this.forms.clear();
+  }
+
   /** JSON without the outer braces, apiVersion and kind: items of typed lists are sent without these two. */
   get members(): Buffer {
     if (this.#members === undefined) {

@@ -14,7 +14,7 @@ export interface StoredChange {
   readonly previous: Revision | undefined;
   /** Milliseconds on the sandbox's clock; lagging reads are cut by it. */
   readonly at: number;
-  /** What watches send for it, made once for all of them. */
+  /** What watches send for it, made once for all of them and forgotten afterwards. */
   readonly frames: Map<string, Buffer>;
 }
 
@@ -95,6 +95,8 @@ export class Storage {
         if (next === undefined) continue;
         for (const observer of this.#observers) observer(next);
         next.table.notify(next);
+        next.frames.clear();
+        next.previous?.release();
       }
     } finally {
       this.#undelivered.length = 0;
@@ -103,6 +105,8 @@ export class Storage {
   }
 }
 
+const snapshotLimit = 4;
+
 export class Table {
   readonly options: TableOptions;
   readonly #storage: Storage;
@@ -110,6 +114,8 @@ export class Table {
   readonly #sorted = new Map<string, readonly Revision[]>();
   readonly #indexed = new Map<string, Map<string, Set<Revision>>>();
   readonly #watchers = new Map<string, Set<Subscription>>();
+  /** Past states that lists read page by page. */
+  readonly #snapshots = new Map<string, readonly Revision[]>();
   #history: StoredChange[] = [];
   /** Changes up to this version are forgotten. */
   #forgotten: number;
@@ -204,6 +210,16 @@ export class Table {
     const newest = this.#history.at(-1);
     if (newest === undefined || newest.version <= version) return this.list(namespace);
     if (version < this.#forgotten) return undefined;
+    const key = `${version} ${namespace ?? ""}`;
+    const known = this.#snapshots.get(key) ?? this.#rewound(version, namespace);
+    this.#snapshots.delete(key);
+    this.#snapshots.set(key, known);
+    const [oldest] = this.#snapshots.keys();
+    if (this.#snapshots.size > snapshotLimit && oldest !== undefined) this.#snapshots.delete(oldest);
+    return known;
+  }
+
+  #rewound(version: number, namespace: string | undefined): readonly Revision[] {
     const state = new Map<string, Revision>();
     for (const revision of this.list(namespace)) state.set(revision.key, revision);
     for (let at = this.#history.length - 1; at >= 0; at--) {
