@@ -13,7 +13,7 @@ const planFlags: FlagTable = {
 export const why: Command = {
   name: "why",
   summary: "Say why a rollout does not go on, and what would end each reason.",
-  usage: "CloneSet/NAME",
+  usage: "TYPE/NAME",
   details: "Runs the controller's own plan on what the cluster holds now; nothing is changed.",
   examples: ["refit why clone/sample"],
   flags: planFlags,
@@ -23,7 +23,7 @@ export const why: Command = {
 export const plan: Command = {
   name: "plan",
   summary: "Say what the controller would do now, or after a manifest is applied; changes nothing.",
-  usage: "CloneSet/NAME | -f FILE",
+  usage: "TYPE/NAME | -f FILE",
   details: "With -f the manifest's spec is planned on the pods that the cluster has.",
   examples: ["refit plan clone/sample", "refit plan -f cloneset.yaml"],
   flags: {

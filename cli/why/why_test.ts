@@ -136,9 +136,9 @@ spec:
 t.test("plan and why refuse what they cannot plan", async (t) => {
   const client = new FakeCluster().client();
   t.match(await run("why deploy/x", { client }), { code: 1, stderr: /not supported on deployments.apps/ });
-  t.match(await run("plan asts/x", { client }), {
+  t.match(await run("plan ads/x", { client }), {
     code: 1,
-    stderr: /not supported on statefulsets.apps.kruise.io/,
+    stderr: /not supported on daemonsets.apps.kruise.io/,
   });
   const host = { readFile: async () => "kind: {" };
   t.match(await run("plan -f broken.yaml", { client, host }), {
