@@ -28,10 +28,14 @@ export const exec: Command = {
 
 const handedOver: Readonly<Record<string, string>> = {
   apply: "Apply manifests.",
+  annotate: "Change annotations.",
+  autoscale: "Scale by a HorizontalPodAutoscaler.",
   create: "Create an object.",
   delete: "Delete objects.",
   describe: "Describe objects.",
   diff: "Compare manifests with the live objects.",
+  edit: "Edit an object.",
+  label: "Change labels.",
   patch: "Patch an object.",
   replace: "Replace an object.",
   wait: "Wait for a condition.",

@@ -18,7 +18,8 @@ export interface DisplayOptions {
 
 export function createDisplay(io: Io, paint: Paint, options: DisplayOptions): Display {
   const { terminal } = io;
-  return io.isTTY && terminal !== undefined
+  const canRedraw = io.isTTY && io.env["TERM"] !== "dumb";
+  return canRedraw && terminal !== undefined
     ? new LiveDisplay(io, terminal, paint, options)
     : new LineDisplay(io, options);
 }
