@@ -16,9 +16,16 @@ import { suite as metadata } from "./15_cloneset_metadata_env.ts";
 import { suite as scale } from "./16_scale_and_hpa.ts";
 import { suite as rolloutCommands } from "./17_rollout_commands.ts";
 import { suite as ownerTree } from "./18_owner_tree.ts";
+import { suite as takeOver } from "./19_asts_from_native.ts";
 import { suite as setsAtOnce } from "./20_asts_max_unavailable.ts";
 import { suite as setPartition } from "./21_asts_partition.ts";
 import { suite as setInPlace } from "./22_asts_inplace.ts";
+import { suite as setGrace } from "./23_asts_inplace_grace.ts";
+import { suite as setPaused } from "./24_asts_paused.ts";
+import { suite as reservedOrdinals } from "./25_asts_reserve_ordinals.ts";
+import { suite as scaleLimit } from "./26_asts_scale_limit.ts";
+import { suite as setPriority } from "./27_asts_priority_update.ts";
+import { suite as orderedSets } from "./28_asts_order_and_ondelete.ts";
 import { suite as claimReuse } from "./c07_claim_reuse.ts";
 import { suite as specifiedDelete } from "./c08_specified_delete.ts";
 import { suite as lifecycleHooks } from "./c10_lifecycle_hooks.ts";
@@ -35,6 +42,9 @@ import type { Suite } from "./suite.ts";
 /** The longest first, so that none of them is left alone at the end. */
 export const suites: readonly Suite[] = [
   definitions,
+  scaleLimit,
+  orderedSets,
+  setGrace,
   budgets,
   lifecycleHooks,
   rolloutCommands,
@@ -50,9 +60,13 @@ export const suites: readonly Suite[] = [
   metadata,
   scale,
   ownerTree,
+  takeOver,
   setsAtOnce,
   setPartition,
   setInPlace,
+  setPaused,
+  reservedOrdinals,
+  setPriority,
   claimReuse,
   specifiedDelete,
   progress,
