@@ -20,7 +20,11 @@ export interface Cluster {
   /** Changes a deep copy and stores it when it differs; undefined when the object is gone. */
   update(resource: string, ref: ObjectRef, change: (draft: StoredObject) => void): StoredObject | undefined;
   /** Deletes with the semantics of the API (finalizers, propagation); `grace` 0 removes a pod at once. */
-  remove(resource: string, ref: ObjectRef, options?: { gracePeriodSeconds?: number; uid?: string; propagationPolicy?: string }): void;
+  remove(
+    resource: string,
+    ref: ObjectRef,
+    options?: { gracePeriodSeconds?: number; uid?: string; propagationPolicy?: string },
+  ): void;
   /** Called after each change, in order of resourceVersion; returns the unsubscriber. */
   subscribe(resource: string, listener: (change: ClusterChange) => void): () => void;
 }
