@@ -12,7 +12,7 @@ interface Hook {
   readonly url: string;
   readonly caBundle: string;
   readonly seen: Fields[];
-  close(): void;
+  close(): Promise<void>;
 }
 
 async function startHook(respond: Respond): Promise<Hook> {
@@ -42,10 +42,11 @@ async function startHook(respond: Respond): Promise<Hook> {
     url: `https://127.0.0.1:${port}/hook`,
     caBundle: Buffer.from(certificates.caCert).toString("base64"),
     seen,
-    close() {
-      server.closeAllConnections();
-      server.close();
-    },
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
   };
 }
 
@@ -92,7 +93,7 @@ async function withHook(
     await run(hook);
   } finally {
     await contract.call("DELETE", `${base}/${contract.namespace}`);
-    hook.close();
+    await hook.close();
   }
 }
 
@@ -207,7 +208,7 @@ export const admissionCases: readonly ContractCase[] = [
         "Validating",
         () => ({ allowed: true }),
         async (hook) => {
-          hook.close();
+          await hook.close();
           const refused = await contract.call("POST", contract.path("configmaps"), {
             body: configMapBody("x"),
           });
@@ -227,7 +228,7 @@ export const admissionCases: readonly ContractCase[] = [
         "Validating",
         () => ({ allowed: true }),
         async (hook) => {
-          hook.close();
+          await hook.close();
           await contract.expect(201, "POST", contract.path("configmaps"), { body: configMapBody("x") });
         },
         { failurePolicy: "Ignore" },
