@@ -111,8 +111,11 @@ class Starting {
     this.#watch(controllerRevisionResource, revisions);
     this.#watch(nodeResource, nodes);
     if (jobs !== undefined) this.#watch(imagePullJobResource, jobs);
+    const served = await this.#servedKinds();
     const begin: (() => void)[] = [];
-    visitKinds((kind) => begin.push(this.#prepare(kind, caches, server)));
+    visitKinds((kind) => {
+      if (served.has(kind.kind)) begin.push(this.#prepare(kind, caches, server));
+    });
     this.#wakeOwners();
     await Promise.all(this.#informers.map((informer) => informer.synced));
     if (!this.#stopping.signal.aborted) for (const start of begin) start();
@@ -141,6 +144,22 @@ class Starting {
       resizeSubresource: version.major > 1 || version.minor >= 32,
       imagePullJobs: await serves(client, imagePullJobResource),
     };
+  }
+
+  /** A kind whose definition is not installed is left out until the next start (spec platform 4.1, step 4). */
+  async #servedKinds(): Promise<ReadonlySet<string>> {
+    const { client, log } = this.#deps;
+    const asked: Promise<string | undefined>[] = [];
+    visitKinds((kind) => {
+      asked.push(
+        serves(client, kind.resource).then((served) => {
+          if (served) return kind.kind;
+          log.warn("a kind is not served and therefore not reconciled", { kind: kind.kind });
+          return undefined;
+        }),
+      );
+    });
+    return new Set((await Promise.all(asked)).filter((kind) => kind !== undefined));
   }
 
   #watch<T>(resource: Resource<T>, cache: Cache<T>): void {
