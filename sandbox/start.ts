@@ -82,50 +82,22 @@ export async function startSandbox(
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox>;
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox | SandboxWithNodes> {
   const { clock, host = "127.0.0.1" } = options;
-  const random = options.random ?? seededRandom(options.seed);
-  const storage = new Storage({ now: () => clock.now(), historyLimit: options.historyLimit ?? 10_000 });
-  const registry = new Registry();
-  registerBuiltin(registry, storage);
-  const tokens = new Tokens(random);
-  const webhooks = new WebhookCaller(new Map(Object.entries(options.serviceUrls ?? {})));
-  const world: World = {
-    clock,
-    random,
-    storage,
-    registry,
-    admission: webhookAdmission,
-    faults: new Faults(random),
-    tokens,
-    webhooks,
-    log: options.log ?? (() => {}),
-  };
+  const world = emptyWorld(options);
+  const { random, tokens, webhooks } = world;
   serveDefinitions(world);
   const collector = new GarbageCollector(world);
   const cluster = clusterView(world);
-  for (const name of namespaces) cluster.create("namespaces", { metadata: { name } });
-  cluster.create("services", {
-    metadata: {
-      name: "kubernetes",
-      namespace: "default",
-      labels: { component: "apiserver", provider: "kubernetes" },
-    },
-    spec: { clusterIP: "10.96.0.1", ports: [{ name: "https", port: 443, targetPort: 6443 }] },
-  });
-  for (const definition of options.crds ?? []) {
-    const object = asObject(definition);
-    if (object === undefined) throw new Error("a definition has no metadata");
-    cluster.create("customresourcedefinitions.apiextensions.k8s.io", object);
-  }
+  addFirstObjects(cluster, options.crds ?? []);
   // Clients compare certificates with the time of day, whatever the clock of the test says.
   const certificates = await makeCertificates(host, Date.now());
   const token = tokens.issue(adminUser);
-  const discovery = new Discovery(registry);
+  const discovery = new Discovery(world.registry);
   const listener = await listen({
     host,
     port: options.port ?? 0,
     certificates,
     tokens,
-    routes: { world, discovery, openApi: new OpenApi(registry, discovery) },
+    routes: { world, discovery, openApi: new OpenApi(world.registry, discovery) },
   });
   const components =
     options.nodes === undefined
@@ -156,4 +128,41 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox | S
       await webhooks.close();
     },
   };
+}
+
+function emptyWorld(options: SandboxOptions): World {
+  const { clock } = options;
+  const random = options.random ?? seededRandom(options.seed);
+  const storage = new Storage({ now: () => clock.now(), historyLimit: options.historyLimit ?? 10_000 });
+  const registry = new Registry();
+  registerBuiltin(registry, storage);
+  return {
+    clock,
+    random,
+    storage,
+    registry,
+    admission: webhookAdmission,
+    faults: new Faults(random),
+    tokens: new Tokens(random),
+    webhooks: new WebhookCaller(new Map(Object.entries(options.serviceUrls ?? {}))),
+    log: options.log ?? (() => {}),
+  };
+}
+
+/** What every new cluster has, and the definitions that were asked for. */
+function addFirstObjects(cluster: Cluster, definitions: readonly object[]): void {
+  for (const name of namespaces) cluster.create("namespaces", { metadata: { name } });
+  cluster.create("services", {
+    metadata: {
+      name: "kubernetes",
+      namespace: "default",
+      labels: { component: "apiserver", provider: "kubernetes" },
+    },
+    spec: { clusterIP: "10.96.0.1", ports: [{ name: "https", port: 443, targetPort: 6443 }] },
+  });
+  for (const definition of definitions) {
+    const object = asObject(definition);
+    if (object === undefined) throw new Error("a definition has no metadata");
+    cluster.create("customresourcedefinitions.apiextensions.k8s.io", object);
+  }
 }
