@@ -1,16 +1,10 @@
-/**
- * A small cluster for tests of plans: pods as projections, a server that applies steps with their
- * preconditions, and kubelets that follow. No I/O; every choice is the caller's.
- */
+/** The model cluster with one CloneSet. */
 import type { CloneSet } from "../../crds/index.ts";
-import type { OwnerReference } from "../../kube/core/index.ts";
-import type { ControllerRevision, PersistentVolumeClaim, Pod, PodCondition } from "../../kube/index.ts";
-import type { Action } from "../rollout/actions.ts";
-import { ownerReference } from "../rollout/pod_manifest.ts";
-import type { PodPatch } from "../rollout/pod_patch.ts";
-import { isActive, isAvailable } from "../rollout/pod_state.ts";
-import { byNumber } from "../rollout/revisions.ts";
+import { ClusterModel } from "../rollout/model.ts";
+import { isAvailable } from "../rollout/pod_state.ts";
 import type { CloneSetOptions, Seen } from "./observe.ts";
+
+export { Refused } from "../rollout/model.ts";
 
 export const defaultOptions: CloneSetOptions = {
   shortHash: false,
@@ -24,32 +18,20 @@ export const defaultOptions: CloneSetOptions = {
   preDownload: false,
 };
 
-/** Refused by a precondition, as a server answers 409. */
-export class Refused extends Error {}
-
-export class Model {
-  now = Date.UTC(2026, 0, 1);
-  readonly pods = new Map<string, Pod>();
-  readonly claims = new Map<string, PersistentVolumeClaim>();
-  readonly revisions = new Map<string, ControllerRevision>();
-  readonly events: { reason: string; message: string }[] = [];
-  set: CloneSet;
-  #version = 1;
-  #uid = 1;
-
+export class Model extends ClusterModel<CloneSet> {
   constructor(set: CloneSet) {
-    this.set = set;
+    super("CloneSet", set);
   }
 
   seen(busy: ReadonlySet<string> = new Set()): Seen {
-    const pods = [...this.pods.values()].filter((pod) => pod.controller?.uid === this.set.metadata.uid);
+    const pods = this.owned();
     return {
       set: this.set,
       pods,
       stored: pods,
       busy,
       claims: [...this.claims.values()],
-      revisions: [...this.revisions.values()].sort(byNumber),
+      revisions: this.sortedRevisions(),
       revisionData: (name) => this.revisions.get(name)?.data,
       failures: {},
       nodeLabels: () => undefined,
@@ -57,280 +39,16 @@ export class Model {
     };
   }
 
-  active(): Pod[] {
-    return this.seen().pods.filter(isActive);
-  }
-
   available(): number {
     return this.active().filter((pod) => isAvailable(pod, this.set.spec.minReadySeconds ?? 0, this.now))
       .length;
   }
 
-  changeSpec(change: (spec: CloneSet["spec"]) => void): void {
-    const next = structuredClone(this.set);
-    change(next.spec);
-    next.metadata.generation = (next.metadata.generation ?? 1) + 1;
-    next.metadata.resourceVersion = this.#next();
-    this.set = next;
-  }
-
-  /** Carries out an action whole. `stopAfter` ends a patch after so many of its steps, as a crash would. */
-  perform(action: Action, stopAfter = Number.POSITIVE_INFINITY): void {
-    switch (action.type) {
-      case "event":
-        this.events.push(action.event);
-        return;
-      case "create pod":
-        this.#createPod(action);
-        return;
-      case "patch pod":
-        for (const step of action.write.steps.slice(0, stopAfter)) this.#patch(action.pod, step);
-        if (action.succeeded && stopAfter >= action.write.steps.length) this.events.push(action.succeeded);
-        return;
-      case "delete pod":
-        this.deletePod(action.pod.name, action.pod.uid);
-        for (const claim of action.claims) this.claims.delete(claim.name);
-        return;
-      case "delete claim":
-        this.claims.delete(action.claim.name);
-        return;
-      case "patch claim":
-        return;
-      case "create revision":
-        this.#createRevision(action);
-        return;
-      case "patch revision":
-        this.#patchRevision(action);
-        return;
-      case "delete revision":
-        this.revisions.delete(action.revision.name);
-        return;
-      case "patch workload":
-        this.changeSpec((spec) => {
-          delete spec.scaleStrategy?.podsToDelete;
-        });
-        return;
-      default:
-        throw new Error(`the model does not know ${action.type}`);
-    }
-  }
-
-  deletePod(name: string, uid?: string): void {
-    const pod = this.pods.get(name);
-    if (pod === undefined || (uid !== undefined && pod.uid !== uid))
-      throw new Refused(`pod ${name} is another`);
-    this.pods.set(name, { ...pod, deletionAt: this.now, resourceVersion: this.#next() });
-  }
-
-  change(name: string, change: Partial<Pod>): void {
-    const pod = this.pods.get(name);
-    if (pod !== undefined) this.pods.set(name, { ...pod, ...change, resourceVersion: this.#next() });
-  }
-
-  /** One kubelet step of one pod: terminate, schedule, start, or settle its readiness. True when it did something. */
-  kubelet(name: string): boolean {
-    const pod = this.pods.get(name);
-    if (pod === undefined) return false;
-    if (pod.deletionAt !== undefined) {
-      this.pods.delete(name);
-      return true;
-    }
-    if (pod.nodeName === "") {
-      this.change(name, { nodeName: "node-1" });
-      return true;
-    }
-    return this.#startContainers(pod) || this.#settleReadiness(pod);
-  }
-
-  #startContainers(pod: Pod): boolean {
-    const running = new Map(pod.containerStatuses.map((status) => [status.name, status]));
-    let changed = pod.phase !== "Running";
-    const containerStatuses = pod.containers.map((container) => {
-      const old = running.get(container.name);
-      if (old !== undefined && old.image === container.image && old.ready) return old;
-      changed = true;
-      const restarted = old !== undefined && old.image !== container.image;
-      return {
-        name: container.name,
-        image: container.image,
-        imageID: `sha256:${container.image}`,
-        containerID: `sim://${pod.uid}/${container.name}/${this.#next()}`,
-        ready: true,
-        restartCount: (old?.restartCount ?? 0) + Number(restarted),
-      };
-    });
-    if (changed) this.change(pod.name, { phase: "Running", containerStatuses });
-    return changed;
-  }
-
-  #settleReadiness(pod: Pod): boolean {
-    const contained = pod.containerStatuses.every((status) => status.ready);
-    const gated = pod.readinessGates.every((gate) => statusOf(pod, gate) === "True");
-    const wanted: [string, string][] = [
-      ["ContainersReady", contained ? "True" : "False"],
-      ["Ready", contained && gated ? "True" : "False"],
-    ];
-    const conditions = [...pod.conditions];
-    let changed = false;
-    for (const [type, status] of wanted) {
-      if (statusOf(pod, type) === status) continue;
-      changed = true;
-      setCondition(conditions, { type, status, reason: "", message: "", lastTransitionAt: this.now });
-    }
-    if (changed) this.change(pod.name, { conditions });
-    return changed;
-  }
-
-  #next(): string {
-    return String(this.#version++);
-  }
-
-  #createPod(action: Extract<Action, { type: "create pod" }>): void {
-    if (this.pods.has(action.name)) throw new Refused(`pod ${action.name} exists`);
-    for (const claim of action.claims) this.#createClaim(claim.name, claim.body);
-    const uid = `pod-${this.#uid++}`;
-    this.pods.set(action.name, { ...action.after, uid, createdAt: this.now, resourceVersion: this.#next() });
-    if (action.succeeded) this.events.push(action.succeeded);
-  }
-
-  #createClaim(name: string, body: object): void {
-    if (this.claims.has(name)) return;
-    const metadata = (body as { metadata: { labels?: Record<string, string> } }).metadata;
-    this.claims.set(name, {
-      namespace: "default",
-      name,
-      uid: `claim-${this.#uid++}`,
-      resourceVersion: this.#next(),
-      labels: metadata.labels ?? {},
-      owners: [this.#ownerReference()],
-      generation: 1,
-      finalizers: [],
-      createdAt: this.now,
-      deletionAt: undefined,
-      phase: "Bound",
-      annotations: {},
-      storageClassName: undefined,
-      volumeName: "",
-      accessModes: [],
-      capacity: {},
-      requests: {},
-      conditions: [],
+  protected patchWorkload(): void {
+    this.changeSpec((spec) => {
+      delete spec.scaleStrategy?.podsToDelete;
     });
   }
-
-  #createRevision(action: Extract<Action, { type: "create revision" }>): void {
-    const body = action.body as {
-      revision: number;
-      metadata: { labels: Record<string, string>; annotations: Record<string, string> };
-    };
-    if (this.revisions.has(action.name)) throw new Refused("revision exists");
-    this.revisions.set(action.name, {
-      namespace: "default",
-      name: action.name,
-      uid: `revision-${this.#uid++}`,
-      resourceVersion: this.#next(),
-      labels: body.metadata.labels,
-      annotations: body.metadata.annotations,
-      owners: [this.#ownerReference()],
-      generation: 1,
-      finalizers: [],
-      createdAt: this.now,
-      deletionAt: undefined,
-      revision: body.revision,
-      data: action.data,
-    });
-  }
-
-  #ownerReference(): OwnerReference {
-    return ownerReference("CloneSet", this.set.metadata.name ?? "", this.set.metadata.uid ?? "");
-  }
-
-  #patchRevision(action: Extract<Action, { type: "patch revision" }>): void {
-    const body = action.body as { revision?: number };
-    const revision = this.revisions.get(action.revision.name);
-    if (revision === undefined) throw new Refused("revision is gone");
-    this.revisions.set(revision.name, {
-      ...revision,
-      revision: body.revision ?? revision.revision,
-      resourceVersion: this.#next(),
-    });
-  }
-
-  #patch(planned: Pod, step: PodPatch): void {
-    const body = step.body as PatchBody;
-    const pod = this.pods.get(planned.name);
-    if (pod === undefined || body.metadata.uid !== pod.uid)
-      throw new Refused(`pod ${planned.name} is another`);
-    if (
-      body.metadata.resourceVersion !== undefined &&
-      body.metadata.resourceVersion !== pod.resourceVersion
-    ) {
-      throw new Refused(`pod ${planned.name} changed`);
-    }
-    const conditions = [...pod.conditions];
-    for (const change of body.status?.conditions ?? []) {
-      const old = conditions.find((condition) => condition.type === change.type);
-      setCondition(conditions, {
-        type: change.type,
-        status: change.status,
-        reason: change.reason === undefined ? (old?.reason ?? "") : (change.reason ?? ""),
-        message: change.message === undefined ? (old?.message ?? "") : (change.message ?? ""),
-        lastTransitionAt: old?.status === change.status ? old.lastTransitionAt : this.now,
-      });
-    }
-    const images = new Map(
-      (body.spec?.containers ?? []).map((container) => [container.name, container.image]),
-    );
-    const released = (body.metadata.ownerReferences ?? []).some((owner) => owner.uid === pod.controller?.uid);
-    this.change(planned.name, {
-      labels: mergeMap(pod.labels, body.metadata.labels),
-      annotations: mergeMap(pod.annotations, body.metadata.annotations),
-      finalizers: [...new Set([...pod.finalizers, ...(body.metadata.finalizers ?? [])])],
-      conditions,
-      containers: pod.containers.map((container) => ({
-        ...container,
-        image: images.get(container.name) ?? container.image,
-      })),
-      controller: released ? undefined : pod.controller,
-    });
-  }
-}
-
-interface PatchBody {
-  metadata: {
-    uid: string;
-    resourceVersion?: string;
-    labels?: Record<string, string | null>;
-    annotations?: Record<string, string | null>;
-    finalizers?: string[];
-    ownerReferences?: { uid: string }[];
-  };
-  spec?: { containers: { name: string; image?: string }[] };
-  status?: {
-    conditions: { type: string; status: string; reason?: string | null; message?: string | null }[];
-  };
-}
-
-function mergeMap(
-  map: Readonly<Record<string, string>>,
-  patch: Record<string, string | null> | undefined,
-): Record<string, string> {
-  const merged = { ...map };
-  for (const [key, value] of Object.entries(patch ?? {})) {
-    if (value === null) delete merged[key];
-    else merged[key] = value;
-  }
-  return merged;
-}
-
-function statusOf(pod: Pod, type: string): string | undefined {
-  return pod.conditions.find((condition) => condition.type === type)?.status;
-}
-
-function setCondition(conditions: PodCondition[], next: PodCondition): void {
-  const index = conditions.findIndex((condition) => condition.type === next.type);
-  if (index < 0) conditions.push(next);
-  else conditions[index] = next;
 }
 
 export function cloneSet(name: string, spec: Partial<CloneSet["spec"]> = {}): CloneSet {

@@ -165,7 +165,7 @@ function hookMs(hook: { exec?: { command?: string[] }; sleep?: { seconds: number
 
 /**
  * Milliseconds after the container's start at which its readiness (or startup) probe passes, without the node's own
- * delay; undefined when it waits for a file that the process does not make.
+ * delay; undefined when it always fails, or waits for a file that the process does not make.
  */
 export function probePassesMs(
   pod: PodObject,
@@ -176,6 +176,7 @@ export function probePassesMs(
   for (const probe of [container.startupProbe, container.readinessProbe]) {
     if (!probe) continue;
     latest = Math.max(latest, (probe.initialDelaySeconds ?? 0) * 1_000);
+    if (probe.exec?.command?.[0] === "false") return undefined;
     const file = probedFile(probe.exec?.command);
     if (file === undefined || touched.has(file)) continue;
     const at = behaviourOf(pod, container).touches.get(file);

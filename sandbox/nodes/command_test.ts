@@ -52,6 +52,8 @@ t.test("probes pass after their delay and when their file is there", async (t) =
   t.equal(probePassesMs(pod(), { name: "c", command, readinessProbe }, none), 8_000);
   t.equal(probePassesMs(pod(), { name: "c", readinessProbe }, none), undefined);
   t.equal(probePassesMs(pod(), { name: "c", readinessProbe }, new Set(["/tmp/ok"])), 0);
+  const failing = { exec: { command: ["false"] } };
+  t.equal(probePassesMs(pod(), { name: "c", readinessProbe: failing }, none), undefined);
   t.equal(
     probePassesMs(pod(), { name: "c", readinessProbe: { httpGet: {}, initialDelaySeconds: 2 } }, none),
     2_000,
