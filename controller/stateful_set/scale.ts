@@ -65,11 +65,10 @@ function countOutdated(pass: Pass): number {
 
 function planMissing(pass: Pass, ordinal: number, rank: number, creation: { outdated: number }): void {
   const name = `${pass.name}-${ordinal}`;
-  const taken = pass.seen.podNamed(name);
-  if (taken !== undefined && taken.controller?.uid !== pass.uid) {
+  if (pass.seen.podNamed(name) !== undefined) {
     pass.decided.waiting.push({
       reason: "NameTaken",
-      message: `pod ${name} cannot be created: a pod of that name belongs to somebody else`,
+      message: `pod ${name} cannot be created: a pod of that name is not the set's`,
       until: "that pod is gone, or carries the labels of the selector",
       pods: [name],
     });

@@ -1,0 +1,75 @@
+/** The model cluster with one StatefulSet. */
+import type { StatefulSet } from "../../crds/index.ts";
+import type { Pod } from "../../kube/index.ts";
+import { ClusterModel } from "../rollout/model.ts";
+import { ordinalOf, type Seen, type StatefulSetOptions } from "./observe.ts";
+
+export { Refused } from "../rollout/model.ts";
+
+export const defaultOptions: StatefulSetOptions = {
+  preparingUpdateAsUpdate: false,
+  envFromMetadata: true,
+  verticalScaling: false,
+  resizeSubresource: true,
+  startOrdinal: true,
+  deletesClaims: true,
+  resizesClaims: false,
+  podIndexLabel: true,
+  preDownload: false,
+};
+
+export class Model extends ClusterModel<StatefulSet> {
+  constructor(set: StatefulSet) {
+    super("StatefulSet", set);
+  }
+
+  seen(busy: ReadonlySet<string> = new Set()): Seen {
+    const pods = this.owned();
+    const name = this.set.metadata.name ?? "";
+    return {
+      set: this.set,
+      pods,
+      stored: pods,
+      orphans: [...this.pods.values()].filter(
+        (pod) => pod.controller === undefined && ordinalOf(name, pod.name) !== undefined,
+      ),
+      busy,
+      podNamed: (pod) => this.pods.get(pod),
+      claimNamed: (claim) => this.claims.get(claim),
+      revisions: this.sortedRevisions(),
+      revisionData: (revision) => this.revisions.get(revision)?.data,
+      failures: {},
+      pullJobs: undefined,
+    };
+  }
+
+  /** Puts a pod there as if somebody else had made it. */
+  place(pod: Pod): void {
+    this.pods.set(pod.name, pod);
+  }
+
+  protected patchWorkload(): void {
+    throw new Error("a StatefulSet never changes its own spec");
+  }
+}
+
+export function statefulSet(name: string, spec: Partial<StatefulSet["spec"]> = {}): StatefulSet {
+  return {
+    apiVersion: "apps.kruise.io/v1beta1",
+    kind: "StatefulSet",
+    metadata: { name, namespace: "default", uid: `set-${name}`, generation: 1, resourceVersion: "1" },
+    spec: {
+      replicas: 3,
+      serviceName: name,
+      selector: { matchLabels: { app: name } },
+      template: {
+        metadata: { labels: { app: name } },
+        spec: {
+          readinessGates: [{ conditionType: "InPlaceUpdateReady" }],
+          containers: [{ name: "main", image: "app:1" }],
+        },
+      },
+      ...spec,
+    },
+  };
+}
