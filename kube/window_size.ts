@@ -37,6 +37,11 @@ export type Sample =
 
 /** An epoch lasts at least so long; while the window is full, time is the sum of latencies over its size. */
 const shortestEpochMs = 100;
+/**
+ * Latency alone never shrinks the window below this: with fewer in flight the round trips themselves are the limit,
+ * and what is measured is the noise of a busy machine. Refusals may go lower.
+ */
+const lowestByLatency = ladder.indexOf(8);
 /** What is measured is stale after so many epochs. */
 const staleEpochs = 24;
 /** A neighbour must be worth this much more to move there. */
@@ -100,7 +105,10 @@ function endEpoch(state: WindowSize): WindowSize {
   const measuredState = { ...state, worth, epoch };
   const best = bestNear(measuredState);
   const untried = [best + 1, best - 1].find(
-    (rung) => rung >= 0 && rung < ladder.length && current(measuredState, rung) === undefined,
+    (rung) =>
+      (rung > best || rung >= lowestByLatency) &&
+      rung < ladder.length &&
+      current(measuredState, rung) === undefined,
   );
   return fresh(untried ?? best, worth, epoch, best, (untried ?? best) === state.rung ? 0 : limitOf(state));
 }
@@ -109,6 +117,7 @@ function endEpoch(state: WindowSize): WindowSize {
 function bestNear(state: WindowSize): number {
   let best = state.home;
   for (const rung of [state.home - 1, state.home + 1, state.rung]) {
+    if (rung < lowestByLatency && rung < state.home) continue;
     const value = current(state, rung);
     const held = current(state, best);
     if (value !== undefined && (held === undefined || value > held * margin)) best = rung;
