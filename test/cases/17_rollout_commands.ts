@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { cloneSet, imagePatch, strategyPatch } from "./manifests.ts";
+import { Sets, statefulSet } from "./stateful_sets.ts";
 import type { Suite } from "./suite.ts";
 import type { World } from "./world.ts";
 
@@ -35,7 +36,7 @@ export const suite: Suite = {
     await world.step("5 undo to a revision", () => undoTo(world));
     await world.step("6 pause and resume", () => pauseAndResume(world));
     await world.step("7 a deleted revision", () => deletedRevision(world));
-    world.skip("8", "the kind StatefulSet is not reconciled yet");
+    await world.step("8 an Advanced StatefulSet", () => advancedStatefulSet(world));
     await world.step("9 restart", () => restart(world));
     world.skip("10", "concerns stock kubectl alone");
   },
@@ -162,6 +163,42 @@ async function deletedRevision(world: World): Promise<void> {
   const message = await failing(world, "undo", `--to-revision=${gone}`);
   assert.match(message, /unable to find specified revision \d+ in history/);
   assert.equal((await world.get("sample")).metadata.generation, generation);
+}
+
+async function advancedStatefulSet(world: World): Promise<void> {
+  const sets = new Sets(world);
+  const name = "statefulset.apps.kruise.io/web";
+  const run = async (verb: string, release = async (): Promise<void> => undefined) => {
+    const { code, stdout, stderr } = await world.refitWhile(release, "rollout", verb, name);
+    assert.equal(code, 0, `rollout ${verb}: ${stdout}${stderr}`);
+    return stdout.trimEnd().split("\n");
+  };
+  const podSpec = { terminationGracePeriodSeconds: 1 };
+  await world.apply(
+    statefulSet(world.version, { name: "web", replicas: 3, labels: { app: "nginx" }, podSpec }),
+  );
+  await sets.untilRow("web 3 3 3 3");
+  await sets.patch("web", "merge", { spec: { updateStrategy: { rollingUpdate: { paused: true } } } });
+  await sets.toImage("web", "nginx:1.21");
+  const lines = await run("status", async () => {
+    await sets.roll("web", { paused: false });
+  });
+  const waiting =
+    /^(Waiting for partitioned roll out to finish:[0-2] out of 3 new pods has been updated\.\.\.|Waiting for [1-3] pods to be ready\.\.\.|Waiting for statefulset spec update to be observed\.\.\.)$/;
+  for (const line of lines.slice(0, -1)) assert.match(line, waiting);
+  const revision = (await sets.get("web")).status?.updateRevision;
+  assert.equal(
+    lines.at(-1),
+    `Advanced StatefulSet rolling update complete 3 pods at revision ${revision}...`,
+  );
+  const rows = await run("history");
+  assert.equal(rows.filter((row) => /^[12]\s/.test(row)).length, 2, rows.join("\n"));
+  assert.deepEqual(await run("undo"), ["statefulset.apps.kruise.io/web rolled back"]);
+  await run("status");
+  assert.deepEqual(Object.values(await sets.images("web")), ["1.20", "1.20", "1.20"]);
+  const paused = await world.refit("rollout", "pause", name);
+  assert.notEqual(paused.code, 0);
+  assert.match(paused.stderr, /pausing is not supported/);
 }
 
 async function restart(world: World): Promise<void> {

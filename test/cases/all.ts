@@ -26,6 +26,7 @@ import { suite as reservedOrdinals } from "./25_asts_reserve_ordinals.ts";
 import { suite as scaleLimit } from "./26_asts_scale_limit.ts";
 import { suite as setPriority } from "./27_asts_priority_update.ts";
 import { suite as orderedSets } from "./28_asts_order_and_ondelete.ts";
+import { suite as preDownload } from "./49_image_pre_download.ts";
 import { suite as claimReuse } from "./c07_claim_reuse.ts";
 import { suite as specifiedDelete } from "./c08_specified_delete.ts";
 import { suite as lifecycleHooks } from "./c10_lifecycle_hooks.ts";
@@ -37,6 +38,8 @@ import { suite as randomKills } from "./f01_random_kills.ts";
 import { suite as launchPriority } from "./i05_launch_priority_batches.ts";
 import { suite as gracePeriod } from "./i08_grace_period.ts";
 import { suite as verticalScaling } from "./i12_vertical_scaling.ts";
+import { suite as startOrdinal } from "./s18_start_ordinal.ts";
+import { suite as claimGrowth } from "./s19_claim_growth.ts";
 import type { Suite } from "./suite.ts";
 
 /** The longest first, so that none of them is left alone at the end. */
@@ -75,6 +78,9 @@ export const suites: readonly Suite[] = [
   gracePeriod,
   claimTemplateGate,
   verticalScaling,
+  startOrdinal,
+  claimGrowth,
+  preDownload,
   failover,
   certificates,
   randomKills,

@@ -144,6 +144,13 @@ export class Sets {
     });
   }
 
+  untilGone(name: string): Promise<void> {
+    return this.world.until(`${name} is gone`, async () => {
+      assert.equal(await this.world.api.find(this.resource, name, this.world.namespace), undefined);
+      assert.deepEqual(await this.pods(name), []);
+    });
+  }
+
   events(name: string, reason?: string) {
     return this.world.events("StatefulSet", name, reason);
   }
