@@ -163,6 +163,8 @@ class Starting {
   }
 
   #watch<T>(resource: Resource<T>, cache: Cache<T>): void {
+    // Stopped while the server was still being asked: a watch from now on would never be ended.
+    if (this.#stopping.signal.aborted) return;
     const { client, clock, random, log, metrics, options: settings } = this.#deps;
     const namespaced = resource.namespaced && settings.namespace !== "";
     this.#informers.push(

@@ -65,6 +65,9 @@ class Life {
   }
 }
 
+/** Long against every wait of a scenario that goes on. */
+const stallMs = 1_500;
+
 export interface RunResult {
   /** Writes of the first controller from the change on. */
   readonly writes: number;
@@ -96,11 +99,14 @@ export class Lab {
       if (adversity.dying !== undefined) faults.add({ ...adversity.dying, userAgent: first.agent });
       const death = this.#deathOf(first, deathAfter);
       await scenario.act(place);
+      // A controller that is kept in the dark may stall before that write: then it dies where it stalled.
+      const stalled = adversity.dying === undefined ? undefined : setTimeout(death.now, stallMs);
       await reached(
         place,
         () => Promise.race([scenario.settled(place), death.happened]),
         "its end or a death",
       );
+      clearTimeout(stalled);
       const died = death.died();
       death.unsubscribe();
       if (died) {
@@ -131,14 +137,16 @@ export class Lab {
     const happened = new Promise<void>((resolve) => {
       tell = resolve;
     });
-    const unsubscribe = this.#sandbox.faults.onWrite((write) => {
-      if (write.userAgent !== life.agent || write.resource === "events") return;
-      if (++writes !== deathAfter) return;
+    const now = () => {
       died = true;
       life.cut();
       tell();
+    };
+    const unsubscribe = this.#sandbox.faults.onWrite((write) => {
+      if (write.userAgent !== life.agent || write.resource === "events") return;
+      if (++writes === deathAfter) now();
     });
-    return { writes: () => writes, died: () => died, happened, unsubscribe };
+    return { writes: () => writes, died: () => died, now, happened, unsubscribe };
   }
 }
 

@@ -88,6 +88,10 @@ function image(pod: Item): string | undefined {
 async function complete(place: Place, count: number, wanted = "nginx:1.20"): Promise<Item[]> {
   const all = await pods(place);
   assert.deepEqual(all.map(image), Array(count).fill(wanted));
+  assert.ok(
+    all.every((pod) => pod.metadata.deletionTimestamp === undefined),
+    "no pod is on its way out",
+  );
   const { status, metadata } = await place.api.get("clonesets", "it", place.namespace);
   assert.equal(status?.observedGeneration, metadata.generation, "observed");
   assert.deepEqual(
