@@ -21,7 +21,9 @@ export interface Pass {
   /** By ordinal, ascending. */
   members: readonly Member[];
   byOrdinal: ReadonlyMap<number, Member>;
-  /** Pods that the rollout wants at the update revision and that are not, in the order of the update. */
+  /** Pods that the rollout reaches, in the order of the update; empty with OnDelete. */
+  order: readonly Member[];
+  /** Pods that the rollout wants at the update revision and that are not. */
   outdated: ReadonlySet<Member>;
   /** Eligibility by revision label of the pod. */
   eligible: Map<string, Eligibility>;

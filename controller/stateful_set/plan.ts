@@ -94,6 +94,7 @@ function passOf({ seen, options, now, settled }: PlanInput, update: Revision): P
     current: currentRevision(seen, update),
     members,
     byOrdinal: new Map(members.map((member) => [member.ordinal, member])),
+    order,
     outdated: new Set(order.filter((member) => !member.updated && !member.terminating)),
     eligible: new Map(),
     settled: settled ?? new WeakMap(),

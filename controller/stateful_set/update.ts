@@ -9,7 +9,6 @@ import { addNotReadyKey, PRE_UPDATE_KEY } from "../rollout/readiness.ts";
 import { templateOf } from "../rollout/revisions.ts";
 import { isHeldByClaim, planClaimGrowth } from "./claim_growth.ts";
 import { type Member, REVISION_LABEL } from "./observe.ts";
-import { updateOrder } from "./order.ts";
 import { isFree, isUpdateComplete, type Pass } from "./pass.ts";
 import { planDeletion } from "./scale.ts";
 
@@ -23,7 +22,7 @@ type Unavailable = Set<number>;
 export function planUpdate(pass: Pass, complete: boolean): void {
   const unavailable = unavailableOf(pass);
   if (complete) planSpecified(pass, unavailable);
-  for (const member of updateOrder(pass.members, pass.strategy, pass.options)) {
+  for (const member of pass.order) {
     if (member.terminating) continue;
     if (!complete && member.state !== "PreparingUpdate" && member.state !== "PreparingDelete") continue;
     const grown = planClaimGrowth(pass, member, unavailable);

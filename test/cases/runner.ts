@@ -143,11 +143,13 @@ async function runJob(target: Target, job: Job, options: RunOptions): Promise<vo
   }
 }
 
-/** CloneSets go first, so that no pod is made anew; waits, since deletions pass a webhook of the controller. */
+/** Workloads go first, so that no pod is made anew; waits, since deletions pass a webhook of the controller. */
 async function removeNamespace(api: Api, namespace: string): Promise<void> {
   try {
-    for (const clone of await api.list("clonesets", namespace)) {
-      await api.remove("clonesets", clone.metadata.name, namespace);
+    for (const resource of ["clonesets", "statefulsets"]) {
+      for (const { metadata } of await api.list(resource, namespace)) {
+        await api.remove(resource, metadata.name, namespace);
+      }
     }
     for (const pod of await api.list("pods", namespace)) {
       if (pod.metadata.finalizers !== undefined) {

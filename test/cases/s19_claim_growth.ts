@@ -98,7 +98,11 @@ async function grow(world: World, sets: Sets): Promise<void> {
       assert.equal(claim?.metadata.annotations?.["apps.kruise.io/owned-by-asts"], "db");
       assert.equal((await sets.images("db"))[`db-${ordinal}`], "1.20");
     });
-    const status = { capacity: { storage: "2Gi" } };
+    const capacity = { storage: "2Gi" };
+    const claim = await world.api.get("persistentvolumeclaims", name, world.namespace);
+    const volume = String(claim.spec?.["volumeName"]);
+    await world.api.patch("persistentvolumes", volume, undefined, "merge", { spec: { capacity } });
+    const status = { capacity };
     await world.api.patch("persistentvolumeclaims", name, world.namespace, "merge", { status }, "status");
   }
   await sets.untilRow("db 3 3 3 3");
