@@ -85,7 +85,10 @@ export class Performer {
       pods.push(flight.pods.get(pod.uid) ?? pod);
     }
     for (const [id, pod] of flight.pods) {
-      if (id.startsWith(CREATING) && !names.has(pod.name)) pods.push(pod);
+      // A pod that went while its deletion is under way stays in sight: its claims follow it, and until they are
+      // marked, nobody may take them for claims of a vanished pod (cloneset rules 18, 19).
+      const isGoing = pod.deletionAt !== undefined;
+      if ((id.startsWith(CREATING) || isGoing) && !names.has(pod.name)) pods.push(pod);
     }
     return { pods, busy: new Set(flight.pods.keys()) };
   }
