@@ -2,6 +2,7 @@
 import type { Action, Waiting } from "../rollout/actions.ts";
 import { type Eligibility, inPlaceChange, type Template } from "../rollout/in_place/change.ts";
 import { graceState } from "../rollout/in_place/state.ts";
+import { withUnissued } from "../rollout/in_place/unissued.ts";
 import { startInPlace } from "../rollout/in_place/update.ts";
 import { isHooked, STATE_LABEL, STATE_TIME, timestamp } from "../rollout/lifecycle.ts";
 import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
@@ -179,7 +180,7 @@ function updateInPlace(
   }
   const write = startInPlace(
     pod,
-    eligible.change,
+    withUnissued(pod, eligible.change),
     {
       revision: target.name,
       labels: revisionLabels(pass, target),

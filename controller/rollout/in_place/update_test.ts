@@ -11,6 +11,7 @@ import {
   RUNTIME_META_ANNOTATION,
   STATE_ANNOTATION,
 } from "./state.ts";
+import { withUnissued } from "./unissued.ts";
 import { refreshInPlace, startInPlace } from "./update.ts";
 
 const now = Date.UTC(2023, 2, 1, 3, 45, 33);
@@ -216,6 +217,20 @@ t.test("batches by launch priority, the next when the former is complete and rea
   t.same(Object.keys(state?.lastContainerStatuses ?? {}).sort(), ["nginx", "redis"], "accumulated");
   t.equal(state?.nextContainerImages, undefined);
   t.equal(state?.preCheckBeforeNext, undefined);
+});
+
+t.test("a newer update takes along what a later batch had not written", async (t) => {
+  const pod = running([container("nginx", "n:1", barrier(0)), container("redis", "r:1", barrier(10))]);
+  const first = changeOf(template({ nginx: "n:1", redis: "r:1" }), template({ nginx: "n:2", redis: "r:2" }));
+  const { after } = startInPlace(pod, first, target, options, now);
+  const second = changeOf(template({ nginx: "n:2", redis: "r:2" }), template({ nginx: "n:2", redis: "r:3" }));
+  t.same(withUnissued(after, second).images, { nginx: "n:2", redis: "r:3" });
+  const back = changeOf(template({ nginx: "n:2", redis: "r:2" }), template({ nginx: "n:1", redis: "r:1" }));
+  t.same(
+    withUnissued(after, back).images,
+    { nginx: "n:1", redis: "r:1" },
+    "what the change says itself wins",
+  );
 });
 
 t.test("a key that the first batch reads pulls its other readers in", async (t) => {
