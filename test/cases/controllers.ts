@@ -64,7 +64,9 @@ export async function startControllerProcess(
       },
     },
   );
-  const end = () => rmSync(folder, { recursive: true, force: true });
+  const end = () => {
+    if (!process.env["REFIT_KEEP_LOGS"]) rmSync(folder, { recursive: true, force: true });
+  };
   const ready = async () => {
     const answer = await request(`http://127.0.0.1:${health}/readyz`);
     await answer.body.dump();
@@ -74,6 +76,7 @@ export async function startControllerProcess(
     await untilReady(service, ready, 60_000);
   } catch (error) {
     await service.stop();
+    end();
     throw error;
   }
   return {
@@ -87,7 +90,7 @@ export async function startControllerProcess(
     },
     async stop() {
       await service.stop();
-      if (!process.env["REFIT_KEEP_LOGS"]) end();
+      end();
     },
     async metrics() {
       const answer = await request(`http://127.0.0.1:${metrics}/metrics`);
