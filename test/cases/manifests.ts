@@ -108,6 +108,9 @@ export function claimTemplate(name: string, storageClassName: string, storage = 
   };
 }
 
+/** Where nodes make the folders of volumes. */
+export const volumeFolder = "/tmp/refit-case-volumes";
+
 /** Host folders as volumes, named so that two runs never share one. */
 export function volumes(prefix: string, storageClassName: string, count: number, storage = "1Gi"): object[] {
   return Array.from({ length: count }, (_, index) => ({
@@ -118,7 +121,7 @@ export function volumes(prefix: string, storageClassName: string, count: number,
       capacity: { storage },
       accessModes: ["ReadWriteOnce"],
       storageClassName,
-      hostPath: { path: `/tmp/refit-case-volumes/${prefix}-${index + 1}`, type: "DirectoryOrCreate" },
+      hostPath: { path: `${volumeFolder}/${prefix}-${index + 1}`, type: "DirectoryOrCreate" },
     },
   }));
 }

@@ -1,6 +1,8 @@
 /** What a suite sees: one namespace of a cluster, and the verbs to act there and to wait. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   type Api,
@@ -11,6 +13,7 @@ import {
   type ResourceName,
 } from "../cluster/api.ts";
 import type { ControllerProcess, ControllerSettings } from "./controllers.ts";
+import { volumeFolder } from "./manifests.ts";
 import type { ApiVersion, StepResult } from "./suite.ts";
 import { Trail } from "./trail.ts";
 
@@ -315,6 +318,8 @@ export class World {
     await Promise.allSettled(this.#trails.map((trail) => trail.stop()));
     for (const name of this.#volumes) {
       await this.api.remove("persistentvolumes", name).catch(() => undefined);
+      // A node on this machine has made the folder.
+      rmSync(join(volumeFolder, name), { recursive: true, force: true });
     }
   }
 }

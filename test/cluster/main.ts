@@ -5,7 +5,7 @@
  */
 import { parseArgs } from "node:util";
 import { suites } from "../cases/all.ts";
-import { runSuites } from "../cases/runner.ts";
+import { oneVersionEach, runSuites } from "../cases/runner.ts";
 import { select } from "../cases/select.ts";
 import { Tally } from "../cases/tally.ts";
 import { buildPrograms, startCluster, type TestCluster } from "./cluster.ts";
@@ -17,6 +17,8 @@ const { values, positionals } = parseArgs({
     nodes: { type: "string", default: "1" },
     /** Leaves the cluster up until the process is interrupted. */
     keep: { type: "boolean", default: false },
+    /** Each suite in one version, the other one than `npm test` takes: half the time. */
+    "one-version": { type: "boolean", default: false },
     build: { type: "boolean", default: false },
   },
 });
@@ -38,7 +40,9 @@ async function runAll(cluster: TestCluster): Promise<void> {
     parallel: 4,
   };
   const begun = performance.now();
-  await runSuites(target, select(suites, positionals), { report: tally.report });
+  const selected = select(suites, positionals);
+  const chosen = values["one-version"] ? oneVersionEach(selected, 1) : selected;
+  await runSuites(target, chosen, { report: tally.report });
   print(`stage: suites in ${seconds(performance.now() - begun)}`);
 }
 
