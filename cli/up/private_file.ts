@@ -8,7 +8,7 @@ export async function writePrivateFile(path: string, text: string): Promise<stri
   const target = resolve(path);
   const draft = `${target}.${process.pid}.tmp`;
   try {
-    await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+    await makeFolder(dirname(target));
     const file = await open(draft, "wx", 0o600);
     try {
       await file.writeFile(text);
@@ -25,6 +25,19 @@ export async function writePrivateFile(path: string, text: string): Promise<stri
         cause: error,
       },
     );
+  }
+}
+
+/** Not `recursive`: that one never ends where a file system answers ENOENT to every attempt, as /proc does. */
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, { mode: 0o700 });
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code === "EEXIST") return;
+    if (code !== "ENOENT" || dirname(path) === path) throw error;
+    await makeFolder(dirname(path));
+    await mkdir(path, { mode: 0o700 });
   }
 }
 
