@@ -96,6 +96,8 @@ t.test("private files: mode 0600, replaced whole, refused with the reason", asyn
   t.equal(readFileSync(path, "utf8"), "two");
   t.equal(statSync(path).mode & 0o777, 0o600);
   writeFileSync(join(folder, "file"), "");
+  // A folder that no attempt can make: recursive making of folders would never end here.
+  await t.rejects(writePrivateFile("/proc/none/kubeconfig", "x"), { message: /^cannot write \/proc\/none/ });
   await t.rejects(writePrivateFile(join(folder, "file", "kubeconfig"), "x"), {
     message: /a file is in the way.*--kubeconfig-out/,
   });
