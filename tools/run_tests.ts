@@ -19,6 +19,8 @@ child.on("exit", (code) => {
   const counts = countsIn(read(file));
   rmSync(folder, { recursive: true, force: true });
   const failed = counts.failed > 0 || code === 0 ? counts.failed : 1;
+  // The reporter may leave the cursor in a line of its own.
+  console.log();
   console.log(
     `${counts.passed} passed, ${failed} failed${counts.skipped > 0 ? `, ${counts.skipped} skipped` : ""}`,
   );
