@@ -359,8 +359,11 @@ t.test(
     await reached(sandbox, "pods", on("node1", "node2"), "back");
     await api.patch(`${apps}/daemonsets/every`, { spec: { template: template("every", "nginx:1.21") } });
     await reached(sandbox, "pods", allReady("every", 2, "nginx:1.21"), "both replaced");
-    const status = (objects: readonly StoredObject[]) =>
-      JSON.stringify(objects[0]?.["status"] ?? {}).includes('"updatedNumberScheduled":2');
+    // Pods are ready before their set has counted them: the wait is for all that is asserted below.
+    const status = (objects: readonly StoredObject[]) => {
+      const text = JSON.stringify(objects[0]?.["status"] ?? {});
+      return text.includes('"updatedNumberScheduled":2') && text.includes('"numberAvailable":2');
+    };
     await reached(sandbox, "daemonsets.apps", status, "status");
     t.match(await api.get(`${apps}/daemonsets/every`), {
       status: { desiredNumberScheduled: 2, currentNumberScheduled: 2, numberReady: 2, numberAvailable: 2 },
