@@ -14,4 +14,9 @@ export { type ControllerOptions, controllerOptions } from "./options.ts";
 export type { Action, Plan, Waiting } from "./rollout/actions.ts";
 export { type Controllers, type ControllersDeps, startControllers } from "./start.ts";
 export { type Admission, type AdmissionDeps, admission } from "./start_admission.ts";
-export { planStatefulSet, type StatefulSetOptions, type StatefulSetSeen } from "./stateful_set/index.ts";
+export {
+  planStatefulSet,
+  type StatefulSetOptions,
+  type StatefulSetSeen,
+  statefulSetOptions,
+} from "./stateful_set/index.ts";

@@ -1,11 +1,5 @@
 /** Plans of CloneSets, by the controller's own function. */
-import {
-  type CloneSetOptions,
-  type FeatureGates,
-  type Plan,
-  planCloneSet,
-  type Seen,
-} from "../../controller/index.ts";
+import { cloneSetOptions, type Plan, planCloneSet, type Seen } from "../../controller/index.ts";
 import {
   type CloneSet,
   type CloneSetStatus,
@@ -69,7 +63,8 @@ async function planOf(
   const pullJobs = gates.PreDownloadImageForInPlaceUpdate
     ? await pullJobsOf(access, uid, namespace)
     : undefined;
-  const options = optionsOf(gates, pullJobs !== undefined);
+  const server = { resizeSubresource: true, imagePullJobs: pullJobs !== undefined };
+  const options = cloneSetOptions({ gates, excludePreparingDelete: false }, server);
   const now = host.clock.now();
   const planned = (possessions: Possessions): Plan<CloneSetStatus> =>
     planCloneSet({ seen: seenOf(set, possessions, pullJobs), options, now, random: host.random });
@@ -78,18 +73,4 @@ async function planOf(
 
 function seenOf(set: CloneSet, owned: Possessions, pullJobs: Seen["pullJobs"]): Seen {
   return { set, ...owned, stored: owned.pods, busy: new Set(), failures: {}, pullJobs };
-}
-
-function optionsOf(gates: FeatureGates, preDownload: boolean): CloneSetOptions {
-  return {
-    shortHash: gates.CloneSetShortHash,
-    partitionRollback: gates.CloneSetPartitionRollback,
-    preparingUpdateAsUpdate: gates.PreparingUpdateAsUpdate,
-    recreateOnClaimChange: gates.RecreatePodWhenChangeVCTInCloneSetGate,
-    envFromMetadata: gates.InPlaceUpdateEnvFromMetadata,
-    verticalScaling: gates.InPlaceWorkloadVerticalScaling,
-    resizeSubresource: true,
-    excludePreparingDelete: false,
-    preDownload,
-  };
 }

@@ -3,8 +3,8 @@ import {
   type FeatureGates,
   type Plan,
   planStatefulSet,
-  type StatefulSetOptions,
   type StatefulSetSeen,
+  statefulSetOptions,
 } from "../../controller/index.ts";
 import {
   convertObject,
@@ -72,7 +72,10 @@ async function planOf(
   const pullJobs = gates.PreDownloadImageForInPlaceUpdate
     ? await pullJobsOf(access, uid, namespace)
     : undefined;
-  const options = optionsOf(gates, pullJobs !== undefined);
+  const options = statefulSetOptions(
+    { gates },
+    { resizeSubresource: true, imagePullJobs: pullJobs !== undefined },
+  );
   const now = host.clock.now();
   const planned = (possessions: Possessions): Plan<StatefulSetStatus> =>
     planStatefulSet({ seen: seenOf(set, possessions, pullJobs), options, now });
@@ -89,18 +92,4 @@ function seenOf(
     ({ name }) => name.startsWith(prefix) && /^\d+$/.test(name.slice(prefix.length)),
   );
   return { set, ...owned, orphans, stored: owned.pods, busy: new Set(), failures: {}, pullJobs };
-}
-
-function optionsOf(gates: FeatureGates, preDownload: boolean): StatefulSetOptions {
-  return {
-    preparingUpdateAsUpdate: gates.PreparingUpdateAsUpdate,
-    envFromMetadata: gates.InPlaceUpdateEnvFromMetadata,
-    verticalScaling: gates.InPlaceWorkloadVerticalScaling,
-    resizeSubresource: true,
-    startOrdinal: gates.StatefulSetStartOrdinal,
-    deletesClaims: gates.StatefulSetAutoDeletePVC,
-    resizesClaims: gates.StatefulSetAutoResizePVCGate,
-    podIndexLabel: gates.PodIndexLabel,
-    preDownload,
-  };
 }

@@ -2,7 +2,8 @@
 import type { CloneSet } from "../../crds/index.ts";
 import { compileSelector } from "../../kube/core/index.ts";
 import type { ControllerRevision, PersistentVolumeClaim } from "../../kube/index.ts";
-import type { Caches, KindDeps, KindShell } from "../kind.ts";
+import type { Caches, KindDeps, KindShell, ServerFeatures } from "../kind.ts";
+import type { ControllerOptions } from "../options.ts";
 import type { Performer } from "../rollout/perform.ts";
 import { byNumber } from "../rollout/revisions.ts";
 import { workloadShell } from "../rollout/workload_shell.ts";
@@ -10,7 +11,7 @@ import type { CloneSetOptions, Seen } from "./observe.ts";
 import { planCloneSet } from "./plan.ts";
 
 export function cloneSetShell(deps: KindDeps<CloneSet>): KindShell {
-  const options = cloneSetOptions(deps);
+  const options = cloneSetOptions(deps.options, deps.server);
   return workloadShell(deps, {
     kind: "CloneSet",
     plan: (set, { performer, now, random, settled }) =>
@@ -18,8 +19,11 @@ export function cloneSetShell(deps: KindDeps<CloneSet>): KindShell {
   });
 }
 
-function cloneSetOptions(deps: KindDeps<CloneSet>): CloneSetOptions {
-  const { gates, excludePreparingDelete } = deps.options;
+/** Which gate and which ability of the server decides what: the only place that says so. */
+export function cloneSetOptions(
+  { gates, excludePreparingDelete }: Pick<ControllerOptions, "gates" | "excludePreparingDelete">,
+  server: ServerFeatures,
+): CloneSetOptions {
   return {
     shortHash: gates.CloneSetShortHash,
     partitionRollback: gates.CloneSetPartitionRollback,
@@ -27,9 +31,9 @@ function cloneSetOptions(deps: KindDeps<CloneSet>): CloneSetOptions {
     recreateOnClaimChange: gates.RecreatePodWhenChangeVCTInCloneSetGate,
     envFromMetadata: gates.InPlaceUpdateEnvFromMetadata,
     verticalScaling: gates.InPlaceWorkloadVerticalScaling,
-    resizeSubresource: deps.server.resizeSubresource,
+    resizeSubresource: server.resizeSubresource,
     excludePreparingDelete,
-    preDownload: gates.PreDownloadImageForInPlaceUpdate && deps.server.imagePullJobs,
+    preDownload: gates.PreDownloadImageForInPlaceUpdate && server.imagePullJobs,
   };
 }
 

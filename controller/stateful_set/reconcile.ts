@@ -2,7 +2,8 @@
 import type { StatefulSet } from "../../crds/index.ts";
 import { compileSelector } from "../../kube/core/index.ts";
 import type { ControllerRevision } from "../../kube/index.ts";
-import type { Caches, KindDeps, KindShell } from "../kind.ts";
+import type { Caches, KindDeps, KindShell, ServerFeatures } from "../kind.ts";
+import type { ControllerOptions } from "../options.ts";
 import type { Performer } from "../rollout/perform.ts";
 import { byNumber } from "../rollout/revisions.ts";
 import { workloadShell } from "../rollout/workload_shell.ts";
@@ -10,7 +11,7 @@ import type { Seen, StatefulSetOptions } from "./observe.ts";
 import { planStatefulSet } from "./plan.ts";
 
 export function statefulSetShell(deps: KindDeps<StatefulSet>): KindShell {
-  const options = statefulSetOptions(deps);
+  const options = statefulSetOptions(deps.options, deps.server);
   return workloadShell(deps, {
     kind: "StatefulSet",
     plan: (set, { performer, now, settled }) =>
@@ -18,18 +19,21 @@ export function statefulSetShell(deps: KindDeps<StatefulSet>): KindShell {
   });
 }
 
-function statefulSetOptions(deps: KindDeps<StatefulSet>): StatefulSetOptions {
-  const { gates } = deps.options;
+/** Which gate and which ability of the server decides what: the only place that says so. */
+export function statefulSetOptions(
+  { gates }: Pick<ControllerOptions, "gates">,
+  server: ServerFeatures,
+): StatefulSetOptions {
   return {
     preparingUpdateAsUpdate: gates.PreparingUpdateAsUpdate,
     envFromMetadata: gates.InPlaceUpdateEnvFromMetadata,
     verticalScaling: gates.InPlaceWorkloadVerticalScaling,
-    resizeSubresource: deps.server.resizeSubresource,
+    resizeSubresource: server.resizeSubresource,
     startOrdinal: gates.StatefulSetStartOrdinal,
     deletesClaims: gates.StatefulSetAutoDeletePVC,
     resizesClaims: gates.StatefulSetAutoResizePVCGate,
     podIndexLabel: gates.PodIndexLabel,
-    preDownload: gates.PreDownloadImageForInPlaceUpdate && deps.server.imagePullJobs,
+    preDownload: gates.PreDownloadImageForInPlaceUpdate && server.imagePullJobs,
   };
 }
 
