@@ -9,8 +9,8 @@ export {
   featureGateNames,
   parseFeatureGates,
 } from "./feature_gates.ts";
-export { cloneSetResource } from "./kinds.ts";
 export { type ControllerOptions, controllerOptions } from "./options.ts";
+export { cloneSetResource } from "./resources.ts";
 export type { Action, Plan, Waiting } from "./rollout/actions.ts";
 export { type Controllers, type ControllersDeps, startControllers } from "./start.ts";
 export { type Admission, type AdmissionDeps, admission } from "./start_admission.ts";

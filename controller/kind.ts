@@ -15,6 +15,7 @@ import type {
   Resource,
   WorkQueue,
 } from "../kube/index.ts";
+import type { Informers } from "./informers.ts";
 import type { ControllerOptions } from "./options.ts";
 import type { CreatedResource } from "./rollout/actions.ts";
 
@@ -45,6 +46,7 @@ export interface KindDeps<T> {
   options: ControllerOptions;
   server: ServerFeatures;
   caches: Caches;
+  informers: Informers;
   objects: Cache<T>;
   resource: Resource<T>;
   created: Readonly<Record<CreatedResource, Resource<KubeObject>>>;

@@ -1,18 +1,10 @@
 /** The registry of kinds that the controller carries out. */
 import { type CloneSet, cloneSet, type StatefulSet, statefulSet } from "../crds/index.ts";
 import type { KubeObject } from "../kube/core/index.ts";
-import { jsonResource } from "../kube/index.ts";
 import { cloneSetShell } from "./clone_set/index.ts";
 import type { Kind } from "./kind.ts";
+import { cloneSetResource, statefulSetResource } from "./resources.ts";
 import { statefulSetShell } from "./stateful_set/index.ts";
-
-export const cloneSetResource = jsonResource<CloneSet>({
-  group: cloneSet.group,
-  version: "v1beta1",
-  plural: cloneSet.plural,
-  kind: cloneSet.kind,
-  namespaced: true,
-});
 
 const cloneSetKind: Kind<CloneSet> = {
   kind: cloneSet.kind,
@@ -21,14 +13,6 @@ const cloneSetKind: Kind<CloneSet> = {
   shell: cloneSetShell,
   statusMatters: (before, after) => before.status?.currentRevision !== after.status?.currentRevision,
 };
-
-export const statefulSetResource = jsonResource<StatefulSet>({
-  group: statefulSet.group,
-  version: "v1beta1",
-  plural: statefulSet.plural,
-  kind: statefulSet.kind,
-  namespaced: true,
-});
 
 const statefulSetKind: Kind<StatefulSet> = {
   kind: statefulSet.kind,

@@ -1,7 +1,6 @@
 /** Starts the controllers of one process: caches, watches, queues and workers of every kind. */
 import type { KubeObject } from "../kube/core/index.ts";
 import {
-  Cache,
   type Change,
   type Client,
   type Clock,
@@ -9,8 +8,6 @@ import {
   controllerRevisionResource,
   createEvents,
   type Events,
-  type Informer,
-  jsonResource,
   type Log,
   type Metrics,
   nodeResource,
@@ -22,17 +19,18 @@ import {
   podResource,
   queueObserver,
   type Random,
+  type Reader,
   type Resource,
   runController,
   serverVersion,
-  serves,
-  startInformer,
   WorkQueue,
 } from "../kube/index.ts";
 import { orphanKeys, sharedCaches } from "./caches.ts";
+import { SharedInformers } from "./informers.ts";
 import type { Caches, Kind, KindDeps, KindShell, ServerFeatures } from "./kind.ts";
 import { visitKinds } from "./kinds.ts";
 import type { ControllerOptions } from "./options.ts";
+import { imagePullJobResource } from "./resources.ts";
 import type { CreatedResource } from "./rollout/actions.ts";
 import { OWNED_BY_ANNOTATION } from "./stateful_set/index.ts";
 
@@ -57,13 +55,6 @@ const STATEFUL_SET = "StatefulSet";
 const DEFAULT_WORKERS = 3;
 const DEFAULT_GRACE_MS = 5000;
 
-const imagePullJobResource: Resource<KubeObject> = jsonResource<KubeObject>({
-  group: GROUP,
-  version: "v1beta1",
-  plural: "imagepulljobs",
-  kind: "ImagePullJob",
-  namespaced: true,
-});
 const created: Readonly<Record<CreatedResource, Resource<KubeObject>>> = {
   imagepulljobs: imagePullJobResource,
 };
@@ -83,7 +74,7 @@ interface Running {
 class Starting {
   readonly #deps: ControllersDeps;
   readonly #shared = sharedCaches();
-  readonly #informers: Informer[] = [];
+  readonly #informers: SharedInformers;
   readonly #running: Running[] = [];
   /** Aborts every request that is still under way. */
   readonly #cut = new AbortController();
@@ -96,6 +87,14 @@ class Starting {
     this.#deps = deps;
     const { client, clock, random, log, metrics } = deps;
     this.#events = createEvents({ client, clock, random, log, metrics: metrics ?? nullMetrics });
+    this.#informers = new SharedInformers({
+      client,
+      clock,
+      random,
+      log,
+      metrics: metrics ?? nullMetrics,
+      namespace: deps.options.namespace,
+    });
   }
 
   async run(): Promise<void> {
@@ -103,28 +102,27 @@ class Starting {
     const { pods, claims, revisions, nodes } = this.#shared;
     const jobs =
       server.imagePullJobs && this.#deps.options.gates.PreDownloadImageForInPlaceUpdate
-        ? pullJobCache()
+        ? this.#informers.cacheOf(imagePullJobResource, { controller: controllerUids })
         : undefined;
     const caches: Caches = { pods, claims, revisions, nodes, pullJobs: (uid) => pullJobsOf(jobs, uid) };
-    this.#watch(podResource, pods);
-    this.#watch(persistentVolumeClaimResource, claims);
-    this.#watch(controllerRevisionResource, revisions);
-    this.#watch(nodeResource, nodes);
-    if (jobs !== undefined) this.#watch(imagePullJobResource, jobs);
+    this.#informers.watch(podResource, pods);
+    this.#informers.watch(persistentVolumeClaimResource, claims);
+    this.#informers.watch(controllerRevisionResource, revisions);
+    this.#informers.watch(nodeResource, nodes);
     const served = await this.#servedKinds();
     const begin: (() => void)[] = [];
     visitKinds((kind) => {
       if (served.has(kind.kind)) begin.push(this.#prepare(kind, caches, server));
     });
     this.#wakeOwners();
-    await Promise.all(this.#informers.map((informer) => informer.synced));
+    await this.#informers.synced();
     if (!this.#stopping.signal.aborted) for (const start of begin) start();
   }
 
   async stop(graceMs: number): Promise<void> {
     this.#stopping.abort();
     for (const { queue } of this.#running) queue.stop();
-    for (const informer of this.#informers) void informer.stop();
+    this.#informers.stop();
     const drained = Promise.all(
       this.#running.map(({ shell, stopped }) => stopped.then(() => shell.drained())),
     );
@@ -142,17 +140,17 @@ class Starting {
     const version = await serverVersion(client);
     return {
       resizeSubresource: version.major > 1 || version.minor >= 32,
-      imagePullJobs: await serves(client, imagePullJobResource),
+      imagePullJobs: await this.#informers.serves(imagePullJobResource),
     };
   }
 
   /** A kind whose definition is not installed is left out until the next start (spec platform 4.1, step 4). */
   async #servedKinds(): Promise<ReadonlySet<string>> {
-    const { client, log } = this.#deps;
+    const { log } = this.#deps;
     const asked: Promise<string | undefined>[] = [];
     visitKinds((kind) => {
       asked.push(
-        serves(client, kind.resource).then((served) => {
+        this.#informers.serves(kind.resource).then((served) => {
           if (served) return kind.kind;
           log.warn("a kind is not served and therefore not reconciled", { kind: kind.kind });
           return undefined;
@@ -162,30 +160,11 @@ class Starting {
     return new Set((await Promise.all(asked)).filter((kind) => kind !== undefined));
   }
 
-  #watch<T>(resource: Resource<T>, cache: Cache<T>): void {
-    // Stopped while the server was still being asked: a watch from now on would never be ended.
-    if (this.#stopping.signal.aborted) return;
-    const { client, clock, random, log, metrics, options: settings } = this.#deps;
-    const namespaced = resource.namespaced && settings.namespace !== "";
-    this.#informers.push(
-      startInformer({
-        client,
-        resource,
-        cache,
-        clock,
-        random,
-        log: log.with({ resource: resource.plural }),
-        metrics: metrics ?? nullMetrics,
-        ...(namespaced ? { namespace: settings.namespace } : {}),
-      }),
-    );
-  }
-
   #prepare<T extends KubeObject>(kind: Kind<T>, caches: Caches, server: ServerFeatures): () => void {
     const { client, clock, random, options } = this.#deps;
     const metrics = this.#deps.metrics ?? nullMetrics;
     const log = this.#deps.log.with({ controller: kind.controllerName });
-    const objects = new Cache<T>({ identify: kind.resource.codec.identify });
+    const objects = this.#informers.cacheOf(kind.resource);
     const observer = queueObserver(metrics, kind.controllerName);
     const { baseDelayMs, maxDelayMs } = options;
     const queue = new WorkQueue({ clock, baseDelayMs, maxDelayMs, observer });
@@ -199,6 +178,7 @@ class Starting {
       options,
       server,
       caches,
+      informers: this.#informers,
       objects,
       resource: kind.resource,
       created,
@@ -208,7 +188,6 @@ class Starting {
     const shell = kind.shell(deps);
     this.#wake.set(kind.kind, (key) => queue.addAfter(key, shell.coalescingMs(key)));
     objects.subscribe((change) => onObject(kind, queue, shell, change));
-    this.#watch(kind.resource, objects);
     const reconcile = guarded(kind, deps, shell);
     return () => {
       const workers = options.workers[kind.kind] ?? DEFAULT_WORKERS;
@@ -330,18 +309,14 @@ function guarded<T extends KubeObject>(
   };
 }
 
-function pullJobCache(): Cache<KubeObject> {
-  return new Cache<KubeObject>({
-    identify: imagePullJobResource.codec.identify,
-    indexes: {
-      controller: (job) =>
-        (job.metadata.ownerReferences ?? []).filter((owner) => owner.controller).map((owner) => owner.uid),
-    },
-  });
+function controllerUids(object: KubeObject): string[] {
+  return (object.metadata.ownerReferences ?? [])
+    .filter((owner) => owner.controller)
+    .map((owner) => owner.uid);
 }
 
 function* pullJobsOf(
-  jobs: Cache<KubeObject> | undefined,
+  jobs: Reader<KubeObject> | undefined,
   ownerUid: string,
 ): Iterable<{ name: string; uid: string }> {
   if (jobs === undefined) return;

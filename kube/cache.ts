@@ -81,6 +81,23 @@ export class Cache<T> implements Reader<T> {
     return held.buckets.get(value)?.values() ?? [];
   }
 
+  /**
+   * Adds an index, filled with what is held. The same function under the same name is no second index; another
+   * one is an error.
+   */
+  addIndex(name: string, valuesOf: (object: T) => readonly string[]): void {
+    const held = this.#indexes.get(name);
+    if (held !== undefined) {
+      if (held.valuesOf === valuesOf) return;
+      throw new Error(`index "${name}" of this cache is made by another function already`);
+    }
+    const index: Index<T> = { valuesOf, buckets: new Map() };
+    this.#indexes.set(name, index);
+    for (const [key, object] of this.#objects) {
+      for (const value of valuesOf(object)) enterBucket(index, value, key, object);
+    }
+  }
+
   /** Called synchronously after each change; returns the way to end it. Listeners must not throw. */
   subscribe(listener: (change: Change<T>) => void): () => void {
     this.#listeners.add(listener);
@@ -165,11 +182,7 @@ export class Cache<T> implements Reader<T> {
           if (!values.includes(value)) leaveBucket(index, value, key);
         }
       }
-      for (const value of values) {
-        const bucket = index.buckets.get(value);
-        if (bucket) bucket.set(key, object);
-        else index.buckets.set(value, new Map([[key, object]]));
-      }
+      for (const value of values) enterBucket(index, value, key, object);
     }
   }
 
@@ -198,6 +211,12 @@ export class Cache<T> implements Reader<T> {
   #tell(change: Change<T>): void {
     for (const listener of this.#listeners) listener(change);
   }
+}
+
+function enterBucket<T>(index: Index<T>, value: string, key: string, object: T): void {
+  const bucket = index.buckets.get(value);
+  if (bucket) bucket.set(key, object);
+  else index.buckets.set(value, new Map([[key, object]]));
 }
 
 function leaveBucket<T>(index: Index<T>, value: string, key: string): void {

@@ -146,3 +146,19 @@ t.test("property: indexes and changes agree with the objects held", async (t) =>
   );
   t.pass("held in all runs");
 });
+
+t.test("an index that comes later finds what was held and what follows", async (t) => {
+  const cache = thingCache();
+  const initial = (each: Thing) => [each.name.slice(0, 1)];
+  cache.upsert(thing("ant", 1));
+  cache.addIndex("initial", initial);
+  cache.upsert(thing("ape", 2));
+  t.same([...cache.byIndex("initial", "a")].map((each) => each.name).sort(), ["ant", "ape"]);
+  cache.addIndex("initial", initial);
+  t.throws(() => cache.addIndex("initial", () => []), /made by another function/);
+  cache.remove("ant", "uid-ant");
+  t.same(
+    [...cache.byIndex("initial", "a")].map((each) => each.name),
+    ["ape"],
+  );
+});

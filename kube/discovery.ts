@@ -18,15 +18,23 @@ export async function serverVersion(client: Client): Promise<ServerVersion> {
   return { gitVersion: stringAt(answer, "gitVersion"), major: number("major"), minor: number("minor") };
 }
 
-/** Whether the server has the resource in this version. */
-export async function serves(client: Client, resource: Omit<Resource<unknown>, "codec">): Promise<boolean> {
-  const { group, version, plural } = resource;
+/** Plural names of the resources of a group and version; none when the server does not have it. */
+export async function servedResources(
+  client: Client,
+  group: string,
+  version: string,
+): Promise<ReadonlySet<string>> {
   const path = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
   try {
     const answer = await client.request("GET", path);
-    return isObject(answer) && listAt(answer, "resources").some((each) => stringAt(each, "name") === plural);
+    return new Set(isObject(answer) ? listAt(answer, "resources").map((each) => stringAt(each, "name")) : []);
   } catch (error) {
-    if (isKubeError(error, "NotFound")) return false;
+    if (isKubeError(error, "NotFound")) return new Set();
     throw error;
   }
+}
+
+/** Whether the server has the resource in this version. */
+export async function serves(client: Client, resource: Omit<Resource<unknown>, "codec">): Promise<boolean> {
+  return (await servedResources(client, resource.group, resource.version)).has(resource.plural);
 }

@@ -1,0 +1,120 @@
+/** One watch and one cache a resource, whoever asks for it. */
+import {
+  Cache,
+  type Client,
+  type Clock,
+  type Informer,
+  type Log,
+  type Metrics,
+  type Random,
+  type Resource,
+  servedResources,
+  startInformer,
+} from "../kube/index.ts";
+
+/** Index name -> the values under which an object is found. Pure functions of the object. */
+export type Indexes<T> = Readonly<Record<string, (object: T) => readonly string[]>>;
+
+/** What a kind may ask for while its shell is made. */
+export interface Informers {
+  /**
+   * The cache of all objects of the resource, filled before any work starts and followed from then on; the indexes
+   * are added to it. Stays empty where the API server does not have the resource. Subscribe to it to be woken.
+   * Not for resources of which most objects are somebody else's.
+   */
+  cacheOf<T>(resource: Resource<T>, indexes?: Indexes<T>): Cache<T>;
+}
+
+export interface InformersDeps {
+  client: Client;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  metrics: Metrics;
+  /** The only namespace that is watched; empty for all. */
+  namespace: string;
+}
+
+export class SharedInformers implements Informers {
+  readonly #deps: InformersDeps;
+  readonly #caches = new Map<string, { resource: unknown; cache: unknown }>();
+  readonly #informers: Informer[] = [];
+  readonly #starting: Promise<void>[] = [];
+  /** Plural names by group and version: asked once each. */
+  readonly #served = new Map<string, Promise<ReadonlySet<string>>>();
+  #stopped = false;
+
+  constructor(deps: InformersDeps) {
+    this.#deps = deps;
+  }
+
+  cacheOf<T>(resource: Resource<T>, indexes: Indexes<T> = {}): Cache<T> {
+    const cache = this.#known(resource) ?? this.watch(resource, new Cache<T>(resource.codec));
+    for (const [name, valuesOf] of Object.entries(indexes)) cache.addIndex(name, valuesOf);
+    return cache;
+  }
+
+  /** Fills a cache that was made by the caller, who thereby decides what is kept of the resource. */
+  watch<T>(resource: Resource<T>, cache: Cache<T>): Cache<T> {
+    this.#caches.set(nameOf(resource), { resource, cache });
+    this.#starting.push(this.#start(resource, cache));
+    return cache;
+  }
+
+  /** Resolves when every cache holds a complete list. */
+  async synced(): Promise<void> {
+    await Promise.all(this.#starting);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    for (const informer of this.#informers) void informer.stop();
+  }
+
+  /** Whether the API server has the resource. */
+  async serves(resource: Pick<Resource<unknown>, "group" | "version" | "plural">): Promise<boolean> {
+    const { group, version, plural } = resource;
+    const key = `${group}/${version}`;
+    const known = this.#served.get(key) ?? servedResources(this.#deps.client, group, version);
+    this.#served.set(key, known);
+    return (await known).has(plural);
+  }
+
+  #known<T>(resource: Resource<T>): Cache<T> | undefined {
+    const held = this.#caches.get(nameOf(resource));
+    if (held === undefined) return undefined;
+    if (held.resource !== resource) {
+      throw new Error(`${nameOf(resource)} is described twice: a shared cache needs one resource object`);
+    }
+    // The resource object is the same, hence the type of what it decodes.
+    return held.cache as Cache<T>;
+  }
+
+  async #start<T>(resource: Resource<T>, cache: Cache<T>): Promise<void> {
+    const { client, clock, random, metrics, namespace } = this.#deps;
+    const log = this.#deps.log.with({ resource: resource.plural });
+    if (!(await this.serves(resource))) {
+      log.warn("the resource is not served and therefore not watched until the next start");
+      return;
+    }
+    // Stopped while the server was still being asked: a watch from now on would never be ended.
+    if (this.#stopped) return;
+    const limited = resource.namespaced && namespace !== "";
+    const informer = startInformer({
+      client,
+      resource,
+      cache,
+      clock,
+      random,
+      log,
+      metrics,
+      ...(limited ? { namespace } : {}),
+    });
+    this.#informers.push(informer);
+    await informer.synced;
+  }
+}
+
+function nameOf(resource: { group: string; version: string; plural: string }): string {
+  return `${resource.group}/${resource.version}/${resource.plural}`;
+}

@@ -1,0 +1,59 @@
+import t from "tap";
+import type { KubeObject } from "../kube/core/index.ts";
+import { fakeServer, jsonResource, nullMetrics, seededRandom, testClock, testLog } from "../kube/index.ts";
+import { SharedInformers } from "./informers.ts";
+
+const widget = () =>
+  jsonResource<KubeObject>({
+    group: "example.org",
+    version: "v1",
+    plural: "widgets",
+    kind: "Widget",
+    namespaced: true,
+  });
+
+function informed(plurals: readonly string[]) {
+  const server = fakeServer();
+  const asked: string[] = [];
+  const { client } = server;
+  client.request = async (_method: string, path: string) => {
+    asked.push(path);
+    return { resources: plurals.map((name) => ({ name })) };
+  };
+  const log = testLog();
+  const clock = testClock();
+  const informers = new SharedInformers({
+    client,
+    clock,
+    random: seededRandom(1),
+    log,
+    metrics: nullMetrics,
+    namespace: "",
+  });
+  return { server, informers, asked, log, clock };
+}
+
+t.test("one cache a resource, with the indexes of all who ask", async (t) => {
+  const { server, informers, asked, clock } = informed(["widgets"]);
+  const resource = widget();
+  const first = informers.cacheOf(resource, { name: (each) => [each.metadata.name ?? ""] });
+  const second = informers.cacheOf(resource, { namespace: (each) => [each.metadata.namespace ?? ""] });
+  t.equal(first, second);
+  await informers.synced();
+  await server.client.create(resource, "ns", { metadata: { name: "a" } });
+  await clock.settle();
+  t.equal([...first.byIndex("name", "a")].length, 1);
+  t.equal([...first.byIndex("namespace", "ns")].length, 1);
+  t.same(asked, ["/apis/example.org/v1"]);
+  t.throws(() => informers.cacheOf(widget()), /described twice/);
+  informers.stop();
+});
+
+t.test("what is not served is not waited for", async (t) => {
+  const { informers, log } = informed([]);
+  const cache = informers.cacheOf(widget());
+  await informers.synced();
+  t.equal(cache.size, 0);
+  t.match(log.lines[0]?.message, /not served/);
+  informers.stop();
+});
