@@ -18,6 +18,7 @@ import type {
 import type { Informers } from "./informers.ts";
 import type { ControllerOptions } from "./options.ts";
 import type { CreatedResource } from "./rollout/actions.ts";
+import type { SelectablePod, SelectedPods } from "./selected_pods.ts";
 
 /** The shared caches. Indexes: `controller` (UID of the controlling owner), `owner` (UID of any), `orphan` (namespace). */
 export interface Caches {
@@ -47,6 +48,10 @@ export interface KindDeps<T> {
   server: ServerFeatures;
   caches: Caches;
   informers: Informers;
+  /** Pods of any owner, for objects that select them. */
+  selectedPods: SelectedPods<Pod>;
+  /** The same in another projection of pods; ask once, while the shell is made. Ended with the process's watches. */
+  selectPods<P extends SelectablePod>(resource: Resource<P>): SelectedPods<P>;
   objects: Cache<T>;
   resource: Resource<T>;
   created: Readonly<Record<CreatedResource, Resource<KubeObject>>>;

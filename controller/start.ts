@@ -32,6 +32,7 @@ import { visitKinds } from "./kinds.ts";
 import type { ControllerOptions } from "./options.ts";
 import { imagePullJobResource } from "./resources.ts";
 import type { CreatedResource } from "./rollout/actions.ts";
+import { type SelectablePod, SelectedPods } from "./selected_pods.ts";
 import { OWNED_BY_ANNOTATION } from "./stateful_set/index.ts";
 
 export interface ControllersDeps {
@@ -82,9 +83,12 @@ class Starting {
   /** By kind of the controlling owner: an owner reference to the key in that kind's queue. */
   readonly #wake = new Map<string, (key: string) => void>();
   readonly #events: Events;
+  readonly #selections: { stop(): Promise<void> }[] = [];
+  readonly #selectedPods: SelectedPods<Pod>;
 
   constructor(deps: ControllersDeps) {
     this.#deps = deps;
+    this.#selectedPods = this.#selectPods(podResource);
     const { client, clock, random, log, metrics } = deps;
     this.#events = createEvents({ client, clock, random, log, metrics: metrics ?? nullMetrics });
     this.#informers = new SharedInformers({
@@ -123,6 +127,7 @@ class Starting {
     this.#stopping.abort();
     for (const { queue } of this.#running) queue.stop();
     this.#informers.stop();
+    for (const selection of this.#selections) void selection.stop();
     const drained = Promise.all(
       this.#running.map(({ shell, stopped }) => stopped.then(() => shell.drained())),
     );
@@ -160,6 +165,14 @@ class Starting {
     return new Set((await Promise.all(asked)).filter((kind) => kind !== undefined));
   }
 
+  #selectPods<P extends SelectablePod>(resource: Resource<P>): SelectedPods<P> {
+    const { client, clock, random, log, metrics = nullMetrics, options } = this.#deps;
+    const { namespace } = options;
+    const selected = new SelectedPods<P>({ client, clock, random, log, metrics, resource, namespace });
+    this.#selections.push(selected);
+    return selected;
+  }
+
   #prepare<T extends KubeObject>(kind: Kind<T>, caches: Caches, server: ServerFeatures): () => void {
     const { client, clock, random, options } = this.#deps;
     const metrics = this.#deps.metrics ?? nullMetrics;
@@ -179,6 +192,8 @@ class Starting {
       server,
       caches,
       informers: this.#informers,
+      selectedPods: this.#selectedPods,
+      selectPods: (resource) => this.#selectPods(resource),
       objects,
       resource: kind.resource,
       created,
