@@ -42,8 +42,9 @@ function planCreation(pass: Pass, numbers: Numbers): { actions: Action[]; waitin
     });
   }
   const ids = freeInstanceIds(pass);
-  const oldOnes = Math.min(numbers.missingOld, numbers.createLimit);
-  for (let index = 0; index < numbers.createLimit; index++) {
+  const count = Math.max(0, Math.min(numbers.createLimit, numbers.missing - standing(pass)));
+  const oldOnes = Math.min(numbers.missingOld, count);
+  for (let index = 0; index < count; index++) {
     const id = ids.next();
     if (id === undefined) {
       waiting.push({
@@ -56,6 +57,18 @@ function planCreation(pass: Pass, numbers: Numbers): { actions: Action[]; waitin
     actions.push(createPod(pass, index < oldOnes ? pass.current : pass.update, id));
   }
   return { actions, waiting };
+}
+
+/**
+ * Pods whose deletion is under way and not answered: a successor sent now may be stored first, and there would be more
+ * pods than replicas and maxSurge allow.
+ */
+function standing(pass: Pass): number {
+  const { busy, pods, stored } = pass.seen;
+  if (busy.size === 0) return 0;
+  const going = new Set(pods.filter((pod) => busy.has(pod.uid) && !isActive(pod)).map((pod) => pod.uid));
+  if (going.size === 0) return 0;
+  return stored.filter((pod) => going.has(pod.uid) && isActive(pod)).length;
 }
 
 /**
