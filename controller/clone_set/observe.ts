@@ -5,7 +5,7 @@ import type { ControllerRevision, PersistentVolumeClaim, Pod } from "../../kube/
 import type { Lifecycle } from "../rollout/lifecycle.ts";
 import { type LifecycleState, lifecycleState } from "../rollout/lifecycle.ts";
 import type { PriorityStrategy, ScatterStrategy } from "../rollout/order.ts";
-import { isActive, isAvailable, isReady } from "../rollout/pod_state.ts";
+import { isActive, isAvailable, isReady, storedBusyPods } from "../rollout/pod_state.ts";
 import { sameRevision } from "../rollout/revisions.ts";
 import { type Limits, limitsOf } from "./numbers.ts";
 
@@ -116,13 +116,17 @@ export interface Member {
 
 export function membersOf(seen: Seen, strategy: Strategy, updateRevision: string, now: number): Member[] {
   const members: Member[] = [];
+  const stored = storedBusyPods(seen.stored, seen.busy);
+  const { minReadySeconds } = strategy;
   for (const pod of seen.pods) {
     if (!isActive(pod)) continue;
     members.push({
       pod,
       updated: sameRevision(pod.labels[REVISION_LABEL] ?? "", updateRevision),
       ready: isReady(pod),
-      available: isAvailable(pod, strategy.minReadySeconds, now),
+      available:
+        isAvailable(pod, minReadySeconds, now) &&
+        isAvailable(stored.get(pod.uid) ?? pod, minReadySeconds, now),
       state: lifecycleState(pod),
       specified: SPECIFIED_DELETE in pod.labels || strategy.podsToDelete.has(pod.name),
       busy: seen.busy.has(pod.uid),

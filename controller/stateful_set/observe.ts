@@ -3,7 +3,7 @@ import type { PersistentVolumeClaim as ClaimTemplate, StatefulSet } from "../../
 import type { ControllerRevision, PersistentVolumeClaim, Pod } from "../../kube/index.ts";
 import { type Lifecycle, type LifecycleState, lifecycleState } from "../rollout/lifecycle.ts";
 import type { PriorityStrategy } from "../rollout/order.ts";
-import { isAvailable, isReady } from "../rollout/pod_state.ts";
+import { isAvailable, isReady, storedBusyPods } from "../rollout/pod_state.ts";
 import { budgetOf, reservedRanges, windowOf } from "./numbers.ts";
 
 export const SPECIFIED_DELETE = "apps.kruise.io/specified-delete";
@@ -158,6 +158,8 @@ export function membersOf(
 ): Member[] {
   const window = new Set(strategy.window);
   const members: Member[] = [];
+  const stored = storedBusyPods(seen.stored, seen.busy);
+  const { minReadySeconds } = strategy;
   const add = (pod: Pod, busy: boolean): void => {
     const ordinal = ordinalOf(seen.set.metadata.name ?? "", pod.name);
     if (ordinal === undefined) return;
@@ -167,7 +169,9 @@ export function membersOf(
       inWindow: window.has(ordinal),
       updated: pod.labels[REVISION_LABEL] === updateRevision,
       ready: isReady(pod),
-      available: isAvailable(pod, strategy.minReadySeconds, now),
+      available:
+        isAvailable(pod, minReadySeconds, now) &&
+        isAvailable(stored.get(pod.uid) ?? pod, minReadySeconds, now),
       terminating: pod.deletionAt !== undefined,
       finished: pod.phase === "Failed" || pod.phase === "Succeeded",
       state: lifecycleState(pod),
