@@ -82,6 +82,31 @@ export function webhookSecretRules(): PolicyRule[] {
   return [rule("", ["secrets"], [...read, "create", "update", "patch"])];
 }
 
+/**
+ * Rules of `kruise-daemon-role`: what the agent's code calls, and no more. Spec: agent 9, which also grants writing
+ * NodeImages themselves; only their status is the agent's.
+ */
+export function agentRules(): PolicyRule[] {
+  const watched = ["nodeimages", "containerrecreaterequests", "nodepodprobes"];
+  return [
+    rule("", ["nodes"], ["get"]),
+    rule("", ["pods"], read),
+    rule("", ["pods/status"], ["patch"]),
+    rule("", ["events"], ["create", "patch"]),
+    rule("apps.kruise.io", watched, ["list", "watch"]),
+    rule(
+      "apps.kruise.io",
+      watched.map((plural) => `${plural}/status`),
+      ["patch"],
+    ),
+  ];
+}
+
+/** Rules of `kruise-daemon-secret-role`, in the namespace of the pull secrets alone. */
+export function agentSecretRules(): PolicyRule[] {
+  return [rule("", ["secrets"], ["get"])];
+}
+
 function rule(
   group: string,
   resources: readonly string[],

@@ -17,17 +17,44 @@ const installFlags: FlagTable = {
     kind: "text",
     default: "kruise-system",
     value: "NAME",
-    help: "Namespace of the controller.",
+    help: "Namespace of the controller and the agents.",
+  },
+  "agent-image": {
+    kind: "text",
+    value: "IMAGE",
+    help: "Run the node agent from this image on every node; without it only its access is installed.",
+  },
+  "agent-runtime": {
+    kind: "text",
+    default: "node",
+    value: "node|deno",
+    help: "What the agent's image runs it on; with deno every permission is spelled out.",
+  },
+  "agent-socket-folder": {
+    kind: "text",
+    default: "/var/run",
+    value: "FOLDER",
+    help: "Folder of the nodes below which the container runtime's socket is (K3s: /run/k3s).",
+  },
+  "agent-flag": {
+    kind: "text",
+    repeated: true,
+    value: "FLAG",
+    help: "A flag for the agent, for example --agent-flag=--direct-swap=true. Repeatable.",
   },
 };
 
 export const install: Command = {
   name: "install",
   summary: "Install definitions, access and webhooks for the controller.",
-  usage: "[--webhook-host HOST --webhook-port N]",
+  usage: "[--webhook-host HOST --webhook-port N] [--agent-image IMAGE]",
   details: `Applies what "refit manifests" prints and waits until the definitions are served. The controller itself is
 started by you ("refit controller") or by the Helm chart.`,
-  examples: ["refit install", "refit install --webhook-host 127.0.0.1 --webhook-port 9876"],
+  examples: [
+    "refit install",
+    "refit install --agent-image registry.local/refit-agent:1",
+    "refit install --webhook-host 127.0.0.1 --webhook-port 9876",
+  ],
   flags: installFlags,
   run: async (call) => (await import("./run.ts")).runInstall(call),
 };
@@ -35,7 +62,7 @@ started by you ("refit controller") or by the Helm chart.`,
 export const manifests: Command = {
   name: "manifests",
   summary: "Print what install applies, as YAML.",
-  usage: "[--webhook-host HOST --webhook-port N]",
+  usage: "[--webhook-host HOST --webhook-port N] [--agent-image IMAGE]",
   flags: installFlags,
   run: async (call) => (await import("./run.ts")).runManifests(call),
 };

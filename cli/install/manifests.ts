@@ -9,6 +9,7 @@ import {
   type PolicyRule,
   webhookSecretRules,
 } from "./access.ts";
+import { type AgentInstall, agentAccess, agentConfigNamespace, agentDaemonSet } from "./agent.ts";
 import { webhookObjects } from "./webhooks.ts";
 
 export interface InstallOptions {
@@ -17,9 +18,10 @@ export interface InstallOptions {
   /** Serve admission at this host, without a Service; undefined inside a cluster. */
   readonly webhookHost: string | undefined;
   readonly webhookPort: number;
+  /** Undefined: no DaemonSet; the agents are started by other means or not at all. */
+  readonly agent?: AgentInstall;
 }
 
-const daemonNamespace = "kruise-daemon-config";
 const account = "kruise-manager";
 
 export function installObjects(options: InstallOptions): AnyObject[] {
@@ -27,7 +29,9 @@ export function installObjects(options: InstallOptions): AnyObject[] {
     ...definitions(options),
     ...namespaces(options),
     ...accessObjects(options),
+    ...agentAccess(options.namespace),
     ...serviceObjects(options),
+    ...(options.agent === undefined ? [] : [agentDaemonSet(options.namespace, options.agent)]),
     ...webhookObjects(options),
   ];
 }
@@ -44,7 +48,7 @@ function namespaces(options: InstallOptions): AnyObject[] {
   const labels = { "control-plane": "openkruise" };
   return [
     object("v1", "Namespace", { name: options.namespace, labels }),
-    object("v1", "Namespace", { name: daemonNamespace }),
+    object("v1", "Namespace", { name: agentConfigNamespace }),
   ];
 }
 

@@ -3,16 +3,37 @@ import { carriedOutKinds } from "../../crds/index.ts";
 import { isKubeError } from "../../kube/index.ts";
 import type { Call, ClusterAccess } from "../command.ts";
 import { CliError } from "../errors.ts";
+import type { AnyObject } from "../fields.ts";
 import { objectName, objectResource, type ResourceType } from "../resource_types.ts";
+import type { AgentInstall } from "./agent.ts";
 import { applyObject, builtinType, ignoreNotFound, refOfObject, waitEstablished } from "./apply.ts";
 import { definitions, type InstallOptions, installObjects } from "./manifests.ts";
 
 function optionsOf(call: Call): InstallOptions {
+  const agent = agentOf(call);
   return {
     namespace: call.flags.required("controller-namespace"),
     webhookHost: call.flags.text("webhook-host"),
     webhookPort: call.flags.integer("webhook-port", 1, 65_535) ?? 9876,
+    ...(agent === undefined ? {} : { agent }),
   };
+}
+
+function agentOf({ flags }: Call): AgentInstall | undefined {
+  const image = flags.text("agent-image");
+  if (image === undefined) return undefined;
+  const runtime = flags.required("agent-runtime");
+  if (runtime !== "node" && runtime !== "deno") {
+    throw new CliError(`invalid value "${runtime}" for --agent-runtime: must be node or deno`);
+  }
+  const socketFolder = flags.required("agent-socket-folder");
+  return { image, runtime, socketFolder, flags: flags.all("agent-flag") };
+}
+
+/** Everything that an installation may have made, whatever its options were. */
+function everyObject(options: InstallOptions): AnyObject[] {
+  const any: AgentInstall = { image: "", runtime: "node", socketFolder: "", flags: [] };
+  return installObjects({ ...options, agent: any });
 }
 
 export async function runInstall(call: Call): Promise<number> {
@@ -37,7 +58,7 @@ export async function runUninstall(call: Call): Promise<number> {
   const access = await call.cluster();
   await refuseWhileUsed(access);
   // Webhooks first: without a controller behind them they would block what follows.
-  for (const object of installObjects(optionsOf(call)).reverse()) {
+  for (const object of everyObject(optionsOf(call)).reverse()) {
     const type = builtinType(object);
     const found = await access.client.get(objectResource(type), refOfObject(object)).catch(ignoreNotFound);
     if (found === undefined) continue;

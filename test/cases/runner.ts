@@ -1,6 +1,7 @@
 /** Runs suites: side by side in namespaces of their own, those that need the controller for themselves alone. */
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { AgentProcess } from "../cluster/agents.ts";
 import { type Api, ApiError } from "../cluster/api.ts";
 import { type ControllerProcess, type ControllerSettings, startControllerProcess } from "./controllers.ts";
 import type { ApiVersion, Need, StepResult, Suite } from "./suite.ts";
@@ -11,6 +12,8 @@ export interface Target {
   readonly kubeconfig: string;
   readonly simulated: boolean;
   readonly agents: boolean;
+  /** The agents that the harness itself started on real nodes; absent elsewhere. */
+  readonly nodeAgents?: readonly AgentProcess[];
   /** When false, a controller that is not ours runs there; suites that need their own are skipped. */
   readonly startsControllers: boolean;
   /** How many suites may run at the same time. */
@@ -133,6 +136,7 @@ async function runJob(target: Target, job: Job, options: RunOptions): Promise<vo
     suite: nameOf(job),
     simulated: target.simulated,
     agents: target.agents,
+    nodeAgents: target.nodeAgents ?? [],
     report: options.report,
     ...(job.suite.needs.includes("own-controller") ? { startController } : {}),
   });

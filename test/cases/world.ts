@@ -4,6 +4,7 @@ import { execFile } from "node:child_process";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { AgentProcess } from "../cluster/agents.ts";
 import {
   type Api,
   ApiError,
@@ -26,6 +27,7 @@ export interface WorldOptions {
   readonly simulated: boolean;
   /** Whether node agents (or their simulation) run on the nodes. */
   readonly agents: boolean;
+  readonly nodeAgents: readonly AgentProcess[];
   readonly report: (result: StepResult) => void;
   /** Absent where the suite may not start controllers. */
   readonly startController?: (settings: ControllerSettings) => Promise<ControllerProcess>;
@@ -63,6 +65,8 @@ export class World {
   /** True when nodes are simulated: waiting windows are shorter then. */
   readonly simulated: boolean;
   readonly agents: boolean;
+  /** The agents of real nodes, which a suite that runs alone may end and start; empty on the sandbox. */
+  readonly nodeAgents: readonly AgentProcess[];
   /** The CloneSets of this namespace in this world's version. */
   readonly cloneSets: ResourceName;
   readonly #options: WorldOptions;
@@ -77,6 +81,7 @@ export class World {
     this.kubeconfig = options.kubeconfig;
     this.simulated = options.simulated;
     this.agents = options.agents;
+    this.nodeAgents = options.nodeAgents;
     this.cloneSets = `clonesets.${options.version}.apps.kruise.io`;
   }
 

@@ -8,6 +8,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { type AgentProcess, type AgentRuntime, startAgents } from "./agents.ts";
 import { type Api, connect } from "./api.ts";
 import { writeImageArchive } from "./images.ts";
 import { TestNode, unmountBelow } from "./node.ts";
@@ -38,6 +39,8 @@ export interface TestCluster {
   readonly folder: string;
   readonly nodes: readonly TestNode[];
   readonly api: Api;
+  /** Starts the node agent on every node; the project must be installed. */
+  startAgents(runtime: AgentRuntime): Promise<readonly AgentProcess[]>;
   /** Ends and removes everything that was started; safe to call twice. */
   stop(): Promise<void>;
 }
@@ -75,6 +78,7 @@ class LocalCluster implements TestCluster {
   readonly #bridge = `rft${process.pid}`;
   #api: Api | undefined;
   #ports: number[] = [];
+  #agents: readonly AgentProcess[] = [];
   #stopped: Promise<void> | undefined;
 
   constructor(options: ClusterOptions) {
@@ -112,6 +116,19 @@ class LocalCluster implements TestCluster {
     }
   }
 
+  async startAgents(runtime: AgentRuntime): Promise<readonly AgentProcess[]> {
+    await this.#stage(`agents (${runtime})`, async () => {
+      const certificateAuthority = readFileSync(join(this.folder, "pki", "ca.crt"), "utf8");
+      const options = { api: this.api, url: this.#url, certificateAuthority, runtime };
+      this.#agents = await startAgents(this.nodes, options);
+    });
+    return this.#agents;
+  }
+
+  get #url(): string {
+    return `https://127.0.0.1:${portAt(this.#ports, 0)}`;
+  }
+
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
@@ -119,6 +136,7 @@ class LocalCluster implements TestCluster {
 
   async #stop(): Promise<void> {
     await this.#api?.close();
+    await Promise.all(this.#agents.map((agent) => agent.stop()));
     await Promise.all(this.nodes.map((node) => node.stop()));
     for (const service of this.#services.reverse()) await service.stop(5_000);
     await run("ip", ["link", "delete", this.#bridge]).catch(() => undefined);
@@ -146,10 +164,9 @@ class LocalCluster implements TestCluster {
 
   async #startControlPlane(): Promise<void> {
     const pki = join(this.folder, "pki");
-    const url = `https://127.0.0.1:${portAt(this.#ports, 0)}`;
     const store = `http://127.0.0.1:${portAt(this.#ports, 1)}`;
     const peers = `http://127.0.0.1:${portAt(this.#ports, 2)}`;
-    writeKubeconfig(this.kubeconfig, url, pki, "admin");
+    writeKubeconfig(this.kubeconfig, this.#url, pki, "admin");
     const api = connect(this.kubeconfig);
     this.#api = api;
     this.#service("etcd", "etcd", etcdArguments(join(this.folder, "etcd"), store, peers));
@@ -190,7 +207,7 @@ class LocalCluster implements TestCluster {
           name,
           root: this.folder,
           pki: join(this.folder, "pki"),
-          url: `https://127.0.0.1:${portAt(this.#ports, 0)}`,
+          url: this.#url,
           programs: this.#programs,
           imageArchive,
           networkFolder,

@@ -1,5 +1,5 @@
 /**
- * `npm run test:cluster -- [--nodes N] [--keep] [CASE...]`: starts a real cluster, installs the project's
+ * `npm run test:cluster -- [--nodes N] [--agents RUNTIME] [--keep] [CASE...]`: starts a real cluster, installs the project's
  * definitions, runs the suites against it and removes everything again. The last line counts.
  * `npm run test:cluster -- --build` only builds the cluster's programs, so that the next run finds them.
  */
@@ -8,6 +8,7 @@ import { suites } from "../cases/all.ts";
 import { oneVersionEach, runSuites } from "../cases/runner.ts";
 import { select } from "../cases/select.ts";
 import { Tally } from "../cases/tally.ts";
+import { agentRuntimes } from "./agents.ts";
 import { buildPrograms, startCluster, type TestCluster } from "./cluster.ts";
 import { install } from "./install.ts";
 
@@ -19,6 +20,8 @@ const { values, positionals } = parseArgs({
     keep: { type: "boolean", default: false },
     /** Each suite in one version, the other one than `npm test` takes: half the time. */
     "one-version": { type: "boolean", default: false },
+    /** What runs the node agent on the nodes: node (from source), node-bundle, deno-bundle, or none. */
+    agents: { type: "string", default: "node" },
     build: { type: "boolean", default: false },
   },
 });
@@ -31,11 +34,17 @@ async function runAll(cluster: TestCluster): Promise<void> {
   const start = performance.now();
   await install(cluster.api, cluster.kubeconfig);
   print(`stage: definitions and webhooks in ${seconds(performance.now() - start)}`);
+  const runtime = agentRuntimes.find((name) => name === values.agents);
+  if (runtime === undefined && values.agents !== "none") {
+    throw new Error(`--agents=${values.agents}: must be ${agentRuntimes.join(", ")} or none`);
+  }
+  const nodeAgents = runtime === undefined ? [] : await cluster.startAgents(runtime);
   const target = {
     api: cluster.api,
     kubeconfig: cluster.kubeconfig,
     simulated: false,
-    agents: false,
+    agents: nodeAgents.length > 0,
+    nodeAgents,
     startsControllers: true,
     parallel: 4,
   };

@@ -1,0 +1,160 @@
+/** The node agent in a cluster: its account, its rights, and the DaemonSet. Spec: agent 1, 9. */
+import { denoPermissions } from "../../agent/index.ts";
+import type { AnyObject } from "../fields.ts";
+import { toAnyObject } from "../fields.ts";
+import { agentRules, agentSecretRules, type PolicyRule } from "./access.ts";
+
+export type AgentRuntime = "node" | "deno";
+
+export interface AgentInstall {
+  /** An image with `/refit/agent.mjs` and, on its PATH, the runtime. */
+  readonly image: string;
+  readonly runtime: AgentRuntime;
+  /** Folder of the host below which the container runtime's socket is. */
+  readonly socketFolder: string;
+  /** Appended to the agent's arguments. */
+  readonly flags: readonly string[];
+}
+
+/** Where the manager puts the pull secrets that agents may read. */
+export const agentConfigNamespace = "kruise-daemon-config";
+const account = "kruise-daemon";
+const rbac = "rbac.authorization.k8s.io";
+
+/** Account and rights; they stand also where the agents are started by other means. */
+export function agentAccess(namespace: string): AnyObject[] {
+  const secrets = "kruise-daemon-secret-role";
+  const inConfig = { namespace: agentConfigNamespace };
+  return [
+    object("v1", "ServiceAccount", { name: account, namespace }),
+    role("ClusterRole", { name: "kruise-daemon-role" }, agentRules()),
+    binding(
+      "ClusterRoleBinding",
+      { name: "kruise-daemon-rolebinding" },
+      "ClusterRole",
+      "kruise-daemon-role",
+      namespace,
+    ),
+    role("Role", { name: secrets, ...inConfig }, agentSecretRules()),
+    binding(
+      "RoleBinding",
+      { name: "kruise-daemon-secret-rolebinding", ...inConfig },
+      "Role",
+      secrets,
+      namespace,
+    ),
+  ];
+}
+
+function role(kind: string, metadata: object, rules: readonly PolicyRule[]): AnyObject {
+  return object(`${rbac}/v1`, kind, metadata, { rules });
+}
+
+function binding(
+  kind: string,
+  metadata: object,
+  roleKind: string,
+  name: string,
+  namespace: string,
+): AnyObject {
+  return object(`${rbac}/v1`, kind, metadata, {
+    roleRef: { apiGroup: rbac, kind: roleKind, name },
+    subjects: [{ kind: "ServiceAccount", name: account, namespace }],
+  });
+}
+
+const bundle = "/refit/agent.mjs";
+const stateFolder = "/var/lib/refit-agent";
+/** Where the agent looks for the host's sockets first; also what the reference's manifests mount. */
+const hostRun = "/hostvarrun";
+const pluginConfigFile = "/kruise/CredentialProviderPlugin.yaml";
+const port = 10221;
+
+/** One agent on every node that runs containers. */
+export function agentDaemonSet(namespace: string, agent: AgentInstall): AnyObject {
+  const labels = { "control-plane": "daemon" };
+  return object(
+    "apps/v1",
+    "DaemonSet",
+    { name: "kruise-daemon", namespace, labels },
+    {
+      spec: {
+        selector: { matchLabels: labels },
+        minReadySeconds: 3,
+        updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "10%" } },
+        template: { metadata: { labels }, spec: podSpec(agent) },
+      },
+    },
+  );
+}
+
+function podSpec(agent: AgentInstall): object {
+  const virtual = { key: "type", operator: "NotIn", values: ["virtual-kubelet"] };
+  return {
+    serviceAccountName: account,
+    hostNetwork: true,
+    dnsPolicy: "ClusterFirstWithHostNet",
+    terminationGracePeriodSeconds: 10,
+    tolerations: [{ operator: "Exists" }],
+    affinity: {
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: {
+          nodeSelectorTerms: [{ matchExpressions: [virtual] }],
+        },
+      },
+    },
+    containers: [container(agent)],
+    volumes: [
+      { name: "runtime-socket", hostPath: { path: agent.socketFolder, type: "" } },
+      { name: "state", hostPath: { path: stateFolder, type: "DirectoryOrCreate" } },
+    ],
+  };
+}
+
+function container(agent: AgentInstall): object {
+  const probe = (path: string) => ({ httpGet: { path, port, scheme: "HTTP" }, timeoutSeconds: 1 });
+  return {
+    name: "daemon",
+    image: agent.image,
+    imagePullPolicy: "IfNotPresent",
+    command: agentCommand(agent.runtime),
+    args: [`--addr=:${port}`, `--state-dir=${stateFolder}`, ...agent.flags],
+    env: [{ name: "NODE_NAME", valueFrom: { fieldRef: { apiVersion: "v1", fieldPath: "spec.nodeName" } } }],
+    ports: [{ name: "metrics", containerPort: port, hostPort: port, protocol: "TCP" }],
+    // Ready once the runtime answers and the watches are open. A lost runtime is no reason for a restart: only a
+    // process that no longer answers is.
+    readinessProbe: { ...probe("/readyz"), periodSeconds: 5 },
+    livenessProbe: { ...probe("/healthz"), initialDelaySeconds: 60, periodSeconds: 10, failureThreshold: 3 },
+    // No limit of CPU: a start, or the first seconds after an outage, would be throttled for nothing.
+    resources: { requests: { cpu: "0", memory: "0" }, limits: { memory: "128Mi" } },
+    securityContext: {
+      // The runtime's socket and the state folder are root's; being their owner needs no capability.
+      runAsUser: 0,
+      readOnlyRootFilesystem: true,
+      allowPrivilegeEscalation: false,
+      capabilities: { drop: ["ALL"] },
+      seccompProfile: { type: "RuntimeDefault" },
+    },
+    volumeMounts: [
+      // Connecting to a socket is possible on a read-only mount.
+      { name: "runtime-socket", mountPath: hostRun, readOnly: true },
+      { name: "state", mountPath: stateFolder },
+    ],
+  };
+}
+
+/** Command of the container without the agent's own flags; docs/agent-footprint.md says what each V8 flag saves. */
+export function agentCommand(runtime: AgentRuntime): string[] {
+  if (runtime === "node") return ["node", "--max-semi-space-size=1", bundle];
+  const permissions = denoPermissions({
+    stateFolder,
+    socketFolder: hostRun,
+    pluginConfigFile,
+    home: "/root",
+  });
+  return ["deno", "run", "--v8-flags=--max-semi-space-size=1", ...permissions, bundle];
+}
+
+function object(apiVersion: string, kind: string, metadata: object, rest: object = {}): AnyObject {
+  return toAnyObject({ apiVersion, kind, metadata, ...rest });
+}

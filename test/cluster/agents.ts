@@ -1,0 +1,208 @@
+/**
+ * The node agent on the nodes of a test cluster: a process for each, with the rights of the agent's service account and
+ * no others, so that a right that is missing from the installation fails here.
+ */
+import { execFile } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { request } from "undici";
+import { denoPermissions } from "../../agent/index.ts";
+import { type Api, isRecord } from "./api.ts";
+import { type Service, startService, untilReady } from "./processes.ts";
+import { freePorts, portAt } from "./settings.ts";
+
+/** What the agent runs on: Node reads the sources unbuilt, the bundle (`npm run build:agent`) runs on both. */
+export type AgentRuntime = "node" | "node-bundle" | "deno-bundle";
+export const agentRuntimes: readonly AgentRuntime[] = ["node", "node-bundle", "deno-bundle"];
+
+/** Where an agent is to run. */
+export interface AgentPlace {
+  readonly name: string;
+  /** Scratch of the node; the agent's state and log go below it. */
+  readonly folder: string;
+  readonly socket: string;
+}
+
+export interface AgentProcess {
+  readonly node: string;
+  readonly stateFolder: string;
+  readonly logFile: string;
+  readonly pid: number;
+  /** Undefined while it runs. */
+  exitCode(): number | undefined;
+  /** Ends it without a chance to tidy up. */
+  kill(): Promise<void>;
+  stop(): Promise<void>;
+  /** Starts it again, with these flags beside the usual ones, and resolves when it is ready. State stays. */
+  start(flags?: readonly string[]): Promise<void>;
+  /** The text of its metrics endpoint. */
+  metrics(): Promise<string>;
+}
+
+const run = promisify(execFile);
+const root = new URL("../../", import.meta.url).pathname;
+const namespace = "kruise-system";
+const account = "kruise-daemon";
+
+export interface AgentOptions {
+  readonly api: Api;
+  /** Base URL of the API server. */
+  readonly url: string;
+  /** Its authority, PEM. */
+  readonly certificateAuthority: string;
+  readonly runtime: AgentRuntime;
+}
+
+/** One ready agent on each place; `refit install` must have been run. */
+export async function startAgents(
+  places: readonly AgentPlace[],
+  options: AgentOptions,
+): Promise<AgentProcess[]> {
+  if (options.runtime !== "node") await buildBundle();
+  const token = await accountToken(options.api);
+  const ports = await freePorts(places.length);
+  const agents = places.map((place, index) => {
+    const folder = join(place.folder, "agent");
+    mkdirSync(folder, { recursive: true });
+    const kubeconfig = join(folder, "kubeconfig");
+    writeTokenKubeconfig(kubeconfig, options, token);
+    return new NodeAgent(place, folder, kubeconfig, portAt(ports, index), options);
+  });
+  try {
+    await Promise.all(agents.map((agent) => agent.start()));
+  } catch (error) {
+    await Promise.all(agents.map((agent) => agent.stop()));
+    throw error;
+  }
+  return agents;
+}
+
+async function buildBundle(): Promise<void> {
+  const words = [`${root}node_modules/rollup/dist/bin/rollup`, "-c", "bundles/agent.rollup.mjs", "--silent"];
+  await run(process.execPath, words, { cwd: root, timeout: 120_000 });
+}
+
+/** A token of the agent's account, as the kubelet would ask for it. */
+async function accountToken(api: Api): Promise<string> {
+  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`;
+  const body = {
+    apiVersion: "authentication.k8s.io/v1",
+    kind: "TokenRequest",
+    spec: { expirationSeconds: 86_400 },
+  };
+  const answer = await api.request("POST", path, body);
+  const status = isRecord(answer.body) ? answer.body["status"] : undefined;
+  const token = isRecord(status) ? status["token"] : undefined;
+  if (typeof token !== "string") {
+    throw new Error(`no token for ${account}: ${answer.status} ${JSON.stringify(answer.body).slice(0, 300)}`);
+  }
+  return token;
+}
+
+function writeTokenKubeconfig(file: string, options: AgentOptions, token: string): void {
+  const authority = Buffer.from(options.certificateAuthority).toString("base64");
+  const cluster = { server: options.url, "certificate-authority-data": authority };
+  const config = {
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name: "test", cluster }],
+    users: [{ name: account, user: { token } }],
+    contexts: [{ name: "test", context: { cluster: "test", user: account } }],
+    "current-context": "test",
+  };
+  writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
+}
+
+class NodeAgent implements AgentProcess {
+  readonly node: string;
+  readonly stateFolder: string;
+  readonly #folder: string;
+  readonly #socket: string;
+  readonly #kubeconfig: string;
+  readonly #port: number;
+  readonly #runtime: AgentRuntime;
+  #service: Service | undefined;
+
+  constructor(place: AgentPlace, folder: string, kubeconfig: string, port: number, options: AgentOptions) {
+    this.node = place.name;
+    this.#folder = folder;
+    this.stateFolder = join(folder, "state");
+    this.#socket = place.socket;
+    this.#kubeconfig = kubeconfig;
+    this.#port = port;
+    this.#runtime = options.runtime;
+  }
+
+  get logFile(): string {
+    return join(this.#folder, "agent.log");
+  }
+
+  get pid(): number {
+    return this.#service?.pid ?? 0;
+  }
+
+  exitCode(): number | undefined {
+    return this.#service?.exitCode();
+  }
+
+  async start(flags: readonly string[] = []): Promise<void> {
+    mkdirSync(this.stateFolder, { recursive: true });
+    const [command = "", ...before] = this.#command();
+    const service = startService(
+      "agent",
+      command,
+      [
+        ...before,
+        `--addr=127.0.0.1:${this.#port}`,
+        `--socket-file=${this.#socket}`,
+        `--kubeconfig=${this.#kubeconfig}`,
+        `--state-dir=${this.stateFolder}`,
+        ...flags,
+      ],
+      { logFolder: this.#folder, workingFolder: root, environment: { NODE_NAME: this.node } },
+    );
+    this.#service = service;
+    await untilReady(service, () => this.#ready(), 60_000);
+  }
+
+  async kill(): Promise<void> {
+    this.#service?.kill("SIGKILL");
+    await this.#service?.stop();
+  }
+
+  async stop(): Promise<void> {
+    await this.#service?.stop();
+  }
+
+  async metrics(): Promise<string> {
+    const answer = await request(`http://127.0.0.1:${this.#port}/metrics`);
+    return answer.body.text();
+  }
+
+  async #ready(): Promise<boolean> {
+    const answer = await request(`http://127.0.0.1:${this.#port}/readyz`);
+    await answer.body.dump();
+    return answer.statusCode === 200;
+  }
+
+  #command(): string[] {
+    if (this.#runtime === "node") return [process.execPath, `${root}agent/main.ts`];
+    const bundle = `${root}dist/agent.mjs`;
+    if (this.#runtime === "node-bundle") return [process.execPath, bundle];
+    const permissions = denoPermissions({
+      stateFolder: this.stateFolder,
+      socketFolder: join(this.#socket, ".."),
+      pluginConfigFile: "/kruise/CredentialProviderPlugin.yaml",
+      home: "/root",
+    });
+    const kubeconfig = `--allow-read=${this.#kubeconfig}`;
+    return [`${root}node_modules/.bin/deno`, "run", ...permissions.map(withFile(kubeconfig)), bundle];
+  }
+}
+
+/** Deno takes one flag of each kind: the kubeconfig joins the list of files that may be read. */
+function withFile(flag: string): (permission: string) => string {
+  const [name = "", file = ""] = flag.split("=");
+  return (permission) => (permission.startsWith(`${name}=`) ? `${permission},${file}` : permission);
+}
