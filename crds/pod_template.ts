@@ -26,7 +26,37 @@ export interface Container {
   [field: string]: unknown;
 }
 
+export interface NodeRequirement {
+  key: string;
+  operator: string;
+  values?: string[] | null;
+}
+
+export interface NodeTerm {
+  matchExpressions?: NodeRequirement[] | null;
+  matchFields?: NodeRequirement[] | null;
+}
+
+export interface Affinity {
+  nodeAffinity?: {
+    requiredDuringSchedulingIgnoredDuringExecution?: { nodeSelectorTerms?: NodeTerm[] | null };
+    preferredDuringSchedulingIgnoredDuringExecution?: unknown[];
+  };
+  [kind: string]: unknown;
+}
+
+export interface Toleration {
+  key?: string;
+  operator?: string;
+  value?: string;
+  effect?: string;
+  tolerationSeconds?: number;
+}
+
 export interface PodSpec {
+  affinity?: Affinity;
+  tolerations?: Toleration[];
+  hostNetwork?: boolean;
   containers: Container[];
   initContainers?: Container[];
   volumes?: { name: string; [source: string]: unknown }[];

@@ -67,6 +67,8 @@ export interface Pod {
   readonly finalizers: readonly string[];
   readonly controller: ControllerOf | undefined;
   readonly nodeName: string;
+  /** The node that required affinity names (`metadata.name In [node]`); known only while the pod is not scheduled. */
+  readonly pinnedTo?: string | undefined;
   readonly readinessGates: readonly string[];
   readonly containers: readonly PodContainer[];
   /** `Pending` | `Running` | `Succeeded` | `Failed` | `Unknown`; empty before the server set it. */

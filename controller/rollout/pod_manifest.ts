@@ -96,6 +96,7 @@ export function acceptedPod(
       uid: owner.uid,
     },
     nodeName: spec.nodeName ?? "",
+    pinnedTo: pinnedNode(spec),
     readinessGates: (spec.readinessGates ?? []).map((gate) => gate.conditionType),
     containers: spec.containers.map(projectedContainer),
     phase: "Pending",
@@ -103,6 +104,18 @@ export function acceptedPod(
     containerStatuses: [],
     podIP: "",
   };
+}
+
+/** The node that required affinity names by field, as the projection of a pod shows it. */
+function pinnedNode(spec: PodTemplate["spec"]): string | undefined {
+  const terms =
+    spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
+  for (const { matchFields = [] } of spec.nodeName ? [] : (terms ?? [])) {
+    for (const { key, operator, values } of matchFields ?? []) {
+      if (key === "metadata.name" && operator === "In" && values?.length === 1) return values[0];
+    }
+  }
+  return undefined;
 }
 
 function projectedContainer(container: PodTemplate["spec"]["containers"][number]): PodContainer {

@@ -110,10 +110,12 @@ export class PodReader {
     each(reader, (tag) => {
       if (tag === 18) containers.push(this.#container(reader, buffer));
       else if (tag === 82) pod.nodeName = this.#strings.read(reader, buffer);
+      else if (tag === 146 && pod.nodeName === "") pod.pinnedTo = pinnedNode(reader);
       else if (tag === 226) gates.push(this.#firstString(reader, buffer));
       else return false;
       return true;
     });
+    if (pod.nodeName !== "") pod.pinnedTo = undefined;
     pod.readinessGates = this.#sharedStrings(gates);
     const key = containers.map((container) => container.id).join();
     pod.containers =
@@ -363,6 +365,43 @@ function timeOf(reader: protobuf.Reader): number {
   return seconds * 1000 + Math.floor(nanos / 1_000_000);
 }
 
+/** The node that an Affinity names by field: node affinity, required, a term's match of `metadata.name`. */
+function pinnedNode(reader: protobuf.Reader): string | undefined {
+  let node: string | undefined;
+  const within = (field: number, read: () => void) =>
+    each(reader, (tag) => {
+      if (tag !== field) return false;
+      read();
+      return true;
+    });
+  within(10, () =>
+    within(10, () =>
+      within(10, () =>
+        within(18, () => {
+          // Read in any case: what is not consumed here would be taken for the next field.
+          const named = nodeOfRequirement(reader);
+          node ??= named;
+        }),
+      ),
+    ),
+  );
+  return node;
+}
+
+function nodeOfRequirement(reader: protobuf.Reader): string | undefined {
+  let key = "";
+  let operator = "";
+  const values: string[] = [];
+  each(reader, (tag) => {
+    if (tag === 10) key = reader.string();
+    else if (tag === 18) operator = reader.string();
+    else if (tag === 26) values.push(reader.string());
+    else return false;
+    return true;
+  });
+  return key === "metadata.name" && operator === "In" && values.length === 1 ? values[0] : undefined;
+}
+
 function blankPod(): Mutable<Pod> {
   return {
     namespace: "",
@@ -376,6 +415,7 @@ function blankPod(): Mutable<Pod> {
     finalizers: none,
     controller: undefined,
     nodeName: "",
+    pinnedTo: undefined,
     readinessGates: none,
     containers: none,
     phase: "",

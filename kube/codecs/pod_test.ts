@@ -62,6 +62,25 @@ const condition = fc.record({
   reason: text,
   message: text,
 });
+const requirement = fc.record({
+  key: fc.constantFrom("metadata.name", "other"),
+  operator: fc.constantFrom("In", "NotIn"),
+  values: fc.array(word, { maxLength: 2 }),
+});
+const affinity = fc.record({
+  nodeAffinity: fc.record({
+    preferredDuringSchedulingIgnoredDuringExecution: fc.constant([{ weight: 1, preference: {} }]),
+    requiredDuringSchedulingIgnoredDuringExecution: fc.record({
+      nodeSelectorTerms: fc.array(
+        fc.record({
+          matchExpressions: fc.constant([{ key: "zone", operator: "Exists" }]),
+          matchFields: fc.array(requirement, { maxLength: 2 }),
+        }),
+        { maxLength: 2 },
+      ),
+    }),
+  }),
+});
 const podJson = fc.record({
   metadata: fc.record(
     {
@@ -91,6 +110,7 @@ const podJson = fc.record({
   ),
   spec: fc.record({
     nodeName: fc.constantFrom("", "node-1", "node-2"),
+    affinity: fc.option(affinity, { nil: undefined }),
     containers: fc.array(container, { maxLength: 3 }),
     readinessGates: fc.array(fc.record({ conditionType: word }), { maxLength: 2 }),
     volumes: fc.constant([{ name: "v", emptyDir: {} }]),
@@ -136,6 +156,7 @@ function expected(bytes: Uint8Array): Pod {
     finalizers: meta.finalizers,
     controller: owner && controllerOf(owner),
     nodeName: spec?.nodeName ?? "",
+    pinnedTo: spec?.nodeName ? undefined : pinnedTo(spec?.affinity),
     readinessGates: spec?.readinessGates.map((gate) => gate.conditionType) ?? [],
     containers: (spec?.containers ?? []).map((each) => ({
       name: each.name,
@@ -178,6 +199,14 @@ function expected(bytes: Uint8Array): Pod {
     })),
     podIP: status?.podIP ?? "",
   };
+}
+
+function pinnedTo(from: core.Affinity | undefined): string | undefined {
+  const terms = from?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
+  return terms
+    .flatMap((term) => term.matchFields)
+    .find(({ key, operator, values }) => key === "metadata.name" && operator === "In" && values.length === 1)
+    ?.values[0];
 }
 
 const plain = (pod: Pod): unknown => JSON.parse(JSON.stringify(pod));

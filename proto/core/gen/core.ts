@@ -199,12 +199,53 @@ export const Pod: Message<Pod> = message("Pod", [
 export interface PodSpec {
   containers: Container[];
   nodeName: string;
+  affinity?: Affinity | undefined;
   readinessGates: PodReadinessGate[];
 }
 export const PodSpec: Message<PodSpec> = message("PodSpec", [
   { number: 2, name: "containers", type: () => Container, list: true },
   { number: 10, name: "nodeName", type: "string" },
+  { number: 18, name: "affinity", type: () => Affinity },
   { number: 28, name: "readinessGates", type: () => PodReadinessGate, list: true },
+]);
+
+export interface Affinity {
+  nodeAffinity?: NodeAffinity | undefined;
+}
+export const Affinity: Message<Affinity> = message("Affinity", [
+  { number: 1, name: "nodeAffinity", type: () => NodeAffinity },
+]);
+
+export interface NodeAffinity {
+  requiredDuringSchedulingIgnoredDuringExecution?: NodeSelector | undefined;
+}
+export const NodeAffinity: Message<NodeAffinity> = message("NodeAffinity", [
+  { number: 1, name: "requiredDuringSchedulingIgnoredDuringExecution", type: () => NodeSelector },
+]);
+
+export interface NodeSelector {
+  nodeSelectorTerms: NodeSelectorTerm[];
+}
+export const NodeSelector: Message<NodeSelector> = message("NodeSelector", [
+  { number: 1, name: "nodeSelectorTerms", type: () => NodeSelectorTerm, list: true },
+]);
+
+export interface NodeSelectorTerm {
+  matchFields: NodeSelectorRequirement[];
+}
+export const NodeSelectorTerm: Message<NodeSelectorTerm> = message("NodeSelectorTerm", [
+  { number: 2, name: "matchFields", type: () => NodeSelectorRequirement, list: true },
+]);
+
+export interface NodeSelectorRequirement {
+  key: string;
+  operator: string;
+  values: string[];
+}
+export const NodeSelectorRequirement: Message<NodeSelectorRequirement> = message("NodeSelectorRequirement", [
+  { number: 1, name: "key", type: "string" },
+  { number: 2, name: "operator", type: "string" },
+  { number: 3, name: "values", type: "string", list: true },
 ]);
 
 export interface PodReadinessGate {
