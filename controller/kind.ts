@@ -15,6 +15,7 @@ import type {
   Resource,
   WorkQueue,
 } from "../kube/index.ts";
+import type { FeatureGates } from "./feature_gates.ts";
 import type { Informers } from "./informers.ts";
 import type { ControllerOptions } from "./options.ts";
 import type { CreatedResource } from "./rollout/actions.ts";
@@ -38,7 +39,8 @@ export interface ServerFeatures {
   imagePullJobs: boolean;
 }
 
-export interface KindDeps<T> {
+/** What every controller is given. */
+export interface SharedDeps {
   client: Client;
   clock: Clock;
   random: Random;
@@ -50,13 +52,17 @@ export interface KindDeps<T> {
   informers: Informers;
   /** Pods of any owner, for objects that select them. */
   selectedPods: SelectedPods<Pod>;
-  /** The same in another projection of pods; ask once, while the shell is made. Ended with the process's watches. */
+  /** The same in another projection of pods: one for each resource object, ended with the process's watches. */
   selectPods<P extends SelectablePod>(resource: Resource<P>): SelectedPods<P>;
-  objects: Cache<T>;
-  resource: Resource<T>;
   created: Readonly<Record<CreatedResource, Resource<KubeObject>>>;
   queue: WorkQueue;
   signal: AbortSignal;
+}
+
+/** What the controller of one kind is given. */
+export interface KindDeps<T> extends SharedDeps {
+  objects: Cache<T>;
+  resource: Resource<T>;
 }
 
 export interface KindShell {
@@ -76,7 +82,18 @@ export interface Kind<T extends KubeObject> {
   /** Name of the controller in metrics and logs; also the event source. */
   controllerName: string;
   resource: Resource<T>;
+  /** Whether the gates let it start; absent: always. */
+  enabled?(gates: FeatureGates): boolean;
   shell(deps: KindDeps<T>): KindShell;
   /** Whether a change of the object alone, its generation being equal, needs a new plan. */
   statusMatters(before: T, after: T): boolean;
+}
+
+/** An entry of the registry for controllers without a kind of their own: their keys are those of pods, for example. */
+export interface PlainController {
+  /** Name in metrics and logs; also the event source and the name under which `workers` of the options are found. */
+  controllerName: string;
+  enabled(gates: FeatureGates): boolean;
+  /** It subscribes to what it needs and fills its queue itself. */
+  shell(deps: SharedDeps): Pick<KindShell, "reconcile" | "drained">;
 }

@@ -2,7 +2,7 @@
 import { type CloneSet, cloneSet, type StatefulSet, statefulSet } from "../crds/index.ts";
 import type { KubeObject } from "../kube/core/index.ts";
 import { cloneSetShell } from "./clone_set/index.ts";
-import type { Kind } from "./kind.ts";
+import type { Kind, PlainController } from "./kind.ts";
 import { cloneSetResource, statefulSetResource } from "./resources.ts";
 import { statefulSetShell } from "./stateful_set/index.ts";
 
@@ -27,3 +27,6 @@ export function visitKinds(visit: <T extends KubeObject>(kind: Kind<T>) => void)
   visit(cloneSetKind);
   visit(statefulSetKind);
 }
+
+/** Controllers that work on objects of others, pods above all. */
+export const plainControllers: readonly PlainController[] = [];

@@ -39,6 +39,8 @@ export interface PodSelection {
 export interface HeldPods<P> extends Reader<P> {
   /** What a write of a held pod returned; ignored for pods that are not held (any more). */
   writeBack(pod: P): boolean;
+  /** For `byIndex`; the same function under the same name as often as one likes. */
+  addIndex(name: string, valuesOf: (pod: P) => readonly string[]): void;
 }
 
 /** The needs of one kind; keys are those of its queue. */
@@ -49,6 +51,8 @@ export interface PodNeeds<P> {
    * Call it in each pass: for unchanged selections it costs their text. Throws ParseError for bad selectors.
    */
   need(key: string, selections: readonly PodSelection[]): readonly HeldPods<P>[] | undefined;
+  /** What `need` would return for the selections that the key needs already, without their text. */
+  held(key: string): readonly HeldPods<P>[] | undefined;
   /** `key` needs none any more. */
   release(key: string): void;
 }
@@ -101,7 +105,11 @@ export class SelectedPods<P extends SelectablePod = Pod> {
         held.set(key, wanted);
         // Only after the new ones are held, so that a selection that stays is not watched anew.
         for (const id of before) if (!wanted.includes(id)) this.#letGo(id, wake, key);
-        return shared.every(({ complete }) => complete) ? shared.map(({ pods }) => pods) : undefined;
+        return completeOf(shared);
+      },
+      held: (key) => {
+        const ids = held.get(key);
+        return ids && completeOf(ids.flatMap((id) => this.#shared.get(id) ?? []));
       },
       release: (key) => {
         for (const id of held.get(key) ?? []) this.#letGo(id, wake, key);
@@ -207,6 +215,10 @@ class SelectionCache<P extends SelectablePod> extends Cache<P> implements HeldPo
   override writeBack(pod: P): boolean {
     return this.get(this.#keyOf(pod))?.uid === pod.uid && super.writeBack(pod);
   }
+}
+
+function completeOf<P extends SelectablePod>(shared: readonly Shared<P>[]): HeldPods<P>[] | undefined {
+  return shared.every(({ complete }) => complete) ? shared.map(({ pods }) => pods) : undefined;
 }
 
 /** Equal for selections that ask the server for the same. */

@@ -27,8 +27,16 @@ import {
 } from "../kube/index.ts";
 import { orphanKeys, sharedCaches } from "./caches.ts";
 import { SharedInformers } from "./informers.ts";
-import type { Caches, Kind, KindDeps, KindShell, ServerFeatures } from "./kind.ts";
-import { visitKinds } from "./kinds.ts";
+import type {
+  Caches,
+  Kind,
+  KindDeps,
+  KindShell,
+  PlainController,
+  ServerFeatures,
+  SharedDeps,
+} from "./kind.ts";
+import { plainControllers, visitKinds } from "./kinds.ts";
 import type { ControllerOptions } from "./options.ts";
 import { imagePullJobResource } from "./resources.ts";
 import type { CreatedResource } from "./rollout/actions.ts";
@@ -68,7 +76,7 @@ export function startControllers(deps: ControllersDeps): Controllers {
 /** One kind at work. */
 interface Running {
   queue: WorkQueue;
-  shell: KindShell;
+  drained(): Promise<void>;
   stopped: Promise<void>;
 }
 
@@ -83,12 +91,11 @@ class Starting {
   /** By kind of the controlling owner: an owner reference to the key in that kind's queue. */
   readonly #wake = new Map<string, (key: string) => void>();
   readonly #events: Events;
-  readonly #selections: { stop(): Promise<void> }[] = [];
-  readonly #selectedPods: SelectedPods<Pod>;
+  /** By the resource object, which says in what projection. */
+  readonly #selections = new Map<unknown, { stop(): Promise<void> }>();
 
   constructor(deps: ControllersDeps) {
     this.#deps = deps;
-    this.#selectedPods = this.#selectPods(podResource);
     const { client, clock, random, log, metrics } = deps;
     this.#events = createEvents({ client, clock, random, log, metrics: metrics ?? nullMetrics });
     this.#informers = new SharedInformers({
@@ -118,6 +125,10 @@ class Starting {
     visitKinds((kind) => {
       if (served.has(kind.kind)) begin.push(this.#prepare(kind, caches, server));
     });
+    for (const controller of plainControllers) {
+      if (controller.enabled(this.#deps.options.gates))
+        begin.push(this.#preparePlain(controller, caches, server));
+    }
     this.#wakeOwners();
     await this.#informers.synced();
     if (!this.#stopping.signal.aborted) for (const start of begin) start();
@@ -127,10 +138,8 @@ class Starting {
     this.#stopping.abort();
     for (const { queue } of this.#running) queue.stop();
     this.#informers.stop();
-    for (const selection of this.#selections) void selection.stop();
-    const drained = Promise.all(
-      this.#running.map(({ shell, stopped }) => stopped.then(() => shell.drained())),
-    );
+    for (const selection of this.#selections.values()) void selection.stop();
+    const drained = Promise.all(this.#running.map(({ drained, stopped }) => stopped.then(drained)));
     const waiting = new AbortController();
     const grace = this.#deps.clock.sleep(graceMs, waiting.signal).catch(() => undefined);
     await Promise.race([drained, grace]);
@@ -151,9 +160,10 @@ class Starting {
 
   /** A kind whose definition is not installed is left out until the next start (spec platform 4.1, step 4). */
   async #servedKinds(): Promise<ReadonlySet<string>> {
-    const { log } = this.#deps;
+    const { log, options } = this.#deps;
     const asked: Promise<string | undefined>[] = [];
     visitKinds((kind) => {
+      if (kind.enabled?.(options.gates) === false) return;
       asked.push(
         this.#informers.serves(kind.resource).then((served) => {
           if (served) return kind.kind;
@@ -166,58 +176,77 @@ class Starting {
   }
 
   #selectPods<P extends SelectablePod>(resource: Resource<P>): SelectedPods<P> {
+    const held = this.#selections.get(resource);
+    // The resource object is the same, hence the type of what it decodes.
+    if (held !== undefined) return held as SelectedPods<P>;
     const { client, clock, random, log, metrics = nullMetrics, options } = this.#deps;
     const { namespace } = options;
     const selected = new SelectedPods<P>({ client, clock, random, log, metrics, resource, namespace });
-    this.#selections.push(selected);
+    this.#selections.set(resource, selected);
     return selected;
   }
 
-  #prepare<T extends KubeObject>(kind: Kind<T>, caches: Caches, server: ServerFeatures): () => void {
-    const { client, clock, random, options } = this.#deps;
-    const metrics = this.#deps.metrics ?? nullMetrics;
-    const log = this.#deps.log.with({ controller: kind.controllerName });
-    const objects = this.#informers.cacheOf(kind.resource);
-    const observer = queueObserver(metrics, kind.controllerName);
+  #shareWith(name: string, caches: Caches, server: ServerFeatures): SharedDeps {
+    const { client, clock, random, options, metrics = nullMetrics } = this.#deps;
     const { baseDelayMs, maxDelayMs } = options;
-    const queue = new WorkQueue({ clock, baseDelayMs, maxDelayMs, observer });
-    const recorder = this.#events.from(kind.controllerName);
-    const deps: KindDeps<T> = {
+    const observer = queueObserver(metrics, name);
+    return {
       client,
       clock,
       random,
-      log,
-      recorder,
+      log: this.#deps.log.with({ controller: name }),
+      recorder: this.#events.from(name),
       options,
       server,
       caches,
       informers: this.#informers,
-      selectedPods: this.#selectedPods,
+      selectedPods: this.#selectPods(podResource),
       selectPods: (resource) => this.#selectPods(resource),
-      objects,
-      resource: kind.resource,
       created,
-      queue,
+      queue: new WorkQueue({ clock, baseDelayMs, maxDelayMs, observer }),
       signal: this.#cut.signal,
     };
+  }
+
+  #prepare<T extends KubeObject>(kind: Kind<T>, caches: Caches, server: ServerFeatures): () => void {
+    const objects = this.#informers.cacheOf(kind.resource);
+    const shared = this.#shareWith(kind.controllerName, caches, server);
+    const deps: KindDeps<T> = { ...shared, objects, resource: kind.resource };
+    const { queue } = deps;
     const shell = kind.shell(deps);
     this.#wake.set(kind.kind, (key) => queue.addAfter(key, shell.coalescingMs(key)));
     objects.subscribe((change) => onObject(kind, queue, shell, change));
     const reconcile = guarded(kind, deps, shell);
-    return () => {
-      const workers = options.workers[kind.kind] ?? DEFAULT_WORKERS;
-      const stopped = runController({
-        name: kind.controllerName,
-        queue,
-        workers,
-        reconcile,
-        clock,
-        log,
-        metrics,
-        signal: this.#stopping.signal,
-      });
-      this.#running.push({ queue, shell, stopped });
-    };
+    return () =>
+      this.#begin(kind.controllerName, kind.kind, queue, { reconcile, drained: () => shell.drained() });
+  }
+
+  #preparePlain(controller: PlainController, caches: Caches, server: ServerFeatures): () => void {
+    const { controllerName } = controller;
+    const deps = this.#shareWith(controllerName, caches, server);
+    const shell = controller.shell(deps);
+    return () => this.#begin(controllerName, controllerName, deps.queue, shell);
+  }
+
+  #begin(
+    name: string,
+    /** Name in the option `workers`. */
+    workersOf: string,
+    queue: WorkQueue,
+    shell: Pick<KindShell, "reconcile" | "drained">,
+  ): void {
+    const { clock, options, metrics = nullMetrics } = this.#deps;
+    const stopped = runController({
+      name,
+      queue,
+      workers: options.workers[workersOf] ?? DEFAULT_WORKERS,
+      reconcile: (key) => shell.reconcile(key),
+      clock,
+      log: this.#deps.log.with({ controller: name }),
+      metrics,
+      signal: this.#stopping.signal,
+    });
+    this.#running.push({ queue, drained: () => shell.drained(), stopped });
   }
 
   /** A change of a dependant wakes its owner, and the owner that it had before. */
