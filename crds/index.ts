@@ -20,6 +20,7 @@ export * from "./container_recreate_request/schema.ts";
 export * from "./convert.ts";
 export { progressiveCreateAnnotation } from "./daemon_set/convert.ts";
 export * from "./daemon_set/schema.ts";
+export { type Decoded, type Draft, decodeStored } from "./decode.ts";
 export * from "./definition.ts";
 export * from "./ephemeral_job/schema.ts";
 export * from "./errors.ts";
@@ -29,7 +30,16 @@ export * from "./kind.ts";
 export * from "./kinds.ts";
 export * from "./node_image/schema.ts";
 export * from "./node_pod_probe/schema.ts";
+export * from "./persistent_pod_state/names.ts";
 export * from "./persistent_pod_state/schema.ts";
+export {
+  groupOf,
+  isStatefulSet,
+  type PersistentPodStateValidation,
+  sameTarget,
+  type TargetReference,
+  validatePersistentPodState,
+} from "./persistent_pod_state/validate.ts";
 export * from "./pod_probe_marker/schema.ts";
 export * from "./pod_template.ts";
 export * from "./pod_unavailable_budget/schema.ts";

@@ -18,7 +18,7 @@ import { defineKind, type KindObject } from "../kind.ts";
 const annotations = optional(
   list(
     object({ key: text("Annotation key.") }, "One annotation."),
-    "Annotations that a recreated pod gets back.",
+    "Annotations of pods that are recorded.",
   ),
 );
 const retentionWords = "When a recorded state is dropped: WhenScaled (default) or WhenDeleted.";
@@ -102,7 +102,7 @@ export const persistentPodState = defineKind({
   plural: "persistentpodstates",
   description: "Brings recreated pods back to nodes like those on which they ran.",
   conversion: "Webhook",
-  carriedOut: false,
+  carriedOut: true,
   versions: [
     { name: "v1alpha1", spec: specV1alpha1, status, columns: [] },
     { name: "v1beta1", storage: true, spec, status, columns: [] },
