@@ -1,0 +1,2 @@
+export { planPersistentPodState } from "./plan.ts";
+export { persistentPodStateShell } from "./reconcile.ts";
