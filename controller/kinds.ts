@@ -1,9 +1,17 @@
 /** The registry of kinds that the controller carries out. */
-import { type CloneSet, cloneSet, type StatefulSet, statefulSet } from "../crds/index.ts";
+import {
+  type CloneSet,
+  cloneSet,
+  type PersistentPodState,
+  persistentPodState,
+  type StatefulSet,
+  statefulSet,
+} from "../crds/index.ts";
 import type { KubeObject } from "../kube/core/index.ts";
 import { cloneSetShell } from "./clone_set/index.ts";
 import type { Kind, PlainController } from "./kind.ts";
-import { cloneSetResource, statefulSetResource } from "./resources.ts";
+import { persistentPodStateShell } from "./persistent_pod_state/index.ts";
+import { cloneSetResource, persistentPodStateResource, statefulSetResource } from "./resources.ts";
 import { statefulSetShell } from "./stateful_set/index.ts";
 
 const cloneSetKind: Kind<CloneSet> = {
@@ -22,10 +30,19 @@ const statefulSetKind: Kind<StatefulSet> = {
   statusMatters: (before, after) => before.status?.currentRevision !== after.status?.currentRevision,
 };
 
+const persistentPodStateKind: Kind<PersistentPodState> = {
+  kind: persistentPodState.kind,
+  controllerName: "persistentpodstate-controller",
+  resource: persistentPodStateResource,
+  shell: persistentPodStateShell,
+  statusMatters: () => false,
+};
+
 /** Calls `visit` for each kind. A visitor instead of a list: each kind keeps its own object type. */
 export function visitKinds(visit: <T extends KubeObject>(kind: Kind<T>) => void): void {
   visit(cloneSetKind);
   visit(statefulSetKind);
+  visit(persistentPodStateKind);
 }
 
 /** Controllers that work on objects of others, pods above all. */

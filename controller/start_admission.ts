@@ -1,12 +1,24 @@
 /** Admission and conversion of one process: which handler answers what, by the gates. Spec: platform 4.1, rule 2. */
-import { carriedOutKinds } from "../crds/index.ts";
-import { type Client, type Clock, isKubeError, type Log, podResource, type Random } from "../kube/index.ts";
+import { carriedOutKinds, isStatefulSet } from "../crds/index.ts";
+import {
+  type Client,
+  type Clock,
+  isKubeError,
+  type Log,
+  nullMetrics,
+  podResource,
+  type Random,
+} from "../kube/index.ts";
 import type { AdmissionMetrics } from "./admission/server.ts";
 import type { WebhookSettings } from "./admission/settings.ts";
 import { createWebhooks, handlersByPath, type Webhooks } from "./admission/webhooks.ts";
 import { type CloneSetAdmissionOptions, mutateCloneSet, validateCloneSetRequest } from "./clone_set/admit.ts";
+import { SharedInformers } from "./informers.ts";
 import type { ControllerOptions } from "./options.ts";
+import { validatePersistentPodStateRequest } from "./persistent_pod_state/admit.ts";
+import { stateOf, targetIndex } from "./persistent_pod_state/targets.ts";
 import { mutatePod } from "./pod_admission/chain.ts";
+import { persistentPodStateResource } from "./resources.ts";
 import {
   mutateStatefulSet,
   type StatefulSetAdmissionOptions,
@@ -46,15 +58,58 @@ export function admission(deps: AdmissionDeps): Admission {
     resizesClaims: gates.StatefulSetAutoResizePVCGate,
     lookupStorageClass: (name) => lookupStorageClass(client, name),
   };
-  const pods = mutatePod({ readinessGateOnEveryPod: gates.KruisePodReadinessGate, random });
+  const informers = new SharedInformers({
+    client,
+    clock,
+    random,
+    log,
+    metrics: nullMetrics,
+    namespace: options.namespace,
+  });
+  const states = informers.cacheOf(persistentPodStateResource, targetIndex);
+  // Heard of by whoever starts admission.
+  informers.synced().catch(() => undefined);
+  const pods = mutatePod({
+    readinessGateOnEveryPod: gates.KruisePodReadinessGate,
+    random,
+    placement: {
+      isRecorded: isStatefulSet,
+      stateOf: (...target) => informers.synced().then(() => stateOf(states, ...target)),
+    },
+  });
   const handlers = handlersByPath({
     ...(gates.PodWebhook ? { mutatePod: pods } : {}),
     mutateCloneSet: mutateCloneSet(cloneSets),
     validateCloneSet: validateCloneSetRequest(cloneSets),
     mutateStatefulSet: mutateStatefulSet(statefulSets),
     validateStatefulSet: validateStatefulSetRequest(statefulSets),
+    validatePersistentPodState: validatePersistentPodStateRequest({
+      list: async (namespace) => (await client.list(persistentPodStateResource, { namespace })).items,
+      isListed: async () => false,
+    }),
   });
-  return createWebhooks({ settings, client, handlers, kinds: carriedOutKinds, clock, random, log, metrics });
+  const webhooks = createWebhooks({
+    settings,
+    client,
+    handlers,
+    kinds: carriedOutKinds,
+    clock,
+    random,
+    log,
+    metrics,
+  });
+  return {
+    ...webhooks,
+    async start(timeoutMs) {
+      // Objects of another version are listed through our own conversion: that must be served meanwhile.
+      const [bound] = await Promise.all([webhooks.start(timeoutMs), informers.synced()]);
+      return bound;
+    },
+    async stop() {
+      informers.stop();
+      await webhooks.stop();
+    },
+  };
 }
 
 async function lookupPod(client: Client, namespace: string, name: string) {

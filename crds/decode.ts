@@ -1,5 +1,11 @@
 /** From JSON of unknown origin, in any version, to a typed object of the storage version. */
-import { type FieldError, isJsonObject, type JsonObject, required, validateTypes } from "../kube/core/index.ts";
+import {
+  type FieldError,
+  isJsonObject,
+  type JsonObject,
+  required,
+  validateTypes,
+} from "../kube/core/index.ts";
 import { convertObject, hasConversion } from "./convert.ts";
 import { type JsonSchema, versionSchema } from "./definition.ts";
 import { unsupportedVersion } from "./errors.ts";

@@ -23,6 +23,9 @@ export function managerRules(): PolicyRule[] {
     ...kindRules(),
     // Images are pulled ahead of updates through jobs that workloads own (gate PreDownloadImageForInPlaceUpdate).
     rule("apps.kruise.io", ["imagepulljobs"], [...read, "create", "delete"]),
+    // Made and removed as the annotations of StatefulSets, native ones too, ask for it.
+    rule("apps.kruise.io", ["persistentpodstates"], ["create", "delete"]),
+    rule("apps", ["statefulsets"], read),
     rule("apiextensions.k8s.io", ["customresourcedefinitions"], read),
     rule("admissionregistration.k8s.io", webhookConfigurations, read),
   ];

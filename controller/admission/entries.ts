@@ -86,6 +86,14 @@ export const admissionEntries = {
     rules: workloadRules("statefulsets", ["CREATE", "UPDATE", "DELETE"]),
     failurePolicy: "Fail",
   },
+  validatePersistentPodState: {
+    name: "vpersistentpodstate.kb.io",
+    phase: "validating",
+    path: "/validate-apps-kruise-io-persistentpodstate",
+    earlierPaths: ["/validate-apps-kruise-io-v1alpha1-persistentpodstate"],
+    rules: workloadRules("persistentpodstates", ["CREATE", "UPDATE"]),
+    failurePolicy: "Fail",
+  },
 } as const satisfies Record<string, AdmissionEntry>;
 
 export type AdmissionEntryName = keyof typeof admissionEntries;

@@ -1,7 +1,7 @@
 /** Admission of PersistentPodStates, both versions. Spec: persistentpodstate 6. */
 import {
-  decodeStored,
   type Draft,
+  decodeStored,
   groupOf,
   isStatefulSet,
   type PersistentPodState,
@@ -29,7 +29,9 @@ export function validatePersistentPodStateRequest(
     const next = decode(request.object);
     if ("allowed" in next) return next;
     const old =
-      request.operation === "UPDATE" && request.oldObject !== undefined ? decode(request.oldObject) : undefined;
+      request.operation === "UPDATE" && request.oldObject !== undefined
+        ? decode(request.oldObject)
+        : undefined;
     const { apiVersion = "", kind = "" } = next.spec?.targetRef ?? {};
     const group = groupOf(apiVersion);
     const listed = !isStatefulSet(group, kind) && (await options.isListed(group, kind));

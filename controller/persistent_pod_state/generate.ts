@@ -40,7 +40,9 @@ export function generationChanged(before: Labels | undefined, after: Labels | un
 
 /** Whether the workload asks for an object at all: what counts when it is first seen (rule 20). */
 export function asksForState(annotations: Labels | undefined): boolean {
-  return wantedSpec({ apiVersion: "", kind: "", metadata: { annotations: { ...annotations } } }) !== undefined;
+  return (
+    wantedSpec({ apiVersion: "", kind: "", metadata: { annotations: { ...annotations } } }) !== undefined
+  );
 }
 
 export function planGeneration(workload: Workload, present: PersistentPodState | undefined): Generation {
@@ -56,13 +58,17 @@ export function planGeneration(workload: Workload, present: PersistentPodState |
   if (present === undefined) return { do: "create", body: bodyOf(workload, spec) };
   if (!isOurs) {
     const isLeftOver = owner?.kind === workload.kind && owner.name === metadata.name;
-    return isLeftOver || present.metadata.deletionTimestamp ? { do: "wait" } : { do: "nothing", why: "not ours" };
+    return isLeftOver || present.metadata.deletionTimestamp
+      ? { do: "wait" }
+      : { do: "nothing", why: "not ours" };
   }
   if (!sameTarget(present.spec.targetRef, spec.targetRef)) return { do: "nothing", why: "not ours" };
   const { persistentPodStateRetentionPolicy: _, ...compared } = present.spec;
   // The reference is immutable, its version included.
   const kept = { ...spec, targetRef: present.spec.targetRef };
-  return jsonEqual(compared, kept) ? { do: "nothing", why: "settled" } : { do: "replace", spec: replaced(kept) };
+  return jsonEqual(compared, kept)
+    ? { do: "nothing", why: "settled" }
+    : { do: "replace", spec: replaced(kept) };
 }
 
 /** The retention policy is left to the user: it is never part of what is generated. */

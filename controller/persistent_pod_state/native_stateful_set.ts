@@ -1,5 +1,11 @@
 /** What is kept of the StatefulSets of `apps`: who they are, how many pods they want, which are theirs. */
-import { isJsonObject, type JsonObject, type LabelSelector, type ObjectMeta, own } from "../../kube/core/index.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type LabelSelector,
+  type ObjectMeta,
+  own,
+} from "../../kube/core/index.ts";
 import { projectedJsonCodec, type Resource } from "../../kube/index.ts";
 
 export interface NativeStatefulSet {

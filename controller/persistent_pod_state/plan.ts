@@ -39,7 +39,10 @@ export function planPersistentPodState(seen: Seen): PersistentPodStatePlan {
       if (ordinal !== undefined && !present.has(name) && !inWindow(ordinal, target)) states.delete(name);
     }
   }
-  const status = { observedGeneration, ...(states.size === 0 ? {} : { podStates: Object.fromEntries(states) }) };
+  const status = {
+    observedGeneration,
+    ...(states.size === 0 ? {} : { podStates: Object.fromEntries(states) }),
+  };
   return { status, unknownNodes };
 }
 
@@ -51,7 +54,9 @@ interface Wanted {
 
 function wantedOf({ spec }: PersistentPodState): Wanted {
   const required = spec.requiredPersistentTopology?.keys ?? [];
-  const preferred = (spec.preferredPersistentTopology ?? []).flatMap(({ preference }) => preference.keys ?? []);
+  const preferred = (spec.preferredPersistentTopology ?? []).flatMap(
+    ({ preference }) => preference.keys ?? [],
+  );
   return {
     keys: [...new Set([...required, ...preferred])],
     annotations: (spec.persistentPodAnnotations ?? []).map(({ key }) => key),

@@ -2,7 +2,7 @@
  * The shell of PersistentPodState: follows the workloads that are recorded or ask for a record, reads the caches,
  * calls the plans, writes what they return. No policy lives here.
  */
-import { type PersistentPodState, groupOf, type StatefulSet } from "../../crds/index.ts";
+import { groupOf, type PersistentPodState, type StatefulSet } from "../../crds/index.ts";
 import { type Labels, type ObjectMeta, refOf } from "../../kube/core/index.ts";
 import { type Cache, type Change, isKubeError, type Outcome, type Pod } from "../../kube/index.ts";
 import type { KindDeps, KindShell } from "../kind.ts";
@@ -14,6 +14,7 @@ import { asksForState, generationChanged, planGeneration, type Workload } from "
 import { type NativeStatefulSet, nativeStatefulSetResource } from "./native_stateful_set.ts";
 import { advancedTarget, nativeTarget, type PersistentPodStateOptions, type Target } from "./observe.ts";
 import { planPersistentPodState } from "./plan.ts";
+import { targetIndex, targetValue } from "./targets.ts";
 
 const ADVANCED = "apps.kruise.io";
 const NATIVE = "apps";
@@ -44,7 +45,7 @@ class PersistentPodStateShell implements KindShell {
     this.#deps = deps;
     this.#options = { startOrdinal: deps.options.gates.StatefulSetStartOrdinal };
     this.#status = this.#newStatusWriter();
-    deps.informers.cacheOf(deps.resource, { target: (object) => [targetKey(object)] });
+    deps.informers.cacheOf(deps.resource, targetIndex);
     this.#advanced = deps.informers.cacheOf(statefulSetResource);
     this.#native = deps.informers.cacheOf(nativeStatefulSetResource);
     this.#nativePods = deps.selectedPods.needs((key, change) => {
@@ -71,7 +72,8 @@ class PersistentPodStateShell implements KindShell {
   async reconcile(key: string): Promise<Outcome> {
     const retryMs = await this.#generate(key);
     const object = this.#deps.objects.get(key);
-    if (object === undefined || object.metadata.deletionTimestamp !== undefined) return { wakeAfterMs: retryMs };
+    if (object === undefined || object.metadata.deletionTimestamp !== undefined)
+      return { wakeAfterMs: retryMs };
     const { target, pods } = this.#targetOf(key, object);
     if (pods === undefined) return { wakeAfterMs: retryMs };
     const { status, unknownNodes } = planPersistentPodState({
@@ -191,7 +193,7 @@ class PersistentPodStateShell implements KindShell {
 
   #wakeTargeting(namespace: string, group: string, name: string): void {
     const { objects, queue, resource } = this.#deps;
-    for (const object of objects.byIndex("target", `${namespace}/${group}/${STATEFUL_SET}/${name}`)) {
+    for (const object of objects.byIndex("target", targetValue(namespace, group, STATEFUL_SET, name))) {
       queue.add(resource.codec.identify(object).key);
     }
   }
@@ -220,11 +222,6 @@ class PersistentPodStateShell implements KindShell {
       written: ({ key }) => queue.add(key),
     });
   }
-}
-
-function targetKey({ metadata, spec }: PersistentPodState): string {
-  const { apiVersion, kind, name } = spec.targetRef;
-  return `${metadata.namespace ?? ""}/${groupOf(apiVersion)}/${kind}/${name}`;
 }
 
 /** Only what can change a record: a pod that becomes Ready, moves, is being deleted or is gone (rule 1). */

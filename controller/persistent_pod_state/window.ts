@@ -9,7 +9,10 @@ export function ordinalIn(podName: string): number | undefined {
 }
 
 /** Among the first `replicas` ordinals from `start` that are not reserved. Counts ranges, not ordinals. */
-export function inWindow(ordinal: number, { replicas, start, reserved }: Omit<Target, "uid" | "terminating">): boolean {
+export function inWindow(
+  ordinal: number,
+  { replicas, start, reserved }: Omit<Target, "uid" | "terminating">,
+): boolean {
   if (ordinal < start) return false;
   let below = ordinal - start;
   for (const { first, last } of reserved) {

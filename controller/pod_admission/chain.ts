@@ -10,12 +10,14 @@ import {
 } from "../admission/request.ts";
 import { PodDraft } from "./draft.ts";
 import { addLaunchBarrier } from "./launch_priority.ts";
+import { addPersistentPlacement, type PlacementOptions } from "./persistent_placement.ts";
 import { addReadinessGate } from "./readiness_gate.ts";
 
 export interface PodAdmissionOptions {
   /** Gate KruisePodReadinessGate: the gate on all pods, not only on those of this API's workloads. */
   readinessGateOnEveryPod: boolean;
   random: Random;
+  placement: PlacementOptions;
 }
 
 /** A step sees what earlier ones wrote. It throws to refuse the pod. */
@@ -28,6 +30,7 @@ const steps: readonly (readonly [name: string, step: PodStep])[] = [
   ],
   // After whatever adds containers, so that they are numbered, too.
   ["container launch priority", addLaunchBarrier],
+  ["persistent pod state", (draft, options) => addPersistentPlacement(draft, options.placement)],
 ];
 
 /** The handler of `/mutate-pod`. */

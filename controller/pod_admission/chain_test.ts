@@ -3,9 +3,13 @@ import t from "tap";
 import { applyJsonPatch, cloneJson, type JsonObject } from "../../kube/core/index.ts";
 import { seededRandom } from "../../kube/index.ts";
 import type { AdmissionRequest, AdmissionResponse } from "../admission/request.ts";
-import { mutatePod } from "./chain.ts";
+import { mutatePod, type PodAdmissionOptions } from "./chain.ts";
 
-const options = { readinessGateOnEveryPod: false, random: seededRandom(1) };
+const options: PodAdmissionOptions = {
+  readinessGateOnEveryPod: false,
+  random: seededRandom(1),
+  placement: { stateOf: async () => undefined, isRecorded: () => false },
+};
 
 function request(object: JsonObject | undefined, changes: Partial<AdmissionRequest> = {}): AdmissionRequest {
   return {
@@ -40,7 +44,7 @@ function owned(apiVersion: string): JsonObject {
 
 async function admit(
   object: JsonObject,
-  changes: Partial<typeof options> = {},
+  changes: Partial<PodAdmissionOptions> = {},
 ): Promise<{ answer: AdmissionResponse; pod: JsonObject }> {
   const before = cloneJson(object);
   const answer = await mutatePod({ ...options, ...changes })(request(object));

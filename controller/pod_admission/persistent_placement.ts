@@ -5,7 +5,12 @@ import { ensureList, ensureObject, objectsAt, type PodDraft } from "./draft.ts";
 
 export interface PlacementOptions {
   /** The object that records the pods of a workload, if there is one. */
-  stateOf(namespace: string, group: string, kind: string, name: string): Promise<PersistentPodState | undefined>;
+  stateOf(
+    namespace: string,
+    group: string,
+    kind: string,
+    name: string,
+  ): Promise<PersistentPodState | undefined>;
   /** Whether pods of workloads of this group and kind may be recorded. */
   isRecorded(group: string, kind: string): boolean;
 }
@@ -13,7 +18,9 @@ export interface PlacementOptions {
 /** Adds the recorded labels: required ones to the node selector, preferred ones as terms of node affinity. */
 export function addPersistentPlacement(draft: PodDraft, options: PlacementOptions): void | Promise<void> {
   if (draft.request.operation !== "CREATE") return;
-  const owner = objectsAt(draft.metadata, "ownerReferences").find((reference) => reference["controller"] === true);
+  const owner = objectsAt(draft.metadata, "ownerReferences").find(
+    (reference) => reference["controller"] === true,
+  );
   const { apiVersion, kind, name } = owner ?? {};
   const podName = draft.metadata["name"];
   if (typeof apiVersion !== "string" || typeof kind !== "string" || typeof name !== "string") return;
@@ -31,14 +38,20 @@ function place(draft: PodDraft, podName: string, { metadata, spec, status }: Per
   if (Object.keys(labels).length === 0) return;
   const pod = draft.edit();
   const podSpec = ensureObject(pod, "spec");
-  const known = (keys: readonly string[] | undefined) => (keys ?? []).filter((key) => Object.hasOwn(labels, key));
+  const known = (keys: readonly string[] | undefined) =>
+    (keys ?? []).filter((key) => Object.hasOwn(labels, key));
   for (const key of known(spec.requiredPersistentTopology?.keys)) {
     ensureObject(podSpec, "nodeSelector")[key] = labels[key];
   }
   for (const { weight, preference } of spec.preferredPersistentTopology ?? []) {
-    const matchExpressions = known(preference.keys).map((key) => ({ key, operator: "In", values: [labels[key]] }));
-    // A term without conditions would be no preference at all.
-    if (matchExpressions.length > 0) preferredTerms(podSpec).push({ weight, preference: { matchExpressions } });
+    const matchExpressions = known(preference.keys).map((key) => ({
+      key,
+      operator: "In",
+      values: [labels[key]],
+    }));
+    // Without conditions it would be no preference; with another weight the API server would refuse the pod.
+    if (matchExpressions.length === 0 || weight < 1) continue;
+    preferredTerms(podSpec).push({ weight: Math.min(weight, 100), preference: { matchExpressions } });
   }
   ensureObject(ensureObject(pod, "metadata"), "annotations")[injectedPersistentPodStateAnnotation] =
     metadata.name ?? "";

@@ -16,10 +16,7 @@ import { targetReference } from "../fragments.ts";
 import { defineKind, type KindObject } from "../kind.ts";
 
 const annotations = optional(
-  list(
-    object({ key: text("Annotation key.") }, "One annotation."),
-    "Annotations of pods that are recorded.",
-  ),
+  list(object({ key: text("Annotation key.") }, "One annotation."), "Annotations of pods that are recorded."),
 );
 const retentionWords = "When a recorded state is dropped: WhenScaled (default) or WhenDeleted.";
 const keyWords = "Labels of the node whose values are kept.";

@@ -50,7 +50,8 @@ function conflicts(
   others: readonly PersistentPodState[],
 ): FieldError[] {
   const rival = others.find(
-    ({ metadata, spec }) => metadata.name !== next.metadata.name && sameTarget(targetOf(spec.targetRef), target),
+    ({ metadata, spec }) =>
+      metadata.name !== next.metadata.name && sameTarget(targetOf(spec.targetRef), target),
   );
   if (rival === undefined) return [];
   const words = `targetRef is in conflict with other PersistentPodState ${rival.metadata.name ?? ""}`;

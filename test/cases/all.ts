@@ -27,6 +27,7 @@ import { suite as scaleLimit } from "./26_asts_scale_limit.ts";
 import { suite as setPriority } from "./27_asts_priority_update.ts";
 import { suite as orderedSets } from "./28_asts_order_and_ondelete.ts";
 import { suite as preDownload } from "./49_image_pre_download.ts";
+import { nativeSuite as nativePersistentState, suite as persistentState } from "./53_persistent_pod_state.ts";
 import { suite as agentOnNodes } from "./a01_agent_on_nodes.ts";
 import { suite as claimReuse } from "./c07_claim_reuse.ts";
 import { suite as specifiedDelete } from "./c08_specified_delete.ts";
@@ -83,6 +84,8 @@ export const suites: readonly Suite[] = [
   claimGrowth,
   preDownload,
   agentOnNodes,
+  persistentState,
+  nativePersistentState,
   failover,
   certificates,
   randomKills,

@@ -66,9 +66,9 @@ export class Sets {
   readonly world: World;
   readonly resource: string;
 
-  constructor(world: World) {
+  constructor(world: World, resource = `statefulsets.${world.version}.apps.kruise.io`) {
     this.world = world;
-    this.resource = `statefulsets.${world.version}.apps.kruise.io`;
+    this.resource = resource;
   }
 
   get(name: string): Promise<Item> {
