@@ -71,6 +71,11 @@ function whoServer(): Promise<{ server: Server; port: number }> {
         certificate: socket.getPeerCertificate()?.subject?.CN ?? "",
         authorization: request.headers.authorization ?? "",
         impersonates: request.headers["impersonate-user"] ?? "",
+        impersonation: request.rawHeaders.flatMap((name, index, all) =>
+          index % 2 === 0 && /^impersonate-(?!user)/i.test(name)
+            ? [`${name.toLowerCase()}: ${all[index + 1]}`]
+            : [],
+        ),
         serverName: socket.servername || "",
       };
       response.writeHead(body.authorization === "Bearer expired" ? 401 : 200, {
@@ -159,6 +164,27 @@ t.test("tokens, passwords, impersonation", async (t) => {
   });
   t.match(await ask(await load(kubeconfig({}, { token: "abc", as: "someone" }))), {
     impersonates: "someone",
+  });
+});
+
+t.test("impersonation with UID, groups and extra fields, each value a header of its own", async (t) => {
+  const user = {
+    token: "abc",
+    as: "someone",
+    "as-uid": "u-1",
+    "as-groups": ["developers", "operators"],
+    "as-user-extra": { "example.com/Scope": ["read", "write"], "50%": ["x"] },
+  };
+  t.match(await ask(await load(kubeconfig({}, user))), {
+    impersonates: "someone",
+    impersonation: [
+      "impersonate-uid: u-1",
+      "impersonate-group: developers",
+      "impersonate-group: operators",
+      "impersonate-extra-example.com%2fscope: read",
+      "impersonate-extra-example.com%2fscope: write",
+      "impersonate-extra-50%25: x",
+    ],
   });
 });
 

@@ -15,8 +15,8 @@ export interface TlsMaterial {
 export interface Access {
   /** Base URL without a trailing slash; may have a path. */
   server: string;
-  /** Authorization and impersonation headers. */
-  headers: Readonly<Record<string, string>>;
+  /** Authorization and impersonation headers; one with several values is sent several times. */
+  headers: Readonly<Record<string, string | readonly string[]>>;
   tls: TlsMaterial;
   /** `http://`, `https://` or `socks5://` URL. */
   proxy?: string | undefined;

@@ -8,6 +8,7 @@ import { isObject, listAt, objectAt, stringAt } from "./codecs/json_values.ts";
 import { rereading } from "./credentials.ts";
 import type { Access, Credentials, TlsMaterial } from "./credentials_types.ts";
 import { KubeError } from "./errors.ts";
+import { type ImpersonationHeaders, impersonationOf } from "./impersonation.ts";
 import { type Environment, proxyFor } from "./proxy.ts";
 
 export interface KubeconfigSource {
@@ -22,22 +23,38 @@ export interface KubeconfigSource {
 const pluginTimeoutMs = 60_000;
 
 export async function kubeconfigCredentials(source: KubeconfigSource): Promise<Credentials> {
-  let config = await loadFiles(source);
+  let loaded = await loadFiles(source);
+  const { config } = loaded;
   const namespace = config.getContextObject(config.getCurrentContext())?.namespace || "default";
   return rereading(source.clock, namespace, async (refused) => {
     // Plugins keep their tokens inside the config object; files are read again by loading it anew.
-    if (refused || !usesPlugin(config)) config = await loadFiles(source);
-    return accessOf(config, source);
+    if (refused || !usesPlugin(loaded.config)) loaded = await loadFiles(source);
+    return accessOf(loaded, source);
   });
 }
 
-async function loadFiles(source: KubeconfigSource): Promise<KubeConfig> {
+interface Loaded {
+  config: KubeConfig;
+  /** By user. */
+  impersonation: ReadonlyMap<string, ImpersonationHeaders>;
+}
+
+async function loadFiles(source: KubeconfigSource): Promise<Loaded> {
   const [first, ...others] = source.files;
   if (first === undefined) throw new KubeError("Config", "KUBECONFIG names no file");
   let config: KubeConfig;
+  let impersonation = new Map<string, ImpersonationHeaders>();
   try {
-    config = await loadFile(first);
-    for (const file of others) mergeInto(config, await loadFile(file));
+    ({ config, impersonation } = await loadFile(first));
+    for (const file of others) {
+      const other = await loadFile(file);
+      for (const user of other.config.users) {
+        const theirs = other.impersonation.get(user.name);
+        const isNew = !config.users.some(({ name }) => name === user.name);
+        if (isNew && theirs !== undefined) impersonation.set(user.name, theirs);
+      }
+      mergeInto(config, other.config);
+    }
   } catch (cause) {
     throw new KubeError("Config", `kubeconfig ${source.files.join(", ")}: ${messageOf(cause)}`, { cause });
   }
@@ -56,15 +73,23 @@ async function loadFiles(source: KubeconfigSource): Promise<KubeConfig> {
       `kubeconfig ${source.files.join(", ")}: the cluster of context "${name}" is missing`,
     );
   }
-  return config;
+  return { config, impersonation };
 }
 
-async function loadFile(file: string): Promise<KubeConfig> {
+async function loadFile(
+  file: string,
+): Promise<{ config: KubeConfig; impersonation: Map<string, ImpersonationHeaders> }> {
   const text = await readFile(file, "utf8");
   const config = new KubeConfig();
   config.loadFromString(text.includes("tokenFile") ? await withTokens(text, dirname(file)) : text);
   config.makePathsAbsolute(dirname(file));
-  return config;
+  return { config, impersonation: await impersonationIn(text) };
+}
+
+async function impersonationIn(text: string): Promise<Map<string, ImpersonationHeaders>> {
+  if (!/\bas-(uid|groups|user-extra)\b/.test(text)) return new Map();
+  const { parse } = await import("yaml");
+  return impersonationOf(parse(text));
 }
 
 /** Puts the content of each user's `tokenFile` in its place: client-node knows another spelling only. */
@@ -99,7 +124,7 @@ function usesPlugin(config: KubeConfig): boolean {
   return Boolean(user?.exec || user?.authProvider);
 }
 
-async function accessOf(config: KubeConfig, source: KubeconfigSource): Promise<Access> {
+async function accessOf({ config, impersonation }: Loaded, source: KubeconfigSource): Promise<Access> {
   const cluster = config.getCurrentCluster();
   if (!cluster) throw new KubeError("Config", "the context's cluster is missing");
   const { server } = cluster;
@@ -116,7 +141,7 @@ async function accessOf(config: KubeConfig, source: KubeconfigSource): Promise<A
   const tls = tlsOf(options);
   return {
     server: server.replace(/\/+$/, ""),
-    headers: headersOf(options),
+    headers: { ...headersOf(options), ...impersonation.get(config.getCurrentUser()?.name ?? "") },
     tls,
     proxy,
     connection: JSON.stringify([server, tls, proxy]),

@@ -140,7 +140,7 @@ class Exchange {
       origin: url.origin,
       path: url.pathname.replace(/\/+$/, "") + request.path,
       method: request.method,
-      headers: { ...request.headers, ...access.headers },
+      headers: { ...request.headers, ...repeatable(access.headers) },
       body: request.body ?? null,
     };
   }
@@ -275,6 +275,16 @@ class Exchange {
 
 function codeOf(error: Error): string {
   return "code" in error && typeof error.code === "string" ? error.code : "";
+}
+
+function repeatable(
+  headers: Readonly<Record<string, string | readonly string[]>>,
+): Record<string, string | string[]> {
+  const lines: Record<string, string | string[]> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    lines[name] = typeof value === "string" ? value : [...value];
+  }
+  return lines;
 }
 
 function flatten(raw: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
