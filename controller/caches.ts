@@ -10,6 +10,7 @@ import {
   persistentVolumeClaimResource,
   podResource,
 } from "../kube/index.ts";
+import { awaitsLaunch } from "./container_launch_priority/index.ts";
 
 const GROUP = "apps.kruise.io";
 
@@ -52,7 +53,7 @@ export function orphanKeys(pod: Pod): string[] {
   return prefix === undefined ? [] : [`${pod.namespace}/${prefix}`];
 }
 
-/** Pods of other owners never enter the cache: on most clusters they are the many. */
+/** Pods of other owners are held only while their containers wait for each other: on most clusters they are the many. */
 function isOfInterest(pod: Pod): boolean {
-  return pod.controller === undefined || pod.controller.group === GROUP;
+  return pod.controller === undefined || pod.controller.group === GROUP || awaitsLaunch(pod);
 }

@@ -25,3 +25,19 @@ t.test("only pods that may become ours are held", async (t) => {
   pods.upsert(owned("c", "5", [ours]));
   t.same(told, ["removed c", "added c"], "an orphan that somebody else adopts leaves, and may come back");
 });
+
+t.test("pods of other owners are held while their containers wait for each other", async (t) => {
+  const { pods } = sharedCaches();
+  const owner = { ...ownerReference("CloneSet", "app", "rs-1"), apiVersion: "apps/v1", kind: "ReplicaSet" };
+  const key = { name: "KRUISE_CONTAINER_BARRIER", configMapKey: { name: "b-barrier", key: "p_0" } };
+  const waiting = {
+    ...acceptedPod({ name: "b", namespace: "d", ownerReferences: [owner] }, template, 0),
+    uid: "b",
+  };
+  const containers = waiting.containers.map((container) => ({ ...container, env: [key] }));
+  pods.upsert({ ...waiting, containers, resourceVersion: "1" });
+  t.equal(pods.size, 1);
+  const annotations = { "apps.kruise.io/container-launch-priority-completed": "true" };
+  pods.upsert({ ...waiting, containers, annotations, resourceVersion: "2" });
+  t.equal(pods.size, 0);
+});

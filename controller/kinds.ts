@@ -1,17 +1,26 @@
 /** The registry of kinds that the controller carries out. */
 import {
   type CloneSet,
+  type ContainerRecreateRequest,
   cloneSet,
+  containerRecreateRequest,
   type PersistentPodState,
   persistentPodState,
   type StatefulSet,
   statefulSet,
 } from "../crds/index.ts";
-import type { KubeObject } from "../kube/core/index.ts";
+import { jsonEqual, type KubeObject } from "../kube/core/index.ts";
 import { cloneSetShell } from "./clone_set/index.ts";
+import { launchPriorityController } from "./container_launch_priority/index.ts";
+import { containerRecreateRequestShell } from "./container_recreate_request/index.ts";
 import type { Kind, PlainController } from "./kind.ts";
 import { persistentPodStateShell } from "./persistent_pod_state/index.ts";
-import { cloneSetResource, persistentPodStateResource, statefulSetResource } from "./resources.ts";
+import {
+  cloneSetResource,
+  containerRecreateRequestResource,
+  persistentPodStateResource,
+  statefulSetResource,
+} from "./resources.ts";
 import { statefulSetShell } from "./stateful_set/index.ts";
 
 const cloneSetKind: Kind<CloneSet> = {
@@ -38,12 +47,24 @@ const persistentPodStateKind: Kind<PersistentPodState> = {
   statusMatters: () => false,
 };
 
+const containerRecreateRequestKind: Kind<ContainerRecreateRequest> = {
+  kind: containerRecreateRequest.kind,
+  controllerName: "containerrecreaterequest-controller",
+  resource: containerRecreateRequestResource,
+  enabled: (gates) => gates.KruiseDaemon,
+  shell: containerRecreateRequestShell,
+  statusMatters: (before, after) =>
+    before.status?.phase !== after.status?.phase ||
+    !jsonEqual(before.status?.containerRecreateStates, after.status?.containerRecreateStates),
+};
+
 /** Calls `visit` for each kind. A visitor instead of a list: each kind keeps its own object type. */
 export function visitKinds(visit: <T extends KubeObject>(kind: Kind<T>) => void): void {
   visit(cloneSetKind);
   visit(statefulSetKind);
   visit(persistentPodStateKind);
+  visit(containerRecreateRequestKind);
 }
 
 /** Controllers that work on objects of others, pods above all. */
-export const plainControllers: readonly PlainController[] = [];
+export const plainControllers: readonly PlainController[] = [launchPriorityController];

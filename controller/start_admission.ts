@@ -1,10 +1,14 @@
 /** Admission and conversion of one process: which handler answers what, by the gates. Spec: platform 4.1, rule 2. */
 import { carriedOutKinds, isStatefulSet } from "../crds/index.ts";
+import type { JsonObject } from "../kube/core/index.ts";
 import {
   type Client,
   type Clock,
   isKubeError,
+  jsonResource,
+  type KubeObject,
   type Log,
+  nodeResource,
   nullMetrics,
   podResource,
   type Random,
@@ -13,6 +17,7 @@ import type { AdmissionMetrics } from "./admission/server.ts";
 import type { WebhookSettings } from "./admission/settings.ts";
 import { createWebhooks, handlersByPath, type Webhooks } from "./admission/webhooks.ts";
 import { type CloneSetAdmissionOptions, mutateCloneSet, validateCloneSetRequest } from "./clone_set/admit.ts";
+import { mutateContainerRecreateRequest } from "./container_recreate_request/admit.ts";
 import { SharedInformers } from "./informers.ts";
 import type { ControllerOptions } from "./options.ts";
 import { validatePersistentPodStateRequest } from "./persistent_pod_state/admit.ts";
@@ -87,6 +92,11 @@ export function admission(deps: AdmissionDeps): Admission {
       list: async (namespace) => (await client.list(persistentPodStateResource, { namespace })).items,
       isListed: async () => false,
     }),
+    mutateContainerRecreateRequest: mutateContainerRecreateRequest({
+      agents: gates.KruiseDaemon,
+      lookupPod: (namespace, name) => lookupPodJson(client, namespace, name),
+      lookupNodeLabels: async (name) => (await client.get(nodeResource, { name })).labels,
+    }),
   });
   const webhooks = createWebhooks({
     settings,
@@ -116,6 +126,28 @@ async function lookupPod(client: Client, namespace: string, name: string) {
   try {
     const pod = await client.get(podResource, { namespace, name });
     return { ownerUid: pod.controller?.uid, terminating: pod.deletionAt !== undefined };
+  } catch (error) {
+    if (isKubeError(error, "NotFound")) return undefined;
+    throw error;
+  }
+}
+
+/** Hooks and ports, which no cache holds. */
+const podJsonResource = jsonResource<KubeObject & JsonObject>({
+  group: "",
+  version: "v1",
+  plural: "pods",
+  kind: "Pod",
+  namespaced: true,
+});
+
+async function lookupPodJson(
+  client: Client,
+  namespace: string,
+  name: string,
+): Promise<JsonObject | undefined> {
+  try {
+    return await client.get(podJsonResource, { namespace, name });
   } catch (error) {
     if (isKubeError(error, "NotFound")) return undefined;
     throw error;

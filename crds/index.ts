@@ -16,6 +16,8 @@ export {
   syncContainerStatusesAnnotation,
   unreadyAcquiredAnnotation,
 } from "./container_recreate_request/convert.ts";
+export { decodeContainerRecreateRequest } from "./container_recreate_request/decode.ts";
+export * from "./container_recreate_request/names.ts";
 export * from "./container_recreate_request/schema.ts";
 export * from "./convert.ts";
 export { progressiveCreateAnnotation } from "./daemon_set/convert.ts";

@@ -26,6 +26,9 @@ export function managerRules(): PolicyRule[] {
     // Made and removed as the annotations of StatefulSets, native ones too, ask for it.
     rule("apps.kruise.io", ["persistentpodstates"], ["create", "delete"]),
     rule("apps", ["statefulsets"], read),
+    // Finished requests end with their time to live; the barriers of launch priority are ConfigMaps.
+    rule("apps.kruise.io", ["containerrecreaterequests"], ["delete"]),
+    rule("", ["configmaps"], ["get", "create", "patch", "delete"]),
     rule("apiextensions.k8s.io", ["customresourcedefinitions"], read),
     rule("admissionregistration.k8s.io", webhookConfigurations, read),
   ];

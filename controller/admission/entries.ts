@@ -94,6 +94,14 @@ export const admissionEntries = {
     rules: workloadRules("persistentpodstates", ["CREATE", "UPDATE"]),
     failurePolicy: "Fail",
   },
+  mutateContainerRecreateRequest: {
+    name: "mcontainerrecreaterequest.kb.io",
+    phase: "mutating",
+    path: "/mutate-apps-kruise-io-containerrecreaterequest",
+    earlierPaths: ["/mutate-apps-kruise-io-v1alpha1-containerrecreaterequest"],
+    rules: workloadRules("containerrecreaterequests", ["CREATE", "UPDATE"]),
+    failurePolicy: "Fail",
+  },
 } as const satisfies Record<string, AdmissionEntry>;
 
 export type AdmissionEntryName = keyof typeof admissionEntries;

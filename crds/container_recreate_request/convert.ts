@@ -9,13 +9,12 @@ import {
   withMetadataMap,
   without,
 } from "../members.ts";
+import { RECREATE_GRACE_CONDITION, RECREATE_GRACE_MESSAGE } from "./names.ts";
 
 /** JSON list; `status.containerStatusSnapshot` of v1beta1. */
 export const syncContainerStatusesAnnotation = "crr.apps.kruise.io/sync-container-statuses";
 /** RFC 3339; the time of the True condition PreRecreateGrace of v1beta1. */
 export const unreadyAcquiredAnnotation = "crr.apps.kruise.io/unready-acquired";
-const graceCondition = "PreRecreateGrace";
-const graceMessage = "Pod has been forced to not-ready for unreadyGracePeriodSeconds drain";
 
 /** Annotations that cannot be read are dropped; none of them is left on a v1beta1 object. */
 export const convertContainerRecreateRequest: Conversion = conversionOf("apps.kruise.io", {
@@ -33,10 +32,10 @@ export const convertContainerRecreateRequest: Conversion = conversionOf("apps.kr
       : object;
     if (snapshot === undefined && acquired === undefined) return bare;
     const condition = {
-      type: graceCondition,
+      type: RECREATE_GRACE_CONDITION,
       status: "True",
-      reason: graceCondition,
-      message: graceMessage,
+      reason: RECREATE_GRACE_CONDITION,
+      message: RECREATE_GRACE_MESSAGE,
       lastTransitionTime: acquired,
     };
     const status = {
@@ -54,7 +53,9 @@ export const convertContainerRecreateRequest: Conversion = conversionOf("apps.kr
     const conditions = own(status, "conditions");
     const grace = (Array.isArray(conditions) ? conditions : []).find(
       (condition: unknown) =>
-        isJsonObject(condition) && condition["type"] === graceCondition && condition["status"] === "True",
+        isJsonObject(condition) &&
+        condition["type"] === RECREATE_GRACE_CONDITION &&
+        condition["status"] === "True",
     );
     const acquired = isJsonObject(grace) ? readTime(grace["lastTransitionTime"]) : undefined;
     const annotations: JsonObject = {

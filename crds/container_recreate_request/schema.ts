@@ -163,7 +163,7 @@ export const containerRecreateRequest = defineKind({
   shortNames: ["crr"],
   description: "Restarts containers of a running pod.",
   conversion: "Webhook",
-  carriedOut: false,
+  carriedOut: true,
   versions: [
     { name: "v1alpha1", spec: specV1alpha1, status: statusV1alpha1, columns },
     { name: "v1beta1", storage: true, spec: specV1beta1, status, columns },

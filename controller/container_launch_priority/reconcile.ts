@@ -1,0 +1,160 @@
+/** Writes the keys for which the kubelet holds containers back. Spec: containers 2.2. */
+import type { KubeObject } from "../../kube/core/index.ts";
+import {
+  type Client,
+  isKubeError,
+  jsonResource,
+  keyOf,
+  type Log,
+  type Pod,
+  podResource,
+} from "../../kube/index.ts";
+import type { Caches, KindShell, PlainController, SharedDeps } from "../kind.ts";
+import { awaitsLaunch, barrierName, launchCompletedAnnotation, planLaunch } from "./plan.ts";
+
+interface ConfigMap extends KubeObject {
+  data?: Record<string, string>;
+}
+
+const configMapResource = jsonResource<ConfigMap>({
+  group: "",
+  version: "v1",
+  plural: "configmaps",
+  kind: "ConfigMap",
+  namespaced: true,
+});
+
+/**
+ * Tells the level that was let go last. The kubelet tries containers that lacked a key again after 10 to 15 seconds,
+ * but looks at once when the pod changes: this annotation is such a change.
+ */
+export const launchReleasedAnnotation = "launch.refit/released";
+
+export type LaunchDeps = Pick<SharedDeps, "client" | "log" | "signal"> & { caches: Pick<Caches, "pods"> };
+
+export const launchPriorityController: PlainController = {
+  controllerName: "container-launch-priority-controller",
+  // Without gate PodWebhook nothing holds new pods back; those of before go on.
+  enabled: () => true,
+  shell: launchPriorityShell,
+};
+
+/** Pods that wait are held in the shared cache whoever owns them: nothing else has to be watched. */
+function launchPriorityShell(deps: SharedDeps): Pick<KindShell, "reconcile" | "drained"> {
+  const { pods } = deps.caches;
+  const released = new Map<string, string>();
+  pods.subscribe(({ type, object }) => {
+    if (type !== "removed" && awaitsLaunch(object)) deps.queue.add(keyOf(object), "high");
+    else released.delete(object.uid);
+  });
+  return {
+    async reconcile(key) {
+      const pod = pods.get(key);
+      if (pod !== undefined && awaitsLaunch(pod)) await reconcileLaunch(deps, released, pod);
+      return {};
+    },
+    // Reconciling ends with the answer to its last write.
+    drained: async () => undefined,
+  };
+}
+
+/** `released`: by UID, the newest key that this process has written. One that starts writes once more: it does no harm. */
+export async function reconcileLaunch(
+  deps: SharedDeps,
+  released: Map<string, string>,
+  pod: Pod,
+): Promise<void> {
+  const { keys, completed, waitsFor } = planLaunch(pod);
+  const newest = keys.at(-1) ?? "";
+  if (released.get(pod.uid) !== newest) {
+    // Without a report of the kubelet nothing has been let go before, and nothing has to be woken.
+    const fresh = pod.containerStatuses.length === 0;
+    await letGo(deps, pod, Object.fromEntries(keys.map((key) => [key, "true"])), fresh);
+    deps.log.info("containers are let go", { pod: keyOf(pod), key: newest, waitsFor: waitsFor.join(",") });
+    if (!completed && !fresh) await annotate(deps, pod, { [launchReleasedAnnotation]: newest });
+    released.set(pod.uid, newest);
+  }
+  if (completed) {
+    const annotations = { [launchCompletedAnnotation]: "true", [launchReleasedAnnotation]: null };
+    await annotate(deps, pod, annotations);
+  }
+}
+
+async function annotate(
+  { client, caches, signal }: LaunchDeps,
+  { namespace, name, uid }: Pod,
+  annotations: Record<string, string | null>,
+): Promise<void> {
+  const body = { metadata: { uid, annotations } };
+  const options = { signal, flow: uid, priority: "high" } as const;
+  try {
+    const patch = { type: "strategic", body } as const;
+    caches.pods.writeBack(await client.patch(podResource, { namespace, name }, patch, options));
+  } catch (error) {
+    // The pod is gone, or another one has its name: its ConfigMap goes with it.
+    if (!isKubeError(error, "NotFound", "Conflict")) throw error;
+  }
+}
+
+/** Adds the keys; makes the ConfigMap where there is none. One request unless something is odd. */
+async function letGo(
+  { client, log, signal }: LaunchDeps,
+  pod: Pod,
+  data: Record<string, string>,
+  fresh: boolean,
+): Promise<void> {
+  const options = { signal, flow: pod.uid, priority: "high" } as const;
+  const place = { namespace: pod.namespace, name: barrierName(pod) };
+  const create = () => client.create(configMapResource, pod.namespace, configMapOf(pod, data), options);
+  const patch = () => client.patch(configMapResource, place, { type: "merge", body: { data } }, options);
+  if (!fresh) {
+    try {
+      await patch();
+      return;
+    } catch (error) {
+      if (!isKubeError(error, "NotFound")) throw error;
+    }
+  }
+  try {
+    await create();
+  } catch (error) {
+    if (!isKubeError(error, "AlreadyExists")) throw error;
+    if (await removeFormer(client, log, pod, signal)) await create();
+    else await patch();
+  }
+}
+
+/** The ConfigMap of a former pod of this name would let everything start at once; it only waits for its collection. */
+async function removeFormer(client: Client, log: Log, pod: Pod, signal: AbortSignal): Promise<boolean> {
+  const place = { namespace: pod.namespace, name: barrierName(pod) };
+  try {
+    const { metadata } = await client.get(configMapResource, place, { signal });
+    const owners = metadata.ownerReferences ?? [];
+    const former = owners.some(
+      ({ kind, name, uid }) => kind === "Pod" && name === pod.name && uid !== pod.uid,
+    );
+    if (owners.some(({ uid }) => uid === pod.uid)) return false;
+    if (!former) {
+      log.warn("a ConfigMap of another owner is used as it is", { pod: keyOf(pod), configMap: place.name });
+      return false;
+    }
+    await client.delete(configMapResource, place, { signal, ...(metadata.uid ? { uid: metadata.uid } : {}) });
+    return true;
+  } catch (error) {
+    if (isKubeError(error, "NotFound")) return true;
+    throw error;
+  }
+}
+
+function configMapOf({ namespace, name, uid }: Pod, data: Record<string, string>): object {
+  return {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: {
+      name: barrierName({ name }),
+      namespace,
+      ownerReferences: [{ apiVersion: "v1", kind: "Pod", name, uid }],
+    },
+    data,
+  };
+}

@@ -1,0 +1,34 @@
+/** What a plan for a ContainerRecreateRequest sees, and what it wants done. */
+import type { ContainerRecreateRequest, ContainerRecreateRequestStatus } from "../../crds/index.ts";
+import type { Pod } from "../../kube/index.ts";
+import type { ConditionChange } from "../rollout/pod_patch.ts";
+
+export interface Seen {
+  readonly request: ContainerRecreateRequest;
+  /** The pod of the request's label; undefined when it is missing, terminating, or another one has its name. */
+  readonly pod: Pod | undefined;
+  /** Whether the pod's changes wake the request; else it has to look for itself. */
+  readonly watched: boolean;
+}
+
+/** In the order of the list; what follows one that failed is not carried out. */
+export type RecreateAction =
+  /** Merge patch of finalizers and labels, on exactly the version that was seen. */
+  | {
+      readonly do: "patch metadata";
+      readonly metadata: { finalizers?: string[]; labels?: Record<string, null> };
+    }
+  | { readonly do: "set pod conditions"; readonly conditions: readonly ConditionChange[] }
+  /** Merge patch of the status; `exact`: only on the version that was seen. */
+  | {
+      readonly do: "patch status";
+      readonly status: Partial<ContainerRecreateRequestStatus>;
+      readonly exact: boolean;
+    }
+  | { readonly do: "delete" };
+
+export interface RecreatePlan {
+  readonly actions: readonly RecreateAction[];
+  /** Milliseconds until time alone changes the plan. */
+  readonly wakeAfterMs?: number;
+}

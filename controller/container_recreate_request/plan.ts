@@ -1,0 +1,125 @@
+/** What the controller does about one ContainerRecreateRequest: all that is not the agent's. Pure. Spec: containers 1.4. */
+import {
+  type ContainerRecreateRequest,
+  RECREATE_ACTIVE_LABEL,
+  RECREATE_UNREADY_FINALIZER,
+} from "../../crds/index.ts";
+import type { Pod } from "../../kube/index.ts";
+import { hasGate, KRUISE_READY } from "../rollout/pod_state.ts";
+import { addNotReadyKey, removeNotReadyKey } from "../rollout/readiness.ts";
+import type { RecreateAction, RecreatePlan, Seen } from "./model.ts";
+import { changedSnapshot, completedStatus, withGraceCondition } from "./status.ts";
+
+/** How long an agent may take to say that it has seen a request. */
+const SILENCE_MS = 60_000;
+/** How often a pod is looked at that nobody watches. */
+const LOOK_MS = 3_000;
+
+export function planRecreateRequest(seen: Seen, now: number): RecreatePlan {
+  const { request } = seen;
+  if (request.metadata.deletionTimestamp) return { actions: release(seen) };
+  if (request.status?.phase === "Completed") return planFinished(seen, now);
+  const verdict = verdictOn(seen, now);
+  if ("message" in verdict) {
+    return { actions: [{ do: "patch status", status: completedStatus(verdict.message, now), exact: true }] };
+  }
+  const { endsInMs, pod } = verdict;
+  const actions = request.status?.phase === "Recreating" ? planRecreating(request, pod, now) : [];
+  const wakeAfterMs = Math.min(endsInMs, seen.watched ? Number.POSITIVE_INFINITY : LOOK_MS);
+  return { actions, ...(Number.isFinite(wakeAfterMs) ? { wakeAfterMs } : {}) };
+}
+
+/** Why the request ends without its agent (rule 11), or for how long it may still go on. */
+function verdictOn(
+  { request, pod }: Seen,
+  now: number,
+): { readonly message: string } | { readonly endsInMs: number; readonly pod: Pod } {
+  if (pod === undefined) return { message: "pod has gone" };
+  const ageMs = now - (timeOf(request.metadata.creationTimestamp) ?? now);
+  const { activeDeadlineSeconds } = request.spec;
+  const deadlineMs =
+    activeDeadlineSeconds === undefined ? Number.POSITIVE_INFINITY : activeDeadlineSeconds * 1000 - ageMs;
+  if (deadlineMs <= 0) return { message: "recreating has exceeded the activeDeadlineSeconds" };
+  const silenceMs = request.status?.phase ? Number.POSITIVE_INFINITY : SILENCE_MS - ageMs;
+  if (silenceMs <= 0) return { message: "daemon has not responded for a long time" };
+  return { endsInMs: Math.min(deadlineMs, silenceMs), pod };
+}
+
+/** Rule 4: finalizer first, then the pod, then the condition for which the agent waits; rule 12 goes along with it. */
+function planRecreating(request: ContainerRecreateRequest, pod: Pod, now: number): RecreateAction[] {
+  const actions: RecreateAction[] = [];
+  let conditions: ReturnType<typeof withGraceCondition>;
+  if (typeof request.spec.strategy?.unreadyGracePeriodSeconds === "number") {
+    conditions = withGraceCondition(request, now);
+    if (hasGate(pod, KRUISE_READY)) actions.push(...hold(request, pod));
+  }
+  const snapshot = changedSnapshot(request, pod);
+  if (conditions !== undefined || snapshot !== undefined) {
+    const status = {
+      ...(conditions === undefined ? {} : { conditions }),
+      ...(snapshot === undefined ? {} : { containerStatusSnapshot: snapshot }),
+    };
+    actions.push({ do: "patch status", status, exact: false });
+  }
+  return actions;
+}
+
+function hold({ metadata }: ContainerRecreateRequest, pod: Pod): RecreateAction[] {
+  const { finalizers = [] } = metadata;
+  const actions: RecreateAction[] = [];
+  if (!finalizers.includes(RECREATE_UNREADY_FINALIZER)) {
+    actions.push({
+      do: "patch metadata",
+      metadata: { finalizers: [...finalizers, RECREATE_UNREADY_FINALIZER] },
+    });
+  }
+  const conditions = addNotReadyKey(pod, notReadyKey(metadata));
+  if (conditions.length > 0) actions.push({ do: "set pod conditions", conditions });
+  return actions;
+}
+
+/** Rule 13: the pod is given back, then the finalizer and the label go in one write. */
+function release({ request, pod }: Seen): RecreateAction[] {
+  const { metadata } = request;
+  const { finalizers = [], labels = {} } = metadata;
+  const actions: RecreateAction[] = [];
+  const held = finalizers.includes(RECREATE_UNREADY_FINALIZER);
+  if (held && pod !== undefined) {
+    const conditions = removeNotReadyKey(pod, notReadyKey(metadata));
+    if (conditions.length > 0) actions.push({ do: "set pod conditions", conditions });
+  }
+  const active = Object.hasOwn(labels, RECREATE_ACTIVE_LABEL);
+  if (held || active) {
+    const rest = finalizers.filter((finalizer) => finalizer !== RECREATE_UNREADY_FINALIZER);
+    actions.push({
+      do: "patch metadata",
+      metadata: {
+        ...(held ? { finalizers: rest } : {}),
+        ...(active ? { labels: { [RECREATE_ACTIVE_LABEL]: null } } : {}),
+      },
+    });
+  }
+  return actions;
+}
+
+function planFinished(seen: Seen, now: number): RecreatePlan {
+  const { spec, status, metadata } = seen.request;
+  const actions = release(seen);
+  const { ttlSecondsAfterFinished } = spec;
+  if (ttlSecondsAfterFinished === undefined) return { actions };
+  const endedAt = timeOf(status?.completionTime) ?? timeOf(metadata.creationTimestamp) ?? now;
+  const leftMs = endedAt + ttlSecondsAfterFinished * 1000 - now;
+  if (leftMs > 0) return { actions, wakeAfterMs: leftMs };
+  return { actions: [...actions, { do: "delete" }] };
+}
+
+/** One entry of the JSON list in the message of a pod's condition `KruisePodReady`. */
+function notReadyKey({ namespace = "", name = "" }: ContainerRecreateRequest["metadata"]) {
+  return { userAgent: "ContainerRecreateRequest", key: `${namespace}/${name}` };
+}
+
+/** Milliseconds since the epoch; undefined for what is no time. */
+function timeOf(text: string | null | undefined): number | undefined {
+  const ms = Date.parse(text ?? "");
+  return Number.isNaN(ms) ? undefined : ms;
+}
