@@ -60,7 +60,7 @@ function launchPriorityShell(deps: SharedDeps): Pick<KindShell, "reconcile" | "d
 
 /** `released`: by UID, the newest key that this process has written. One that starts writes once more: it does no harm. */
 export async function reconcileLaunch(
-  deps: SharedDeps,
+  deps: LaunchDeps,
   released: Map<string, string>,
   pod: Pod,
 ): Promise<void> {
