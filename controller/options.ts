@@ -9,6 +9,8 @@ export interface ControllerOptions {
   workers: Readonly<Record<string, number>>;
   /** Global form of `scaleStrategy.excludePreparingDelete`. */
   excludePreparingDelete: boolean;
+  /** Leaves `metadata.managedFields` of updated pods alone; else their tracking ends with the first update. */
+  keepManagedFields: boolean;
   /** Backoff of failing keys, milliseconds. */
   baseDelayMs: number;
   maxDelayMs: number;
@@ -20,6 +22,7 @@ export function controllerOptions(overrides: Partial<ControllerOptions> = {}): C
     namespace: "",
     workers: {},
     excludePreparingDelete: false,
+    keepManagedFields: false,
     baseDelayMs: 5,
     maxDelayMs: 1_000_000,
     ...overrides,

@@ -65,6 +65,11 @@ export interface Pod {
   readonly labels: Labels;
   readonly annotations: Labels;
   readonly finalizers: readonly string[];
+  /**
+   * `metadata.managedFields`: `none` when the server does not track who wrote what, `applies` when somebody used
+   * server-side apply, else `updates`.
+   */
+  readonly fieldManagers: "none" | "updates" | "applies";
   readonly controller: ControllerOf | undefined;
   readonly nodeName: string;
   /** The node that required affinity names (`metadata.name In [node]`); known only while the pod is not scheduled. */

@@ -46,6 +46,7 @@ export function processSettings(flags: Flags, env: Io["env"]): ProcessSettings {
       namespace: flags.text("namespace") ?? "",
       workers: workersOf(flags),
       excludePreparingDelete: flags.on("cloneset-scaling-exclude-preparing-delete"),
+      keepManagedFields: flags.on("keep-managed-fields"),
       baseDelayMs: required(flags.milliseconds("rate-limiter-base-delay")),
       maxDelayMs: required(flags.milliseconds("rate-limiter-max-delay")),
     }),

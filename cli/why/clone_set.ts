@@ -1,5 +1,11 @@
 /** Plans of CloneSets, by the controller's own function. */
-import { cloneSetOptions, type Plan, planCloneSet, type Seen } from "../../controller/index.ts";
+import {
+  cloneSetOptions,
+  controllerOptions,
+  type Plan,
+  planCloneSet,
+  type Seen,
+} from "../../controller/index.ts";
 import {
   type CloneSet,
   type CloneSetStatus,
@@ -64,7 +70,7 @@ async function planOf(
     ? await pullJobsOf(access, uid, namespace)
     : undefined;
   const server = { resizeSubresource: true, imagePullJobs: pullJobs !== undefined };
-  const options = cloneSetOptions({ gates, excludePreparingDelete: false }, server);
+  const options = cloneSetOptions(controllerOptions({ gates }), server);
   const now = host.clock.now();
   const planned = (possessions: Possessions): Plan<CloneSetStatus> =>
     planCloneSet({ seen: seenOf(set, possessions, pullJobs), options, now, random: host.random });

@@ -1,5 +1,6 @@
 /** Plans of Advanced StatefulSets, by the controller's own function. */
 import {
+  controllerOptions,
   type FeatureGates,
   type Plan,
   planStatefulSet,
@@ -72,10 +73,10 @@ async function planOf(
   const pullJobs = gates.PreDownloadImageForInPlaceUpdate
     ? await pullJobsOf(access, uid, namespace)
     : undefined;
-  const options = statefulSetOptions(
-    { gates },
-    { resizeSubresource: true, imagePullJobs: pullJobs !== undefined },
-  );
+  const options = statefulSetOptions(controllerOptions({ gates }), {
+    resizeSubresource: true,
+    imagePullJobs: pullJobs !== undefined,
+  });
   const now = host.clock.now();
   const planned = (possessions: Possessions): Plan<StatefulSetStatus> =>
     planStatefulSet({ seen: seenOf(set, possessions, pullJobs), options, now });

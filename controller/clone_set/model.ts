@@ -14,6 +14,7 @@ export const defaultOptions: CloneSetOptions = {
   envFromMetadata: true,
   verticalScaling: false,
   resizeSubresource: true,
+  resetsManagers: true,
   excludePreparingDelete: false,
   preDownload: false,
 };

@@ -44,6 +44,7 @@ export interface CloneSetOptions {
   envFromMetadata: boolean;
   verticalScaling: boolean;
   resizeSubresource: boolean;
+  resetsManagers: boolean;
   excludePreparingDelete: boolean;
   /** Image pull jobs ahead of updates: gate on and the kind served. */
   preDownload: boolean;

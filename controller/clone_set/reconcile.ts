@@ -21,7 +21,11 @@ export function cloneSetShell(deps: KindDeps<CloneSet>): KindShell {
 
 /** Which gate and which ability of the server decides what: the only place that says so. */
 export function cloneSetOptions(
-  { gates, excludePreparingDelete }: Pick<ControllerOptions, "gates" | "excludePreparingDelete">,
+  {
+    gates,
+    excludePreparingDelete,
+    keepManagedFields,
+  }: Pick<ControllerOptions, "gates" | "excludePreparingDelete" | "keepManagedFields">,
   server: ServerFeatures,
 ): CloneSetOptions {
   return {
@@ -32,6 +36,7 @@ export function cloneSetOptions(
     envFromMetadata: gates.InPlaceUpdateEnvFromMetadata,
     verticalScaling: gates.InPlaceWorkloadVerticalScaling,
     resizeSubresource: server.resizeSubresource,
+    resetsManagers: !keepManagedFields,
     excludePreparingDelete,
     preDownload: gates.PreDownloadImageForInPlaceUpdate && server.imagePullJobs,
   };

@@ -27,6 +27,7 @@ function pod(name: string, nodeName: string, changes: Partial<Pod> & { ready?: b
     labels: {},
     annotations: {},
     finalizers: [],
+    fieldManagers: "updates",
     controller: { group: "apps", kind: "StatefulSet", name: "web", uid: "set" },
     nodeName,
     readinessGates: [],

@@ -89,6 +89,7 @@ export function acceptedPod(
     labels: metadata.labels ?? {},
     annotations: metadata.annotations ?? {},
     finalizers: metadata.finalizers ?? [],
+    fieldManagers: "updates",
     controller: owner && {
       group: owner.apiVersion.split("/")[0] ?? "",
       kind: owner.kind,

@@ -38,9 +38,12 @@ export function podPatch(
   pod: Pod,
   change: PodChange,
   now: number,
-  options: { subresource?: "status" | "resize"; resourceVersion?: string } = {},
+  options: { subresource?: "status" | "resize"; resourceVersion?: string; resetsManagers?: boolean } = {},
 ): PodPatch {
   const metadata: Record<string, unknown> = { uid: pod.uid };
+  // An empty entry ends the tracking of who wrote which field, which costs the server more than all else of a write.
+  // Never where somebody applied: what that manager may prune next time would be forgotten.
+  if (options.resetsManagers && pod.fieldManagers === "updates") metadata["managedFields"] = [{}];
   if (options.resourceVersion !== undefined) metadata["resourceVersion"] = options.resourceVersion;
   if (change.labels !== undefined && Object.keys(change.labels).length > 0)
     metadata["labels"] = change.labels;

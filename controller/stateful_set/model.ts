@@ -11,6 +11,7 @@ export const defaultOptions: StatefulSetOptions = {
   envFromMetadata: true,
   verticalScaling: false,
   resizeSubresource: true,
+  resetsManagers: true,
   startOrdinal: true,
   deletesClaims: true,
   resizesClaims: false,

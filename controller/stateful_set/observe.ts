@@ -42,6 +42,7 @@ export interface StatefulSetOptions {
   envFromMetadata: boolean;
   verticalScaling: boolean;
   resizeSubresource: boolean;
+  resetsManagers: boolean;
   /** Gate StatefulSetStartOrdinal. */
   startOrdinal: boolean;
   /** Gate StatefulSetAutoDeletePVC. */

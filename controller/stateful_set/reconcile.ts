@@ -21,7 +21,7 @@ export function statefulSetShell(deps: KindDeps<StatefulSet>): KindShell {
 
 /** Which gate and which ability of the server decides what: the only place that says so. */
 export function statefulSetOptions(
-  { gates }: Pick<ControllerOptions, "gates">,
+  { gates, keepManagedFields }: Pick<ControllerOptions, "gates" | "keepManagedFields">,
   server: ServerFeatures,
 ): StatefulSetOptions {
   return {
@@ -29,6 +29,7 @@ export function statefulSetOptions(
     envFromMetadata: gates.InPlaceUpdateEnvFromMetadata,
     verticalScaling: gates.InPlaceWorkloadVerticalScaling,
     resizeSubresource: server.resizeSubresource,
+    resetsManagers: !keepManagedFields,
     startOrdinal: gates.StatefulSetStartOrdinal,
     deletesClaims: gates.StatefulSetAutoDeletePVC,
     resizesClaims: gates.StatefulSetAutoResizePVCGate,

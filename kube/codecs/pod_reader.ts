@@ -67,12 +67,27 @@ export class PodReader {
       else if (tag === 98) this.#entry(reader, buffer, annotations);
       else if (tag === 106) pod.controller = this.#owner(reader, buffer) ?? pod.controller;
       else if (tag === 114) finalizers.push(this.#strings.read(reader, buffer));
+      else if (tag === 138) pod.fieldManagers = this.#fieldManagers(reader, buffer, pod.fieldManagers);
       else return false;
       return true;
     });
     pod.labels = orShared(labels);
     pod.annotations = orShared(annotations);
     pod.finalizers = this.#sharedStrings(finalizers);
+  }
+
+  #fieldManagers(
+    reader: protobuf.Reader,
+    buffer: Buffer,
+    before: Pod["fieldManagers"],
+  ): Pod["fieldManagers"] {
+    let operation = "";
+    each(reader, (tag) => {
+      if (tag !== 18) return false;
+      operation = this.#strings.read(reader, buffer);
+      return true;
+    });
+    return operation === "Apply" ? "applies" : before === "none" ? "updates" : before;
   }
 
   #entry(reader: protobuf.Reader, buffer: Buffer, into: Record<string, string>): void {
@@ -413,6 +428,7 @@ function blankPod(): Mutable<Pod> {
     labels: noLabels,
     annotations: noLabels,
     finalizers: none,
+    fieldManagers: "none",
     controller: undefined,
     nodeName: "",
     pinnedTo: undefined,

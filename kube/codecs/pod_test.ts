@@ -95,6 +95,9 @@ const podJson = fc.record({
       labels,
       annotations: labels,
       finalizers: fc.array(word, { maxLength: 2 }),
+      managedFields: fc.array(fc.record({ manager: word, operation: fc.constantFrom("Apply", "Update") }), {
+        maxLength: 3,
+      }),
       ownerReferences: fc.array(
         fc.record({
           apiVersion: fc.constantFrom("v1", "apps.kruise.io/v1alpha1"),
@@ -154,6 +157,11 @@ function expected(bytes: Uint8Array): Pod {
     labels: { ...meta.labels },
     annotations: { ...meta.annotations },
     finalizers: meta.finalizers,
+    fieldManagers: meta.managedFields.some((each) => each.operation === "Apply")
+      ? "applies"
+      : meta.managedFields.length > 0
+        ? "updates"
+        : "none",
     controller: owner && controllerOf(owner),
     nodeName: spec?.nodeName ?? "",
     pinnedTo: spec?.nodeName ? undefined : pinnedTo(spec?.affinity),

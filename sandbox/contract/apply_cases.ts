@@ -38,6 +38,22 @@ export const applyCases: readonly ContractCase[] = [
     },
   },
   {
+    name: "stops tracking when the managers are reset, until somebody applies",
+    async run(contract) {
+      const path = contract.path("configmaps", "m");
+      const merge = (body: Fields) =>
+        contract.call("PATCH", path, { type: "application/merge-patch+json", body });
+      await apply(contract, "one", map({ a: "1" }));
+      const reset = await merge({ metadata: { managedFields: [{}] }, data: { b: "1" } });
+      assert.equal(reset.code, 200, reset.text);
+      assert.equal(valueAt(reset.json, "metadata", "managedFields"), undefined);
+      const written = await merge({ data: { c: "1" } });
+      assert.equal(valueAt(written.json, "metadata", "managedFields"), undefined);
+      const applied = await apply(contract, "two", map({ d: "1" }));
+      assert.deepEqual(ownedBy(applied.json, "two"), { "f:data": { "f:d": {} } });
+    },
+  },
+  {
     name: "refuses to take over fields, unless forced",
     async run(contract) {
       await apply(contract, "one", map({ a: "1" }));

@@ -102,6 +102,11 @@ export function recordWrite(
     return;
   }
   const entries = current === undefined ? [] : presentEntries(draft, current);
+  if (current !== undefined && entries.length === 0) {
+    // What is not tracked stays so until somebody applies.
+    writeEntries(draft, entries);
+    return;
+  }
   const apiVersion = workingVersion(request.served);
   const before: Fields = current === undefined ? {} : ownedParts(current);
   const { hasStatus } = request.served.resource.strategy;

@@ -30,6 +30,8 @@ import {
 export interface InPlaceOptions extends CompletionOptions {
   /** The server has the `pods/resize` subresource (1.32 and newer). Rule 26. */
   resizeSubresource: boolean;
+  /** The write of a new spec ends the tracking of field managers, unless somebody uses server-side apply. */
+  resetsManagers: boolean;
 }
 
 /** Requests to send one after another, and the pod as it is after the last. */
@@ -167,7 +169,8 @@ function issueBatch(
     images: batch.images,
     ...(options.resizeSubresource ? {} : { resources: resize }),
   };
-  steps.push(podPatch(after, spec, now, steps.length === 0 ? first() : {}));
+  const { resetsManagers } = options;
+  steps.push(podPatch(after, spec, now, { resetsManagers, ...(steps.length === 0 ? first() : {}) }));
   return { steps, after: afterChange(after, spec, now) };
 }
 

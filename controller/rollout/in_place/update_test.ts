@@ -15,7 +15,7 @@ import { withUnissued } from "./unissued.ts";
 import { refreshInPlace, startInPlace } from "./update.ts";
 
 const now = Date.UTC(2023, 2, 1, 3, 45, 33);
-const options = { verticalScaling: true, resizeSubresource: true };
+const options = { verticalScaling: true, resizeSubresource: true, resetsManagers: false };
 const changeOptions = { verticalScaling: true, envFromMetadata: true };
 const target = {
   revision: "sample-56dfb978d4",
@@ -329,3 +329,25 @@ function withStatus(pod: Pod, name: string, change: Partial<Pod["containerStatus
     containerStatuses: pod.containerStatuses.map((one) => (one.name === name ? { ...one, ...change } : one)),
   };
 }
+
+t.test(
+  "the tracking of field managers ends with the write of the spec, but not where somebody applies",
+  async (t) => {
+    const change = changeOf(template({ nginx: "nginx:1" }), template({ nginx: "nginx:2" }));
+    const managedIn = (fieldManagers: Pod["fieldManagers"], resetsManagers: boolean) => {
+      const pod = running([container("nginx", "nginx:1")], { fieldManagers });
+      const { steps } = startInPlace(pod, change, target, { ...options, resetsManagers }, now);
+      return steps.map(
+        (step) => (step.body as { metadata: { managedFields?: object[] } }).metadata.managedFields,
+      );
+    };
+    t.same(
+      managedIn("updates", true),
+      [undefined, [{}]],
+      "not through the subresource, where it has no effect",
+    );
+    t.same(managedIn("applies", true), [undefined, undefined]);
+    t.same(managedIn("none", true), [undefined, undefined]);
+    t.same(managedIn("updates", false), [undefined, undefined]);
+  },
+);

@@ -127,6 +127,7 @@ export interface ObjectMeta {
   annotations: Record<string, string>;
   ownerReferences: OwnerReference[];
   finalizers: string[];
+  managedFields: ManagedFieldsEntry[];
 }
 export const ObjectMeta: Message<ObjectMeta> = message("ObjectMeta", [
   { number: 1, name: "name", type: "string" },
@@ -142,6 +143,14 @@ export const ObjectMeta: Message<ObjectMeta> = message("ObjectMeta", [
   { number: 12, name: "annotations", type: "string", map: true },
   { number: 13, name: "ownerReferences", type: () => OwnerReference, list: true },
   { number: 14, name: "finalizers", type: "string", list: true },
+  { number: 17, name: "managedFields", type: () => ManagedFieldsEntry, list: true },
+]);
+
+export interface ManagedFieldsEntry {
+  operation: string;
+}
+export const ManagedFieldsEntry: Message<ManagedFieldsEntry> = message("ManagedFieldsEntry", [
+  { number: 2, name: "operation", type: "string" },
 ]);
 
 export interface OwnerReference {
