@@ -27,6 +27,7 @@ function pod(
     labels: {},
     annotations: {},
     finalizers: [],
+    fieldManagers: "updates",
     controller: undefined,
     nodeName: "",
     readinessGates: [],

@@ -24,6 +24,7 @@ function pod(ready: readonly string[], more: Partial<Pod> = {}): Pod {
     labels: {},
     annotations: {},
     finalizers: [],
+    fieldManagers: "updates",
     controller: undefined,
     nodeName: "",
     readinessGates: [],

@@ -22,6 +22,7 @@ function pod(changes: Partial<Pod> = {}): Pod {
     labels: {},
     annotations: {},
     finalizers: [],
+    fieldManagers: "updates",
     controller: undefined,
     nodeName: "node1",
     readinessGates: [],
