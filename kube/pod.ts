@@ -80,5 +80,7 @@ export interface Pod {
   readonly phase: string;
   readonly conditions: readonly PodCondition[];
   readonly containerStatuses: readonly ContainerStatus[];
+  /** Restarts of all init containers together; absent counts as 0. */
+  readonly initRestarts?: number;
   readonly podIP: string;
 }

@@ -255,17 +255,20 @@ export class PodReader {
   #status(reader: protobuf.Reader, buffer: Buffer, pod: Mutable<Pod>): void {
     const conditions: PodCondition[] = [];
     const statuses: ContainerStatus[] = [];
+    let initRestarts = 0;
     each(reader, (tag) => {
       if (tag === 10) pod.phase = this.#strings.read(reader, buffer);
       else if (tag === 18) conditions.push(this.#condition(reader, buffer));
       else if (tag === 50) pod.podIP = reader.string();
       else if (tag === 66) statuses.push(this.#containerStatus(reader, buffer));
+      else if (tag === 82) initRestarts += this.#containerStatus(reader, buffer).restartCount;
       else return false;
       return true;
     });
     // Lists that grew by pushing hold room for more: copies hold what they need.
     pod.conditions = conditions.length === 0 ? none : conditions.slice();
     pod.containerStatuses = statuses.length === 0 ? none : statuses.slice();
+    pod.initRestarts = initRestarts;
   }
 
   #condition(reader: protobuf.Reader, buffer: Buffer): PodCondition {
@@ -437,6 +440,7 @@ function blankPod(): Mutable<Pod> {
     phase: "",
     conditions: none,
     containerStatuses: none,
+    initRestarts: 0,
     podIP: "",
   };
 }

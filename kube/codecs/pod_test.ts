@@ -137,6 +137,9 @@ const podJson = fc.record({
       ),
       { maxLength: 2 },
     ),
+    initContainerStatuses: fc.array(fc.record({ name: word, restartCount: fc.nat({ max: 1000 }) }), {
+      maxLength: 3,
+    }),
   }),
 });
 
@@ -205,6 +208,7 @@ function expected(bytes: Uint8Array): Pod {
       restartCount: each.restartCount,
       ...(each.resources ? { resources: resources(each.resources) } : {}),
     })),
+    initRestarts: (status?.initContainerStatuses ?? []).reduce((sum, each) => sum + each.restartCount, 0),
     podIP: status?.podIP ?? "",
   };
 }

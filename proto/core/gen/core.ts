@@ -349,12 +349,14 @@ export interface PodStatus {
   conditions: PodCondition[];
   podIP: string;
   containerStatuses: ContainerStatus[];
+  initContainerStatuses: ContainerStatus[];
 }
 export const PodStatus: Message<PodStatus> = message("PodStatus", [
   { number: 1, name: "phase", type: "string" },
   { number: 2, name: "conditions", type: () => PodCondition, list: true },
   { number: 6, name: "podIP", type: "string" },
   { number: 8, name: "containerStatuses", type: () => ContainerStatus, list: true },
+  { number: 10, name: "initContainerStatuses", type: () => ContainerStatus, list: true },
 ]);
 
 export interface ContainerStatus {
