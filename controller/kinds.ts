@@ -1,5 +1,7 @@
 /** The registry of kinds that the controller carries out. */
 import {
+  type BroadcastJob,
+  broadcastJob,
   type CloneSet,
   type ContainerRecreateRequest,
   cloneSet,
@@ -10,12 +12,14 @@ import {
   statefulSet,
 } from "../crds/index.ts";
 import { jsonEqual, type KubeObject } from "../kube/core/index.ts";
+import { broadcastJobShell } from "./broadcast_job/index.ts";
 import { cloneSetShell } from "./clone_set/index.ts";
 import { launchPriorityController } from "./container_launch_priority/index.ts";
 import { containerRecreateRequestShell } from "./container_recreate_request/index.ts";
 import type { Kind, PlainController } from "./kind.ts";
 import { persistentPodStateShell } from "./persistent_pod_state/index.ts";
 import {
+  broadcastJobResource,
   cloneSetResource,
   containerRecreateRequestResource,
   persistentPodStateResource,
@@ -58,12 +62,21 @@ const containerRecreateRequestKind: Kind<ContainerRecreateRequest> = {
     !jsonEqual(before.status?.containerRecreateStates, after.status?.containerRecreateStates),
 };
 
+const broadcastJobKind: Kind<BroadcastJob> = {
+  kind: broadcastJob.kind,
+  controllerName: "broadcastjob-controller",
+  resource: broadcastJobResource,
+  shell: broadcastJobShell,
+  statusMatters: (before, after) => before.status?.phase !== after.status?.phase,
+};
+
 /** Calls `visit` for each kind. A visitor instead of a list: each kind keeps its own object type. */
 export function visitKinds(visit: <T extends KubeObject>(kind: Kind<T>) => void): void {
   visit(cloneSetKind);
   visit(statefulSetKind);
   visit(persistentPodStateKind);
   visit(containerRecreateRequestKind);
+  visit(broadcastJobKind);
 }
 
 /** Controllers that work on objects of others, pods above all. */

@@ -11,6 +11,8 @@ export interface ControllerOptions {
   excludePreparingDelete: boolean;
   /** Leaves `metadata.managedFields` of updated pods alone; else their tracking ends with the first update. */
   keepManagedFields: boolean;
+  /** Pods of BroadcastJobs are pinned to their node by affinity and left to the scheduler; false: by node name. */
+  assignBroadcastJobPodsByScheduler: boolean;
   /** Backoff of failing keys, milliseconds. */
   baseDelayMs: number;
   maxDelayMs: number;
@@ -23,6 +25,7 @@ export function controllerOptions(overrides: Partial<ControllerOptions> = {}): C
     workers: {},
     excludePreparingDelete: false,
     keepManagedFields: false,
+    assignBroadcastJobPodsByScheduler: true,
     baseDelayMs: 5,
     maxDelayMs: 1_000_000,
     ...overrides,

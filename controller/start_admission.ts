@@ -16,6 +16,7 @@ import {
 import type { AdmissionMetrics } from "./admission/server.ts";
 import type { WebhookSettings } from "./admission/settings.ts";
 import { createWebhooks, handlersByPath, type Webhooks } from "./admission/webhooks.ts";
+import { mutateBroadcastJob, validateBroadcastJobRequest } from "./broadcast_job/admit.ts";
 import { type CloneSetAdmissionOptions, mutateCloneSet, validateCloneSetRequest } from "./clone_set/admit.ts";
 import { mutateContainerRecreateRequest } from "./container_recreate_request/admit.ts";
 import { SharedInformers } from "./informers.ts";
@@ -97,6 +98,11 @@ export function admission(deps: AdmissionDeps): Admission {
       lookupPod: (namespace, name) => lookupPodJson(client, namespace, name),
       lookupNodeLabels: async (name) => (await client.get(nodeResource, { name })).labels,
     }),
+    mutateBroadcastJob: mutateBroadcastJob({
+      templateDefaults: !gates.TemplateNoDefaults,
+      hostNetworkPorts: gates.DefaultHostNetworkHostPortsInPodTemplates,
+    }),
+    validateBroadcastJob: validateBroadcastJobRequest,
   });
   const webhooks = createWebhooks({
     settings,

@@ -1,6 +1,14 @@
 /** The kinds of the API: schema, types, defaults, validation, conversion between versions, definitions. */
 export * from "./advanced_cron_job/schema.ts";
+export { type DecodedBroadcastJob, decodeBroadcastJob } from "./broadcast_job/decode.ts";
+export { type BroadcastJobDefaulting, defaultBroadcastJob } from "./broadcast_job/default.ts";
 export * from "./broadcast_job/schema.ts";
+export {
+  broadcastJobNameLabel,
+  broadcastJobUidLabel,
+  parallelismOf,
+  validateBroadcastJob,
+} from "./broadcast_job/validate.ts";
 export { convertCloneSet } from "./clone_set/convert.ts";
 export { type DecodedCloneSet, decodeCloneSet } from "./clone_set/decode.ts";
 export { type CloneSetDefaulting, defaultCloneSet } from "./clone_set/default.ts";

@@ -71,6 +71,10 @@ const effective: FlagTable = {
     false,
     "Keep metadata.managedFields of pods that are updated in place; dropping them halves what a write costs the API server.",
   ),
+  "assign-bcj-pods-by-scheduler": toggle(
+    true,
+    "Pods of BroadcastJobs are pinned to their node by affinity; false: by node name, past the scheduler.",
+  ),
   "allow-privileged": toggle(true, "Accept pod templates with privileged containers."),
   "feature-gates": text("", "NAME=BOOL,...", "Feature gates; also AllAlpha= and AllBeta=."),
   "logging-format": text("text", "text|json", "Form of the log lines on standard error."),
@@ -108,7 +112,6 @@ const withoutEffect: FlagTable = {
     "no NodeImages are written yet (0 to 2678400)",
   ),
   "nodeimage-creation-delay": noEffect(text("30s", "TIME", ""), "no NodeImages are written yet"),
-  "assign-bcj-pods-by-scheduler": noEffect(toggle(true, ""), "no BroadcastJob pods are made yet"),
   "assign-pods-by-scheduler": noEffect(toggle(true, ""), "no DaemonSet pods are made yet"),
   "ws-enabled-versioned-status": noEffect(text("deployment,replicaset", "KINDS", ""), "as in the reference"),
   "protection-log-path": noEffect(text("/log", "DIR", ""), "refusals are log lines of this process"),

@@ -21,6 +21,8 @@ export function managerRules(): PolicyRule[] {
     rule("", ["events"], ["create", "patch"]),
     rule("apps", ["controllerrevisions"], [...read, "create", "delete", "patch"]),
     ...kindRules(),
+    // Finished jobs go after their time to live; cron jobs make them and keep a history.
+    rule("apps.kruise.io", ["broadcastjobs"], ["create", "delete"]),
     // Images are pulled ahead of updates through jobs that workloads own (gate PreDownloadImageForInPlaceUpdate).
     rule("apps.kruise.io", ["imagepulljobs"], [...read, "create", "delete"]),
     // Made and removed as the annotations of StatefulSets, native ones too, ask for it.

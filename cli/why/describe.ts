@@ -34,6 +34,8 @@ export function describeAction(action: Action): string | undefined {
       return `delete revision ${action.revision.name}`;
     case "patch workload":
       return "drop finished names from podsToDelete";
+    case "delete workload":
+      return "delete the object itself: it has outlived its time";
     case "create object":
     case "delete object":
       return `${action.type === "create object" ? "create" : "delete"} ${action.resource} ${action.name}`;

@@ -102,6 +102,22 @@ export const admissionEntries = {
     rules: workloadRules("containerrecreaterequests", ["CREATE", "UPDATE"]),
     failurePolicy: "Fail",
   },
+  mutateBroadcastJob: {
+    name: "mbroadcastjob.kb.io",
+    phase: "mutating",
+    path: "/mutate-apps-kruise-io-broadcastjob",
+    earlierPaths: ["/mutate-apps-kruise-io-v1alpha1-broadcastjob"],
+    rules: workloadRules("broadcastjobs", ["CREATE", "UPDATE"]),
+    failurePolicy: "Fail",
+  },
+  validateBroadcastJob: {
+    name: "vbroadcastjob.kb.io",
+    phase: "validating",
+    path: "/validate-apps-kruise-io-broadcastjob",
+    earlierPaths: ["/validate-apps-kruise-io-v1alpha1-broadcastjob"],
+    rules: workloadRules("broadcastjobs", ["CREATE", "UPDATE"]),
+    failurePolicy: "Fail",
+  },
 } as const satisfies Record<string, AdmissionEntry>;
 
 export type AdmissionEntryName = keyof typeof admissionEntries;

@@ -70,6 +70,8 @@ export type Action =
   | { type: "delete revision"; revision: ControllerRevision }
   /** Merge patch of the workload's own spec. */
   | { type: "patch workload"; body: object }
+  /** The workload is over and has outlived its time. */
+  | { type: "delete workload" }
   | {
       type: "create object";
       resource: CreatedResource;

@@ -40,6 +40,8 @@ export interface PerformerDeps {
   record(owner: Owner, event: ObjectEvent): void;
   /** Merge patch of the workload itself; writes the answer back. */
   patchWorkload(owner: Owner, body: object, options: WriteOptions): Promise<void>;
+  /** Deletes the workload itself; its dependants follow by garbage collection. */
+  deleteWorkload(owner: Owner, options: WriteOptions): Promise<void>;
   /** Asks the server itself whether the owner is still the one of this UID and not being deleted. */
   mayAdopt(owner: Owner, options: WriteOptions): Promise<boolean>;
   /** A write ended, or may be tried again after `afterMs`: plan again then. */
@@ -438,6 +440,8 @@ export class Performer {
       }
       case "patch workload":
         return this.#deps.patchWorkload(owner, action.body, options);
+      case "delete workload":
+        return this.#deps.deleteWorkload(owner, options);
       case "create object":
         await this.#existing(() =>
           client.create(created[action.resource], owner.namespace, action.body, options),
@@ -513,6 +517,7 @@ function idOf(action: Started): string {
     case "delete revision":
       return `revision/${action.revision.name}`;
     case "patch workload":
+    case "delete workload":
       return "workload";
     case "create object":
     case "delete object":

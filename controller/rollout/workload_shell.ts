@@ -31,7 +31,11 @@ export interface Workload<T extends WorkloadObject> {
   /** Kind in the events of the object. */
   kind: string;
   /** What the object needs now, from the caches. */
-  plan(object: T, context: PlanningContext): Plan<{ replicas: number }>;
+  plan(object: T, context: PlanningContext): Plan<object>;
+  /** How many pods it is about: the more, the more changes go into one write of its status. Default: `replicas` of it. */
+  sizeOf?(status: T["status"]): number;
+  /** The object is gone. */
+  forget?(uid: string): void;
 }
 
 export function workloadShell<T extends WorkloadObject>(deps: KindDeps<T>, workload: Workload<T>): KindShell {
@@ -68,6 +72,15 @@ class WorkloadShell<T extends WorkloadObject> implements KindShell {
       record: (owner, event) => this.#record(owner, event),
       patchWorkload: async (owner, body, options) => {
         deps.objects.writeBack(await client.patch(resource, refOf(owner), { type: "merge", body }, options));
+      },
+      deleteWorkload: async (owner, options) => {
+        const left = await client.delete(resource, refOf(owner), {
+          ...options,
+          uid: owner.uid,
+          propagationPolicy: "Background",
+        });
+        if (left === undefined) deps.objects.remove(owner.key, owner.uid);
+        else deps.objects.writeBack(left);
       },
       mayAdopt: async (owner, options) => {
         try {
@@ -114,6 +127,7 @@ class WorkloadShell<T extends WorkloadObject> implements KindShell {
   forget(key: string, uid: string): void {
     this.#performer.forget(uid);
     this.#status.forget(uid);
+    this.#workload.forget?.(uid);
     this.#coalescing.delete(key);
   }
 
@@ -134,10 +148,10 @@ class WorkloadShell<T extends WorkloadObject> implements KindShell {
     });
     const owner = ownerOf(object.metadata, key);
     this.#performer.perform(owner, plan.actions);
-    const replicas = plan.status.replicas;
+    const size = this.#workload.sizeOf?.(plan.status) ?? replicasOf(plan.status);
     const important = plan.actions.length === 0 && this.#performer.inFlight(owner.uid) === 0;
     const target = { key, uid: owner.uid };
-    const statusAfterMs = this.#status.offer(target, object.status, plan.status, replicas, important);
+    const statusAfterMs = this.#status.offer(target, object.status, plan.status, size, important);
     const took = clock.monotonic() - started;
     this.#coalescing.set(key, Math.min(LONGEST_COALESCING_MS, took * PLAN_SHARE));
     return { wakeAfterMs: earlier(plan.wakeAfterMs, statusAfterMs) };
@@ -159,6 +173,10 @@ class WorkloadShell<T extends WorkloadObject> implements KindShell {
       event.message,
     );
   }
+}
+
+function replicasOf(status: object): number {
+  return "replicas" in status && typeof status.replicas === "number" ? status.replicas : 0;
 }
 
 function refOf(owner: Owner): { namespace: string; name: string } {

@@ -80,7 +80,7 @@ export const broadcastJob = defineKind({
   shortNames: ["bcj"],
   description: "Runs a pod to its end on each suitable node.",
   conversion: "None",
-  carriedOut: false,
+  carriedOut: true,
   versions: [
     { name: "v1alpha1", spec: broadcastJobSpec, status, columns },
     { name: "v1beta1", storage: true, spec: broadcastJobSpec, status, columns },

@@ -26,9 +26,13 @@ import { suite as reservedOrdinals } from "./25_asts_reserve_ordinals.ts";
 import { suite as scaleLimit } from "./26_asts_scale_limit.ts";
 import { suite as setPriority } from "./27_asts_priority_update.ts";
 import { suite as orderedSets } from "./28_asts_order_and_ondelete.ts";
+import { suite as jobRun } from "./34_bcj_run.ts";
+import { suite as jobCompletion } from "./35_bcj_completion.ts";
+import { suite as jobFailure } from "./36_bcj_failure_policy.ts";
 import { suite as preDownload } from "./49_image_pre_download.ts";
 import { nativeSuite as nativePersistentState, suite as persistentState } from "./53_persistent_pod_state.ts";
 import { suite as agentOnNodes } from "./a01_agent_on_nodes.ts";
+import { suite as jobNodes } from "./b34_bcj_nodes.ts";
 import { suite as claimReuse } from "./c07_claim_reuse.ts";
 import { suite as specifiedDelete } from "./c08_specified_delete.ts";
 import { suite as lifecycleHooks } from "./c10_lifecycle_hooks.ts";
@@ -83,6 +87,10 @@ export const suites: readonly Suite[] = [
   startOrdinal,
   claimGrowth,
   preDownload,
+  jobRun,
+  jobCompletion,
+  jobFailure,
+  jobNodes,
   agentOnNodes,
   persistentState,
   nativePersistentState,

@@ -1,0 +1,5 @@
+/** BroadcastJob: a pod to its end on each suitable node. */
+export { eligibility as broadcastJobEligibility } from "./node_eligibility.ts";
+export type { BroadcastJobOptions, BroadcastJobSeen } from "./observe.ts";
+export { type BroadcastJobPlan, planBroadcastJob } from "./plan.ts";
+export { broadcastJobOptions, broadcastJobShell } from "./reconcile.ts";

@@ -1,0 +1,287 @@
+/**
+ * What a BroadcastJob needs now, as a pure function of what is seen: no I/O, no clock, no chance of its own.
+ * Spec: jobs B4, in the order of a pass: over, deadline and failure, pause, then pods.
+ */
+import type { BroadcastJobStatus } from "../../crds/index.ts";
+import type { Pod } from "../../kube/index.ts";
+import type { Action, ObjectEvent, Plan } from "../rollout/actions.ts";
+import { patchPod } from "../rollout/pod_actions.ts";
+import { KRUISE_READY } from "../rollout/pod_state.ts";
+import { needsKruiseReady } from "../rollout/readiness.ts";
+import {
+  type BroadcastJobOptions,
+  type BroadcastJobSeen,
+  type Census,
+  censusOf,
+  isBeingCreated,
+  type Strategy,
+  strategyOf,
+} from "./observe.ts";
+import { createPod } from "./pod_manifest.ts";
+import { type Counts, ended, finalCondition, jobKey, ongoing } from "./status.ts";
+import { waitingOf } from "./waiting.ts";
+
+export interface BroadcastJobPlan extends Plan<BroadcastJobStatus> {
+  /** Warnings about a state that lasts: to be told once, when it begins. */
+  readonly standing: readonly ObjectEvent[];
+}
+
+export interface BroadcastJobPass {
+  seen: BroadcastJobSeen;
+  options: BroadcastJobOptions;
+  /** Milliseconds since the epoch. */
+  now: number;
+  random: () => number;
+}
+
+export function planBroadcastJob(pass: BroadcastJobPass): BroadcastJobPlan {
+  const { seen, now } = pass;
+  const strategy = strategyOf(seen.job);
+  if (seen.job.metadata.deletionTimestamp !== undefined) return idle(seen.status);
+  const census = censusOf(seen, strategy);
+  const refresh = readinessOf(seen, census, now);
+  const over = finalCondition(seen.status);
+  if (over !== undefined) return planOver(pass, strategy, census, refresh, over.type === "Failed");
+  const counts = countsOf(census);
+  const failure = failureOf(pass, strategy, counts);
+  if (failure !== undefined) return fail(pass, census, counts, refresh, failure);
+  const held = strategy.paused || (strategy.failurePolicy === "Pause" && counts.failed > 0);
+  const wake = wakeAfter(pass, strategy);
+  if (held) return hold(pass, strategy, census, counts, refresh);
+  return goOn(pass, strategy, census, counts, refresh, wake);
+}
+
+function idle(status: BroadcastJobStatus): BroadcastJobPlan {
+  return { actions: [], status, waiting: [], standing: [], wakeAfterMs: undefined };
+}
+
+function countsOf(census: Census): Counts {
+  const { fitting, active, succeeded, failed } = census;
+  return { desired: fitting.length, active: active.length, succeeded, failed };
+}
+
+/** Pods of this API carry a gate that is given True once; finished pods, too, so that they show it (pod-webhook 4.1). */
+function readinessOf({ pods, busy }: BroadcastJobSeen, census: Census, now: number): Action[] {
+  return pods.flatMap((pod) => {
+    if (busy.has(pod.uid) || isBeingCreated(pod) || !needsKruiseReady(pod)) return [];
+    if (pod.deletionAt !== undefined || census.lost.has(pod)) return [];
+    return [patchPod(pod, { conditions: [{ type: KRUISE_READY, status: "True" }] }, now, "refresh")];
+  });
+}
+
+/** Rules 10 and 11: nothing changes any more; what a failed job left alive goes, the job itself when its time is over. */
+function planOver(
+  { seen, now }: BroadcastJobPass,
+  { ttlMs }: Strategy,
+  census: Census,
+  refresh: readonly Action[],
+  failed: boolean,
+): BroadcastJobPlan {
+  const status = seen.status;
+  const left = failed ? living(census) : [];
+  const end = dueTime(status.completionTime, ttlMs);
+  if (end !== undefined && end <= now) {
+    return { ...idle(status), actions: [{ type: "delete workload" }] };
+  }
+  return {
+    ...idle(status),
+    actions: [...withoutVictims(refresh, left), ...deletions(seen, left)],
+    wakeAfterMs: end === undefined ? undefined : end - now,
+  };
+}
+
+/** Times have a precision of seconds, rounded down: one more second passes, unless there is nothing to wait for. */
+function dueTime(completionTime: string | undefined, ttlMs: number | undefined): number | undefined {
+  if (ttlMs === undefined || completionTime === undefined) return undefined;
+  const completed = Date.parse(completionTime);
+  return ttlMs === 0 ? completed : completed + ttlMs + 1000;
+}
+
+interface Failure {
+  message: string;
+  /** Reason of the event. */
+  reason: string;
+  /** The event is told twice: when the failure is found, and when the pods are deleted (rule 6). */
+  foundFirst: boolean;
+}
+
+/** Rules 6 and 10. A job on hold neither fails nor runs out of time (rules 8, 9). */
+function failureOf({ seen, now }: BroadcastJobPass, strategy: Strategy, counts: Counts): Failure | undefined {
+  if (strategy.paused) return undefined;
+  if (counts.failed > 0 && strategy.failurePolicy === "Pause") return undefined;
+  if (counts.failed > 0 && strategy.failurePolicy === "FailFast") {
+    const message = "failure policy is FailurePolicyTypeFailFast and failed pod is found";
+    return { message, reason: "failed pod is found", foundFirst: true };
+  }
+  const { deadlineMs } = strategy;
+  const started = Date.parse(seen.status.startTime ?? "");
+  if (deadlineMs === undefined || Number.isNaN(started) || now - started < deadlineMs) return undefined;
+  const message = `Job ${jobKey(seen.job)} was active longer than specified deadline`;
+  return { message, reason: "DeadlineExceeded", foundFirst: false };
+}
+
+function fail(
+  { seen, now }: BroadcastJobPass,
+  census: Census,
+  counts: Counts,
+  refresh: readonly Action[],
+  { message, reason, foundFirst }: Failure,
+): BroadcastJobPlan {
+  const told = ({ succeeded, failed }: Counts): Action => ({
+    type: "event",
+    event: {
+      type: "Warning",
+      reason,
+      message: `${message}: ${succeeded} pods succeeded, ${failed} pods failed`,
+    },
+  });
+  // Every pod that is stopped here counts as failed; one over its restart limit counts already.
+  const last = { ...counts, active: 0, failed: counts.failed + counts.active };
+  const victims = living(census);
+  return {
+    ...idle(ended(seen.status, last, "Failed", message, now)),
+    actions: [
+      ...withoutVictims(refresh, victims),
+      ...(foundFirst ? [told(counts)] : []),
+      ...deletions(seen, victims),
+      told(last),
+    ],
+    // Pods with a write in flight are deleted by the next pass.
+    wakeAfterMs: undefined,
+  };
+}
+
+function living({ standing }: Census): Pod[] {
+  return [...standing].filter(([, stand]) => stand === "active" || stand === "over").map(([pod]) => pod);
+}
+
+function deletions({ busy }: BroadcastJobSeen, pods: readonly Pod[]): Action[] {
+  return pods.flatMap((pod): Action[] => {
+    if (busy.has(pod.uid) || isBeingCreated(pod)) return [];
+    return [
+      {
+        type: "delete pod",
+        pod,
+        claims: [],
+        succeeded: { type: "Normal", reason: "SuccessfulDelete", message: `Delete pod: ${pod.name}` },
+        failed: { reason: "FailedDelete", message: `Error deleting pod ${pod.name}` },
+      },
+    ];
+  });
+}
+
+/** A pod that is being deleted needs no other write. */
+function withoutVictims(refresh: readonly Action[], victims: readonly Pod[]): Action[] {
+  const names = new Set(victims.map((pod) => pod.name));
+  return refresh.filter((action) => action.type !== "patch pod" || !names.has(action.pod.name));
+}
+
+/** Rules 8 and 9: nothing is created or deleted. */
+function hold(
+  { seen, now }: BroadcastJobPass,
+  strategy: Strategy,
+  census: Census,
+  counts: Counts,
+  refresh: readonly Action[],
+): BroadcastJobPlan {
+  const event: Action = {
+    type: "event",
+    event: { type: "Warning", reason: "Paused", message: "job is paused, due to failed pod" },
+  };
+  const begins = !strategy.paused && seen.status.phase !== "paused";
+  return {
+    ...idle(ongoing(seen.status, counts, "paused", now)),
+    actions: begins ? [...refresh, event] : [...refresh],
+    waiting: waitingOf(census, strategy, 0),
+  };
+}
+
+function goOn(
+  pass: BroadcastJobPass,
+  strategy: Strategy,
+  census: Census,
+  counts: Counts,
+  refresh: readonly Action[],
+  wakeAfterMs: number | undefined,
+): BroadcastJobPlan {
+  const { seen, now } = pass;
+  const events: Action[] = [];
+  if (seen.status.phase === "paused") {
+    events.push({
+      type: "event",
+      event: { type: "Normal", reason: "Continue", message: "continue to process job" },
+    });
+  }
+  if (isComplete(census, strategy)) return complete(pass, counts, [...refresh, ...events]);
+  const missing = census.fitting.filter((node) => !census.byNode.has(node.name));
+  const limit = strategy.parallelism(census.fitting.length);
+  const room = Math.max(0, limit - census.occupying);
+  const taken = new Set(seen.pods.map((pod) => pod.name));
+  const { job } = seen;
+  const creations = missing.slice(0, room).map((node) => createPod({ ...pass, job, node: node.name, taken }));
+  return {
+    actions: [
+      ...withoutVictims(refresh, census.misplaced),
+      ...events,
+      ...deletions(seen, census.misplaced),
+      ...creations,
+    ],
+    status: ongoing(seen.status, counts, "running", now),
+    waiting: waitingOf(census, strategy, missing.length - creations.length),
+    standing: standingWarnings(census, limit),
+    wakeAfterMs,
+  };
+}
+
+/** Rule 4: every node has a pod, and none of these is still at work. */
+function isComplete({ fitting, byNode, standing }: Census, { endless }: Strategy): boolean {
+  if (endless || fitting.length === 0) return false;
+  return fitting.every(({ name }) => {
+    const pod = byNode.get(name);
+    const stand = pod && standing.get(pod);
+    return stand !== undefined && stand !== "active" && stand !== "over";
+  });
+}
+
+function complete(
+  { seen, now }: BroadcastJobPass,
+  counts: Counts,
+  before: readonly Action[],
+): BroadcastJobPlan {
+  const { succeeded, failed } = counts;
+  const sums = `${succeeded} pods succeeded, ${failed} pods failed`;
+  const event: Action = {
+    type: "event",
+    event: {
+      type: "Normal",
+      reason: "JobComplete",
+      message: `Job ${jobKey(seen.job)} is completed, ${sums}`,
+    },
+  };
+  return {
+    ...idle(ended(seen.status, counts, "Complete", `Job completed, ${sums}`, now)),
+    actions: [...before, event],
+  };
+}
+
+/** The deadline is watched in every pass, so that no restart of this program forgets it. */
+function wakeAfter({ seen, now }: BroadcastJobPass, { deadlineMs }: Strategy): number | undefined {
+  if (deadlineMs === undefined) return undefined;
+  const started = Date.parse(seen.status.startTime ?? "");
+  return Math.max(0, (Number.isNaN(started) ? now : started) + deadlineMs - now);
+}
+
+function standingWarnings({ duplicates, occupying }: Census, limit: number): ObjectEvent[] {
+  const warnings = duplicates.map(
+    ({ pod, node }): ObjectEvent => ({
+      type: "Warning",
+      reason: "DuplicatePodCreatedOnSameNode",
+      message: `Duplicated pod ${pod.name} found on same node ${node}`,
+    }),
+  );
+  if (occupying > limit) {
+    const message = "Number of active pods exceed parallelism limit";
+    warnings.push({ type: "Warning", reason: "TooManyActivePods", message });
+  }
+  return warnings;
+}

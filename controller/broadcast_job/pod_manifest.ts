@@ -1,0 +1,76 @@
+/** A new pod of a BroadcastJob. Spec: jobs B4, rule 2. */
+import {
+  type BroadcastJob,
+  broadcastJobNameLabel,
+  broadcastJobUidLabel,
+  type PodTemplate,
+} from "../../crds/index.ts";
+import type { Action } from "../rollout/actions.ts";
+import { acceptedPod, ownerReference, randomId } from "../rollout/pod_manifest.ts";
+import type { BroadcastJobOptions } from "./observe.ts";
+
+/** Longest name for which the API server itself would make five characters. */
+const longestPrefix = 58;
+
+export interface NewPod {
+  job: BroadcastJob;
+  options: BroadcastJobOptions;
+  node: string;
+  now: number;
+  random: () => number;
+  /** Names that are in use; the chosen one is added. */
+  taken: Set<string>;
+}
+
+export function createPod({ job, options, node, now, random, taken }: NewPod): Action {
+  const { name: jobName = "", namespace = "", uid = "" } = job.metadata;
+  const { template } = job.spec;
+  const prefix = `${jobName}-`.slice(0, longestPrefix);
+  const name = freeName(prefix, random, taken);
+  const metadata = {
+    name,
+    namespace,
+    generateName: `${jobName}-`,
+    labels: {
+      ...template.metadata?.labels,
+      [broadcastJobNameLabel]: jobName,
+      [broadcastJobUidLabel]: uid,
+    },
+    ...(template.metadata?.annotations ? { annotations: template.metadata.annotations } : {}),
+    ...(template.metadata?.finalizers ? { finalizers: template.metadata.finalizers } : {}),
+    ownerReferences: [ownerReference("BroadcastJob", jobName, uid)],
+  };
+  const spec = options.assignByScheduler ? pinned(template.spec, node) : { ...template.spec, nodeName: node };
+  return {
+    type: "create pod",
+    name,
+    body: { apiVersion: "v1", kind: "Pod", metadata, spec },
+    after: acceptedPod(metadata, spec, now),
+    claims: [],
+    succeeded: { type: "Normal", reason: "SuccessfulCreate", message: `Created pod: ${name}` },
+    failed: { reason: "FailedCreate", message: "Error creating" },
+  };
+}
+
+/** With thousands of pods of one job, two equal names are likely. */
+function freeName(prefix: string, random: () => number, taken: Set<string>): string {
+  let name = `${prefix}${randomId(random)}`;
+  for (let attempt = 0; taken.has(name) && attempt < 100; attempt++) name = `${prefix}${randomId(random)}`;
+  taken.add(name);
+  return name;
+}
+
+/** Required node affinity gives way to the one node; what is preferred stays. */
+function pinned(spec: PodTemplate["spec"], node: string): PodTemplate["spec"] {
+  const terms = [{ matchFields: [{ key: "metadata.name", operator: "In", values: [node] }] }];
+  return {
+    ...spec,
+    affinity: {
+      ...spec.affinity,
+      nodeAffinity: {
+        ...spec.affinity?.nodeAffinity,
+        requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms },
+      },
+    },
+  };
+}

@@ -1,0 +1,57 @@
+/** Defaults that admission writes into a BroadcastJob. Spec: jobs B2, B6. */
+import {
+  cloneJson,
+  defaultPodTemplate,
+  isJsonObject,
+  type JsonObject,
+  jsonEqual,
+  own,
+} from "../../kube/core/index.ts";
+
+export interface BroadcastJobDefaulting {
+  /** The stored object, on an update. */
+  old?: JsonObject;
+  /** False with gate TemplateNoDefaults. */
+  templateDefaults: boolean;
+  /** Gate DefaultHostNetworkHostPortsInPodTemplates. */
+  hostNetworkPorts: boolean;
+}
+
+/** Pods at the same time where nothing else is asked for. */
+export const unlimitedParallelism = 2147483647;
+
+/**
+ * A copy of the object, of either version, with every default filled in; applying it twice changes nothing more.
+ * The object must have the right types (see decodeBroadcastJob).
+ */
+export function defaultBroadcastJob(object: JsonObject, options: BroadcastJobDefaulting): JsonObject {
+  const result = cloneJson(object);
+  if (options.old === undefined) delete result["status"];
+  const spec = child(result, "spec");
+  fill(spec, "parallelism", unlimitedParallelism);
+  fill(child(spec, "completionPolicy"), "type", "Always");
+  fill(child(spec, "failurePolicy"), "type", "FailFast");
+  const template = own(spec, "template");
+  const before = options.old === undefined ? undefined : own(child(options.old, "spec"), "template");
+  if (options.templateDefaults && isJsonObject(template) && !jsonEqual(before, template)) {
+    spec["template"] = defaultPodTemplate(template, {
+      imagePullPolicy: "Always",
+      hostNetworkPorts: options.hostNetworkPorts,
+    });
+  }
+  return result;
+}
+
+/** Empty text counts as absent: it is the zero value of an enumeration. */
+function fill(object: JsonObject, key: string, value: unknown): void {
+  const present = own(object, key);
+  if (present === undefined || present === null || present === "") object[key] = value;
+}
+
+function child(object: JsonObject, key: string): JsonObject {
+  const present = own(object, key);
+  if (isJsonObject(present)) return present;
+  const created: JsonObject = {};
+  object[key] = created;
+  return created;
+}
