@@ -202,6 +202,12 @@ function exit(
   container.startAnew = cause === "replaced" || cause === "restarted by agent";
   setWaiting(container, "", "");
   const effects = exitEvents(container, cause);
+  if (cause === "recreated") {
+    container.stoppedFor = container.stopAsked?.by ?? "";
+    // The agent starts the container itself, whatever the kubelet holds back.
+    container.backOff.delete(spec.image ?? "");
+  }
+  container.stopAsked = undefined;
   const again = cause !== "deleted" && restartOf(view.pod, container) === "wanted";
   if (again && startNotBefore(container, spec.image ?? "", timing) > now) {
     const seconds = Math.round((startNotBefore(container, spec.image ?? "", timing) - now) / 1_000);
@@ -222,6 +228,8 @@ function exitEvents(container: ContainerRun, cause: ExitCause): Effect[] {
       return [
         event("Normal", "Killing", `Container ${container.name} definition changed, will be restarted`),
       ];
+    case "recreated":
+      return [event("Normal", "Killing", container.stopAsked?.message ?? "")];
     case "restarted by agent":
       return [event("Normal", "Killing", `Stopping containerID ${container.id} by container meta restarter`)];
   }

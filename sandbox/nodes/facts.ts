@@ -115,6 +115,7 @@ export function containerFacts(view: View, shared: PodFacts, index: number): Fac
     hook: container.hookUntil > 0 ? "running" : "over",
     waitingFor: container.waitingFor,
     ...resizeFacts(view, container, spec, running),
+    recreation: running && container.stopAsked !== undefined ? "asked" : "none",
     environment: world.agent && running && isEnvironmentStale(pod, container, spec) ? "stale" : "current",
   };
 }

@@ -161,6 +161,11 @@ export class HollowNodes {
     for (const uid of node.pods) this.#agenda.add(uid);
   }
 
+  /** What the node knows of a pod; not to be changed. */
+  runOf(uid: string): PodRun | undefined {
+    return this.#pods.get(uid)?.run;
+  }
+
   /** Hands a container's run to a test's or fault's change, then looks at the pod again. False: no such container. */
   withContainer(uid: string, container: string, change: (run: ContainerRun, now: number) => void): boolean {
     const entry = this.#pods.get(uid);

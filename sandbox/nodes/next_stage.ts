@@ -132,7 +132,7 @@ function containerDelayMs(
       return Math.max(0, run.startedAt + passesMs - now) + draw(timing.ready, random);
     }
     case "stop": {
-      const graceMs = graceSecondsOf(view) * 1_000;
+      const graceMs = (run.stopAsked?.graceSeconds ?? graceSecondsOf(view)) * 1_000;
       const wanted = draw(timing.stop, random) + (spec ? preStopMs(pod, spec) : 0);
       return Math.min(wanted, Math.max(graceMs, timing.stop.to));
     }

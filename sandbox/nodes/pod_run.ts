@@ -35,6 +35,10 @@ export interface ContainerRun {
   hookUntil: number;
   /** It was stopped to be made anew, whatever the restart policy says. */
   startAnew: boolean;
+  /** The order of a ContainerRecreateRequest, by its UID, to stop the running container. */
+  stopAsked: { readonly by: string; readonly message: string; readonly graceSeconds: number } | undefined;
+  /** UID of the ContainerRecreateRequest for which it was stopped last. */
+  stoppedFor: string;
   /** Image -> back-off of the kubelet for starting it again after an exit. */
   readonly backOff: Map<string, { ms: number; at: number }>;
   pullBackOffMs: number;
@@ -138,6 +142,8 @@ function newContainer(
     ready: status?.ready ?? false,
     hookUntil: 0,
     startAnew: false,
+    stopAsked: undefined,
+    stoppedFor: "",
     backOff: new Map(),
     pullBackOffMs: 0,
     pullNotBefore: 0,

@@ -11,6 +11,7 @@ import { HollowNodes } from "./hollow_nodes.ts";
 import { renewLease } from "./node_lease.ts";
 import { type NodeProfile, nodeObject, nodeStatus } from "./node_object.ts";
 import type { ContainerRun } from "./pod_run.ts";
+import { RecreateRequests } from "./recreate_requests.ts";
 
 /** Nodes with this label at `false` are left alone: somebody else plays their kubelet. */
 export const hollowLabel = "sandbox.refit.dev/hollow";
@@ -29,6 +30,7 @@ export class SandboxNodes {
   readonly #options: SandboxNodesOptions;
   readonly #hollow: HollowNodes;
   readonly #leases: Agenda;
+  readonly #requests: RecreateRequests | undefined;
   readonly #profiles = new Map<string, NodeProfile>();
   readonly #silentSince = new Map<string, number>();
   readonly #unsubscribe: (() => void)[] = [];
@@ -46,6 +48,7 @@ export class SandboxNodes {
       sources: clusterSources(cluster),
     });
     this.#leases = createAgenda({ clock, onError, run: (name) => this.#heartbeat(name) });
+    this.#requests = options.agent ? new RecreateRequests({ ...options, nodes: this.#hollow }) : undefined;
     this.#subscribe();
   }
 
@@ -167,6 +170,7 @@ export class SandboxNodes {
   stop(): void {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#hollow.stop();
+    this.#requests?.stop();
     this.#leases.stop();
   }
 
@@ -202,6 +206,8 @@ export class SandboxNodes {
     listen("pods", (change) => {
       if (change.type === "DELETED") this.#hollow.podGone(change.object.metadata.uid ?? "");
       else if (isPod(change.object) && change.object.spec.nodeName) this.#hollow.podChanged(change.object);
+      const { namespace = "", name = "" } = change.object.metadata;
+      this.#requests?.podChanged(namespace, name);
     });
     for (const resource of ["configmaps", "secrets", "persistentvolumeclaims"]) {
       listen(resource, ({ type, object }) => {

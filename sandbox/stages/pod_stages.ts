@@ -69,6 +69,14 @@ export const podStages: readonly Stage[] = [
     report: "now",
   },
   {
+    name: "recreate",
+    of: "container",
+    when: { pod: "living", state: "running", recreation: "asked" },
+    delay: "stop",
+    change: { do: "exit", cause: "recreated" },
+    report: "now",
+  },
+  {
     name: "pull",
     of: "container",
     when: { pod: "living", state: idle, turn: "yes", restart: "wanted", image: "missing" },

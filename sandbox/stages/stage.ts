@@ -26,6 +26,8 @@ export interface Facts {
   readonly refusal: "reported" | "new";
   /** Whether environment that comes from metadata is what the metadata says (only with a simulated node agent). */
   readonly environment: "current" | "stale";
+  /** Whether a ContainerRecreateRequest wants the running container stopped (only with a simulated node agent). */
+  readonly recreation: "asked" | "none";
   /** The gate `InPlaceUpdateReady`. */
   readonly gate: "open" | "closed";
   readonly containers: "running" | "stopped";
@@ -70,7 +72,7 @@ export type Change =
   | { readonly do: "remove" };
 
 /** `ended`: by itself. The others are the kubelet's or the agent's doing. */
-export type ExitCause = "ended" | "deleted" | "replaced" | "restarted by agent";
+export type ExitCause = "ended" | "deleted" | "replaced" | "restarted by agent" | "recreated";
 
 export interface Stage {
   readonly name: string;

@@ -29,6 +29,8 @@ import { suite as orderedSets } from "./28_asts_order_and_ondelete.ts";
 import { suite as jobRun } from "./34_bcj_run.ts";
 import { suite as jobCompletion } from "./35_bcj_completion.ts";
 import { suite as jobFailure } from "./36_bcj_failure_policy.ts";
+import { suite as launchOrder } from "./46_launch_priority.ts";
+import { suite as containerRecreate } from "./47_container_recreate.ts";
 import { suite as preDownload } from "./49_image_pre_download.ts";
 import { nativeSuite as nativePersistentState, suite as persistentState } from "./53_persistent_pod_state.ts";
 import { suite as agentOnNodes } from "./a01_agent_on_nodes.ts";
@@ -86,6 +88,8 @@ export const suites: readonly Suite[] = [
   verticalScaling,
   startOrdinal,
   claimGrowth,
+  launchOrder,
+  containerRecreate,
   preDownload,
   jobRun,
   jobCompletion,
