@@ -6,8 +6,12 @@ import {
   type ContainerRecreateRequest,
   cloneSet,
   containerRecreateRequest,
+  type NodePodProbe,
+  nodePodProbe,
   type PersistentPodState,
+  type PodProbeMarker,
   persistentPodState,
+  podProbeMarker,
   type StatefulSet,
   statefulSet,
 } from "../crds/index.ts";
@@ -18,11 +22,14 @@ import { launchPriorityController } from "./container_launch_priority/index.ts";
 import { containerRecreateRequestShell } from "./container_recreate_request/index.ts";
 import type { Kind, PlainController } from "./kind.ts";
 import { persistentPodStateShell } from "./persistent_pod_state/index.ts";
+import { nodePodProbeShell, podProbeMarkerShell } from "./pod_probe_marker/index.ts";
 import {
   broadcastJobResource,
   cloneSetResource,
   containerRecreateRequestResource,
+  nodePodProbeResource,
   persistentPodStateResource,
+  podProbeMarkerResource,
   statefulSetResource,
 } from "./resources.ts";
 import { statefulSetShell } from "./stateful_set/index.ts";
@@ -70,11 +77,32 @@ const broadcastJobKind: Kind<BroadcastJob> = {
   statusMatters: (before, after) => before.status?.phase !== after.status?.phase,
 };
 
+const podProbeMarkerKind: Kind<PodProbeMarker> = {
+  kind: podProbeMarker.kind,
+  controllerName: "PodProbeMarker-controller",
+  resource: podProbeMarkerResource,
+  enabled: (gates) => gates.PodProbeMarkerGate,
+  shell: podProbeMarkerShell,
+  statusMatters: () => false,
+};
+
+const nodePodProbeKind: Kind<NodePodProbe> = {
+  kind: nodePodProbe.kind,
+  controllerName: "NodePodProbe-controller",
+  resource: nodePodProbeResource,
+  enabled: (gates) => gates.KruiseDaemon,
+  shell: nodePodProbeShell,
+  // Results of the node's agent.
+  statusMatters: (before, after) => !jsonEqual(before.status, after.status),
+};
+
 /** Calls `visit` for each kind. A visitor instead of a list: each kind keeps its own object type. */
 export function visitKinds(visit: <T extends KubeObject>(kind: Kind<T>) => void): void {
   visit(cloneSetKind);
   visit(statefulSetKind);
   visit(persistentPodStateKind);
+  visit(podProbeMarkerKind);
+  visit(nodePodProbeKind);
   visit(containerRecreateRequestKind);
   visit(broadcastJobKind);
 }

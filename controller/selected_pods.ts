@@ -53,6 +53,8 @@ export interface PodNeeds<P> {
   need(key: string, selections: readonly PodSelection[]): readonly HeldPods<P>[] | undefined;
   /** What `need` would return for the selections that the key needs already, without their text. */
   held(key: string): readonly HeldPods<P>[] | undefined;
+  /** Whether `key` needs any, complete or not. */
+  has(key: string): boolean;
   /** `key` needs none any more. */
   release(key: string): void;
 }
@@ -111,6 +113,7 @@ export class SelectedPods<P extends SelectablePod = Pod> {
         const ids = held.get(key);
         return ids && completeOf(ids.flatMap((id) => this.#shared.get(id) ?? []));
       },
+      has: (key) => held.has(key),
       release: (key) => {
         for (const id of held.get(key) ?? []) this.#letGo(id, wake, key);
         held.delete(key);

@@ -8,6 +8,7 @@ import {
   controllerRevisionResource,
   createEvents,
   type Events,
+  isKubeError,
   type Log,
   type Metrics,
   nodeResource,
@@ -313,7 +314,7 @@ function isWanted<T extends KubeObject>(kind: Kind<T>, before: T, after: T): boo
 
 /**
  * An object that a plan cannot work with (stored before an upgrade, edited around admission) is told about
- * once a generation, on itself and in the log; all others go on.
+ * once a generation by an event on itself; all others go on.
  */
 function guarded<T extends KubeObject>(
   kind: Kind<T>,
@@ -327,12 +328,13 @@ function guarded<T extends KubeObject>(
       told.delete(key);
       return outcome;
     } catch (error) {
+      // What the server refused is tried again; that is no matter of the object.
+      if (isKubeError(error)) throw error;
       const object = deps.objects.get(key);
       const generation = object?.metadata.generation ?? 0;
       if (object !== undefined && told.get(key) !== generation) {
         told.set(key, generation);
         const message = `${kind.kind} cannot be reconciled: ${error instanceof Error ? error.message : String(error)}`;
-        deps.log.error(message, { error, object: key });
         deps.recorder.event(
           {
             apiVersion: `${kind.resource.group}/${kind.resource.version}`,
@@ -347,8 +349,7 @@ function guarded<T extends KubeObject>(
           message,
         );
       }
-      deps.queue.addBackoff(key);
-      return {};
+      throw error;
     }
   };
 }

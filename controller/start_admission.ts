@@ -24,6 +24,7 @@ import type { ControllerOptions } from "./options.ts";
 import { validatePersistentPodStateRequest } from "./persistent_pod_state/admit.ts";
 import { stateOf, targetIndex } from "./persistent_pod_state/targets.ts";
 import { mutatePod } from "./pod_admission/chain.ts";
+import { validatePodProbeMarkerRequest } from "./pod_probe_marker/admit.ts";
 import { persistentPodStateResource } from "./resources.ts";
 import {
   mutateStatefulSet,
@@ -89,6 +90,7 @@ export function admission(deps: AdmissionDeps): Admission {
     validateCloneSet: validateCloneSetRequest(cloneSets),
     mutateStatefulSet: mutateStatefulSet(statefulSets),
     validateStatefulSet: validateStatefulSetRequest(statefulSets),
+    validatePodProbeMarker: validatePodProbeMarkerRequest(gates),
     validatePersistentPodState: validatePersistentPodStateRequest({
       list: async (namespace) => (await client.list(persistentPodStateResource, { namespace })).items,
       isListed: async () => false,

@@ -51,6 +51,7 @@ export {
   validatePersistentPodState,
 } from "./persistent_pod_state/validate.ts";
 export * from "./pod_probe_marker/schema.ts";
+export { decodePodProbeMarker, validatePodProbeMarker } from "./pod_probe_marker/validate.ts";
 export * from "./pod_template.ts";
 export * from "./pod_unavailable_budget/schema.ts";
 export * from "./resource_distribution/schema.ts";

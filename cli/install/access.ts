@@ -31,6 +31,8 @@ export function managerRules(): PolicyRule[] {
     // Finished requests end with their time to live; the barriers of launch priority are ConfigMaps.
     rule("apps.kruise.io", ["containerrecreaterequests"], ["delete"]),
     rule("", ["configmaps"], ["get", "create", "patch", "delete"]),
+    // One for each node, for its agent.
+    rule("apps.kruise.io", ["nodepodprobes"], ["create", "delete"]),
     rule("apiextensions.k8s.io", ["customresourcedefinitions"], read),
     rule("admissionregistration.k8s.io", webhookConfigurations, read),
   ];

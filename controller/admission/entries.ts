@@ -28,6 +28,11 @@ function workloadRules(plural: string, operations: readonly string[]): Admission
   ];
 }
 
+/** Kinds that have no other version. */
+function alphaRules(plural: string, operations: readonly string[]): AdmissionRule[] {
+  return [{ apiGroups: ["apps.kruise.io"], apiVersions: ["v1alpha1"], operations, resources: [plural] }];
+}
+
 /** Everything but kube-system and the namespace of this program. */
 function ordinaryNamespaces(namespace: string): LabelSelector {
   return {
@@ -92,6 +97,14 @@ export const admissionEntries = {
     path: "/validate-apps-kruise-io-persistentpodstate",
     earlierPaths: ["/validate-apps-kruise-io-v1alpha1-persistentpodstate"],
     rules: workloadRules("persistentpodstates", ["CREATE", "UPDATE"]),
+    failurePolicy: "Fail",
+  },
+  validatePodProbeMarker: {
+    name: "vpodprobemarker.kb.io",
+    phase: "validating",
+    path: "/validate-apps-kruise-io-podprobemarker",
+    earlierPaths: [],
+    rules: alphaRules("podprobemarkers", ["CREATE", "UPDATE"]),
     failurePolicy: "Fail",
   },
   mutateContainerRecreateRequest: {

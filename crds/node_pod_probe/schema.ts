@@ -82,6 +82,6 @@ export const nodePodProbe = defineKind({
   scope: "Cluster",
   description: "Probes that the agent of one node runs, and their results.",
   conversion: "None",
-  carriedOut: false,
+  carriedOut: true,
   versions: [{ name: "v1alpha1", storage: true, spec, status, columns: [] }],
 });

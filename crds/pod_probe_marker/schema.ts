@@ -49,6 +49,6 @@ export const podProbeMarker = defineKind({
   plural: "podprobemarkers",
   description: "Runs probes in containers and marks the pods with the results.",
   conversion: "None",
-  carriedOut: false,
+  carriedOut: true,
   versions: [{ name: "v1alpha1", storage: true, spec, status, columns: [] }],
 });

@@ -21,6 +21,7 @@ const unknown: Behaviour = { touches: noFiles, understood: false };
 const exitAnnotation = "sandbox.refit.dev/exit";
 const postStartAnnotation = "sandbox.refit.dev/post-start";
 const preStopAnnotation = "sandbox.refit.dev/pre-stop";
+const filesAnnotation = "sandbox.refit.dev/files";
 
 /** Milliseconds of `5`, `1.5s`, `2m`, `1h`, `999d`; undefined when it is no duration. */
 export function sleepMs(text: string | undefined): number | undefined {
@@ -191,6 +192,11 @@ function probedFile(command: readonly string[] | undefined): string | undefined 
   if (!command) return undefined;
   if (command[0] === "test" && (command[1] === "-f" || command[1] === "-e")) return command[2];
   return (command[0] === "cat" || command[0] === "ls") && command.length === 2 ? command[1] : undefined;
+}
+
+/** Files that a container has because its pod's annotation says so, whatever its process does. */
+export function filesOf(pod: PodObject, container: string): readonly string[] {
+  return annotated(pod, container, filesAnnotation)?.split(",") ?? [];
 }
 
 /** An annotation for one container, `<container>.<key>`, else for all, `<key>`. */

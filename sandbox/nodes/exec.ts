@@ -1,6 +1,6 @@
 /** The commands that tests run inside simulated containers. */
 import type { PodObject } from "../objects/index.ts";
-import { behaviourOf } from "./command.ts";
+import { behaviourOf, filesOf } from "./command.ts";
 import { environmentEntries } from "./node_agent.ts";
 import { type ContainerRun, specOf } from "./pod_run.ts";
 
@@ -13,7 +13,11 @@ export interface ExecResult {
 const done: ExecResult = { code: 0, stdout: "", stderr: "" };
 const failed: ExecResult = { code: 1, stdout: "", stderr: "" };
 
-/** `touch F`, `rm F`, `test -f F`, `env`, `hostname`, `echo …`, `true`, `false`; anything else is not found (127). */
+/**
+ * `touch F`, `rm F`, `test -f F`, `ls F`, `cat F`, `env`, `hostname`, `echo …`, `true`, `false`; anything else is not
+ * found (127). Files are those that the process or `touch` made, and those of the pod's annotation
+ * `sandbox.refit.dev/files`.
+ */
 export function execute(
   pod: PodObject,
   run: ContainerRun,
@@ -32,6 +36,10 @@ export function execute(
     case "rm":
       run.touched.delete(file);
       return done;
+    case "ls":
+    case "cat":
+      if (file === "" || file === "/" || hasFile(pod, run, file, now)) return done;
+      return { ...failed, stderr: `${name}: ${file}: No such file or directory\n` };
     case "test":
       return hasFile(pod, run, file, now) ? done : failed;
     case "true":
@@ -51,7 +59,7 @@ export function execute(
 }
 
 function hasFile(pod: PodObject, run: ContainerRun, file: string, now: number): boolean {
-  if (run.touched.has(file)) return true;
+  if (run.touched.has(file) || filesOf(pod, run.name).includes(file)) return true;
   const spec = specOf(pod, run);
   const at = spec && behaviourOf(pod, spec).touches.get(file);
   return at !== undefined && now >= run.startedAt + at;

@@ -1,0 +1,203 @@
+/** Nodes: one NodePodProbe each, written here alone, and the results that its agent reports. Keys are names of nodes. */
+import type { NodePodProbe, PodProbeMarker } from "../../crds/index.ts";
+import { isConditionTrue, keyOf } from "../../kube/core/index.ts";
+import {
+  type Cache,
+  type Change,
+  compareVersions,
+  isKubeError,
+  type Node,
+  type Outcome,
+} from "../../kube/index.ts";
+import type { KindDeps, KindShell } from "../kind.ts";
+import { type ObservedPod, observedPodResource } from "../observed_pod.ts";
+import { podProbeMarkerResource } from "../resources.ts";
+import type { HeldPods, PodNeeds } from "../selected_pods.ts";
+import { isVirtualNode, type Marker, markerOf } from "./model.ts";
+import { type NodePlan, planNode, type SeenNode, type SeenPod } from "./plan.ts";
+import { markerIndex, markerSelection, nodeIndex, writeMarks } from "./watching.ts";
+
+/** Pods of a node start in crowds, and each changes several times: gathered for so long, milliseconds. */
+const GATHERING_MS = 50;
+
+export function nodePodProbeShell(deps: KindDeps<NodePodProbe>): KindShell {
+  return new NodePodProbeShell(deps);
+}
+
+class NodePodProbeShell implements KindShell {
+  readonly #deps: KindDeps<NodePodProbe>;
+  readonly #markers: Cache<PodProbeMarker>;
+  readonly #needs: PodNeeds<ObservedPod>;
+
+  constructor(deps: KindDeps<NodePodProbe>) {
+    this.#deps = deps;
+    this.#markers = deps.informers.cacheOf(podProbeMarkerResource);
+    deps.objects.addIndex("marker", markerIndex);
+    this.#needs = deps.selectPods(observedPodResource).needs((key, change) => this.#onPod(key, change));
+    this.#markers.subscribe((change) => this.#onMarker(change));
+    deps.caches.nodes.subscribe((change) => this.#onNode(change));
+  }
+
+  coalescingMs(): number {
+    return 0;
+  }
+
+  /** Removed while its node is there: it is made anew. */
+  forget(key: string): void {
+    this.#deps.queue.addAfter(key, GATHERING_MS);
+  }
+
+  drained(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async reconcile(name: string): Promise<Outcome> {
+    const { seen, held } = this.#see(name);
+    const plan = planNode(seen);
+    await Promise.all([
+      this.#write(seen, plan),
+      ...plan.marks.map((marks) => writeMarks(this.#deps, marks, held)),
+    ]);
+    return {};
+  }
+
+  #see(name: string): { seen: SeenNode; held: HeldPods<ObservedPod>[] } {
+    const pods = new Map<string, { pod: ObservedPod; markers: Marker[] }>();
+    const undecided = new Set<string>();
+    const held: HeldPods<ObservedPod>[] = [];
+    for (const marker of this.#markers.values()) {
+      if (marker.metadata.deletionTimestamp !== undefined) continue;
+      const key = markerKey(marker);
+      const [selected] = this.#needs.held(key) ?? [];
+      if (selected === undefined) {
+        if (this.#needs.has(key)) undecided.add(key);
+        continue;
+      }
+      selected.addIndex("node", nodeIndex);
+      let found = false;
+      for (const pod of selected.byIndex("node", name)) {
+        found = true;
+        const known = pods.get(pod.uid);
+        if (known === undefined) pods.set(pod.uid, { pod, markers: [markerOf(marker)] });
+        else {
+          known.markers.push(markerOf(marker));
+          // Each selection has its own watch: the newest state counts.
+          if (compareVersions(pod.resourceVersion, known.pod.resourceVersion) > 0) known.pod = pod;
+        }
+      }
+      if (found) held.push(selected);
+    }
+    const seenPods: readonly SeenPod[] = [...pods.values()];
+    const node = this.#deps.caches.nodes.get(name);
+    const seen: SeenNode = {
+      name,
+      node: node === undefined || node.deletionAt !== undefined ? undefined : nodeFacts(node),
+      held: this.#deps.objects.get(name),
+      pods: seenPods,
+      undecided,
+    };
+    return { seen, held };
+  }
+
+  async #write({ name, held }: SeenNode, { object }: NodePlan): Promise<void> {
+    if (object === undefined) return;
+    const { client, resource, objects, signal } = this.#deps;
+    const options = { flow: `nodepodprobe ${name}`, signal };
+    const { uid = "" } = held?.metadata ?? {};
+    try {
+      if (object.type === "delete") {
+        await client.delete(resource, { name }, { uid, ...options });
+        objects.remove(name, uid);
+        return;
+      }
+      const spec = { podProbes: object.podProbes };
+      objects.writeBack(
+        object.type === "create"
+          ? await client.create(
+              resource,
+              undefined,
+              {
+                apiVersion: `${resource.group}/${resource.version}`,
+                kind: resource.kind,
+                metadata: { name },
+                spec,
+              },
+              options,
+            )
+          : await client.patch(
+              resource,
+              { name },
+              { type: "merge", body: { metadata: { uid }, spec } },
+              options,
+            ),
+      );
+    } catch (error) {
+      // Somebody else has made or removed it: its event brings this node here again.
+      if (!isKubeError(error, "NotFound", "AlreadyExists")) throw error;
+    }
+  }
+
+  #onNode(change: Change<Node>): void {
+    const { object } = change;
+    const same =
+      change.type === "changed" &&
+      change.before.deletionAt === object.deletionAt &&
+      nodeFacts(change.before).ready === nodeFacts(object).ready &&
+      isVirtualNode(change.before) === isVirtualNode(object);
+    if (!same) this.#deps.queue.add(object.name);
+  }
+
+  #onMarker(change: Change<PodProbeMarker>): void {
+    const { object } = change;
+    const key = markerKey(object);
+    const ended = change.type === "removed" || object.metadata.deletionTimestamp !== undefined;
+    if (
+      !ended &&
+      change.type === "changed" &&
+      change.before.metadata.generation === object.metadata.generation
+    )
+      return;
+    // Its pods as they were: a changed selector may leave nodes.
+    this.#wakeNodes(key);
+    if (ended) this.#needs.release(key);
+    else this.#select(key, object);
+  }
+
+  #select(key: string, marker: PodProbeMarker): void {
+    try {
+      const [pods] = this.#needs.need(key, [markerSelection(marker)]) ?? [];
+      if (pods !== undefined) this.#onPod(key, undefined);
+    } catch (error) {
+      this.#needs.release(key);
+      this.#deps.log.warn("a PodProbeMarker selects no pods: its selector is malformed", {
+        marker: key,
+        error,
+      });
+    }
+  }
+
+  #onPod(key: string, change: Change<ObservedPod> | undefined): void {
+    if (change === undefined) this.#wakeNodes(key);
+    else for (const node of nodeIndex(change.object)) this.#deps.queue.addAfter(node, GATHERING_MS);
+  }
+
+  /** Nodes of the marker's pods, and nodes that have its probes. */
+  #wakeNodes(key: string): void {
+    const { queue, objects } = this.#deps;
+    const names = new Set<string>();
+    for (const object of objects.byIndex("marker", key)) names.add(object.metadata.name ?? "");
+    for (const pods of this.#needs.held(key) ?? []) {
+      for (const pod of pods.values()) for (const node of nodeIndex(pod)) names.add(node);
+    }
+    for (const name of names) queue.add(name);
+  }
+}
+
+function markerKey(marker: PodProbeMarker): string {
+  const { namespace = "", name = "" } = marker.metadata;
+  return keyOf({ namespace, name });
+}
+
+function nodeFacts(node: Node): { ready: boolean; virtual: boolean } {
+  return { ready: isConditionTrue(node.conditions, "Ready"), virtual: isVirtualNode(node) };
+}

@@ -1,0 +1,187 @@
+/** What admission refuses in a PodProbeMarker, in the API's words. Spec: containers 4.6. */
+import {
+  type FieldError,
+  forbidden,
+  headerNameErrors,
+  invalid,
+  isJsonObject,
+  jsonEqual,
+  notSupported,
+  portNameErrors,
+  portNumberErrors,
+  qualifiedNameErrors,
+  required,
+  validateAnnotations,
+  validateLabels,
+  validateSelector,
+} from "../../kube/core/index.ts";
+import { versionSchema } from "../definition.ts";
+import { unsupportedVersion } from "../errors.ts";
+import { storageVersion } from "../kind.ts";
+import { structuralErrors } from "../structure.ts";
+import { type PodProbeMarker, type PodProbeMarkerSpec, podProbeMarker } from "./schema.ts";
+
+type MarkerProbe = PodProbeMarkerSpec["probes"][number];
+type Policies = NonNullable<MarkerProbe["markerPolicy"]>;
+type Probe = MarkerProbe["probe"];
+
+const schema = versionSchema(podProbeMarker, storageVersion(podProbeMarker));
+
+/** Conditions of the kubelet and of this API, which no probe may be called after. */
+const takenNames = [
+  "PodScheduled",
+  "Initialized",
+  "Ready",
+  "ContainersReady",
+  "KruisePodReady",
+  "InPlaceUpdateReady",
+];
+
+/** A marker as a typed decoder would take it, or what is wrong with its types. Throws SchemaError for its version. */
+export function decodePodProbeMarker(
+  value: unknown,
+): PodProbeMarker | { readonly errors: readonly FieldError[] } {
+  if (!isJsonObject(value)) return { errors: [required("", "an object is needed")] };
+  if (value["apiVersion"] !== "apps.kruise.io/v1alpha1") throw unsupportedVersion(value["apiVersion"]);
+  const errors = structuralErrors(schema, value, "");
+  if (!isJsonObject(value["metadata"])) errors.push(required("metadata"));
+  if (!isJsonObject(value["spec"])) errors.push(required("spec"));
+  return errors.length > 0 || !isMarker(value) ? { errors } : value;
+}
+
+/** Its frame; everything below was checked against the schema. */
+function isMarker(value: object): value is PodProbeMarker {
+  return "metadata" in value && "spec" in value;
+}
+
+/** All errors of a decoded marker, and, on an update, of the change from `old`. */
+export function validatePodProbeMarker(next: PodProbeMarker, old: PodProbeMarker | undefined): FieldError[] {
+  const errors = [...validateMarkerSelector(next.spec), ...validateProbes(next.spec.probes ?? [])];
+  if (old !== undefined && !jsonEqual(next.spec.selector ?? {}, old.spec.selector ?? {}))
+    errors.push(invalid("selector", next.spec.selector, "selector must be immutable"));
+  return errors;
+}
+
+function validateMarkerSelector({ selector }: PodProbeMarkerSpec): FieldError[] {
+  const errors = validateSelector(selector, "spec.selector");
+  const terms = Object.keys(selector?.matchLabels ?? {}).length + (selector?.matchExpressions ?? []).length;
+  if (terms > 0) return errors;
+  return [
+    ...errors,
+    invalid("spec.selector", selector ?? {}, "empty selector is not valid for podProbeMarker."),
+  ];
+}
+
+function validateProbes(probes: readonly MarkerProbe[]): FieldError[] {
+  const path = "spec.probes";
+  if (probes.length === 0) return [invalid(path, probes, "empty probes is not valid for PodProbeMarker.")];
+  const names = new Set<string>();
+  const types = new Set<string>();
+  return probes.flatMap((probe) => {
+    const { name, containerName, podConditionType = "", markerPolicy } = probe;
+    const errors: FieldError[] = [];
+    const complain = (detail: string): void => void errors.push(invalid(path, withoutRest(probe), detail));
+    if (name.includes("#")) complain("probe name can't contains '#'.");
+    if (name === "") complain("probe name can't be empty in PodProbeMarker.");
+    if (containerName === "") complain("probe containerName can't be empty in PodProbeMarker.");
+    if (takenNames.includes(name)) complain(`probe name can't be ${name}`);
+    if (names.has(name)) complain("probe name must be unique in PodProbeMarker.");
+    names.add(name);
+    errors.push(...validateProbe(probe.probe));
+    if (podConditionType === "" && (markerPolicy ?? []).length === 0)
+      complain("podConditionType and markerPolicy cannot be empty at the same time");
+    if (podConditionType !== "") {
+      errors.push(
+        ...qualifiedNameErrors(podConditionType).map((text) => invalid(path, podConditionType, text)),
+      );
+      if (types.has(podConditionType))
+        complain(`podConditionType ${podConditionType} must be unique in podProbeMarker`);
+      types.add(podConditionType);
+    }
+    errors.push(...validatePolicies(markerPolicy ?? []));
+    return errors;
+  });
+}
+
+/** What names the probe in an error; the whole of it would fill the screen. */
+function withoutRest({ name, containerName, podConditionType }: MarkerProbe): object {
+  return { name, containerName, ...(podConditionType === undefined ? {} : { podConditionType }) };
+}
+
+const numbers = [
+  "initialDelaySeconds",
+  "timeoutSeconds",
+  "periodSeconds",
+  "successThreshold",
+  "failureThreshold",
+] as const;
+
+function validateProbe(probe: Probe): FieldError[] {
+  const path = "spec.probe";
+  const errors = validateHandlers(probe, path);
+  for (const key of numbers) {
+    const number = probe[key] ?? 0;
+    if (number < 0) errors.push(invalid(`${path}.${key}`, number, "must be greater than or equal to 0"));
+  }
+  const grace = probe.terminationGracePeriodSeconds;
+  if (typeof grace === "number" && grace <= 0)
+    errors.push(invalid(`${path}.terminationGracePeriodSeconds`, grace, "must be greater than 0"));
+  return errors;
+}
+
+/** gRPC is in the schema, but nothing here carries it out. */
+function validateHandlers({ exec, httpGet, tcpSocket }: Probe, path: string): FieldError[] {
+  const found: [string, () => FieldError[]][] = [];
+  if (exec)
+    found.push(["exec", () => ((exec.command ?? []).length > 0 ? [] : [required(`${path}.exec.command`)])]);
+  if (httpGet) found.push(["httpGet", () => validateHttpGet(httpGet, `${path}.httpGet`)]);
+  if (tcpSocket) found.push(["tcpSocket", () => validateTcpSocket(tcpSocket, `${path}.tcpSocket`)]);
+  if (found.length === 0) return [required(path, "must specify a handler type")];
+  return found.flatMap(([name, validate], index) =>
+    index === 0 ? validate() : [forbidden(`${path}.${name}`, "may not specify more than 1 handler type")],
+  );
+}
+
+function validateHttpGet(action: NonNullable<Probe["httpGet"]>, path: string): FieldError[] {
+  const { scheme = "", httpHeaders } = action;
+  const errors = validateHost(action.host, path);
+  if ((action.path ?? "") === "") errors.push(required(`${path}.path`));
+  errors.push(...validatePort(action.port, path));
+  if (scheme !== "HTTP" && scheme !== "HTTPS")
+    errors.push(notSupported(`${path}.scheme`, scheme, ["HTTP", "HTTPS"]));
+  for (const { name } of httpHeaders ?? [])
+    errors.push(...headerNameErrors(name).map((text) => invalid(`${path}.httpHeaders`, name, text)));
+  return errors;
+}
+
+function validateTcpSocket(action: NonNullable<Probe["tcpSocket"]>, path: string): FieldError[] {
+  return [...validateHost(action.host, path), ...validatePort(action.port, path)];
+}
+
+/** The agent probes the pod's own address. */
+function validateHost(host: string | undefined, path: string): FieldError[] {
+  return (host ?? "") === "" ? [] : [invalid(`${path}.host`, host, "host field in probes is not allowed")];
+}
+
+function validatePort(port: number | string, path: string): FieldError[] {
+  // Text that is a number is taken for one.
+  const problems =
+    typeof port === "string" && !/^\d+$/.test(port) ? portNameErrors(port) : portNumberErrors(Number(port));
+  return problems.map((text) => invalid(`${path}.port`, port, text));
+}
+
+function validatePolicies(policies: Policies): FieldError[] {
+  const path = "spec.markerPolicy";
+  const states = new Set<string>();
+  return policies.flatMap((policy) => {
+    const { state, labels, annotations } = policy;
+    const errors: FieldError[] = [];
+    if (state !== "Succeeded" && state !== "Failed")
+      errors.push(invalid(`${path}.state`, state, "marker policy state must be 'True' or 'False'"));
+    if (states.has(state)) errors.push(invalid(path, policy, "marker policy state must be unique."));
+    states.add(state);
+    if (Object.keys(labels ?? {}).length + Object.keys(annotations ?? {}).length === 0)
+      errors.push(invalid(path, policy, "marker policy annotations or labels can't be both empty"));
+    return [...errors, ...validateLabels(labels, path), ...validateAnnotations(annotations, path)];
+  });
+}
