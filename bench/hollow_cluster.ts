@@ -5,48 +5,28 @@ import {
   type Clock,
   createStrategicPatch,
   isKubeError,
-  jsonResource,
-  type KubeObject,
   type Log,
   type Random,
   startInformer,
 } from "../kube/index.ts";
 import {
   HollowNodes,
+  hollowLabel,
   type NodeSink,
   nodeObject,
   nodeStatus,
   type PodObject,
-  type Timing,
 } from "../sandbox/index.ts";
+import { FailureDraw } from "./failures.ts";
+import { eachInFlight } from "./in_flight.ts";
+import { BENCH_LABEL, leases, nodeObjects, podObjects } from "./resources.ts";
+import type { NodeBehaviour } from "./timing.ts";
 
-/** On everything that a bench makes: `bench clean` finds what an interrupted run left. */
-export const BENCH_LABEL = "refit.dev/bench";
 /** As a kubelet's. */
 const LEASE_SECONDS = 40;
-const HEARTBEAT_MS = 10_000;
-
-export const podObjects = jsonResource<PodObject>({
-  group: "",
-  version: "v1",
-  plural: "pods",
-  kind: "Pod",
-  namespaced: true,
-});
-export const nodeObjects = jsonResource<KubeObject>({
-  group: "",
-  version: "v1",
-  plural: "nodes",
-  kind: "Node",
-  namespaced: false,
-});
-const leases = jsonResource<KubeObject & { spec?: object }>({
-  group: "coordination.k8s.io",
-  version: "v1",
-  plural: "leases",
-  kind: "Lease",
-  namespaced: true,
-});
+/** Of 5,000 nodes as of five: a server that is measured should not spend itself on heartbeats. */
+const HEARTBEAT_MS = 20_000;
+const AT_ONCE = 16;
 
 export interface HollowClusterOptions {
   client: Client;
@@ -55,88 +35,174 @@ export interface HollowClusterOptions {
   log: Log;
   nodes: number;
   podsPerNode: number;
-  timing: Timing;
+  behaviour: NodeBehaviour;
   /** Value of the bench label. */
   run: string;
+  /** Renews Leases, which real node controllers ask for; the sandbox's does not. */
+  heartbeats: boolean;
+  /** Called as nodes are there. */
+  onNode?(done: number): void;
+  /** Ends the making of nodes. */
+  signal?: AbortSignal;
 }
 
 export interface HollowCluster {
-  /** Every pod of the cluster, as complete JSON. */
-  pods: Cache<PodObject>;
+  /** Every pod of the run, as complete JSON but for managed fields. */
+  readonly pods: Cache<PodObject>;
+  readonly nodes: readonly string[];
+  /** The machines are gone: they report nothing any more, and the API says so at once, without the grace of 40 s. */
+  lose(names: readonly string[]): Promise<void>;
   stop(): Promise<void>;
 }
 
 export async function startHollowCluster(options: HollowClusterOptions): Promise<HollowCluster> {
-  const { client, clock, random, log } = options;
-  const pods = new Cache<PodObject>({ identify: podObjects.codec.identify });
-  const hollow = new HollowNodes({
-    clock,
-    random,
-    timing: options.timing,
-    sink: clientSink(client),
-    sources: { get: () => undefined },
-    onError: (error, key) => log.warn("a hollow node could not report", { error, pod: key }),
-  });
-  const names = Array.from({ length: options.nodes }, (_, index) => `hollow-${index + 1}`);
-  for (const [index, name] of names.entries()) await makeNode(options, hollow, name, index);
-  pods.subscribe((change) => {
-    if (change.type === "removed") hollow.podGone(change.object.metadata.uid ?? "");
-    else if (change.object.spec?.nodeName) hollow.podChanged(change.object);
-  });
-  const informer = startInformer({ client, resource: podObjects, cache: pods, clock, random, log });
-  await informer.synced;
-  let stopped = false;
-  const beat = (): void => {
-    if (stopped) return;
-    for (const name of names)
-      void renew(client, clock, name).catch((error: unknown) => log.debug("no heartbeat", { error }));
-    clock.after(HEARTBEAT_MS, beat);
-  };
-  beat();
-  return {
-    pods,
-    async stop() {
-      stopped = true;
-      hollow.stop();
-      await informer.stop();
-    },
-  };
-}
-
-async function makeNode(
-  options: HollowClusterOptions,
-  hollow: HollowNodes,
-  name: string,
-  index: number,
-): Promise<void> {
-  const { client, clock, podsPerNode, run } = options;
-  const profile = {
-    name,
-    labels: { [BENCH_LABEL]: run },
-    capacity: { cpu: "1000", memory: "4000Gi", pods: String(podsPerNode), "ephemeral-storage": "4000Gi" },
-  };
-  const hostIp = `10.${100 + (index >> 8)}.${index & 255}.1`;
-  const cidr = `10.${100 + (index >> 8)}.${index & 255}.0/24`;
-  const node = nodeObject(profile, name, { hostIp, cidr }, clock.now());
+  const cluster = new Cluster(options);
   try {
-    await client.create(nodeObjects, undefined, node);
+    await cluster.start();
   } catch (error) {
-    if (!isKubeError(error, "AlreadyExists")) throw error;
+    await cluster.stop();
+    throw error;
   }
-  const status = nodeStatus(node, profile, hostIp, clock.now());
-  await client.patch(
-    nodeObjects,
-    { name },
-    { type: "strategic", body: { status } },
-    { subresource: "status" },
-  );
-  // A taint that the node lifecycle put on before the first status keeps pods away for a while.
-  await client.patch(nodeObjects, { name }, { type: "merge", body: { spec: { taints: null } } });
-  await renew(client, clock, name);
-  hollow.addNode(name, profile, profile.capacity);
+  return cluster;
 }
 
-async function renew(client: Client, clock: Clock, name: string): Promise<void> {
+class Cluster implements HollowCluster {
+  readonly pods = new Cache<PodObject>({ identify: podObjects.codec.identify });
+  readonly nodes: readonly string[];
+  readonly #options: HollowClusterOptions;
+  readonly #hollow: HollowNodes;
+  readonly #draw: FailureDraw;
+  readonly #lost = new Set<string>();
+  #stopped = false;
+  #stopInformer: () => Promise<void> = async () => undefined;
+
+  constructor(options: HollowClusterOptions) {
+    this.#options = options;
+    const { client, clock, random, log, behaviour, run } = options;
+    this.nodes = Array.from({ length: options.nodes }, (_, index) => `hollow-${run}-${index + 1}`);
+    this.#draw = new FailureDraw(behaviour.failures, random, clock);
+    this.#hollow = new HollowNodes({
+      clock,
+      random,
+      timing: behaviour.timing,
+      sink: clientSink(client),
+      sources: { get: () => undefined },
+      pullFails: (pod, image) => this.#draw.pullFails(pod, image),
+      onError: (error, key) => log.debug("a hollow node could not report", { error, pod: key }),
+    });
+  }
+
+  async start(): Promise<void> {
+    const { client, clock, random, log, run, onNode, signal } = this.#options;
+    let done = 0;
+    await eachInFlight(this.nodes, AT_ONCE, async (name, index) => {
+      signal?.throwIfAborted();
+      await this.#makeNode(name, index);
+      onNode?.(++done);
+    });
+    this.pods.subscribe((change) => {
+      if (change.type === "removed") this.#hollow.podGone(change.object.metadata.uid ?? "");
+      else if (change.object.spec.nodeName) this.#see(change.object);
+    });
+    const informer = startInformer({
+      client,
+      resource: podObjects,
+      cache: this.pods,
+      labelSelector: `${BENCH_LABEL}=${run}`,
+      clock,
+      random,
+      log,
+    });
+    this.#stopInformer = () => informer.stop();
+    await informer.synced;
+    if (this.#options.heartbeats) for (const [index, name] of this.nodes.entries()) this.#beat(name, index);
+  }
+
+  async lose(names: readonly string[]): Promise<void> {
+    const { client, clock } = this.#options;
+    const time = `${new Date(clock.now()).toISOString().slice(0, -5)}Z`;
+    const condition = {
+      type: "Ready",
+      status: "Unknown",
+      reason: "NodeStatusUnknown",
+      message: "Kubelet stopped posting node status.",
+      lastHeartbeatTime: time,
+      lastTransitionTime: time,
+    };
+    for (const name of names) {
+      this.#lost.add(name);
+      this.#hollow.kill(name);
+    }
+    await eachInFlight(names, AT_ONCE, (name) =>
+      client.patch(
+        nodeObjects,
+        { name },
+        { type: "strategic", body: { status: { conditions: [condition] } } },
+        { subresource: "status" },
+      ),
+    );
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#hollow.stop();
+    await this.#stopInformer();
+  }
+
+  #see(pod: PodObject): void {
+    this.#hollow.podChanged(pod);
+    const crash = this.#draw.crashOf(pod);
+    if (crash === undefined) return;
+    this.#hollow.withContainer(pod.metadata.uid ?? "", crash.container, (run, now) => {
+      run.endsAt = now + crash.afterMs;
+      run.endCode = 1;
+    });
+  }
+
+  /** Heartbeats of the nodes are spread over the interval. */
+  #beat(name: string, index: number): void {
+    const { client, clock } = this.#options;
+    const next = (): void => {
+      if (this.#stopped || this.#lost.has(name)) return;
+      void renew(client, clock, name, this.#options.run).catch(() => undefined);
+      clock.after(HEARTBEAT_MS, next);
+    };
+    clock.after((HEARTBEAT_MS * index) / this.nodes.length, next);
+  }
+
+  async #makeNode(name: string, index: number): Promise<void> {
+    const { client, clock, podsPerNode, run, heartbeats } = this.#options;
+    const profile = {
+      name,
+      // The sandbox would put kubelets of its own on any node: these are played here.
+      labels: { [BENCH_LABEL]: run, [hollowLabel]: "false" },
+      capacity: { cpu: "1000", memory: "4000Gi", pods: String(podsPerNode), "ephemeral-storage": "4000Gi" },
+    };
+    const block = `10.${100 + (index >> 8)}.${index & 255}`;
+    const hostIp = `${block}.1`;
+    // Other workloads of the cluster must not land here, where nothing runs.
+    const taints = [{ key: BENCH_LABEL, value: run, effect: "NoSchedule" as const }];
+    const node = nodeObject({ ...profile, taints }, name, { hostIp, cidr: `${block}.0/24` }, clock.now());
+    try {
+      await client.create(nodeObjects, undefined, node);
+    } catch (error) {
+      if (!isKubeError(error, "AlreadyExists")) throw error;
+    }
+    const status = nodeStatus(node, profile, hostIp, clock.now());
+    await client.patch(
+      nodeObjects,
+      { name },
+      { type: "strategic", body: { status } },
+      { subresource: "status" },
+    );
+    // A taint that the node lifecycle put on before the first status would keep pods away for a while.
+    await client.patch(nodeObjects, { name }, { type: "merge", body: { spec: { taints } } });
+    if (heartbeats) await renew(client, clock, name, run);
+    this.#hollow.addNode(name, profile, profile.capacity);
+  }
+}
+
+async function renew(client: Client, clock: Clock, name: string, run: string): Promise<void> {
   const renewTime = `${new Date(clock.now()).toISOString().slice(0, -1)}000Z`;
   const spec = { holderIdentity: name, leaseDurationSeconds: LEASE_SECONDS, renewTime };
   const ref = { namespace: "kube-node-lease", name };
@@ -144,7 +210,8 @@ async function renew(client: Client, clock: Clock, name: string): Promise<void> 
     await client.patch(leases, ref, { type: "merge", body: { spec } });
   } catch (error) {
     if (!isKubeError(error, "NotFound")) throw error;
-    const body = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: ref, spec };
+    const metadata = { ...ref, labels: { [BENCH_LABEL]: run } };
+    const body = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec };
     await client.create(leases, ref.namespace, body);
   }
 }

@@ -1,112 +1,38 @@
-/** `npm run bench -- rollout --pods 1000 --nodes 20 [--kubeconfig FILE] [--pid N --metrics-url URL] --out result.json` */
-import { writeFileSync } from "node:fs";
-import { parseArgs } from "node:util";
-import { pinoLog, seededRandom, systemClock } from "../kube/index.ts";
-import { profiles } from "../sandbox/index.ts";
-import { startHollowCluster } from "./hollow_cluster.ts";
-import { reportOf } from "./report.ts";
-import { rolloutScenario } from "./rollout.ts";
-import { openTarget } from "./target.ts";
+/** `npm run bench -- SCENARIO --pods N --nodes M [--kubeconfig FILE] [--pid N] [--metrics-url URL] --out result.json` */
+import { totalmem } from "node:os";
+import { join } from "node:path";
+import { setFlagsFromString } from "node:v8";
+import { pinoLog, systemClock } from "../kube/index.ts";
+import { bench } from "./bench.ts";
+import { createProgress } from "./progress.ts";
 
-const usage = `npm run bench -- rollout [--pods 1000] [--nodes 20] [--max-unavailable 10%] [--kubeconfig FILE]
-    [--pid N [--metrics-url URL]] [--annotation key=value ...] [--timeout 900] [--seed 1] [--out result.json]
-Without --kubeconfig a sandbox API server is started; without --pid the project's own controller.`;
+// The usual limit of the heap ends a bench of a hundred thousand pods on machines that have room for them.
+setFlagsFromString(`--max-old-space-size=${Math.floor((totalmem() / 2 ** 20) * 0.6)}`);
 
-class UsageError extends Error {}
-
-const whole = (text: string | undefined, name: string): number => {
-  if (text === undefined || !/^\d+$/.test(text))
-    throw new UsageError(`--${name} must be a whole number, not ${JSON.stringify(text)}`);
-  return Number(text);
-};
-
-async function main(argv: readonly string[]): Promise<void> {
-  const { values, positionals } = parseArgs({
-    args: [...argv],
-    allowPositionals: true,
-    options: {
-      pods: { type: "string", default: "1000" },
-      nodes: { type: "string", default: "20" },
-      "max-unavailable": { type: "string", default: "10%" },
-      kubeconfig: { type: "string" },
-      pid: { type: "string" },
-      "metrics-url": { type: "string" },
-      annotation: { type: "string", multiple: true, default: [] },
-      timeout: { type: "string", default: "900" },
-      seed: { type: "string", default: "1" },
-      out: { type: "string" },
-    },
-  });
-  if (positionals[0] !== "rollout")
-    throw new UsageError(`unknown scenario ${JSON.stringify(positionals[0] ?? "")}`);
-  const pods = whole(values.pods, "pods");
-  const nodes = whole(values.nodes, "nodes");
-  const seed = whole(values.seed, "seed");
-  const random = seededRandom(seed);
-  const clock = systemClock;
-  const log = pinoLog({ level: "warn", now: () => clock.now() });
-  const run = `run-${Math.floor(clock.now() / 1000)}`;
-  const target = await openTarget({
-    kubeconfig: values.kubeconfig,
-    pid: values.pid === undefined ? undefined : whole(values.pid, "pid"),
-    metricsUrl: values["metrics-url"],
-    seed,
-    clock,
-    random,
-    log,
-  });
-  try {
-    const timing = profiles.bench;
-    const podsPerNode = Math.ceil(pods / nodes) * 2 + 20;
-    const hollow = await startHollowCluster({
-      client: target.client,
-      clock,
-      random,
-      log,
-      nodes,
-      podsPerNode,
-      timing,
-      run,
-    });
-    try {
-      const annotations = Object.fromEntries(
-        values.annotation.map((pair) => [pair.split("=")[0] ?? "", pair.slice(pair.indexOf("=") + 1)]),
+const interruption = new AbortController();
+for (const name of ["SIGINT", "SIGTERM"] as const) {
+  process.on(name, () => {
+    if (interruption.signal.aborted) {
+      console.error(
+        "bench: stopped at once; `npm run bench -- clean --kubeconfig FILE` removes what is left",
       );
-      const result = await rolloutScenario({
-        client: target.client,
-        clock,
-        pods: hollow.pods,
-        replicas: pods,
-        maxUnavailable: values["max-unavailable"],
-        namespace: `bench-${run}`,
-        run,
-        pid: target.pid,
-        metricsUrl: target.metricsUrl,
-        annotations,
-        progress,
-        timeoutMs: whole(values.timeout, "timeout") * 1000,
-      });
-      if (process.stderr.isTTY) process.stderr.write("\n");
-      console.log(reportOf(result));
-      if (values.out !== undefined)
-        writeFileSync(values.out, `${JSON.stringify({ ...result, nodes, seed }, null, 2)}\n`);
-      if (result.rollout.budgetViolations > 0) process.exitCode = 1;
-    } finally {
-      await hollow.stop();
+      process.exit(130);
     }
-  } finally {
-    await target.stop();
-  }
+    console.error("\nbench: removing what was made; once more to stop at once");
+    interruption.abort();
+  });
 }
 
-function progress(done: number, all: number, what: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r${done}/${all} ${what}  `);
-}
-
-try {
-  await main(process.argv.slice(2));
-} catch (error) {
-  console.error(`bench: ${error instanceof Error ? error.message : String(error)}`);
-  if (error instanceof UsageError) console.error(usage);
-  process.exitCode = 1;
-}
+const clock = systemClock;
+process.exitCode = await bench(process.argv.slice(2), {
+  print: (line) => console.log(line),
+  note: (line) => console.error(line),
+  progress: createProgress(process.stderr, process.stderr, clock),
+  clock,
+  log: pinoLog({
+    level: process.env["REFIT_BENCH_LOG"] === "debug" ? "debug" : "error",
+    now: () => clock.now(),
+  }),
+  signal: interruption.signal,
+  controller: process.env["REFIT_CONTROLLER"] ?? join(import.meta.dirname, "..", "cli", "main.ts"),
+});

@@ -1,63 +1,95 @@
-/** What is measured: an API server, and the manager process before it. */
-import { type ChildProcess, spawn } from "node:child_process";
+/** What is measured: an API server, and the manager before it. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   type Client,
   type Clock,
   createClient,
+  createWindow,
+  isKubeError,
   type Log,
   loadCredentials,
   type Random,
 } from "../kube/index.ts";
 import { startSandbox } from "../sandbox/index.ts";
-
-const READY_TIMEOUT_MS = 60_000;
+import { BenchError, messageOf } from "./errors.ts";
+import { foreignManager, type Manager, startOwnManager } from "./manager.ts";
+import { OwnRequests } from "./measure/own_requests.ts";
+import { checkAccess, checkKinds, reachServer } from "./preflight.ts";
+import type { WorkloadKind } from "./workloads.ts";
 
 export interface TargetOptions {
   kubeconfig: string | undefined;
   pid: number | undefined;
   metricsUrl: string | undefined;
+  /** Entry of the controller to start, without `pid`. */
+  controller: string;
+  kinds: readonly WorkloadKind[];
   seed: number;
   clock: Clock;
   random: Random;
   log: Log;
+  signal: AbortSignal;
 }
 
 export interface Target {
-  client: Client;
-  kubeconfig: string;
-  pid: number;
-  metricsUrl: string | undefined;
+  readonly client: Client;
+  /** A client that lets exactly so many requests be in flight. */
+  clientOf(inFlight: number): Client;
+  readonly own: OwnRequests;
+  readonly manager: Manager;
+  readonly version: string;
+  /** A server that goes with this target: nothing has to be removed from it. */
+  readonly sandbox: boolean;
   stop(): Promise<void>;
 }
 
 export async function openTarget(options: TargetOptions): Promise<Target> {
   const closing: (() => Promise<void> | void)[] = [];
   const stop = async (): Promise<void> => {
-    for (const close of closing.reverse()) await close();
+    for (const close of closing.splice(0).reverse()) await close();
   };
   try {
     const kubeconfig = options.kubeconfig ?? (await ownSandbox(options, closing));
-    const credentials = await loadCredentials({ kubeconfig, env: process.env, clock: options.clock });
-    const client = createClient({
-      credentials,
-      clock: options.clock,
-      random: options.random,
-      userAgent: "refit-bench",
-    });
+    const { own, clientOf, client } = await connect(options, kubeconfig);
     closing.push(() => client.close());
-    await client.request("GET", "/version");
-    if (options.pid !== undefined)
-      return { client, kubeconfig, pid: options.pid, metricsUrl: options.metricsUrl, stop };
-    const manager = await startManager(kubeconfig, options.clock, closing);
-    return { client, kubeconfig, ...manager, stop };
+    const version = await reachServer(client);
+    await checkAccess(client, options.kinds);
+    const manager = await managerOf(options, client, kubeconfig);
+    closing.push(() => manager.stop());
+    await checkKinds(client, options.kinds);
+    return { client, clientOf, own, manager, version, sandbox: options.kubeconfig === undefined, stop };
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+export type Connection = Pick<Target, "client" | "clientOf" | "own">;
+
+/** Throws BenchError when the kubeconfig cannot be used. */
+export async function connect(
+  options: Pick<TargetOptions, "clock" | "random">,
+  kubeconfig: string,
+): Promise<Connection> {
+  const { clock, random } = options;
+  const credentials = await loadCredentials({ kubeconfig, env: process.env, clock }).catch(
+    (error: unknown) => {
+      throw new BenchError(`${kubeconfig}: ${messageOf(error)}`);
+    },
+  );
+  const own = new OwnRequests();
+  const base = { credentials, clock, random, userAgent: "refit-bench", metrics: own.metrics };
+  return {
+    own,
+    client: createClient(base),
+    clientOf: (inFlight) =>
+      createClient({
+        ...base,
+        window: createWindow({ clock, start: inFlight, min: inFlight, max: inFlight }),
+      }),
+  };
 }
 
 /** The sandbox's API server alone: the nodes are the bench's own, as before any server. */
@@ -71,90 +103,26 @@ async function ownSandbox(options: TargetOptions, closing: (() => Promise<void> 
   return file;
 }
 
-async function startManager(
-  kubeconfig: string,
-  clock: Clock,
-  closing: (() => Promise<void> | void)[],
-): Promise<{ pid: number; metricsUrl: string }> {
-  const [webhook, metrics, health] = await Promise.all([freePort(), freePort(), freePort()]);
-  const entry = process.env["REFIT_CONTROLLER"] ?? join(import.meta.dirname, "..", "cli", "main.ts");
-  const certificates = mkdtempSync(join(tmpdir(), "refit-bench-certs-"));
-  closing.push(() => rmSync(certificates, { recursive: true, force: true }));
-  const env = {
-    ...process.env,
-    WEBHOOK_HOST: "127.0.0.1",
-    WEBHOOK_PORT: String(webhook),
-    WEBHOOK_CERT_DIR: certificates,
-  };
-  await run(
-    [
-      entry,
-      "install",
-      "--kubeconfig",
-      kubeconfig,
-      "--webhook-host",
-      "127.0.0.1",
-      "--webhook-port",
-      String(webhook),
-    ],
-    env,
-  );
-  const child = spawn(
-    process.execPath,
-    [
-      entry,
-      "controller",
-      "--kubeconfig",
-      kubeconfig,
-      "--enable-leader-election=false",
-      `--metrics-addr=127.0.0.1:${metrics}`,
-      `--health-probe-addr=127.0.0.1:${health}`,
-    ],
-    { env, stdio: ["ignore", "inherit", "inherit"] },
-  );
-  closing.push(() => ended(child));
-  await ready(`http://127.0.0.1:${health}/readyz`, clock, child);
-  return { pid: child.pid ?? 0, metricsUrl: `http://127.0.0.1:${metrics}/metrics` };
-}
+const webhookConfiguration =
+  "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/kruise-mutating-webhook-configuration";
 
-function run(args: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, args, { env, stdio: ["ignore", "ignore", "inherit"] });
-    child.on("error", reject);
-    child.on("exit", (code) =>
-      code === 0 ? resolve() : reject(new Error(`refit ${args[1]} ended with code ${code}`)),
+async function managerOf(options: TargetOptions, client: Client, kubeconfig: string): Promise<Manager> {
+  const { pid, metricsUrl, controller, clock, signal } = options;
+  if (pid !== undefined) return foreignManager(pid, metricsUrl);
+  if (await exists(client, webhookConfiguration))
+    throw new BenchError(
+      "a manager is installed in this cluster: name its process with --pid, or remove it first (refit uninstall)",
     );
-  });
+  const uninstall = options.kubeconfig !== undefined;
+  return startOwnManager({ entry: controller, kubeconfig, uninstall, clock, signal });
 }
 
-async function ready(url: string, clock: Clock, child: ChildProcess): Promise<void> {
-  const until = clock.monotonic() + READY_TIMEOUT_MS;
-  while (clock.monotonic() < until) {
-    if (child.exitCode !== null)
-      throw new Error(`the controller ended with code ${child.exitCode} before it was ready`);
-    const answer = await fetch(url, { signal: AbortSignal.timeout(1000) }).catch(() => undefined);
-    if (answer?.ok) return;
-    await clock.sleep(100);
+async function exists(client: Client, path: string): Promise<boolean> {
+  try {
+    await client.request("GET", path);
+    return true;
+  } catch (error) {
+    if (isKubeError(error, "NotFound")) return false;
+    throw error;
   }
-  throw new Error(`the controller was not ready after ${READY_TIMEOUT_MS / 1000} s (${url})`);
-}
-
-function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
-  return new Promise((resolve) => {
-    child.once("exit", () => resolve());
-    child.kill("SIGTERM");
-  });
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      const port = typeof address === "object" && address !== null ? address.port : 0;
-      server.close(() => resolve(port));
-    });
-  });
 }

@@ -52,6 +52,8 @@ export interface HollowNodesOptions {
   readonly sources: NodeSources;
   /** Simulates the node agent that records containers and renews environment from metadata. */
   readonly agent?: boolean;
+  /** Pulls that fail now, besides those that the registry refuses; asked again after each back-off. */
+  readonly pullFails?: (pod: PodObject, image: string) => boolean;
   readonly onError: (error: unknown, key: string) => void;
 }
 
@@ -309,7 +311,8 @@ export class HollowNodes {
     };
     return {
       hasImage: (image) => node.images.has(image),
-      pullFails: (image) => this.registry.fails(image),
+      pullFails: (image) =>
+        this.registry.fails(image) || this.#options.pullFails?.(entry.pod, image) === true,
       pullMs: (image) => this.registry.pullMs(image),
       missingConfig: (pod: PodObject, container: Container) =>
         wait(missingConfig(this.#options.sources, pod, container)),

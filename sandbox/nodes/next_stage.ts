@@ -83,7 +83,9 @@ export function matches(match: Match, facts: Partial<Facts>): boolean {
 }
 
 function draw(delay: Delay, random: Random): number {
-  return delay.from + (delay.to > delay.from ? random() * (delay.to - delay.from) : 0);
+  if (delay.to <= delay.from) return delay.from;
+  const drawn = random();
+  return delay.from + (delay.to - delay.from) * (delay.shape === "tail" ? drawn ** 4 : drawn);
 }
 
 function delayMs(

@@ -1,9 +1,11 @@
 /** How long things take on a simulated node. */
 
-/** Uniform between the two, in milliseconds. */
+/** Between the two, in milliseconds. */
 export interface Delay {
   readonly from: number;
   readonly to: number;
+  /** Default `uniform`. `tail`: most are near `from` (the median at 6 % of the way), few come near `to`. */
+  readonly shape?: "uniform" | "tail";
 }
 
 export interface Timing {

@@ -1,0 +1,199 @@
+/** The manager under test: a process of the user's, or the project's own controller, started here. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Clock } from "../kube/index.ts";
+import { BenchError } from "./errors.ts";
+import type { Measured } from "./measure/phase.ts";
+import { sampleProcess } from "./measure/process_stats.ts";
+
+const READY_TIMEOUT_MS = 60_000;
+const keptLines = 12;
+
+export interface Manager extends Measured {
+  readonly own: boolean;
+  /** Kills the process and starts another one; milliseconds from its start until it says that it is ready. */
+  restart?(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+/** Somebody else's process. */
+export function foreignManager(pid: number, metricsUrl: string | undefined): Manager {
+  if (sampleProcess(pid) === undefined)
+    throw new BenchError(`there is no process ${pid} on this machine (--pid)`);
+  return { pid, metricsUrl, own: false, stop: async () => undefined };
+}
+
+export interface OwnManagerOptions {
+  /** `cli/main.ts` or a bundle of the tree to measure. */
+  entry: string;
+  kubeconfig: string;
+  /** The cluster stays: definitions and webhooks are removed from it at the end. */
+  uninstall: boolean;
+  clock: Clock;
+  signal: AbortSignal;
+}
+
+/** Installs definitions and webhooks, then starts the controller; resolves when it is ready. */
+export async function startOwnManager(options: OwnManagerOptions): Promise<Manager> {
+  const [webhook, metrics, health] = await Promise.all([freePort(), freePort(), freePort()]);
+  const certificates = mkdtempSync(join(tmpdir(), "refit-bench-certs-"));
+  const manager = new OwnManager(options, { webhook, metrics, health }, certificates);
+  try {
+    await manager.install();
+    await manager.start();
+  } catch (error) {
+    await manager.stop();
+    throw error;
+  }
+  return manager;
+}
+
+class OwnManager implements Manager {
+  readonly own = true;
+  readonly #options: OwnManagerOptions;
+  readonly #ports: { webhook: number; metrics: number; health: number };
+  readonly #certificates: string;
+  readonly #lastLines: string[] = [];
+  #child: ChildProcess | undefined;
+
+  constructor(
+    options: OwnManagerOptions,
+    ports: { webhook: number; metrics: number; health: number },
+    certificates: string,
+  ) {
+    this.#options = options;
+    this.#ports = ports;
+    this.#certificates = certificates;
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
+  get metricsUrl(): string {
+    return `http://127.0.0.1:${this.#ports.metrics}/metrics`;
+  }
+
+  async install(): Promise<void> {
+    const address = ["--webhook-host", "127.0.0.1", "--webhook-port", String(this.#ports.webhook)];
+    await this.#run(["install", "--kubeconfig", this.#options.kubeconfig, ...address]);
+  }
+
+  async start(): Promise<void> {
+    const { kubeconfig } = this.#options;
+    const child = this.#spawn([
+      "controller",
+      "--kubeconfig",
+      kubeconfig,
+      "--enable-leader-election=false",
+      `--metrics-addr=127.0.0.1:${this.#ports.metrics}`,
+      `--health-probe-addr=127.0.0.1:${this.#ports.health}`,
+    ]);
+    this.#child = child;
+    // A bench that ends in whatever way takes its controller along.
+    process.once("exit", () => child.kill("SIGKILL"));
+    await this.#ready(child);
+  }
+
+  async restart(): Promise<number> {
+    const { clock } = this.#options;
+    await this.#end("SIGKILL");
+    const started = clock.monotonic();
+    await this.start();
+    return clock.monotonic() - started;
+  }
+
+  async stop(): Promise<void> {
+    try {
+      if (this.#options.uninstall) await this.#run(["uninstall", "--kubeconfig", this.#options.kubeconfig]);
+    } finally {
+      await this.#end("SIGTERM");
+      this.#forget();
+    }
+  }
+
+  #forget(): void {
+    rmSync(this.#certificates, { recursive: true, force: true });
+  }
+
+  #end(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#child;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+    return new Promise((resolve) => {
+      child.once("exit", () => resolve());
+      child.kill(signal);
+    });
+  }
+
+  #spawn(args: readonly string[]): ChildProcess {
+    const env = {
+      ...process.env,
+      WEBHOOK_HOST: "127.0.0.1",
+      WEBHOOK_PORT: String(this.#ports.webhook),
+      WEBHOOK_CERT_DIR: this.#certificates,
+    };
+    // In a process group of its own: Ctrl-C is for the bench, which still needs the manager to clean up.
+    const child = spawn(process.execPath, [this.#options.entry, ...args], {
+      env,
+      detached: true,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    for (const stream of [child.stdout, child.stderr])
+      stream.on("data", (chunk: Buffer) => this.#keep(chunk));
+    return child;
+  }
+
+  #keep(chunk: Buffer): void {
+    this.#lastLines.push(
+      ...chunk
+        .toString()
+        .split("\n")
+        .filter((line) => line !== ""),
+    );
+    this.#lastLines.splice(0, Math.max(0, this.#lastLines.length - keptLines));
+  }
+
+  #run(args: readonly string[]): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const child = this.#spawn(args);
+      child.on("error", reject);
+      child.on("close", (code) =>
+        code === 0 ? resolve() : reject(this.#failed(`refit ${args[0]} ended with code ${code}`)),
+      );
+    });
+  }
+
+  async #ready(child: ChildProcess): Promise<void> {
+    const { clock, signal } = this.#options;
+    const url = `http://127.0.0.1:${this.#ports.health}/readyz`;
+    const until = clock.monotonic() + READY_TIMEOUT_MS;
+    while (clock.monotonic() < until) {
+      signal.throwIfAborted();
+      if (child.exitCode !== null || child.signalCode !== null)
+        throw this.#failed(`the controller ended with code ${child.exitCode} before it was ready`);
+      const answer = await fetch(url, { signal: AbortSignal.timeout(1000) }).catch(() => undefined);
+      if (answer?.ok === true) return;
+      await clock.sleep(50);
+    }
+    throw this.#failed(`the controller was not ready after ${READY_TIMEOUT_MS / 1000} s (${url})`);
+  }
+
+  #failed(what: string): BenchError {
+    return new BenchError([what, ...this.#lastLines.map((line) => `  ${line}`)].join("\n"));
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      const port = typeof address === "object" && address !== null ? address.port : 0;
+      server.close(() => resolve(port));
+    });
+  });
+}

@@ -1,0 +1,79 @@
+/** All pods of a run as the watch shows them: who they belong to, and how many are in which state. */
+import type { Cache, Change } from "../../kube/index.ts";
+import type { PodObject } from "../../sandbox/index.ts";
+import { type PodState, podStateOf } from "./pod_state.ts";
+
+/** On the pods of a workload: its name. */
+export const WORKLOAD_LABEL = "refit.dev/bench-workload";
+
+export class PodBoard {
+  readonly #pods: Cache<PodObject>;
+  readonly #states = new Map<string, PodState>();
+  readonly #counts: Record<PodState, number>;
+  readonly #listeners = new Set<(change: Change<PodObject>) => void>();
+  readonly #unsubscribe: () => void;
+  #events = 0;
+
+  constructor(pods: Cache<PodObject>) {
+    this.#pods = pods;
+    this.#counts = { ready: 0, updating: 0, starting: 0, pending: 0, terminating: 0, finished: 0 };
+    for (const pod of pods.values()) if (isOurs(pod)) this.#count(pod, false);
+    this.#unsubscribe = pods.subscribe((change) => this.#see(change));
+  }
+
+  /** Watch events of the run's pods so far. */
+  get events(): number {
+    return this.#events;
+  }
+
+  /** Pods that are there, in whatever state. */
+  get size(): number {
+    return this.#states.size;
+  }
+
+  counts(): Record<PodState, number> {
+    return { ...this.#counts };
+  }
+
+  *pods(): Iterable<PodObject> {
+    for (const pod of this.#pods.values()) if (isOurs(pod)) yield pod;
+  }
+
+  subscribe(listener: (change: Change<PodObject>) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  stop(): void {
+    this.#unsubscribe();
+  }
+
+  #see(change: Change<PodObject>): void {
+    if (!isOurs(change.object)) return;
+    this.#events++;
+    this.#count(change.object, change.type === "removed");
+    for (const listener of this.#listeners) listener(change);
+  }
+
+  #count(pod: PodObject, gone: boolean): void {
+    const uid = pod.metadata.uid ?? "";
+    const before = this.#states.get(uid);
+    if (before !== undefined) this.#counts[before]--;
+    if (gone) {
+      this.#states.delete(uid);
+      return;
+    }
+    const state = podStateOf(pod);
+    this.#states.set(uid, state);
+    this.#counts[state]++;
+  }
+}
+
+/** The watch brings the pods of one run; those of no workload are not counted. */
+function isOurs(pod: PodObject): boolean {
+  return workloadOf(pod) !== undefined;
+}
+
+export function workloadOf(pod: PodObject): string | undefined {
+  return pod.metadata.labels?.[WORKLOAD_LABEL];
+}

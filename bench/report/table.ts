@@ -1,0 +1,67 @@
+/** Results on a terminal: a table a run. */
+import type { Limit, Run } from "../measure/result.ts";
+import { type Figure, figuresOf } from "./figures.ts";
+import { duration } from "./words.ts";
+
+/** Rows of cells as lines; the first column to the left, the others to the right. */
+export function alignTable(rows: readonly (readonly string[])[]): string {
+  const widths: number[] = [];
+  for (const row of rows)
+    for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, cell.length);
+  const line = (row: readonly string[]): string =>
+    row
+      .map((cell, column) => {
+        const width = widths[column] ?? 0;
+        return column === 0 ? cell.padEnd(width) : cell.padStart(width);
+      })
+      .join("  ")
+      .trimEnd();
+  return rows.map(line).join("\n");
+}
+
+export function titleOf(run: Run): string {
+  const server = `Kubernetes ${run.server.version}${run.server.sandbox ? ", sandbox" : ""}`;
+  return `${run.scenario}: ${run.pods} pods on ${run.nodes} hollow nodes, seed ${run.seed}; ${run.label}; ${server}`;
+}
+
+/** Name and one cell a phase; a figure that only some phases have stands where it stands there. */
+export function figureRows(run: Run): string[][] {
+  const phases = run.phases.map((phase) => figuresOf(phase, run.limit));
+  const order: Figure[] = [];
+  for (const figures of phases) {
+    let at = 0;
+    for (const figure of figures) {
+      const known = order.findIndex(({ key }) => key === figure.key);
+      if (known < 0) order.splice(at, 0, figure);
+      at = known < 0 ? at + 1 : known + 1;
+    }
+  }
+  return order.map(({ key, name }) => [
+    name,
+    ...phases.map((figures) => figures.find((figure) => figure.key === key)?.text ?? ""),
+  ]);
+}
+
+export function tableOf(run: Run): string {
+  const parts = [titleOf(run)];
+  if (run.phases.length > 0)
+    parts.push(alignTable([["", ...run.phases.map((phase) => phase.name)], ...figureRows(run)]));
+  if (run.limit !== undefined)
+    parts.push(`limit: a bare loop of pod patches\n${alignTable(limitRows(run.limit))}`);
+  const examples = run.phases.flatMap((phase) => phase.budget?.examples ?? []);
+  if (examples.length > 0) parts.push(`BUDGET VIOLATED\n${examples.map((each) => `  ${each}`).join("\n")}`);
+  return parts.join("\n\n");
+}
+
+export function limitRows({ rates }: Limit): string[][] {
+  return [
+    ["patch", "in flight", "a second", "p50", "p99"],
+    ...rates.map(({ patch, inFlight, perSecond, p50, p99 }) => [
+      patch,
+      String(inFlight),
+      perSecond.toFixed(0),
+      duration(p50),
+      duration(p99),
+    ]),
+  ];
+}

@@ -1,0 +1,64 @@
+/** The resources that a bench reads and writes, as JSON. */
+import { type Codec, jsonCodec, jsonResource, type KubeObject, type Resource } from "../kube/index.ts";
+import type { PodObject } from "../sandbox/index.ts";
+
+/** On everything that a bench makes, with the run as its value: `bench clean` finds what an interrupted run left. */
+export const BENCH_LABEL = "refit.dev/bench";
+
+const core = { group: "", version: "v1" };
+
+export const podObjects: Resource<PodObject> = {
+  ...core,
+  plural: "pods",
+  kind: "Pod",
+  namespaced: true,
+  codec: withoutManagedFields(jsonCodec<PodObject>()),
+};
+export const nodeObjects = jsonResource<KubeObject>({
+  ...core,
+  plural: "nodes",
+  kind: "Node",
+  namespaced: false,
+});
+export const namespaces = jsonResource<KubeObject>({
+  ...core,
+  plural: "namespaces",
+  kind: "Namespace",
+  namespaced: false,
+});
+export const leases = jsonResource<KubeObject & { spec?: object }>({
+  group: "coordination.k8s.io",
+  version: "v1",
+  plural: "leases",
+  kind: "Lease",
+  namespaced: true,
+});
+
+/** Half of a pod's JSON, of no use here: a hundred thousand pods are held. */
+function withoutManagedFields(codec: Codec<PodObject>): Codec<PodObject> {
+  const strip = (pod: PodObject): PodObject => {
+    delete pod.metadata.managedFields;
+    return pod;
+  };
+  return {
+    ...codec,
+    decode: (body, contentType) => strip(codec.decode(body, contentType)),
+    decodeList(body, contentType) {
+      const page = codec.decodeList(body, contentType);
+      page.items.forEach(strip);
+      return page;
+    },
+    watchDecoder(contentType) {
+      const decoder = codec.watchDecoder(contentType);
+      return {
+        push(chunk) {
+          const events = decoder.push(chunk);
+          for (const event of events)
+            if (event.type === "ADDED" || event.type === "MODIFIED" || event.type === "DELETED")
+              strip(event.object);
+          return events;
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,202 @@
+/** Runs of one scenario: each size as often as asked, each against a fresh manager where the bench starts it. */
+import type { Client, Clock, Log, Random } from "../kube/index.ts";
+import { seededRandom } from "../kube/index.ts";
+import { clean } from "./clean.ts";
+import { Interrupted } from "./errors.ts";
+import { type HollowCluster, startHollowCluster } from "./hollow_cluster.ts";
+import { measureLimit } from "./measure/limit.ts";
+import { PodBoard } from "./measure/pod_board.ts";
+import type { Limit, Run } from "./measure/result.ts";
+import type { Progress } from "./progress.ts";
+import { BENCH_LABEL, namespaces } from "./resources.ts";
+import type { Stage } from "./scenario.ts";
+import { type RunSettings, scenarioSettings } from "./settings.ts";
+import { openTarget, type Target } from "./target.ts";
+import { Workloads } from "./workloads.ts";
+
+export interface RunDeps {
+  clock: Clock;
+  log: Log;
+  progress: Progress;
+  /** Aborted by Ctrl-C. */
+  signal: AbortSignal;
+  /** Entry of the controller to start. */
+  controller: string;
+  /** How long writes are awaited that follow the last pod. Default 1,500 ms. */
+  settleMs?: number;
+  /** Default 250 ms. */
+  sampleMs?: number;
+}
+
+const cleanTimeoutMs = 300_000;
+
+export async function runAll(settings: RunSettings, deps: RunDeps): Promise<Run[]> {
+  const runs: Run[] = [];
+  for (const pods of settings.sizes)
+    for (let round = 0; round < settings.repeat; round++) runs.push(await runOnce(settings, pods, deps));
+  return runs;
+}
+
+/** Everything that it makes is gone when it settles, whether it succeeds or not. */
+export async function runOnce(settings: RunSettings, pods: number, deps: RunDeps): Promise<Run> {
+  const { clock, log, signal, controller } = deps;
+  const random = seededRandom(settings.seed);
+  if (signal.aborted) throw new Interrupted();
+  const target = await openTarget({
+    kubeconfig: settings.kubeconfig,
+    pid: settings.pid,
+    metricsUrl: settings.metricsUrl,
+    controller,
+    kinds: settings.scenario.kinds,
+    seed: settings.seed,
+    clock,
+    random,
+    log,
+    signal,
+  }).catch(asInterruption(signal));
+  try {
+    return await runOn(target, settings, pods, deps, random);
+  } finally {
+    await target.stop();
+  }
+}
+
+/** On a target that is there already; what the run made is removed from it. */
+export async function runOn(
+  target: Target,
+  settings: RunSettings,
+  pods: number,
+  deps: RunDeps,
+  random: Random,
+): Promise<Run> {
+  const { clock, signal } = deps;
+  const startedAt = new Date(clock.now()).toISOString();
+  const run = `run-${Math.floor(clock.now()).toString(36)}`;
+  let hollow: HollowCluster | undefined;
+  try {
+    hollow = await hollowNodes(target, settings, pods, deps, random, run);
+    const namespace = `bench-${run}`;
+    await target.client.create(namespaces, undefined, {
+      apiVersion: "v1",
+      kind: "Namespace",
+      metadata: { name: namespace, labels: { [BENCH_LABEL]: run } },
+    });
+    const stage = stageOf(target, settings, pods, deps, { random, run, namespace, hollow });
+    const { phases, limit } = await settings.scenario.run(stage);
+    stage.board.stop();
+    const { manager, version, sandbox } = target;
+    return {
+      scenario: settings.scenario.name,
+      label: settings.label ?? (manager.own ? "refit" : `pid ${manager.pid}`),
+      startedAt,
+      pods,
+      nodes: settings.nodes,
+      seed: settings.seed,
+      settings: { ...settings.words },
+      server: { version, sandbox },
+      manager: { pid: manager.pid, own: manager.own, metrics: manager.metricsUrl !== undefined },
+      phases: [...phases],
+      ...(limit === undefined ? {} : { limit }),
+    };
+  } catch (error) {
+    return asInterruption(signal)(error);
+  } finally {
+    await leave(target, deps, run);
+    await hollow?.stop();
+  }
+}
+
+/** A failure that Ctrl-C caused is that. */
+function asInterruption(signal: AbortSignal): (error: unknown) => never {
+  return (error) => {
+    throw signal.aborted ? new Interrupted() : error;
+  };
+}
+
+function hollowNodes(
+  target: Target,
+  settings: RunSettings,
+  pods: number,
+  { clock, log, signal, progress }: RunDeps,
+  random: Random,
+  run: string,
+): Promise<HollowCluster> {
+  const { nodes, behaviour } = settings;
+  progress.begin("hollow nodes", nodes);
+  return startHollowCluster({
+    client: target.client,
+    clock,
+    random,
+    log,
+    nodes,
+    podsPerNode: Math.ceil(pods / nodes) * 2 + 20,
+    behaviour,
+    run,
+    heartbeats: !target.sandbox,
+    onNode: (done) => progress.update(done),
+    signal,
+  }).finally(() => progress.end());
+}
+
+function stageOf(
+  target: Target,
+  settings: RunSettings,
+  pods: number,
+  deps: RunDeps,
+  made: { random: Random; run: string; namespace: string; hollow: HollowCluster },
+): Stage {
+  const { client, own, manager } = target;
+  const { clock, progress, signal, settleMs = 1_500, sampleMs = 250 } = deps;
+  const { run, namespace, hollow, random } = made;
+  const { restart } = manager;
+  return {
+    client,
+    clock,
+    own,
+    manager,
+    progress,
+    signal,
+    timeoutMs: settings.timeoutMs,
+    settleMs,
+    sampleMs,
+    board: new PodBoard(hollow.pods),
+    settings: scenarioSettings(settings, pods),
+    namespace,
+    run,
+    random,
+    hollow,
+    workloads: new Workloads(client, namespace, run, settings.annotations),
+    ...(restart === undefined ? {} : { restartManager: () => restart.call(manager) }),
+    measureLimit: () => limitOf(target, settings, deps, { run, namespace }),
+  };
+}
+
+async function limitOf(
+  { clientOf }: { clientOf(inFlight: number): Client },
+  settings: RunSettings,
+  { clock, signal, progress }: RunDeps,
+  { run, namespace }: { run: string; namespace: string },
+): Promise<Limit | undefined> {
+  const patches = settings.limitPatches;
+  if (patches === 0) return undefined;
+  progress.begin("limit", patches * 8);
+  const limit = await measureLimit({
+    clientOf,
+    clock,
+    namespace,
+    run,
+    patches,
+    signal,
+    progress: (done) => progress.update(done),
+  });
+  progress.end();
+  return limit;
+}
+
+/** A server that ends with the bench needs no cleaning. */
+async function leave({ sandbox, client }: Target, { clock, progress }: RunDeps, run: string): Promise<void> {
+  if (sandbox) return;
+  progress.begin("removing", 1);
+  await clean({ client, clock, run, timeoutMs: cleanTimeoutMs });
+  progress.end();
+}

@@ -1,0 +1,61 @@
+/** What a scenario is, and what it is given. */
+import type { Random } from "../kube/index.ts";
+import type { HollowCluster } from "./hollow_cluster.ts";
+import type { Bench } from "./measure/phase.ts";
+import type { Limit, Phase } from "./measure/result.ts";
+import type { WorkloadKind, Workloads } from "./workloads.ts";
+
+export interface ScenarioSettings {
+  readonly pods: number;
+  readonly nodes: number;
+  /** Number or percentage, as given. */
+  readonly maxUnavailable: string;
+  /** Pods of one workload of `many`. */
+  readonly size: number;
+  /** Partitions of `partition`, in order: numbers or percentages. */
+  readonly steps: readonly string[];
+  /** Requests at once of `admission`. */
+  readonly inFlight: number;
+  /** Patches of each kind of `limit`; 0: none. */
+  readonly limitPatches: number;
+}
+
+export interface Stage extends Bench {
+  readonly settings: ScenarioSettings;
+  readonly namespace: string;
+  readonly run: string;
+  readonly random: Random;
+  readonly hollow: HollowCluster;
+  readonly workloads: Workloads;
+  /** Kills the manager and starts it anew; only where the bench started it. Milliseconds until it said that it is ready. */
+  readonly restartManager?: () => Promise<number>;
+  /** A bare loop of patches with a client of its own. */
+  measureLimit(): Promise<Limit | undefined>;
+}
+
+export interface Outcome {
+  readonly phases: readonly Phase[];
+  readonly limit?: Limit | undefined;
+}
+
+export interface Scenario {
+  readonly name: string;
+  /** One line of the usage. */
+  readonly summary: string;
+  /** Kinds that the API server must serve. */
+  readonly kinds: readonly WorkloadKind[];
+  /** Only with a manager that the bench starts. */
+  readonly ownManager?: boolean;
+  run(stage: Stage): Promise<Outcome>;
+}
+
+/** `10%` rounded up, or a number, of `of`; at least 1. */
+export function amountOf(text: string, of: number): number {
+  return Math.max(1, shareOf(text, of));
+}
+
+/** `10%` rounded up, or a number, of `of`. */
+export function shareOf(text: string, of: number): number {
+  const value = Number.parseFloat(text);
+  return text.endsWith("%") ? Math.ceil((of * value) / 100) : value;
+}

@@ -1,0 +1,58 @@
+/** Creations of pods a second, with and without the webhooks, and how long each takes. */
+import { eachInFlight } from "../in_flight.ts";
+import { barePod } from "../measure/limit.ts";
+import { distributionOf, runPhase } from "../measure/phase.ts";
+import { WORKLOAD_LABEL, workloadOf } from "../measure/pod_board.ts";
+import type { Phase } from "../measure/result.ts";
+import { ascending } from "../measure/statistics.ts";
+import { BENCH_LABEL, namespaces, podObjects } from "../resources.ts";
+import type { Scenario, Stage } from "../scenario.ts";
+
+export const admission: Scenario = {
+  name: "admission",
+  summary:
+    "creations of pods through the manager's webhook, --in-flight at once, beside a namespace without it",
+  kinds: [],
+  async run(stage) {
+    // Namespaces with this label are left out by the manager's webhooks.
+    const bare = `${stage.namespace}-bare`;
+    await stage.client.create(namespaces, undefined, {
+      apiVersion: "v1",
+      kind: "Namespace",
+      metadata: { name: bare, labels: { [BENCH_LABEL]: stage.run, "control-plane": "openkruise" } },
+    });
+    return {
+      phases: [
+        await creations(stage, "without webhook", bare),
+        await creations(stage, "through webhook", stage.namespace),
+      ],
+    };
+  },
+};
+
+function creations(stage: Stage, name: string, namespace: string): Promise<Phase> {
+  const { pods, inFlight } = stage.settings;
+  const workload = name.replace(" ", "-");
+  const latencies: number[] = [];
+  let seconds = 0;
+  return runPhase(stage, {
+    name,
+    pods,
+    begin: async () => {
+      const started = stage.clock.monotonic();
+      const indexes = Array.from({ length: pods }).keys();
+      await eachInFlight(indexes, inFlight, async (index) => {
+        stage.signal.throwIfAborted();
+        const sent = stage.clock.monotonic();
+        const pod = barePod(`bench-${index + 1}`, stage.run, { [WORKLOAD_LABEL]: workload });
+        await stage.client.create(podObjects, namespace, pod);
+        latencies.push(stage.clock.monotonic() - sent);
+      });
+      seconds = (stage.clock.monotonic() - started) / 1000;
+    },
+    arrived: (pod) => workloadOf(pod) === workload,
+    touched: () => true,
+    facts: () => ({ "creations a second": Math.round(pods / seconds), "in flight": inFlight }),
+    clocks: () => ({ write: distributionOf(ascending(latencies), "client") }),
+  });
+}

@@ -1,0 +1,32 @@
+/** Every scenario, in the order of the usage. */
+import { BenchError } from "../errors.ts";
+import type { Scenario } from "../scenario.ts";
+import { admission } from "./admission.ts";
+import { limit } from "./limit.ts";
+import { many } from "./many_workloads.ts";
+import { restart } from "./restart.ts";
+import { create, nodeloss, one, partition, recreate, rollout, scale, statefulset } from "./rollouts.ts";
+
+export const scenarios: readonly Scenario[] = [
+  create,
+  scale,
+  rollout,
+  recreate,
+  partition,
+  many,
+  one,
+  nodeloss,
+  restart,
+  admission,
+  statefulset,
+  limit,
+];
+
+export function scenarioNamed(name: string): Scenario {
+  const found = scenarios.find((scenario) => scenario.name === name);
+  if (found === undefined)
+    throw new BenchError(
+      `there is no scenario ${JSON.stringify(name)}; there are ${scenarios.map((each) => each.name).join(", ")}`,
+    );
+  return found;
+}

@@ -1,0 +1,163 @@
+/** The command line of a scenario, checked. */
+import { parseArgs } from "node:util";
+import { UsageError } from "./errors.ts";
+import type { Scenario, ScenarioSettings } from "./scenario.ts";
+import { scenarioNamed } from "./scenarios/all.ts";
+import { behaviourOf, type NodeBehaviour, parseShare } from "./timing.ts";
+
+export interface RunSettings {
+  readonly scenario: Scenario;
+  /** Each is a run of its own. */
+  readonly sizes: readonly number[];
+  readonly repeat: number;
+  readonly nodes: number;
+  readonly maxUnavailable: string;
+  readonly size: number;
+  readonly steps: readonly string[];
+  readonly inFlight: number;
+  readonly limitPatches: number;
+  readonly behaviour: NodeBehaviour;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly kubeconfig: string | undefined;
+  readonly pid: number | undefined;
+  readonly metricsUrl: string | undefined;
+  readonly label: string | undefined;
+  readonly seed: number;
+  readonly timeoutMs: number;
+  readonly out: string | undefined;
+  readonly page: string | undefined;
+  /** As given, for the result. */
+  readonly words: Readonly<Record<string, string>>;
+}
+
+const most = { pods: 100_000, nodes: 5_000, podsOfNode: 1_000 };
+
+const options = {
+  pods: { type: "string", default: "1000" },
+  nodes: { type: "string" },
+  "max-unavailable": { type: "string", default: "10%" },
+  size: { type: "string", default: "10" },
+  steps: { type: "string", default: "90%,50%,0" },
+  "in-flight": { type: "string", default: "16" },
+  limit: { type: "string", default: "400" },
+  start: { type: "string", default: "200" },
+  pull: { type: "string", default: "0" },
+  ready: { type: "string", default: "0" },
+  crash: { type: "string", default: "0%" },
+  "pull-failures": { type: "string", default: "0%" },
+  annotation: { type: "string", multiple: true },
+  kubeconfig: { type: "string" },
+  pid: { type: "string" },
+  "metrics-url": { type: "string" },
+  label: { type: "string" },
+  seed: { type: "string", default: "1" },
+  repeat: { type: "string", default: "1" },
+  timeout: { type: "string", default: "900" },
+  out: { type: "string" },
+  page: { type: "string" },
+} as const;
+
+/** Of `SCENARIO --pods N …`. Throws UsageError. */
+export function runSettings(args: readonly string[]): RunSettings {
+  const { values, positionals } = readArguments(() =>
+    parseArgs({ args: [...args], allowPositionals: true, options }),
+  );
+  if (positionals.length !== 1)
+    throw new UsageError(
+      positionals.length === 0
+        ? "name a scenario"
+        : `one scenario at a time, not ${positionals.length}: ${positionals.join(" ")}`,
+    );
+  const scenario = scenarioNamed(positionals[0] ?? "");
+  const sizes = values.pods.split(",").map((text) => within(text, "pods", 1, most.pods));
+  const largest = Math.max(...sizes);
+  const usual = Math.max(1, Math.min(most.nodes, Math.ceil(largest / 50)));
+  const nodes = values.nodes === undefined ? usual : within(values.nodes, "nodes", 1, most.nodes);
+  if (largest / nodes > most.podsOfNode / 2)
+    throw new UsageError(
+      `${largest} pods need at least ${Math.ceil((largest * 2) / most.podsOfNode)} nodes (--nodes)`,
+    );
+  const pid = values.pid === undefined ? undefined : within(values.pid, "pid", 1, 2 ** 31);
+  if (pid !== undefined && values.kubeconfig === undefined)
+    throw new UsageError("--pid needs --kubeconfig: a process of yours cannot know the bench's own server");
+  if (pid === undefined && values["metrics-url"] !== undefined)
+    throw new UsageError("--metrics-url is for a manager named by --pid");
+  if (pid !== undefined && scenario.ownManager === true)
+    throw new UsageError(`${scenario.name} ends and starts the manager: leave out --pid`);
+  amount(values["max-unavailable"], "max-unavailable");
+  const steps = values.steps.split(",");
+  for (const step of steps) amount(step, "steps");
+  return {
+    scenario,
+    sizes,
+    repeat: within(values.repeat, "repeat", 1, 100),
+    nodes,
+    maxUnavailable: values["max-unavailable"],
+    size: within(values.size, "size", 1, most.pods),
+    steps,
+    inFlight: within(values["in-flight"], "in-flight", 1, 64),
+    limitPatches: within(values.limit, "limit", 0, 100_000),
+    behaviour: behaviourOf({ ...values, pullFailures: values["pull-failures"] }),
+    annotations: Object.fromEntries((values.annotation ?? []).map(pairOf)),
+    kubeconfig: values.kubeconfig,
+    pid,
+    metricsUrl: values["metrics-url"] === undefined ? undefined : urlOf(values["metrics-url"]),
+    label: values.label,
+    seed: within(values.seed, "seed", 0, 2 ** 32 - 1),
+    timeoutMs: within(values.timeout, "timeout", 1, 86_400) * 1000,
+    out: values.out,
+    page: values.page,
+    words: {
+      "max-unavailable": values["max-unavailable"],
+      start: values.start,
+      pull: values.pull,
+      ready: values.ready,
+      crash: values.crash,
+      "pull-failures": values["pull-failures"],
+      ...(scenario.name === "many" ? { size: values.size } : {}),
+      ...(scenario.name === "partition" ? { steps: values.steps } : {}),
+      ...(scenario.name === "admission" ? { "in-flight": values["in-flight"] } : {}),
+    },
+  };
+}
+
+export function scenarioSettings(settings: RunSettings, pods: number): ScenarioSettings {
+  const { nodes, maxUnavailable, size, steps, inFlight, limitPatches } = settings;
+  return { pods, nodes, maxUnavailable, size, steps, inFlight, limitPatches };
+}
+
+/** The parser's refusal as ours. */
+export function readArguments<T>(parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new UsageError(error.message.split(". ")[0] ?? error.message);
+  }
+}
+
+export function within(text: string, flag: string, from: number, to: number): number {
+  const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value >= from && value <= to))
+    throw new UsageError(
+      `--${flag} must be a whole number from ${from} to ${to}, not ${JSON.stringify(text)}`,
+    );
+  return value;
+}
+
+function amount(text: string, flag: string): void {
+  if (text.endsWith("%")) parseShare(text, flag);
+  else within(text, flag, 0, most.pods);
+}
+
+function pairOf(text: string): [string, string] {
+  const at = text.indexOf("=");
+  if (at <= 0) throw new UsageError(`--annotation must be key=value, not ${JSON.stringify(text)}`);
+  return [text.slice(0, at), text.slice(at + 1)];
+}
+
+function urlOf(text: string): string {
+  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
+    throw new UsageError(`--metrics-url must be an http or https URL, not ${JSON.stringify(text)}`);
+  return text;
+}

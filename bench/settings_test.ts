@@ -1,0 +1,62 @@
+import t from "tap";
+import { UsageError } from "./errors.ts";
+import { amountOf, shareOf } from "./scenario.ts";
+import { runSettings } from "./settings.ts";
+import { parseDelay, parseShare } from "./timing.ts";
+
+const refused: readonly [args: string, says: RegExp][] = [
+  ["", /name a scenario/],
+  ["rollout scale", /one scenario at a time, not 2: rollout scale/],
+  ["rollup", /there is no scenario "rollup"; there are create, .*rollout/],
+  ["rollout --pods 0", /--pods must be a whole number from 1 to 100000, not "0"/],
+  ["rollout --pods 1000000", /--pods must be a whole number from 1 to 100000/],
+  ["rollout --pods 10,x", /--pods .* not "x"/],
+  ["rollout --nodes 5001", /--nodes must be a whole number from 1 to 5000/],
+  ["rollout --pods 100000 --nodes 10", /100000 pods need at least 200 nodes/],
+  ["rollout --pid 7", /--pid needs --kubeconfig/],
+  ["rollout --metrics-url http://x/metrics", /--metrics-url is for a manager named by --pid/],
+  ["rollout --kubeconfig f --pid 7 --metrics-url metrics", /--metrics-url must be an http or https URL/],
+  ["restart --kubeconfig f --pid 7", /restart ends and starts the manager: leave out --pid/],
+  ["rollout --max-unavailable half", /--max-unavailable must be a whole number/],
+  ["rollout --max-unavailable 200%", /--max-unavailable must be a percentage/],
+  ["partition --steps 90%,x%", /--steps must be a percentage like 1%, not "x%"/],
+  ["rollout --start fast", /--start must be milliseconds like 200, 100-400 or 100-4000:tail, not "fast"/],
+  ["rollout --start 400-100", /--start must be milliseconds/],
+  ["rollout --crash 0.1", /--crash must be a percentage like 1%, not "0.1"/],
+  ["rollout --annotation key", /--annotation must be key=value, not "key"/],
+  ["admission --in-flight 65", /--in-flight must be a whole number from 1 to 64/],
+  ["rollout --podz 3", /Unknown option '--podz'/],
+];
+
+for (const [args, says] of refused) {
+  t.test(`refused: ${args}`, async (t) => {
+    t.throws(() => runSettings(args.split(" ").filter((word) => word !== "")), { message: says });
+  });
+}
+
+t.test("wrong arguments show the usage", async (t) => {
+  t.throws(() => runSettings(["rollout", "--pods", "x"]), UsageError);
+});
+
+t.test("several sizes, delays and annotations are read", async (t) => {
+  const settings = runSettings(
+    "rollout --pods 100,1000 --nodes 20 --start 100-4000:tail --crash 1% --annotation a=b=c --seed 9".split(
+      " ",
+    ),
+  );
+  t.same(settings.sizes, [100, 1000]);
+  t.equal(settings.nodes, 20);
+  t.same(settings.behaviour.timing.start, { from: 100, to: 4000, shape: "tail" });
+  t.same(settings.behaviour.failures, { crash: 0.01, pull: 0 });
+  t.same(settings.annotations, { a: "b=c" });
+  t.equal(runSettings(["create", "--pods", "500"]).nodes, 10, "fifty pods a node where nothing is said");
+  t.same(parseDelay("250", "start"), { from: 250, to: 250 });
+  t.equal(parseShare("0.5%", "crash"), 0.005);
+});
+
+t.test("amounts of pods", async (t) => {
+  t.equal(amountOf("10%", 25), 3, "rounded up");
+  t.equal(amountOf("0", 25), 1, "at least one");
+  t.equal(shareOf("0", 25), 0);
+  t.equal(shareOf("7", 25), 7);
+});
