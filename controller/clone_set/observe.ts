@@ -2,6 +2,7 @@
 import type { CloneSet } from "../../crds/index.ts";
 import type { Labels } from "../../kube/core/index.ts";
 import type { ControllerRevision, PersistentVolumeClaim, Pod } from "../../kube/index.ts";
+import { isLean } from "../rollout/in_place/lean.ts";
 import type { Lifecycle } from "../rollout/lifecycle.ts";
 import { type LifecycleState, lifecycleState } from "../rollout/lifecycle.ts";
 import type { PriorityStrategy, ScatterStrategy } from "../rollout/order.ts";
@@ -61,6 +62,7 @@ export interface Strategy {
   priority: PriorityStrategy | undefined;
   scatter: ScatterStrategy | undefined;
   graceSeconds: number;
+  lean: boolean;
   lifecycle: Lifecycle | undefined;
   minReadySeconds: number;
   reuseClaims: boolean;
@@ -73,6 +75,8 @@ export function strategyOf(set: CloneSet, options: CloneSetOptions): Strategy {
   const onDelete = spec.updateStrategy?.type === "OnDelete";
   const rolling = onDelete ? undefined : (spec.updateStrategy?.rollingUpdate ?? {});
   const paused = rolling?.paused ?? false;
+  const graceSeconds = Math.max(0, rolling?.inPlaceUpdateStrategy?.gracePeriodSeconds ?? 0);
+  const minReadySeconds = Math.max(0, spec.minReadySeconds ?? 0);
   return {
     limits: limitsOf({
       replicas: Math.max(0, spec.replicas ?? 1),
@@ -88,9 +92,10 @@ export function strategyOf(set: CloneSet, options: CloneSetOptions): Strategy {
     paused,
     priority: rolling?.priorityStrategy as PriorityStrategy | undefined,
     scatter: rolling?.scatterStrategy,
-    graceSeconds: Math.max(0, rolling?.inPlaceUpdateStrategy?.gracePeriodSeconds ?? 0),
+    graceSeconds,
+    lean: isLean(set.metadata.annotations, { graceSeconds, minReadySeconds, lifecycle: spec.lifecycle }),
     lifecycle: spec.lifecycle,
-    minReadySeconds: Math.max(0, spec.minReadySeconds ?? 0),
+    minReadySeconds,
     reuseClaims: spec.scaleStrategy?.enablePVCReuse ?? false,
     excludePreparingDelete:
       options.excludePreparingDelete || (spec.scaleStrategy?.excludePreparingDelete ?? false),

@@ -314,6 +314,42 @@ t.test("an image change costs three requests a pod and keeps it", async (t) => {
   t.equal(model.events.filter((event) => event.reason === "SuccessfulUpdatePodInPlace").length, 3);
 });
 
+t.test("a lean image change costs one request a pod and keeps the budget", async (t) => {
+  const random = randomOf(1);
+  const model = new Model(
+    cloneSet("app", {
+      replicas: 5,
+      updateStrategy: {
+        type: "RollingUpdate",
+        rollingUpdate: { podUpdatePolicy: "InPlaceIfPossible", maxUnavailable: 2 },
+      },
+    }),
+  );
+  settle(model, random);
+  model.set = {
+    ...model.set,
+    metadata: { ...model.set.metadata, annotations: { "refit.dev/lean-rollout": "true" } },
+  };
+  model.changeSpec((spec) => {
+    for (const container of spec.template.spec.containers) container.image = "app:2";
+  });
+  let requests = 0;
+  for (let round = 0; round < 60; round++) {
+    const { actions, status } = plan(model, random);
+    for (const action of actions) {
+      if (action.type === "patch pod") requests += action.write.steps.length;
+      performChecked(model, action);
+    }
+    t.ok(model.available() >= 3, "two at once");
+    model.set = { ...model.set, status };
+    for (const name of model.pods.keys()) if (round % 3 === 0) model.kubelet(name);
+    model.now += 50;
+  }
+  t.equal(requests, 5);
+  t.equal(model.set.status?.updatedAvailableReplicas, 5);
+  t.ok(model.active().every((pod) => pod.containerStatuses[0]?.restartCount === 1));
+});
+
 t.test("a set that is being deleted is left alone", async (t) => {
   const random = randomOf(1);
   const model = new Model(cloneSet("app"));

@@ -185,6 +185,7 @@ function updateInPlace(
       revision: target.name,
       labels: revisionLabels(pass, target),
       graceSeconds: pass.strategy.graceSeconds,
+      lean: pass.strategy.lean,
       lifecycle: true,
     },
     pass.options,

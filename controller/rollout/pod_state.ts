@@ -1,5 +1,6 @@
 /** What a pod's status says, in the terms in which rollouts count. Spec: cloneset 3, 4.1 rule 7. */
 import type { Pod, PodCondition } from "../../kube/index.ts";
+import { isLeanPending } from "./in_place/lean.ts";
 import { lifecycleState } from "./lifecycle.ts";
 
 export const IN_PLACE_READY = "InPlaceUpdateReady";
@@ -26,7 +27,7 @@ function factsOf(pod: Pod): Facts {
   if (known === undefined) {
     const ready = conditionOf(pod, "Ready");
     const readySince = ready?.status === "True" ? ready.lastTransitionAt : undefined;
-    const held = conditionOf(pod, IN_PLACE_READY)?.status === "False";
+    const held = conditionOf(pod, IN_PLACE_READY)?.status === "False" || isLeanPending(pod);
     const state = lifecycleState(pod);
     known = {
       ready: pod.phase === "Running" && readySince !== undefined && !held,

@@ -1,6 +1,7 @@
 /** What a plan of a StatefulSet sees: plain data, read from the caches. Spec: statefulset 4.1, 4.2. */
 import type { PersistentVolumeClaim as ClaimTemplate, StatefulSet } from "../../crds/index.ts";
 import type { ControllerRevision, PersistentVolumeClaim, Pod } from "../../kube/index.ts";
+import { isLean } from "../rollout/in_place/lean.ts";
 import { type Lifecycle, type LifecycleState, lifecycleState } from "../rollout/lifecycle.ts";
 import type { PriorityStrategy } from "../rollout/order.ts";
 import { isAvailable, isReady, storedBusyPods } from "../rollout/pod_state.ts";
@@ -73,6 +74,7 @@ export interface Strategy {
   policy: UpdatePolicy;
   minReadySeconds: number;
   graceSeconds: number;
+  lean: boolean;
   /** Update by priority; undefined: by ordinal. */
   unordered: { priority: PriorityStrategy | undefined } | undefined;
   lifecycle: Lifecycle | undefined;
@@ -91,6 +93,8 @@ export function strategyOf(set: StatefulSet, options: StatefulSetOptions): Strat
   const scaling = spec.scaleStrategy?.maxUnavailable;
   const retention = options.deletesClaims ? spec.persistentVolumeClaimRetentionPolicy : undefined;
   const start = options.startOrdinal ? Math.max(0, spec.ordinals?.start ?? 0) : 0;
+  const graceSeconds = Math.max(0, rolling.inPlaceUpdateStrategy?.gracePeriodSeconds ?? 0);
+  const minReadySeconds = Math.max(0, rolling.minReadySeconds ?? 0);
   const priority = rolling.unorderedUpdate?.priorityStrategy as PriorityStrategy | undefined;
   return {
     replicas,
@@ -105,8 +109,9 @@ export function strategyOf(set: StatefulSet, options: StatefulSetOptions): Strat
         ? Number.POSITIVE_INFINITY
         : budgetOf(scaling, replicas),
     policy: policyOf(rolling.podUpdatePolicy),
-    minReadySeconds: Math.max(0, rolling.minReadySeconds ?? 0),
-    graceSeconds: Math.max(0, rolling.inPlaceUpdateStrategy?.gracePeriodSeconds ?? 0),
+    minReadySeconds,
+    graceSeconds,
+    lean: isLean(set.metadata.annotations, { graceSeconds, minReadySeconds, lifecycle: spec.lifecycle }),
     unordered: !ordered && rolling.unorderedUpdate ? { priority } : undefined,
     lifecycle: spec.lifecycle,
     claimTemplates: spec.volumeClaimTemplates ?? [],

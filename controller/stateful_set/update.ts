@@ -148,6 +148,7 @@ function updateInPlace(
     revision: update.name,
     labels: { [REVISION_LABEL]: update.name },
     graceSeconds: pass.strategy.graceSeconds,
+    lean: pass.strategy.lean,
     lifecycle: STATE_LABEL in pod.labels,
   };
   const write = startInPlace(pod, withUnissued(pod, eligible.change), target, pass.options, pass.now);

@@ -12,6 +12,7 @@ import { gateOff, gateOn, needsGateOn } from "../readiness.ts";
 import { containersOf, nextBatch, type Pending } from "./batches.ts";
 import type { InPlaceChange } from "./change.ts";
 import { awaited, type CompletionOptions } from "./completion.ts";
+import { allowsLean, LEAN_UPDATE_ANNOTATION } from "./lean.ts";
 import {
   GRACE_ANNOTATION,
   type GraceState,
@@ -47,6 +48,8 @@ export interface Target {
   graceSeconds: number;
   /** Whether the lifecycle label is moved to `Updating`. */
   lifecycle: boolean;
+  /** Without the readiness gate and the lifecycle label, where the change allows it. */
+  lean: boolean;
 }
 
 /** Starts an update of a pod that was seen as it is: the first request has the seen resourceVersion as precondition. */
@@ -61,7 +64,8 @@ export function startInPlace(
   let after = pod;
   const first = (): { resourceVersion?: string } =>
     steps.length === 0 ? { resourceVersion: pod.resourceVersion } : {};
-  if (hasGate(pod, IN_PLACE_READY) && !resizesWithoutRestart(pod, change)) {
+  const lean = target.lean && allowsLean(change);
+  if (!lean && hasGate(pod, IN_PLACE_READY) && !resizesWithoutRestart(pod, change)) {
     const off: PodChange = { conditions: gateOff(pod) };
     steps.push(podPatch(after, off, now, { subresource: "status", ...first() }));
     after = afterChange(after, off, now);
@@ -74,9 +78,12 @@ export function startInPlace(
     ...(Object.keys(change.resources).length > 0 ? { updateResources: true } : {}),
     ...(Object.keys(change.images).length > 0 ? { updateImages: true } : {}),
   };
-  const metadata = target.lifecycle ? stateMetadata("Updating", now) : { labels: {}, annotations: {} };
+  const metadata =
+    target.lifecycle && !lean ? stateMetadata("Updating", now) : { labels: {}, annotations: {} };
   const labels: Record<string, string | null> = { ...target.labels, ...metadata.labels };
   const annotations: Record<string, string | null> = { ...metadata.annotations };
+  if (lean) annotations[LEAN_UPDATE_ANNOTATION] = target.revision;
+  else if (LEAN_UPDATE_ANNOTATION in pod.annotations) annotations[LEAN_UPDATE_ANNOTATION] = null;
   if (OLD_STATE_ANNOTATION in pod.annotations) annotations[OLD_STATE_ANNOTATION] = null;
   if (target.graceSeconds > 0) {
     annotations[STATE_ANNOTATION] = stateText(state);

@@ -2,6 +2,7 @@ import t from "tap";
 import type { Pod, PodContainer } from "../../../kube/index.ts";
 import { acceptedPod } from "../pod_manifest.ts";
 import { afterChange, type PodPatch } from "../pod_patch.ts";
+import { isReady } from "../pod_state.ts";
 import { inPlaceChange, type Template } from "./change.ts";
 import { isCompleted } from "./completion.ts";
 import {
@@ -22,6 +23,7 @@ const target = {
   labels: { "controller-revision-hash": "sample-56dfb978d4" },
   graceSeconds: 0,
   lifecycle: true,
+  lean: false,
 };
 
 function container(name: string, image: string, extra: Partial<PodContainer> = {}): PodContainer {
@@ -351,3 +353,37 @@ t.test(
     t.same(managedIn("updates", false), [undefined, undefined]);
   },
 );
+
+t.test("a lean update is one request; until its containers run the pod is not ready", async (t) => {
+  const pod = running([container("nginx", "nginx:1")]);
+  const change = changeOf(template({ nginx: "nginx:1" }), template({ nginx: "nginx:2" }));
+  const { steps, after } = startInPlace(pod, change, { ...target, lean: true }, options, now);
+  t.equal(steps.length, 1);
+  t.match(body(steps[0]), {
+    metadata: {
+      resourceVersion: "7",
+      labels: { "controller-revision-hash": "sample-56dfb978d4" },
+      annotations: { "refit.dev/lean-update": "sample-56dfb978d4" },
+    },
+    spec: { containers: [{ name: "nginx", image: "nginx:2" }] },
+  });
+  t.notOk("lifecycle.apps.kruise.io/state" in after.labels);
+  t.notOk(isReady(after), "although its condition Ready is still True");
+  t.same(refreshInPlace(after, () => true, options, now).kind, "waiting");
+  const [status] = after.containerStatuses;
+  if (status === undefined) throw new Error("no container");
+  const restarted = {
+    ...after,
+    containerStatuses: [{ ...status, imageID: "id-of-nginx:2", restartCount: 1 }],
+  };
+  t.ok(isReady(restarted));
+  t.same(
+    refreshInPlace(restarted, () => true, options, now),
+    { kind: "settled" },
+  );
+
+  const next = changeOf(template({ nginx: "nginx:2" }), template({ nginx: "nginx:3" }));
+  const full = startInPlace(restarted, next, target, options, now);
+  t.equal(full.steps.length, 2);
+  t.notOk("refit.dev/lean-update" in full.after.annotations, "the next update may be an ordinary one");
+});
