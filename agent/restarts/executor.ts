@@ -25,6 +25,8 @@ export interface RestartDependencies {
   /** Unfinished requests for the pod `namespace/name` on this node. */
   readonly requests: (podKey: string) => Iterable<ContainerRecreateRequest>;
   readonly pod: (podKey: string, signal: AbortSignal) => Promise<AgentPod | undefined>;
+  /** The request as the API server has it now, undefined when it is gone. Throws KubeError. */
+  readonly newest: (request: ContainerRecreateRequest) => Promise<ContainerRecreateRequest | undefined>;
   /** Writes status members on top of exactly this version; resolves with the object as it then is. Throws KubeError. */
   readonly writeStatus: (
     request: ContainerRecreateRequest,
@@ -56,21 +58,37 @@ const lookAgainMs = 5_000;
 export interface RestartExecutor {
   /** One round for the pod `namespace/name`. */
   reconcile(podKey: string, signal: AbortSignal): Promise<Outcome | undefined>;
+  /**
+   * Tells requests that came while another one of the pod is carried out that they wait: a stop may take longer than
+   * the controller waits for a sign of the agent.
+   */
+  acknowledge(podKey: string): Promise<void>;
 }
 
 export function createRestartExecutor(dependencies: RestartDependencies): RestartExecutor {
   const { log } = dependencies;
+  async function putOff(
+    requests: readonly ContainerRecreateRequest[],
+    picked: ContainerRecreateRequest | undefined,
+  ): Promise<void> {
+    for (const other of requests) {
+      if (other === picked || other.status?.phase) continue;
+      await dependencies.writeStatus(other, { phase: "Pending" }).catch((error: unknown) => {
+        if (!isKubeError(error, "Conflict", "NotFound")) throw error;
+      });
+    }
+  }
   return {
+    async acknowledge(podKey) {
+      const requests = [...dependencies.requests(podKey)];
+      const picked = pickRequest(requests);
+      // Before that the order among them is not settled, and the round that settles it tells the others.
+      if (picked?.status?.phase === "Recreating") await putOff(requests, picked);
+    },
     async reconcile(podKey, signal) {
       const requests = [...dependencies.requests(podKey)];
       const picked = pickRequest(requests);
-      for (const other of requests) {
-        if (other !== picked && !other.status?.phase) {
-          await dependencies.writeStatus(other, { phase: "Pending" }).catch((error: unknown) => {
-            if (!isKubeError(error, "Conflict", "NotFound")) throw error;
-          });
-        }
-      }
+      await putOff(requests, picked);
       if (!picked) return undefined;
       try {
         return await new Round(dependencies, podKey, signal).run(picked);
@@ -111,8 +129,6 @@ class Round {
       await this.#complete(request, { states: [], completed: { message } });
       return { wakeAfterMs: 0 };
     }
-    if (request.status?.phase !== "Recreating")
-      request = await this.#deps.writeStatus(request, { phase: "Recreating" });
     for (;;) {
       this.#signal.throwIfAborted();
       const pod = await this.#deps.pod(this.#podKey, this.#signal);
@@ -134,13 +150,16 @@ class Round {
         await this.#complete(request, plan);
         return { wakeAfterMs: 0 };
       }
+      // Shown before the first stop, which may take as long as the grace period.
+      request = await this.#write(request, plan.states);
+      if (isOver(request)) return undefined;
       for (const name of plan.start) await this.#startAgain(runtime, pod, containers.get(name));
       if (plan.kill === undefined) {
-        await this.#write(request, plan.states);
         return { wakeAfterMs: Math.min(plan.wakeAfterMs ?? lookAgainMs, lookAgainMs) };
       }
       const states = await this.#kill(runtime, request, pod, containers.get(plan.kill), plan);
       request = await this.#write(request, states);
+      if (isOver(request)) return undefined;
     }
   }
 
@@ -156,12 +175,26 @@ class Round {
     });
   }
 
+  /**
+   * The controller writes other members of the status meanwhile. It may also have ended the request: what was done
+   * is still told then, the phase stays.
+   */
   async #write(
     request: ContainerRecreateRequest,
     states: RestartPlan["states"],
   ): Promise<ContainerRecreateRequest> {
-    if (jsonEqual(states, request.status?.containerRecreateStates ?? [])) return request;
-    return this.#deps.writeStatus(request, { containerRecreateStates: [...states] });
+    const { phase, containerRecreateStates = [] } = request.status ?? {};
+    if (phase === "Recreating" && jsonEqual(states, containerRecreateStates)) return request;
+    const told = { containerRecreateStates: [...states] };
+    try {
+      return await this.#deps.writeStatus(request, { phase: "Recreating", ...told });
+    } catch (error) {
+      if (!isKubeError(error, "Conflict")) throw error;
+      const newest = await this.#deps.newest(request);
+      if (newest === undefined || newest.metadata.uid !== request.metadata.uid) throw error;
+      if (isOver(newest)) this.#deps.stopped.forget(request.metadata.uid ?? "");
+      return this.#deps.writeStatus(newest, isOver(newest) ? told : { phase: "Recreating", ...told });
+    }
   }
 
   /** Stops one container, and starts its next attempt where the agent may. Resolves with the states after it. */
@@ -210,6 +243,10 @@ class Round {
     const prepared = container && (await recreator.prepare(runtime.client, pod, container, this.#signal));
     if (prepared) await recreator.start(prepared);
   }
+}
+
+function isOver({ status }: ContainerRecreateRequest): boolean {
+  return status?.phase === "Completed";
 }
 
 function podUid(request: ContainerRecreateRequest): string {

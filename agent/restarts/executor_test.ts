@@ -133,6 +133,7 @@ async function scene(
       runtimeReason: () => "",
       requests: () => (s.request.status?.phase === "Completed" ? [] : [s.request]),
       pod: async () => s.pod(),
+      newest: async () => s.request,
       async writeStatus(request, status) {
         if (request.metadata.resourceVersion !== s.request.metadata.resourceVersion) {
           throw new KubeError("Conflict", "changed");
@@ -299,6 +300,66 @@ t.test("hooks run before the stop; one that fails is reported and the stop goes 
   t.same(commands, ["bye"]);
   t.match(s.events[1], /app Warning FailedPreStopHook .*exited with 7: no/);
   t.equal(s.request.status?.phase, "Completed");
+});
+
+t.test(
+  "what is to be stopped is told before it is, and what was done after the controller ended the request",
+  async (t) => {
+    const s = await scene(t, ["app", "sidecar"]);
+    const [app] = s.request.spec.containers;
+    if (app) app.preStop = { exec: { command: ["bye"] } };
+    let shown: unknown;
+    s.fake.runtime.exec = () => {
+      shown = s.request.status;
+      const completionTime = "2026-01-01T00:00:03Z";
+      const message = "recreating has exceeded the activeDeadlineSeconds";
+      s.request = withStatus(s.request, { phase: "Completed", completionTime, message });
+      return { exitCode: 0 };
+    };
+    await createRestartExecutor(s.deps).reconcile("default/web", signal);
+    const pending = (name: string) => ({ name, phase: "Pending" });
+    t.same(shown, { phase: "Recreating", containerRecreateStates: [pending("app"), pending("sidecar")] });
+    t.same(s.request.status, {
+      phase: "Completed",
+      completionTime: "2026-01-01T00:00:03Z",
+      message: "recreating has exceeded the activeDeadlineSeconds",
+      containerRecreateStates: [{ name: "app", phase: "Recreating", isKilled: true }, pending("sidecar")],
+    });
+    t.equal(instances(s, "app").length, 2, "a stop under way is ended");
+    t.same(instances(s, "sidecar"), [[0, running]], "and none follows");
+  },
+);
+
+t.test("other writers of the status do not hold a round up", async (t) => {
+  const s = await scene(t, ["app"]);
+  const [app] = s.request.spec.containers;
+  if (app) app.preStop = { exec: { command: ["bye"] } };
+  const snapshot = [{ name: "app", ready: true, restartCount: 1, containerID: "containerd://x" }];
+  s.fake.runtime.exec = () => {
+    s.request = withStatus(s.request, { containerStatusSnapshot: snapshot });
+    return { exitCode: 0 };
+  };
+  await createRestartExecutor(s.deps).reconcile("default/web", signal);
+  t.match(s.request.status, { phase: "Completed", containerStatusSnapshot: snapshot });
+});
+
+t.test("requests that come while another is carried out are told that they wait", async (t) => {
+  const s = await scene(t, ["app"]);
+  const written: string[] = [];
+  const late = { ...s.request, metadata: { ...s.request.metadata, name: "two", uid: "crr-2" } };
+  const executor = createRestartExecutor({
+    ...s.deps,
+    requests: () => [s.request, late],
+    writeStatus: async (request, status) => {
+      written.push(`${request.metadata.name} ${status.phase}`);
+      return request;
+    },
+  });
+  await executor.acknowledge("default/web");
+  t.same(written, [], "not before the first is under way");
+  s.request = withStatus(s.request, { phase: "Recreating" });
+  await executor.acknowledge("default/web");
+  t.same(written, ["two Pending"]);
 });
 
 t.test("a stop that fails is a failed container", async (t) => {

@@ -2,6 +2,7 @@
 import type { ContainerRecreateRequest } from "../../crds/index.ts";
 import {
   Cache,
+  isKubeError,
   jsonResource,
   keyOf,
   queueObserver,
@@ -39,7 +40,12 @@ export async function startRestarts(context: AgentContext): Promise<Feature> {
     maxDelayMs: 50_000,
     observer: queueObserver(metrics, "crr"),
   });
-  cache.subscribe(({ object }) => queue.add(podKeyOf(object)));
+  const arrivals = new WorkQueue({ clock, baseDelayMs: 500, maxDelayMs: 50_000 });
+  cache.subscribe(({ object, type }) => {
+    const key = podKeyOf(object);
+    queue.add(key);
+    if (type === "added" && !object.status?.phase) arrivals.add(key);
+  });
   const stopWatching = pods.subscribe(({ object }) => {
     const key = keyOf(object);
     for (const _ of cache.byIndex("pod", key)) {
@@ -61,6 +67,14 @@ export async function startRestarts(context: AgentContext): Promise<Feature> {
     requests: (key) =>
       [...cache.byIndex("pod", key)].filter((request) => !request.metadata.deletionTimestamp),
     pod: (key, signal) => pods.pod(key, signal),
+    async newest({ metadata: { namespace = "", name = "" } }) {
+      try {
+        return await client.get(recreateRequests, { namespace, name });
+      } catch (error) {
+        if (isKubeError(error, "NotFound")) return undefined;
+        throw error;
+      }
+    },
     async writeStatus(request, status) {
       const { namespace = "", name = "", resourceVersion } = request.metadata;
       const body = { metadata: { resourceVersion }, status };
@@ -83,16 +97,26 @@ export async function startRestarts(context: AgentContext): Promise<Feature> {
     killed: (result) => context.agentMetrics.killed("crr", result),
   });
   const stopping = new AbortController();
-  const running = runController({
-    name: "crr",
-    queue,
-    workers,
-    reconcile: (key, signal) => executor.reconcile(key, signal),
-    clock,
-    log,
-    metrics,
-    signal: stopping.signal,
-  });
+  const shared = { clock, log, metrics, signal: stopping.signal };
+  const running = [
+    runController({
+      ...shared,
+      name: "crr",
+      queue,
+      workers,
+      reconcile: (key, signal) => executor.reconcile(key, signal),
+    }),
+    runController({
+      ...shared,
+      name: "crr-arrivals",
+      queue: arrivals,
+      workers: 1,
+      reconcile: async (key) => {
+        await executor.acknowledge(key);
+        return undefined;
+      },
+    }),
+  ];
   const labelSelector = `crr.apps.kruise.io/node-name=${settings.nodeName},crr.apps.kruise.io/active=true`;
   const informer = startInformer({ ...context, log, resource: recreateRequests, cache, labelSelector });
   return {
@@ -101,7 +125,7 @@ export async function startRestarts(context: AgentContext): Promise<Feature> {
     async stop() {
       stopping.abort();
       stopWatching();
-      await Promise.all([informer.stop(), running]);
+      await Promise.all([informer.stop(), ...running]);
     },
   };
 }

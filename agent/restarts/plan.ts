@@ -69,15 +69,19 @@ export function planRestart(seen: RestartSeen, now: number): RestartPlan {
 
 /** Requests that the runtime of this node cannot serve end at once (rule 14). */
 function wrongContext({ request, runtimeName }: RestartSeen): string | undefined {
+  const runtimes = new Set<string>();
   for (const { name, statusContext } of request.spec.containers) {
     const context = splitContainerID(statusContext?.containerID ?? "");
     if (!context)
       return `failed to find runtime service: no statusContext or empty containerID in ${name} container`;
-    if (context.runtime !== runtimeName) {
-      return `failed to find runtime service: not found runtime service for ${context.runtime} in daemon`;
-    }
+    runtimes.add(context.runtime);
   }
-  return undefined;
+  if (runtimes.size > 1)
+    return `failed to find runtime service: has different runtime types ${[...runtimes].join(", ")}`;
+  const [runtime = ""] = runtimes;
+  return runtime === runtimeName
+    ? undefined
+    : `failed to find runtime service: not found runtime service for ${runtime} in daemon`;
 }
 
 interface Observed {

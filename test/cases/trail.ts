@@ -66,6 +66,13 @@ export class Trail {
   }
 
   async #watch(resourceVersion: string): Promise<void> {
+    let version: string | undefined = resourceVersion;
+    while (version !== undefined) version = await this.#follow(version);
+  }
+
+  /** The version to go on from when a server that has just begun to serve the resource does not know the list's. */
+  async #follow(resourceVersion: string): Promise<string | undefined> {
+    let followed = false;
     const stream = this.#api.watch(this.#resource, this.#namespace, {
       ...(this.#selector === undefined ? {} : { labelSelector: this.#selector }),
       resourceVersion,
@@ -73,9 +80,17 @@ export class Trail {
     });
     for await (const event of stream) {
       if (event.type === "BOOKMARK") continue;
-      if (event.type === "ERROR") throw new Error(`watch ended: ${JSON.stringify(event.object)}`);
+      if (event.type === "ERROR") {
+        if (followed || event.object["code"] !== 410)
+          throw new Error(`watch ended: ${JSON.stringify(event.object)}`);
+        const { items, version } = await this.#present();
+        for (const object of items) this.moments.push({ at: Date.now(), type: "PRESENT", object });
+        return version;
+      }
+      followed = true;
       this.moments.push({ at: Date.now(), type: event.type, object: event.object });
     }
+    return undefined;
   }
 }
 
