@@ -13,6 +13,17 @@ import {
   podResource,
   type Random,
 } from "../kube/index.ts";
+import {
+  protectAlways,
+  protectDefinition,
+  protectNamespace,
+  protectReplicas,
+  tellingRefusals,
+} from "./admission/deletion_protection.ts";
+import type { AdmissionEntryName } from "./admission/entries.ts";
+import { protectedContent } from "./admission/protected_content.ts";
+import { deletionRefusal, type Refusal } from "./admission/refusals.ts";
+import { type AdmissionHandler, allowed } from "./admission/request.ts";
 import type { AdmissionMetrics } from "./admission/server.ts";
 import type { WebhookSettings } from "./admission/settings.ts";
 import { createWebhooks, handlersByPath, type Webhooks } from "./admission/webhooks.ts";
@@ -43,6 +54,8 @@ export interface AdmissionDeps {
   settings: WebhookSettings;
   /** Flag --allow-privileged. */
   allowPrivileged: boolean;
+  /** Counts and audits a refusal. Must not throw. */
+  refused(refusal: Refusal): void;
 }
 
 export type Admission = Webhooks;
@@ -84,13 +97,16 @@ export function admission(deps: AdmissionDeps): Admission {
       stateOf: (...target) => informers.synced().then(() => stateOf(states, ...target)),
     },
   });
+  const told = (kind: string, handler: AdmissionHandler): AdmissionHandler =>
+    tellingRefusals(handler, (request) => deps.refused(deletionRefusal(kind, request)));
   const handlers = handlersByPath({
     ...(gates.PodWebhook ? { mutatePod: pods } : {}),
     mutateCloneSet: mutateCloneSet(cloneSets),
-    validateCloneSet: validateCloneSetRequest(cloneSets),
+    validateCloneSet: told("CloneSet", validateCloneSetRequest(cloneSets)),
     mutateStatefulSet: mutateStatefulSet(statefulSets),
-    validateStatefulSet: validateStatefulSetRequest(statefulSets),
     validatePodProbeMarker: validatePodProbeMarkerRequest(gates),
+    validateStatefulSet: told("StatefulSet", validateStatefulSetRequest(statefulSets)),
+    ...nativeProtection(deps, told),
     validatePersistentPodState: validatePersistentPodStateRequest({
       list: async (namespace) => (await client.list(persistentPodStateResource, { namespace })).items,
       isListed: async () => false,
@@ -127,6 +143,25 @@ export function admission(deps: AdmissionDeps): Admission {
       informers.stop();
       await webhooks.stop();
     },
+  };
+}
+
+/** Kinds of others that the label protects. Services and Ingresses are neither counted nor audited (protection B5). */
+function nativeProtection(
+  { client, options: { gates } }: AdmissionDeps,
+  told: (kind: string, handler: AdmissionHandler) => AdmissionHandler,
+): Partial<Record<AdmissionEntryName, AdmissionHandler>> {
+  const isOn = gates.ResourcesDeletionProtection;
+  const guarded = (handler: AdmissionHandler): AdmissionHandler => (isOn ? handler : () => allowed);
+  const content = protectedContent(client);
+  const cascading = gates.DeletionProtectionForCRDCascadingGate;
+  return {
+    protectDeployment: told("Deployment", guarded(protectReplicas)),
+    protectReplicaSet: told("ReplicaSet", guarded(protectReplicas)),
+    protectNativeStatefulSet: told("StatefulSet", guarded(protectReplicas)),
+    protectNamespace: told("Namespace", guarded(protectNamespace(content))),
+    protectDefinition: told("CustomResourceDefinition", guarded(protectDefinition(content, { cascading }))),
+    ...(isOn ? { protectService: protectAlways, protectIngress: protectAlways } : {}),
   };
 }
 

@@ -6,6 +6,8 @@ import Histogram from "prom-client/lib/histogram.js";
 import RegistryClass from "prom-client/lib/registry.js";
 import type { Metrics } from "./metrics_types.ts";
 
+export type { Registry } from "prom-client";
+
 /** A registry of its own for each process instance; there is no global one. */
 export function createRegistry(): Registry {
   return new RegistryClass();
@@ -243,6 +245,17 @@ function processState(registry: Registry): Part<"leader" | "eventDropped"> {
 }
 
 /** Metrics of one registry, by kind. */
+/** A counter beside those of Metrics. */
+export function createCounter(
+  registry: Registry,
+  name: string,
+  help: string,
+  labelNames: string[],
+): { inc(labels: Readonly<Record<string, string>>): void } {
+  const counter = makers(registry).counter(name, help, labelNames);
+  return { inc: (labels) => counter.inc({ ...labels }) };
+}
+
 function makers(registry: Registry) {
   const registers = [registry];
   return {

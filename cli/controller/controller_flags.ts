@@ -76,6 +76,11 @@ const effective: FlagTable = {
     "Pods of BroadcastJobs are pinned to their node by affinity; false: by node name, past the scheduler.",
   ),
   "allow-privileged": toggle(true, "Accept pod templates with privileged containers."),
+  "protection-log-path": text(
+    "/log",
+    "DIR",
+    "Folder of protection.log, the audit file of refusals; the default is used where it exists.",
+  ),
   "feature-gates": text("", "NAME=BOOL,...", "Feature gates; also AllAlpha= and AllBeta=."),
   "logging-format": text("text", "text|json", "Form of the log lines on standard error."),
   v: {
@@ -114,7 +119,6 @@ const withoutEffect: FlagTable = {
   "nodeimage-creation-delay": noEffect(text("30s", "TIME", ""), "no NodeImages are written yet"),
   "assign-pods-by-scheduler": noEffect(toggle(true, ""), "no DaemonSet pods are made yet"),
   "ws-enabled-versioned-status": noEffect(text("deployment,replicaset", "KINDS", ""), "as in the reference"),
-  "protection-log-path": noEffect(text("/log", "DIR", ""), "refusals are log lines of this process"),
   vmodule: noEffect(text("", "PATTERN=N,...", ""), "there is one verbosity"),
   logtostderr: noEffect(toggle(true, ""), "logs always go to standard error"),
   "log-flush-frequency": noEffect(text("5s", "TIME", ""), "log lines are not held back"),

@@ -38,6 +38,7 @@ t.test("defaults are the reference's", (t) => {
       renewBeforeMs: 180 * 86_400_000,
     },
     allowPrivileged: true,
+    audit: { folder: "/log", required: false },
     webhookTimeoutMs: 60_000,
     cacheSyncTimeoutMs: 120_000,
     log: { format: "text", level: "info" },

@@ -16,6 +16,7 @@ import {
   metricsRoute,
   parseAddress,
   type Random,
+  type Registry,
   type Route,
   serverVersion,
   startElection,
@@ -23,6 +24,7 @@ import {
 } from "../../kube/index.ts";
 import { CliError, describeError } from "../errors.ts";
 import { listenError } from "./listen_error.ts";
+import { refusalRecorder } from "./refusals.ts";
 import type { ProcessSettings } from "./settings.ts";
 
 export interface ControllerProcessDeps {
@@ -36,8 +38,6 @@ export interface ControllerProcessDeps {
   /** Where requests were counted already. */
   readonly observed?: Observed;
 }
-
-export type Registry = ReturnType<typeof createRegistry>;
 
 export interface Observed {
   readonly registry: Registry;
@@ -112,6 +112,7 @@ class Starting implements ControllerProcess {
       options: settings.controller,
       settings: settings.webhook,
       allowPrivileged: settings.allowPrivileged,
+      refused: refusalRecorder(this.#observed.registry, log, settings.audit),
       metrics: {
         review(path, code, tookMs) {
           metrics.webhookStarted(path);

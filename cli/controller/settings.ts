@@ -13,6 +13,7 @@ import type { Flags } from "../arguments.ts";
 import { CliError } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { countsWithoutEffect, durationsWithoutEffect, workerFlag, workerKinds } from "./controller_flags.ts";
+import type { AuditSettings } from "./refusals.ts";
 
 export interface LeaderSettings {
   readonly enabled: boolean;
@@ -31,6 +32,7 @@ export interface ProcessSettings {
   readonly leader: LeaderSettings;
   readonly webhook: WebhookSettings;
   readonly allowPrivileged: boolean;
+  readonly audit: AuditSettings;
   readonly webhookTimeoutMs: number;
   readonly cacheSyncTimeoutMs: number;
   readonly log: { readonly format: "text" | "json"; readonly level: "debug" | "info" };
@@ -56,6 +58,7 @@ export function processSettings(flags: Flags, env: Io["env"]): ProcessSettings {
     leader: leaderSettings(flags),
     webhook: webhooksOf(env, gates),
     allowPrivileged: flags.on("allow-privileged"),
+    audit: { folder: flags.required("protection-log-path"), required: flags.given("protection-log-path") },
     webhookTimeoutMs: required(flags.milliseconds("webhook-initialize-timeout")),
     cacheSyncTimeoutMs: required(flags.milliseconds("controller-cache-sync-timeout")),
     log: logSettings(flags),

@@ -61,6 +61,14 @@ function kindRules(): PolicyRule[] {
   });
 }
 
+/**
+ * Rules of `kruise-definition-guard-role`: to count what is below any definition before it may be deleted (gate
+ * DeletionProtectionForCRDCascadingGate). Reading everything is much: only on request.
+ */
+export function definitionGuardRules(): PolicyRule[] {
+  return [rule("*", ["*"], ["list"])];
+}
+
 /** Rules of `kruise-certs-role`: the bundle goes into the named configurations and definitions only. */
 export function certificateRules(): PolicyRule[] {
   const converted = carriedOutKinds.filter((kind) => kind.conversion === "Webhook");

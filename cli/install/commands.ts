@@ -19,6 +19,11 @@ const installFlags: FlagTable = {
     value: "NAME",
     help: "Namespace of the controller and the agents.",
   },
+  "guard-definitions": {
+    kind: "switch",
+    default: "false",
+    help: "Let the controller list all objects, which gate DeletionProtectionForCRDCascadingGate needs.",
+  },
   "agent-image": {
     kind: "text",
     value: "IMAGE",

@@ -4,6 +4,7 @@ import type { AnyObject } from "../fields.ts";
 import { toAnyObject } from "../fields.ts";
 import {
   certificateRules,
+  definitionGuardRules,
   leaderElectionRules,
   managerRules,
   type PolicyRule,
@@ -18,6 +19,8 @@ export interface InstallOptions {
   /** Serve admission at this host, without a Service; undefined inside a cluster. */
   readonly webhookHost: string | undefined;
   readonly webhookPort: number;
+  /** Grants what gate DeletionProtectionForCRDCascadingGate needs. */
+  readonly guardsDefinitions?: boolean;
   /** Undefined: no DaemonSet; the agents are started by other means or not at all. */
   readonly agent?: AgentInstall;
 }
@@ -52,11 +55,13 @@ function namespaces(options: InstallOptions): AnyObject[] {
   ];
 }
 
-function accessObjects({ namespace }: InstallOptions): AnyObject[] {
+function accessObjects({ namespace, guardsDefinitions = false }: InstallOptions): AnyObject[] {
+  const guard = ["kruise-definition-guard-role", "kruise-definition-guard-rolebinding"] as const;
   return [
     object("v1", "ServiceAccount", { name: account, namespace }),
     ...clusterRole("kruise-manager-role", "kruise-manager-rolebinding", managerRules(), namespace),
     ...clusterRole("kruise-certs-role", "kruise-certs-rolebinding", certificateRules(), namespace),
+    ...(guardsDefinitions ? clusterRole(...guard, definitionGuardRules(), namespace) : []),
     ...role(
       "kruise-leader-election-role",
       "kruise-leader-election-rolebinding",

@@ -15,6 +15,7 @@ function optionsOf(call: Call): InstallOptions {
     namespace: call.flags.required("controller-namespace"),
     webhookHost: call.flags.text("webhook-host"),
     webhookPort: call.flags.integer("webhook-port", 1, 65_535) ?? 9876,
+    guardsDefinitions: call.flags.on("guard-definitions"),
     ...(agent === undefined ? {} : { agent }),
   };
 }
@@ -33,7 +34,7 @@ function agentOf({ flags }: Call): AgentInstall | undefined {
 /** Everything that an installation may have made, whatever its options were. */
 function everyObject(options: InstallOptions): AnyObject[] {
   const any: AgentInstall = { image: "", runtime: "node", socketFolder: "", flags: [] };
-  return installObjects({ ...options, agent: any });
+  return installObjects({ ...options, guardsDefinitions: true, agent: any });
 }
 
 export async function runInstall(call: Call): Promise<number> {

@@ -1,5 +1,6 @@
 /** The webhooks of this program: what the API server is told to ask about. Spec: platform 4.4. */
 import type { LabelSelector } from "../../kube/core/index.ts";
+import { deletionProtectionLabel } from "./deletion_protection.ts";
 
 export interface AdmissionRule {
   readonly apiGroups: readonly string[];
@@ -41,6 +42,30 @@ function ordinaryNamespaces(namespace: string): LabelSelector {
       { key: "kubernetes.io/metadata.name", operator: "NotIn", values: ["kube-system", namespace] },
     ],
   };
+}
+
+/** The deletion of labelled objects outside kube-system; an outage of this program blocks nothing. */
+function protection(name: string, path: string, rule: Omit<AdmissionRule, "operations">): AdmissionEntry {
+  return {
+    name,
+    phase: "validating",
+    path,
+    earlierPaths: [],
+    rules: [{ ...rule, operations: ["DELETE"] }],
+    failurePolicy: "Ignore",
+    namespaceSelector: () => ({
+      matchExpressions: [{ key: "kubernetes.io/metadata.name", operator: "NotIn", values: ["kube-system"] }],
+    }),
+    objectSelector: { matchExpressions: [{ key: deletionProtectionLabel, operator: "Exists" }] },
+  };
+}
+
+function core(...resources: string[]): Omit<AdmissionRule, "operations"> {
+  return { apiGroups: [""], apiVersions: ["v1"], resources };
+}
+
+function nativeApps(resource: string): Omit<AdmissionRule, "operations"> {
+  return { apiGroups: ["apps"], apiVersions: ["v1"], resources: [resource] };
 }
 
 export const admissionEntries = {
@@ -131,6 +156,33 @@ export const admissionEntries = {
     rules: workloadRules("broadcastjobs", ["CREATE", "UPDATE"]),
     failurePolicy: "Fail",
   },
+  protectDeployment: protection(
+    "vbuiltindeployment.kb.io",
+    "/validate-apps-deployment",
+    nativeApps("deployments"),
+  ),
+  protectReplicaSet: protection(
+    "vbuiltinreplicaset.kb.io",
+    "/validate-apps-replicaset",
+    nativeApps("replicasets"),
+  ),
+  protectNativeStatefulSet: protection(
+    "vbuiltinstatefulset.kb.io",
+    "/validate-apps-statefulset",
+    nativeApps("statefulsets"),
+  ),
+  protectDefinition: protection("vcustomresourcedefinition.kb.io", "/validate-customresourcedefinition", {
+    apiGroups: ["apiextensions.k8s.io"],
+    apiVersions: ["v1", "v1beta1"],
+    resources: ["customresourcedefinitions"],
+  }),
+  protectNamespace: protection("vnamespace.kb.io", "/validate-namespace", core("namespaces")),
+  protectService: protection("vservice.kb.io", "/validate-service", core("services")),
+  protectIngress: protection("vingress.kb.io", "/validate-ingress", {
+    apiGroups: ["networking.k8s.io"],
+    apiVersions: ["v1", "v1beta1"],
+    resources: ["ingresses"],
+  }),
 } as const satisfies Record<string, AdmissionEntry>;
 
 export type AdmissionEntryName = keyof typeof admissionEntries;

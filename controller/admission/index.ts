@@ -6,6 +6,7 @@ export * from "./certificates/store.ts";
 export * from "./cluster_trust.ts";
 export * from "./entries.ts";
 export * from "./readiness.ts";
+export type { Refusal } from "./refusals.ts";
 export * from "./request.ts";
 export * from "./server.ts";
 export * from "./settings.ts";

@@ -8,13 +8,8 @@ import {
   SchemaError,
   validateCloneSet,
 } from "../../crds/index.ts";
-import {
-  diffPositional,
-  formatFieldErrors,
-  isJsonObject,
-  type JsonObject,
-  own,
-} from "../../kube/core/index.ts";
+import { diffPositional, formatFieldErrors, type JsonObject } from "../../kube/core/index.ts";
+import { protectReplicas } from "../admission/deletion_protection.ts";
 import {
   type AdmissionHandler,
   type AdmissionRequest,
@@ -56,7 +51,8 @@ export function mutateCloneSet(options: CloneSetAdmissionOptions): AdmissionHand
 /** The handler of `/validate-apps-kruise-io-cloneset`. */
 export function validateCloneSetRequest(options: CloneSetAdmissionOptions): AdmissionHandler {
   return (request) => {
-    if (request.operation === "DELETE") return options.deletionProtection ? protect(request) : allowed;
+    if (request.operation === "DELETE")
+      return options.deletionProtection ? protectReplicas(request) : allowed;
     if (request.object === undefined) return denied(400, "there is no content to decode");
     const next = decode(request.object);
     if ("allowed" in next) return next;
@@ -101,25 +97,4 @@ async function validate(
     findPod: (name) => pods.get(name),
   });
   return errors.length === 0 ? allowed : denied(422, formatFieldErrors(errors));
-}
-
-const protectionLabel = "policy.kruise.io/delete-protection";
-
-/** What the label of a CloneSet forbids. Spec: cloneset 6, end. */
-function protect(request: AdmissionRequest): AdmissionResponse {
-  const object = request.oldObject;
-  if (object === undefined) return allowed;
-  const policy = own(member(member(object, "metadata"), "labels"), protectionLabel);
-  const words = `forbidden by ResourcesProtectionDeletion for ${protectionLabel}=`;
-  if (policy === "Always") return denied(403, `${words}Always`);
-  const replicas = member(object, "spec")["replicas"];
-  if (policy === "Cascading" && typeof replicas === "number" && replicas > 0) {
-    return denied(403, `${words}Cascading and replicas n>0`);
-  }
-  return allowed;
-}
-
-function member(object: JsonObject, key: string): JsonObject {
-  const value = own(object, key);
-  return isJsonObject(value) ? value : {};
 }

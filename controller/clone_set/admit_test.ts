@@ -134,7 +134,7 @@ t.test("deletion protection", async (t) => {
   t.strictSame(await on(protectedBy("Cascading", 1)), {
     allowed: false,
     code: 403,
-    message: `${words}Cascading and replicas n>0`,
+    message: `${words}Cascading and replicas 1>0`,
   });
   t.strictSame(await on(protectedBy("Cascading", 0)), { allowed: true });
   t.strictSame(await on(protectedBy("", 3)), { allowed: true });

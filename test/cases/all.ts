@@ -32,6 +32,7 @@ import { suite as jobFailure } from "./36_bcj_failure_policy.ts";
 import { suite as launchOrder } from "./46_launch_priority.ts";
 import { suite as containerRecreate } from "./47_container_recreate.ts";
 import { suite as preDownload } from "./49_image_pre_download.ts";
+import { suite as deletionProtection } from "./50_deletion_protection.ts";
 import { suite as probeMarkers } from "./52_pod_probe_marker.ts";
 import { nativeSuite as nativePersistentState, suite as persistentState } from "./53_persistent_pod_state.ts";
 import { suite as agentOnNodes } from "./a01_agent_on_nodes.ts";
@@ -101,6 +102,7 @@ export const suites: readonly Suite[] = [
   persistentState,
   nativePersistentState,
   failover,
+  deletionProtection,
   certificates,
   randomKills,
 ];

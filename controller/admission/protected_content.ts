@@ -1,0 +1,48 @@
+/** Counts what is below a namespace or a definition, in pages: only asked when one with the label is deleted. */
+import type { KubeObject } from "../../kube/core/index.ts";
+import {
+  type Client,
+  jsonResource,
+  persistentVolumeClaimResource,
+  podResource,
+  type Resource,
+} from "../../kube/index.ts";
+import type { ProtectedContent } from "./deletion_protection.ts";
+
+const PAGE = 500;
+
+export function protectedContent(client: Client): ProtectedContent {
+  return {
+    activePods: (namespace) =>
+      count(client, podResource, namespace, ({ phase, deletionAt }) => {
+        return phase !== "Succeeded" && phase !== "Failed" && deletionAt === undefined;
+      }),
+    boundClaims: (namespace) =>
+      count(client, persistentVolumeClaimResource, namespace, ({ phase, deletionAt }) => {
+        return phase === "Bound" && deletionAt === undefined;
+      }),
+    objects: (kind) =>
+      count(client, jsonResource<KubeObject>(kind), undefined, ({ metadata }) => !metadata.deletionTimestamp),
+  };
+}
+
+async function count<T>(
+  client: Client,
+  resource: Resource<T>,
+  namespace: string | undefined,
+  counts: (object: T) => boolean,
+): Promise<number> {
+  let found = 0;
+  let next = "";
+  do {
+    const page = await client.list(resource, {
+      limit: PAGE,
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(next === "" ? {} : { continue: next }),
+    });
+    // What cannot be read is there all the same.
+    found += page.items.filter(counts).length + page.undecodable.length;
+    next = page.continue;
+  } while (next !== "");
+  return found;
+}
