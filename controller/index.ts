@@ -3,6 +3,13 @@
 export * from "./admission/index.ts";
 export * from "./clone_set/index.ts";
 export {
+  type DaemonSetOptions,
+  type DaemonSetSeen,
+  daemonSetOptions,
+  nodeVerdicts,
+  planDaemonSet,
+} from "./daemon_set/index.ts";
+export {
   type FeatureGate,
   FeatureGateError,
   type FeatureGates,

@@ -6,6 +6,8 @@ import {
   type ContainerRecreateRequest,
   cloneSet,
   containerRecreateRequest,
+  type DaemonSet,
+  daemonSet,
   type NodePodProbe,
   nodePodProbe,
   type PersistentPodState,
@@ -20,6 +22,7 @@ import { broadcastJobShell } from "./broadcast_job/index.ts";
 import { cloneSetShell } from "./clone_set/index.ts";
 import { launchPriorityController } from "./container_launch_priority/index.ts";
 import { containerRecreateRequestShell } from "./container_recreate_request/index.ts";
+import { daemonSetShell } from "./daemon_set/index.ts";
 import type { Kind, PlainController } from "./kind.ts";
 import { persistentPodStateShell } from "./persistent_pod_state/index.ts";
 import { nodePodProbeShell, podProbeMarkerShell } from "./pod_probe_marker/index.ts";
@@ -27,6 +30,7 @@ import {
   broadcastJobResource,
   cloneSetResource,
   containerRecreateRequestResource,
+  daemonSetResource,
   nodePodProbeResource,
   persistentPodStateResource,
   podProbeMarkerResource,
@@ -48,6 +52,14 @@ const statefulSetKind: Kind<StatefulSet> = {
   resource: statefulSetResource,
   shell: statefulSetShell,
   statusMatters: (before, after) => before.status?.currentRevision !== after.status?.currentRevision,
+};
+
+const daemonSetKind: Kind<DaemonSet> = {
+  kind: daemonSet.kind,
+  controllerName: "daemonset-controller",
+  resource: daemonSetResource,
+  shell: daemonSetShell,
+  statusMatters: () => false,
 };
 
 const persistentPodStateKind: Kind<PersistentPodState> = {
@@ -100,6 +112,7 @@ const nodePodProbeKind: Kind<NodePodProbe> = {
 export function visitKinds(visit: <T extends KubeObject>(kind: Kind<T>) => void): void {
   visit(cloneSetKind);
   visit(statefulSetKind);
+  visit(daemonSetKind);
   visit(persistentPodStateKind);
   visit(podProbeMarkerKind);
   visit(nodePodProbeKind);

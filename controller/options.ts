@@ -13,6 +13,8 @@ export interface ControllerOptions {
   keepManagedFields: boolean;
   /** Pods of BroadcastJobs are pinned to their node by affinity and left to the scheduler; false: by node name. */
   assignBroadcastJobPodsByScheduler: boolean;
+  /** DaemonSet pods are bound by the scheduler; false: they are created with their node's name. */
+  assignPodsByScheduler: boolean;
   /** Backoff of failing keys, milliseconds. */
   baseDelayMs: number;
   maxDelayMs: number;
@@ -26,6 +28,7 @@ export function controllerOptions(overrides: Partial<ControllerOptions> = {}): C
     excludePreparingDelete: false,
     keepManagedFields: false,
     assignBroadcastJobPodsByScheduler: true,
+    assignPodsByScheduler: true,
     baseDelayMs: 5,
     maxDelayMs: 1_000_000,
     ...overrides,

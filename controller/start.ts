@@ -112,8 +112,9 @@ class Starting {
   async run(): Promise<void> {
     const server = await this.#serverFeatures();
     const { pods, claims, revisions, nodes } = this.#shared;
+    const { PreDownloadImageForInPlaceUpdate, PreDownloadImageForDaemonSetUpdate } = this.#deps.options.gates;
     const jobs =
-      server.imagePullJobs && this.#deps.options.gates.PreDownloadImageForInPlaceUpdate
+      server.imagePullJobs && (PreDownloadImageForInPlaceUpdate || PreDownloadImageForDaemonSetUpdate)
         ? this.#informers.cacheOf(imagePullJobResource, { controller: controllerUids })
         : undefined;
     const caches: Caches = { pods, claims, revisions, nodes, pullJobs: (uid) => pullJobsOf(jobs, uid) };

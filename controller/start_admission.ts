@@ -30,6 +30,7 @@ import { createWebhooks, handlersByPath, type Webhooks } from "./admission/webho
 import { mutateBroadcastJob, validateBroadcastJobRequest } from "./broadcast_job/admit.ts";
 import { type CloneSetAdmissionOptions, mutateCloneSet, validateCloneSetRequest } from "./clone_set/admit.ts";
 import { mutateContainerRecreateRequest } from "./container_recreate_request/admit.ts";
+import { mutateDaemonSet, validateDaemonSetRequest } from "./daemon_set/admit.ts";
 import { SharedInformers } from "./informers.ts";
 import type { ControllerOptions } from "./options.ts";
 import { validatePersistentPodStateRequest } from "./persistent_pod_state/admit.ts";
@@ -107,6 +108,10 @@ export function admission(deps: AdmissionDeps): Admission {
     validatePodProbeMarker: validatePodProbeMarkerRequest(gates),
     validateStatefulSet: told("StatefulSet", validateStatefulSetRequest(statefulSets)),
     ...nativeProtection(deps, told),
+    mutateDaemonSet,
+    validateDaemonSet: validateDaemonSetRequest({
+      hostNetworkPorts: gates.DefaultHostNetworkHostPortsInPodTemplates,
+    }),
     validatePersistentPodState: validatePersistentPodStateRequest({
       list: async (namespace) => (await client.list(persistentPodStateResource, { namespace })).items,
       isListed: async () => false,

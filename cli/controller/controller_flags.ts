@@ -75,6 +75,10 @@ const effective: FlagTable = {
     true,
     "Pods of BroadcastJobs are pinned to their node by affinity; false: by node name, past the scheduler.",
   ),
+  "assign-pods-by-scheduler": toggle(
+    true,
+    "DaemonSet pods are pinned by affinity and bound by the scheduler; false: created with their node's name.",
+  ),
   "allow-privileged": toggle(true, "Accept pod templates with privileged containers."),
   "protection-log-path": text(
     "/log",
@@ -117,7 +121,6 @@ const withoutEffect: FlagTable = {
     "no NodeImages are written yet (0 to 2678400)",
   ),
   "nodeimage-creation-delay": noEffect(text("30s", "TIME", ""), "no NodeImages are written yet"),
-  "assign-pods-by-scheduler": noEffect(toggle(true, ""), "no DaemonSet pods are made yet"),
   "ws-enabled-versioned-status": noEffect(text("deployment,replicaset", "KINDS", ""), "as in the reference"),
   vmodule: noEffect(text("", "PATTERN=N,...", ""), "there is one verbosity"),
   logtostderr: noEffect(toggle(true, ""), "logs always go to standard error"),

@@ -50,6 +50,7 @@ export function processSettings(flags: Flags, env: Io["env"]): ProcessSettings {
       excludePreparingDelete: flags.on("cloneset-scaling-exclude-preparing-delete"),
       keepManagedFields: flags.on("keep-managed-fields"),
       assignBroadcastJobPodsByScheduler: flags.on("assign-bcj-pods-by-scheduler"),
+      assignPodsByScheduler: flags.on("assign-pods-by-scheduler"),
       baseDelayMs: required(flags.milliseconds("rate-limiter-base-delay")),
       maxDelayMs: required(flags.milliseconds("rate-limiter-max-delay")),
     }),

@@ -183,6 +183,22 @@ export const admissionEntries = {
     apiVersions: ["v1", "v1beta1"],
     resources: ["ingresses"],
   }),
+  mutateDaemonSet: {
+    name: "mdaemonset.kb.io",
+    phase: "mutating",
+    path: "/mutate-apps-kruise-io-daemonset",
+    earlierPaths: ["/mutate-apps-kruise-io-v1alpha1-daemonset"],
+    rules: workloadRules("daemonsets", ["CREATE", "UPDATE"]),
+    failurePolicy: "Fail",
+  },
+  validateDaemonSet: {
+    name: "vdaemonset.kb.io",
+    phase: "validating",
+    path: "/validate-apps-kruise-io-daemonset",
+    earlierPaths: ["/validate-apps-kruise-io-v1alpha1-daemonset"],
+    rules: workloadRules("daemonsets", ["CREATE", "UPDATE"]),
+    failurePolicy: "Fail",
+  },
 } as const satisfies Record<string, AdmissionEntry>;
 
 export type AdmissionEntryName = keyof typeof admissionEntries;

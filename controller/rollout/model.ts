@@ -123,7 +123,7 @@ export abstract class ClusterModel<T extends Workload> {
       return true;
     }
     if (pod.nodeName === "") {
-      this.change(name, { nodeName: "node-1" });
+      this.change(name, { nodeName: pod.pinnedTo ?? "node-1", pinnedTo: undefined });
       return true;
     }
     return this.#startContainers(pod) || this.#settleReadiness(pod);

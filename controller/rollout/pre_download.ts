@@ -7,14 +7,22 @@ import { ownerReference } from "./pod_manifest.ts";
 import { HASH_LABEL, type Revision, sameRevision, shortHash, templateOf } from "./revisions.ts";
 
 const REVISION_LABEL = "controller-revision-hash";
-const CREATED = "apps.kruise.io/pre-predownload-created";
-const IGNORED = "apps.kruise.io/image-predownload-ignored";
+export const CREATED = "apps.kruise.io/pre-predownload-created";
+export const IGNORED = "apps.kruise.io/image-predownload-ignored";
 
-export interface PreDownload {
+/** What the jobs of one rollout have in common. */
+export interface PullJobs {
   owner: { kind: string; name: string; namespace: string; uid: string };
   template: PodTemplate;
   selector: LabelSelector;
   update: Revision;
+  /** Label of the jobs that tells their revision; its value is the bare hash. */
+  hashLabel: string;
+  parallelism: IntOrString;
+  timeoutSeconds: number;
+}
+
+export interface PreDownload extends Omit<PullJobs, "hashLabel"> {
   current: Revision;
   /** Jobs that the workload controls. */
   jobs: readonly { name: string; uid: string }[];
@@ -22,8 +30,6 @@ export interface PreDownload {
   worthwhile: boolean;
   /** Enough pods run the new revision for the others' images to be pulled. */
   begun: () => boolean;
-  parallelism: IntOrString;
-  timeoutSeconds: number;
   change: ChangeOptions;
 }
 
@@ -38,7 +44,9 @@ export function planPullJobs(input: PreDownload): Action[] {
   if (images === undefined) return [mark(update, IGNORED)];
   if (!input.begun()) return [];
   return [
-    ...Object.entries(images).map(([container, image]) => pullJob(input, container, image)),
+    ...Object.entries(images).map(([container, image]) =>
+      pullJob({ ...input, hashLabel: HASH_LABEL }, container, image),
+    ),
     mark(update, CREATED),
   ];
 }
@@ -55,7 +63,7 @@ function changedImages({
 }
 
 /** The decision is kept on the revision and never taken again for it. */
-function mark({ stored: revision }: Revision, label: string): Action {
+export function mark({ stored: revision }: Revision, label: string): Action {
   if (revision === undefined) throw new Error("a pre-download decision needs a stored revision");
   return {
     type: "patch revision",
@@ -64,7 +72,7 @@ function mark({ stored: revision }: Revision, label: string): Action {
   };
 }
 
-function pullJob(input: PreDownload, container: string, image: string): Action {
+export function pullJob(input: PullJobs, container: string, image: string): Action {
   const { owner, template, selector, update } = input;
   const name = `${update.name}-${container}`;
   const hash = shortHash(update.name);
@@ -74,7 +82,7 @@ function pullJob(input: PreDownload, container: string, image: string): Action {
     metadata: {
       name,
       namespace: owner.namespace,
-      labels: { ...template.metadata?.labels, [HASH_LABEL]: hash },
+      labels: { ...template.metadata?.labels, [input.hashLabel]: hash },
       ownerReferences: [ownerReference(owner.kind, owner.name, owner.uid)],
     },
     spec: {

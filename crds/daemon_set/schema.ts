@@ -145,7 +145,7 @@ export const daemonSet = defineKind({
   description:
     "One pod on each suitable node, updated in portions, in place or with a second pod for the change.",
   conversion: "Webhook",
-  carriedOut: false,
+  carriedOut: true,
   versions: [
     { name: "v1alpha1", spec: specV1alpha1, status: statusV1alpha1, columns },
     { name: "v1beta1", storage: true, spec, status, columns },

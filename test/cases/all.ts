@@ -26,6 +26,11 @@ import { suite as reservedOrdinals } from "./25_asts_reserve_ordinals.ts";
 import { suite as scaleLimit } from "./26_asts_scale_limit.ts";
 import { suite as setPriority } from "./27_asts_priority_update.ts";
 import { suite as orderedSets } from "./28_asts_order_and_ondelete.ts";
+import { suite as daemonNodeSelector } from "./29_ads_standard_and_node_selector.ts";
+import { suite as daemonPartition } from "./30_ads_partition_paused_ondelete.ts";
+import { suite as daemonInPlace } from "./31_ads_inplace.ts";
+import { suite as daemonSurge } from "./32_ads_surging.ts";
+import { suite as daemonNodes } from "./33_ads_nodes.ts";
 import { suite as jobRun } from "./34_bcj_run.ts";
 import { suite as jobCompletion } from "./35_bcj_completion.ts";
 import { suite as jobFailure } from "./36_bcj_failure_policy.ts";
@@ -80,6 +85,10 @@ export const suites: readonly Suite[] = [
   setPaused,
   reservedOrdinals,
   setPriority,
+  daemonNodeSelector,
+  daemonPartition,
+  daemonInPlace,
+  daemonSurge,
   claimReuse,
   specifiedDelete,
   progress,
@@ -105,4 +114,5 @@ export const suites: readonly Suite[] = [
   deletionProtection,
   certificates,
   randomKills,
+  daemonNodes,
 ];

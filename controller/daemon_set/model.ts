@@ -1,0 +1,163 @@
+/** The model cluster with one DaemonSet and some nodes. */
+import type { DaemonSet } from "../../crds/index.ts";
+import { compileSelector } from "../../kube/core/index.ts";
+import type { Node, Pod } from "../../kube/index.ts";
+import type { Action } from "../rollout/actions.ts";
+import { ClusterModel } from "../rollout/model.ts";
+import { nodeVerdicts } from "./eligibility.ts";
+import { FailedPods } from "./failed_pods.ts";
+import { type DaemonSetOptions, nodeOf, type Seen } from "./observe.ts";
+
+export { Refused } from "../rollout/model.ts";
+
+export const defaultOptions: DaemonSetOptions = {
+  envFromMetadata: true,
+  verticalScaling: false,
+  resizeSubresource: true,
+  resetsManagers: true,
+  assignByScheduler: true,
+  pruneIneligible: false,
+  preDownload: false,
+};
+
+export class Model extends ClusterModel<DaemonSet> {
+  readonly nodes = new Map<string, Node>();
+  readonly failed = new FailedPods(() => this.now);
+  /** Writes that are under way: plans see their pods as they will be. */
+  readonly inFlight: Action[] = [];
+  #version = 1_000_000;
+
+  constructor(set: DaemonSet, nodes: readonly string[] = ["node-1", "node-2", "node-3"]) {
+    super("DaemonSet", set);
+    for (const name of nodes) this.nodes.set(name, node(name));
+  }
+
+  seen(): Seen {
+    const { pods: all, busy } = this.#overlay();
+    const pods = all.filter((pod) => pod.controller?.uid === this.set.metadata.uid);
+    const verdict = nodeVerdicts(this.set.spec.template.spec);
+    const selector = compileSelector(this.set.spec.selector);
+    return {
+      set: this.set,
+      pods,
+      stored: this.owned(),
+      orphans: all.filter((pod) => pod.controller === undefined && selector.matches(pod.labels)),
+      busy,
+      nodes: this.nodes.values(),
+      hasNode: (name) => this.nodes.has(name),
+      verdict,
+      revisions: this.sortedRevisions(),
+      revisionData: (revision) => this.revisions.get(revision)?.data,
+      failures: {},
+      pullJobs: undefined,
+      failedPodWaitMs: (name) => this.failed.waitMs(name),
+    };
+  }
+
+  #overlay(): { pods: Pod[]; busy: Set<string> } {
+    const pods = new Map([...this.pods.values()].map((pod) => [pod.uid, pod]));
+    const busy = new Set<string>();
+    const hold = (pod: Pod): void => {
+      pods.set(pod.uid, pod);
+      busy.add(pod.uid);
+    };
+    for (const action of this.inFlight) {
+      if (action.type === "create pod") hold(action.after);
+      else if (action.type === "patch pod") hold(action.write.after);
+      else if (action.type === "delete pod") hold({ ...action.pod, deletionAt: this.now });
+    }
+    return { pods: [...pods.values()], busy };
+  }
+
+  /** Puts a pod there as if somebody else had made it. */
+  place(pod: Pod): void {
+    this.pods.set(pod.name, pod);
+  }
+
+  changeNode(name: string, change: Partial<Node>): void {
+    const before = this.nodes.get(name) ?? node(name);
+    this.nodes.set(name, { ...before, ...change, resourceVersion: String(this.#version++) });
+  }
+
+  /** As a kubelet, the scheduler and the pod clean-up: failed pods stay failed, pods of vanished nodes go. */
+  override kubelet(name: string): boolean {
+    const pod = this.pods.get(name);
+    if (pod === undefined) return false;
+    if (!this.nodes.has(nodeOf(pod)) && nodeOf(pod) !== "") {
+      if (pod.nodeName === "" && pod.deletionAt === undefined) return false;
+      return this.pods.delete(name);
+    }
+    if (pod.phase === "Failed" && pod.deletionAt === undefined) return false;
+    return super.kubelet(name);
+  }
+
+  protected patchWorkload(): void {
+    throw new Error("a DaemonSet never changes its own spec");
+  }
+}
+
+export function node(name: string, more: Partial<Node> = {}): Node {
+  return {
+    namespace: "",
+    name,
+    uid: `uid-${name}`,
+    resourceVersion: "1",
+    generation: 1,
+    labels: { "kubernetes.io/hostname": name },
+    annotations: {},
+    owners: [],
+    finalizers: [],
+    createdAt: 0,
+    deletionAt: undefined,
+    taints: [],
+    unschedulable: false,
+    conditions: [],
+    allocatable: {},
+    ...more,
+  };
+}
+
+export function daemonSet(spec: Partial<DaemonSet["spec"]> = {}): DaemonSet {
+  return {
+    apiVersion: "apps.kruise.io/v1beta1",
+    kind: "DaemonSet",
+    metadata: { name: "app", namespace: "default", uid: "set-app", generation: 1, resourceVersion: "1" },
+    spec: {
+      selector: { matchLabels: { app: "app" } },
+      template: {
+        metadata: { labels: { app: "app" } },
+        spec: { containers: [{ name: "main", image: "app:1" }] },
+      },
+      updateStrategy: {
+        type: "RollingUpdate",
+        rollingUpdate: { rollingUpdateType: "Standard", maxUnavailable: 1, maxSurge: 0 },
+      },
+      ...spec,
+    },
+  };
+}
+
+/** A running pod that nobody controls, with the labels of the set. */
+export function foreignPod(name: string, nodeName: string, more: Partial<Pod> = {}): Pod {
+  return {
+    namespace: "default",
+    name,
+    uid: `foreign-${name}`,
+    resourceVersion: "1",
+    createdAt: 0,
+    deletionAt: undefined,
+    labels: { app: "app" },
+    annotations: {},
+    finalizers: [],
+    fieldManagers: "updates",
+    controller: undefined,
+    nodeName,
+    readinessGates: [],
+    containers: [{ name: "main", image: "app:0", resources: {}, env: [], resizePolicy: {} }],
+    phase: "Running",
+    conditions: [],
+    containerStatuses: [],
+    podIP: "",
+    ...more,
+  };
+}

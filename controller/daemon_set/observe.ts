@@ -1,0 +1,207 @@
+/** What a plan of a DaemonSet sees: plain data, read from the caches. Spec: daemonset 2, 4.1 to 4.3. */
+import type { DaemonSet } from "../../crds/index.ts";
+import { compileSelector, type Labels, type Selector } from "../../kube/core/index.ts";
+import type { ControllerRevision, Node, Pod } from "../../kube/index.ts";
+import { isCompleted } from "../rollout/in_place/completion.ts";
+import { isLean } from "../rollout/in_place/lean.ts";
+import { type Lifecycle, lifecycleState } from "../rollout/lifecycle.ts";
+import { isReady, readySince } from "../rollout/pod_state.ts";
+import type { Verdict } from "./eligibility.ts";
+import { budgetOf, burstOf, partitionOf } from "./numbers.ts";
+
+/** On pods and revisions: the bare hash. */
+export const REVISION_LABEL = "controller-revision-hash";
+export const GENERATION_LABEL = "pod-template-generation";
+export const GENERATION_ANNOTATION = "deprecated.daemonset.template.generation";
+
+export interface Seen {
+  set: DaemonSet;
+  /** Owned pods; writes in flight are already applied to them. */
+  pods: readonly Pod[];
+  /** Owned pods as the server last showed them: what the status reports. */
+  stored: readonly Pod[];
+  /** Pods of the namespace that nobody controls and the selector matches. */
+  orphans: readonly Pod[];
+  /** UIDs of pods with a write in flight: no further action is planned for them. */
+  busy: ReadonlySet<string>;
+  nodes: Iterable<Node>;
+  hasNode(name: string): boolean;
+  verdict(node: Node): Verdict;
+  /** Revisions of this set or of nobody that its selector matches, sorted by number. */
+  revisions: readonly ControllerRevision[];
+  /** Data of any revision in the namespace by name: a name may be taken by another workload's. */
+  revisionData: (name: string) => string | undefined;
+  /** Errors of the last writes, by concern; absent once they went well. */
+  failures: { scale?: string; update?: string };
+  /** Image pull jobs that this set controls; undefined when pre-download is off. */
+  pullJobs: readonly { name: string; uid: string }[] | undefined;
+  /** Milliseconds until a failed pod of the node may be replaced; 0 when it may be now. */
+  failedPodWaitMs(node: string): number;
+}
+
+/** Everything that is not in the object: gates and flags, resolved once. */
+export interface DaemonSetOptions {
+  envFromMetadata: boolean;
+  verticalScaling: boolean;
+  resizeSubresource: boolean;
+  resetsManagers: boolean;
+  /** Pods are pinned by affinity and bound by the scheduler; false: they are created with their node's name. */
+  assignByScheduler: boolean;
+  /** Gate DaemonSetPruneIneligibleNodes. */
+  pruneIneligible: boolean;
+  /** Image pull jobs ahead of updates: gate on and the kind served. */
+  preDownload: boolean;
+}
+
+/** The strategy with every default filled in: objects stored before admission ran may lack them. */
+export interface Strategy {
+  /** Nodes that should run a pod. */
+  desired: number;
+  rolling: boolean;
+  paused: boolean;
+  inPlace: boolean;
+  /** A node may have a new pod beside its old one. */
+  surges: boolean;
+  maxSurge: number;
+  maxUnavailable: number;
+  partition: number;
+  /** Nodes that are updated at all; undefined: every node. */
+  nodeSelector: Selector | undefined;
+  /** The partition holds creations back as well. */
+  partitionedScaling: boolean;
+  burst: number;
+  minReadySeconds: number;
+  lifecycle: Lifecycle | undefined;
+  /** Updates in place without the writes of the readiness gate. */
+  lean: boolean;
+}
+
+export function strategyOf(set: DaemonSet, desired: number): Strategy {
+  const { spec } = set;
+  const rolling = spec.updateStrategy?.type !== "OnDelete";
+  const update = rolling ? (spec.updateStrategy?.rollingUpdate ?? {}) : {};
+  const inPlace = rolling && update.rollingUpdateType === "InPlaceIfPossible";
+  const maxSurge = inPlace ? 0 : budgetOf(update.maxSurge, desired);
+  const surges = !inPlace && budgetOf(update.maxSurge, 1) > 0;
+  const maxUnavailable = budgetOf(update.maxUnavailable, desired);
+  const partition = partitionOf(update.partition, desired);
+  const minReadySeconds = Math.max(0, spec.minReadySeconds ?? 0);
+  const { lifecycle } = spec;
+  return {
+    desired,
+    rolling,
+    paused: update.paused ?? false,
+    inPlace,
+    surges,
+    maxSurge,
+    maxUnavailable: maxUnavailable === 0 && maxSurge === 0 ? 1 : maxUnavailable,
+    partition,
+    nodeSelector: update.selector ? compileSelector(update.selector) : undefined,
+    partitionedScaling: rolling && partition > 0 && spec.scaleStrategy?.partitionedScaling === true,
+    burst: burstOf(spec.burstReplicas, desired),
+    minReadySeconds,
+    lifecycle,
+    lean: isLean(set.metadata.annotations, { graceSeconds: 0, minReadySeconds, lifecycle }),
+  };
+}
+
+/** A pod of the set with what every decision asks of it. */
+export interface Daemon {
+  pod: Pod;
+  /** At the update revision. */
+  updated: boolean;
+  terminating: boolean;
+  failed: boolean;
+  /** Ready for long enough, with no update of it under way. */
+  available: boolean;
+  /** Held by the preDelete hook: on its way out. */
+  preparing: boolean;
+  /** A write is in flight, or the pod is still to be adopted. */
+  busy: boolean;
+}
+
+/** A node that should have a pod or has one. */
+export interface Place {
+  name: string;
+  labels: Labels;
+  verdict: Verdict;
+  /** The oldest first; terminating and failed ones included. */
+  daemons: readonly Daemon[];
+}
+
+export interface UpdateMark {
+  /** Value of the revision label. */
+  hash: string;
+  /** Value of the generation label that counts as updated as well. */
+  generation: string | undefined;
+}
+
+export function isUpdated(pod: Pod, { hash, generation }: UpdateMark): boolean {
+  if (pod.labels[REVISION_LABEL] === hash) return true;
+  return generation !== undefined && pod.labels[GENERATION_LABEL] === generation;
+}
+
+/** An integer, or undefined: the annotation of sets that were once native. */
+export function templateGeneration(set: DaemonSet): string | undefined {
+  const text = set.metadata.annotations?.[GENERATION_ANNOTATION];
+  return text !== undefined && /^-?\d+$/.test(text) ? text : undefined;
+}
+
+/** The node on which a pod is or will be; empty when nothing says so. */
+export function nodeOf(pod: Pod): string {
+  return pod.nodeName || (pod.pinnedTo ?? "");
+}
+
+/** Pods by their node, the oldest of each first: those with a node, then by age, then by name. */
+export function podsByNode(pods: Iterable<Pod>): Map<string, Pod[]> {
+  const byNode = new Map<string, Pod[]>();
+  for (const pod of pods) {
+    const name = nodeOf(pod);
+    const others = byNode.get(name);
+    if (others === undefined) byNode.set(name, [pod]);
+    else others.push(pod);
+  }
+  for (const together of byNode.values()) if (together.length > 1) together.sort(byAge);
+  return byNode;
+}
+
+function byAge(a: Pod, b: Pod): number {
+  return (
+    Number(a.nodeName === "") - Number(b.nodeName === "") ||
+    a.createdAt - b.createdAt ||
+    (a.name < b.name ? -1 : 1)
+  );
+}
+
+/** Ready since long enough; the gate of in-place updates holds it back. Spec: daemonset 3, numberAvailable. */
+export function isDaemonAvailable(pod: Pod, minReadySeconds: number, now: number): boolean {
+  const since = isReady(pod) ? readySince(pod) : undefined;
+  return since !== undefined && (minReadySeconds === 0 || since + minReadySeconds * 1000 <= now);
+}
+
+interface DaemonContext {
+  mark: UpdateMark;
+  strategy: Strategy;
+  options: DaemonSetOptions;
+  busy: boolean;
+  /** The pod as the server holds it, where a write of ours is in flight. */
+  stored: Pod | undefined;
+  now: number;
+}
+
+export function daemonOf(pod: Pod, context: DaemonContext): Daemon {
+  const { mark, strategy, options, busy, stored = pod, now } = context;
+  const { minReadySeconds } = strategy;
+  return {
+    pod,
+    updated: isUpdated(pod, mark),
+    terminating: pod.deletionAt !== undefined,
+    failed: pod.phase === "Failed",
+    available:
+      isDaemonAvailable(pod, minReadySeconds, now) &&
+      isDaemonAvailable(stored, minReadySeconds, now) &&
+      isCompleted(pod, options),
+    preparing: lifecycleState(pod) === "PreparingDelete",
+    busy,
+  };
+}

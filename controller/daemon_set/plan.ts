@@ -1,0 +1,287 @@
+/**
+ * What a DaemonSet needs now, as a pure function of what is seen: no I/O, no clock, no chance of its own.
+ * Spec: daemonset 4.2 (membership), 4.3 (the order of a pass), 4.10 (revisions).
+ */
+import type { DaemonSetStatus } from "../../crds/index.ts";
+import { compileSelector } from "../../kube/core/index.ts";
+import type { Node, Pod } from "../../kube/index.ts";
+import type { Plan } from "../rollout/actions.ts";
+import { ownerReference } from "../rollout/pod_manifest.ts";
+import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
+import { readySince, storedBusyPods } from "../rollout/pod_state.ts";
+import type { Verdict } from "./eligibility.ts";
+import {
+  type Daemon,
+  type DaemonSetOptions,
+  daemonOf,
+  nodeOf,
+  type Place,
+  podsByNode,
+  REVISION_LABEL,
+  type Seen,
+  strategyOf,
+  templateGeneration,
+} from "./observe.ts";
+import { Decided, type Pass, roomOf } from "./pass.ts";
+import { planImages } from "./pre_download.ts";
+import { planRefresh } from "./refresh.ts";
+import {
+  createRevision,
+  findRevision,
+  hashOf,
+  maintainRevisions,
+  type RevisionSearch,
+  surplusRevisions,
+} from "./revisions.ts";
+import { planReleased, planScale } from "./scale.ts";
+import { statusOf } from "./status.ts";
+import { planUpdate } from "./update.ts";
+
+export interface PlanInput {
+  seen: Seen;
+  options: DaemonSetOptions;
+  /** Milliseconds since the epoch. */
+  now: number;
+  random: () => number;
+  settled?: WeakMap<object, boolean>;
+}
+
+export interface DaemonSetPlan extends Plan<DaemonSetStatus> {
+  /** Nodes whose failed pod this plan deletes: the next failure there waits longer. */
+  failedOn: readonly string[];
+}
+
+export function planDaemonSet(input: PlanInput): DaemonSetPlan {
+  const { seen } = input;
+  const { set } = seen;
+  if (set.metadata.deletionTimestamp !== undefined) return untouched(seen);
+  if (selectsAll(seen)) return { ...untouched(seen), actions: [selectingAll] };
+  const search = findRevision(set, seen.revisions, seen.revisionData);
+  const nodes = wantedNodes(seen);
+  const pass = passOf(input, search, nodes);
+  decide(pass, search, input.settled ?? new WeakMap());
+  return {
+    actions: pass.decided.actions,
+    status: statusFor(pass, search, nodes),
+    waiting: pass.decided.waiting,
+    wakeAfterMs: pass.decided.wakeAfterMs,
+    failedOn: pass.decided.failedOn,
+  };
+}
+
+/** The set goes with its pods (rule 17), or must not be acted on. */
+function untouched({ set }: Seen): DaemonSetPlan {
+  const nothing: DaemonSetStatus = {
+    currentNumberScheduled: 0,
+    numberMisscheduled: 0,
+    desiredNumberScheduled: 0,
+    numberReady: 0,
+    updatedNumberScheduled: 0,
+  };
+  return { actions: [], status: set.status ?? nothing, waiting: [], wakeAfterMs: undefined, failedOn: [] };
+}
+
+const selectingAll = {
+  type: "event",
+  event: {
+    type: "Warning",
+    reason: "SelectingAll",
+    message: "This DaemonSet is selecting all pods. A non-empty selector is required.",
+  },
+} as const;
+
+function selectsAll({ set }: Seen): boolean {
+  return compileSelector(set.spec.selector).empty;
+}
+
+interface JudgedNode {
+  node: Node;
+  verdict: Verdict;
+}
+
+/** Every node with its verdict, names ascending where it matters: see placesOf. */
+function wantedNodes(seen: Seen): { judged: readonly JudgedNode[]; desired: number } {
+  const judged: JudgedNode[] = [];
+  let desired = 0;
+  for (const node of seen.nodes) {
+    const verdict = seen.verdict(node);
+    if (verdict === "run") desired++;
+    judged.push({ node, verdict });
+  }
+  return { judged, desired };
+}
+
+function passOf(
+  { seen, options, now, random }: PlanInput,
+  search: RevisionSearch,
+  { judged, desired }: ReturnType<typeof wantedNodes>,
+): Pass {
+  const { set } = seen;
+  const strategy = strategyOf(set, desired);
+  const decided = new Decided(roomOf(seen, strategy.burst));
+  const adopted = planMembership(seen, decided, now);
+  const owned = seen.pods.filter((pod) => !decided.touched.has(pod.uid));
+  const adopting = new Set(adopted);
+  const mark = { hash: search.hash, generation: templateGeneration(set) };
+  const stored = storedBusyPods(seen.stored, seen.busy);
+  const daemon = (pod: Pod): Daemon => {
+    const busy = adopting.has(pod) || seen.busy.has(pod.uid);
+    return daemonOf(pod, { mark, strategy, options, busy, stored: stored.get(pod.uid), now });
+  };
+  const byNode = podsByNode([...owned, ...adopted]);
+  const places: Place[] = [];
+  for (const { node, verdict } of judged) {
+    const pods = byNode.get(node.name);
+    if (pods === undefined && verdict !== "run") continue;
+    places.push({ name: node.name, labels: node.labels, verdict, daemons: pods?.map(daemon) ?? [] });
+  }
+  places.sort((a, b) => (a.name < b.name ? -1 : 1));
+  return {
+    seen,
+    options,
+    strategy,
+    namespace: set.metadata.namespace ?? "",
+    name: set.metadata.name ?? "",
+    uid: set.metadata.uid ?? "",
+    now,
+    random,
+    update: search.update,
+    mark,
+    places,
+    lost: owned.filter((pod) => isLost(seen, pod)).map(daemon),
+    eligible: new Map(),
+    names: new Set([...seen.pods, ...seen.orphans].map((pod) => pod.name)),
+    decided,
+  };
+}
+
+/** Rule 16: nobody would ever schedule it. A pod that was scheduled is the pod clean-up's. */
+function isLost(seen: Seen, pod: Pod): boolean {
+  return pod.nodeName === "" && nodeOf(pod) !== "" && !seen.hasNode(nodeOf(pod));
+}
+
+/** Rule 15. Adopts what fits and nobody controls, releases what no longer fits. Returns the pods to adopt. */
+function planMembership(seen: Seen, decided: Decided, now: number): readonly Pod[] {
+  const { name = "", uid = "" } = seen.set.metadata;
+  const selector = compileSelector(seen.set.spec.selector);
+  const change = (pod: Pod, what: PodChange, adopts: boolean): void => {
+    const step = podPatch(pod, what, now, { resourceVersion: pod.resourceVersion });
+    const write = { steps: [step], after: afterChange(pod, what, now) };
+    decided.take({ type: "patch pod", pod, write, concern: "refresh", ...(adopts ? { adopts } : {}) });
+  };
+  for (const pod of seen.pods) {
+    if (seen.busy.has(pod.uid) || pod.deletionAt !== undefined) continue;
+    if (!selector.matches(pod.labels)) change(pod, { releaseOwner: uid }, false);
+  }
+  const adopted = seen.orphans.filter((pod) => pod.deletionAt === undefined && selector.matches(pod.labels));
+  for (const pod of adopted) {
+    if (!seen.busy.has(pod.uid)) change(pod, { addOwner: ownerReference("DaemonSet", name, uid) }, true);
+  }
+  return adopted;
+}
+
+function decide(pass: Pass, search: RevisionSearch, settled: WeakMap<object, boolean>): void {
+  const { seen, decided, strategy } = pass;
+  if (search.write === "create") {
+    // Pods may only carry the hash of a revision that exists.
+    decided.take(createRevision(seen.set, search));
+    return;
+  }
+  for (const action of maintainRevisions(seen.set, seen.revisions, search)) decided.take(action);
+  relabel(pass, search);
+  planImages(pass);
+  planScale(pass);
+  planReleased(pass);
+  if (!strategy.rolling || strategy.paused) tellHeld(pass);
+  else planUpdate(pass);
+  planRefresh(pass, settled);
+  planHistory(pass, search);
+  tellBurst(pass);
+  wakeForAvailability(pass);
+}
+
+/** Rule 48: pods of a second revision of the same template are up to date once their label says so. */
+function relabel(pass: Pass, { duplicates, hash }: RevisionSearch): void {
+  if (duplicates.length === 0) return;
+  const hashes = new Set(duplicates.map(hashOf));
+  hashes.delete(hash);
+  for (const { daemons } of pass.places) {
+    for (const { pod, busy, terminating } of daemons) {
+      if (busy || terminating || pass.decided.touched.has(pod.uid)) continue;
+      if (!hashes.has(pod.labels[REVISION_LABEL] ?? "")) continue;
+      const change = { labels: { [REVISION_LABEL]: hash } };
+      const step = podPatch(pod, change, pass.now);
+      const write = { steps: [step], after: afterChange(pod, change, pass.now) };
+      pass.decided.take({ type: "patch pod", pod, write, concern: "refresh" });
+    }
+  }
+}
+
+function planHistory(pass: Pass, { duplicates, update }: RevisionSearch): void {
+  const { seen, decided } = pass;
+  const live = new Set([pass.mark.hash]);
+  for (const pod of seen.pods) live.add(pod.labels[REVISION_LABEL] ?? "");
+  const idle = duplicates.filter((revision) => !live.has(hashOf(revision)));
+  const others = seen.revisions.filter((one) => one !== update.stored && !duplicates.includes(one));
+  const surplus = surplusRevisions(others, live, seen.set.spec.revisionHistoryLimit ?? 10);
+  for (const revision of [...idle, ...surplus]) decided.take({ type: "delete revision", revision });
+}
+
+function tellHeld({ strategy, places, decided }: Pass): void {
+  const old = places.filter(({ verdict, daemons }) => {
+    return verdict === "run" && daemons.some((daemon) => !daemon.updated && !daemon.terminating);
+  }).length;
+  if (old === 0) return;
+  decided.waiting.push(
+    strategy.rolling
+      ? {
+          reason: "Paused",
+          message: `${old} nodes are held at an old revision by paused`,
+          until: "paused is set to false",
+        }
+      : {
+          reason: "OnDelete",
+          message: `${old} nodes stay at an old revision`,
+          until: "their pods are deleted",
+        },
+  );
+}
+
+function tellBurst({ strategy, decided }: Pass): void {
+  const { room } = decided;
+  if (room.create > 0 && room.delete > 0 && room.update > 0) return;
+  decided.waiting.push({
+    reason: "Burst",
+    message: `burstReplicas ${strategy.burst} allows no more creations, deletions or updates at once`,
+    until: strategy.burst === 0 ? "burstReplicas is raised" : "those under way are done",
+  });
+}
+
+/** Time alone makes a ready pod available when there is a minReadySeconds (rule 19). */
+function wakeForAvailability({ strategy, places, now, decided }: Pass): void {
+  const needed = strategy.minReadySeconds * 1000;
+  if (needed === 0) return;
+  for (const { daemons } of places) {
+    for (const { pod, available } of daemons) {
+      const since = available ? undefined : readySince(pod);
+      if (since !== undefined && since + needed > now) decided.wake(since + needed - now);
+    }
+  }
+}
+
+function statusFor(
+  pass: Pass,
+  search: RevisionSearch,
+  { judged }: ReturnType<typeof wantedNodes>,
+): DaemonSetStatus {
+  const stored = podsByNode(pass.seen.stored);
+  return statusOf({
+    set: pass.seen.set,
+    mark: pass.mark,
+    collisionCount: search.collisionCount,
+    observed: search.write !== "create",
+    minReadySeconds: pass.strategy.minReadySeconds,
+    nodes: judged.map(({ node, verdict }) => ({ verdict, pods: stored.get(node.name) ?? [] })),
+    now: pass.now,
+  });
+}

@@ -1,0 +1,225 @@
+/** The shell of DaemonSet: what it sees in the caches, who wakes it, and its plan behind the shell that workloads share. */
+import type { DaemonSet } from "../../crds/index.ts";
+import { compileSelector, type Labels, type Selector } from "../../kube/core/index.ts";
+import type { Cache, ControllerRevision, Node, Pod } from "../../kube/index.ts";
+import type { Caches, KindDeps, KindShell, ServerFeatures } from "../kind.ts";
+import type { ControllerOptions } from "../options.ts";
+import type { Performer } from "../rollout/perform.ts";
+import { byNumber } from "../rollout/revisions.ts";
+import { workloadShell } from "../rollout/workload_shell.ts";
+import { nodeVerdicts, type Verdict } from "./eligibility.ts";
+import { FailedPods } from "./failed_pods.ts";
+import type { DaemonSetOptions, Seen } from "./observe.ts";
+import { planDaemonSet } from "./plan.ts";
+
+/** Index of pods without a controller, by namespace. */
+const OWNERLESS = "ownerless";
+
+export function daemonSetShell(deps: KindDeps<DaemonSet>): KindShell {
+  const options = daemonSetOptions(deps.options, deps.server);
+  const { pods, nodes } = deps.caches;
+  pods.addIndex(OWNERLESS, (pod) => (pod.controller === undefined ? [pod.namespace] : []));
+  const judges = new Judges(() => new FailedPods(() => deps.clock.monotonic()));
+  const shell = workloadShell(deps, {
+    kind: "DaemonSet",
+    sizeOf: (status) => status?.desiredNumberScheduled ?? 0,
+    forget: (uid) => judges.forget(uid),
+    plan: (set, { performer, now, random, settled }) => {
+      const judge = judges.of(set);
+      judge.failed.observe(set.status?.observedGeneration);
+      const seen = observe(set, deps.caches, performer, options, judge);
+      const plan = planDaemonSet({ seen, options, now, random, settled });
+      for (const node of plan.failedOn) judge.failed.replaced(node);
+      return plan;
+    },
+  });
+  const wake = (key: string): void => deps.queue.addAfter(key, shell.coalescingMs(key));
+  wakeByNodes(nodes, deps.objects, judges, wake);
+  wakeByOrphans(pods, deps.objects, judges, wake);
+  return shell;
+}
+
+/** Which gate, flag and ability of the server decides what: the only place that says so. */
+export function daemonSetOptions(
+  {
+    gates,
+    assignPodsByScheduler,
+    keepManagedFields,
+  }: Pick<ControllerOptions, "gates" | "assignPodsByScheduler" | "keepManagedFields">,
+  server: ServerFeatures,
+): DaemonSetOptions {
+  return {
+    envFromMetadata: gates.InPlaceUpdateEnvFromMetadata,
+    verticalScaling: gates.InPlaceWorkloadVerticalScaling,
+    resizeSubresource: server.resizeSubresource,
+    resetsManagers: !keepManagedFields,
+    assignByScheduler: assignPodsByScheduler,
+    pruneIneligible: gates.DaemonSetPruneIneligibleNodes,
+    preDownload: gates.PreDownloadImageForDaemonSetUpdate && server.imagePullJobs,
+  };
+}
+
+/** What is worked out of a set's spec once a generation, and the verdicts on nodes once a version of a node. */
+interface Judge {
+  generation: number;
+  verdict(node: Node): Verdict;
+  /** Selects nodes to update; undefined: all. */
+  nodeSelector: Selector | undefined;
+  pods: Selector;
+  failed: FailedPods;
+}
+
+class Judges {
+  readonly #byUid = new Map<string, Judge>();
+  readonly #newFailedPods: () => FailedPods;
+
+  constructor(newFailedPods: () => FailedPods) {
+    this.#newFailedPods = newFailedPods;
+  }
+
+  of({ metadata, spec }: DaemonSet): Judge {
+    const { uid = "", generation = 0 } = metadata;
+    const known = this.#byUid.get(uid);
+    if (known?.generation === generation) return known;
+    const nodeSelector = spec.updateStrategy?.rollingUpdate?.selector ?? undefined;
+    const judge: Judge = {
+      generation,
+      verdict: remembered(nodeVerdicts(spec.template.spec)),
+      nodeSelector: nodeSelector && compileSelector(nodeSelector),
+      pods: compileSelector(spec.selector),
+      failed: known?.failed ?? this.#newFailedPods(),
+    };
+    this.#byUid.set(uid, judge);
+    return judge;
+  }
+
+  /** As `of`; undefined for a set that no plan can work with: its reconcile says why. */
+  find(set: DaemonSet): Judge | undefined {
+    try {
+      return this.of(set);
+    } catch {
+      return undefined;
+    }
+  }
+
+  forget(uid: string): void {
+    this.#byUid.delete(uid);
+  }
+}
+
+/** A projection of a node never changes, so that its verdict holds as long as it does. */
+function remembered(judge: (node: Node) => Verdict): (node: Node) => Verdict {
+  const verdicts = new WeakMap<Node, Verdict>();
+  return (node) => {
+    let verdict = verdicts.get(node);
+    if (verdict === undefined) {
+      verdict = judge(node);
+      verdicts.set(node, verdict);
+    }
+    return verdict;
+  };
+}
+
+/** Plain data from the caches. */
+export function observe(
+  set: DaemonSet,
+  caches: Caches,
+  performer: Pick<Performer, "overlay" | "failures">,
+  options: DaemonSetOptions,
+  judge: Pick<Judge, "verdict" | "pods" | "failed">,
+): Seen {
+  const uid = set.metadata.uid ?? "";
+  const namespace = set.metadata.namespace ?? "";
+  const stored = [...caches.pods.byIndex("controller", uid)];
+  const loose = [...caches.pods.byIndex(OWNERLESS, namespace)].filter((pod) =>
+    judge.pods.matches(pod.labels),
+  );
+  const { pods, busy } = performer.overlay(uid, loose.length === 0 ? stored : [...stored, ...loose]);
+  const isOwned = (pod: Pod): boolean => pod.controller?.uid === uid;
+  return {
+    set,
+    pods: pods === stored ? stored : pods.filter(isOwned),
+    stored,
+    orphans: loose.length === 0 ? [] : pods.filter((pod) => pod.controller === undefined),
+    busy,
+    nodes: caches.nodes.values(),
+    hasNode: (name) => caches.nodes.get(name) !== undefined,
+    verdict: (node) => judge.verdict(node),
+    revisions: revisionsOf(set, caches, judge.pods),
+    revisionData: (name) => caches.revisions.get(`${namespace}/${name}`)?.data,
+    failures: performer.failures(uid),
+    pullJobs: options.preDownload ? [...caches.pullJobs(uid)] : undefined,
+    failedPodWaitMs: (node) => judge.failed.waitMs(node),
+  };
+}
+
+/** Those of this set, and those of nobody that its selector matches. */
+function revisionsOf(set: DaemonSet, caches: Caches, selector: Selector): ControllerRevision[] {
+  const own = [...caches.revisions.byIndex("controller", set.metadata.uid ?? "")];
+  for (const orphan of caches.revisions.byIndex("orphan", set.metadata.namespace ?? "")) {
+    if (selector.matches(orphan.labels)) own.push(orphan);
+  }
+  return own.sort(byNumber);
+}
+
+/** A node matters to a set when its verdict or its part in the rollout changes; heartbeats change neither (rule 5). */
+function wakeByNodes(
+  nodes: Cache<Node>,
+  sets: Cache<DaemonSet>,
+  judges: Judges,
+  wake: (key: string) => void,
+): void {
+  nodes.subscribe((change) => {
+    if (change.type === "changed" && sameForPods(change.before, change.object)) return;
+    for (const set of sets.values()) {
+      const judge = judges.find(set);
+      if (judge === undefined) continue;
+      const { verdict, nodeSelector } = judge;
+      const { object: node } = change;
+      const matters =
+        change.type === "changed"
+          ? verdict(change.before) !== verdict(node) ||
+            isSelected(nodeSelector, change.before) !== isSelected(nodeSelector, node)
+          : verdict(node) !== "none";
+      if (matters) wake(keyOf(set));
+    }
+  });
+}
+
+function isSelected(selector: Selector | undefined, { labels }: Node): boolean {
+  return selector?.matches(labels) ?? true;
+}
+
+/** Cheap, because every heartbeat of every node asks it. */
+function sameForPods(before: Node, after: Node): boolean {
+  if (!sameLabels(before.labels, after.labels) || before.taints.length !== after.taints.length) return false;
+  return before.taints.every((taint, index) => {
+    const other = after.taints[index];
+    return other?.key === taint.key && other.value === taint.value && other.effect === taint.effect;
+  });
+}
+
+function sameLabels(before: Labels, after: Labels): boolean {
+  const keys = Object.keys(before);
+  return keys.length === Object.keys(after).length && keys.every((key) => before[key] === after[key]);
+}
+
+/** A pod that nobody controls may be one to adopt. */
+function wakeByOrphans(
+  pods: Cache<Pod>,
+  sets: Cache<DaemonSet>,
+  judges: Judges,
+  wake: (key: string) => void,
+): void {
+  pods.subscribe(({ object: pod }) => {
+    if (pod.controller !== undefined) return;
+    for (const set of sets.values()) {
+      if (set.metadata.namespace === pod.namespace && judges.of(set).pods.matches(pod.labels))
+        wake(keyOf(set));
+    }
+  });
+}
+
+function keyOf({ metadata }: DaemonSet): string {
+  return `${metadata.namespace ?? ""}/${metadata.name ?? ""}`;
+}

@@ -1,0 +1,58 @@
+/** What each pod needs regardless of pause and partition: its gates, and the next batch of an update. Spec: daemonset rule 37. */
+import { inPlaceState } from "../rollout/in_place/state.ts";
+import { refreshInPlace } from "../rollout/in_place/update.ts";
+import { patchPod } from "../rollout/pod_actions.ts";
+import { afterChange, type ConditionChange, podPatch } from "../rollout/pod_patch.ts";
+import { needsKruiseReady } from "../rollout/readiness.ts";
+import { type Daemon, REVISION_LABEL } from "./observe.ts";
+import { isFree, type Pass } from "./pass.ts";
+
+/** `settled` holds pods that are known to need nothing: a projection never changes, so this outlives passes. */
+export function planRefresh(pass: Pass, settled: WeakMap<object, boolean>): void {
+  for (const { daemons } of pass.places) {
+    for (const daemon of daemons) {
+      if (daemon.terminating || daemon.failed || settled.get(daemon.pod) === true) continue;
+      if (isFree(pass, daemon) && refreshDaemon(pass, daemon)) settled.set(daemon.pod, true);
+    }
+  }
+}
+
+/** True when the pod needs nothing. */
+function refreshDaemon(pass: Pass, { pod }: Daemon): boolean {
+  tellBroken(pass, pod);
+  const revision = pod.labels[REVISION_LABEL] ?? "";
+  const step = refreshInPlace(pod, (wanted) => wanted === revision, pass.options, pass.now);
+  if (step.kind === "write") {
+    pass.decided.take({ type: "patch pod", pod, write: step.write, concern: "update" });
+    return false;
+  }
+  if (step.kind === "waiting") {
+    pass.decided.waiting.push({
+      reason: "InPlace",
+      message: `pod ${pod.name} waits for ${step.for}`,
+      until: "the node reports it",
+      pods: [pod.name],
+    });
+    pass.decided.wake(step.wakeAfterMs);
+  }
+  const conditions: ConditionChange[] = step.kind === "gate" ? [...step.conditions] : [];
+  if (needsKruiseReady(pod)) conditions.push({ type: "KruisePodReady", status: "True" });
+  if (conditions.length === 0) return step.kind === "settled";
+  if (inPlaceState(pod).value !== undefined) {
+    pass.decided.take(patchPod(pod, { conditions }, pass.now, "refresh"));
+    return false;
+  }
+  // A pod that was never updated gets its gates whatever its status says, so only the UID is a precondition.
+  const patch = podPatch(pod, { conditions }, pass.now, { subresource: "status" });
+  const write = { steps: [patch], after: afterChange(pod, { conditions }, pass.now) };
+  pass.decided.take({ type: "patch pod", pod, write, concern: "refresh" });
+  return false;
+}
+
+/** State that somebody edited into nonsense: the pod goes on as if it had none, and its set says so. */
+function tellBroken(pass: Pass, pod: Daemon["pod"]): void {
+  const parsed = inPlaceState(pod);
+  if (parsed.value !== undefined || parsed.broken === undefined) return;
+  const message = `pod ${pod.name}: ${parsed.broken}; it is treated as absent`;
+  pass.decided.take({ type: "event", event: { type: "Warning", reason: "BrokenPodState", message } });
+}

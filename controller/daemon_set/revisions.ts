@@ -1,0 +1,159 @@
+/** Template history of a DaemonSet. Spec: daemonset 4.10. */
+import type { DaemonSet, PodTemplate } from "../../crds/index.ts";
+import {
+  defaultPodTemplate,
+  fnv32a,
+  isJsonObject,
+  jsonEqual,
+  revisionData,
+  revisionDataEqual,
+  safeEncode,
+} from "../../kube/core/index.ts";
+import type { ControllerRevision } from "../../kube/index.ts";
+import type { Action } from "../rollout/actions.ts";
+import type { Template } from "../rollout/in_place/change.ts";
+import { ownerReference } from "../rollout/pod_manifest.ts";
+import { type Revision, shortHash, templateOf } from "../rollout/revisions.ts";
+import { REVISION_LABEL } from "./observe.ts";
+
+export interface RevisionSearch {
+  update: Revision;
+  hash: string;
+  write: "none" | "create" | "renumber";
+  /** Further revisions of the same template: their pods are relabelled, then they go (rule 48). */
+  duplicates: readonly ControllerRevision[];
+  collisionCount: number;
+}
+
+/**
+ * The revision of the present template. One that another controller wrote counts if it means the same pods: defaults
+ * may be written out there and left out here, so that taking over a set restarts nothing.
+ */
+export function findRevision(
+  set: DaemonSet,
+  revisions: readonly ControllerRevision[],
+  taken: (name: string) => string | undefined,
+): RevisionSearch {
+  const { template } = set.spec;
+  const data = revisionData(template);
+  const collisionCount = set.status?.collisionCount ?? 0;
+  const next = (revisions.at(-1)?.revision ?? 0) + 1;
+  const equal = equalRevisions(data, template, revisions);
+  const stored = equal.at(-1);
+  if (stored !== undefined) {
+    const renumber = stored.revision + 1 !== next;
+    const number = renumber ? next : stored.revision;
+    return {
+      update: { name: stored.name, number, data, stored },
+      hash: hashOf(stored),
+      write: renumber ? "renumber" : "none",
+      duplicates: equal.slice(0, -1),
+      collisionCount,
+    };
+  }
+  const workload = (set.metadata.name ?? "").slice(0, 223);
+  for (let count = collisionCount; ; count++) {
+    const hash = safeEncode(String(fnv32a(data + count)));
+    const name = `${workload}-${hash}`;
+    const other = revisions.find((revision) => revision.name === name)?.data ?? taken(name);
+    if (other !== undefined && !revisionDataEqual(other, data)) continue;
+    const update = { name, number: next, data, stored: undefined };
+    return { update, hash, write: "create", duplicates: [], collisionCount: count };
+  }
+}
+
+/** Equal texts are preferred, so that a set that was never taken over is never compared by meaning. */
+function equalRevisions(
+  data: string,
+  template: PodTemplate,
+  revisions: readonly ControllerRevision[],
+): ControllerRevision[] {
+  const exact = revisions.filter((revision) => revisionDataEqual(revision.data, data));
+  if (exact.length > 0) return exact;
+  const meaning = meaningOf(template);
+  return revisions.filter((revision) => jsonEqual(meaningOfRevision(revision), meaning));
+}
+
+const meanings = new WeakMap<ControllerRevision, unknown>();
+
+function meaningOfRevision(revision: ControllerRevision): unknown {
+  if (!meanings.has(revision)) {
+    const template = templateOf(revision.data);
+    meanings.set(revision, template === undefined ? undefined : meaningOf(template));
+  }
+  return meanings.get(revision);
+}
+
+/** The template with every default that the API server would write. */
+function meaningOf(template: object): unknown {
+  const defaulted = defaultPodTemplate(template, { imagePullPolicy: "ByTag", hostNetworkPorts: true });
+  const { spec } = defaulted;
+  // The API server repeats the account under its former name.
+  if (isJsonObject(spec)) delete spec["serviceAccount"];
+  return JSON.parse(revisionData(defaulted));
+}
+
+/** The template of a revision's data as it is, and with its defaults; undefined when the data is broken. */
+export function templatesOf(data: string): { written: Template; defaulted: Template } | undefined {
+  const written = templateOf(data);
+  if (written === undefined) return undefined;
+  const defaulted: Template = defaultPodTemplate(written, {
+    imagePullPolicy: "ByTag",
+    hostNetworkPorts: true,
+  });
+  return { written: written as Template, defaulted };
+}
+
+/** What pods of the revision are labelled with. */
+export function hashOf(revision: ControllerRevision): string {
+  return revision.labels[REVISION_LABEL] ?? shortHash(revision.name);
+}
+
+export function createRevision(set: DaemonSet, { update, hash }: RevisionSearch): Action {
+  const { name = "", namespace = "", uid = "", annotations } = set.metadata;
+  const metadata = {
+    name: update.name,
+    namespace,
+    labels: { ...set.spec.template.metadata?.labels, [REVISION_LABEL]: hash },
+    ...(annotations ? { annotations } : {}),
+    ownerReferences: [ownerReference("DaemonSet", name, uid)],
+  };
+  const body = { apiVersion: "apps/v1", kind: "ControllerRevision", metadata, revision: update.number };
+  return { type: "create revision", name: update.name, body, data: update.data };
+}
+
+/** Renumbers the present revision and adopts those that nobody owns. */
+export function maintainRevisions(
+  set: DaemonSet,
+  revisions: readonly ControllerRevision[],
+  { update, write }: RevisionSearch,
+): Action[] {
+  const { name = "", uid = "" } = set.metadata;
+  return revisions.flatMap((revision): Action[] => {
+    const renumber = write === "renumber" && revision === update.stored;
+    const orphaned = !revision.owners.some((one) => one.controller);
+    if (!renumber && !orphaned) return [];
+    const metadata = {
+      uid: revision.uid,
+      resourceVersion: revision.resourceVersion,
+      ...(orphaned ? { ownerReferences: [...revision.owners, ownerReference("DaemonSet", name, uid)] } : {}),
+    };
+    return [
+      {
+        type: "patch revision",
+        revision,
+        body: renumber ? { metadata, revision: update.number } : { metadata },
+      },
+    ];
+  });
+}
+
+/** Revisions beyond the limit, lowest number first; those of living pods stay (rule 49). */
+export function surplusRevisions(
+  revisions: readonly ControllerRevision[],
+  live: ReadonlySet<string>,
+  limit: number,
+): ControllerRevision[] {
+  const idle = revisions.filter((revision) => !live.has(hashOf(revision)));
+  return idle.slice(0, Math.max(0, idle.length - Math.max(0, limit)));
+}

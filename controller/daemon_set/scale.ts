@@ -1,0 +1,145 @@
+/** Which pods are created and which go, node by node, whatever the rollout does. Spec: daemonset 4.2, 4.4, rule 34. */
+import { isHooked, STATE_LABEL, STATE_TIME, timestamp } from "../rollout/lifecycle.ts";
+import { patchPod, waitingForHook } from "../rollout/pod_actions.ts";
+import { conditionOf } from "../rollout/pod_state.ts";
+import { addNotReadyKey, PRE_DELETE_KEY } from "../rollout/readiness.ts";
+import { type Daemon, isDaemonAvailable, type Place } from "./observe.ts";
+import { isFree, type Pass } from "./pass.ts";
+import { createPod } from "./pod_manifest.ts";
+
+export function planScale(pass: Pass): void {
+  const missing: Place[] = [];
+  for (const place of pass.places) {
+    if (place.verdict === "none") for (const daemon of place.daemons) planDeletion(pass, daemon);
+    else if (needsPod(pass, place)) missing.push(place);
+    else planPlace(pass, place);
+  }
+  for (const daemon of pass.lost) planDeletion(pass, daemon);
+  planCreations(pass, inPortions(pass, missing));
+}
+
+/**
+ * Without surge a pod on its way out still holds its node, so that two never run there; with surge its successor is
+ * created at once (rule 12).
+ */
+function needsPod({ strategy }: Pass, { verdict, daemons }: Place): boolean {
+  if (verdict !== "run") return false;
+  if (daemons.length === 0) return true;
+  return strategy.surges && daemons.every(({ terminating }) => terminating);
+}
+
+function planPlace(pass: Pass, place: Place): void {
+  const living: Daemon[] = [];
+  for (const daemon of place.daemons) {
+    if (daemon.terminating) continue;
+    if (daemon.failed) planFailed(pass, place, daemon);
+    else living.push(daemon);
+  }
+  if (living.length < 2) return;
+  for (const daemon of pass.strategy.surges ? surplusOfSurge(pass, living) : living.slice(1)) {
+    planDeletion(pass, daemon);
+  }
+}
+
+/** Rule 34: at most the oldest new and the oldest old one, and the old one no longer than it is of use. */
+function surplusOfSurge(pass: Pass, living: readonly Daemon[]): Daemon[] {
+  const fresh = living.find(({ updated }) => updated);
+  const old = living.find(({ updated }) => !updated);
+  const surplus = living.filter((daemon) => daemon !== fresh && daemon !== old);
+  if (fresh === undefined || old === undefined) return surplus;
+  const done =
+    conditionOf(old.pod, "Ready")?.status !== "True" ||
+    isDaemonAvailable(fresh.pod, pass.strategy.minReadySeconds, pass.now);
+  return done ? [...surplus, old] : surplus;
+}
+
+/** Rule 14. */
+function planFailed(pass: Pass, place: Place, daemon: Daemon): void {
+  if (!isFree(pass, daemon)) return;
+  const { name, namespace } = daemon.pod;
+  const wait = pass.seen.failedPodWaitMs(place.name);
+  if (wait > 0) {
+    pass.decided.wake(wait);
+    pass.decided.waiting.push({
+      reason: "BackOff",
+      message: `pod ${name} on node ${place.name} failed again: it is replaced after ${Math.ceil(wait / 1000)} s`,
+      until: "the time is over",
+      pods: [name],
+    });
+    return;
+  }
+  if (!daemon.preparing && pass.decided.room.delete > 0) {
+    pass.decided.failedOn.push(place.name);
+    const message = `Found failed daemon pod ${namespace}/${name} on node ${place.name}, will try to kill it`;
+    pass.decided.take({ type: "event", event: { type: "Warning", reason: "FailedDaemonPod", message } });
+  }
+  planDeletion(pass, daemon);
+}
+
+/** Rules 20 and 21: the lowest names first, as many as the partition leaves to the new revision. */
+function inPortions(pass: Pass, missing: Place[]): Place[] {
+  const { strategy } = pass;
+  if (!strategy.partitionedScaling) return missing;
+  const updated = pass.places.filter(({ verdict, daemons }) => {
+    return verdict === "run" && daemons.some((daemon) => daemon.updated && !daemon.terminating);
+  }).length;
+  const kept = Math.min(strategy.partition, strategy.desired);
+  const portion = missing.slice(0, Math.max(0, strategy.desired - updated - kept));
+  if (portion.length < missing.length) {
+    pass.decided.waiting.push({
+      reason: "PartitionedScaling",
+      message: `${missing.length - portion.length} nodes get no pod yet: partition ${kept} holds creations back, too`,
+      until: "partition is lowered",
+    });
+  }
+  return portion;
+}
+
+export function planCreations(pass: Pass, places: readonly Place[]): void {
+  const { decided } = pass;
+  for (const place of places) {
+    if (decided.room.create <= 0) return;
+    decided.room.create--;
+    decided.take(createPod(pass, place.name));
+  }
+}
+
+/** Every deletion of ours passes the preDelete hook; a pod that has come so far never comes back (rules 40 to 42). */
+export function planDeletion(pass: Pass, daemon: Daemon): void {
+  if (!isFree(pass, daemon) || daemon.terminating) return;
+  const { pod } = daemon;
+  const { decided } = pass;
+  const hook = pass.strategy.lifecycle?.preDelete;
+  const hooked = isHooked(pod, hook);
+  if (hooked && daemon.preparing) {
+    decided.touched.add(pod.uid);
+    decided.waiting.push(waitingForHook(pod, "preDelete"));
+    return;
+  }
+  if (decided.room.delete <= 0) return;
+  decided.room.delete--;
+  if (!hooked) {
+    decided.take({
+      type: "delete pod",
+      pod,
+      claims: [],
+      succeeded: { type: "Normal", reason: "SuccessfulDelete", message: `Deleted pod: ${pod.name}` },
+      failed: { reason: "FailedDelete", message: "Error deleting" },
+    });
+    return;
+  }
+  decided.waiting.push(waitingForHook(pod, "preDelete"));
+  const change = {
+    labels: { [STATE_LABEL]: "PreparingDelete" },
+    annotations: { [STATE_TIME]: timestamp(pass.now) },
+    conditions: hook?.markPodNotReady ? addNotReadyKey(pod, PRE_DELETE_KEY) : [],
+  };
+  decided.take(patchPod(pod, change, pass.now, "update"));
+}
+
+/** Pods that a hook held: deleted as soon as it lets go, also while paused. */
+export function planReleased(pass: Pass): void {
+  for (const { daemons } of pass.places) {
+    for (const daemon of daemons) if (daemon.preparing) planDeletion(pass, daemon);
+  }
+}

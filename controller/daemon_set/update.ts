@@ -1,0 +1,139 @@
+/** Bringing pods to the update revision without surge. Spec: daemonset 4.5, 4.7. */
+import { type Eligibility, inPlaceChange } from "../rollout/in_place/change.ts";
+import { withUnissued } from "../rollout/in_place/unissued.ts";
+import { startInPlace } from "../rollout/in_place/update.ts";
+import { hasGate, IN_PLACE_READY } from "../rollout/pod_state.ts";
+import { type Daemon, REVISION_LABEL } from "./observe.ts";
+import { type Site, updateWindow } from "./order.ts";
+import { isFree, type Pass } from "./pass.ts";
+import { hashOf, templatesOf } from "./revisions.ts";
+import { planDeletion } from "./scale.ts";
+import { planSurge } from "./surge.ts";
+
+export function planUpdate(pass: Pass): void {
+  const { strategy, decided } = pass;
+  const window = updateWindow(pass.places, strategy, pass.options);
+  tellHeld(pass, window.heldByPartition, window.heldBySelector);
+  if (strategy.surges && strategy.maxSurge > 0) {
+    planSurge(pass, window.sites);
+    return;
+  }
+  const { urgent, candidates, unavailable } = judge(window.sites);
+  for (const daemon of urgent) updateDaemon(pass, daemon);
+  let room = Math.max(0, strategy.maxUnavailable - unavailable);
+  for (const daemon of candidates.slice(0, room)) {
+    // A pod with a write under way keeps its turn: it is decided on when the write has ended.
+    if (isFree(pass, daemon)) updateDaemon(pass, daemon);
+    room--;
+  }
+  if (room > 0 || candidates.length <= strategy.maxUnavailable - unavailable) return;
+  decided.waiting.push({
+    reason: "Budget",
+    message: `${candidates.length} pods wait: maxUnavailable is ${strategy.maxUnavailable} and ${unavailable} nodes have no available pod`,
+    until: "these nodes have one",
+  });
+}
+
+interface Judgement {
+  /** Old pods that serve nobody: replaced at once. */
+  urgent: Daemon[];
+  /** Old pods that serve, in the order in which they go. */
+  candidates: Daemon[];
+  /** Nodes of the window without an available pod: they use up maxUnavailable. */
+  unavailable: number;
+}
+
+/** Rules 27 and 28. An old pod that is not available counts, too: replacing it must not cost another node its pod. */
+function judge(sites: readonly Site[]): Judgement {
+  const judgement: Judgement = { urgent: [], candidates: [], unavailable: 0 };
+  for (const { fresh, old } of sites) {
+    const [newest] = fresh;
+    const [oldest] = old;
+    const single = fresh.length + old.length === 1;
+    const daemon = newest ?? oldest;
+    if (!single || daemon === undefined || daemon.preparing || !daemon.available) judgement.unavailable++;
+    if (!single || daemon === undefined || daemon.preparing || daemon.updated) continue;
+    (daemon.available ? judgement.candidates : judgement.urgent).push(daemon);
+  }
+  return judgement;
+}
+
+/** Rule 29. */
+function updateDaemon(pass: Pass, daemon: Daemon): void {
+  if (!isFree(pass, daemon)) return;
+  const eligible = pass.strategy.inPlace ? eligibility(pass, daemon) : undefined;
+  if (eligible?.change === undefined) {
+    planDeletion(pass, daemon);
+    return;
+  }
+  if (pass.decided.room.update <= 0) return;
+  pass.decided.room.update--;
+  const { pod } = daemon;
+  const { hash } = pass.mark;
+  const target = {
+    revision: hash,
+    labels: { [REVISION_LABEL]: hash },
+    graceSeconds: 0,
+    lifecycle: false,
+    lean: pass.strategy.lean,
+  };
+  pass.decided.take({
+    type: "patch pod",
+    pod,
+    write: startInPlace(pod, withUnissued(pod, eligible.change), target, pass.options, pass.now),
+    concern: "update",
+    succeeded: {
+      type: "Normal",
+      reason: "SuccessfulUpdatePodInPlace",
+      message: `successfully update pod ${pod.name} in-place`,
+    },
+    failed: {
+      reason: "FailedUpdatePodInPlace",
+      message: `failed to update pod ${pod.name} in-place(revision ${hash})`,
+    },
+  });
+}
+
+/** Template to template, once for each old revision. Rule 36. */
+function eligibility(pass: Pass, { pod }: Daemon): Eligibility {
+  if (!hasGate(pod, IN_PLACE_READY)) {
+    return { change: undefined, reason: `the pod has no readiness gate ${IN_PLACE_READY}` };
+  }
+  const from = pod.labels[REVISION_LABEL] ?? "";
+  const known = pass.eligible.get(from);
+  if (known !== undefined) return known;
+  const computed = computeEligibility(pass, from);
+  pass.eligible.set(from, computed);
+  return computed;
+}
+
+function computeEligibility(pass: Pass, from: string): Eligibility {
+  const old = pass.seen.revisions.find((revision) => hashOf(revision) === from);
+  const before = old === undefined ? undefined : templatesOf(old.data);
+  const after = templatesOf(pass.update.data);
+  if (before === undefined || after === undefined) {
+    return { change: undefined, reason: `revision ${from || "(none)"} of the pod is not known` };
+  }
+  const written = inPlaceChange(before.written, after.written, pass.options);
+  if (written.change !== undefined) return written;
+  // Of a set that was taken over, one revision may have its defaults written out and the other not.
+  return inPlaceChange(before.defaulted, after.defaulted, pass.options);
+}
+
+function tellHeld(pass: Pass, byPartition: number, bySelector: number): void {
+  const { waiting } = pass.decided;
+  if (byPartition > 0) {
+    waiting.push({
+      reason: "Partition",
+      message: `${byPartition} nodes keep an old pod by partition ${pass.strategy.partition}`,
+      until: "partition is lowered",
+    });
+  }
+  if (bySelector > 0) {
+    waiting.push({
+      reason: "NodeSelector",
+      message: `${bySelector} nodes keep an old pod: rollingUpdate.selector does not match them`,
+      until: "the selector matches them or is removed",
+    });
+  }
+}

@@ -1,0 +1,54 @@
+/** Defaults that admission writes into a DaemonSet. The template stays as written. Spec: daemonset 2, 6. */
+import { cloneJson, isJsonObject, type JsonObject, own } from "../../kube/core/index.ts";
+
+/**
+ * A copy of the object, of either version, with every default filled in; applying it twice changes nothing more.
+ * The object must have the right types (see decodeDaemonSet).
+ */
+export function defaultDaemonSet(object: JsonObject): JsonObject {
+  const result = cloneJson(object);
+  const spec = child(result, "spec");
+  fill(spec, "burstReplicas", 250);
+  fill(spec, "revisionHistoryLimit", 10);
+  const strategy = child(spec, "updateStrategy");
+  fill(strategy, "type", "RollingUpdate");
+  if (strategy["type"] === "RollingUpdate") {
+    const rolling = child(strategy, "rollingUpdate");
+    if (result["apiVersion"] === "apps.kruise.io/v1alpha1") replaceSurging(rolling);
+    defaultRollingUpdate(rolling);
+  }
+  return result;
+}
+
+/** The former name for a surge: stored as the two numbers that say the same (spec daemonset 6.2). */
+function replaceSurging(rolling: JsonObject): void {
+  if (rolling["rollingUpdateType"] !== "Surging") return;
+  rolling["rollingUpdateType"] = "Standard";
+  fill(rolling, "maxSurge", 1);
+  fill(rolling, "maxUnavailable", 0);
+}
+
+function defaultRollingUpdate(rolling: JsonObject): void {
+  fill(rolling, "rollingUpdateType", "Standard");
+  if (isSet(rolling, "maxUnavailable") || isSet(rolling, "maxSurge")) return;
+  rolling["maxUnavailable"] = 1;
+  rolling["maxSurge"] = 0;
+}
+
+function isSet(object: JsonObject, key: string): boolean {
+  const value = own(object, key);
+  return value !== undefined && value !== null;
+}
+
+/** Empty text counts as absent: it is the zero value of an enumeration. */
+function fill(object: JsonObject, key: string, value: unknown): void {
+  if (!isSet(object, key) || own(object, key) === "") object[key] = value;
+}
+
+function child(object: JsonObject, key: string): JsonObject {
+  const present = own(object, key);
+  if (isJsonObject(present)) return present;
+  const created: JsonObject = {};
+  object[key] = created;
+  return created;
+}
