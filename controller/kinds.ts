@@ -8,6 +8,8 @@ import {
   containerRecreateRequest,
   type DaemonSet,
   daemonSet,
+  type EphemeralJob,
+  ephemeralJob,
   type NodePodProbe,
   nodePodProbe,
   type PersistentPodState,
@@ -23,6 +25,7 @@ import { cloneSetShell } from "./clone_set/index.ts";
 import { launchPriorityController } from "./container_launch_priority/index.ts";
 import { containerRecreateRequestShell } from "./container_recreate_request/index.ts";
 import { daemonSetShell } from "./daemon_set/index.ts";
+import { ephemeralJobShell } from "./ephemeral_job/index.ts";
 import type { Kind, PlainController } from "./kind.ts";
 import { persistentPodStateShell } from "./persistent_pod_state/index.ts";
 import { nodePodProbeShell, podProbeMarkerShell } from "./pod_probe_marker/index.ts";
@@ -31,6 +34,7 @@ import {
   cloneSetResource,
   containerRecreateRequestResource,
   daemonSetResource,
+  ephemeralJobResource,
   nodePodProbeResource,
   persistentPodStateResource,
   podProbeMarkerResource,
@@ -108,6 +112,14 @@ const nodePodProbeKind: Kind<NodePodProbe> = {
   statusMatters: (before, after) => !jsonEqual(before.status, after.status),
 };
 
+const ephemeralJobKind: Kind<EphemeralJob> = {
+  kind: ephemeralJob.kind,
+  controllerName: "ephemeraljob-controller",
+  resource: ephemeralJobResource,
+  shell: ephemeralJobShell,
+  statusMatters: () => false,
+};
+
 /** Calls `visit` for each kind. A visitor instead of a list: each kind keeps its own object type. */
 export function visitKinds(visit: <T extends KubeObject>(kind: Kind<T>) => void): void {
   visit(cloneSetKind);
@@ -116,6 +128,7 @@ export function visitKinds(visit: <T extends KubeObject>(kind: Kind<T>) => void)
   visit(persistentPodStateKind);
   visit(podProbeMarkerKind);
   visit(nodePodProbeKind);
+  visit(ephemeralJobKind);
   visit(containerRecreateRequestKind);
   visit(broadcastJobKind);
 }

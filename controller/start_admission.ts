@@ -31,6 +31,7 @@ import { mutateBroadcastJob, validateBroadcastJobRequest } from "./broadcast_job
 import { type CloneSetAdmissionOptions, mutateCloneSet, validateCloneSetRequest } from "./clone_set/admit.ts";
 import { mutateContainerRecreateRequest } from "./container_recreate_request/admit.ts";
 import { mutateDaemonSet, validateDaemonSetRequest } from "./daemon_set/admit.ts";
+import { validateEphemeralJobRequest } from "./ephemeral_job/admit.ts";
 import { SharedInformers } from "./informers.ts";
 import type { ControllerOptions } from "./options.ts";
 import { validatePersistentPodStateRequest } from "./persistent_pod_state/admit.ts";
@@ -105,6 +106,7 @@ export function admission(deps: AdmissionDeps): Admission {
     mutateCloneSet: mutateCloneSet(cloneSets),
     validateCloneSet: told("CloneSet", validateCloneSetRequest(cloneSets)),
     mutateStatefulSet: mutateStatefulSet(statefulSets),
+    validateEphemeralJob: validateEphemeralJobRequest,
     validatePodProbeMarker: validatePodProbeMarkerRequest(gates),
     validateStatefulSet: told("StatefulSet", validateStatefulSetRequest(statefulSets)),
     ...nativeProtection(deps, told),

@@ -36,6 +36,7 @@ export { type DaemonSetValidation, validateDaemonSet } from "./daemon_set/valida
 export { type Decoded, type Draft, decodeStored } from "./decode.ts";
 export * from "./definition.ts";
 export * from "./ephemeral_job/schema.ts";
+export { validateEphemeralJob } from "./ephemeral_job/validate.ts";
 export * from "./errors.ts";
 export * from "./image_list_pull_job/schema.ts";
 export * from "./image_pull_job/schema.ts";

@@ -31,6 +31,9 @@ export function managerRules(): PolicyRule[] {
     // Finished requests end with their time to live; the barriers of launch priority are ConfigMaps.
     rule("apps.kruise.io", ["containerrecreaterequests"], ["delete"]),
     rule("", ["configmaps"], ["get", "create", "patch", "delete"]),
+    // Ephemeral containers join running pods; finished jobs end with their time to live.
+    rule("", ["pods/ephemeralcontainers"], ["patch"]),
+    rule("apps.kruise.io", ["ephemeraljobs"], ["delete"]),
     // One for each node, for its agent.
     rule("apps.kruise.io", ["nodepodprobes"], ["create", "delete"]),
     rule("apiextensions.k8s.io", ["customresourcedefinitions"], read),

@@ -124,6 +124,14 @@ export const admissionEntries = {
     rules: workloadRules("persistentpodstates", ["CREATE", "UPDATE"]),
     failurePolicy: "Fail",
   },
+  validateEphemeralJob: {
+    name: "vephemeraljobs.kb.io",
+    phase: "validating",
+    path: "/validate-apps-kruise-io-v1alpha1-ephemeraljob",
+    earlierPaths: [],
+    rules: alphaRules("ephemeraljobs", ["CREATE", "UPDATE"]),
+    failurePolicy: "Fail",
+  },
   validatePodProbeMarker: {
     name: "vpodprobemarker.kb.io",
     phase: "validating",

@@ -86,6 +86,6 @@ export const ephemeralJob = defineKind({
   shortNames: ["ejob"],
   description: "Runs ephemeral containers in chosen pods.",
   conversion: "None",
-  carriedOut: false,
+  carriedOut: true,
   versions: [{ name: "v1alpha1", storage: true, spec, status, columns }],
 });

@@ -40,6 +40,7 @@ import { suite as preDownload } from "./49_image_pre_download.ts";
 import { suite as deletionProtection } from "./50_deletion_protection.ts";
 import { suite as probeMarkers } from "./52_pod_probe_marker.ts";
 import { nativeSuite as nativePersistentState, suite as persistentState } from "./53_persistent_pod_state.ts";
+import { suite as ephemeralJobs } from "./55_ephemeral_job.ts";
 import { suite as agentOnNodes } from "./a01_agent_on_nodes.ts";
 import { suite as jobNodes } from "./b34_bcj_nodes.ts";
 import { suite as claimReuse } from "./c07_claim_reuse.ts";
@@ -107,6 +108,7 @@ export const suites: readonly Suite[] = [
   jobFailure,
   jobNodes,
   probeMarkers,
+  ephemeralJobs,
   agentOnNodes,
   persistentState,
   nativePersistentState,

@@ -1,0 +1,23 @@
+/** The patch that adds a job's containers to a pod. Pure. Spec: containers 5.4, rule 4. */
+import type { EphemeralJob } from "../../crds/index.ts";
+import type { ObservedPod } from "../observed_pod.ts";
+import { JOB_ID_VARIABLE } from "./model.ts";
+
+/** A strategic merge patch of `pods/ephemeralcontainers`. */
+export function injectionPatch(job: EphemeralJob, pod: ObservedPod): object {
+  const mark = { name: JOB_ID_VARIABLE, value: job.metadata.uid ?? "" };
+  const ephemeralContainers = (job.spec.template.ephemeralContainers ?? []).map((container) => ({
+    ...container,
+    env: [...(container.env ?? []).filter(({ name }) => name !== JOB_ID_VARIABLE), mark],
+  }));
+  return { metadata: { uid: pod.uid }, spec: { ephemeralContainers } };
+}
+
+/** Sizes of the batches in which so many pods are written: a mistake in the template shows in the first. */
+export function batches<T>(items: readonly T[]): T[][] {
+  const found: T[][] = [];
+  for (let start = 0, size = 1; start < items.length; start += size, size *= 2) {
+    found.push(items.slice(start, start + size));
+  }
+  return found;
+}
