@@ -2,17 +2,26 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { seededRandom } from "../kube/index.ts";
+import { runCheck } from "./check.ts";
 import { clean } from "./clean.ts";
+import { compareRuns } from "./compare.ts";
 import { BenchError, messageOf, UsageError } from "./errors.ts";
 import type { BenchIo, Command } from "./io.ts";
 import { machine, tool } from "./machine.ts";
 import { parseResult, type ResultFile, type Run, schemaVersion, violationsOf } from "./measure/result.ts";
+import { comparisonText, intervalHint } from "./report/comparison_table.ts";
+import { resultPage } from "./report/page.ts";
 import { tableOf } from "./report/table.ts";
 import { runAll } from "./run.ts";
-import { readArguments, runSettings } from "./settings.ts";
+import { readArguments, runSettings, within } from "./settings.ts";
 import { connect } from "./target.ts";
 
-export const commands: Readonly<Record<string, Command>> = { clean: runClean };
+export const commands: Readonly<Record<string, Command>> = {
+  compare: runCompare,
+  report: runReport,
+  clean: runClean,
+  check: runCheck,
+};
 
 /** One scenario, as often and in as many sizes as asked. */
 export const runScenario: Command = async (args, io) => {
@@ -21,11 +30,55 @@ export const runScenario: Command = async (args, io) => {
   for (const run of runs) io.print(`${tableOf(run)}\n`);
   const file = await resultFile(runs);
   if (settings.out !== undefined) write(settings.out, `${JSON.stringify(file)}\n`, io);
+  const page = settings.page ?? pageBeside(settings.out);
+  if (page !== undefined) write(page, await resultPage([file]), io);
   return violationsOf(runs) > 0 ? 1 : 0;
 };
 
 export async function resultFile(runs: readonly Run[]): Promise<ResultFile> {
   return { schema: "refit-bench", schemaVersion, tool: await tool(), machine: machine(), runs: [...runs] };
+}
+
+/** `result.json` -> `result.html` */
+function pageBeside(out: string | undefined): string | undefined {
+  return out === undefined ? undefined : `${out.replace(/\.json$/, "")}.html`;
+}
+
+async function runCompare(args: readonly string[], io: BenchIo): Promise<number> {
+  const { values, positionals } = readArguments(() =>
+    parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { seed: { type: "string", default: "1" }, page: { type: "string" } },
+    }),
+  );
+  const [left, right, more] = positionals;
+  if (left === undefined || right === undefined || more !== undefined)
+    throw new UsageError("compare needs two sides: A.json B.json, each with more files after commas");
+  const [before, after] = [left, right].map((side) => side.split(",").map(readResult));
+  const runsOf = (files: readonly ResultFile[] | undefined): Run[] =>
+    (files ?? []).flatMap((file) => file.runs);
+  const seed = within(values.seed, "seed", 0, 2 ** 32 - 1);
+  const compared = compareRuns(runsOf(before), runsOf(after), seededRandom(seed));
+  if (compared.length === 0)
+    throw new BenchError("the two sides have no phase in common: same scenario and same number of pods");
+  io.print(comparisonText(compared));
+  const hint = intervalHint(compared);
+  if (hint !== undefined) io.note(hint);
+  if (values.page !== undefined)
+    write(values.page, await resultPage([...(before ?? []), ...(after ?? [])], compared), io);
+  return 0;
+}
+
+async function runReport(args: readonly string[], io: BenchIo): Promise<number> {
+  const { values, positionals } = readArguments(() =>
+    parseArgs({ args: [...args], allowPositionals: true, options: { page: { type: "string" } } }),
+  );
+  if (positionals.length === 0) throw new UsageError("report needs results: RESULT.json …");
+  const files = positionals.map(readResult);
+  for (const run of files.flatMap((file) => file.runs)) io.print(`${tableOf(run)}\n`);
+  if (values.page !== undefined) write(values.page, await resultPage(files), io);
+  return 0;
 }
 
 async function runClean(args: readonly string[], io: BenchIo): Promise<number> {

@@ -24,7 +24,7 @@ export interface RunDeps {
   controller: string;
   /** How long writes are awaited that follow the last pod. Default 1,500 ms. */
   settleMs?: number;
-  /** Default 250 ms. */
+  /** Default 100 ms. */
   sampleMs?: number;
 }
 
@@ -146,7 +146,7 @@ function stageOf(
   made: { random: Random; run: string; namespace: string; hollow: HollowCluster },
 ): Stage {
   const { client, own, manager } = target;
-  const { clock, progress, signal, settleMs = 1_500, sampleMs = 250 } = deps;
+  const { clock, progress, signal, settleMs = 1_500, sampleMs = 100 } = deps;
   const { run, namespace, hollow, random } = made;
   const { restart } = manager;
   return {

@@ -2,7 +2,7 @@
 import t from "tap";
 import { BudgetCheck, type BudgetRules } from "./budget_check.ts";
 import { workloadOf } from "./pod_board.ts";
-import { type PodWords, pod } from "./testing.ts";
+import { type PodWords, pod } from "./pod_samples.ts";
 
 const names = Array.from({ length: 10 }, (_, index) => `p${index}`);
 

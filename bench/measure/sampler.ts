@@ -7,8 +7,8 @@ import { sampleProcess } from "./process_stats.ts";
 import type { Series } from "./result.ts";
 
 const mostPoints = 1_200;
-/** Scraping costs the manager something: it is asked a quarter as often as the kernel. */
-const samplesPerScrape = 4;
+/** Scraping costs the manager something: it is asked a tenth as often as the kernel. */
+const samplesPerScrape = 10;
 
 export interface SamplerOptions {
   clock: Clock;

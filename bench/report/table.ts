@@ -3,6 +3,9 @@ import type { Limit, Run } from "../measure/result.ts";
 import { type Figure, figuresOf } from "./figures.ts";
 import { duration } from "./words.ts";
 
+/** Above the names of figures: how the clocks below are to be read. */
+export const HEAD = "clocks: p50 / p90 / p99 / max";
+
 /** Rows of cells as lines; the first column to the left, the others to the right. */
 export function alignTable(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
@@ -45,7 +48,7 @@ export function figureRows(run: Run): string[][] {
 export function tableOf(run: Run): string {
   const parts = [titleOf(run)];
   if (run.phases.length > 0)
-    parts.push(alignTable([["", ...run.phases.map((phase) => phase.name)], ...figureRows(run)]));
+    parts.push(alignTable([[HEAD, ...run.phases.map((phase) => phase.name)], ...figureRows(run)]));
   if (run.limit !== undefined)
     parts.push(`limit: a bare loop of pod patches\n${alignTable(limitRows(run.limit))}`);
   const examples = run.phases.flatMap((phase) => phase.budget?.examples ?? []);

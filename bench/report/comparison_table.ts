@@ -1,0 +1,51 @@
+/** A comparison on a terminal: a table a phase. */
+import type { Compared, ComparedPhase, Unit } from "../compare.ts";
+import { alignTable } from "./table.ts";
+import { bytes, duration, megabytes, number } from "./words.ts";
+
+const words: Readonly<Record<Unit, (value: number) => string>> = {
+  ms: duration,
+  bytes,
+  MB: megabytes,
+  count: number,
+};
+
+export const comparisonHead = ["", "before", "after", "ratio", "95 % interval", ""] as const;
+
+/** Cells of one figure: name, before, after, ratio, interval, verdict. */
+export function comparisonRow({ figure, unit, before, after, ratio, interval }: Compared): string[] {
+  return [
+    figure,
+    words[unit](before),
+    words[unit](after),
+    `${ratio.toFixed(2)}x`,
+    interval === undefined ? "" : `${interval.low.toFixed(2)} to ${interval.high.toFixed(2)}`,
+    interval === undefined ? "" : verdict(interval),
+  ];
+}
+
+/** Less is better in every figure; an interval around 1 says nothing. */
+function verdict({ low, high }: { low: number; high: number }): string {
+  if (high < 1) return "better";
+  return low > 1 ? "worse" : "";
+}
+
+export function comparisonTitle({ scenario, pods, phase, runs }: ComparedPhase): string {
+  return `${scenario}, ${pods} pods: ${phase} (${runs[0]} and ${runs[1]} runs)`;
+}
+
+export function comparisonText(compared: readonly ComparedPhase[]): string {
+  return compared
+    .map(
+      (each) =>
+        `${comparisonTitle(each)}\n${alignTable([comparisonHead, ...each.figures.map(comparisonRow)])}`,
+    )
+    .join("\n\n");
+}
+
+/** Said once where it is so; undefined otherwise. */
+export function intervalHint(compared: readonly ComparedPhase[]): string | undefined {
+  return compared.some(({ runs }) => Math.min(...runs) < 2)
+    ? "one run on a side has no interval: --repeat 5 makes results that do"
+    : undefined;
+}

@@ -1,0 +1,152 @@
+/** Results as one HTML page that needs nothing else: figures as tables, plots by uPlot, light and dark. */
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import type { ComparedPhase } from "../compare.ts";
+import { podStates } from "../measure/pod_state.ts";
+import type { ResultFile, Run } from "../measure/result.ts";
+import { comparisonHead, comparisonRow, comparisonTitle } from "./comparison_table.ts";
+import { figureRows, HEAD, limitRows, titleOf } from "./table.ts";
+import { duration, megabytes, number } from "./words.ts";
+
+export async function resultPage(
+  files: readonly ResultFile[],
+  compared: readonly ComparedPhase[] = [],
+): Promise<string> {
+  const here = (name: string): Promise<string> => readFile(join(import.meta.dirname, name), "utf8");
+  const plot = dirname(createRequire(import.meta.url).resolve("uplot/dist/uPlot.min.css"));
+  const [script, style, plotScript, plotStyle] = await Promise.all([
+    here("page_script.js"),
+    here("page_style.css"),
+    readFile(join(plot, "uPlot.iife.min.js"), "utf8"),
+    readFile(join(plot, "uPlot.min.css"), "utf8"),
+  ]);
+  const runs = files.flatMap((file) => file.runs);
+  const scenarios = [...new Set(runs.map((run) => run.scenario))].join(", ");
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${text(`Bench: ${scenarios}`)}</title>
+<style>
+${plotStyle}
+${style}
+</style>
+</head>
+<body>
+<header>
+<h1>${text(scenarios)}</h1>
+${[...new Set(files.map(originOf))].map((line) => `<p class="origin">${text(line)}</p>`).join("\n")}
+</header>
+<main>
+${comparisonSection(compared)}
+<section id="scaling" hidden><h2>Over sizes</h2><div class="plots"></div></section>
+${runs.map(runSection).join("\n")}
+</main>
+<script type="application/json" id="data">${jsonInScript({ podStates, runs: runs.map(plotted) })}</script>
+<script>
+${inScript(plotScript)}
+</script>
+<script>
+${inScript(script)}
+</script>
+</body>
+</html>
+`;
+}
+
+function originOf({ tool, machine }: ResultFile): string {
+  const { cpus, memoryGb, system, node } = machine;
+  return `refit ${tool.version} (${tool.commit}), ${cpus} cores, ${memoryGb} GiB, ${system}, Node ${node}`;
+}
+
+function runSection(run: Run, index: number): string {
+  const settings = Object.entries(run.settings).map(([key, value]) => `${key} ${value}`);
+  const rows = figureRows(run);
+  const head = [HEAD, ...run.phases.map((phase) => phase.name)];
+  const examples = run.phases.flatMap((phase) => phase.budget?.examples ?? []);
+  return `<section class="run" data-run="${index}">
+<h2>${text(titleOf(run))}</h2>
+<p class="origin">${text([run.startedAt, ...settings].join(" · "))}</p>
+${examples.length > 0 ? `<p class="alarm">Budget violated: ${text(examples.join("; "))}</p>` : ""}
+<div class="tiles">${run.phases.map(tile).join("")}</div>
+<div class="plots"></div>
+${run.phases.length > 0 ? table("figures", head, rows) : ""}
+${run.limit === undefined ? "" : `<h3>Limit: a bare loop of pod patches</h3>${table("limit", limitRows(run.limit)[0] ?? [], limitRows(run.limit).slice(1))}`}
+</section>`;
+}
+
+function tile({ name, pods, tookMs, requests, residentMb, budget }: Run["phases"][number]): string {
+  const violations = budget?.violations ?? 0;
+  const facts = [
+    `${number(Math.round((pods / tookMs) * 10_000) / 10)} pods a second`,
+    ...(requests.source === "none" ? [] : [`${number(requests.perPod)} requests a pod`]),
+    ...(residentMb === undefined ? [] : [`${megabytes(residentMb.peak)} at the peak`]),
+    ...(budget === undefined ? [] : [`${violations} budget violations`]),
+  ];
+  return `<div class="tile${violations > 0 ? " alarm" : ""}"><h3>${text(name)}</h3><strong>${text(duration(tookMs))}</strong><ul>${facts.map((fact) => `<li>${text(fact)}</li>`).join("")}</ul></div>`;
+}
+
+function comparisonSection(compared: readonly ComparedPhase[]): string {
+  if (compared.length === 0) return "";
+  const parts = compared.map(
+    (each) =>
+      `<h3>${text(comparisonTitle(each))}</h3>${table("comparison", comparisonHead, each.figures.map(comparisonRow))}`,
+  );
+  return `<section><h2>Comparison</h2>${parts.join("\n")}</section>`;
+}
+
+function table(kind: string, head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const cells = (row: readonly string[]): string =>
+    row
+      .map((cell, column) => (column === 0 ? `<th scope="row">${text(cell)}</th>` : `<td>${text(cell)}</td>`))
+      .join("");
+  const first = head.map((cell) => `<th scope="col">${text(cell)}</th>`).join("");
+  const indented = (row: readonly string[]): string =>
+    row[0]?.startsWith("  ") === true ? ' class="part"' : "";
+  return `<div class="scroll"><table class="${kind}"><thead><tr>${first}</tr></thead><tbody>${rows
+    .map((row) => `<tr${indented(row)}>${cells(row)}</tr>`)
+    .join("")}</tbody></table></div>`;
+}
+
+/** What the plots need of a run. */
+function plotted({ scenario, label, pods, phases }: Run): object {
+  return {
+    scenario,
+    label,
+    pods,
+    phases: phases.map(({ name, tookMs, readyMs, series, requests, cpuMsPerPod, residentMb, budget }) => ({
+      name,
+      tookMs,
+      readyMs,
+      series,
+      requestsPerPod: requests.source === "none" ? null : requests.perPod,
+      cpuMsPerPod: cpuMsPerPod ?? null,
+      peakMb: residentMb?.peak ?? null,
+      maxUnavailable: budget?.maxUnavailable ?? null,
+    })),
+  };
+}
+
+const entities: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+function text(value: string): string {
+  return value.replace(/[&<>"']/g, (letter) => entities[letter] ?? letter);
+}
+
+function jsonInScript(value: object): string {
+  return JSON.stringify(value).replace(/</g, "\\u003c");
+}
+
+/** Nothing within a script element may end it. */
+function inScript(source: string): string {
+  return source.replace(/<\/(script)/gi, "<\\/$1").replace(/<!--/g, "<\\!--");
+}

@@ -1,0 +1,220 @@
+// Draws the plots of a result page in the browser; `uPlot` is inlined before it.
+(() => {
+  const uPlot = globalThis.uPlot;
+  const { podStates, runs } = JSON.parse(document.getElementById("data").textContent);
+  const plots = [];
+  const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  const lineColours = ["updating", "starting", "ready", "terminating", "finished", "pending"];
+  const colourOf = (index) => () => style(lineColours[index % lineColours.length]);
+  const round = (value, digits) => (value === null || value === undefined ? "–" : value.toFixed(digits));
+
+  function axis(label, more) {
+    return {
+      label,
+      labelSize: 22,
+      size: 56,
+      font: "12px system-ui, sans-serif",
+      labelFont: "12px system-ui, sans-serif",
+      stroke: () => style("faint"),
+      grid: { stroke: () => style("line"), width: 1 },
+      ticks: { stroke: () => style("line"), width: 1 },
+      ...more,
+    };
+  }
+
+  function figure(parent, caption, options, data) {
+    const box = document.createElement("figure");
+    const words = document.createElement("figcaption");
+    words.textContent = caption;
+    box.append(words);
+    box.setAttribute("aria-label", caption);
+    parent.append(box);
+    const width = () => Math.max(240, box.clientWidth - 26);
+    const plot = new uPlot(
+      { width: width(), height: 260, cursor: { drag: { setScale: true } }, ...options },
+      data,
+      box,
+    );
+    new ResizeObserver(() => plot.setSize({ width: width(), height: 260 })).observe(box);
+    plots.push(plot);
+  }
+
+  const seconds = axis("seconds since the change", { size: 40 });
+  const x = (label) => ({ label, value: (_plot, value) => round(value, 2) });
+
+  // Share of the pods that had arrived after so many seconds, all phases in one.
+  function arrivals(parent, run) {
+    const phases = run.phases.filter((phase) => phase.readyMs.length > 0);
+    if (phases.length === 0) return;
+    const shares = phases.map(({ readyMs }) => [
+      [0, ...readyMs.map((ms) => ms / 1000)],
+      [0, ...readyMs.map((_ms, index) => ((index + 1) / readyMs.length) * 100)],
+    ]);
+    const data = uPlot.join(shares);
+    const series = phases.map(({ name }, index) => ({
+      label: name,
+      stroke: colourOf(index),
+      width: 2,
+      spanGaps: true,
+      points: { show: false },
+      paths: uPlot.paths.stepped({ align: 1 }),
+      value: (_plot, value) => (value === null ? "–" : `${round(value, 0)} %`),
+    }));
+    figure(
+      parent,
+      "Pods that have arrived, by the time since the change",
+      {
+        scales: { x: { time: false }, y: { range: [0, 100] } },
+        axes: [seconds, axis("% of the pods")],
+        series: [x("seconds"), ...series],
+      },
+      data,
+    );
+  }
+
+  // Stacked: each area is drawn over the next larger sum.
+  function states(parent, phase) {
+    const shown = podStates.filter((state) => phase.series.pods[state].some((count) => count > 0));
+    const sums = [];
+    shown.forEach((state, index) => {
+      sums.push(phase.series.pods[state].map((count, at) => count + (sums[index - 1]?.[at] ?? 0)));
+    });
+    const series = shown
+      .map((state, index) => ({
+        label: state,
+        stroke: () => style(state),
+        fill: () => style(state),
+        width: 1,
+        points: { show: false },
+        paths: uPlot.paths.stepped({ align: 1 }),
+        value: (_plot, _value, _series, at) =>
+          at === null ? "–" : String(phase.series.pods[shown[index]][at]),
+      }))
+      .reverse();
+    figure(
+      parent,
+      `Pods by state: ${phase.name}`,
+      {
+        scales: { x: { time: false }, y: { range: (_plot, _low, high) => [0, Math.max(1, high)] } },
+        axes: [seconds, axis("pods")],
+        series: [x("seconds"), ...series],
+      },
+      [phase.series.atMs.map((ms) => ms / 1000), ...sums.reverse()],
+    );
+  }
+
+  function memory(parent, phase) {
+    const { atMs, residentMb, queueDepth } = phase.series;
+    const hasDepth = queueDepth.some((depth) => depth !== null);
+    const line = { width: 2, points: { show: false }, spanGaps: true };
+    figure(
+      parent,
+      `Manager's memory${hasDepth ? " and queue depth" : ""}: ${phase.name}`,
+      {
+        scales: {
+          x: { time: false },
+          y: { range: (_plot, _low, high) => [0, (high ?? 1) * 1.15] },
+          depth: { range: (_plot, _low, high) => [0, Math.max(4, (high ?? 0) * 1.15)] },
+        },
+        axes: [
+          seconds,
+          axis("MB resident"),
+          ...(hasDepth
+            ? [axis("keys in the queue", { scale: "depth", side: 1, grid: { show: false } })]
+            : []),
+        ],
+        series: [
+          x("seconds"),
+          { label: "MB", stroke: () => style("updating"), ...line, value: (_plot, value) => round(value, 0) },
+          ...(hasDepth
+            ? [
+                {
+                  label: "queue",
+                  scale: "depth",
+                  stroke: () => style("terminating"),
+                  ...line,
+                  value: (_plot, value) => round(value, 0),
+                },
+              ]
+            : []),
+        ],
+      },
+      [atMs.map((ms) => ms / 1000), residentMb, ...(hasDepth ? [queueDepth] : [])],
+    );
+  }
+
+  // One line a manager and phase, one point a size; runs of one size are averaged.
+  function scaling(parent, scenario) {
+    const some = runs.filter((run) => run.scenario === scenario);
+    const sizes = [...new Set(some.map((run) => run.pods))].sort((a, b) => a - b);
+    if (sizes.length < 2) return false;
+    const labels = [...new Set(some.map((run) => run.label))];
+    const names = [...new Set(some.flatMap((run) => run.phases.map((phase) => phase.name)))];
+    const lines = labels.flatMap((label) => names.map((name) => ({ label, name })));
+    const curve = (caption, unit, of, digits) => {
+      const values = lines.map(({ label, name }) =>
+        sizes.map((pods) => {
+          const found = some
+            .filter((run) => run.label === label && run.pods === pods)
+            .flatMap((run) => run.phases.filter((phase) => phase.name === name).map(of))
+            .filter((value) => value !== null);
+          return found.length === 0 ? null : found.reduce((sum, value) => sum + value, 0) / found.length;
+        }),
+      );
+      const series = lines.map(({ label, name }, index) => ({
+        label: labels.length > 1 ? `${label}: ${name}` : name,
+        stroke: colourOf(index),
+        width: 2,
+        points: { show: true, size: 7 },
+        spanGaps: true,
+        value: (_plot, value) => round(value, digits),
+      }));
+      figure(
+        parent,
+        `${scenario}: ${caption}`,
+        {
+          scales: {
+            x: { time: false, distr: 3 },
+            y: { range: (_plot, _low, high) => [0, (high ?? 1) * 1.1] },
+          },
+          axes: [
+            axis("pods", {
+              size: 40,
+              splits: () => sizes,
+              filter: (_plot, splits) => splits,
+              values: (_plot, splits) => splits.map(String),
+            }),
+            axis(unit),
+          ],
+          series: [{ label: "pods", value: (_plot, value) => round(value, 0) }, ...series],
+        },
+        [sizes, ...values],
+      );
+    };
+    curve("change to last pod arrived", "seconds", (phase) => phase.tookMs / 1000, 2);
+    curve("requests a pod", "requests", (phase) => phase.requestsPerPod, 2);
+    curve("manager CPU a pod", "milliseconds", (phase) => phase.cpuMsPerPod, 2);
+    curve("manager's memory at its peak", "MB", (phase) => phase.peakMb, 0);
+    return true;
+  }
+
+  const section = document.getElementById("scaling");
+  // Shown before it is drawn: a hidden box has no width.
+  section.hidden = false;
+  const drawn = [...new Set(runs.map((run) => run.scenario))].map((scenario) =>
+    scaling(section.querySelector(".plots"), scenario),
+  );
+  section.hidden = !drawn.includes(true);
+  for (const place of document.querySelectorAll(".run")) {
+    const run = runs[Number(place.dataset.run)];
+    const parent = place.querySelector(".plots");
+    arrivals(parent, run);
+    for (const phase of run.phases) {
+      states(parent, phase);
+      memory(parent, phase);
+    }
+  }
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    for (const plot of plots) plot.redraw();
+  });
+})();
