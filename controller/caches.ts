@@ -11,6 +11,7 @@ import {
   podResource,
 } from "../kube/index.ts";
 import { awaitsLaunch } from "./container_launch_priority/index.ts";
+import { awaitsReadiness } from "./pod_readiness/index.ts";
 
 const GROUP = "apps.kruise.io";
 
@@ -53,7 +54,12 @@ export function orphanKeys(pod: Pod): string[] {
   return prefix === undefined ? [] : [`${pod.namespace}/${prefix}`];
 }
 
-/** Pods of other owners are held only while their containers wait for each other: on most clusters they are the many. */
+/** Pods of other owners are held only while a controller has work for them: on most clusters they are the many. */
 function isOfInterest(pod: Pod): boolean {
-  return pod.controller === undefined || pod.controller.group === GROUP || awaitsLaunch(pod);
+  return (
+    pod.controller === undefined ||
+    pod.controller.group === GROUP ||
+    awaitsLaunch(pod) ||
+    awaitsReadiness(pod)
+  );
 }

@@ -29,6 +29,7 @@ import { ephemeralJobShell } from "./ephemeral_job/index.ts";
 import type { Kind, PlainController } from "./kind.ts";
 import { persistentPodStateShell } from "./persistent_pod_state/index.ts";
 import { nodePodProbeShell, podProbeMarkerShell } from "./pod_probe_marker/index.ts";
+import { podReadinessController } from "./pod_readiness/index.ts";
 import {
   broadcastJobResource,
   cloneSetResource,
@@ -134,4 +135,7 @@ export function visitKinds(visit: <T extends KubeObject>(kind: Kind<T>) => void)
 }
 
 /** Controllers that work on objects of others, pods above all. */
-export const plainControllers: readonly PlainController[] = [launchPriorityController];
+export const plainControllers: readonly PlainController[] = [
+  launchPriorityController,
+  podReadinessController,
+];

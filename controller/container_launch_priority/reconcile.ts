@@ -42,7 +42,7 @@ export const launchPriorityController: PlainController = {
 /** Pods that wait are held in the shared cache whoever owns them: nothing else has to be watched. */
 function launchPriorityShell(deps: SharedDeps): Pick<KindShell, "reconcile" | "drained"> {
   const { pods } = deps.caches;
-  const released = new Map<string, string>();
+  const released = new Map<string, Set<string>>();
   pods.subscribe(({ type, object }) => {
     if (type !== "removed" && awaitsLaunch(object)) deps.queue.add(keyOf(object), "high");
     else released.delete(object.uid);
@@ -58,21 +58,21 @@ function launchPriorityShell(deps: SharedDeps): Pick<KindShell, "reconcile" | "d
   };
 }
 
-/** `released`: by UID, the newest key that this process has written. One that starts writes once more: it does no harm. */
+/** `released`: by UID, the keys that this process has written. One that starts writes once more: it does no harm. */
 export async function reconcileLaunch(
   deps: LaunchDeps,
-  released: Map<string, string>,
+  released: Map<string, Set<string>>,
   pod: Pod,
 ): Promise<void> {
   const { keys, completed, waitsFor } = planLaunch(pod);
   const newest = keys.at(-1) ?? "";
-  if (released.get(pod.uid) !== newest) {
+  if (!released.get(pod.uid)?.has(newest)) {
     // Without a report of the kubelet nothing has been let go before, and nothing has to be woken.
     const fresh = pod.containerStatuses.length === 0;
     await letGo(deps, pod, Object.fromEntries(keys.map((key) => [key, "true"])), fresh);
     deps.log.info("containers are let go", { pod: keyOf(pod), key: newest, waitsFor: waitsFor.join(",") });
     if (!completed && !fresh) await annotate(deps, pod, { [launchReleasedAnnotation]: newest });
-    released.set(pod.uid, newest);
+    released.set(pod.uid, new Set(keys));
   }
   if (completed) {
     const annotations = { [launchCompletedAnnotation]: "true", [launchReleasedAnnotation]: null };

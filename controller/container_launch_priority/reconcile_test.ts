@@ -87,7 +87,7 @@ function setUp(present?: JsonObject) {
     },
   };
   const deps: LaunchDeps = { client, log: nullLog, signal, caches: { pods: sharedCaches().pods } };
-  const released = new Map<string, string>();
+  const released = new Map<string, Set<string>>();
   const launch = (one: Pod) => reconcileLaunch(deps, released, one);
   return { launch, released, calls, maps };
 }
@@ -111,6 +111,17 @@ t.test("a whole launch: one ConfigMap, one patch a level, and the pod is told", 
   calls.length = 0;
   await launch(pod(["a", "b"]));
   t.strictSame(calls, ['patch configmaps {"p_0":"true","p_-1":"true","p_-2":"true"}', done]);
+});
+
+t.test("a level that is no longer ready halts the next, without a write", async (t) => {
+  const { launch, calls } = setUp();
+  await launch(created);
+  await launch(pod(["a"]));
+  calls.length = 0;
+  await launch(pod([]));
+  await launch(pod(["b"]));
+  await launch(pod(["a"]));
+  t.strictSame(calls, []);
 });
 
 t.test("a controller that starts in the middle goes on", async (t) => {

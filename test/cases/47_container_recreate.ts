@@ -129,24 +129,9 @@ async function oneContainer(world: World, requests: Requests): Promise<void> {
 async function drain(world: World, requests: Requests): Promise<void> {
   await world.step("the pod is held not ready first", async () => {
     await world.apply(pod("drained", [{ conditionType: "KruisePodReady" }]));
-    const ready = { type: "KruisePodReady", status: "True", lastTransitionTime: new Date().toISOString() };
-    await world.until(
-      "its containers run",
-      async () => {
-        const one = await world.api.get("pods", "drained", world.namespace);
-        assert.ok(one.status?.containerStatuses?.every((status) => status.ready));
-      },
-      { timeoutMs: 90_000 },
-    );
-    await world.api.patch(
-      "pods",
-      "drained",
-      world.namespace,
-      "strategic",
-      { status: { conditions: [ready] } },
-      "status",
-    );
-    await world.until("it is ready", async () => assert.ok(await isReady(world, "drained")));
+    await world.until("it is ready", async () => assert.ok(await isReady(world, "drained")), {
+      timeoutMs: 90_000,
+    });
     const trail = await world.trail("pods");
     const strategy = { unreadyGracePeriodSeconds: 3 };
     await requests.create("drain", { podName: "drained", strategy });
