@@ -92,9 +92,10 @@ function setUp(present?: JsonObject) {
   return { launch, released, calls, maps };
 }
 
-const poke = (key: string) => `patch pods {"uid":"pod-1","annotations":{"launch.refit/released":"${key}"}}`;
+const poke = (key: string) =>
+  `patch pods {"uid":"pod-1","annotations":{"refit.dev/launch-released":"${key}"}}`;
 const done =
-  'patch pods {"uid":"pod-1","annotations":{"apps.kruise.io/container-launch-priority-completed":"true","launch.refit/released":null}}';
+  'patch pods {"uid":"pod-1","annotations":{"apps.kruise.io/container-launch-priority-completed":"true","refit.dev/launch-released":null}}';
 
 t.test("a whole launch: one ConfigMap, one patch a level, and the pod is told", async (t) => {
   const { launch, calls, maps } = setUp();
