@@ -56,6 +56,8 @@ export interface AdmissionDeps {
   settings: WebhookSettings;
   /** Flag --allow-privileged. */
   allowPrivileged: boolean;
+  /** Whether this replica leads from the start; see Webhooks. */
+  leads: boolean;
   /** Counts and audits a refusal. Must not throw. */
   refused(refusal: Refusal): void;
 }
@@ -138,6 +140,7 @@ export function admission(deps: AdmissionDeps): Admission {
     random,
     log,
     metrics,
+    leads: deps.leads,
   });
   return {
     ...webhooks,

@@ -112,6 +112,7 @@ class Starting implements ControllerProcess {
       options: settings.controller,
       settings: settings.webhook,
       allowPrivileged: settings.allowPrivileged,
+      leads: !settings.leader.enabled,
       refused: refusalRecorder(this.#observed.registry, log, settings.audit),
       metrics: {
         review(path, code, tookMs) {
@@ -192,6 +193,7 @@ class Starting implements ControllerProcess {
       retryPeriodMs,
       onStarted: () => {
         this.#observed.metrics.leader(true);
+        this.#admission?.lead();
         this.#startControllers();
       },
       onLost: () => {

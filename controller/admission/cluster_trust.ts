@@ -59,8 +59,12 @@ export interface ClusterTrustOptions {
 }
 
 export interface ClusterTrust {
-  /** One pass with this CA (PEM). Throws KubeError; a lost race is left to the next pass. */
-  apply(caCert: string): Promise<void>;
+  /**
+   * One pass with this CA (PEM). Throws KubeError; a lost race is left to the next pass. Without `leads` only what is
+   * incomplete is written: two replicas that are reached at different addresses, serve different webhooks or have
+   * different CAs would undo each other's writes without end.
+   */
+  apply(caCert: string, options: { leads: boolean }): Promise<void>;
   /** Compares only; throws an Error that names the first object whose CA is another one. For certificates from outside. */
   check(caCert: string): Promise<void>;
 }
@@ -72,11 +76,10 @@ export function clusterTrust(options: ClusterTrustOptions): ClusterTrust {
     { resource: validatingConfigurations, ours: ours.validating },
   ] as const;
   return {
-    async apply(caCert) {
-      const caBundle = base64(caCert);
-      for (const { resource, ours } of configurations)
-        await applyConfiguration(options, resource, ours, caBundle);
-      for (const kind of options.kinds) await applyConversion(options, kind, caBundle);
+    async apply(caCert, { leads }) {
+      const pass = { ...options, caBundle: base64(caCert), leads };
+      for (const { resource, ours } of configurations) await applyConfiguration(pass, resource, ours);
+      for (const kind of options.kinds) await applyConversion(pass, kind);
     },
     async check(caCert) {
       const caBundle = base64(caCert);
@@ -101,11 +104,15 @@ export function clusterTrust(options: ClusterTrustOptions): ClusterTrust {
   };
 }
 
+interface Pass extends ClusterTrustOptions {
+  caBundle: string;
+  leads: boolean;
+}
+
 async function applyConfiguration(
-  { client, livePaths, target, log }: ClusterTrustOptions,
+  { client, livePaths, target, log, caBundle, leads }: Pass,
   resource: Resource<WebhookConfiguration>,
   ours: WebhookConfiguration,
-  caBundle: string,
 ): Promise<void> {
   const name = ours.metadata.name ?? "";
   const live = await find(client, resource, name);
@@ -114,6 +121,7 @@ async function applyConfiguration(
     log.info("created webhook configuration", { name });
     return;
   }
+  if (!leads && isComplete(live)) return;
   const wanted = wantedConfiguration(live, ours, livePaths, target, caBundle);
   if (wanted.settled) return;
   const metadata = {
@@ -124,15 +132,21 @@ async function applyConfiguration(
   log.info("updated webhook configuration", { name });
 }
 
+/** Every webhook of it can be called: somebody has put a CA into each, and noted the template. */
+function isComplete({ metadata, webhooks = [] }: WebhookConfiguration): boolean {
+  if (!metadata.annotations?.[templateAnnotation] || webhooks.length === 0) return false;
+  return webhooks.every((webhook) => Boolean(bundleOf(own(webhook, "clientConfig"))));
+}
+
 async function applyConversion(
-  { client, target, log }: ClusterTrustOptions,
+  { client, target, log, caBundle, leads }: Pass,
   kind: KindDefinition,
-  caBundle: string,
 ): Promise<void> {
   const name = definitionName(kind);
   const live = await find(client, definitions, name);
   const present = live === undefined ? undefined : conversionConfig(live);
   if (live === undefined || present === undefined) return;
+  if (!leads && bundleOf(present)) return;
   const wanted = clientConfig(target, "/convert", caBundle);
   if (jsonEqual(present, wanted)) return;
   // A merge patch keeps members it does not name: one of `service` and `url` has to go.

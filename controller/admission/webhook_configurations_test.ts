@@ -27,6 +27,8 @@ const mutating = { name: mutatingConfigurationName };
 const validating = { name: validatingConfigurationName };
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
+const leading = { leads: true };
+
 function setup(changes: Partial<Parameters<typeof clusterTrust>[0]> = {}) {
   const client = memoryClient();
   const conversions = kinds.filter((kind) => kind.conversion === "Webhook");
@@ -90,7 +92,7 @@ t.test("the rendered configurations", async (t) => {
 
 t.test("configurations that are missing are created with our CA and template", async (t) => {
   const { client, trust } = setup();
-  await trust.apply("CA");
+  await trust.apply("CA", leading);
   const created = await client.get(mutatingConfigurations, mutating);
   t.match(created.webhooks, [
     { clientConfig: { caBundle: base64("CA") } },
@@ -100,13 +102,13 @@ t.test("configurations that are missing are created with our CA and template", a
   t.match(template, [{ name: "mpod.kb.io", timeoutSeconds: 30 }, { name: "mcloneset.kb.io" }]);
   t.notMatch(created.metadata.annotations?.["template"], "caBundle");
   const writes = client.writes.length;
-  await trust.apply("CA");
+  await trust.apply("CA", leading);
   t.equal(client.writes.length, writes, "a second pass writes nothing");
 });
 
 t.test("a change by hand is taken back, a change of the template is followed", async (t) => {
   const { client, trust } = setup();
-  await trust.apply("CA");
+  await trust.apply("CA", leading);
   const edit = async (timeoutSeconds: number) => {
     const { webhooks } = await client.get(mutatingConfigurations, mutating);
     await client.patch(mutatingConfigurations, mutating, {
@@ -115,7 +117,7 @@ t.test("a change by hand is taken back, a change of the template is followed", a
     });
   };
   await edit(3);
-  await trust.apply("CA");
+  await trust.apply("CA", leading);
   t.match((await client.get(mutatingConfigurations, mutating)).webhooks, [
     { timeoutSeconds: 30 },
     { timeoutSeconds: 30 },
@@ -129,7 +131,7 @@ t.test("a change by hand is taken back, a change of the template is followed", a
     type: "merge",
     body: { metadata: { annotations: { template } } },
   });
-  await trust.apply("CA");
+  await trust.apply("CA", leading);
   t.match((await client.get(mutatingConfigurations, mutating)).webhooks, [
     { timeoutSeconds: 7 },
     { timeoutSeconds: 7 },
@@ -150,7 +152,7 @@ t.test(
       metadata: { ...mutating, annotations: { template: "" } },
       webhooks,
     });
-    await trust.apply("CA");
+    await trust.apply("CA", leading);
     const live = await client.get(mutatingConfigurations, mutating);
     t.match(live.webhooks, [
       {
@@ -168,7 +170,7 @@ t.test(
 
 t.test("configurations that this program created get entries that it learns later", async (t) => {
   const first = setup({ livePaths: new Set(["/mutate-pod"]) });
-  await first.trust.apply("CA");
+  await first.trust.apply("CA", leading);
   const created = await first.client.get(mutatingConfigurations, mutating);
   t.strictSame(created.webhooks?.map(pathOf), ["/mutate-pod"]);
   const ours = webhookConfigurations(target).mutating;
@@ -196,7 +198,7 @@ t.test("an unreadable template is replaced", async (t) => {
 
 t.test("defaults that the API server adds are no difference", async (t) => {
   const { client, trust } = setup();
-  await trust.apply("CA");
+  await trust.apply("CA", leading);
   const { webhooks = [] } = await client.get(validatingConfigurations, validating);
   const completed = webhooks.map((webhook) => ({
     ...webhook,
@@ -206,7 +208,7 @@ t.test("defaults that the API server adds are no difference", async (t) => {
   }));
   await client.patch(validatingConfigurations, validating, { type: "merge", body: { webhooks: completed } });
   const writes = client.writes.length;
-  await trust.apply("CA");
+  await trust.apply("CA", leading);
   t.equal(client.writes.length, writes);
 });
 
@@ -221,7 +223,7 @@ t.test(
         customResourceDefinition(kind, { service: { namespace: "system", name: "placeholder" } }),
       );
     }
-    await trust.apply("CA");
+    await trust.apply("CA", leading);
     const { spec } = await client.get(definitions, { name: "clonesets.apps.kruise.io" });
     t.match(spec, {
       conversion: {
@@ -245,7 +247,7 @@ t.test(
       undefined,
     );
     t.equal(client.writes.filter((write) => write === "patch customresourcedefinitions").length, 1);
-    await setup().trust.apply("CA");
+    await setup().trust.apply("CA", leading);
     const byUrl = clusterTrust({
       client,
       target: { ...target, host: "h", port: 1 },
@@ -253,7 +255,7 @@ t.test(
       kinds,
       log: nullLog,
     });
-    await byUrl.apply("CA");
+    await byUrl.apply("CA", leading);
     const config = Object((await client.get(definitions, { name: "clonesets.apps.kruise.io" })).spec)
       .conversion.webhook.clientConfig;
     t.strictSame(config, { caBundle: base64("CA"), url: "https://h:1/convert" });
@@ -262,7 +264,7 @@ t.test(
 
 t.test("a write that lost a race is an error, not an overwrite", async (t) => {
   const { client, trust } = setup();
-  await trust.apply("CA");
+  await trust.apply("CA", leading);
   const racing = clusterTrust({
     client: {
       ...client,
@@ -277,12 +279,12 @@ t.test("a write that lost a race is an error, not an overwrite", async (t) => {
     kinds: [],
     log: nullLog,
   });
-  await t.rejects(racing.apply("CA 2"), { code: "Conflict" });
+  await t.rejects(racing.apply("CA 2", leading), { code: "Conflict" });
 });
 
 t.test("external certificates are compared only", async (t) => {
   const { client, trust } = setup();
-  await trust.apply("CA");
+  await trust.apply("CA", leading);
   for (const kind of kinds.filter((kind) => kind.kind === "CloneSet")) {
     await client.create(definitions, undefined, customResourceDefinition(kind, { caBundle: base64("CA") }));
   }
@@ -302,4 +304,43 @@ t.test("external certificates are compared only", async (t) => {
     /caBundle of ValidatingWebhookConfiguration kruise-validating-webhook-configuration does not match/,
   );
   t.equal(client.writes.length, writes + 1);
+});
+
+t.test("of two replicas at different addresses only the leader moves the pointers", async (t) => {
+  const { client, trust } = setup({ target: { ...target, host: "a", port: 1 } });
+  client.objects.set("customresourcedefinitions/clonesets.apps.kruise.io", {
+    metadata: { name: "clonesets.apps.kruise.io", resourceVersion: "1" },
+    spec: { conversion: { strategy: "Webhook" } },
+  });
+  await trust.apply("CA a", { leads: false });
+  const addresses = async (): Promise<unknown[]> => {
+    const { webhooks = [] } = await client.get(mutatingConfigurations, mutating);
+    const definition = Object((await client.get(definitions, { name: "clonesets.apps.kruise.io" })).spec);
+    const configs = [
+      ...webhooks.map(({ clientConfig }) => clientConfig),
+      definition.conversion.webhook.clientConfig,
+    ];
+    return configs.map((config) => `${new URL(Object(config).url).host} ${Object(config).caBundle}`);
+  };
+  const at = (host: string, ca: string) => Array(3).fill(`${host} ${base64(ca)}`);
+  t.same(await addresses(), at("a:1", "CA a"), "what is missing is written by whoever comes first");
+  const conversions = kinds.filter((kind) => kind.conversion === "Webhook");
+  const other = clusterTrust({
+    client,
+    target: { ...target, host: "b", port: 2 },
+    livePaths,
+    kinds: conversions,
+    log: nullLog,
+  });
+  const writes = client.writes.length;
+  await other.apply("CA b", { leads: false });
+  await trust.apply("CA a", { leads: false });
+  await trust.apply("CA a", leading);
+  t.equal(client.writes.length, writes, "nothing is written where nothing is missing and nobody new leads");
+  await other.apply("CA b", leading);
+  t.same(await addresses(), at("b:2", "CA b"));
+  const settled = client.writes.length;
+  await trust.apply("CA a", { leads: false });
+  await other.apply("CA b", leading);
+  t.equal(client.writes.length, settled);
 });

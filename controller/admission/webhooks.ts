@@ -49,6 +49,8 @@ export interface WebhooksOptions {
   random: Random;
   log: Log;
   metrics: AdmissionMetrics;
+  /** Whether this replica leads from the start; default true: it is the only one. */
+  leads?: boolean;
   /** Address to listen on; default: all. */
   listenHost?: string;
   /** Makes certificates; replaced in tests. */
@@ -62,6 +64,8 @@ export interface Webhooks {
   start(timeoutMs?: number): Promise<{ port: number }>;
   /** The check `webhook-ready`: why webhooks cannot be called, undefined when they can. */
   ready(): Promise<string | undefined>;
+  /** This replica leads from now on: the cluster's pointers follow it. */
+  lead(): void;
   stop(): Promise<void>;
 }
 
@@ -74,7 +78,9 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     ...(settings.host === undefined ? {} : { host: settings.host }),
   };
   const conversions = options.kinds.filter((kind) => kind.conversion === "Webhook");
+  let leads = options.leads ?? true;
   const certificates = createCertificateKeeper({
+    leads: () => leads,
     store: storeOf(options),
     trust: clusterTrust({ client, target, livePaths: new Set(handlers.keys()), kinds: conversions, log }),
     external: settings.certificates === "external",
@@ -111,6 +117,10 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
       // Both at once: a port that is taken must be heard of at once, not after the certificates.
       const [bound] = await Promise.all([listening, certificates.initialized(timeoutMs)]);
       return bound;
+    },
+    lead() {
+      leads = true;
+      certificates.renew();
     },
     async stop() {
       certificates.stop();

@@ -57,6 +57,7 @@ import { suite as verticalScaling } from "./i12_vertical_scaling.ts";
 import { suite as startOrdinal } from "./s18_start_ordinal.ts";
 import { suite as claimGrowth } from "./s19_claim_growth.ts";
 import type { Suite } from "./suite.ts";
+import { suite as twoAddresses } from "./w01_two_addresses.ts";
 
 /** The longest first, so that none of them is left alone at the end. */
 export const suites: readonly Suite[] = [
@@ -113,6 +114,7 @@ export const suites: readonly Suite[] = [
   persistentState,
   nativePersistentState,
   failover,
+  twoAddresses,
   deletionProtection,
   certificates,
   randomKills,

@@ -202,6 +202,7 @@ const clusterScoped = new Set([
 ]);
 
 const pluralsOfKinds: Readonly<Record<string, string>> = {
+  Ingress: "ingresses",
   UnitedDeployment: "uniteddeployments",
   CustomResourceDefinition: "customresourcedefinitions",
 };

@@ -12,6 +12,8 @@ import type { CertificateStore } from "./store.ts";
 export interface CertificateKeeperOptions {
   store: CertificateStore;
   trust: ClusterTrust;
+  /** Whether this replica may change pointers that are complete; see ClusterTrust. Asked in each pass. */
+  leads(): boolean;
   /** True with gate EnableExternalCerts: the cluster's pointers are compared, not written. */
   external: boolean;
   /** Where the files are written; undefined: nowhere. */
@@ -25,6 +27,8 @@ export interface CertificateKeeperOptions {
 export interface CertificateKeeper extends CertificateSource {
   start(): void;
   stop(): void;
+  /** A pass as soon as none runs. */
+  renew(): void;
   /** One pass now; throws what went wrong. */
   pass(): Promise<void>;
   /** Resolves after the first complete pass; rejects after `timeoutMs` (default 60 000). */
@@ -78,6 +82,10 @@ class Keeper implements CertificateKeeper {
     this.#timer?.cancel();
   }
 
+  renew(): void {
+    this.#trigger();
+  }
+
   /** Passes do not overlap; a change during one leads to another. */
   #trigger(): void {
     if (this.#stopped.signal.aborted) return;
@@ -122,7 +130,7 @@ class Keeper implements CertificateKeeper {
       for (const use of this.#subscribers) use(set);
     }
     // The server speaks with the new certificate before the API server is told to trust it.
-    await (external ? trust.check(set.caCert) : trust.apply(set.caCert));
+    await (external ? trust.check(set.caCert) : trust.apply(set.caCert, { leads: this.#options.leads() }));
     this.#complete = true;
     for (const resolve of this.#waiting) resolve();
     this.#waiting.clear();
