@@ -69,7 +69,8 @@ export class RecreateRequests {
     const podKey = `${object.metadata.namespace}/${object.spec.podName}`;
     const names = this.#active.get(podKey) ?? new Set();
     const name = object.metadata.name ?? "";
-    if (type !== "DELETED" && this.#isActive(object)) this.#active.set(podKey, names.add(name));
+    if (type !== "DELETED" && (this.#isActive(object) || this.#isStopping(object)))
+      this.#active.set(podKey, names.add(name));
     else names.delete(name);
     if (names.size === 0) this.#active.delete(podKey);
     else this.#agenda.add(podKey);
@@ -85,13 +86,38 @@ export class RecreateRequests {
     );
   }
 
+  /** The controller has ended it while its agent stops a container. */
+  #isStopping({ metadata, status }: Request): boolean {
+    if (status?.phase !== "Completed") return false;
+    const run = this.#options.nodes.runOf(metadata.labels?.[uidLabel] ?? "");
+    return run?.containers.some((container) => container.stopAsked?.by === metadata.uid) ?? false;
+  }
+
+  /** What was done is still told; the phase stays. */
+  #tellEnd(request: Request, podKey: string): void {
+    if (this.#isStopping(request)) return;
+    const { metadata, status } = request;
+    this.#active.get(podKey)?.delete(metadata.name ?? "");
+    const run = this.#options.nodes.runOf(metadata.labels?.[uidLabel] ?? "");
+    const stopped = (name: string) =>
+      run?.containers.some((one) => one.name === name && one.stoppedFor === metadata.uid) ?? false;
+    const states = status?.containerRecreateStates?.map((state) =>
+      state.phase === "Pending" && stopped(state.name)
+        ? { name: state.name, phase: "Recreating", isKilled: true }
+        : state,
+    );
+    if (states !== undefined) this.#write(request, { ...status, containerRecreateStates: states });
+  }
+
   #work(podKey: string): Next {
     const { cluster, clock, nodes } = this.#options;
     const [namespace = "", podName = ""] = podKey.split("/");
-    const requests = [...(this.#active.get(podKey) ?? [])]
+    const known = [...(this.#active.get(podKey) ?? [])]
       .map((name) => cluster.get(resource, { namespace, name }))
       .filter((request) => request !== undefined)
       .filter(isRequest);
+    const requests = known.filter(({ status }) => status?.phase !== "Completed");
+    for (const request of known) if (!requests.includes(request)) this.#tellEnd(request, podKey);
     const request = requestInTurn(requests);
     if (request === undefined || !nodes.node(request.metadata.labels?.[nodeLabel] ?? "")?.alive)
       return undefined;

@@ -128,6 +128,26 @@ t.test("in order, within the grace of the request", async (t) => {
   t.equal(containerOf("app")?.restartCount, 2);
 });
 
+t.test("a stop under way is told although the controller has ended the request", async (t) => {
+  const preStop = { exec: { command: ["sleep", "8"] } };
+  const containers = ["app", "side"].map((name) => ({ name, image: "nginx:1.20", lifecycle: { preStop } }));
+  const { clock, cluster, ask, statusOf, containerOf } = setUp({ containers });
+  ask("late", ["app", "side"]);
+  clock.advance(3_000);
+  t.match(statusOf("late").containerRecreateStates, [{ phase: "Pending" }, { phase: "Pending" }]);
+  cluster.update(resource, { namespace: "default", name: "late" }, (draft) => {
+    draft["status"] = { ...Object(draft["status"]), phase: "Completed" };
+    delete draft.metadata.labels?.["crr.apps.kruise.io/active"];
+  });
+  clock.advance(10_000);
+  t.equal(containerOf("app")?.restartCount, 1);
+  t.equal(containerOf("side")?.restartCount, 0);
+  t.strictSame(statusOf("late").containerRecreateStates, [
+    { name: "app", phase: "Recreating", isKilled: true },
+    { name: "side", phase: "Pending" },
+  ]);
+});
+
 t.test("nothing is stopped before the pod was not ready long enough", async (t) => {
   const { clock, cluster, ask, completed, containerOf } = setUp();
   ask("drain", ["app"], { strategy: { unreadyGracePeriodSeconds: 3 } });

@@ -51,9 +51,12 @@ import { suite as onDelete } from "./c16_on_delete.ts";
 import { suite as claimTemplateGate } from "./c17_claim_template_gate.ts";
 import { suite as updateOrder } from "./c20_update_order.ts";
 import { suite as randomKills } from "./f01_random_kills.ts";
+import { suite as waitingContainers } from "./f05_containers_and_kills.ts";
 import { suite as launchPriority } from "./i05_launch_priority_batches.ts";
 import { suite as gracePeriod } from "./i08_grace_period.ts";
 import { suite as verticalScaling } from "./i12_vertical_scaling.ts";
+import { suite as recreateHooks } from "./r03_recreate_hooks.ts";
+import { suite as recreateGate } from "./r07_recreate_gate.ts";
 import { suite as startOrdinal } from "./s18_start_ordinal.ts";
 import { suite as claimGrowth } from "./s19_claim_growth.ts";
 import type { Suite } from "./suite.ts";
@@ -103,6 +106,8 @@ export const suites: readonly Suite[] = [
   claimGrowth,
   launchOrder,
   containerRecreate,
+  recreateHooks,
+  recreateGate,
   preDownload,
   jobRun,
   jobCompletion,
@@ -118,5 +123,6 @@ export const suites: readonly Suite[] = [
   deletionProtection,
   certificates,
   randomKills,
+  waitingContainers,
   daemonNodes,
 ];
