@@ -10,7 +10,7 @@ import type { Limit, Run } from "./measure/result.ts";
 import type { Progress } from "./progress.ts";
 import { BENCH_LABEL, namespaces } from "./resources.ts";
 import type { Stage } from "./scenario.ts";
-import { type RunSettings, scenarioSettings } from "./settings.ts";
+import { nodesFor, type RunSettings, scenarioSettings } from "./settings.ts";
 import { openTarget, type Target } from "./target.ts";
 import { Workloads } from "./workloads.ts";
 
@@ -90,7 +90,7 @@ export async function runOn(
       label: settings.label ?? (manager.own ? "refit" : `pid ${manager.pid}`),
       startedAt,
       pods,
-      nodes: settings.nodes,
+      nodes: nodesFor(settings, pods),
       seed: settings.seed,
       settings: { ...settings.words },
       server: { version, sandbox },
@@ -121,7 +121,8 @@ function hollowNodes(
   random: Random,
   run: string,
 ): Promise<HollowCluster> {
-  const { nodes, behaviour } = settings;
+  const { behaviour } = settings;
+  const nodes = nodesFor(settings, pods);
   progress.begin("hollow nodes", nodes);
   return startHollowCluster({
     client: target.client,

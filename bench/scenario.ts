@@ -44,6 +44,8 @@ export interface Scenario {
   readonly summary: string;
   /** Kinds that the API server must serve. */
   readonly kinds: readonly WorkloadKind[];
+  /** One pod a node: `--pods` is the number of nodes. */
+  readonly perNode?: boolean;
   /** Only with a manager that the bench starts. */
   readonly ownManager?: boolean;
   run(stage: Stage): Promise<Outcome>;

@@ -7,6 +7,7 @@ import { type Phase, parseResult, type Run } from "./measure/result.ts";
 import { silentProgress } from "./progress.ts";
 import { figureRows, tableOf } from "./report/table.ts";
 import { runOn } from "./run.ts";
+import { scenarioNamed } from "./scenarios/all.ts";
 import { runSettings } from "./settings.ts";
 import { openTarget, type Target } from "./target.ts";
 
@@ -63,7 +64,11 @@ const expected: Readonly<Record<string, readonly (readonly [name: string, pods: 
     ["create", 10],
     ["rollout in place", 10],
   ],
-  limit: [],
+  daemonset: [
+    ["create", 10],
+    ["rollout in place", 10],
+  ],
+  broadcastjob: [["run to the end", 10]],
   // Last: it ends the controller.
   restart: [
     ["create", 10],
@@ -71,22 +76,24 @@ const expected: Readonly<Record<string, readonly (readonly [name: string, pods: 
   ],
 };
 
-t.test("scenarios on the sandbox", { timeout: 120_000 }, async (t) => {
+t.test("scenarios on the sandbox", { timeout: 280_000 }, async (t) => {
   const target: Target = await openTarget({
     ...deps,
     kubeconfig: undefined,
     pid: undefined,
     metricsUrl: undefined,
-    kinds: ["CloneSet", "StatefulSet"],
+    kinds: ["CloneSet", "StatefulSet", "DaemonSet", "BroadcastJob"],
     seed: 1,
     random: seededRandom(1),
   });
   t.teardown(() => target.stop());
-  const small = `--pods ${pods} --nodes 5 --start 20 --max-unavailable 50% --size 5 --steps 70%,0 --limit 5`;
+  const small = `--pods ${pods} --start 20 --max-unavailable 50% --size 5 --steps 70%,0 --limit 0`;
   const runs: Run[] = [];
   for (const [name, phases] of Object.entries(expected)) {
     await t.test(name, async (t) => {
-      const settings = runSettings([name, ...small.split(" ")]);
+      const nodes = scenarioNamed(name).perNode === true ? [] : ["--nodes", "5"];
+      const limit = name === "rollout" ? ["--limit", "5"] : [];
+      const settings = runSettings([name, ...small.split(" "), ...nodes, ...limit]);
       const run = await runOn(target, settings, pods, deps, seededRandom(2));
       runs.push(run);
       t.same(

@@ -71,6 +71,11 @@ export function runSettings(args: readonly string[]): RunSettings {
   const scenario = scenarioNamed(positionals[0] ?? "");
   const sizes = values.pods.split(",").map((text) => within(text, "pods", 1, most.pods));
   const largest = Math.max(...sizes);
+  if (scenario.perNode === true) {
+    if (values.nodes !== undefined)
+      throw new UsageError(`${scenario.name} has a pod on each node: leave out --nodes`);
+    if (largest > most.nodes) throw new UsageError(`${scenario.name} has at most ${most.nodes} pods`);
+  }
   const usual = Math.max(1, Math.min(most.nodes, Math.ceil(largest / 50)));
   const nodes = values.nodes === undefined ? usual : within(values.nodes, "nodes", 1, most.nodes);
   if (largest / nodes > most.podsOfNode / 2)
@@ -122,8 +127,13 @@ export function runSettings(args: readonly string[]): RunSettings {
 }
 
 export function scenarioSettings(settings: RunSettings, pods: number): ScenarioSettings {
-  const { nodes, maxUnavailable, size, steps, inFlight, limitPatches } = settings;
-  return { pods, nodes, maxUnavailable, size, steps, inFlight, limitPatches };
+  const { maxUnavailable, size, steps, inFlight, limitPatches } = settings;
+  return { pods, nodes: nodesFor(settings, pods), maxUnavailable, size, steps, inFlight, limitPatches };
+}
+
+/** Hollow nodes of a run of this size. */
+export function nodesFor({ scenario, nodes }: RunSettings, pods: number): number {
+  return scenario.perNode === true ? pods : nodes;
 }
 
 /** The parser's refusal as ours. */

@@ -42,6 +42,10 @@ export function runs(pod: PodObject, image: string): boolean {
   return isReady(pod) && imageOf(pod) === image && pod.status?.containerStatuses?.[0]?.image === image;
 }
 
+export function hasSucceeded(pod: PodObject): boolean {
+  return pod.status?.phase === "Succeeded";
+}
+
 /** The first trace of an update towards `image` that others can see. */
 export function isTouched(pod: PodObject, image: string): boolean {
   return (

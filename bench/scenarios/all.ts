@@ -4,6 +4,7 @@ import type { Scenario } from "../scenario.ts";
 import { admission } from "./admission.ts";
 import { limit } from "./limit.ts";
 import { many } from "./many_workloads.ts";
+import { broadcastjob, daemonset } from "./per_node.ts";
 import { restart } from "./restart.ts";
 import { create, nodeloss, one, partition, recreate, rollout, scale, statefulset } from "./rollouts.ts";
 
@@ -19,6 +20,8 @@ export const scenarios: readonly Scenario[] = [
   restart,
   admission,
   statefulset,
+  daemonset,
+  broadcastjob,
   limit,
 ];
 
