@@ -122,8 +122,8 @@ async function checkOut(
 ): Promise<{ folder: string; remove(): Promise<void> }> {
   const place = mkdtempSync(join(tmpdir(), "refit-bench-tree-"));
   const remove = async (): Promise<void> => {
+    await git(folder, "worktree", "remove", "--force", place).catch(() => undefined);
     rmSync(place, { recursive: true, force: true });
-    await git(folder, "worktree", "prune");
   };
   try {
     await git(folder, "worktree", "add", "--detach", "--force", place, commit);
