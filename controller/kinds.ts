@@ -10,7 +10,13 @@ import {
   daemonSet,
   type EphemeralJob,
   ephemeralJob,
+  type ImageListPullJob,
+  type ImagePullJob,
+  imageListPullJob,
+  imagePullJob,
+  type NodeImage,
   type NodePodProbe,
+  nodeImage,
   nodePodProbe,
   type PersistentPodState,
   type PodProbeMarker,
@@ -26,7 +32,10 @@ import { launchPriorityController } from "./container_launch_priority/index.ts";
 import { containerRecreateRequestShell } from "./container_recreate_request/index.ts";
 import { daemonSetShell } from "./daemon_set/index.ts";
 import { ephemeralJobShell } from "./ephemeral_job/index.ts";
+import { imageListPullJobShell } from "./image_list_pull_job/index.ts";
+import { imagePullJobShell } from "./image_pull_job/index.ts";
 import type { Kind, PlainController } from "./kind.ts";
+import { nodeImageShell } from "./node_image/index.ts";
 import { persistentPodStateShell } from "./persistent_pod_state/index.ts";
 import { nodePodProbeShell, podProbeMarkerShell } from "./pod_probe_marker/index.ts";
 import { podReadinessController } from "./pod_readiness/index.ts";
@@ -36,6 +45,9 @@ import {
   containerRecreateRequestResource,
   daemonSetResource,
   ephemeralJobResource,
+  imageListPullJobResource,
+  imagePullJobResource,
+  nodeImageResource,
   nodePodProbeResource,
   persistentPodStateResource,
   podProbeMarkerResource,
@@ -121,6 +133,33 @@ const ephemeralJobKind: Kind<EphemeralJob> = {
   statusMatters: () => false,
 };
 
+const nodeImageKind: Kind<NodeImage> = {
+  kind: nodeImage.kind,
+  controllerName: "nodeimage-controller",
+  resource: nodeImageResource,
+  enabled: (gates) => gates.KruiseDaemon,
+  shell: nodeImageShell,
+  statusMatters: (before, after) => !jsonEqual(before.status, after.status),
+};
+
+const imagePullJobKind: Kind<ImagePullJob> = {
+  kind: imagePullJob.kind,
+  controllerName: "imagepulljob-controller",
+  resource: imagePullJobResource,
+  enabled: (gates) => gates.KruiseDaemon && gates.ImagePullJobGate,
+  shell: imagePullJobShell,
+  statusMatters: (before, after) => before.status?.completionTime !== after.status?.completionTime,
+};
+
+const imageListPullJobKind: Kind<ImageListPullJob> = {
+  kind: imageListPullJob.kind,
+  controllerName: "imagelistpulljob-controller",
+  resource: imageListPullJobResource,
+  enabled: (gates) => gates.KruiseDaemon && gates.ImagePullJobGate,
+  shell: imageListPullJobShell,
+  statusMatters: (before, after) => before.status?.completionTime !== after.status?.completionTime,
+};
+
 /** Calls `visit` for each kind. A visitor instead of a list: each kind keeps its own object type. */
 export function visitKinds(visit: <T extends KubeObject>(kind: Kind<T>) => void): void {
   visit(cloneSetKind);
@@ -132,6 +171,9 @@ export function visitKinds(visit: <T extends KubeObject>(kind: Kind<T>) => void)
   visit(ephemeralJobKind);
   visit(containerRecreateRequestKind);
   visit(broadcastJobKind);
+  visit(nodeImageKind);
+  visit(imagePullJobKind);
+  visit(imageListPullJobKind);
 }
 
 /** Controllers that work on objects of others, pods above all. */

@@ -15,6 +15,12 @@ export interface ControllerOptions {
   assignBroadcastJobPodsByScheduler: boolean;
   /** DaemonSet pods are bound by the scheduler; false: they are created with their node's name. */
   assignPodsByScheduler: boolean;
+  /** How long a node must be Ready before it gets its NodeImage, milliseconds. */
+  nodeImageCreationDelayMs: number;
+  /** Seconds that the finished task of a pull job with policy Always stays in a NodeImage beyond the job's own times. */
+  pullTaskTtlSeconds: number;
+  /** The only namespace in which node agents may read secrets. */
+  daemonConfigNamespace: string;
   /** Backoff of failing keys, milliseconds. */
   baseDelayMs: number;
   maxDelayMs: number;
@@ -29,6 +35,9 @@ export function controllerOptions(overrides: Partial<ControllerOptions> = {}): C
     keepManagedFields: false,
     assignBroadcastJobPodsByScheduler: true,
     assignPodsByScheduler: true,
+    nodeImageCreationDelayMs: 30_000,
+    pullTaskTtlSeconds: 300,
+    daemonConfigNamespace: "kruise-daemon-config",
     baseDelayMs: 5,
     maxDelayMs: 1_000_000,
     ...overrides,

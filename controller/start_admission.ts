@@ -32,7 +32,10 @@ import { type CloneSetAdmissionOptions, mutateCloneSet, validateCloneSetRequest 
 import { mutateContainerRecreateRequest } from "./container_recreate_request/admit.ts";
 import { mutateDaemonSet, validateDaemonSetRequest } from "./daemon_set/admit.ts";
 import { validateEphemeralJobRequest } from "./ephemeral_job/admit.ts";
+import { mutateImageListPullJob, validateImageListPullJob } from "./image_list_pull_job/admit.ts";
+import { mutateImagePullJob, validateImagePullJob } from "./image_pull_job/admit.ts";
 import { SharedInformers } from "./informers.ts";
+import { mutateNodeImage, validateNodeImage } from "./node_image/admit.ts";
 import type { ControllerOptions } from "./options.ts";
 import { validatePersistentPodStateRequest } from "./persistent_pod_state/admit.ts";
 import { stateOf, targetIndex } from "./persistent_pod_state/targets.ts";
@@ -130,6 +133,12 @@ export function admission(deps: AdmissionDeps): Admission {
       hostNetworkPorts: gates.DefaultHostNetworkHostPortsInPodTemplates,
     }),
     validateBroadcastJob: validateBroadcastJobRequest,
+    mutateImagePullJob: mutateImagePullJob(),
+    validateImagePullJob: validateImagePullJob(gates),
+    mutateImageListPullJob: mutateImageListPullJob(),
+    validateImageListPullJob: validateImageListPullJob(gates),
+    mutateNodeImage: mutateNodeImage(clock),
+    validateNodeImage: validateNodeImage(gates),
   });
   const webhooks = createWebhooks({
     settings,

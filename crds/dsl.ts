@@ -161,6 +161,12 @@ export function labelSelector(description: string) {
   return Unsafe<LabelSelector>({ ...object(selectorFields, description, { atomic: true }) });
 }
 
+/** Nodes by name or by label. */
+export function nodeNamesOrLabels(description: string) {
+  const fields = { ...selectorFields, names: optional(strings("Names of nodes.")) };
+  return Unsafe<LabelSelector & { names?: string[] }>({ ...object(fields, description, { atomic: true }) });
+}
+
 /** Fields of a condition as the kinds of this API write it; `extra` adds to them. */
 export function conditions<P extends TProperties>(
   extra: P,

@@ -9,9 +9,9 @@ import {
   labelSelector,
   list,
   map,
+  nodeNamesOrLabels,
   object,
   optional,
-  selectorFields,
   stringMap,
   strings,
   text,
@@ -275,13 +275,7 @@ export function imagePullSettings() {
     ),
     pullSecrets: optional(strings("Secrets of the job's namespace with registry credentials.")),
     sandboxConfig: optional(sandboxConfig()),
-    selector: optional(
-      object(
-        { ...selectorFields, names: optional(strings("Names of nodes.")) },
-        "Nodes that pull; all by default.",
-        { atomic: true },
-      ),
-    ),
+    selector: optional(nodeNamesOrLabels("Nodes that pull; all by default.")),
   };
 }
 

@@ -38,10 +38,18 @@ export * from "./definition.ts";
 export * from "./ephemeral_job/schema.ts";
 export { validateEphemeralJob } from "./ephemeral_job/validate.ts";
 export * from "./errors.ts";
+export * from "./image_list_pull_job/admission.ts";
 export * from "./image_list_pull_job/schema.ts";
+export * from "./image_pull_job/admission.ts";
 export * from "./image_pull_job/schema.ts";
+export {
+  defaultPullBackoffLimit,
+  defaultPullParallelism,
+  defaultPullTimeoutSeconds,
+} from "./image_pull_settings.ts";
 export * from "./kind.ts";
 export * from "./kinds.ts";
+export * from "./node_image/admission.ts";
 export * from "./node_image/schema.ts";
 export * from "./node_pod_probe/schema.ts";
 export * from "./persistent_pod_state/names.ts";

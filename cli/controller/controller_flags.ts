@@ -79,6 +79,16 @@ const effective: FlagTable = {
     true,
     "DaemonSet pods are pinned by affinity and bound by the scheduler; false: created with their node's name.",
   ),
+  "nodeimage-creation-delay": text(
+    "30s",
+    "TIME",
+    "How long a node must be Ready before it gets a NodeImage.",
+  ),
+  "default-ttlseconds-for-always-nodeimage": text(
+    "300",
+    "N",
+    "Seconds that finished tasks of pull jobs stay in NodeImages beyond the job's own times; 0 to 2678400.",
+  ),
   "allow-privileged": toggle(true, "Accept pod templates with privileged containers."),
   "protection-log-path": text(
     "/log",
@@ -116,11 +126,6 @@ const withoutEffect: FlagTable = {
     "written objects enter the caches at once, nothing is expected",
   ),
   "disable-no-deepcopy": noEffect(toggle(false, ""), "cached objects are read-only"),
-  "default-ttlseconds-for-always-nodeimage": noEffect(
-    text("300", "N", ""),
-    "no NodeImages are written yet (0 to 2678400)",
-  ),
-  "nodeimage-creation-delay": noEffect(text("30s", "TIME", ""), "no NodeImages are written yet"),
   "ws-enabled-versioned-status": noEffect(text("deployment,replicaset", "KINDS", ""), "as in the reference"),
   vmodule: noEffect(text("", "PATTERN=N,...", ""), "there is one verbosity"),
   logtostderr: noEffect(toggle(true, ""), "logs always go to standard error"),
@@ -137,11 +142,7 @@ const workerFlags: FlagTable = Object.fromEntries(
 export const controllerFlags: FlagTable = { ...effective, ...workerFlags, ...withoutEffect };
 
 /** Durations among the flags: a bad one is refused even where it has no effect. */
-export const durationsWithoutEffect = [
-  "nodeimage-creation-delay",
-  "expectation-timeout",
-  "log-flush-frequency",
-] as const;
+export const durationsWithoutEffect = ["expectation-timeout", "log-flush-frequency"] as const;
 export const countsWithoutEffect = [
   "rest-config-qps",
   "rest-config-burst",

@@ -51,6 +51,9 @@ export function processSettings(flags: Flags, env: Io["env"]): ProcessSettings {
       keepManagedFields: flags.on("keep-managed-fields"),
       assignBroadcastJobPodsByScheduler: flags.on("assign-bcj-pods-by-scheduler"),
       assignPodsByScheduler: flags.on("assign-pods-by-scheduler"),
+      nodeImageCreationDelayMs: required(flags.milliseconds("nodeimage-creation-delay")),
+      pullTaskTtlSeconds: required(flags.integer("default-ttlseconds-for-always-nodeimage", 0, 2_678_400)),
+      ...configNamespaceOf(env),
       baseDelayMs: required(flags.milliseconds("rate-limiter-base-delay")),
       maxDelayMs: required(flags.milliseconds("rate-limiter-max-delay")),
     }),
@@ -84,6 +87,12 @@ function gatesOf(flags: Flags, env: Io["env"]): FeatureGates {
       throw new CliError(`--feature-gates: ${error.message}`, { cause: error });
     throw error;
   }
+}
+
+/** Where copies of pull secrets go. */
+function configNamespaceOf(env: Io["env"]): { daemonConfigNamespace?: string } {
+  const given = env["KRUISE_DAEMON_CONFIG_NS"];
+  return given === undefined || given === "" ? {} : { daemonConfigNamespace: given };
 }
 
 function workersOf(flags: Flags): Record<string, number> {
@@ -155,5 +164,4 @@ function webhooksOf(env: Io["env"], gates: FeatureGates): WebhookSettings {
 function checkIgnored(flags: Flags): void {
   for (const name of durationsWithoutEffect) flags.milliseconds(name);
   for (const name of countsWithoutEffect) flags.integer(name, 0);
-  flags.integer("default-ttlseconds-for-always-nodeimage", 0, 2_678_400);
 }

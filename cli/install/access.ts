@@ -25,6 +25,10 @@ export function managerRules(): PolicyRule[] {
     rule("apps.kruise.io", ["broadcastjobs"], ["create", "delete"]),
     // Images are pulled ahead of updates through jobs that workloads own (gate PreDownloadImageForInPlaceUpdate).
     rule("apps.kruise.io", ["imagepulljobs"], [...read, "create", "delete"]),
+    rule("apps.kruise.io", ["imagelistpulljobs"], ["delete"]),
+    rule("apps.kruise.io", ["nodeimages"], ["create", "delete"]),
+    // Pull secrets that jobs name, in any namespace; their copies are written with the Role below.
+    rule("", ["secrets"], read),
     // Made and removed as the annotations of StatefulSets, native ones too, ask for it.
     rule("apps.kruise.io", ["persistentpodstates"], ["create", "delete"]),
     rule("apps", ["statefulsets"], read),
@@ -97,6 +101,11 @@ export function leaderElectionRules(): PolicyRule[] {
     rule("coordination.k8s.io", ["leases"], [...read, "create", "update", "patch", "delete"]),
     rule("", ["events"], ["create"]),
   ];
+}
+
+/** Rules in the namespace in which node agents may read secrets: copies of pull secrets for as long as they are used. */
+export function pullSecretRules(): PolicyRule[] {
+  return [rule("", ["secrets"], ["create", "patch", "delete"])];
 }
 
 export function webhookSecretRules(): PolicyRule[] {

@@ -8,6 +8,7 @@ import {
   leaderElectionRules,
   managerRules,
   type PolicyRule,
+  pullSecretRules,
   webhookSecretRules,
 } from "./access.ts";
 import { type AgentInstall, agentAccess, agentConfigNamespace, agentDaemonSet } from "./agent.ts";
@@ -69,6 +70,13 @@ function accessObjects({ namespace, guardsDefinitions = false }: InstallOptions)
       namespace,
     ),
     ...role("kruise-webhook-role", "kruise-webhook-rolebinding", webhookSecretRules(), namespace),
+    ...role(
+      "kruise-pull-secret-role",
+      "kruise-pull-secret-rolebinding",
+      pullSecretRules(),
+      namespace,
+      agentConfigNamespace,
+    ),
   ];
 }
 
@@ -86,10 +94,18 @@ function clusterRole(
   ];
 }
 
-function role(name: string, binding: string, rules: readonly PolicyRule[], namespace: string): AnyObject[] {
+function role(
+  name: string,
+  binding: string,
+  rules: readonly PolicyRule[],
+  /** Of the controller's account. */
+  namespace: string,
+  /** Where the rules hold. */
+  place = namespace,
+): AnyObject[] {
   return [
-    object(`${rbac}/v1`, "Role", { name, namespace }, { rules }),
-    object(`${rbac}/v1`, "RoleBinding", { name: binding, namespace }, bound("Role", name, namespace)),
+    object(`${rbac}/v1`, "Role", { name, namespace: place }, { rules }),
+    object(`${rbac}/v1`, "RoleBinding", { name: binding, namespace: place }, bound("Role", name, namespace)),
   ];
 }
 

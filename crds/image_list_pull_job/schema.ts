@@ -60,7 +60,7 @@ export const imageListPullJob = defineKind({
   plural: "imagelistpulljobs",
   description: "Pulls several images ahead on chosen nodes.",
   conversion: "None",
-  carriedOut: false,
+  carriedOut: true,
   versions: [
     { name: "v1alpha1", spec: imageListPullJobSpec, status, columns },
     { name: "v1beta1", storage: true, spec: imageListPullJobSpec, status, columns },

@@ -57,7 +57,7 @@ export const imagePullJob = defineKind({
   plural: "imagepulljobs",
   description: "Pulls one image ahead on chosen nodes.",
   conversion: "None",
-  carriedOut: false,
+  carriedOut: true,
   versions: [
     { name: "v1alpha1", spec, status, columns: [...columns, message] },
     { name: "v1beta1", storage: true, spec, status, columns },

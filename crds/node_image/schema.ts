@@ -25,11 +25,13 @@ const tag = object(
   "One tag.",
 );
 
-function spec(secretMode: boolean) {
-  const secret = { name: optional(text("Name.")), namespace: optional(text("Namespace.")) };
-  const fields = secretMode
-    ? { ...secret, mode: optional(text("batch: a copy that goes with the image; empty: used as it is.")) }
-    : secret;
+const secret = { name: optional(text("Name.")), namespace: optional(text("Namespace.")) };
+const secretWithMode = {
+  ...secret,
+  mode: optional(text("batch: a copy that goes with the image; empty: used as it is.")),
+};
+
+function spec<F extends Parameters<typeof object>[0]>(fields: F) {
   const image = object(
     {
       pullSecrets: optional(list(object(fields, "One Secret."), "Secrets with registry credentials.")),
@@ -79,8 +81,8 @@ const status = object(
   "What is observed.",
 );
 
-const specV1alpha1 = spec(false);
-const specV1beta1 = spec(true);
+const specV1alpha1 = spec(secret);
+const specV1beta1 = spec(secretWithMode);
 
 export type NodeImageSpec = Static<typeof specV1beta1>;
 export type NodeImageStatus = Static<typeof status>;
@@ -100,7 +102,7 @@ export const nodeImage = defineKind({
   scope: "Cluster",
   description: "Images that one node should have, and how far it is.",
   conversion: "None",
-  carriedOut: false,
+  carriedOut: true,
   versions: [
     { name: "v1alpha1", spec: specV1alpha1, status, columns },
     { name: "v1beta1", storage: true, spec: specV1beta1, status, columns },

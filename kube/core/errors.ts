@@ -19,7 +19,12 @@ export class PatchError extends Error {
   }
 }
 
-export type ParseErrorCode = "InvalidSelector" | "InvalidQuantity" | "InvalidIntOrString" | "InvalidTime";
+export type ParseErrorCode =
+  | "InvalidSelector"
+  | "InvalidQuantity"
+  | "InvalidIntOrString"
+  | "InvalidTime"
+  | "InvalidImage";
 
 /** A text that is not what it should be; the message is worded as the API server words it. */
 export class ParseError extends Error {

@@ -8,6 +8,7 @@ import type { Timing } from "../stages/profile.ts";
 import { clusterSink, clusterSources } from "./cluster_sink.ts";
 import { type ExecResult, execute } from "./exec.ts";
 import { HollowNodes } from "./hollow_nodes.ts";
+import { ImagePullers } from "./image_puller.ts";
 import { renewLease } from "./node_lease.ts";
 import { type NodeProfile, nodeObject, nodeStatus } from "./node_object.ts";
 import type { ContainerRun } from "./pod_run.ts";
@@ -31,6 +32,7 @@ export class SandboxNodes {
   readonly #hollow: HollowNodes;
   readonly #leases: Agenda;
   readonly #requests: RecreateRequests | undefined;
+  readonly #pullers: ImagePullers | undefined;
   readonly #profiles = new Map<string, NodeProfile>();
   readonly #silentSince = new Map<string, number>();
   readonly #unsubscribe: (() => void)[] = [];
@@ -49,6 +51,13 @@ export class SandboxNodes {
     });
     this.#leases = createAgenda({ clock, onError, run: (name) => this.#heartbeat(name) });
     this.#requests = options.agent ? new RecreateRequests({ ...options, nodes: this.#hollow }) : undefined;
+    this.#pullers = options.agent
+      ? new ImagePullers({
+          ...options,
+          registry: this.#hollow.registry,
+          node: (name) => this.#hollow.node(name),
+        })
+      : undefined;
     this.#subscribe();
   }
 
@@ -172,6 +181,7 @@ export class SandboxNodes {
     this.#hollow.stop();
     this.#requests?.stop();
     this.#leases.stop();
+    this.#pullers?.stop();
   }
 
   #addOne(profile: NodeProfile): string {

@@ -36,6 +36,7 @@ import { suite as jobCompletion } from "./35_bcj_completion.ts";
 import { suite as jobFailure } from "./36_bcj_failure_policy.ts";
 import { suite as launchOrder } from "./46_launch_priority.ts";
 import { suite as containerRecreate } from "./47_container_recreate.ts";
+import { suite as imagePull } from "./48_image_pull.ts";
 import { suite as preDownload } from "./49_image_pre_download.ts";
 import { suite as deletionProtection } from "./50_deletion_protection.ts";
 import { suite as probeMarkers } from "./52_pod_probe_marker.ts";
@@ -108,6 +109,7 @@ export const suites: readonly Suite[] = [
   containerRecreate,
   recreateHooks,
   recreateGate,
+  imagePull,
   preDownload,
   jobRun,
   jobCompletion,

@@ -177,6 +177,8 @@ const groupsOfPlurals: Readonly<Record<string, string>> = {
   daemonsets: "apps.kruise.io/v1beta1",
   uniteddeployments: "apps.kruise.io/v1beta1",
   imagepulljobs: "apps.kruise.io/v1beta1",
+  imagelistpulljobs: "apps.kruise.io/v1beta1",
+  nodeimages: "apps.kruise.io/v1beta1",
   controllerrevisions: "apps/v1",
   deployments: "apps/v1",
   replicasets: "apps/v1",

@@ -1,0 +1,89 @@
+import t from "tap";
+import type { PullSecret } from "../pull_secrets.ts";
+import { planRelease, planSecretCopies, withJobsOf } from "./secret_copies.ts";
+
+const source: PullSecret = {
+  namespace: "ns",
+  name: "registry",
+  uid: "uid-source",
+  resourceVersion: "1",
+  labels: { team: "a" },
+  annotations: { note: "x", "kubectl.kubernetes.io/last-applied-configuration": "{data}" },
+  type: "kubernetes.io/dockerconfigjson",
+  data: { ".dockerconfigjson": "e30=" },
+  deleting: false,
+};
+const base = { job: "ns/job", jobNamespace: "ns", namespace: "kruise-daemon-config", sources: [source] };
+
+/** The copy that a plan would make, as it is stored. */
+function stored(job = "ns/job", from = source): PullSecret {
+  const [write] = planSecretCopies({ ...base, job, sources: [from], copies: [] }).writes;
+  if (write?.type !== "create") throw new Error("no copy is made");
+  const place = { namespace: "kruise-daemon-config", uid: "uid-copy", resourceVersion: "2", deleting: false };
+  return { ...place, ...write.copy };
+}
+
+t.test("makes one copy that says whence it is and for whom", async (t) => {
+  const { writes, references } = planSecretCopies({ ...base, copies: [] });
+  t.equal(writes.length, 1);
+  const copy = stored();
+  t.match(copy.name, /^registry-[0-9a-f]{6}$/);
+  t.same(copy.annotations, {
+    note: "x",
+    "imagepulljobs.kruise.io/source-key": "ns/registry",
+    "imagepulljobs.kruise.io/mode": "batch",
+    "imagepulljobs.kruise.io/references": "ns/job",
+  });
+  t.same(copy.data, source.data);
+  t.same(references, [{ namespace: "kruise-daemon-config", name: copy.name, mode: "batch" }]);
+});
+
+t.test("a copy that is as it should be is left alone; a changed source is followed", async (t) => {
+  t.same(planSecretCopies({ ...base, copies: [stored()] }).writes, []);
+  const changed = { ...source, data: { ".dockerconfigjson": "e31=" } };
+  const [write] = planSecretCopies({ ...base, sources: [changed], copies: [stored()] }).writes;
+  t.match(write, { type: "update", copy: { data: changed.data } });
+});
+
+t.test("jobs share a copy, also one under another name", async (t) => {
+  const copy = { ...stored("ns/other"), name: "registry-abcdef" };
+  const { writes, references } = planSecretCopies({ ...base, copies: [copy] });
+  t.match(writes, [{ type: "update", copy: { name: "registry-abcdef" } }]);
+  const [write] = writes;
+  const annotations = write?.type === "update" ? write.copy.annotations : {};
+  t.equal(annotations["imagepulljobs.kruise.io/references"], "ns/job,ns/other");
+  t.equal(references[0]?.name, "registry-abcdef");
+});
+
+t.test("a source of another type takes the place of the copy", async (t) => {
+  const other = { ...source, type: "kubernetes.io/dockercfg" };
+  const { writes } = planSecretCopies({ ...base, sources: [other], copies: [stored()] });
+  t.same(
+    writes.map(({ type }) => type),
+    ["delete", "create"],
+  );
+});
+
+t.test("missing sources are skipped, those in the agents' namespace are used as they are", async (t) => {
+  t.same(planSecretCopies({ ...base, sources: [undefined], copies: [] }), { writes: [], references: [] });
+  const near = { ...source, namespace: "kruise-daemon-config" };
+  const plan = planSecretCopies({ ...base, sources: [near], copies: [] });
+  t.same(plan, { writes: [], references: [{ namespace: "kruise-daemon-config", name: "registry" }] });
+});
+
+t.test("a name that would be too long is cut, and stays its own", async (t) => {
+  const long = { ...source, name: "a".repeat(253) };
+  t.equal(stored("ns/job", long).name.length, 253);
+  t.not(stored("ns/job", { ...long, namespace: "ns2" }).name, stored("ns/job", long).name);
+});
+
+t.test("giving back deletes a copy that nobody else names", async (t) => {
+  t.match(planRelease({ job: "ns/job", copies: [stored()] }), [{ type: "delete" }]);
+  const shared = { ...stored(), ...withJobsOf(stored("ns/other"), stored()) };
+  const [write] = planRelease({ job: "ns/job", copies: [shared] });
+  t.match(write, {
+    type: "update",
+    copy: { annotations: { "imagepulljobs.kruise.io/references": "ns/other" } },
+  });
+  t.same(planRelease({ job: "ns/third", copies: [shared] }), []);
+});

@@ -1,0 +1,49 @@
+/** Defaults and refusals of ImagePullJobs; both versions are alike. Spec: images P2, P4.19, P5. */
+import { cloneJson, type JsonObject, jsonEqual, own } from "../../kube/core/index.ts";
+import {
+  defaultPullSettings,
+  imageComplaint,
+  member,
+  nodesComplaint,
+  pullComplaint,
+} from "../image_pull_settings.ts";
+import { type TypedObject, typedReader } from "../typed_object.ts";
+import { type ImagePullJob, imagePullJob } from "./schema.ts";
+
+/** Keeps a job until the copies of its pull secrets are released. */
+export const pullJobFinalizer = "apps.kruise.io/deletion-protection";
+
+export const readImagePullJob = typedReader<ImagePullJob>(imagePullJob);
+
+/** A copy of the object with every default filled in. A new object also gets the finalizer. */
+export function defaultImagePullJob(object: JsonObject, isNew: boolean): JsonObject {
+  const result = cloneJson(object);
+  const spec = member(result, "spec");
+  defaultPullSettings(spec);
+  if ((own(spec, "imagePullPolicy") ?? "") === "") spec["imagePullPolicy"] = "IfNotPresent";
+  if (isNew) {
+    const metadata = member(result, "metadata");
+    const finalizers = metadata["finalizers"];
+    const present: unknown[] = Array.isArray(finalizers) ? finalizers : [];
+    if (!present.includes(pullJobFinalizer)) metadata["finalizers"] = [...present, pullJobFinalizer];
+  }
+  return result;
+}
+
+/** The first thing that is wrong, undefined when all is well. */
+export function imagePullJobComplaint({ spec }: TypedObject<ImagePullJob>): string | undefined {
+  const image = spec?.image ?? "";
+  return (
+    nodesComplaint(spec ?? {}) ??
+    (image === "" ? "image can not be empty" : imageComplaint(image)) ??
+    pullComplaint(spec ?? {}, true)
+  );
+}
+
+/** Whether the list of pull secrets differs. */
+export function changesPullSecrets(
+  before: TypedObject<ImagePullJob>,
+  after: TypedObject<ImagePullJob>,
+): boolean {
+  return !jsonEqual(before.spec?.pullSecrets ?? [], after.spec?.pullSecrets ?? []);
+}
