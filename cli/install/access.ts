@@ -27,8 +27,6 @@ export function managerRules(): PolicyRule[] {
     rule("apps.kruise.io", ["imagepulljobs"], [...read, "create", "delete"]),
     rule("apps.kruise.io", ["imagelistpulljobs"], ["delete"]),
     rule("apps.kruise.io", ["nodeimages"], ["create", "delete"]),
-    // Pull secrets that jobs name, in any namespace; their copies are written with the Role below.
-    rule("", ["secrets"], read),
     // Made and removed as the annotations of StatefulSets, native ones too, ask for it.
     rule("apps.kruise.io", ["persistentpodstates"], ["create", "delete"]),
     rule("apps", ["statefulsets"], read),
@@ -101,6 +99,14 @@ export function leaderElectionRules(): PolicyRule[] {
     rule("coordination.k8s.io", ["leases"], [...read, "create", "update", "patch", "delete"]),
     rule("", ["events"], ["create"]),
   ];
+}
+
+/**
+ * Rules of `kruise-pull-secret-source-role`: secrets that pull jobs name lie in the jobs' namespaces. A role of its own, so
+ * that its binding can be replaced by one in each namespace that may use pull secrets.
+ */
+export function pullSecretSourceRules(): PolicyRule[] {
+  return [rule("", ["secrets"], read)];
 }
 
 /** Rules in the namespace in which node agents may read secrets: copies of pull secrets for as long as they are used. */

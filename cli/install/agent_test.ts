@@ -13,7 +13,7 @@ async function daemonSet(flags: string) {
 
 t.test("the DaemonSet of an image that has Node, and of one that has Deno", async (t) => {
   const { stdout } = await run("manifests --agent-image refit-agent:1");
-  const text = stdout.split("---\n").find((object) => object.includes("kind: DaemonSet")) ?? "";
+  const text = stdout.split("---\n").find((object) => /^kind: DaemonSet$/m.test(object)) ?? "";
   t.equal(text, golden("agent_daemon_set.yaml", text));
   const deno = await daemonSet("--agent-image refit-agent:1 --agent-runtime deno");
   const command = listAt(deno, "spec", "template", "spec", "containers", 0, "command").map(String);

@@ -9,6 +9,7 @@ import {
   managerRules,
   type PolicyRule,
   pullSecretRules,
+  pullSecretSourceRules,
   webhookSecretRules,
 } from "./access.ts";
 import { type AgentInstall, agentAccess, agentConfigNamespace, agentDaemonSet } from "./agent.ts";
@@ -62,6 +63,12 @@ function accessObjects({ namespace, guardsDefinitions = false }: InstallOptions)
     object("v1", "ServiceAccount", { name: account, namespace }),
     ...clusterRole("kruise-manager-role", "kruise-manager-rolebinding", managerRules(), namespace),
     ...clusterRole("kruise-certs-role", "kruise-certs-rolebinding", certificateRules(), namespace),
+    ...clusterRole(
+      "kruise-pull-secret-source-role",
+      "kruise-pull-secret-source-rolebinding",
+      pullSecretSourceRules(),
+      namespace,
+    ),
     ...(guardsDefinitions ? clusterRole(...guard, definitionGuardRules(), namespace) : []),
     ...role(
       "kruise-leader-election-role",
