@@ -1,11 +1,21 @@
 /** The agent's process: settings, credentials, signals. Runs on Node and on Deno. */
 import { existsSync } from "node:fs";
 import process from "node:process";
-import { createClient, createMetrics, createRegistry, loadCredentials, systemClock } from "../kube/index.ts";
+import {
+  createClient,
+  createMetrics,
+  createRegistry,
+  loadCredentials,
+  nodeTransport,
+  systemClock,
+} from "../kube/index.ts";
 import { messageOf } from "./errors.ts";
 import { jsonLog } from "./json_log.ts";
 import { agentSettings } from "./settings.ts";
 import { startAgent } from "./start.ts";
+
+/** The node's own objects are few: more requests at once would only be sockets. */
+const maxConnections = 8;
 
 async function main(): Promise<void> {
   const settings = agentSettings(process.argv.slice(2), process.env, existsSync);
@@ -28,6 +38,7 @@ async function main(): Promise<void> {
     clock: systemClock,
     random,
     userAgent: "kruise-daemon",
+    transport: nodeTransport({ clock: systemClock, connections: maxConnections }),
     metrics,
     log,
   });

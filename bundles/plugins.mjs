@@ -1,8 +1,9 @@
 /** What all bundles share: types are erased, parts of packages that never run stay out. */
-import { stripTypeScriptTypes } from "node:module";
+import { isBuiltin, stripTypeScriptTypes } from "node:module";
 import commonjs from "@rollup/plugin-commonjs";
 import json from "@rollup/plugin-json";
 import nodeResolve from "@rollup/plugin-node-resolve";
+import { rollup } from "rollup";
 
 /** Nothing but types goes: the sources have no syntax that needs a compiler. */
 export const eraseTypes = {
@@ -31,7 +32,8 @@ export { Agent, ProxyAgent, fetch };`;
 export const requireBanner =
   'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);';
 
-export const resolving = [
+/** Made anew for every build: the plugins remember what they have seen. */
+export const resolving = () => [
   nodeResolve({
     preferBuiltins: true,
     exportConditions: ["node", "import", "default"],
@@ -41,3 +43,74 @@ export const resolving = [
   commonjs({ ignoreDynamicRequires: true }),
   eraseTypes,
 ];
+
+/**
+ * An `import` of a built-in module evaluates all its exports, also those that Node makes on first use: \`node:http\`
+ * brings a whole WebSocket client, 11 MB resident. Asked for at run time, only what is used is made. Runs on Node and Deno.
+ */
+export const lazyBuiltins = {
+  name: "lazy-builtins",
+  resolveId(id) {
+    if (!isBuiltin(id)) return null;
+    return {
+      id: `\0builtin:node:${id.replace(/^node:/, "")}`,
+      moduleSideEffects: false,
+      syntheticNamedExports: true,
+    };
+  },
+  load: (id) =>
+    id.startsWith("\0builtin:")
+      ? `export default globalThis.process.getBuiltinModule(${JSON.stringify(id.slice("\0builtin:".length))});`
+      : null,
+};
+
+/**
+ * For bundles of one file: what is imported with `import()` becomes a function in the same file that is evaluated at its
+ * first use, instead of with everything else at the start. Only functions of own modules can be
+ * imported that way. Own modules that the rest of the bundle has too are handed in,
+ * so that no class exists twice.
+ */
+export function evaluatedLate(isShared, plugins) {
+  const prefix = "\0late:";
+  return {
+    name: "evaluated-late",
+    async resolveDynamicImport(specifier, importer) {
+      if (typeof specifier !== "string" || isBuiltin(specifier)) return null;
+      const found = await this.resolve(specifier, importer);
+      return found === null || !found.id.endsWith(".ts") ? null : { id: prefix + found.id };
+    },
+    async load(id) {
+      if (!id.startsWith(prefix)) return null;
+      const entry = id.slice(prefix.length);
+      const shared = new Map();
+      const nameOf = (module) => {
+        if (!shared.has(module)) shared.set(module, `shared${shared.size}`);
+        return shared.get(module);
+      };
+      const bundle = await rollup({
+        input: entry,
+        external: (one, _, resolved) => resolved && one !== entry && isShared(one),
+        treeshake: { moduleSideEffects: false },
+        plugins: plugins(),
+      });
+      const { output } = await bundle.generate({
+        format: "iife",
+        name: "late",
+        inlineDynamicImports: true,
+        globals: nameOf,
+        generatedCode: "es2015",
+        exports: "named",
+      });
+      await bundle.close();
+      for (const watched of bundle.watchFiles) this.addWatchFile(watched);
+      const imports = [...shared].map(
+        ([module, name]) => `import * as ${name} from ${JSON.stringify(module)};`,
+      );
+      const text = output[0].code.replace(/^var late = /m, "return ");
+      const exported = output[0].exports.map(
+        (name) => `export const ${name} = (...given) => (made ??= make()).${name}(...given);`,
+      );
+      return `${imports.join("\n")}\nlet made;\nfunction make() {\n${text}\n}\n${exported.join("\n")}`;
+    },
+  };
+}

@@ -13,5 +13,5 @@ export default {
   },
   external: (id) => id.startsWith("node:"),
   treeshake: { moduleSideEffects: (id) => id.includes("reflect-metadata") || id.includes("/cli/") },
-  plugins: [narrowed({ undici: undiciParts }), ...resolving],
+  plugins: [narrowed({ undici: undiciParts }), ...resolving()],
 };

@@ -25,5 +25,6 @@ export * from "./pod.ts";
 export * from "./proxy.ts";
 export * from "./queue.ts";
 export * from "./testing.ts";
+export { nodeTransport, type Transport, undiciTransport } from "./transport.ts";
 export { type Informer, type InformerOptions, startInformer } from "./watch.ts";
 export * from "./window.ts";

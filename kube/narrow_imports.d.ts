@@ -30,12 +30,6 @@ declare module "undici/lib/dispatcher/pool.js" {
   const PoolClass: typeof Pool;
   export default PoolClass;
 }
-declare module "undici/lib/dispatcher/proxy-agent.js" {
-  import type { ProxyAgent } from "undici";
-
-  const ProxyAgentClass: typeof ProxyAgent;
-  export default ProxyAgentClass;
-}
 declare module "undici/lib/dispatcher/socks5-proxy-agent.js" {
   import type { Socks5ProxyAgent } from "undici";
 

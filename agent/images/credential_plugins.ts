@@ -112,7 +112,7 @@ export async function loadPlugins(
   try {
     const text = await readFile(settings.configFile, "utf8");
     // The parser is large and rarely needed.
-    const { parse } = await import("yaml");
+    const { parse } = await import("./yaml.ts");
     providers = parseProviderConfig(parse(text), settings.configFile);
     for (const { name } of providers) await access(pluginPath(settings, name), constants.X_OK);
   } catch (error) {

@@ -1,0 +1,204 @@
+/** Connections over `node:http` and `node:https`, kept alive: direct, and through proxies that speak HTTP. */
+import type { ClientRequest, Agent as HttpAgent, IncomingMessage, RequestOptions } from "node:http";
+import * as http from "node:http";
+import * as https from "node:https";
+import { isIP, type Socket } from "node:net";
+import { Duplex } from "node:stream";
+import * as tls from "node:tls";
+import type { Access, TlsMaterial } from "./credentials_types.ts";
+import type { SendController, Sender, SendHandler, SendRequest } from "./sender.ts";
+
+/** Idle connections are closed after so long. */
+const keepAliveMs = 60_000;
+
+export async function openNodeSenders(access: Access): Promise<(connections: number | null) => Sender> {
+  const server = new URL(access.server);
+  const secure = server.protocol === "https:";
+  return (connections) => {
+    const settings = { keepAlive: true, timeout: keepAliveMs, maxSockets: connections ?? Infinity };
+    const tlsSettings = { ...settings, ...tlsOptions(access.tls) };
+    const agent =
+      access.proxy !== undefined
+        ? new TunnelAgent(tlsSettings, new URL(access.proxy), secure)
+        : secure
+          ? new https.Agent(tlsSettings)
+          : new http.Agent(settings);
+    return new NodeSender(server, secure, agent);
+  };
+}
+
+function tlsOptions(material: TlsMaterial): https.AgentOptions {
+  const { ca, cert, key, passphrase, serverName, insecure } = material;
+  return {
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+    ...(passphrase === undefined ? {} : { passphrase }),
+    ...(serverName === undefined ? {} : { servername: serverName }),
+    ...(insecure ? { rejectUnauthorized: false } : {}),
+  };
+}
+
+/** Connections that a proxy makes on CONNECT; TLS is spoken through it, with the server itself. */
+class TunnelAgent extends http.Agent {
+  readonly #proxy: URL;
+  readonly #secure: boolean;
+  readonly #tls: tls.ConnectionOptions;
+
+  constructor(settings: http.AgentOptions & tls.ConnectionOptions, proxy: URL, secure: boolean) {
+    super(settings);
+    this.#proxy = proxy;
+    this.#secure = secure;
+    this.#tls = settings;
+  }
+
+  override createConnection(
+    options: http.ClientRequestArgs,
+    connected: (error: Error | null, stream: Duplex) => void,
+  ): undefined {
+    const target = `${options.host}:${options.port}`;
+    const { hostname, port, protocol, username, password } = this.#proxy;
+    const login = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+    const asking = (protocol === "https:" ? https : http).request({
+      host: hostname.replace(/^\[|\]$/g, ""),
+      port: port || (protocol === "https:" ? 443 : 80),
+      method: "CONNECT",
+      path: target,
+      agent: false,
+      headers: {
+        host: target,
+        ...(username === ""
+          ? {}
+          : { "proxy-authorization": `Basic ${Buffer.from(login).toString("base64")}` }),
+      },
+    });
+    const fail = (error: Error): void => connected(error, new Duplex());
+    asking.once("error", fail);
+    asking.once("connect", (answer: IncomingMessage, socket: Socket) => {
+      asking.off("error", fail);
+      if (answer.statusCode !== 200) {
+        socket.destroy();
+        return fail(new Error(`the proxy ${hostname} refused CONNECT ${target}: ${answer.statusCode}`));
+      }
+      if (!this.#secure) return connected(null, socket);
+      const servername = this.#tls.servername ?? (isIP(options.host ?? "") ? "" : (options.host ?? ""));
+      const secured = tls.connect({ ...this.#tls, socket, host: options.host ?? "", servername });
+      secured.once("error", fail);
+      secured.once("secureConnect", () => {
+        secured.off("error", fail);
+        connected(null, secured);
+      });
+    });
+    asking.end();
+    return undefined;
+  }
+}
+
+class NodeSender implements Sender {
+  readonly #server: URL;
+  readonly #secure: boolean;
+  readonly #agent: HttpAgent;
+  readonly #running = new Set<ClientRequest>();
+  #idle: (() => void) | undefined;
+
+  constructor(server: URL, secure: boolean, agent: HttpAgent) {
+    this.#server = server;
+    this.#secure = secure;
+    this.#agent = agent;
+  }
+
+  dispatch(send: SendRequest, handler: SendHandler): void {
+    const options: RequestOptions = {
+      agent: this.#agent,
+      host: this.#server.hostname.replace(/^\[|\]$/g, ""),
+      port: this.#server.port || (this.#secure ? 443 : 80),
+      path: send.path,
+      method: send.method,
+      headers: {
+        ...send.headers,
+        ...(send.body === null ? {} : { "content-length": String(Buffer.byteLength(send.body)) }),
+      },
+    };
+    // A tunnel's connections are ready when the agent hands them over, secured or not.
+    const secure = this.#secure && !(this.#agent instanceof TunnelAgent);
+    const request = secure ? https.request(options) : http.request(options);
+    this.#running.add(request);
+    new NodeExchange(request, handler, secure);
+    request.once("close", () => {
+      this.#running.delete(request);
+      if (this.#running.size === 0) this.#idle?.();
+    });
+    request.end(send.body ?? undefined);
+  }
+
+  async close(): Promise<void> {
+    if (this.#running.size > 0) {
+      await new Promise<void>((resolve) => {
+        this.#idle = resolve;
+      });
+    }
+    this.#agent.destroy();
+  }
+
+  async destroy(): Promise<void> {
+    for (const request of this.#running) request.destroy();
+    this.#agent.destroy();
+  }
+}
+
+/** Turns the events of one request into the handler's calls; exactly one of end and error is the last. */
+class NodeExchange implements SendController {
+  readonly #request: ClientRequest;
+  readonly #handler: SendHandler;
+  #response: IncomingMessage | undefined;
+  #over = false;
+
+  constructor(request: ClientRequest, handler: SendHandler, secure: boolean) {
+    this.#request = request;
+    this.#handler = handler;
+    request.once("socket", (socket) => this.#whenConnected(socket, secure ? "secureConnect" : "connect"));
+    request.once("response", (response) => this.#answer(response));
+    // Breaking off can be told more than once.
+    request.on("error", (error) => this.#fail(error));
+    request.once("close", () => this.#fail(new Error("other side closed")));
+  }
+
+  abort(reason: Error): void {
+    // Without the reason: the socket of an answer that is already complete has nobody who hears of errors.
+    this.#request.destroy();
+    this.#fail(reason);
+  }
+
+  pause(): void {
+    this.#response?.pause();
+  }
+
+  resume(): void {
+    this.#response?.resume();
+  }
+
+  #whenConnected(socket: Socket, event: "secureConnect" | "connect"): void {
+    const start = (): void => this.#handler.onRequestStart(this);
+    if (this.#request.reusedSocket || !socket.connecting) start();
+    else socket.once(event, start);
+  }
+
+  #answer(response: IncomingMessage): void {
+    this.#response = response;
+    this.#handler.onResponseStart(this, response.statusCode ?? 0, response.headers);
+    response.on("data", (chunk: Uint8Array) => this.#handler.onResponseData(this, chunk));
+    response.once("end", () => {
+      // A body that ended before its length ends with an error instead.
+      if (this.#over || !response.complete) return;
+      this.#over = true;
+      this.#handler.onResponseEnd();
+    });
+    response.on("error", (error) => this.#fail(error));
+  }
+
+  #fail(error: Error): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#handler.onResponseError(this, error);
+  }
+}
