@@ -44,6 +44,8 @@ export interface Scenario {
   readonly summary: string;
   /** Kinds that the API server must serve. */
   readonly kinds: readonly WorkloadKind[];
+  /** Default of `--pods`; else 1,000. */
+  readonly usualPods?: number;
   /** One pod a node: `--pods` is the number of nodes. */
   readonly perNode?: boolean;
   /** Only with a manager that the bench starts. */

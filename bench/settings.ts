@@ -33,7 +33,7 @@ export interface RunSettings {
 const most = { pods: 100_000, nodes: 5_000, podsOfNode: 1_000 };
 
 const options = {
-  pods: { type: "string", default: "1000" },
+  pods: { type: "string" },
   nodes: { type: "string" },
   "max-unavailable": { type: "string", default: "10%" },
   size: { type: "string", default: "10" },
@@ -69,7 +69,10 @@ export function runSettings(args: readonly string[]): RunSettings {
         : `one scenario at a time, not ${positionals.length}: ${positionals.join(" ")}`,
     );
   const scenario = scenarioNamed(positionals[0] ?? "");
-  const sizes = values.pods.split(",").map((text) => within(text, "pods", 1, most.pods));
+  const { usualPods = 1_000 } = scenario;
+  const sizes = (values.pods ?? String(usualPods))
+    .split(",")
+    .map((text) => within(text, "pods", 1, most.pods));
   const largest = Math.max(...sizes);
   if (scenario.perNode === true) {
     if (values.nodes !== undefined)

@@ -44,6 +44,7 @@ export function figuresOf(phase: Phase, limit: Limit | undefined): Figure[] {
     ...clockFigures(phase.clocks),
     ...requestFigures(phase),
     ...processFigures(phase),
+    ...growth(phase),
     ...budgetFigures(phase),
     ...limitFigures(phase, limit),
     ...Object.entries(phase.facts).map(([name, value]) => figure(name, number(value))),
@@ -101,6 +102,13 @@ function processFigures({ cpuSeconds, cpuMsPerPod, residentMb }: Phase): Figure[
             [residentMb.before, residentMb.peak, residentMb.after].map(megabytes).join(" / "),
           ),
         ]),
+  ];
+}
+
+function growth({ residentMb, pods }: Phase): Figure[] {
+  if (residentMb === undefined) return [];
+  return [
+    figure("memory grown a pod", bytes((Math.max(0, residentMb.peak - residentMb.before) * 2 ** 20) / pods)),
   ];
 }
 

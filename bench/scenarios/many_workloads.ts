@@ -11,6 +11,7 @@ export const many: Scenario = {
   name: "many",
   summary: "--pods in CloneSets of --size pods each, created and updated all at once",
   kinds: ["CloneSet"],
+  usualPods: 10_000,
   async run(stage) {
     const { pods, size, maxUnavailable } = stage.settings;
     const replicas = Math.min(size, pods);

@@ -9,6 +9,7 @@ export const daemonset: Scenario = {
   summary: "an Advanced DaemonSet on --pods nodes is created and updated in place",
   kinds: ["DaemonSet"],
   perNode: true,
+  usualPods: 100,
   async run(stage) {
     const replicas = stage.settings.pods;
     const created = await createPhase(stage, "DaemonSet");
@@ -24,6 +25,7 @@ export const broadcastjob: Scenario = {
   summary: "a BroadcastJob runs a pod to its end on each of --pods nodes",
   kinds: ["BroadcastJob"],
   perNode: true,
+  usualPods: 100,
   async run(stage) {
     const { pods } = stage.settings;
     const done = await runPhase(stage, {

@@ -106,6 +106,7 @@ export const one: Scenario = {
   name: "one",
   summary: "the whole life of one large CloneSet: created, rolled out, scaled to zero",
   kinds: ["CloneSet"],
+  usualPods: 10_000,
   async run(stage) {
     const replicas = stage.settings.pods;
     const created = await createPhase(stage, "CloneSet");
