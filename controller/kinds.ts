@@ -53,6 +53,7 @@ import {
   podProbeMarkerResource,
   statefulSetResource,
 } from "./resources.ts";
+import { sidecarTerminatorController } from "./sidecar_terminator/index.ts";
 import { statefulSetShell } from "./stateful_set/index.ts";
 
 const cloneSetKind: Kind<CloneSet> = {
@@ -180,4 +181,5 @@ export function visitKinds(visit: <T extends KubeObject>(kind: Kind<T>) => void)
 export const plainControllers: readonly PlainController[] = [
   launchPriorityController,
   podReadinessController,
+  sidecarTerminatorController,
 ];

@@ -15,6 +15,7 @@ export interface ObservedCondition {
 
 export interface ObservedContainer {
   readonly name: string;
+  readonly image: string;
   /** Ports that have a name. */
   readonly ports: readonly { readonly name: string; readonly port: number }[];
   /** `KRUISE_*` variables with a literal value. */
@@ -106,7 +107,7 @@ function containerOf(container: JsonObject): ObservedContainer {
     const name = textAt(variable, "name");
     if (name.startsWith("KRUISE_")) env[name] = textAt(variable, "value");
   }
-  return { name: textAt(container, "name"), ports, env };
+  return { name: textAt(container, "name"), image: textAt(container, "image"), ports, env };
 }
 
 function conditionOf(condition: JsonObject): ObservedCondition {

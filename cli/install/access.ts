@@ -36,6 +36,8 @@ export function managerRules(): PolicyRule[] {
     // Ephemeral containers join running pods; finished jobs end with their time to live.
     rule("", ["pods/ephemeralcontainers"], ["patch"]),
     rule("apps.kruise.io", ["ephemeraljobs"], ["delete"]),
+    // Sidecars of finished jobs are ended by requests (gate SidecarTerminator).
+    rule("apps.kruise.io", ["containerrecreaterequests"], ["create"]),
     // One for each node, for its agent.
     rule("apps.kruise.io", ["nodepodprobes"], ["create", "delete"]),
     rule("apiextensions.k8s.io", ["customresourcedefinitions"], read),

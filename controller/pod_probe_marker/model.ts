@@ -1,5 +1,11 @@
 /** What the plans of probe markers work on. */
-import type { NodePodProbeSpec, PodProbeMarker, PodProbeMarkerSpec } from "../../crds/index.ts";
+import {
+  NODE_TYPE_LABEL,
+  type NodePodProbeSpec,
+  type PodProbeMarker,
+  type PodProbeMarkerSpec,
+  VIRTUAL_NODE_TYPE,
+} from "../../crds/index.ts";
 import { isConditionTrue } from "../../kube/core/index.ts";
 import { isActivePod, type ObservedPod } from "../observed_pod.ts";
 
@@ -52,9 +58,7 @@ export function isProbed(pod: ObservedPod): boolean {
   return isActivePod(pod) && pod.nodeName !== "" && isConditionTrue(pod.conditions, "Initialized");
 }
 
-const NODE_TYPE_LABEL = "type";
-
 /** Nodes without an agent: somebody else runs what runs there. */
 export function isVirtualNode(node: { readonly labels: Readonly<Record<string, string>> }): boolean {
-  return node.labels[NODE_TYPE_LABEL] === "virtual-kubelet";
+  return node.labels[NODE_TYPE_LABEL] === VIRTUAL_NODE_TYPE;
 }

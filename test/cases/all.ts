@@ -61,6 +61,7 @@ import { suite as recreateGate } from "./r07_recreate_gate.ts";
 import { suite as startOrdinal } from "./s18_start_ordinal.ts";
 import { suite as claimGrowth } from "./s19_claim_growth.ts";
 import type { Suite } from "./suite.ts";
+import { suite as sidecarTerminator } from "./t01_sidecar_terminator.ts";
 import { suite as twoAddresses } from "./w01_two_addresses.ts";
 
 /** The longest first, so that none of them is left alone at the end. */
@@ -117,6 +118,7 @@ export const suites: readonly Suite[] = [
   jobNodes,
   probeMarkers,
   ephemeralJobs,
+  sidecarTerminator,
   agentOnNodes,
   persistentState,
   nativePersistentState,

@@ -1,0 +1,141 @@
+/** Ends sidecars once the job's own containers are over. Keys are those of pods; no policy lives here. */
+import type { ContainerRecreateRequest } from "../../crds/index.ts";
+import { formatTime } from "../../kube/core/index.ts";
+import { Cache, isKubeError, type Outcome, startInformer } from "../../kube/index.ts";
+import type { KindShell, PlainController, SharedDeps } from "../kind.ts";
+import { type ObservedPod, observedPodResource } from "../observed_pod.ts";
+import { isVirtualNode } from "../pod_probe_marker/index.ts";
+import { containerRecreateRequestResource } from "../resources.ts";
+import {
+  hasSidecarsToEnd,
+  planTermination,
+  TERMINATED_CONDITION,
+  TERMINATED_MESSAGE,
+  type Termination,
+} from "./plan.ts";
+
+/** The node of a pod may be seen a moment later than the pod. */
+const MISSING_NODE_MS = 1_000;
+
+export const sidecarTerminatorController: PlainController = {
+  controllerName: "sidecarterminator-controller",
+  enabled: (gates) => gates.SidecarTerminator,
+  shell: (deps) => new SidecarTerminator(deps),
+};
+
+class SidecarTerminator implements Pick<KindShell, "reconcile" | "drained"> {
+  readonly #deps: SharedDeps;
+  readonly #requests: Cache<ContainerRecreateRequest>;
+  /** Only pods with sidecars that are still to be ended, whoever owns them. */
+  readonly #pods: Cache<ObservedPod>;
+
+  constructor(deps: SharedDeps) {
+    this.#deps = deps;
+    this.#requests = deps.informers.cacheOf(containerRecreateRequestResource);
+    const { codec } = observedPodResource;
+    this.#pods = new Cache({ identify: (pod) => codec.identify(pod), keep: hasSidecarsToEnd });
+    this.#pods.subscribe(({ type, object }) => {
+      if (type !== "removed") deps.queue.add(codec.identify(object).key);
+    });
+    this.#watch();
+  }
+
+  drained(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async reconcile(key: string): Promise<Outcome> {
+    const pod = this.#pods.get(key);
+    if (pod === undefined) return {};
+    const node = this.#deps.caches.nodes.get(pod.nodeName);
+    if (node === undefined) return { wakeAfterMs: MISSING_NODE_MS };
+    const plan = planTermination(pod, { virtual: isVirtualNode(node) });
+    try {
+      if (plan.by === "images") await this.#replaceImages(pod, plan.images);
+      else if (plan.by === "request") await this.#request(pod, plan);
+    } catch (error) {
+      // The pod is gone, or another one has its name.
+      if (!isKubeError(error, "NotFound", "Conflict")) throw error;
+    }
+    return {};
+  }
+
+  #watch(): void {
+    const { client, clock, random, log, options, signal } = this.#deps;
+    const { namespace } = options;
+    const informer = startInformer({
+      client,
+      resource: observedPodResource,
+      cache: this.#pods,
+      clock,
+      random,
+      log,
+      fieldSelector: "spec.restartPolicy!=Always,status.phase!=Pending",
+      ...(namespace === "" ? {} : { namespace }),
+    });
+    if (signal.aborted) void informer.stop();
+    else signal.addEventListener("abort", () => void informer.stop(), { once: true });
+  }
+
+  async #request(pod: ObservedPod, plan: Termination & { by: "request" }): Promise<void> {
+    if (this.#requests.get(`${pod.namespace}/${plan.name}`) !== undefined) return;
+    if (plan.phase !== undefined) await this.#finish(pod, plan.phase);
+    const { client, signal } = this.#deps;
+    const { group, version, kind } = containerRecreateRequestResource;
+    const { namespace, name, uid } = pod;
+    const owner = { apiVersion: "v1", kind: "Pod", name, uid, controller: true, blockOwnerDeletion: true };
+    const body = {
+      apiVersion: `${group}/${version}`,
+      kind,
+      metadata: { name: plan.name, namespace, ownerReferences: [owner] },
+      spec: {
+        podName: name,
+        containers: plan.containers.map((container) => ({ name: container })),
+        strategy: { forceRecreate: true, failurePolicy: "Ignore" },
+      },
+    };
+    try {
+      const options = { flow: uid, signal };
+      this.#requests.writeBack(
+        await client.create(containerRecreateRequestResource, namespace, body, options),
+      );
+    } catch (error) {
+      if (isKubeError(error, "AlreadyExists")) return;
+      throw error;
+    }
+    this.#tell(pod, plan.containers, "crr");
+  }
+
+  /** The result of the job's own containers, told before sidecars can spoil it. */
+  async #finish(pod: ObservedPod, phase: "Succeeded" | "Failed"): Promise<void> {
+    const condition = {
+      type: TERMINATED_CONDITION,
+      status: "True",
+      message: TERMINATED_MESSAGE,
+      lastTransitionTime: formatTime(this.#deps.clock.now()),
+    };
+    await this.#patch(pod, { status: { phase, conditions: [condition] } }, "status");
+  }
+
+  async #replaceImages(pod: ObservedPod, images: ReadonlyMap<string, string>): Promise<void> {
+    const containers = [...images].map(([name, image]) => ({ name, image }));
+    await this.#patch(pod, { spec: { containers } });
+    this.#tell(pod, [...images.keys()], "in-place update");
+  }
+
+  async #patch({ namespace, name, uid }: ObservedPod, change: object, subresource?: string): Promise<void> {
+    const { client, signal } = this.#deps;
+    const body = { metadata: { uid }, ...change };
+    const options = { flow: uid, signal, ...(subresource === undefined ? {} : { subresource }) };
+    const patch = { type: "strategic", body } as const;
+    this.#pods.writeBack(await client.patch(observedPodResource, { namespace, name }, patch, options));
+  }
+
+  #tell(pod: ObservedPod, containers: readonly string[], how: string): void {
+    const { namespace, name, uid, resourceVersion } = pod;
+    const target = { apiVersion: "v1", kind: "Pod", namespace, name, uid, resourceVersion };
+    const list = `[${containers.join(" ")}]`;
+    const message = `Kruise SidecarTerminator is trying to terminate sidecar ${list} using ${how}`;
+    this.#deps.recorder.event(target, "Normal", "SidecarTerminator", message);
+  }
+}
