@@ -9,7 +9,8 @@ export function overview(groups: readonly CommandGroup[]): string {
     "",
     "Usage: refit COMMAND [TYPE NAME | TYPE/NAME] [flags]   (also: kubectl refit COMMAND ...)",
   ];
-  const width = Math.max(...groups.flatMap((group) => group.commands.map((command) => command.name.length)));
+  const listed = groups.filter((group) => group.isBrief !== true);
+  const width = Math.max(...listed.flatMap((group) => group.commands.map((command) => command.name.length)));
   for (const group of groups) {
     lines.push("", `${group.title}:`);
     if (group.isBrief === true) {

@@ -114,6 +114,13 @@ const servedTypes: readonly ServedType[] = [
     kind: "CloneSet",
     shortNames: ["clone"],
   },
+  {
+    group: "apps.kruise.io",
+    version: "v1beta1",
+    plural: "containerrecreaterequests",
+    kind: "ContainerRecreateRequest",
+    shortNames: ["crr"],
+  },
 ];
 
 /** Objects in memory, one form for all versions: what commands send and how they read is tested, not the server. */

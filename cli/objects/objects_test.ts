@@ -238,3 +238,28 @@ t.test("exec and logs are kubectl's; a missing kubectl is said so", async (t) =>
   t.same(calls, [["exec", "-c", "envoy-2", "pick-z", "-it", "--", "sh", "-S"]]);
   t.match(await run("logs pick-a", { client }), { code: 1, stderr: /not on the PATH/ });
 });
+
+t.test("create ContainerRecreateRequest takes the pod's containers unless some are named", async (t) => {
+  const requests = "containerrecreaterequests.apps.kruise.io";
+  const cluster = new FakeCluster();
+  const containers = ["app", "proxy"].map((name) => ({ name, image: "i" }));
+  cluster.put("pods", { ...pod("web-1", "uid-web", "True"), spec: { containers } });
+  const all = await run("create ContainerRecreateRequest both --pod web-1", { client: cluster.client() });
+  t.same([all.code, all.stdout], [0, "containerrecreaterequest.apps.kruise.io/both created\n"]);
+  t.same(at(cluster.read(requests, "both"), "spec"), {
+    podName: "web-1",
+    containers: [{ name: "app" }, { name: "proxy" }],
+    strategy: { failurePolicy: "Fail", unreadyGracePeriodSeconds: 3, minStartedSeconds: 3 },
+    activeDeadlineSeconds: 300,
+    ttlSecondsAfterFinished: 1800,
+  });
+  const one = "create crr one --pod web-1 --containers proxy -u 0 -m 9";
+  t.equal((await run(one, { client: cluster.client() })).code, 0);
+  t.match(at(cluster.read(requests, "one"), "spec"), {
+    containers: [{ name: "proxy" }],
+    strategy: { unreadyGracePeriodSeconds: 0, minStartedSeconds: 9 },
+  });
+  const bad = await run("create crr", { client: cluster.client() });
+  t.match(bad.stderr, /exactly one NAME is required/);
+  t.match((await run("create crr x", { client: cluster.client() })).stderr, /--pod is not set/);
+});

@@ -1,0 +1,93 @@
+/** `refit create ContainerRecreateRequest`: restart containers of a running pod. Defaults: spec platform 8. */
+import type { Call, Command } from "../command.ts";
+import { CliError } from "../errors.ts";
+import { type AnyObject, listAt, textAt } from "../fields.ts";
+import { dryRunFlag, outputFlag } from "../global_flags.ts";
+import { objectResource } from "../resource_types.ts";
+import { dryRunOf, printResult } from "../result.ts";
+import { fieldManager } from "../write.ts";
+
+export const createRecreateRequest = commandNamed("create ContainerRecreateRequest");
+export const createRecreateRequestShort = commandNamed("create crr");
+
+function commandNamed(name: string): Command {
+  return {
+    name,
+    summary: "Restart containers of a running pod, by the agent of its node.",
+    usage: "NAME --pod POD [--containers A,B] [-u SECONDS] [-m SECONDS]",
+    examples: ["refit create crr restart-web --pod web-4xk2p --containers nginx"],
+    flags: {
+      pod: { kind: "text", value: "POD", help: "Pod of the containers." },
+      containers: {
+        kind: "text",
+        repeated: true,
+        value: "A,B",
+        help: "Containers, stopped in this order; else all of the pod.",
+      },
+      unreadyGracePeriodSeconds: {
+        kind: "text",
+        short: "u",
+        default: "3",
+        value: "SECONDS",
+        help: "How long the pod is not ready before the first stop.",
+      },
+      minStartedSeconds: {
+        kind: "text",
+        short: "m",
+        default: "3",
+        value: "SECONDS",
+        help: "How long a new container must run to count as restarted.",
+      },
+      ...dryRunFlag,
+      ...outputFlag,
+    },
+    run: create,
+  };
+}
+
+async function create(call: Call): Promise<number> {
+  const [name, ...more] = call.words;
+  if (name === undefined || more.length > 0) throw new CliError("exactly one NAME is required");
+  const podName = call.flags.required("pod");
+  const access = await call.cluster();
+  const { client, namespace, types } = access;
+  const type = await types.find("containerrecreaterequests");
+  const named = call.flags.list("containers");
+  const containers =
+    named.length > 0
+      ? named
+      : containersOf(
+          await client.get(objectResource(await types.find("pods")), { namespace, name: podName }),
+        );
+  const request: AnyObject = {
+    apiVersion: `${type.group}/${type.version}`,
+    kind: type.kind,
+    metadata: { name, namespace },
+    spec: {
+      podName,
+      containers: containers.map((container) => ({ name: container })),
+      strategy: {
+        failurePolicy: "Fail",
+        unreadyGracePeriodSeconds: call.flags.integer("unreadyGracePeriodSeconds", 0),
+        minStartedSeconds: call.flags.integer("minStartedSeconds", 0),
+      },
+      activeDeadlineSeconds: 300,
+      ttlSecondsAfterFinished: 1800,
+    },
+  };
+  const dryRun = dryRunOf(call);
+  const written =
+    dryRun === "client"
+      ? request
+      : await client.create(objectResource(type), namespace, request, {
+          fieldManager,
+          ...(dryRun === "server" ? { dryRun: true } : {}),
+        });
+  printResult(call, type, written, "created", dryRun);
+  return 0;
+}
+
+function containersOf(pod: AnyObject): string[] {
+  const containers = listAt(pod, "spec", "containers");
+  return containers.map((container) => textAt(container, "name")).filter((name) => name !== undefined);
+}
