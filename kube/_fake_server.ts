@@ -8,6 +8,7 @@ import type {
   WatchOptions,
   WatchStream,
 } from "./client_types.ts";
+import { applyMergePatch } from "./core/merge_patch.ts";
 import { type KubeObject, keyOf, type ObjectRef } from "./core/types.ts";
 import { KubeError } from "./errors.ts";
 
@@ -89,7 +90,16 @@ class MemoryClient implements Client {
     this.calls.push(`patch ${idOf(resource, ref)}`);
     const held = this.#must(resource, ref);
     if (patch.type !== "merge") throw new KubeError("MethodNotAllowed", "only merge patches here");
-    return this.#store(resource, "MODIFIED", { ...held, ...patch.body, metadata: held.metadata });
+    const { uid, resourceVersion } = held.metadata;
+    const merged = applyMergePatch(held, patch.body);
+    return this.#store(resource, "MODIFIED", {
+      ...merged,
+      metadata: {
+        ...metadataOf(merged),
+        ...(uid ? { uid } : {}),
+        ...(resourceVersion ? { resourceVersion } : {}),
+      },
+    });
   }
 
   async delete<T>(resource: Resource<T>, ref: ObjectRef): Promise<undefined> {

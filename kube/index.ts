@@ -24,6 +24,7 @@ export * from "./pino_log.ts";
 export * from "./pod.ts";
 export * from "./proxy.ts";
 export * from "./queue.ts";
+export * from "./sharded_election.ts";
 export * from "./testing.ts";
 export { nodeTransport, type Transport, undiciTransport } from "./transport.ts";
 export { type Informer, type InformerOptions, startInformer } from "./watch.ts";

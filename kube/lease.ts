@@ -5,7 +5,7 @@
 import type { Client, Resource } from "./client_types.ts";
 import type { Clock, Random } from "./clock.ts";
 import { jsonResource } from "./codecs/json.ts";
-import type { KubeObject } from "./core/types.ts";
+import type { KubeObject, ObjectMeta } from "./core/types.ts";
 import { isKubeError } from "./errors.ts";
 import type { Log } from "./log.ts";
 
@@ -28,6 +28,9 @@ export const leaseResource: Resource<Lease> = jsonResource<Lease>({
   namespaced: true,
 });
 
+/** Annotation of a lease: who would like to have it. */
+export const WANTED_BY = "refit.dev/wanted-by";
+
 export interface ElectionOptions {
   client: Client;
   clock: Clock;
@@ -45,16 +48,30 @@ export interface ElectionOptions {
   retryPeriodMs?: number;
   /** Default true: the next leader need not wait. */
   releaseOnStop?: boolean;
+  /**
+   * Whether to take a lease that nobody holds, seen free for so long (milliseconds); undefined when it is still to be
+   * created. Default: always. Leases that expired are taken in any case.
+   */
+  wants?(freeForMs: number, lease: Lease | undefined): boolean;
+  /** Asked with what each renewal returned: true gives the lease back. Default: never. */
+  yields?(lease: Lease): boolean;
   /** The signal aborts when the leadership ends. Not awaited. */
   onStarted(leading: AbortSignal): void;
-  /** After leadership was lost or given back. Called once for each onStarted. */
-  onLost(): void;
+  /**
+   * After leadership was lost or given back. Called once for each onStarted. A lease that is yielded is given back when
+   * what it returns has resolved.
+   */
+  onLost(): unknown;
 }
 
 export interface Election {
   readonly isLeader: boolean;
   /** Holder as last seen; empty when there is none. */
   readonly holder: string;
+  /** The lease as last seen. */
+  readonly lease: Lease | undefined;
+  /** Asks the holder for the lease; whether it yields is its decision. */
+  ask(): Promise<void>;
   /** Stops to stand for election; gives the lease back if it is held. */
   stop(): Promise<void>;
 }
@@ -69,6 +86,10 @@ export function startElection(options: ElectionOptions): Election {
     get holder() {
       return candidate.holder;
     },
+    get lease() {
+      return candidate.lease;
+    },
+    ask: () => candidate.ask(),
     stop: () => {
       candidate.abort();
       return ended;
@@ -87,6 +108,8 @@ class Candidate {
   #seen: { lease: Lease; record: string; since: number } | undefined;
   #leading: AbortController | undefined;
   #renewedAt = 0;
+  /** Since when (monotonic) nobody holds the lease. */
+  #freeSince: number | undefined;
 
   constructor(options: ElectionOptions) {
     this.#options = options;
@@ -112,8 +135,18 @@ class Candidate {
     return this.#seen?.lease.spec?.holderIdentity ?? "";
   }
 
+  get lease(): Lease | undefined {
+    return this.#seen?.lease;
+  }
+
   abort(): void {
     this.#stop.abort();
+  }
+
+  async ask(): Promise<void> {
+    const { client, identity } = this.#options;
+    const body = { metadata: { annotations: { [WANTED_BY]: identity } } };
+    this.#observe(await client.patch(leaseResource, this.#ref(), { type: "merge", body }, this.#requests()));
   }
 
   async run(): Promise<void> {
@@ -128,7 +161,7 @@ class Candidate {
     }
     deadline.end();
     if (this.isLeader) {
-      this.#lose("stopped");
+      void this.#lose("stopped");
       if (this.#options.releaseOnStop !== false) await this.#release();
     }
   }
@@ -155,6 +188,7 @@ class Candidate {
       throw error;
     });
     if (!lease) {
+      if (!this.#wantsFree(undefined)) return;
       this.#lead(
         await client.create(leaseResource, this.#options.namespace, this.#body(undefined), this.#requests()),
       );
@@ -162,8 +196,15 @@ class Candidate {
     }
     this.#observe(lease);
     const holder = lease.spec?.holderIdentity ?? "";
-    if (holder !== "" && holder !== identity && !this.#expired()) return;
+    if (holder !== "") this.#freeSince = undefined;
+    if (holder === "" ? !this.#wantsFree(lease) : holder !== identity && !this.#expired()) return;
     this.#lead(await client.replace(leaseResource, this.#ref(), this.#body(lease), this.#requests()));
+  }
+
+  #wantsFree(lease: Lease | undefined): boolean {
+    const now = this.#options.clock.monotonic();
+    this.#freeSince ??= now;
+    return this.#options.wants?.(now - this.#freeSince, lease) ?? true;
   }
 
   /** The leader knows its lease: no read is needed, a conflict says that somebody else wrote it. */
@@ -172,12 +213,22 @@ class Candidate {
     if (!this.#seen) {
       this.#observe(await client.get(leaseResource, this.#ref(), this.#requests()));
       if (this.holder !== identity) {
-        this.#lose(`taken over by ${this.holder || "nobody"}`);
+        void this.#lose(`taken over by ${this.holder || "nobody"}`);
         return;
       }
     }
     const body = this.#body(this.#seen?.lease);
-    this.#observe(await client.replace(leaseResource, this.#ref(), body, this.#requests()));
+    const renewed = await client.replace(leaseResource, this.#ref(), body, this.#requests());
+    this.#observe(renewed);
+    if (this.#options.yields?.(renewed)) await this.#yield();
+  }
+
+  /** Others start at once when the lease is free: whatever was led has to have ended by then. */
+  async #yield(): Promise<void> {
+    this.#renewedAt = this.#options.clock.monotonic();
+    await this.#lose("given to another");
+    await this.#release();
+    this.#seen = undefined;
   }
 
   #observe(lease: Lease): void {
@@ -198,18 +249,20 @@ class Candidate {
     this.#observe(lease);
     if (this.#stop.signal.aborted) return;
     this.#leading = new AbortController();
+    this.#freeSince = undefined;
     this.#renewedAt = this.#options.clock.monotonic();
     this.#log.info("leading");
     this.#options.onStarted(this.#leading.signal);
   }
 
-  #lose(reason: string): void {
+  /** Resolves when whatever was led has ended. */
+  async #lose(reason: string): Promise<void> {
     const leading = this.#leading;
     if (!leading) return;
     this.#leading = undefined;
     this.#log.warn("leadership ended", { reason });
     leading.abort(new Error(`leadership ended: ${reason}`));
-    this.#options.onLost();
+    await this.#options.onLost();
   }
 
   /** Gives up in time even when a renewal hangs: others may take over after the lease's duration. */
@@ -217,7 +270,7 @@ class Candidate {
     const { clock } = this.#options;
     const check = (): void => {
       const overdue = this.isLeader && clock.monotonic() - this.#renewedAt >= this.#deadlineMs;
-      if (overdue) this.#lose("could not renew in time");
+      if (overdue) void this.#lose("could not renew in time");
       const left = this.isLeader ? this.#renewedAt + this.#deadlineMs - clock.monotonic() : this.#periodMs;
       timer = clock.after(Math.max(10, Math.min(left, this.#periodMs)), check);
     };
@@ -248,7 +301,7 @@ class Candidate {
     return {
       apiVersion: "coordination.k8s.io/v1",
       kind: "Lease",
-      metadata: held ? held.metadata : { namespace, name },
+      metadata: held ? (ours ? held.metadata : answered(held.metadata)) : { namespace, name },
       spec: {
         ...held?.spec,
         holderIdentity: identity,
@@ -274,6 +327,12 @@ class Candidate {
       timeoutMs: Math.max(1000, this.#deadlineMs / 2),
     };
   }
+}
+
+/** The lease has changed hands: what was asked for has happened. */
+function answered(metadata: ObjectMeta): ObjectMeta {
+  const { [WANTED_BY]: _wantedBy, ...annotations } = metadata.annotations ?? {};
+  return { ...metadata, annotations };
 }
 
 /** meta/v1 MicroTime. */
