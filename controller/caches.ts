@@ -1,4 +1,5 @@
 /** The caches that all kinds share, filled by one watch each. */
+import type { OwnerReference } from "../kube/core/index.ts";
 import {
   Cache,
   type ControllerRevision,
@@ -22,11 +23,21 @@ export interface SharedCaches {
   nodes: Cache<Node>;
 }
 
-export function sharedCaches(): SharedCaches {
+/** What one shard holds: dependants of the owners that it reconciles, and what may become theirs. */
+export interface Holding {
+  /** Whether owners of this kind (in `apps.kruise.io`) and UID are reconciled here. */
+  owner(kind: string, uid: string): boolean;
+  /** Whether pods of other owners are looked after here while a controller has work for them. */
+  others: boolean;
+}
+
+export const everything: Holding = { owner: () => true, others: true };
+
+export function sharedCaches(holding: Holding = everything): SharedCaches {
   return {
     pods: new Cache<Pod>({
       identify: podResource.codec.identify,
-      keep: isOfInterest,
+      keep: (pod) => isOfInterest(pod, holding),
       indexes: {
         controller: (pod) => (pod.controller === undefined ? [] : [pod.controller.uid]),
         orphan: (pod) => (pod.controller === undefined ? orphanKeys(pod) : []),
@@ -34,10 +45,12 @@ export function sharedCaches(): SharedCaches {
     }),
     claims: new Cache<PersistentVolumeClaim>({
       identify: persistentVolumeClaimResource.codec.identify,
+      keep: ({ owners }) => owners.length === 0 || owners.some((owner) => isHeld(owner, holding)),
       indexes: { owner: (claim) => claim.owners.map((owner) => owner.uid) },
     }),
     revisions: new Cache<ControllerRevision>({
       identify: controllerRevisionResource.codec.identify,
+      keep: ({ owners }) => owners.every((owner) => !owner.controller || isHeld(owner, holding)),
       indexes: {
         controller: (revision) =>
           revision.owners.filter((owner) => owner.controller).map((owner) => owner.uid),
@@ -55,11 +68,14 @@ export function orphanKeys(pod: Pod): string[] {
 }
 
 /** Pods of other owners are held only while a controller has work for them: on most clusters they are the many. */
-function isOfInterest(pod: Pod): boolean {
-  return (
-    pod.controller === undefined ||
-    pod.controller.group === GROUP ||
-    awaitsLaunch(pod) ||
-    awaitsReadiness(pod)
-  );
+function isOfInterest(pod: Pod, holding: Holding): boolean {
+  const { controller } = pod;
+  if (controller === undefined) return true;
+  if (controller.group === GROUP && holding.owner(controller.kind, controller.uid)) return true;
+  return holding.others && (awaitsLaunch(pod) || awaitsReadiness(pod));
+}
+
+/** Owners of other groups say nothing of the shard: a claim may belong to a pod, a revision to a native set. */
+function isHeld(owner: OwnerReference, holding: Holding): boolean {
+  return owner.apiVersion.split("/")[0] !== GROUP || holding.owner(owner.kind, owner.uid);
 }

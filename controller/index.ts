@@ -19,6 +19,7 @@ export {
 export { type ControllerOptions, controllerOptions } from "./options.ts";
 export { cloneSetResource } from "./resources.ts";
 export type { Action, Plan, Waiting } from "./rollout/actions.ts";
+export { type Shard, shardOf } from "./shard.ts";
 export { type Controllers, type ControllersDeps, startControllers } from "./start.ts";
 export { type Admission, type AdmissionDeps, admission } from "./start_admission.ts";
 export {

@@ -84,6 +84,8 @@ export interface Kind<T extends KubeObject> {
   resource: Resource<T>;
   /** Whether the gates let it start; absent: always. */
   enabled?(gates: FeatureGates): boolean;
+  /** Whether objects are spread over shards by their UID, and their dependants with them; else shard 0 has them all. */
+  sharded?: true;
   shell(deps: KindDeps<T>): KindShell;
   /** Whether a change of the object alone, its generation being equal, needs a new plan. */
   statusMatters(before: T, after: T): boolean;

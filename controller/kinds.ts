@@ -60,6 +60,7 @@ const cloneSetKind: Kind<CloneSet> = {
   kind: cloneSet.kind,
   controllerName: "cloneset-controller",
   resource: cloneSetResource,
+  sharded: true,
   shell: cloneSetShell,
   statusMatters: (before, after) => before.status?.currentRevision !== after.status?.currentRevision,
 };
@@ -68,6 +69,7 @@ const statefulSetKind: Kind<StatefulSet> = {
   kind: statefulSet.kind,
   controllerName: "statefulset-controller",
   resource: statefulSetResource,
+  sharded: true,
   shell: statefulSetShell,
   statusMatters: (before, after) => before.status?.currentRevision !== after.status?.currentRevision,
 };
@@ -76,6 +78,7 @@ const daemonSetKind: Kind<DaemonSet> = {
   kind: daemonSet.kind,
   controllerName: "daemonset-controller",
   resource: daemonSetResource,
+  sharded: true,
   shell: daemonSetShell,
   statusMatters: () => false,
 };
@@ -103,6 +106,7 @@ const broadcastJobKind: Kind<BroadcastJob> = {
   kind: broadcastJob.kind,
   controllerName: "broadcastjob-controller",
   resource: broadcastJobResource,
+  sharded: true,
   shell: broadcastJobShell,
   statusMatters: (before, after) => before.status?.phase !== after.status?.phase,
 };
@@ -183,3 +187,12 @@ export const plainControllers: readonly PlainController[] = [
   podReadinessController,
   sidecarTerminatorController,
 ];
+
+/** Kinds whose objects are spread over shards. */
+export function shardedKinds(): ReadonlySet<string> {
+  const names = new Set<string>();
+  visitKinds((kind) => {
+    if (kind.sharded) names.add(kind.kind);
+  });
+  return names;
+}

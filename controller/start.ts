@@ -26,7 +26,7 @@ import {
   serverVersion,
   WorkQueue,
 } from "../kube/index.ts";
-import { orphanKeys, sharedCaches } from "./caches.ts";
+import { everything, type Holding, orphanKeys, type SharedCaches, sharedCaches } from "./caches.ts";
 import { SharedInformers } from "./informers.ts";
 import type {
   Caches,
@@ -37,11 +37,12 @@ import type {
   ServerFeatures,
   SharedDeps,
 } from "./kind.ts";
-import { plainControllers, visitKinds } from "./kinds.ts";
+import { plainControllers, shardedKinds, visitKinds } from "./kinds.ts";
 import type { ControllerOptions } from "./options.ts";
 import { imagePullJobResource } from "./resources.ts";
 import type { CreatedResource } from "./rollout/actions.ts";
 import { type SelectablePod, SelectedPods } from "./selected_pods.ts";
+import { owns, type Shard, wholeCluster } from "./shard.ts";
 import { OWNED_BY_ANNOTATION } from "./stateful_set/index.ts";
 
 export interface ControllersDeps {
@@ -51,6 +52,8 @@ export interface ControllersDeps {
   log: Log;
   metrics?: Metrics;
   options: ControllerOptions;
+  /** What is reconciled here; everything by default. */
+  shard?: Shard;
 }
 
 export interface Controllers {
@@ -83,7 +86,8 @@ interface Running {
 
 class Starting {
   readonly #deps: ControllersDeps;
-  readonly #shared = sharedCaches();
+  readonly #shard: Shard;
+  readonly #shared: SharedCaches;
   readonly #informers: SharedInformers;
   readonly #running: Running[] = [];
   /** Aborts every request that is still under way. */
@@ -97,6 +101,8 @@ class Starting {
 
   constructor(deps: ControllersDeps) {
     this.#deps = deps;
+    this.#shard = deps.shard ?? wholeCluster;
+    this.#shared = sharedCaches(holdingOf(this.#shard));
     const { client, clock, random, log, metrics } = deps;
     this.#events = createEvents({ client, clock, random, log, metrics: metrics ?? nullMetrics });
     this.#informers = new SharedInformers({
@@ -128,7 +134,7 @@ class Starting {
       if (served.has(kind.kind)) begin.push(this.#prepare(kind, caches, server));
     });
     for (const controller of plainControllers) {
-      if (controller.enabled(this.#deps.options.gates))
+      if (this.#shard.index === 0 && controller.enabled(this.#deps.options.gates))
         begin.push(this.#preparePlain(controller, caches, server));
     }
     this.#wakeOwners();
@@ -165,7 +171,7 @@ class Starting {
     const { log, options } = this.#deps;
     const asked: Promise<string | undefined>[] = [];
     visitKinds((kind) => {
-      if (kind.enabled?.(options.gates) === false) return;
+      if (kind.enabled?.(options.gates) === false || !(kind.sharded || this.#shard.index === 0)) return;
       asked.push(
         this.#informers.serves(kind.resource).then((served) => {
           if (served) return kind.kind;
@@ -218,7 +224,7 @@ class Starting {
     const shell = kind.shell(deps);
     this.#wake.set(kind.kind, (key) => queue.addAfter(key, shell.coalescingMs(key)));
     objects.subscribe((change) => onObject(kind, queue, shell, change));
-    const reconcile = guarded(kind, deps, shell);
+    const reconcile = guarded(kind, deps, shell, this.#shard);
     return () =>
       this.#begin(kind.controllerName, kind.kind, queue, { reconcile, drained: () => shell.drained() });
   }
@@ -321,9 +327,12 @@ function guarded<T extends KubeObject>(
   kind: Kind<T>,
   deps: KindDeps<T>,
   shell: KindShell,
+  shard: Shard,
 ): (key: string) => Promise<Outcome> {
   const told = new Map<string, number>();
   return async (key) => {
+    const uid = deps.objects.get(key)?.metadata.uid;
+    if (kind.sharded && uid !== undefined && !owns(shard, uid)) return {};
     try {
       const outcome = await shell.reconcile(key);
       told.delete(key);
@@ -353,6 +362,14 @@ function guarded<T extends KubeObject>(
       throw error;
     }
   };
+}
+
+/** With several shards, dependants of a kind that is not spread are all held by shard 0. */
+function holdingOf(shard: Shard): Holding {
+  if (shard.count === 1) return everything;
+  const sharded = shardedKinds();
+  const isFirst = shard.index === 0;
+  return { owner: (kind, uid) => (sharded.has(kind) ? owns(shard, uid) : isFirst), others: isFirst };
 }
 
 function controllerUids(object: KubeObject): string[] {

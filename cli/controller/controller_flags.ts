@@ -55,6 +55,11 @@ const effective: FlagTable = {
     "The leader gives up after failing to renew for this long.",
   ),
   "leader-election-retry-period": text("2s", "TIME", "Pause between attempts to get or renew the lease."),
+  shards: text(
+    "1",
+    "N",
+    "Owners are spread over N leases, shared by all replicas: all of them reconcile. The same in each replica.",
+  ),
   "webhook-initialize-timeout": text("60s", "TIME", "The process ends when webhooks are not set up by then."),
   "controller-cache-sync-timeout": text(
     "2m",

@@ -26,6 +26,7 @@ t.test("defaults are the reference's", (t) => {
       leaseDurationMs: 15_000,
       renewDeadlineMs: 10_000,
       retryPeriodMs: 2000,
+      shards: 1,
     },
     webhook: {
       namespace: "kruise-system",

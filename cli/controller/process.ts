@@ -2,7 +2,13 @@
  * The controller process: endpoints, webhooks, leader election, controllers, started and stopped in this order.
  * Spec: platform 4.1. The command `controller` and the try-out run the same.
  */
-import { type Admission, admission, type Controllers, startControllers } from "../../controller/index.ts";
+import {
+  type Admission,
+  admission,
+  type Controllers,
+  type Shard,
+  startControllers,
+} from "../../controller/index.ts";
 import {
   type Client,
   type Clock,
@@ -21,11 +27,15 @@ import {
   serverVersion,
   startElection,
   startHttpEndpoints,
+  startShardedElection,
 } from "../../kube/index.ts";
 import { CliError, describeError } from "../errors.ts";
 import { listenError } from "./listen_error.ts";
 import { refusalRecorder } from "./refusals.ts";
 import type { ProcessSettings } from "./settings.ts";
+
+/** Writes in flight may end for so long before a shard goes to another replica; less than a lease lasts unrenewed. */
+const HANDOVER_GRACE_MS = 2_000;
 
 export interface ControllerProcessDeps {
   readonly client: Client;
@@ -78,8 +88,9 @@ class Starting implements ControllerProcess {
   readonly #observed: Observed;
   readonly #endpoints: HttpEndpoints[] = [];
   #admission: Admission | undefined;
-  #election: Election | undefined;
-  #controllers: Controllers | undefined;
+  #election: Pick<Election, "stop"> | undefined;
+  /** By shard. */
+  readonly #controllers = new Map<number, Controllers>();
   #isStarted = false;
   #isStopping = false;
   #works: () => void = () => undefined;
@@ -123,8 +134,9 @@ class Starting implements ControllerProcess {
     });
     await this.#serveEndpoints();
     await this.#startAdmission(this.#admission);
-    if (settings.leader.enabled) this.#standForElection();
-    else this.#startControllers();
+    if (!settings.leader.enabled) this.#startControllers();
+    else if (settings.leader.shards === 1) this.#standForElection();
+    else this.#shareShards();
   }
 
   async stop(): Promise<void> {
@@ -132,7 +144,7 @@ class Starting implements ControllerProcess {
     this.#isStopping = true;
     const { log } = this.#deps;
     if (this.#isStarted) log.info("stopping");
-    await this.#controllers?.stop();
+    await Promise.all([...this.#controllers.values()].map((controllers) => controllers.stop()));
     await this.#election?.stop();
     await this.#admission?.stop();
     await Promise.all(this.#endpoints.map((endpoint) => endpoint.close()));
@@ -204,8 +216,39 @@ class Starting implements ControllerProcess {
     });
   }
 
-  #startControllers(): void {
-    const { client, clock, random, log, settings } = this.#deps;
+  /** All replicas reconcile, each the shards whose leases it holds. */
+  #shareShards(): void {
+    const { client, clock, random, log, settings, identity } = this.#deps;
+    const { namespace, name, leaseDurationMs, renewDeadlineMs, retryPeriodMs, shards } = settings.leader;
+    const election = startShardedElection({
+      client,
+      clock,
+      random,
+      log,
+      namespace,
+      name,
+      identity,
+      leaseDurationMs,
+      renewDeadlineMs,
+      retryPeriodMs,
+      shards,
+      onStarted: (index) => {
+        this.#observed.metrics.leader(true);
+        this.#startControllers({ index, count: shards });
+      },
+      onLost: async (index) => {
+        const controllers = this.#controllers.get(index);
+        this.#controllers.delete(index);
+        await controllers?.stop(HANDOVER_GRACE_MS);
+        this.#observed.metrics.leader(this.#controllers.size > 0);
+      },
+    });
+    this.#election = election;
+  }
+
+  #startControllers(shard?: Shard): void {
+    const { client, clock, random, settings } = this.#deps;
+    const log = shard === undefined ? this.#deps.log : this.#deps.log.with({ shard: shard.index });
     const { metrics } = this.#observed;
     const controllers = startControllers({
       client,
@@ -214,8 +257,9 @@ class Starting implements ControllerProcess {
       log,
       metrics,
       options: settings.controller,
+      ...(shard === undefined ? {} : { shard }),
     });
-    this.#controllers = controllers;
+    this.#controllers.set(shard?.index ?? 0, controllers);
     const late = clock.after(settings.cacheSyncTimeoutMs, () =>
       this.#fails(
         new CliError(
@@ -231,7 +275,8 @@ class Starting implements ControllerProcess {
       },
       (error: unknown) => {
         late.cancel();
-        this.#fails(error);
+        // A shard that was lost while its caches were being filled is another replica's business.
+        if (shard === undefined || this.#controllers.get(shard.index) === controllers) this.#fails(error);
       },
     );
   }

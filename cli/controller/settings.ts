@@ -22,6 +22,8 @@ export interface LeaderSettings {
   readonly leaseDurationMs: number;
   readonly renewDeadlineMs: number;
   readonly retryPeriodMs: number;
+  /** Over how many leases the owners are spread; 1: one replica has them all. */
+  readonly shards: number;
 }
 
 export interface ProcessSettings {
@@ -115,6 +117,19 @@ function addressOf(flags: Flags, name: string): string | undefined {
   }
 }
 
+/** More leases than that cost more to renew than the replicas gain. */
+const MOST_SHARDS = 64;
+
+function shardsOf(flags: Flags): number {
+  const given = flags.required("shards");
+  const shards = /^[0-9]{1,3}$/.test(given) ? Number(given) : 0;
+  if (shards < 1 || shards > MOST_SHARDS)
+    throw new CliError(`invalid value "${given}" for --shards: a number from 1 to ${MOST_SHARDS}`);
+  if (shards > 1 && !flags.on("enable-leader-election"))
+    throw new CliError("--shards needs leases: leave --enable-leader-election on");
+  return shards;
+}
+
 function leaderSettings(flags: Flags): LeaderSettings {
   const lock = flags.text("leader-election-resource-lock");
   if (lock !== "leases") {
@@ -129,6 +144,7 @@ function leaderSettings(flags: Flags): LeaderSettings {
     leaseDurationMs: required(flags.milliseconds("leader-election-lease-duration")),
     renewDeadlineMs: required(flags.milliseconds("leader-election-renew-deadline")),
     retryPeriodMs: required(flags.milliseconds("leader-election-retry-period")),
+    shards: shardsOf(flags),
   };
   const isOrdered =
     leader.leaseDurationMs > leader.renewDeadlineMs &&

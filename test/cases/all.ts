@@ -52,6 +52,7 @@ import { suite as onDelete } from "./c16_on_delete.ts";
 import { suite as claimTemplateGate } from "./c17_claim_template_gate.ts";
 import { suite as updateOrder } from "./c20_update_order.ts";
 import { suite as randomKills } from "./f01_random_kills.ts";
+import { suite as shards } from "./f02_shards.ts";
 import { suite as waitingContainers } from "./f05_containers_and_kills.ts";
 import { suite as launchPriority } from "./i05_launch_priority_batches.ts";
 import { suite as gracePeriod } from "./i08_grace_period.ts";
@@ -128,5 +129,6 @@ export const suites: readonly Suite[] = [
   certificates,
   randomKills,
   waitingContainers,
+  shards,
   daemonNodes,
 ];

@@ -13,6 +13,8 @@ export interface ControllerSettings {
   readonly leaderElection?: boolean;
   /** Keeps the webhook's certificates in the Secret, as in a cluster, instead of a folder. */
   readonly certificatesInSecret?: boolean;
+  /** Over how many leases the owners are spread; default 1. */
+  readonly shards?: number;
   /** For replicas that answer webhooks under one address; default: a port of its own. */
   readonly webhookPort?: number;
 }
@@ -47,6 +49,7 @@ export async function startControllerProcess(
     `--metrics-addr=127.0.0.1:${metrics}`,
     `--health-probe-addr=127.0.0.1:${health}`,
     `--enable-leader-election=${settings.leaderElection ?? false}`,
+    ...(settings.shards === undefined ? [] : [`--shards=${settings.shards}`]),
     ...(settings.gates === undefined ? [] : [`--feature-gates=${settings.gates}`]),
   ];
   const service = startService(
