@@ -11,7 +11,7 @@ export function daemonSetProgress(object: AnyObject): Progress {
   }
   const name = object.metadata.name ?? "";
   const desired = countAt(status, "desiredNumberScheduled");
-  const partition = scaledValue(partitionOf(object), desired, true);
+  const partition = scaledValue(partitionOf(object), desired, false);
   const expected = Math.max(0, desired - partition);
   const updated = countAt(status, "updatedNumberScheduled");
   const prefix = `Waiting for daemon set "${name}" rollout to finish:`;

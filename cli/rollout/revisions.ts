@@ -94,7 +94,8 @@ export async function runningRevision(
     const number = Number(object.metadata.annotations?.[deploymentRevisionAnnotation]);
     return Number.isInteger(number) ? number : undefined;
   }
-  const name = textAt(object, "status", "updateRevision");
+  // A DaemonSet's status tells the hash of its newest template, not a name.
+  const name = workload.kind === "DaemonSet" ? undefined : textAt(object, "status", "updateRevision");
   if (name === undefined) return (await revisionsOf(access, workload, object)).at(-1)?.number;
   const type = await access.types.findKind("apps", "ControllerRevision");
   if (type === undefined) return undefined;

@@ -2,7 +2,7 @@ import { formatSelector } from "../../kube/core/index.ts";
 import { parseDuration } from "../arguments.ts";
 import type { Call, ClusterAccess, Command } from "../command.ts";
 import { CliError } from "../errors.ts";
-import { type AnyObject, isFields, listAt, selectorAt, textAt } from "../fields.ts";
+import { type AnyObject, fieldsAt, isFields, listAt, selectorAt, textAt } from "../fields.ts";
 import { follow } from "../follow.ts";
 import { listAll } from "../list.ts";
 import { objectName } from "../resource_types.ts";
@@ -157,7 +157,8 @@ async function updatedPods(
     ...(namespace === undefined ? {} : { namespace }),
     ...(labelSelector === "" ? {} : { labelSelector }),
   });
-  const wanted = hashOf(textAt(owner, "status", "updateRevision") ?? "");
+  const { updateRevision, daemonSetHash } = fieldsAt(owner, "status");
+  const wanted = hashOf(String(updateRevision ?? daemonSetHash ?? ""));
   const ready: string[] = [];
   const unready: string[] = [];
   for (const pod of pods) {

@@ -25,11 +25,12 @@ const pausedCloneSet = (apiVersion: string | undefined): readonly string[] => [
   ...cloneSetStrategyPath(apiVersion),
   "paused",
 ];
+const pausedDaemonSet = (): readonly string[] => ["spec", "updateStrategy", "rollingUpdate", "paused"];
 
 export const workloads: readonly Workload[] = [
   kruise("CloneSet", cloneSetProgress, pausedCloneSet),
   kruise("StatefulSet", advancedStatefulSetProgress),
-  kruise("DaemonSet", daemonSetProgress),
+  kruise("DaemonSet", daemonSetProgress, pausedDaemonSet),
   { ...builtin("Deployment", deploymentProgress), history: "ReplicaSet", pausedPath: pausedDeployment },
   builtin("StatefulSet", statefulSetProgress),
   builtin("DaemonSet", daemonSetProgress),

@@ -5,6 +5,7 @@ import {
   type Client,
   type ControllerRevision,
   controllerRevisionResource,
+  type Node,
   nodeResource,
   type PersistentVolumeClaim,
   type Pod,
@@ -21,6 +22,7 @@ export interface Possessions {
   readonly revisions: readonly ControllerRevision[];
   /** Data of any revision in the namespace. */
   revisionData(name: string): string | undefined;
+  readonly nodes: readonly Node[];
   nodeLabels(node: string): Labels | undefined;
   /** Any pod of the namespace. */
   podNamed(name: string): Pod | undefined;
@@ -50,6 +52,7 @@ export async function readPossessions(client: Client, owner: Owner): Promise<Pos
     claims: claims.filter((claim) => claim.owners.some((reference) => uid !== "" && reference.uid === uid)),
     revisions: ownRevisions(owner, revisions),
     revisionData: (name) => revisions.find((revision) => revision.name === name)?.data,
+    nodes,
     nodeLabels: (node) => labels.get(node),
     podNamed: (name) => pods.find((pod) => pod.name === name),
     claimNamed: (name) => claims.find((claim) => claim.name === name),

@@ -20,16 +20,15 @@ export function planUpdate(pass: Pass): void {
   }
   const { urgent, candidates, unavailable } = judge(window.sites);
   for (const daemon of urgent) updateDaemon(pass, daemon);
-  let room = Math.max(0, strategy.maxUnavailable - unavailable);
+  const room = Math.max(0, strategy.maxUnavailable - unavailable);
   for (const daemon of candidates.slice(0, room)) {
     // A pod with a write under way keeps its turn: it is decided on when the write has ended.
     if (isFree(pass, daemon)) updateDaemon(pass, daemon);
-    room--;
   }
-  if (room > 0 || candidates.length <= strategy.maxUnavailable - unavailable) return;
+  if (candidates.length <= room) return;
   decided.waiting.push({
     reason: "Budget",
-    message: `${candidates.length} pods wait: maxUnavailable is ${strategy.maxUnavailable} and ${unavailable} nodes have no available pod`,
+    message: `${candidates.length - room} pods wait: maxUnavailable is ${strategy.maxUnavailable} and ${unavailable} nodes have no available pod`,
     until: "these nodes have one",
   });
 }

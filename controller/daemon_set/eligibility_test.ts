@@ -1,0 +1,54 @@
+import t from "tap";
+import type { PodTemplate } from "../../crds/index.ts";
+import type { Taint } from "../../kube/index.ts";
+import { daemonTolerations, nodeVerdicts } from "./eligibility.ts";
+import { node } from "./model.ts";
+
+const spec = (more: object = {}): PodTemplate["spec"] => ({ containers: [], ...more });
+const taint = (effect: string, key = "k"): Taint => ({ key, value: "", effect });
+const verdict = (pod: PodTemplate["spec"], ...taints: Taint[]) => nodeVerdicts(pod)(node("n1", { taints }));
+
+t.test("what keeps a pod away and what drives it out", async (t) => {
+  t.equal(verdict(spec()), "run");
+  t.equal(verdict(spec(), taint("NoSchedule")), "keep");
+  t.equal(verdict(spec(), taint("NoExecute")), "none");
+  t.equal(verdict(spec(), taint("NoSchedule"), taint("NoExecute")), "none");
+  t.equal(verdict(spec(), taint("PreferNoSchedule")), "run");
+  t.equal(verdict(spec({ tolerations: [{ key: "k", operator: "Exists" }] }), taint("NoExecute")), "run");
+  t.equal(verdict(spec({ nodeSelector: { a: "b" } })), "none");
+  t.equal(verdict(spec({ nodeName: "n2" })), "none");
+});
+
+t.test("a node's own troubles are no reason to be elsewhere", async (t) => {
+  const troubles: [string, string][] = [
+    ["not-ready", "NoExecute"],
+    ["unreachable", "NoExecute"],
+    ["disk-pressure", "NoSchedule"],
+    ["memory-pressure", "NoSchedule"],
+    ["pid-pressure", "NoSchedule"],
+    ["unschedulable", "NoSchedule"],
+  ];
+  for (const [key, effect] of troubles)
+    t.equal(verdict(spec(), taint(effect, `node.kubernetes.io/${key}`)), "run", key);
+  const network = taint("NoSchedule", "node.kubernetes.io/network-unavailable");
+  t.equal(verdict(spec(), network), "keep");
+  t.equal(verdict(spec({ hostNetwork: true }), network), "run");
+});
+
+t.test("tolerations of the template stay, those that are added are there once", async (t) => {
+  const own = { key: "own", operator: "Exists" };
+  const same = {
+    key: "node.kubernetes.io/not-ready",
+    operator: "Exists",
+    effect: "NoExecute",
+    tolerationSeconds: 5,
+  };
+  const tolerations = daemonTolerations(spec({ tolerations: [own, same] }));
+  t.equal(tolerations.length, 7);
+  t.strictSame(tolerations[0], own);
+  t.notOk(
+    tolerations.some((one) => one.tolerationSeconds !== undefined),
+    "no time limit is left",
+  );
+  t.equal(daemonTolerations(spec({ hostNetwork: true })).length, 7);
+});
