@@ -51,6 +51,11 @@ import { suite as progress } from "./c13_progress_condition.ts";
 import { suite as onDelete } from "./c16_on_delete.ts";
 import { suite as claimTemplateGate } from "./c17_claim_template_gate.ts";
 import { suite as updateOrder } from "./c20_update_order.ts";
+import { suite as daemonFromNative } from "./d07_daemon_from_native.ts";
+import { suite as daemonHooks } from "./d10_daemon_hooks.ts";
+import { suite as daemonPortions } from "./d15_daemon_portions.ts";
+import { suite as daemonCommands } from "./d17_daemon_commands.ts";
+import { suite as daemonPreDownload } from "./d19_daemon_pre_download.ts";
 import { suite as randomKills } from "./f01_random_kills.ts";
 import { suite as shards } from "./f02_shards.ts";
 import { suite as waitingContainers } from "./f05_containers_and_kills.ts";
@@ -97,6 +102,11 @@ export const suites: readonly Suite[] = [
   daemonPartition,
   daemonInPlace,
   daemonSurge,
+  daemonFromNative,
+  daemonHooks,
+  daemonPortions,
+  daemonCommands,
+  daemonPreDownload,
   claimReuse,
   specifiedDelete,
   progress,
