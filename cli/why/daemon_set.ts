@@ -88,6 +88,7 @@ function seenOf(set: DaemonSet, owned: Possessions, pullJobs: DaemonSetSeen["pul
     busy: new Set(),
     failures: {},
     pullJobs,
+    isTaken: (name) => owned.podNamed(name) !== undefined,
     hasNode: (name) => owned.nodeLabels(name) !== undefined,
     verdict: nodeVerdicts(set.spec.template.spec),
     failedPodWaitMs: () => 0,

@@ -43,6 +43,7 @@ export class Model extends ClusterModel<DaemonSet> {
       stored: this.owned(),
       orphans: all.filter((pod) => pod.controller === undefined && selector.matches(pod.labels)),
       busy,
+      isTaken: (name) => all.some((pod) => pod.name === name),
       nodes: this.nodes.values(),
       hasNode: (name) => this.nodes.has(name),
       verdict,

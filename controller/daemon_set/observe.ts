@@ -4,6 +4,7 @@ import { compileSelector, type Labels, type Selector } from "../../kube/core/ind
 import type { ControllerRevision, Node, Pod } from "../../kube/index.ts";
 import { isCompleted } from "../rollout/in_place/completion.ts";
 import { isLean } from "../rollout/in_place/lean.ts";
+import { OLD_STATE_ANNOTATION, STATE_ANNOTATION } from "../rollout/in_place/state.ts";
 import { type Lifecycle, lifecycleState } from "../rollout/lifecycle.ts";
 import { isReady, readySince } from "../rollout/pod_state.ts";
 import type { Verdict } from "./eligibility.ts";
@@ -24,6 +25,8 @@ export interface Seen {
   orphans: readonly Pod[];
   /** UIDs of pods with a write in flight: no further action is planned for them. */
   busy: ReadonlySet<string>;
+  /** Whether a pod of the namespace has the name, or is being created under it. */
+  isTaken(name: string): boolean;
   nodes: Iterable<Node>;
   hasNode(name: string): boolean;
   verdict(node: Node): Verdict;
@@ -179,6 +182,13 @@ export function isDaemonAvailable(pod: Pod, minReadySeconds: number, now: number
   return since !== undefined && (minReadySeconds === 0 || since + minReadySeconds * 1000 <= now);
 }
 
+/** Most pods were never updated in place: that is told without looking further. */
+function isUpdateComplete(pod: Pod, options: DaemonSetOptions): boolean {
+  const { annotations } = pod;
+  const isTold = STATE_ANNOTATION in annotations || OLD_STATE_ANNOTATION in annotations;
+  return !isTold || isCompleted(pod, options);
+}
+
 interface DaemonContext {
   mark: UpdateMark;
   strategy: Strategy;
@@ -199,8 +209,8 @@ export function daemonOf(pod: Pod, context: DaemonContext): Daemon {
     failed: pod.phase === "Failed",
     available:
       isDaemonAvailable(pod, minReadySeconds, now) &&
-      isDaemonAvailable(stored, minReadySeconds, now) &&
-      isCompleted(pod, options),
+      (stored === pod || isDaemonAvailable(stored, minReadySeconds, now)) &&
+      isUpdateComplete(pod, options),
     preparing: lifecycleState(pod) === "PreparingDelete",
     busy,
   };

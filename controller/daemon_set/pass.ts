@@ -1,4 +1,5 @@
 /** One evaluation of a plan: what was seen, resolved once, and what has been decided so far. */
+import type { Pod } from "../../kube/index.ts";
 import type { Action, Waiting } from "../rollout/actions.ts";
 import type { Eligibility } from "../rollout/in_place/change.ts";
 import type { Revision } from "../rollout/revisions.ts";
@@ -21,13 +22,15 @@ export interface Pass {
   lost: readonly Daemon[];
   /** Eligibility by revision label of the pod. */
   eligible: Map<string, Eligibility>;
-  /** Names of pods, existing ones and those to be created. */
-  names: Set<string>;
+  /** Pods of the set as they will be, by node. */
+  byNode: ReadonlyMap<string, readonly Pod[]>;
   decided: Decided;
 }
 
 export class Decided {
   readonly actions: Action[] = [];
+  /** Names of pods to be created. */
+  readonly names = new Set<string>();
   readonly waiting: Waiting[] = [];
   /** Pods with an action of this pass: a pod gets at most one. */
   readonly touched = new Set<string>();

@@ -120,7 +120,8 @@ function passOf(
   const strategy = strategyOf(set, desired);
   const decided = new Decided(roomOf(seen, strategy.burst));
   const adopted = planMembership(seen, decided, now);
-  const owned = seen.pods.filter((pod) => !decided.touched.has(pod.uid));
+  const undisturbed = decided.touched.size === 0;
+  const owned = undisturbed ? seen.pods : seen.pods.filter((pod) => !decided.touched.has(pod.uid));
   const adopting = new Set(adopted);
   const mark = { hash: search.hash, generation: templateGeneration(set) };
   const stored = storedBusyPods(seen.stored, seen.busy);
@@ -128,14 +129,14 @@ function passOf(
     const busy = adopting.has(pod) || seen.busy.has(pod.uid);
     return daemonOf(pod, { mark, strategy, options, busy, stored: stored.get(pod.uid), now });
   };
-  const byNode = podsByNode([...owned, ...adopted]);
+  const byNode = podsByNode(adopted.length === 0 ? owned : [...owned, ...adopted]);
   const places: Place[] = [];
   for (const { node, verdict } of judged) {
     const pods = byNode.get(node.name);
     if (pods === undefined && verdict !== "run") continue;
     places.push({ name: node.name, labels: node.labels, verdict, daemons: pods?.map(daemon) ?? [] });
   }
-  places.sort((a, b) => (a.name < b.name ? -1 : 1));
+  if (!isSorted(places)) places.sort((a, b) => (a.name < b.name ? -1 : 1));
   return {
     seen,
     options,
@@ -150,9 +151,13 @@ function passOf(
     places,
     lost: owned.filter((pod) => isLost(seen, pod)).map(daemon),
     eligible: new Map(),
-    names: new Set([...seen.pods, ...seen.orphans].map((pod) => pod.name)),
+    byNode,
     decided,
   };
+}
+
+function isSorted(places: readonly Place[]): boolean {
+  return places.every((place, index) => index === 0 || (places[index - 1]?.name ?? "") < place.name);
 }
 
 /** Rule 16: nobody would ever schedule it. A pod that was scheduled is the pod clean-up's. */
@@ -274,9 +279,11 @@ function statusFor(
   search: RevisionSearch,
   { judged }: ReturnType<typeof wantedNodes>,
 ): DaemonSetStatus {
-  const stored = podsByNode(pass.seen.stored);
+  const { seen } = pass;
+  const isSame = seen.pods === seen.stored && pass.decided.touched.size === 0;
+  const stored = isSame ? pass.byNode : podsByNode(seen.stored);
   return statusOf({
-    set: pass.seen.set,
+    set: seen.set,
     mark: pass.mark,
     collisionCount: search.collisionCount,
     observed: search.write !== "create",

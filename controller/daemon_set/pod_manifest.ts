@@ -42,10 +42,11 @@ export function createPod(pass: Pass, node: string): Action {
 }
 
 function freeName(pass: Pass, prefix: string): string {
+  const { decided, seen } = pass;
   let name: string;
   do name = `${prefix}${randomId(pass.random)}`;
-  while (pass.names.has(name));
-  pass.names.add(name);
+  while (decided.names.has(name) || seen.isTaken(name));
+  decided.names.add(name);
   return name;
 }
 

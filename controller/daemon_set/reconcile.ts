@@ -142,6 +142,7 @@ export function observe(
     stored,
     orphans: loose.length === 0 ? [] : pods.filter((pod) => pod.controller === undefined),
     busy,
+    isTaken: (name) => caches.pods.get(`${namespace}/${name}`) !== undefined || busy.has(`in-flight/${name}`),
     nodes: caches.nodes.values(),
     hasNode: (name) => caches.nodes.get(name) !== undefined,
     verdict: (node) => judge.verdict(node),
