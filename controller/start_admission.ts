@@ -41,7 +41,7 @@ import { validatePersistentPodStateRequest } from "./persistent_pod_state/admit.
 import { stateOf, targetIndex } from "./persistent_pod_state/targets.ts";
 import { mutatePod } from "./pod_admission/chain.ts";
 import { validatePodProbeMarkerRequest } from "./pod_probe_marker/admit.ts";
-import { persistentPodStateResource } from "./resources.ts";
+import { persistentPodStateResource, podProbeMarkerResource } from "./resources.ts";
 import {
   mutateStatefulSet,
   type StatefulSetAdmissionOptions,
@@ -94,11 +94,22 @@ export function admission(deps: AdmissionDeps): Admission {
     namespace: options.namespace,
   });
   const states = informers.cacheOf(persistentPodStateResource, targetIndex);
+  const markers = gates.EnablePodProbeMarkerOnServerless
+    ? informers.cacheOf(podProbeMarkerResource, { namespace: namespaceOf })
+    : undefined;
   // Heard of by whoever starts admission.
   informers.synced().catch(() => undefined);
   const pods = mutatePod({
     readinessGateOnEveryPod: gates.KruisePodReadinessGate,
     random,
+    enhancedLiveness: gates.EnhancedLivenessProbe,
+    ...(markers === undefined
+      ? {}
+      : {
+          serverless: {
+            markersIn: (namespace) => informers.synced().then(() => markers.byIndex("namespace", namespace)),
+          },
+        }),
     placement: {
       isRecorded: isStatefulSet,
       stateOf: (...target) => informers.synced().then(() => stateOf(states, ...target)),
@@ -182,6 +193,10 @@ function nativeProtection(
     protectDefinition: told("CustomResourceDefinition", guarded(protectDefinition(content, { cascading }))),
     ...(isOn ? { protectService: protectAlways, protectIngress: protectAlways } : {}),
   };
+}
+
+function namespaceOf({ metadata }: KubeObject): string[] {
+  return [metadata.namespace ?? ""];
 }
 
 async function lookupPod(client: Client, namespace: string, name: string) {

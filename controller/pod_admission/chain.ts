@@ -9,15 +9,21 @@ import {
   patched,
 } from "../admission/request.ts";
 import { PodDraft } from "./draft.ts";
+import { moveLivenessProbes } from "./enhanced_liveness.ts";
 import { addLaunchBarrier } from "./launch_priority.ts";
 import { addPersistentPlacement, type PlacementOptions } from "./persistent_placement.ts";
 import { addReadinessGate } from "./readiness_gate.ts";
+import { addServerlessProbes, type ServerlessOptions } from "./serverless_probes.ts";
 
 export interface PodAdmissionOptions {
   /** Gate KruisePodReadinessGate: the gate on all pods, not only on those of this API's workloads. */
   readinessGateOnEveryPod: boolean;
   random: Random;
   placement: PlacementOptions;
+  /** Gate EnhancedLivenessProbe. */
+  enhancedLiveness: boolean;
+  /** With gate EnablePodProbeMarkerOnServerless. */
+  serverless?: ServerlessOptions;
 }
 
 /** A step sees what earlier ones wrote. It throws to refuse the pod. */
@@ -31,6 +37,12 @@ const steps: readonly (readonly [name: string, step: PodStep])[] = [
   // After whatever adds containers, so that they are numbered, too.
   ["container launch priority", addLaunchBarrier],
   ["persistent pod state", (draft, options) => addPersistentPlacement(draft, options.placement)],
+  // After whatever adds containers, so that theirs are moved, too.
+  [
+    "enhanced liveness probe",
+    (draft, options) => moveLivenessProbes(draft, { enabled: options.enhancedLiveness }),
+  ],
+  ["pod probe marker", (draft, options) => addServerlessProbes(draft, options.serverless)],
 ];
 
 /** The handler of `/mutate-pod`. */

@@ -6,6 +6,7 @@ import type { AdmissionRequest, AdmissionResponse } from "../admission/request.t
 import { mutatePod, type PodAdmissionOptions } from "./chain.ts";
 
 const options: PodAdmissionOptions = {
+  enhancedLiveness: false,
   readinessGateOnEveryPod: false,
   random: seededRandom(1),
   placement: { stateOf: async () => undefined, isRecorded: () => false },

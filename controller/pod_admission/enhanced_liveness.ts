@@ -1,0 +1,27 @@
+/** Liveness probes that the node agent runs in the kubelet's place. Spec: pod-webhook 4.7. */
+import { goJson, type JsonObject, own } from "../../kube/core/index.ts";
+import { ensureObject, objectAt, objectsAt, type PodDraft } from "./draft.ts";
+import { ownedByThisApi } from "./readiness_gate.ts";
+
+export const enhancedLivenessAnnotation = "apps.kruise.io/using-enhanced-liveness";
+export const probeContextAnnotation = "apps.kruise.io/container-probe-context";
+
+/** Moves the liveness probes of all containers, injected ones too, into an annotation. Init containers keep theirs. */
+export function moveLivenessProbes(draft: PodDraft, { enabled }: { enabled: boolean }): void {
+  if (!enabled || draft.request.operation !== "CREATE" || !ownedByThisApi(draft)) return;
+  if (own(objectAt(draft.metadata, "annotations"), enhancedLivenessAnnotation) !== "true") return;
+  if (!objectsAt(draft.spec, "containers").some(hasProbe)) return;
+  const pod = draft.edit();
+  const moved: JsonObject[] = [];
+  for (const container of objectsAt(objectAt(pod, "spec"), "containers")) {
+    if (!hasProbe(container)) continue;
+    moved.push({ name: container["name"], livenessProbe: container["livenessProbe"] });
+    delete container["livenessProbe"];
+  }
+  ensureObject(ensureObject(pod, "metadata"), "annotations")[probeContextAnnotation] = goJson(moved);
+}
+
+function hasProbe(container: JsonObject): boolean {
+  const probe = own(container, "livenessProbe");
+  return probe !== undefined && probe !== null;
+}
