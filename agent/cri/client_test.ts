@@ -7,7 +7,9 @@ import { systemClock } from "../../kube/index.ts";
 import { encode, ListImagesResponse, methods } from "../../proto/cri/index.ts";
 import { createCriClient } from "./client.ts";
 import { criContract } from "./contract.ts";
+import { criContractOnDeno } from "./deno_fixture.ts";
 import { type FakeCri, type FakeCriOptions, startFakeCri } from "./fake_server.ts";
+import { underTap } from "./tap_contract.ts";
 
 async function temporarySocket(t: Test): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "refit-cri-"));
@@ -44,10 +46,19 @@ function connect(t: Test, socket: string, maxResponseBytes?: number) {
 
 t.test("the contract, on the fake", async (t) => {
   const { socket } = await fake(t);
-  await criContract(t, {
+  await criContract(underTap(t), {
     client: connect(t, socket),
     image: "localhost/web:1",
     sandbox: {},
+    unknownImage: "127.0.0.1:1/nothing:1",
+  });
+});
+
+t.test("the contract, on the fake, with the client on Deno", async (t) => {
+  const { socket } = await fake(t);
+  await criContractOnDeno(t, {
+    socket,
+    image: "localhost/web:1",
     unknownImage: "127.0.0.1:1/nothing:1",
   });
 });

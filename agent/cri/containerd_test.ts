@@ -6,6 +6,8 @@ import { methods, NamespaceMode } from "../../proto/cri/index.ts";
 import { createCriClient } from "./client.ts";
 import { containerdMissing, startContainerd } from "./containerd_fixture.ts";
 import { criContract } from "./contract.ts";
+import { criContractOnDeno } from "./deno_fixture.ts";
+import { underTap } from "./tap_contract.ts";
 
 const missing = containerdMissing();
 
@@ -17,12 +19,22 @@ t.test("the contract, on a real containerd", { skip: missing ?? false }, async (
   const logs = join(containerd.folder, "logs");
   await mkdir(logs);
   const onTheHost = { namespace_options: { network: NamespaceMode.NODE } };
-  await criContract(t, {
+  await criContract(underTap(t), {
     client,
     image: containerd.image,
     sandbox: { log_directory: logs, linux: { security_context: onTheHost } },
     unknownImage: "127.0.0.1:1/nothing:1",
   });
+
+  await t.test("the contract, with the client on Deno", (t) =>
+    criContractOnDeno(t, {
+      socket: containerd.socket,
+      image: containerd.image,
+      unknownImage: "127.0.0.1:1/nothing:1",
+      logFolder: logs,
+      onTheHost: true,
+    }),
+  );
 
   await t.test("killed and started again: calls fail as Unavailable, then work", async (t) => {
     await containerd.kill();

@@ -1,8 +1,17 @@
-/** What every runtime must do for the agent: run against the fake and against a real containerd. */
-import type { Test } from "tap";
+/** What every runtime must do for the agent: run against the fake and a real containerd, with the client on Node and on Deno. */
 import { ContainerState, type Input, methods, type PodSandboxConfig } from "../../proto/cri/index.ts";
 import { AgentError, isAgentError } from "../errors.ts";
 import type { CriClient } from "./client.ts";
+
+/** What the contract asks of a test runner; `tap_contract.ts` and `contract_on_deno.ts` have one each. */
+export interface ContractTest {
+  test(name: string, run: (t: ContractTest) => Promise<void>): Promise<unknown>;
+  ok(value: unknown, message?: string): unknown;
+  equal<T>(found: T, wanted: T, message?: string): unknown;
+  same<T>(found: T, wanted: T, message?: string): unknown;
+  match(found: unknown, wanted: RegExp | object): unknown;
+  rejects(promise: Promise<unknown>, wanted: object, message?: string): Promise<unknown>;
+}
 
 export interface CriUnderTest {
   readonly client: CriClient;
@@ -16,7 +25,7 @@ export interface CriUnderTest {
 
 const podUid = "8a7f2d6c-0000-4000-8000-000000000001";
 
-export async function criContract(t: Test, under: CriUnderTest): Promise<void> {
+export async function criContract(t: ContractTest, under: CriUnderTest): Promise<void> {
   const { client } = under;
   const sandboxConfig: Input<PodSandboxConfig> = {
     ...under.sandbox,
@@ -68,7 +77,11 @@ export async function criContract(t: Test, under: CriUnderTest): Promise<void> {
   });
 }
 
-async function lifecycle(t: Test, under: CriUnderTest, sandbox: Input<PodSandboxConfig>): Promise<void> {
+async function lifecycle(
+  t: ContractTest,
+  under: CriUnderTest,
+  sandbox: Input<PodSandboxConfig>,
+): Promise<void> {
   const { client, image } = under;
   const { pod_sandbox_id } = await client.call(methods.RunPodSandbox, { config: sandbox });
   const containerConfig = (attempt: number) => ({
