@@ -35,9 +35,11 @@ export const suite: Suite = {
 
 async function restartBoth(world: World, name: string, hook: number, strategy: object): Promise<Item> {
   const lifecycle = { postStart: { exec: { command: ["sleep", String(hook)] } } };
+  // Containers that end at once when they are told to.
+  const command = ["sh", "-c", "trap 'exit 0' TERM; while true; do sleep 1; done"];
   await create(world, name, [
-    sleeper("app", "busybox:1.34", { lifecycle }),
-    sleeper("sidecar", "busybox:1.34"),
+    container("app", "busybox:1.34", { command, lifecycle }),
+    container("sidecar", "busybox:1.34", { command }),
   ]);
   await request(world, name, { containers: [{ name: "app" }, { name: "sidecar" }], strategy });
   return untilCompleted(world, name);
@@ -49,7 +51,7 @@ async function deadline(world: World): Promise<void> {
     const lifecycle = { preStop: { exec: { command: ["sleep", "8"] } } };
     await create(world, "late", [
       container("app", "nginx:1.20", { lifecycle }),
-      container("sidecar", "busybox:1.34", { lifecycle, command: ["sleep", "86400"] }),
+      sleeper("sidecar", "busybox:1.34", { lifecycle }),
     ]);
     const begun = Date.now();
     await request(world, "late", {
