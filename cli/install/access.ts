@@ -132,6 +132,8 @@ export function agentRules(): PolicyRule[] {
     rule("", ["pods/status"], ["patch"]),
     rule("", ["events"], ["create", "patch"]),
     rule("apps.kruise.io", watched, ["list", "watch"]),
+    // A request that somebody else wrote meanwhile is read again.
+    rule("apps.kruise.io", ["containerrecreaterequests"], ["get"]),
     rule(
       "apps.kruise.io",
       watched.map((plural) => `${plural}/status`),
