@@ -133,7 +133,7 @@ export function createProber(dependencies: ProberDependencies): Prober {
       return;
     }
     if (!container) return;
-    const delayMs = Math.max(0, loop.probe.initialDelaySeconds ?? 0) * 1000;
+    const delayMs = Math.max(1, loop.probe.initialDelaySeconds ?? 1) * 1000;
     const running = container.state === "running";
     if (running && clock.now() - container.startedAt < delayMs) return;
     const podIP = dependencies.podIP(loop.pod.uid) ?? loop.ip;

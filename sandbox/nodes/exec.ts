@@ -14,7 +14,7 @@ const done: ExecResult = { code: 0, stdout: "", stderr: "" };
 const failed: ExecResult = { code: 1, stdout: "", stderr: "" };
 
 /**
- * `touch F`, `rm F`, `test -f F`, `ls F`, `cat F`, `env`, `hostname`, `echo …`, `true`, `false`; anything else is not
+ * `touch F`, `rm F`, `test -f F`, `ls F`, `cat F`, `date +%s`, `env`, `hostname`, `echo …`, `true`, `false`; anything else is not
  * found (127). Files are those that the process or `touch` made, and those of the pod's annotation
  * `sandbox.refit.dev/files`.
  */
@@ -46,6 +46,8 @@ export function execute(
       return done;
     case "false":
       return failed;
+    case "date":
+      return { ...done, stdout: `${Math.floor(now / 1000)}\n` };
     case "hostname":
       return { ...done, stdout: `${pod.spec.hostname ?? pod.metadata.name}\n` };
     case "echo":
