@@ -1,5 +1,7 @@
 /** The registry of kinds that the controller carries out. */
 import {
+  type AdvancedCronJob,
+  advancedCronJob,
   type BroadcastJob,
   broadcastJob,
   type CloneSet,
@@ -26,6 +28,7 @@ import {
   statefulSet,
 } from "../crds/index.ts";
 import { jsonEqual, type KubeObject } from "../kube/core/index.ts";
+import { advancedCronJobShell } from "./advanced_cron_job/index.ts";
 import { broadcastJobShell } from "./broadcast_job/index.ts";
 import { cloneSetShell } from "./clone_set/index.ts";
 import { launchPriorityController } from "./container_launch_priority/index.ts";
@@ -40,6 +43,7 @@ import { persistentPodStateShell } from "./persistent_pod_state/index.ts";
 import { nodePodProbeShell, podProbeMarkerShell } from "./pod_probe_marker/index.ts";
 import { podReadinessController } from "./pod_readiness/index.ts";
 import {
+  advancedCronJobResource,
   broadcastJobResource,
   cloneSetResource,
   containerRecreateRequestResource,
@@ -100,6 +104,14 @@ const containerRecreateRequestKind: Kind<ContainerRecreateRequest> = {
   statusMatters: (before, after) =>
     before.status?.phase !== after.status?.phase ||
     !jsonEqual(before.status?.containerRecreateStates, after.status?.containerRecreateStates),
+};
+
+const advancedCronJobKind: Kind<AdvancedCronJob> = {
+  kind: advancedCronJob.kind,
+  controllerName: "advancedcronjob-controller",
+  resource: advancedCronJobResource,
+  shell: advancedCronJobShell,
+  statusMatters: (before, after) => before.status?.lastScheduleTime !== after.status?.lastScheduleTime,
 };
 
 const broadcastJobKind: Kind<BroadcastJob> = {
@@ -179,6 +191,7 @@ export function visitKinds(visit: <T extends KubeObject>(kind: Kind<T>) => void)
   visit(nodeImageKind);
   visit(imagePullJobKind);
   visit(imageListPullJobKind);
+  visit(advancedCronJobKind);
 }
 
 /** Controllers that work on objects of others, pods above all. */

@@ -27,6 +27,7 @@ import { type AdmissionHandler, allowed } from "./admission/request.ts";
 import type { AdmissionMetrics } from "./admission/server.ts";
 import type { WebhookSettings } from "./admission/settings.ts";
 import { createWebhooks, handlersByPath, type Webhooks } from "./admission/webhooks.ts";
+import { mutateAdvancedCronJob, validateAdvancedCronJobRequest } from "./advanced_cron_job/admit.ts";
 import { mutateBroadcastJob, validateBroadcastJobRequest } from "./broadcast_job/admit.ts";
 import { type CloneSetAdmissionOptions, mutateCloneSet, validateCloneSetRequest } from "./clone_set/admit.ts";
 import { mutateContainerRecreateRequest } from "./container_recreate_request/admit.ts";
@@ -117,6 +118,10 @@ export function admission(deps: AdmissionDeps): Admission {
   });
   const told = (kind: string, handler: AdmissionHandler): AdmissionHandler =>
     tellingRefusals(handler, (request) => deps.refused(deletionRefusal(kind, request)));
+  const templates = {
+    templateDefaults: !gates.TemplateNoDefaults,
+    hostNetworkPorts: gates.DefaultHostNetworkHostPortsInPodTemplates,
+  };
   const handlers = handlersByPath({
     ...(gates.PodWebhook ? { mutatePod: pods } : {}),
     mutateCloneSet: mutateCloneSet(cloneSets),
@@ -139,10 +144,9 @@ export function admission(deps: AdmissionDeps): Admission {
       lookupPod: (namespace, name) => lookupPodJson(client, namespace, name),
       lookupNodeLabels: async (name) => (await client.get(nodeResource, { name })).labels,
     }),
-    mutateBroadcastJob: mutateBroadcastJob({
-      templateDefaults: !gates.TemplateNoDefaults,
-      hostNetworkPorts: gates.DefaultHostNetworkHostPortsInPodTemplates,
-    }),
+    mutateAdvancedCronJob: mutateAdvancedCronJob(templates),
+    validateAdvancedCronJob: validateAdvancedCronJobRequest,
+    mutateBroadcastJob: mutateBroadcastJob(templates),
     validateBroadcastJob: validateBroadcastJobRequest,
     mutateImagePullJob: mutateImagePullJob(),
     validateImagePullJob: validateImagePullJob(gates),

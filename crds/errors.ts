@@ -12,6 +12,11 @@ export class SchemaError extends Error {
   }
 }
 
+/** A schedule that cannot be read; the message is the parser's. */
+export class ScheduleError extends Error {
+  override readonly name = "ScheduleError";
+}
+
 /** The error for a version, or an apiVersion, that a kind does not have. */
 export function unsupportedVersion(version: unknown): SchemaError {
   const text = typeof version === "string" ? version.slice(version.lastIndexOf("/") + 1) : "";

@@ -1,5 +1,15 @@
 /** The kinds of the API: schema, types, defaults, validation, conversion between versions, definitions. */
+export { type DecodedAdvancedCronJob, decodeAdvancedCronJob } from "./advanced_cron_job/decode.ts";
+export { type AdvancedCronJobDefaulting, defaultAdvancedCronJob } from "./advanced_cron_job/default.ts";
+export {
+  everFires,
+  type FieldValues,
+  parseSchedule,
+  type Schedule,
+} from "./advanced_cron_job/schedule.ts";
 export * from "./advanced_cron_job/schema.ts";
+export { validateAdvancedCronJob } from "./advanced_cron_job/validate.ts";
+export { advancedCronJobWarnings } from "./advanced_cron_job/warnings.ts";
 export { type DecodedBroadcastJob, decodeBroadcastJob } from "./broadcast_job/decode.ts";
 export { type BroadcastJobDefaulting, defaultBroadcastJob } from "./broadcast_job/default.ts";
 export * from "./broadcast_job/schema.ts";

@@ -23,6 +23,8 @@ export function managerRules(): PolicyRule[] {
     ...kindRules(),
     // Finished jobs go after their time to live; cron jobs make them and keep a history.
     rule("apps.kruise.io", ["broadcastjobs"], ["create", "delete"]),
+    rule("batch", ["jobs"], [...read, "create", "delete"]),
+    rule("apps.kruise.io", ["imagelistpulljobs"], [...read, "create", "delete"]),
     // Images are pulled ahead of updates through jobs that workloads own (gate PreDownloadImageForInPlaceUpdate).
     rule("apps.kruise.io", ["imagepulljobs"], [...read, "create", "delete"]),
     rule("apps.kruise.io", ["imagelistpulljobs"], ["delete"]),

@@ -148,6 +148,22 @@ export const admissionEntries = {
     rules: workloadRules("containerrecreaterequests", ["CREATE", "UPDATE"]),
     failurePolicy: "Fail",
   },
+  mutateAdvancedCronJob: {
+    name: "madvancedcronjob.kb.io",
+    phase: "mutating",
+    path: "/mutate-apps-kruise-io-advancedcronjob",
+    earlierPaths: ["/mutate-apps-kruise-io-v1alpha1-advancedcronjob"],
+    rules: workloadRules("advancedcronjobs", ["CREATE", "UPDATE"]),
+    failurePolicy: "Fail",
+  },
+  validateAdvancedCronJob: {
+    name: "vadvancedcronjob.kb.io",
+    phase: "validating",
+    path: "/validate-apps-kruise-io-advancedcronjob",
+    earlierPaths: ["/validate-apps-kruise-io-v1alpha1-advancedcronjob"],
+    rules: workloadRules("advancedcronjobs", ["CREATE", "UPDATE"]),
+    failurePolicy: "Fail",
+  },
   mutateBroadcastJob: {
     name: "mbroadcastjob.kb.io",
     phase: "mutating",

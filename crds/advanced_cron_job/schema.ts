@@ -101,7 +101,7 @@ export const advancedCronJob = defineKind({
   shortNames: ["acj"],
   description: "Starts jobs of several kinds by the clock.",
   conversion: "None",
-  carriedOut: false,
+  carriedOut: true,
   versions: [
     { name: "v1alpha1", spec: specV1alpha1, status, columns },
     { name: "v1beta1", storage: true, spec, status, columns },

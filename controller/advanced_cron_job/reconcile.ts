@@ -1,0 +1,192 @@
+/** The shell of AdvancedCronJob: children from the caches, deletions before the creation, one status. */
+import type { AdvancedCronJob, BroadcastJob, ImageListPullJob } from "../../crds/index.ts";
+import type { ObjectRef, OwnerReference } from "../../kube/core/index.ts";
+import {
+  type Cache,
+  isKubeError,
+  type Job,
+  jobResource,
+  type Outcome,
+  type Resource,
+  type WriteOptions,
+} from "../../kube/index.ts";
+import type { KindDeps, KindShell } from "../kind.ts";
+import { broadcastJobResource, imageListPullJobResource } from "../resources.ts";
+import { StatusWriter } from "../rollout/status_writer.ts";
+import {
+  type Child,
+  type ChildKind,
+  childOfBroadcastJob,
+  childOfImageListPullJob,
+  childOfJob,
+  controllingCronJob,
+} from "./observe.ts";
+import { type CronJobPlan, planAdvancedCronJob } from "./plan.ts";
+
+export function advancedCronJobShell(deps: KindDeps<AdvancedCronJob>): KindShell {
+  return new AdvancedCronJobShell(deps);
+}
+
+/** The children of one kind. */
+interface Children {
+  of(uid: string): Iterable<Child>;
+  /** Creates a child; one that exists already and is the cron job's own is taken for created. */
+  create(owner: Owner, name: string, body: object, options: WriteOptions): Promise<void>;
+  remove(owner: Owner, child: Child, options: WriteOptions): Promise<void>;
+}
+
+interface Owner {
+  namespace: string;
+  uid: string;
+}
+
+class AdvancedCronJobShell implements KindShell {
+  readonly #deps: KindDeps<AdvancedCronJob>;
+  readonly #children: Readonly<Record<ChildKind, Children>>;
+  readonly #status: StatusWriter;
+  readonly #localZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+  readonly #running = new Set<Promise<unknown>>();
+
+  constructor(deps: KindDeps<AdvancedCronJob>) {
+    this.#deps = deps;
+    this.#children = {
+      Job: childrenOf<Job>(deps, jobResource, (job) => job.owners, childOfJob),
+      BroadcastJob: childrenOf<BroadcastJob>(
+        deps,
+        broadcastJobResource,
+        (job) => job.metadata.ownerReferences,
+        childOfBroadcastJob,
+      ),
+      ImageListPullJob: childrenOf<ImageListPullJob>(
+        deps,
+        imageListPullJobResource,
+        (job) => job.metadata.ownerReferences,
+        childOfImageListPullJob,
+      ),
+    };
+    this.#status = this.#newStatusWriter();
+  }
+
+  coalescingMs(): number {
+    return 0;
+  }
+
+  forget(_key: string, uid: string): void {
+    this.#status.forget(uid);
+  }
+
+  async drained(): Promise<void> {
+    while (this.#running.size > 0) await Promise.allSettled([...this.#running]);
+  }
+
+  async reconcile(key: string): Promise<Outcome> {
+    const job = this.#deps.objects.get(key);
+    if (job === undefined) return {};
+    const { uid = "" } = job.metadata;
+    const plan = planAdvancedCronJob({
+      job,
+      children: Object.values(this.#children).flatMap((children) => [...children.of(uid)]),
+      localZone: this.#localZone,
+      now: this.#deps.clock.now(),
+    });
+    const work = this.#perform(key, job, plan);
+    this.#running.add(work);
+    try {
+      await work;
+    } finally {
+      this.#running.delete(work);
+    }
+    return { wakeAfterMs: plan.wakeAfterMs };
+  }
+
+  async #perform(key: string, { metadata, status }: AdvancedCronJob, plan: CronJobPlan): Promise<void> {
+    const { uid = "", namespace = "" } = metadata;
+    const owner: Owner = { namespace, uid };
+    const options: WriteOptions = { priority: "high", flow: uid, signal: this.#deps.signal };
+    try {
+      for (const child of plan.deletions) await this.#children[child.kind].remove(owner, child, options);
+      const { creation } = plan;
+      if (creation === undefined) this.#status.offer({ key, uid }, status, plan.status, 0, true);
+      // The child comes back through its cache, and with it a plan whose status has it.
+      else await this.#children[creation.kind].create(owner, creation.name, creation.body, options);
+    } catch (error) {
+      this.#status.offer({ key, uid }, status, plan.status, 0, true);
+      // Also while something fails, the next time is not slept through.
+      if (plan.wakeAfterMs !== undefined) this.#deps.queue.addAfter(key, plan.wakeAfterMs);
+      throw error;
+    }
+  }
+
+  #newStatusWriter(): StatusWriter {
+    const { client, clock, log, objects, queue, resource, signal } = this.#deps;
+    return new StatusWriter({
+      clock,
+      patch: async (target, body) => {
+        const object = objects.get(target.key);
+        if (object === undefined || object.metadata.uid !== target.uid) return;
+        const options = { subresource: "status", priority: "normal", flow: target.uid, signal } as const;
+        objects.writeBack(await client.patch(resource, refOf(target.key), { type: "merge", body }, options));
+      },
+      failed: (target, error) => {
+        if (!signal.aborted) log.warn("the status could not be written", { error, object: target.key });
+        queue.addBackoff(target.key);
+      },
+      written: (target) => queue.add(target.key),
+    });
+  }
+}
+
+function refOf(key: string): ObjectRef {
+  const slash = key.indexOf("/");
+  return { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+}
+
+const index = "cronJob";
+
+function childrenOf<T>(
+  deps: KindDeps<AdvancedCronJob>,
+  resource: Resource<T>,
+  ownersOf: (object: T) => readonly OwnerReference[] | undefined,
+  project: (object: T) => Child,
+): Children {
+  const { client, informers, queue } = deps;
+  const cache: Cache<T> = informers.cacheOf(resource, {
+    [index]: (object) => {
+      const owner = controllingCronJob(ownersOf(object));
+      return owner === undefined ? [] : [owner.uid];
+    },
+  });
+  cache.subscribe(({ object }) => {
+    const owner = controllingCronJob(ownersOf(object));
+    if (owner === undefined) return;
+    const { key } = resource.codec.identify(object);
+    queue.add(`${key.slice(0, key.indexOf("/"))}/${owner.name}`);
+  });
+  return {
+    *of(uid) {
+      for (const object of cache.byIndex(index, uid)) yield project(object);
+    },
+    async create({ namespace, uid }, name, body, options) {
+      try {
+        cache.writeBack(await client.create(resource, namespace, body, options));
+      } catch (error) {
+        if (!isKubeError(error, "AlreadyExists") && !(isKubeError(error) && error.ambiguous)) throw error;
+        const found = await client.get(resource, { namespace, name }, options);
+        if (controllingCronJob(ownersOf(found))?.uid !== uid) throw error;
+        cache.writeBack(found);
+      }
+    },
+    async remove({ namespace }, { name, uid }, options) {
+      const ref = { namespace, name };
+      try {
+        const left = await client.delete(resource, ref, { ...options, uid, propagationPolicy: "Background" });
+        if (left === undefined) cache.remove(`${namespace}/${name}`, uid);
+        else cache.writeBack(left);
+      } catch (error) {
+        // Gone, or replaced by another of its name: deleted as far as we care.
+        if (!isKubeError(error, "NotFound", "Conflict")) throw error;
+        cache.remove(`${namespace}/${name}`, uid);
+      }
+    },
+  };
+}

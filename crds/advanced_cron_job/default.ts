@@ -1,0 +1,79 @@
+/** Defaults that admission writes into an AdvancedCronJob. Spec: jobs A2, A6. */
+import {
+  cloneJson,
+  defaultPodTemplate,
+  isJsonObject,
+  type JsonObject,
+  jsonEqual,
+  own,
+} from "../../kube/core/index.ts";
+import { member } from "../members.ts";
+
+export interface AdvancedCronJobDefaulting {
+  /** The stored object, on an update. */
+  old?: JsonObject;
+  /** False with gate TemplateNoDefaults. */
+  templateDefaults: boolean;
+  /** Gate DefaultHostNetworkHostPortsInPodTemplates. */
+  hostNetworkPorts: boolean;
+}
+
+/** Templates in which a pod template is. */
+const podTemplates = ["jobTemplate", "broadcastJobTemplate"] as const;
+
+/**
+ * A copy of the object, of either version, with every default filled in; applying it twice changes nothing more.
+ * The object must have the right types (see decodeAdvancedCronJob).
+ */
+export function defaultAdvancedCronJob(object: JsonObject, options: AdvancedCronJobDefaulting): JsonObject {
+  const result = cloneJson(object);
+  const spec = result["spec"];
+  if (!isJsonObject(spec)) return result;
+  const template = member(spec, "template");
+  const images = own(template, "imageListPullJobTemplate");
+  fill(spec, "concurrencyPolicy", isJsonObject(images) ? "Replace" : "Allow");
+  fill(spec, "paused", false);
+  fill(spec, "successfulJobsHistoryLimit", 3);
+  fill(spec, "failedJobsHistoryLimit", 1);
+  if (isJsonObject(images)) defaultImages(images);
+  const before = options.old === undefined ? {} : member(member(options.old, "spec"), "template");
+  for (const kind of podTemplates) {
+    if (options.templateDefaults && !jsonEqual(own(before, kind), own(template, kind))) {
+      defaultPods(member(member(template, kind), "spec"), options.hostNetworkPorts);
+    }
+  }
+  return result;
+}
+
+function defaultPods(job: JsonObject, hostNetworkPorts: boolean): void {
+  const template = own(job, "template");
+  if (!isJsonObject(template)) return;
+  job["template"] = defaultPodTemplate(template, { imagePullPolicy: "Always", hostNetworkPorts });
+}
+
+/** Only where it does not say when it ends. */
+function defaultImages(template: JsonObject): void {
+  const spec = own(template, "spec");
+  if (!isJsonObject(spec)) return;
+  const completion = child(spec, "completionPolicy");
+  if (completion["type"]) return;
+  completion["type"] = "Always";
+  const pull = child(spec, "pullPolicy");
+  fill(pull, "timeoutSeconds", 600);
+  fill(pull, "backoffLimit", 3);
+  fill(spec, "imagePullPolicy", "IfNotPresent");
+}
+
+/** Empty text counts as absent: it is the zero value of an enumeration. */
+function fill(object: JsonObject, key: string, value: unknown): void {
+  const present = own(object, key);
+  if (present === undefined || present === null || present === "") object[key] = value;
+}
+
+function child(object: JsonObject, key: string): JsonObject {
+  const present = own(object, key);
+  if (isJsonObject(present)) return present;
+  const created: JsonObject = {};
+  object[key] = created;
+  return created;
+}

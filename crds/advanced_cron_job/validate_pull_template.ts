@@ -1,0 +1,44 @@
+/** What admission refuses in the image list of an AdvancedCronJob. Spec: jobs A6. */
+import { type FieldError, invalid, required } from "../../kube/core/index.ts";
+import type { ImageListPullJobSpec } from "../image_list_pull_job/schema.ts";
+
+/** A run must be over before the next day's. */
+const longestDeadlineSeconds = 86_400;
+const defaultTimeoutSeconds = 600;
+
+export function validatePullTemplate(
+  spec: Partial<ImageListPullJobSpec> | undefined,
+  path: string,
+): FieldError[] {
+  if (spec === undefined || spec === null) return [required(path)];
+  return validateCompletion(spec, path);
+}
+
+function validateCompletion(
+  { completionPolicy, pullPolicy }: Partial<ImageListPullJobSpec>,
+  path: string,
+): FieldError[] {
+  const at = `${path}.completionPolicy`;
+  const { type, activeDeadlineSeconds, ttlSecondsAfterFinished } = completionPolicy ?? {};
+  const errors: FieldError[] = [];
+  if (type !== "Always") {
+    errors.push(invalid(`${at}.type`, type ?? "", "completionPolicy.type must be Always in advancedCronJob"));
+  }
+  if (activeDeadlineSeconds !== undefined && activeDeadlineSeconds !== null) {
+    const timeout = pullPolicy?.timeoutSeconds ?? defaultTimeoutSeconds;
+    const name = `${at}.activeDeadlineSeconds`;
+    if (activeDeadlineSeconds > longestDeadlineSeconds) {
+      const words = `activeDeadlineSeconds must be less than or equal to ${longestDeadlineSeconds}`;
+      errors.push(invalid(name, activeDeadlineSeconds, words));
+    }
+    if (activeDeadlineSeconds < timeout) {
+      const words = `completionPolicy.activeDeadlineSeconds must be greater than pullPolicy.timeoutSeconds(default ${defaultTimeoutSeconds})`;
+      errors.push(invalid(name, activeDeadlineSeconds, words));
+    }
+  }
+  if (ttlSecondsAfterFinished !== undefined && ttlSecondsAfterFinished !== null) {
+    const words = "ttlSecondsAfterFinished is not supported in advancedCronJob";
+    errors.push(invalid(`${at}.ttlSecondsAfterFinished`, ttlSecondsAfterFinished, words));
+  }
+  return errors;
+}
