@@ -87,11 +87,7 @@ function firstAfter(times: () => number, after: number): number {
 }
 
 /** Looks back further and further, so that many missed times cost no more than a few. */
-function latestWithin(
-  timesFrom: (from: number) => () => number,
-  first: number,
-  until: number,
-): number {
+function latestWithin(timesFrom: (from: number) => () => number, first: number, until: number): number {
   for (const window of [hourMs, dayMs, 32 * dayMs, 367 * dayMs]) {
     if (until - window <= first) break;
     const found = lastUpTo(timesFrom(until - window), until);
@@ -131,7 +127,10 @@ function formatOf(zone: string): Intl.DateTimeFormat {
 /** Minutes by which the zone is ahead of UTC. */
 function offsetMinutes(zone: string, time: number): number {
   if (zone === "UTC") return 0;
-  const name = formatOf(zone).formatToParts(time).find((part) => part.type === "timeZoneName")?.value ?? "GMT";
+  const name =
+    formatOf(zone)
+      .formatToParts(time)
+      .find((part) => part.type === "timeZoneName")?.value ?? "GMT";
   const parts = /^GMT([+-])(\d{2}):(\d{2})/.exec(name);
   if (parts === null) return 0;
   const minutes = Number(parts[2]) * 60 + Number(parts[3]);

@@ -1,17 +1,21 @@
 /** What admission refuses in the image list of an AdvancedCronJob. Spec: jobs A6. */
-import { type FieldError, invalid, required } from "../../kube/core/index.ts";
+import { type FieldError, forbidden, invalid, required } from "../../kube/core/index.ts";
+import { imageListPullJobSpecComplaint } from "../image_list_pull_job/admission.ts";
 import type { ImageListPullJobSpec } from "../image_list_pull_job/schema.ts";
+import { defaultPullTimeoutSeconds } from "../image_pull_settings.ts";
 
 /** A run must be over before the next day's. */
 const longestDeadlineSeconds = 86_400;
-const defaultTimeoutSeconds = 600;
 
 export function validatePullTemplate(
   spec: Partial<ImageListPullJobSpec> | undefined,
   path: string,
 ): FieldError[] {
   if (spec === undefined || spec === null) return [required(path)];
-  return validateCompletion(spec, path);
+  const completion = validateCompletion(spec, path);
+  if (completion.length > 0) return completion;
+  const complaint = imageListPullJobSpecComplaint(spec);
+  return complaint === undefined ? [] : [forbidden(path, complaint)];
 }
 
 function validateCompletion(
@@ -25,14 +29,14 @@ function validateCompletion(
     errors.push(invalid(`${at}.type`, type ?? "", "completionPolicy.type must be Always in advancedCronJob"));
   }
   if (activeDeadlineSeconds !== undefined && activeDeadlineSeconds !== null) {
-    const timeout = pullPolicy?.timeoutSeconds ?? defaultTimeoutSeconds;
+    const timeout = pullPolicy?.timeoutSeconds ?? defaultPullTimeoutSeconds;
     const name = `${at}.activeDeadlineSeconds`;
     if (activeDeadlineSeconds > longestDeadlineSeconds) {
       const words = `activeDeadlineSeconds must be less than or equal to ${longestDeadlineSeconds}`;
       errors.push(invalid(name, activeDeadlineSeconds, words));
     }
     if (activeDeadlineSeconds < timeout) {
-      const words = `completionPolicy.activeDeadlineSeconds must be greater than pullPolicy.timeoutSeconds(default ${defaultTimeoutSeconds})`;
+      const words = `completionPolicy.activeDeadlineSeconds must be greater than pullPolicy.timeoutSeconds(default ${defaultPullTimeoutSeconds})`;
       errors.push(invalid(name, activeDeadlineSeconds, words));
     }
   }

@@ -34,6 +34,9 @@ import { suite as daemonNodes } from "./33_ads_nodes.ts";
 import { suite as jobRun } from "./34_bcj_run.ts";
 import { suite as jobCompletion } from "./35_bcj_completion.ts";
 import { suite as jobFailure } from "./36_bcj_failure_policy.ts";
+import { suite as cronBroadcast } from "./37_acj_broadcast.ts";
+import { suite as cronJobs } from "./38_acj_job_template.ts";
+import { suite as cronOverlap } from "./39_acj_concurrency_pause_zone.ts";
 import { suite as launchOrder } from "./46_launch_priority.ts";
 import { suite as containerRecreate } from "./47_container_recreate.ts";
 import { suite as imagePull } from "./48_image_pull.ts";
@@ -124,6 +127,9 @@ export const suites: readonly Suite[] = [
   recreateGate,
   imagePull,
   preDownload,
+  cronOverlap,
+  cronJobs,
+  cronBroadcast,
   jobRun,
   jobCompletion,
   jobFailure,

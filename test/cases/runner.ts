@@ -158,7 +158,7 @@ async function runJob(target: Target, job: Job, options: RunOptions): Promise<vo
 /** Workloads go first, so that no pod is made anew; waits, since deletions pass a webhook of the controller. */
 async function removeNamespace(api: Api, namespace: string): Promise<void> {
   try {
-    for (const resource of ["clonesets", "statefulsets", "daemonsets", "broadcastjobs"]) {
+    for (const resource of ["clonesets", "statefulsets", "daemonsets", "advancedcronjobs", "broadcastjobs"]) {
       for (const { metadata } of await api.list(resource, namespace)) {
         await api.remove(resource, metadata.name, namespace);
       }
