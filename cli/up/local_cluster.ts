@@ -25,7 +25,7 @@ export interface LocalCluster {
 export async function startLocalCluster(options: LocalClusterOptions): Promise<LocalCluster> {
   try {
     const { nodes, port, seed, timing, clock } = options;
-    const sandbox = await startSandbox({ nodes, port, seed, clock, profile: timing });
+    const sandbox = await startSandbox({ nodes, port, seed, clock, profile: timing, agent: true });
     const { url, kubeconfig, token, caCert } = sandbox;
     const headers = { authorization: `Bearer ${token}` };
     const credentials = fixedCredentials(url, { headers, tls: { ca: caCert } });
