@@ -10,7 +10,10 @@ import { podPatch } from "../rollout/pod_patch.ts";
 import type { RecreateAction, Seen } from "./model.ts";
 import { planRecreateRequest } from "./plan.ts";
 
-type Deps = KindDeps<ContainerRecreateRequest>;
+export type RecreateDeps = Pick<
+  KindDeps<ContainerRecreateRequest>,
+  "client" | "resource" | "objects" | "caches" | "clock" | "signal"
+>;
 
 /** When a write met a newer object, the watch brings it; this is for the case that it was seen before. */
 const AFTER_CONFLICT_MS = 100;
@@ -21,7 +24,7 @@ export function podKeyOf({ metadata, spec }: ContainerRecreateRequest): string {
   return keyOf({ namespace: metadata.namespace ?? "", name: spec.podName });
 }
 
-export function containerRecreateRequestShell(deps: Deps): KindShell {
+export function containerRecreateRequestShell(deps: KindDeps<ContainerRecreateRequest>): KindShell {
   const { caches, queue, signal } = deps;
   const requests = deps.informers.cacheOf(deps.resource, { pod: (request) => [podKeyOf(request)] });
   const inFlight = new Set<Promise<unknown>>();
@@ -56,8 +59,9 @@ export function containerRecreateRequestShell(deps: Deps): KindShell {
   };
 }
 
-async function reconcileRequest(
-  deps: Deps,
+/** One pass. Throws KubeError when a write was refused: what follows it in the plan has not been done. */
+export async function reconcileRequest(
+  deps: RecreateDeps,
   key: string,
   request: ContainerRecreateRequest,
 ): Promise<Outcome> {
@@ -81,7 +85,7 @@ function needsPod({ metadata, status }: ContainerRecreateRequest): boolean {
  * and few requests at a time: one read costs less. What says that a pod is gone is always a read: a cache may be late.
  */
 async function podOf(
-  { caches, client, signal }: Deps,
+  { caches, client, signal }: RecreateDeps,
   request: ContainerRecreateRequest,
 ): Promise<Pick<Seen, "pod" | "watched">> {
   const uid = request.metadata.labels?.[RECREATE_POD_UID_LABEL];
@@ -99,7 +103,7 @@ async function podOf(
 
 /** The request as it is after the action. */
 async function carryOut(
-  deps: Deps,
+  deps: RecreateDeps,
   key: string,
   request: ContainerRecreateRequest,
   action: RecreateAction,
