@@ -107,16 +107,13 @@ class OwnManager implements Manager {
   }
 
   async stop(): Promise<void> {
+    // Before its webhooks are removed: a controller that runs puts them back.
+    await this.#end("SIGTERM");
     try {
       if (this.#options.uninstall) await this.#run(["uninstall", "--kubeconfig", this.#options.kubeconfig]);
     } finally {
-      await this.#end("SIGTERM");
-      this.#forget();
+      rmSync(this.#certificates, { recursive: true, force: true });
     }
-  }
-
-  #forget(): void {
-    rmSync(this.#certificates, { recursive: true, force: true });
   }
 
   #end(signal: NodeJS.Signals): Promise<void> {

@@ -52,17 +52,17 @@ export async function checkAccess(client: Client, kinds: readonly WorkloadKind[]
     const { group, plural } = workloadResources[kind];
     return ["create", "patch", "delete"].map((verb) => ({ verb, group, resource: plural }));
   });
-  const missing: string[] = [];
+  const missing = new Map<string, string[]>();
   for (const access of [...needed, ...workloads]) {
     const allowed = await isAllowed(client, access);
     if (allowed === undefined) return;
-    if (!allowed)
-      missing.push(
-        `${access.verb} ${access.resource}${access.subresource === undefined ? "" : `/${access.subresource}`}`,
-      );
+    const { resource, subresource, verb } = access;
+    const name = subresource === undefined ? resource : `${resource}/${subresource}`;
+    if (!allowed) missing.set(name, [...(missing.get(name) ?? []), verb]);
   }
-  if (missing.length > 0)
-    throw new BenchError(`this user may not ${missing.join(", ")}; nothing was created`);
+  if (missing.size === 0) return;
+  const words = [...missing].map(([name, verbs]) => `${verbs.join(", ")} ${name}`);
+  throw new BenchError(`this user may not ${words.join("; ")}; nothing was created`);
 }
 
 /** Undefined: the server does not answer such questions (the sandbox lets its user do everything). */

@@ -37,7 +37,7 @@ t.test("missing permissions are named together", async (t) => {
     return { status: { allowed: !refused } };
   });
   await t.rejects(checkAccess(limited, ["CloneSet"]), {
-    message: "this user may not create nodes, patch nodes/status; nothing was created",
+    message: "this user may not create nodes; patch nodes/status; nothing was created",
   });
   t.ok(asked.some((body) => JSON.stringify(body).includes('"clonesets"')));
   await t.resolves(

@@ -160,6 +160,7 @@ function stageOf(
     timeoutMs: settings.timeoutMs,
     settleMs,
     sampleMs,
+    kinds: settings.scenario.kinds,
     board: new PodBoard(hollow.pods),
     settings: scenarioSettings(settings, pods),
     namespace,

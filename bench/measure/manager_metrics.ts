@@ -43,7 +43,11 @@ export interface ManagerMetrics {
   readonly queueDepth: number | undefined;
 }
 
-export async function readManagerMetrics(url: string): Promise<ManagerMetrics> {
+/** `workloads` are kinds whose controllers' queues and passes count; none: those of all. */
+export async function readManagerMetrics(
+  url: string,
+  workloads: readonly string[] = [],
+): Promise<ManagerMetrics> {
   let text: string;
   try {
     const answer = await fetch(url, { signal: AbortSignal.timeout(5000) });
@@ -53,17 +57,23 @@ export async function readManagerMetrics(url: string): Promise<ManagerMetrics> {
     const cause = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : "";
     throw new BenchError(`the manager's metrics at ${url} cannot be read: ${messageOf(error)}${cause}`);
   }
-  return managerMetrics(text);
+  return managerMetrics(text, workloads);
 }
 
-export function managerMetrics(text: string): ManagerMetrics {
+export function managerMetrics(text: string, workloads: readonly string[] = []): ManagerMetrics {
   const samples = parseMetrics(text, wanted);
-  const depths = samples.filter((sample) => sample.name === queueDepth);
+  // Queues of other controllers may wait on purpose, and nothing of it concerns the workload.
+  const names = workloads.map((kind) => kind.toLowerCase());
+  const concerns = (labels: Readonly<Record<string, string>>): boolean => {
+    const controller = (labels["controller"] ?? labels["name"] ?? "").toLowerCase();
+    return names.length === 0 || names.some((name) => controller.startsWith(name));
+  };
+  const depths = samples.filter((sample) => sample.name === queueDepth && concerns(sample.labels));
   return {
     requests: requestsIn(samples),
     clocks: {
-      reaction: histogramOf(samples, histograms.reaction),
-      reconcile: histogramOf(samples, histograms.reconcile),
+      reaction: histogramOf(samples, histograms.reaction, concerns),
+      reconcile: histogramOf(samples, histograms.reconcile, concerns),
       write: histogramOf(samples, histograms.write, (labels) => writes.has(labels["verb"] ?? "")),
       webhook: histogramOf(samples, histograms.webhook),
     },

@@ -32,6 +32,8 @@ export interface Bench {
   readonly clock: Clock;
   readonly board: PodBoard;
   readonly manager: Measured;
+  /** Kinds whose controllers' clocks are read. */
+  readonly kinds: readonly string[];
   readonly own: OwnRequests;
   readonly progress: Progress;
   /** Aborted by Ctrl-C. */
@@ -257,10 +259,10 @@ interface Spent {
   bench: Record<string, number>;
 }
 
-async function spent({ manager, client, own }: Bench): Promise<Spent> {
+async function spent({ manager, client, own, kinds }: Bench): Promise<Spent> {
   const { pid, metricsUrl } = manager;
   const [metrics, server] = await Promise.all([
-    metricsUrl === undefined ? undefined : readManagerMetrics(metricsUrl),
+    metricsUrl === undefined ? undefined : readManagerMetrics(metricsUrl, kinds),
     serverRequests(client),
   ]);
   const process = sampleProcess(pid);
@@ -278,11 +280,11 @@ function gone(pid: number): BenchError {
   return new BenchError(`process ${pid} is gone: the manager under test ended`);
 }
 
-function queueDepthOf({ manager }: Bench): (() => Promise<number | undefined>) | undefined {
+function queueDepthOf({ manager, kinds }: Bench): (() => Promise<number | undefined>) | undefined {
   if (manager.metricsUrl === undefined) return undefined;
   return async () => {
     const { metricsUrl } = manager;
-    return metricsUrl === undefined ? undefined : (await readManagerMetrics(metricsUrl)).queueDepth;
+    return metricsUrl === undefined ? undefined : (await readManagerMetrics(metricsUrl, kinds)).queueDepth;
   };
 }
 

@@ -72,4 +72,12 @@ t.test("a clock of the manager, in milliseconds", async (t) => {
   t.equal(clockBetween("write", after, before), undefined, "not served");
   t.equal(after.queueDepth, 5);
   t.equal(before.queueDepth, undefined);
+  const named = (name: string): string =>
+    histogram([10, 10, 10, 10]).replaceAll('name="q"', `name="${name}"`);
+  const both = managerMetrics(`${named("cloneset-controller")}\n${named("nodeimage")}`, ["CloneSet"]);
+  t.equal(
+    clockBetween("reaction", both, managerMetrics(""))?.count,
+    10,
+    "of the workload's controller alone",
+  );
 });
