@@ -30,6 +30,10 @@ interface FigureOf {
   readonly gates: boolean;
 }
 
+function grownPerPod({ residentMb, pods }: Phase): number | undefined {
+  return residentMb === undefined ? undefined : ((residentMb.peak - residentMb.before) * 2 ** 20) / pods;
+}
+
 const figures: readonly FigureOf[] = [
   { figure: "change to last pod arrived", unit: "ms", of: (phase) => phase.tookMs, gates: true },
   { figure: "change to first pod touched", unit: "ms", of: (phase) => phase.firstTouchedMs, gates: false },
@@ -53,7 +57,14 @@ const figures: readonly FigureOf[] = [
   { figure: "bytes a pod", unit: "bytes", of: (phase) => phase.wire?.perPod, gates: true },
   { figure: "watch events a pod", unit: "count", of: (phase) => phase.podEventsPerPod, gates: true },
   { figure: "manager CPU a pod", unit: "ms", of: (phase) => phase.cpuMsPerPod, gates: true },
+  {
+    figure: "manager memory, at the beginning",
+    unit: "MB",
+    of: (phase) => phase.residentMb?.before,
+    gates: true,
+  },
   { figure: "manager memory, peak", unit: "MB", of: (phase) => phase.residentMb?.peak, gates: true },
+  { figure: "memory grown a pod", unit: "bytes", of: grownPerPod, gates: false },
 ];
 
 /** Phases that both sides have, of the same scenario and size. */

@@ -102,7 +102,7 @@ t.test("scenarios on the sandbox", { timeout: 280_000 }, async (t) => {
       );
       for (const phase of run.phases) checkPhase(t, phase);
       if (name === "rollout") {
-        t.match(run.phases[1]?.facts, { "pods kept": pods, "restarted once": pods });
+        t.match(run.phases[1]?.facts, { "pods kept": pods, "restarts a pod": 1 });
         t.ok((run.limit?.writesPerSecond ?? 0) > 0, "the limit was measured");
         t.equal(run.phases[1]?.requests.by["PATCH pods"], pods, "one patch of the spec a pod");
       }
@@ -110,6 +110,15 @@ t.test("scenarios on the sandbox", { timeout: 280_000 }, async (t) => {
       if (name === "restart") t.equal(run.phases[1]?.facts["pods written"], 0, "nothing is written again");
     });
   }
+  await t.test("nodes that fail", async (t) => {
+    const failing =
+      "create --pods 10 --nodes 2 --start 20-60:tail --crash 50% --pull-failures 100% --limit 0";
+    const run = await runOn(target, runSettings(failing.split(" ")), pods, deps, seededRandom(3));
+    const [created] = run.phases;
+    t.equal(created?.budget?.violations, 0, "what fails by itself is not held against the manager");
+    t.ok((created?.readyMs[0] ?? 0) >= 1_000, "no pod before the back-off of its pull");
+    t.ok((created?.podEventsPerPod ?? 0) > 4, "failures are reported");
+  });
   const file = await resultFile(runs);
   t.same(parseResult(JSON.stringify(file), "file"), file, "the JSON is as the schema says");
   const rollout = runs.find((run) => run.scenario === "rollout");

@@ -47,8 +47,12 @@ export function updatePhase(
     budget: { replicas, maxUnavailable: budgetOf(stage, replicas) },
     facts: () => {
       const kept = [...stage.board.pods()].filter((pod) => uids.has(pod.metadata.uid));
-      const restarts = kept.filter((pod) => pod.status?.containerStatuses?.[0]?.restartCount === 1);
-      return { "pods kept": kept.length, "restarted once": restarts.length };
+      let restarts = 0;
+      for (const pod of kept) restarts += pod.status?.containerStatuses?.[0]?.restartCount ?? 0;
+      return {
+        "pods kept": kept.length,
+        ...(kept.length === 0 ? {} : { "restarts a pod": restarts / kept.length }),
+      };
     },
   });
 }

@@ -82,7 +82,8 @@ export function matches(match: Match, facts: Partial<Facts>): boolean {
   return true;
 }
 
-function draw(delay: Delay, random: Random): number {
+/** One delay out of the range, in milliseconds. */
+export function draw(delay: Delay, random: Random): number {
   if (delay.to <= delay.from) return delay.from;
   const drawn = random();
   return delay.from + (delay.to - delay.from) * (delay.shape === "tail" ? drawn ** 4 : drawn);
