@@ -9,7 +9,7 @@ import type { CriCall } from "./cri/client.ts";
 export interface AgentMetrics {
   criCall(call: CriCall): void;
   pulled(result: "succeeded" | "failed" | "present", seconds: number): void;
-  killed(reason: "crr" | "meta" | "swap", result: string): void;
+  killed(reason: "crr" | "meta" | "swap" | "liveness", result: string): void;
   probed(result: string): void;
   runtime(name: string, version: string, ready: boolean): void;
 }

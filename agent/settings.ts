@@ -28,6 +28,7 @@ export interface AgentGates {
   readonly DaemonWatchingPod: boolean;
   readonly InPlaceUpdateEnvFromMetadata: boolean;
   readonly PodProbeMarkerGate: boolean;
+  readonly EnhancedLivenessProbe: boolean;
 }
 
 const defaults: Readonly<Record<string, string>> = {
@@ -125,7 +126,7 @@ function readFlags(argv: readonly string[]): {
   return { values, noted };
 }
 
-const alphaGates: readonly string[] = [];
+const alphaGates: readonly string[] = ["EnhancedLivenessProbe"];
 const betaGates = ["KruiseDaemon", "DaemonWatchingPod", "InPlaceUpdateEnvFromMetadata", "PodProbeMarkerGate"];
 
 /** The manager's gate string; gates that are not the agent's are the manager's business. Off follows from off (spec agent 11). */
@@ -148,5 +149,6 @@ export function agentGates(text: string): AgentGates {
     DaemonWatchingPod: on("DaemonWatchingPod"),
     InPlaceUpdateEnvFromMetadata: on("InPlaceUpdateEnvFromMetadata") && on("DaemonWatchingPod"),
     PodProbeMarkerGate: on("PodProbeMarkerGate"),
+    EnhancedLivenessProbe: on("EnhancedLivenessProbe") && on("DaemonWatchingPod"),
   };
 }

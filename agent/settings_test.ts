@@ -63,7 +63,10 @@ t.test("gates follow from each other", async (t) => {
     DaemonWatchingPod: false,
     InPlaceUpdateEnvFromMetadata: false,
     PodProbeMarkerGate: false,
+    EnhancedLivenessProbe: false,
   });
+  t.ok(agentGates("EnhancedLivenessProbe=true").EnhancedLivenessProbe);
+  t.notOk(agentGates("EnhancedLivenessProbe=true,DaemonWatchingPod=false").EnhancedLivenessProbe);
   t.match(agentGates("DaemonWatchingPod=false,Unknown=true"), {
     InPlaceUpdateEnvFromMetadata: false,
     PodProbeMarkerGate: true,

@@ -20,6 +20,7 @@ import { startContainerMeta } from "./container_meta/feature.ts";
 import { createRecreator } from "./containers/recreator.ts";
 import type { AgentContext, Feature } from "./context.ts";
 import { startImages } from "./images/feature.ts";
+import { startLiveness } from "./liveness/feature.ts";
 import { createAgentMetrics } from "./metrics.ts";
 import { startPodWatch } from "./pod_watch.ts";
 import { startProbes } from "./probes/feature.ts";
@@ -107,6 +108,7 @@ export async function startAgent(dependencies: AgentDependencies): Promise<Agent
   features.push(await startImages(context, dependencies.home), await startRestarts(context));
   if (gates.PodProbeMarkerGate) features.push(startProbes(context));
   if (gates.DaemonWatchingPod) features.push(startContainerMeta(context));
+  if (gates.EnhancedLivenessProbe) features.push(startLiveness(context));
   if (settings.directSwap && gates.DaemonWatchingPod) features.push(startSwaps(context));
   health.watchFeatures();
   return { port: endpoints.port, finder, stop: () => stopAll(features, context, endpoints) };

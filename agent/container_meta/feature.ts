@@ -1,19 +1,12 @@
 /** Reports what runs in the pods of this node, and restarts containers whose environment is to change. */
-import {
-  isJsonObject,
-  type JsonObject,
-  keyOf,
-  queueObserver,
-  runController,
-  WorkQueue,
-} from "../../kube/index.ts";
+import { isJsonObject, keyOf, queueObserver, runController, WorkQueue } from "../../kube/index.ts";
 import { methods } from "../../proto/cri/index.ts";
-import { annotations, observeContainers, type SeenContainer } from "../containers/observe.ts";
+import { observeContainers, type SeenContainer } from "../containers/observe.ts";
 import { envEncoding } from "../containers/recreate.ts";
-import { stopContainer } from "../containers/stop.ts";
+import { restartContainer } from "../containers/restart.ts";
 import type { AgentContext, Feature } from "../context.ts";
 import type { CriClient } from "../cri/client.ts";
-import { type AgentContainer, type AgentPod, agentPods } from "../pod.ts";
+import { type AgentPod, agentPods } from "../pod.ts";
 import { actualEnvHash, hasNoMetadataEnv, metaAnnotation, needsReport, planContainerMeta } from "./plan.ts";
 
 const component = "kruise-daemon-containermeta";
@@ -95,7 +88,13 @@ export function startContainerMeta(context: AgentContext): Feature {
       toRestart.delete(containerId);
       return undefined;
     }
-    await restartContainer(context, runtime.client, pod, container, signal);
+    const what = `containerID ${runtimeOf(pod, container)}://${container.name}`;
+    const order = {
+      component,
+      reason: "meta",
+      message: `Stopping ${what} by container meta restarter`,
+    } as const;
+    await restartContainer(context, { ...order, client: runtime.client, pod, container, signal });
     toRestart.delete(containerId);
     return undefined;
   }
@@ -201,66 +200,7 @@ export function recordedEnv(info: string | undefined): Map<string, string> | und
   return new Map(entries);
 }
 
-async function restartContainer(
-  context: AgentContext,
-  client: CriClient,
-  pod: AgentPod,
-  container: SeenContainer,
-  signal: AbortSignal,
-): Promise<void> {
-  const prepared = await context.recreator.prepare(client, pod, container, signal);
-  const recorder = context.events.from(component);
-  const target = {
-    apiVersion: "v1",
-    kind: "Pod",
-    namespace: pod.namespace,
-    name: pod.name,
-    uid: pod.uid,
-    fieldPath: `spec.containers{${container.name}}`,
-  };
-  const ofPod = pod.containers.find((one) => one.name === container.name);
-  const order = {
-    container: container.name,
-    containerId: container.id,
-    graceSeconds: graceOf(container),
-    preStop: hookOf(container, ofPod),
-    podIP: pod.podIP,
-    ports: ofPod?.ports ?? [],
-    message: `Stopping containerID ${runtimeOf(pod, container)}://${container.name} by container meta restarter`,
-  };
-  try {
-    await stopContainer(order, {
-      client,
-      clock: context.clock,
-      event: (type, reason, message) => recorder.event(target, type, reason, message),
-    });
-  } catch (error) {
-    if (prepared) await context.recreator.cancel(prepared);
-    throw error;
-  }
-  context.agentMetrics.killed("meta", "stopped");
-  if (prepared) await context.recreator.start(prepared);
-}
-
 function runtimeOf(pod: AgentPod, container: SeenContainer): string {
   const status = pod.containerStatuses.find((one) => one.name === container.name);
   return status?.containerID.split("://")[0] ?? "";
-}
-
-const defaultGraceSeconds = 30;
-
-function graceOf(container: SeenContainer): number {
-  const seconds = Number(container.annotations[annotations.terminationGracePeriod]);
-  return Number.isInteger(seconds) && seconds >= 0 ? seconds : defaultGraceSeconds;
-}
-
-/** The hook as the kubelet wrote it onto the container, else the pod's. */
-function hookOf(container: SeenContainer, ofPod: AgentContainer | undefined): JsonObject | undefined {
-  try {
-    const written: unknown = JSON.parse(container.annotations[annotations.preStop] ?? "null");
-    if (isJsonObject(written)) return written;
-  } catch {
-    // An odd annotation: the pod's own hook counts.
-  }
-  return ofPod?.preStop;
 }

@@ -1,12 +1,12 @@
 /** Liveness probes that the node agent runs in the kubelet's place. Spec: pod-webhook 4.7. */
-import { goJson, type JsonObject, own } from "../../kube/core/index.ts";
+import { goJson, isJsonObject, type JsonObject, own } from "../../kube/core/index.ts";
 import { ensureObject, objectAt, objectsAt, type PodDraft } from "./draft.ts";
 import { ownedByThisApi } from "./readiness_gate.ts";
 
 export const enhancedLivenessAnnotation = "apps.kruise.io/using-enhanced-liveness";
 export const probeContextAnnotation = "apps.kruise.io/container-probe-context";
 
-/** Moves the liveness probes of all containers, injected ones too, into an annotation. Init containers keep theirs. */
+/** Moves the liveness probes of containers, injected ones too, into an annotation. Init containers keep theirs. */
 export function moveLivenessProbes(draft: PodDraft, { enabled }: { enabled: boolean }): void {
   if (!enabled || draft.request.operation !== "CREATE" || !ownedByThisApi(draft)) return;
   if (own(objectAt(draft.metadata, "annotations"), enhancedLivenessAnnotation) !== "true") return;
@@ -21,7 +21,10 @@ export function moveLivenessProbes(draft: PodDraft, { enabled }: { enabled: bool
   ensureObject(ensureObject(pod, "metadata"), "annotations")[probeContextAnnotation] = goJson(moved);
 }
 
+/** A probe that the agent can run in the kubelet's place: others stay with the kubelet rather than with nobody. */
 function hasProbe(container: JsonObject): boolean {
-  const probe = own(container, "livenessProbe");
-  return probe !== undefined && probe !== null;
+  const probe = objectAt(container, "livenessProbe");
+  if (isJsonObject(probe["exec"])) return true;
+  const action = isJsonObject(probe["httpGet"]) ? probe["httpGet"] : probe["tcpSocket"];
+  return isJsonObject(action) && (action["host"] ?? "") === "";
 }

@@ -73,6 +73,20 @@ t.test("liveness probes move into an annotation where the pod asks for it", asyn
   );
 });
 
+t.test("probes that only the kubelet can run stay with it", async (t) => {
+  const asks = { "apps.kruise.io/using-enhanced-liveness": "true" };
+  const containers = [
+    { name: "a", image: "i", livenessProbe: { grpc: { port: 80 } } },
+    { name: "b", image: "i", livenessProbe: { tcpSocket: { port: 80, host: "other" } } },
+    { name: "c", image: "i", livenessProbe: { exec: { command: ["true"] } } },
+  ];
+  const object = pod({ ...owned("CloneSet", "apps.kruise.io/v1"), annotations: asks }, { containers });
+  const found = await admit(object, { enhancedLiveness: true });
+  const kept = Object(found["spec"]).containers.map((one: JsonObject) => one["livenessProbe"] !== undefined);
+  t.same(kept, [true, true, false]);
+  t.match(annotationsOf(found)["apps.kruise.io/container-probe-context"], /^\[{"name":"c",/);
+});
+
 t.test("liveness probes stay without the gate, the annotation, the owner, or a probe", async (t) => {
   const asks = { "apps.kruise.io/using-enhanced-liveness": "true" };
   const moved = async (object: JsonObject, enhancedLiveness = true) =>

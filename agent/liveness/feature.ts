@@ -1,0 +1,47 @@
+/** Connects the watchdog with the pods of this node, their events and their containers. */
+import { containerTarget, restartContainer } from "../containers/restart.ts";
+import type { AgentContext, Feature } from "../context.ts";
+import { createWatchdog } from "./watchdog.ts";
+
+const component = "kruise-daemon-liveness";
+
+export function startLiveness(context: AgentContext): Feature {
+  const { clock, finder, pods } = context;
+  const recorder = context.events.from(component);
+  const watchdog = createWatchdog({
+    clock,
+    log: context.log.with({ component }),
+    runtime: () => finder.current?.client,
+    unhealthy(pod, container, message) {
+      recorder.event(
+        containerTarget(pod, container),
+        "Warning",
+        "Unhealthy",
+        `Liveness probe failed: ${message}`,
+      );
+    },
+    restart: (client, pod, container, signal) =>
+      restartContainer(context, {
+        component,
+        reason: "liveness",
+        message: `Container ${container.name} failed liveness probe, will be restarted`,
+        client,
+        pod,
+        container,
+        signal,
+      }),
+  });
+  for (const pod of pods.values()) watchdog.update(pod);
+  const unsubscribe = pods.subscribe(({ type, object }) => {
+    if (type === "removed") watchdog.remove(object);
+    else watchdog.update(object);
+  });
+  return {
+    name: "podInformerSynced",
+    synced: pods.synced,
+    async stop() {
+      unsubscribe();
+      await watchdog.stop();
+    },
+  };
+}

@@ -1,0 +1,189 @@
+import t from "tap";
+import { nullLog, testClock } from "../../kube/index.ts";
+import type { SeenContainer } from "../containers/observe.ts";
+import type { CriClient } from "../cri/client.ts";
+import { type AgentPod, agentPod } from "../pod.ts";
+import type { ProbeOutcome } from "../probes/result.ts";
+import { livenessProbesOf } from "./plan.ts";
+import { createWatchdog } from "./watchdog.ts";
+
+const noRuntime: CriClient = {
+  socket: "",
+  call: async () => {
+    throw new Error("no runtime in this test");
+  },
+  async *stream() {},
+  close: () => undefined,
+};
+
+function pod(
+  context: unknown,
+  more: { annotations?: object; phase?: string; owner?: string } = {},
+): AgentPod {
+  const { annotations, phase = "Running", owner = "apps.kruise.io/v1beta1" } = more;
+  return agentPod({
+    metadata: {
+      name: "web",
+      namespace: "ns",
+      uid: "u1",
+      resourceVersion: "1",
+      annotations: annotations ?? {
+        "apps.kruise.io/using-enhanced-liveness": "true",
+        "apps.kruise.io/container-probe-context":
+          typeof context === "string" ? context : JSON.stringify(context),
+      },
+      ownerReferences: [{ apiVersion: owner, kind: "CloneSet", name: "x", uid: "o", controller: true }],
+    },
+    spec: { containers: [{ name: "main", ports: [{ name: "web", containerPort: 8080 }] }, { name: "side" }] },
+    status: { phase, podIP: "10.0.0.1" },
+  });
+}
+
+const exec = (more: object = {}) => ({
+  exec: { command: ["check"] },
+  periodSeconds: 5,
+  failureThreshold: 2,
+  ...more,
+});
+
+t.test("what the annotation asks for, with the API's defaults", async (t) => {
+  const found = livenessProbesOf(
+    pod([
+      { name: "main", livenessProbe: { httpGet: { port: "web" }, periodSeconds: 3 } },
+      { name: "side", livenessProbe: { tcpSocket: { port: 81 } } },
+      { name: "gone", livenessProbe: exec() },
+      { name: "side", livenessProbe: { grpc: { port: 1 } } },
+      "odd",
+    ]),
+  );
+  t.same(found, [
+    {
+      container: "main",
+      probe: {
+        initialDelaySeconds: 0,
+        periodSeconds: 3,
+        timeoutSeconds: 1,
+        failureThreshold: 3,
+        httpGet: { port: 8080, path: "/", scheme: "HTTP", httpHeaders: [] },
+      },
+    },
+    {
+      container: "side",
+      probe: {
+        initialDelaySeconds: 0,
+        periodSeconds: 10,
+        timeoutSeconds: 1,
+        failureThreshold: 3,
+        tcpSocket: { port: 81 },
+      },
+    },
+  ]);
+  const asked = [{ name: "main", livenessProbe: exec() }];
+  t.equal(livenessProbesOf(pod(asked)).length, 1);
+  t.same(livenessProbesOf(pod("{not json")), []);
+  t.same(livenessProbesOf(pod(asked, { annotations: {} })), []);
+  t.same(livenessProbesOf(pod(asked, { phase: "Pending" })), []);
+  t.same(livenessProbesOf(pod(asked, { owner: "apps/v1" })), []);
+});
+
+function bench() {
+  const clock = testClock();
+  const b = {
+    clock,
+    container: {
+      name: "main",
+      id: "c1",
+      sandboxId: "s",
+      attempt: 0,
+      restartCount: 0,
+      state: "running",
+      createdAt: 0,
+      startedAt: 0,
+      exitCode: 0,
+      hash: "",
+      annotations: {},
+    } as SeenContainer | undefined,
+    outcome: { state: "Failed", message: "bad" } as ProbeOutcome | undefined,
+    runs: 0,
+    told: [] as string[],
+    restarted: [] as string[],
+    refuse: false,
+  };
+  const watchdog = createWatchdog({
+    clock,
+    log: nullLog,
+    runtime: () => noRuntime,
+    unhealthy: (_, container, message) => b.told.push(`${container} ${message}`),
+    restart: async (_client, _pod, { id }) => {
+      if (b.refuse) throw new Error("the runtime refuses");
+      b.restarted.push(id);
+      if (b.container) b.container = { ...b.container, id: "c2", startedAt: clock.now() };
+    },
+    observe: async () => new Map(b.container ? [["main", b.container]] : []),
+    run: async () => {
+      b.runs++;
+      return b.outcome;
+    },
+  });
+  return { b, watchdog };
+}
+
+t.test("failures in a row restart the container; a new one starts with none", async (t) => {
+  const { b, watchdog } = bench();
+  watchdog.update(pod([{ name: "main", livenessProbe: exec({ initialDelaySeconds: 7 }) }]));
+  await b.clock.advance(1);
+  t.same(b.told, ["main bad"]);
+  t.same(b.restarted, []);
+  await b.clock.advance(5_000);
+  t.same(b.restarted, ["c1"]);
+  await b.clock.advance(5_000);
+  t.equal(b.runs, 2, "the new one has its delay");
+  await b.clock.advance(10_000);
+  t.same(b.restarted, ["c1", "c2"]);
+  await watchdog.stop();
+});
+
+t.test("a success in between, a run that says nothing, a container that does not run", async (t) => {
+  const { b, watchdog } = bench();
+  watchdog.update(pod([{ name: "main", livenessProbe: exec() }]));
+  await b.clock.advance(1);
+  b.outcome = { state: "Succeeded", message: "" };
+  await b.clock.advance(5_000);
+  b.outcome = { state: "Failed", message: "bad" };
+  await b.clock.advance(5_000);
+  t.same(b.restarted, [], "one failure after a success");
+  b.outcome = undefined;
+  await b.clock.advance(20_000);
+  t.same(b.restarted, []);
+  b.container = undefined;
+  b.outcome = { state: "Failed", message: "bad" };
+  const { runs } = b;
+  await b.clock.advance(20_000);
+  t.equal(b.runs, runs, "nothing runs that could be probed");
+  await watchdog.stop();
+});
+
+t.test(
+  "a restart that fails is tried again; a pod that changes or goes is probed as it is then",
+  async (t) => {
+    const { b, watchdog } = bench();
+    b.refuse = true;
+    const probed = pod([{ name: "main", livenessProbe: exec() }]);
+    watchdog.update(probed);
+    await b.clock.advance(6_000);
+    t.same(b.restarted, []);
+    b.refuse = false;
+    await b.clock.advance(5_000);
+    t.same(b.restarted, ["c1"]);
+    watchdog.update(probed);
+    watchdog.update(pod([{ name: "main", livenessProbe: exec({ periodSeconds: 1 }) }]));
+    const { runs } = b;
+    await b.clock.advance(3_000);
+    t.ok(b.runs >= runs + 3, "the new period counts");
+    watchdog.remove(probed);
+    const after = b.runs;
+    await b.clock.advance(20_000);
+    t.equal(b.runs, after);
+    await watchdog.stop();
+  },
+);
