@@ -22,6 +22,8 @@ export interface RestartDependencies {
   readonly log: Log;
   readonly runtime: () => Runtime | undefined;
   readonly runtimeReason: () => string;
+  /** The agent has just started and does not know yet whether there is a runtime. */
+  readonly detecting: () => boolean;
   /** Unfinished requests for the pod `namespace/name` on this node. */
   readonly requests: (podKey: string) => Iterable<ContainerRecreateRequest>;
   readonly pod: (podKey: string, signal: AbortSignal) => Promise<AgentPod | undefined>;
@@ -124,6 +126,7 @@ class Round {
     const runtime = this.#deps.runtime();
     let request = picked;
     if (!runtime) {
+      if (this.#deps.detecting()) return { wakeAfterMs: 200 };
       if (request.status?.phase === "Recreating") return { wakeAfterMs: 1000 };
       const message = `failed to find runtime service: ${this.#deps.runtimeReason()}`;
       await this.#complete(request, { states: [], completed: { message } });

@@ -131,6 +131,7 @@ async function scene(
       log: nullLog,
       runtime: () => s.runtime,
       runtimeReason: () => "",
+      detecting: () => false,
       requests: () => (s.request.status?.phase === "Completed" ? [] : [s.request]),
       pod: async () => s.pod(),
       newest: async () => s.request,
@@ -384,6 +385,19 @@ t.test("without a runtime a new request ends with the reason", async (t) => {
     phase: "Completed",
     message: /failed to find runtime service: not found container runtime sock/,
   });
+});
+
+t.test("a request that was there before the agent found its runtime waits for it", async (t) => {
+  let found = false;
+  const s = await scene(t, ["app"], { detecting: () => !found });
+  const { runtime } = s.deps;
+  const executor = createRestartExecutor({ ...s.deps, runtime: () => (found ? runtime() : undefined) });
+  t.same(await executor.reconcile("default/web", signal), { wakeAfterMs: 200 });
+  t.equal(s.request.status, undefined);
+  found = true;
+  await executor.reconcile("default/web", signal);
+  t.equal(s.request.status?.phase, "Completed");
+  t.equal(s.request.status?.message, undefined);
 });
 
 t.test("a pod of another uid is not touched", async (t) => {

@@ -64,6 +64,7 @@ export async function startRestarts(context: AgentContext): Promise<Feature> {
     stopped,
     runtime: () => finder.current,
     runtimeReason: () => finder.reason,
+    detecting: () => !finder.searched,
     requests: (key) =>
       [...cache.byIndex("pod", key)].filter((request) => !request.metadata.deletionTimestamp),
     pod: (key, signal) => pods.pod(key, signal),

@@ -30,6 +30,8 @@ export interface RuntimeFinder {
   readonly current: Runtime | undefined;
   /** Why there is none; empty while there is one. */
   readonly reason: string;
+  /** Whether all places have been looked at once. */
+  readonly searched: boolean;
   /** Called with every change, and not at subscription. Returns the unsubscribe function. */
   subscribe(listener: (runtime: Runtime | undefined, reason: string) => void): () => void;
   /** A call failed as if the runtime were gone: check now instead of at the next round. */
@@ -57,6 +59,7 @@ export function startRuntimeFinder(dependencies: FinderDependencies): RuntimeFin
   const paths = candidatePaths(settings);
   let current: Runtime | undefined;
   let reason = "detection of the container runtime has not finished";
+  let searched = false;
   let wake = new AbortController();
 
   function change(runtime: Runtime | undefined, why: string): void {
@@ -84,6 +87,7 @@ export function startRuntimeFinder(dependencies: FinderDependencies): RuntimeFin
     let waitMs = shortestMs;
     while (!stopping.signal.aborted && !current) {
       const found = await lookAround(dependencies, paths, stopping.signal);
+      searched = true;
       if (stopping.signal.aborted) {
         found.runtime?.client.close();
         return;
@@ -117,6 +121,9 @@ export function startRuntimeFinder(dependencies: FinderDependencies): RuntimeFin
   return {
     get current() {
       return current;
+    },
+    get searched() {
+      return searched;
     },
     get reason() {
       return reason;
