@@ -121,6 +121,21 @@ const servedTypes: readonly ServedType[] = [
     kind: "ContainerRecreateRequest",
     shortNames: ["crr"],
   },
+  { group: "batch", version: "v1", plural: "jobs", kind: "Job" },
+  {
+    group: "apps.kruise.io",
+    version: "v1beta1",
+    plural: "broadcastjobs",
+    kind: "BroadcastJob",
+    shortNames: ["bcj"],
+  },
+  {
+    group: "apps.kruise.io",
+    version: "v1beta1",
+    plural: "advancedcronjobs",
+    kind: "AdvancedCronJob",
+    shortNames: ["acj"],
+  },
 ];
 
 /** Objects in memory, one form for all versions: what commands send and how they read is tested, not the server. */

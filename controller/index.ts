@@ -1,6 +1,19 @@
 /** The controller: workloads planned as pure functions, carried out by patches; admission for pods and kinds. */
 
 export * from "./admission/index.ts";
+export {
+  type CronJobChild,
+  childOfBroadcastJob,
+  childOfImageListPullJob,
+  childOfJob,
+  controllingCronJob,
+  planAdvancedCronJob,
+} from "./advanced_cron_job/index.ts";
+export {
+  broadcastJobEligibility,
+  broadcastJobOptions,
+  planBroadcastJob,
+} from "./broadcast_job/index.ts";
 export * from "./clone_set/index.ts";
 export {
   type DaemonSetOptions,
@@ -17,7 +30,7 @@ export {
   parseFeatureGates,
 } from "./feature_gates.ts";
 export { type ControllerOptions, controllerOptions } from "./options.ts";
-export { cloneSetResource } from "./resources.ts";
+export { broadcastJobResource, cloneSetResource, imageListPullJobResource } from "./resources.ts";
 export type { Action, Plan, Waiting } from "./rollout/actions.ts";
 export { type Shard, shardOf } from "./shard.ts";
 export { type Controllers, type ControllersDeps, startControllers } from "./start.ts";

@@ -108,6 +108,7 @@ const containerRecreateRequestKind: Kind<ContainerRecreateRequest> = {
 
 const advancedCronJobKind: Kind<AdvancedCronJob> = {
   kind: advancedCronJob.kind,
+  sharded: true,
   controllerName: "advancedcronjob-controller",
   resource: advancedCronJobResource,
   shell: advancedCronJobShell,

@@ -10,7 +10,10 @@ const ownedKinds: readonly (readonly [string, readonly string[]])[] = [
   ["", ["Pod", "PersistentVolumeClaim"]],
   ["apps", ["ControllerRevision", "ReplicaSet", "StatefulSet", "Deployment"]],
   ["batch", ["Job"]],
-  ["apps.kruise.io", ["CloneSet", "StatefulSet", "DaemonSet", "BroadcastJob", "ImagePullJob"]],
+  [
+    "apps.kruise.io",
+    ["CloneSet", "StatefulSet", "DaemonSet", "BroadcastJob", "ImageListPullJob", "ImagePullJob"],
+  ],
 ];
 
 export const tree: Command = {

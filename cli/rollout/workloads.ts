@@ -51,9 +51,14 @@ function builtin(kind: string, progress: Workload["progress"]): Workload {
   return { group: "apps", kind, progress, history: "ControllerRevision", restart: "annotation" };
 }
 
+/** Undefined for a kind without rollouts. */
+export function workloadNamed(type: ResourceType): Workload | undefined {
+  return workloads.find((workload) => workload.group === type.group && workload.kind === type.kind);
+}
+
 /** Throws CliError for a kind without rollouts. */
 export function workloadOf(type: ResourceType, verb: string): Workload {
-  const found = workloads.find((workload) => workload.group === type.group && workload.kind === type.kind);
+  const found = workloadNamed(type);
   if (found !== undefined) return found;
   throw new CliError(`${verb} is not supported on ${pluralName(type)}: it has no rollouts`);
 }

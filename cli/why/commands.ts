@@ -31,7 +31,7 @@ export const plan: Command = {
       kind: "text",
       short: "f",
       value: "FILE",
-      help: "Manifest of the CloneSet; - reads standard input.",
+      help: "Manifest of the workload; - reads standard input.",
     },
     ...planFlags,
   },

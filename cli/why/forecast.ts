@@ -7,6 +7,8 @@ export interface Forecast {
   /** `3 of 5 pods, 1 at revision web-abc, 2 available`. */
   readonly summary: string;
   readonly actions: readonly Action[];
+  /** What is done beside actions on pods, in words. */
+  readonly steps?: readonly string[];
   readonly waiting: readonly Waiting[];
   readonly wakeAfterMs: number | undefined;
 }

@@ -3,13 +3,21 @@ import { parseFeatureGates } from "../../controller/index.ts";
 import type { ClusterAccess, Host } from "../command.ts";
 import type { ResourceType } from "../resource_types.ts";
 import { readTarget, type Target } from "../target.ts";
+import { advancedCronJobPlanner } from "./advanced_cron_job.ts";
+import { broadcastJobPlanner } from "./broadcast_job.ts";
 import { cloneSetPlanner } from "./clone_set.ts";
 import { daemonSetPlanner } from "./daemon_set.ts";
 import { describeWaiting } from "./describe.ts";
 import type { Planner } from "./forecast.ts";
 import { statefulSetPlanner } from "./stateful_set.ts";
 
-export const planners: readonly Planner[] = [cloneSetPlanner, statefulSetPlanner, daemonSetPlanner];
+export const planners: readonly Planner[] = [
+  cloneSetPlanner,
+  statefulSetPlanner,
+  daemonSetPlanner,
+  broadcastJobPlanner,
+  advancedCronJobPlanner,
+];
 
 export function plannerOf({ group, kind }: Pick<ResourceType, "group" | "kind">): Planner | undefined {
   return group === "apps.kruise.io" ? planners.find((planner) => planner.kind === kind) : undefined;

@@ -10,10 +10,10 @@ import { CliError } from "../errors.ts";
 import type { AnyObject } from "../fields.ts";
 import { readManifests } from "../manifest_input.ts";
 import { objectName, objectResource, pluralName, type ResourceType } from "../resource_types.ts";
-import { workloadOf } from "../rollout/workloads.ts";
+import { workloadNamed } from "../rollout/workloads.ts";
 import { oneTarget, readTarget } from "../target.ts";
 import { describeAction, describeWaiting } from "./describe.ts";
-import type { Planner, Subject } from "./forecast.ts";
+import type { Forecast, Planner, Subject } from "./forecast.ts";
 import { plannerOf } from "./planners.ts";
 
 export async function runWhy(call: Call): Promise<number> {
@@ -22,11 +22,12 @@ export async function runWhy(call: Call): Promise<number> {
   const access = await call.cluster();
   const stored = await readTarget(access, target);
   const request = { access, subject: { stored }, gates: gatesOf(call), host: call.host };
-  const { actions, waiting } = await planner.forecast(request);
-  const { message } = workloadOf(target.type, "why").progress(stored);
+  const forecast = await planner.forecast(request);
+  const { waiting } = forecast;
+  const message = workloadNamed(target.type)?.progress(stored).message ?? forecast.summary;
   call.print(`${call.paint("bold", objectName(target.type, target.ref.name))}: ${message}`);
   printWaiting(call, waiting);
-  const next = actions.map(describeAction).filter((line) => line !== undefined);
+  const next = nextLines(forecast);
   if (waiting.length > 0) printLines(call, "Meanwhile:", next);
   else if (next.length === 0) call.print("Nothing holds it back.");
   else printLines(call, "Nothing holds it back; the controller acts next:", next);
@@ -106,13 +107,18 @@ async function find(
 async function printPlan(call: Call, access: ClusterAccess, item: PlanItem): Promise<void> {
   const { subject, planner, type, name } = item;
   const request = { access, subject, gates: gatesOf(call), host: call.host };
-  const { summary, actions, waiting, wakeAfterMs } = await planner.forecast(request);
+  const forecast = await planner.forecast(request);
+  const { summary, waiting, wakeAfterMs } = forecast;
   call.print(`${call.paint("bold", objectName(type, name))}: ${summary}`);
-  const next = actions.map(describeAction).filter((line) => line !== undefined);
+  const next = nextLines(forecast);
   if (next.length === 0) call.print("Nothing to do.");
   printLines(call, "Next:", next);
   printWaiting(call, waiting);
   if (wakeAfterMs !== undefined) call.print(`Looks again after ${(wakeAfterMs / 1000).toFixed(1)} s.`);
+}
+
+function nextLines({ actions, steps = [] }: Forecast): string[] {
+  return [...steps, ...actions.map(describeAction).filter((line) => line !== undefined)];
 }
 
 function gatesOf(call: Call): FeatureGates {

@@ -136,13 +136,76 @@ spec:
 t.test("plan and why refuse what they cannot plan", async (t) => {
   const client = new FakeCluster().client();
   t.match(await run("why deploy/x", { client }), { code: 1, stderr: /not supported on deployments.apps/ });
-  t.match(await run("plan ads/x", { client }), {
+  t.match(await run("plan crr/x", { client }), {
     code: 1,
-    stderr: /not supported on daemonsets.apps.kruise.io/,
+    stderr: /not supported on containerrecreaterequests.apps.kruise.io/,
   });
   const host = { readFile: async () => "kind: {" };
   t.match(await run("plan -f broken.yaml", { client, host }), {
     code: 1,
     stderr: /^error: broken.yaml, document 1:/,
   });
+});
+
+t.test("jobs: which nodes wait, what runs next", async (t) => {
+  const fake = new FakeCluster();
+  const node = (name: string, unschedulable: boolean) =>
+    toAnyObject({
+      apiVersion: "v1",
+      kind: "Node",
+      metadata: { name, uid: `uid-${name}`, resourceVersion: "1" },
+      spec: { unschedulable },
+      status: { allocatable: { cpu: "2", memory: "4Gi", pods: "110" } },
+    });
+  fake.put("nodes", node("node1", false));
+  fake.put("nodes", node("node2", false));
+  fake.put("nodes", node("node3", true));
+  const job = toAnyObject({
+    apiVersion: "apps.kruise.io/v1beta1",
+    kind: "BroadcastJob",
+    metadata: { name: "task", namespace: "default", uid: "uid-task", resourceVersion: "1" },
+    spec: {
+      parallelism: 1,
+      template: { spec: { restartPolicy: "Never", containers: [{ name: "a", image: "task:1" }] } },
+    },
+  });
+  fake.put("broadcastjobs.apps.kruise.io", job);
+  const planned = await run("plan bcj/task", { client: fake.client() });
+  t.equal(planned.code, 0, planned.stderr);
+  t.match(planned.stdout, /running, 2 nodes, 0 pods active/);
+  t.match(planned.stdout, /create pod task-/);
+  t.match(planned.stdout, /1 nodes wait, 0 pods are active/);
+  t.match((await run("why bcj/task", { client: fake.client() })).stdout, /Parallelism/);
+});
+
+t.test("cron jobs: what is due, and when the next run is", async (t) => {
+  const fake = new FakeCluster();
+  const cron = toAnyObject({
+    apiVersion: "apps.kruise.io/v1beta1",
+    kind: "AdvancedCronJob",
+    metadata: {
+      name: "tick",
+      namespace: "default",
+      uid: "uid-tick",
+      resourceVersion: "1",
+      creationTimestamp: "2025-12-31T22:00:00Z",
+    },
+    spec: {
+      schedule: "30 * * * *",
+      timeZone: "UTC",
+      template: {
+        jobTemplate: {
+          spec: {
+            template: { spec: { restartPolicy: "Never", containers: [{ name: "a", image: "task:1" }] } },
+          },
+        },
+      },
+    },
+  });
+  fake.put("advancedcronjobs.apps.kruise.io", cron);
+  const planned = await run("plan acj/tick", { client: fake.client() });
+  t.equal(planned.code, 0, planned.stderr);
+  t.match(planned.stdout, /0 children, 0 active, last run never/);
+  t.match(planned.stdout, /create Job tick-\d+/);
+  t.match((await run("why acj/tick", { client: fake.client() })).stdout, /the next run is due at 20/);
 });
