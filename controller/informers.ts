@@ -57,7 +57,10 @@ export class SharedInformers implements Informers {
   /** Fills a cache that was made by the caller, who thereby decides what is kept of the resource. */
   watch<T>(resource: Resource<T>, cache: Cache<T>): Cache<T> {
     this.#caches.set(nameOf(resource), { resource, cache });
-    this.#starting.push(this.#start(resource, cache));
+    const starting = this.#start(resource, cache);
+    // Told to whoever waits in synced(); a stop before anybody does must not end the process.
+    starting.catch(() => undefined);
+    this.#starting.push(starting);
     return cache;
   }
 

@@ -1,0 +1,70 @@
+/** For every write that a controller makes in a scenario: it dies right after it, and the next one finishes the work. */
+import type { Test } from "tap";
+import { startTestSandbox } from "../cases/sandbox_target.ts";
+import { type Adversity, Lab } from "./lab.ts";
+import type { Scenario } from "./scenarios.ts";
+
+const adversities: readonly Adversity[] = [
+  { name: "nothing else is wrong" },
+  {
+    name: "the next one sees watches late",
+    next: { verb: "watch", resource: "pods", effect: { type: "latency", ms: 100, jitterMs: 100 } },
+  },
+  {
+    name: "the dying one never saw its pods again",
+    dying: { verb: "watch", resource: "pods", effect: { type: "withhold" } },
+  },
+];
+
+interface Job {
+  readonly scenario: Scenario;
+  readonly write: number;
+  readonly writes: number;
+}
+
+interface Verdict {
+  readonly what: string;
+  /** Empty when the specified state was reached within the budget. */
+  readonly failure: string;
+}
+
+const lanes = 8;
+
+export async function tryDeaths(t: Test, scenarios: readonly Scenario[]): Promise<void> {
+  const sandbox = await startTestSandbox();
+  t.teardown(() => sandbox.stop());
+  const lab = new Lab(sandbox);
+  const jobs: Job[] = [];
+  await inLanes(scenarios, async (scenario) => {
+    const { writes } = await lab.run(scenario, Number.POSITIVE_INFINITY, { name: "none" });
+    for (let write = 1; write <= writes; write++) jobs.push({ scenario, write, writes });
+  });
+  for (const { name } of scenarios) {
+    t.ok(
+      jobs.some(({ scenario }) => scenario.name === name),
+      `${name}: the controller writes`,
+    );
+  }
+  const verdicts: Verdict[] = [];
+  await inLanes(jobs, async (job) => void verdicts.push(await judge(lab, job)));
+  for (const { what, failure } of verdicts) t.equal(failure, "", what);
+}
+
+async function judge(lab: Lab, { scenario, write, writes }: Job): Promise<Verdict> {
+  const adversity = adversities[write % adversities.length] ?? { name: "" };
+  const what = `${scenario.name}: death after write ${write} of ${writes}; ${adversity.name}`;
+  try {
+    await lab.run(scenario, write, adversity);
+    return { what, failure: "" };
+  } catch (error) {
+    return { what, failure: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+async function inLanes<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const waiting = [...items];
+  const lane = async () => {
+    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await work(item);
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+}
