@@ -65,7 +65,8 @@ import { suite as waitingContainers } from "./f05_containers_and_kills.ts";
 import { suite as launchPriority } from "./i05_launch_priority_batches.ts";
 import { suite as gracePeriod } from "./i08_grace_period.ts";
 import { suite as verticalScaling } from "./i12_vertical_scaling.ts";
-import { suite as probeHandlers } from "./p01_probe_handlers.ts";
+import { suite as probeHandlers } from "./m01_probe_handlers.ts";
+import { suite as serverlessProbes } from "./m02_serverless_probes.ts";
 import { suite as recreateHooks } from "./r03_recreate_hooks.ts";
 import { suite as recreateGate } from "./r07_recreate_gate.ts";
 import { suite as startOrdinal } from "./s18_start_ordinal.ts";
@@ -138,6 +139,7 @@ export const suites: readonly Suite[] = [
   ephemeralJobs,
   sidecarTerminator,
   probeHandlers,
+  serverlessProbes,
   agentOnNodes,
   persistentState,
   nativePersistentState,

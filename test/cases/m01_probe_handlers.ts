@@ -11,7 +11,7 @@ const deployments = "deployments.v1.apps";
 const cost = "controller.kubernetes.io/pod-deletion-cost";
 
 export const suite: Suite = {
-  number: "p01",
+  number: "m01",
   title: "Probe handlers, several markers, changes of markers",
   needs: ["agent"],
   versions: ["v1alpha1"],
