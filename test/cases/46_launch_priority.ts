@@ -14,6 +14,7 @@ export const suite: Suite = {
   async run(world) {
     await orderedSteps(world);
     await weightedSteps(world);
+    await sameNameAgain(world);
     await world.step("3 equal priorities change nothing, text is refused", async () => {
       const priority = (value: string) => ({ env: [{ name: "KRUISE_CONTAINER_PRIORITY", value }] });
       const pod = await world.apply(
@@ -133,6 +134,54 @@ async function weightedSteps(world: World): Promise<void> {
       },
       { timeoutMs: 90_000 },
     );
+  });
+}
+
+/** The ConfigMap of a former pod, with all its keys, must not let the next pod of its name start at once. */
+async function sameNameAgain(world: World): Promise<void> {
+  await world.step("a pod of the same name starts level by level again", async () => {
+    const readinessProbe = { exec: { command: ["test", "-f", "/tmp/ok"] }, periodSeconds: 1 };
+    const command = ["sh", "-c", "sleep 2; touch /tmp/ok; sleep 86400"];
+    const env = [{ name: "KRUISE_CONTAINER_PRIORITY", value: "1" }];
+    const containers = [
+      sleeper("main", "busybox:1.34"),
+      container("early", "busybox:1.34", { command, readinessProbe, env }),
+    ];
+    await world.apply({
+      apiVersion: "apps/v1",
+      kind: "StatefulSet",
+      metadata: { name: "again" },
+      spec: {
+        replicas: 1,
+        serviceName: "again",
+        selector: { matchLabels: { case: "again" } },
+        template: {
+          metadata: { labels: { case: "again" } },
+          spec: { terminationGracePeriodSeconds: 1, containers },
+        },
+      },
+    });
+    await untilReady(world, "again-0");
+    const former = await world.api.get("pods", "again-0", world.namespace);
+    const trail = await world.trail("pods", "case=again");
+    await world.remove("pods", "again-0");
+    await world.until(
+      "the next one is ready",
+      async () => {
+        const pod = await world.api.get("pods", "again-0", world.namespace);
+        assert.notEqual(pod.metadata.uid, former.metadata.uid);
+        assert.equal(isReady(pod), true);
+        const owners = (await barrierOf(world, "again-0"))?.metadata.ownerReferences;
+        assert.deepEqual(
+          owners?.map(({ uid }) => uid),
+          [pod.metadata.uid],
+        );
+      },
+      { timeoutMs: 90_000 },
+    );
+    const seen = momentsOf(await trail.stop(), "again-0");
+    const next = seen.filter(({ object }) => object.metadata.uid !== former.metadata.uid);
+    assertStartsAfterReady(next, "main", "early");
   });
 }
 
