@@ -16,13 +16,19 @@ import { firstImage, podSpec, workloadResources } from "./workloads.ts";
 const clock = systemClock;
 const random = seededRandom(1);
 
-async function sandbox(t: { teardown(run: () => unknown): void }) {
+/** With the definition of CloneSets where `installed`. */
+async function sandbox(t: { teardown(run: () => unknown): void }, installed = true) {
   const kind = carriedOutKinds.find((each) => each.kind === "CloneSet");
   if (kind === undefined) throw new Error("no CloneSet");
   const definition = customResourceDefinition(kind, { service: { namespace: "x", name: "x" } });
   // No webhook answers here: the server converts by itself.
   const spec = { ...definition.spec, conversion: { strategy: "None" } };
-  const started = await startSandbox({ seed: 1, clock, nodes: 0, crds: [{ ...definition, spec }] });
+  const started = await startSandbox({
+    seed: 1,
+    clock,
+    nodes: 0,
+    crds: installed ? [{ ...definition, spec }] : [],
+  });
   const folder = mkdtempSync(join(tmpdir(), "refit-bench-test-"));
   const kubeconfig = join(folder, "kubeconfig");
   writeFileSync(kubeconfig, started.kubeconfig);
@@ -46,7 +52,8 @@ async function command(argv: readonly string[], signal = new AbortController().s
     clock,
     log: nullLog,
     signal,
-    controller: "/nonexistent",
+    controller: join(import.meta.dirname, "..", "cli", "main.ts"),
+    settleMs: 50,
   });
   return { code, printed: printed.join("\n"), noted: noted.join("\n") };
 }
@@ -105,6 +112,26 @@ t.test("clean removes nodes, namespaces, workloads and pods of benches", async (
     (await command(["clean", "--kubeconfig", kubeconfig])).printed,
     "removed: 0 namespaces, 0 workloads, 0 pods, 0 nodes",
   );
+});
+
+t.test("a controller that was installed for a run is removed with all that belongs to it", async (t) => {
+  const { client, kubeconfig } = await sandbox(t, false);
+  const before = (await client.list(namespaces)).items.map(({ metadata }) => metadata.name);
+  const args = `create --kubeconfig ${kubeconfig} --pods 3 --nodes 2 --limit 0`.split(" ");
+  const { code, printed, noted } = await command(args);
+  t.equal(code, 0, noted);
+  t.match(printed, /create: 3 pods on 2 hollow nodes, seed 1; refit; Kubernetes v1\.\S+$/m);
+  t.same(
+    (await client.list(namespaces)).items.map(({ metadata }) => metadata.name),
+    before,
+  );
+  for (const path of [
+    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+    "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
+    "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+    "/api/v1/nodes",
+  ])
+    t.match(JSON.stringify(await client.request("GET", path)), /"items":\[\]/, path);
 });
 
 t.test("Ctrl-C in the midst leaves nothing", async (t) => {
