@@ -3,6 +3,7 @@
 import { controller } from "./controller/command.ts";
 import type { CommandGroup } from "./help.ts";
 import { install, manifests, uninstall } from "./install/commands.ts";
+import { createBroadcastJob, createBroadcastJobShort, createJob } from "./objects/create_job.ts";
 import { createRecreateRequest, createRecreateRequestShort } from "./objects/create_recreate_request.ts";
 import { expose } from "./objects/expose.ts";
 import { get } from "./objects/get.ts";
@@ -38,14 +39,25 @@ export const commandGroups: readonly CommandGroup[] = [
   },
   {
     title: "Workloads",
-    commands: [get, tree, scale, scaledown, setImage, setEnv, setResources, migrate, expose],
+    commands: [
+      get,
+      tree,
+      scale,
+      scaledown,
+      setImage,
+      setEnv,
+      setResources,
+      migrate,
+      expose,
+      createBroadcastJobShort,
+    ],
   },
   { title: "The controller", commands: [controller, install, uninstall, manifests, version] },
   { title: "Pods", commands: [exec, logs, createRecreateRequestShort] },
   // The long name is that of the other plugin; the overview has room for the short one.
   {
     title: "By kubectl, with the same words",
-    commands: [...passThrough, createRecreateRequest],
+    commands: [...passThrough, createRecreateRequest, createBroadcastJob, createJob],
     isBrief: true,
   },
 ];

@@ -263,3 +263,41 @@ t.test("create ContainerRecreateRequest takes the pod's containers unless some a
   t.match(bad.stderr, /exactly one NAME is required/);
   t.match((await run("create crr x", { client: cluster.client() })).stderr, /--pod is not set/);
 });
+
+t.test("create broadcastJob and job: of an image, or of a cron job", async (t) => {
+  const cluster = new FakeCluster();
+  const template = { spec: { restartPolicy: "Never", containers: [{ name: "a", image: "task:1" }] } };
+  const cron = (name: string, form: object) =>
+    toAnyObject({
+      apiVersion: "apps.kruise.io/v1beta1",
+      kind: "AdvancedCronJob",
+      metadata: { name, namespace: "default", uid: `uid-${name}`, resourceVersion: "1" },
+      spec: { schedule: "@daily", template: form },
+    });
+  const metadata = { labels: { a: "b" }, annotations: { c: "d" } };
+  cluster.put(
+    "advancedcronjobs.apps.kruise.io",
+    cron("every", { broadcastJobTemplate: { metadata, spec: { template } } }),
+  );
+  cluster.put("advancedcronjobs.apps.kruise.io", cron("other", { jobTemplate: { spec: { template } } }));
+  const client = cluster.client();
+  const image = await run("create broadcastJob now --image busybox:1.34 -- date -u", { client });
+  t.same([image.code, image.stdout], [0, "broadcastjob.apps.kruise.io/now created\n"]);
+  t.match(at(cluster.read("broadcastjobs.apps.kruise.io", "now"), "spec", "template", "spec"), {
+    restartPolicy: "Never",
+    containers: [{ image: "busybox:1.34", command: ["date", "-u"] }],
+  });
+  t.equal((await run("create bcj once --from acj/every", { client })).code, 0);
+  t.match(cluster.read("broadcastjobs.apps.kruise.io", "once"), {
+    metadata: {
+      labels: { a: "b" },
+      annotations: { c: "d", "cronjob.kubernetes.io/instantiate": "manual" },
+      ownerReferences: [{ kind: "AdvancedCronJob", name: "every", uid: "uid-every" }],
+    },
+    spec: { template },
+  });
+  const job = await run("create job once --from acj/other", { client });
+  t.same([job.code, job.stdout], [0, "job.batch/once created\n"]);
+  t.match((await run("create job x --from acj/every", { client })).stderr, /has no template of a Job/);
+  t.match((await run("create bcj x", { client })).stderr, /either --image or --from must be specified/);
+});
