@@ -150,8 +150,10 @@ class EphemeralJobShell implements KindShell {
       );
       if (held !== "none") held.writeBack(written);
     } catch (error) {
-      // The pod is gone, or is another one by now.
-      if (isKubeError(error, "NotFound", "Conflict")) return undefined;
+      // The pod is gone, or the server has no such subresource.
+      if (isKubeError(error, "NotFound")) return undefined;
+      // Written by others at the same time, or another pod by now: the next pass sees.
+      if (isKubeError(error, "Conflict")) return { error };
       const why = error instanceof Error ? error.message : String(error);
       this.#tell(job, "CreateFailed", `failed to add ephemeral containers to pod ${name}: ${why}`);
       return { error };

@@ -28,6 +28,8 @@ class NodePodProbeShell implements KindShell {
   readonly #deps: KindDeps<NodePodProbe>;
   readonly #markers: Cache<PodProbeMarker>;
   readonly #needs: PodNeeds<ObservedPod>;
+  /** By node, then by UID of its pods: what was written last. A process that starts writes everything once more. */
+  readonly #applied = new Map<string, ReadonlyMap<string, string>>();
 
   constructor(deps: KindDeps<NodePodProbe>) {
     this.#deps = deps;
@@ -58,6 +60,8 @@ class NodePodProbeShell implements KindShell {
       this.#write(seen, plan),
       ...plan.marks.map((marks) => writeMarks(this.#deps, marks, held)),
     ]);
+    if (plan.applied.size > 0) this.#applied.set(name, plan.applied);
+    else this.#applied.delete(name);
     return {};
   }
 
@@ -95,6 +99,7 @@ class NodePodProbeShell implements KindShell {
       held: this.#deps.objects.get(name),
       pods: seenPods,
       undecided,
+      applied: this.#applied.get(name) ?? new Map(),
     };
     return { seen, held };
   }

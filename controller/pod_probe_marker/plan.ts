@@ -31,6 +31,8 @@ export interface SeenNode {
   readonly pods: readonly SeenPod[];
   /** `namespace/name` of markers of which the pods are not known yet: what is there for them stays. */
   readonly undecided: ReadonlySet<string>;
+  /** By UID: the results that a pod shows already. What others have made of its labels since is theirs. */
+  readonly applied: ReadonlyMap<string, string>;
 }
 
 export interface NodePlan {
@@ -40,23 +42,45 @@ export interface NodePlan {
     | { readonly type: "write"; readonly podProbes: readonly PodProbes[] }
     | { readonly type: "delete" };
   readonly marks: readonly PodMarks[];
+  /** As in SeenNode, once the marks are written. */
+  readonly applied: ReadonlyMap<string, string>;
 }
+
+const none: Pick<NodePlan, "marks" | "applied"> = { marks: [], applied: new Map() };
 
 export function planNode(seen: SeenNode): NodePlan {
   const { node, held } = seen;
-  if (node === undefined) return { ...(held === undefined ? {} : { object: { type: "delete" } }), marks: [] };
-  if (node.virtual) return { marks: [] };
+  if (node === undefined) return held === undefined ? none : { ...none, object: { type: "delete" } };
+  if (node.virtual) return none;
   const wanted = wantedProbes(seen);
   if (held === undefined)
-    return { ...(node.ready ? { object: { type: "create", podProbes: wanted } } : {}), marks: [] };
+    return node.ready ? { ...none, object: { type: "create", podProbes: wanted } } : none;
   const present = sorted(held.spec?.podProbes ?? []);
   return {
     ...(jsonEqual(present, wanted) ? {} : { object: { type: "write", podProbes: wanted } }),
-    marks: seen.pods.flatMap(({ pod, markers }) => {
-      if (!isProbed(pod)) return [];
-      return marksOf(pod, [...markers].sort(byClaim), resultsOf(held.status, pod)) ?? [];
-    }),
+    ...markPods(seen, held.status),
   };
+}
+
+/** Results are written when they come, change or are told again, not whenever a pod looks different. */
+function markPods(
+  { pods, applied }: SeenNode,
+  status: NodePodProbeStatus | undefined,
+): Pick<NodePlan, "marks" | "applied"> {
+  const marks: PodMarks[] = [];
+  const after = new Map<string, string>();
+  for (const { pod, markers } of pods) {
+    if (!isProbed(pod)) continue;
+    const results = resultsOf(status, pod);
+    if (results.size === 0) continue;
+    const claiming = [...markers].sort(byClaim);
+    const shown = JSON.stringify([claiming.map(({ name, probes }) => [name, probes]), [...results.values()]]);
+    after.set(pod.uid, shown);
+    if (applied.get(pod.uid) === shown) continue;
+    const wanted = marksOf(pod, claiming, results);
+    if (wanted !== undefined) marks.push(wanted);
+  }
+  return { marks, applied: after };
 }
 
 function wantedProbes({ held, pods, undecided }: SeenNode): PodProbes[] {

@@ -68,6 +68,7 @@ const seen = (more: Partial<SeenNode>): SeenNode => ({
   held: undefined,
   pods: [],
   undecided: new Set(),
+  applied: new Map(),
   ...more,
 });
 
@@ -192,6 +193,26 @@ t.test(
     });
   },
 );
+
+t.test("a result is written once: what others make of the pod afterwards is theirs", async (t) => {
+  const states = [{ uid: "u-a", probeStates: [result("Failed")] }];
+  const pods = (annotations: object) => [
+    { pod: pod("a", { annotations }), markers: [marker("m", [healthy])] },
+  ];
+  const first = planNode(seen({ held: held([], states), pods: pods({}) }));
+  t.match(first.marks, [{ annotations: { cost: "10" } }]);
+  const { applied } = first;
+  const other = pods({ cost: "0" });
+  t.same(planNode(seen({ held: held([], states), pods: other, applied })).marks, []);
+  const again = [
+    { uid: "u-a", probeStates: [{ ...result("Failed"), lastProbeTime: "2026-01-01T00:10:02Z" }] },
+  ];
+  t.match(planNode(seen({ held: held([], again), pods: other, applied })).marks, [
+    { annotations: { cost: "10" } },
+  ]);
+  const gone = planNode(seen({ held: held([], states), pods: [], applied }));
+  t.equal(gone.applied.size, 0, "pods that are gone are forgotten");
+});
 
 t.test("the first marker that claims a condition writes it", async (t) => {
   const first = marker("z", [probe("p", { podConditionType: "c" })], "2026-01-01T00:00:00Z");

@@ -35,7 +35,7 @@ export async function writeMarks(
     );
     for (const pods of held) pods.writeBack(pod);
   } catch (error) {
-    // Another pod of that name, or none: this one is gone.
-    if (!isKubeError(error, "NotFound", "Conflict")) throw error;
+    // It is gone. Another pod of that name is a conflict, and the next pass sees that one.
+    if (!isKubeError(error, "NotFound")) throw error;
   }
 }

@@ -54,8 +54,8 @@ class SidecarTerminator implements Pick<KindShell, "reconcile" | "drained"> {
       if (plan.by === "images") await this.#replaceImages(pod, plan.images);
       else if (plan.by === "request") await this.#request(pod, plan);
     } catch (error) {
-      // The pod is gone, or another one has its name.
-      if (!isKubeError(error, "NotFound", "Conflict")) throw error;
+      // The pod is gone. Another one of its name is a conflict, and the next pass sees that one.
+      if (!isKubeError(error, "NotFound")) throw error;
     }
     return {};
   }
