@@ -62,26 +62,39 @@ export function findRevision(
   }
 }
 
-/** Equal texts are preferred, so that a set that was never taken over is never compared by meaning. */
+/**
+ * Equal texts mean the same; other texts are compared by meaning. So a revision that this set wrote and one that it
+ * adopted later are seen to be one.
+ */
 function equalRevisions(
   data: string,
   template: PodTemplate,
   revisions: readonly ControllerRevision[],
 ): ControllerRevision[] {
-  const exact = revisions.filter((revision) => revisionDataEqual(revision.data, data));
-  if (exact.length > 0) return exact;
-  const meaning = meaningOf(template);
-  return revisions.filter((revision) => jsonEqual(meaningOfRevision(revision), meaning));
+  return revisions.filter(
+    (revision) =>
+      revisionDataEqual(revision.data, data) ||
+      jsonEqual(meaningOfRevision(revision), meaningOfTemplate(template)),
+  );
 }
 
-const meanings = new WeakMap<ControllerRevision, unknown>();
+/** Objects of caches never change, so what they mean is worked out once. */
+const meanings = new WeakMap<object, unknown>();
 
 function meaningOfRevision(revision: ControllerRevision): unknown {
-  if (!meanings.has(revision)) {
+  return remembered(revision, () => {
     const template = templateOf(revision.data);
-    meanings.set(revision, template === undefined ? undefined : meaningOf(template));
-  }
-  return meanings.get(revision);
+    return template === undefined ? undefined : meaningOf(template);
+  });
+}
+
+function meaningOfTemplate(template: PodTemplate): unknown {
+  return remembered(template, () => meaningOf(template));
+}
+
+function remembered(key: object, make: () => unknown): unknown {
+  if (!meanings.has(key)) meanings.set(key, make());
+  return meanings.get(key);
 }
 
 /** The template with every default that the API server would write. */

@@ -255,6 +255,24 @@ t.test("a revision with its defaults written out is the same revision", async (t
   t.match(found, { hash: "5d4f8", write: "none", update: { name: "app-5d4f8", number: 3 } });
 });
 
+t.test("pods of a second revision that means the same are relabelled, not replaced", async (t) => {
+  const model = new Model(daemonSet(), ["node-1"]);
+  settle(model);
+  const [pod] = model.owned();
+  const { template } = model.set.spec;
+  const defaulted = {
+    ...template,
+    spec: { ...template.spec, dnsPolicy: "ClusterFirst", terminationGracePeriodSeconds: 30 },
+  };
+  model.revisions.set("app-late", revision("app-late", 7, revisionData(defaulted), "late"));
+  settle(model);
+  const [now] = model.owned();
+  t.equal(now?.uid, pod?.uid);
+  t.equal(now?.labels["controller-revision-hash"], "late");
+  t.strictSame([...model.revisions.keys()], ["app-late"]);
+  t.equal(model.set.status?.updatedNumberScheduled, 1);
+});
+
 t.test("an older revision of the same template is raised, a second one of it goes", async (t) => {
   const one = revisionData(daemonSet().spec.template);
   const other = revisionData({ ...daemonSet().spec.template, spec: { containers: [] } });
