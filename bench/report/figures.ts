@@ -23,15 +23,9 @@ const sources: Readonly<Record<Distribution["source"], string>> = {
   client: "bench's client",
 };
 
-const writeVerbs: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE"]);
-
-/** Writes a second while the phase lasted, the manager's and the nodes' together. */
-export function writesPerSecond({ requests, tookMs }: Phase): number {
-  let writes = 0;
-  for (const counts of [requests.by, requests.bench])
-    for (const [key, count] of Object.entries(counts))
-      if (writeVerbs.has(key.split(" ")[0] ?? "")) writes += count;
-  return writes / (tookMs / 1000);
+/** Writes of pods a second while the phase lasted, whoever made them: each is one event of the watch. */
+export function podWritesPerSecond({ podEventsPerPod, pods, tookMs }: Phase): number {
+  return (podEventsPerPod * pods) / (tookMs / 1000);
 }
 
 function figure(name: string, text: string): Figure {
@@ -125,7 +119,7 @@ function budgetFigures({ budget }: Phase): Figure[] {
 
 function limitFigures(phase: Phase, limit: Limit | undefined): Figure[] {
   if (limit === undefined) return [];
-  const rate = writesPerSecond(phase);
+  const rate = podWritesPerSecond(phase);
   const share = percent(rate / limit.writesPerSecond);
-  return [figure("writes a second (of the limit)", `${rate.toFixed(0)} (${share})`)];
+  return [figure("pod writes a second (of the limit)", `${rate.toFixed(0)} (${share})`)];
 }

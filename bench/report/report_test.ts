@@ -17,7 +17,7 @@ t.test("a table of phases side by side", async (t) => {
   t.match(table, /^rollout: 100 pods on 2 hollow nodes, seed 1; refit; Kubernetes v1\.34\.4$/m);
   t.match(table, /change to last pod arrived +2000 ms +2000 ms/);
   t.match(table, /event to reconcile start +not served +not served/);
-  t.match(table, /writes a second \(of the limit\) +200 \(50 %\)/, "400 writes in 2 s of 400 a second");
+  t.match(table, /pod writes a second \(of the limit\) +250 \(63 %\)/, "500 events in 2 s of 400 a second");
   t.match(table, /only here +1$/m);
   t.notMatch(table, /VIOLATED/);
   const names = figureRows(sampleRun([samplePhase(), create])).map(([name]) => name);
