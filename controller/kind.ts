@@ -1,4 +1,5 @@
 /** What a kind brings (a plan behind a shell) and what it is given. New kinds add these, not a new loop. */
+import type { NodeImage } from "../crds/index.ts";
 import type { KubeObject } from "../kube/core/index.ts";
 import type {
   Cache,
@@ -19,6 +20,7 @@ import type { FeatureGates } from "./feature_gates.ts";
 import type { Informers } from "./informers.ts";
 import type { ControllerOptions } from "./options.ts";
 import type { CreatedResource } from "./rollout/actions.ts";
+import type { SeenPullJob } from "./rollout/image_wait.ts";
 import type { SelectablePod, SelectedPods } from "./selected_pods.ts";
 
 /** The shared caches. Indexes: `controller` (UID of the controlling owner), `owner` (UID of any), `orphan` (namespace). */
@@ -28,7 +30,11 @@ export interface Caches {
   revisions: Cache<ControllerRevision>;
   nodes: Cache<Node>;
   /** Image pull jobs that the owner of this UID controls. */
-  pullJobs(ownerUid: string): Iterable<{ name: string; uid: string }>;
+  pullJobs(ownerUid: string): Iterable<SeenPullJob>;
+  /** An image pull job as a write returned it. */
+  pullJobWritten(job: KubeObject): void;
+  /** What the node of this name is to pull; undefined while images are not pulled ahead. */
+  nodeImage(node: string): NodeImage | undefined;
 }
 
 /** What the API server can do, found out once at start. */

@@ -1,4 +1,5 @@
 /** Starts the controllers of one process: caches, watches, queues and workers of every kind. */
+import type { ImagePullJob } from "../crds/index.ts";
 import type { KubeObject } from "../kube/core/index.ts";
 import {
   type Change,
@@ -39,8 +40,9 @@ import type {
 } from "./kind.ts";
 import { plainControllers, shardedKinds, visitKinds } from "./kinds.ts";
 import type { ControllerOptions } from "./options.ts";
-import { imagePullJobResource } from "./resources.ts";
+import { imagePullJobResource, nodeImageResource } from "./resources.ts";
 import type { CreatedResource } from "./rollout/actions.ts";
+import type { SeenPullJob } from "./rollout/image_wait.ts";
 import { type SelectablePod, SelectedPods } from "./selected_pods.ts";
 import { owns, type Shard, wholeCluster } from "./shard.ts";
 import { OWNED_BY_ANNOTATION } from "./stateful_set/index.ts";
@@ -123,7 +125,17 @@ class Starting {
       server.imagePullJobs && (PreDownloadImageForInPlaceUpdate || PreDownloadImageForDaemonSetUpdate)
         ? this.#informers.cacheOf(imagePullJobResource, { controller: controllerUids })
         : undefined;
-    const caches: Caches = { pods, claims, revisions, nodes, pullJobs: (uid) => pullJobsOf(jobs, uid) };
+    const nodeImages = jobs === undefined ? undefined : this.#informers.cacheOf(nodeImageResource);
+    const caches: Caches = {
+      pods,
+      claims,
+      revisions,
+      nodes,
+      pullJobs: (uid) => pullJobsOf(jobs, uid),
+      pullJobWritten: (job) => isPullJob(job) && jobs?.writeBack(job),
+      nodeImage: (node) => nodeImages?.get(node),
+    };
+    jobs?.subscribe((change) => this.#wakePullers(change));
     this.#informers.watch(podResource, pods);
     this.#informers.watch(persistentVolumeClaimResource, claims);
     this.#informers.watch(controllerRevisionResource, revisions);
@@ -285,6 +297,20 @@ class Starting {
     this.#wake.get(owner.kind)?.(`${pod.namespace}/${owner.name}`);
   }
 
+  /** Pods may wait for an image of which a job has news. */
+  #wakePullers(change: Change<ImagePullJob>): void {
+    const { metadata, status } = change.object;
+    const before = change.type === "changed" ? change.before.status : undefined;
+    const isNews =
+      change.type !== "changed" ||
+      before?.succeeded !== status?.succeeded ||
+      before?.failed !== status?.failed ||
+      before?.completionTime !== status?.completionTime;
+    for (const { controller, kind, name } of isNews ? (metadata.ownerReferences ?? []) : []) {
+      if (controller) this.#wake.get(kind)?.(`${metadata.namespace}/${name}`);
+    }
+  }
+
   #wakeReferenced(change: Change<PersistentVolumeClaim> | Change<ControllerRevision>): void {
     for (const owner of change.object.owners) {
       if (!owner.controller || owner.apiVersion.split("/")[0] !== GROUP) continue;
@@ -378,12 +404,13 @@ function controllerUids(object: KubeObject): string[] {
     .map((owner) => owner.uid);
 }
 
-function* pullJobsOf(
-  jobs: Reader<KubeObject> | undefined,
-  ownerUid: string,
-): Iterable<{ name: string; uid: string }> {
+function* pullJobsOf(jobs: Reader<ImagePullJob> | undefined, ownerUid: string): Iterable<SeenPullJob> {
   if (jobs === undefined) return;
   for (const job of jobs.byIndex("controller", ownerUid)) {
-    yield { name: job.metadata.name ?? "", uid: job.metadata.uid ?? "" };
+    yield { name: job.metadata.name ?? "", uid: job.metadata.uid ?? "", job };
   }
+}
+
+function isPullJob(object: KubeObject): object is ImagePullJob {
+  return object.kind === imagePullJobResource.kind && "spec" in object;
 }

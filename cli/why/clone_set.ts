@@ -18,7 +18,7 @@ import { CliError } from "../errors.ts";
 import { type AnyObject, at } from "../fields.ts";
 import type { ForecastRequest, Planner, Subject } from "./forecast.ts";
 import { type Possessions, planPastRevision, readPossessions } from "./possessions.ts";
-import { pullJobsOf } from "./pull_jobs.ts";
+import { nodeImagesFor, pullJobsOf } from "./pull_jobs.ts";
 
 export const cloneSetPlanner: Planner = {
   kind: "CloneSet",
@@ -72,8 +72,11 @@ async function planOf(
   const server = { resizeSubresource: true, imagePullJobs: pullJobs !== undefined };
   const options = cloneSetOptions(controllerOptions({ gates }), server);
   const now = host.clock.now();
-  const planned = (possessions: Possessions): Plan<CloneSetStatus> =>
-    planCloneSet({ seen: seenOf(set, possessions, pullJobs), options, now, random: host.random });
+  const nodeImage = await nodeImagesFor(access, pullJobs);
+  const planned = (possessions: Possessions): Plan<CloneSetStatus> => {
+    const seen = { ...seenOf(set, possessions, pullJobs), nodeImage };
+    return planCloneSet({ seen, options, now, random: host.random });
+  };
   return { plan: planPastRevision(planned, owned, namespace, now), pods: owned.pods.length };
 }
 

@@ -19,7 +19,7 @@ import { CliError } from "../errors.ts";
 import { type AnyObject, at } from "../fields.ts";
 import type { ForecastRequest, Planner, Subject } from "./forecast.ts";
 import { type Possessions, planPastRevision, readPossessions } from "./possessions.ts";
-import { pullJobsOf } from "./pull_jobs.ts";
+import { nodeImagesFor, pullJobsOf } from "./pull_jobs.ts";
 
 export const statefulSetPlanner: Planner = {
   kind: "StatefulSet",
@@ -78,8 +78,9 @@ async function planOf(
     imagePullJobs: pullJobs !== undefined,
   });
   const now = host.clock.now();
+  const nodeImage = await nodeImagesFor(access, pullJobs);
   const planned = (possessions: Possessions): Plan<StatefulSetStatus> =>
-    planStatefulSet({ seen: seenOf(set, possessions, pullJobs), options, now });
+    planStatefulSet({ seen: { ...seenOf(set, possessions, pullJobs), nodeImage }, options, now });
   return { plan: planPastRevision(planned, owned, namespace, now), pods: owned.pods.length };
 }
 

@@ -1,7 +1,8 @@
 /** What a plan of a CloneSet sees: plain data, read from the caches. Spec: cloneset 4.1, rules 5 to 7. */
-import type { CloneSet } from "../../crds/index.ts";
+import type { CloneSet, NodeImage } from "../../crds/index.ts";
 import type { Labels } from "../../kube/core/index.ts";
 import type { ControllerRevision, PersistentVolumeClaim, Pod } from "../../kube/index.ts";
+import type { SeenPullJob } from "../rollout/image_wait.ts";
 import { isLean } from "../rollout/in_place/lean.ts";
 import type { Lifecycle } from "../rollout/lifecycle.ts";
 import { type LifecycleState, lifecycleState } from "../rollout/lifecycle.ts";
@@ -33,7 +34,9 @@ export interface Seen {
   /** Labels of a node, for topology spread. */
   nodeLabels: (node: string) => Labels | undefined;
   /** Names of image pull jobs that this set controls; undefined when pre-download is off. */
-  pullJobs: readonly { name: string; uid: string }[] | undefined;
+  pullJobs: readonly SeenPullJob[] | undefined;
+  /** What a node is to pull; absent where nobody asks. */
+  nodeImage?: (node: string) => NodeImage | undefined;
 }
 
 /** Everything that is not in the object: gates and flags, resolved once. */

@@ -174,6 +174,7 @@ function decide(pass: Pass, write: "none" | "create" | "renumber"): Decided {
     decided.actions.push(...update.actions);
     decided.waiting.push(...update.waiting);
     decided.failure = update.failure;
+    decided.wakeAfterMs = earliest([decided.wakeAfterMs, update.wakeAfterMs]);
   }
   decided.waiting.push(...partitionWaiting(pass));
   return decided;

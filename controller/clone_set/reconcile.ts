@@ -64,6 +64,7 @@ export function observe(
     failures: performer.failures(uid),
     nodeLabels: (node) => caches.nodes.get(node)?.labels,
     pullJobs: options.preDownload ? [...caches.pullJobs(uid)] : undefined,
+    nodeImage: (node) => caches.nodeImage(node),
   };
 }
 

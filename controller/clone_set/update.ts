@@ -12,6 +12,7 @@ import type { Numbers } from "./numbers.ts";
 import { type Member, REVISION_LABEL, SPECIFIED_DELETE } from "./observe.ts";
 import { updateOrder } from "./order.ts";
 import type { Pass } from "./plan.ts";
+import { imageWaitOf } from "./pre_download.ts";
 import { hookWaiting, patchAction, revisionLabels } from "./scale.ts";
 
 const CLAIM_HASH = "kruise.io/cloneset-volumeclaimtemplate-hash";
@@ -21,25 +22,44 @@ export interface Updates {
   waiting: Waiting[];
   /** Text of the condition FailedUpdate; undefined when every chosen pod can be updated. */
   failure: string | undefined;
+  wakeAfterMs: number | undefined;
 }
 
 export function planUpdate(pass: Pass, numbers: Numbers): Updates {
-  const updates: Updates = { actions: [], waiting: [], failure: undefined };
+  const updates: Updates = { actions: [], waiting: [], failure: undefined, wakeAfterMs: undefined };
   if (numbers.update === 0) return updates;
   const target = numbers.update > 0 ? pass.update : pass.current;
   const atTarget = (member: Member): boolean =>
     sameRevision(member.pod.labels[REVISION_LABEL] ?? "", target.name);
+  const wait = numbers.update > 0 ? imageWaitOf(pass) : undefined;
   const candidates = pass.members.filter(
     (member) =>
-      !atTarget(member) && member.state !== "PreparingDelete" && graceState(member.pod).value === undefined,
+      !atTarget(member) &&
+      member.state !== "PreparingDelete" &&
+      graceState(member.pod).value === undefined &&
+      // Whoever waits for an image lets those go first whose nodes have it.
+      wait?.holds(member.pod, imagesFor(pass, member, target)) !== true,
   );
   const chosen = updateOrder(candidates, pass.members, pass.strategy).slice(0, Math.abs(numbers.update));
   const taken = withinBudget(pass, chosen, atTarget, numbers.updateBudget);
   if (taken.length < chosen.length) updates.waiting.push(budgetWaiting(pass, chosen.length - taken.length));
   for (const member of taken) {
-    if (!member.busy && !member.specified) updateMember(pass, member, target, updates);
+    if (member.busy || member.specified) continue;
+    const planned = updates.actions.length;
+    updateMember(pass, member, target, updates);
+    if (wait !== undefined && updates.actions.length > planned) {
+      updates.actions.push(...wait.told(member.pod, imagesFor(pass, member, target)));
+    }
   }
+  updates.waiting.push(...(wait?.waiting() ?? []));
+  updates.wakeAfterMs = wait?.wakeAfterMs;
   return updates;
+}
+
+/** Images by container that an update in place would bring; none for pods that are made anew. */
+function imagesFor(pass: Pass, member: Member, target: Revision): Readonly<Record<string, string>> {
+  if (pass.strategy.policy === "ReCreate") return {};
+  return eligibility(pass, member, target).change?.images ?? {};
 }
 
 /**

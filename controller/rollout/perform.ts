@@ -36,6 +36,8 @@ export interface PerformerDeps {
   claims: Cache<PersistentVolumeClaim>;
   revisions: Cache<ControllerRevision>;
   created: Readonly<Record<CreatedResource, Resource<KubeObject>>>;
+  /** What a creation of another object returned. */
+  objectCreated(object: KubeObject): void;
   log: Log;
   record(owner: Owner, event: ObjectEvent): void;
   /** Merge patch of the workload itself; writes the answer back. */
@@ -443,8 +445,10 @@ export class Performer {
       case "delete workload":
         return this.#deps.deleteWorkload(owner, options);
       case "create object":
-        await this.#existing(() =>
-          client.create(created[action.resource], owner.namespace, action.body, options),
+        await this.#existing(async () =>
+          this.#deps.objectCreated(
+            await client.create(created[action.resource], owner.namespace, action.body, options),
+          ),
         );
         return;
       case "delete object": {

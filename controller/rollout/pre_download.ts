@@ -30,6 +30,8 @@ export interface PreDownload extends Omit<PullJobs, "hashLabel"> {
   worthwhile: boolean;
   /** Enough pods run the new revision for the others' images to be pulled. */
   begun: () => boolean;
+  /** Pods wait for their image: the decision is kept only when the jobs are there, so that none is missed. */
+  waits: boolean;
   change: ChangeOptions;
 }
 
@@ -43,12 +45,19 @@ export function planPullJobs(input: PreDownload): Action[] {
   const images = input.worthwhile ? changedImages(input) : undefined;
   if (images === undefined) return [mark(update, IGNORED)];
   if (!input.begun()) return [];
-  return [
-    ...Object.entries(images).map(([container, image]) =>
-      pullJob({ ...input, hashLabel: HASH_LABEL }, container, image),
-    ),
-    mark(update, CREATED),
-  ];
+  const made = Object.entries(images)
+    .filter(([container]) => !jobs.some(({ name }) => name === pullJobName(update, container)))
+    .map(([container, image]) => pullJob({ ...input, hashLabel: HASH_LABEL }, container, image));
+  return input.waits && made.length > 0 ? made : [...made, mark(update, CREATED)];
+}
+
+/** Whether it is still to be decided if images are pulled ahead for this revision. */
+export function isPullUndecided({ stored }: Revision): boolean {
+  return stored !== undefined && !(CREATED in stored.labels) && !(IGNORED in stored.labels);
+}
+
+export function pullJobName(update: Revision, container: string): string {
+  return `${update.name}-${container}`;
 }
 
 function changedImages({
@@ -74,7 +83,7 @@ export function mark({ stored: revision }: Revision, label: string): Action {
 
 export function pullJob(input: PullJobs, container: string, image: string): Action {
   const { owner, template, selector, update } = input;
-  const name = `${update.name}-${container}`;
+  const name = pullJobName(update, container);
   const hash = shortHash(update.name);
   const body = {
     apiVersion: "apps.kruise.io/v1beta1",

@@ -67,6 +67,7 @@ class WorkloadShell<T extends WorkloadObject> implements KindShell {
       claims: caches.claims,
       revisions: caches.revisions,
       created: deps.created,
+      objectCreated: (object) => caches.pullJobWritten(object),
       log,
       signal,
       record: (owner, event) => this.#record(owner, event),

@@ -1,6 +1,7 @@
 /** What a plan of a StatefulSet sees: plain data, read from the caches. Spec: statefulset 4.1, 4.2. */
-import type { PersistentVolumeClaim as ClaimTemplate, StatefulSet } from "../../crds/index.ts";
+import type { PersistentVolumeClaim as ClaimTemplate, NodeImage, StatefulSet } from "../../crds/index.ts";
 import type { ControllerRevision, PersistentVolumeClaim, Pod } from "../../kube/index.ts";
+import type { SeenPullJob } from "../rollout/image_wait.ts";
 import { isLean } from "../rollout/in_place/lean.ts";
 import { type Lifecycle, type LifecycleState, lifecycleState } from "../rollout/lifecycle.ts";
 import type { PriorityStrategy } from "../rollout/order.ts";
@@ -34,7 +35,9 @@ export interface Seen {
   /** Errors of the last writes, by concern; absent once they went well. */
   failures: { scale?: string; update?: string };
   /** Names of image pull jobs that this set controls; undefined when pre-download is off. */
-  pullJobs: readonly { name: string; uid: string }[] | undefined;
+  pullJobs: readonly SeenPullJob[] | undefined;
+  /** What a node is to pull; absent where nobody asks. */
+  nodeImage?: (node: string) => NodeImage | undefined;
 }
 
 /** Everything that is not in the object: gates and flags, resolved once. */

@@ -1,5 +1,6 @@
 /** When a StatefulSet pulls images ahead, and how: only its annotations tell. Spec: statefulset 4.12. */
 import { scaledValue } from "../../kube/core/index.ts";
+import { type ImageWait, imageWait, longestWaitMs } from "../rollout/image_wait.ts";
 import { isReady } from "../rollout/pod_state.ts";
 import { planPullJobs } from "../rollout/pre_download.ts";
 import { REVISION_LABEL } from "./observe.ts";
@@ -24,12 +25,32 @@ export function planImages(pass: Pass): void {
     current: pass.current,
     jobs: seen.pullJobs,
     worthwhile: worthwhile(pass),
-    begun: () => updatedReady(pass) >= amountOf(annotations[LEAST_UPDATED], pass.strategy.replicas, 0),
+    begun: () => hasBegun(pass),
     parallelism: parallelismOf(annotations[PARALLELISM]),
     timeoutSeconds: amountOf(annotations[TIMEOUT], 0, 300),
+    waits: longestWaitMs(annotations) !== undefined,
     change: pass.options,
   });
   for (const action of actions) pass.decided.take(action);
+}
+
+/** Who waits for an image; undefined where the set does not ask for it. */
+export function imageWaitOf(pass: Pass): ImageWait | undefined {
+  const { seen, update, now } = pass;
+  return imageWait({
+    annotations: seen.set.metadata.annotations,
+    jobs: seen.pullJobs,
+    nodeImage: (node) => seen.nodeImage?.(node),
+    update,
+    begun: () => hasBegun(pass),
+    now,
+  });
+}
+
+/** Enough pods run the new revision for the others' images to be pulled. */
+function hasBegun(pass: Pass): boolean {
+  const least = pass.seen.set.metadata.annotations?.[LEAST_UPDATED];
+  return updatedReady(pass) >= amountOf(least, pass.strategy.replicas, 0);
 }
 
 function worthwhile(pass: Pass): boolean {

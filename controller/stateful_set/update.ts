@@ -1,4 +1,5 @@
 /** Bringing pods to the update revision. Spec: statefulset 4.5 to 4.8, 4.11. */
+import type { ImageWait } from "../rollout/image_wait.ts";
 import { type Eligibility, inPlaceChange, type Template } from "../rollout/in_place/change.ts";
 import { withUnissued } from "../rollout/in_place/unissued.ts";
 import { startInPlace } from "../rollout/in_place/update.ts";
@@ -10,6 +11,7 @@ import { templateOf } from "../rollout/revisions.ts";
 import { isHeldByClaim, planClaimGrowth } from "./claim_growth.ts";
 import { type Member, REVISION_LABEL } from "./observe.ts";
 import { isFree, isUpdateComplete, type Pass } from "./pass.ts";
+import { imageWaitOf } from "./pre_download.ts";
 import { planDeletion } from "./scale.ts";
 
 /** Ordinals of the window that count against maxUnavailable: rule 20. */
@@ -20,6 +22,14 @@ type Unavailable = Set<number>;
  * may go on: a hook that was released must not wait for the pod that it holds.
  */
 export function planUpdate(pass: Pass, complete: boolean): void {
+  const wait = imageWaitOf(pass);
+  updateInOrder(pass, complete, wait);
+  if (wait === undefined) return;
+  pass.decided.waiting.push(...wait.waiting());
+  pass.decided.wake(wait.wakeAfterMs);
+}
+
+function updateInOrder(pass: Pass, complete: boolean, wait: ImageWait | undefined): void {
   const unavailable = unavailableOf(pass);
   if (complete) planSpecified(pass, unavailable);
   for (const member of pass.order) {
@@ -37,7 +47,7 @@ export function planUpdate(pass: Pass, complete: boolean): void {
       if (unavailable.has(member.ordinal)) continue;
       return;
     }
-    if (!updateMember(pass, member)) return;
+    if (!updateMember(pass, member, wait)) return;
     unavailable.add(member.ordinal);
   }
 }
@@ -75,13 +85,16 @@ function waitForBudget(pass: Pass, member: Member, unavailable: Unavailable): vo
 }
 
 /** False when the pass cannot go on. */
-function updateMember(pass: Pass, member: Member): boolean {
+function updateMember(pass: Pass, member: Member, wait: ImageWait | undefined): boolean {
   if (pass.strategy.policy === "ReCreate" || member.state === "PreparingDelete") {
     planDeletion(pass, member);
     return true;
   }
   const eligible = eligibility(pass, member);
   if (eligible.change !== undefined) {
+    const { images } = eligible.change;
+    if (wait?.holds(member.pod, images)) return false;
+    for (const event of wait?.told(member.pod, images) ?? []) pass.decided.take(event);
     updateInPlace(pass, member, eligible);
     return true;
   }

@@ -1,0 +1,150 @@
+/**
+ * Holding pods back until their node has the image that is pulled ahead for them, for workloads that ask for it. A pull
+ * that failed, a job that is gone and the time limit let them go: nothing waits for ever.
+ */
+import type { ImagePullJob, NodeImage } from "../../crds/index.ts";
+import type { Labels } from "../../kube/core/index.ts";
+import type { Pod } from "../../kube/index.ts";
+import { nodeState, pullTarget } from "../image_pull_job/task.ts";
+import { currentStatus, tagOf, timeOf } from "../node_image/model.ts";
+import type { Action, Waiting } from "./actions.ts";
+import { isPullUndecided, pullJobName } from "./pre_download.ts";
+import type { Revision } from "./revisions.ts";
+
+/** On a workload: `true`, or the longest time to wait in seconds. */
+export const WAIT_FOR_IMAGE_ANNOTATION = "refit.dev/wait-for-image";
+const LONGEST_WAIT_MS = 600_000;
+
+/** An image pull job that a workload controls; `job` where the plan may need more than its name. */
+export interface SeenPullJob {
+  readonly name: string;
+  readonly uid: string;
+  readonly job?: ImagePullJob;
+}
+
+export interface ImageWaitInput {
+  /** Of the workload. */
+  readonly annotations: Labels | undefined;
+  /** Undefined while pulling ahead is switched off. */
+  readonly jobs: readonly SeenPullJob[] | undefined;
+  nodeImage(node: string): NodeImage | undefined;
+  readonly update: Revision;
+  /** Whether enough pods run the new revision for a job to be made. */
+  begun(): boolean;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+interface Held {
+  readonly pod: string;
+  readonly image: string;
+  /** When the time limit lets the pod go, milliseconds since the epoch. */
+  readonly until: number;
+}
+
+/** Asked pod by pod during one pass; remembers who waits. */
+export class ImageWait {
+  readonly #input: ImageWaitInput;
+  readonly #longestMs: number;
+  readonly #held: Held[] = [];
+
+  constructor(input: ImageWaitInput, longestMs: number) {
+    this.#input = input;
+    this.#longestMs = longestMs;
+  }
+
+  /** Whether the pod must not get these images (by container) yet. */
+  holds(pod: Pod, images: Readonly<Record<string, string>>): boolean {
+    for (const [container, image] of Object.entries(images)) {
+      const until = this.#heldUntil(pod, container);
+      if (until === undefined) continue;
+      this.#held.push({ pod: pod.name, image, until });
+      return true;
+    }
+    return false;
+  }
+
+  /** What is to be told of a pod that goes although an image could not be pulled ahead. */
+  told(pod: Pod, images: Readonly<Record<string, string>>): Action[] {
+    const actions: Action[] = [];
+    for (const [container, image] of Object.entries(images)) {
+      const message = this.#failure(pod, container);
+      if (message === undefined) continue;
+      const text = `pod ${pod.name} is updated although node ${pod.nodeName} could not pull ${image} ahead: ${message}`;
+      actions.push({
+        type: "event",
+        event: { type: "Warning", reason: "UpdateWithoutImage", message: text },
+      });
+    }
+    return actions;
+  }
+
+  waiting(): Waiting[] {
+    const images = [...new Set(this.#held.map(({ image }) => image))].sort();
+    return images.map((image) => {
+      const pods = this.#held.filter((held) => held.image === image).map(({ pod }) => pod);
+      const seconds = Math.ceil((this.#firstEnd(image) - this.#input.now) / 1000);
+      return {
+        reason: "ImagePull",
+        message: `${pods.length} pods wait: ${image} is being pulled to their nodes`,
+        until: `the image is there, its pull has failed, or ${seconds} s have passed (${WAIT_FOR_IMAGE_ANNOTATION})`,
+        pods: pods.slice(0, 10),
+      };
+    });
+  }
+
+  /** Milliseconds until time alone lets somebody go. */
+  get wakeAfterMs(): number | undefined {
+    if (this.#held.length === 0) return undefined;
+    return Math.max(1, Math.min(...this.#held.map(({ until }) => until)) - this.#input.now);
+  }
+
+  #firstEnd(image: string): number {
+    return Math.min(...this.#held.filter((held) => held.image === image).map(({ until }) => until));
+  }
+
+  #heldUntil(pod: Pod, container: string): number | undefined {
+    const { update, now } = this.#input;
+    if (pod.nodeName === "") return undefined;
+    const job = this.#job(container);
+    const since = job === undefined ? update.stored?.createdAt : timeOf(job.metadata.creationTimestamp);
+    const until = (since ?? now) + this.#longestMs;
+    if (until <= now) return undefined;
+    if (job === undefined) return isPullUndecided(update) && this.#input.begun() ? until : undefined;
+    if (job.status?.completionTime !== undefined || job.metadata.deletionTimestamp !== undefined) {
+      return undefined;
+    }
+    const nodeImage = this.#input.nodeImage(pod.nodeName);
+    if (nodeImage === undefined) return undefined;
+    const state = nodeState(nodeImage, pullTarget(job, []));
+    return state === "succeeded" || state === "failed" ? undefined : until;
+  }
+
+  #failure(pod: Pod, container: string): string | undefined {
+    const job = this.#job(container);
+    const nodeImage = job === undefined ? undefined : this.#input.nodeImage(pod.nodeName);
+    if (job === undefined || nodeImage === undefined) return undefined;
+    const target = pullTarget(job, []);
+    const tag = tagOf(nodeImage, target.name, target.tag);
+    const status = tag === undefined ? undefined : currentStatus(nodeImage, target.name, tag);
+    return status?.phase === "Failed" ? (status.message ?? "no reason was given") : undefined;
+  }
+
+  #job(container: string): ImagePullJob | undefined {
+    const name = pullJobName(this.#input.update, container);
+    return this.#input.jobs?.find((each) => each.name === name)?.job;
+  }
+}
+
+/** Undefined where nobody asked for it, or images are not pulled ahead. */
+export function imageWait(input: ImageWaitInput): ImageWait | undefined {
+  const longestMs = longestWaitMs(input.annotations);
+  return longestMs === undefined || input.jobs === undefined ? undefined : new ImageWait(input, longestMs);
+}
+
+/** Undefined: the workload does not ask for it. */
+export function longestWaitMs(annotations: Labels | undefined): number | undefined {
+  const text = annotations?.[WAIT_FOR_IMAGE_ANNOTATION];
+  if (text === "true") return LONGEST_WAIT_MS;
+  return text !== undefined && /^\d{1,7}$/.test(text) ? Number(text) * 1000 : undefined;
+}
