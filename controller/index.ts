@@ -32,8 +32,8 @@ export {
 export { type ControllerOptions, controllerOptions } from "./options.ts";
 export { broadcastJobResource, cloneSetResource, imageListPullJobResource } from "./resources.ts";
 export type { Action, Plan, Waiting } from "./rollout/actions.ts";
-export { type Shard, shardOf } from "./shard.ts";
 export { type SeenPullJob, WAIT_FOR_IMAGE_ANNOTATION } from "./rollout/image_wait.ts";
+export { type Shard, shardOf } from "./shard.ts";
 export { type Controllers, type ControllersDeps, startControllers } from "./start.ts";
 export { type Admission, type AdmissionDeps, admission } from "./start_admission.ts";
 export {

@@ -97,7 +97,12 @@ function setUp(cached: Pod | undefined, stored: Pod | undefined, refuse = "") {
   };
   const shared = sharedCaches();
   if (cached) shared.pods.upsert(cached);
-  const caches: Caches = { ...shared, pullJobs: () => [] };
+  const caches: Caches = {
+    ...shared,
+    pullJobs: () => [],
+    pullJobWritten: () => undefined,
+    nodeImage: () => undefined,
+  };
   const objects = new Cache<ContainerRecreateRequest>(resource.codec);
   const deps: RecreateDeps = {
     client,
