@@ -1,5 +1,5 @@
 /** Connects the puller with the API server: its NodeImage, secrets, events, and its memory on disk. */
-import type { NodeImage, NodeImageSpec, NodeImageStatus } from "../../crds/index.ts";
+import type { NodeImage, NodeImageStatus } from "../../crds/index.ts";
 import {
   Cache,
   createMergePatch,
@@ -7,6 +7,7 @@ import {
   jsonEqual,
   jsonResource,
   type KubeObject,
+  type Log,
   startInformer,
 } from "../../kube/index.ts";
 import type { AgentContext, Feature } from "../context.ts";
@@ -17,6 +18,7 @@ import { dockerConfigFiles } from "./docker_config_files.ts";
 import { createKeyring } from "./keyring.ts";
 import type { PullTask } from "./plan.ts";
 import { createPuller, type Puller } from "./puller.ts";
+import { checkedSpec } from "./spec.ts";
 
 export const nodeImages = jsonResource<NodeImage>({
   group: "apps.kruise.io",
@@ -95,7 +97,7 @@ export async function startImages(context: AgentContext, home: string | undefine
   const stopWatching = finder.subscribe(() => puller.runtimeChanged());
   const cache = new Cache<NodeImage>({ identify: nodeImages.codec.identify, tombstones: 16 });
   cache.subscribe((change) => {
-    const nodeImage = change.type === "removed" ? undefined : change.object;
+    const nodeImage = change.type === "removed" ? undefined : readable(change.object, log);
     uid = nodeImage?.metadata.uid ?? "";
     if (change.type !== "changed" || !jsonEqual(change.before.spec, change.object.spec))
       rememberSpec(context, nodeImage);
@@ -139,6 +141,12 @@ async function writeStatus(
   return written.status ?? { desired: 0 };
 }
 
+function readable(nodeImage: NodeImage, log: Log): NodeImage {
+  const { spec, ignored } = checkedSpec(nodeImage.spec);
+  if (ignored.length > 0) log.warn("parts of the NodeImage cannot be read and are left out", { ignored });
+  return { ...nodeImage, spec };
+}
+
 function rememberSpec(context: AgentContext, nodeImage: NodeImage | undefined): void {
   context.state.write("node_image", nodeImage ? { name: nodeImage.metadata.name, spec: nodeImage.spec } : {});
 }
@@ -150,8 +158,8 @@ async function goOnWithoutServer(
   synced: Promise<void>,
 ): Promise<void> {
   const saved = await context.state.read("node_image");
-  if (!isJsonObject(saved) || saved["name"] !== context.settings.nodeName || !isSpec(saved["spec"])) return;
-  const { spec } = saved;
+  if (!isJsonObject(saved) || saved["name"] !== context.settings.nodeName) return;
+  const { spec } = checkedSpec(saved["spec"]);
   let answered = false;
   synced.then(
     () => {
@@ -166,16 +174,6 @@ async function goOnWithoutServer(
   });
 }
 const uplinkWaitMs = 10_000;
-
-function isSpec(value: unknown): value is NodeImageSpec {
-  if (!isJsonObject(value)) return false;
-  const images = value["images"];
-  if (images === undefined) return true;
-  return (
-    isJsonObject(images) &&
-    Object.values(images).every((one) => isJsonObject(one) && Array.isArray(one["tags"]))
-  );
-}
 
 function savedTasks(saved: unknown, node: string): PullTask[] {
   if (!isJsonObject(saved) || saved["node"] !== node || !Array.isArray(saved["tasks"])) return [];

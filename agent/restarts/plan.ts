@@ -115,7 +115,8 @@ function observedState(seen: RestartSeen, container: ContainerSpec, now: number)
   }
   if (force && !isKilled) return { state: state("Pending"), startable: false };
   const replaced = present.id !== oldId || present.restartCount > (statusContext?.restartCount ?? 0);
-  if (!replaced) return { state: state(isKilled ? "Recreating" : "Pending"), startable: false };
+  // Also when it was said to be stopped: that is told first, and the agent may have died before it was done.
+  if (!replaced) return { state: state("Pending"), startable: false };
   const leftMs = readyLeftMs(seen, present, now);
   if (leftMs === 0) return { state: state("Succeeded"), startable: false };
   return {

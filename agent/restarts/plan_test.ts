@@ -74,6 +74,21 @@ t.test("a running container is stopped, one in a pass, in the order of the list"
   t.same(phases(plan), ["Pending", "Pending"]);
 });
 
+t.test("said to be stopped and running on: the agent died in between, and stops it now", async (t) => {
+  const status: Status = {
+    phase: "Recreating",
+    containerRecreateStates: [{ name: "app", phase: "Recreating", isKilled: true }],
+  };
+  t.equal(planRestart(seen({ request: request(["app"], {}, status) }), now).kill, "app");
+  const stoppedHere = new Map([["app", "old-app"]]);
+  t.equal(planRestart(seen({ request: request(["app"], {}, status), stoppedHere }), now).kill, "app");
+  const again = new Map([fresh("app")]);
+  t.equal(
+    planRestart(seen({ request: request(["app"], {}, status), containers: again }), now).kill,
+    undefined,
+  );
+});
+
 t.test("unordered goes on to the next; ordered waits for the one before", async (t) => {
   const status: Status = {
     phase: "Recreating",
