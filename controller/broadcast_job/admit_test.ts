@@ -63,6 +63,23 @@ t.test("defaults, once", async (t) => {
   t.equal(await refusal(job({})), undefined);
 });
 
+t.test(
+  "with gate TemplateNoDefaults the template stays as it is, and is judged as the server will fill it in",
+  async (t) => {
+    const bare = mutateBroadcastJob({ templateDefaults: false, hostNetworkPorts: false });
+    const object = job({});
+    const answer = await bare(request(object));
+    const after = answer.allowed ? applyJsonPatch(object, answer.patch ?? []) : {};
+    t.same((after["spec"] as JsonObject)["template"], (object["spec"] as JsonObject)["template"]);
+    t.match(await validateBroadcastJobRequest(request(after)), { allowed: true });
+    const broken = job({}, { containers: [{ name: "A_B", image: "task:1" }] });
+    t.match(await validateBroadcastJobRequest(request(broken)), {
+      allowed: false,
+      message: /containers\[0\]\.name/,
+    });
+  },
+);
+
 t.test("a stored template is not filled in again", async (t) => {
   const old = job({});
   const changed = await defaulted(job({ paused: true }), old);

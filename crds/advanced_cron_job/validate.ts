@@ -6,11 +6,11 @@ import {
   isJsonObject,
   jsonEqual,
   required,
-  validatePodTemplate,
 } from "../../kube/core/index.ts";
 import { nonNegative, ratchet } from "../clone_set/rules.ts";
 import { ScheduleError } from "../errors.ts";
 import { jobNameErrors } from "../job_name.ts";
+import { jobTemplateErrors } from "../job_template.ts";
 import type { DecodedAdvancedCronJob } from "./decode.ts";
 import { everFires, parseSchedule, zoneComplaint } from "./schedule.ts";
 import type { AdvancedCronJobSpec } from "./schema.ts";
@@ -117,7 +117,7 @@ function validateTemplates(spec: AdvancedCronJobSpec): FieldError[] {
 function validatePods(job: unknown, path: string): FieldError[] {
   const template = isJsonObject(job) ? job["template"] : undefined;
   return isJsonObject(template)
-    ? validatePodTemplate(template, `${path}.template`)
+    ? jobTemplateErrors(template, `${path}.template`)
     : [required(`${path}.template`)];
 }
 

@@ -1,14 +1,8 @@
 /** What admission refuses in a BroadcastJob, in the API's words. Spec: jobs B6. */
-import {
-  type FieldError,
-  invalid,
-  isJsonObject,
-  required,
-  scaledValue,
-  validatePodTemplate,
-} from "../../kube/core/index.ts";
+import { type FieldError, invalid, isJsonObject, required, scaledValue } from "../../kube/core/index.ts";
 import { nonNegative, ratchet } from "../clone_set/rules.ts";
 import { jobNameErrors } from "../job_name.ts";
+import { jobTemplateErrors } from "../job_template.ts";
 import type { DecodedBroadcastJob } from "./decode.ts";
 import type { BroadcastJobSpec } from "./schema.ts";
 
@@ -40,7 +34,7 @@ function validateTemplate(spec: BroadcastJobSpec): FieldError[] {
   const path = "spec.template";
   const template: unknown = spec.template;
   if (!isJsonObject(template)) return [required(path)];
-  const errors = validatePodTemplate(template, path);
+  const errors = jobTemplateErrors(template, path);
   const restart = isJsonObject(template["spec"]) ? template["spec"]["restartPolicy"] : undefined;
   if (restart !== "Never" && restart !== "OnFailure") {
     const words = "pod restartPolicy can only be Never or OnFailure";
