@@ -32,6 +32,7 @@ function figure(name: string, text: string): Figure {
   return { key: name, name, text };
 }
 
+/** In the order in which they are shown; `limit` is that of the run. */
 export function figuresOf(phase: Phase, limit: Limit | undefined): Figure[] {
   return [
     ...times(phase),
