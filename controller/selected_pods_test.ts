@@ -1,107 +1,15 @@
 import t from "tap";
-import { type Labels, parseSelector } from "../kube/core/index.ts";
 import {
   type Change,
-  type Client,
-  KubeError,
   nullMetrics,
   type Pod,
   podResource,
-  type Resource,
   seededRandom,
   testClock,
   testLog,
-  type WatchEvent,
-  type WatchOptions,
 } from "../kube/index.ts";
+import { pod, podServer } from "./_pod_server.ts";
 import { type PodSelection, SelectedPods } from "./selected_pods.ts";
-
-interface PodManifest {
-  metadata: { name: string; namespace: string; uid: string; labels: Labels; resourceVersion?: string };
-  status?: { phase: string };
-}
-
-/** A server that has only pods; watches see what their selection matches, as a real one's do. */
-function podServer() {
-  const pods = new Map<string, PodManifest>();
-  const watches = new Set<{
-    options: WatchOptions;
-    send(type: "ADDED" | "MODIFIED" | "DELETED", pod: PodManifest): void;
-  }>();
-  const opened: string[] = [];
-  let version = 0;
-  const matches = (options: WatchOptions, pod: PodManifest | undefined): pod is PodManifest =>
-    pod !== undefined &&
-    (options.namespace ?? pod.metadata.namespace) === pod.metadata.namespace &&
-    parseSelector(options.labelSelector ?? "").matches(pod.metadata.labels);
-  const none = () => Promise.reject(new KubeError("MethodNotAllowed", "only watches are served here"));
-  const client: Client = {
-    get: none,
-    list: none,
-    create: none,
-    replace: none,
-    patch: none,
-    delete: none,
-    request: none,
-    close: () => Promise.resolve(),
-    async watch<T>(resource: Resource<T>, options: WatchOptions) {
-      const waiting: WatchEvent<T>[] = [];
-      let wake = (): void => undefined;
-      const entry = {
-        options,
-        send(type: "ADDED" | "MODIFIED" | "DELETED", pod: PodManifest) {
-          waiting.push({ type, object: decoded(resource, pod) });
-          wake();
-        },
-      };
-      watches.add(entry);
-      const { namespace = "*", labelSelector = "", fieldSelector = "" } = options;
-      opened.push([namespace, labelSelector, fieldSelector].join("|"));
-      for (const pod of pods.values()) if (matches(options, pod)) entry.send("ADDED", pod);
-      waiting.push({ type: "BOOKMARK", resourceVersion: String(version), initialEventsEnd: true });
-      options.signal.addEventListener("abort", () => {
-        watches.delete(entry);
-        wake();
-      });
-      async function* stream(): AsyncGenerator<readonly WatchEvent<T>[]> {
-        while (!options.signal.aborted) {
-          if (waiting.length > 0) yield waiting.splice(0);
-          else {
-            await new Promise<void>((resolve) => {
-              wake = resolve;
-            });
-          }
-        }
-      }
-      return stream();
-    },
-  };
-  return {
-    client,
-    opened,
-    watches,
-    put(pod: PodManifest): Pod {
-      const before = pods.get(pod.metadata.name);
-      const stored = { ...pod, metadata: { ...pod.metadata, resourceVersion: String(++version) } };
-      pods.set(pod.metadata.name, stored);
-      for (const { options, send } of watches) {
-        const was = matches(options, before);
-        if (matches(options, stored)) send(was ? "MODIFIED" : "ADDED", stored);
-        else if (was) send("DELETED", stored);
-      }
-      return decoded(podResource, stored);
-    },
-  };
-}
-
-function decoded<T>(resource: Resource<T>, pod: PodManifest): T {
-  const body = JSON.stringify({ apiVersion: "v1", kind: "Pod", ...pod });
-  return resource.codec.decode(Buffer.from(body), "application/json");
-}
-
-const pod = (name: string, labels: Labels): PodManifest => ({
-  metadata: { name, namespace: "ns", uid: `uid-${name}`, labels },
-});
 
 function selecting(server: ReturnType<typeof podServer>, namespace = "") {
   const clock = testClock();

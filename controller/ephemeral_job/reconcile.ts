@@ -15,19 +15,24 @@ const PLAN_SHARE = 7;
 const SHORTEST_GATHERING_MS = 20;
 const LONGEST_GATHERING_MS = 250;
 
-export function ephemeralJobShell(deps: KindDeps<EphemeralJob>): KindShell {
+export type EphemeralJobDeps = Pick<
+  KindDeps<EphemeralJob>,
+  "client" | "clock" | "objects" | "queue" | "recorder" | "resource" | "selectPods" | "signal"
+>;
+
+export function ephemeralJobShell(deps: EphemeralJobDeps): KindShell {
   return new EphemeralJobShell(deps);
 }
 
 class EphemeralJobShell implements KindShell {
-  readonly #deps: KindDeps<EphemeralJob>;
+  readonly #deps: EphemeralJobDeps;
   readonly #needs: PodNeeds<ObservedPod>;
   /** How long events of a job's pods are gathered, by key; milliseconds. */
   readonly #gathering = new Map<string, number>();
   /** By key: UIDs of pods that did not take the containers. */
   readonly #refusing = new Map<string, Set<string>>();
 
-  constructor(deps: KindDeps<EphemeralJob>) {
+  constructor(deps: EphemeralJobDeps) {
     this.#deps = deps;
     this.#needs = deps.selectPods(observedPodResource).needs((key, change) => {
       if (change === undefined) deps.queue.add(key);

@@ -1,0 +1,150 @@
+import t from "tap";
+import type { EphemeralJob } from "../../crds/index.ts";
+import { applyMergePatch, type JsonObject } from "../../kube/core/index.ts";
+import {
+  Cache,
+  type Client,
+  KubeError,
+  nullMetrics,
+  type Resource,
+  seededRandom,
+  testClock,
+  testLog,
+  WorkQueue,
+} from "../../kube/index.ts";
+import { pod, podServer } from "../_pod_server.ts";
+import { ephemeralJobResource } from "../resources.ts";
+import { type SelectablePod, SelectedPods } from "../selected_pods.ts";
+import { ephemeralJobShell } from "./reconcile.ts";
+
+const key = "ns/look";
+
+/** A shell over a server with the given pods; pods in `refusing` take no containers. */
+function scene(spec: JsonObject, refusing: ReadonlySet<string> = new Set()) {
+  const server = podServer(({ name }) =>
+    refusing.has(name) ? new KubeError("Invalid", "it takes none", { status: 422 }) : undefined,
+  );
+  const clock = testClock();
+  const signal = new AbortController().signal;
+  const objects = new Cache<EphemeralJob>({ identify: ephemeralJobResource.codec.identify });
+  const writes: string[] = [];
+  const events: string[] = [];
+  let version = 1;
+  let stored: JsonObject = {
+    metadata: { name: "look", namespace: "ns", uid: "j1", resourceVersion: "1" },
+    spec: {
+      selector: { matchLabels: { a: "b" } },
+      template: { ephemeralContainers: [{ name: "look", image: "i" }] },
+      ...spec,
+    },
+  };
+  const decode = <T>(resource: Resource<T>): T =>
+    resource.codec.decode(Buffer.from(JSON.stringify(stored)), "application/json");
+  const client: Client = {
+    ...server.client,
+    async patch(resource, ref, patch, options = {}) {
+      if (resource.plural === "pods") return server.client.patch(resource, ref, patch, options);
+      writes.push(options.subresource ?? "job");
+      const next = applyMergePatch(stored, patch.body);
+      stored = { ...next, metadata: { ...Object(next["metadata"]), resourceVersion: String(++version) } };
+      return decode(resource);
+    },
+    async delete() {
+      writes.push("delete");
+      return undefined;
+    },
+  };
+  objects.upsert(decode(ephemeralJobResource));
+  const selections: { stop(): Promise<void> }[] = [];
+  const queue = new WorkQueue({ clock });
+  const shell = ephemeralJobShell({
+    client,
+    clock,
+    objects,
+    queue,
+    recorder: { event: (_, type, reason, message) => events.push(`${type} ${reason} ${message}`) },
+    resource: ephemeralJobResource,
+    selectPods: <P extends SelectablePod>(resource: Resource<P>) => {
+      const deps = { client, clock, random: seededRandom(1), log: testLog(), metrics: nullMetrics };
+      const selected = new SelectedPods<P>({ ...deps, resource, namespace: "" });
+      selections.push(selected);
+      return selected;
+    },
+    signal,
+  });
+  return {
+    server,
+    clock,
+    shell,
+    writes,
+    events,
+    queue,
+    status: () => objects.get(key)?.status,
+    job: () => objects.get(key),
+    injected: () => server.patches.map(({ name, subresource }) => `${name} ${subresource}`),
+    async stop() {
+      queue.stop();
+      await Promise.all(selections.map((selection) => selection.stop()));
+    },
+  };
+}
+
+const running = (name: string) => pod(name, { a: "b" }, { status: { phase: "Running" } });
+
+t.test("one request a pod, the finalizer first, the status once", async (t) => {
+  const s = scene({ parallelism: 3 });
+  for (const name of ["p1", "p2", "p3"]) s.server.put(running(name));
+  await s.shell.reconcile(key);
+  t.same(s.writes, ["job"], "nothing is known of pods yet");
+  t.same(s.job()?.metadata.finalizers, ["apps.kruise.io/ephemeralcontainers-cleanup"]);
+  await s.clock.settle();
+  await s.shell.reconcile(key);
+  t.same(s.injected(), ["p1 ephemeralcontainers", "p2 ephemeralcontainers", "p3 ephemeralcontainers"]);
+  t.same(s.writes, ["job", "status"]);
+  t.match(
+    s.status(),
+    { phase: "Waiting", match: 3, waiting: 3, running: 0 },
+    "what was written counts at once",
+  );
+  await s.shell.reconcile(key);
+  t.equal(s.injected().length, 3);
+  t.same(s.writes, ["job", "status"], "no write without a change");
+  await s.stop();
+});
+
+t.test("a pod that refuses is told of, and the others go first from then on", async (t) => {
+  const s = scene({ parallelism: 1 }, new Set(["p1"]));
+  for (const name of ["p1", "p2"]) s.server.put(running(name));
+  await s.shell.reconcile(key);
+  await s.clock.settle();
+  await t.rejects(s.shell.reconcile(key), { code: "Invalid" });
+  t.same(s.events, ["Warning CreateFailed failed to add ephemeral containers to pod p1: it takes none"]);
+  t.match(s.status(), { phase: "Unknown", match: 2 }, "the status is written all the same");
+  await s.shell.reconcile(key);
+  t.same(s.injected(), ["p2 ephemeralcontainers"]);
+  await s.stop();
+});
+
+t.test("a finished job watches no pods any more and goes after its time to live", async (t) => {
+  const s = scene({ ttlSecondsAfterFinished: 5 });
+  s.server.put(running("p1"));
+  await s.shell.reconcile(key);
+  await s.clock.settle();
+  await s.shell.reconcile(key);
+  const env = [{ name: "KRUISE_EJOB_ID", value: "j1" }];
+  const state = { terminated: { exitCode: 0 } };
+  s.server.put({
+    ...running("p1"),
+    spec: { ephemeralContainers: [{ name: "look", image: "i", env }] },
+    status: { phase: "Running", ephemeralContainerStatuses: [{ name: "look", state }] },
+  });
+  await s.clock.settle();
+  t.same(await s.shell.reconcile(key), { wakeAfterMs: 5_000 });
+  t.match(s.status(), { phase: "Succeeded", succeeded: 1 });
+  await s.clock.settle();
+  t.equal(s.server.watches.size, 0);
+  await s.clock.advance(5_000);
+  await s.shell.reconcile(key);
+  t.equal(s.writes.at(-1), "delete");
+  await s.stop();
+});
