@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { Item } from "../cluster/api.ts";
+import { Daemons, daemonSet } from "./daemon_sets.ts";
 import { cloneSet, container } from "./manifests.ts";
 import type { Suite } from "./suite.ts";
 import type { World } from "./world.ts";
@@ -14,7 +15,7 @@ function tree(world: World): object {
 
 export const suite: Suite = {
   number: "18",
-  title: "Owner trees and garbage collection of CloneSet",
+  title: "Owner trees and garbage collection of CloneSet and DaemonSet",
   needs: [],
   async run(world) {
     await world.step("1 apply", async () => {
@@ -34,12 +35,57 @@ export const suite: Suite = {
     });
     await world.step("4 orphans are never adopted, their revision is", () => orphan(world));
     await world.step("5 dependants go with their owner", () => collect(world));
+    await daemonTree(world);
     world.skip(
       "other kinds",
       "this suite draws the tree of CloneSet; not all of the other kinds are reconciled yet",
     );
   },
 };
+
+async function daemonTree(world: World): Promise<void> {
+  const sets = new Daemons(world);
+  const nodes = await sets.nodes();
+  const name = "tree-ds";
+  const manifest = daemonSet(world.version, { name, nodes });
+  const settled = () => sets.untilRow(`${name}${` ${nodes.length}`.repeat(5)}`);
+  const uids = async () => (await sets.pods(name)).map((pod) => pod.metadata.uid).sort();
+  await world.step("DaemonSet: a pod comes back on its node", async () => {
+    await world.apply(manifest);
+    await settled();
+    assert.equal((await world.list("controllerrevisions")).length, 1);
+    const [first = ""] = nodes;
+    const before = await sets.podOn(name, first);
+    await world.remove("pods", before.metadata.name);
+    await world.until("a new one", async () => {
+      assert.notEqual((await sets.podOn(name, first)).metadata.name, before.metadata.name);
+    });
+    await settled();
+  });
+  await world.step("DaemonSet: orphans and their revision are adopted", async () => {
+    const before = await uids();
+    await world.remove(sets.resource, name, { propagationPolicy: "Orphan" });
+    await world.until("orphaned", async () => {
+      assert.equal(await world.api.find(sets.resource, name, world.namespace), undefined);
+      for (const pod of await world.list("pods")) assert.equal(pod.metadata.ownerReferences, undefined);
+    });
+    await world.apply(manifest);
+    await settled();
+    assert.deepEqual(await uids(), before);
+    const owners = (await world.list("controllerrevisions")).map((one) => one.metadata.ownerReferences);
+    assert.deepEqual(
+      owners.map((list) => list?.[0]?.kind),
+      ["DaemonSet"],
+    );
+  });
+  await world.step("DaemonSet: dependants go with their owner", async () => {
+    await world.remove(sets.resource, name);
+    await sets.untilGone(name);
+    await world.until("no revision", async () =>
+      assert.deepEqual(await world.list("controllerrevisions"), []),
+    );
+  });
+}
 
 async function checkTree(world: World): Promise<void> {
   const owner = await world.get("tree-clone");

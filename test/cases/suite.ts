@@ -10,7 +10,7 @@ export type ApiVersion = "v1alpha1" | "v1beta1";
 export type Need = "own-controller" | "real-node" | "agent";
 
 export interface Suite {
-  /** Number of the acceptance case; suites for scenarios of the reference carry `c` or `i` and the scenario's number. */
+  /** Number of the acceptance case; suites for scenarios of the reference carry a letter and the scenario's number. */
   readonly number: string;
   readonly title: string;
   readonly needs: readonly Need[];
