@@ -6,6 +6,7 @@ import { convertDaemonSet } from "./daemon_set/convert.ts";
 import { SchemaError } from "./errors.ts";
 import type { Conversion } from "./members.ts";
 import { convertPersistentPodState } from "./persistent_pod_state/convert.ts";
+import { convertPodUnavailableBudget } from "./pod_unavailable_budget/convert.ts";
 import { convertResourceDistribution } from "./resource_distribution/convert.ts";
 import { convertSidecarSet } from "./sidecar_set/convert.ts";
 import { convertStatefulSet } from "./stateful_set/convert.ts";
@@ -22,6 +23,7 @@ const conversions: Readonly<Record<string, Conversion>> = {
   "apps.kruise.io/WorkloadSpread": convertWorkloadSpread,
   "apps.kruise.io/ResourceDistribution": convertResourceDistribution,
   "apps.kruise.io/PersistentPodState": convertPersistentPodState,
+  "policy.kruise.io/PodUnavailableBudget": convertPodUnavailableBudget,
   "apps.kruise.io/ContainerRecreateRequest": convertContainerRecreateRequest,
 };
 

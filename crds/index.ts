@@ -75,7 +75,9 @@ export {
 export * from "./pod_probe_marker/schema.ts";
 export { decodePodProbeMarker, validatePodProbeMarker } from "./pod_probe_marker/validate.ts";
 export * from "./pod_template.ts";
+export * from "./pod_unavailable_budget/names.ts";
 export * from "./pod_unavailable_budget/schema.ts";
+export { validatePodUnavailableBudget } from "./pod_unavailable_budget/validate.ts";
 export * from "./resource_distribution/schema.ts";
 export { customVersionLabel } from "./sidecar_set/convert.ts";
 export * from "./sidecar_set/schema.ts";

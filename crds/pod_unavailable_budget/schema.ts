@@ -101,8 +101,8 @@ export const podUnavailableBudget = defineKind({
   plural: "podunavailablebudgets",
   shortNames: ["pub"],
   description: "Limits how many pods may be unavailable at the same time, whatever makes them so.",
-  conversion: "None",
-  carriedOut: false,
+  conversion: "Webhook",
+  carriedOut: true,
   versions: [
     { name: "v1alpha1", spec: specV1alpha1, status, columns },
     { name: "v1beta1", storage: true, spec, status, columns },

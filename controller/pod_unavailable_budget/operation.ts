@@ -1,0 +1,70 @@
+/** Which operation of a budget a request on a pod is. Spec: protection A4, rules 11, 12, 20. */
+import { computeQosClass, isJsonObject, type JsonObject, jsonEqual, own } from "../../kube/core/index.ts";
+import type { AdmissionRequest } from "../admission/request.ts";
+import { hasUnavailableLabel } from "./pod_facts.ts";
+
+export type BudgetOperation = "DELETE" | "UPDATE" | "EVICT" | "RESIZE";
+
+/** Undefined for what no budget is asked about: other subresources, changes of metadata and status. */
+export function operationOf(request: AdmissionRequest): BudgetOperation | undefined {
+  const { operation, resource, subresource, object, oldObject } = request;
+  if (resource !== "pods") return undefined;
+  if (subresource === "eviction") return operation === "CREATE" ? "EVICT" : undefined;
+  if (subresource !== "") return undefined;
+  if (operation === "DELETE") return oldObject === undefined ? undefined : "DELETE";
+  if (operation !== "UPDATE" || object === undefined || oldObject === undefined) return undefined;
+  const becomesUnavailable = !hasUnavailableLabel(labelsOf(oldObject)) && hasUnavailableLabel(labelsOf(object));
+  const [before, after] = [member(oldObject, "spec"), member(object, "spec")];
+  if (!becomesUnavailable && jsonEqual(before, after)) return undefined;
+  return !becomesUnavailable && isResize(oldObject, object, before, after) ? "RESIZE" : "UPDATE";
+}
+
+function isResize(oldPod: JsonObject, newPod: JsonObject, before: JsonObject, after: JsonObject): boolean {
+  if (isStatic(newPod) || !jsonEqual(withoutResources(before), withoutResources(after))) return false;
+  if (computeQosClass(oldPod) !== computeQosClass(newPod)) return false;
+  const containers = containersOf(after);
+  return containersOf(before).every((container, index) => resizesInPlace(container, containers[index] ?? {}));
+}
+
+/** Every changed amount is of cpu or memory, and its change restarts nothing. */
+function resizesInPlace(before: JsonObject, after: JsonObject): boolean {
+  const [old, next] = [member(before, "resources"), member(after, "resources")];
+  const policies = own(after, "resizePolicy");
+  const restarts = new Set(
+    (Array.isArray(policies) ? policies.filter(isJsonObject) : [])
+      .filter(({ restartPolicy }) => restartPolicy && restartPolicy !== "NotRequired")
+      .map(({ resourceName }) => resourceName),
+  );
+  return ["limits", "requests"].every((kind) => {
+    const [from, to] = [member(old, kind), member(next, kind)];
+    const changed = [...new Set([...Object.keys(from), ...Object.keys(to)])].filter(
+      (name) => from[name] !== to[name],
+    );
+    return changed.every((name) => (name === "cpu" || name === "memory") && !restarts.has(name));
+  });
+}
+
+function withoutResources(spec: JsonObject): JsonObject {
+  const containers = containersOf(spec).map(({ resources: _, ...container }) => container);
+  return { ...spec, containers };
+}
+
+function isStatic(pod: JsonObject): boolean {
+  const source = member(member(pod, "metadata"), "annotations")["kubernetes.io/config.source"];
+  return typeof source === "string" && source !== "" && source !== "api";
+}
+
+function labelsOf(pod: JsonObject): Record<string, string> {
+  const labels = member(member(pod, "metadata"), "labels");
+  return Object.fromEntries(Object.entries(labels).map(([key, value]) => [key, String(value)]));
+}
+
+function containersOf(spec: JsonObject): JsonObject[] {
+  const containers = own(spec, "containers");
+  return Array.isArray(containers) ? containers.filter(isJsonObject) : [];
+}
+
+function member(object: JsonObject, key: string): JsonObject {
+  const value = own(object, key);
+  return isJsonObject(value) ? value : {};
+}

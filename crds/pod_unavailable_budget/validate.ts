@@ -1,0 +1,141 @@
+/** What admission refuses in a PodUnavailableBudget, in the API's words. Spec: protection A6. */
+import {
+  compileSelector,
+  type FieldError,
+  type IntOrString,
+  invalid,
+  jsonEqual,
+  type LabelSelector,
+  notSupported,
+  required,
+  validateSelector,
+} from "../../kube/core/index.ts";
+import type { Draft } from "../decode.ts";
+import { sameTarget, type TargetReference } from "../persistent_pod_state/validate.ts";
+import { protectTotalReplicasAnnotation } from "./names.ts";
+import type { PodUnavailableBudget, PodUnavailableBudgetSpec } from "./schema.ts";
+import { selectorsOverlap } from "./selector_overlap.ts";
+
+type Budget = Draft<PodUnavailableBudget>;
+
+const operations = ["DELETE", "UPDATE", "EVICT", "RESIZE"];
+
+/** All errors of an object, and, on an update, of the change from `old`. `others` are the budgets of the namespace. */
+export function validatePodUnavailableBudget(
+  next: Budget,
+  old: Budget | undefined,
+  others: readonly PodUnavailableBudget[],
+): FieldError[] {
+  const spec = next.spec ?? {};
+  const errors = [...validateSelection(spec), ...validateAmounts(spec), ...validateOptions(next, spec)];
+  if (old !== undefined) {
+    const before = old.spec ?? {};
+    const isSame =
+      jsonEqual(before.selector ?? null, spec.selector ?? null) &&
+      jsonEqual(before.targetRef ?? null, spec.targetRef ?? null);
+    if (!isSame)
+      errors.push(required("spec.selector, targetRef", "selector and targetRef cannot be modified"));
+  }
+  const rivals = others.filter(({ metadata }) => metadata.name !== next.metadata.name);
+  return errors.length > 0 ? errors : conflicts(spec, rivals);
+}
+
+function validateSelection({ selector, targetRef }: PodUnavailableBudgetSpec): FieldError[] {
+  const both = "spec.selector, targetRef";
+  if (!selector && !targetRef)
+    return [required(both, "no selector or targetRef defined in PodUnavailableBudget")];
+  if (selector && targetRef) return [required(both, "selector and targetRef are mutually exclusive")];
+  if (targetRef) {
+    const { apiVersion, kind, name } = targetRef;
+    if (apiVersion && kind && name && apiVersion.split("/").length <= 2) return [];
+    return [invalid("spec.targetRef", targetRef, "empty targetRef is not valid for PodUnavailableBudget")];
+  }
+  return selectorErrors(
+    "spec.selector",
+    selector ?? {},
+    "empty selector is not valid for PodUnavailableBudget.",
+  );
+}
+
+function selectorErrors(path: string, selector: LabelSelector, empty: string): FieldError[] {
+  const terms = Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length;
+  if (terms === 0) return [invalid(path, selector, empty)];
+  return validateSelector(selector, path);
+}
+
+function validateAmounts({
+  maxUnavailable: most,
+  minAvailable: least,
+}: PodUnavailableBudgetSpec): FieldError[] {
+  const both = "spec.maxUnavailable, minAvailable";
+  const hasMost = most !== undefined && most !== null;
+  const hasLeast = least !== undefined && least !== null;
+  if (!hasMost && !hasLeast)
+    return [required(both, "no maxUnavailable or minAvailable defined in PodUnavailableBudget")];
+  if (hasMost && hasLeast) return [required(both, "maxUnavailable and minAvailable are mutually exclusive")];
+  return hasMost ? amountErrors("spec.maxUnavailable", most) : amountErrors("spec.minAvailable", least ?? 0);
+}
+
+const percentWords =
+  "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
+
+function amountErrors(path: string, value: IntOrString): FieldError[] {
+  if (typeof value === "number")
+    return value < 0 ? [invalid(path, value, "must be greater than or equal to 0")] : [];
+  if (!/^[0-9]+%$/.test(value)) return [invalid(path, value, percentWords)];
+  return Number(value.slice(0, -1)) > 100 ? [invalid(path, value, "must not be greater than 100%")] : [];
+}
+
+function validateOptions({ metadata }: Budget, spec: PodUnavailableBudgetSpec): FieldError[] {
+  const errors = (spec.protectOperations ?? []).flatMap((operation, index) =>
+    operations.includes(operation)
+      ? []
+      : [notSupported(`spec.protectOperations[${index}]`, operation, operations)],
+  );
+  const ignored = spec.ignoredPodSelector;
+  if (ignored) {
+    const empty = "empty ignoredPodSelector is not valid for PodUnavailableBudget";
+    errors.push(...selectorErrors("spec.ignoredPodSelector", ignored, empty));
+  }
+  const path = `metadata.annotations[${protectTotalReplicasAnnotation}]`;
+  const text = metadata.annotations?.[protectTotalReplicasAnnotation];
+  if (text === undefined || text === "") return errors;
+  if (!/^[+-]?\d+$/.test(text) || Math.abs(Number(text)) > 2147483647) {
+    errors.push(invalid(path, text, "must be a valid int32"));
+  } else if (spec.protectTotalReplicas != null && Number(text) !== spec.protectTotalReplicas) {
+    errors.push(invalid(path, text, "must match spec.protectTotalReplicas when both are set"));
+  }
+  return errors;
+}
+
+/** A budget by target and one by selector never conflict. */
+function conflicts(spec: PodUnavailableBudgetSpec, rivals: readonly PodUnavailableBudget[]): FieldError[] {
+  const target = referenceOf(spec);
+  for (const { metadata, spec: theirs } of rivals) {
+    const other = referenceOf(theirs);
+    const words = (field: string) =>
+      `pub.spec.${field} is in conflict with other PodUnavailableBudget ${metadata.name ?? ""}`;
+    if (target !== undefined && other !== undefined && sameTarget(target, other)) {
+      return [invalid("spec.targetReference", target, words("targetReference"))];
+    }
+    if (spec.selector && theirs.selector && overlap(spec.selector, theirs.selector)) {
+      return [invalid("spec.selector", spec.selector, words("selector"))];
+    }
+  }
+  return [];
+}
+
+function referenceOf({ targetRef }: PodUnavailableBudgetSpec): TargetReference | undefined {
+  if (!targetRef) return undefined;
+  const { apiVersion = "", kind = "", name = "" } = targetRef;
+  return { apiVersion, kind, name };
+}
+
+function overlap(a: LabelSelector, b: LabelSelector): boolean {
+  try {
+    return selectorsOverlap(compileSelector(a), compileSelector(b));
+  } catch {
+    // A stored selector that nobody can read selects nothing.
+    return false;
+  }
+}
