@@ -22,8 +22,10 @@ import {
   nodePodProbe,
   type PersistentPodState,
   type PodProbeMarker,
+  type PodUnavailableBudget,
   persistentPodState,
   podProbeMarker,
+  podUnavailableBudget,
   type StatefulSet,
   statefulSet,
 } from "../crds/index.ts";
@@ -42,6 +44,7 @@ import { nodeImageShell } from "./node_image/index.ts";
 import { persistentPodStateShell } from "./persistent_pod_state/index.ts";
 import { nodePodProbeShell, podProbeMarkerShell } from "./pod_probe_marker/index.ts";
 import { podReadinessController } from "./pod_readiness/index.ts";
+import { podUnavailableBudgetShell } from "./pod_unavailable_budget/index.ts";
 import {
   advancedCronJobResource,
   broadcastJobResource,
@@ -55,6 +58,7 @@ import {
   nodePodProbeResource,
   persistentPodStateResource,
   podProbeMarkerResource,
+  podUnavailableBudgetResource,
   statefulSetResource,
 } from "./resources.ts";
 import { sidecarTerminatorController } from "./sidecar_terminator/index.ts";
@@ -178,12 +182,27 @@ const imageListPullJobKind: Kind<ImageListPullJob> = {
   statusMatters: (before, after) => before.status?.completionTime !== after.status?.completionTime,
 };
 
+const podUnavailableBudgetKind: Kind<PodUnavailableBudget> = {
+  kind: podUnavailableBudget.kind,
+  controllerName: "podunavailablebudget-controller",
+  resource: podUnavailableBudgetResource,
+  enabled: (gates) => gates.PodUnavailableBudgetDeleteGate || gates.PodUnavailableBudgetUpdateGate,
+  shell: podUnavailableBudgetShell,
+  // Admission writes it, too: what it records is taken out again after a while.
+  statusMatters: (before, after) => recorded(before) !== recorded(after),
+};
+
+function recorded({ status }: PodUnavailableBudget): string {
+  return JSON.stringify([status?.unavailableAllowed, status?.disruptedPods, status?.unavailablePods]);
+}
+
 /** Calls `visit` for each kind. A visitor instead of a list: each kind keeps its own object type. */
 export function visitKinds(visit: <T extends KubeObject>(kind: Kind<T>) => void): void {
   visit(cloneSetKind);
   visit(statefulSetKind);
   visit(daemonSetKind);
   visit(persistentPodStateKind);
+  visit(podUnavailableBudgetKind);
   visit(podProbeMarkerKind);
   visit(nodePodProbeKind);
   visit(ephemeralJobKind);

@@ -42,6 +42,7 @@ import { validatePersistentPodStateRequest } from "./persistent_pod_state/admit.
 import { stateOf, targetIndex } from "./persistent_pod_state/targets.ts";
 import { mutatePod } from "./pod_admission/chain.ts";
 import { validatePodProbeMarkerRequest } from "./pod_probe_marker/admit.ts";
+import { podBudgets } from "./pod_unavailable_budget/start_guard.ts";
 import { persistentPodStateResource, podProbeMarkerResource } from "./resources.ts";
 import {
   mutateStatefulSet,
@@ -98,6 +99,7 @@ export function admission(deps: AdmissionDeps): Admission {
   const markers = gates.EnablePodProbeMarkerOnServerless
     ? informers.cacheOf(podProbeMarkerResource, { namespace: namespaceOf })
     : undefined;
+  const budgets = podBudgets(deps, informers);
   // Heard of by whoever starts admission.
   informers.synced().catch(() => undefined);
   const pods = mutatePod({
@@ -115,6 +117,7 @@ export function admission(deps: AdmissionDeps): Admission {
       isRecorded: isStatefulSet,
       stateOf: (...target) => informers.synced().then(() => stateOf(states, ...target)),
     },
+    ...budgets.chain,
   });
   const told = (kind: string, handler: AdmissionHandler): AdmissionHandler =>
     tellingRefusals(handler, (request) => deps.refused(deletionRefusal(kind, request)));
@@ -131,6 +134,7 @@ export function admission(deps: AdmissionDeps): Admission {
     validatePodProbeMarker: validatePodProbeMarkerRequest(gates),
     validateStatefulSet: told("StatefulSet", validateStatefulSetRequest(statefulSets)),
     ...nativeProtection(deps, told),
+    ...budgets.handlers,
     mutateDaemonSet,
     validateDaemonSet: validateDaemonSetRequest({
       hostNetworkPorts: gates.DefaultHostNetworkHostPortsInPodTemplates,
@@ -176,6 +180,7 @@ export function admission(deps: AdmissionDeps): Admission {
     async stop() {
       informers.stop();
       await webhooks.stop();
+      await budgets.stop();
     },
   };
 }

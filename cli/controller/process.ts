@@ -39,6 +39,11 @@ const HANDOVER_GRACE_MS = 2_000;
 
 export interface ControllerProcessDeps {
   readonly client: Client;
+  /**
+   * What webhooks ask the API server through. Not the controllers' client: their writes wait for webhooks, and webhooks
+   * that waited behind them for a place in its window would never be answered.
+   */
+  readonly admissionClient: Client;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -110,13 +115,13 @@ class Starting implements ControllerProcess {
   }
 
   async run(): Promise<void> {
-    const { client, log, settings } = this.#deps;
+    const { client, admissionClient, log, settings } = this.#deps;
     const { metrics } = this.#observed;
     const { gitVersion } = await serverVersion(client);
     this.#isStarted = true;
     log.info("starting", { server: gitVersion });
     this.#admission = admission({
-      client,
+      client: admissionClient,
       clock: this.#deps.clock,
       random: this.#deps.random,
       log: log.with({ part: "admission" }),

@@ -1,7 +1,7 @@
 /** The controller's command once it is called: this loads all of the controller. */
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import { type Log, pinoLog } from "../../kube/index.ts";
+import { type Log, type Metrics, pinoLog } from "../../kube/index.ts";
 import type { Call } from "../command.ts";
 import { observe, startControllerProcess } from "./process.ts";
 import { type ProcessSettings, processSettings } from "./settings.ts";
@@ -12,18 +12,23 @@ export async function runController(call: Call): Promise<number> {
   const { clock, random } = call.host;
   const log = logOf(call, settings);
   const observed = observe();
-  const connection = await call.host.connect({
-    kubeconfig: call.flags.text("kubeconfig"),
-    context: call.flags.text("context"),
-    timeoutMs: call.flags.milliseconds("request-timeout"),
-    userAgent: "kruise-manager",
-    env: call.io.env,
-    metrics: observed.metrics,
-    log,
-  });
+  const connect = (metrics: Metrics) =>
+    call.host.connect({
+      kubeconfig: call.flags.text("kubeconfig"),
+      context: call.flags.text("context"),
+      timeoutMs: call.flags.milliseconds("request-timeout"),
+      userAgent: "kruise-manager",
+      env: call.io.env,
+      metrics,
+      log,
+    });
+  const connection = await connect(observed.metrics);
+  // The gauges of the window are about that of the controllers.
+  const forAdmission = await connect({ ...observed.metrics, window: () => undefined });
   try {
     const running = await startControllerProcess({
       client: connection.client,
+      admissionClient: forAdmission.client,
       clock,
       random,
       log,
@@ -38,7 +43,7 @@ export async function runController(call: Call): Promise<number> {
     }
     return 0;
   } finally {
-    await connection.client.close();
+    await Promise.all([connection.client.close(), forAdmission.client.close()]);
   }
 }
 

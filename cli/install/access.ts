@@ -31,7 +31,9 @@ export function managerRules(): PolicyRule[] {
     rule("apps.kruise.io", ["nodeimages"], ["create", "delete"]),
     // Made and removed as the annotations of StatefulSets, native ones too, ask for it.
     rule("apps.kruise.io", ["persistentpodstates"], ["create", "delete"]),
-    rule("apps", ["statefulsets"], read),
+    // Workloads behind PodUnavailableBudgets; others than these are asked for their scale.
+    rule("apps", ["statefulsets", "deployments", "replicasets"], read),
+    rule("*", ["*/scale"], ["get"]),
     // Finished requests end with their time to live; the barriers of launch priority are ConfigMaps.
     rule("apps.kruise.io", ["containerrecreaterequests"], ["delete"]),
     rule("", ["configmaps"], ["get", "create", "patch", "delete"]),

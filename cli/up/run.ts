@@ -10,7 +10,11 @@ import { type Client, createClient, type Log } from "../../kube/index.ts";
 import { parseArguments } from "../arguments.ts";
 import type { Call } from "../command.ts";
 import { controllerFlags } from "../controller/controller_flags.ts";
-import { type ControllerProcess, startControllerProcess } from "../controller/process.ts";
+import {
+  type ControllerProcess,
+  type ControllerProcessDeps,
+  startControllerProcess,
+} from "../controller/process.ts";
 import { aborted } from "../controller/run.ts";
 import { processSettings } from "../controller/settings.ts";
 import { textLog } from "../controller/text_log.ts";
@@ -80,7 +84,9 @@ async function runAll(
   const { log, logFile } = logTo(call, dirname(kubeconfig), started);
   const client = clientOf(call, cluster, log);
   started.defer(() => client.close());
-  const controller = await startController(call, client, folder, log);
+  const admissionClient = clientOf(call, cluster, log);
+  started.defer(() => admissionClient.close());
+  const controller = await startController(call, { client, admissionClient }, folder, log);
   started.defer(() => controller.stop());
   await Promise.race([controller.working, controller.failed]);
   const result = await Promise.race([runDemo(call, client, options.pods), controller.failed]);
@@ -109,12 +115,13 @@ function clientOf(call: Call, { credentials }: LocalCluster, log: Log): Client {
 
 async function startController(
   call: Call,
-  client: Client,
+  clients: Pick<ControllerProcessDeps, "client" | "admissionClient">,
   folder: string,
   log: Log,
 ): Promise<ControllerProcess> {
   const webhookPort = await freePort();
   const install: InstallOptions = { namespace: "kruise-system", webhookHost: "127.0.0.1", webhookPort };
+  const { client } = clients;
   for (const object of installObjects(install)) await applyObject(client, builtinType(object), object);
   await waitEstablished({ client }, definitions(install), call.host, call.io.signal);
   const flags = ["--metrics-addr=0", "--health-probe-addr=0", "--enable-leader-election=false"];
@@ -128,7 +135,7 @@ async function startController(
     env,
   );
   const { clock, random } = call.host;
-  return startControllerProcess({ client, clock, random, log, settings, identity: "refit-up" });
+  return startControllerProcess({ ...clients, clock, random, log, settings, identity: "refit-up" });
 }
 
 /** A port that was free a moment ago: the API server must know it before the webhooks listen. */

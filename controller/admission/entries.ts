@@ -78,6 +78,24 @@ export const admissionEntries = {
     failurePolicy: "Fail",
     namespaceSelector: ordinaryNamespaces,
   },
+  validatePod: {
+    name: "vpod.kb.io",
+    phase: "validating",
+    path: "/validate-pod",
+    earlierPaths: [],
+    rules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["UPDATE", "DELETE"], resources: ["pods"] }],
+    failurePolicy: "Fail",
+    namespaceSelector: ordinaryNamespaces,
+  },
+  validatePodEviction: {
+    name: "vpodeviction.kb.io",
+    phase: "validating",
+    path: "/validate-pod",
+    earlierPaths: [],
+    rules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["pods/eviction"] }],
+    failurePolicy: "Fail",
+    namespaceSelector: ordinaryNamespaces,
+  },
   mutateCloneSet: {
     name: "mcloneset.kb.io",
     phase: "mutating",
@@ -178,6 +196,21 @@ export const admissionEntries = {
     path: "/validate-apps-kruise-io-broadcastjob",
     earlierPaths: ["/validate-apps-kruise-io-v1alpha1-broadcastjob"],
     rules: workloadRules("broadcastjobs", ["CREATE", "UPDATE"]),
+    failurePolicy: "Fail",
+  },
+  validatePodUnavailableBudget: {
+    name: "vpodunavailablebudget.kb.io",
+    phase: "validating",
+    path: "/validate-policy-kruise-io-podunavailablebudget",
+    earlierPaths: [],
+    rules: [
+      {
+        apiGroups: ["policy.kruise.io"],
+        apiVersions: ["v1alpha1", "v1beta1"],
+        operations: ["CREATE", "UPDATE"],
+        resources: ["podunavailablebudgets"],
+      },
+    ],
     failurePolicy: "Fail",
   },
   protectDeployment: protection(

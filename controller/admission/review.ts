@@ -64,6 +64,9 @@ function object(parent: JsonObject, key: string): JsonObject | undefined {
   return isJsonObject(value) ? value : undefined;
 }
 
+/** Of the refusals that clients tell apart by it. */
+const reasons: Readonly<Record<number, string>> = { 403: "Forbidden", 429: "TooManyRequests" };
+
 const plainUid = /^[-0-9A-Za-z]+$/;
 
 /** The bytes of an answer. Most answers allow without a patch; they are put together from constants. */
@@ -71,7 +74,8 @@ export function encodeReview(apiVersion: ReviewVersion, uid: string, response: A
   const head = `{"kind":"AdmissionReview","apiVersion":"${apiVersion}","response":{"uid":${plainUid.test(uid) ? `"${uid}"` : JSON.stringify(uid)},"allowed":`;
   if (!response.allowed) {
     const { code, message } = response;
-    const status = code === 403 ? { code, reason: "Forbidden", message } : { code, message };
+    const reason = reasons[code];
+    const status = reason === undefined ? { code, message } : { code, reason, message };
     return `${head}false,"status":${JSON.stringify({ metadata: {}, ...status })}}}`;
   }
   const { patch, warnings } = response;

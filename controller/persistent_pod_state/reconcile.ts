@@ -36,7 +36,7 @@ class PersistentPodStateShell implements KindShell {
   readonly #options: PersistentPodStateOptions;
   readonly #advanced: Cache<StatefulSet>;
   readonly #native: Cache<NativeStatefulSet>;
-  readonly #nativePods: PodNeeds<Pod>;
+  readonly #pods: PodNeeds<Pod>;
   readonly #status: StatusWriter;
   /** Workloads whose annotations are still to be acted on, by the key of their object: `apps` or `apps.kruise.io`. */
   readonly #asking = new Map<string, Set<string>>();
@@ -48,12 +48,11 @@ class PersistentPodStateShell implements KindShell {
     deps.informers.cacheOf(deps.resource, targetIndex);
     this.#advanced = deps.informers.cacheOf(statefulSetResource);
     this.#native = deps.informers.cacheOf(nativeStatefulSetResource);
-    this.#nativePods = deps.selectedPods.needs((key, change) => {
+    this.#pods = deps.selectedPods.needs((key, change) => {
       if (change === undefined || matters(change)) deps.queue.add(key);
     });
     this.#advanced.subscribe((change) => this.#onWorkload(ADVANCED, change));
     this.#native.subscribe((change) => this.#onWorkload(NATIVE, change));
-    deps.caches.pods.subscribe((change) => this.#onPod(change));
   }
 
   coalescingMs(): number {
@@ -62,7 +61,7 @@ class PersistentPodStateShell implements KindShell {
 
   forget(key: string, uid: string): void {
     this.#status.forget(uid);
-    this.#nativePods.release(key);
+    this.#pods.release(key);
   }
 
   async drained(): Promise<void> {
@@ -99,23 +98,19 @@ class PersistentPodStateShell implements KindShell {
     object: PersistentPodState,
   ): { target: Target | undefined; pods: readonly Pod[] | undefined } {
     const { targetRef } = object.spec;
-    const name = `${object.metadata.namespace ?? ""}/${targetRef.name}`;
+    const namespace = object.metadata.namespace ?? "";
+    const name = `${namespace}/${targetRef.name}`;
     const group = targetRef.kind === STATEFUL_SET ? groupOf(targetRef.apiVersion) : "";
-    const set = group === ADVANCED ? this.#advanced.get(name) : undefined;
-    if (set !== undefined) {
-      const target = advancedTarget(set, this.#options);
-      return { target, pods: [...this.#deps.caches.pods.byIndex("controller", target.uid)] };
-    }
+    const advanced = group === ADVANCED ? this.#advanced.get(name) : undefined;
     const native = group === NATIVE ? this.#native.get(name) : undefined;
-    if (native === undefined) {
-      this.#nativePods.release(key);
+    const labels = advanced?.spec.selector ?? native?.selector;
+    if (labels === undefined) {
+      this.#pods.release(key);
       return { target: undefined, pods: [] };
     }
-    const target = nativeTarget(native);
-    const namespace = object.metadata.namespace ?? "";
-    const [held] = this.#nativePods.need(key, [{ namespace, labels: native.selector }]) ?? [];
-    const owned = held && [...held.values()].filter((pod) => pod.controller?.uid === target.uid);
-    return { target, pods: owned };
+    const target = advanced ? advancedTarget(advanced, this.#options) : native && nativeTarget(native);
+    const [held] = this.#pods.need(key, [{ namespace, labels }]) ?? [];
+    return { target, pods: held && [...held.values()].filter((pod) => pod.controller?.uid === target?.uid) };
   }
 
   /** Acts on the annotations of workloads with the object's name. Returns when to try again, in milliseconds. */
@@ -196,13 +191,6 @@ class PersistentPodStateShell implements KindShell {
     for (const object of objects.byIndex("target", targetValue(namespace, group, STATEFUL_SET, name))) {
       queue.add(resource.codec.identify(object).key);
     }
-  }
-
-  /** Pods of Advanced StatefulSets; those of native ones wake their key themselves. */
-  #onPod(change: Change<Pod>): void {
-    const { namespace, controller } = change.object;
-    if (controller?.kind !== STATEFUL_SET || controller.group !== ADVANCED || !matters(change)) return;
-    this.#wakeTargeting(namespace, ADVANCED, controller.name);
   }
 
   #newStatusWriter(): StatusWriter {

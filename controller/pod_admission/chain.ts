@@ -13,6 +13,7 @@ import { moveLivenessProbes } from "./enhanced_liveness.ts";
 import { addLaunchBarrier } from "./launch_priority.ts";
 import { addPersistentPlacement, type PlacementOptions } from "./persistent_placement.ts";
 import { addReadinessGate } from "./readiness_gate.ts";
+import { addRelatedBudget, type RelatedBudgetOptions } from "./related_budget.ts";
 import { addServerlessProbes, type ServerlessOptions } from "./serverless_probes.ts";
 
 export interface PodAdmissionOptions {
@@ -24,6 +25,8 @@ export interface PodAdmissionOptions {
   enhancedLiveness: boolean;
   /** With gate EnablePodProbeMarkerOnServerless. */
   serverless?: ServerlessOptions;
+  /** Absent when no gate of PodUnavailableBudget is on. */
+  budgets?: RelatedBudgetOptions;
 }
 
 /** A step sees what earlier ones wrote. It throws to refuse the pod. */
@@ -36,6 +39,10 @@ const steps: readonly (readonly [name: string, step: PodStep])[] = [
   ],
   // After whatever adds containers, so that they are numbered, too.
   ["container launch priority", addLaunchBarrier],
+  [
+    "pod unavailable budget",
+    (draft, { budgets }) => (budgets === undefined ? undefined : addRelatedBudget(draft, budgets)),
+  ],
   ["persistent pod state", (draft, options) => addPersistentPlacement(draft, options.placement)],
   // After whatever adds containers, so that theirs are moved, too.
   [

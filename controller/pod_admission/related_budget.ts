@@ -13,7 +13,10 @@ export interface RelatedBudgetOptions {
   /** The budgets of a namespace that are not being deleted. */
   budgetsOf(namespace: string): Promise<readonly PodUnavailableBudget[]>;
   /** The controlling owner of a ReplicaSet. */
-  controllerOfReplicaSet(namespace: string, name: string): Promise<Pick<ControllerOf, "group" | "kind" | "name"> | undefined>;
+  controllerOfReplicaSet(
+    namespace: string,
+    name: string,
+  ): Promise<Pick<ControllerOf, "group" | "kind" | "name"> | undefined>;
 }
 
 interface Workload {
@@ -53,7 +56,9 @@ function protects({ spec }: PodUnavailableBudget, workload: Workload | undefined
 }
 
 async function topWorkload(draft: PodDraft, options: RelatedBudgetOptions): Promise<Workload | undefined> {
-  const owner = objectsAt(draft.metadata, "ownerReferences").find((reference) => reference["controller"] === true);
+  const owner = objectsAt(draft.metadata, "ownerReferences").find(
+    (reference) => reference["controller"] === true,
+  );
   if (owner === undefined) return undefined;
   const group = groupOf(String(owner["apiVersion"]));
   const [kind, name] = [String(owner["kind"]), String(owner["name"])];

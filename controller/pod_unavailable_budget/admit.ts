@@ -1,7 +1,7 @@
 /** Admission of PodUnavailableBudgets, both versions. Spec: protection A6. */
 import {
-  decodeStored,
   type Draft,
+  decodeStored,
   type PodUnavailableBudget,
   podUnavailableBudget,
   SchemaError,
@@ -47,6 +47,9 @@ function decode(object: JsonObject): Draft<PodUnavailableBudget> | AdmissionResp
   } catch (error) {
     if (!(error instanceof SchemaError)) throw error;
     const isConversion = error.code === "NoConversion";
-    return denied(400, isConversion ? `failed to convert v1alpha1 PUB to v1beta1: ${error.message}` : error.message);
+    return denied(
+      400,
+      isConversion ? `failed to convert v1alpha1 PUB to v1beta1: ${error.message}` : error.message,
+    );
   }
 }

@@ -55,7 +55,8 @@ export class BudgetGuard {
   /** Whether the operation may go on; spends one unit unless `dryRun`. Throws KubeError. */
   async ask(pod: Pod, operation: BudgetOperation, userName: string, dryRun: boolean): Promise<Verdict> {
     const name = relatedBudget(pod.annotations);
-    if (name === undefined || isUnprotected(pod.annotations) || !isAvailableToBudget(pod)) return { allowed: true };
+    if (name === undefined || isUnprotected(pod.annotations) || !isAvailableToBudget(pod))
+      return { allowed: true };
     const key = `${pod.namespace}/${name}`;
     const turn = (this.#turns.get(key) ?? Promise.resolve()).then(
       () => this.#attempts(name, pod, operation, dryRun),

@@ -1,5 +1,5 @@
 /** Which operation of a budget a request on a pod is. Spec: protection A4, rules 11, 12, 20. */
-import { computeQosClass, isJsonObject, type JsonObject, jsonEqual, own } from "../../kube/core/index.ts";
+import { isJsonObject, type JsonObject, jsonEqual, own, podQos } from "../../kube/core/index.ts";
 import type { AdmissionRequest } from "../admission/request.ts";
 import { hasUnavailableLabel } from "./pod_facts.ts";
 
@@ -13,15 +13,16 @@ export function operationOf(request: AdmissionRequest): BudgetOperation | undefi
   if (subresource !== "") return undefined;
   if (operation === "DELETE") return oldObject === undefined ? undefined : "DELETE";
   if (operation !== "UPDATE" || object === undefined || oldObject === undefined) return undefined;
-  const becomesUnavailable = !hasUnavailableLabel(labelsOf(oldObject)) && hasUnavailableLabel(labelsOf(object));
+  const becomesUnavailable =
+    !hasUnavailableLabel(labelsOf(oldObject)) && hasUnavailableLabel(labelsOf(object));
   const [before, after] = [member(oldObject, "spec"), member(object, "spec")];
   if (!becomesUnavailable && jsonEqual(before, after)) return undefined;
-  return !becomesUnavailable && isResize(oldObject, object, before, after) ? "RESIZE" : "UPDATE";
+  return !becomesUnavailable && isResize(object, before, after) ? "RESIZE" : "UPDATE";
 }
 
-function isResize(oldPod: JsonObject, newPod: JsonObject, before: JsonObject, after: JsonObject): boolean {
+function isResize(newPod: JsonObject, before: JsonObject, after: JsonObject): boolean {
   if (isStatic(newPod) || !jsonEqual(withoutResources(before), withoutResources(after))) return false;
-  if (computeQosClass(oldPod) !== computeQosClass(newPod)) return false;
+  if (podQos(before) !== podQos(after)) return false;
   const containers = containersOf(after);
   return containersOf(before).every((container, index) => resizesInPlace(container, containers[index] ?? {}));
 }

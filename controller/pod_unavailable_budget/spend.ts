@@ -42,7 +42,8 @@ export function spend(
     return { allowed: false, message: refusal(budget, "pub unavailable allowed is negative") };
   }
   if (Object.keys(disruptedPods).length + Object.keys(unavailablePods).length > MOST_RECORDED) {
-    const why = "DisruptedPods and UnavailablePods map too big - too many unavailable not confirmed by PUB controller";
+    const why =
+      "DisruptedPods and UnavailablePods map too big - too many unavailable not confirmed by PUB controller";
     return { allowed: false, message: refusal(budget, why) };
   }
   const at = new Date(Math.floor(now / 1000) * 1000).toISOString().replace(".000Z", "Z");
@@ -57,9 +58,15 @@ export function spend(
 }
 
 /** Rules 4 of the conversion and 21. */
-function isProtected({ metadata, spec }: PodUnavailableBudget, operation: BudgetOperation, options: SpendOptions): boolean {
+function isProtected(
+  { metadata, spec }: PodUnavailableBudget,
+  operation: BudgetOperation,
+  options: SpendOptions,
+): boolean {
   const listed = spec.protectOperations ?? [];
-  const annotated = (metadata.annotations?.[protectOperationsAnnotation] ?? "").split(",").map((item) => item.trim());
+  const annotated = (metadata.annotations?.[protectOperationsAnnotation] ?? "")
+    .split(",")
+    .map((item) => item.trim());
   const fromAnnotation = annotated.filter((item) => item !== "");
   const operations: readonly string[] =
     listed.length > 0 ? listed : fromAnnotation.length > 0 ? fromAnnotation : DEFAULT_OPERATIONS;

@@ -1,0 +1,2 @@
+export { planBudget } from "./plan.ts";
+export { podUnavailableBudgetShell } from "./reconcile.ts";

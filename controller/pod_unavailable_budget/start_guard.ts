@@ -1,0 +1,69 @@
+/** All that admission has of budgets, by the gates: the tie of new pods, the guard, and the check of the objects. */
+import { createEvents, isKubeError, nullMetrics } from "../../kube/index.ts";
+import type { AdmissionEntryName } from "../admission/entries.ts";
+import type { AdmissionHandler } from "../admission/request.ts";
+import type { Informers } from "../informers.ts";
+import type { PodAdmissionOptions } from "../pod_admission/chain.ts";
+import { podUnavailableBudgetResource } from "../resources.ts";
+import type { AdmissionDeps } from "../start_admission.ts";
+import { validatePodUnavailableBudgetRequest } from "./admit.ts";
+import { BudgetGuard, type BudgetGuardOptions, guardPods } from "./guard.ts";
+import { replicaSetResource } from "./native_workload.ts";
+
+export interface PodBudgets {
+  chain: Pick<PodAdmissionOptions, "budgets">;
+  handlers: Partial<Record<AdmissionEntryName, AdmissionHandler>>;
+  stop(): Promise<void>;
+}
+
+export function podBudgets(
+  deps: AdmissionDeps,
+  informers: Informers & { synced(): Promise<void> },
+): PodBudgets {
+  const { client, clock, random, log, options, refused } = deps;
+  const { gates } = options;
+  const enabled = gates.PodUnavailableBudgetDeleteGate || gates.PodUnavailableBudgetUpdateGate;
+  const check = validatePodUnavailableBudgetRequest({
+    enabled,
+    list: async (namespace) => (await client.list(podUnavailableBudgetResource, { namespace })).items,
+  });
+  if (!enabled) {
+    return { chain: {}, handlers: { validatePodUnavailableBudget: check }, stop: async () => undefined };
+  }
+  const byNamespace = informers.cacheOf(podUnavailableBudgetResource, {
+    namespace: ({ metadata }) => [metadata.namespace ?? ""],
+  });
+  const events = createEvents({ client, clock, random, log, metrics: nullMetrics });
+  const guardOptions: BudgetGuardOptions = {
+    client,
+    clock,
+    random,
+    recorder: events.from("pub-controller"),
+    refused,
+    deletions: gates.PodUnavailableBudgetDeleteGate,
+    updates: gates.PodUnavailableBudgetUpdateGate,
+    resizeApart: gates.InPlacePodVerticalScaling,
+  };
+  const guard = guardPods(new BudgetGuard(guardOptions), guardOptions);
+  return {
+    chain: {
+      budgets: {
+        async budgetsOf(namespace) {
+          await informers.synced();
+          const found = [...byNamespace.byIndex("namespace", namespace)];
+          return found.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+        },
+        async controllerOfReplicaSet(namespace, name) {
+          try {
+            return (await client.get(replicaSetResource, { namespace, name })).controller;
+          } catch (error) {
+            if (isKubeError(error, "NotFound")) return undefined;
+            throw error;
+          }
+        },
+      },
+    },
+    handlers: { validatePodUnavailableBudget: check, validatePod: guard, validatePodEviction: guard },
+    stop: () => events.stop(),
+  };
+}
