@@ -70,6 +70,12 @@ t.test("the rendered configurations", async (t) => {
     { ...common, name: "mcloneset.kb.io", clientConfig: service("/mutate-apps-kruise-io-cloneset") },
   ]);
   t.match(rendered.validating.webhooks, [
+    { ...common, name: "vpod.kb.io", rules: [{ operations: ["UPDATE", "DELETE"], resources: ["pods"] }] },
+    {
+      ...common,
+      name: "vpodeviction.kb.io",
+      rules: [{ operations: ["CREATE"], resources: ["pods/eviction"] }],
+    },
     {
       ...common,
       name: "vcloneset.kb.io",

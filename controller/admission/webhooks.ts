@@ -123,7 +123,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
       certificates.renew();
     },
     async stop() {
-      certificates.stop();
+      await certificates.stop();
       await server.close();
     },
   };

@@ -26,7 +26,8 @@ export interface CertificateKeeperOptions {
 
 export interface CertificateKeeper extends CertificateSource {
   start(): void;
-  stop(): void;
+  /** Resolves when no pass runs any more, or after a second: one may wait for an API server that is gone. */
+  stop(): Promise<void>;
   /** A pass as soon as none runs. */
   renew(): void;
   /** One pass now; throws what went wrong. */
@@ -40,6 +41,7 @@ export interface CertificateKeeper extends CertificateSource {
 const passEveryMs = 60_000;
 const firstRetryMs = 500;
 const longestRetryMs = 30_000;
+const longestEndMs = 1000;
 
 export function createCertificateKeeper(options: CertificateKeeperOptions): CertificateKeeper {
   return new Keeper(options);
@@ -55,6 +57,7 @@ class Keeper implements CertificateKeeper {
   #problem = "";
   #timer: Timer | undefined;
   #running = false;
+  #passing: Promise<void> | undefined;
   #again = false;
   #retryMs = firstRetryMs;
 
@@ -77,9 +80,16 @@ class Keeper implements CertificateKeeper {
     this.#trigger();
   }
 
-  stop(): void {
+  async stop(): Promise<void> {
     this.#stopped.abort();
     this.#timer?.cancel();
+    await new Promise<void>((resolve) => {
+      const late = this.#options.clock.after(longestEndMs, resolve);
+      void Promise.resolve(this.#passing).finally(() => {
+        late.cancel();
+        resolve();
+      });
+    });
   }
 
   renew(): void {
@@ -95,7 +105,7 @@ class Keeper implements CertificateKeeper {
     }
     this.#running = true;
     this.#timer?.cancel();
-    this.pass()
+    this.#passing = this.pass()
       .then(() => {
         this.#retryMs = firstRetryMs;
         this.#next(passEveryMs);
