@@ -131,7 +131,8 @@ const betaGates = ["KruiseDaemon", "DaemonWatchingPod", "InPlaceUpdateEnvFromMet
 
 /** The manager's gate string; gates that are not the agent's are the manager's business. Off follows from off (spec agent 11). */
 export function agentGates(text: string): AgentGates {
-  const gates = new Map(betaGates.map((name) => [name, true]));
+  // What the controller's gate has moved to the agent runs there unless it is switched off.
+  const gates = new Map([...betaGates, ...alphaGates].map((name) => [name, true]));
   for (const part of text.split(",").filter((one) => one.trim() !== "")) {
     const match = /^\s*(\w+)\s*=\s*(true|false|1|0|t|f|T|F|TRUE|FALSE|True|False)\s*$/.exec(part);
     if (!match)

@@ -65,7 +65,8 @@ t.test("gates follow from each other", async (t) => {
     PodProbeMarkerGate: false,
     EnhancedLivenessProbe: false,
   });
-  t.ok(agentGates("EnhancedLivenessProbe=true").EnhancedLivenessProbe);
+  t.ok(agentGates("").EnhancedLivenessProbe, "the controller's gate decides which pods ask for it");
+  t.notOk(agentGates("AllAlpha=false").EnhancedLivenessProbe);
   t.notOk(agentGates("EnhancedLivenessProbe=true,DaemonWatchingPod=false").EnhancedLivenessProbe);
   t.match(agentGates("DaemonWatchingPod=false,Unknown=true"), {
     InPlaceUpdateEnvFromMetadata: false,
