@@ -28,6 +28,7 @@ export const suite: Suite = {
       assert.equal((await revisionNamed(world, status?.updateRevision)).metadata.labels?.[ignored], "true");
       assert.deepEqual(await jobNames(world, "web-"), []);
     });
+    await waitingSteps(world);
   },
 };
 
@@ -102,6 +103,62 @@ async function cloneSetSteps(world: World): Promise<void> {
     assert.equal((await revisionNamed(world, status?.updateRevision)).metadata.labels?.[ignored], "true");
     assert.deepEqual(await jobNames(world, "cold-"), []);
   });
+}
+
+/** Not in the case: pods that wait until their node has the image. */
+async function waitingSteps(world: World): Promise<void> {
+  const step = "6 no pod is updated before its node has the image";
+  if (!world.agents) {
+    world.skip(step, "needs agents");
+    return;
+  }
+  await world.step(step, async () => {
+    const strategy = { policy: "InPlaceIfPossible" as const, maxUnavailable: 2 };
+    const metadata = { annotations: { "refit.dev/wait-for-image": "true" } };
+    await world.apply(cloneSet(world.version, { name: "patient", replicas: 5, strategy, metadata }));
+    await world.untilAll("patient", 5);
+    await world.until("a NodeImage for each pod", async () => {
+      for (const pod of await world.livePodsOf("patient")) {
+        await world.api.get("nodeimages", pod.spec?.nodeName ?? "");
+      }
+    });
+    const nodes = await world.trail("nodeimages");
+    const pods = await world.trail("pods", "case=patient");
+    await world.patch("patient", "json", imagePatch("nginx:1.22"));
+    await world.untilAllUpdated("patient", 5, "nginx:1.22");
+    const moments = await pods.stop();
+    const reports = (await nodes.stop()).filter(({ object }) => isPulled(object, "1.22"));
+    const names = new Set(moments.map(({ object }) => object.metadata.name));
+    assert.equal(names.size, 5);
+    for (const name of names) {
+      const updated = moments.find(
+        ({ object }) => object.metadata.name === name && runs(object, "nginx:1.22"),
+      );
+      const node = updated?.object.spec?.nodeName;
+      const pulled = reports.find(({ object }) => object.metadata.name === node);
+      assert.ok(pulled !== undefined && updated !== undefined, `${node} reports the image for ${name}`);
+      assert.ok(
+        versionOf(pulled.object) < versionOf(updated.object),
+        `${name} goes after ${node} has pulled`,
+      );
+    }
+  });
+}
+
+function runs({ spec }: Item, image: string): boolean {
+  return spec?.containers?.[0]?.image === image;
+}
+
+/** Versions are those of one store: they tell the order of writes to any kinds. */
+function versionOf({ metadata }: Item): number {
+  return Number(metadata.resourceVersion);
+}
+
+/** A task that this suite's job asked for, done. */
+function isPulled({ spec, status }: Item, tag: string): boolean {
+  const text = JSON.stringify(spec?.["images"] ?? {});
+  const statuses = JSON.stringify(status?.["imageStatuses"] ?? {});
+  return text.includes('"patient-') && statuses.includes(`"tag":"${tag}","phase":"Succeeded"`);
 }
 
 function revisionNamed(world: World, name: string | undefined): Promise<Item> {
