@@ -2,7 +2,6 @@
 import type { Labels } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import {
-  byActivity,
   byName,
   byPhase,
   firstDifference,
@@ -12,6 +11,7 @@ import {
   prioritised,
   type Rule,
   scattered,
+  sortedByActivity,
   unscheduledFirst,
 } from "../rollout/order.ts";
 import type { Member, Strategy } from "./observe.ts";
@@ -115,7 +115,7 @@ export function updateOrder(
   all: readonly Member[],
   strategy: Strategy,
 ): Member[] {
-  const active = [...candidates].sort((a, b) => byActivity(a.pod, b.pod));
+  const active = sortedByActivity(candidates);
   const wrapped = active.map((member) => ({ member, labels: member.pod.labels }));
   const everyone = all.map((member) => ({ member, labels: member.pod.labels }));
   const ordered = scattered(prioritised(wrapped, strategy.priority), everyone, strategy.scatter);

@@ -310,7 +310,8 @@ function planPodsToDelete(pass: Pass): Action[] {
 
 function planHistory(pass: Pass): Action[] {
   const live = new Set([shortHash(pass.update.name), shortHash(pass.current.name)]);
-  for (const { pod } of pass.members) live.add(shortHash(pod.labels[REVISION_LABEL] ?? ""));
+  const labels = new Set(pass.members.map(({ pod }) => pod.labels[REVISION_LABEL] ?? ""));
+  for (const label of labels) live.add(shortHash(label));
   const limit = pass.seen.set.spec.revisionHistoryLimit ?? 10;
   const surplus = surplusRevisions(pass.seen.revisions, live, limit);
   return surplus.map((revision) => ({ type: "delete revision", revision }));

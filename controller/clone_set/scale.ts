@@ -295,7 +295,7 @@ export function hookWaiting(member: Member, hook: "preDelete" | "inPlaceUpdate" 
 
 /** Claims of vanished pods when they are not to be used again (rule 20). */
 export function planClaims(pass: Pass): Action[] {
-  if (pass.strategy.reuseClaims) return [];
+  if (pass.strategy.reuseClaims || pass.seen.claims.length === 0) return [];
   const pods = new Map(pass.seen.pods.map((pod) => [instanceId(pod), pod]));
   const actions: Action[] = [];
   for (const claim of pass.seen.claims) {

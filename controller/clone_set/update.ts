@@ -40,9 +40,13 @@ export function planUpdate(pass: Pass, numbers: Numbers): Updates {
       // Whoever waits for an image lets those go first whose nodes have it.
       wait?.holds(member.pod, imagesFor(pass, member, target)) !== true,
   );
-  const chosen = updateOrder(candidates, pass.members, pass.strategy).slice(0, Math.abs(numbers.update));
-  const taken = withinBudget(pass, chosen, atTarget, numbers.updateBudget);
-  if (taken.length < chosen.length) updates.waiting.push(budgetWaiting(pass, chosen.length - taken.length));
+  const wanted = Math.min(candidates.length, Math.abs(numbers.update));
+  const room = roomOf(pass, atTarget, numbers.updateBudget);
+  // Most passes of a rollout find no room: the order of thousands is worked out when there is some.
+  const chosen =
+    room.atTarget > 0 ? updateOrder(candidates, pass.members, pass.strategy).slice(0, wanted) : [];
+  const taken = withinBudget(chosen, room);
+  if (taken.length < wanted) updates.waiting.push(budgetWaiting(pass, wanted - taken.length));
   for (const member of taken) {
     if (member.busy || member.specified) continue;
     const planned = updates.actions.length;
@@ -62,16 +66,13 @@ function imagesFor(pass: Pass, member: Member, target: Revision): Readonly<Recor
   return eligibility(pass, member, target).change?.images ?? {};
 }
 
-/**
- * Rule 43: the walk stops when unavailable pods at the target and those taken reach the budget; an
- * available pod also needs room beside all that are unavailable now.
- */
-function withinBudget(
-  pass: Pass,
-  chosen: readonly Member[],
-  atTarget: (member: Member) => boolean,
-  budget: number,
-): Member[] {
+interface Room {
+  /** How many pods may be taken in all, and how many of them may be available ones. */
+  atTarget: number;
+  available: number;
+}
+
+function roomOf(pass: Pass, atTarget: (member: Member) => boolean, budget: number): Room {
   let unavailable = 0;
   let unavailableAtTarget = 0;
   for (const member of pass.members) {
@@ -79,12 +80,20 @@ function withinBudget(
     unavailable++;
     if (atTarget(member)) unavailableAtTarget++;
   }
+  return { atTarget: budget - unavailableAtTarget, available: budget - unavailable };
+}
+
+/**
+ * Rule 43: the walk stops when unavailable pods at the target and those taken reach the budget; an
+ * available pod also needs room beside all that are unavailable now.
+ */
+function withinBudget(chosen: readonly Member[], room: Room): Member[] {
   const taken: Member[] = [];
   let availableTaken = 0;
   for (const member of chosen) {
-    if (unavailableAtTarget + taken.length >= budget) break;
+    if (taken.length >= room.atTarget) break;
     if (member.available) {
-      if (unavailable + availableTaken >= budget) continue;
+      if (availableTaken >= room.available) continue;
       availableTaken++;
     }
     taken.push(member);

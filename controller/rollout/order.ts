@@ -20,22 +20,50 @@ const PHASES: Readonly<Record<string, number>> = { Pending: 0, Unknown: 1, Runni
 
 export const unscheduledFirst: Rule<Pod> = (a, b) => Number(a.nodeName !== "") - Number(b.nodeName !== "");
 export const byPhase: Rule<Pod> = (a, b) => (PHASES[a.phase] ?? 0) - (PHASES[b.phase] ?? 0);
-export const unreadyFirst: Rule<Pod> = (a, b) => Number(isReady(a)) - Number(isReady(b));
 export const latestReadyFirst: Rule<Pod> = (a, b) => (readySince(b) ?? 0) - (readySince(a) ?? 0);
 export const moreRestartsFirst: Rule<Pod> = (a, b) => restarts(b) - restarts(a);
 export const newestFirst: Rule<Pod> = (a, b) => b.createdAt - a.createdAt;
 export const byName: Rule<Pod> = (a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
 
+const activityRules: readonly Rule<Activity>[] = [
+  (a, b) => a.scheduled - b.scheduled,
+  (a, b) => a.phase - b.phase,
+  (a, b) => a.ready - b.ready,
+  (a, b) => b.readySince - a.readySince,
+  (a, b) => b.restarts - a.restarts,
+  (a, b) => b.pod.createdAt - a.pod.createdAt,
+  (a, b) => byName(a.pod, b.pod),
+];
+
+/** What the order asks of a pod, looked up once for each and not once for each comparison. */
+interface Activity {
+  pod: Pod;
+  scheduled: number;
+  phase: number;
+  ready: number;
+  readySince: number;
+  restarts: number;
+}
+
+function activityOf(pod: Pod): Activity {
+  return {
+    pod,
+    scheduled: Number(pod.nodeName !== ""),
+    phase: PHASES[pod.phase] ?? 0,
+    ready: Number(isReady(pod)),
+    readySince: readySince(pod) ?? 0,
+    restarts: restarts(pod),
+  };
+}
+
+const byActivityParts = firstDifference(activityRules);
+
 /** What a pod does least for its users goes first. */
-export const byActivity: Rule<Pod> = firstDifference([
-  unscheduledFirst,
-  byPhase,
-  unreadyFirst,
-  latestReadyFirst,
-  moreRestartsFirst,
-  newestFirst,
-  byName,
-]);
+export const byActivity: Rule<Pod> = (a, b) => byActivityParts(activityOf(a), activityOf(b));
+
+export function sortedByActivity<T extends { pod: Pod }>(items: readonly T[]): T[] {
+  return decorated(items, ({ pod }) => activityOf(pod), byActivityParts);
+}
 
 export interface PriorityStrategy {
   orderPriority?: readonly { orderedKey: string }[];

@@ -17,6 +17,8 @@ interface Facts {
   readySince: number | undefined;
   /** The lifecycle label is absent or `Normal`. */
   settled: boolean;
+  /** Of the container that restarted most. */
+  restarts: number;
 }
 
 /** A projection never changes, so what it says is worked out once however many plans look at it. */
@@ -33,6 +35,7 @@ function factsOf(pod: Pod): Facts {
       ready: pod.phase === "Running" && readySince !== undefined && !held,
       readySince,
       settled: state === "" || state === "Normal",
+      restarts: mostRestarts(pod),
     };
     facts.set(pod, known);
   }
@@ -72,6 +75,10 @@ export function hasGate(pod: Pod, gate: string): boolean {
 }
 
 export function restarts(pod: Pod): number {
+  return factsOf(pod).restarts;
+}
+
+function mostRestarts(pod: Pod): number {
   let most = 0;
   for (const status of pod.containerStatuses) if (status.restartCount > most) most = status.restartCount;
   return most;

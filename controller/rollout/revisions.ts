@@ -9,8 +9,16 @@ export function shortHash(revision: string): string {
   return revision.slice(revision.lastIndexOf("-") + 1);
 }
 
+/** Compares from the end, without making strings: a plan asks this of every pod. */
 export function sameRevision(a: string, b: string): boolean {
-  return a !== "" && b !== "" && shortHash(a) === shortHash(b);
+  if (a === "" || b === "") return false;
+  if (a === b) return true;
+  for (let inA = a.length - 1, inB = b.length - 1; ; inA--, inB--) {
+    const endsA = inA < 0 || a[inA] === "-";
+    const endsB = inB < 0 || b[inB] === "-";
+    if (endsA || endsB) return endsA && endsB;
+    if (a[inA] !== b[inB]) return false;
+  }
 }
 
 export interface RevisionOwner {

@@ -56,32 +56,35 @@ export interface RuntimeContainerMeta {
 /** A parsed annotation, or why it could not be read. Broken data never stops other pods. */
 export type Parsed<T> = { value: T } | { value: undefined; broken?: string };
 
-const memo = new WeakMap<Pod, Map<string, Parsed<unknown>>>();
+const absent: Parsed<never> = { value: undefined };
+
+/** What was parsed lately, by key and text: pods that are updated together carry equal texts. The oldest goes first. */
+const parsedLately = new Map<string, Parsed<unknown>>();
+const KEPT = 2048;
 
 function parseAnnotation<T>(
   pod: Pod,
   keys: readonly string[],
   check: (value: object) => value is T & object,
 ): Parsed<T> {
-  const cached = memo.get(pod)?.get(keys[0] ?? "");
-  if (cached !== undefined) return cached as Parsed<T>;
-  const parsed = parseText(
-    keys.map((key) => pod.annotations[key]).find((text) => text !== undefined),
-    keys[0] ?? "",
-    check,
-  );
-  const perPod = memo.get(pod) ?? new Map<string, Parsed<unknown>>();
-  perPod.set(keys[0] ?? "", parsed);
-  memo.set(pod, perPod);
+  const text = keys.map((key) => pod.annotations[key]).find((value) => value !== undefined);
+  if (text === undefined || text === "") return absent;
+  const id = `${keys[0]} ${text}`;
+  const known = parsedLately.get(id);
+  // The key in front says by which check the value came to be.
+  if (known !== undefined) return known as Parsed<T>;
+  const parsed = parseText(text, keys[0] ?? "", check);
+  parsedLately.set(id, parsed);
+  if (parsedLately.size > KEPT) {
+    for (const oldest of parsedLately.keys()) {
+      parsedLately.delete(oldest);
+      break;
+    }
+  }
   return parsed;
 }
 
-function parseText<T>(
-  text: string | undefined,
-  key: string,
-  check: (value: object) => value is T & object,
-): Parsed<T> {
-  if (text === undefined || text === "") return { value: undefined };
+function parseText<T>(text: string, key: string, check: (value: object) => value is T & object): Parsed<T> {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === "object" && value !== null && check(value)) return { value };
