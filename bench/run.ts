@@ -39,14 +39,14 @@ export async function runAll(settings: RunSettings, deps: RunDeps): Promise<Run[
 
 /** Everything that it makes is gone when it settles, whether it succeeds or not. */
 export async function runOnce(settings: RunSettings, pods: number, deps: RunDeps): Promise<Run> {
-  const { clock, log, signal, controller } = deps;
+  const { clock, log, signal } = deps;
   const random = seededRandom(settings.seed);
   if (signal.aborted) throw new Interrupted();
   const target = await openTarget({
     kubeconfig: settings.kubeconfig,
     pid: settings.pid,
     metricsUrl: settings.metricsUrl,
-    controller,
+    controller: settings.controller ?? deps.controller,
     kinds: settings.scenario.kinds,
     seed: settings.seed,
     clock,

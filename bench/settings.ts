@@ -22,6 +22,8 @@ export interface RunSettings {
   readonly pid: number | undefined;
   readonly metricsUrl: string | undefined;
   readonly label: string | undefined;
+  /** Entry of the controller to start; default: this tree's sources. */
+  readonly controller: string | undefined;
   readonly seed: number;
   readonly timeoutMs: number;
   readonly out: string | undefined;
@@ -50,6 +52,7 @@ const options = {
   pid: { type: "string" },
   "metrics-url": { type: "string" },
   label: { type: "string" },
+  controller: { type: "string" },
   seed: { type: "string", default: "1" },
   repeat: { type: "string", default: "1" },
   timeout: { type: "string", default: "900" },
@@ -90,6 +93,8 @@ export function runSettings(args: readonly string[]): RunSettings {
     throw new UsageError("--pid needs --kubeconfig: a process of yours cannot know the bench's own server");
   if (pid === undefined && values["metrics-url"] !== undefined)
     throw new UsageError("--metrics-url is for a manager named by --pid");
+  if (pid !== undefined && values.controller !== undefined)
+    throw new UsageError("--controller is started by the bench: leave out --pid");
   if (pid !== undefined && scenario.ownManager === true)
     throw new UsageError(`${scenario.name} ends and starts the manager: leave out --pid`);
   amount(values["max-unavailable"], "max-unavailable");
@@ -111,6 +116,7 @@ export function runSettings(args: readonly string[]): RunSettings {
     pid,
     metricsUrl: values["metrics-url"] === undefined ? undefined : urlOf(values["metrics-url"]),
     label: values.label,
+    controller: values.controller,
     seed: within(values.seed, "seed", 0, 2 ** 32 - 1),
     timeoutMs: within(values.timeout, "timeout", 1, 86_400) * 1000,
     out: values.out,

@@ -16,6 +16,7 @@ ${list}
 Who is measured:
   (nothing)             the project's own controller, started by the bench, before a sandbox API server
   --kubeconfig FILE     the same before this cluster, which must have no manager yet and run on this machine
+  --controller FILE     another build of it to start, such as dist/refit.mjs
   --pid N               with --kubeconfig: the manager of process N, whatever it is
   --metrics-url URL     of that manager: http://HOST:PORT/metrics
   --annotation K=V      on the workloads, as often as needed
