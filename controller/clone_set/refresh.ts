@@ -17,7 +17,7 @@ import type { Pass } from "./plan.ts";
 import { hookWaiting, patchAction } from "./scale.ts";
 
 /** An unscheduled pod gets its gates after this time; most pods are scheduled sooner and save a request. */
-const UNSCHEDULED_GATES_MS = 1000;
+const UNSCHEDULED_GATES_MS = 5000;
 
 export interface Refreshed {
   actions: Action[];
