@@ -68,6 +68,7 @@ import { suite as gracePeriod } from "./i08_grace_period.ts";
 import { suite as verticalScaling } from "./i12_vertical_scaling.ts";
 import { suite as probeHandlers } from "./m01_probe_handlers.ts";
 import { suite as serverlessProbes } from "./m02_serverless_probes.ts";
+import { suite as enhancedLiveness } from "./m03_enhanced_liveness.ts";
 import { suite as recreateHooks } from "./r03_recreate_hooks.ts";
 import { suite as recreateGate } from "./r07_recreate_gate.ts";
 import { suite as startOrdinal } from "./s18_start_ordinal.ts";
@@ -141,6 +142,7 @@ export const suites: readonly Suite[] = [
   sidecarTerminator,
   probeHandlers,
   serverlessProbes,
+  enhancedLiveness,
   agentOnNodes,
   budget,
   persistentState,
