@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { seededRandom } from "../kube/index.ts";
+import { runAgent } from "./agent/command.ts";
 import { runCheck } from "./check.ts";
 import { clean } from "./clean.ts";
 import { compareRuns } from "./compare.ts";
@@ -20,6 +21,7 @@ export const commands: Readonly<Record<string, Command>> = {
   compare: runCompare,
   report: runReport,
   clean: runClean,
+  agent: runAgent,
   check: runCheck,
 };
 

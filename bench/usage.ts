@@ -8,6 +8,7 @@ export function usage(scenarios: readonly Scenario[]): string {
 npm run bench -- compare BEFORE.json[,MORE.json…] AFTER.json[,MORE.json…] [--seed 1] [--page compare.html]
 npm run bench -- report RESULT.json… --page report.html
 npm run bench -- clean --kubeconfig FILE [--run RUN]
+npm run bench -- agent [--seconds 20] [--kubeconfig FILE --socket SOCKET --node NAME [--images A,B] [--rounds 4]] [--out FILE]
 npm run bench:check -- [--against REF] [--scenario rollout] [--pods 300] [--rounds 3] [--threshold 1.25]
 
 Scenarios:

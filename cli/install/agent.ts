@@ -1,10 +1,8 @@
 /** The node agent in a cluster: its account, its rights, and the DaemonSet. Spec: agent 1, 9. */
-import { denoPermissions } from "../../agent/index.ts";
+import { type AgentRuntime, agentProgram, denoPermissions } from "../../agent/index.ts";
 import type { AnyObject } from "../fields.ts";
 import { toAnyObject } from "../fields.ts";
 import { agentRules, agentSecretRules, type PolicyRule } from "./access.ts";
-
-export type AgentRuntime = "node" | "deno";
 
 export interface AgentInstall {
   /** An image with `/refit/agent.mjs` and, on its PATH, the runtime. */
@@ -143,22 +141,15 @@ function container(agent: AgentInstall): object {
   };
 }
 
-/**
- * The agent waits most of its life: no code is compiled for speed, and the heap of young objects stays small. Together
- * they save 5 MB.
- */
-const v8Flags = ["--max-semi-space-size=1", "--lite-mode"];
-
 /** Command of the container without the agent's own flags. */
-export function agentCommand(runtime: AgentRuntime): string[] {
-  if (runtime === "node") return ["node", ...v8Flags, bundle];
+function agentCommand(runtime: AgentRuntime): string[] {
   const permissions = denoPermissions({
     stateFolder,
     socketFolder: hostRun,
     pluginConfigFile,
     home: "/root",
   });
-  return ["deno", "run", `--v8-flags=${v8Flags.join(",")}`, ...permissions, bundle];
+  return agentProgram(runtime, permissions, bundle);
 }
 
 function object(apiVersion: string, kind: string, metadata: object, rest: object = {}): AnyObject {

@@ -52,6 +52,8 @@ export interface AgentOptions {
   /** Its authority, PEM. */
   readonly certificateAuthority: string;
   readonly runtime: AgentRuntime;
+  /** Further flags of the agents, for example `--direct-swap`. */
+  readonly flags: readonly string[];
 }
 
 /** One ready agent on each place; `refit install` must have been run. */
@@ -70,7 +72,7 @@ export async function startAgents(
     return new NodeAgent(place, folder, kubeconfig, portAt(ports, index), options);
   });
   try {
-    await Promise.all(agents.map((agent) => agent.start()));
+    await Promise.all(agents.map((agent) => agent.start(options.flags)));
   } catch (error) {
     await Promise.all(agents.map((agent) => agent.stop()));
     throw error;

@@ -40,7 +40,7 @@ export interface TestCluster {
   readonly nodes: readonly TestNode[];
   readonly api: Api;
   /** Starts the node agent on every node; the project must be installed. */
-  startAgents(runtime: AgentRuntime): Promise<readonly AgentProcess[]>;
+  startAgents(runtime: AgentRuntime, flags?: readonly string[]): Promise<readonly AgentProcess[]>;
   /** Ends and removes everything that was started; safe to call twice. */
   stop(): Promise<void>;
 }
@@ -116,10 +116,10 @@ class LocalCluster implements TestCluster {
     }
   }
 
-  async startAgents(runtime: AgentRuntime): Promise<readonly AgentProcess[]> {
+  async startAgents(runtime: AgentRuntime, flags: readonly string[] = []): Promise<readonly AgentProcess[]> {
     await this.#stage(`agents (${runtime})`, async () => {
       const certificateAuthority = readFileSync(join(this.folder, "pki", "ca.crt"), "utf8");
-      const options = { api: this.api, url: this.#url, certificateAuthority, runtime };
+      const options = { api: this.api, url: this.#url, certificateAuthority, runtime, flags };
       this.#agents = await startAgents(this.nodes, options);
     });
     return this.#agents;

@@ -1,5 +1,5 @@
 /**
- * `npm run test:cluster -- [--nodes N] [--agents RUNTIME] [--keep] [CASE...]`: starts a real cluster, installs the project's
+ * `npm run test:cluster -- [--nodes N] [--agents RUNTIME [--agent-flag=FLAG...]] [--keep] [CASE...]`: starts a real cluster, installs the project's
  * definitions, runs the suites against it and removes everything again. The last line counts.
  * `npm run test:cluster -- --build` only builds the cluster's programs, so that the next run finds them.
  */
@@ -22,6 +22,8 @@ const { values, positionals } = parseArgs({
     "one-version": { type: "boolean", default: false },
     /** What runs the node agent on the nodes: node (from source), node-bundle, deno-bundle, or none. */
     agents: { type: "string", default: "node" },
+    /** Flags of those agents. */
+    "agent-flag": { type: "string", multiple: true, default: [] },
     build: { type: "boolean", default: false },
   },
 });
@@ -38,7 +40,7 @@ async function runAll(cluster: TestCluster): Promise<void> {
   if (runtime === undefined && values.agents !== "none") {
     throw new Error(`--agents=${values.agents}: must be ${agentRuntimes.join(", ")} or none`);
   }
-  const nodeAgents = runtime === undefined ? [] : await cluster.startAgents(runtime);
+  const nodeAgents = runtime === undefined ? [] : await cluster.startAgents(runtime, values["agent-flag"]);
   const target = {
     api: cluster.api,
     kubeconfig: cluster.kubeconfig,
