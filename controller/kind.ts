@@ -60,6 +60,8 @@ export interface SharedDeps {
   selectedPods: SelectedPods<Pod>;
   /** The same in another projection of pods: one for each resource object, ended with the process's watches. */
   selectPods<P extends SelectablePod>(resource: Resource<P>): SelectedPods<P>;
+  /** Asks the pod's PodUnavailableBudget before an update; absent without gate PodUnavailableBudgetUpdateGate. */
+  mayDisrupt?: ((pod: Pod) => Promise<boolean>) | undefined;
   created: Readonly<Record<CreatedResource, Resource<KubeObject>>>;
   queue: WorkQueue;
   signal: AbortSignal;

@@ -27,6 +27,7 @@ import {
   serverVersion,
   WorkQueue,
 } from "../kube/index.ts";
+import type { Refusal } from "./admission/refusals.ts";
 import { everything, type Holding, orphanKeys, type SharedCaches, sharedCaches } from "./caches.ts";
 import { SharedInformers } from "./informers.ts";
 import type {
@@ -40,6 +41,7 @@ import type {
 } from "./kind.ts";
 import { plainControllers, shardedKinds, visitKinds } from "./kinds.ts";
 import type { ControllerOptions } from "./options.ts";
+import { BudgetGuard } from "./pod_unavailable_budget/guard.ts";
 import { imagePullJobResource, nodeImageResource } from "./resources.ts";
 import type { CreatedResource } from "./rollout/actions.ts";
 import type { SeenPullJob } from "./rollout/image_wait.ts";
@@ -56,6 +58,8 @@ export interface ControllersDeps {
   options: ControllerOptions;
   /** What is reconciled here; everything by default. */
   shard?: Shard;
+  /** Counts and audits what a budget refused to these controllers. */
+  refused?(refusal: Refusal): void;
 }
 
 export interface Controllers {
@@ -98,6 +102,7 @@ class Starting {
   /** By kind of the controlling owner: an owner reference to the key in that kind's queue. */
   readonly #wake = new Map<string, (key: string) => void>();
   readonly #events: Events;
+  readonly #mayDisrupt: ((pod: Pod) => Promise<boolean>) | undefined;
   /** By the resource object, which says in what projection. */
   readonly #selections = new Map<unknown, { stop(): Promise<void> }>();
 
@@ -107,6 +112,7 @@ class Starting {
     this.#shared = sharedCaches(holdingOf(this.#shard));
     const { client, clock, random, log, metrics } = deps;
     this.#events = createEvents({ client, clock, random, log, metrics: metrics ?? nullMetrics });
+    this.#mayDisrupt = this.#budgetQuestion();
     this.#informers = new SharedInformers({
       client,
       clock,
@@ -195,6 +201,24 @@ class Starting {
     return new Set((await Promise.all(asked)).filter((kind) => kind !== undefined));
   }
 
+  /** Spec protection, rule 22: as `kruise-manager`, for real. */
+  #budgetQuestion(): ((pod: Pod) => Promise<boolean>) | undefined {
+    const { client, clock, random, options, refused } = this.#deps;
+    const { gates } = options;
+    if (!gates.PodUnavailableBudgetUpdateGate) return undefined;
+    const guard = new BudgetGuard({
+      client,
+      clock,
+      random,
+      recorder: this.#events.from("pub-controller"),
+      refused: (refusal) => refused?.(refusal),
+      deletions: gates.PodUnavailableBudgetDeleteGate,
+      updates: true,
+      resizeApart: gates.InPlacePodVerticalScaling,
+    });
+    return async (pod) => (await guard.ask(pod, "UPDATE", "kruise-manager", false)).allowed;
+  }
+
   #selectPods<P extends SelectablePod>(resource: Resource<P>): SelectedPods<P> {
     const held = this.#selections.get(resource);
     // The resource object is the same, hence the type of what it decodes.
@@ -222,6 +246,7 @@ class Starting {
       informers: this.#informers,
       selectedPods: this.#selectPods(podResource),
       selectPods: (resource) => this.#selectPods(resource),
+      mayDisrupt: this.#mayDisrupt,
       created,
       queue: new WorkQueue({ clock, baseDelayMs, maxDelayMs, observer }),
       signal: this.#cut.signal,

@@ -98,6 +98,7 @@ class Starting implements ControllerProcess {
   readonly #controllers = new Map<number, Controllers>();
   #isStarted = false;
   #isStopping = false;
+  #refused: ReturnType<typeof refusalRecorder> = () => undefined;
   #works: () => void = () => undefined;
   #fails: (error: unknown) => void = () => undefined;
 
@@ -120,6 +121,7 @@ class Starting implements ControllerProcess {
     const { gitVersion } = await serverVersion(client);
     this.#isStarted = true;
     log.info("starting", { server: gitVersion });
+    this.#refused = refusalRecorder(this.#observed.registry, log, settings.audit);
     this.#admission = admission({
       client: admissionClient,
       clock: this.#deps.clock,
@@ -129,7 +131,7 @@ class Starting implements ControllerProcess {
       settings: settings.webhook,
       allowPrivileged: settings.allowPrivileged,
       leads: !settings.leader.enabled,
-      refused: refusalRecorder(this.#observed.registry, log, settings.audit),
+      refused: this.#refused,
       metrics: {
         review(path, code, tookMs) {
           metrics.webhookStarted(path);
@@ -256,6 +258,7 @@ class Starting implements ControllerProcess {
     const log = shard === undefined ? this.#deps.log : this.#deps.log.with({ shard: shard.index });
     const { metrics } = this.#observed;
     const controllers = startControllers({
+      refused: this.#refused,
       client,
       clock,
       random,

@@ -137,6 +137,7 @@ function recreate(pass: Pass, member: Member, target: Revision): Action {
   const { name } = member.pod;
   return {
     ...patchOf(pass, member, { labels: { [SPECIFIED_DELETE]: "true" } }),
+    disrupts: true,
     succeeded: {
       type: "Normal",
       reason: "SuccessfulUpdatePodReCreate",
@@ -225,6 +226,7 @@ function updateInPlace(
     pod,
     write,
     concern: "update",
+    disrupts: true,
     succeeded: {
       type: "Normal",
       reason: "SuccessfulUpdatePodInPlace",

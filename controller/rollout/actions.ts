@@ -45,6 +45,8 @@ export type Action =
       concern: Concern;
       succeeded?: ObjectEvent;
       failed?: FailureWords;
+      /** Makes an available pod unavailable: its budget, if it has one, is asked before. */
+      disrupts?: boolean;
       /** Makes the workload the pod's controller: only if the server says that it still exists. */
       adopts?: boolean;
     }

@@ -46,6 +46,8 @@ export interface PerformerDeps {
   deleteWorkload(owner: Owner, options: WriteOptions): Promise<void>;
   /** Asks the server itself whether the owner is still the one of this UID and not being deleted. */
   mayAdopt(owner: Owner, options: WriteOptions): Promise<boolean>;
+  /** Asks the pod's budget, and spends from it; absent: nobody is asked. */
+  mayDisrupt?: ((pod: Pod) => Promise<boolean>) | undefined;
   /** A write ended, or may be tried again after `afterMs`: plan again then. */
   settled(owner: Owner, afterMs: number): void;
   clock: Clock;
@@ -58,6 +60,8 @@ export interface PerformerDeps {
 
 /** Creations that must succeed before the rest may run at once: a quota is met by one refusal, not by thousands. */
 const PROBING_LIMIT = 32;
+/** How soon a budget that refused is asked again (spec protection, rule 22). */
+const BUDGET_MS = 1000;
 
 interface InFlight {
   /** By pod UID, or `in-flight/<name>` for pods that are being created: the pod after the write. */
@@ -138,7 +142,7 @@ export class Performer {
   }
 
   #start(owner: Owner, flight: InFlight, id: string, action: Exclude<Started, CreatePod>): void {
-    let work: () => Promise<boolean>;
+    let work: () => Promise<boolean | "wait">;
     if (action.type === "patch pod") {
       flight.pods.set(action.pod.uid, action.write.after);
       work = () => this.#patchPod(owner, flight, action);
@@ -161,7 +165,12 @@ export class Performer {
     return true;
   }
 
-  #finish(owner: Owner, flight: InFlight, id: string, ok: boolean): void {
+  #finish(owner: Owner, flight: InFlight, id: string, ok: boolean | "wait"): void {
+    if (ok === "wait") {
+      flight.backoff.set(id, { failures: 0, retryAt: this.#deps.clock.monotonic() + BUDGET_MS });
+      this.#deps.settled(owner, BUDGET_MS);
+      return;
+    }
     if (ok) {
       flight.backoff.delete(id);
       this.#deps.settled(owner, 0);
@@ -282,11 +291,12 @@ export class Performer {
     owner: Owner,
     flight: InFlight,
     action: Extract<Action, { type: "patch pod" }>,
-  ): Promise<boolean> {
+  ): Promise<boolean | "wait"> {
     const ref = { namespace: action.pod.namespace, name: action.pod.name };
     let failed = false;
     try {
       if (action.adopts && !(await this.#deps.mayAdopt(owner, this.#options(owner)))) return false;
+      if (action.disrupts && (await this.#deps.mayDisrupt?.(action.pod)) === false) return "wait";
       for (const step of action.write.steps) {
         const patch = { type: "strategic" as const, body: step.body };
         const options = {

@@ -92,6 +92,7 @@ class WorkloadShell<T extends WorkloadObject> implements KindShell {
           throw error;
         }
       },
+      mayDisrupt: deps.mayDisrupt,
       settled: (owner, afterMs) =>
         deps.queue.addAfter(owner.key, Math.max(afterMs, this.coalescingMs(owner.key))),
       clock: deps.clock,

@@ -42,7 +42,7 @@ import { suite as containerRecreate } from "./47_container_recreate.ts";
 import { suite as imagePull } from "./48_image_pull.ts";
 import { suite as preDownload } from "./49_image_pre_download.ts";
 import { suite as deletionProtection } from "./50_deletion_protection.ts";
-import { suite as budget } from "./51_pod_unavailable_budget.ts";
+import { suite as budget, updateSuite as updateBudget } from "./51_pod_unavailable_budget.ts";
 import { suite as probeMarkers } from "./52_pod_probe_marker.ts";
 import { nativeSuite as nativePersistentState, suite as persistentState } from "./53_persistent_pod_state.ts";
 import { suite as ephemeralJobs } from "./55_ephemeral_job.ts";
@@ -145,6 +145,7 @@ export const suites: readonly Suite[] = [
   enhancedLiveness,
   agentOnNodes,
   budget,
+  updateBudget,
   persistentState,
   nativePersistentState,
   failover,
