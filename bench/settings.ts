@@ -62,9 +62,7 @@ const options = {
 
 /** Of `SCENARIO --pods N …`. Throws UsageError. */
 export function runSettings(args: readonly string[]): RunSettings {
-  const { values, positionals } = readArguments(() =>
-    parseArgs({ args: [...args], allowPositionals: true, options }),
-  );
+  const { values, positionals } = readValues(args);
   if (positionals.length !== 1)
     throw new UsageError(
       positionals.length === 0
@@ -72,6 +70,38 @@ export function runSettings(args: readonly string[]): RunSettings {
         : `one scenario at a time, not ${positionals.length}: ${positionals.join(" ")}`,
     );
   const scenario = scenarioNamed(positionals[0] ?? "");
+  amount(values["max-unavailable"], "max-unavailable");
+  const steps = values.steps.split(",");
+  for (const step of steps) amount(step, "steps");
+  const annotations = Object.fromEntries((values.annotation ?? []).map(pairOf));
+  return {
+    scenario,
+    ...sizesOf(values, scenario),
+    ...managerOf(values, scenario),
+    repeat: within(values.repeat, "repeat", 1, 100),
+    maxUnavailable: values["max-unavailable"],
+    size: within(values.size, "size", 1, most.pods),
+    steps,
+    inFlight: within(values["in-flight"], "in-flight", 1, 64),
+    limitPatches: within(values.limit, "limit", 0, 100_000),
+    behaviour: behaviourOf({ ...values, pullFailures: values["pull-failures"] }),
+    annotations,
+    label: values.label,
+    seed: within(values.seed, "seed", 0, 2 ** 32 - 1),
+    timeoutMs: within(values.timeout, "timeout", 1, 86_400) * 1000,
+    out: values.out,
+    page: values.page,
+    words: { ...wordsOf(values, scenario), ...annotations },
+  };
+}
+
+function readValues(args: readonly string[]) {
+  return readArguments(() => parseArgs({ args: [...args], allowPositionals: true, options }));
+}
+
+type Values = ReturnType<typeof readValues>["values"];
+
+function sizesOf(values: Values, scenario: Scenario): Pick<RunSettings, "sizes" | "nodes"> {
   const { usualPods = 1_000 } = scenario;
   const sizes = (values.pods ?? String(usualPods))
     .split(",")
@@ -88,50 +118,39 @@ export function runSettings(args: readonly string[]): RunSettings {
     throw new UsageError(
       `${largest} pods need at least ${Math.ceil((largest * 2) / most.podsOfNode)} nodes (--nodes)`,
     );
+  return { sizes, nodes };
+}
+
+function managerOf(
+  values: Values,
+  scenario: Scenario,
+): Pick<RunSettings, "kubeconfig" | "pid" | "metricsUrl" | "controller"> {
+  const { kubeconfig, controller } = values;
+  const url = values["metrics-url"];
   const pid = values.pid === undefined ? undefined : within(values.pid, "pid", 1, 2 ** 31);
-  if (pid !== undefined && values.kubeconfig === undefined)
+  if (pid !== undefined && kubeconfig === undefined)
     throw new UsageError("--pid needs --kubeconfig: a process of yours cannot know the bench's own server");
-  if (pid === undefined && values["metrics-url"] !== undefined)
+  if (pid === undefined && url !== undefined)
     throw new UsageError("--metrics-url is for a manager named by --pid");
-  if (pid !== undefined && values.controller !== undefined)
+  if (pid !== undefined && controller !== undefined)
     throw new UsageError("--controller is started by the bench: leave out --pid");
   if (pid !== undefined && scenario.ownManager === true)
     throw new UsageError(`${scenario.name} ends and starts the manager: leave out --pid`);
-  amount(values["max-unavailable"], "max-unavailable");
-  const steps = values.steps.split(",");
-  for (const step of steps) amount(step, "steps");
+  return { kubeconfig, pid, metricsUrl: url === undefined ? undefined : urlOf(url), controller };
+}
+
+/** What was asked, for the result. */
+function wordsOf(values: Values, { name }: Scenario): Record<string, string> {
   return {
-    scenario,
-    sizes,
-    repeat: within(values.repeat, "repeat", 1, 100),
-    nodes,
-    maxUnavailable: values["max-unavailable"],
-    size: within(values.size, "size", 1, most.pods),
-    steps,
-    inFlight: within(values["in-flight"], "in-flight", 1, 64),
-    limitPatches: within(values.limit, "limit", 0, 100_000),
-    behaviour: behaviourOf({ ...values, pullFailures: values["pull-failures"] }),
-    annotations: Object.fromEntries((values.annotation ?? []).map(pairOf)),
-    kubeconfig: values.kubeconfig,
-    pid,
-    metricsUrl: values["metrics-url"] === undefined ? undefined : urlOf(values["metrics-url"]),
-    label: values.label,
-    controller: values.controller,
-    seed: within(values.seed, "seed", 0, 2 ** 32 - 1),
-    timeoutMs: within(values.timeout, "timeout", 1, 86_400) * 1000,
-    out: values.out,
-    page: values.page,
-    words: {
-      "max-unavailable": values["max-unavailable"],
-      start: values.start,
-      pull: values.pull,
-      ready: values.ready,
-      crash: values.crash,
-      "pull-failures": values["pull-failures"],
-      ...(scenario.name === "many" ? { size: values.size } : {}),
-      ...(scenario.name === "partition" ? { steps: values.steps } : {}),
-      ...(scenario.name === "admission" ? { "in-flight": values["in-flight"] } : {}),
-    },
+    "max-unavailable": values["max-unavailable"],
+    start: values.start,
+    pull: values.pull,
+    ready: values.ready,
+    crash: values.crash,
+    "pull-failures": values["pull-failures"],
+    ...(name === "many" ? { size: values.size } : {}),
+    ...(name === "partition" ? { steps: values.steps } : {}),
+    ...(name === "admission" ? { "in-flight": values["in-flight"] } : {}),
   };
 }
 

@@ -50,6 +50,7 @@ t.test("several sizes, delays and annotations are read", async (t) => {
   t.same(settings.behaviour.timing.start, { from: 100, to: 4000, shape: "tail" });
   t.same(settings.behaviour.failures, { crash: 0.01, pull: 0 });
   t.same(settings.annotations, { a: "b=c" });
+  t.match(settings.words, { a: "b=c", start: "100-4000:tail" }, "the result says what was asked");
   t.equal(runSettings(["create", "--pods", "500"]).nodes, 10, "fifty pods a node where nothing is said");
   t.same(parseDelay("250", "start"), { from: 250, to: 250 });
   t.equal(parseShare("0.5%", "crash"), 0.005);

@@ -1,6 +1,6 @@
 /**
  * Whether the manager kept its budget, judged from the watch alone and at every event. It shares no counting with
- * the manager: what is available is what the API shows as Ready and not terminating.
+ * the manager: available is what the API shows as Ready, not terminating, and running what its spec says.
  */
 import type { PodObject } from "../../sandbox/index.ts";
 import { imageOf, isBeingUpdated, isReady, isTerminating } from "./pod_state.ts";
@@ -111,7 +111,7 @@ export class BudgetCheck {
     else workload.updated.delete(uid);
     const was = workload.available.has(uid);
     let lostByManager = false;
-    if (!gone && isReady(pod)) {
+    if (!gone && isReady(pod) && !isBeingUpdated(pod)) {
       workload.available.add(uid);
       workload.lost.delete(uid);
     } else if (was) {

@@ -45,6 +45,21 @@ t.test("deletions and changed images count as well, each workload by itself", as
   t.equal(check.result().mostUnavailable, 2, "a pod that is gone is still missing");
 });
 
+t.test(
+  "a pod counts as out from the change of its spec on, before its node has stopped anything",
+  async (t) => {
+    const { change, violations } = checkOf({ maxUnavailable: 1 });
+    change({ name: "p0", image: "app:2", running: "app:1" });
+    t.equal(violations(), 0);
+    change({ name: "p1", image: "app:2", running: "app:1" });
+    t.equal(violations(), 1);
+    change({ name: "p0", image: "app:2" });
+    change({ name: "p1", image: "app:2" });
+    change({ name: "p2", image: "app:2", running: "app:1" });
+    t.equal(violations(), 1, "the first two are back");
+  },
+);
+
 t.test("what fails by itself is held against the manager only when it could know", async (t) => {
   const { change, time, violations } = checkOf({ maxUnavailable: 2 });
   change({ name: "p0", ready: false });
