@@ -26,7 +26,8 @@ export function planImages(pass: Pass): void {
     jobs: seen.pullJobs,
     worthwhile: worthwhile(pass),
     begun: () => hasBegun(pass),
-    parallelism: parallelismOf(annotations[PARALLELISM]),
+    // A job takes no percentage.
+    parallelism: amountOf(annotations[PARALLELISM], pass.strategy.replicas, 1),
     timeoutSeconds: amountOf(annotations[TIMEOUT], 0, 300),
     waits: longestWaitMs(annotations) !== undefined,
     change: pass.options,
@@ -73,10 +74,4 @@ function amountOf(text: string | undefined, total: number, otherwise: number): n
   } catch {
     return otherwise;
   }
-}
-
-function parallelismOf(text: string | undefined): number | string {
-  if (text === undefined) return 1;
-  if (/^\d+$/.test(text)) return Number(text);
-  return /^\d+%$/.test(text) ? text : 1;
 }
