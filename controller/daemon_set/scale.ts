@@ -35,7 +35,8 @@ function planPlace(pass: Pass, place: Place): void {
     if (daemon.failed) planFailed(pass, place, daemon);
     else living.push(daemon);
   }
-  if (living.length < 2) return;
+  // The oldest may still be on its way into the set: nobody makes room for it before it has arrived.
+  if (living.length < 2 || living[0]?.busy) return;
   for (const daemon of pass.strategy.surges ? surplusOfSurge(pass, living) : living.slice(1)) {
     planDeletion(pass, daemon);
   }
