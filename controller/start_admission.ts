@@ -141,7 +141,6 @@ export function admission(deps: AdmissionDeps): Admission {
     }),
     validatePersistentPodState: validatePersistentPodStateRequest({
       list: async (namespace) => (await client.list(persistentPodStateResource, { namespace })).items,
-      isListed: async () => false,
     }),
     mutateContainerRecreateRequest: mutateContainerRecreateRequest({
       agents: gates.KruiseDaemon,

@@ -67,7 +67,6 @@ export * from "./persistent_pod_state/schema.ts";
 export {
   groupOf,
   isStatefulSet,
-  type PersistentPodStateValidation,
   sameTarget,
   type TargetReference,
   validatePersistentPodState,

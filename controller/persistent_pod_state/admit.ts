@@ -2,8 +2,6 @@
 import {
   type Draft,
   decodeStored,
-  groupOf,
-  isStatefulSet,
   type PersistentPodState,
   persistentPodState,
   SchemaError,
@@ -15,8 +13,6 @@ import { type AdmissionHandler, type AdmissionResponse, allowed, denied } from "
 export interface PersistentPodStateAdmissionOptions {
   /** All objects of a namespace. */
   list(namespace: string): Promise<readonly PersistentPodState[]>;
-  /** Whether pods of this group and kind are recorded although it is no StatefulSet. */
-  isListed(group: string, kind: string): Promise<boolean>;
 }
 
 /** The handler of `/validate-apps-kruise-io-persistentpodstate`. */
@@ -32,13 +28,9 @@ export function validatePersistentPodStateRequest(
       request.operation === "UPDATE" && request.oldObject !== undefined
         ? decode(request.oldObject)
         : undefined;
-    const { apiVersion = "", kind = "" } = next.spec?.targetRef ?? {};
-    const group = groupOf(apiVersion);
-    const listed = !isStatefulSet(group, kind) && (await options.isListed(group, kind));
-    const errors = validatePersistentPodState(next, old === undefined || "allowed" in old ? undefined : old, {
-      listed: () => listed,
-      others: await options.list(request.namespace),
-    });
+    const others = await options.list(request.namespace);
+    const before = old === undefined || "allowed" in old ? undefined : old;
+    const errors = validatePersistentPodState(next, before, others);
     return errors.length === 0 ? allowed : denied(400, formatFieldErrors(errors));
   };
 }

@@ -29,7 +29,6 @@ async function admit(
 ): Promise<string> {
   const handler = validatePersistentPodStateRequest({
     list: async () => others,
-    isListed: async (group, kind) => group === "game.io" && kind === "GameSet",
   });
   const request: AdmissionRequest = {
     uid: "u",
@@ -56,10 +55,6 @@ t.test("both versions and both kinds of StatefulSet are accepted", async (t) => 
   t.equal(await admit(beta()), "allowed");
   t.equal(
     await admit(beta({ targetRef: { ...targetRef, apiVersion: "apps.kruise.io/v1alpha1" } })),
-    "allowed",
-  );
-  t.equal(
-    await admit(beta({ targetRef: { ...targetRef, apiVersion: "game.io/v1", kind: "GameSet" } })),
     "allowed",
   );
 });

@@ -3,24 +3,17 @@ import { type FieldError, forbidden, invalid, jsonEqual } from "../../kube/core/
 import type { Draft } from "../decode.ts";
 import type { PersistentPodState } from "./schema.ts";
 
-export interface PersistentPodStateValidation {
-  /** Whether pods of this group and kind are recorded although it is no StatefulSet. */
-  listed(group: string, kind: string): boolean;
-  /** The other objects of the namespace. */
-  others: readonly PersistentPodState[];
-}
-
 export interface TargetReference {
   readonly apiVersion: string;
   readonly kind: string;
   readonly name: string;
 }
 
-/** All errors of an object, and, on an update, of the change from `old`. */
+/** All errors of an object, and, on an update, of the change from `old`. `others` are the objects of the namespace. */
 export function validatePersistentPodState(
   next: Draft<PersistentPodState>,
   old: Draft<PersistentPodState> | undefined,
-  context: PersistentPodStateValidation,
+  others: readonly PersistentPodState[],
 ): FieldError[] {
   const errors: FieldError[] = [];
   const { spec } = next;
@@ -29,8 +22,7 @@ export function validatePersistentPodState(
   if (target.apiVersion === "" || target.kind === "" || target.name === "") {
     errors.push(invalid(path, target, "empty targetRef is not valid for PersistentPodState."));
   }
-  const group = groupOf(target.apiVersion);
-  if (!isStatefulSet(group, target.kind) && !context.listed(group, target.kind)) {
+  if (!isStatefulSet(groupOf(target.apiVersion), target.kind)) {
     const words = "targetRef.Kind must be StatefulSet or in PPS_Watch_Custom_Workload_WhiteList";
     errors.push(invalid(path, target, words));
   }
@@ -41,7 +33,7 @@ export function validatePersistentPodState(
   if (old !== undefined && !jsonEqual(targetOf(old.spec?.targetRef), target)) {
     errors.push(forbidden(path, "targetRef is immutable"));
   }
-  return [...errors, ...conflicts(next, target, context.others)];
+  return [...errors, ...conflicts(next, target, others)];
 }
 
 function conflicts(
