@@ -119,7 +119,7 @@ t.test("pods wait for their node's image, and those that have it go first", asyn
   t.equal(set.jobs.length, 1);
   t.equal(set.updated(), 0);
   const [waiting] = set.plan().waiting.filter(({ reason }) => reason === "ImagePull");
-  t.equal(waiting?.message, "5 pods wait: app:2 is being pulled to their nodes");
+  t.equal(waiting?.message, "5 pods wait: app:2 is still being pulled on 5 nodes");
   t.match(waiting?.until, /its pull has failed, or \d+ s have passed \(refit.dev\/wait-for-image\)/);
   set.answer("n3", "Pulling");
   set.settle(5);

@@ -37,6 +37,7 @@ export interface ImageWaitInput {
 
 interface Held {
   readonly pod: string;
+  readonly node: string;
   readonly image: string;
   /** When the time limit lets the pod go, milliseconds since the epoch. */
   readonly until: number;
@@ -58,7 +59,7 @@ export class ImageWait {
     for (const [container, image] of Object.entries(images)) {
       const until = this.#heldUntil(pod, container);
       if (until === undefined) continue;
-      this.#held.push({ pod: pod.name, image, until });
+      this.#held.push({ pod: pod.name, node: pod.nodeName, image, until });
       return true;
     }
     return false;
@@ -82,13 +83,15 @@ export class ImageWait {
   waiting(): Waiting[] {
     const images = [...new Set(this.#held.map(({ image }) => image))].sort();
     return images.map((image) => {
-      const pods = this.#held.filter((held) => held.image === image).map(({ pod }) => pod);
+      const held = this.#held.filter((each) => each.image === image);
+      const nodes = new Set(held.map(({ node }) => node)).size;
+      const who = held.length === 1 ? "1 pod waits" : `${held.length} pods wait`;
       const seconds = Math.ceil((this.#firstEnd(image) - this.#input.now) / 1000);
       return {
         reason: "ImagePull",
-        message: `${pods.length} pods wait: ${image} is being pulled to their nodes`,
+        message: `${who}: ${image} is still being pulled on ${nodes} ${nodes === 1 ? "node" : "nodes"}`,
         until: `the image is there, its pull has failed, or ${seconds} s have passed (${WAIT_FOR_IMAGE_ANNOTATION})`,
-        pods: pods.slice(0, 10),
+        pods: held.slice(0, 10).map(({ pod }) => pod),
       };
     });
   }
