@@ -200,8 +200,13 @@ export class Performer {
     this.#running.add(tracked);
   }
 
-  #options(owner: Owner, priority: "high" | "normal" = "high"): WriteOptions {
-    return { priority, flow: owner.uid, signal: this.#deps.signal };
+  #options(owner: Owner, flow: string = owner.uid): WriteOptions {
+    return { priority: "high", flow, signal: this.#deps.signal };
+  }
+
+  /** A line of their own: the first pods become ready while the last ones are still to be created. */
+  #creating(owner: Owner): WriteOptions {
+    return this.#options(owner, `${owner.uid} creations`);
   }
 
   async #createPods(owner: Owner, flight: InFlight, creations: readonly CreatePod[]): Promise<boolean> {
@@ -254,7 +259,7 @@ export class Performer {
   async #createOnce(owner: Owner, action: CreatePod): Promise<Pod> {
     const { client } = this.#deps;
     try {
-      return await client.create(podResource, owner.namespace, action.body, this.#options(owner));
+      return await client.create(podResource, owner.namespace, action.body, this.#creating(owner));
     } catch (error) {
       if (!isKubeError(error) || !error.ambiguous) throw error;
       const found = await client.get(
@@ -271,7 +276,12 @@ export class Performer {
     const { client, claims, record } = this.#deps;
     try {
       claims.writeBack(
-        await client.create(persistentVolumeClaimResource, owner.namespace, claim.body, this.#options(owner)),
+        await client.create(
+          persistentVolumeClaimResource,
+          owner.namespace,
+          claim.body,
+          this.#creating(owner),
+        ),
       );
       if (claim.succeeded !== undefined) record(owner, claim.succeeded);
       return true;
