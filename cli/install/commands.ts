@@ -24,6 +24,23 @@ const installFlags: FlagTable = {
     default: "false",
     help: "Let the controller list all objects, which gate DeletionProtectionForCRDCascadingGate needs.",
   },
+  "controller-image": {
+    kind: "text",
+    value: "IMAGE",
+    help: "Run the controller from this image in the cluster; without it only its access is installed.",
+  },
+  "controller-replicas": {
+    kind: "text",
+    default: "2",
+    value: "N",
+    help: "Replicas of the controller: one reconciles, all answer webhooks.",
+  },
+  "controller-flag": {
+    kind: "text",
+    repeated: true,
+    value: "FLAG",
+    help: "A flag for the controller, for example --controller-flag=--v=5. Repeatable.",
+  },
   "agent-image": {
     kind: "text",
     value: "IMAGE",
@@ -52,12 +69,12 @@ const installFlags: FlagTable = {
 export const install: Command = {
   name: "install",
   summary: "Install definitions, access and webhooks for the controller.",
-  usage: "[--webhook-host HOST --webhook-port N] [--agent-image IMAGE]",
-  details: `Applies what "refit manifests" prints and waits until the definitions are served. The controller itself is
-started by you ("refit controller") or by the Helm chart.`,
+  usage: "[--controller-image IMAGE | --webhook-host HOST --webhook-port N] [--agent-image IMAGE]",
+  details: `Applies what "refit manifests" prints and waits until the definitions are served. With
+--controller-image the controller runs as a Deployment; otherwise you start it ("refit controller").`,
   examples: [
     "refit install",
-    "refit install --agent-image registry.local/refit-agent:1",
+    "refit install --controller-image registry.local/refit:1 --agent-image registry.local/refit-agent:1",
     "refit install --webhook-host 127.0.0.1 --webhook-port 9876",
   ],
   flags: installFlags,
@@ -67,7 +84,7 @@ started by you ("refit controller") or by the Helm chart.`,
 export const manifests: Command = {
   name: "manifests",
   summary: "Print what install applies, as YAML.",
-  usage: "[--webhook-host HOST --webhook-port N] [--agent-image IMAGE]",
+  usage: "[--controller-image IMAGE | --webhook-host HOST --webhook-port N] [--agent-image IMAGE]",
   flags: installFlags,
   run: async (call) => (await import("./run.ts")).runManifests(call),
 };

@@ -13,6 +13,7 @@ import {
   webhookSecretRules,
 } from "./access.ts";
 import { type AgentInstall, agentAccess, agentConfigNamespace, agentDaemonSet } from "./agent.ts";
+import { type ControllerInstall, controllerDeployment } from "./controller_deployment.ts";
 import { webhookObjects } from "./webhooks.ts";
 
 export interface InstallOptions {
@@ -23,6 +24,8 @@ export interface InstallOptions {
   readonly webhookPort: number;
   /** Grants what gate DeletionProtectionForCRDCascadingGate needs. */
   readonly guardsDefinitions?: boolean;
+  /** Undefined: no Deployment; the controller is started by other means. */
+  readonly controller?: ControllerInstall;
   /** Undefined: no DaemonSet; the agents are started by other means or not at all. */
   readonly agent?: AgentInstall;
 }
@@ -36,9 +39,14 @@ export function installObjects(options: InstallOptions): AnyObject[] {
     ...accessObjects(options),
     ...agentAccess(options.namespace),
     ...serviceObjects(options),
+    ...(options.controller === undefined ? [] : [deployment(options, options.controller)]),
     ...(options.agent === undefined ? [] : [agentDaemonSet(options.namespace, options.agent)]),
     ...webhookObjects(options),
   ];
+}
+
+function deployment({ namespace, webhookPort }: InstallOptions, controller: ControllerInstall): AnyObject {
+  return controllerDeployment({ namespace, account, webhookPort }, controller);
 }
 
 export function definitions(options: InstallOptions): AnyObject[] {

@@ -7,17 +7,32 @@ import type { AnyObject } from "../fields.ts";
 import { objectName, objectResource, type ResourceType } from "../resource_types.ts";
 import type { AgentInstall } from "./agent.ts";
 import { applyObject, builtinType, ignoreNotFound, refOfObject, waitEstablished } from "./apply.ts";
+import type { ControllerInstall } from "./controller_deployment.ts";
 import { definitions, type InstallOptions, installObjects } from "./manifests.ts";
 
 function optionsOf(call: Call): InstallOptions {
   const agent = agentOf(call);
+  const controller = controllerOf(call);
   return {
     namespace: call.flags.required("controller-namespace"),
     webhookHost: call.flags.text("webhook-host"),
     webhookPort: call.flags.integer("webhook-port", 1, 65_535) ?? 9876,
     guardsDefinitions: call.flags.on("guard-definitions"),
+    ...(controller === undefined ? {} : { controller }),
     ...(agent === undefined ? {} : { agent }),
   };
+}
+
+function controllerOf({ flags }: Call): ControllerInstall | undefined {
+  const image = flags.text("controller-image");
+  if (image === undefined) return undefined;
+  if (flags.text("webhook-host") !== undefined) {
+    throw new CliError(
+      "--controller-image runs the controller in the cluster, --webhook-host outside of it: give one of them",
+    );
+  }
+  const replicas = flags.integer("controller-replicas", 1, 64) ?? 2;
+  return { image, replicas, flags: flags.all("controller-flag") };
 }
 
 function agentOf({ flags }: Call): AgentInstall | undefined {
@@ -33,8 +48,9 @@ function agentOf({ flags }: Call): AgentInstall | undefined {
 
 /** Everything that an installation may have made, whatever its options were. */
 function everyObject(options: InstallOptions): AnyObject[] {
-  const any: AgentInstall = { image: "", runtime: "node", socketFolder: "", flags: [] };
-  return installObjects({ ...options, guardsDefinitions: true, agent: any });
+  const agent: AgentInstall = { image: "", runtime: "node", socketFolder: "", flags: [] };
+  const controller: ControllerInstall = { image: "", replicas: 1, flags: [] };
+  return installObjects({ ...options, guardsDefinitions: true, controller, agent });
 }
 
 export async function runInstall(call: Call): Promise<number> {

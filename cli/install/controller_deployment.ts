@@ -1,0 +1,99 @@
+/** The controller in a cluster: replicas that share a lease and all answer webhooks. Spec: platform 1.1. */
+import type { AnyObject } from "../fields.ts";
+import { toAnyObject } from "../fields.ts";
+
+export interface ControllerInstall {
+  /** An image with `/refit/refit.mjs` (and `/refit/refit/` beside it) and Node on its PATH. */
+  readonly image: string;
+  readonly replicas: number;
+  /** Appended to the controller's arguments. */
+  readonly flags: readonly string[];
+}
+
+const bundle = "/refit/refit.mjs";
+const healthPort = 8000;
+const metricsPort = 8080;
+
+export function controllerDeployment(
+  place: { namespace: string; account: string; webhookPort: number },
+  controller: ControllerInstall,
+): AnyObject {
+  const labels = { "control-plane": "controller-manager" };
+  return toAnyObject({
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name: "kruise-controller-manager", namespace: place.namespace, labels },
+    spec: {
+      replicas: controller.replicas,
+      minReadySeconds: 3,
+      selector: { matchLabels: labels },
+      // Admission must never be without an answer: new replicas come before old ones go.
+      strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: "100%", maxUnavailable: 0 } },
+      template: { metadata: { labels }, spec: podSpec(place, controller, labels) },
+    },
+  });
+}
+
+function podSpec(
+  { account, webhookPort }: { account: string; webhookPort: number },
+  controller: ControllerInstall,
+  labels: Readonly<Record<string, string>>,
+): object {
+  const apart = { labelSelector: { matchLabels: labels }, topologyKey: "kubernetes.io/hostname" };
+  return {
+    serviceAccountName: account,
+    terminationGracePeriodSeconds: 10,
+    securityContext: { runAsUser: 65_534, runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } },
+    affinity: {
+      podAntiAffinity: {
+        preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, podAffinityTerm: apart }],
+      },
+    },
+    topologySpreadConstraints: [
+      {
+        maxSkew: 1,
+        topologyKey: "topology.kubernetes.io/zone",
+        whenUnsatisfiable: "ScheduleAnyway",
+        labelSelector: { matchLabels: labels },
+      },
+    ],
+    containers: [container(webhookPort, controller)],
+  };
+}
+
+function container(webhookPort: number, controller: ControllerInstall): object {
+  const probe = (path: string) => ({ httpGet: { path, port: healthPort, scheme: "HTTP" } });
+  return {
+    name: "manager",
+    image: controller.image,
+    imagePullPolicy: "IfNotPresent",
+    command: ["node", bundle, "controller"],
+    args: [
+      `--metrics-addr=:${metricsPort}`,
+      `--health-probe-addr=:${healthPort}`,
+      "--logging-format=json",
+      ...controller.flags,
+    ],
+    env: [
+      {
+        name: "POD_NAMESPACE",
+        valueFrom: { fieldRef: { apiVersion: "v1", fieldPath: "metadata.namespace" } },
+      },
+      { name: "WEBHOOK_PORT", value: String(webhookPort) },
+      { name: "WEBHOOK_CERT_WRITER", value: "secret" },
+    ],
+    ports: [
+      { name: "webhook-server", containerPort: webhookPort, protocol: "TCP" },
+      { name: "metrics", containerPort: metricsPort, protocol: "TCP" },
+      { name: "health", containerPort: healthPort, protocol: "TCP" },
+    ],
+    readinessProbe: { ...probe("/readyz"), periodSeconds: 5 },
+    livenessProbe: { ...probe("/healthz"), initialDelaySeconds: 30, periodSeconds: 10, failureThreshold: 3 },
+    resources: { requests: { cpu: "100m", memory: "128Mi" }, limits: { memory: "1Gi" } },
+    securityContext: {
+      readOnlyRootFilesystem: true,
+      allowPrivilegeEscalation: false,
+      capabilities: { drop: ["ALL"] },
+    },
+  };
+}
