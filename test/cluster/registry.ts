@@ -29,22 +29,28 @@ export async function startRegistry(
     `server = "http://${address}"\n[host."http://${address}"]\n  capabilities = ["pull", "resolve"]\n`,
   );
   const service = startService("registry", "docker-registry", ["serve", config], { logFolder: folder });
-  const answers = async () => {
-    const answer = await request(`http://${address}/v2/`);
-    await answer.body.dump();
-    return answer.statusCode === 200;
-  };
-  await untilReady(service, answers, 20_000);
-  const copies = testImages.map((name) =>
-    run("skopeo", [
-      "copy",
-      "--quiet",
-      "--insecure-policy",
-      "--dest-tls-verify=false",
-      `docker-archive:${imageArchive}:docker.io/library/${name}`,
-      `docker://${address}/library/${name}`,
-    ]),
-  );
-  await Promise.all(copies);
-  return service;
+  try {
+    const answers = async () => {
+      const answer = await request(`http://${address}/v2/`);
+      await answer.body.dump();
+      return answer.statusCode === 200;
+    };
+    await untilReady(service, answers, 20_000);
+    const copies = testImages.map((name) =>
+      run("skopeo", [
+        "copy",
+        "--quiet",
+        "--insecure-policy",
+        "--dest-tls-verify=false",
+        `docker-archive:${imageArchive}:docker.io/library/${name}`,
+        `docker://${address}/library/${name}`,
+      ]),
+    );
+    await Promise.all(copies);
+    return service;
+  } catch (error) {
+    // Nobody else knows of it yet: left running it would keep this process alive.
+    await service.stop();
+    throw error;
+  }
 }
