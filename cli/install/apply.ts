@@ -15,6 +15,7 @@ const builtins: readonly [string, string, string, boolean][] = [
   ["v1", "Secret", "secrets", true],
   ["apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", false],
   ["apps/v1", "DaemonSet", "daemonsets", true],
+  ["apps/v1", "Deployment", "deployments", true],
   ["rbac.authorization.k8s.io/v1", "ClusterRole", "clusterroles", false],
   ["rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "clusterrolebindings", false],
   ["rbac.authorization.k8s.io/v1", "Role", "roles", true],

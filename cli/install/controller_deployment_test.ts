@@ -2,6 +2,7 @@ import t from "tap";
 import { at, listAt, textAt } from "../fields.ts";
 import { parseManifests } from "../manifest_input.ts";
 import { run } from "../testing.ts";
+import { builtinType } from "./apply.ts";
 
 async function deployment(flags: string) {
   const { code, stdout } = await run(`manifests ${flags}`);
@@ -30,4 +31,11 @@ t.test("no image, no Deployment; inside or outside, not both", async (t) => {
   t.equal(await deployment(""), undefined);
   const both = await run("manifests --controller-image refit:1 --webhook-host 10.0.0.1");
   t.match([both.code, both.stderr], [1, /give one of them/]);
+});
+
+t.test("every object of an installation can be applied and removed", async (t) => {
+  const { stdout } = await run(
+    "manifests --controller-image refit:1 --agent-image agent:1 --guard-definitions",
+  );
+  for (const object of parseManifests(stdout, "manifests")) t.doesNotThrow(() => builtinType(object));
 });

@@ -5,4 +5,4 @@ import { tapSteps } from "./tap_steps.ts";
 
 const shared = suites.filter((suite) => !suite.needs.includes("own-controller"));
 
-t.test("acceptance cases on a sandbox", { timeout: 280_000 }, (t) => tapSteps(t, shared));
+t.test("acceptance cases on a sandbox", { timeout: 850_000 }, (t) => tapSteps(t, shared));

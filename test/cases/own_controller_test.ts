@@ -5,4 +5,4 @@ import { tapSteps } from "./tap_steps.ts";
 
 const alone = suites.filter((suite) => suite.needs.includes("own-controller"));
 
-t.test("acceptance cases with controllers of their own", { timeout: 280_000 }, (t) => tapSteps(t, alone));
+t.test("acceptance cases with controllers of their own", { timeout: 850_000 }, (t) => tapSteps(t, alone));
