@@ -4,7 +4,7 @@ export type AgentRuntime = "node" | "deno";
 
 /**
  * The agent waits most of its life: no code is compiled for speed, and the heap of young objects stays small. Together
- * they save 5 MB.
+ * they save 5 MB. Deno's cache of compiled code is 4 MB more, and nowhere to be written to on a read-only root.
  */
 const v8Flags = ["--max-semi-space-size=1", "--lite-mode"];
 
@@ -16,5 +16,5 @@ export function agentProgram(
 ): [string, ...string[]] {
   return runtime === "node"
     ? ["node", ...v8Flags, bundle]
-    : ["deno", "run", `--v8-flags=${v8Flags.join(",")}`, ...permissions, bundle];
+    : ["deno", "run", "--no-code-cache", `--v8-flags=${v8Flags.join(",")}`, ...permissions, bundle];
 }
