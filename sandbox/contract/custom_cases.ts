@@ -1,6 +1,7 @@
 /** Custom resources: validation, pruning, defaults, versions, subresources, removal. */
 import assert from "node:assert/strict";
-import { type Fields, listAt, objectsAt, textAt, valueAt } from "../json.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Fields, isFields, listAt, objectsAt, textAt, valueAt } from "../json.ts";
 import type { Contract, ContractCase } from "./contract.ts";
 
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -258,6 +259,30 @@ export const customCases: readonly ContractCase[] = [
           textAt(strategic.json, "message"),
           "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
         );
+      }),
+  },
+  {
+    name: "tells kubectl by its description that custom resources take no strategic patches",
+    run: (contract) =>
+      withWidgets(contract, async (base, group) => {
+        const patchOf = async (path: string, item: string): Promise<string[]> => {
+          let described = await contract.call("GET", `/openapi/v3/${path}`);
+          // Descriptions of new definitions are published a moment after the definitions are served.
+          for (let tries = 0; described.code === 404 && tries < 100; tries++) {
+            await sleep(100);
+            described = await contract.call("GET", `/openapi/v3/${path}`);
+          }
+          assert.equal(described.code, 200, described.text);
+          const content = valueAt(described.json, "paths", item, "patch", "requestBody", "content");
+          return Object.keys(isFields(content) ? content : {});
+        };
+        const version = base.split("/")[3] ?? "";
+        const item = `/apis/${group}/${version}/namespaces/{namespace}/widgets/{name}`;
+        const custom = await patchOf(`apis/${group}/${version}`, item);
+        assert.ok(custom.includes("application/merge-patch+json"), custom.join());
+        assert.ok(!custom.includes("application/strategic-merge-patch+json"), custom.join());
+        const builtin = await patchOf("api/v1", "/api/v1/namespaces/{namespace}/pods/{name}");
+        assert.ok(builtin.includes("application/strategic-merge-patch+json"), builtin.join());
       }),
   },
   {

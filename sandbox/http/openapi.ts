@@ -166,12 +166,13 @@ const parameters: readonly Fields[] = [
   },
 ].map((parameter) => ({ ...parameter, schema: { type: "string", uniqueItems: true } }));
 
-const patchTypes = [
+/** kubectl chooses its patch by these: strategic ones are for built-in types only. */
+const customPatchTypes = [
   "application/apply-patch+yaml",
   "application/json-patch+json",
   "application/merge-patch+json",
-  "application/strategic-merge-patch+json",
-] as const;
+];
+const patchTypes = [...customPatchTypes, "application/strategic-merge-patch+json"];
 
 function pathsOf(served: Served, prefix: string): Fields {
   const root = served.group === "" ? `/api/${served.version}` : `/apis/${served.group}/${served.version}`;
@@ -190,7 +191,8 @@ function pathsOf(served: Served, prefix: string): Fields {
 
 function operation(served: Served, method: string, verb: string, reference: Fields, prefix: string): Fields {
   const writes = method === "post" || method === "put" || method === "patch";
-  const types = method === "patch" ? patchTypes : ["application/json"];
+  const types =
+    method === "patch" ? (served.resource.custom ? customPatchTypes : patchTypes) : ["application/json"];
   const v3 = prefix === schemaPrefix;
   const content = Object.fromEntries(
     types.map((type) => [type, { schema: writes && method !== "patch" ? reference : { type: "object" } }]),
