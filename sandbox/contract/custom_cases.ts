@@ -1,6 +1,5 @@
 /** Custom resources: validation, pruning, defaults, versions, subresources, removal. */
 import assert from "node:assert/strict";
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Fields, isFields, listAt, objectsAt, textAt, valueAt } from "../json.ts";
 import type { Contract, ContractCase } from "./contract.ts";
 
@@ -266,13 +265,8 @@ export const customCases: readonly ContractCase[] = [
     run: (contract) =>
       withWidgets(contract, async (base, group) => {
         const patchOf = async (path: string, item: string): Promise<string[]> => {
-          let described = await contract.call("GET", `/openapi/v3/${path}`);
           // Descriptions of new definitions are published a moment after the definitions are served.
-          for (let tries = 0; described.code === 404 && tries < 100; tries++) {
-            await sleep(100);
-            described = await contract.call("GET", `/openapi/v3/${path}`);
-          }
-          assert.equal(described.code, 200, described.text);
+          const described = await contract.until(`/openapi/v3/${path}`, (answer) => answer.code === 200);
           const content = valueAt(described.json, "paths", item, "patch", "requestBody", "content");
           return Object.keys(isFields(content) ? content : {});
         };
