@@ -81,25 +81,10 @@ async function restarts(world: World): Promise<void> {
   await world.apply({
     apiVersion: "apps.kruise.io/v1beta1",
     kind: "ContainerRecreateRequest",
-    metadata: {
-      name: "again",
-      labels: {
-        "crr.apps.kruise.io/node-name": before.spec?.nodeName ?? "",
-        "crr.apps.kruise.io/pod-uid": before.metadata.uid,
-        "crr.apps.kruise.io/active": "true",
-      },
-    },
+    metadata: { name: "again" },
     spec: {
       podName: "recreated",
-      containers: [
-        {
-          name: before.spec?.containers?.[0]?.name,
-          statusContext: {
-            containerID: before.status?.containerStatuses?.[0]?.containerID,
-            restartCount: 0,
-          },
-        },
-      ],
+      containers: [{ name: before.spec?.containers?.[0]?.name }],
       strategy: { failurePolicy: "Fail" },
     },
   });

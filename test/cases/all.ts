@@ -80,6 +80,7 @@ import { suite as twoAddresses } from "./w01_two_addresses.ts";
 /** The longest first, so that none of them is left alone at the end. */
 export const suites: readonly Suite[] = [
   definitions,
+  cronOverlap,
   scaleLimit,
   orderedSets,
   setGrace,
@@ -130,7 +131,6 @@ export const suites: readonly Suite[] = [
   recreateGate,
   imagePull,
   preDownload,
-  cronOverlap,
   cronJobs,
   cronBroadcast,
   jobRun,
