@@ -241,6 +241,7 @@ class Starting implements ControllerProcess {
       shards,
       onStarted: (index) => {
         this.#observed.metrics.leader(true);
+        if (index === 0) this.#admission?.lead();
         this.#startControllers({ index, count: shards });
       },
       onLost: async (index) => {

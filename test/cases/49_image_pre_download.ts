@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Item } from "../cluster/api.ts";
+import { type Item, isRecord } from "../cluster/api.ts";
 import { cloneSet, imagePatch } from "./manifests.ts";
 import { Sets, webSet } from "./stateful_sets.ts";
 import type { Suite } from "./suite.ts";
@@ -156,9 +156,15 @@ function versionOf({ metadata }: Item): number {
 
 /** A task that this suite's job asked for, done. */
 function isPulled({ spec, status }: Item, tag: string): boolean {
-  const text = JSON.stringify(spec?.["images"] ?? {});
-  const statuses = JSON.stringify(status?.["imageStatuses"] ?? {});
-  return text.includes('"patient-') && statuses.includes(`"tag":"${tag}","phase":"Succeeded"`);
+  const wanted = JSON.stringify(spec?.["images"] ?? {});
+  const images = isRecord(status) && isRecord(status["imageStatuses"]) ? status["imageStatuses"] : {};
+  const isDone = (one: unknown) => isRecord(one) && one["tag"] === tag && one["phase"] === "Succeeded";
+  return (
+    wanted.includes('"patient-') &&
+    Object.values(images).some(
+      (image) => isRecord(image) && Array.isArray(image["tags"]) && image["tags"].some(isDone),
+    )
+  );
 }
 
 function revisionNamed(world: World, name: string | undefined): Promise<Item> {
