@@ -1,8 +1,12 @@
-/** Runs tap and ends with the count line `N passed, N failed[, N skipped]`; the exit code is tap's. */
+/**
+ * Runs tap, names each failure once more at the end (`FAILED  file > test > assertion`, what tap knows about it indented
+ * below), and closes with the count line `N passed, N failed[, N skipped]`; the exit code is tap's.
+ */
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { countsIn, failuresIn } from "./tap_results.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "refit-tests-"));
 const file = join(folder, "results.tap");
@@ -16,11 +20,16 @@ child.on("error", (error) => {
   process.exitCode = 1;
 });
 child.on("exit", (code) => {
-  const counts = countsIn(read(file));
+  const results = read(file);
+  const counts = countsIn(results);
   rmSync(folder, { recursive: true, force: true });
   const failed = counts.failed > 0 || code === 0 ? counts.failed : 1;
   // The reporter may leave the cursor in a line of its own.
   console.log();
+  for (const failure of failuresIn(results)) {
+    console.log(`FAILED  ${failure.path.join(" > ")}`);
+    for (const line of failure.details) console.log(`        ${line}`);
+  }
   console.log(
     `${counts.passed} passed, ${failed} failed${counts.skipped > 0 ? `, ${counts.skipped} skipped` : ""}`,
   );
@@ -33,12 +42,4 @@ function read(path: string): string {
   } catch {
     return "";
   }
-}
-
-/** tap closes with a comment that counts all assertions: `# { total: 3, pass: 2, fail: 1 }`. */
-function countsIn(tap: string): { passed: number; failed: number; skipped: number } {
-  const summary = /^# \{ total: [^}]*\}$/gm;
-  const last = [...tap.matchAll(summary)].at(-1)?.[0] ?? "";
-  const number = (name: string): number => Number(new RegExp(`\\b${name}: (\\d+)`).exec(last)?.[1] ?? 0);
-  return { passed: number("pass"), failed: number("fail"), skipped: number("skip") + number("todo") };
 }
