@@ -19,7 +19,7 @@ import { CliError } from "../errors.ts";
 import { type AnyObject, at } from "../fields.ts";
 import type { ForecastRequest, Planner, Subject } from "./forecast.ts";
 import { type Possessions, planPastRevision, readPossessions } from "./possessions.ts";
-import { pullJobsOf } from "./pull_jobs.ts";
+import { nodeImagesFor, pullJobsOf } from "./pull_jobs.ts";
 
 export const daemonSetPlanner: Planner = {
   kind: "DaemonSet",
@@ -72,8 +72,11 @@ async function planOf(
     imagePullJobs: pullJobs !== undefined,
   });
   const now = host.clock.now();
-  const planned = (possessions: Possessions): Plan<DaemonSetStatus> =>
-    planDaemonSet({ seen: seenOf(set, possessions, pullJobs), options, now, random: host.random });
+  const nodeImage = await nodeImagesFor(access, pullJobs);
+  const planned = (possessions: Possessions): Plan<DaemonSetStatus> => {
+    const seen = { ...seenOf(set, possessions, pullJobs), nodeImage };
+    return planDaemonSet({ seen, options, now, random: host.random });
+  };
   return { plan: planPastRevision(planned, owned, namespace, now), pods: owned.pods.length };
 }
 

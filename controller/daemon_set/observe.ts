@@ -1,7 +1,8 @@
 /** What a plan of a DaemonSet sees: plain data, read from the caches. Spec: daemonset 2, 4.1 to 4.3. */
-import type { DaemonSet } from "../../crds/index.ts";
+import type { DaemonSet, NodeImage } from "../../crds/index.ts";
 import { compileSelector, type Labels, type Selector } from "../../kube/core/index.ts";
 import type { ControllerRevision, Node, Pod } from "../../kube/index.ts";
+import type { SeenPullJob } from "../rollout/image_wait.ts";
 import { isCompleted } from "../rollout/in_place/completion.ts";
 import { isLean } from "../rollout/in_place/lean.ts";
 import { OLD_STATE_ANNOTATION, STATE_ANNOTATION } from "../rollout/in_place/state.ts";
@@ -37,7 +38,9 @@ export interface Seen {
   /** Errors of the last writes, by concern; absent once they went well. */
   failures: { scale?: string; update?: string };
   /** Image pull jobs that this set controls; undefined when pre-download is off. */
-  pullJobs: readonly { name: string; uid: string }[] | undefined;
+  pullJobs: readonly SeenPullJob[] | undefined;
+  /** What the puller of a node reports; absent when nobody asked for the caches. */
+  nodeImage?: (node: string) => NodeImage | undefined;
   /** Milliseconds until a failed pod of the node may be replaced; 0 when it may be now. */
   failedPodWaitMs(node: string): number;
 }

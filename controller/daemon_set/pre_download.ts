@@ -1,6 +1,7 @@
 /** When a DaemonSet pulls images ahead; only its annotations tell how. Spec: daemonset 4.11. */
 import type { PodTemplate } from "../../crds/index.ts";
-import { CREATED, IGNORED, mark, pullJob } from "../rollout/pre_download.ts";
+import { type ImageWait, imageWait, longestWaitMs } from "../rollout/image_wait.ts";
+import { CREATED, IGNORED, mark, pullJob, pullJobName } from "../rollout/pre_download.ts";
 import { templateOf } from "../rollout/revisions.ts";
 import { REVISION_LABEL } from "./observe.ts";
 import type { Pass } from "./pass.ts";
@@ -26,8 +27,24 @@ export function planImages(pass: Pass): void {
   if (stored === undefined || CREATED in stored.labels || IGNORED in stored.labels) return;
   const atOnce = strategy.partition === 0 && strategy.maxUnavailable >= strategy.desired;
   const images = atOnce ? [] : changedImages(pass);
-  for (const [container, image] of images) decided.take(pullJob(jobsOf(pass), container, image));
-  decided.take(mark(update, images.length === 0 ? IGNORED : CREATED));
+  const known = new Set(seen.pullJobs.map(({ name }) => name));
+  const missing = images.filter(([container]) => !known.has(pullJobName(update, container)));
+  for (const [container, image] of missing) decided.take(pullJob(jobsOf(pass), container, image));
+  // Where pods wait for their image, the decision is kept only when the jobs are there, so that none is missed.
+  const waits = longestWaitMs(seen.set.metadata.annotations) !== undefined;
+  if (!waits || missing.length === 0) decided.take(mark(update, images.length === 0 ? IGNORED : CREATED));
+}
+
+/** Who waits for an image; undefined where the set does not ask for it. */
+export function imageWaitOf({ seen, update, now }: Pass): ImageWait | undefined {
+  return imageWait({
+    annotations: seen.set.metadata.annotations,
+    jobs: seen.pullJobs,
+    nodeImage: (node) => seen.nodeImage?.(node),
+    update,
+    begun: () => true,
+    now,
+  });
 }
 
 /** Images of containers that some old pod runs with another one. */

@@ -150,6 +150,7 @@ export function observe(
     revisionData: (name) => caches.revisions.get(`${namespace}/${name}`)?.data,
     failures: performer.failures(uid),
     pullJobs: options.preDownload ? [...caches.pullJobs(uid)] : undefined,
+    nodeImage: (node) => caches.nodeImage(node),
     failedPodWaitMs: (node) => judge.failed.waitMs(node),
   };
 }

@@ -1,4 +1,6 @@
 /** Bringing pods to the update revision without surge. Spec: daemonset 4.5, 4.7. */
+
+import type { ImageWait } from "../rollout/image_wait.ts";
 import { type Eligibility, inPlaceChange } from "../rollout/in_place/change.ts";
 import { withUnissued } from "../rollout/in_place/unissued.ts";
 import { startInPlace } from "../rollout/in_place/update.ts";
@@ -6,6 +8,7 @@ import { hasGate, IN_PLACE_READY } from "../rollout/pod_state.ts";
 import { type Daemon, REVISION_LABEL } from "./observe.ts";
 import { type Site, updateWindow } from "./order.ts";
 import { isFree, type Pass } from "./pass.ts";
+import { imageWaitOf } from "./pre_download.ts";
 import { hashOf, templatesOf } from "./revisions.ts";
 import { planDeletion } from "./scale.ts";
 import { planSurge } from "./surge.ts";
@@ -18,13 +21,18 @@ export function planUpdate(pass: Pass): void {
     planSurge(pass, window.sites);
     return;
   }
-  const { urgent, candidates, unavailable } = judge(window.sites);
-  for (const daemon of urgent) updateDaemon(pass, daemon);
+  const { urgent, candidates: due, unavailable } = judge(window.sites);
+  const wait = strategy.inPlace ? imageWaitOf(pass) : undefined;
+  for (const daemon of urgent) if (!isHeld(pass, daemon, wait)) updateDaemon(pass, daemon, wait);
+  // Whoever waits for an image lets those go first whose nodes have it.
+  const candidates = wait === undefined ? due : due.filter((daemon) => !isHeld(pass, daemon, wait));
   const room = Math.max(0, strategy.maxUnavailable - unavailable);
   for (const daemon of candidates.slice(0, room)) {
     // A pod with a write under way keeps its turn: it is decided on when the write has ended.
-    if (isFree(pass, daemon)) updateDaemon(pass, daemon);
+    if (isFree(pass, daemon)) updateDaemon(pass, daemon, wait);
   }
+  decided.waiting.push(...(wait?.waiting() ?? []));
+  decided.wake(wait?.wakeAfterMs);
   if (candidates.length <= room) return;
   decided.waiting.push({
     reason: "Budget",
@@ -57,8 +65,15 @@ function judge(sites: readonly Site[]): Judgement {
   return judgement;
 }
 
+/** Whether the pod waits for an image that its node is still pulling; a pod that is recreated waits for none. */
+function isHeld(pass: Pass, daemon: Daemon, wait: ImageWait | undefined): boolean {
+  if (wait === undefined || !isFree(pass, daemon)) return false;
+  const { change } = eligibility(pass, daemon);
+  return change !== undefined && wait.holds(daemon.pod, change.images);
+}
+
 /** Rule 29. */
-function updateDaemon(pass: Pass, daemon: Daemon): void {
+function updateDaemon(pass: Pass, daemon: Daemon, wait: ImageWait | undefined): void {
   if (!isFree(pass, daemon)) return;
   const eligible = pass.strategy.inPlace ? eligibility(pass, daemon) : undefined;
   if (eligible?.change === undefined) {
@@ -68,6 +83,7 @@ function updateDaemon(pass: Pass, daemon: Daemon): void {
   if (pass.decided.room.update <= 0) return;
   pass.decided.room.update--;
   const { pod } = daemon;
+  for (const event of wait?.told(pod, eligible.change.images) ?? []) pass.decided.take(event);
   const { hash } = pass.mark;
   const target = {
     revision: hash,
