@@ -89,6 +89,7 @@ export class Lab {
     const { api, faults } = this.#sandbox;
     await api.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
     const place: Place = { api, namespace };
+    const story = this.#storyOf(namespace);
     const first = new Life(this.#sandbox, namespace, 1);
     const lives = [first];
     try {
@@ -124,10 +125,26 @@ export class Lab {
         `available fell to ${least.leastAvailable}: ${least.worst}`,
       );
       return { writes: death.writes(), died };
+    } catch (error) {
+      throw new Error(`${messageOf(error)}\nwrites: ${story.lines.join("; ")}`, { cause: error });
     } finally {
+      story.end();
       for (const life of lives) await life.end();
       await api.remove("namespaces", namespace);
     }
+  }
+
+  /** Every stored write in the namespace, for the explanation of a failure. */
+  #storyOf(namespace: string): { readonly lines: readonly string[]; end(): void } {
+    const lines: string[] = [];
+    const start = performance.now();
+    const end = this.#sandbox.faults.onWrite((write) => {
+      if (write.namespace !== namespace || write.resource === "events") return;
+      const who = write.userAgent.startsWith(namespace) ? write.userAgent.slice(namespace.length + 1, -1) : "";
+      const when = Math.round(performance.now() - start);
+      lines.push(`${when} ms ${who} ${write.verb} ${write.resource} ${write.name}`);
+    });
+    return { lines, end };
   }
 
   #deathOf(life: Life, deathAfter: number) {
@@ -163,6 +180,10 @@ async function inTime<T>(work: Promise<T>, failure: string): Promise<T> {
   }
 }
 
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** Probes until it no longer throws. */
 async function reached(place: Place, probe: () => Promise<void> | undefined, what: string): Promise<void> {
   const end = Date.now() + 20_000;
@@ -172,8 +193,9 @@ async function reached(place: Place, probe: () => Promise<void> | undefined, wha
       return;
     } catch (error) {
       if (Date.now() > end) {
-        const why = error instanceof Error ? error.message : String(error);
-        throw new Error(`${place.namespace} did not reach ${what} within 20 s: ${why}`, { cause: error });
+        throw new Error(`${place.namespace} did not reach ${what} within 20 s: ${messageOf(error)}`, {
+          cause: error,
+        });
       }
     }
     await sleep(25);
