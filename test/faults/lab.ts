@@ -140,7 +140,9 @@ export class Lab {
     const start = performance.now();
     const end = this.#sandbox.faults.onWrite((write) => {
       if (write.namespace !== namespace || write.resource === "events") return;
-      const who = write.userAgent.startsWith(namespace) ? write.userAgent.slice(namespace.length + 1, -1) : "";
+      const who = write.userAgent.startsWith(namespace)
+        ? write.userAgent.slice(namespace.length + 1, -1)
+        : "";
       const when = Math.round(performance.now() - start);
       lines.push(`${when} ms ${who} ${write.verb} ${write.resource} ${write.name}`);
     });
