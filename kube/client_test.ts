@@ -8,7 +8,7 @@ import { jsonResource } from "./codecs/json.ts";
 import type { KubeObject } from "./core/index.ts";
 import { fixedCredentials } from "./credentials_types.ts";
 import { serverVersion, serves } from "./discovery.ts";
-import { isKubeError, KubeError } from "./errors.ts";
+import { isKubeError, KubeError, wordsOf } from "./errors.ts";
 import { nullMetrics, type RequestSample } from "./metrics_types.ts";
 import { seededRandom } from "./testing.ts";
 
@@ -177,6 +177,7 @@ t.test("refusals become KubeErrors with the server's words", async (t) => {
     const error = await client.get(widgets, one).catch((thrown: unknown) => thrown);
     t.match(error, { code: expected, status: code, reason, message: /GET widgets: no/, ambiguous: false });
     t.match(error instanceof KubeError && error.causes[0], { field: "spec.size" });
+    t.equal(wordsOf(error), "no");
   }
 });
 

@@ -30,6 +30,8 @@ export interface KubeErrorDetails {
   /** True when the request may have been carried out although no answer arrived. */
   ambiguous?: boolean;
   causes?: readonly { reason?: string; message?: string; field?: string }[];
+  /** The server's words alone, without what was asked for. */
+  said?: string;
   cause?: unknown;
 }
 
@@ -41,6 +43,7 @@ export class KubeError extends Error {
   readonly retryAfterMs: number | undefined;
   readonly ambiguous: boolean;
   readonly causes: readonly { reason?: string; message?: string; field?: string }[];
+  readonly said: string | undefined;
 
   constructor(code: KubeErrorCode, message: string, details: KubeErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
@@ -50,7 +53,14 @@ export class KubeError extends Error {
     this.retryAfterMs = details.retryAfterMs;
     this.ambiguous = details.ambiguous ?? false;
     this.causes = details.causes ?? [];
+    this.said = details.said;
   }
+}
+
+/** For users of the API: what the server said where it did, for anything else its own message. */
+export function wordsOf(error: unknown): string {
+  if (error instanceof KubeError && error.said !== undefined) return error.said;
+  return error instanceof Error ? error.message : String(error);
 }
 
 export function isKubeError(error: unknown, ...codes: readonly KubeErrorCode[]): error is KubeError {

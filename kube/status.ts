@@ -41,6 +41,7 @@ export function refusal(
   const message = decoded?.message || plainText(body) || `HTTP ${status}`;
   return new KubeError(codeOfStatus(status, decoded?.reason ?? ""), `${what}: ${message}`, {
     status,
+    said: message,
     ...(decoded?.reason ? { reason: decoded.reason } : {}),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     causes: decoded?.details?.causes ?? [],

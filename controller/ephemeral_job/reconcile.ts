@@ -1,7 +1,7 @@
 /** Jobs: reads pods, calls the plan, adds containers, writes the status once. No policy lives here. */
 import type { EphemeralJob, EphemeralJobStatus } from "../../crds/index.ts";
 import { createMergePatch } from "../../kube/core/index.ts";
-import { isKubeError, type Outcome } from "../../kube/index.ts";
+import { isKubeError, type Outcome, wordsOf } from "../../kube/index.ts";
 import type { KindDeps, KindShell } from "../kind.ts";
 import { type ObservedPod, observedPodResource } from "../observed_pod.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
@@ -159,7 +159,7 @@ class EphemeralJobShell implements KindShell {
       if (isKubeError(error, "NotFound")) return undefined;
       // Written by others at the same time, or another pod by now: the next pass sees.
       if (isKubeError(error, "Conflict")) return { error };
-      const why = error instanceof Error ? error.message : String(error);
+      const why = wordsOf(error);
       this.#tell(job, "CreateFailed", `failed to add ephemeral containers to pod ${name}: ${why}`);
       return { error };
     }

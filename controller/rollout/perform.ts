@@ -19,6 +19,7 @@ import {
   podResource,
   type Resource,
   type WriteOptions,
+  wordsOf,
 } from "../../kube/index.ts";
 import type { Action, Concern, CreatedResource, FailureWords, NewClaim, ObjectEvent } from "./actions.ts";
 
@@ -238,7 +239,7 @@ export class Performer {
       return true;
     } catch (error) {
       if (isAborted(error)) return false;
-      const text = messageOf(error);
+      const text = wordsOf(error);
       const what = JSON.stringify({ namespace: owner.namespace, name: action.name });
       flight.failures.scale = `${action.failed?.condition ?? "failed to create pod"}: ${text}`;
       record(
@@ -289,9 +290,9 @@ export class Performer {
       if (isKubeError(error, "AlreadyExists") && !error.message.includes("being deleted")) return true;
       if (isAborted(error)) return false;
       const what = JSON.stringify({ namespace: owner.namespace, name: claim.name });
-      const message = `failed to create pvc: ${messageOf(error)}, pvc: ${what}`;
+      const message = `failed to create pvc: ${wordsOf(error)}, pvc: ${what}`;
       this.#flight(owner.uid).failures.scale = message;
-      const told = failure(claim, messageOf(error));
+      const told = failure(claim, wordsOf(error));
       record(owner, told ?? { type: "Warning", reason: "FailedCreate", message });
       return false;
     }
@@ -322,8 +323,8 @@ export class Performer {
       // Somebody else was first, or the pod is gone: the next plan sees it as it is then.
       if (failed && !isKubeError(error, "Conflict", "NotFound")) {
         const what = action.failed?.message ?? `failed to patch pod ${action.pod.name}`;
-        const message = `${what}: ${messageOf(error)}`;
-        const told = `${action.failed?.condition ?? what}: ${messageOf(error)}`;
+        const message = `${what}: ${wordsOf(error)}`;
+        const told = `${action.failed?.condition ?? what}: ${wordsOf(error)}`;
         if (action.concern !== "refresh") flight.failures[action.concern] = told;
         this.#deps.log.warn("a pod could not be patched", { error, object: owner.key, pod: action.pod.name });
         this.#deps.record(owner, {
@@ -363,9 +364,9 @@ export class Performer {
     } catch (error) {
       failed = !isAborted(error);
       if (failed) {
-        const message = `failed to delete pod ${ref.name}: ${messageOf(error)}`;
+        const message = `failed to delete pod ${ref.name}: ${wordsOf(error)}`;
         if (action.failed === undefined) flight.failures.scale = message;
-        const told = failure(action, messageOf(error));
+        const told = failure(action, wordsOf(error));
         record(owner, told ?? { type: "Warning", reason: "FailedDelete", message });
       }
     } finally {
@@ -411,7 +412,7 @@ export class Performer {
 
   #otherFailed(owner: Owner, action: OtherAction, error: unknown): void {
     if (error instanceof ClaimRefused) return;
-    const text = messageOf(error);
+    const text = wordsOf(error);
     this.#deps.log.warn(`${action.type} failed`, { error, object: owner.key });
     const told = "failed" in action ? failure(action, text) : undefined;
     if (told !== undefined) {
@@ -564,8 +565,4 @@ function failure(action: { failed?: FailureWords }, text: string): ObjectEvent |
 
 function isAborted(error: unknown): boolean {
   return isKubeError(error, "Aborted");
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

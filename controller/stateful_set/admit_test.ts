@@ -199,3 +199,14 @@ t.test("mistakes of type are told, not thrown", async (t) => {
   const response = await validateStatefulSetRequest(options)(request(set({ replicas: "three" })));
   t.match(response, { allowed: false, code: 400, message: /spec.replicas/ });
 });
+
+t.test("numbers below zero are refused, those that were stored elsewhere may stay", async (t) => {
+  for (const spec of [
+    { revisionHistoryLimit: -1 },
+    { ordinals: { start: -1 } },
+    { updateStrategy: { rollingUpdate: { inPlaceUpdateStrategy: { gracePeriodSeconds: -1 } } } },
+  ]) {
+    t.match(await answer(set(spec)), { allowed: false, message: /must be greater than or equal to 0/ });
+    t.match(await answer(set({ ...spec, replicas: 2 }), set(spec)), { allowed: true });
+  }
+});

@@ -97,7 +97,7 @@ function toV1alpha1(object: JsonObject): JsonObject {
   const grace = inPlace["gracePeriodSeconds"];
   result["spec"] = {
     ...rest,
-    ...(Object.keys(scaleStrategy).length > 0 ? { scaleStrategy } : {}),
+    scaleStrategy,
     updateStrategy: {
       type,
       ...pick(rollingUpdate, rolloutFields),

@@ -22,6 +22,8 @@ export function defaultCloneSet(object: JsonObject, options: CloneSetDefaulting)
   const spec = child(result, "spec");
   fill(spec, "replicas", 1);
   fill(spec, "revisionHistoryLimit", 10);
+  // Always there, so that a JSON patch can add to it.
+  child(spec, "scaleStrategy");
   const strategy = child(spec, "updateStrategy");
   if (result["apiVersion"] === "apps.kruise.io/v1alpha1") {
     fill(strategy, "type", "ReCreate");

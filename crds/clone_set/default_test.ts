@@ -27,6 +27,7 @@ t.test("v1alpha1 gets its defaults", async (t) => {
     spec: {
       replicas: 1,
       revisionHistoryLimit: 10,
+      scaleStrategy: {},
       updateStrategy: { type: "ReCreate", partition: 0, maxUnavailable: "20%", maxSurge: 0 },
       template: {
         spec: {

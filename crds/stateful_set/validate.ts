@@ -12,7 +12,7 @@ import {
   required,
   validateSelector,
 } from "../../kube/core/index.ts";
-import { nonNegative } from "../clone_set/rules.ts";
+import { nonNegative, ratchet } from "../clone_set/rules.ts";
 import type { DecodedStatefulSet } from "./decode.ts";
 import type { StatefulSetSpec } from "./schema.ts";
 import { type StorageClassLookup, validateClaimChange } from "./validate_claims.ts";
@@ -43,8 +43,8 @@ export function validateStatefulSet(
   });
   const spec: Spec | undefined = object.spec ?? undefined;
   if (spec === undefined) return [...errors, required("spec")];
-  errors.push(...validateSpec(spec));
   const before: Spec | undefined = old?.object.spec;
+  errors.push(...validateSpec(spec, before));
   if (before !== undefined) {
     errors.push(...validateChange(spec, before));
     if (context.resizesClaims) errors.push(...validateClaimChange(spec, before, context.storageClasses));
@@ -52,14 +52,22 @@ export function validateStatefulSet(
   return errors;
 }
 
-function validateSpec(spec: Spec): FieldError[] {
+function validateSpec(spec: Spec, before: Spec | undefined): FieldError[] {
   return [
     ...validatePolicy(spec),
-    ...validateStrategy(spec),
+    ...validateStrategy(spec, before),
     ...validateRetention(spec),
     ...nonNegative("spec.replicas", spec.replicas),
-    ...nonNegative("spec.revisionHistoryLimit", spec.revisionHistoryLimit),
-    ...nonNegative("spec.ordinals.start", spec.ordinals?.start),
+    ...ratchet(
+      nonNegative("spec.revisionHistoryLimit", spec.revisionHistoryLimit),
+      spec.revisionHistoryLimit,
+      before?.revisionHistoryLimit,
+    ),
+    ...ratchet(
+      nonNegative("spec.ordinals.start", spec.ordinals?.start),
+      spec.ordinals?.start,
+      before?.ordinals?.start,
+    ),
     ...validateScaleLimit(spec),
     ...validateReserved(spec),
     ...validateSelection(spec),
@@ -72,7 +80,7 @@ function validatePolicy({ podManagementPolicy: policy }: Spec): FieldError[] {
   return [invalid("spec.podManagementPolicy", policy ?? "", "must be 'OrderedReady' or 'Parallel'")];
 }
 
-function validateStrategy(spec: Spec): FieldError[] {
+function validateStrategy(spec: Spec, before: Spec | undefined): FieldError[] {
   const path = "spec.updateStrategy";
   const { type, rollingUpdate } = spec.updateStrategy ?? {};
   if (type === "OnDelete") {
@@ -83,7 +91,7 @@ function validateStrategy(spec: Spec): FieldError[] {
   if (type !== "RollingUpdate") {
     return [invalid(path, spec.updateStrategy ?? {}, "must be 'RollingUpdate' or 'OnDelete'")];
   }
-  return validateRollingUpdate(spec, rollingUpdate ?? undefined);
+  return validateRollingUpdate(spec, rollingUpdate ?? undefined, before?.updateStrategy?.rollingUpdate);
 }
 
 function validateRetention({ persistentVolumeClaimRetentionPolicy: policy }: Spec): FieldError[] {

@@ -7,7 +7,7 @@ import {
   validateSelector,
 } from "../../kube/core/index.ts";
 import { podUpdatePolicies } from "../clone_set/names.ts";
-import { nonNegative } from "../clone_set/rules.ts";
+import { nonNegative, ratchet } from "../clone_set/rules.ts";
 import type { StatefulSetSpec } from "./schema.ts";
 
 const LONGEST_MIN_READY_SECONDS = 300;
@@ -19,7 +19,9 @@ type RollingUpdate = NonNullable<NonNullable<StatefulSetSpec["updateStrategy"]>[
 export function validateRollingUpdate(
   spec: StatefulSetSpec,
   rolling: RollingUpdate | undefined,
+  before: RollingUpdate | undefined,
 ): FieldError[] {
+  const grace = rolling?.inPlaceUpdateStrategy?.gracePeriodSeconds;
   const path = "spec.updateStrategy.rollingUpdate";
   if (rolling === undefined) return [];
   return [
@@ -28,9 +30,10 @@ export function validateRollingUpdate(
     ...validateLimit(spec, `${path}.maxUnavailable`, rolling.maxUnavailable),
     ...validateUpdatePolicy(spec, `${path}.podUpdatePolicy`, rolling.podUpdatePolicy),
     ...validateUnordered(spec, `${path}.unorderedUpdate`, rolling.unorderedUpdate),
-    ...nonNegative(
-      `${path}.inPlaceUpdateStrategy.gracePeriodSeconds`,
-      rolling.inPlaceUpdateStrategy?.gracePeriodSeconds,
+    ...ratchet(
+      nonNegative(`${path}.inPlaceUpdateStrategy.gracePeriodSeconds`, grace),
+      grace,
+      before?.inPlaceUpdateStrategy?.gracePeriodSeconds,
     ),
   ];
 }

@@ -103,8 +103,10 @@ export const customCases: readonly ContractCase[] = [
         const body = widget(group, "w", {
           color: "red",
           unknown: 1,
-          parts: [{ name: "a", other: 2 }],
-          extra: { kept: { deep: 1 } },
+          parts: [{ name: "a", other: 2, size: null, ready: null }],
+          when: null,
+          tags: null,
+          extra: { kept: { deep: 1, nothing: null } },
         });
         const made = await contract.call("POST", base, { body });
         assert.equal(made.code, 201, made.text);
@@ -112,7 +114,7 @@ export const customCases: readonly ContractCase[] = [
           color: "red",
           replicas: 1,
           parts: [{ name: "a", ready: true }],
-          extra: { kept: { deep: 1 } },
+          extra: { kept: { deep: 1, nothing: null } },
         });
         assert.deepEqual(String(made.headers["warning"]).split(/,\s*/), [
           '299 - "unknown field \\"spec.parts[0].other\\""',

@@ -17,12 +17,18 @@ export function decodeCustom(value: Fields, shape: Shape): Typed {
     else if (name === "metadata") object[name] = decodeMetadata(member, "metadata", unknown);
     else {
       const memberShape = shape.member(name);
+      if (isDroppedNull(member, memberShape)) continue;
       if (memberShape !== undefined) object[name] = prune(member, memberShape, name, unknown);
       else if (shape.preserves) object[name] = cloneJson(member);
       else unknown.push(`unknown field "${name}"`);
     }
   }
   return { object, unknown: unknown.sort() };
+}
+
+/** Null where the schema allows none counts as absent; where it has a default, that takes its place later. */
+function isDroppedNull(value: unknown, shape: Shape | undefined): boolean {
+  return value === null && shape !== undefined && !shape.nullable && shape.raw["default"] === undefined;
 }
 
 function decodeMetadata(value: unknown, path: string, unknown: string[]): Fields {
@@ -51,6 +57,7 @@ function prune(value: unknown, shape: Shape, path: string, unknown: string[]): u
     else if (shape.embedded && name === "metadata") kept[name] = decodeMetadata(member, inner, unknown);
     else {
       const memberShape = shape.member(name) ?? shape.values;
+      if (isDroppedNull(member, memberShape)) continue;
       if (memberShape !== undefined) kept[name] = prune(member, memberShape, inner, unknown);
       else if (shape.preserves || shape.type === "any" || shape.raw["additionalProperties"] === true) {
         kept[name] = cloneJson(member);
