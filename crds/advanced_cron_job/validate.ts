@@ -7,12 +7,12 @@ import {
   jsonEqual,
   required,
 } from "../../kube/core/index.ts";
-import { nonNegative, ratchet } from "../clone_set/rules.ts";
+import { nonNegative } from "../clone_set/rules.ts";
 import { ScheduleError } from "../errors.ts";
 import { jobNameErrors } from "../job_name.ts";
 import { jobTemplateErrors } from "../job_template.ts";
 import type { DecodedAdvancedCronJob } from "./decode.ts";
-import { everFires, parseSchedule, zoneComplaint } from "./schedule.ts";
+import { parseSchedule, zoneComplaint } from "./schedule.ts";
 import type { AdvancedCronJobSpec } from "./schema.ts";
 import { validatePullTemplate } from "./validate_pull_template.ts";
 
@@ -42,7 +42,7 @@ export function validateAdvancedCronJob(
   const errors = jobNameErrors("AdvancedCronJob", metadata);
   if (!isJsonObject(spec)) return [...errors, required("spec")];
   const before = old?.object.spec;
-  errors.push(...validateSchedule(spec, before), ...validateTemplates(spec), ...validateNumbers(spec));
+  errors.push(...validateSchedule(spec), ...validateTemplates(spec), ...validateNumbers(spec));
   if (before !== undefined && !jsonEqual(immutablePart(spec), immutablePart(before))) {
     errors.push(forbidden("spec", immutableWords));
   }
@@ -54,7 +54,7 @@ function validateNumbers(spec: AdvancedCronJobSpec): FieldError[] {
   return names.flatMap((name) => nonNegative(`spec.${name}`, spec[name]));
 }
 
-function validateSchedule(spec: AdvancedCronJobSpec, before: AdvancedCronJobSpec | undefined): FieldError[] {
+function validateSchedule(spec: AdvancedCronJobSpec): FieldError[] {
   const path = "spec.schedule";
   const schedule = spec.schedule ?? "";
   const zone = spec.timeZone ?? undefined;
@@ -68,10 +68,7 @@ function validateSchedule(spec: AdvancedCronJobSpec, before: AdvancedCronJobSpec
   }
   if (zone !== undefined) errors.push(...validateZone(zone));
   try {
-    if (!everFires(parseSchedule(schedule))) {
-      const words = "the schedule never starts anything: none of its months has any of its days";
-      errors.push(...ratchet([invalid(path, schedule, words)], schedule, before?.schedule));
-    }
+    parseSchedule(schedule);
   } catch (error) {
     if (!(error instanceof ScheduleError)) throw error;
     errors.push(invalid(path, schedule, error.message));

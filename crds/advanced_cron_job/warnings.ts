@@ -1,6 +1,6 @@
 /**
- * What admission lets pass because the API does, although every run will be refused: said as warnings, since nothing
- * else would tell. Spec: jobs A4 rule 14, A6.
+ * What admission lets pass because the API does, although no run will ever come or every one will be refused: said as
+ * warnings, since nothing else would tell. Spec: jobs A4 rule 14, A6.
  */
 import { formatFieldErrors, type JsonObject } from "../../kube/core/index.ts";
 import { decodeBroadcastJob } from "../broadcast_job/decode.ts";
@@ -8,6 +8,7 @@ import { defaultBroadcastJob } from "../broadcast_job/default.ts";
 import { validateBroadcastJob } from "../broadcast_job/validate.ts";
 import { member } from "../members.ts";
 import type { DecodedAdvancedCronJob } from "./decode.ts";
+import { everFires, parseSchedule } from "./schedule.ts";
 
 /** A dash and ten digits of seconds. */
 const suffixLength = 11;
@@ -15,6 +16,10 @@ const longestName = 63;
 
 export function advancedCronJobWarnings({ object }: DecodedAdvancedCronJob): string[] {
   const warnings: string[] = [];
+  const { schedule, timeZone } = object.spec ?? {};
+  if (schedule && !everFires(parseSchedule(schedule, timeZone ?? undefined))) {
+    warnings.push("spec.schedule: never starts anything: none of its months has any of its days");
+  }
   const { jobTemplate, broadcastJobTemplate } = object.spec?.template ?? {};
   const name = object.metadata.name ?? "";
   if ((jobTemplate || broadcastJobTemplate) && name.length + suffixLength > longestName) {
