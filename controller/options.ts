@@ -9,7 +9,7 @@ export interface ControllerOptions {
   workers: Readonly<Record<string, number>>;
   /** Global form of `scaleStrategy.excludePreparingDelete`. */
   excludePreparingDelete: boolean;
-  /** Leaves `metadata.managedFields` of updated pods alone; else their tracking ends with the first update. */
+  /** Leaves `metadata.managedFields` of workloads' pods alone; else it ends at their creation, or with the first update. */
   keepManagedFields: boolean;
   /** Pods of BroadcastJobs are pinned to their node by affinity and left to the scheduler; false: by node name. */
   assignBroadcastJobPodsByScheduler: boolean;

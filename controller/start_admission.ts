@@ -104,6 +104,7 @@ export function admission(deps: AdmissionDeps): Admission {
   informers.synced().catch(() => undefined);
   const pods = mutatePod({
     readinessGateOnEveryPod: gates.KruisePodReadinessGate,
+    keepManagedFields: options.keepManagedFields,
     random,
     enhancedLiveness: gates.EnhancedLivenessProbe,
     ...(markers === undefined

@@ -74,7 +74,7 @@ const effective: FlagTable = {
   ),
   "keep-managed-fields": toggle(
     false,
-    "Keep metadata.managedFields of pods that are updated in place; dropping them halves what a write costs the API server.",
+    "Keep metadata.managedFields of the pods of workloads; dropping them halves what a write costs the API server.",
   ),
   "assign-bcj-pods-by-scheduler": toggle(
     true,

@@ -10,6 +10,7 @@ import {
 } from "../admission/request.ts";
 import { PodDraft } from "./draft.ts";
 import { moveLivenessProbes } from "./enhanced_liveness.ts";
+import { endFieldTracking } from "./field_managers.ts";
 import { addLaunchBarrier } from "./launch_priority.ts";
 import { addPersistentPlacement, type PlacementOptions } from "./persistent_placement.ts";
 import { addReadinessGate } from "./readiness_gate.ts";
@@ -21,6 +22,8 @@ export interface PodAdmissionOptions {
   readinessGateOnEveryPod: boolean;
   random: Random;
   placement: PlacementOptions;
+  /** Leaves `metadata.managedFields` of the workloads' pods alone. */
+  keepManagedFields: boolean;
   /** Gate EnhancedLivenessProbe. */
   enhancedLiveness: boolean;
   /** With gate EnablePodProbeMarkerOnServerless. */
@@ -37,6 +40,7 @@ const steps: readonly (readonly [name: string, step: PodStep])[] = [
     "readiness gate",
     (draft, options) => addReadinessGate(draft, { everyPod: options.readinessGateOnEveryPod }),
   ],
+  ["field managers", (draft, options) => endFieldTracking(draft, { keep: options.keepManagedFields })],
   // After whatever adds containers, so that they are numbered, too.
   ["container launch priority", addLaunchBarrier],
   [

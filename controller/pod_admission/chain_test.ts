@@ -8,6 +8,7 @@ import { mutatePod, type PodAdmissionOptions } from "./chain.ts";
 const options: PodAdmissionOptions = {
   enhancedLiveness: false,
   readinessGateOnEveryPod: false,
+  keepManagedFields: false,
   random: seededRandom(1),
   placement: { stateOf: async () => undefined, isRecorded: () => false },
 };
@@ -52,6 +53,21 @@ async function admit(
   t.strictSame(object, before, "the request is not changed");
   return { answer, pod: answer.allowed && answer.patch ? applyJsonPatch(object, [...answer.patch]) : object };
 }
+
+t.test("pods of this API's workloads begin without a record of who wrote which field", async (t) => {
+  const entry = (operation: string): JsonObject => ({ manager: "m", operation, fieldsV1: { "f:spec": {} } });
+  const managed = (metadata: JsonObject, ...operations: string[]): JsonObject =>
+    pod({}, { ...metadata, managedFields: operations.map(entry) });
+  const kept = async (object: JsonObject, keepManagedFields = false): Promise<boolean> => {
+    const { metadata } = (await admit(object, { keepManagedFields })).pod;
+    return typeof metadata === "object" && metadata !== null && "managedFields" in metadata;
+  };
+  const ours = owned("apps.kruise.io/v1beta1");
+  t.notOk(await kept(managed(ours, "Update")));
+  t.ok(await kept(managed(ours, "Update"), true), "unless the flag keeps it");
+  t.ok(await kept(managed(ours, "Apply", "Update")), "or somebody applied");
+  t.ok(await kept(managed(owned("apps/v1"), "Update")), "other pods are left alone");
+});
 
 t.test("pods of this API's workloads get the readiness gate, once", async (t) => {
   const gate = { conditionType: "KruisePodReady" };

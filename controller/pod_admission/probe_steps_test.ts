@@ -33,6 +33,7 @@ async function admit(object: JsonObject, options: Partial<PodAdmissionOptions>):
   const answer = await mutatePod({
     enhancedLiveness: false,
     readinessGateOnEveryPod: false,
+    keepManagedFields: false,
     random: seededRandom(1),
     placement: { isRecorded: () => false, stateOf: async () => undefined },
     ...options,
