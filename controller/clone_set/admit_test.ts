@@ -139,3 +139,18 @@ t.test("deletion protection", async (t) => {
   t.strictSame(await on(protectedBy("Cascading", 0)), { allowed: true });
   t.strictSame(await on(protectedBy("", 3)), { allowed: true });
 });
+
+t.test(
+  "a template without its defaults is whole: with gate TemplateNoDefaults, and where it was stored so",
+  async (t) => {
+    const plain = { ...options, templateDefaults: false };
+    const object = await defaulted(cloneSet());
+    Object(object["spec"]).template = Object(cloneSet()["spec"]).template;
+    const answer = await mutateCloneSet(plain)(request(cloneSet()));
+    const patched = answer.allowed && answer.patch ? applyJsonPatch(cloneSet(), [...answer.patch]) : {};
+    t.strictSame(Object(patched["spec"]).template, Object(cloneSet()["spec"]).template);
+    t.strictSame(await validateCloneSetRequest(plain)(request(patched)), { allowed: true });
+    const update = { operation: "UPDATE" as const, oldObject: object };
+    t.strictSame(await validateCloneSetRequest(options)(request(object, update)), { allowed: true });
+  },
+);

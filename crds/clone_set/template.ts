@@ -38,7 +38,9 @@ export function validateTemplate(
   const { template } = spec;
   if (!isJsonObject(template)) return [required(path)];
   const claimTemplates = (spec.volumeClaimTemplates ?? []).map((claim) => claim?.metadata?.name ?? "");
-  const errors = validatePodTemplate(template, path, { claimTemplates });
+  // Templates are stored without their defaults with gate TemplateNoDefaults, and where no webhook looked.
+  const whole = defaultTemplate(template, { hostNetworkPorts: false });
+  const errors = validatePodTemplate(whole, path, { claimTemplates });
   const pod: unknown = template.spec;
   if (!isJsonObject(pod)) return errors;
   const { restartPolicy, activeDeadlineSeconds } = pod;
