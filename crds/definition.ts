@@ -20,8 +20,18 @@ export function openApiSchema(schema: TSchema): JsonSchema {
   return isSchema(plain) ? tidy(plain) : {};
 }
 
-/** Schema of a whole object of one version, identity fields included. */
+const schemas = new WeakMap<KindVersion, JsonSchema>();
+
+/** Schema of a whole object of one version, identity fields included; made once. */
 export function versionSchema(definition: KindDefinition, version: KindVersion): JsonSchema {
+  const known = schemas.get(version);
+  if (known !== undefined) return known;
+  const schema = madeSchema(definition, version);
+  schemas.set(version, schema);
+  return schema;
+}
+
+function madeSchema(definition: KindDefinition, version: KindVersion): JsonSchema {
   return {
     type: "object",
     description: definition.description,

@@ -1,5 +1,4 @@
 /** The kinds of the API: schema, types, defaults, validation, conversion between versions, definitions. */
-export { type DecodedAdvancedCronJob, decodeAdvancedCronJob } from "./advanced_cron_job/decode.ts";
 export { type AdvancedCronJobDefaulting, defaultAdvancedCronJob } from "./advanced_cron_job/default.ts";
 export {
   everFires,
@@ -10,7 +9,6 @@ export {
 export * from "./advanced_cron_job/schema.ts";
 export { validateAdvancedCronJob } from "./advanced_cron_job/validate.ts";
 export { advancedCronJobWarnings } from "./advanced_cron_job/warnings.ts";
-export { type DecodedBroadcastJob, decodeBroadcastJob } from "./broadcast_job/decode.ts";
 export { type BroadcastJobDefaulting, defaultBroadcastJob } from "./broadcast_job/default.ts";
 export * from "./broadcast_job/schema.ts";
 export {
@@ -20,7 +18,6 @@ export {
   validateBroadcastJob,
 } from "./broadcast_job/validate.ts";
 export { convertCloneSet } from "./clone_set/convert.ts";
-export { type DecodedCloneSet, decodeCloneSet } from "./clone_set/decode.ts";
 export { type CloneSetDefaulting, defaultCloneSet } from "./clone_set/default.ts";
 export * from "./clone_set/names.ts";
 export * from "./clone_set/schema.ts";
@@ -34,16 +31,13 @@ export {
   syncContainerStatusesAnnotation,
   unreadyAcquiredAnnotation,
 } from "./container_recreate_request/convert.ts";
-export { decodeContainerRecreateRequest } from "./container_recreate_request/decode.ts";
 export * from "./container_recreate_request/names.ts";
 export * from "./container_recreate_request/schema.ts";
 export * from "./convert.ts";
 export { progressiveCreateAnnotation } from "./daemon_set/convert.ts";
-export { type DecodedDaemonSet, decodeDaemonSet } from "./daemon_set/decode.ts";
 export { defaultDaemonSet } from "./daemon_set/default.ts";
 export * from "./daemon_set/schema.ts";
 export { type DaemonSetValidation, validateDaemonSet } from "./daemon_set/validate.ts";
-export { type Decoded, type Draft, decodeStored } from "./decode.ts";
 export * from "./definition.ts";
 export * from "./ephemeral_job/schema.ts";
 export { validateEphemeralJob } from "./ephemeral_job/validate.ts";
@@ -58,6 +52,7 @@ export {
   defaultPullTimeoutSeconds,
 } from "./image_pull_settings.ts";
 export * from "./kind.ts";
+export * from "./kind_reader.ts";
 export * from "./kinds.ts";
 export * from "./node_image/admission.ts";
 export * from "./node_image/schema.ts";
@@ -73,15 +68,15 @@ export {
   validatePersistentPodState,
 } from "./persistent_pod_state/validate.ts";
 export * from "./pod_probe_marker/schema.ts";
-export { decodePodProbeMarker, validatePodProbeMarker } from "./pod_probe_marker/validate.ts";
+export { validatePodProbeMarker } from "./pod_probe_marker/validate.ts";
 export * from "./pod_template.ts";
 export * from "./pod_unavailable_budget/names.ts";
 export * from "./pod_unavailable_budget/schema.ts";
 export { validatePodUnavailableBudget } from "./pod_unavailable_budget/validate.ts";
+export * from "./readers.ts";
 export * from "./resource_distribution/schema.ts";
 export { customVersionLabel } from "./sidecar_set/convert.ts";
 export * from "./sidecar_set/schema.ts";
-export { type DecodedStatefulSet, decodeStatefulSet } from "./stateful_set/decode.ts";
 export { defaultStatefulSet, type StatefulSetDefaulting } from "./stateful_set/default.ts";
 export * from "./stateful_set/schema.ts";
 export { type StatefulSetValidation, validateStatefulSet } from "./stateful_set/validate.ts";

@@ -1,5 +1,5 @@
 /** How a kind is declared, and what the rest of the program can ask about it. */
-import type { TSchema } from "typebox";
+import type { Static, TSchema } from "typebox";
 import type { ObjectMeta } from "../kube/core/index.ts";
 
 export interface KindObject<Spec, Status> {
@@ -42,7 +42,7 @@ export interface KindVersion {
   readonly scale?: ScalePaths;
 }
 
-export interface KindDefinition {
+export interface KindDefinition<Version extends KindVersion = KindVersion> {
   readonly group: string;
   readonly kind: string;
   readonly plural: string;
@@ -54,10 +54,23 @@ export interface KindDefinition {
   readonly conversion: "None" | "Webhook";
   /** Whether a controller acts on the kind. The others are not installed. */
   readonly carriedOut: boolean;
-  readonly versions: readonly KindVersion[];
+  readonly versions: readonly Version[];
 }
 
-interface KindDeclaration {
+/** An object of one version. */
+export type ObjectOf<Version extends KindVersion> = KindObject<
+  Static<Version["spec"]>,
+  Static<Version["status"]>
+>;
+
+/** An object of the storage version. */
+export type StoredObject<Version extends KindVersion> = ObjectOf<
+  Extract<Version, { readonly storage: true }>
+>;
+
+type VersionDeclaration = Omit<KindVersion, "served">;
+
+interface KindDeclaration<Version extends VersionDeclaration> {
   group?: string;
   kind: string;
   plural: string;
@@ -66,22 +79,20 @@ interface KindDeclaration {
   description: string;
   conversion: "None" | "Webhook";
   carriedOut: boolean;
-  versions: readonly (Omit<KindVersion, "served" | "storage"> & { storage?: true })[];
+  versions: readonly Version[];
 }
 
 /** Fills in what is the same for nearly all kinds: group apps.kruise.io, namespaced, every version served. */
-export function defineKind(declaration: KindDeclaration): KindDefinition {
+export function defineKind<const Version extends VersionDeclaration>(
+  declaration: KindDeclaration<Version>,
+): KindDefinition<Version & { readonly served: true }> {
   return {
     group: "apps.kruise.io",
     shortNames: [],
     scope: "Namespaced",
     ...declaration,
     singular: declaration.kind.toLowerCase(),
-    versions: declaration.versions.map((version) => ({
-      ...version,
-      served: true,
-      storage: version.storage ?? false,
-    })),
+    versions: declaration.versions.map((version) => ({ ...version, served: true })),
   };
 }
 

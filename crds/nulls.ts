@@ -1,10 +1,7 @@
 /** Members that are null say the same as absent ones to typed clients of the API, but not to its structural schemas. */
 import { isJsonObject, type JsonObject } from "../kube/core/index.ts";
 import { type JsonSchema, versionSchema } from "./definition.ts";
-import type { KindVersion } from "./kind.ts";
 import { kindNamed } from "./kinds.ts";
-
-const schemas = new WeakMap<KindVersion, JsonSchema>();
 
 /**
  * The object without the null members that its schema declares: manifests with an empty `partition:` are admitted then.
@@ -17,12 +14,7 @@ export function withoutNulls(object: JsonObject): JsonObject {
   const definition = kindNamed(kind, group);
   const version = definition?.versions.find((each) => each.name === name);
   if (definition === undefined || version === undefined) return object;
-  let schema = schemas.get(version);
-  if (schema === undefined) {
-    schema = versionSchema(definition, version);
-    schemas.set(version, schema);
-  }
-  return cleanedObject(schema, object);
+  return cleanedObject(versionSchema(definition, version), object);
 }
 
 function cleaned(schema: unknown, value: unknown): unknown {

@@ -9,14 +9,13 @@ import {
   imageListPullJobResource,
   planAdvancedCronJob,
 } from "../../controller/index.ts";
-import { type AdvancedCronJob, decodeAdvancedCronJob, defaultAdvancedCronJob } from "../../crds/index.ts";
-import { formatFieldErrors, isJsonObject, type OwnerReference } from "../../kube/core/index.ts";
+import { type AdvancedCronJob, advancedCronJobReader, defaultAdvancedCronJob } from "../../crds/index.ts";
+import type { OwnerReference } from "../../kube/core/index.ts";
 import { jobResource, type Resource } from "../../kube/index.ts";
 import type { ClusterAccess } from "../command.ts";
-import { CliError } from "../errors.ts";
-import { type AnyObject, at } from "../fields.ts";
 import type { Planner, Subject } from "./forecast.ts";
 import { everyItem } from "./possessions.ts";
+import { subjectOf } from "./subject.ts";
 
 export const advancedCronJobPlanner: Planner = {
   kind: "AdvancedCronJob",
@@ -60,25 +59,17 @@ async function childrenOf(access: ClusterAccess, uid: string, namespace: string)
   return lists.flat();
 }
 
-function cronJobOf({ stored, manifest }: Subject): AdvancedCronJob {
-  const live = stored === undefined ? undefined : typed(stored);
-  const wanted = manifest === undefined ? undefined : typed(manifest);
-  if (live !== undefined) return wanted === undefined ? live : { ...live, spec: wanted.spec };
-  if (wanted === undefined) throw new CliError("no AdvancedCronJob to plan");
-  return wanted;
-}
-
-/** Templates do not matter for the plan. Throws CliError with the field errors. */
-function typed(object: AnyObject): AdvancedCronJob {
-  if (!isJsonObject(object) || !isJsonObject(at(object, "spec", "template"))) {
-    throw new CliError("an AdvancedCronJob needs a template");
-  }
-  const options = { templateDefaults: false, hostNetworkPorts: false };
-  const decoded = decodeAdvancedCronJob(defaultAdvancedCronJob(object, options));
-  if ("errors" in decoded) {
-    throw new CliError(`the AdvancedCronJob is invalid: ${formatFieldErrors(decoded.errors)}`);
-  }
-  const { spec } = decoded.object;
-  if (spec === undefined) throw new CliError("an AdvancedCronJob needs a spec");
-  return { ...decoded.object, spec };
+/** Templates do not matter for the plan. */
+function cronJobOf(subject: Subject): AdvancedCronJob {
+  return subjectOf(
+    {
+      kind: "AdvancedCronJob",
+      needs: { path: ["spec", "template"], name: "template" },
+      read: (object) => {
+        const options = { templateDefaults: false, hostNetworkPorts: false };
+        return advancedCronJobReader.readStored(defaultAdvancedCronJob(object, options));
+      },
+    },
+    subject,
+  );
 }

@@ -5,13 +5,11 @@ import {
   controllerOptions,
   planBroadcastJob,
 } from "../../controller/index.ts";
-import { type BroadcastJob, decodeBroadcastJob, defaultBroadcastJob } from "../../crds/index.ts";
-import { formatFieldErrors, isJsonObject } from "../../kube/core/index.ts";
+import { type BroadcastJob, broadcastJobReader, defaultBroadcastJob } from "../../crds/index.ts";
 import { nodeResource, podResource } from "../../kube/index.ts";
-import { CliError } from "../errors.ts";
-import { type AnyObject, at } from "../fields.ts";
 import type { Planner, Subject } from "./forecast.ts";
 import { everyItem } from "./possessions.ts";
+import { subjectOf } from "./subject.ts";
 
 export const broadcastJobPlanner: Planner = {
   kind: "BroadcastJob",
@@ -43,27 +41,18 @@ export const broadcastJobPlanner: Planner = {
   },
 };
 
-function broadcastJobOf({ stored, manifest }: Subject): BroadcastJob {
-  const live = stored === undefined ? undefined : typed(stored, "stored");
-  const wanted = manifest === undefined ? undefined : typed(manifest, "manifest");
-  if (live !== undefined) return wanted === undefined ? live : { ...live, spec: wanted.spec };
-  if (wanted === undefined) throw new CliError("no BroadcastJob to plan");
-  return wanted;
-}
-
-/** Both versions are alike. The template of a stored object is left as it is. Throws CliError with the field errors. */
-function typed(object: AnyObject, origin: "stored" | "manifest"): BroadcastJob {
-  if (!isJsonObject(object) || !isJsonObject(at(object, "spec", "template", "spec"))) {
-    throw new CliError("a BroadcastJob needs a template");
-  }
-  const options = { templateDefaults: origin === "manifest", hostNetworkPorts: false };
-  // An object that is given as the old one keeps its status.
-  const old = origin === "stored" ? { old: object } : {};
-  const decoded = decodeBroadcastJob(defaultBroadcastJob(object, { ...options, ...old }));
-  if ("errors" in decoded) {
-    throw new CliError(`the BroadcastJob is invalid: ${formatFieldErrors(decoded.errors)}`);
-  }
-  const { spec } = decoded.object;
-  if (spec === undefined) throw new CliError("a BroadcastJob needs a spec");
-  return { ...decoded.object, spec };
+function broadcastJobOf(subject: Subject): BroadcastJob {
+  return subjectOf(
+    {
+      kind: "BroadcastJob",
+      needs: { path: ["spec", "template", "spec"], name: "template" },
+      read: (object, origin) => {
+        const options = { templateDefaults: origin === "manifest", hostNetworkPorts: false };
+        // An object that is given as the old one keeps its status.
+        const old = origin === "stored" ? object : undefined;
+        return broadcastJobReader.readStored(defaultBroadcastJob(object, { ...options, old }));
+      },
+    },
+    subject,
+  );
 }

@@ -6,19 +6,11 @@ import {
   planCloneSet,
   type Seen,
 } from "../../controller/index.ts";
-import {
-  type CloneSet,
-  type CloneSetStatus,
-  convertCloneSet,
-  decodeCloneSet,
-  defaultCloneSet,
-} from "../../crds/index.ts";
-import { formatFieldErrors, isJsonObject } from "../../kube/core/index.ts";
-import { CliError } from "../errors.ts";
-import { type AnyObject, at } from "../fields.ts";
+import { type CloneSet, type CloneSetStatus, cloneSetReader, defaultCloneSet } from "../../crds/index.ts";
 import type { ForecastRequest, Planner, Subject } from "./forecast.ts";
 import { type Possessions, planPastRevision, readPossessions } from "./possessions.ts";
 import { nodeImagesFor, pullJobsOf } from "./pull_jobs.ts";
+import { subjectOf } from "./subject.ts";
 
 export const cloneSetPlanner: Planner = {
   kind: "CloneSet",
@@ -35,29 +27,18 @@ export const cloneSetPlanner: Planner = {
   },
 };
 
-function cloneSetOf({ stored, manifest }: Subject): CloneSet {
-  const live = stored === undefined ? undefined : typed(stored, "stored");
-  const wanted = manifest === undefined ? undefined : typed(manifest, "manifest");
-  if (live !== undefined) return wanted === undefined ? live : { ...live, spec: wanted.spec };
-  if (wanted === undefined) throw new CliError("no CloneSet to plan");
-  return wanted;
-}
-
-/**
- * The object in the version in which plans are made, with its defaults. The template of a stored object is left as it
- * is: admission has filled it in, or was told not to. Throws CliError with the field errors.
- */
-function typed(object: AnyObject, origin: "stored" | "manifest"): CloneSet {
-  const needsSpec = (): CliError => new CliError("a CloneSet needs a spec");
-  if (!isJsonObject(object) || !isJsonObject(at(object, "spec"))) throw needsSpec();
-  const options = { templateDefaults: origin === "manifest", hostNetworkPorts: false };
-  const decoded = decodeCloneSet(convertCloneSet(defaultCloneSet(object, options), "v1beta1"));
-  if ("errors" in decoded) {
-    throw new CliError(`the CloneSet is invalid: ${formatFieldErrors(decoded.errors)}`);
-  }
-  const { object: set, version } = decoded;
-  if (version !== "v1beta1" || set.spec === undefined) throw needsSpec();
-  return { ...set, spec: set.spec };
+function cloneSetOf(subject: Subject): CloneSet {
+  return subjectOf(
+    {
+      kind: "CloneSet",
+      needs: { path: ["spec"], name: "spec" },
+      read: (object, origin) => {
+        const options = { templateDefaults: origin === "manifest", hostNetworkPorts: false };
+        return cloneSetReader.readStored(defaultCloneSet(object, options));
+      },
+    },
+    subject,
+  );
 }
 
 async function planOf(

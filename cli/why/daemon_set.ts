@@ -7,19 +7,12 @@ import {
   type Plan,
   planDaemonSet,
 } from "../../controller/index.ts";
-import {
-  convertObject,
-  type DaemonSet,
-  type DaemonSetStatus,
-  decodeDaemonSet,
-  defaultDaemonSet,
-} from "../../crds/index.ts";
-import { compileSelector, formatFieldErrors, isJsonObject } from "../../kube/core/index.ts";
-import { CliError } from "../errors.ts";
-import { type AnyObject, at } from "../fields.ts";
+import { type DaemonSet, type DaemonSetStatus, daemonSetReader, defaultDaemonSet } from "../../crds/index.ts";
+import { compileSelector } from "../../kube/core/index.ts";
 import type { ForecastRequest, Planner, Subject } from "./forecast.ts";
 import { type Possessions, planPastRevision, readPossessions } from "./possessions.ts";
 import { nodeImagesFor, pullJobsOf } from "./pull_jobs.ts";
+import { subjectOf } from "./subject.ts";
 
 export const daemonSetPlanner: Planner = {
   kind: "DaemonSet",
@@ -37,25 +30,15 @@ export const daemonSetPlanner: Planner = {
   },
 };
 
-function daemonSetOf({ stored, manifest }: Subject): DaemonSet {
-  const live = stored === undefined ? undefined : typed(stored);
-  const wanted = manifest === undefined ? undefined : typed(manifest);
-  if (live !== undefined) return wanted === undefined ? live : { ...live, spec: wanted.spec };
-  if (wanted === undefined) throw new CliError("no DaemonSet to plan");
-  return wanted;
-}
-
-/** The object in the version in which plans are made, with its defaults. Throws CliError with the field errors. */
-function typed(object: AnyObject): DaemonSet {
-  const needsSpec = (): CliError => new CliError("a DaemonSet needs a spec");
-  if (!isJsonObject(object) || !isJsonObject(at(object, "spec"))) throw needsSpec();
-  const decoded = decodeDaemonSet(convertObject(defaultDaemonSet(object), "apps.kruise.io/v1beta1"));
-  if ("errors" in decoded) {
-    throw new CliError(`the DaemonSet is invalid: ${formatFieldErrors(decoded.errors)}`);
-  }
-  const { object: set, version } = decoded;
-  if (version !== "v1beta1" || set.spec === undefined) throw needsSpec();
-  return { ...set, spec: set.spec };
+function daemonSetOf(subject: Subject): DaemonSet {
+  return subjectOf(
+    {
+      kind: "DaemonSet",
+      needs: { path: ["spec"], name: "spec" },
+      read: (object) => daemonSetReader.readStored(defaultDaemonSet(object)),
+    },
+    subject,
+  );
 }
 
 async function planOf(

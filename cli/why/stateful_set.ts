@@ -8,18 +8,15 @@ import {
   statefulSetOptions,
 } from "../../controller/index.ts";
 import {
-  convertObject,
-  decodeStatefulSet,
   defaultStatefulSet,
   type StatefulSet,
   type StatefulSetStatus,
+  statefulSetReader,
 } from "../../crds/index.ts";
-import { formatFieldErrors, isJsonObject } from "../../kube/core/index.ts";
-import { CliError } from "../errors.ts";
-import { type AnyObject, at } from "../fields.ts";
 import type { ForecastRequest, Planner, Subject } from "./forecast.ts";
 import { type Possessions, planPastRevision, readPossessions } from "./possessions.ts";
 import { nodeImagesFor, pullJobsOf } from "./pull_jobs.ts";
+import { subjectOf } from "./subject.ts";
 
 export const statefulSetPlanner: Planner = {
   kind: "StatefulSet",
@@ -36,32 +33,23 @@ export const statefulSetPlanner: Planner = {
   },
 };
 
-function statefulSetOf({ stored, manifest }: Subject, gates: FeatureGates): StatefulSet {
-  const live = stored === undefined ? undefined : typed(stored, "stored", gates);
-  const wanted = manifest === undefined ? undefined : typed(manifest, "manifest", gates);
-  if (live !== undefined) return wanted === undefined ? live : { ...live, spec: wanted.spec };
-  if (wanted === undefined) throw new CliError("no StatefulSet to plan");
-  return wanted;
-}
-
-/** As for CloneSets: the template of a stored object is left as it is. Throws CliError with the field errors. */
-function typed(object: AnyObject, origin: "stored" | "manifest", gates: FeatureGates): StatefulSet {
-  const needsSpec = (): CliError => new CliError("a StatefulSet needs a spec");
-  if (!isJsonObject(object) || !isJsonObject(at(object, "spec"))) throw needsSpec();
-  const options = {
-    templateDefaults: origin === "manifest",
-    hostNetworkPorts: gates.DefaultHostNetworkHostPortsInPodTemplates,
-    deletesClaims: gates.StatefulSetAutoDeletePVC,
-    resizesClaims: gates.StatefulSetAutoResizePVCGate,
-  };
-  const converted = convertObject(defaultStatefulSet(object, options), "apps.kruise.io/v1beta1");
-  const decoded = decodeStatefulSet(converted);
-  if ("errors" in decoded) {
-    throw new CliError(`the StatefulSet is invalid: ${formatFieldErrors(decoded.errors)}`);
-  }
-  const { object: set, version } = decoded;
-  if (version !== "v1beta1" || set.spec === undefined) throw needsSpec();
-  return { ...set, spec: set.spec };
+function statefulSetOf(subject: Subject, gates: FeatureGates): StatefulSet {
+  return subjectOf(
+    {
+      kind: "StatefulSet",
+      needs: { path: ["spec"], name: "spec" },
+      read: (object, origin) => {
+        const options = {
+          templateDefaults: origin === "manifest",
+          hostNetworkPorts: gates.DefaultHostNetworkHostPortsInPodTemplates,
+          deletesClaims: gates.StatefulSetAutoDeletePVC,
+          resizesClaims: gates.StatefulSetAutoResizePVCGate,
+        };
+        return statefulSetReader.readStored(defaultStatefulSet(object, options));
+      },
+    },
+    subject,
+  );
 }
 
 async function planOf(

@@ -1,18 +1,18 @@
 /** Admission of ContainerRecreateRequests, both versions: one webhook fills in and refuses. Spec: containers 1.6. */
 import {
-  decodeContainerRecreateRequest,
+  type containerRecreateRequest,
+  containerRecreateRequestReader,
+  type Decoded,
   NODE_TYPE_LABEL,
   RECREATE_ACTIVE_LABEL,
   RECREATE_NODE_LABEL,
   RECREATE_POD_UID_LABEL,
-  SchemaError,
   unreadyAcquiredAnnotation,
   VIRTUAL_NODE_TYPE,
 } from "../../crds/index.ts";
 import {
   cloneJson,
   diffPositional,
-  formatFieldErrors,
   isJsonObject,
   type JsonObject,
   jsonEqual,
@@ -27,6 +27,7 @@ import {
   denied,
   patched,
 } from "../admission/request.ts";
+import { typedHandler } from "../admission/typed.ts";
 
 export interface RecreateAdmissionOptions {
   /** Gate KruiseDaemon: without agents nobody would carry a request out. */
@@ -39,30 +40,14 @@ export interface RecreateAdmissionOptions {
 
 /** The handler of `/mutate-apps-kruise-io-containerrecreaterequest`. */
 export function mutateContainerRecreateRequest(options: RecreateAdmissionOptions): AdmissionHandler {
-  return async (request) => {
-    if (request.object === undefined) return denied(400, "there is no content to decode");
-    const decoded = decode(request.object);
-    if ("allowed" in decoded) return decoded;
+  return typedHandler(containerRecreateRequestReader.read, ({ object }, _old, request) => {
     if (request.operation === "UPDATE") return admitUpdate(request.object, request.oldObject ?? {});
     if (!options.agents) return denied(403, "feature-gate KruiseDaemon is not enabled");
-    return admitCreation(request, request.object, decoded, options);
-  };
+    return admitCreation(request, request.object, object.spec, options);
+  });
 }
 
-type Spec = NonNullable<
-  Extract<ReturnType<typeof decodeContainerRecreateRequest>, { object: unknown }>["object"]["spec"]
->;
-
-function decode(object: JsonObject): { spec: Spec | undefined } | AdmissionResponse {
-  try {
-    const decoded = decodeContainerRecreateRequest(object);
-    if ("errors" in decoded) return denied(400, formatFieldErrors(decoded.errors));
-    return { spec: decoded.object.spec };
-  } catch (error) {
-    if (error instanceof SchemaError) return denied(400, error.message);
-    throw error;
-  }
-}
+type Spec = NonNullable<Decoded<typeof containerRecreateRequest>["object"]["spec"]>;
 
 const immutableLabels = [RECREATE_POD_UID_LABEL, RECREATE_NODE_LABEL] as const;
 
@@ -85,7 +70,7 @@ function admitUpdate(next: JsonObject, old: JsonObject): AdmissionResponse {
 async function admitCreation(
   request: AdmissionRequest,
   object: JsonObject,
-  { spec }: { spec: Spec | undefined },
+  spec: Spec | undefined,
   options: RecreateAdmissionOptions,
 ): Promise<AdmissionResponse> {
   const refusal = refusalOfSpec(spec);

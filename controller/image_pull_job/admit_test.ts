@@ -42,7 +42,7 @@ const spec = (over: object) => ({
 t.test("a pull job gets its defaults, and the finalizer when it is new", async (t) => {
   for (const version of ["v1alpha1", "v1beta1"]) {
     const bare = request("ImagePullJob", { spec: { image: "nginx" } }, { version });
-    const found = await defaulted(mutateImagePullJob(), bare);
+    const found = await defaulted(mutateImagePullJob, bare);
     t.same(found["spec"], {
       image: "nginx",
       completionPolicy: { type: "Always" },
@@ -51,7 +51,7 @@ t.test("a pull job gets its defaults, and the finalizer when it is new", async (
     });
     t.same(found["metadata"], { name: "x", finalizers: ["apps.kruise.io/deletion-protection"] });
     const updated = request("ImagePullJob", spec({}), { operation: "UPDATE", version });
-    t.same((await defaulted(mutateImagePullJob(), updated))["metadata"], { name: "x" });
+    t.same((await defaulted(mutateImagePullJob, updated))["metadata"], { name: "x" });
   }
 });
 
@@ -142,7 +142,7 @@ t.test("gates refuse, but let go what is being deleted", async (t) => {
 
 t.test("lists of images", async (t) => {
   const found = await defaulted(
-    mutateImageListPullJob(),
+    mutateImageListPullJob,
     request("ImageListPullJob", { spec: { images: ["a"] } }),
   );
   t.same(found["spec"], {

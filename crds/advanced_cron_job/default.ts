@@ -23,7 +23,7 @@ const podTemplates = ["jobTemplate", "broadcastJobTemplate"] as const;
 
 /**
  * A copy of the object, of either version, with every default filled in; applying it twice changes nothing more.
- * The object must have the right types (see decodeAdvancedCronJob).
+ * The object must have the right types (see advancedCronJobReader).
  */
 export function defaultAdvancedCronJob(object: JsonObject, options: AdvancedCronJobDefaulting): JsonObject {
   const result = cloneJson(object);

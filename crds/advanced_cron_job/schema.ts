@@ -17,6 +17,7 @@ import {
 import { objectReference } from "../fragments.ts";
 import { imageListPullJobSpec } from "../image_list_pull_job/schema.ts";
 import { defineKind, type KindObject, type PrinterColumn } from "../kind.ts";
+import type { Decoded } from "../kind_reader.ts";
 
 const templateCommon = {
   broadcastJobTemplate: optional(
@@ -103,7 +104,9 @@ export const advancedCronJob = defineKind({
   conversion: "None",
   carriedOut: true,
   versions: [
-    { name: "v1alpha1", spec: specV1alpha1, status, columns },
+    { name: "v1alpha1", storage: false, spec: specV1alpha1, status, columns },
     { name: "v1beta1", storage: true, spec, status, columns },
   ],
 });
+
+export type DecodedAdvancedCronJob = Decoded<typeof advancedCronJob>;

@@ -11,9 +11,8 @@ import { nonNegative } from "../clone_set/rules.ts";
 import { ScheduleError } from "../errors.ts";
 import { jobNameErrors } from "../job_name.ts";
 import { jobTemplateErrors } from "../job_template.ts";
-import type { DecodedAdvancedCronJob } from "./decode.ts";
 import { parseSchedule, zoneComplaint } from "./schedule.ts";
-import type { AdvancedCronJobSpec } from "./schema.ts";
+import type { AdvancedCronJobSpec, DecodedAdvancedCronJob } from "./schema.ts";
 import { validatePullTemplate } from "./validate_pull_template.ts";
 
 const mutableFields = [

@@ -3,12 +3,12 @@
  * warnings, since nothing else would tell. Spec: jobs A4 rule 14, A6.
  */
 import { formatFieldErrors, type JsonObject } from "../../kube/core/index.ts";
-import { decodeBroadcastJob } from "../broadcast_job/decode.ts";
 import { defaultBroadcastJob } from "../broadcast_job/default.ts";
 import { validateBroadcastJob } from "../broadcast_job/validate.ts";
 import { member } from "../members.ts";
-import type { DecodedAdvancedCronJob } from "./decode.ts";
+import { broadcastJobReader } from "../readers.ts";
 import { everFires, parseSchedule } from "./schedule.ts";
+import type { DecodedAdvancedCronJob } from "./schema.ts";
 
 /** A dash and ten digits of seconds. */
 const suffixLength = 11;
@@ -46,7 +46,7 @@ function broadcastWarnings(template: { spec?: object }): string[] {
     metadata: { name: "child" },
     spec: template.spec ?? {},
   };
-  const decoded = decodeBroadcastJob(
+  const decoded = broadcastJobReader.read(
     defaultBroadcastJob(job, { templateDefaults: true, hostNetworkPorts: false }),
   );
   const errors = "errors" in decoded ? decoded.errors : validateBroadcastJob(decoded);

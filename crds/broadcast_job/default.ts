@@ -22,7 +22,7 @@ export const unlimitedParallelism = 2147483647;
 
 /**
  * A copy of the object, of either version, with every default filled in; applying it twice changes nothing more.
- * The object must have the right types (see decodeBroadcastJob).
+ * The object must have the right types (see broadcastJobReader).
  */
 export function defaultBroadcastJob(object: JsonObject, options: BroadcastJobDefaulting): JsonObject {
   const result = cloneJson(object);

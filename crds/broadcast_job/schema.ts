@@ -13,6 +13,7 @@ import {
   text,
 } from "../dsl.ts";
 import { defineKind, type KindObject, type PrinterColumn } from "../kind.ts";
+import type { Decoded } from "../kind_reader.ts";
 
 /** Spec of both versions; AdvancedCronJob embeds it. */
 export const broadcastJobSpec = object(
@@ -82,7 +83,9 @@ export const broadcastJob = defineKind({
   conversion: "None",
   carriedOut: true,
   versions: [
-    { name: "v1alpha1", spec: broadcastJobSpec, status, columns },
+    { name: "v1alpha1", storage: false, spec: broadcastJobSpec, status, columns },
     { name: "v1beta1", storage: true, spec: broadcastJobSpec, status, columns },
   ],
 });
+
+export type DecodedBroadcastJob = Decoded<typeof broadcastJob>;

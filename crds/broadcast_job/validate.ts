@@ -3,8 +3,7 @@ import { type FieldError, invalid, isJsonObject, required, scaledValue } from ".
 import { nonNegative, ratchet } from "../clone_set/rules.ts";
 import { jobNameErrors } from "../job_name.ts";
 import { jobTemplateErrors } from "../job_template.ts";
-import type { DecodedBroadcastJob } from "./decode.ts";
-import type { BroadcastJobSpec } from "./schema.ts";
+import type { BroadcastJobSpec, DecodedBroadcastJob } from "./schema.ts";
 
 /** Labels by which the pods of a job are found. */
 export const broadcastJobNameLabel = "broadcastjob-name";

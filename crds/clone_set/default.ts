@@ -15,7 +15,7 @@ const inPlacePolicies: readonly unknown[] = ["InPlaceIfPossible", "InPlaceOnly"]
 
 /**
  * A copy of the object, of either version, with every default filled in; applying it twice changes nothing more.
- * The object must have the right types (see decodeCloneSet).
+ * The object must have the right types (see cloneSetReader).
  */
 export function defaultCloneSet(object: JsonObject, options: CloneSetDefaulting): JsonObject {
   const result = cloneJson(object);

@@ -17,6 +17,7 @@ import {
 } from "../dsl.ts";
 import { inPlaceUpdateStrategy, lifecycle, priorityStrategy, scatterStrategy } from "../fragments.ts";
 import { defineKind, type KindObject, type PrinterColumn, workloadScale } from "../kind.ts";
+import type { Decoded } from "../kind_reader.ts";
 import type { PersistentVolumeClaim } from "../pod_template.ts";
 
 const common = {
@@ -190,7 +191,9 @@ export const cloneSet = defineKind({
   conversion: "Webhook",
   carriedOut: true,
   versions: [
-    { name: "v1alpha1", spec: specV1alpha1, status, columns, scale: workloadScale },
+    { name: "v1alpha1", storage: false, spec: specV1alpha1, status, columns, scale: workloadScale },
     { name: "v1beta1", storage: true, spec: cloneSetSpec, status, columns, scale: workloadScale },
   ],
 });
+
+export type DecodedCloneSet = Decoded<typeof cloneSet>;

@@ -12,9 +12,8 @@ import {
   required,
   validateSelector,
 } from "../../kube/core/index.ts";
-import type { DecodedCloneSet } from "./decode.ts";
 import { amountErrors, nonNegative, ratchet } from "./rules.ts";
-import type { CloneSetSpec, CloneSetSpecV1alpha1 } from "./schema.ts";
+import type { CloneSetSpec, CloneSetSpecV1alpha1, DecodedCloneSet } from "./schema.ts";
 import { validateTemplate } from "./template.ts";
 import { validateRollout } from "./validate_rollout.ts";
 

@@ -7,10 +7,9 @@ import {
   required,
   validateSelector,
 } from "../../kube/core/index.ts";
-import type { DecodedCloneSet } from "./decode.ts";
 import { podUpdatePolicies } from "./names.ts";
 import { amount, amountErrors, nonNegative, ratchet } from "./rules.ts";
-import type { CloneSetRollingUpdate } from "./schema.ts";
+import type { CloneSetRollingUpdate, DecodedCloneSet } from "./schema.ts";
 
 type Rollout = Omit<CloneSetRollingUpdate, "podUpdatePolicy">;
 

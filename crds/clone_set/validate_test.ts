@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import t from "tap";
 import { cloneJson, formatFieldErrors, isJsonObject, type JsonObject } from "../../kube/core/index.ts";
-import { type DecodedCloneSet, decodeCloneSet } from "./decode.ts";
+import { cloneSetReader } from "../readers.ts";
 import { defaultCloneSet } from "./default.ts";
+import type { DecodedCloneSet } from "./schema.ts";
 import { type FoundPod, newPodsToDelete, validateCloneSet } from "./validate.ts";
 
 type Version = "v1alpha1" | "v1beta1";
@@ -24,7 +25,7 @@ function raw(version: Version, spec: JsonObject = {}, metadata: JsonObject = {})
 }
 
 function decoded(object: JsonObject): DecodedCloneSet {
-  const result = decodeCloneSet(object);
+  const result = cloneSetReader.read(object);
   if ("errors" in result) throw new Error(formatFieldErrors(result.errors));
   return result;
 }
@@ -391,8 +392,8 @@ t.test("validation never throws, whatever decodes", async (t) => {
   fc.assert(
     fc.property(object, object, (next, old) => {
       const [left, right] = [
-        decodeCloneSet(cloneJson<unknown>(next)),
-        decodeCloneSet(cloneJson<unknown>(old)),
+        cloneSetReader.read(cloneJson<unknown>(next)),
+        cloneSetReader.read(cloneJson<unknown>(old)),
       ];
       if ("errors" in left) return t.ok(left.errors.length > 0);
       checked++;
@@ -409,7 +410,7 @@ t.test("any JSON decodes or is refused with reasons", async (t) => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       try {
-        const result = decodeCloneSet(value);
+        const result = cloneSetReader.read(value);
         t.ok("errors" in result && result.errors.length > 0);
       } catch (error) {
         t.match(error, { code: "UnsupportedVersion" });

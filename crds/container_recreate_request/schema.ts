@@ -165,7 +165,7 @@ export const containerRecreateRequest = defineKind({
   conversion: "Webhook",
   carriedOut: true,
   versions: [
-    { name: "v1alpha1", spec: specV1alpha1, status: statusV1alpha1, columns },
+    { name: "v1alpha1", storage: false, spec: specV1alpha1, status: statusV1alpha1, columns },
     { name: "v1beta1", storage: true, spec: specV1beta1, status, columns },
   ],
 });

@@ -3,7 +3,7 @@ import { cloneJson, isJsonObject, type JsonObject, own } from "../../kube/core/i
 
 /**
  * A copy of the object, of either version, with every default filled in; applying it twice changes nothing more.
- * The object must have the right types (see decodeDaemonSet).
+ * The object must have the right types (see daemonSetReader).
  */
 export function defaultDaemonSet(object: JsonObject): JsonObject {
   const result = cloneJson(object);

@@ -14,6 +14,7 @@ import {
 } from "../dsl.ts";
 import { lifecycle } from "../fragments.ts";
 import { defineKind, type KindObject, type PrinterColumn } from "../kind.ts";
+import type { Decoded } from "../kind_reader.ts";
 
 const rollingUpdate = object(
   {
@@ -147,7 +148,9 @@ export const daemonSet = defineKind({
   conversion: "Webhook",
   carriedOut: true,
   versions: [
-    { name: "v1alpha1", spec: specV1alpha1, status: statusV1alpha1, columns },
+    { name: "v1alpha1", storage: false, spec: specV1alpha1, status: statusV1alpha1, columns },
     { name: "v1beta1", storage: true, spec, status, columns },
   ],
 });
+
+export type DecodedDaemonSet = Decoded<typeof daemonSet>;

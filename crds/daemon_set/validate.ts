@@ -14,8 +14,7 @@ import {
   validateSelector,
 } from "../../kube/core/index.ts";
 import { nonNegative } from "../clone_set/rules.ts";
-import type { DecodedDaemonSet } from "./decode.ts";
-import type { DaemonSetSpec } from "./schema.ts";
+import type { DaemonSetSpec, DecodedDaemonSet } from "./schema.ts";
 import { validateRollingUpdate } from "./validate_rollout.ts";
 
 export interface DaemonSetValidation {

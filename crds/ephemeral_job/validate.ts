@@ -13,28 +13,14 @@ import {
   validateSelector,
   validateTypes,
 } from "../../kube/core/index.ts";
-import { versionSchema } from "../definition.ts";
-import { unsupportedVersion } from "../errors.ts";
-import { storageVersion } from "../kind.ts";
-import { structuralErrors } from "../structure.ts";
-import { type EphemeralJob, ephemeralJob } from "./schema.ts";
+import type { Draft } from "../kind_reader.ts";
+import type { EphemeralJob } from "./schema.ts";
 
-const schema = versionSchema(ephemeralJob, storageVersion(ephemeralJob));
-
-/** All that is wrong with an EphemeralJob of unknown origin. Throws SchemaError for its version. */
-export function validateEphemeralJob(value: unknown): FieldError[] {
-  if (!isJsonObject(value)) return [required("", "an object is needed")];
-  if (value["apiVersion"] !== "apps.kruise.io/v1alpha1") throw unsupportedVersion(value["apiVersion"]);
-  const errors = structuralErrors(schema, value, "");
-  if (!isJsonObject(value["spec"])) errors.push(required("spec"));
-  if (errors.length > 0 || !isJob(value)) return errors;
-  const containers: unknown = value.spec.template.ephemeralContainers;
-  return [...validateSelector(value.spec.selector, "spec.selector"), ...validateContainers(containers)];
-}
-
-/** Its frame; everything below was checked against the schema, apart from the containers. */
-function isJob(value: object): value is EphemeralJob {
-  return "spec" in value;
+/** All that is wrong with a decoded EphemeralJob. */
+export function validateEphemeralJob({ spec }: Draft<EphemeralJob>): FieldError[] {
+  if (!spec) return [required("spec")];
+  const containers: unknown = spec.template.ephemeralContainers;
+  return [...validateSelector(spec.selector, "spec.selector"), ...validateContainers(containers)];
 }
 
 function validateContainers(value: unknown): FieldError[] {

@@ -7,12 +7,10 @@ import {
   nodesComplaint,
   pullComplaint,
 } from "../image_pull_settings.ts";
-import { type TypedObject, typedReader } from "../typed_object.ts";
-import { type ImageListPullJob, type ImageListPullJobSpec, imageListPullJob } from "./schema.ts";
+import type { Draft } from "../kind_reader.ts";
+import type { ImageListPullJob, ImageListPullJobSpec } from "./schema.ts";
 
 const mostImages = 255;
-
-export const readImageListPullJob = typedReader<ImageListPullJob>(imageListPullJob);
 
 /** A copy of the object with every default filled in. The image pull policy is left to the jobs that are made. */
 export function defaultImageListPullJob(object: JsonObject): JsonObject {
@@ -22,7 +20,7 @@ export function defaultImageListPullJob(object: JsonObject): JsonObject {
 }
 
 /** The first thing that is wrong, undefined when all is well. AdvancedCronJob embeds the same spec. */
-export function imageListPullJobComplaint({ spec }: TypedObject<ImageListPullJob>): string | undefined {
+export function imageListPullJobComplaint({ spec }: Draft<ImageListPullJob>): string | undefined {
   return imageListPullJobSpecComplaint(spec ?? {});
 }
 

@@ -62,7 +62,7 @@ export const imageListPullJob = defineKind({
   conversion: "None",
   carriedOut: true,
   versions: [
-    { name: "v1alpha1", spec: imageListPullJobSpec, status, columns },
+    { name: "v1alpha1", storage: false, spec: imageListPullJobSpec, status, columns },
     { name: "v1beta1", storage: true, spec: imageListPullJobSpec, status, columns },
   ],
 });

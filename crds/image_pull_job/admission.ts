@@ -7,13 +7,11 @@ import {
   nodesComplaint,
   pullComplaint,
 } from "../image_pull_settings.ts";
-import { type TypedObject, typedReader } from "../typed_object.ts";
-import { type ImagePullJob, imagePullJob } from "./schema.ts";
+import type { Draft } from "../kind_reader.ts";
+import type { ImagePullJob } from "./schema.ts";
 
 /** Keeps a job until the copies of its pull secrets are released. */
 export const pullJobFinalizer = "apps.kruise.io/deletion-protection";
-
-export const readImagePullJob = typedReader<ImagePullJob>(imagePullJob);
 
 /** A copy of the object with every default filled in. A new object also gets the finalizer. */
 export function defaultImagePullJob(object: JsonObject, isNew: boolean): JsonObject {
@@ -31,7 +29,7 @@ export function defaultImagePullJob(object: JsonObject, isNew: boolean): JsonObj
 }
 
 /** The first thing that is wrong, undefined when all is well. */
-export function imagePullJobComplaint({ spec }: TypedObject<ImagePullJob>): string | undefined {
+export function imagePullJobComplaint({ spec }: Draft<ImagePullJob>): string | undefined {
   const image = spec?.image ?? "";
   return (
     nodesComplaint(spec ?? {}) ??
@@ -41,9 +39,6 @@ export function imagePullJobComplaint({ spec }: TypedObject<ImagePullJob>): stri
 }
 
 /** Whether the list of pull secrets differs. */
-export function changesPullSecrets(
-  before: TypedObject<ImagePullJob>,
-  after: TypedObject<ImagePullJob>,
-): boolean {
+export function changesPullSecrets(before: Draft<ImagePullJob>, after: Draft<ImagePullJob>): boolean {
   return !jsonEqual(before.spec?.pullSecrets ?? [], after.spec?.pullSecrets ?? []);
 }

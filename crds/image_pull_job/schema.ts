@@ -59,7 +59,7 @@ export const imagePullJob = defineKind({
   conversion: "None",
   carriedOut: true,
   versions: [
-    { name: "v1alpha1", spec, status, columns: [...columns, message] },
+    { name: "v1alpha1", storage: false, spec, status, columns: [...columns, message] },
     { name: "v1beta1", storage: true, spec, status, columns },
   ],
 });

@@ -1,12 +1,10 @@
 /** Defaults and refusals of NodeImages; both versions are alike but for the mode of secrets. Spec: images N2, N5. */
 import { cloneJson, formatTime, isJsonObject, type JsonObject, own } from "../../kube/core/index.ts";
 import { defaultPullPolicy } from "../image_pull_settings.ts";
-import { type TypedObject, typedReader } from "../typed_object.ts";
-import { type NodeImage, nodeImage } from "./schema.ts";
+import type { Draft } from "../kind_reader.ts";
+import type { NodeImage } from "./schema.ts";
 
 const mostImages = 256;
-
-export const readNodeImage = typedReader<NodeImage>(nodeImage);
 
 /** A copy of the object with every default filled in. `now`: milliseconds since the epoch. */
 export function defaultNodeImage(object: JsonObject, now: number): JsonObject {
@@ -27,7 +25,7 @@ function defaultTag(tag: JsonObject, now: number): void {
 }
 
 /** The first thing that is wrong, undefined when all is well. */
-export function nodeImageComplaint({ spec }: TypedObject<NodeImage>): string | undefined {
+export function nodeImageComplaint({ spec }: Draft<NodeImage>): string | undefined {
   const images = Object.entries(spec?.images ?? {});
   if (images.length > mostImages) {
     return `spec images length ${images.length} can not be more than ${mostImages}`;

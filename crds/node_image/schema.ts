@@ -104,7 +104,7 @@ export const nodeImage = defineKind({
   conversion: "None",
   carriedOut: true,
   versions: [
-    { name: "v1alpha1", spec: specV1alpha1, status, columns },
+    { name: "v1alpha1", storage: false, spec: specV1alpha1, status, columns },
     { name: "v1beta1", storage: true, spec: specV1beta1, status, columns },
   ],
 });

@@ -101,7 +101,7 @@ export const persistentPodState = defineKind({
   conversion: "Webhook",
   carriedOut: true,
   versions: [
-    { name: "v1alpha1", spec: specV1alpha1, status, columns: [] },
+    { name: "v1alpha1", storage: false, spec: specV1alpha1, status, columns: [] },
     { name: "v1beta1", storage: true, spec, status, columns: [] },
   ],
 });

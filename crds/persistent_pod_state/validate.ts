@@ -1,6 +1,6 @@
 /** What admission refuses in a PersistentPodState, in the API's words. Spec: persistentpodstate 6. */
 import { type FieldError, forbidden, invalid, jsonEqual } from "../../kube/core/index.ts";
-import type { Draft } from "../decode.ts";
+import type { Draft } from "../kind_reader.ts";
 import type { PersistentPodState } from "./schema.ts";
 
 export interface TargetReference {

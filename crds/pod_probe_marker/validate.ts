@@ -4,7 +4,6 @@ import {
   forbidden,
   headerNameErrors,
   invalid,
-  isJsonObject,
   jsonEqual,
   notSupported,
   portNameErrors,
@@ -15,17 +14,12 @@ import {
   validateLabels,
   validateSelector,
 } from "../../kube/core/index.ts";
-import { versionSchema } from "../definition.ts";
-import { unsupportedVersion } from "../errors.ts";
-import { storageVersion } from "../kind.ts";
-import { structuralErrors } from "../structure.ts";
-import { type PodProbeMarker, type PodProbeMarkerSpec, podProbeMarker } from "./schema.ts";
+import type { Draft } from "../kind_reader.ts";
+import type { PodProbeMarker, PodProbeMarkerSpec } from "./schema.ts";
 
 type MarkerProbe = PodProbeMarkerSpec["probes"][number];
 type Policies = NonNullable<MarkerProbe["markerPolicy"]>;
 type Probe = MarkerProbe["probe"];
-
-const schema = versionSchema(podProbeMarker, storageVersion(podProbeMarker));
 
 /** Conditions of the kubelet and of this API, which no probe may be called after. */
 const takenNames = [
@@ -37,28 +31,15 @@ const takenNames = [
   "InPlaceUpdateReady",
 ];
 
-/** A marker as a typed decoder would take it, or what is wrong with its types. Throws SchemaError for its version. */
-export function decodePodProbeMarker(
-  value: unknown,
-): PodProbeMarker | { readonly errors: readonly FieldError[] } {
-  if (!isJsonObject(value)) return { errors: [required("", "an object is needed")] };
-  if (value["apiVersion"] !== "apps.kruise.io/v1alpha1") throw unsupportedVersion(value["apiVersion"]);
-  const errors = structuralErrors(schema, value, "");
-  if (!isJsonObject(value["metadata"])) errors.push(required("metadata"));
-  if (!isJsonObject(value["spec"])) errors.push(required("spec"));
-  return errors.length > 0 || !isMarker(value) ? { errors } : value;
-}
-
-/** Its frame; everything below was checked against the schema. */
-function isMarker(value: object): value is PodProbeMarker {
-  return "metadata" in value && "spec" in value;
-}
-
 /** All errors of a decoded marker, and, on an update, of the change from `old`. */
-export function validatePodProbeMarker(next: PodProbeMarker, old: PodProbeMarker | undefined): FieldError[] {
-  const errors = [...validateMarkerSelector(next.spec), ...validateProbes(next.spec.probes ?? [])];
-  if (old !== undefined && !jsonEqual(next.spec.selector ?? {}, old.spec.selector ?? {}))
-    errors.push(invalid("selector", next.spec.selector, "selector must be immutable"));
+export function validatePodProbeMarker(
+  { spec }: Draft<PodProbeMarker>,
+  old: Draft<PodProbeMarker> | undefined,
+): FieldError[] {
+  if (!spec) return [required("spec")];
+  const errors = [...validateMarkerSelector(spec), ...validateProbes(spec.probes ?? [])];
+  if (old?.spec && !jsonEqual(spec.selector ?? {}, old.spec.selector ?? {}))
+    errors.push(invalid("selector", spec.selector, "selector must be immutable"));
   return errors;
 }
 

@@ -10,7 +10,7 @@ import {
   required,
   validateSelector,
 } from "../../kube/core/index.ts";
-import type { Draft } from "../decode.ts";
+import type { Draft } from "../kind_reader.ts";
 import { sameTarget, type TargetReference } from "../persistent_pod_state/validate.ts";
 import { protectTotalReplicasAnnotation } from "./names.ts";
 import type { PodUnavailableBudget, PodUnavailableBudgetSpec } from "./schema.ts";

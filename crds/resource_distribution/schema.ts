@@ -118,7 +118,7 @@ export const resourceDistribution = defineKind({
   conversion: "Webhook",
   carriedOut: false,
   versions: [
-    { name: "v1alpha1", spec: specV1alpha1, status: statusV1alpha1, columns },
+    { name: "v1alpha1", storage: false, spec: specV1alpha1, status: statusV1alpha1, columns },
     { name: "v1beta1", storage: true, spec, status: statusV1beta1, columns },
   ],
 });

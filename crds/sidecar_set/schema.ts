@@ -206,7 +206,7 @@ export const sidecarSet = defineKind({
   conversion: "Webhook",
   carriedOut: false,
   versions: [
-    { name: "v1alpha1", spec: specV1alpha1, status, columns },
+    { name: "v1alpha1", storage: false, spec: specV1alpha1, status, columns },
     { name: "v1beta1", storage: true, spec, status, columns },
   ],
 });

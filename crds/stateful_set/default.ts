@@ -23,7 +23,7 @@ export interface StatefulSetDefaulting {
 
 /**
  * A copy of the object, of either version, with every default filled in; applying it twice changes nothing more.
- * The object must have the right types (see decodeStatefulSet).
+ * The object must have the right types (see statefulSetReader).
  */
 export function defaultStatefulSet(object: JsonObject, options: StatefulSetDefaulting): JsonObject {
   const result = cloneJson(object);

@@ -16,6 +16,7 @@ import {
 } from "../dsl.ts";
 import { inPlaceUpdateStrategy, lifecycle, priorityStrategy } from "../fragments.ts";
 import { defineKind, type KindObject, type PrinterColumn, workloadScale } from "../kind.ts";
+import type { Decoded } from "../kind_reader.ts";
 import type { PersistentVolumeClaim } from "../pod_template.ts";
 
 const rollingUpdate = object(
@@ -172,7 +173,16 @@ export const statefulSet = defineKind({
   conversion: "Webhook",
   carriedOut: true,
   versions: [
-    { name: "v1alpha1", spec: specV1alpha1, status: statusV1alpha1, columns, scale: workloadScale },
+    {
+      name: "v1alpha1",
+      storage: false,
+      spec: specV1alpha1,
+      status: statusV1alpha1,
+      columns,
+      scale: workloadScale,
+    },
     { name: "v1beta1", storage: true, spec: statefulSetSpec, status, columns, scale: workloadScale },
   ],
 });
+
+export type DecodedStatefulSet = Decoded<typeof statefulSet>;

@@ -13,8 +13,7 @@ import {
   validateSelector,
 } from "../../kube/core/index.ts";
 import { nonNegative, ratchet } from "../clone_set/rules.ts";
-import type { DecodedStatefulSet } from "./decode.ts";
-import type { StatefulSetSpec } from "./schema.ts";
+import type { DecodedStatefulSet, StatefulSetSpec } from "./schema.ts";
 import { type StorageClassLookup, validateClaimChange } from "./validate_claims.ts";
 import { validateRollingUpdate, validateScaleLimit } from "./validate_rollout.ts";
 

@@ -192,7 +192,7 @@ export const unitedDeployment = defineKind({
   conversion: "Webhook",
   carriedOut: false,
   versions: [
-    { name: "v1alpha1", spec, status: statusV1alpha1, columns, scale: workloadScale },
+    { name: "v1alpha1", storage: false, spec, status: statusV1alpha1, columns, scale: workloadScale },
     { name: "v1beta1", storage: true, spec, status, columns, scale: workloadScale },
   ],
 });
