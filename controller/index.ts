@@ -17,6 +17,7 @@ export {
 export * from "./clone_set/index.ts";
 export {
   type DaemonSetOptions,
+  DaemonSetRoster,
   type DaemonSetSeen,
   daemonSetOptions,
   nodeVerdicts,

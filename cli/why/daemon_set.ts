@@ -1,6 +1,7 @@
 /** Plans of Advanced DaemonSets, by the controller's own function. */
 import {
   controllerOptions,
+  DaemonSetRoster,
   type DaemonSetSeen,
   daemonSetOptions,
   nodeVerdicts,
@@ -57,26 +58,39 @@ async function planOf(
   const now = host.clock.now();
   const nodeImage = await nodeImagesFor(access, pullJobs);
   const planned = (possessions: Possessions): Plan<DaemonSetStatus> => {
-    const seen = { ...seenOf(set, possessions, pullJobs), nodeImage };
+    const seen = { ...seenOf(set, { ...possessions, namespace }, pullJobs), nodeImage };
     return planDaemonSet({ seen, options, now, random: host.random });
   };
   return { plan: planPastRevision(planned, owned, namespace, now), pods: owned.pods.length };
 }
 
 /** A failed pod counts as replaceable at once: how often it failed only the controller knows. */
-function seenOf(set: DaemonSet, owned: Possessions, pullJobs: DaemonSetSeen["pullJobs"]): DaemonSetSeen {
-  const selector = compileSelector(set.spec.selector);
+function seenOf(
+  set: DaemonSet,
+  owned: Possessions & { namespace: string },
+  pullJobs: DaemonSetSeen["pullJobs"],
+): DaemonSetSeen {
+  const { uid = "" } = set.metadata;
+  const { namespace } = owned;
+  const nodes = new Map(owned.nodes.map((node) => [node.name, node]));
+  const roster = new DaemonSetRoster({
+    uid,
+    namespace,
+    selector: compileSelector(set.spec.selector),
+    verdict: nodeVerdicts(set.spec.template.spec),
+    nodes: () => nodes.values(),
+    node: (name) => nodes.get(name),
+    pods: () => [...owned.pods, ...owned.orphans],
+    inFlight: () => new Map(),
+  });
   return {
     set,
-    ...owned,
-    orphans: owned.orphans.filter((pod) => selector.matches(pod.labels)),
-    stored: owned.pods,
-    busy: new Set(),
+    roster,
+    revisions: owned.revisions,
+    revisionData: owned.revisionData,
     failures: {},
     pullJobs,
     isTaken: (name) => owned.podNamed(name) !== undefined,
-    hasNode: (name) => owned.nodeLabels(name) !== undefined,
-    verdict: nodeVerdicts(set.spec.template.spec),
     failedPodWaitMs: () => 0,
   };
 }

@@ -4,3 +4,4 @@ export { nodeVerdicts } from "./eligibility.ts";
 export type { DaemonSetOptions, Seen as DaemonSetSeen } from "./observe.ts";
 export { type DaemonSetPlan, planDaemonSet } from "./plan.ts";
 export { daemonSetOptions, daemonSetShell } from "./reconcile.ts";
+export { Roster as DaemonSetRoster } from "./roster.ts";

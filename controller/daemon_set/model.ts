@@ -7,6 +7,7 @@ import { ClusterModel } from "../rollout/model.ts";
 import { nodeVerdicts } from "./eligibility.ts";
 import { FailedPods } from "./failed_pods.ts";
 import { type DaemonSetOptions, nodeOf, type Seen } from "./observe.ts";
+import { Roster } from "./roster.ts";
 
 export { Refused } from "../rollout/model.ts";
 
@@ -32,21 +33,12 @@ export class Model extends ClusterModel<DaemonSet> {
     for (const name of nodes) this.nodes.set(name, node(name));
   }
 
-  seen(): Seen {
-    const { pods: all, busy } = this.#overlay();
-    const pods = all.filter((pod) => pod.controller?.uid === this.set.metadata.uid);
-    const verdict = nodeVerdicts(this.set.spec.template.spec);
-    const selector = compileSelector(this.set.spec.selector);
+  /** What a plan sees that knows nothing from before. */
+  seen(roster = this.roster()): Seen {
     return {
       set: this.set,
-      pods,
-      stored: this.owned(),
-      orphans: all.filter((pod) => pod.controller === undefined && selector.matches(pod.labels)),
-      busy,
-      isTaken: (name) => all.some((pod) => pod.name === name),
-      nodes: this.nodes.values(),
-      hasNode: (name) => this.nodes.has(name),
-      verdict,
+      roster,
+      isTaken: (name) => this.pods.has(name) || this.writing().has(`in-flight/${name}`),
       revisions: this.sortedRevisions(),
       revisionData: (revision) => this.revisions.get(revision)?.data,
       failures: {},
@@ -55,19 +47,30 @@ export class Model extends ClusterModel<DaemonSet> {
     };
   }
 
-  #overlay(): { pods: Pod[]; busy: Set<string> } {
-    const pods = new Map([...this.pods.values()].map((pod) => [pod.uid, pod]));
-    const busy = new Set<string>();
-    const hold = (pod: Pod): void => {
-      pods.set(pod.uid, pod);
-      busy.add(pod.uid);
-    };
+  roster(): Roster {
+    const { uid = "", namespace = "" } = this.set.metadata;
+    return new Roster({
+      uid,
+      namespace,
+      selector: compileSelector(this.set.spec.selector),
+      verdict: nodeVerdicts(this.set.spec.template.spec),
+      nodes: () => this.nodes.values(),
+      node: (name) => this.nodes.get(name),
+      pods: () => this.pods.values(),
+      inFlight: () => this.writing(),
+    });
+  }
+
+  /** Pods as they will be once the writes under way are done. */
+  writing(): Map<string, Pod> {
+    const pods = new Map<string, Pod>();
     for (const action of this.inFlight) {
-      if (action.type === "create pod") hold(action.after);
-      else if (action.type === "patch pod") hold(action.write.after);
-      else if (action.type === "delete pod") hold({ ...action.pod, deletionAt: this.now });
+      if (action.type === "create pod") pods.set(action.after.uid, action.after);
+      else if (action.type === "patch pod") pods.set(action.pod.uid, action.write.after);
+      else if (action.type === "delete pod")
+        pods.set(action.pod.uid, { ...action.pod, deletionAt: this.now });
     }
-    return { pods: [...pods.values()], busy };
+    return pods;
   }
 
   /** Puts a pod there as if somebody else had made it. */

@@ -1,7 +1,7 @@
 /** What a plan of a DaemonSet sees: plain data, read from the caches. Spec: daemonset 2, 4.1 to 4.3. */
 import type { DaemonSet, NodeImage } from "../../crds/index.ts";
 import { compileSelector, type Labels, type Selector } from "../../kube/core/index.ts";
-import type { ControllerRevision, Node, Pod } from "../../kube/index.ts";
+import type { ControllerRevision, Pod } from "../../kube/index.ts";
 import type { SeenPullJob } from "../rollout/image_wait.ts";
 import { isCompleted } from "../rollout/in_place/completion.ts";
 import { isLean } from "../rollout/in_place/lean.ts";
@@ -10,6 +10,7 @@ import { type Lifecycle, lifecycleState } from "../rollout/lifecycle.ts";
 import { isReady, readySince } from "../rollout/pod_state.ts";
 import type { Verdict } from "./eligibility.ts";
 import { budgetOf, burstOf, partitionOf } from "./numbers.ts";
+import type { Roster } from "./roster.ts";
 
 /** On pods and revisions: the bare hash. */
 export const REVISION_LABEL = "controller-revision-hash";
@@ -18,19 +19,10 @@ export const GENERATION_ANNOTATION = "deprecated.daemonset.template.generation";
 
 export interface Seen {
   set: DaemonSet;
-  /** Owned pods; writes in flight are already applied to them. */
-  pods: readonly Pod[];
-  /** Owned pods as the server last showed them: what the status reports. */
-  stored: readonly Pod[];
-  /** Pods of the namespace that nobody controls and the selector matches. */
-  orphans: readonly Pod[];
-  /** UIDs of pods with a write in flight: no further action is planned for them. */
-  busy: ReadonlySet<string>;
+  /** Nodes and pods. */
+  roster: Roster;
   /** Whether a pod of the namespace has the name, or is being created under it. */
   isTaken(name: string): boolean;
-  nodes: Iterable<Node>;
-  hasNode(name: string): boolean;
-  verdict(node: Node): Verdict;
   /** Revisions of this set or of nobody that its selector matches, sorted by number. */
   revisions: readonly ControllerRevision[];
   /** Data of any revision in the namespace by name: a name may be taken by another workload's. */
@@ -82,6 +74,15 @@ export interface Strategy {
   lean: boolean;
 }
 
+/** The part of the strategy by which a pod is judged: it does not depend on how many nodes there are. */
+export function judgingOf({ spec }: DaemonSet): Pick<Strategy, "minReadySeconds" | "nodeSelector"> {
+  const update = spec.updateStrategy?.type === "OnDelete" ? {} : (spec.updateStrategy?.rollingUpdate ?? {});
+  return {
+    minReadySeconds: Math.max(0, spec.minReadySeconds ?? 0),
+    nodeSelector: update.selector ? compileSelector(update.selector) : undefined,
+  };
+}
+
 export function strategyOf(set: DaemonSet, desired: number): Strategy {
   const { spec } = set;
   const rolling = spec.updateStrategy?.type !== "OnDelete";
@@ -91,7 +92,7 @@ export function strategyOf(set: DaemonSet, desired: number): Strategy {
   const surges = !inPlace && budgetOf(update.maxSurge, 1) > 0;
   const maxUnavailable = budgetOf(update.maxUnavailable, desired);
   const partition = partitionOf(update.partition, desired);
-  const minReadySeconds = Math.max(0, spec.minReadySeconds ?? 0);
+  const { minReadySeconds, nodeSelector } = judgingOf(set);
   const { lifecycle } = spec;
   return {
     desired,
@@ -102,7 +103,7 @@ export function strategyOf(set: DaemonSet, desired: number): Strategy {
     maxSurge,
     maxUnavailable: maxUnavailable === 0 && maxSurge === 0 ? 1 : maxUnavailable,
     partition,
-    nodeSelector: update.selector ? compileSelector(update.selector) : undefined,
+    nodeSelector,
     partitionedScaling: rolling && partition > 0 && spec.scaleStrategy?.partitionedScaling === true,
     burst: burstOf(spec.burstReplicas, desired),
     minReadySeconds,
@@ -158,20 +159,8 @@ export function nodeOf(pod: Pod): string {
   return pod.nodeName || (pod.pinnedTo ?? "");
 }
 
-/** Pods by their node, the oldest of each first: those with a node, then by age, then by name. */
-export function podsByNode(pods: Iterable<Pod>): Map<string, Pod[]> {
-  const byNode = new Map<string, Pod[]>();
-  for (const pod of pods) {
-    const name = nodeOf(pod);
-    const others = byNode.get(name);
-    if (others === undefined) byNode.set(name, [pod]);
-    else others.push(pod);
-  }
-  for (const together of byNode.values()) if (together.length > 1) together.sort(byAge);
-  return byNode;
-}
-
-function byAge(a: Pod, b: Pod): number {
+/** Pods of one node, the oldest first: those that are on it already, then by age, then by name. */
+export function byAge(a: Pod, b: Pod): number {
   return (
     Number(a.nodeName === "") - Number(b.nodeName === "") ||
     a.createdAt - b.createdAt ||
@@ -192,19 +181,16 @@ function isUpdateComplete(pod: Pod, options: DaemonSetOptions): boolean {
   return !isTold || isCompleted(pod, options);
 }
 
-interface DaemonContext {
+export interface DaemonContext {
   mark: UpdateMark;
-  strategy: Strategy;
+  minReadySeconds: number;
   options: DaemonSetOptions;
-  busy: boolean;
-  /** The pod as the server holds it, where a write of ours is in flight. */
-  stored: Pod | undefined;
   now: number;
 }
 
-export function daemonOf(pod: Pod, context: DaemonContext): Daemon {
-  const { mark, strategy, options, busy, stored = pod, now } = context;
-  const { minReadySeconds } = strategy;
+/** `stored` is the pod as the server holds it: another one where a write of ours is in flight. */
+export function daemonOf(pod: Pod, stored: Pod, busy: boolean, context: DaemonContext): Daemon {
+  const { mark, minReadySeconds, options, now } = context;
   return {
     pod,
     updated: isUpdated(pod, mark),

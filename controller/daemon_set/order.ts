@@ -1,5 +1,6 @@
 /** Which nodes the rollout reaches, and in which order. Spec: daemonset 4.5, rules 25 and 26. */
 import type { Daemon, Place, Strategy } from "./observe.ts";
+import type { Quiet } from "./roster.ts";
 
 /** What lives on a node, as the rollout counts: terminating and failed pods are the scale's matter (rules 14, 27). */
 export interface Site {
@@ -9,10 +10,22 @@ export interface Site {
 }
 
 export interface UpdateWindow {
-  /** Highest names first within each group: those begun, those without an old pod, those still to do. */
+  /** To look at. Highest names first within each group: those begun, those without an old pod, those still to do. */
   sites: readonly Site[];
+  /** Nodes with an old pod that may be updated, quiet ones included, and how many of them are quiet. */
+  due(): Iterable<Site>;
+  quietDue: number;
+  /** Nodes with an up to date pod that is not ready yet, besides the sites. */
+  starting: number;
   /** Nodes with an old pod that the partition or the node selector leaves out. */
   heldByPartition: number;
+  heldBySelector: number;
+}
+
+interface Groups {
+  begun: Site[];
+  empty: Site[];
+  due: Site[];
   heldBySelector: number;
 }
 
@@ -22,29 +35,68 @@ export interface UpdateWindow {
  */
 export function updateWindow(
   places: readonly Place[],
+  quiet: Quiet,
   strategy: Pick<Strategy, "partition" | "nodeSelector">,
   options: { pruneIneligible: boolean },
 ): UpdateWindow {
-  const begun: Site[] = [];
-  const empty: Site[] = [];
-  const due: Site[] = [];
-  let total = 0;
-  let heldBySelector = 0;
+  const { begun, empty, due, heldBySelector } = groupsOf(places, strategy, options);
+  const held = heldBySelector + quiet.held;
+  const begunTotal = begun.length + quiet.begun.size;
+  const dueTotal = due.length + quiet.due.size;
+  const reach = Math.max(0, begunTotal + empty.length + dueTotal + held - strategy.partition);
+  const dueReach = Math.max(0, Math.min(dueTotal, reach - begunTotal - empty.length));
+  const reached = [
+    ...begun.filter((site, index) => index + quiet.begun.above(site.place.name) < reach),
+    ...empty.filter((_, index) => begunTotal + index < reach),
+  ];
+  const dueReached = due.filter((site, index) => index + quiet.due.above(site.place.name) < dueReach);
+  const old = [...begun, ...empty].filter((site) => site.old.length > 0).length;
+  const oldReached = reached.filter((site) => site.old.length > 0).length;
+  return {
+    sites: [...reached, ...dueReached],
+    due: () => merged(dueReached, quiet, dueReach),
+    quietDue: dueReach - dueReached.length,
+    starting: reach < begunTotal ? 0 : quiet.starting,
+    heldByPartition: old - oldReached + dueTotal - dueReach,
+    heldBySelector: held,
+  };
+}
+
+function groupsOf(
+  places: readonly Place[],
+  strategy: Pick<Strategy, "nodeSelector">,
+  options: { pruneIneligible: boolean },
+): Groups {
+  const groups: Groups = { begun: [], empty: [], due: [], heldBySelector: 0 };
   for (let index = places.length - 1; index >= 0; index--) {
     const place = places[index];
     if (place === undefined || (options.pruneIneligible && place.verdict !== "run")) continue;
-    total++;
     const site = siteOf(place);
     const [old, second] = site.old;
-    if (site.fresh.length > 0 || second !== undefined) begun.push(site);
-    else if (old === undefined || old.preparing) empty.push(site);
-    else if (strategy.nodeSelector?.matches(place.labels) ?? true) due.push(site);
-    else heldBySelector++;
+    if (site.fresh.length > 0 || second !== undefined) groups.begun.push(site);
+    else if (old === undefined || old.preparing) groups.empty.push(site);
+    else if (strategy.nodeSelector?.matches(place.labels) ?? true) groups.due.push(site);
+    else groups.heldBySelector++;
   }
-  const sites = [...begun, ...empty, ...due];
-  const reach = Math.max(0, total - strategy.partition);
-  const heldByPartition = sites.slice(reach).filter(({ old }) => old.length > 0).length;
-  return { sites: sites.slice(0, reach), heldByPartition, heldBySelector };
+  return groups;
+}
+
+/** Quiet nodes are looked up only as far as somebody asks. */
+function* merged(due: readonly Site[], quiet: Quiet, reach: number): Generator<Site> {
+  let taken = 0;
+  let next = 0;
+  for (const name of quiet.due.descending()) {
+    for (let site = due[next]; site !== undefined && site.place.name > name; site = due[next]) {
+      yield site;
+      taken++;
+      next++;
+    }
+    if (taken >= reach) return;
+    const place = quiet.placeOf(name);
+    if (place !== undefined) yield siteOf(place);
+    taken++;
+  }
+  yield* due.slice(next);
 }
 
 function siteOf(place: Place): Site {

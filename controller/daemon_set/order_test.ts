@@ -5,6 +5,7 @@ import type { Pod } from "../../kube/index.ts";
 import { foreignPod } from "./model.ts";
 import type { Daemon, Place } from "./observe.ts";
 import { updateWindow } from "./order.ts";
+import type { Quiet } from "./roster.ts";
 
 function daemon(name: string, updated: boolean, more: Partial<Daemon> = {}): Daemon {
   const pod: Pod = foreignPod(`app-${name}`, name);
@@ -34,9 +35,17 @@ function place(name: string, what: string, labels: Record<string, string> = {}):
   return { name, labels, verdict: "run", daemons: daemons[what] ?? [] };
 }
 
+const noQuiet: Quiet = {
+  begun: { size: 0, above: () => 0 },
+  starting: 0,
+  due: { size: 0, above: () => 0, descending: function* () {} },
+  held: 0,
+  placeOf: () => undefined,
+};
+
 function reached(places: Place[], partition: number, selector?: Record<string, string>): string {
   const nodeSelector = selector && compileSelector({ matchLabels: selector });
-  const window = updateWindow(places, { partition, nodeSelector }, { pruneIneligible: false });
+  const window = updateWindow(places, noQuiet, { partition, nodeSelector }, { pruneIneligible: false });
   return window.sites.map((site) => site.place.name).join();
 }
 
@@ -68,6 +77,7 @@ t.test("only nodes that the selector matches", async (t) => {
   t.equal(reached(mixed, 0, canary), "n1");
   const window = updateWindow(
     mixed,
+    noQuiet,
     { partition: 0, nodeSelector: compileSelector({ matchLabels: canary }) },
     { pruneIneligible: false },
   );
@@ -77,7 +87,8 @@ t.test("only nodes that the selector matches", async (t) => {
 t.test("nodes that are no longer wanted count unless the gate prunes them", async (t) => {
   const places: Place[] = [{ ...place("n1", "old"), verdict: "keep" }, place("n2", "old")];
   const names = (pruneIneligible: boolean) =>
-    updateWindow(places, { partition: 0, nodeSelector: undefined }, { pruneIneligible }).sites.length;
+    updateWindow(places, noQuiet, { partition: 0, nodeSelector: undefined }, { pruneIneligible }).sites
+      .length;
   t.equal(names(false), 2);
   t.equal(names(true), 1);
 });

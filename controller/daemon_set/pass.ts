@@ -4,6 +4,7 @@ import type { Action, Waiting } from "../rollout/actions.ts";
 import type { Eligibility } from "../rollout/in_place/change.ts";
 import type { Revision } from "../rollout/revisions.ts";
 import type { Daemon, DaemonSetOptions, Place, Seen, Strategy, UpdateMark } from "./observe.ts";
+import type { Survey } from "./roster.ts";
 
 export interface Pass {
   seen: Seen;
@@ -16,14 +17,11 @@ export interface Pass {
   random: () => number;
   update: Revision;
   mark: UpdateMark;
-  /** Nodes that should have a pod or have one, names ascending; a node that does not exist is none of them. */
+  survey: Survey;
+  /** The survey's: nodes to look at, names ascending; a node that does not exist is none of them. */
   places: readonly Place[];
-  /** Pods that wait for a node which does not exist. */
-  lost: readonly Daemon[];
   /** Eligibility by revision label of the pod. */
   eligible: Map<string, Eligibility>;
-  /** Pods of the set as they will be, by node. */
-  byNode: ReadonlyMap<string, readonly Pod[]>;
   decided: Decided;
 }
 
@@ -61,11 +59,12 @@ export function isFree(pass: Pass, daemon: Daemon): boolean {
 }
 
 /** What the burst leaves: writes in flight count, so that a slow server is never met by a second burst. */
-export function roomOf(seen: Seen, burst: number): { create: number; delete: number; update: number } {
+export function roomOf(
+  inFlight: ReadonlyMap<string, Pod>,
+  burst: number,
+): { create: number; delete: number; update: number } {
   const room = { create: burst, delete: burst, update: burst };
-  if (seen.busy.size === 0) return room;
-  for (const pod of seen.pods) {
-    if (!seen.busy.has(pod.uid)) continue;
+  for (const pod of inFlight.values()) {
     if (pod.uid.startsWith("in-flight/")) room.create--;
     else if (pod.deletionAt !== undefined) room.delete--;
     else room.update--;

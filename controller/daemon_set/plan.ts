@@ -4,19 +4,14 @@
  */
 import type { DaemonSetStatus } from "../../crds/index.ts";
 import { compileSelector } from "../../kube/core/index.ts";
-import type { Node, Pod } from "../../kube/index.ts";
+import type { Pod } from "../../kube/index.ts";
 import type { Plan } from "../rollout/actions.ts";
 import { ownerReference } from "../rollout/pod_manifest.ts";
 import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
-import { readySince, storedBusyPods } from "../rollout/pod_state.ts";
-import type { Verdict } from "./eligibility.ts";
+import { readySince } from "../rollout/pod_state.ts";
 import {
-  type Daemon,
   type DaemonSetOptions,
-  daemonOf,
-  nodeOf,
-  type Place,
-  podsByNode,
+  judgingOf,
   REVISION_LABEL,
   type Seen,
   strategyOf,
@@ -57,12 +52,11 @@ export function planDaemonSet(input: PlanInput): DaemonSetPlan {
   if (set.metadata.deletionTimestamp !== undefined) return untouched(seen);
   if (selectsAll(seen)) return { ...untouched(seen), actions: [selectingAll] };
   const search = findRevision(set, seen.revisions, seen.revisionData);
-  const nodes = wantedNodes(seen);
-  const pass = passOf(input, search, nodes);
+  const pass = passOf(input, search);
   decide(pass, search, input.settled ?? new WeakMap());
   return {
     actions: pass.decided.actions,
-    status: statusFor(pass, search, nodes),
+    status: statusFor(pass, search),
     waiting: pass.decided.waiting,
     wakeAfterMs: pass.decided.wakeAfterMs,
     failedOn: pass.decided.failedOn,
@@ -94,49 +88,25 @@ function selectsAll({ set }: Seen): boolean {
   return compileSelector(set.spec.selector).empty;
 }
 
-interface JudgedNode {
-  node: Node;
-  verdict: Verdict;
-}
-
-/** Every node with its verdict, names ascending where it matters: see placesOf. */
-function wantedNodes(seen: Seen): { judged: readonly JudgedNode[]; desired: number } {
-  const judged: JudgedNode[] = [];
-  let desired = 0;
-  for (const node of seen.nodes) {
-    const verdict = seen.verdict(node);
-    if (verdict === "run") desired++;
-    judged.push({ node, verdict });
-  }
-  return { judged, desired };
-}
-
 function passOf(
-  { seen, options, now, random }: PlanInput,
+  { seen, options, now, random, settled = new WeakMap() }: PlanInput,
   search: RevisionSearch,
-  { judged, desired }: ReturnType<typeof wantedNodes>,
 ): Pass {
-  const { set } = seen;
-  const strategy = strategyOf(set, desired);
-  const decided = new Decided(roomOf(seen, strategy.burst));
-  const adopted = planMembership(seen, decided, now);
-  const undisturbed = decided.touched.size === 0;
-  const owned = undisturbed ? seen.pods : seen.pods.filter((pod) => !decided.touched.has(pod.uid));
-  const adopting = new Set(adopted);
+  const { set, roster } = seen;
+  const membership = membershipOf(seen);
   const mark = { hash: search.hash, generation: templateGeneration(set) };
-  const stored = storedBusyPods(seen.stored, seen.busy);
-  const daemon = (pod: Pod): Daemon => {
-    const busy = adopting.has(pod) || seen.busy.has(pod.uid);
-    return daemonOf(pod, { mark, strategy, options, busy, stored: stored.get(pod.uid), now });
-  };
-  const byNode = podsByNode(adopted.length === 0 ? owned : [...owned, ...adopted]);
-  const places: Place[] = [];
-  for (const { node, verdict } of judged) {
-    const pods = byNode.get(node.name);
-    if (pods === undefined && verdict !== "run") continue;
-    places.push({ name: node.name, labels: node.labels, verdict, daemons: pods?.map(daemon) ?? [] });
-  }
-  if (!isSorted(places)) places.sort((a, b) => (a.name < b.name ? -1 : 1));
+  const survey = roster.survey({
+    mark,
+    ...judgingOf(set),
+    options,
+    settled,
+    released: new Set(membership.released),
+    adopted: new Set(membership.adopted),
+    now,
+  });
+  const strategy = strategyOf(set, survey.counts.desired);
+  const decided = new Decided(roomOf(roster.inFlight, strategy.burst));
+  planMembership(seen, membership, decided, now);
   return {
     seen,
     options,
@@ -148,41 +118,35 @@ function passOf(
     random,
     update: search.update,
     mark,
-    places,
-    lost: owned.filter((pod) => isLost(seen, pod)).map(daemon),
+    survey,
+    places: survey.places,
     eligible: new Map(),
-    byNode,
     decided,
   };
 }
 
-function isSorted(places: readonly Place[]): boolean {
-  return places.every((place, index) => index === 0 || (places[index - 1]?.name ?? "") < place.name);
+interface Membership {
+  /** Of the set, but not selected any more. */
+  released: readonly Pod[];
+  /** Selected, and controlled by nobody. */
+  adopted: readonly Pod[];
 }
 
-/** Rule 16: nobody would ever schedule it. A pod that was scheduled is the pod clean-up's. */
-function isLost(seen: Seen, pod: Pod): boolean {
-  return pod.nodeName === "" && nodeOf(pod) !== "" && !seen.hasNode(nodeOf(pod));
+/** Rule 15. */
+function membershipOf({ roster }: Seen): Membership {
+  const isFree = (pod: Pod): boolean => pod.deletionAt === undefined && !roster.inFlight.has(pod.uid);
+  return { released: roster.misfits.filter(isFree), adopted: roster.orphans.filter(isFree) };
 }
 
-/** Rule 15. Adopts what fits and nobody controls, releases what no longer fits. Returns the pods to adopt. */
-function planMembership(seen: Seen, decided: Decided, now: number): readonly Pod[] {
+function planMembership(seen: Seen, { released, adopted }: Membership, decided: Decided, now: number): void {
   const { name = "", uid = "" } = seen.set.metadata;
-  const selector = compileSelector(seen.set.spec.selector);
   const change = (pod: Pod, what: PodChange, adopts: boolean): void => {
     const step = podPatch(pod, what, now, { resourceVersion: pod.resourceVersion });
     const write = { steps: [step], after: afterChange(pod, what, now) };
     decided.take({ type: "patch pod", pod, write, concern: "refresh", ...(adopts ? { adopts } : {}) });
   };
-  for (const pod of seen.pods) {
-    if (seen.busy.has(pod.uid) || pod.deletionAt !== undefined) continue;
-    if (!selector.matches(pod.labels)) change(pod, { releaseOwner: uid }, false);
-  }
-  const adopted = seen.orphans.filter((pod) => pod.deletionAt === undefined && selector.matches(pod.labels));
-  for (const pod of adopted) {
-    if (!seen.busy.has(pod.uid)) change(pod, { addOwner: ownerReference("DaemonSet", name, uid) }, true);
-  }
-  return adopted;
+  for (const pod of released) change(pod, { releaseOwner: uid }, false);
+  for (const pod of adopted) change(pod, { addOwner: ownerReference("DaemonSet", name, uid) }, true);
 }
 
 function decide(pass: Pass, search: RevisionSearch, settled: WeakMap<object, boolean>): void {
@@ -210,7 +174,7 @@ function relabel(pass: Pass, { duplicates, hash }: RevisionSearch): void {
   if (duplicates.length === 0) return;
   const hashes = new Set(duplicates.map(hashOf));
   hashes.delete(hash);
-  for (const { daemons } of pass.places) {
+  for (const { daemons } of pass.survey.everyPlace()) {
     for (const { pod, busy, terminating } of daemons) {
       if (busy || terminating || pass.decided.touched.has(pod.uid)) continue;
       if (!hashes.has(pod.labels[REVISION_LABEL] ?? "")) continue;
@@ -224,18 +188,18 @@ function relabel(pass: Pass, { duplicates, hash }: RevisionSearch): void {
 
 function planHistory(pass: Pass, { duplicates, update }: RevisionSearch): void {
   const { seen, decided } = pass;
-  const live = new Set([pass.mark.hash]);
-  for (const pod of seen.pods) live.add(pod.labels[REVISION_LABEL] ?? "");
+  const live = new Set([pass.mark.hash, ...pass.survey.live]);
   const idle = duplicates.filter((revision) => !live.has(hashOf(revision)));
   const others = seen.revisions.filter((one) => one !== update.stored && !duplicates.includes(one));
   const surplus = surplusRevisions(others, live, seen.set.spec.revisionHistoryLimit ?? 10);
   for (const revision of [...idle, ...surplus]) decided.take({ type: "delete revision", revision });
 }
 
-function tellHeld({ strategy, places, decided }: Pass): void {
-  const old = places.filter(({ verdict, daemons }) => {
+function tellHeld({ strategy, places, survey, decided }: Pass): void {
+  const open = places.filter(({ verdict, daemons }) => {
     return verdict === "run" && daemons.some((daemon) => !daemon.updated && !daemon.terminating);
   }).length;
+  const old = open + survey.quiet.due.size + survey.quiet.held;
   if (old === 0) return;
   decided.waiting.push(
     strategy.rolling
@@ -274,21 +238,12 @@ function wakeForAvailability({ strategy, places, now, decided }: Pass): void {
   }
 }
 
-function statusFor(
-  pass: Pass,
-  search: RevisionSearch,
-  { judged }: ReturnType<typeof wantedNodes>,
-): DaemonSetStatus {
-  const { seen } = pass;
-  const isSame = seen.pods === seen.stored && pass.decided.touched.size === 0;
-  const stored = isSame ? pass.byNode : podsByNode(seen.stored);
+function statusFor({ seen, mark, survey }: Pass, search: RevisionSearch): DaemonSetStatus {
   return statusOf({
     set: seen.set,
-    mark: pass.mark,
+    mark,
     collisionCount: search.collisionCount,
     observed: search.write !== "create",
-    minReadySeconds: pass.strategy.minReadySeconds,
-    nodes: judged.map(({ node, verdict }) => ({ verdict, pods: stored.get(node.name) ?? [] })),
-    now: pass.now,
+    counts: survey.counts,
   });
 }

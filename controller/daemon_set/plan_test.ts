@@ -1,24 +1,23 @@
 /** Properties of DaemonSets that hold for random histories, crashes between any two writes included. */
 import fc from "fast-check";
 import t from "tap";
-import type { DaemonSet } from "../../crds/index.ts";
 import type { Action } from "../rollout/actions.ts";
-import { STATE_LABEL } from "../rollout/lifecycle.ts";
 import { nodeVerdicts } from "./eligibility.ts";
-import { daemonSet, defaultOptions, foreignPod, Model, Refused } from "./model.ts";
+import {
+  changeTemplate,
+  HOOK,
+  nodeNames,
+  randomOf,
+  rolling,
+  settle,
+  slowStep,
+  step,
+  take,
+  type World,
+} from "./histories.ts";
+import { daemonSet, defaultOptions, Model, Refused } from "./model.ts";
 import { isDaemonAvailable, nodeOf, REVISION_LABEL, strategyOf } from "./observe.ts";
 import { planDaemonSet } from "./plan.ts";
-
-const nodeNames = ["node-1", "node-2", "node-3", "node-4", "node-5"];
-const HOOK = "hold";
-
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
 
 function plan(model: Model, random: () => number) {
   model.failed.observe(model.set.status?.observedGeneration);
@@ -93,232 +92,12 @@ function checkCreation(
   if (pairs.length >= maxSurge) throw new Error(`${node} beside ${pairs.join()}, maxSurge ${maxSurge}`);
 }
 
-/** Whoever hooked the deletion lets go. */
-function releaseHooks(model: Model): boolean {
-  let released = false;
-  for (const pod of model.owned()) {
-    if (pod.labels[STATE_LABEL] !== "PreparingDelete" || pod.labels[HOOK] !== "true") continue;
-    const { [HOOK]: _, ...labels } = pod.labels;
-    model.change(pod.name, { labels });
-    released = true;
-  }
-  return released;
-}
-
-/** The server answers writes that are under way, the oldest first. */
-function answerAll(model: Model): void {
-  for (const action of model.inFlight.splice(0)) performChecked(model, action);
-}
-
-/** Runs plan, writes and kubelets without faults until nothing moves. */
-function settle(model: Model, random: () => number, rounds = 900): void {
-  answerAll(model);
-  for (let round = 0; round < rounds; round++) {
-    const { actions, status, wakeAfterMs } = plan(model, random);
-    for (const action of actions) performChecked(model, action);
-    model.set = { ...model.set, status };
-    let moved = actions.some((action) => action.type !== "event");
-    for (const name of [...model.pods.keys()]) if (model.kubelet(name)) moved = true;
-    if (releaseHooks(model)) moved = true;
-    if (!moved && wakeAfterMs === undefined) return;
-    model.now += moved ? 50 : (wakeAfterMs ?? 50);
-  }
-  throw new Error(`nothing settled after ${rounds} rounds: ${JSON.stringify(plan(model, random).waiting)}`);
-}
-
-type RollingUpdate = NonNullable<NonNullable<DaemonSet["spec"]["updateStrategy"]>["rollingUpdate"]>;
-
-const amount = fc.oneof(fc.integer({ min: 1, max: 4 }), fc.constantFrom("20%", "50%", "100%"));
-const rolling: fc.Arbitrary<RollingUpdate> = fc
-  .record({
-    how: fc.constantFrom("unavailable", "unavailable", "surge", "in place"),
-    amount,
-    partition: fc.constantFrom(0, 0, 1, 3, "50%"),
-    paused: fc.constantFrom(false, false, false, true),
-    selected: fc.constantFrom(false, false, false, true),
-  })
-  .map(({ how, amount, partition, paused, selected }) => ({
-    rollingUpdateType: how === "in place" ? "InPlaceIfPossible" : "Standard",
-    maxUnavailable: how === "surge" ? 0 : amount,
-    maxSurge: how === "surge" ? amount : 0,
-    partition,
-    paused,
-    ...(selected ? { selector: { matchLabels: { color: "blue" } } } : {}),
-  }));
-
-const which = fc.nat(10);
-const on = fc.constantFrom(...nodeNames);
-const step = fc.oneof(
-  {
-    weight: 9,
-    arbitrary: fc.record({
-      do: fc.constant("reconcile" as const),
-      fail: fc.integer({ min: 0, max: 7 }),
-      stopAfter: fc.integer({ min: 1, max: 2 }),
-    }),
-  },
-  { weight: 4, arbitrary: fc.record({ do: fc.constant("send" as const) }) },
-  {
-    weight: 4,
-    arbitrary: fc.record({ do: fc.constant("answer" as const), last: fc.boolean() }),
-  },
-  { weight: 9, arbitrary: fc.record({ do: fc.constant("kubelet" as const), which }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({ do: fc.constant("image" as const), tag: fc.integer({ min: 1, max: 3 }) }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({ do: fc.constant("env" as const), tag: fc.integer({ min: 1, max: 3 }) }),
-  },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant("strategy" as const), rolling }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("on delete" as const) }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      do: fc.constant("taint" as const),
-      on,
-      effect: fc.constantFrom("", "NoSchedule", "NoExecute"),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({ do: fc.constant("color" as const), on, color: fc.constantFrom("blue", "red") }),
-  },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("node gone" as const), on }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("node back" as const), on }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("unready" as const), which }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("failed" as const), which }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("delete" as const), which }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("foreign" as const), on, number: fc.nat(3) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("release" as const), which }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("hook" as const), which }) },
-);
-type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
-
-function take(model: Model, action: Step, random: () => number): void {
-  const names = [...model.pods.keys()];
-  const pick = "which" in action ? names[action.which % Math.max(1, names.length)] : undefined;
-  const pod = pick === undefined ? undefined : model.pods.get(pick);
-  model.now += 20;
-  // What changes the world while a write is under way cannot be blamed on the plan that sent it.
-  if (!["send", "answer", "kubelet"].includes(action.do)) answerAll(model);
-  switch (action.do) {
-    case "reconcile":
-      reconcile(model, random, action.fail, action.stopAfter);
-      return;
-    case "send":
-      send(model, random);
-      return;
-    case "answer":
-      answerOne(model, action.last);
-      return;
-    case "kubelet":
-      if (pick !== undefined) model.kubelet(pick);
-      return;
-    case "image":
-    case "env":
-      changeTemplate(model, action.do, action.tag);
-      return;
-    case "strategy":
-      model.changeSpec((spec) => {
-        spec.updateStrategy = { type: "RollingUpdate", rollingUpdate: action.rolling };
-      });
-      return;
-    case "on delete":
-      model.changeSpec((spec) => {
-        spec.updateStrategy = { type: "OnDelete" };
-      });
-      return;
-    case "taint": {
-      const taints = action.effect === "" ? [] : [{ key: "k", value: "", effect: action.effect }];
-      if (model.nodes.has(action.on)) model.changeNode(action.on, { taints });
-      return;
-    }
-    case "color":
-      if (model.nodes.has(action.on)) model.changeNode(action.on, { labels: { color: action.color } });
-      return;
-    case "node gone":
-      model.nodes.delete(action.on);
-      return;
-    case "node back":
-      model.changeNode(action.on, {});
-      return;
-    case "foreign":
-      if (!model.pods.has(`foreign-${action.number}`))
-        model.place(foreignPod(`foreign-${action.number}`, action.on, { createdAt: model.now }));
-      return;
-    default:
-      if (pod !== undefined) disturb(model, pod, action.do);
-  }
-}
-
-/** Answers come in any order. */
-function answerOne(model: Model, last: boolean): void {
-  const action = last ? model.inFlight.pop() : model.inFlight.shift();
-  if (action !== undefined) performChecked(model, action);
-}
-
-/** Starts the writes of a plan and does not wait for them; one pod has at most one write under way. */
-function send(model: Model, random: () => number): void {
-  const { busy } = model.seen();
-  const planned = plan(model, random);
-  for (const action of planned.actions) {
-    if ("pod" in action && busy.has(action.pod.uid)) throw new Error(`${action.pod.name} is written twice`);
-    if (action.type.endsWith(" pod")) model.inFlight.push(action);
-    else performChecked(model, action);
-  }
-}
-
-function reconcile(model: Model, random: () => number, fail: number, stopAfter: number): void {
-  answerAll(model);
-  const planned = plan(model, random);
-  for (const [index, one] of planned.actions.entries()) {
-    // The process dies in the middle of the list, perhaps in the middle of one pod's requests.
-    if (fail > 0 && index === fail) {
-      performChecked(model, one, stopAfter);
-      return;
-    }
-    performChecked(model, one);
-  }
-  model.set = { ...model.set, status: planned.status };
-}
-
-function changeTemplate(model: Model, what: "image" | "env", tag: number): void {
-  model.changeSpec((spec) => {
-    for (const container of spec.template.spec.containers) {
-      if (what === "image") container.image = `app:${tag}`;
-      else container.env = [{ name: "A", value: `${tag}` }];
-    }
-  });
-}
-
-type Harm = "unready" | "failed" | "delete" | "release" | "hook";
-
-function disturb(model: Model, pod: ReturnType<Model["owned"]>[number], what: Harm): void {
-  switch (what) {
-    case "unready":
-      model.change(pod.name, {
-        containerStatuses: pod.containerStatuses.map((status) => ({ ...status, ready: false })),
-        conditions: pod.conditions.map((one) =>
-          one.type === "Ready" || one.type === "ContainersReady"
-            ? { ...one, status: "False", lastTransitionAt: model.now }
-            : one,
-        ),
-      });
-      return;
-    case "failed":
-      model.change(pod.name, { phase: "Failed", conditions: [] });
-      return;
-    case "delete":
-      model.deletePod(pod.name);
-      return;
-    case "release":
-      model.change(pod.name, { labels: { ...pod.labels, app: "other" } });
-      return;
-    case "hook":
-      model.change(pod.name, { labels: { ...pod.labels, [HOOK]: "true" } });
-  }
+function worldOf(model: Model, random: () => number): World {
+  return {
+    model,
+    plan: () => plan(model, random),
+    perform: (action, stopAfter) => performChecked(model, action, stopAfter),
+  };
 }
 
 /** What the set comes to when nobody disturbs it any more. */
@@ -360,21 +139,16 @@ t.test("property: one pod a node, budgets at every write, and in the end what wa
         }),
         nodeNames.slice(0, 4),
       );
-      settle(model, random);
-      for (const one of steps) take(model, one, random);
-      settle(model, random);
+      const world = worldOf(model, random);
+      settle(world);
+      for (const one of steps) take(world, one);
+      settle(world);
       checkSettled(model);
     }),
     { seed: 20_261_121, numRuns: 600 },
   );
   t.pass("for all histories");
 });
-
-const slowStep = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ do: fc.constant("send" as const) }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant("answer" as const), last: fc.boolean() }) },
-  { weight: 6, arbitrary: fc.record({ do: fc.constant("kubelet" as const), which }) },
-);
 
 t.test("property: budgets hold however late and in whatever order writes are answered", async (t) => {
   fc.assert(
@@ -384,10 +158,11 @@ t.test("property: budgets hold however late and in whatever order writes are ans
         daemonSet({ updateStrategy: { type: "RollingUpdate", rollingUpdate: { ...first, paused: false } } }),
         nodeNames,
       );
-      settle(model, random);
+      const world = worldOf(model, random);
+      settle(world);
       changeTemplate(model, "image", 2);
-      for (const one of steps) take(model, one, random);
-      settle(model, random);
+      for (const one of steps) take(world, one);
+      settle(world);
       checkSettled(model);
     }),
     { seed: 20_261_121, numRuns: 300 },

@@ -48,9 +48,9 @@ export function imageWaitOf({ seen, update, now }: Pass): ImageWait | undefined 
 }
 
 /** Images of containers that some old pod runs with another one. */
-function changedImages({ seen, places, update, mark: current }: Pass): [string, string][] {
+function changedImages({ seen, survey, update, mark: current }: Pass): [string, string][] {
   const old = new Set<string>();
-  for (const { daemons } of places) {
+  for (const { daemons } of survey.everyPlace()) {
     for (const { pod, updated } of daemons) if (!updated) old.add(pod.labels[REVISION_LABEL] ?? "");
   }
   const before = seen.revisions

@@ -11,6 +11,7 @@ import { nodeVerdicts, type Verdict } from "./eligibility.ts";
 import { FailedPods } from "./failed_pods.ts";
 import type { DaemonSetOptions, Seen } from "./observe.ts";
 import { planDaemonSet } from "./plan.ts";
+import { Roster } from "./roster.ts";
 
 /** Index of pods without a controller, by namespace. */
 const OWNERLESS = "ownerless";
@@ -35,7 +36,7 @@ export function daemonSetShell(deps: KindDeps<DaemonSet>): KindShell {
   });
   const wake = (key: string): void => deps.queue.addAfter(key, shell.coalescingMs(key));
   wakeByNodes(nodes, deps.objects, judges, wake);
-  wakeByOrphans(pods, deps.objects, judges, wake);
+  followPods(pods, deps.objects, judges, wake);
   return shell;
 }
 
@@ -59,7 +60,7 @@ export function daemonSetOptions(
   };
 }
 
-/** What is worked out of a set's spec once a generation, and the verdicts on nodes once a version of a node. */
+/** What is worked out of a set's spec once a generation, and kept up from event to event. */
 interface Judge {
   generation: number;
   verdict(node: Node): Verdict;
@@ -67,6 +68,8 @@ interface Judge {
   nodeSelector: Selector | undefined;
   pods: Selector;
   failed: FailedPods;
+  /** Made by the first pass: from then on it hears of every change. */
+  roster: Roster | undefined;
 }
 
 class Judges {
@@ -88,6 +91,7 @@ class Judges {
       nodeSelector: nodeSelector && compileSelector(nodeSelector),
       pods: compileSelector(spec.selector),
       failed: known?.failed ?? this.#newFailedPods(),
+      roster: undefined,
     };
     this.#byUid.set(uid, judge);
     return judge;
@@ -100,6 +104,11 @@ class Judges {
     } catch {
       return undefined;
     }
+  }
+
+  /** The roster of the set of this UID, if it has one yet. */
+  rosterOf(uid: string | undefined): Roster | undefined {
+    return uid === undefined ? undefined : this.#byUid.get(uid)?.roster;
   }
 
   forget(uid: string): void {
@@ -124,28 +133,19 @@ function remembered(judge: (node: Node) => Verdict): (node: Node) => Verdict {
 export function observe(
   set: DaemonSet,
   caches: Caches,
-  performer: Pick<Performer, "overlay" | "failures">,
+  performer: Pick<Performer, "pending" | "failures">,
   options: DaemonSetOptions,
-  judge: Pick<Judge, "verdict" | "pods" | "failed">,
+  judge: Pick<Judge, "verdict" | "pods" | "failed" | "roster">,
 ): Seen {
   const uid = set.metadata.uid ?? "";
   const namespace = set.metadata.namespace ?? "";
-  const stored = [...caches.pods.byIndex("controller", uid)];
-  const loose = [...caches.pods.byIndex(OWNERLESS, namespace)].filter((pod) =>
-    judge.pods.matches(pod.labels),
-  );
-  const { pods, busy } = performer.overlay(uid, loose.length === 0 ? stored : [...stored, ...loose]);
-  const isOwned = (pod: Pod): boolean => pod.controller?.uid === uid;
+  judge.roster ??= newRoster(set, caches, performer, judge);
   return {
     set,
-    pods: pods === stored ? stored : pods.filter(isOwned),
-    stored,
-    orphans: loose.length === 0 ? [] : pods.filter((pod) => pod.controller === undefined),
-    busy,
-    isTaken: (name) => caches.pods.get(`${namespace}/${name}`) !== undefined || busy.has(`in-flight/${name}`),
-    nodes: caches.nodes.values(),
-    hasNode: (name) => caches.nodes.get(name) !== undefined,
-    verdict: (node) => judge.verdict(node),
+    roster: judge.roster,
+    isTaken: (name) =>
+      caches.pods.get(`${namespace}/${name}`) !== undefined ||
+      performer.pending(uid).has(`in-flight/${name}`),
     revisions: revisionsOf(set, caches, judge.pods),
     revisionData: (name) => caches.revisions.get(`${namespace}/${name}`)?.data,
     failures: performer.failures(uid),
@@ -153,6 +153,25 @@ export function observe(
     nodeImage: (node) => caches.nodeImage(node),
     failedPodWaitMs: (node) => judge.failed.waitMs(node),
   };
+}
+
+function newRoster(
+  { metadata }: DaemonSet,
+  { pods, nodes }: Caches,
+  performer: Pick<Performer, "pending">,
+  judge: Pick<Judge, "verdict" | "pods">,
+): Roster {
+  const { uid = "", namespace = "" } = metadata;
+  return new Roster({
+    uid,
+    namespace,
+    selector: judge.pods,
+    verdict: (node) => judge.verdict(node),
+    nodes: () => nodes.values(),
+    node: (name) => nodes.get(name),
+    pods: () => [...pods.byIndex("controller", uid), ...pods.byIndex(OWNERLESS, namespace)],
+    inFlight: () => performer.pending(uid),
+  });
 }
 
 /** Those of this set, and those of nobody that its selector matches. */
@@ -173,11 +192,12 @@ function wakeByNodes(
 ): void {
   nodes.subscribe((change) => {
     if (change.type === "changed" && sameForPods(change.before, change.object)) return;
+    const { object: node } = change;
     for (const set of sets.values()) {
       const judge = judges.find(set);
       if (judge === undefined) continue;
       const { verdict, nodeSelector } = judge;
-      const { object: node } = change;
+      judge.roster?.nodeChanged(node.name);
       const matters =
         change.type === "changed"
           ? verdict(change.before) !== verdict(node) ||
@@ -206,18 +226,28 @@ function sameLabels(before: Labels, after: Labels): boolean {
   return keys.length === Object.keys(after).length && keys.every((key) => before[key] === after[key]);
 }
 
-/** A pod that nobody controls may be one to adopt. */
-function wakeByOrphans(
+/** Tells rosters of their pods. A pod that nobody controls may be one to adopt: the shell hears of others only. */
+function followPods(
   pods: Cache<Pod>,
   sets: Cache<DaemonSet>,
   judges: Judges,
   wake: (key: string) => void,
 ): void {
-  pods.subscribe(({ object: pod }) => {
-    if (pod.controller !== undefined) return;
+  pods.subscribe((change) => {
+    const before =
+      change.type === "added" ? undefined : change.type === "changed" ? change.before : change.object;
+    const after = change.type === "removed" ? undefined : change.object;
+    const loose = [before, after].filter((pod) => pod !== undefined && pod.controller === undefined);
+    if (loose.length === 0) {
+      const owners = new Set([before?.controller?.uid, after?.controller?.uid]);
+      for (const uid of owners) judges.rosterOf(uid)?.podChanged(before, after);
+      return;
+    }
     for (const set of sets.values()) {
-      if (set.metadata.namespace === pod.namespace && judges.of(set).pods.matches(pod.labels))
-        wake(keyOf(set));
+      if (set.metadata.namespace !== change.object.namespace) continue;
+      const judge = judges.find(set);
+      judge?.roster?.podChanged(before, after);
+      if (loose.some((pod) => pod !== undefined && judge?.pods.matches(pod.labels))) wake(keyOf(set));
     }
   });
 }

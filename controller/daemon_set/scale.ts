@@ -14,7 +14,7 @@ export function planScale(pass: Pass): void {
     else if (needsPod(pass, place)) missing.push(place);
     else planPlace(pass, place);
   }
-  for (const daemon of pass.lost) planDeletion(pass, daemon);
+  for (const daemon of pass.survey.lost) planDeletion(pass, daemon);
   planCreations(pass, inPortions(pass, missing));
 }
 
@@ -81,9 +81,10 @@ function planFailed(pass: Pass, place: Place, daemon: Daemon): void {
 function inPortions(pass: Pass, missing: Place[]): Place[] {
   const { strategy } = pass;
   if (!strategy.partitionedScaling) return missing;
-  const updated = pass.places.filter(({ verdict, daemons }) => {
+  const open = pass.places.filter(({ verdict, daemons }) => {
     return verdict === "run" && daemons.some((daemon) => daemon.updated && !daemon.terminating);
   }).length;
+  const updated = open + pass.survey.quiet.begun.size;
   const kept = Math.min(strategy.partition, strategy.desired);
   const portion = missing.slice(0, Math.max(0, strategy.desired - updated - kept));
   if (portion.length < missing.length) {

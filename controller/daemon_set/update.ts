@@ -6,7 +6,7 @@ import { withUnissued } from "../rollout/in_place/unissued.ts";
 import { startInPlace } from "../rollout/in_place/update.ts";
 import { hasGate, IN_PLACE_READY } from "../rollout/pod_state.ts";
 import { type Daemon, REVISION_LABEL } from "./observe.ts";
-import { type Site, updateWindow } from "./order.ts";
+import { type UpdateWindow, updateWindow } from "./order.ts";
 import { isFree, type Pass } from "./pass.ts";
 import { imageWaitOf } from "./pre_download.ts";
 import { hashOf, templatesOf } from "./revisions.ts";
@@ -15,44 +15,70 @@ import { planSurge } from "./surge.ts";
 
 export function planUpdate(pass: Pass): void {
   const { strategy, decided } = pass;
-  const window = updateWindow(pass.places, strategy, pass.options);
+  const window = updateWindow(pass.places, pass.survey.quiet, strategy, pass.options);
   tellHeld(pass, window.heldByPartition, window.heldBySelector);
   if (strategy.surges && strategy.maxSurge > 0) {
-    planSurge(pass, window.sites);
+    planSurge(pass, window);
     return;
   }
-  const { urgent, candidates: due, unavailable } = judge(window.sites);
+  const { urgent, unavailable } = judge(window);
   const wait = strategy.inPlace ? imageWaitOf(pass) : undefined;
   for (const daemon of urgent) if (!isHeld(pass, daemon, wait)) updateDaemon(pass, daemon, wait);
-  // Whoever waits for an image lets those go first whose nodes have it.
-  const candidates = wait === undefined ? due : due.filter((daemon) => !isHeld(pass, daemon, wait));
   const room = Math.max(0, strategy.maxUnavailable - unavailable);
-  for (const daemon of candidates.slice(0, room)) {
-    // A pod with a write under way keeps its turn: it is decided on when the write has ended.
-    if (isFree(pass, daemon)) updateDaemon(pass, daemon, wait);
-  }
+  const left = updateDue(pass, window, room, wait);
   decided.waiting.push(...(wait?.waiting() ?? []));
   decided.wake(wait?.wakeAfterMs);
-  if (candidates.length <= room) return;
+  if (left === 0) return;
   decided.waiting.push({
     reason: "Budget",
-    message: `${candidates.length - room} pods wait: maxUnavailable is ${strategy.maxUnavailable} and ${unavailable} nodes have no available pod`,
+    message: `${left} pods wait: maxUnavailable is ${strategy.maxUnavailable} and ${unavailable} nodes have no available pod`,
     until: "these nodes have one",
   });
+}
+
+/** Updates old pods that serve, in their order, as many as there is room for. Returns how many are left. */
+function updateDue(pass: Pass, window: UpdateWindow, room: number, wait: ImageWait | undefined): number {
+  let taken = 0;
+  // Without images to wait for, nobody needs to look at those for whom there is no room.
+  const isCounted = wait === undefined;
+  let left = isCounted ? dueCount(window) : 0;
+  if (isCounted && room === 0) return left;
+  for (const { old } of window.due()) {
+    const [daemon] = old;
+    if (daemon === undefined || !daemon.available) continue;
+    // Whoever waits for an image lets those go first whose nodes have it.
+    if (isHeld(pass, daemon, wait)) continue;
+    if (taken < room) {
+      // A pod with a write under way keeps its turn: it is decided on when the write has ended.
+      if (isFree(pass, daemon)) updateDaemon(pass, daemon, wait);
+      taken++;
+      if (isCounted) left--;
+    } else if (isCounted) return left;
+    else left++;
+  }
+  return left;
+}
+
+/** Old pods of the window that serve. */
+function dueCount({ sites, quietDue }: UpdateWindow): number {
+  let count = quietDue;
+  for (const { fresh, old } of sites) {
+    const [daemon] = old;
+    if (fresh.length + old.length === 1 && daemon?.available && !daemon.preparing) count++;
+  }
+  return count;
 }
 
 interface Judgement {
   /** Old pods that serve nobody: replaced at once. */
   urgent: Daemon[];
-  /** Old pods that serve, in the order in which they go. */
-  candidates: Daemon[];
   /** Nodes of the window without an available pod: they use up maxUnavailable. */
   unavailable: number;
 }
 
-/** Rules 27 and 28. An old pod that is not available counts, too: replacing it must not cost another node its pod. */
-function judge(sites: readonly Site[]): Judgement {
-  const judgement: Judgement = { urgent: [], candidates: [], unavailable: 0 };
+/** Rules 27 and 28, but for old pods that serve. An old pod that is not available counts, too: replacing it must not cost another node its pod. */
+function judge({ sites, starting }: UpdateWindow): Judgement {
+  const judgement: Judgement = { urgent: [], unavailable: starting };
   for (const { fresh, old } of sites) {
     const [newest] = fresh;
     const [oldest] = old;
@@ -60,7 +86,7 @@ function judge(sites: readonly Site[]): Judgement {
     const daemon = newest ?? oldest;
     if (!single || daemon === undefined || daemon.preparing || !daemon.available) judgement.unavailable++;
     if (!single || daemon === undefined || daemon.preparing || daemon.updated) continue;
-    (daemon.available ? judgement.candidates : judgement.urgent).push(daemon);
+    if (!daemon.available) judgement.urgent.push(daemon);
   }
   return judgement;
 }

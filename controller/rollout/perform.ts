@@ -102,6 +102,11 @@ export class Performer {
     return { pods, busy: new Set(flight.pods.keys()) };
   }
 
+  /** Pods of the owner with a write in flight as they will be after it, by UID; new ones by `in-flight/<name>`. */
+  pending(ownerUid: string): ReadonlyMap<string, Pod> {
+    return this.#owners.get(ownerUid)?.pods ?? nothing;
+  }
+
   failures(ownerUid: string): { scale?: string; update?: string } {
     return this.#owners.get(ownerUid)?.failures ?? {};
   }
@@ -523,6 +528,7 @@ const CREATING = "in-flight/";
 /** Creations share one backoff: what refuses one pod refuses the next. */
 const CREATION = "create pods";
 const none: ReadonlySet<string> = new Set();
+const nothing: ReadonlyMap<string, Pod> = new Map();
 
 function idOf(action: Started): string {
   switch (action.type) {

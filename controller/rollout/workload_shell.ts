@@ -19,7 +19,7 @@ interface WorkloadObject {
 }
 
 export interface PlanningContext {
-  performer: Pick<Performer, "overlay" | "failures">;
+  performer: Pick<Performer, "overlay" | "pending" | "failures">;
   /** Milliseconds since the epoch. */
   now: number;
   random: () => number;

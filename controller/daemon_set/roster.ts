@@ -1,0 +1,412 @@
+/**
+ * Who is where: the nodes with their verdicts and pods, kept up from event to event. A pass looks at the nodes about
+ * which something changed or is still to be done; all others are kept as counts and ordered names, so that an event of
+ * one node costs work for that node. A roster that was just made, of a set of which no pod is known to be settled, looks
+ * at every node: that is the full computation, and `roster_test.ts` holds the other one against it.
+ */
+import type { Selector } from "../../kube/core/index.ts";
+import type { Node, Pod } from "../../kube/index.ts";
+import { readySince } from "../rollout/pod_state.ts";
+import type { Verdict } from "./eligibility.ts";
+import {
+  byAge,
+  type Daemon,
+  type DaemonSetOptions,
+  daemonOf,
+  nodeOf,
+  type Place,
+  REVISION_LABEL,
+  type UpdateMark,
+} from "./observe.ts";
+import { SortedNames } from "./sorted_names.ts";
+import { addCounts, type Counts, countsOf, noCounts } from "./status.ts";
+
+export interface RosterSource {
+  /** Of the set. */
+  uid: string;
+  namespace: string;
+  /** Selects the set's pods. */
+  selector: Selector;
+  verdict(node: Node): Verdict;
+  nodes(): Iterable<Node>;
+  node(name: string): Node | undefined;
+  /** Pods at the beginning, as the server last showed them: those of the set, and those that nobody controls. */
+  pods(): Iterable<Pod>;
+  /** Pods with a write in flight as they will be after it, by UID; new ones by `in-flight/<name>`. */
+  inFlight(): ReadonlyMap<string, Pod>;
+}
+
+/** What a pass brings: while `mark` and the set's generation stay, a node that nothing happens to is judged the same. */
+export interface SurveyContext {
+  mark: UpdateMark;
+  minReadySeconds: number;
+  /** Nodes that are updated at all; undefined: every node. */
+  nodeSelector: Selector | undefined;
+  options: DaemonSetOptions;
+  /** Pods known to need no refresh. */
+  settled: WeakMap<object, boolean>;
+  /** Pods that this pass lets go, and those that it takes in. */
+  released: ReadonlySet<Pod>;
+  adopted: ReadonlySet<Pod>;
+  now: number;
+}
+
+/** Nodes that should have a pod, have exactly one, and leave nothing to do but to update it. */
+export interface Quiet {
+  /** Nodes whose pod is up to date. */
+  begun: Pick<SortedNames, "size" | "above">;
+  /** Those of them whose pod is not ready yet. */
+  starting: number;
+  /** Nodes whose old pod is available and may be updated. */
+  due: Pick<SortedNames, "size" | "above" | "descending">;
+  /** Nodes whose old pod is available and that the node selector leaves out. */
+  held: number;
+  placeOf(name: string): Place | undefined;
+}
+
+export interface Survey {
+  counts: Counts;
+  /** Nodes to look at, names ascending: they should have a pod or have one. */
+  places: readonly Place[];
+  quiet: Quiet;
+  /** Pods that wait for a node which does not exist, names ascending. */
+  lost: readonly Daemon[];
+  /** Revision labels of pods, writes in flight included. */
+  live: ReadonlySet<string>;
+  /** Quiet ones included, names ascending. As dear as there are nodes. */
+  everyPlace(): Iterable<Place>;
+}
+
+type Group = "open" | "begun" | "starting" | "due" | "held";
+
+/** What a node counts as; equal ones are the same object. */
+interface Standing {
+  readonly group: Group;
+  readonly counts: Counts;
+}
+
+const noPods: readonly Pod[] = [];
+/** How writes that create a pod are known while they are in flight. */
+const CREATING = "in-flight/";
+
+export class Roster {
+  readonly #source: RosterSource;
+  /** Pods of the set by node. */
+  readonly #pods = new Map<string, readonly Pod[]>();
+  /** How many pods carry a revision label. */
+  readonly #labels = new Map<string, number>();
+  readonly #misfits = new Map<string, Pod>();
+  readonly #orphans = new Map<string, Pod>();
+
+  readonly #standings = new Map<string, Standing>();
+  readonly #known = new Map<string, Standing>();
+  #totals = noCounts;
+  readonly #open = new Set<string>();
+  readonly #dirty = new Set<string>();
+  readonly #begun = new SortedNames();
+  readonly #due = new SortedNames();
+  #starting = 0;
+  #held = 0;
+  #mark = "";
+
+  constructor(source: RosterSource) {
+    this.#source = source;
+    for (const pod of source.pods()) this.podChanged(undefined, pod);
+  }
+
+  get inFlight(): ReadonlyMap<string, Pod> {
+    return this.#source.inFlight();
+  }
+
+  /** Pods of the set that its selector does not match, by name. */
+  get misfits(): readonly Pod[] {
+    return byName(this.#misfits.values());
+  }
+
+  /** Pods of the namespace that nobody controls and the selector matches, by name. */
+  get orphans(): readonly Pod[] {
+    return byName(this.#orphans.values());
+  }
+
+  /** Takes a pod in, in its place another one or none; undefined: there was or is none. True when it is of the set. */
+  podChanged(before: Pod | undefined, after: Pod | undefined): boolean {
+    const was = before !== undefined && this.#take(before);
+    const is = after !== undefined && this.#put(after);
+    return was || is;
+  }
+
+  nodeChanged(name: string): void {
+    this.#dirty.add(name);
+  }
+
+  #put(pod: Pod): boolean {
+    const { uid, namespace, selector } = this.#source;
+    if (pod.controller === undefined && pod.namespace === namespace && selector.matches(pod.labels)) {
+      this.#orphans.set(pod.uid, pod);
+      return true;
+    }
+    if (pod.controller?.uid !== uid) return false;
+    const node = nodeOf(pod);
+    this.#dirty.add(node);
+    this.#pods.set(node, [...(this.#pods.get(node) ?? noPods), pod].sort(byAge));
+    this.#count(pod.labels[REVISION_LABEL] ?? "", 1);
+    if (!selector.matches(pod.labels)) this.#misfits.set(pod.uid, pod);
+    return true;
+  }
+
+  #take(pod: Pod): boolean {
+    if (this.#orphans.delete(pod.uid)) return true;
+    if (pod.controller?.uid !== this.#source.uid) return false;
+    const node = nodeOf(pod);
+    this.#dirty.add(node);
+    const left = (this.#pods.get(node) ?? noPods).filter(({ uid }) => uid !== pod.uid);
+    if (left.length === 0) this.#pods.delete(node);
+    else this.#pods.set(node, left);
+    this.#count(pod.labels[REVISION_LABEL] ?? "", -1);
+    this.#misfits.delete(pod.uid);
+    return true;
+  }
+
+  #count(label: string, change: 1 | -1): void {
+    const count = (this.#labels.get(label) ?? 0) + change;
+    if (count > 0) this.#labels.set(label, count);
+    else this.#labels.delete(label);
+  }
+
+  survey(context: SurveyContext): Survey {
+    const flights = this.#flightsByNode();
+    const look = new Look(context, this.#source, this.#pods, this.#orphans, flights);
+    const places: Place[] = [];
+    const lost: Daemon[] = [];
+    for (const name of this.#namesToJudge(context, flights)) {
+      const place = this.#judge(name, look, lost);
+      if (place !== undefined) places.push(place);
+    }
+    return {
+      counts: this.#totals,
+      places,
+      quiet: {
+        begun: this.#begun,
+        starting: this.#starting,
+        due: this.#due,
+        held: this.#held,
+        placeOf: (name) => look.placeOf(name),
+      },
+      lost: lost.sort((a, b) => (a.pod.name < b.pod.name ? -1 : 1)),
+      live: this.#live(),
+      everyPlace: () => this.#everyPlace(look),
+    };
+  }
+
+  /** Ascending, because places are, and because names are put in order fastest so. */
+  #namesToJudge({ mark, released, adopted }: SurveyContext, flights: Flights): string[] {
+    const names = this.#remarked(mark) ? this.#everyName() : new Set([...this.#dirty, ...this.#open]);
+    for (const name of flights.keys()) names.add(name);
+    for (const pod of [...released, ...adopted]) names.add(nodeOf(pod));
+    this.#dirty.clear();
+    return [...names].sort();
+  }
+
+  /** Whether this is the first survey for the update revision: nothing counts as it did. */
+  #remarked({ hash, generation = "" }: UpdateMark): boolean {
+    const mark = `${hash} ${generation}`;
+    if (mark === this.#mark) return false;
+    this.#mark = mark;
+    this.#standings.clear();
+    this.#totals = noCounts;
+    this.#open.clear();
+    this.#begun.clear();
+    this.#due.clear();
+    this.#starting = 0;
+    this.#held = 0;
+    return true;
+  }
+
+  #everyName(): Set<string> {
+    const names = new Set(this.#pods.keys());
+    for (const { name } of this.#source.nodes()) names.add(name);
+    return names;
+  }
+
+  /** The node's place when it is to be looked at. */
+  #judge(name: string, look: Look, lost: Daemon[]): Place | undefined {
+    const place = look.placeOf(name);
+    const counts = look.countsOf(name);
+    if (place !== undefined) {
+      const group = look.groupOf(place);
+      this.#enter(name, group, counts);
+      return group === "open" ? place : undefined;
+    }
+    const waiting = look.lostOn(name);
+    lost.push(...waiting);
+    const isOver = waiting.length === 0 && counts.misscheduled === 0;
+    this.#leave(name);
+    if (!isOver) this.#enter(name, "open", counts);
+    return undefined;
+  }
+
+  #leave(name: string): void {
+    const before = this.#standings.get(name);
+    if (before === undefined) return;
+    this.#standings.delete(name);
+    this.#totals = addCounts(this.#totals, before.counts, -1);
+    if (before.group === "open") this.#open.delete(name);
+    else if (before.group === "due") this.#due.delete(name);
+    else if (before.group === "held") this.#held--;
+    else this.#begun.delete(name);
+    if (before.group === "starting") this.#starting--;
+  }
+
+  #enter(name: string, group: Group, counts: Counts): void {
+    const standing = this.#standing(group, counts);
+    if (this.#standings.get(name) === standing) return;
+    this.#leave(name);
+    this.#standings.set(name, standing);
+    this.#totals = addCounts(this.#totals, counts, 1);
+    if (group === "open") this.#open.add(name);
+    else if (group === "due") this.#due.add(name);
+    else if (group === "held") this.#held++;
+    else this.#begun.add(name);
+    if (group === "starting") this.#starting++;
+  }
+
+  /** Thousands of nodes share a few of them. */
+  #standing(group: Group, counts: Counts): Standing {
+    const key = `${group} ${Object.values(counts).join(" ")}`;
+    let standing = this.#known.get(key);
+    if (standing === undefined) {
+      standing = { group, counts };
+      this.#known.set(key, standing);
+    }
+    return standing;
+  }
+
+  #flightsByNode(): Flights {
+    const flights = new Map<string, Map<string, Pod>>();
+    for (const [id, pod] of this.#source.inFlight()) {
+      const node = nodeOf(pod);
+      const there = flights.get(node);
+      if (there === undefined) flights.set(node, new Map([[id, pod]]));
+      else there.set(id, pod);
+    }
+    return flights;
+  }
+
+  #live(): Set<string> {
+    const live = new Set(this.#labels.keys());
+    for (const pod of this.#source.inFlight().values()) live.add(pod.labels[REVISION_LABEL] ?? "");
+    return live;
+  }
+
+  *#everyPlace(look: Look): Generator<Place> {
+    for (const name of [...this.#standings.keys()].sort()) {
+      const place = look.placeOf(name);
+      if (place !== undefined) yield place;
+    }
+  }
+}
+
+type Flights = ReadonlyMap<string, ReadonlyMap<string, Pod>>;
+
+/** How one survey sees a node. */
+class Look {
+  readonly #context: SurveyContext;
+  readonly #source: RosterSource;
+  readonly #pods: ReadonlyMap<string, readonly Pod[]>;
+  readonly #orphans: ReadonlyMap<string, Pod>;
+  readonly #flights: Flights;
+  readonly #adopted = new Map<string, Pod[]>();
+
+  constructor(
+    context: SurveyContext,
+    source: RosterSource,
+    pods: ReadonlyMap<string, readonly Pod[]>,
+    orphans: ReadonlyMap<string, Pod>,
+    flights: Flights,
+  ) {
+    this.#context = context;
+    this.#source = source;
+    this.#pods = pods;
+    this.#orphans = orphans;
+    this.#flights = flights;
+    for (const pod of context.adopted) {
+      const there = this.#adopted.get(nodeOf(pod));
+      if (there === undefined) this.#adopted.set(nodeOf(pod), [pod]);
+      else there.push(pod);
+    }
+  }
+
+  placeOf(name: string): Place | undefined {
+    const node = this.#source.node(name);
+    if (node === undefined) return undefined;
+    const verdict = this.#source.verdict(node);
+    const daemons = this.#daemonsOn(name);
+    if (daemons.length === 0 && verdict !== "run") return undefined;
+    return { name, labels: node.labels, verdict, daemons };
+  }
+
+  /** Rule 16: nobody would ever schedule them. A pod that was scheduled is the pod clean-up's. */
+  lostOn(name: string): Daemon[] {
+    if (name === "" || this.#source.node(name) !== undefined) return [];
+    return this.#daemonsOn(name).filter(({ pod }) => pod.nodeName === "");
+  }
+
+  /** What the node adds to the status, by its pods as the server last showed them. */
+  countsOf(name: string): Counts {
+    const node = this.#source.node(name);
+    if (node === undefined) return noCounts;
+    return countsOf(this.#source.verdict(node), this.#pods.get(name) ?? noPods, this.#context);
+  }
+
+  groupOf({ verdict, daemons, labels }: Place): Group {
+    const [daemon] = daemons;
+    if (verdict !== "run" || daemon === undefined || daemons.length > 1) return "open";
+    const { pod, busy, terminating, failed, preparing, updated, available } = daemon;
+    if (busy || terminating || failed || preparing) return "open";
+    if (this.#context.settled.get(pod) !== true) return "open";
+    if (updated && available) return "begun";
+    // Time alone makes a ready pod available; one that is not ready will be heard of.
+    if (updated) return readySince(pod) === undefined ? "starting" : "open";
+    if (!available) return "open";
+    return (this.#context.nodeSelector?.matches(labels) ?? true) ? "due" : "held";
+  }
+
+  /** Pods of the set as they will be, the oldest first. */
+  #daemonsOn(name: string): Daemon[] {
+    const stored = this.#pods.get(name) ?? noPods;
+    const flights = this.#flights.get(name);
+    const adopted = this.#adopted.get(name);
+    if (flights === undefined && adopted === undefined && this.#context.released.size === 0) {
+      return stored.map((pod) => this.#daemon(pod, false, pod));
+    }
+    const daemons: Daemon[] = [];
+    const names = new Set<string>();
+    for (const pod of stored) {
+      names.add(pod.name);
+      const after = flights?.get(pod.uid) ?? pod;
+      if (this.#isIn(after)) daemons.push(this.#daemon(after, flights?.has(pod.uid) ?? false, pod));
+    }
+    for (const [id, after] of flights ?? []) {
+      if (names.has(after.name) || !this.#isIn(after)) continue;
+      // A new pod, one that went while its deletion is under way, or one that is just being adopted.
+      const before = this.#orphans.get(id);
+      const isNew = id.startsWith(CREATING);
+      if (!isNew && after.deletionAt === undefined && before === undefined) continue;
+      daemons.push(this.#daemon(after, true, before ?? after));
+    }
+    for (const pod of adopted ?? []) daemons.push(this.#daemon(pod, true, pod));
+    return daemons.sort((a, b) => byAge(a.pod, b.pod));
+  }
+
+  #isIn(pod: Pod): boolean {
+    return pod.controller?.uid === this.#source.uid && !this.#context.released.has(pod);
+  }
+
+  #daemon(pod: Pod, busy: boolean, stored: Pod): Daemon {
+    return daemonOf(pod, stored, busy, this.#context);
+  }
+}
+
+function byName(pods: Iterable<Pod>): Pod[] {
+  return [...pods].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
