@@ -138,7 +138,7 @@ t.test("words time-outs and missing services as the server does", async (t) => {
 t.test("refuses what it would have to ignore", async (t) => {
   const hook = await startHook(() => ({ allowed: true }));
   const { target, stop } = await started(hook.url);
-  const matchConditions = [{ name: "x", expression: "true" }];
+  const matchConditions = [{ name: "x", expression: 'authorizer.group("").check("get").allowed()' }];
   const body = configuration("Validating", {
     clientConfig: hook.clientConfig("/"),
     rules: [],
@@ -146,9 +146,10 @@ t.test("refuses what it would have to ignore", async (t) => {
   });
   const refused = await target.call("POST", `${configurations}/validatingwebhookconfigurations`, { body });
   t.equal(refused.code, 422);
+  t.match(refused.json["message"], "matchConditions[0].expression: Invalid value: ");
   t.match(
     refused.json["message"],
-    "matchConditions: Forbidden: the sandbox does not evaluate CEL expressions",
+    "compilation failed: ERROR: <input>:1:1: the sandbox does not evaluate 'authorizer'",
   );
   const definition = widgetDefinition("example.com");
   const [version] = objectsAt(definition, "spec", "versions");

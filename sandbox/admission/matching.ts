@@ -5,6 +5,7 @@ import type { GroupVersionKind, Served } from "../resources/resource.ts";
 import type { Revision } from "../revision.ts";
 import type { World } from "../world.ts";
 import type { Review } from "./admission.ts";
+import { type MatchCondition, matchConditionsOf } from "./match_conditions.ts";
 
 /** One entry of a webhook configuration. */
 export interface Webhook {
@@ -14,6 +15,7 @@ export interface Webhook {
   readonly rules: readonly Fields[];
   readonly namespaceSelector: Selector;
   readonly objectSelector: Selector;
+  readonly conditions: readonly MatchCondition[];
   readonly equivalent: boolean;
   readonly failurePolicy: string;
   readonly timeoutSeconds: number;
@@ -56,6 +58,7 @@ function compile(raw: Fields): Webhook {
     rules: objectsAt(raw, "rules"),
     namespaceSelector: selector(raw["namespaceSelector"]),
     objectSelector: selector(raw["objectSelector"]),
+    conditions: matchConditionsOf(raw),
     equivalent: textAt(raw, "matchPolicy") !== "Exact",
     failurePolicy: textAt(raw, "failurePolicy") || "Fail",
     timeoutSeconds: numberAt(raw, "timeoutSeconds") ?? 10,

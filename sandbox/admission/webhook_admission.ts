@@ -12,6 +12,7 @@ import { WebhookError } from "../webhooks.ts";
 import type { World } from "../world.ts";
 import { convertObject } from "../writes/working.ts";
 import type { Admission, Review } from "./admission.ts";
+import { conditionsHold } from "./match_conditions.ts";
 import { matchedView, ownView, type View, type Webhook, webhooksOf } from "./matching.ts";
 
 const configurations = /^(mutating|validating)webhookconfigurations\.admissionregistration\.k8s\.io$/;
@@ -47,7 +48,7 @@ async function mutateBy(
   review: Review & { readonly object: StoredObject },
 ): Promise<StoredObject | undefined> {
   const view = matchedView(world, webhook, review);
-  if (view === undefined) return undefined;
+  if (view === undefined || !(await passesConditions(webhook, review, view))) return undefined;
   const response = await ask(world, webhook, review, view);
   if (response === undefined) return review.object;
   const patch = textAt(response, "patch");
@@ -90,10 +91,12 @@ function isOperations(value: unknown): value is JsonPatchOperation[] {
 async function validate(world: World, review: Review): Promise<void> {
   if (configurations.test(review.request.served.resource.name)) return;
   const webhooks = webhooksOf(world, "validatingwebhookconfigurations");
-  const wanted = webhooks.flatMap((webhook) => {
+  const wanted: { webhook: Webhook; view: View }[] = [];
+  for (const webhook of webhooks) {
     const view = matchedView(world, webhook, review);
-    return view === undefined ? [] : [{ webhook, view }];
-  });
+    if (view === undefined || !(await passesConditions(webhook, review, view))) continue;
+    wanted.push({ webhook, view });
+  }
   if (wanted.length === 0) return;
   const results = await Promise.allSettled(
     wanted.map(({ webhook, view }) => ask(world, webhook, review, view)),
@@ -163,7 +166,18 @@ async function shownObject(
   return convertObject(object, review.request.served, apiVersionOf(view.group, view.version));
 }
 
-async function reviewBody(review: Review, webhook: Webhook, view: View, uid: string): Promise<Fields> {
+/** Throws 403 when nobody can tell. */
+async function passesConditions(webhook: Webhook, review: Review, view: View): Promise<boolean> {
+  if (webhook.conditions.length === 0) return true;
+  const object = await shownObject(review, review.object, view);
+  const oldObject = await shownObject(review, review.oldObject, view);
+  const request = requestFields(review, view);
+  const variables = { object: object ?? null, oldObject: oldObject ?? null, request };
+  return conditionsHold(webhook.conditions, variables, review, webhook.failurePolicy);
+}
+
+/** The request without the objects. */
+function requestFields(review: Review, view: View): Fields {
   const { request, operation } = review;
   const own = ownView(review);
   const kindOf = (of: View): Fields => {
@@ -172,27 +186,29 @@ async function reviewBody(review: Review, webhook: Webhook, view: View, uid: str
   };
   const resourceOf = (of: View): Fields => ({ group: of.group, version: of.version, resource: of.plural });
   const below = request.subresource;
+  return {
+    kind: kindOf(view),
+    resource: resourceOf(view),
+    ...(below === "" ? {} : { subResource: below }),
+    requestKind: kindOf(own),
+    requestResource: resourceOf(own),
+    ...(below === "" ? {} : { requestSubResource: below }),
+    ...(request.name === "" ? {} : { name: request.name }),
+    ...(request.namespace === "" ? {} : { namespace: request.namespace }),
+    operation,
+    userInfo: cloneJson({ ...request.user }),
+    dryRun: request.dryRun,
+    options: Object.keys(request.options).length === 0 ? null : request.options,
+  };
+}
+
+async function reviewBody(review: Review, webhook: Webhook, view: View, uid: string): Promise<Fields> {
   const object = await shownObject(review, review.object, view);
   const oldObject = await shownObject(review, review.oldObject, view);
+  const shown = { object: object ?? null, oldObject: oldObject ?? null };
   return {
     kind: "AdmissionReview",
     apiVersion: `admission.k8s.io/${webhook.reviewVersion}`,
-    request: {
-      uid,
-      kind: kindOf(view),
-      resource: resourceOf(view),
-      ...(below === "" ? {} : { subResource: below }),
-      requestKind: kindOf(own),
-      requestResource: resourceOf(own),
-      ...(below === "" ? {} : { requestSubResource: below }),
-      ...(request.name === "" ? {} : { name: request.name }),
-      ...(request.namespace === "" ? {} : { namespace: request.namespace }),
-      operation,
-      userInfo: cloneJson({ ...request.user }),
-      object: object ?? null,
-      oldObject: oldObject ?? null,
-      dryRun: request.dryRun,
-      options: Object.keys(request.options).length === 0 ? null : request.options,
-    },
+    request: { uid, ...requestFields(review, view), ...shown },
   };
 }

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { type Fields, textAt } from "../json.ts";
 import { admissionCases } from "./admission_cases.ts";
 import { applyCases } from "./apply_cases.ts";
+import { conditionCases } from "./condition_cases.ts";
 import { customCases } from "./custom_cases.ts";
 import { deleteCases } from "./delete_cases.ts";
 import { listCases } from "./list_cases.ts";
@@ -40,6 +41,7 @@ export const contractCases: readonly ContractCase[] = [
   ...customCases,
   ...tableCases,
   ...admissionCases,
+  ...conditionCases,
 ];
 
 const patience = 200;

@@ -1,5 +1,14 @@
-/** Webhook configurations: their defaults, and what the sandbox does not carry out. */
-import { type FieldError, forbidden, notSupported, required } from "../../../kube/core/index.ts";
+/** Webhook configurations: their defaults, and what is refused in them. */
+import {
+  duplicate,
+  type FieldError,
+  invalid,
+  notSupported,
+  qualifiedNameErrors,
+  required,
+  tooMany,
+} from "../../../kube/core/index.ts";
+import { compileCondition } from "../../cel/compile.ts";
 import type { StoredObject } from "../../cluster.ts";
 import { type Fields, isFields, listAt, numberAt, objectsAt, textAt } from "../../json.ts";
 import type { Strategy } from "../resource.ts";
@@ -35,15 +44,35 @@ function validateWebhooks(object: StoredObject): FieldError[] {
     else if (effects !== "None" && effects !== "NoneOnDryRun") {
       errors.push(notSupported(`${path}.sideEffects`, effects, ["None", "NoneOnDryRun"]));
     }
-    if (listAt(webhook, "matchConditions").length > 0) {
-      errors.push(forbidden(`${path}.matchConditions`, "the sandbox does not evaluate CEL expressions"));
-    }
+    errors.push(...conditionErrors(webhook, `${path}.matchConditions`));
     errors.push(...clientErrors(webhook, path));
     const seconds = numberAt(webhook, "timeoutSeconds") ?? 10;
     if (seconds < 1 || seconds > 30) {
       const detail = "the timeout value must be between 1 and 30 seconds";
       errors.push({ path: `${path}.timeoutSeconds`, type: "Invalid", value: seconds, detail });
     }
+  });
+  return errors;
+}
+
+const maxConditions = 64;
+
+function conditionErrors(webhook: Fields, path: string): FieldError[] {
+  const errors: FieldError[] = [];
+  const conditions = objectsAt(webhook, "matchConditions");
+  if (conditions.length > maxConditions) errors.push(tooMany(path, conditions.length, maxConditions));
+  const names = new Set<string>();
+  conditions.forEach((condition, at) => {
+    const expression = textAt(condition, "expression").trim();
+    const { error } = compileCondition(expression);
+    const where = `${path}[${at}].expression`;
+    if (expression === "") errors.push(required(where));
+    else if (error !== undefined) errors.push(invalid(where, expression, error));
+    const name = textAt(condition, "name");
+    if (name === "") errors.push(required(`${path}[${at}].name`));
+    else errors.push(...qualifiedNameErrors(name).map((why) => invalid(`${path}[${at}].name`, name, why)));
+    if (names.has(name) && name !== "") errors.push(duplicate(`${path}[${at}].name`, name));
+    names.add(name);
   });
   return errors;
 }
