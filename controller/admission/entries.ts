@@ -1,4 +1,5 @@
 /** The webhooks of this program: what the API server is told to ask about. Spec: platform 4.4. */
+import { oldRelatedBudgetAnnotation, relatedBudgetAnnotation } from "../../crds/index.ts";
 import type { LabelSelector } from "../../kube/core/index.ts";
 import { deletionProtectionLabel } from "./deletion_protection.ts";
 
@@ -21,7 +22,29 @@ export interface AdmissionEntry {
   /** Namespaces that the webhook sees; `namespace` is that of this program, whose pods must start without it. */
   readonly namespaceSelector?: (namespace: string) => LabelSelector;
   readonly objectSelector?: LabelSelector;
+  /** What the API server itself finds out (CEL), so that it need not ask; servers before 1.28 ask always. */
+  readonly matchConditions?: readonly MatchCondition[];
 }
+
+export interface MatchCondition {
+  readonly name: string;
+  readonly expression: string;
+}
+
+/**
+ * The guard lets every pod go that had neither annotation before the request, whatever the request makes of it, so
+ * nothing is lost by not asking. A pod that a budget selects gets them at its creation or from the budget's controller.
+ * Evictions show no pod and are always asked about. Spec: protection A4, rules 12e, 23, 24.
+ */
+const tiedToBudget: MatchCondition = {
+  name: "tied-to-a-budget",
+  expression: `oldObject != null && has(oldObject.metadata.annotations) && (${[
+    relatedBudgetAnnotation,
+    oldRelatedBudgetAnnotation,
+  ]
+    .map((annotation) => `"${annotation}" in oldObject.metadata.annotations`)
+    .join(" || ")})`,
+};
 
 function workloadRules(plural: string, operations: readonly string[]): AdmissionRule[] {
   return [
@@ -86,6 +109,7 @@ export const admissionEntries = {
     rules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["UPDATE", "DELETE"], resources: ["pods"] }],
     failurePolicy: "Fail",
     namespaceSelector: ordinaryNamespaces,
+    matchConditions: [tiedToBudget],
   },
   validatePodEviction: {
     name: "vpodeviction.kb.io",

@@ -70,6 +70,9 @@ function webhook(entry: AdmissionEntry, options: WebhookConfigurationOptions): J
       ? { namespaceSelector: { ...entry.namespaceSelector(options.namespace) } }
       : {}),
     ...(entry.objectSelector ? { objectSelector: { ...entry.objectSelector } } : {}),
+    ...(entry.matchConditions
+      ? { matchConditions: entry.matchConditions.map((condition) => ({ ...condition })) }
+      : {}),
     rules: entry.rules.map((rule) => ({ ...rule })),
   };
 }

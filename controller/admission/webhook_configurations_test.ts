@@ -70,10 +70,16 @@ t.test("the rendered configurations", async (t) => {
     { ...common, name: "mcloneset.kb.io", clientConfig: service("/mutate-apps-kruise-io-cloneset") },
   ]);
   t.match(rendered.validating.webhooks, [
-    { ...common, name: "vpod.kb.io", rules: [{ operations: ["UPDATE", "DELETE"], resources: ["pods"] }] },
+    {
+      ...common,
+      name: "vpod.kb.io",
+      rules: [{ operations: ["UPDATE", "DELETE"], resources: ["pods"] }],
+      matchConditions: [{ name: "tied-to-a-budget" }],
+    },
     {
       ...common,
       name: "vpodeviction.kb.io",
+      matchConditions: undefined,
       rules: [{ operations: ["CREATE"], resources: ["pods/eviction"] }],
     },
     {
