@@ -1,0 +1,59 @@
+/**
+ * What one event costs a DaemonSet of many nodes: a pod that turns unready and ready again, with the plan after each.
+ * `npx node --expose-gc controller/daemon_set/roster_bench.ts 5000`
+ */
+import type { Pod } from "../../kube/index.ts";
+import { daemonSet, defaultOptions, Model } from "./model.ts";
+import { planDaemonSet } from "./plan.ts";
+import type { Roster } from "./roster.ts";
+
+const nodes = Number(process.argv[2] ?? 5000);
+const names = Array.from({ length: nodes }, (_, index) => `node-${String(index).padStart(5, "0")}`);
+const model = new Model(daemonSet({ burstReplicas: nodes }), names);
+const settled = new WeakMap<object, boolean>();
+
+function pass(roster: Roster): void {
+  const seen = model.seen(roster);
+  const plan = planDaemonSet({ seen, options: defaultOptions, now: model.now, random: Math.random, settled });
+  for (const action of plan.actions) model.perform(action);
+  model.set = { ...model.set, status: plan.status };
+}
+
+for (let round = 0; round < 10; round++) {
+  pass(model.roster());
+  for (const name of [...model.pods.keys()]) model.kubelet(name);
+  model.now += 50;
+}
+const [pod] = model.owned();
+if (pod === undefined || model.set.status?.numberAvailable !== nodes)
+  throw new Error("the set did not settle");
+const unready: Pod = { ...pod, conditions: [], resourceVersion: "unready" };
+const kept = model.roster();
+for (let round = 0; round < 3; round++) pass(kept);
+
+let isReady = true;
+function event(): void {
+  kept.podChanged(isReady ? pod : unready, isReady ? unready : pod);
+  isReady = !isReady;
+}
+
+function measure(what: string, count: number, run: () => void): void {
+  for (let round = 0; round < count; round++) run();
+  globalThis.gc?.();
+  const heap = process.memoryUsage().heapUsed;
+  const started = process.cpuUsage();
+  for (let round = 0; round < count; round++) run();
+  const { user, system } = process.cpuUsage(started);
+  const bytes = process.memoryUsage().heapUsed - heap;
+  const allocated = bytes > 0 ? `${Math.round(bytes / count)} B left on the heap` : "collected meanwhile";
+  console.log(`${what}: ${((user + system) / count).toFixed(1)} us of CPU an event, ${allocated}`);
+}
+
+measure(`every node of ${nodes}`, 40, () => {
+  event();
+  pass(model.roster());
+});
+measure("the node of the event", 400, () => {
+  event();
+  pass(kept);
+});
