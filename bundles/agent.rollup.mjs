@@ -2,16 +2,10 @@
  * The agent as one file that Node and Deno run unchanged: `npx rollup -c bundles/agent.rollup.mjs`.
  */
 import terser from "@rollup/plugin-terser";
-import { evaluatedLate, lazyBuiltins, narrowed, requireBanner, resolving } from "./plugins.mjs";
+import { evaluatedLate, lazyBuiltins, narrowed, requireBanner, resolving, unusedParts } from "./plugins.mjs";
 
-/**
- * Parts of packages that the agent never runs. client-node asks undici's index for two classes, for requests that it
- * makes itself; here it only reads kubeconfigs.
- */
 const parts = {
-  undici: `export class Agent {}
-export class ProxyAgent {}
-export const fetch = globalThis.fetch;`,
+  ...unusedParts,
   // It lists the whole environment when it is loaded, which the agent has no permission for.
   debug: `const silent = () => Object.assign(() => undefined, { enabled: false, extend: silent });
 export default silent;`,

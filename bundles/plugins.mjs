@@ -22,11 +22,19 @@ export function narrowed(parts) {
   };
 }
 
-/** undici's index brings fetch, WebSocket, caches and mocks; client-node asks it for two classes. */
-export const undiciParts = `import Agent from "undici/lib/dispatcher/agent.js";
-import ProxyAgent from "undici/lib/dispatcher/proxy-agent.js";
-const fetch = globalThis.fetch;
-export { Agent, ProxyAgent, fetch };`;
+/**
+ * Parts of packages that never run here. client-node makes requests of its own with undici, and agents for proxies; here
+ * it only reads kubeconfigs.
+ */
+export const unusedParts = {
+  undici: `export class Agent {}
+export class ProxyAgent {}
+export const fetch = globalThis.fetch;`,
+  hpagent: `export class HttpProxyAgent {}
+export class HttpsProxyAgent {}`,
+  socks: "export class SocksClient {}",
+  "socks-proxy-agent": "export class SocksProxyAgent {}",
+};
 
 /** CommonJS parts of packages ask for built-ins by \`require\`. */
 export const requireBanner =
@@ -111,6 +119,48 @@ export function evaluatedLate(isShared, plugins) {
         (name) => `export const ${name} = (...given) => (made ??= make()).${name}(...given);`,
       );
       return `${imports.join("\n")}\nlet made;\nfunction make() {\n${text}\n}\n${exported.join("\n")}`;
+    },
+  };
+}
+
+/**
+ * Packages that a process may never need, each as a file of its own that is read when one of its exports is used first.
+ * Unlike `import()` this is synchronous, so that pure functions can use them. The default export of such a package must be an
+ * object. Package names that `node_modules` resolves.
+ */
+export function evaluatedAtFirstUse(names, plugins) {
+  const prefix = "\0first-use:";
+  return {
+    name: "evaluated-at-first-use",
+    resolveId: (id) =>
+      names.includes(id) ? { id: prefix + id, moduleSideEffects: false, syntheticNamedExports: true } : null,
+    async load(id) {
+      if (!id.startsWith(prefix)) return null;
+      const name = id.slice(prefix.length);
+      const bundle = await rollup({
+        input: name,
+        external: isBuiltin,
+        treeshake: { moduleSideEffects: false },
+        plugins: plugins(),
+        onwarn: () => undefined,
+      });
+      const { output } = await bundle.generate({
+        format: "cjs",
+        inlineDynamicImports: true,
+        exports: "auto",
+      });
+      await bundle.close();
+      const file = this.emitFile({
+        type: "asset",
+        fileName: `refit/${name.replace(/\W+/g, "-")}.cjs`,
+        source: output[0].code,
+      });
+      return `const { createRequire } = globalThis.process.getBuiltinModule("node:module");
+const { fileURLToPath } = globalThis.process.getBuiltinModule("node:url");
+let made;
+const read = () => (made ??= createRequire(import.meta.url)(fileURLToPath(import.meta.ROLLUP_FILE_URL_${file})));
+const memberOf = (all, name) => (name in all || all.default === undefined ? all[name] : all.default[name]);
+export default new Proxy({}, { get: (_, name) => memberOf(read(), name) });`;
     },
   };
 }

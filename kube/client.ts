@@ -31,7 +31,7 @@ import {
   writeQuery,
 } from "./paths.ts";
 import { type Answer, type Call, Requester } from "./requester.ts";
-import { type Transport, undiciTransport } from "./transport.ts";
+import { adaptiveTransport, type Transport } from "./transport.ts";
 import { createWindow, type Window } from "./window.ts";
 
 export interface ClientOptions {
@@ -74,7 +74,7 @@ class KubeClient implements Client {
     const { clock, random, credentials, userAgent } = options;
     this.#metrics = options.metrics ?? nullMetrics;
     this.#window = options.window ?? createWindow({ clock, metrics: this.#metrics });
-    this.#transport = options.transport ?? undiciTransport({ clock, connections: 64 });
+    this.#transport = options.transport ?? adaptiveTransport({ clock, connections: 64 });
     this.#requester = new Requester({
       credentials,
       clock,

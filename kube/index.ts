@@ -26,6 +26,6 @@ export * from "./proxy.ts";
 export * from "./queue.ts";
 export * from "./sharded_election.ts";
 export * from "./testing.ts";
-export { nodeTransport, type Transport, undiciTransport } from "./transport.ts";
+export { adaptiveTransport, nodeTransport, type Transport } from "./transport.ts";
 export { type Informer, type InformerOptions, startInformer } from "./watch.ts";
 export * from "./window.ts";

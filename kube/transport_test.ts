@@ -8,7 +8,13 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { systemClock } from "./clock.ts";
 import { type Access, fixedCredentials, type TlsMaterial } from "./credentials_types.ts";
-import { type HttpRequest, nodeTransport, type Transport, undiciTransport } from "./transport.ts";
+import {
+  adaptiveTransport,
+  type HttpRequest,
+  nodeTransport,
+  type Transport,
+  undiciTransport,
+} from "./transport.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "refit-transport-"));
 t.teardown(() => rmSync(folder, { recursive: true, force: true }));
@@ -27,7 +33,7 @@ execFileSync(
 const tls = { key: readFileSync(certificate.key), cert: readFileSync(certificate.cert) };
 const trusted: TlsMaterial = { ca: readFileSync(certificate.cert, "utf8") };
 
-const makers = { undici: undiciTransport, node: nodeTransport } as const;
+const makers = { adaptive: adaptiveTransport, undici: undiciTransport, node: nodeTransport } as const;
 
 /** Every transport must do the same; `proxy` is the URL of one that tunnels. */
 for (const [name, make] of Object.entries(makers)) {
