@@ -12,7 +12,7 @@ import {
 } from "../../kube/index.ts";
 import type { KindDeps, KindShell } from "../kind.ts";
 import { broadcastJobResource, imageListPullJobResource } from "../resources.ts";
-import { StatusWriter } from "../rollout/status_writer.ts";
+import { type StatusTarget, StatusWriter } from "../rollout/status_writer.ts";
 import {
   type Child,
   type ChildKind,
@@ -106,15 +106,20 @@ class AdvancedCronJobShell implements KindShell {
     try {
       for (const child of plan.deletions) await this.#children[child.kind].remove(owner, child, options);
       const { creation } = plan;
-      if (creation === undefined) this.#status.offer({ key, uid }, status, plan.status, 0, true);
+      if (creation === undefined) this.#report({ key, uid }, status, plan);
       // The child comes back through its cache, and with it a plan whose status has it.
       else await this.#children[creation.kind].create(owner, creation.name, creation.body, options);
     } catch (error) {
-      this.#status.offer({ key, uid }, status, plan.status, 0, true);
+      this.#report({ key, uid }, status, plan);
       // Also while something fails, the next time is not slept through.
       if (plan.wakeAfterMs !== undefined) this.#deps.queue.addAfter(key, plan.wakeAfterMs);
       throw error;
     }
+  }
+
+  #report(target: StatusTarget, before: object | undefined, plan: CronJobPlan): void {
+    const heldMs = this.#status.offer(target, before, plan.status, 0, true);
+    if (heldMs !== undefined) this.#deps.queue.addAfter(target.key, heldMs);
   }
 
   #newStatusWriter(): StatusWriter {
@@ -127,9 +132,9 @@ class AdvancedCronJobShell implements KindShell {
         const options = { subresource: "status", priority: "normal", flow: target.uid, signal } as const;
         objects.writeBack(await client.patch(resource, refOf(target.key), { type: "merge", body }, options));
       },
-      failed: (target, error) => {
+      failed: (target, error, retryAfterMs) => {
         if (!signal.aborted) log.warn("the status could not be written", { error, object: target.key });
-        queue.addBackoff(target.key);
+        queue.addAfter(target.key, retryAfterMs);
       },
       written: (target) => queue.add(target.key),
     });

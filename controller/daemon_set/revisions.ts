@@ -58,7 +58,9 @@ export function findRevision(
     const other = revisions.find((revision) => revision.name === name)?.data ?? taken(name);
     if (other !== undefined && !revisionDataEqual(other, data)) continue;
     const update = { name, number: next, data, stored: undefined };
-    return { update, hash, write: "create", duplicates: [], collisionCount: count };
+    // Another workload's, or one of a former set of this name: it does for us as long as it exists.
+    const write = other === undefined ? "create" : "none";
+    return { update, hash, write, duplicates: [], collisionCount: count };
   }
 }
 

@@ -33,9 +33,9 @@ class ImageListPullJobShell implements KindShell {
     this.#status = new StatusWriter({
       clock,
       patch: (target, body) => this.#patchStatus(target.key, target.uid, body),
-      failed: (target, error) => {
+      failed: (target, error, retryAfterMs) => {
         if (!signal.aborted) log.warn("the status could not be written", { error, object: target.key });
-        queue.addBackoff(target.key);
+        queue.addAfter(target.key, retryAfterMs);
       },
       written: (target) => queue.add(target.key),
     });

@@ -64,9 +64,9 @@ class ImagePullJobShell implements KindShell {
     this.#status = new StatusWriter({
       clock,
       patch: (target, body) => this.#patchStatus(target.key, target.uid, body),
-      failed: (target, error) => {
+      failed: (target, error, retryAfterMs) => {
         if (!signal.aborted) log.warn("the status could not be written", { error, object: target.key });
-        queue.addBackoff(target.key);
+        queue.addAfter(target.key, retryAfterMs);
       },
       written: (target) => queue.add(target.key),
     });

@@ -202,10 +202,10 @@ class PersistentPodStateShell implements KindShell {
         const patch = { type: "merge", body: { metadata: { uid }, ...body } } as const;
         objects.writeBack(await client.patch(resource, refOf(key), patch, options));
       },
-      failed: ({ key }, error) => {
+      failed: ({ key }, error, retryAfterMs) => {
         if (signal.aborted || isKubeError(error, "NotFound")) return;
         log.warn("the status could not be written", { error, object: key });
-        queue.addBackoff(key);
+        queue.addAfter(key, retryAfterMs);
       },
       written: ({ key }) => queue.add(key),
     });

@@ -53,6 +53,8 @@ export function byNumber(a: ControllerRevision, b: ControllerRevision): number {
 /**
  * The revision of the present template: an existing one with equal data, or a new one under a free name.
  * `revisions` are those of the workload, sorted by `byNumber`; `taken` tells the data of a name in use elsewhere.
+ * One with equal data there does for us, too, as long as it exists: it is another workload's, or that of a former
+ * workload of our name that is about to be collected (spec inplace-update, rule 38).
  */
 export function findRevision(
   workloadName: string,
@@ -77,7 +79,7 @@ export function findRevision(
     if (other === undefined || revisionDataEqual(other, data)) {
       return {
         update: { name, number: next, data, stored: undefined },
-        write: "create",
+        write: other === undefined ? "create" : "none",
         collisionCount: count,
       };
     }

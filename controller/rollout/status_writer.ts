@@ -7,6 +7,9 @@ import type { Clock } from "../../kube/index.ts";
 
 /** Longest time that a changed status of a large workload waits, milliseconds. */
 const LONGEST_WAIT_MS = 1000;
+/** A status that cannot be written is tried again after this, doubling; also when the rest of the object goes well. */
+const FIRST_RETRY_MS = 5;
+const LONGEST_RETRY_MS = 30_000;
 
 export interface StatusTarget {
   key: string;
@@ -17,7 +20,8 @@ export interface StatusWriterDeps {
   clock: Clock;
   /** Sends a merge patch of the status subresource and writes the answer back. */
   patch(target: StatusTarget, body: object): Promise<void>;
-  failed(target: StatusTarget, error: unknown): void;
+  /** Plan again after that many milliseconds; until then every offer is held back. */
+  failed(target: StatusTarget, error: unknown, retryAfterMs: number): void;
   /** The write was answered: plan again if anything was held back. */
   written(target: StatusTarget): void;
 }
@@ -26,6 +30,9 @@ interface Entry {
   inFlight: boolean;
   heldBack: boolean;
   lastAt: number;
+  /** In a row. */
+  failures: number;
+  retryAt: number;
 }
 
 export class StatusWriter {
@@ -55,7 +62,9 @@ export class StatusWriter {
       entry.heldBack = true;
       return undefined;
     }
-    const wait = entry.lastAt + Math.min(LONGEST_WAIT_MS, size / 2) - this.#deps.clock.monotonic();
+    const now = this.#deps.clock.monotonic();
+    if (entry.retryAt > now) return entry.retryAt - now;
+    const wait = entry.lastAt + Math.min(LONGEST_WAIT_MS, size / 2) - now;
     if (wait > 0 && !important) return wait;
     void this.#send(target, entry, { status: patch });
     return undefined;
@@ -68,7 +77,8 @@ export class StatusWriter {
   #entry(uid: string): Entry {
     let entry = this.#entries.get(uid);
     if (entry === undefined) {
-      entry = { inFlight: false, heldBack: false, lastAt: Number.NEGATIVE_INFINITY };
+      const never = Number.NEGATIVE_INFINITY;
+      entry = { inFlight: false, heldBack: false, lastAt: never, failures: 0, retryAt: never };
       this.#entries.set(uid, entry);
     }
     return entry;
@@ -80,8 +90,11 @@ export class StatusWriter {
     entry.lastAt = this.#deps.clock.monotonic();
     try {
       await this.#deps.patch(target, body);
+      entry.failures = 0;
     } catch (error) {
-      this.#deps.failed(target, error);
+      const retryMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(30, entry.failures++));
+      entry.retryAt = this.#deps.clock.monotonic() + retryMs;
+      this.#deps.failed(target, error, retryMs);
       return;
     } finally {
       entry.inFlight = false;

@@ -113,9 +113,9 @@ class WorkloadShell<T extends WorkloadObject> implements KindShell {
         const options = { subresource: "status", priority: "normal", flow: target.uid, signal } as const;
         deps.objects.writeBack(await client.patch(resource, ref, { type: "merge", body }, options));
       },
-      failed: (target, error) => {
+      failed: (target, error, retryAfterMs) => {
         if (!signal.aborted) log.warn("the status could not be written", { error, object: target.key });
-        deps.queue.addBackoff(target.key);
+        deps.queue.addAfter(target.key, retryAfterMs);
       },
       written: (target) => deps.queue.addAfter(target.key, this.#coalescing.get(target.key) ?? 0),
     });
