@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { seededRandom } from "../kube/index.ts";
 import { runAgent } from "./agent/command.ts";
+import { runSwaps } from "./agent/soak.ts";
 import { runCheck } from "./check.ts";
 import { clean } from "./clean.ts";
 import { compareRuns } from "./compare.ts";
@@ -22,6 +23,7 @@ export const commands: Readonly<Record<string, Command>> = {
   report: runReport,
   clean: runClean,
   agent: runAgent,
+  swaps: runSwaps,
   check: runCheck,
 };
 

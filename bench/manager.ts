@@ -32,6 +32,8 @@ export interface OwnManagerOptions {
   kubeconfig: string;
   /** The cluster stays: definitions and webhooks are removed from it at the end. */
   uninstall: boolean;
+  /** Further flags of the controller. */
+  flags?: readonly string[];
   clock: Clock;
   signal: AbortSignal;
 }
@@ -89,6 +91,7 @@ class OwnManager implements Manager {
       "--kubeconfig",
       kubeconfig,
       "--enable-leader-election=false",
+      ...(this.#options.flags ?? []),
       `--metrics-addr=127.0.0.1:${this.#ports.metrics}`,
       `--health-probe-addr=127.0.0.1:${this.#ports.health}`,
     ]);

@@ -39,13 +39,15 @@ const states = new Map<number, SeenContainer["state"]>([
   [ContainerState.CONTAINER_EXITED, "exited"],
 ]);
 
-/** The newest instance of each container name of the pod. Throws AgentError. */
+/** The newest instance of each container name of the pod, or of one name alone. Throws AgentError. */
 export async function observeContainers(
   client: CriClient,
   podUid: string,
   signal?: AbortSignal,
+  only?: string,
 ): Promise<ReadonlyMap<string, SeenContainer>> {
-  const filter = { label_selector: { [labels.uid]: podUid } };
+  const ofOne = only === undefined ? {} : { [labels.container]: only };
+  const filter = { label_selector: { [labels.uid]: podUid, ...ofOne } };
   const { containers } = await client.call(methods.ListContainers, { filter }, { signal });
   const newest = new Map<string, Container>();
   for (const container of containers) {

@@ -225,6 +225,8 @@ class Round {
       });
     } catch (error) {
       if (prepared) await this.#deps.recreator.cancel(prepared);
+      // A runtime that is restarted does not fail the request: the next round sees how far this stop came.
+      if (isAgentError(error, "Unavailable")) throw error;
       killed?.("failed", "kubelet", (clock.monotonic() - began) / 1000);
       return now({ phase: "Failed", message: `kill container error: ${messageOf(error)}` });
     }

@@ -375,6 +375,17 @@ t.test("a stop that fails is a failed container", async (t) => {
   });
 });
 
+t.test("a runtime that goes away during a stop is waited for", async (t) => {
+  const s = await scene(t, ["app"]);
+  s.fake.faults.set("StopContainer", { kind: "fail", status: 14, message: "connection reset" });
+  const executor = createRestartExecutor(s.deps);
+  t.same(await executor.reconcile("default/web", signal), { wakeAfterMs: 1000 });
+  t.equal(s.request.status?.phase, "Recreating");
+  s.fake.faults.clear();
+  await executor.reconcile("default/web", signal);
+  t.match(s.request.status?.containerRecreateStates, [{ name: "app", phase: "Succeeded", isKilled: true }]);
+});
+
 t.test("without a runtime a new request ends with the reason", async (t) => {
   const s = await scene(t, ["app"], {
     runtime: () => undefined,

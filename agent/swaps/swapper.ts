@@ -4,8 +4,9 @@
  * wins its name; the other finds the work done. docs/direct-swap.md.
  */
 import { type Clock, keyOf, type Log, plainHash } from "../../kube/index.ts";
-import { observeContainers } from "../containers/observe.ts";
-import type { Recreator } from "../containers/recreator.ts";
+import { ContainerState, methods } from "../../proto/cri/index.ts";
+import { observeContainers, type SeenContainer } from "../containers/observe.ts";
+import type { Prepared, Recreator } from "../containers/recreator.ts";
 import { stopContainer } from "../containers/stop.ts";
 import type { CriClient } from "../cri/client.ts";
 import { messageOf } from "../errors.ts";
@@ -63,6 +64,13 @@ function remember(lastImages: Map<string, string[]>, key: string, image: string)
   }
 }
 
+/** How often a container is looked at that the kubelet is about to stop: its end is where the gap begins. */
+const lookEveryMs = 4;
+/** For so long: usually the kubelet stops the first container within some milliseconds. */
+const lookForMs = 1_000;
+/** A kubelet that has not reported the new spec by then is not there: nothing is held for it any more. */
+const preparedForMs = 5_000;
+
 export function createSwapper(dependencies: SwapDependencies): Swapper {
   const { clock, log } = dependencies;
   const running = new Map<string, Running>();
@@ -71,45 +79,106 @@ export function createSwapper(dependencies: SwapDependencies): Swapper {
   /** Containers whose swap begins when the kubelet has seen the new spec. */
   const waiting = new Set<string>();
   const stopping = new AbortController();
+  /** Called at each change of a pod. */
+  const listeners = new Set<() => void>();
 
   async function swap(key: string, uid: string, name: string): Promise<void> {
     const client = dependencies.runtime();
     if (!client) return;
     const began = clock.monotonic();
-    const last = (await observeContainers(client, uid, stopping.signal)).get(name);
+    const last = (await observeContainers(client, uid, stopping.signal, name)).get(name);
     const pod = dependencies.pod(uid);
-    const container = pod?.containers.find((one) => one.name === name);
-    if (!pod || !container) return;
+    const image = imageOf(pod, name);
+    if (!pod || image === undefined) return;
     // The kubelet was faster, or the image changed back before anything happened.
-    if (!last || last.hash === plainHash(name, container.image).toString(16)) return;
-    if (pod.observedGeneration < pod.generation) {
-      waiting.add(key);
+    if (!last || last.hash === plainHash(name, image).toString(16)) return;
+    const images = [...(lastImages.get(key) ?? [])];
+    const prepared = await dependencies.recreator.prepare(client, pod, last, stopping.signal, images);
+    if (!prepared) return;
+    const evidence = await untilKubeletKnows(client, pod, last, image).catch(() => "none" as const);
+    if (evidence === "none") {
+      await dependencies.recreator.cancel(prepared);
+      if (imageOf(dependencies.pod(uid), name) === image) waiting.add(key);
       return;
     }
-    const prepared = await dependencies.recreator.prepare(client, pod, last, stopping.signal, [
-      ...(lastImages.get(key) ?? []),
-    ]);
-    if (!prepared) return;
+    if (evidence === "reported") await stop(client, pod, last, prepared);
+    const by = await dependencies.recreator.start(prepared);
+    const seconds = (clock.monotonic() - began) / 1000;
+    log.info("an image was swapped", { pod: keyOf(pod), container: name, startedBy: by, evidence, seconds });
+    dependencies.swapped?.(name, by, seconds);
+  }
+
+  async function stop(
+    client: CriClient,
+    pod: AgentPod,
+    last: SeenContainer,
+    prepared: Prepared,
+  ): Promise<void> {
+    const order = {
+      container: last.name,
+      containerId: last.id,
+      graceSeconds: pod.terminationGracePeriodSeconds,
+      preStop: undefined,
+      podIP: pod.podIP,
+      ports: [],
+      message: "",
+    };
     try {
-      const order = {
-        container: name,
-        containerId: last.id,
-        graceSeconds: pod.terminationGracePeriodSeconds,
-        preStop: undefined,
-        podIP: pod.podIP,
-        ports: [],
-        message: "",
-      };
       // The kubelet tells of the stop: it sees the same change.
       await stopContainer(order, { client, clock, event: () => undefined });
     } catch (error) {
       await dependencies.recreator.cancel(prepared);
       throw error;
     }
-    const by = await dependencies.recreator.start(prepared);
-    const seconds = (clock.monotonic() - began) / 1000;
-    log.info("an image was swapped", { pod: keyOf(pod), container: name, startedBy: by, seconds });
-    dependencies.swapped?.(name, by, seconds);
+  }
+
+  /**
+   * A kubelet with the old spec would undo the swap. It has the new one when it says so (`reported`), which takes one
+   * write of a status, or when it has stopped the container (`stopped`), which it does before the report arrives here.
+   * One that did not run when the spec changed tells nothing. `none`: neither came, or the spec has changed again.
+   */
+  async function untilKubeletKnows(
+    client: CriClient,
+    { uid }: AgentPod,
+    { id, name, state }: SeenContainer,
+    image: string,
+  ): Promise<"reported" | "stopped" | "none"> {
+    const began = clock.monotonic();
+    const changes: { seen: boolean; wake: () => void } = { seen: true, wake: () => undefined };
+    const listener = (): void => {
+      changes.seen = true;
+      changes.wake();
+    };
+    listeners.add(listener);
+    try {
+      for (;;) {
+        stopping.signal.throwIfAborted();
+        const pod = dependencies.pod(uid);
+        if (!pod || pod.deleting || imageOf(pod, name) !== image) return "none";
+        if (pod.observedGeneration >= pod.generation) return "reported";
+        changes.seen = false;
+        const spent = clock.monotonic() - began;
+        if (spent > preparedForMs) return "none";
+        const looks = state === "running" && spent < lookForMs;
+        if (looks) {
+          const { status } = await client.call(methods.ContainerStatus, { container_id: id });
+          if (status?.state === ContainerState.CONTAINER_EXITED) return "stopped";
+        }
+        if (!changes.seen) await changeOr(changes, looks ? lookEveryMs : preparedForMs - spent + 1);
+      }
+    } finally {
+      listeners.delete(listener);
+    }
+  }
+
+  function changeOr(changes: { wake: () => void }, ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = clock.after(ms, resolve);
+      changes.wake = () => {
+        timer.cancel();
+        resolve();
+      };
+    });
   }
 
   async function swapUntilDone(key: string, uid: string, name: string, state: Running): Promise<void> {
@@ -143,6 +212,7 @@ export function createSwapper(dependencies: SwapDependencies): Swapper {
 
   return {
     changed(before, after) {
+      for (const listener of listeners) listener();
       if (after.observedGeneration >= after.generation) goOn(after);
       for (const { name, lastImage } of swapsOf(before, after)) {
         const key = JSON.stringify([after.uid, name]);
@@ -155,7 +225,12 @@ export function createSwapper(dependencies: SwapDependencies): Swapper {
     },
     async stop() {
       stopping.abort(new Error("stopped"));
+      for (const listener of listeners) listener();
       await this.idle();
     },
   };
+}
+
+function imageOf(pod: AgentPod | undefined, name: string): string | undefined {
+  return pod?.containers.find((one) => one.name === name)?.image;
 }

@@ -183,12 +183,53 @@ t.test(
   },
 );
 
-t.test("nothing happens before the kubelet has seen the new spec", async (t) => {
+/** The name of the attempt after the next one is held: the swap is prepared. */
+async function untilPrepared({ fake }: Scene): Promise<void> {
+  const held = (): boolean =>
+    [...fake.runtime.containers.values()].some(({ config }) => config.labels["agent.refit/placeholder"]);
+  while (!held()) await systemClock.sleep(5);
+}
+
+t.test("nothing is stopped before the kubelet has seen the new spec", async (t) => {
   const s = await scene(t, ["app"]);
   s.change(pod({ app: "nginx:2" }, { seen: false }));
-  await s.swapper.idle();
+  await untilPrepared(s);
   t.match(s.running("app"), [{ attempt: 0 }]);
+  t.equal(s.fake.calls.get("StopContainer"), undefined);
   s.change(pod({ app: "nginx:2" }));
   await s.swapper.idle();
   t.match(s.running("app"), [{ attempt: 1, image: "sha256:02" }]);
+});
+
+t.test("the kubelet's stop is as good as its word: what it stopped is started at once", async (t) => {
+  const s = await scene(t, ["app"]);
+  s.change(pod({ app: "nginx:2" }, { seen: false }));
+  await untilPrepared(s);
+  for (const one of s.fake.runtime.containers.values())
+    if (one.state === ContainerState.CONTAINER_RUNNING) one.state = ContainerState.CONTAINER_EXITED;
+  await s.swapper.idle();
+  t.match(s.running("app"), [{ attempt: 1, image: "sha256:02" }]);
+  t.equal(s.fake.calls.get("StopContainer"), undefined);
+});
+
+t.test("a container that did not run before tells nothing of the kubelet", async (t) => {
+  const s = await scene(t, ["app"]);
+  for (const one of s.fake.runtime.containers.values()) one.state = ContainerState.CONTAINER_EXITED;
+  s.change(pod({ app: "nginx:2" }, { seen: false }));
+  await untilPrepared(s);
+  s.change({ ...s.present, labels: { other: "news" } });
+  t.same(s.running("app"), []);
+  s.change(pod({ app: "nginx:2" }));
+  await s.swapper.idle();
+  t.match(s.running("app"), [{ attempt: 1, image: "sha256:02" }]);
+});
+
+t.test("a change back before the kubelet knows leaves nothing behind", async (t) => {
+  const s = await scene(t, ["app"]);
+  s.change(pod({ app: "nginx:2" }, { seen: false }));
+  await untilPrepared(s);
+  s.change(pod({ app: "nginx:1" }, { seen: false }));
+  await s.swapper.idle();
+  t.match(s.running("app"), [{ attempt: 0, image: "sha256:01" }]);
+  t.equal(s.fake.runtime.containers.size, 1, "no placeholder is left");
 });

@@ -1,33 +1,44 @@
 /**
- * `npm run bench -- agent [--seconds 20] [--kubeconfig FILE --socket SOCKET --node NAME --images A,B] [--out FILE]`
- * The agent's own costs anywhere; restarts and swaps where a real node with a running agent is named.
+ * `npm run bench -- agent [--seconds 20] [--kubeconfig FILE --nodes NODE=SOCKET,... --images A,B] [--cycles 3] [--out FILE]`
+ * The agent's own costs anywhere; restarts, swaps and pulls where real nodes with a running agent are named.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { startFakeCri } from "../../agent/index.ts";
 import { customResourceDefinition, kinds } from "../../crds/index.ts";
 import { jsonResource, type KubeObject, seededRandom } from "../../kube/index.ts";
 import { startSandbox } from "../../sandbox/index.ts";
-import { UsageError } from "../errors.ts";
 import type { BenchIo, Command } from "../io.ts";
 import { machine, tool } from "../machine.ts";
 import { ascending, quantile } from "../measure/statistics.ts";
 import { readArguments, within } from "../settings.ts";
 import { connect } from "../target.ts";
 import { type CallCost, measureCalls } from "./calls.ts";
+import { Lab, type LabSettings } from "./lab.ts";
+import { labSettings, nodeOptions } from "./node_options.ts";
 import { type AgentCost, measureAgents } from "./process.ts";
-import { measureNode, nodeRuntime, type Turn } from "./real_node.ts";
+import { measurePulls, type Pull } from "./pulls.ts";
+import { measureNode, type Turn, type What } from "./real_node.ts";
+
+interface NodeResult {
+  readonly runtime: string;
+  /** Of one, five and fifteen minutes, at the end. */
+  readonly load: readonly number[];
+  readonly turns: readonly Turn[];
+  readonly pulls: readonly Pull[];
+  readonly ratios: Ratios;
+}
 
 interface AgentResult {
   readonly schema: "refit-bench-agent";
-  readonly schemaVersion: 1;
+  readonly schemaVersion: 2;
   readonly tool: Awaited<ReturnType<typeof tool>>;
   readonly machine: ReturnType<typeof machine>;
   readonly processes: readonly AgentCost[];
   readonly calls: CallCost;
-  readonly node?: { readonly runtime: string; readonly turns: readonly Turn[]; readonly ratios: Ratios };
+  readonly node?: NodeResult;
 }
 
 export const runAgent: Command = async (args, io) => {
@@ -35,32 +46,22 @@ export const runAgent: Command = async (args, io) => {
     parseArgs({
       args: [...args],
       options: {
+        ...nodeOptions,
         seconds: { type: "string", default: "20" },
-        kubeconfig: { type: "string" },
-        socket: { type: "string" },
-        node: { type: "string" },
-        images: { type: "string", default: "nginx:1.20,nginx:1.21" },
-        rounds: { type: "string", default: "4" },
+        cycles: { type: "string", default: "3" },
+        "pull-image": { type: "string", default: "docker.io/library/busybox:1.35" },
         out: { type: "string" },
       },
     }),
   );
   const seconds = within(values.seconds, "seconds", 1, 3600);
-  const rounds = within(values.rounds, "rounds", 1, 100);
-  const [first, second, more] = values.images.split(",");
-  if (!first || !second || more !== undefined) throw new UsageError("--images needs two images: A,B");
-  const { kubeconfig, socket, node } = values;
-  const given = [kubeconfig, socket, node].filter((value) => value !== undefined).length;
-  if (given !== 0 && given !== 3)
-    throw new UsageError("a real node needs all of --kubeconfig, --socket and --node");
+  const cycles = within(values.cycles, "cycles", 1, 100);
+  const lab = labSettings(values);
   const own = await ownCosts(seconds, io);
-  const measured =
-    kubeconfig === undefined || socket === undefined || node === undefined
-      ? undefined
-      : await onNode(kubeconfig, { socket, node, images: [first, second], rounds }, io);
+  const measured = lab && (await onNode(lab, { cycles, pullImage: values["pull-image"] }, io));
   const result: AgentResult = {
     schema: "refit-bench-agent",
-    schemaVersion: 1,
+    schemaVersion: 2,
     tool: await tool(),
     machine: machine(),
     ...own,
@@ -109,43 +110,56 @@ async function define(kubeconfig: string, io: BenchIo): Promise<void> {
 }
 
 async function onNode(
-  kubeconfig: string,
-  at: { socket: string; node: string; images: readonly [string, string]; rounds: number },
+  settings: LabSettings,
+  { cycles, pullImage }: { cycles: number; pullImage: string },
   io: BenchIo,
-): Promise<NonNullable<AgentResult["node"]>> {
-  const { client } = await connect({ clock: io.clock, random: seededRandom(1) }, kubeconfig);
+): Promise<NodeResult> {
+  const lab = await Lab.open(settings, io);
   try {
-    const turns = await measureNode({ client, ...at }, io);
-    return { runtime: await nodeRuntime(client, at.node), turns, ratios: ratiosOf(turns) };
+    const turns = await measureNode(lab, cycles);
+    const pulls = await measurePulls(lab, pullImage, cycles);
+    return { runtime: lab.runtime, load: loadavg(), turns, pulls, ratios: ratiosOf(turns, pulls) };
   } finally {
-    await client.close();
+    await lab.close();
   }
 }
 
 type Ratios = Readonly<Record<string, number>>;
 
-/** The agent's median by the kubelet's, the first of each pod apart from the repeated ones. Pure. */
-export function ratiosOf(turns: readonly Turn[]): Ratios {
+/** What is compared: of each kind of turn the figure that its users feel. */
+const comparisons: readonly {
+  readonly name: string;
+  readonly what: What;
+  readonly measure: "readyMs" | "gapMs";
+  readonly fits?: (turn: Turn) => boolean;
+}[] = [
+  { name: "one container, gap", what: "one", measure: "gapMs" },
+  { name: "one container, until ready", what: "one", measure: "readyMs" },
+  { name: "four slow containers, gap", what: "four", measure: "gapMs" },
+  { name: "four slow containers, until ready", what: "four", measure: "readyMs" },
+  { name: "back to the image before, gap", what: "back", measure: "gapMs" },
+  { name: "restart, first", what: "restart", measure: "readyMs", fits: ({ round }) => round === 1 },
+  { name: "restart, repeated", what: "restart", measure: "readyMs", fits: ({ round }) => round > 1 },
+];
+
+function median(values: readonly number[]): number {
+  return quantile(ascending(values), 0.5);
+}
+
+/** The agent's median by the kubelet's, and a pull job's by that of the runtimes alone. Pure. */
+export function ratiosOf(turns: readonly Turn[], pulls: readonly Pull[]): Ratios {
   const ratios: Record<string, number> = {};
-  for (const what of ["restart", "swap"] as const) {
-    for (const [when, fits] of [
-      ["first", (round: number) => round === 1],
-      ["repeated", (round: number) => round > 1],
-    ] as const) {
-      for (const measure of ["readyMs", "gapMs"] as const) {
-        const median = (by: Turn["by"]): number =>
-          quantile(
-            ascending(
-              turns
-                .filter((turn) => turn.what === what && turn.by === by && fits(turn.round))
-                .map((turn) => turn[measure]),
-            ),
-            0.5,
-          );
-        ratios[`${what} ${when} ${measure}`] = median("agent") / median("kubelet");
-      }
-    }
+  for (const { name, what, measure, fits } of comparisons) {
+    const of = (by: Turn["by"]): number =>
+      median(
+        turns
+          .filter((turn) => turn.what === what && turn.by === by && (fits?.(turn) ?? true))
+          .map((turn) => turn[measure]),
+      );
+    ratios[name] = of("agent") / of("kubelet");
   }
+  ratios["pull job / runtimes alone"] =
+    median(pulls.map((pull) => pull.jobMs)) / median(pulls.map((pull) => pull.runtimeMs));
   return ratios;
 }
 
@@ -157,16 +171,23 @@ export function agentTable(result: Pick<AgentResult, "processes" | "calls" | "no
       `${one.runtime.padEnd(14)} ${fixed(one.readyMs).padStart(5)} ms ${fixed(one.residentMb, 1).padStart(6)} MB ${fixed(one.bareMb, 1).padStart(6)} ${fixed(one.ratio, 2).padStart(7)} ${String(one.requests).padStart(5)} in ${one.idleSeconds} s`,
     );
   }
-  const { calls } = result;
+  const { calls, node } = result;
   lines.push(
     `one call to the runtime: ${fixed(calls.ownMs, 3)} ms, by the gRPC library ${fixed(calls.libraryMs, 3)} ms, ratio ${fixed(calls.ratio, 2)}`,
   );
-  for (const turn of result.node?.turns ?? []) {
+  if (!node) return lines;
+  for (const { what, by, round, readyMs, gapMs, completedMs } of node.turns) {
+    const completed = completedMs === undefined ? "" : `, Completed ${fixed(completedMs)} ms after it`;
     lines.push(
-      `${turn.what.padEnd(8)} ${turn.by.padEnd(8)} ${String(turn.round).padStart(2)}  ready after ${fixed(turn.readyMs).padStart(6)} ms, none running for ${fixed(turn.gapMs).padStart(6)} ms`,
+      `${what.padEnd(8)} ${by.padEnd(8)} ${String(round).padStart(2)}  ready after ${fixed(readyMs).padStart(6)} ms${completed}, not all running for ${fixed(gapMs).padStart(6)} ms`,
     );
   }
-  for (const [name, ratio] of Object.entries(result.node?.ratios ?? {}))
-    lines.push(`${name.padEnd(26)} agent / kubelet ${fixed(ratio, 2)}`);
+  for (const { nodes, jobMs, runtimeMs } of node.pulls)
+    lines.push(
+      `pull to ${nodes} nodes: job ${fixed(jobMs).padStart(6)} ms, runtimes alone ${fixed(runtimeMs).padStart(6)} ms`,
+    );
+  for (const [name, ratio] of Object.entries(node.ratios))
+    lines.push(`${name.padEnd(34)} ratio ${fixed(ratio, 3)}`);
+  lines.push(`load average at the end: ${node.load.map((one) => fixed(one, 1)).join(" ")} (${node.runtime})`);
   return lines;
 }

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AgentProcess } from "../cluster/agents.ts";
 import { type Api, ApiError } from "../cluster/api.ts";
+import type { ClusterFaults } from "../cluster/cluster.ts";
 import { type ControllerProcess, type ControllerSettings, startControllerProcess } from "./controllers.ts";
 import type { ApiVersion, Need, StepResult, Suite } from "./suite.ts";
 import { StepFailed, World } from "./world.ts";
@@ -14,6 +15,8 @@ export interface Target {
   readonly agents: boolean;
   /** The agents that the harness itself started on real nodes; absent elsewhere. */
   readonly nodeAgents?: readonly AgentProcess[];
+  /** Absent where the cluster is not the harness's own. */
+  readonly faults?: ClusterFaults;
   /** When false, a controller that is not ours runs there; suites that need their own are skipped. */
   readonly startsControllers: boolean;
   /** How many suites may run at the same time. */
@@ -106,6 +109,7 @@ function missingNeed(target: Target, job: Job, options: RunOptions): boolean {
     "own-controller": target.startsControllers,
     "real-node": !target.simulated,
     agent: target.agents,
+    "own-agents": (target.nodeAgents?.length ?? 0) > 0 && target.faults !== undefined,
   };
   const missing = job.suite.needs.find((need) => !has[need]);
   if (missing !== undefined) skipJob(job, `needs ${missing}`, options);
@@ -139,6 +143,7 @@ async function runJob(target: Target, job: Job, options: RunOptions): Promise<vo
     nodeAgents: target.nodeAgents ?? [],
     report: options.report,
     ...(job.suite.needs.includes("own-controller") ? { startController } : {}),
+    ...(job.suite.needs.includes("own-agents") && target.faults ? { faults: target.faults } : {}),
   });
   try {
     await target.api.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });

@@ -5,9 +5,10 @@ export type ApiVersion = "v1alpha1" | "v1beta1";
 
 /**
  * `own-controller`: the suite starts and ends controllers itself and must run alone.
- * `real-node`: containers must really run. `agent`: the node agent must run on the nodes.
+ * `real-node`: containers must really run. `agent`: the node agent must run on the nodes. `own-agents`: the suite kills
+ * agents and breaks what they depend on; it must also need `own-controller`.
  */
-export type Need = "own-controller" | "real-node" | "agent";
+export type Need = "own-controller" | "real-node" | "agent" | "own-agents";
 
 export interface Suite {
   /** Number of the acceptance case; suites for scenarios of the reference carry a letter and the scenario's number. */

@@ -13,6 +13,7 @@ import {
   type PatchType,
   type ResourceName,
 } from "../cluster/api.ts";
+import type { ClusterFaults } from "../cluster/cluster.ts";
 import type { ControllerProcess, ControllerSettings } from "./controllers.ts";
 import { volumeFolder } from "./manifests.ts";
 import type { ApiVersion, StepResult } from "./suite.ts";
@@ -31,6 +32,8 @@ export interface WorldOptions {
   readonly report: (result: StepResult) => void;
   /** Absent where the suite may not start controllers. */
   readonly startController?: (settings: ControllerSettings) => Promise<ControllerProcess>;
+  /** Absent where the suite may not break things. */
+  readonly faults?: ClusterFaults;
 }
 
 export interface EventSeen {
@@ -316,6 +319,11 @@ export class World {
   startController(settings: ControllerSettings = {}): Promise<ControllerProcess> {
     if (this.#options.startController === undefined) throw new Error("this suite may not start controllers");
     return this.#options.startController(settings);
+  }
+
+  get faults(): ClusterFaults {
+    if (this.#options.faults === undefined) throw new Error("this suite may not break the cluster");
+    return this.#options.faults;
   }
 
   /** Ends the watches and removes what has no namespace. */

@@ -7,7 +7,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { request } from "undici";
-import { denoPermissions } from "../../agent/index.ts";
+import { agentProgram, denoPermissions } from "../../agent/index.ts";
 import { type Api, isRecord } from "./api.ts";
 import { type Service, startService, untilReady } from "./processes.ts";
 import { freePorts, portAt } from "./settings.ts";
@@ -26,6 +26,8 @@ export interface AgentPlace {
 
 export interface AgentProcess {
   readonly node: string;
+  /** Of the node's container runtime. */
+  readonly socket: string;
   readonly stateFolder: string;
   readonly logFile: string;
   readonly pid: number;
@@ -34,7 +36,7 @@ export interface AgentProcess {
   /** Ends it without a chance to tidy up. */
   kill(): Promise<void>;
   stop(): Promise<void>;
-  /** Starts it again, with these flags beside the usual ones, and resolves when it is ready. State stays. */
+  /** Starts it again, with these flags instead of the given ones, and resolves when it is ready. State stays. */
   start(flags?: readonly string[]): Promise<void>;
   /** The text of its metrics endpoint. */
   metrics(): Promise<string>;
@@ -72,7 +74,7 @@ export async function startAgents(
     return new NodeAgent(place, folder, kubeconfig, portAt(ports, index), options);
   });
   try {
-    await Promise.all(agents.map((agent) => agent.start(options.flags)));
+    await Promise.all(agents.map((agent) => agent.start()));
   } catch (error) {
     await Promise.all(agents.map((agent) => agent.stop()));
     throw error;
@@ -120,20 +122,22 @@ class NodeAgent implements AgentProcess {
   readonly node: string;
   readonly stateFolder: string;
   readonly #folder: string;
-  readonly #socket: string;
+  readonly socket: string;
   readonly #kubeconfig: string;
   readonly #port: number;
   readonly #runtime: AgentRuntime;
+  readonly #flags: readonly string[];
   #service: Service | undefined;
 
   constructor(place: AgentPlace, folder: string, kubeconfig: string, port: number, options: AgentOptions) {
     this.node = place.name;
     this.#folder = folder;
     this.stateFolder = join(folder, "state");
-    this.#socket = place.socket;
+    this.socket = place.socket;
     this.#kubeconfig = kubeconfig;
     this.#port = port;
     this.#runtime = options.runtime;
+    this.#flags = options.flags;
   }
 
   get logFile(): string {
@@ -148,7 +152,7 @@ class NodeAgent implements AgentProcess {
     return this.#service?.exitCode();
   }
 
-  async start(flags: readonly string[] = []): Promise<void> {
+  async start(flags: readonly string[] = this.#flags): Promise<void> {
     mkdirSync(this.stateFolder, { recursive: true });
     const [command = "", ...before] = this.#command();
     const service = startService(
@@ -157,7 +161,7 @@ class NodeAgent implements AgentProcess {
       [
         ...before,
         `--addr=127.0.0.1:${this.#port}`,
-        `--socket-file=${this.#socket}`,
+        `--socket-file=${this.socket}`,
         `--kubeconfig=${this.#kubeconfig}`,
         `--state-dir=${this.stateFolder}`,
         ...flags,
@@ -191,15 +195,17 @@ class NodeAgent implements AgentProcess {
   #command(): string[] {
     if (this.#runtime === "node") return [process.execPath, `${root}agent/main.ts`];
     const bundle = `${root}dist/agent.mjs`;
-    if (this.#runtime === "node-bundle") return [process.execPath, bundle];
+    if (this.#runtime === "node-bundle")
+      return [process.execPath, ...agentProgram("node", [], bundle).slice(1)];
     const permissions = denoPermissions({
       stateFolder: this.stateFolder,
-      socketFolder: join(this.#socket, ".."),
+      socketFolder: join(this.socket, ".."),
       pluginConfigFile: "/kruise/CredentialProviderPlugin.yaml",
       home: "/root",
     });
     const kubeconfig = `--allow-read=${this.#kubeconfig}`;
-    return [`${root}node_modules/.bin/deno`, "run", ...permissions.map(withFile(kubeconfig)), bundle];
+    const [, ...words] = agentProgram("deno", permissions.map(withFile(kubeconfig)), bundle);
+    return [`${root}node_modules/.bin/deno`, ...words];
   }
 }
 

@@ -7,6 +7,7 @@ import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { type AgentProcess, type AgentRuntime, startAgents } from "./agents.ts";
 import { type Api, connect } from "./api.ts";
@@ -41,8 +42,17 @@ export interface TestCluster {
   readonly api: Api;
   /** Starts the node agent on every node; the project must be installed. */
   startAgents(runtime: AgentRuntime, flags?: readonly string[]): Promise<readonly AgentProcess[]>;
+  readonly faults: ClusterFaults;
   /** Ends and removes everything that was started; safe to call twice. */
   stop(): Promise<void>;
+}
+
+/** What suites that run alone may do to the cluster. */
+export interface ClusterFaults {
+  /** Kills the container runtime of a node and resolves when another one answers; containers run on. */
+  restartRuntime(node: string): Promise<void>;
+  /** Kills the API server, starts it again after `ms`, and resolves when it is ready. */
+  serverAway(ms: number): Promise<void>;
 }
 
 /** Builds the Kubernetes programs unless they are there; resolves to the script's last words. */
@@ -77,6 +87,7 @@ class LocalCluster implements TestCluster {
   readonly #services: Service[] = [];
   readonly #bridge = `rft${process.pid}`;
   #api: Api | undefined;
+  #server: Service | undefined;
   #ports: number[] = [];
   #agents: readonly AgentProcess[] = [];
   #stopped: Promise<void> | undefined;
@@ -164,18 +175,12 @@ class LocalCluster implements TestCluster {
 
   async #startControlPlane(): Promise<void> {
     const pki = join(this.folder, "pki");
-    const store = `http://127.0.0.1:${portAt(this.#ports, 1)}`;
+    const store = this.#store;
     const peers = `http://127.0.0.1:${portAt(this.#ports, 2)}`;
     writeKubeconfig(this.kubeconfig, this.#url, pki, "admin");
-    const api = connect(this.kubeconfig);
-    this.#api = api;
+    this.#api = connect(this.kubeconfig);
     this.#service("etcd", "etcd", etcdArguments(join(this.folder, "etcd"), store, peers));
-    const server = this.#service(
-      "kube-apiserver",
-      join(this.#programs, "kube-apiserver"),
-      apiServerArguments(pki, portAt(this.#ports, 0), store),
-    );
-    await untilReady(server, async () => (await api.request("GET", "/readyz")).status === 200, 120_000);
+    await this.#startServer();
     for (const [name, port] of [
       ["kube-controller-manager", portAt(this.#ports, 3)],
       ["kube-scheduler", portAt(this.#ports, 4)],
@@ -190,6 +195,35 @@ class LocalCluster implements TestCluster {
       this.#service(name, join(this.#programs, name), [...componentArguments(this.kubeconfig, port), ...own]);
     }
   }
+
+  get #store(): string {
+    return `http://127.0.0.1:${portAt(this.#ports, 1)}`;
+  }
+
+  async #startServer(): Promise<void> {
+    const { api } = this;
+    const server = this.#service(
+      "kube-apiserver",
+      join(this.#programs, "kube-apiserver"),
+      apiServerArguments(join(this.folder, "pki"), portAt(this.#ports, 0), this.#store),
+    );
+    this.#server = server;
+    await untilReady(server, async () => (await api.request("GET", "/readyz")).status === 200, 120_000);
+  }
+
+  readonly faults: ClusterFaults = {
+    restartRuntime: async (name) => {
+      const node = this.nodes.find((one) => one.name === name);
+      if (node === undefined) throw new Error(`no node ${name}`);
+      await node.restartRuntime();
+    },
+    serverAway: async (ms) => {
+      this.#server?.kill("SIGKILL");
+      await this.#server?.stop();
+      await sleep(ms);
+      await this.#startServer();
+    },
+  };
 
   async #startNodes(names: readonly string[], imageArchive: string): Promise<void> {
     const networkFolder = join(this.folder, "network");

@@ -1,8 +1,11 @@
 /**
  * `npm run test:cluster -- [--nodes N] [--agents RUNTIME [--agent-flag=FLAG...]] [--keep] [CASE...]`: starts a real cluster, installs the project's
  * definitions, runs the suites against it and removes everything again. The last line counts.
+ * `--bench "agent --cycles 3"` runs a bench on it after the suites, or alone when no suite is named; it may be repeated.
  * `npm run test:cluster -- --build` only builds the cluster's programs, so that the next run finds them.
  */
+import { spawn } from "node:child_process";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { suites } from "../cases/all.ts";
 import { oneVersionEach, runSuites } from "../cases/runner.ts";
@@ -24,6 +27,8 @@ const { values, positionals } = parseArgs({
     agents: { type: "string", default: "node" },
     /** Flags of those agents. */
     "agent-flag": { type: "string", multiple: true, default: [] },
+    /** Words of `npm run bench`; the cluster's kubeconfig and nodes are added. */
+    bench: { type: "string", multiple: true, default: [] },
     build: { type: "boolean", default: false },
   },
 });
@@ -47,14 +52,35 @@ async function runAll(cluster: TestCluster): Promise<void> {
     simulated: false,
     agents: nodeAgents.length > 0,
     nodeAgents,
+    faults: cluster.faults,
     startsControllers: true,
     parallel: 4,
   };
   const begun = performance.now();
-  const selected = select(suites, positionals);
+  const benchesAlone = values.bench.length > 0 && positionals.length === 0;
+  const selected = benchesAlone ? [] : select(suites, positionals);
   const chosen = values["one-version"] ? oneVersionEach(selected, 1) : selected;
   await runSuites(target, chosen, { report: tally.report });
   print(`stage: suites in ${seconds(performance.now() - begun)}`);
+  for (const words of values.bench) await runBench(cluster, words);
+}
+
+async function runBench(cluster: TestCluster, words: string): Promise<void> {
+  const nodes = cluster.nodes.map(({ name, socket }) => `${name}=${socket}`).join(",");
+  const entry = join(import.meta.dirname, "..", "..", "bench", "main.ts");
+  const cut = words.split(" ").filter((word) => word !== "");
+  const child = spawn(
+    process.execPath,
+    [entry, ...cut, "--kubeconfig", cluster.kubeconfig, "--nodes", nodes],
+    { stdio: "inherit" },
+  );
+  const code = await new Promise((resolve) => child.once("close", resolve));
+  const step = `bench ${words}`;
+  tally.report(
+    code === 0
+      ? { outcome: "passed", suite: "test:cluster", step }
+      : { outcome: "failed", suite: "test:cluster", step, error: `it ended with code ${code}` },
+  );
 }
 
 async function testCluster(): Promise<void> {

@@ -47,12 +47,32 @@ export class TestNode {
       config,
       containerdConfig(this.folder, this.#options.networkFolder, this.#options.registriesFolder),
     );
-    this.#containerd = startService(`containerd-${this.name}`, "containerd", ["--config", config], {
-      logFolder: this.#options.root,
-    });
-    await untilReady(this.#containerd, async () => existsSync(this.socket), 20_000);
+    this.#startRuntime();
+    await untilReady(this.#runtime, async () => existsSync(this.socket), 20_000);
     await this.ctr("images", "import", "--no-unpack", this.#options.imageArchive);
     this.startKubelet();
+  }
+
+  /** Kills the runtime and resolves when another one answers; shims and containers stay. */
+  async restartRuntime(): Promise<void> {
+    this.#containerd?.kill("SIGKILL");
+    await this.#containerd?.stop();
+    this.#startRuntime();
+    await untilReady(this.#runtime, async () => (await this.ctr("version")) !== "", 20_000);
+  }
+
+  #startRuntime(): void {
+    this.#containerd = startService(
+      `containerd-${this.name}`,
+      "containerd",
+      ["--config", join(this.folder, "containerd.toml")],
+      { logFolder: this.#options.root },
+    );
+  }
+
+  get #runtime(): Service {
+    if (this.#containerd === undefined) throw new Error(`the runtime of ${this.name} was not started`);
+    return this.#containerd;
   }
 
   startKubelet(): void {
