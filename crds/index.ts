@@ -57,7 +57,6 @@ export * from "./kinds.ts";
 export * from "./node_image/admission.ts";
 export * from "./node_image/schema.ts";
 export * from "./node_pod_probe/schema.ts";
-export { withoutNulls } from "./nulls.ts";
 export * from "./persistent_pod_state/names.ts";
 export * from "./persistent_pod_state/schema.ts";
 export {

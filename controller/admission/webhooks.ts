@@ -1,7 +1,6 @@
 /** All of admission put together: handlers on their paths, certificates, the server, the cluster's pointers to it. */
 import { convertObject, definitionName, type KindDefinition } from "../../crds/index.ts";
 import type { Client, Clock, Log, Random } from "../../kube/index.ts";
-import { droppingNulls } from "./absent_members.ts";
 import { servingNames } from "./certificates/certificate_set.ts";
 import { type Watched, watchChanges } from "./certificates/changes.ts";
 import { generateCertificates } from "./certificates/generate.ts";
@@ -35,8 +34,7 @@ export function handlersByPath(
   for (const [name, entry] of Object.entries<AdmissionEntry>(admissionEntries)) {
     const handler = Object.entries(handlers).find(([key]) => key === name)?.[1];
     if (handler === undefined) continue;
-    const served = entry.phase === "mutating" ? droppingNulls(handler) : handler;
-    for (const path of [entry.path, ...entry.earlierPaths]) byPath.set(path, served);
+    for (const path of [entry.path, ...entry.earlierPaths]) byPath.set(path, handler);
   }
   return byPath;
 }

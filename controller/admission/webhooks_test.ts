@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import t from "tap";
 import { kinds } from "../../crds/index.ts";
-import { applyJsonPatch, type JsonObject } from "../../kube/core/index.ts";
 import { type FaultRule, nullLog, seededRandom, testClock, withFaults } from "../../kube/index.ts";
 import { servingNames } from "./certificates/certificate_set.ts";
 import { readCertificateDirectory } from "./certificates/directory.ts";
@@ -9,7 +8,7 @@ import { generateCertificates } from "./certificates/generate.ts";
 import { type Generate, secrets } from "./certificates/store.ts";
 import { mutatingConfigurations } from "./cluster_trust.ts";
 import { memoryClient } from "./memory_client.ts";
-import { type AdmissionRequest, allowed, patched } from "./request.ts";
+import { allowed } from "./request.ts";
 import { nullAdmissionMetrics } from "./server.ts";
 import { webhookSettings } from "./settings.ts";
 import { createWebhooks, handlersByPath, type WebhooksOptions } from "./webhooks.ts";
@@ -21,21 +20,6 @@ const made = [await generateCertificates(names, Date.now()), await generateCerti
 function generator(): Generate {
   const left = [...made];
   return async () => left.shift() ?? Promise.reject(new Error("no more certificates"));
-}
-
-function creationOf(object: JsonObject): AdmissionRequest {
-  const names = { group: "apps.kruise.io", version: "v1beta1", resource: "daemonsets", subresource: "" };
-  return {
-    ...names,
-    uid: "review",
-    operation: "CREATE",
-    namespace: "default",
-    name: "a",
-    userName: "someone",
-    dryRun: false,
-    object,
-    oldObject: undefined,
-  };
 }
 
 const secret = { namespace: "kruise-system", name: "kruise-webhook-certs" };
@@ -77,29 +61,6 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setImmediate(resolve));
 }
 
-t.test("a mutating handler never meets a null member, and the admitted object has none", async (t) => {
-  const seen: unknown[] = [];
-  const handlers = handlersByPath({
-    mutateDaemonSet: ({ object }) => {
-      seen.push(object?.["spec"]);
-      return patched([{ op: "add", path: "/spec/burstReplicas", value: 250 }]);
-    },
-  });
-  const object = {
-    apiVersion: "apps.kruise.io/v1beta1",
-    kind: "DaemonSet",
-    metadata: { name: "a" },
-    spec: { minReadySeconds: null, updateStrategy: { rollingUpdate: { partition: null } } },
-  };
-  const answer = await handlers.get("/mutate-apps-kruise-io-daemonset")?.(creationOf(object));
-  t.same(seen, [{ updateStrategy: { rollingUpdate: {} } }]);
-  const patch = answer?.allowed ? answer.patch : undefined;
-  t.same(applyJsonPatch(object, patch ?? [])["spec"], {
-    updateStrategy: { rollingUpdate: {} },
-    burstReplicas: 250,
-  });
-});
-
 t.test("a start ends with webhooks that can be called", async (t) => {
   const { client, directory, webhooks } = setup(t);
   t.match(await webhooks.ready(), "webhook controller has not initialized");
@@ -137,10 +98,9 @@ t.test("a change of a configuration is looked at at once", async (t) => {
   await webhooks.start();
   await clock.advance(1000);
   await client.patch(mutatingConfigurations, mutating, { type: "merge", body: { webhooks: [] } });
-  await until(async () => {
-    await clock.advance(100);
-    return (await client.get(mutatingConfigurations, mutating)).webhooks?.length === 1;
-  });
+  // Files are written in real time, however long that takes: the clock stands still meanwhile.
+  await clock.advance(5000);
+  await until(async () => (await client.get(mutatingConfigurations, mutating)).webhooks?.length === 1);
   t.ok(clock.monotonic() < 30_000, "long before the minute is over");
 });
 
