@@ -77,13 +77,23 @@ class ImageListPullJobShell implements KindShell {
       return {};
     }
     if (plan.label !== undefined) await this.#label(job, plan.label);
+    // Told also where no job can be made. What is made or deleted now counts in the next pass, which its write queues.
+    const wakeAfterMs = this.#report(key, job, plan);
     await this.#delete(job, plan.delete);
     await this.#create(job, plan);
-    // What was made or deleted counts in the next pass, which its write has queued.
-    if (plan.status === undefined) return { wakeAfterMs: plan.wakeAfterMs };
-    const isFinal = plan.status.completionTime !== undefined;
-    const target = { key, uid };
-    return { wakeAfterMs: this.#status.offer(target, job.status, plan.status, plan.status.desired, isFinal) };
+    return { wakeAfterMs };
+  }
+
+  #report(key: string, job: ImageListPullJob, { status, wakeAfterMs }: ListJobPlan): number | undefined {
+    if (status === undefined) return wakeAfterMs;
+    const target = { key, uid: job.metadata.uid ?? "" };
+    return this.#status.offer(
+      target,
+      job.status,
+      status,
+      status.desired,
+      status.completionTime !== undefined,
+    );
   }
 
   async #label(job: ImageListPullJob, hash: string): Promise<void> {
