@@ -133,9 +133,9 @@ export function embeddedResource(description: string) {
   });
 }
 
-/** `metadata` of an object that is made from another: of labels and annotations at most. */
+/** `metadata` of an object that is made from another: of labels and annotations at most, which servers must not drop. */
 export function objectMetadata(description: string) {
-  return Unsafe<ObjectMeta>({ type: "object", description });
+  return Unsafe<ObjectMeta>({ type: "object", "x-kubernetes-preserve-unknown-fields": true, description });
 }
 
 export function podTemplate(description: string) {
