@@ -11,6 +11,8 @@ export interface Forecast {
   readonly steps?: readonly string[];
   readonly waiting: readonly Waiting[];
   readonly wakeAfterMs: number | undefined;
+  /** What is amiss although the rollout does not wait for it, in sentences. */
+  readonly notices?: readonly string[];
 }
 
 /** At least one of the two: the manifest's spec counts, on the identity and status of the stored object. */

@@ -31,6 +31,7 @@ export async function runWhy(call: Call): Promise<number> {
   if (waiting.length > 0) printLines(call, "Meanwhile:", next);
   else if (next.length === 0) call.print("Nothing holds it back.");
   else printLines(call, "Nothing holds it back; the controller acts next:", next);
+  printNotices(call, forecast);
   return 0;
 }
 
@@ -114,7 +115,12 @@ async function printPlan(call: Call, access: ClusterAccess, item: PlanItem): Pro
   if (next.length === 0) call.print("Nothing to do.");
   printLines(call, "Next:", next);
   printWaiting(call, waiting);
+  printNotices(call, forecast);
   if (wakeAfterMs !== undefined) call.print(`Looks again after ${(wakeAfterMs / 1000).toFixed(1)} s.`);
+}
+
+function printNotices(call: Call, { notices = [] }: Forecast): void {
+  for (const notice of notices) call.print(`Note: ${notice}.`);
 }
 
 function nextLines({ actions, steps = [] }: Forecast): string[] {

@@ -13,6 +13,9 @@ import {
   type StatefulSetStatus,
   statefulSetReader,
 } from "../../crds/index.ts";
+import { isKubeError } from "../../kube/index.ts";
+import type { ClusterAccess } from "../command.ts";
+import { objectResource } from "../resource_types.ts";
 import type { ForecastRequest, Planner, Subject } from "./forecast.ts";
 import { type Possessions, planPastRevision, readPossessions } from "./possessions.ts";
 import { nodeImagesFor, pullJobsOf } from "./pull_jobs.ts";
@@ -29,9 +32,29 @@ export const statefulSetPlanner: Planner = {
         `${pods} of ${set.spec.replicas ?? 1} pods, ` +
         `${updatedReplicas ?? 0} at revision ${updateRevision ?? ""}, ${availableReplicas ?? 0} available`,
       ...plan,
+      notices: await noticesOf(request.access, set),
     };
   },
 };
+
+/** A set without its service works, but none of its pods has a name in the DNS: nobody else says so. */
+async function noticesOf(access: ClusterAccess, { metadata, spec }: StatefulSet): Promise<string[]> {
+  const name = spec.serviceName ?? "";
+  if (name === "") return [];
+  const type = await access.types.findKind("", "Service");
+  if (type === undefined) return [];
+  const namespace = metadata.namespace ?? access.namespace;
+  try {
+    await access.client.get(objectResource(type), { namespace, name });
+    return [];
+  } catch (error) {
+    // Whoever may not read services is not bothered with that here.
+    if (!isKubeError(error, "NotFound")) return [];
+    return [
+      `service ${name} of spec.serviceName is not in namespace ${namespace}: its pods have no names of their own in the DNS`,
+    ];
+  }
+}
 
 function statefulSetOf(subject: Subject, gates: FeatureGates): StatefulSet {
   return subjectOf(

@@ -39,6 +39,8 @@ export class Decided {
   readonly later: PodAction[] = [];
   /** Pods with an action of this pass: a pod gets at most one. */
   readonly touched = new Set<string>();
+  /** Text of the condition FailedCreatePod, where a pod cannot even be asked for. */
+  creationFailure: string | undefined;
   /** Text of the condition FailedUpdatePod. */
   failure: string | undefined;
   wakeAfterMs: number | undefined;

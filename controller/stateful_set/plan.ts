@@ -60,7 +60,10 @@ export function planStatefulSet(input: PlanInput): Plan<StatefulSetStatus> {
     updateRevision: search.update.name,
     currentRevision: pass.current.name,
     collisionCount: search.collisionCount,
-    failures: { scale: seen.failures.scale, update: decided.failure ?? seen.failures.update },
+    failures: {
+      scale: decided.creationFailure ?? seen.failures.scale,
+      update: decided.failure ?? seen.failures.update,
+    },
     now,
   });
   return {
@@ -115,6 +118,7 @@ function decide(pass: Pass, write: RevisionSearch["write"]): void {
   else planUpdate(pass, !strategy.ordered || (complete && emptied));
   for (const action of decided.later) if (!decided.touched.has(action.pod.uid)) decided.take(action);
   tellPartition(pass);
+  tellStrangers(pass);
   planHistory(pass);
   wakeForAvailability(pass);
 }
@@ -213,6 +217,20 @@ function tellPartition(pass: Pass): void {
   if (kept === 0 || old === 0 || pass.outdated.size > 0) return;
   const message = `${old} pods stay at an old revision by partition`;
   pass.decided.waiting.push({ reason: "Partition", message, until: "partition is lowered" });
+}
+
+/** Pods that somebody made by hand with the set as owner, under a name that no ordinal has. */
+function tellStrangers({ seen, name, decided }: Pass): void {
+  for (const pod of seen.pods) {
+    if (ordinalOf(name, pod.name) !== undefined || pod.deletionAt !== undefined) continue;
+    if (decided.touched.has(pod.uid)) continue;
+    decided.waiting.push({
+      reason: "NoOrdinal",
+      message: `pod ${pod.name} has the set as its owner, but a name that no ordinal has: it counts in status.replicas and is left alone`,
+      until: "it is deleted, or its owner reference is removed",
+      pods: [pod.name],
+    });
+  }
 }
 
 /** Time alone makes a ready pod available when there is a minReadySeconds. */

@@ -1,6 +1,7 @@
 /** Creating what is missing in the window and deleting what is outside of it. Spec: statefulset 4.3 rule 9, 4.4. */
 import { isHooked, STATE_LABEL, STATE_TIME, timestamp } from "../rollout/lifecycle.ts";
 import { patchPod, waitingForHook } from "../rollout/pod_actions.ts";
+import { conditionOf } from "../rollout/pod_state.ts";
 import { addNotReadyKey, PRE_DELETE_KEY } from "../rollout/readiness.ts";
 import type { Revision } from "../rollout/revisions.ts";
 import { missingClaims, planClaimOwners, tellBlockedClaim, waitsForFormerPod } from "./claims.ts";
@@ -38,13 +39,20 @@ export function planWindow(pass: Pass): boolean {
 
 function waitingFor(pass: Pass, ordinal: number, member: Member | undefined) {
   const pod = `${pass.name}-${ordinal}`;
-  const what = member === undefined ? "missing" : member.terminating ? "terminating" : "not available";
+  const what = member === undefined ? "missing" : member.terminating ? "terminating" : unavailability(member);
   return {
     reason: "OrderedReady",
     message: `pod ${pod} is ${what}: everything else waits for it`,
     until: `${pod} is available`,
     pods: [pod],
   };
+}
+
+/** A pod without a node says itself what it lacks: its claim is bound elsewhere, no node has room. */
+function unavailability({ pod }: Member): string {
+  const scheduled = conditionOf(pod, "PodScheduled");
+  const isPlaced = scheduled === undefined || scheduled.status === "True" || scheduled.message === "";
+  return isPlaced ? "not available" : `not available, for it has no node (${scheduled.message})`;
 }
 
 function waitForScaleLimit(pass: Pass, rank: number): void {
@@ -66,12 +74,7 @@ function countOutdated(pass: Pass): number {
 function planMissing(pass: Pass, ordinal: number, rank: number, creation: { outdated: number }): void {
   const name = `${pass.name}-${ordinal}`;
   if (pass.seen.podNamed(name) !== undefined) {
-    pass.decided.waiting.push({
-      reason: "NameTaken",
-      message: `pod ${name} cannot be created: a pod of that name is not the set's`,
-      until: "that pod is gone, or carries the labels of the selector",
-      pods: [name],
-    });
+    tellTaken(pass, name);
     return;
   }
   if (waitsForFormerPod(pass, ordinal)) return;
@@ -83,6 +86,25 @@ function planMissing(pass: Pass, ordinal: number, rank: number, creation: { outd
   const revision = revisionFor(pass, rank, creation.outdated);
   if (revision.name !== pass.update.name) creation.outdated++;
   pass.decided.take(createPod(pass, revision, ordinal, claims));
+}
+
+/** The API finds out by trying without end; here the set says so in the same words, and once. */
+function tellTaken(pass: Pass, name: string): void {
+  const { decided, seen } = pass;
+  decided.waiting.push({
+    reason: "NameTaken",
+    message: `pod ${name} cannot be created: a pod of that name is not the set's`,
+    until: "that pod is gone, or carries the labels of the selector",
+    pods: [name],
+  });
+  if (decided.creationFailure !== undefined) return;
+  const { failed } = podWords(pass, "create", name);
+  const text = `pods "${name}" already exists, and is not the set's`;
+  decided.creationFailure = `${failed.condition ?? failed.message}: ${text}`;
+  const isTold = seen.set.status?.conditions?.some(({ message }) => message === decided.creationFailure);
+  if (isTold) return;
+  const message = `${failed.message}: ${text}`;
+  decided.take({ type: "event", event: { type: "Warning", reason: failed.reason, message } });
 }
 
 /** Rule 18. */

@@ -211,4 +211,40 @@ t.test("orphans are adopted without a restart, foreign pods of a wanted name are
     plan(model).waiting.map(({ reason }) => reason),
     ["NameTaken"],
   );
+  const text = 'pods "app-1" already exists, and is not the set\'s';
+  const told = model.events.filter(({ reason }) => reason === "FailedCreate");
+  t.match(told, [{ message: `create Pod app-1 in StatefulSet app failed error: ${text}` }]);
+  t.equal(told.length, 1, "once");
+  const message = `StatefulPodControl failed to create Pod error: ${text}`;
+  t.match(model.set.status?.conditions, [{ type: "FailedCreatePod", status: "True", message }]);
+  model.deletePod("app-1");
+  settle(model);
+  t.equal(model.owned().length, 3);
+  t.equal(model.set.status?.conditions, undefined);
+});
+
+t.test("what keeps a pod from a node, and owned pods without an ordinal, are told", async (t) => {
+  const model = new Model(statefulSet("app"));
+  settle(model);
+  const pod = model.pods.get("app-0");
+  if (pod === undefined) throw new Error("app-0 was not made");
+  model.change("app-0", {
+    nodeName: "",
+    phase: "Pending",
+    conditions: [
+      {
+        type: "PodScheduled",
+        status: "False",
+        reason: "Unschedulable",
+        message: "no claim",
+        lastTransitionAt: 0,
+      },
+    ],
+  });
+  model.pods.set("app-01", { ...pod, name: "app-01", uid: "by-hand" });
+  const told = plan(model).waiting.map(({ reason, message }) => `${reason}: ${message}`);
+  t.match(told, [
+    "OrderedReady: pod app-0 is not available, for it has no node (no claim): everything else waits for it",
+    /^NoOrdinal: pod app-01 has the set as its owner/,
+  ]);
 });
