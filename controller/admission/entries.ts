@@ -57,11 +57,11 @@ function alphaRules(plural: string, operations: readonly string[]): AdmissionRul
   return [{ apiGroups: ["apps.kruise.io"], apiVersions: ["v1alpha1"], operations, resources: [plural] }];
 }
 
-/** Everything but kube-system and the namespace of this program. */
+/** Everything but kube-system, the namespace of this program, and namespaces labelled as a control plane's. Spec: pod-webhook 1. */
 function ordinaryNamespaces(namespace: string): LabelSelector {
   return {
     matchExpressions: [
-      { key: "control-plane", operator: "NotIn", values: ["openkruise"] },
+      { key: "control-plane", operator: "DoesNotExist" },
       { key: "kubernetes.io/metadata.name", operator: "NotIn", values: ["kube-system", namespace] },
     ],
   };

@@ -62,7 +62,7 @@ t.test("the rendered configurations", async (t) => {
       rules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["pods"] }],
       namespaceSelector: {
         matchExpressions: [
-          { key: "control-plane", operator: "NotIn", values: ["openkruise"] },
+          { key: "control-plane", operator: "DoesNotExist" },
           { key: "kubernetes.io/metadata.name", operator: "NotIn", values: ["kube-system", "kruise-system"] },
         ],
       },

@@ -360,10 +360,9 @@ export class Performer {
       const left = await this.#deleteQuietly(() =>
         client.delete(podResource, ref, { ...this.#options(owner), uid: action.pod.uid }),
       );
-      if (left === undefined || left.uid !== action.pod.uid)
-        pods.remove(`${ref.namespace}/${ref.name}`, action.pod.uid);
-      else pods.writeBack(left);
-      if (action.succeeded !== undefined) record(owner, action.succeeded);
+      if (remains(left, action.pod.uid)) pods.writeBack(left);
+      else pods.remove(`${ref.namespace}/${ref.name}`, action.pod.uid);
+      if (left !== "absent" && action.succeeded !== undefined) record(owner, action.succeeded);
       for (const claim of action.claims) await this.#deleteClaim(owner, claim);
       delete flight.failures.scale;
     } catch (error) {
@@ -380,12 +379,12 @@ export class Performer {
     return !failed;
   }
 
-  /** An object that is gone, or was replaced by another of its name, is deleted as far as we care. */
-  async #deleteQuietly<T>(run: () => Promise<T | undefined>): Promise<T | undefined> {
+  /** An object that is gone, or was replaced by another of its name, is deleted as far as we care: `absent`. */
+  async #deleteQuietly<T>(run: () => Promise<T | undefined>): Promise<T | undefined | "absent"> {
     try {
       return await run();
     } catch (error) {
-      if (isKubeError(error, "NotFound", "Conflict")) return undefined;
+      if (isKubeError(error, "NotFound", "Conflict")) return "absent";
       throw error;
     }
   }
@@ -396,8 +395,8 @@ export class Performer {
     const left = await this.#deleteQuietly(() =>
       client.delete(persistentVolumeClaimResource, ref, { ...this.#options(owner), uid: claim.uid }),
     );
-    if (left === undefined) claims.remove(`${claim.namespace}/${claim.name}`, claim.uid);
-    else claims.writeBack(left);
+    if (remains(left, claim.uid)) claims.writeBack(left);
+    else claims.remove(`${claim.namespace}/${claim.name}`, claim.uid);
   }
 
   async #other(owner: Owner, flight: InFlight, id: string, action: OtherAction): Promise<boolean> {
@@ -558,6 +557,14 @@ function idOf(action: Started): string {
 
 function refOf(object: { namespace: string; name: string }): ObjectRef {
   return { namespace: object.namespace, name: object.name };
+}
+
+/** Whether a deleted object is still there; what an answer shows without a time of deletion was removed at once. */
+function remains<T extends { uid: string; deletionAt: number | undefined }>(
+  left: T | undefined | "absent",
+  uid: string,
+): left is T {
+  return left !== undefined && left !== "absent" && left.uid === uid && left.deletionAt !== undefined;
 }
 
 class ClaimRefused extends Error {}
