@@ -31,6 +31,7 @@ import { planImages } from "./pre_download.ts";
 import { planRefresh } from "./refresh.ts";
 import { planCondemned, planWindow } from "./scale.ts";
 import { statusOf } from "./status.ts";
+import { isTakenAsUpdated } from "./take_over.ts";
 import { planUpdate } from "./update.ts";
 
 export interface PlanInput {
@@ -51,7 +52,7 @@ export function planStatefulSet(input: PlanInput): Plan<StatefulSetStatus> {
     set.status?.collisionCount ?? 0,
     seen.revisionData,
   );
-  const pass = passOf(input, search.update);
+  const pass = passOf(input, search);
   if (set.metadata.deletionTimestamp === undefined) decide(pass, search.write);
   const { decided } = pass;
   const status = statusOf({
@@ -74,14 +75,15 @@ export function planStatefulSet(input: PlanInput): Plan<StatefulSetStatus> {
   };
 }
 
-function passOf({ seen, options, now, settled }: PlanInput, update: Revision): Pass {
+function passOf({ seen, options, now, settled }: PlanInput, search: RevisionSearch): Pass {
   const { set } = seen;
+  const { update } = search;
   const strategy = strategyOf(set, options);
   const decided = new Decided();
   const name = set.metadata.name ?? "";
   const uid = set.metadata.uid ?? "";
   const living = set.metadata.deletionTimestamp === undefined;
-  const adopted = living ? planMembership(seen, decided, now) : [];
+  const adopted = living ? planMembership(seen, search, decided, now) : [];
   const owned = seen.pods.filter((pod) => !decided.touched.has(pod.uid));
   const members = membersOf({ ...seen, pods: owned }, adopted, strategy, update.name, now);
   const order = strategy.onDelete ? [] : updateOrder(members, strategy, options);
@@ -124,7 +126,12 @@ function decide(pass: Pass, write: RevisionSearch["write"]): void {
 }
 
 /** Rule 6. Adopts what fits and nobody controls, releases what no longer fits. Returns the pods to adopt. */
-function planMembership(seen: Seen, decided: Decided, now: number): readonly Pod[] {
+function planMembership(
+  seen: Seen,
+  { update, write }: RevisionSearch,
+  decided: Decided,
+  now: number,
+): readonly Pod[] {
   const { set } = seen;
   const name = set.metadata.name ?? "";
   const uid = set.metadata.uid ?? "";
@@ -138,12 +145,18 @@ function planMembership(seen: Seen, decided: Decided, now: number): readonly Pod
     if (seen.busy.has(pod.uid) || pod.deletionAt !== undefined) continue;
     if (!selector.matches(pod.labels)) change(pod, { releaseOwner: uid }, false);
   }
-  const adopted = seen.orphans.filter(
+  const fitting = seen.orphans.filter(
     (pod) =>
       pod.deletionAt === undefined && ordinalOf(name, pod.name) !== undefined && selector.matches(pod.labels),
   );
+  // Pods may only carry the name of a revision that exists: until then those that will carry it wait.
+  const relabelled = new Set(fitting.filter((pod) => isTakenAsUpdated(pod, update, seen.revisions)));
+  const adopted = write === "create" ? fitting.filter((pod) => !relabelled.has(pod)) : fitting;
+  const addOwner = ownerReference("StatefulSet", name, uid);
   for (const pod of adopted) {
-    if (!seen.busy.has(pod.uid)) change(pod, { addOwner: ownerReference("StatefulSet", name, uid) }, true);
+    if (seen.busy.has(pod.uid)) continue;
+    const labels = relabelled.has(pod) ? { labels: { [REVISION_LABEL]: update.name } } : {};
+    change(pod, { addOwner, ...labels }, true);
   }
   return adopted;
 }

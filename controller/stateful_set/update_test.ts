@@ -223,6 +223,39 @@ t.test("orphans are adopted without a restart, foreign pods of a wanted name are
   t.equal(model.set.status?.conditions, undefined);
 });
 
+t.test(
+  "pods of a built-in set are adopted without a restart where only the defaulted pull policy differs",
+  async (t) => {
+    const template = (policy: string, image = "app:1") => ({
+      metadata: { labels: { app: "app" } },
+      spec: { containers: [{ name: "main", image, imagePullPolicy: policy }] },
+    });
+    const model = new Model(statefulSet("app", { template: template("IfNotPresent") }));
+    settle(model);
+    const before = model.owned().map((pod) => [pod.uid, pod.name]);
+    for (const pod of model.owned()) model.change(pod.name, { controller: undefined });
+    for (const [name, revision] of model.revisions) model.revisions.set(name, { ...revision, owners: [] });
+    model.set = statefulSet("app", { template: template("Always") });
+    settle(model);
+    t.same(
+      model.owned().map((pod) => [pod.uid, pod.name]),
+      before,
+    );
+    t.equal(model.revisions.size, 2);
+    const { updateRevision } = model.set.status ?? {};
+    t.match(model.set.status, { updatedReplicas: 3, readyReplicas: 3, currentRevision: updateRevision });
+    model.changeSpec((spec) => {
+      spec.template = template("IfNotPresent");
+    });
+    settle(model);
+    t.notSame(
+      model.owned().map((pod) => pod.uid),
+      before.map(([uid]) => uid),
+      "a policy that somebody changes later counts",
+    );
+  },
+);
+
 t.test("what keeps a pod from a node, and owned pods without an ordinal, are told", async (t) => {
   const model = new Model(statefulSet("app"));
   settle(model);
