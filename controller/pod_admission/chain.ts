@@ -96,6 +96,7 @@ function outcome(draft: PodDraft): AdmissionResponse {
   return draft.changed ? patched(diffPositional(draft.original, draft.pod)) : allowed;
 }
 
+/** The API's own words begin the message, as clients look for them there. */
 function refusal(step: string, error: unknown): AdmissionResponse {
-  return denied(500, `${step}: ${error instanceof Error ? error.message : String(error)}`);
+  return denied(500, `${error instanceof Error ? error.message : String(error)} (${step})`);
 }

@@ -152,7 +152,7 @@ t.test("a priority that is no number refuses the pod", async (t) => {
   const refusal = (value: string, text: string) => ({
     allowed: false,
     code: 500,
-    message: `container launch priority: strconv.Atoi: parsing "${value}": ${text}`,
+    message: `strconv.Atoi: parsing "${value}": ${text} (container launch priority)`,
   });
   t.strictSame(
     (await admit(pod({ containers: containers("abc", "1") }))).answer,
