@@ -9,6 +9,7 @@ import type { AgentInstall } from "./agent.ts";
 import { applyObject, builtinType, ignoreNotFound, refOfObject, waitEstablished } from "./apply.ts";
 import type { ControllerInstall } from "./controller_deployment.ts";
 import { definitions, type InstallOptions, installObjects } from "./manifests.ts";
+import { waitUntilGone } from "./terminating.ts";
 
 function optionsOf(call: Call): InstallOptions {
   const agent = agentOf(call);
@@ -56,7 +57,10 @@ function everyObject(options: InstallOptions): AnyObject[] {
 export async function runInstall(call: Call): Promise<number> {
   const options = optionsOf(call);
   const access = await call.cluster();
-  for (const object of installObjects(options)) {
+  const objects = installObjects(options);
+  const { host, io } = call;
+  await waitUntilGone(objects, { client: access.client, host, signal: io.signal, tell: call.warn });
+  for (const object of objects) {
     call.print(await applyObject(access.client, builtinType(object), object));
   }
   await waitEstablished(access, definitions(options), call.host, call.io.signal);

@@ -5,6 +5,7 @@
 import { parseArgs } from "node:util";
 import { connect } from "../cluster/api.ts";
 import { install } from "../cluster/install.ts";
+import { exitOnInterrupt } from "../cluster/processes.ts";
 import { suites } from "./all.ts";
 import { runSuites, type Target } from "./runner.ts";
 import { runOnSandbox } from "./sandbox_target.ts";
@@ -20,6 +21,7 @@ const { values, positionals } = parseArgs({
   },
 });
 
+exitOnInterrupt(() => Promise.resolve());
 const tally = new Tally((line) => console.log(line));
 const chosen = select(suites, positionals);
 if (values.kubeconfig === undefined) {

@@ -13,7 +13,7 @@ import { type AgentProcess, type AgentRuntime, startAgents } from "./agents.ts";
 import { type Api, connect } from "./api.ts";
 import { writeImageArchive } from "./images.ts";
 import { TestNode, unmountBelow } from "./node.ts";
-import { type Service, startService, untilReady } from "./processes.ts";
+import { exitOnInterrupt, type Service, startService, untilReady } from "./processes.ts";
 import { startRegistry } from "./registry.ts";
 import {
   freePorts,
@@ -65,11 +65,7 @@ export async function buildPrograms(environment: NodeJS.ProcessEnv): Promise<str
 /** Starts the cluster and resolves when its nodes are Ready. When a stage fails, what ran before it is ended. */
 export async function startCluster(options: ClusterOptions): Promise<TestCluster> {
   const cluster = new LocalCluster(options);
-  const onSignal = () => {
-    void cluster.stop().finally(() => process.exit(130));
-  };
-  process.once("SIGINT", onSignal);
-  process.once("SIGTERM", onSignal);
+  exitOnInterrupt(() => cluster.stop());
   try {
     await cluster.start();
     return cluster;

@@ -20,7 +20,10 @@ export interface StartOptions {
   readonly workingFolder?: string;
 }
 
-/** Starts `command` in a process group of its own, so that a terminal's interrupt reaches only the harness. */
+/**
+ * Starts `command` in a process group of its own, so that a terminal's interrupt reaches only the harness. What still
+ * runs of the group when the harness exits is killed.
+ */
 export function startService(
   name: string,
   command: string,
@@ -36,7 +39,36 @@ export function startService(
     ...(options.workingFolder === undefined ? {} : { cwd: options.workingFolder }),
   });
   closeSync(log);
+  killAtExit(child);
   return new RunningService(name, child, logFile);
+}
+
+function killAtExit(child: ChildProcess): void {
+  const { pid } = child;
+  if (pid === undefined) return;
+  const kill = () => {
+    try {
+      process.kill(-pid, "SIGKILL");
+    } catch {
+      // It is gone already.
+    }
+  };
+  process.setMaxListeners(process.getMaxListeners() + 1);
+  process.once("exit", kill);
+  child.once("exit", () => {
+    process.removeListener("exit", kill);
+    process.setMaxListeners(process.getMaxListeners() - 1);
+  });
+}
+
+/**
+ * From here on Ctrl-C and SIGTERM end the harness with code 130, after `tidy`, and with it every service. Further ones
+ * change nothing: tidying up takes seconds, and half of it would leave nodes mounted.
+ */
+export function exitOnInterrupt(tidy: () => Promise<void>): void {
+  const exit = () => void tidy().finally(() => process.exit(130));
+  process.on("SIGINT", exit);
+  process.on("SIGTERM", exit);
 }
 
 class RunningService implements Service {

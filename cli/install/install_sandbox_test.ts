@@ -1,0 +1,39 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { systemClock } from "../../kube/index.ts";
+import { startSandbox } from "../../sandbox/index.ts";
+import { processHost } from "../host.ts";
+import { run } from "../testing.ts";
+
+t.test("install right after uninstall waits for what is still on its way out, and says so", async (t) => {
+  const sandbox = await startSandbox({ seed: 12, clock: systemClock });
+  t.teardown(() => sandbox.stop());
+  const kubeconfig = join(t.testdir(), "kubeconfig");
+  writeFileSync(kubeconfig, sandbox.kubeconfig);
+  const host = processHost();
+  const waits = Promise.withResolvers<void>();
+  const refit = (words: string, write: (text: string) => void = () => undefined) =>
+    run(`${words} --kubeconfig ${kubeconfig}`, { host, io: { stderr: { write } } });
+  t.match(await refit("install"), { code: 0 });
+  const held = { namespace: "kruise-system", name: "held" };
+  sandbox.cluster.create("configmaps", { metadata: { ...held, finalizers: ["example.com/hold"] } });
+  t.match(await refit("uninstall"), { code: 0 });
+  const before = sandbox.cluster.get("namespaces", { name: "kruise-system" });
+  t.match(before, { status: { phase: "Terminating" } });
+  const said: string[] = [];
+  const again = refit("install", (text) => {
+    said.push(text);
+    waits.resolve();
+  });
+  await Promise.race([waits.promise, again]);
+  t.match(said[0], /^waiting: namespace\/kruise-system is being deleted/);
+  sandbox.cluster.update("configmaps", held, (map) => {
+    map.metadata.finalizers = [];
+  });
+  const { code, stdout } = await again;
+  t.equal(code, 0, said.join(""));
+  t.match(stdout, /^namespace\/kruise-system created$/m);
+  t.match(stdout, /definitions established\n$/);
+  t.not(sandbox.cluster.get("namespaces", { name: "kruise-system" })?.metadata.uid, before?.metadata.uid);
+});
