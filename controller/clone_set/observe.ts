@@ -112,36 +112,59 @@ function policyOf(text: string | undefined): UpdatePolicy {
 
 /** An active pod with what every decision asks of it. */
 export interface Member {
-  pod: Pod;
+  readonly pod: Pod;
   /** At the update revision. */
-  updated: boolean;
-  ready: boolean;
-  available: boolean;
-  state: LifecycleState;
+  readonly updated: boolean;
+  readonly ready: boolean;
+  readonly available: boolean;
+  readonly state: LifecycleState;
   /** Chosen for deletion by label or by name. */
-  specified: boolean;
-  busy: boolean;
+  readonly specified: boolean;
+  readonly busy: boolean;
 }
+
+/**
+ * A pod without a write in flight is the same member pass after pass, as a projection never changes; only what time or
+ * the strategy alone can change is worked out anew.
+ */
+const known = new WeakMap<Pod, { updateRevision: string; member: Member }>();
 
 export function membersOf(seen: Seen, strategy: Strategy, updateRevision: string, now: number): Member[] {
   const members: Member[] = [];
   const stored = storedBusyPods(seen.stored, seen.busy);
-  const { minReadySeconds } = strategy;
+  const lasting = strategy.minReadySeconds === 0 && strategy.podsToDelete.size === 0;
   for (const pod of seen.pods) {
     if (!isActive(pod)) continue;
-    members.push({
-      pod,
-      updated: sameRevision(pod.labels[REVISION_LABEL] ?? "", updateRevision),
-      ready: isReady(pod),
-      available:
-        isAvailable(pod, minReadySeconds, now) &&
-        isAvailable(stored.get(pod.uid) ?? pod, minReadySeconds, now),
-      state: lifecycleState(pod),
-      specified: SPECIFIED_DELETE in pod.labels || strategy.podsToDelete.has(pod.name),
-      busy: seen.busy.has(pod.uid),
-    });
+    const busy = seen.busy.has(pod.uid);
+    const held = lasting && !busy ? known.get(pod) : undefined;
+    if (held?.updateRevision === updateRevision) {
+      members.push(held.member);
+      continue;
+    }
+    const member = memberOf(pod, stored.get(pod.uid) ?? pod, busy, strategy, updateRevision, now);
+    if (lasting && !busy) known.set(pod, { updateRevision, member });
+    members.push(member);
   }
   return members;
+}
+
+function memberOf(
+  pod: Pod,
+  stored: Pod,
+  busy: boolean,
+  { minReadySeconds, podsToDelete }: Strategy,
+  updateRevision: string,
+  now: number,
+): Member {
+  return {
+    pod,
+    updated: sameRevision(pod.labels[REVISION_LABEL] ?? "", updateRevision),
+    ready: isReady(pod),
+    available: isAvailable(pod, minReadySeconds, now) && isAvailable(stored, minReadySeconds, now),
+    state: lifecycleState(pod),
+    specified: SPECIFIED_DELETE in pod.labels || podsToDelete.has(pod.name),
+    busy,
+  };
 }
 
 export function instanceId(object: { labels: Labels }): string {

@@ -3,7 +3,7 @@
  * Spec: cloneset 4.1 (the order of a pass), 4.2 (revisions).
  */
 import type { CloneSetStatus } from "../../crds/index.ts";
-import { claimTemplatesHash, compileSelector } from "../../kube/core/index.ts";
+import { claimTemplatesHash, compileSelector, formatSelector } from "../../kube/core/index.ts";
 import type { ControllerRevision, Pod } from "../../kube/index.ts";
 import type { Action, Plan, Waiting } from "../rollout/actions.ts";
 import type { Eligibility } from "../rollout/in_place/change.ts";
@@ -164,13 +164,7 @@ function decide(pass: Pass, write: "none" | "create" | "renumber"): Decided {
     const touched = new Set(
       refresh.actions.map((action) => (action.type === "patch pod" ? action.pod.uid : "")),
     );
-    const rest = {
-      ...pass,
-      members: pass.members.map((member) =>
-        touched.has(member.pod.uid) ? { ...member, busy: true } : member,
-      ),
-    };
-    const update = planUpdate(rest, numbers);
+    const update = planUpdate(touched.size === 0 ? pass : withBusy(pass, touched), numbers);
     decided.actions.push(...update.actions);
     decided.waiting.push(...update.waiting);
     decided.failure = update.failure;
@@ -178,6 +172,13 @@ function decide(pass: Pass, write: "none" | "create" | "renumber"): Decided {
   }
   decided.waiting.push(...partitionWaiting(pass));
   return decided;
+}
+
+function withBusy(pass: Pass, touched: ReadonlySet<string>): Pass {
+  const members = pass.members.map((member) =>
+    touched.has(member.pod.uid) ? { ...member, busy: true } : member,
+  );
+  return { ...pass, members };
 }
 
 /** A pod gets at most one action a pass. */
@@ -240,13 +241,22 @@ function adoption(pass: Pass, revision: ControllerRevision): Action[] {
   return [{ type: "patch revision", revision, body }];
 }
 
+/** The selector that a pod was last found to match; a projection never changes. */
+const matching = new WeakMap<Pod, string>();
+
 /** Owned pods whose labels no longer match lose the owner and live on (rule 5). */
 function planRelease(seen: Seen, now: number): Extract<Action, { type: "patch pod" }>[] {
   const selector = compileSelector(seen.set.spec.selector);
+  const text = formatSelector(seen.set.spec.selector);
   const uid = seen.set.metadata.uid ?? "";
   const released: Extract<Action, { type: "patch pod" }>[] = [];
   for (const pod of seen.pods) {
-    if (selector.matches(pod.labels) || seen.busy.has(pod.uid)) continue;
+    if (matching.get(pod) === text) continue;
+    if (selector.matches(pod.labels)) {
+      matching.set(pod, text);
+      continue;
+    }
+    if (seen.busy.has(pod.uid)) continue;
     const change: PodChange = { releaseOwner: uid };
     const write = { steps: [podPatch(pod, change, now)], after: afterChange(pod, change, now) };
     released.push({ type: "patch pod", pod, write, concern: "scale" });
@@ -309,10 +319,11 @@ function planPodsToDelete(pass: Pass): Action[] {
 }
 
 function planHistory(pass: Pass): Action[] {
+  const limit = pass.seen.set.spec.revisionHistoryLimit ?? 10;
+  if (pass.seen.revisions.length <= limit) return [];
   const live = new Set([shortHash(pass.update.name), shortHash(pass.current.name)]);
   const labels = new Set(pass.members.map(({ pod }) => pod.labels[REVISION_LABEL] ?? ""));
   for (const label of labels) live.add(shortHash(label));
-  const limit = pass.seen.set.spec.revisionHistoryLimit ?? 10;
   const surplus = surplusRevisions(pass.seen.revisions, live, limit);
   return surplus.map((revision) => ({ type: "delete revision", revision }));
 }

@@ -178,13 +178,9 @@ function planRegret(pass: Pass, numbers: Numbers): Action[] {
   const lifecycle = pass.strategy.lifecycle;
   if (lifecycle?.preDelete?.markPodNotReady || lifecycle?.inPlaceUpdate?.markPodNotReady) return [];
   if (pass.strategy.excludePreparingDelete) return [];
-  const held = pass.members.filter(
-    (member) => member.state === "PreparingDelete" && !member.specified && !member.busy,
-  );
-  const doomed = pass.members.filter(
-    (member) => member.state === "PreparingDelete" && !member.specified,
-  ).length;
-  const kept = Math.max(0, Math.min(held.length, doomed - numbers.surplus));
+  const doomed = pass.members.filter((member) => member.state === "PreparingDelete" && !member.specified);
+  const held = doomed.filter((member) => !member.busy);
+  const kept = Math.max(0, Math.min(held.length, doomed.length - numbers.surplus));
   if (kept === 0) return [];
   const order = deletionOrder(held, pass.topology);
   return order.slice(order.length - kept).map((member) => {

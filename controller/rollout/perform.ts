@@ -51,6 +51,8 @@ export interface PerformerDeps {
   mayDisrupt?: ((pod: Pod) => Promise<boolean>) | undefined;
   /** A write ended, or may be tried again after `afterMs`: plan again then. */
   settled(owner: Owner, afterMs: number): void;
+  /** What the rest of the plan waited for is there: plan again at once. */
+  unblocked(owner: Owner): void;
   clock: Clock;
   /** Backoff of a write that failed: base · 2^(failures − 1), at most max. Milliseconds. */
   baseDelayMs: number;
@@ -88,16 +90,14 @@ export class Performer {
     const flight = this.#owners.get(ownerUid);
     if (flight === undefined || flight.pods.size === 0) return { pods: stored, busy: none };
     const pods: Pod[] = [];
-    const names = new Set<string>();
-    for (const pod of stored) {
-      names.add(pod.name);
-      pods.push(flight.pods.get(pod.uid) ?? pod);
-    }
+    for (const pod of stored) pods.push(flight.pods.get(pod.uid) ?? pod);
+    let names: Set<string> | undefined;
     for (const [id, pod] of flight.pods) {
       // A pod that went while its deletion is under way stays in sight: its claims follow it, and until they are
       // marked, nobody may take them for claims of a vanished pod (cloneset rules 18, 19).
-      const isGoing = pod.deletionAt !== undefined;
-      if ((id.startsWith(CREATING) || isGoing) && !names.has(pod.name)) pods.push(pod);
+      if (!id.startsWith(CREATING) && pod.deletionAt === undefined) continue;
+      names ??= new Set(stored.map((one) => one.name));
+      if (!names.has(pod.name)) pods.push(pod);
     }
     return { pods, busy: new Set(flight.pods.keys()) };
   }
@@ -179,7 +179,9 @@ export class Performer {
     }
     if (ok) {
       flight.backoff.delete(id);
-      this.#deps.settled(owner, 0);
+      // Nothing is done to pods before their revision exists.
+      if (id.startsWith(REVISION)) this.#deps.unblocked(owner);
+      else this.#deps.settled(owner, 0);
       return;
     }
     const failures = (flight.backoff.get(id)?.failures ?? 0) + 1;
@@ -524,6 +526,7 @@ type Started = Exclude<Action, { type: "event" }>;
 type OtherAction = Exclude<Started, { type: "create pod" | "patch pod" | "delete pod" }>;
 
 const CREATING = "in-flight/";
+const REVISION = "revision/";
 /** Creations share one backoff: what refuses one pod refuses the next. */
 const CREATION = "create pods";
 const none: ReadonlySet<string> = new Set();
@@ -542,10 +545,10 @@ function idOf(action: Started): string {
     case "delete claim":
       return `claim/${action.claim.name}`;
     case "create revision":
-      return `revision/${action.name}`;
+      return `${REVISION}${action.name}`;
     case "patch revision":
     case "delete revision":
-      return `revision/${action.revision.name}`;
+      return `${REVISION}${action.revision.name}`;
     case "patch workload":
     case "delete workload":
       return "workload";

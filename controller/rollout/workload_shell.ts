@@ -95,6 +95,7 @@ class WorkloadShell<T extends WorkloadObject> implements KindShell {
       mayDisrupt: deps.mayDisrupt,
       settled: (owner, afterMs) =>
         deps.queue.addAfter(owner.key, Math.max(afterMs, this.coalescingMs(owner.key))),
+      unblocked: (owner) => deps.queue.add(owner.key, "high"),
       clock: deps.clock,
       baseDelayMs: deps.options.baseDelayMs,
       maxDelayMs: deps.options.maxDelayMs,
