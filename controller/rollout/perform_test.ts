@@ -51,6 +51,7 @@ async function deletion(answer: () => object) {
     deleteWorkload: none,
     mayAdopt: async () => true,
     settled: () => undefined,
+    unblocked: () => undefined,
     clock: systemClock,
     baseDelayMs: 1,
     maxDelayMs: 1,
