@@ -25,6 +25,8 @@ type Counted = "waiting" | "active" | "succeeded" | "failed";
 
 export class JobNodes implements NodeCounts {
   readonly #states = new Map<string, NodeState>();
+  /** Nodes without a secret that exists by now, written to or not. */
+  readonly #short = new Set<string>();
   readonly #writing = new Set<string>();
   /** Node -> until when it is not written to, monotonic milliseconds. */
   readonly #held = new Map<string, number>();
@@ -75,12 +77,17 @@ export class JobNodes implements NodeCounts {
     return this.#ready.slice(0, Math.max(0, limit));
   }
 
-  /** What is known of the node now; undefined: it does not count. True when that changes anything. */
-  set(node: string, state: NodeState | undefined): boolean {
-    if (this.#states.get(node) === state) return false;
+  /**
+   * What is known of the node now; undefined: it does not count. `isShort`: it was told, but lacks a secret. True when
+   * that changes anything.
+   */
+  set(node: string, state: NodeState | undefined, isShort: boolean): boolean {
+    if (this.#states.get(node) === state && this.#short.has(node) === isShort) return false;
     this.#change(node, () => {
       if (state === undefined) this.#states.delete(node);
       else this.#states.set(node, state);
+      if (isShort) this.#short.add(node);
+      else this.#short.delete(node);
     });
     return true;
   }
@@ -122,7 +129,7 @@ export class JobNodes implements NodeCounts {
     const isReady = this.#isReady(node);
     if (wasReady && !isReady) this.#ready.splice(place(this.#ready, node), 1);
     else if (isReady && !wasReady) this.#ready.splice(place(this.#ready, node), 0, node);
-    if (this.#isFree(node) && this.#states.get(node) === "short") this.#lacking.add(node);
+    if (this.#isFree(node) && this.#short.has(node)) this.#lacking.add(node);
     else this.#lacking.delete(node);
   }
 

@@ -6,7 +6,7 @@ import type { Cache } from "../../kube/index.ts";
 import type { NodeCounts } from "./nodes.ts";
 import { planImagePullJob } from "./plan.ts";
 import { Tallies, type Tally } from "./tallies.ts";
-import { nodeState, pullTarget, withTask } from "./task.ts";
+import { lacksSecret, nodeState, pullTarget, withTask } from "./task.ts";
 import { answered, nodeImage, nodeImageCache, pullJob, startMs, written } from "./testing.ts";
 
 function counts(over: Partial<NodeCounts> = {}): NodeCounts {
@@ -307,9 +307,13 @@ t.test(
     const told = written(one, { spec: withTask(one, job, pullTarget(job, []), options) });
     const secret = { namespace: "kruise-daemon-config", name: "s-000000", mode: "batch" };
     const target = pullTarget(job, [secret]);
-    t.equal(nodeState(told, target), "short");
+    for (const done of [told, answered(told, "Succeeded"), answered(told, "Failed")]) {
+      t.equal(lacksSecret(done, target), true);
+      const after = written(done, { spec: withTask(done, job, target, options) });
+      t.equal(lacksSecret(after, target), false);
+      t.equal(nodeState(after, target), nodeState(done, target), "nothing is pulled again");
+    }
     const supplied = written(told, { spec: withTask(told, job, target, options) });
-    t.equal(nodeState(supplied, target), "active");
     const image = Object.entries(supplied.spec.images ?? {})[0]?.[1];
     t.match(image, { pullSecrets: [secret], tags: [{ tag: "latest", version: 0 }] });
     const stale = answered(supplied, "Failed");

@@ -5,7 +5,7 @@ import type { Change, Pod, Reader } from "../../kube/index.ts";
 import type { SecretReference } from "../node_image/model.ts";
 import { JobNodes } from "./nodes.ts";
 import { type NodeSelection, nodeSelection, PodNodes } from "./selection.ts";
-import { nodeState, type PullTarget, pullTarget } from "./task.ts";
+import { lacksSecret, nodeState, type PullTarget, pullTarget } from "./task.ts";
 
 export interface Tally {
   readonly key: string;
@@ -103,13 +103,7 @@ export class Tallies {
   }
 
   #update(tally: Tally, node: string): void {
-    if (tally.nodes.set(node, this.#stateOf(tally, node))) this.#wake(tally.key);
-  }
-
-  #stateOf(tally: Tally, node: string): ReturnType<typeof nodeState> | undefined {
-    const nodeImage = this.#nodeImages.get(node);
-    if (nodeImage === undefined || !tally.selection.selects(nodeImage)) return undefined;
-    return nodeState(nodeImage, tally.target);
+    if (this.#set(tally, node)) this.#wake(tally.key);
   }
 
   #count(tally: Tally): void {
@@ -122,8 +116,10 @@ export class Tallies {
     for (const node of known) this.#set(tally, node);
   }
 
-  #set(tally: Tally, node: string): void {
-    tally.nodes.set(node, this.#stateOf(tally, node));
+  #set({ nodes, selection, target }: Tally, node: string): boolean {
+    const nodeImage = this.#nodeImages.get(node);
+    if (nodeImage === undefined || !selection.selects(nodeImage)) return nodes.set(node, undefined, false);
+    return nodes.set(node, nodeState(nodeImage, target), lacksSecret(nodeImage, target));
   }
 }
 

@@ -29,11 +29,8 @@ export interface PullTarget {
   readonly secrets: readonly SecretReference[];
 }
 
-/**
- * `unassigned`: the node has not been told of the job; `short`: told, but without a secret that exists by now;
- * `active`: no result yet.
- */
-export type NodeState = "unassigned" | "short" | "active" | "succeeded" | "failed";
+/** `unassigned`: the node has not been told of the job; `active`: no result yet. */
+export type NodeState = "unassigned" | "active" | "succeeded" | "failed";
 
 export interface TaskOptions {
   /** Seconds that a finished task of policy Always stays beyond the job's own times. */
@@ -57,10 +54,14 @@ export function nodeState(nodeImage: NodeImage, target: PullTarget): NodeState {
   const phase = currentStatus(nodeImage, target.name, tag)?.phase;
   if (phase === "Succeeded") return "succeeded";
   if (phase === "Failed") return "failed";
+  return "active";
+}
+
+/** Whether a node that was told of the job, done or not, lacks a secret that exists by now: its next pull needs it. */
+export function lacksSecret(nodeImage: NodeImage, target: PullTarget): boolean {
+  if (target.secrets.length === 0 || nodeState(nodeImage, target) === "unassigned") return false;
   const present = imageOf(nodeImage, target.name)?.pullSecrets ?? [];
-  return target.secrets.every((secret) => present.some((each) => isSameSecret(each, secret)))
-    ? "active"
-    : "short";
+  return target.secrets.some((secret) => !present.some((each) => isSameSecret(each, secret)));
 }
 
 /** The NodeImage's spec with the job's task in it; the very object when it is there already. */
@@ -71,7 +72,7 @@ export function withTask(
   options: TaskOptions,
 ): NodeImageSpec {
   const state = nodeState(nodeImage, target);
-  if (state !== "unassigned" && state !== "short") return nodeImage.spec;
+  if (state !== "unassigned" && !lacksSecret(nodeImage, target)) return nodeImage.spec;
   const before = imageOf(nodeImage, target.name);
   const image: ImageSpec = { ...(before ?? { tags: [] }), tags: before?.tags ?? [] };
   const secrets = mergedSecrets(image.pullSecrets ?? [], target.secrets);
