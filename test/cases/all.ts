@@ -60,6 +60,7 @@ import { suite as daemonHooks } from "./d10_daemon_hooks.ts";
 import { suite as daemonPortions } from "./d15_daemon_portions.ts";
 import { suite as daemonCommands } from "./d17_daemon_commands.ts";
 import { suite as daemonPreDownload } from "./d19_daemon_pre_download.ts";
+import { suite as cronImages } from "./e39_acj_image_list.ts";
 import { suite as randomKills } from "./f01_random_kills.ts";
 import { suite as shards } from "./f02_shards.ts";
 import { suite as waitingContainers } from "./f05_containers_and_kills.ts";
@@ -133,6 +134,7 @@ export const suites: readonly Suite[] = [
   preDownload,
   cronJobs,
   cronBroadcast,
+  cronImages,
   jobRun,
   jobCompletion,
   jobFailure,
