@@ -4,7 +4,6 @@ import {
   type IntOrString,
   invalid,
   jsonEqual,
-  scaledValue,
   scaledValueOfFraction,
 } from "../../kube/core/index.ts";
 
@@ -22,15 +21,14 @@ export function ratchet(errors: FieldError[], value: unknown, before: unknown): 
   return before !== undefined && jsonEqual(value, before) ? [] : errors;
 }
 
-/** The amount that a number or percentage stands for, rounded up, or why there is none. */
+/** The amount that a number or percentage, also one with a fraction, stands for, rounded up, or why there is none. */
 export function amount(
   name: string,
   value: IntOrString | undefined | null,
   total: number,
-  fractions: boolean,
 ): { value: number } | { complaint: string } {
   try {
-    return { value: (fractions ? scaledValueOfFraction : scaledValue)(value, total, true) };
+    return { value: scaledValueOfFraction(value, total, true) };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     return { complaint: `failed GetScaledValueFromIntOrPercent for ${name}: ${message}` };
@@ -42,9 +40,8 @@ export function amountErrors(
   path: string,
   name: string,
   value: IntOrString | undefined | null,
-  fractions = false,
 ): FieldError[] {
-  const result = amount(name, value, 100, fractions);
+  const result = amount(name, value, 100);
   if ("complaint" in result) return [invalid(path, value ?? null, result.complaint)];
   return result.value < 0 ? [invalid(path, value, "must be greater than or equal to 0")] : [];
 }

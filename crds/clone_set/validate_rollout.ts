@@ -69,14 +69,14 @@ function rolloutOf(decoded: DecodedCloneSet | undefined): Rollout | undefined {
 function validateSettings(path: string, rollout: Rollout, replicas: number): FieldError[] {
   const { partition, maxUnavailable, maxSurge } = rollout;
   const errors = [
-    ...amountErrors(`${path}.partition`, "partition", partition, true),
+    ...amountErrors(`${path}.partition`, "partition", partition),
     ...amountErrors(`${path}.maxUnavailable`, "maxUnavailable", maxUnavailable),
     ...amountErrors(`${path}.maxSurge`, "maxSurge", maxSurge ?? 0),
     ...validatePriority(`${path}.priorityStrategy`, rollout),
     ...validateScatter(`${path}.scatterStrategy`, rollout),
   ];
-  const unavailable = amount("maxUnavailable", maxUnavailable ?? 0, replicas, false);
-  const surge = amount("maxSurge", maxSurge ?? 0, replicas, false);
+  const unavailable = amount("maxUnavailable", maxUnavailable ?? 0, replicas);
+  const surge = amount("maxSurge", maxSurge ?? 0, replicas);
   if (
     replicas > 0 &&
     "value" in unavailable &&
@@ -92,7 +92,7 @@ function validateSettings(path: string, rollout: Rollout, replicas: number): Fie
 
 function validateSurge(path: string, { maxSurge }: Rollout, policy: unknown, word: string): FieldError[] {
   if (policy !== "InPlaceOnly") return [];
-  const surge = amount("maxSurge", maxSurge ?? 0, 100, false);
+  const surge = amount("maxSurge", maxSurge ?? 0, 100);
   if ("complaint" in surge || surge.value <= 0) return [];
   return [invalid(`${path}.maxSurge`, maxSurge, `can not use maxSurge with ${word} InPlaceOnly`)];
 }

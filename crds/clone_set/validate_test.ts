@@ -145,6 +145,8 @@ for (const version of ["v1alpha1", "v1beta1"] as const) {
       `${path}.partition: Invalid value: -1: must be greater than or equal to 0`,
     );
     t.equal(complaints(rollout({ partition: "33.3%" })), "");
+    t.equal(complaints(rollout({ maxUnavailable: "33.3%", maxSurge: "0.5%" })), "");
+    t.equal(complaints(raw(version, { scaleStrategy: { maxUnavailable: "12.5%" } })), "");
     t.match(
       complaints(rollout({ maxUnavailable: "x%" })),
       `${path}.maxUnavailable: Invalid value: "x%": failed GetScaledValueFromIntOrPercent for maxUnavailable`,
