@@ -13,7 +13,7 @@ export interface Failure {
   details: string[];
 }
 
-const longestDetails = 30;
+const longestDetails = 60;
 
 /** tap closes with a comment that counts all assertions: `# { total: 3, pass: 2, fail: 1 }`. */
 export function countsIn(tap: string): Counts {

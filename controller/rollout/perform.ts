@@ -4,51 +4,12 @@
  * No policy lives here. DESIGN.md: "How a change flows".
  */
 
-import type { KubeObject, ObjectRef } from "../../kube/core/index.ts";
-import {
-  type Cache,
-  type Client,
-  type Clock,
-  type ControllerRevision,
-  controllerRevisionResource,
-  isKubeError,
-  type Log,
-  type PersistentVolumeClaim,
-  type Pod,
-  persistentVolumeClaimResource,
-  podResource,
-  type Resource,
-  type WriteOptions,
-  wordsOf,
-} from "../../kube/index.ts";
-import type { Action, Concern, CreatedResource, FailureWords, NewClaim, ObjectEvent } from "./actions.ts";
+import type { Clock, Pod } from "../../kube/index.ts";
+import type { Action } from "./actions.ts";
+import { OtherWriter } from "./other_writer.ts";
+import { type CreatePod, type Failures, type Owner, PodWriter, type WriterDeps } from "./pod_writer.ts";
 
-/** The workload whose plan is carried out. */
-export interface Owner {
-  key: string;
-  name: string;
-  namespace: string;
-  uid: string;
-}
-
-export interface PerformerDeps {
-  client: Client;
-  pods: Cache<Pod>;
-  claims: Cache<PersistentVolumeClaim>;
-  revisions: Cache<ControllerRevision>;
-  created: Readonly<Record<CreatedResource, Resource<KubeObject>>>;
-  /** What a creation of another object returned. */
-  objectCreated(object: KubeObject): void;
-  log: Log;
-  record(owner: Owner, event: ObjectEvent): void;
-  /** Merge patch of the workload itself; writes the answer back. */
-  patchWorkload(owner: Owner, body: object, options: WriteOptions): Promise<void>;
-  /** Deletes the workload itself; its dependants follow by garbage collection. */
-  deleteWorkload(owner: Owner, options: WriteOptions): Promise<void>;
-  /** Asks the server itself whether the owner is still the one of this UID and not being deleted. */
-  mayAdopt(owner: Owner, options: WriteOptions): Promise<boolean>;
-  /** Asks the pod's budget, and spends from it; absent: nobody is asked. */
-  mayDisrupt?: ((pod: Pod) => Promise<boolean>) | undefined;
+export interface PerformerDeps extends WriterDeps {
   /** A write ended, or may be tried again after `afterMs`: plan again then. */
   settled(owner: Owner, afterMs: number): void;
   /** What the rest of the plan waited for is there: plan again at once. */
@@ -57,32 +18,60 @@ export interface PerformerDeps {
   /** Backoff of a write that failed: base · 2^(failures − 1), at most max. Milliseconds. */
   baseDelayMs: number;
   maxDelayMs: number;
-  /** Aborted when this process may no longer write. */
-  signal: AbortSignal;
 }
 
+/** Pod writes of one workload that are handed to the client at once: as many as its window may ever hold. */
+const OUTSTANDING = 64;
 /** Creations that must succeed before the rest may run at once: a quota is met by one refusal, not by thousands. */
 const PROBING_LIMIT = 32;
 /** How soon a budget that refused is asked again (spec protection, rule 22). */
 const BUDGET_MS = 1000;
 
 interface InFlight {
+  /** Of the workload, as it was when the latest actions were decided. */
+  generation: number;
   /** By pod UID, or `in-flight/<name>` for pods that are being created: the pod after the write. */
   pods: Map<string, Pod>;
+  /** Those of `pods` whose write was begun, with the generation that it was decided for. */
+  begun: Map<string, number>;
+  /** Patches and deletions of pods that wait for their turn, from `turn` on. */
+  line: PodWrite[];
+  turn: number;
+  /** How many of the line are under way. */
+  writing: number;
+  /** Creations wait in lines of their own: the first pods become ready while the last ones are still to be created. */
+  creations: Set<CreationLine>;
   /** Names of claims, revisions and objects with a write in flight; `workload` for the owner itself. */
   others: Set<string>;
-  failures: { scale?: string; update?: string };
+  failures: Failures;
   /** Writes that failed, and when (monotonic) each may be tried again. */
   backoff: Map<string, { failures: number; retryAt: number }>;
 }
 
+interface PodWrite {
+  /** Its key in `pods`. */
+  readonly pod: string;
+  write(): Promise<void>;
+}
+
+/** Whether it succeeded; `wait`: somebody's budget has to be asked again. */
+type Work = () => Promise<boolean | "wait">;
+
+interface CreationLine {
+  withdrawn: boolean;
+}
+
 export class Performer {
   readonly #deps: PerformerDeps;
+  readonly #pods: PodWriter;
+  readonly #others: OtherWriter;
   readonly #owners = new Map<string, InFlight>();
   readonly #running = new Set<Promise<void>>();
 
   constructor(deps: PerformerDeps) {
     this.#deps = deps;
+    this.#pods = new PodWriter(deps);
+    this.#others = new OtherWriter(deps, this.#pods);
   }
 
   /** Pods as they will be once the writes in flight are done; `busy` are those with one. */
@@ -107,7 +96,7 @@ export class Performer {
     return this.#owners.get(ownerUid)?.pods ?? nothing;
   }
 
-  failures(ownerUid: string): { scale?: string; update?: string } {
+  failures(ownerUid: string): Failures {
     return this.#owners.get(ownerUid)?.failures ?? {};
   }
 
@@ -116,8 +105,36 @@ export class Performer {
     return flight === undefined ? 0 : flight.pods.size + flight.others.size;
   }
 
-  /** The owner is gone: nothing of it is remembered. Writes in flight end by themselves. */
+  /**
+   * To be called before each plan. What was decided for another generation and not begun yet is withdrawn: a pause, a
+   * smaller scale or another template holds from now on, however long the line was.
+   */
+  observe(ownerUid: string, generation: number): void {
+    const flight = this.#owners.get(ownerUid);
+    if (flight === undefined || flight.generation === generation) return;
+    flight.generation = generation;
+    this.#withdraw(flight);
+  }
+
+  #withdraw(flight: InFlight): void {
+    for (const pod of flight.pods.keys()) if (!flight.begun.has(pod)) flight.pods.delete(pod);
+    flight.line = [];
+    flight.turn = 0;
+    for (const line of flight.creations) line.withdrawn = true;
+  }
+
+  /** Whether a write is under way that was decided for another generation than the one observed last. */
+  isBehind(ownerUid: string): boolean {
+    const flight = this.#owners.get(ownerUid);
+    if (flight === undefined) return false;
+    for (const generation of flight.begun.values()) if (generation !== flight.generation) return true;
+    return false;
+  }
+
+  /** The owner is gone: nothing of it is remembered. Writes that were begun end by themselves, others are not sent. */
   forget(ownerUid: string): void {
+    const flight = this.#owners.get(ownerUid);
+    if (flight !== undefined) this.#withdraw(flight);
     this.#owners.delete(ownerUid);
   }
 
@@ -127,8 +144,8 @@ export class Performer {
   }
 
   /** Starts every action that is neither in flight nor held by the backoff of an earlier failure; returns at once. */
-  perform(owner: Owner, actions: readonly Action[]): void {
-    const flight = this.#flight(owner.uid);
+  perform(owner: Owner, generation: number, actions: readonly Action[]): void {
+    const flight = this.#flight(owner.uid, generation);
     const creations: CreatePod[] = [];
     for (const action of actions) {
       if (action.type === "event") {
@@ -148,18 +165,56 @@ export class Performer {
   }
 
   #start(owner: Owner, flight: InFlight, id: string, action: Exclude<Started, CreatePod>): void {
-    let work: () => Promise<boolean | "wait">;
     if (action.type === "patch pod") {
       flight.pods.set(action.pod.uid, action.write.after);
-      work = () => this.#patchPod(owner, flight, action);
+      this.#queue(owner, flight, id, action.pod.uid, () => this.#pods.patch(owner, flight.failures, action));
     } else if (action.type === "delete pod") {
       flight.pods.set(action.pod.uid, { ...action.pod, deletionAt: action.pod.deletionAt ?? 0 });
-      work = () => this.#deletePod(owner, flight, action);
+      this.#queue(owner, flight, id, action.pod.uid, () => this.#pods.delete(owner, flight.failures, action));
     } else {
       flight.others.add(id);
-      work = () => this.#other(owner, flight, id, action);
+      this.#run(owner, async () => {
+        const work = this.#others.write(owner, flight.failures, action);
+        this.#finish(owner, flight, id, await work.finally(() => flight.others.delete(id)));
+      });
     }
-    this.#run(owner, async () => this.#finish(owner, flight, id, await work()));
+  }
+
+  #queue(owner: Owner, flight: InFlight, id: string, pod: string, work: Work): void {
+    const write = async () => this.#finish(owner, flight, id, await this.#begun(flight, pod, work));
+    flight.line.push({ pod, write });
+    this.#advance(owner, flight);
+  }
+
+  #advance(owner: Owner, flight: InFlight): void {
+    while (flight.writing < OUTSTANDING) {
+      const next = flight.line[flight.turn++];
+      if (next === undefined) {
+        flight.line = [];
+        flight.turn = 0;
+        return;
+      }
+      flight.writing++;
+      this.#run(owner, async () => {
+        try {
+          await next.write();
+        } finally {
+          flight.writing--;
+          this.#advance(owner, flight);
+        }
+      });
+    }
+  }
+
+  /** From here on the write may arrive at the server. */
+  async #begun<T>(flight: InFlight, pod: string, work: () => Promise<T>): Promise<T> {
+    flight.begun.set(pod, flight.generation);
+    try {
+      return await work();
+    } finally {
+      flight.begun.delete(pod);
+      flight.pods.delete(pod);
+    }
   }
 
   #held(owner: Owner, flight: InFlight, id: string): boolean {
@@ -190,10 +245,21 @@ export class Performer {
     this.#deps.settled(owner, delay);
   }
 
-  #flight(ownerUid: string): InFlight {
+  #flight(ownerUid: string, generation: number): InFlight {
     let flight = this.#owners.get(ownerUid);
     if (flight === undefined) {
-      flight = { pods: new Map(), others: new Set(), failures: {}, backoff: new Map() };
+      flight = {
+        generation,
+        pods: new Map(),
+        begun: new Map(),
+        line: [],
+        turn: 0,
+        writing: 0,
+        creations: new Set(),
+        others: new Set(),
+        failures: {},
+        backoff: new Map(),
+      };
       this.#owners.set(ownerUid, flight);
     }
     return flight;
@@ -207,323 +273,40 @@ export class Performer {
     const tracked = running.finally(() => this.#running.delete(tracked));
     this.#running.add(tracked);
   }
-
-  #options(owner: Owner, flow: string = owner.uid): WriteOptions {
-    return { priority: "high", flow, signal: this.#deps.signal };
-  }
-
-  /** A line of their own: the first pods become ready while the last ones are still to be created. */
-  #creating(owner: Owner): WriteOptions {
-    return this.#options(owner, `${owner.uid} creations`);
-  }
-
+  /** True when none failed. */
   async #createPods(owner: Owner, flight: InFlight, creations: readonly CreatePod[]): Promise<boolean> {
-    let start = 0;
+    const line: CreationLine = { withdrawn: false };
+    flight.creations.add(line);
     let failed = false;
-    for (let size = 1; start < creations.length && !failed; size *= 2) {
-      const count = size > PROBING_LIMIT ? creations.length - start : size;
-      const batch = creations.slice(start, start + count);
-      start += batch.length;
-      const results = await Promise.all(batch.map((action) => this.#createPod(owner, flight, action)));
-      failed = results.includes(false);
+    const create = async (action: CreatePod) => {
+      const created = await this.#begun(flight, `${CREATING}${action.name}`, () =>
+        this.#pods.create(owner, flight.failures, action),
+      );
+      if (!created) failed = true;
+    };
+    let next = 0;
+    for (let size = 1; size <= PROBING_LIMIT && !failed && !line.withdrawn; size *= 2) {
+      const batch = creations.slice(next, next + size);
+      next += batch.length;
+      await Promise.all(batch.map(create));
     }
-    for (const action of creations.slice(start)) flight.pods.delete(`${CREATING}${action.name}`);
+    const inTurn = async () => {
+      while (!failed && !line.withdrawn) {
+        const action = creations[next++];
+        if (action === undefined) return;
+        await create(action);
+      }
+    };
+    await Promise.all(Array.from({ length: OUTSTANDING }, inTurn));
+    flight.creations.delete(line);
+    // Withdrawn ones are no longer there, and may have been decided anew under the same name.
+    if (!line.withdrawn)
+      for (const { name } of creations.slice(next)) flight.pods.delete(`${CREATING}${name}`);
     return !failed;
-  }
-
-  /** True when the pod exists afterwards. */
-  async #createPod(owner: Owner, flight: InFlight, action: CreatePod): Promise<boolean> {
-    const { pods, record } = this.#deps;
-    try {
-      for (const claim of action.claims) {
-        const created = await this.#createClaim(owner, claim);
-        if (!created) return false;
-      }
-      const pod = await this.#createOnce(owner, action);
-      pods.writeBack(pod);
-      if (action.succeeded !== undefined) record(owner, action.succeeded);
-      delete flight.failures.scale;
-      return true;
-    } catch (error) {
-      if (isAborted(error)) return false;
-      const text = wordsOf(error);
-      const what = JSON.stringify({ namespace: owner.namespace, name: action.name });
-      flight.failures.scale = `${action.failed?.condition ?? "failed to create pod"}: ${text}`;
-      record(
-        owner,
-        failure(action, text) ?? {
-          type: "Warning",
-          reason: "FailedCreate",
-          message: `failed to create pod: ${text}, pod: ${what}`,
-        },
-      );
-      return false;
-    } finally {
-      flight.pods.delete(`${CREATING}${action.name}`);
-    }
-  }
-
-  /** Creation by a name of our own makes a lost answer harmless: what exists under it is ours or is not. */
-  async #createOnce(owner: Owner, action: CreatePod): Promise<Pod> {
-    const { client } = this.#deps;
-    try {
-      return await client.create(podResource, owner.namespace, action.body, this.#creating(owner));
-    } catch (error) {
-      if (!isKubeError(error) || !error.ambiguous) throw error;
-      const found = await client.get(
-        podResource,
-        { namespace: owner.namespace, name: action.name },
-        this.#options(owner),
-      );
-      if (found.controller?.uid !== owner.uid) throw error;
-      return found;
-    }
-  }
-
-  async #createClaim(owner: Owner, claim: NewClaim): Promise<boolean> {
-    const { client, claims, record } = this.#deps;
-    try {
-      claims.writeBack(
-        await client.create(
-          persistentVolumeClaimResource,
-          owner.namespace,
-          claim.body,
-          this.#creating(owner),
-        ),
-      );
-      if (claim.succeeded !== undefined) record(owner, claim.succeeded);
-      return true;
-    } catch (error) {
-      if (isKubeError(error, "AlreadyExists") && !error.message.includes("being deleted")) return true;
-      if (isAborted(error)) return false;
-      const what = JSON.stringify({ namespace: owner.namespace, name: claim.name });
-      const message = `failed to create pvc: ${wordsOf(error)}, pvc: ${what}`;
-      this.#flight(owner.uid).failures.scale = message;
-      const told = failure(claim, wordsOf(error));
-      record(owner, told ?? { type: "Warning", reason: "FailedCreate", message });
-      return false;
-    }
-  }
-
-  async #patchPod(
-    owner: Owner,
-    flight: InFlight,
-    action: Extract<Action, { type: "patch pod" }>,
-  ): Promise<boolean | "wait"> {
-    const ref = { namespace: action.pod.namespace, name: action.pod.name };
-    let failed = false;
-    try {
-      if (action.adopts && !(await this.#deps.mayAdopt(owner, this.#options(owner)))) return false;
-      if (action.disrupts && (await this.#deps.mayDisrupt?.(action.pod)) === false) return "wait";
-      for (const step of action.write.steps) {
-        const patch = { type: "strategic" as const, body: step.body };
-        const options = {
-          ...this.#options(owner),
-          ...(step.subresource ? { subresource: step.subresource } : {}),
-        };
-        this.#deps.pods.writeBack(await this.#deps.client.patch(podResource, ref, patch, options));
-      }
-      if (action.succeeded !== undefined) this.#deps.record(owner, action.succeeded);
-      this.#clear(flight, action.concern);
-    } catch (error) {
-      failed = !isAborted(error);
-      // Somebody else was first, or the pod is gone: the next plan sees it as it is then.
-      if (failed && !isKubeError(error, "Conflict", "NotFound")) {
-        const what = action.failed?.message ?? `failed to patch pod ${action.pod.name}`;
-        const message = `${what}: ${wordsOf(error)}`;
-        const told = `${action.failed?.condition ?? what}: ${wordsOf(error)}`;
-        if (action.concern !== "refresh") flight.failures[action.concern] = told;
-        this.#deps.log.warn("a pod could not be patched", { error, object: owner.key, pod: action.pod.name });
-        this.#deps.record(owner, {
-          type: "Warning",
-          reason: action.failed?.reason ?? "FailedUpdate",
-          message,
-        });
-      }
-    } finally {
-      flight.pods.delete(action.pod.uid);
-    }
-    return !failed;
-  }
-
-  #clear(flight: InFlight, concern: Concern): void {
-    if (concern !== "refresh") delete flight.failures[concern];
-  }
-
-  async #deletePod(
-    owner: Owner,
-    flight: InFlight,
-    action: Extract<Action, { type: "delete pod" }>,
-  ): Promise<boolean> {
-    const { client, pods, record } = this.#deps;
-    const ref = { namespace: action.pod.namespace, name: action.pod.name };
-    let failed = false;
-    try {
-      const left = await this.#deleteQuietly(() =>
-        client.delete(podResource, ref, { ...this.#options(owner), uid: action.pod.uid }),
-      );
-      if (remains(left, action.pod.uid)) pods.writeBack(left);
-      else pods.remove(`${ref.namespace}/${ref.name}`, action.pod.uid);
-      if (left !== "absent" && action.succeeded !== undefined) record(owner, action.succeeded);
-      for (const claim of action.claims) await this.#deleteClaim(owner, claim);
-      delete flight.failures.scale;
-    } catch (error) {
-      failed = !isAborted(error);
-      if (failed) {
-        const message = `failed to delete pod ${ref.name}: ${wordsOf(error)}`;
-        if (action.failed === undefined) flight.failures.scale = message;
-        const told = failure(action, wordsOf(error));
-        record(owner, told ?? { type: "Warning", reason: "FailedDelete", message });
-      }
-    } finally {
-      flight.pods.delete(action.pod.uid);
-    }
-    return !failed;
-  }
-
-  /** An object that is gone, or was replaced by another of its name, is deleted as far as we care: `absent`. */
-  async #deleteQuietly<T>(run: () => Promise<T | undefined>): Promise<T | undefined | "absent"> {
-    try {
-      return await run();
-    } catch (error) {
-      if (isKubeError(error, "NotFound", "Conflict")) return "absent";
-      throw error;
-    }
-  }
-
-  async #deleteClaim(owner: Owner, claim: PersistentVolumeClaim): Promise<void> {
-    const { client, claims } = this.#deps;
-    const ref = { namespace: claim.namespace, name: claim.name };
-    const left = await this.#deleteQuietly(() =>
-      client.delete(persistentVolumeClaimResource, ref, { ...this.#options(owner), uid: claim.uid }),
-    );
-    if (remains(left, claim.uid)) claims.writeBack(left);
-    else claims.remove(`${claim.namespace}/${claim.name}`, claim.uid);
-  }
-
-  async #other(owner: Owner, flight: InFlight, id: string, action: OtherAction): Promise<boolean> {
-    try {
-      await this.#writeOther(owner, action);
-      if (action.type !== "create claim" && "succeeded" in action && action.succeeded)
-        this.#deps.record(owner, action.succeeded);
-      return true;
-    } catch (error) {
-      if (isAborted(error)) return false;
-      if (!isKubeError(error, "Conflict", "NotFound")) this.#otherFailed(owner, action, error);
-      return false;
-    } finally {
-      flight.others.delete(id);
-    }
-  }
-
-  #otherFailed(owner: Owner, action: OtherAction, error: unknown): void {
-    if (error instanceof ClaimRefused) return;
-    const text = wordsOf(error);
-    this.#deps.log.warn(`${action.type} failed`, { error, object: owner.key });
-    const told = "failed" in action ? failure(action, text) : undefined;
-    if (told !== undefined) {
-      // The API has this one as a Normal event; alerts that count on it keep working.
-      this.#deps.record(owner, action.type === "create object" ? { ...told, type: "Normal" } : told);
-    } else if (action.type === "patch claim") {
-      const message = `failed to update PVC ${action.claim.name}: ${text}`;
-      this.#deps.record(owner, { type: "Warning", reason: "FailedUpdate", message });
-    } else if (action.type === "delete claim") {
-      const message = `failed to clean up PVC ${action.claim.name}: ${text}`;
-      this.#deps.record(owner, { type: "Warning", reason: "FailedDelete", message });
-    }
-  }
-
-  async #writeOther(owner: Owner, action: OtherAction): Promise<void> {
-    const { client, claims, revisions, created } = this.#deps;
-    const options = this.#options(owner);
-    switch (action.type) {
-      case "create claim":
-        // A failure was told about where it happened; here it only has to hold back the next attempt.
-        if (!(await this.#createClaim(owner, action))) throw new ClaimRefused();
-        return;
-      case "patch claim": {
-        const patch = { type: "strategic" as const, body: action.body };
-        claims.writeBack(
-          await client.patch(persistentVolumeClaimResource, refOf(action.claim), patch, options),
-        );
-        return;
-      }
-      case "delete claim":
-        return this.#deleteClaim(owner, action.claim);
-      case "create revision":
-        revisions.writeBack(await this.#createRevision(owner, action));
-        return;
-      case "patch revision": {
-        const patch = { type: "merge" as const, body: action.body };
-        revisions.writeBack(
-          await client.patch(controllerRevisionResource, refOf(action.revision), patch, options),
-        );
-        return;
-      }
-      case "delete revision": {
-        const { revision } = action;
-        const gone = { ...options, uid: revision.uid, resourceVersion: revision.resourceVersion };
-        await client.delete(controllerRevisionResource, refOf(revision), gone);
-        revisions.remove(`${revision.namespace}/${revision.name}`, revision.uid);
-        return;
-      }
-      case "patch workload":
-        return this.#deps.patchWorkload(owner, action.body, options);
-      case "delete workload":
-        return this.#deps.deleteWorkload(owner, options);
-      case "create object":
-        await this.#existing(async () =>
-          this.#deps.objectCreated(
-            await client.create(created[action.resource], owner.namespace, action.body, options),
-          ),
-        );
-        return;
-      case "delete object": {
-        const ref: ObjectRef = { namespace: owner.namespace, name: action.name };
-        await this.#deleteQuietly(() =>
-          client.delete(created[action.resource], ref, { ...options, uid: action.uid }),
-        );
-        return;
-      }
-    }
-  }
-
-  /** The stored bytes of `data` are part of the API: they go out as text, not as a re-ordered object. */
-  async #createRevision(
-    owner: Owner,
-    action: Extract<Action, { type: "create revision" }>,
-  ): Promise<ControllerRevision> {
-    const text = JSON.stringify(action.body);
-    const body = `${text.slice(0, -1)},"data":${action.data}}`;
-    try {
-      return await this.#deps.client.create(
-        controllerRevisionResource,
-        owner.namespace,
-        body,
-        this.#options(owner),
-      );
-    } catch (error) {
-      if (!isKubeError(error, "AlreadyExists") && !(isKubeError(error) && error.ambiguous)) throw error;
-      return this.#deps.client.get(
-        controllerRevisionResource,
-        { namespace: owner.namespace, name: action.name },
-        this.#options(owner),
-      );
-    }
-  }
-
-  async #existing(run: () => Promise<unknown>): Promise<void> {
-    try {
-      await run();
-    } catch (error) {
-      if (!isKubeError(error, "AlreadyExists")) throw error;
-    }
   }
 }
 
-type CreatePod = Extract<Action, { type: "create pod" }>;
 type Started = Exclude<Action, { type: "event" }>;
-type OtherAction = Exclude<Started, { type: "create pod" | "patch pod" | "delete pod" }>;
 
 const CREATING = "in-flight/";
 const REVISION = "revision/";
@@ -556,29 +339,4 @@ function idOf(action: Started): string {
     case "delete object":
       return `${action.resource}/${action.name}`;
   }
-}
-
-function refOf(object: { namespace: string; name: string }): ObjectRef {
-  return { namespace: object.namespace, name: object.name };
-}
-
-/** Whether a deleted object is still there; what an answer shows without a time of deletion was removed at once. */
-function remains<T extends { uid: string; deletionAt: number | undefined }>(
-  left: T | undefined | "absent",
-  uid: string,
-): left is T {
-  return left !== undefined && left !== "absent" && left.uid === uid && left.deletionAt !== undefined;
-}
-
-class ClaimRefused extends Error {}
-
-/** The event that an action wants for its failure. */
-function failure(action: { failed?: FailureWords }, text: string): ObjectEvent | undefined {
-  if (action.failed === undefined) return undefined;
-  const { reason, message } = action.failed;
-  return { type: "Warning", reason, message: `${message}: ${text}` };
-}
-
-function isAborted(error: unknown): boolean {
-  return isKubeError(error, "Aborted");
 }

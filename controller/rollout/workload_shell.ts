@@ -6,7 +6,8 @@ import type { ObjectMeta } from "../../kube/core/index.ts";
 import { isKubeError, type Outcome, type Pod } from "../../kube/index.ts";
 import type { KindDeps, KindShell } from "../kind.ts";
 import type { ObjectEvent, Plan } from "./actions.ts";
-import { type Owner, Performer } from "./perform.ts";
+import { Performer } from "./perform.ts";
+import type { Owner } from "./pod_writer.ts";
 import { StatusWriter } from "./status_writer.ts";
 
 /** Plans of one workload take at most an eighth of a core however many events arrive. */
@@ -143,18 +144,23 @@ class WorkloadShell<T extends WorkloadObject> implements KindShell {
     const object = objects.get(key);
     if (object === undefined) return {};
     const started = clock.monotonic();
+    const owner = ownerOf(object.metadata, key);
+    const generation = object.metadata.generation ?? 0;
+    this.#performer.observe(owner.uid, generation);
     const plan = this.#workload.plan(object, {
       performer: this.#performer,
       now: clock.now(),
       random,
       settled: this.#settledPods,
     });
-    const owner = ownerOf(object.metadata, key);
-    this.#performer.perform(owner, plan.actions);
+    this.#performer.perform(owner, generation, plan.actions);
     const size = this.#workload.sizeOf?.(plan.status) ?? replicasOf(plan.status);
     const important = plan.actions.length === 0 && this.#performer.inFlight(owner.uid) === 0;
     const target = { key, uid: owner.uid };
-    const statusAfterMs = this.#status.offer(target, object.status, plan.status, size, important);
+    const status = this.#performer.isBehind(owner.uid)
+      ? notObserved(plan.status, object.status)
+      : plan.status;
+    const statusAfterMs = this.#status.offer(target, object.status, status, size, important);
     const took = clock.monotonic() - started;
     this.#coalescing.set(key, Math.min(LONGEST_COALESCING_MS, took * PLAN_SHARE));
     return { wakeAfterMs: earlier(plan.wakeAfterMs, statusAfterMs) };
@@ -180,6 +186,16 @@ class WorkloadShell<T extends WorkloadObject> implements KindShell {
 
 function replicasOf(status: object): number {
   return "replicas" in status && typeof status.replicas === "number" ? status.replicas : 0;
+}
+
+/**
+ * A generation counts as observed once no write is under way that was decided for an earlier one: until then the pods
+ * may look as if all was done, and change again.
+ */
+function notObserved(status: object, stored: object | undefined): object {
+  if (!("observedGeneration" in status)) return status;
+  const before = stored !== undefined && "observedGeneration" in stored ? stored.observedGeneration : 0;
+  return { ...status, observedGeneration: before };
 }
 
 function refOf(owner: Owner): { namespace: string; name: string } {

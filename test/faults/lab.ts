@@ -19,7 +19,7 @@ export interface Adversity {
 }
 
 /** One life of a controller; its user agent tells its requests from all others. */
-class Life {
+export class Life {
   readonly agent: string;
   readonly #sandbox: TestSandbox;
   readonly #client: Client;
@@ -169,7 +169,7 @@ export class Lab {
   }
 }
 
-async function inTime<T>(work: Promise<T>, failure: string): Promise<T> {
+export async function inTime<T>(work: Promise<T>, failure: string): Promise<T> {
   const patience = new AbortController();
   const late = sleep(20_000, undefined, { signal: patience.signal }).then(() => {
     throw new Error(`${failure} within 20 s`);
@@ -187,7 +187,11 @@ function messageOf(error: unknown): string {
 }
 
 /** Probes until it no longer throws. */
-async function reached(place: Place, probe: () => Promise<void> | undefined, what: string): Promise<void> {
+export async function reached(
+  place: Place,
+  probe: () => Promise<void> | undefined,
+  what: string,
+): Promise<void> {
   const end = Date.now() + 20_000;
   for (;;) {
     try {

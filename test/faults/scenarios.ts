@@ -34,7 +34,7 @@ interface Shape {
 }
 
 /** Complete, since no admission fills in defaults here; stored version, since no webhook converts. */
-function clone({
+export function clone({
   replicas = 3,
   policy = "InPlaceIfPossible",
   maxUnavailable = 1,
