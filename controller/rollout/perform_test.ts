@@ -57,7 +57,7 @@ async function deletion(answer: () => object) {
     maxDelayMs: 1,
     signal: new AbortController().signal,
   });
-  performer.perform(owner, [{ type: "delete pod", pod, claims: [], succeeded }]);
+  performer.perform(owner, 1, [{ type: "delete pod", pod, claims: [], succeeded }]);
   await performer.drained();
   return { held: [...caches.pods.values()], events };
 }
