@@ -18,6 +18,8 @@ export interface PodWatch {
   readonly synced: Promise<void>;
   /** The pod as the watch shows it; asked of the server when the watch does not run or has not delivered yet. */
   pod(key: string, signal: AbortSignal): Promise<AgentPod | undefined>;
+  /** The pod as the server has it now. */
+  podNow(key: string, signal: AbortSignal): Promise<AgentPod | undefined>;
   byUid(uid: string): AgentPod | undefined;
   values(): Iterable<AgentPod>;
   subscribe(listener: (change: Change<AgentPod>) => void): () => void;
@@ -56,18 +58,21 @@ export function startPodWatch(options: PodWatchOptions): PodWatch {
       () => undefined,
     );
   }
+  async function read(key: string, signal: AbortSignal): Promise<AgentPod | undefined> {
+    try {
+      return await client.get(agentPods, refOf(key), { signal });
+    } catch (error) {
+      if (isKubeError(error, "NotFound")) return undefined;
+      throw error;
+    }
+  }
   return {
     synced: informer?.synced ?? Promise.resolve(),
     async pod(key, signal) {
       const held = cache.get(key);
-      if (held || synced) return held;
-      try {
-        return await client.get(agentPods, refOf(key), { signal });
-      } catch (error) {
-        if (isKubeError(error, "NotFound")) return undefined;
-        throw error;
-      }
+      return held || synced ? held : read(key, signal);
     },
+    podNow: read,
     byUid: (uid) => [...cache.byIndex("uid", uid)][0],
     values: () => cache.values(),
     subscribe: (listener) => cache.subscribe(listener),

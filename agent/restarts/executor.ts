@@ -27,6 +27,8 @@ export interface RestartDependencies {
   /** Unfinished requests for the pod `namespace/name` on this node. */
   readonly requests: (podKey: string) => Iterable<ContainerRecreateRequest>;
   readonly pod: (podKey: string, signal: AbortSignal) => Promise<AgentPod | undefined>;
+  /** The pod as the API server has it now: what the agent's watch shows may be late. Throws KubeError. */
+  readonly podNow: (podKey: string, signal: AbortSignal) => Promise<AgentPod | undefined>;
   /** The request as the API server has it now, undefined when it is gone. Throws KubeError. */
   readonly newest: (request: ContainerRecreateRequest) => Promise<ContainerRecreateRequest | undefined>;
   /** Writes status members on top of exactly this version; resolves with the object as it then is. Throws KubeError. */
@@ -135,8 +137,7 @@ class Round {
     for (;;) {
       this.#signal.throwIfAborted();
       const pod = await this.#deps.pod(this.#podKey, this.#signal);
-      // The controller ends requests of pods that are gone.
-      if (!pod || pod.uid !== podUid(request)) return undefined;
+      if (!isMeant(pod, request)) return this.#withoutPod(request);
       const containers = await observeContainers(runtime.client, pod.uid, this.#signal);
       const plan = planRestart(
         {
@@ -164,6 +165,14 @@ class Round {
       request = await this.#write(request, states);
       if (isOver(request)) return undefined;
     }
+  }
+
+  /** The controller would end the request, too, but it does not watch the pods of other owners. */
+  async #withoutPod(request: ContainerRecreateRequest): Promise<Outcome | undefined> {
+    if (isMeant(await this.#deps.podNow(this.#podKey, this.#signal), request)) return { wakeAfterMs: 200 };
+    const states = request.status?.containerRecreateStates ?? [];
+    await this.#complete(request, { states, completed: { message: "pod has gone" } });
+    return { wakeAfterMs: 0 };
   }
 
   async #complete(
@@ -254,8 +263,8 @@ function isOver({ status }: ContainerRecreateRequest): boolean {
   return status?.phase === "Completed";
 }
 
-function podUid(request: ContainerRecreateRequest): string {
-  return request.metadata.labels?.["crr.apps.kruise.io/pod-uid"] ?? "";
+function isMeant(pod: AgentPod | undefined, { metadata }: ContainerRecreateRequest): pod is AgentPod {
+  return pod !== undefined && !pod.deleting && pod.uid === metadata.labels?.["crr.apps.kruise.io/pod-uid"];
 }
 
 const defaultGraceSeconds = 30;

@@ -134,6 +134,7 @@ async function scene(
       detecting: () => false,
       requests: () => (s.request.status?.phase === "Completed" ? [] : [s.request]),
       pod: async () => s.pod(),
+      podNow: async () => s.pod(),
       newest: async () => s.request,
       async writeStatus(request, status) {
         if (request.metadata.resourceVersion !== s.request.metadata.resourceVersion) {
@@ -411,11 +412,21 @@ t.test("a request that was there before the agent found its runtime waits for it
   t.equal(s.request.status?.message, undefined);
 });
 
-t.test("a pod of another uid is not touched", async (t) => {
-  const s = await scene(t, ["app"]);
-  if (isJsonObject(s.podJson["metadata"])) s.podJson["metadata"]["uid"] = "another";
-  await createRestartExecutor(s.deps).reconcile("default/web", signal);
-  t.same(instances(s, "app"), [[0, running]]);
+t.test(
+  "a pod that is gone ends its request; containers of another with its name are not touched",
+  async (t) => {
+    const s = await scene(t, ["app"]);
+    if (isJsonObject(s.podJson["metadata"])) s.podJson["metadata"]["uid"] = "another";
+    await createRestartExecutor(s.deps).reconcile("default/web", signal);
+    t.same(instances(s, "app"), [[0, running]]);
+    t.match(s.request.status, { phase: "Completed", message: "pod has gone" });
+  },
+);
+
+t.test("a watch that is behind does not say that a pod is gone", async (t) => {
+  const s = await scene(t, ["app"], { pod: async () => undefined });
+  t.same(await createRestartExecutor(s.deps).reconcile("default/web", signal), { wakeAfterMs: 200 });
+  t.equal(s.request.status, undefined);
 });
 
 t.test("while the agent starts a container nobody can make the attempt after it", async (t) => {

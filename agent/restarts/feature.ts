@@ -68,6 +68,7 @@ export async function startRestarts(context: AgentContext): Promise<Feature> {
     requests: (key) =>
       [...cache.byIndex("pod", key)].filter((request) => !request.metadata.deletionTimestamp),
     pod: (key, signal) => pods.pod(key, signal),
+    podNow: (key, signal) => pods.podNow(key, signal),
     async newest({ metadata: { namespace = "", name = "" } }) {
       try {
         return await client.get(recreateRequests, { namespace, name });
