@@ -1,7 +1,7 @@
 /**
  * The cache: one writer (the watch and write-backs), many readers.
  * Versions decide, not arrival: whatever is older than what is held is ignored, so that an answer to a write
- * can go in at once and the watch may repeat it later (DESIGN.md, "Read your own writes").
+ * can go in at once and the watch may repeat it later (docs/architecture.md, "How a change flows").
  */
 
 /** What reconcilers see of a cache. */

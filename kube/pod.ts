@@ -1,6 +1,6 @@
 /**
  * What the controller keeps of a pod: a flat projection with interned parts, never sent back to the server.
- * Writes to pods are patches (DESIGN.md, decisions 3 and 4). Times are milliseconds since the Unix epoch.
+ * Writes to pods are patches. Times are milliseconds since the Unix epoch.
  */
 import type { Labels } from "./core/types.ts";
 

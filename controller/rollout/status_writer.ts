@@ -1,6 +1,6 @@
 /**
  * Writes the status of workloads: coalesced while it churns, exact when it settles, one write in flight
- * for an object, and none when nothing differs. DESIGN.md, decision 4.
+ * for an object, and none when nothing differs.
  */
 import { createMergePatch } from "../../kube/core/index.ts";
 import type { Clock } from "../../kube/index.ts";
