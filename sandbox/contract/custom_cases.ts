@@ -133,6 +133,29 @@ export const customCases: readonly ContractCase[] = [
       }),
   },
   {
+    name: "forgives what is stored and does not change when a schema gets stricter",
+    run: (contract) =>
+      withWidgets(contract, async (base, group) => {
+        await contract.expect(201, "POST", base, { body: widget(group, "w", { color: "red" }) });
+        const versions = objectsAt(widgetDefinition(group), "spec", "versions");
+        const text = JSON.stringify({ spec: { versions } }).replaceAll('["red","green"]', '["green"]');
+        const body: unknown = JSON.parse(text);
+        await contract.expect(200, "PATCH", `${definitions}/widgets.${group}`, { body, type: merge });
+        const other = { body: widget(group, "x", { color: "red" }) };
+        // A real server takes a moment to see a new schema.
+        for (let attempt = 0; attempt < 200; attempt++) {
+          if ((await contract.call("POST", `${base}?dryRun=All`, other)).code === 422) break;
+          await new Promise((resolve) => setTimeout(resolve, 50));
+        }
+        assert.equal((await contract.call("POST", base, other)).code, 422);
+        const patch = (spec: Fields) => contract.call("PATCH", `${base}/w`, { body: { spec }, type: merge });
+        assert.equal((await patch({ replicas: 3 })).code, 200);
+        assert.equal((await patch({ color: "blue" })).code, 422);
+        const status = { body: { status: { replicas: 3 } }, type: merge };
+        assert.equal((await contract.call("PATCH", `${base}/w/status`, status)).code, 200);
+      }),
+  },
+  {
     name: "validates custom resources",
     run: (contract) =>
       withWidgets(contract, async (base, group) => {

@@ -1,5 +1,5 @@
 /** The rules of custom kinds: everything comes from the schema of the version. */
-import { dnsSubdomainErrors, type FieldError, invalid } from "../../kube/core/index.ts";
+import { dnsSubdomainErrors, type FieldError, invalid, jsonEqual } from "../../kube/core/index.ts";
 import type { StoredObject } from "../cluster.ts";
 import { valueAt } from "../json.ts";
 import type { ScalePaths, Strategy } from "../resources/resource.ts";
@@ -18,6 +18,8 @@ export function customStrategy(
     const errors = shape === undefined ? [] : validateValue(object, shape, "");
     return scale === undefined ? errors : [...errors, ...scaleErrors(object, scale)];
   };
+  const validateChange = (object: StoredObject, stored: StoredObject): FieldError[] =>
+    validate(object).filter((error) => !isUnchanged(error.path, object, stored));
   return {
     hasStatus,
     statusMetadata: "none",
@@ -31,9 +33,22 @@ export function customStrategy(
       if (shape !== undefined) applySchemaDefaults(draft, shape);
     },
     validateCreate: validate,
-    validateUpdate: validate,
-    validateStatus: validate,
+    validateUpdate: validateChange,
+    validateStatus: validateChange,
   };
+}
+
+/**
+ * Whether what is wrong there was stored so: that must not keep anybody from changing the rest. Members of lists are
+ * not matched with each other, so a list counts as a whole.
+ */
+function isUnchanged(path: string, object: StoredObject, stored: StoredObject): boolean {
+  const steps = (path.split("[")[0] ?? "").split(".");
+  return steps.some((_, at) => {
+    const above = steps.slice(0, at + 1);
+    const value = valueAt(object, ...above);
+    return value !== undefined && jsonEqual(value, valueAt(stored, ...above));
+  });
 }
 
 /** What the scale subresource would trip over. */
