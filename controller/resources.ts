@@ -30,16 +30,8 @@ import {
   persistentPodState,
   podProbeMarker,
   podUnavailableBudget,
-  type ResourceDistribution,
-  resourceDistribution,
-  type SidecarSet,
   type StatefulSet,
-  sidecarSet,
   statefulSet,
-  type UnitedDeployment,
-  unitedDeployment,
-  type WorkloadSpread,
-  workloadSpread,
 } from "../crds/index.ts";
 import type { KubeObject } from "../kube/core/index.ts";
 import { jsonResource, type Resource } from "../kube/index.ts";
@@ -58,11 +50,7 @@ export const nodePodProbeResource = resourceOf<NodePodProbe>(nodePodProbe);
 export const persistentPodStateResource = resourceOf<PersistentPodState>(persistentPodState);
 export const podProbeMarkerResource = resourceOf<PodProbeMarker>(podProbeMarker);
 export const podUnavailableBudgetResource = resourceOf<PodUnavailableBudget>(podUnavailableBudget);
-export const resourceDistributionResource = resourceOf<ResourceDistribution>(resourceDistribution);
-export const sidecarSetResource = resourceOf<SidecarSet>(sidecarSet);
 export const statefulSetResource = resourceOf<StatefulSet>(statefulSet);
-export const unitedDeploymentResource = resourceOf<UnitedDeployment>(unitedDeployment);
-export const workloadSpreadResource = resourceOf<WorkloadSpread>(workloadSpread);
 
 function resourceOf<T extends KubeObject>(definition: KindDefinition): Resource<T> {
   const { group, kind, plural, scope, versions } = definition;

@@ -152,7 +152,7 @@ const requirement = object(
 );
 
 /** The fields of a label selector, for kinds that add fields of their own beside them. */
-export const selectorFields = {
+const selectorFields = {
   matchExpressions: optional(list(requirement, "Conditions that all must hold.", { atomic: true })),
   matchLabels: optional(stringMap("Labels that all must be present with these values.")),
 };

@@ -70,8 +70,3 @@ function isStored(value: unknown): value is StoredObject {
 export function timeText(milliseconds: number): string {
   return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
 }
-
-/** Times of leases and events.k8s.io carry microseconds. */
-export function microTimeText(milliseconds: number): string {
-  return `${new Date(milliseconds).toISOString().slice(0, 23)}000Z`;
-}

@@ -10,7 +10,7 @@ export const validatingConfigurationName = "kruise-validating-webhook-configurat
 export const templateAnnotation = "template";
 
 /** Marks configurations that this program created, which therefore may get entries that it learns later. */
-export const managedByLabel = "app.kubernetes.io/managed-by";
+const managedByLabel = "app.kubernetes.io/managed-by";
 const managedBy = "refit";
 
 /** Where the API server reaches the webhooks: a Service, or, for development, a host. */

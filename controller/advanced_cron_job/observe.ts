@@ -57,9 +57,7 @@ export function cronStrategyOf({ spec }: AdvancedCronJob): Strategy {
 }
 
 /** Undefined where there is no template; the first of several, which admission refuses. */
-export function childKindOf(
-  template: AdvancedCronJob["spec"]["template"] | undefined,
-): ChildKind | undefined {
+function childKindOf(template: AdvancedCronJob["spec"]["template"] | undefined): ChildKind | undefined {
   if (template?.jobTemplate) return "Job";
   if (template?.broadcastJobTemplate) return "BroadcastJob";
   return template?.imageListPullJobTemplate ? "ImageListPullJob" : undefined;

@@ -74,7 +74,7 @@ function millisecondsOf(seconds: number | undefined | null): number | undefined 
  */
 export type Standing = "succeeded" | "failed" | "over" | "going" | "active";
 
-export function standingOf(pod: Pod, restartLimit: number | undefined): Standing {
+function standingOf(pod: Pod, restartLimit: number | undefined): Standing {
   if (pod.phase === "Succeeded") return "succeeded";
   // The kubelet reports pods that are stopped for their deletion as failed: no task of theirs has failed.
   if (pod.deletionAt !== undefined) return "going";

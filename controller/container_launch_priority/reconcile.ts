@@ -28,7 +28,7 @@ const configMapResource = jsonResource<ConfigMap>({
  * Tells the level that was let go last. The kubelet tries containers that lacked a key again after 10 to 15 seconds,
  * but looks at once when the pod changes: this annotation is such a change.
  */
-export const launchReleasedAnnotation = "refit.dev/launch-released";
+const launchReleasedAnnotation = "refit.dev/launch-released";
 
 export type LaunchDeps = Pick<SharedDeps, "client" | "log" | "signal"> & { caches: Pick<Caches, "pods"> };
 

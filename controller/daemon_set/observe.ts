@@ -15,7 +15,7 @@ import type { Roster } from "./roster.ts";
 /** On pods and revisions: the bare hash. */
 export const REVISION_LABEL = "controller-revision-hash";
 export const GENERATION_LABEL = "pod-template-generation";
-export const GENERATION_ANNOTATION = "deprecated.daemonset.template.generation";
+const GENERATION_ANNOTATION = "deprecated.daemonset.template.generation";
 
 export interface Seen {
   set: DaemonSet;

@@ -23,7 +23,7 @@ export function targetsOf(job: EphemeralJob, pods: readonly ObservedPod[]): Targ
   return targets.slice(0, Math.max(0, job.spec.replicas ?? targets.length));
 }
 
-export function containerNames(job: EphemeralJob): string[] {
+function containerNames(job: EphemeralJob): string[] {
   return (job.spec.template?.ephemeralContainers ?? []).map(({ name }) => name);
 }
 

@@ -5,7 +5,7 @@ import { currentStatus, type TagOwner, type TagSpec, type TagStatus, tagStatusOf
 import { earlier } from "./prune.ts";
 
 /** How long a node may leave a task unanswered, and how late it may be after the task's own deadline. */
-export const RESPONSE_MS = 10 * 60_000;
+const RESPONSE_MS = 10 * 60_000;
 const SILENT = "node has not responded for a long time";
 const LATE = "pulling exceeds the activeDeadlineSeconds";
 
@@ -102,7 +102,7 @@ function statusWith(
 type Counters = Pick<NodeImageStatus, "desired" | "succeeded" | "failed" | "pulling" | "waiting">;
 
 /** Tasks of the spec by what the status says of their current version. */
-export function countTasks(nodeImage: NodeImage): Counters {
+function countTasks(nodeImage: NodeImage): Counters {
   const counts = { desired: 0, succeeded: 0, failed: 0, pulling: 0, waiting: 0 };
   for (const [name, image] of Object.entries(nodeImage.spec?.images ?? {})) {
     for (const { tag, version = 0 } of image.tags ?? []) {

@@ -3,8 +3,8 @@ import { goQuote, type JsonObject } from "../../kube/core/index.ts";
 import type { Random } from "../../kube/index.ts";
 import { ensureList, ensureObject, objectAt, objectsAt, type PodDraft } from "./draft.ts";
 
-export const launchPriorityAnnotation = "apps.kruise.io/container-launch-priority";
-export const priorityVariable = "KRUISE_CONTAINER_PRIORITY";
+const launchPriorityAnnotation = "apps.kruise.io/container-launch-priority";
+const priorityVariable = "KRUISE_CONTAINER_PRIORITY";
 export const barrierVariable = "KRUISE_CONTAINER_BARRIER";
 
 /**

@@ -1,7 +1,7 @@
 /** The gate with which controllers hold a pod's readiness. Spec: pod-webhook 4.1; inplace-update rule 31. */
 import { ensureList, ensureObject, objectsAt, type PodDraft } from "./draft.ts";
 
-export const kruisePodReady = "KruisePodReady";
+const kruisePodReady = "KruisePodReady";
 
 /** Adds the gate to pods of the workloads of this API, or, with `everyPod`, to all. Once only. */
 export function addReadinessGate(draft: PodDraft, { everyPod }: { everyPod: boolean }): void {

@@ -10,8 +10,8 @@ import {
 } from "../../kube/core/index.ts";
 import { ensureObject, objectAt, objectsAt, type PodDraft } from "./draft.ts";
 
-export const podProbeAnnotation = "kruise.io/podprobe";
-export const markerListAnnotation = "kruise.io/podprobemarker-list";
+const podProbeAnnotation = "kruise.io/podprobe";
+const markerListAnnotation = "kruise.io/podprobemarker-list";
 
 export interface ServerlessOptions {
   /** Markers of a namespace. Rejects when they are not known, which refuses the pod. */

@@ -51,7 +51,7 @@ function read(value: JsonObject): NativeWorkload {
 }
 
 /** The controlling owner in the metadata of any object. */
-export function controllerIn(metadata: JsonObject): ControllerOf | undefined {
+function controllerIn(metadata: JsonObject): ControllerOf | undefined {
   const owners = own(metadata, "ownerReferences");
   const owner = Array.isArray(owners)
     ? owners.filter(isJsonObject).find((each) => each["controller"] === true)

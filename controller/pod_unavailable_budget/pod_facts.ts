@@ -15,7 +15,7 @@ export function isAvailableToBudget(pod: Pod): boolean {
   return isBudgetReady(pod) && isConsistent(pod);
 }
 
-export function isBudgetReady(pod: Pod): boolean {
+function isBudgetReady(pod: Pod): boolean {
   return (
     pod.phase === "Running" &&
     pod.deletionAt === undefined &&

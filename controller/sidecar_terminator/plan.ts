@@ -64,7 +64,7 @@ export function planTermination(pod: ObservedPod, node: { readonly virtual: bool
   };
 }
 
-export function requestName(pod: { readonly uid: string }): string {
+function requestName(pod: { readonly uid: string }): string {
   return `sidecar-termination-${pod.uid}`;
 }
 

@@ -18,7 +18,7 @@ export interface BroadcastJobDefaulting {
 }
 
 /** Pods at the same time where nothing else is asked for. */
-export const unlimitedParallelism = 2147483647;
+const unlimitedParallelism = 2147483647;
 
 /**
  * A copy of the object, of either version, with every default filled in; applying it twice changes nothing more.

@@ -151,17 +151,6 @@ export const configMapResource: Resource<ConfigMap> = resource(
   ({ metadata, data }) => ({ ...metadataOf(metadata), data: { ...data } }),
 );
 
-export interface Namespace extends Metadata {
-  /** `Active` | `Terminating`. */
-  readonly phase: string;
-}
-
-export const namespaceResource: Resource<Namespace> = resource(
-  { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false },
-  core.Namespace,
-  ({ metadata, status }) => ({ ...metadataOf(metadata), phase: status?.phase ?? "" }),
-);
-
 export interface Job extends Metadata {
   readonly suspended: boolean;
   readonly active: number;

@@ -24,26 +24,9 @@ export function stringAt(value: JsonObject, name: string): string {
   return typeof field === "string" ? field : "";
 }
 
-export function stringsAt(value: JsonObject, name: string): readonly string[] {
-  const field = value[name];
-  return Array.isArray(field) ? field.filter((each) => typeof each === "string") : [];
-}
-
 export function numberAt(value: JsonObject, name: string): number {
   const field = value[name];
   return typeof field === "number" ? field : 0;
-}
-
-export function booleanAt(value: JsonObject, name: string): boolean {
-  return value[name] === true;
-}
-
-/** RFC 3339 -> milliseconds; undefined when absent or unreadable. */
-export function timeAt(value: JsonObject, name: string): number | undefined {
-  const field = value[name];
-  if (typeof field !== "string") return undefined;
-  const ms = Date.parse(field);
-  return Number.isNaN(ms) ? undefined : ms;
 }
 
 const utf8 = new TextDecoder("utf-8");

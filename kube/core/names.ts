@@ -6,7 +6,6 @@ const subdomain = `${label}(\\.${label})*`;
 const dns1035 = "[a-z]([-a-z0-9]*[a-z0-9])?";
 const qualified = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 const labelValue = `(${qualified})?`;
-const identifier = "[A-Za-z_][A-Za-z0-9_]*";
 const configKey = "[-._a-zA-Z0-9]+";
 const headerName = "[-A-Za-z0-9]+";
 
@@ -16,7 +15,6 @@ const subdomainPattern = whole(subdomain);
 const dns1035Pattern = whole(dns1035);
 const qualifiedPattern = whole(qualified);
 const labelValuePattern = whole(labelValue);
-const identifierPattern = whole(identifier);
 const configKeyPattern = whole(configKey);
 const headerNamePattern = whole(headerName);
 
@@ -145,19 +143,6 @@ export function portNameErrors(name: string): string[] {
   if (name.includes("--")) errors.push("must not contain consecutive hyphens");
   if (name.startsWith("-") || name.endsWith("-")) errors.push("must not begin or end with a hyphen");
   return errors;
-}
-
-export function identifierErrors(value: string): string[] {
-  if (identifierPattern.test(value)) return [];
-  return [
-    patternMessage(
-      "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'",
-      identifier,
-      "my_name",
-      "MY_NAME",
-      "MyName",
-    ),
-  ];
 }
 
 /** Environment variable names since Kubernetes 1.34: any printable ASCII but `=`. */

@@ -9,7 +9,7 @@ import type { InPlaceChange } from "./change.ts";
 import { isCompleted } from "./completion.ts";
 
 /** On a workload, with the value `true`. */
-export const LEAN_ROLLOUT_ANNOTATION = "refit.dev/lean-rollout";
+const LEAN_ROLLOUT_ANNOTATION = "refit.dev/lean-rollout";
 /** On a pod: the revision that it went to without its gate. */
 export const LEAN_UPDATE_ANNOTATION = "refit.dev/lean-update";
 

@@ -5,7 +5,7 @@
 
 import { quantityEqual } from "../../../kube/core/index.ts";
 import type { Pod, ResourceAmounts } from "../../../kube/index.ts";
-import { STATE_LABEL, stateMetadata, timestamp } from "../lifecycle.ts";
+import { stateMetadata, timestamp } from "../lifecycle.ts";
 import { afterChange, type PodChange, type PodPatch, podPatch } from "../pod_patch.ts";
 import { hasGate, IN_PLACE_READY } from "../pod_state.ts";
 import { gateOff, gateOn, needsGateOn } from "../readiness.ts";
@@ -327,9 +327,4 @@ function refreshBatch(pod: Pod, state: InPlaceState, options: InPlaceOptions, no
     },
   );
   return { kind: "write", why: "next batch", write };
-}
-
-/** Whether the pod's lifecycle label says that an update of ours is under way. */
-export function isUpdating(pod: Pod): boolean {
-  return pod.labels[STATE_LABEL] === "Updating";
 }
