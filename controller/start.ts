@@ -71,6 +71,7 @@ export interface Controllers {
 
 const GROUP = "apps.kruise.io";
 const STATEFUL_SET = "StatefulSet";
+const KINDS_WITH_REVISIONS = ["CloneSet", "DaemonSet", STATEFUL_SET];
 const DEFAULT_WORKERS = 3;
 const DEFAULT_GRACE_MS = 5000;
 
@@ -308,7 +309,10 @@ class Starting {
       const set = change.object.annotations[OWNED_BY_ANNOTATION];
       if (set !== undefined) this.#wake.get(STATEFUL_SET)?.(`${change.object.namespace}/${set}`);
     });
-    revisions.subscribe((change) => this.#wakeReferenced(change));
+    revisions.subscribe((change) => {
+      this.#wakeReferenced(change);
+      if (change.type === "removed") this.#wakeNamesakes(change.object);
+    });
   }
 
   #wakeOwner(pod: Pod): void {
@@ -334,6 +338,12 @@ class Starting {
     for (const { controller, kind, name } of isNews ? (metadata.ownerReferences ?? []) : []) {
       if (controller) this.#wake.get(kind)?.(`${metadata.namespace}/${name}`);
     }
+  }
+
+  /** A workload of another kind and the same name may have used the revision, too; it needs one of its own now. */
+  #wakeNamesakes({ namespace, owners }: ControllerRevision): void {
+    for (const owner of owners)
+      for (const kind of KINDS_WITH_REVISIONS) this.#wake.get(kind)?.(`${namespace}/${owner.name}`);
   }
 
   #wakeReferenced(change: Change<PersistentVolumeClaim> | Change<ControllerRevision>): void {
