@@ -14,8 +14,11 @@ const keptLines = 12;
 
 export interface Manager extends Measured {
   readonly own: boolean;
-  /** Kills the process and starts another one; milliseconds from its start until it says that it is ready. */
-  restart?(): Promise<number>;
+  /**
+   * Kills the process and starts another one; milliseconds from its start until it says that it is ready.
+   * `whileDown` runs between the two.
+   */
+  restart?(whileDown?: () => Promise<void>): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -101,9 +104,10 @@ class OwnManager implements Manager {
     await this.#ready(child);
   }
 
-  async restart(): Promise<number> {
+  async restart(whileDown?: () => Promise<void>): Promise<number> {
     const { clock } = this.#options;
     await this.#end("SIGKILL");
+    await whileDown?.();
     const started = clock.monotonic();
     await this.start();
     return clock.monotonic() - started;

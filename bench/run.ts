@@ -168,7 +168,8 @@ function stageOf(
     random,
     hollow,
     workloads: new Workloads(client, namespace, run, settings.annotations),
-    ...(restart === undefined ? {} : { restartManager: () => restart.call(manager) }),
+    ...(restart === undefined ? {} : { restartManager: (whileDown) => restart.call(manager, whileDown) }),
+    ...(target.memory === undefined ? {} : { memory: target.memory }),
     measureLimit: () => limitOf(target, settings, deps, { run, namespace }),
   };
 }

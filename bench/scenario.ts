@@ -1,5 +1,6 @@
 /** What a scenario is, and what it is given. */
 import type { Random } from "../kube/index.ts";
+import type { Cluster } from "../sandbox/index.ts";
 import type { HollowCluster } from "./hollow_cluster.ts";
 import type { Bench } from "./measure/phase.ts";
 import type { Limit, Phase } from "./measure/result.ts";
@@ -10,11 +11,11 @@ export interface ScenarioSettings {
   readonly nodes: number;
   /** Number or percentage, as given. */
   readonly maxUnavailable: string;
-  /** Pods of one workload of `many`. */
+  /** Pods of one workload of `many` and `hold`. */
   readonly size: number;
   /** Partitions of `partition`, in order: numbers or percentages. */
   readonly steps: readonly string[];
-  /** Requests at once of `admission`. */
+  /** Requests at once of `admission` and `webhook`. */
   readonly inFlight: number;
   /** Patches of each kind of `limit`; 0: none. */
   readonly limitPatches: number;
@@ -28,7 +29,9 @@ export interface Stage extends Bench {
   readonly hollow: HollowCluster;
   readonly workloads: Workloads;
   /** Kills the manager and starts it anew; only where the bench started it. Milliseconds until it said that it is ready. */
-  readonly restartManager?: () => Promise<number>;
+  readonly restartManager?: (whileDown?: () => Promise<void>) => Promise<number>;
+  /** The state of the sandbox, where that is the server. */
+  readonly memory?: Cluster;
   /** A bare loop of patches with a client of its own. */
   measureLimit(): Promise<Limit | undefined>;
 }
@@ -48,6 +51,8 @@ export interface Scenario {
   readonly usualPods?: number;
   /** One pod a node: `--pods` is the number of nodes. */
   readonly perNode?: boolean;
+  /** Pods that the bench's own nodes run, where these are not `--pods`. */
+  madePods?(settings: Pick<ScenarioSettings, "size">): number;
   /** Only with a manager that the bench starts. */
   readonly ownManager?: boolean;
   run(stage: Stage): Promise<Outcome>;

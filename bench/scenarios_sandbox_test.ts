@@ -60,6 +60,16 @@ const expected: Readonly<Record<string, readonly (readonly [name: string, pods: 
     ["without webhook", 10],
     ["through webhook", 10],
   ],
+  hold: [
+    ["create", 5],
+    ["restart", 10],
+    ["rollout in place", 5],
+  ],
+  webhook: [
+    ["warm-up", 10],
+    ["pod of a CloneSet", 10],
+    ["pod of another owner", 10],
+  ],
   statefulset: [
     ["create", 10],
     ["rollout in place", 10],

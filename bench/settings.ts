@@ -112,11 +112,13 @@ function sizesOf(values: Values, scenario: Scenario): Pick<RunSettings, "sizes" 
       throw new UsageError(`${scenario.name} has a pod on each node: leave out --nodes`);
     if (largest > most.nodes) throw new UsageError(`${scenario.name} has at most ${most.nodes} pods`);
   }
-  const usual = Math.max(1, Math.min(most.nodes, Math.ceil(largest / 50)));
+  const size = within(values.size, "size", 1, most.pods);
+  const made = scenario.madePods?.({ size }) ?? largest;
+  const usual = Math.max(1, Math.min(most.nodes, Math.ceil(made / 50)));
   const nodes = values.nodes === undefined ? usual : within(values.nodes, "nodes", 1, most.nodes);
-  if (largest / nodes > most.podsOfNode / 2)
+  if (made / nodes > most.podsOfNode / 2)
     throw new UsageError(
-      `${largest} pods need at least ${Math.ceil((largest * 2) / most.podsOfNode)} nodes (--nodes)`,
+      `${made} pods need at least ${Math.ceil((made * 2) / most.podsOfNode)} nodes (--nodes)`,
     );
   return { sizes, nodes };
 }
@@ -148,9 +150,9 @@ function wordsOf(values: Values, { name }: Scenario): Record<string, string> {
     ready: values.ready,
     crash: values.crash,
     "pull-failures": values["pull-failures"],
-    ...(name === "many" ? { size: values.size } : {}),
+    ...(name === "many" || name === "hold" ? { size: values.size } : {}),
     ...(name === "partition" ? { steps: values.steps } : {}),
-    ...(name === "admission" ? { "in-flight": values["in-flight"] } : {}),
+    ...(name === "admission" || name === "webhook" ? { "in-flight": values["in-flight"] } : {}),
   };
 }
 

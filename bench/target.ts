@@ -12,7 +12,7 @@ import {
   loadCredentials,
   type Random,
 } from "../kube/index.ts";
-import { startSandbox } from "../sandbox/index.ts";
+import { type Cluster, startSandbox } from "../sandbox/index.ts";
 import { BenchError, messageOf } from "./errors.ts";
 import { foreignManager, type Manager, startOwnManager } from "./manager.ts";
 import { OwnRequests } from "./measure/own_requests.ts";
@@ -42,6 +42,8 @@ export interface Target {
   readonly version: string;
   /** A server that goes with this target: nothing has to be removed from it. */
   readonly sandbox: boolean;
+  /** Its state. */
+  readonly memory?: Cluster;
   stop(): Promise<void>;
 }
 
@@ -51,15 +53,17 @@ export async function openTarget(options: TargetOptions): Promise<Target> {
     for (const close of closing.splice(0).reverse()) await close();
   };
   try {
-    const kubeconfig = options.kubeconfig ?? (await ownSandbox(options, closing));
-    const { own, clientOf, client } = await connect(options, kubeconfig);
+    const own = options.kubeconfig === undefined ? await ownSandbox(options, closing) : undefined;
+    const kubeconfig = options.kubeconfig ?? own?.file ?? "";
+    const { own: requests, clientOf, client } = await connect(options, kubeconfig);
     closing.push(() => client.close());
     const version = await reachServer(client);
     await checkAccess(client, options.kinds);
     const manager = await managerOf(options, client, kubeconfig);
     closing.push(() => manager.stop());
     await checkKinds(client, options.kinds);
-    return { client, clientOf, own, manager, version, sandbox: options.kubeconfig === undefined, stop };
+    const server = own === undefined ? { sandbox: false } : { sandbox: true, memory: own.memory };
+    return { client, clientOf, own: requests, manager, version, ...server, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -93,14 +97,14 @@ export async function connect(
 }
 
 /** The sandbox's API server alone: the nodes are the bench's own, as before any server. */
-async function ownSandbox(options: TargetOptions, closing: (() => Promise<void> | void)[]): Promise<string> {
+async function ownSandbox(options: TargetOptions, closing: (() => Promise<void> | void)[]) {
   const sandbox = await startSandbox({ seed: options.seed, clock: options.clock, nodes: 0 });
   closing.push(() => sandbox.stop());
   const folder = mkdtempSync(join(tmpdir(), "refit-bench-"));
   closing.push(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, "kubeconfig");
   writeFileSync(file, sandbox.kubeconfig, { mode: 0o600 });
-  return file;
+  return { file, memory: sandbox.cluster };
 }
 
 const webhookConfiguration =

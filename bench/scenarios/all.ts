@@ -2,11 +2,13 @@
 import { BenchError } from "../errors.ts";
 import type { Scenario } from "../scenario.ts";
 import { admission } from "./admission.ts";
+import { hold } from "./hold.ts";
 import { limit } from "./limit.ts";
 import { many } from "./many_workloads.ts";
 import { broadcastjob, daemonset } from "./per_node.ts";
 import { restart } from "./restart.ts";
 import { create, nodeloss, one, partition, recreate, rollout, scale, statefulset } from "./rollouts.ts";
+import { webhook } from "./webhook.ts";
 
 export const scenarios: readonly Scenario[] = [
   create,
@@ -19,6 +21,8 @@ export const scenarios: readonly Scenario[] = [
   nodeloss,
   restart,
   admission,
+  webhook,
+  hold,
   statefulset,
   daemonset,
   broadcastjob,

@@ -33,14 +33,14 @@ export function createPhase(
 export function updatePhase(
   stage: Stage,
   kind: WorkloadKind,
-  options: { name: string; replicas: number; recreate?: boolean },
+  options: { name: string; replicas: number; recreate?: boolean; workload?: string },
 ): Promise<Phase> {
-  const { name, replicas } = options;
+  const { name, replicas, workload = NAME } = options;
   const uids = new Set([...stage.board.pods()].map((pod) => pod.metadata.uid));
   return runPhase(stage, {
     name,
     pods: replicas,
-    begin: () => stage.workloads.update(kind, NAME, secondImage),
+    begin: () => stage.workloads.update(kind, workload, secondImage),
     arrived: (pod) => runs(pod, secondImage),
     remaining: replicas,
     touched: (pod) => isTouched(pod, secondImage),

@@ -14,6 +14,9 @@ import { encodeFrame, frameContentType } from "./watch_frames.ts";
 
 /** A client that does not read is cut off when this much waits for it. */
 const backlogLimit = 64 * 1024 * 1024;
+/** Of the first state so many events leave in one turn, and no more while so much waits for its client. */
+const firstAtOnce = 500;
+const firstBacklog = 8 * 1024 * 1024;
 const bookmarkEveryMs = 60_000;
 /** Without timeoutSeconds a watch ends after 30 to 60 minutes. */
 const shortestWatchMs = 1_800_000;
@@ -44,6 +47,9 @@ class WatchStream {
   readonly #stop: (() => void)[] = [];
   /** Events that wait for a conversion, a lag or a silence; sent strictly in order. */
   readonly #waiting: (Outgoing | Buffer)[] = [];
+  /** What there was at the beginning, sent before all that waits: a hundred thousand pods must not stop the server. */
+  #first: readonly Outgoing[] = [];
+  #firstSent = 0;
   #sending = false;
   #held = false;
   #truncating = false;
@@ -79,7 +85,8 @@ class WatchStream {
     }
     this.#stop.push(this.#world.faults.opened(this.#handle()));
     this.#subscribe();
-    for (const outgoing of begin) this.#enqueue(outgoing);
+    this.#first = begin;
+    this.#send();
     this.#planEnd();
     if (this.#options.allowWatchBookmarks) this.#planBookmark();
   }
@@ -189,18 +196,48 @@ class WatchStream {
   /** Writes what waits; conversions make it pause, never reorder. */
   #send(then?: () => void): void {
     if (this.#sending) return;
-    while (!this.#held && this.#waiting.length > 0) {
-      const next = this.#waiting[0];
+    let turn = 0;
+    while (!this.#held) {
+      const first = this.#first[this.#firstSent];
+      const next = first ?? this.#waiting[0];
       if (next === undefined) break;
+      if (first !== undefined && turn++ === firstAtOnce) {
+        this.#goOnLater(then);
+        return;
+      }
       const frame = Buffer.isBuffer(next) ? next : this.#frame(next);
       if (frame === undefined) {
         if (!Buffer.isBuffer(next)) this.#convertThenSend(next.revision);
         return;
       }
-      this.#waiting.shift();
+      if (first === undefined) this.#waiting.shift();
+      else this.#advanceFirst();
       this.#write(frame);
     }
     then?.();
+  }
+
+  #advanceFirst(): void {
+    this.#firstSent += 1;
+    if (this.#firstSent < this.#first.length) return;
+    this.#first = [];
+    this.#firstSent = 0;
+  }
+
+  /** Other requests come in between, and a client that reads slowly is waited for. */
+  #goOnLater(then?: () => void): void {
+    const { response } = this.#exchange;
+    this.#sending = true;
+    const goOn = (): void => {
+      if (this.#ended) return;
+      if (response.writableLength > firstBacklog) {
+        this.#world.clock.after(10, goOn);
+        return;
+      }
+      this.#sending = false;
+      this.#send(then);
+    };
+    setImmediate(goOn);
   }
 
   #convertThenSend(revision: Revision): void {
@@ -214,6 +251,7 @@ class WatchStream {
       (error: unknown) => {
         this.#sending = false;
         this.#waiting.length = 0;
+        this.#first = [];
         this.#enqueueStatus(
           error instanceof ApiError ? error : new ApiError(500, "InternalError", String(error)),
         );
