@@ -9,7 +9,8 @@ import {
   type Node,
   type Outcome,
 } from "../../kube/index.ts";
-import type { KindDeps, KindShell } from "../kind.ts";
+import type { Informers } from "../informers.ts";
+import type { Caches, KindDeps, KindShell } from "../kind.ts";
 import { type ObservedPod, observedPodResource } from "../observed_pod.ts";
 import { podProbeMarkerResource } from "../resources.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
@@ -20,18 +21,23 @@ import { markerIndex, markerSelection, nodeIndex, writeMarks } from "./watching.
 /** Pods of a node start in crowds, and each changes several times: gathered for so long, milliseconds. */
 const GATHERING_MS = 50;
 
-export function nodePodProbeShell(deps: KindDeps<NodePodProbe>): KindShell {
+export type NodePodProbeDeps = Pick<
+  KindDeps<NodePodProbe>,
+  "client" | "log" | "objects" | "queue" | "resource" | "selectPods" | "signal"
+> & { caches: Pick<Caches, "nodes">; informers: Pick<Informers, "cacheOf"> };
+
+export function nodePodProbeShell(deps: NodePodProbeDeps): KindShell {
   return new NodePodProbeShell(deps);
 }
 
 class NodePodProbeShell implements KindShell {
-  readonly #deps: KindDeps<NodePodProbe>;
+  readonly #deps: NodePodProbeDeps;
   readonly #markers: Cache<PodProbeMarker>;
   readonly #needs: PodNeeds<ObservedPod>;
   /** By node, then by UID of its pods: what was written last. A process that starts writes everything once more. */
   readonly #applied = new Map<string, ReadonlyMap<string, string>>();
 
-  constructor(deps: KindDeps<NodePodProbe>) {
+  constructor(deps: NodePodProbeDeps) {
     this.#deps = deps;
     this.#markers = deps.informers.cacheOf(podProbeMarkerResource);
     deps.objects.addIndex("marker", markerIndex);

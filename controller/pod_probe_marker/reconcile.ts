@@ -2,7 +2,8 @@
 import type { NodePodProbe, PodProbeMarker } from "../../crds/index.ts";
 import { createMergePatch } from "../../kube/core/index.ts";
 import { type Cache, isKubeError, type Outcome } from "../../kube/index.ts";
-import type { KindDeps, KindShell } from "../kind.ts";
+import type { Informers } from "../informers.ts";
+import type { Caches, KindDeps, KindShell } from "../kind.ts";
 import { type ObservedPod, observedPodResource } from "../observed_pod.ts";
 import { nodePodProbeResource } from "../resources.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
@@ -13,16 +14,21 @@ import { markerIndex, markerSelection, nodeIndex, writeMarks } from "./watching.
 /** Pods come and go in crowds: their events are gathered for so long, milliseconds. */
 const GATHERING_MS = 200;
 
-export function podProbeMarkerShell(deps: KindDeps<PodProbeMarker>): KindShell {
+export type PodProbeMarkerDeps = Pick<
+  KindDeps<PodProbeMarker>,
+  "client" | "objects" | "options" | "queue" | "resource" | "selectPods" | "signal"
+> & { caches: Pick<Caches, "nodes">; informers: Pick<Informers, "cacheOf"> };
+
+export function podProbeMarkerShell(deps: PodProbeMarkerDeps): KindShell {
   return new PodProbeMarkerShell(deps);
 }
 
 class PodProbeMarkerShell implements KindShell {
-  readonly #deps: KindDeps<PodProbeMarker>;
+  readonly #deps: PodProbeMarkerDeps;
   readonly #needs: PodNeeds<ObservedPod>;
   readonly #nodeProbes: Cache<NodePodProbe>;
 
-  constructor(deps: KindDeps<PodProbeMarker>) {
+  constructor(deps: PodProbeMarkerDeps) {
     this.#deps = deps;
     const { queue } = deps;
     this.#needs = deps.selectPods(observedPodResource).needs((key, change) => {
@@ -86,11 +92,7 @@ class PodProbeMarkerShell implements KindShell {
     const { uid, resourceVersion } = marker.metadata;
     // A list is replaced as a whole: only the one that was read may be.
     const body = { metadata: { uid, resourceVersion, finalizers } };
-    try {
-      await this.#patch(marker, body);
-    } catch (error) {
-      if (!isKubeError(error, "NotFound")) throw error;
-    }
+    await this.#patch(marker, body);
   }
 
   async #writeStatus(key: string, pods: HeldPods<ObservedPod>): Promise<void> {
@@ -120,11 +122,16 @@ class PodProbeMarkerShell implements KindShell {
     await Promise.all(marks.map((one) => writeMarks(this.#deps, one, [pods])));
   }
 
+  /** A marker that is gone needs nothing any more. */
   async #patch(marker: PodProbeMarker, body: object, subresource?: string): Promise<void> {
     const { client, resource, objects, signal } = this.#deps;
     const { uid = "" } = marker.metadata;
     const options = { flow: uid, signal, ...(subresource === undefined ? {} : { subresource }) };
     const { namespace = "", name = "" } = marker.metadata;
-    objects.writeBack(await client.patch(resource, { namespace, name }, { type: "merge", body }, options));
+    try {
+      objects.writeBack(await client.patch(resource, { namespace, name }, { type: "merge", body }, options));
+    } catch (error) {
+      if (!isKubeError(error, "NotFound")) throw error;
+    }
   }
 }
