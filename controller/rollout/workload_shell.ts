@@ -10,8 +10,8 @@ import { Performer } from "./perform.ts";
 import type { Owner } from "./pod_writer.ts";
 import { StatusWriter } from "./status_writer.ts";
 
-/** Plans of one workload take at most an eighth of a core however many events arrive. */
-const PLAN_SHARE = 7;
+/** Plans of one workload take at most a sixteenth of a core however many events arrive. */
+const PLAN_SHARE = 15;
 const LONGEST_COALESCING_MS = 250;
 
 interface WorkloadObject {
@@ -49,8 +49,8 @@ class WorkloadShell<T extends WorkloadObject> implements KindShell {
   readonly #performer: Performer;
   readonly #status: StatusWriter;
   readonly #settledPods = new WeakMap<Pod, boolean>();
-  /** How long to gather events before the next plan, by key; milliseconds. */
-  readonly #coalescing = new Map<string, number>();
+  /** Until when to gather events before the next plan, by key; monotonic milliseconds. */
+  readonly #gatherUntil = new Map<string, number>();
 
   constructor(deps: KindDeps<T>, workload: Workload<T>) {
     this.#deps = deps;
@@ -119,20 +119,20 @@ class WorkloadShell<T extends WorkloadObject> implements KindShell {
         if (!signal.aborted) log.warn("the status could not be written", { error, object: target.key });
         deps.queue.addAfter(target.key, retryAfterMs);
       },
-      written: (target) => deps.queue.addAfter(target.key, this.#coalescing.get(target.key) ?? 0),
+      written: (target) => deps.queue.addAfter(target.key, this.coalescingMs(target.key)),
     });
   }
 
-  /** Milliseconds to wait for further events of the same object. */
+  /** Milliseconds to wait for further events of the same object: none when its last plan was long enough ago. */
   coalescingMs(key: string): number {
-    return this.#coalescing.get(key) ?? 0;
+    return Math.max(0, (this.#gatherUntil.get(key) ?? 0) - this.#deps.clock.monotonic());
   }
 
   forget(key: string, uid: string): void {
     this.#performer.forget(uid);
     this.#status.forget(uid);
     this.#workload.forget?.(uid);
-    this.#coalescing.delete(key);
+    this.#gatherUntil.delete(key);
   }
 
   drained(): Promise<void> {
@@ -161,8 +161,8 @@ class WorkloadShell<T extends WorkloadObject> implements KindShell {
       ? notObserved(plan.status, object.status)
       : plan.status;
     const statusAfterMs = this.#status.offer(target, object.status, status, size, important);
-    const took = clock.monotonic() - started;
-    this.#coalescing.set(key, Math.min(LONGEST_COALESCING_MS, took * PLAN_SHARE));
+    const ended = clock.monotonic();
+    this.#gatherUntil.set(key, ended + Math.min(LONGEST_COALESCING_MS, (ended - started) * PLAN_SHARE));
     return { wakeAfterMs: earlier(plan.wakeAfterMs, statusAfterMs) };
   }
 
