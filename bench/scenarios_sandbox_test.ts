@@ -79,6 +79,7 @@ const expected: Readonly<Record<string, readonly (readonly [name: string, pods: 
     ["rollout in place", 10],
   ],
   broadcastjob: [["run to the end", 10]],
+  cronjob: [["due together", 20]],
   // Last: it ends the controller.
   restart: [
     ["create", 10],
@@ -92,7 +93,7 @@ t.test("scenarios on the sandbox", { timeout: 280_000 }, async (t) => {
     kubeconfig: undefined,
     pid: undefined,
     metricsUrl: undefined,
-    kinds: ["CloneSet", "StatefulSet", "DaemonSet", "BroadcastJob"],
+    kinds: ["CloneSet", "StatefulSet", "DaemonSet", "BroadcastJob", "AdvancedCronJob"],
     seed: 1,
     random: seededRandom(1),
   });

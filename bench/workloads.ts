@@ -3,7 +3,7 @@ import { type Client, isKubeError, jsonResource, type KubeObject, type Resource 
 import { WORKLOAD_LABEL } from "./measure/pod_board.ts";
 import { BENCH_LABEL } from "./resources.ts";
 
-export type WorkloadKind = "CloneSet" | "StatefulSet" | "DaemonSet" | "BroadcastJob";
+export type WorkloadKind = "CloneSet" | "StatefulSet" | "DaemonSet" | "BroadcastJob" | "AdvancedCronJob";
 
 const group = "apps.kruise.io";
 const place = (version: string, plural: string, kind: string): Resource<KubeObject> =>
@@ -14,6 +14,7 @@ export const workloadResources: Readonly<Record<WorkloadKind, Resource<KubeObjec
   StatefulSet: place("v1beta1", "statefulsets", "StatefulSet"),
   DaemonSet: place("v1alpha1", "daemonsets", "DaemonSet"),
   BroadcastJob: place("v1alpha1", "broadcastjobs", "BroadcastJob"),
+  AdvancedCronJob: place("v1beta1", "advancedcronjobs", "AdvancedCronJob"),
 };
 
 export const firstImage = "registry.example/app:1";
@@ -26,6 +27,9 @@ export interface WorkloadOptions {
   readonly maxUnavailable: number;
   /** Default in place. */
   readonly recreate?: boolean;
+  /** Of an AdvancedCronJob, and the one node on which its runs have a pod. */
+  readonly schedule?: string;
+  readonly node?: string;
   /** Pods leave a node that is lost at once, not after the usual five minutes. */
   readonly leavesLostNodes?: boolean;
 }
@@ -113,6 +117,11 @@ export function podSpec(run: string, image: string, leavesLostNodes = false): ob
   };
 }
 
+const task = {
+  restartPolicy: "Never",
+  containers: [{ ...container(firstImage), command: ["sh", "-c", "sleep 0"] }],
+};
+
 function specOf(options: WorkloadOptions, labels: Record<string, string>, run: string): object {
   const { kind, replicas, maxUnavailable, recreate = false, leavesLostNodes } = options;
   const spec = podSpec(run, firstImage, leavesLostNodes);
@@ -146,13 +155,24 @@ function specOf(options: WorkloadOptions, labels: Record<string, string>, run: s
         updateStrategy: { type: "RollingUpdate", rollingUpdate },
       };
     }
-    case "BroadcastJob": {
-      const task = { ...container(firstImage), command: ["sh", "-c", "sleep 0"] };
+    case "BroadcastJob":
       return {
         parallelism: 10_000,
         completionPolicy: { type: "Always" },
-        template: { ...template, spec: { ...spec, restartPolicy: "Never", containers: [task] } },
+        template: { ...template, spec: { ...spec, ...task } },
       };
+    case "AdvancedCronJob": {
+      const { schedule, node } = options;
+      const fields = [{ key: "metadata.name", operator: "In", values: [node] }];
+      const required = { nodeSelectorTerms: [{ matchFields: fields }] };
+      const there = {
+        affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required } },
+      };
+      const job = {
+        completionPolicy: { type: "Always" },
+        template: { ...template, spec: { ...spec, ...there, ...task } },
+      };
+      return { schedule, template: { broadcastJobTemplate: { spec: job } } };
     }
   }
 }

@@ -2,6 +2,7 @@
 import { BenchError } from "../errors.ts";
 import type { Scenario } from "../scenario.ts";
 import { admission } from "./admission.ts";
+import { cronjob } from "./cron_jobs.ts";
 import { hold } from "./hold.ts";
 import { limit } from "./limit.ts";
 import { many } from "./many_workloads.ts";
@@ -26,6 +27,7 @@ export const scenarios: readonly Scenario[] = [
   statefulset,
   daemonset,
   broadcastjob,
+  cronjob,
   limit,
 ];
 

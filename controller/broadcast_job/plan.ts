@@ -5,7 +5,7 @@
 import type { BroadcastJobStatus } from "../../crds/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import type { Action, ObjectEvent, Plan } from "../rollout/actions.ts";
-import { patchPod } from "../rollout/pod_actions.ts";
+import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
 import { KRUISE_READY } from "../rollout/pod_state.ts";
 import { needsKruiseReady } from "../rollout/readiness.ts";
 import {
@@ -65,7 +65,11 @@ function readinessOf({ pods, busy }: BroadcastJobSeen, census: Census, now: numb
   return pods.flatMap((pod) => {
     if (busy.has(pod.uid) || isBeingCreated(pod) || !needsKruiseReady(pod)) return [];
     if (pod.deletionAt !== undefined || census.lost.has(pod)) return [];
-    return [patchPod(pod, { conditions: [{ type: KRUISE_READY, status: "True" }] }, now, "refresh")];
+    const change: PodChange = { conditions: [{ type: KRUISE_READY, status: "True" }] };
+    // True whatever the pod's status says by now, so only the UID is a precondition: the scheduler writes at that time.
+    const patch = podPatch(pod, change, now, { subresource: "status" });
+    const write = { steps: [patch], after: afterChange(pod, change, now) };
+    return [{ type: "patch pod", pod, write, concern: "refresh" }];
   });
 }
 
