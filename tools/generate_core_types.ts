@@ -42,6 +42,8 @@ const packages: readonly [path: string, groupVersion: string, alias: string][] =
   ["discovery/v1", "discovery.k8s.io/v1", "discovery"],
   ["scheduling/v1", "scheduling.k8s.io/v1", "scheduling"],
   ["events/v1", "events.k8s.io/v1", "events"],
+  ["networking/v1", "networking.k8s.io/v1", "networking"],
+  ["node/v1", "node.k8s.io/v1", "node"],
 ];
 const metaPath = "k8s.io/apimachinery/pkg/apis/meta/v1";
 

@@ -7,6 +7,7 @@ import { conditionCases } from "./condition_cases.ts";
 import { customCases } from "./custom_cases.ts";
 import { deleteCases } from "./delete_cases.ts";
 import { listCases } from "./list_cases.ts";
+import { networkingCases } from "./networking_cases.ts";
 import { patchCases } from "./patch_cases.ts";
 import { refusalCases } from "./refusal_cases.ts";
 import { tableCases } from "./table_cases.ts";
@@ -42,6 +43,7 @@ export const contractCases: readonly ContractCase[] = [
   ...tableCases,
   ...admissionCases,
   ...conditionCases,
+  ...networkingCases,
 ];
 
 const patience = 200;

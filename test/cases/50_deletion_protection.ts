@@ -54,7 +54,6 @@ const ingress = {
   spec: { defaultBackend: { service: { name: "guarded", port: { number: 80 } } } },
 };
 
-/** The sandbox has no Ingresses. */
 function alwaysGuarded(world: World): (readonly [resource: string, name: string])[] {
   return [
     ["deployments.v1.apps", "guarded"],
@@ -62,7 +61,7 @@ function alwaysGuarded(world: World): (readonly [resource: string, name: string]
     ["statefulsets.v1.apps", "guarded-sts"],
     [`statefulsets.${world.version}.apps.kruise.io`, "guarded-asts"],
     ["services", "guarded"],
-    ...(world.simulated ? [] : [["ingresses.v1.networking.k8s.io", "guarded"] as const]),
+    ["ingresses.v1.networking.k8s.io", "guarded"],
   ];
 }
 
@@ -126,7 +125,7 @@ async function stepTwo(world: World, { guarded }: Names): Promise<void> {
       },
       guarded,
     );
-    if (!world.simulated) await api.create(ingress, guarded);
+    await api.create(ingress, guarded);
     const refused = async (
       resource: string,
       name: string,

@@ -12,6 +12,12 @@ import {
   serviceAccountPrinter,
   servicePrinter,
 } from "./cluster.ts";
+import {
+  ingressClassPrinter,
+  ingressPrinter,
+  networkPolicyPrinter,
+  runtimeClassPrinter,
+} from "./networking.ts";
 import { podPrinter } from "./pods.ts";
 import {
   bindingPrinter,
@@ -62,6 +68,10 @@ const printers: Readonly<Record<string, Printer>> = {
   "poddisruptionbudgets.policy": budgetPrinter,
   "storageclasses.storage.k8s.io": storageClassPrinter,
   "priorityclasses.scheduling.k8s.io": priorityClassPrinter,
+  "ingresses.networking.k8s.io": ingressPrinter,
+  "ingressclasses.networking.k8s.io": ingressClassPrinter,
+  "networkpolicies.networking.k8s.io": networkPolicyPrinter,
+  "runtimeclasses.node.k8s.io": runtimeClassPrinter,
   "mutatingwebhookconfigurations.admissionregistration.k8s.io": webhookPrinter,
   "validatingwebhookconfigurations.admissionregistration.k8s.io": webhookPrinter,
   "rolebindings.rbac.authorization.k8s.io": bindingPrinter,

@@ -3,6 +3,7 @@ import { dns1035LabelErrors, dnsLabelErrors, dnsSubdomainErrors } from "../../..
 import type { StoredObject } from "../../cluster.ts";
 import type { Strategy } from "../resource.ts";
 import { namespaceRules } from "./namespaces.ts";
+import { networkingRules } from "./networking.ts";
 import { podRules } from "./pods.ts";
 import { serviceRules } from "./services.ts";
 import { storageRules } from "./volumes.ts";
@@ -90,6 +91,7 @@ const rules: Readonly<Record<string, Rules>> = {
   ...namespaceRules,
   ...serviceRules,
   ...storageRules,
+  ...networkingRules,
   ...workloadRules,
   ...webhookRules,
 };
