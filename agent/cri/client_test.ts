@@ -9,6 +9,7 @@ import { createCriClient } from "./client.ts";
 import { criContract } from "./contract.ts";
 import { criContractOnDeno } from "./deno_fixture.ts";
 import { type FakeCri, type FakeCriOptions, startFakeCri } from "./fake_server.ts";
+import { grpcStatus, statusOfReset } from "./grpc_status.ts";
 import { underTap } from "./tap_contract.ts";
 
 async function temporarySocket(t: Test): Promise<string> {
@@ -83,6 +84,26 @@ t.test("a call that hangs ends in Timeout, and others go on", async (t) => {
   await t.rejects(client.call(methods.ListImages, {}, { timeoutMs: 50 }), { code: "Timeout" });
   t.equal((await client.call(methods.Version, {})).runtime_name, "containerd");
 });
+
+t.test(
+  "a runtime that is killed during a call: Unavailable, with and without an error of the connection",
+  async (t) => {
+    const socket = await temporarySocket(t);
+    const open = new Set<Socket>();
+    const silent = createServer((connection) => open.add(connection));
+    await new Promise<void>((resolve) => silent.listen(socket, resolve));
+    t.teardown(() => silent.close());
+    const client = connect(t, socket);
+    for (const end of ["end", "destroy"] as const) {
+      const call = client.call(methods.Version, {});
+      while (open.size === 0) await systemClock.sleep(5);
+      for (const connection of open) connection[end]();
+      open.clear();
+      await t.rejects(call, { code: "Unavailable" }, end);
+    }
+    t.equal(statusOfReset(8, false), grpcStatus.UNAVAILABLE, "as Deno tells of it");
+  },
+);
 
 t.test("nobody listens: Unavailable; afterwards it connects by itself", async (t) => {
   const socket = await temporarySocket(t);

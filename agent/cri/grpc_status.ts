@@ -63,10 +63,11 @@ export function statusOfHttp(status: number): number {
 const refusedStream = 7;
 const cancelled = 8;
 
-/** Status of a stream that ended without one, by the code of its RST_STREAM. */
+/**
+ * Status of a stream that ended without one, by the code of its RST_STREAM. What this side cancels has a status of its own:
+ * `cancelled` is then what Node and Deno make of a connection that was closed.
+ */
 export function statusOfReset(code: number, connectionBroke: boolean): number {
-  if (code === refusedStream) return grpcStatus.UNAVAILABLE;
-  if (connectionBroke) return grpcStatus.UNAVAILABLE;
-  if (code === cancelled) return grpcStatus.CANCELLED;
+  if (connectionBroke || code === refusedStream || code === cancelled) return grpcStatus.UNAVAILABLE;
   return grpcStatus.INTERNAL;
 }

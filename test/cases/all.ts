@@ -47,6 +47,7 @@ import { suite as probeMarkers } from "./52_pod_probe_marker.ts";
 import { nativeSuite as nativePersistentState, suite as persistentState } from "./53_persistent_pod_state.ts";
 import { suite as ephemeralJobs } from "./55_ephemeral_job.ts";
 import { suite as agentOnNodes } from "./a01_agent_on_nodes.ts";
+import { suite as agentFaults } from "./a02_agent_faults.ts";
 import { suite as jobNodes } from "./b34_bcj_nodes.ts";
 import { suite as claimReuse } from "./c07_claim_reuse.ts";
 import { suite as specifiedDelete } from "./c08_specified_delete.ts";
@@ -157,5 +158,6 @@ export const suites: readonly Suite[] = [
   randomKills,
   waitingContainers,
   shards,
+  agentFaults,
   daemonNodes,
 ];
