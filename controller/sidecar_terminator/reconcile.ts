@@ -2,7 +2,8 @@
 import type { ContainerRecreateRequest } from "../../crds/index.ts";
 import { formatTime } from "../../kube/core/index.ts";
 import { Cache, isKubeError, type Outcome, startInformer } from "../../kube/index.ts";
-import type { KindShell, PlainController, SharedDeps } from "../kind.ts";
+import type { Informers } from "../informers.ts";
+import type { Caches, KindShell, PlainController, SharedDeps } from "../kind.ts";
 import { type ObservedPod, observedPodResource } from "../observed_pod.ts";
 import { isVirtualNode } from "../pod_probe_marker/index.ts";
 import { containerRecreateRequestResource } from "../resources.ts";
@@ -20,16 +21,27 @@ const MISSING_NODE_MS = 1_000;
 export const sidecarTerminatorController: PlainController = {
   controllerName: "sidecarterminator-controller",
   enabled: (gates) => gates.SidecarTerminator,
-  shell: (deps) => new SidecarTerminator(deps),
+  shell: sidecarTerminatorShell,
 };
 
+export type SidecarTerminatorDeps = Pick<
+  SharedDeps,
+  "client" | "clock" | "log" | "options" | "queue" | "random" | "recorder" | "signal"
+> & { caches: Pick<Caches, "nodes">; informers: Pick<Informers, "cacheOf"> };
+
+export function sidecarTerminatorShell(
+  deps: SidecarTerminatorDeps,
+): Pick<KindShell, "reconcile" | "drained"> {
+  return new SidecarTerminator(deps);
+}
+
 class SidecarTerminator implements Pick<KindShell, "reconcile" | "drained"> {
-  readonly #deps: SharedDeps;
+  readonly #deps: SidecarTerminatorDeps;
   readonly #requests: Cache<ContainerRecreateRequest>;
   /** Only pods with sidecars that are still to be ended, whoever owns them. */
   readonly #pods: Cache<ObservedPod>;
 
-  constructor(deps: SharedDeps) {
+  constructor(deps: SidecarTerminatorDeps) {
     this.#deps = deps;
     this.#requests = deps.informers.cacheOf(containerRecreateRequestResource);
     const { codec } = observedPodResource;

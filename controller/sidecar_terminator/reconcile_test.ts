@@ -1,0 +1,202 @@
+/** What the terminator writes, and what it does when pods and nodes go or somebody else is first. */
+import t, { type Test } from "tap";
+import type { JsonObject } from "../../kube/core/index.ts";
+import {
+  Cache,
+  type Client,
+  KubeError,
+  nodeResource,
+  type Resource,
+  seededRandom,
+  testClock,
+  testLog,
+  WorkQueue,
+} from "../../kube/index.ts";
+import { type PodPatch, pod, podServer } from "../_pod_server.ts";
+import { sharedCaches } from "../caches.ts";
+import type { Informers } from "../informers.ts";
+import { controllerOptions } from "../options.ts";
+import { sidecarTerminatorShell } from "./reconcile.ts";
+
+const key = "ns/job";
+const end = { name: "KRUISE_TERMINATE_SIDECAR_WHEN_JOB_EXIT", value: "true" };
+const ignore = { name: "KRUISE_TERMINATE_SIDECAR_IGNORE_EXIT_CODE", value: "true" };
+const image = { name: "KRUISE_TERMINATE_SIDECAR_WHEN_JOB_EXIT_WITH_IMAGE", value: "exits:1" };
+
+const jobPod = (env: readonly object[], status: JsonObject = {}) =>
+  pod(
+    "job",
+    {},
+    {
+      spec: {
+        nodeName: "n1",
+        restartPolicy: "Never",
+        containers: [
+          { name: "main", image: "i" },
+          { name: "side", image: "i", env },
+        ],
+      },
+      status: {
+        phase: "Running",
+        containerStatuses: [
+          { name: "main", state: { terminated: { exitCode: 0 } } },
+          { name: "side", state: { running: {} } },
+        ],
+        ...status,
+      },
+    },
+  );
+
+interface Faults {
+  patch?: (patch: PodPatch) => KubeError | undefined;
+  create?: () => KubeError | undefined;
+}
+
+function scene(t: Test, { patch, create = () => undefined }: Faults = {}) {
+  const server = podServer(patch);
+  const clock = testClock();
+  const queue = new WorkQueue({ clock });
+  const ending = new AbortController();
+  const events: string[] = [];
+  const requests: JsonObject[] = [];
+  const client: Client = {
+    ...server.client,
+    async create(resource, _, body) {
+      const error = create();
+      if (error !== undefined) throw error;
+      const object: JsonObject = { ...Object(body) };
+      requests.push(object);
+      const made = { ...object, metadata: { ...Object(object["metadata"]), uid: "r", resourceVersion: "1" } };
+      return resource.codec.decode(Buffer.from(JSON.stringify(made)), "application/json");
+    },
+  };
+  const cacheOf: Informers["cacheOf"] = <T>(resource: Resource<T>) => new Cache<T>(resource.codec);
+  const { nodes } = sharedCaches();
+  const shell = sidecarTerminatorShell({
+    client,
+    clock,
+    log: testLog(),
+    random: seededRandom(1),
+    options: controllerOptions(),
+    queue,
+    recorder: { event: (_, type, reason, message) => events.push(`${type} ${reason} ${message}`) },
+    signal: ending.signal,
+    caches: { nodes },
+    informers: { cacheOf },
+  });
+  t.teardown(() => {
+    ending.abort();
+    queue.stop();
+  });
+  const putNode = (labels: object = {}) => {
+    const node = { metadata: { name: "n1", uid: "n1", resourceVersion: "1", labels } };
+    nodes.upsert(nodeResource.codec.decode(Buffer.from(JSON.stringify(node)), "application/json"));
+  };
+  return { server, clock, shell, events, requests, putNode };
+}
+
+t.test("sidecars are ended by one request, which the pod owns, and the pod is told once", async (t) => {
+  const { server, clock, shell, events, requests, putNode } = scene(t);
+  putNode();
+  server.put(jobPod([end]));
+  await clock.settle();
+  await shell.reconcile(key);
+  await shell.reconcile(key);
+  t.match(requests, [
+    {
+      metadata: {
+        name: "sidecar-termination-uid-job",
+        ownerReferences: [{ uid: "uid-job", controller: true }],
+      },
+      spec: { podName: "job", containers: [{ name: "side" }] },
+    },
+  ]);
+  t.equal(requests.length, 1);
+  t.equal(server.patches.length, 0, "the kubelet says how the pod ended");
+  t.same(events, [
+    "Normal SidecarTerminator Kruise SidecarTerminator is trying to terminate sidecar [side] using crr",
+  ]);
+});
+
+t.test("a sidecar whose code is ignored: the pod has its result before the request is made", async (t) => {
+  const { server, clock, shell, requests, putNode } = scene(t);
+  putNode();
+  server.put(jobPod([end, ignore]));
+  await clock.settle();
+  await shell.reconcile(key);
+  t.match(server.patches, [
+    {
+      name: "job",
+      subresource: "status",
+      body: { metadata: { uid: "uid-job" }, status: { phase: "Succeeded" } },
+    },
+  ]);
+  t.equal(requests.length, 1);
+});
+
+t.test("on a virtual node the image is replaced", async (t) => {
+  const { server, clock, shell, events, requests, putNode } = scene(t);
+  putNode({ type: "virtual-kubelet" });
+  server.put(jobPod([image]));
+  await clock.settle();
+  await shell.reconcile(key);
+  t.match(server.patches, [
+    { subresource: "", body: { spec: { containers: [{ name: "side", image: "exits:1" }] } } },
+  ]);
+  t.same(requests, []);
+  t.match(events, [/using in-place update/]);
+});
+
+t.test("a pod whose node is not seen yet, or gone, is looked at again soon", async (t) => {
+  const { server, clock, shell, requests, putNode } = scene(t);
+  server.put(jobPod([end]));
+  await clock.settle();
+  t.same(await shell.reconcile(key), { wakeAfterMs: 1000 });
+  t.same(requests, []);
+  putNode();
+  t.same(await shell.reconcile(key), {});
+  t.equal(requests.length, 1);
+});
+
+t.test("a pod that goes in between needs nothing any more", async (t) => {
+  const gone = () => new KubeError("NotFound", "no pod job");
+  const { server, clock, shell, events, requests, putNode } = scene(t, { patch: gone });
+  putNode();
+  t.same(await shell.reconcile(key), {}, "one that was never there");
+  server.put(jobPod([end, ignore]));
+  await clock.settle();
+  t.same(await shell.reconcile(key), {});
+  t.same([requests, events], [[], []], "nothing is asked for a pod that is gone");
+});
+
+t.test("another pod of the name, or a server that cannot: the pass fails and is repeated", async (t) => {
+  let conflicts = 1;
+  const patch = () => (conflicts-- > 0 ? new KubeError("Conflict", "the UID differs") : undefined);
+  const { server, clock, shell, requests, putNode } = scene(t, { patch });
+  putNode();
+  server.put(jobPod([end, ignore]));
+  await clock.settle();
+  await t.rejects(shell.reconcile(key), { code: "Conflict" });
+  t.same(requests, [], "no request before the result is told");
+  await shell.reconcile(key);
+  t.equal(requests.length, 1);
+});
+
+t.test("a request that is there already is no failure, and is not told again", async (t) => {
+  const create = () => new KubeError("AlreadyExists", "it is there");
+  const { server, clock, shell, events, putNode } = scene(t, { create });
+  putNode();
+  server.put(jobPod([end]));
+  await clock.settle();
+  t.same(await shell.reconcile(key), {});
+  t.same(events, []);
+});
+
+t.test("a pod without any status is left alone", async (t) => {
+  const { server, clock, shell, requests, putNode } = scene(t);
+  putNode();
+  server.put(jobPod([end], { phase: undefined, containerStatuses: null }));
+  await clock.settle();
+  t.same(await shell.reconcile(key), {});
+  t.same(requests, []);
+});
