@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import t from "tap";
 import type { ContainerStatus, Pod, PodContainer } from "../../kube/index.ts";
+import { barePod } from "../_bare_pod.ts";
 import { awaitsLaunch, planLaunch } from "./plan.ts";
 
 function container(name: string, key: string | undefined, configMap = "web-barrier"): PodContainer {
@@ -17,27 +18,13 @@ function pod(
   ready: readonly string[] = [],
   more: Partial<Pod> = {},
 ): Pod {
-  return {
-    namespace: "default",
-    name: "web",
+  return barePod("web", {
     uid: "pod-1",
-    resourceVersion: "1",
-    createdAt: 0,
-    deletionAt: undefined,
-    labels: {},
-    annotations: {},
-    finalizers: [],
     fieldManagers: "updates",
-    controller: undefined,
-    nodeName: "",
-    readinessGates: [],
     containers,
-    phase: "Pending",
-    conditions: [],
     containerStatuses: containers.map(({ name }) => statusOf(name, ready.includes(name))),
-    podIP: "",
     ...more,
-  };
+  });
 }
 
 const three = [container("a", "p_0"), container("b", "p_-1"), container("c", "p_-2")];

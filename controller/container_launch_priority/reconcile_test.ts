@@ -1,6 +1,7 @@
 import t from "tap";
 import type { JsonObject } from "../../kube/core/index.ts";
 import { type Client, KubeError, nullLog, type Pod } from "../../kube/index.ts";
+import { barePod } from "../_bare_pod.ts";
 import { sharedCaches } from "../caches.ts";
 import { type LaunchDeps, reconcileLaunch } from "./reconcile.ts";
 
@@ -14,30 +15,16 @@ function pod(ready: readonly string[], more: Partial<Pod> = {}): Pod {
     resizePolicy: {},
     env: [{ name: "KRUISE_CONTAINER_BARRIER", configMapKey: { name: "web-barrier", key: `p_${-index}` } }],
   }));
-  return {
-    namespace: "default",
-    name: "web",
+  return barePod("web", {
     uid: "pod-1",
-    resourceVersion: "1",
-    createdAt: 0,
-    deletionAt: undefined,
-    labels: {},
-    annotations: {},
-    finalizers: [],
     fieldManagers: "updates",
-    controller: undefined,
-    nodeName: "",
-    readinessGates: [],
     containers,
-    phase: "Pending",
-    conditions: [],
     containerStatuses: containers.map(({ name }) => {
       const isReady = ready.includes(name);
       return { name, image: "i", imageID: "", containerID: "", ready: isReady, restartCount: 0 };
     }),
-    podIP: "",
     ...more,
-  };
+  });
 }
 
 const created = pod([], { containerStatuses: [] });

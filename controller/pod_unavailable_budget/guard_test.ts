@@ -1,6 +1,7 @@
 import t from "tap";
 import type { JsonObject } from "../../kube/core/index.ts";
 import { type Client, KubeError, type Pod, seededRandom, testClock, withFaults } from "../../kube/index.ts";
+import { barePod } from "../_bare_pod.ts";
 import { memoryClient } from "../admission/memory_client.ts";
 import type { Refusal } from "../admission/refusals.ts";
 import { BudgetGuard } from "./guard.ts";
@@ -8,28 +9,15 @@ import { BudgetGuard } from "./guard.ts";
 const key = "podunavailablebudgets/default/three";
 
 function pod(name: string, changes: Partial<Pod> = {}): Pod {
-  return {
-    namespace: "default",
-    name,
-    uid: `uid-${name}`,
-    resourceVersion: "1",
-    createdAt: 0,
-    deletionAt: undefined,
-    labels: {},
+  return barePod(name, {
     annotations: { "kruise.io/related-pub": "three" },
-    finalizers: [],
     controller: { group: "apps.kruise.io", kind: "CloneSet", name: "web", uid: "set" },
     nodeName: "node",
-    readinessGates: [],
     initRestarts: 0,
-    fieldManagers: "none",
-    containers: [],
     phase: "Running",
     conditions: [{ type: "Ready", status: "True", reason: "", message: "", lastTransitionAt: 0 }],
-    containerStatuses: [],
-    podIP: "",
     ...changes,
-  };
+  });
 }
 
 function setup(allowed: number, wrap: (client: Client) => Client = (client) => client) {

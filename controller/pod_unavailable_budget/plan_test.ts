@@ -2,6 +2,7 @@ import fc from "fast-check";
 import t from "tap";
 import type { PodUnavailableBudget } from "../../crds/index.ts";
 import type { Pod } from "../../kube/index.ts";
+import { barePod } from "../_bare_pod.ts";
 import { planBudget } from "./plan.ts";
 import { isConsistent } from "./pod_facts.ts";
 import { spend } from "./spend.ts";
@@ -18,28 +19,15 @@ function pod(name: string, changes: Partial<Pod> & { ready?: boolean } = {}): Po
     message: "",
     lastTransitionAt: 0,
   };
-  return {
-    namespace: "default",
-    name,
-    uid: `uid-${name}`,
-    resourceVersion: "1",
-    createdAt: 0,
-    deletionAt: undefined,
-    labels: {},
+  return barePod(name, {
     annotations: { "pub.kruise.io/related-pub": "three" },
-    finalizers: [],
     controller: { group: "apps.kruise.io", kind: "CloneSet", name: "web", uid: "set" },
     nodeName: "node",
-    readinessGates: [],
     initRestarts: 0,
-    fieldManagers: "none",
-    containers: [],
     phase: "Running",
     conditions: [condition],
-    containerStatuses: [],
-    podIP: "",
     ...more,
-  };
+  });
 }
 
 type Spec = PodUnavailableBudget["spec"];
