@@ -1,7 +1,7 @@
 /**
  * Carries out what plans decide. Writes run in the background through the client's window; until one is
  * answered, plans see its object as it will be, and its answer goes into the cache before anything else.
- * No policy lives here. DESIGN.md: "How a change flows".
+ * No policy lives here. docs/architecture.md: "How a change flows".
  */
 
 import type { Clock, Pod } from "../../kube/index.ts";
