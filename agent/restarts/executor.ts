@@ -177,7 +177,7 @@ class Round {
 
   async #complete(
     request: ContainerRecreateRequest,
-    plan: Pick<RestartPlan, "states" | "completed">,
+    plan: Pick<RestartPlan, "states" | "completed" | "snapshot">,
   ): Promise<void> {
     await this.#deps.writeStatus(request, restartStatus(plan, this.#deps.clock.now()));
     this.#deps.stopped.forget(request.metadata.uid ?? "");

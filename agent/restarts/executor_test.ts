@@ -336,13 +336,16 @@ t.test("other writers of the status do not hold a round up", async (t) => {
   const s = await scene(t, ["app"]);
   const [app] = s.request.spec.containers;
   if (app) app.preStop = { exec: { command: ["bye"] } };
-  const snapshot = [{ name: "app", ready: true, restartCount: 1, containerID: "containerd://x" }];
+  const snapshot = [{ name: "other", ready: true, restartCount: 1, containerID: "containerd://x" }];
   s.fake.runtime.exec = () => {
     s.request = withStatus(s.request, { containerStatusSnapshot: snapshot });
     return { exitCode: 0 };
   };
   await createRestartExecutor(s.deps).reconcile("default/web", signal);
-  t.match(s.request.status, { phase: "Completed", containerStatusSnapshot: snapshot });
+  t.match(s.request.status, {
+    phase: "Completed",
+    containerStatusSnapshot: [...snapshot, { name: "app", ready: true }],
+  });
 });
 
 t.test("requests that come while another is carried out are told that they wait", async (t) => {

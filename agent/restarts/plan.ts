@@ -5,6 +5,7 @@ import type { SeenContainer } from "../containers/observe.ts";
 import { type AgentContainerStatus, splitContainerID } from "../pod.ts";
 
 export type RecreateState = NonNullable<ContainerRecreateRequestStatus["containerRecreateStates"]>[number];
+type Snapshot = NonNullable<ContainerRecreateRequestStatus["containerStatusSnapshot"]>;
 
 export interface RestartSeen {
   readonly request: ContainerRecreateRequest;
@@ -22,6 +23,8 @@ export interface RestartPlan {
   readonly states: readonly RecreateState[];
   /** Set when the request is over; the message is empty after a normal end. */
   readonly completed?: { readonly message: string };
+  /** With a normal end: what the controller would have shown of the new containers, where it was not as quick. */
+  readonly snapshot?: Snapshot;
   /** The one container to stop in this pass. */
   readonly kill?: string;
   /** Stopped by this request and not running again: the agent may start these itself. */
@@ -55,7 +58,7 @@ export function planRestart(seen: RestartSeen, now: number): RestartPlan {
   const start = observed.filter((one) => one.startable).map((one) => one.state.name);
   return {
     states: walk.states,
-    ...(walk.completed ? { completed: { message: "" } } : {}),
+    ...(walk.completed ? { completed: { message: "" }, ...missingSnapshot(seen, walk.states) } : {}),
     ...(walk.kill === undefined ? {} : { kill: walk.kill }),
     start,
     waiting: walk.completed
@@ -65,6 +68,28 @@ export function planRestart(seen: RestartSeen, now: number): RestartPlan {
         : walk.waiting,
     ...(Number.isFinite(wakeAfterMs) ? { wakeAfterMs } : {}),
   };
+}
+
+/** Nobody adds to the snapshot of a request that is over, so its end brings along what is not in there yet. */
+function missingSnapshot(
+  { request, podStatuses }: RestartSeen,
+  states: readonly RecreateState[],
+): { snapshot?: Snapshot } {
+  const shown = request.status?.containerStatusSnapshot ?? [];
+  const done = new Set(states.filter(({ phase }) => phase === "Succeeded").map(({ name }) => name));
+  const now = podStatuses.filter(
+    (one) =>
+      done.has(one.name) &&
+      !shown.some((old) => old.name === one.name && old.containerID === one.containerID),
+  );
+  if (now.length === 0) return {};
+  const newer = new Map(
+    now.map(({ name, ready, restartCount, containerID }) => [
+      name,
+      { name, ready, restartCount, containerID },
+    ]),
+  );
+  return { snapshot: [...shown.filter(({ name }) => !newer.has(name)), ...newer.values()] };
 }
 
 /** Requests that the runtime of this node cannot serve end at once (rule 14). */
@@ -191,16 +216,17 @@ function walkStates(
   return { states, completed: waiting === "", waiting };
 }
 
-/** The status to write: only what the agent owns; snapshot and conditions are the controller's. */
+/** The status to write: only what the agent owns; conditions, and the snapshot until the end, are the controller's. */
 export function restartStatus(
-  plan: Pick<RestartPlan, "states" | "completed">,
+  plan: Pick<RestartPlan, "states" | "completed" | "snapshot">,
   now: number,
 ): Partial<ContainerRecreateRequestStatus> {
-  const { states, completed } = plan;
+  const { states, completed, snapshot } = plan;
   return {
     phase: completed ? "Completed" : "Recreating",
     ...(states.length > 0 ? { containerRecreateStates: [...states] } : {}),
     ...(completed ? { completionTime: formatTime(now) } : {}),
+    ...(completed && snapshot !== undefined ? { containerStatusSnapshot: snapshot } : {}),
     ...(completed?.message ? { message: completed.message } : {}),
   };
 }

@@ -120,9 +120,32 @@ t.test("a new, ready container is Succeeded when it ran long enough", async (t) 
     phase: "Completed",
     completionTime: "2026-01-01T00:01:00Z",
     containerRecreateStates: [{ name: "app", phase: "Succeeded" }],
+    containerStatusSnapshot: [
+      { name: "app", ready: true, restartCount: 1, containerID: "containerd://new-app" },
+    ],
   });
   const notReady = planRestart(seen({ containers }), now);
   t.same(phases(notReady), ["Recreating"]);
+});
+
+t.test("the end brings the snapshot along, where the controller was not as quick", async (t) => {
+  const { running: _, ...app } = ready("app");
+  const other = { ...app, name: "other" };
+  const ended = (containerStatusSnapshot: NonNullable<NonNullable<Status>["containerStatusSnapshot"]>) =>
+    restartStatus(
+      planRestart(
+        seen({
+          request: request(["app"], {}, { phase: "Recreating", containerStatusSnapshot }),
+          containers: new Map([fresh("app")]),
+          podStatuses: [ready("app"), ready("bystander")],
+        }),
+        now,
+      ),
+      now,
+    ).containerStatusSnapshot;
+  t.same(ended([]), [app]);
+  t.same(ended([other, { ...app, containerID: "containerd://old" }]), [other, app]);
+  t.equal(ended([app]), undefined, "shown already");
 });
 
 t.test("readiness may come from the controller's snapshot", async (t) => {
