@@ -63,6 +63,7 @@ class OwnManager implements Manager {
   readonly #certificates: string;
   readonly #lastLines: string[] = [];
   #child: ChildProcess | undefined;
+  #ending: ChildProcess | undefined;
 
   constructor(
     options: OwnManagerOptions,
@@ -99,8 +100,13 @@ class OwnManager implements Manager {
       `--health-probe-addr=127.0.0.1:${this.#ports.health}`,
     ]);
     this.#child = child;
-    // A bench that ends in whatever way takes its controller along.
-    process.once("exit", () => child.kill("SIGKILL"));
+    endWithThisProcess(child);
+    child.once("exit", (code, signal) => {
+      if (this.#ending !== child)
+        process.stderr.write(
+          `${this.#failed(`the controller ended by itself: ${signal ?? `code ${code}`}`).message}\n`,
+        );
+    });
     await this.#ready(child);
   }
 
@@ -126,6 +132,7 @@ class OwnManager implements Manager {
   #end(signal: NodeJS.Signals): Promise<void> {
     const child = this.#child;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+    this.#ending = child;
     return new Promise((resolve) => {
       child.once("exit", () => resolve());
       child.kill(signal);
@@ -188,6 +195,23 @@ class OwnManager implements Manager {
   #failed(what: string): BenchError {
     return new BenchError([what, ...this.#lastLines.map((line) => `  ${line}`)].join("\n"));
   }
+}
+
+/** A bench that ends in whatever way takes its controller along: killed itself, it leaves that to a shell that notices. */
+function endWithThisProcess(child: ChildProcess): void {
+  const watcher = spawn("sh", ["-c", 'read -r _ || kill -KILL "$0"', String(child.pid)], {
+    detached: true,
+    stdio: ["pipe", "ignore", "ignore"],
+  });
+  watcher.on("error", () => undefined);
+  watcher.stdin?.on("error", () => undefined);
+  watcher.unref();
+  const onExit = () => child.kill("SIGKILL");
+  process.once("exit", onExit);
+  child.once("exit", () => {
+    process.off("exit", onExit);
+    watcher.stdin?.end("ended\n");
+  });
 }
 
 function freePort(): Promise<number> {
