@@ -46,9 +46,10 @@ export class GrowingSender implements Sender {
     return this.#counted > BUSY_REQUESTS;
   }
 
-  /** Requests under way end where they began. */
+  /** Requests under way end where they began. Without the faster pool it goes on as it is. */
   async #grow(): Promise<void> {
-    const faster = await this.#openFaster();
+    const faster = await this.#openFaster().catch(() => undefined);
+    if (faster === undefined) return;
     if (this.#isClosed) return faster.close();
     const former = this.#sender;
     this.#sender = faster;

@@ -31,7 +31,8 @@ function growing() {
   const send = (count: number): void => {
     for (let sent = 0; sent < count; sent++) sender.dispatch(request, handler);
   };
-  return { clock, log, sender, send, opened: () => faster.resolve(recording("fast", log)) };
+  const opened = () => faster.resolve(recording("fast", log));
+  return { clock, log, sender, send, opened, failed: () => faster.reject(new Error("no such file")) };
 }
 
 t.test("much at once opens the faster pool once; what is under way ends where it began", async (t) => {
@@ -46,6 +47,18 @@ t.test("much at once opens the faster pool once; what is under way ends where it
   t.equal(log.at(-1), "small closed");
   send(1);
   t.equal(log.at(-1), "fast");
+});
+
+t.test("a faster pool that cannot be opened is done without", async (t) => {
+  const { clock, log, sender, send, failed } = growing();
+  send(BUSY_REQUESTS + 1);
+  failed();
+  await clock.settle();
+  send(BUSY_REQUESTS + 1);
+  t.equal(log.at(-1), "small");
+  t.equal(log.filter((line) => line === "opening").length, 1, "asked for once");
+  await sender.close();
+  t.equal(log.at(-1), "small closed");
 });
 
 t.test("the same number over a longer time does not", async (t) => {
