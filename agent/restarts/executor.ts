@@ -15,7 +15,7 @@ import { stopContainer } from "../containers/stop.ts";
 import { isAgentError, messageOf } from "../errors.ts";
 import type { AgentPod } from "../pod.ts";
 import type { Runtime } from "../runtime_socket/finder.ts";
-import { pickRequest, planRestart, type RestartPlan, restartStatus } from "./plan.ts";
+import { isDrained, pickRequest, planRestart, type RestartPlan, restartStatus } from "./plan.ts";
 
 export interface RestartDependencies {
   readonly clock: Clock;
@@ -71,6 +71,15 @@ export interface RestartExecutor {
 
 export function createRestartExecutor(dependencies: RestartDependencies): RestartExecutor {
   const { log } = dependencies;
+  /** By pod: the request that holds it not ready, and since when this agent knows. */
+  const held = new Map<string, { uid: string | undefined; since: number }>();
+  function heldSince(podKey: string, { metadata: { uid } }: ContainerRecreateRequest): number {
+    const known = held.get(podKey);
+    if (known !== undefined && known.uid === uid) return known.since;
+    const since = dependencies.clock.now();
+    held.set(podKey, { uid, since });
+    return since;
+  }
   async function putOff(
     requests: readonly ContainerRecreateRequest[],
     picked: ContainerRecreateRequest | undefined,
@@ -93,9 +102,13 @@ export function createRestartExecutor(dependencies: RestartDependencies): Restar
       const requests = [...dependencies.requests(podKey)];
       const picked = pickRequest(requests);
       await putOff(requests, picked);
-      if (!picked) return undefined;
+      if (!picked) {
+        held.delete(podKey);
+        return undefined;
+      }
       try {
-        return await new Round(dependencies, podKey, signal).run(picked);
+        const since = isDrained(picked) ? heldSince(podKey, picked) : undefined;
+        return await new Round(dependencies, podKey, signal, since).run(picked);
       } catch (error) {
         if (isKubeError(error, "NotFound")) return undefined;
         // The watch brings the newer version; this is in case that it was seen before.
@@ -117,11 +130,18 @@ class Round {
   readonly #deps: RestartDependencies;
   readonly #podKey: string;
   readonly #signal: AbortSignal;
+  readonly #heldSince: number | undefined;
 
-  constructor(dependencies: RestartDependencies, podKey: string, signal: AbortSignal) {
+  constructor(
+    dependencies: RestartDependencies,
+    podKey: string,
+    signal: AbortSignal,
+    heldSince: number | undefined,
+  ) {
     this.#deps = dependencies;
     this.#podKey = podKey;
     this.#signal = signal;
+    this.#heldSince = heldSince;
   }
 
   async run(picked: ContainerRecreateRequest): Promise<Outcome | undefined> {
@@ -146,6 +166,7 @@ class Round {
           podStatuses: pod.containerStatuses,
           restartPolicy: pod.restartPolicy,
           runtimeName: runtime.name,
+          heldSince: this.#heldSince,
           stoppedHere: this.#deps.stopped.of(request.metadata.uid ?? ""),
         },
         this.#deps.clock.now(),

@@ -15,6 +15,8 @@ export interface RestartSeen {
   readonly podStatuses: readonly AgentContainerStatus[];
   readonly restartPolicy: string;
   readonly runtimeName: string;
+  /** When this agent first saw that the pod is held not ready, milliseconds since the epoch. */
+  readonly heldSince?: number | undefined;
   /** Container id that this request stopped, by container name, as far as this agent knows. */
   readonly stoppedHere: ReadonlyMap<string, string>;
 }
@@ -48,7 +50,7 @@ export function planRestart(seen: RestartSeen, now: number): RestartPlan {
     };
   }
   const observed = request.spec.containers.map((container) => observedState(seen, container, now));
-  const graceMs = drainLeftMs(request, now);
+  const graceMs = drainLeftMs(seen, now);
   const walk = walkStates(request, observed, graceMs === 0);
   const wakes = [
     ...observed.map((one) => one.wakeAfterMs),
@@ -172,13 +174,27 @@ function readyLeftMs(seen: RestartSeen, container: SeenContainer, now: number): 
   return ranMs > neededMs ? 0 : neededMs - ranMs + 1;
 }
 
-/** Milliseconds of the not-ready grace that are left; infinite until the pod is known to be held not ready. */
-function drainLeftMs(request: ContainerRecreateRequest, now: number): number {
+/** Whether the pod is known to be held not ready. */
+export function isDrained(request: ContainerRecreateRequest): boolean {
+  return drainedAt(request) !== undefined;
+}
+
+function drainedAt({ status }: ContainerRecreateRequest): number | undefined {
+  const condition = status?.conditions?.find((one) => one.type === drained && one.status === "True");
+  return condition?.lastTransitionTime ? parseTime(condition.lastTransitionTime) : undefined;
+}
+
+/**
+ * Milliseconds of the not-ready grace that are left; infinite until the pod is known to be held not ready. The condition
+ * has whole seconds and may show up to one too early: the grace is as long as asked for by the agent's own clock.
+ */
+function drainLeftMs({ request, heldSince }: RestartSeen, now: number): number {
   const seconds = request.spec.strategy?.unreadyGracePeriodSeconds;
   if (seconds === undefined) return 0;
-  const condition = request.status?.conditions?.find((one) => one.type === drained && one.status === "True");
-  if (!condition?.lastTransitionTime) return Number.POSITIVE_INFINITY;
-  return Math.max(0, parseTime(condition.lastTransitionTime) + seconds * 1000 - now);
+  const shown = drainedAt(request);
+  if (shown === undefined) return Number.POSITIVE_INFINITY;
+  const since = Math.min(Math.max(shown, heldSince ?? shown), shown + 999);
+  return Math.max(0, since + seconds * 1000 - now);
 }
 
 interface Walk {

@@ -197,6 +197,17 @@ t.test("the pod is held not ready before the first stop", async (t) => {
   const held: Status = { phase: "Recreating", conditions: [condition] };
   t.equal(planRestart(seen({ request: request(["app"], strategy, held) }), now).wakeAfterMs, 10_000);
   t.equal(planRestart(seen({ request: request(["app"], strategy, held) }), now + 10_000).kill, "app");
+  const shown = Date.parse(condition.lastTransitionTime);
+  for (const [heldSince, since] of [
+    [shown - 5_000, shown],
+    [shown + 400, shown + 400],
+    [shown + 60_000, shown + 999],
+  ] as const) {
+    const at = { ...seen({ request: request(["app"], strategy, held) }), heldSince };
+    t.equal(planRestart(at, since).wakeAfterMs, 70_000, "seconds of conditions are cut off");
+    t.equal(planRestart(at, since + 69_999).kill, undefined);
+    t.equal(planRestart(at, since + 70_000).kill, "app");
+  }
 });
 
 t.test("failures: Fail ends the request, Ignore goes on", async (t) => {
