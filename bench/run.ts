@@ -2,17 +2,18 @@
 import type { Client, Clock, Log, Random } from "../kube/index.ts";
 import { seededRandom } from "../kube/index.ts";
 import { clean } from "./clean.ts";
-import { Interrupted } from "./errors.ts";
+import { BenchError, Interrupted } from "./errors.ts";
 import { type HollowCluster, startHollowCluster } from "./hollow_cluster.ts";
 import { measureLimit } from "./measure/limit.ts";
 import { PodBoard } from "./measure/pod_board.ts";
+import { isReady } from "./measure/pod_state.ts";
 import type { Limit, Run } from "./measure/result.ts";
 import type { Progress } from "./progress.ts";
 import { BENCH_LABEL, namespaces } from "./resources.ts";
 import type { Stage } from "./scenario.ts";
 import { nodesFor, type RunSettings, scenarioSettings } from "./settings.ts";
 import { openTarget, type Target } from "./target.ts";
-import { Workloads } from "./workloads.ts";
+import { Workloads, workloadResources } from "./workloads.ts";
 
 export interface RunDeps {
   clock: Clock;
@@ -82,6 +83,7 @@ export async function runOn(
       metadata: { name: namespace, labels: { [BENCH_LABEL]: run } },
     });
     const stage = stageOf(target, settings, pods, deps, { random, run, namespace, hollow });
+    if (target.manager.own) await warmUp(stage);
     const { phases, limit } = await settings.scenario.run(stage);
     stage.board.stop();
     const { manager, version, sandbox } = target;
@@ -104,6 +106,30 @@ export async function runOn(
     await leave(target, deps, run);
     await hollow?.stop();
   }
+}
+
+const FIRST = "first";
+
+/**
+ * A controller that was just installed waits until the server serves its definitions, and one that says that it is ready
+ * may still be reading: what is measured begins when it has made a first pod.
+ */
+async function warmUp({ kinds, workloads, board, clock, signal, timeoutMs }: Stage): Promise<void> {
+  if (!kinds.some((kind) => kind in workloadResources)) return;
+  const until = clock.monotonic() + timeoutMs;
+  const reached = async (isReached: () => boolean): Promise<void> => {
+    while (!isReached()) {
+      if (clock.monotonic() > until)
+        throw new BenchError(`the manager has not served a CloneSet of one pod within ${timeoutMs / 1000} s`);
+      await clock.sleep(20, signal);
+    }
+  };
+  // Of an image of its own: what the nodes hold is part of what is measured.
+  const image = `registry.example/${FIRST}:1`;
+  await workloads.create({ kind: "CloneSet", name: FIRST, replicas: 1, maxUnavailable: 1, image });
+  await reached(() => [...board.pods()].some(isReady));
+  await workloads.delete("CloneSet", FIRST);
+  await reached(() => [...board.pods()].length === 0);
 }
 
 /** A failure that Ctrl-C caused is that. */

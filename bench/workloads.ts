@@ -25,6 +25,8 @@ export interface WorkloadOptions {
   readonly name: string;
   readonly replicas: number;
   readonly maxUnavailable: number;
+  /** Default `firstImage`. */
+  readonly image?: string;
   /** Default in place. */
   readonly recreate?: boolean;
   /** Of an AdvancedCronJob, and the one node on which its runs have a pod. */
@@ -123,8 +125,8 @@ const task = {
 };
 
 function specOf(options: WorkloadOptions, labels: Record<string, string>, run: string): object {
-  const { kind, replicas, maxUnavailable, recreate = false, leavesLostNodes } = options;
-  const spec = podSpec(run, firstImage, leavesLostNodes);
+  const { kind, replicas, maxUnavailable, recreate = false, leavesLostNodes, image = firstImage } = options;
+  const spec = podSpec(run, image, leavesLostNodes);
   const template = { metadata: { labels }, spec };
   const selector = { matchLabels: labels };
   switch (kind) {

@@ -4,8 +4,8 @@ import { cronJob, Jobs, timeOfName } from "./jobs.ts";
 import type { Suite } from "./suite.ts";
 import type { World } from "./world.ts";
 
-const first = ["busybox:1.36", "nginx:1.23"];
-const second = ["busybox:1.36"];
+const first = ["busybox:1.32", "busybox:1.33"];
+const second = ["busybox:1.32"];
 
 export const suite: Suite = {
   number: "e39",
