@@ -16,7 +16,7 @@ export const suite: Suite = {
   versions: ["v1beta1"],
   async run(world) {
     const sets = new Sets(world);
-    const seconds = world.seconds(20, 3);
+    const seconds = world.seconds(20, 5);
     await world.step("1 create", async () => {
       await world.apply({
         apiVersion: "v1",

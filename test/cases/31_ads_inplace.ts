@@ -36,16 +36,8 @@ async function run(world: World, sets: Daemons, nodes: readonly [string, string]
     assert.deepEqual(after.map(identity), before);
     assert.deepEqual(after.map(restarts), [1, 1]);
     checkOneAfterTheOther(await trail.stop());
-    const events = await sets.events("nginx");
-    assert.equal(events.filter(({ reason }) => reason === "SuccessfulCreate").length, 2);
-    assert.deepEqual(
-      events
-        .filter(({ reason }) => reason === "SuccessfulUpdatePodInPlace")
-        .map(({ message }) => message)
-        .sort(),
-      after.map(({ metadata }) => `successfully update pod ${metadata.name} in-place`),
-    );
-    assert.equal(events.filter(({ reason }) => reason === "SuccessfulDelete").length, 0);
+    // Events yield to all other writes.
+    await world.until("all events are told", () => checkEvents(sets, after), { stableMs: 0 });
   });
   await world.step("3 anything else recreates", async () => {
     const before = await sets.pods("nginx");
@@ -98,4 +90,17 @@ function checkOneAfterTheOther(moments: readonly Moment[]): void {
     const unready = [...pods.values()].filter((pod) => !isReady(pod));
     assert.ok(unready.length <= 1, `${unready.map((pod) => pod.metadata.name).join(" and ")} at once`);
   }
+}
+
+async function checkEvents(sets: Daemons, updated: readonly Item[]): Promise<void> {
+  const events = await sets.events("nginx");
+  assert.equal(events.filter(({ reason }) => reason === "SuccessfulCreate").length, 2);
+  assert.deepEqual(
+    events
+      .filter(({ reason }) => reason === "SuccessfulUpdatePodInPlace")
+      .map(({ message }) => message)
+      .sort(),
+    updated.map(({ metadata }) => `successfully update pod ${metadata.name} in-place`),
+  );
+  assert.equal(events.filter(({ reason }) => reason === "SuccessfulDelete").length, 0);
 }
