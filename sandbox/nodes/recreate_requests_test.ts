@@ -160,9 +160,9 @@ t.test("nothing is stopped before the pod was not ready long enough", async (t) 
     ];
     draft["status"] = { ...Object(draft["status"]), conditions };
   });
-  clock.advance(2_000);
+  clock.advance(3_000);
   t.equal(containerOf("app")?.restartCount, 0);
-  clock.until(completed("drain"), 2_000);
+  clock.until(completed("drain"), 3_000);
   t.equal(containerOf("app")?.restartCount, 1);
 });
 

@@ -95,12 +95,12 @@ function readyLeftMs(
   return ranMs > neededMs ? 0 : neededMs - ranMs + 1;
 }
 
-/** Infinite until the controller has said since when the pod is held not ready. */
+/** Infinite until the controller has said since when the pod is held not ready: some time within that whole second. */
 function graceLeftMs({ spec, status }: ContainerRecreateRequest, now: number): number {
   const seconds = spec.strategy?.unreadyGracePeriodSeconds;
   if (typeof seconds !== "number") return 0;
   const since = status?.conditions?.find(({ type }) => type === "PreRecreateGrace")?.lastTransitionTime;
-  return since ? Math.max(0, Date.parse(since) + seconds * 1_000 - now) : Number.POSITIVE_INFINITY;
+  return since ? Math.max(0, Date.parse(since) + 999 + seconds * 1_000 - now) : Number.POSITIVE_INFINITY;
 }
 
 function walkStates(
