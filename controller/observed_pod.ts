@@ -8,6 +8,7 @@ import { projectedJsonCodec, type Resource } from "../kube/index.ts";
 export interface ObservedCondition {
   readonly type: string;
   readonly status: string;
+  readonly reason: string;
   readonly message: string;
   /** RFC 3339 as sent; empty when absent. */
   readonly lastTransitionTime: string;
@@ -114,6 +115,7 @@ function conditionOf(condition: JsonObject): ObservedCondition {
   return {
     type: textAt(condition, "type"),
     status: textAt(condition, "status"),
+    reason: textAt(condition, "reason"),
     message: textAt(condition, "message"),
     lastTransitionTime: textAt(condition, "lastTransitionTime"),
   };

@@ -3,6 +3,7 @@ import t from "tap";
 import type { PersistentPodState, PersistentPodStateSpec } from "../../crds/index.ts";
 import type { Labels } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
+import { barePod } from "../_bare_pod.ts";
 import { reservedRanges, windowOf } from "../stateful_set/numbers.ts";
 import type { Target } from "./observe.ts";
 import { planPersistentPodState } from "./plan.ts";
@@ -17,29 +18,16 @@ const nodeLabels = (name: string): Labels | undefined => nodes[name];
 
 function pod(name: string, nodeName: string, changes: Partial<Pod> & { ready?: boolean } = {}): Pod {
   const { ready = true, ...more } = changes;
-  return {
-    namespace: "default",
-    name,
-    uid: `uid-${name}`,
-    resourceVersion: "1",
-    createdAt: 0,
-    deletionAt: undefined,
-    labels: {},
-    annotations: {},
-    finalizers: [],
+  return barePod(name, {
     fieldManagers: "updates",
     controller: { group: "apps", kind: "StatefulSet", name: "web", uid: "set" },
     nodeName,
-    readinessGates: [],
-    containers: [],
     phase: "Running",
     conditions: [
       { type: "Ready", status: ready ? "True" : "False", reason: "", message: "", lastTransitionAt: 0 },
     ],
-    containerStatuses: [],
-    podIP: "",
     ...more,
-  };
+  });
 }
 
 function target(changes: Partial<Target> = {}): Target {

@@ -2,7 +2,6 @@
  * When the sidecars of a job's pod are ended, and how. Pure. Spec: sidecarset, sidecar terminator.
  * A container with one of the variables below is a sidecar, all others are what the job is about.
  */
-import { isConditionTrue } from "../../kube/core/index.ts";
 import type { ObservedContainer, ObservedPod } from "../observed_pod.ts";
 
 const END_VARIABLE = "KRUISE_TERMINATE_SIDECAR_WHEN_JOB_EXIT";
@@ -14,8 +13,16 @@ const IGNORE_VARIABLE = "KRUISE_TERMINATE_SIDECAR_IGNORE_EXIT_CODE";
 export const TERMINATED_CONDITION = "SidecarTerminated";
 export const TERMINATED_MESSAGE = "Terminated by Sidecar Terminator";
 
+/**
+ * How long the kubelet has to take up a result that it was told. One that sees a sidecar end before that makes its own
+ * result of the exit codes. Whoever plays the kubelet without its conditions is not waited for any longer.
+ */
+export const RESULT_MS = 10_000;
+/** Reasons of the kubelet's `ContainersReady` once a pod's phase is a last one. */
+const RESULT_TAKEN = new Set(["PodCompleted", "PodFailed"]);
+
 export type Termination =
-  | { readonly by: "nothing" }
+  | { readonly by: "nothing"; readonly wakeAfterMs?: number }
   /** In the pod's spec: container -> image. */
   | { readonly by: "images"; readonly images: ReadonlyMap<string, string> }
   | {
@@ -23,9 +30,9 @@ export type Termination =
       /** Name of the ContainerRecreateRequest. */
       readonly name: string;
       readonly containers: readonly string[];
-      /** What the pod's phase becomes before. */
-      readonly phase?: "Succeeded" | "Failed";
-    };
+    }
+  /** Of a pod whose sidecars end by a request, of that `name`, next. */
+  | { readonly by: "result"; readonly name: string; readonly phase: "Succeeded" | "Failed" };
 
 const nothing: Termination = { by: "nothing" };
 
@@ -38,13 +45,17 @@ export function hasSidecarsToEnd(pod: ObservedPod): boolean {
   );
 }
 
-export function planTermination(pod: ObservedPod, node: { readonly virtual: boolean }): Termination {
+export function planTermination(
+  pod: ObservedPod,
+  { virtual, now }: { readonly virtual: boolean; readonly now: number },
+): Termination {
   if (!hasSidecarsToEnd(pod) || pod.phase === "" || pod.phase === "Pending" || !mainsEnded(pod))
     return nothing;
-  if (node.virtual) return imagesFor(pod);
-  const ended = isConditionTrue(pod.conditions, TERMINATED_CONDITION);
+  if (virtual) return imagesFor(pod);
+  const told = pod.conditions.find(({ type, status }) => type === TERMINATED_CONDITION && status === "True");
+  const finished = pod.phase === "Succeeded" || pod.phase === "Failed";
   // A pod that came to its end by other means is ended as a whole.
-  if ((pod.phase === "Succeeded" || pod.phase === "Failed") && !ended) return nothing;
+  if (finished && told === undefined) return nothing;
   const own = pod.containers.filter(isEndedByRequest);
   const counting = unfinished(
     pod,
@@ -54,14 +65,19 @@ export function planTermination(pod: ObservedPod, node: { readonly virtual: bool
   const ignored = unfinished(pod, own.filter(ignoresCode));
   if (ignored.length === 0) return nothing;
   const isSecond = own.length > own.filter(ignoresCode).length;
-  const phase = mainsOf(pod).every(({ exitCode }) => exitCode === 0) ? "Succeeded" : "Failed";
-  return {
-    by: "request",
-    // Where others were ended by a request of the usual name, it is used up.
-    name: isSecond ? `${requestName(pod)}-ignored` : requestName(pod),
-    containers: ignored,
-    ...(ended ? {} : { phase }),
-  };
+  // Where others were ended by a request of the usual name, it is used up.
+  const name = isSecond ? `${requestName(pod)}-ignored` : requestName(pod);
+  // A status that the kubelet had under way may have taken the result back.
+  if (!finished || told === undefined) {
+    const phase = mainsOf(pod).every(({ exitCode }) => exitCode === 0) ? "Succeeded" : "Failed";
+    return { by: "result", name, phase };
+  }
+  const leftMs = isResultTaken(pod) ? 0 : Date.parse(told.lastTransitionTime) + RESULT_MS - now;
+  return leftMs > 0 ? { by: "nothing", wakeAfterMs: leftMs } : { by: "request", name, containers: ignored };
+}
+
+function isResultTaken({ conditions }: ObservedPod): boolean {
+  return conditions.some(({ type, reason }) => type === "ContainersReady" && RESULT_TAKEN.has(reason));
 }
 
 function requestName(pod: { readonly uid: string }): string {

@@ -34,7 +34,8 @@ function pod(
   });
 }
 
-const real = { virtual: false };
+const now = Date.parse("2026-01-01T00:00:10Z");
+const real = { virtual: false, now };
 const nothing = { by: "nothing" };
 const asked = (...containers: string[]) => ({ by: "request", name: "sidecar-termination-u1", containers });
 
@@ -86,18 +87,36 @@ t.test("sidecars whose code is ignored end last, after the pod has its result", 
   const both = (normal: State, more = {}) =>
     pod({ main: [{}, 0], normal: [end, normal], late: [ignore, "running"] }, more);
   t.same(planTermination(both("running"), real), asked("normal"));
-  const second = { by: "request", name: "sidecar-termination-u1-ignored", containers: ["late"] };
-  t.same(planTermination(both(137), real), { ...second, phase: "Succeeded" });
-  const told = { phase: "Succeeded", conditions: [{ type: "SidecarTerminated", status: "True" }] };
-  t.same(planTermination(both(137, told), real), second, "told once");
+  const name = "sidecar-termination-u1-ignored";
+  const succeeded = { by: "result", name, phase: "Succeeded" };
+  t.same(planTermination(both(137), real), succeeded);
+  const condition = { type: "SidecarTerminated", status: "True", lastTransitionTime: "2026-01-01T00:00:08Z" };
+  const told = { phase: "Succeeded", conditions: [condition] };
+  t.same(
+    planTermination(both(137, told), real),
+    { by: "nothing", wakeAfterMs: 8_000 },
+    "the kubelet has to know of it first",
+  );
+  const request = { by: "request", name, containers: ["late"] };
+  t.same(planTermination(both(137, told), { ...real, now: now + 8_000 }), request, "but not for ever");
+  for (const reason of ["PodCompleted", "PodFailed"]) {
+    const taken = { ...told, conditions: [condition, { type: "ContainersReady", status: "False", reason }] };
+    t.same(planTermination(both(137, taken), real), request, reason);
+  }
+  t.same(
+    planTermination(both(137, { ...told, phase: "Running" }), real),
+    succeeded,
+    "told again where a late status took it back",
+  );
   t.same(planTermination(pod({ main: [{}, 3], late: [ignore, "running"] }), real), {
-    ...asked("late"),
+    by: "result",
+    name: "sidecar-termination-u1",
     phase: "Failed",
   });
 });
 
 t.test("on virtual nodes images are replaced", async (t) => {
-  const virtual = { virtual: true };
+  const virtual = { virtual: true, now };
   const found = planTermination(pod({ main: [{}, 0], a: [image, "running"], b: [end, "running"] }), virtual);
   t.equal(found.by, "images");
   t.same(found.by === "images" && [...found.images], [["a", "exits:1"]]);

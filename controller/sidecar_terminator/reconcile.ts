@@ -61,10 +61,12 @@ class SidecarTerminator implements Pick<KindShell, "reconcile" | "drained"> {
     if (pod === undefined) return {};
     const node = this.#deps.caches.nodes.get(pod.nodeName);
     if (node === undefined) return { wakeAfterMs: MISSING_NODE_MS };
-    const plan = planTermination(pod, { virtual: isVirtualNode(node) });
+    const plan = planTermination(pod, { virtual: isVirtualNode(node), now: this.#deps.clock.now() });
     try {
       if (plan.by === "images") await this.#replaceImages(pod, plan.images);
+      else if (plan.by === "result") await this.#finish(pod, plan);
       else if (plan.by === "request") await this.#request(pod, plan);
+      else return plan.wakeAfterMs === undefined ? {} : { wakeAfterMs: plan.wakeAfterMs };
     } catch (error) {
       // The pod is gone. Another one of its name is a conflict, and the next pass sees that one.
       if (!isKubeError(error, "NotFound")) throw error;
@@ -90,8 +92,7 @@ class SidecarTerminator implements Pick<KindShell, "reconcile" | "drained"> {
   }
 
   async #request(pod: ObservedPod, plan: Termination & { by: "request" }): Promise<void> {
-    if (this.#requests.get(`${pod.namespace}/${plan.name}`) !== undefined) return;
-    if (plan.phase !== undefined) await this.#finish(pod, plan.phase);
+    if (this.#isRequested(pod, plan)) return;
     const { client, signal } = this.#deps;
     const { group, version, kind } = containerRecreateRequestResource;
     const { namespace, name, uid } = pod;
@@ -118,15 +119,20 @@ class SidecarTerminator implements Pick<KindShell, "reconcile" | "drained"> {
     this.#tell(pod, plan.containers, "crr");
   }
 
+  #isRequested({ namespace }: ObservedPod, { name }: { readonly name: string }): boolean {
+    return this.#requests.get(`${namespace}/${name}`) !== undefined;
+  }
+
   /** The result of the job's own containers, told before sidecars can spoil it. */
-  async #finish(pod: ObservedPod, phase: "Succeeded" | "Failed"): Promise<void> {
+  async #finish(pod: ObservedPod, plan: Termination & { by: "result" }): Promise<void> {
+    if (this.#isRequested(pod, plan)) return;
     const condition = {
       type: TERMINATED_CONDITION,
       status: "True",
       message: TERMINATED_MESSAGE,
       lastTransitionTime: formatTime(this.#deps.clock.now()),
     };
-    await this.#patch(pod, { status: { phase, conditions: [condition] } }, "status");
+    await this.#patch(pod, { status: { phase: plan.phase, conditions: [condition] } }, "status");
   }
 
   async #replaceImages(pod: ObservedPod, images: ReadonlyMap<string, string>): Promise<void> {

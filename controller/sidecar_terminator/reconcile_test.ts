@@ -47,6 +47,15 @@ const jobPod = (env: readonly object[], status: JsonObject = {}) =>
     },
   );
 
+/** What the kubelet says once it knows that the pod is over, and stops what still runs. */
+const resultTaken = jobPod([end, ignore], {
+  phase: "Succeeded",
+  conditions: [
+    { type: "SidecarTerminated", status: "True", lastTransitionTime: "2026-01-01T00:00:00Z" },
+    { type: "ContainersReady", status: "False", reason: "PodCompleted" },
+  ],
+});
+
 interface Faults {
   patch?: (patch: PodPatch) => KubeError | undefined;
   create?: () => KubeError | undefined;
@@ -118,7 +127,7 @@ t.test("sidecars are ended by one request, which the pod owns, and the pod is to
   ]);
 });
 
-t.test("a sidecar whose code is ignored: the pod has its result before the request is made", async (t) => {
+t.test("a sidecar whose code is ignored ends once the kubelet has taken up the pod's result", async (t) => {
   const { server, clock, shell, requests, putNode } = scene(t);
   putNode();
   server.put(jobPod([end, ignore]));
@@ -131,7 +140,15 @@ t.test("a sidecar whose code is ignored: the pod has its result before the reque
       body: { metadata: { uid: "uid-job" }, status: { phase: "Succeeded" } },
     },
   ]);
+  await clock.settle();
+  const { wakeAfterMs } = Object(await shell.reconcile(key));
+  t.ok(wakeAfterMs > 9_000 && wakeAfterMs <= 10_000, "it is looked at again in any case");
+  t.same(requests, []);
+  server.put(resultTaken);
+  await clock.settle();
+  await shell.reconcile(key);
   t.equal(requests.length, 1);
+  t.equal(server.patches.length, 1);
 });
 
 t.test("on a virtual node the image is replaced", async (t) => {
@@ -177,9 +194,9 @@ t.test("another pod of the name, or a server that cannot: the pass fails and is 
   server.put(jobPod([end, ignore]));
   await clock.settle();
   await t.rejects(shell.reconcile(key), { code: "Conflict" });
-  t.same(requests, [], "no request before the result is told");
+  t.same([server.patches, requests], [[], []]);
   await shell.reconcile(key);
-  t.equal(requests.length, 1);
+  t.equal(server.patches.length, 1);
 });
 
 t.test("a request that is there already is no failure, and is not told again", async (t) => {
