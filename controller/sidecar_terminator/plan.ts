@@ -14,10 +14,15 @@ export const TERMINATED_CONDITION = "SidecarTerminated";
 export const TERMINATED_MESSAGE = "Terminated by Sidecar Terminator";
 
 /**
- * How long the kubelet has to take up a result that it was told. One that sees a sidecar end before that makes its own
- * result of the exit codes. Whoever plays the kubelet without its conditions is not waited for any longer.
+ * Written along with the result, the time of it. A kubelet looks at a pod anew only when more than the status differs;
+ * told of a phase alone it sets that back to its own one within 10 s, and makes its own result of the exit codes.
  */
-export const RESULT_MS = 10_000;
+export const RESULT_ANNOTATION = "refit.dev/result-told-at";
+/**
+ * How long the kubelet has to take up a result that it was told. Whoever plays the kubelet without its conditions is not
+ * waited for any longer.
+ */
+const RESULT_MS = 10_000;
 /** Reasons of the kubelet's `ContainersReady` once a pod's phase is a last one. */
 const RESULT_TAKEN = new Set(["PodCompleted", "PodFailed"]);
 
@@ -67,7 +72,7 @@ export function planTermination(
   const isSecond = own.length > own.filter(ignoresCode).length;
   // Where others were ended by a request of the usual name, it is used up.
   const name = isSecond ? `${requestName(pod)}-ignored` : requestName(pod);
-  // A status that the kubelet had under way may have taken the result back.
+  // A status that the kubelet had under way may have set the result back.
   if (!finished || told === undefined) {
     const phase = mainsOf(pod).every(({ exitCode }) => exitCode === 0) ? "Succeeded" : "Failed";
     return { by: "result", name, phase };

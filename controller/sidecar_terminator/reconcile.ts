@@ -1,6 +1,6 @@
 /** Ends sidecars once the job's own containers are over. Keys are those of pods; no policy lives here. */
 import type { ContainerRecreateRequest } from "../../crds/index.ts";
-import { formatTime } from "../../kube/core/index.ts";
+import { formatMicroTime, formatTime } from "../../kube/core/index.ts";
 import { Cache, isKubeError, type Outcome, startInformer } from "../../kube/index.ts";
 import type { Informers } from "../informers.ts";
 import type { Caches, KindShell, PlainController, SharedDeps } from "../kind.ts";
@@ -10,6 +10,7 @@ import { containerRecreateRequestResource } from "../resources.ts";
 import {
   hasSidecarsToEnd,
   planTermination,
+  RESULT_ANNOTATION,
   TERMINATED_CONDITION,
   TERMINATED_MESSAGE,
   type Termination,
@@ -126,24 +127,26 @@ class SidecarTerminator implements Pick<KindShell, "reconcile" | "drained"> {
   /** The result of the job's own containers, told before sidecars can spoil it. */
   async #finish(pod: ObservedPod, plan: Termination & { by: "result" }): Promise<void> {
     if (this.#isRequested(pod, plan)) return;
+    const now = this.#deps.clock.now();
+    const annotations = { [RESULT_ANNOTATION]: formatMicroTime(now) };
     const condition = {
       type: TERMINATED_CONDITION,
       status: "True",
       message: TERMINATED_MESSAGE,
-      lastTransitionTime: formatTime(this.#deps.clock.now()),
+      lastTransitionTime: formatTime(now),
     };
-    await this.#patch(pod, { status: { phase: plan.phase, conditions: [condition] } }, "status");
+    const status = { phase: plan.phase, conditions: [condition] };
+    await this.#patch(pod, { metadata: { uid: pod.uid, annotations }, status }, "status");
   }
 
   async #replaceImages(pod: ObservedPod, images: ReadonlyMap<string, string>): Promise<void> {
     const containers = [...images].map(([name, image]) => ({ name, image }));
-    await this.#patch(pod, { spec: { containers } });
+    await this.#patch(pod, { metadata: { uid: pod.uid }, spec: { containers } });
     this.#tell(pod, [...images.keys()], "in-place update");
   }
 
-  async #patch({ namespace, name, uid }: ObservedPod, change: object, subresource?: string): Promise<void> {
+  async #patch({ namespace, name, uid }: ObservedPod, body: object, subresource?: string): Promise<void> {
     const { client, signal } = this.#deps;
-    const body = { metadata: { uid }, ...change };
     const options = { flow: uid, signal, ...(subresource === undefined ? {} : { subresource }) };
     const patch = { type: "strategic", body } as const;
     this.#pods.writeBack(await client.patch(observedPodResource, { namespace, name }, patch, options));

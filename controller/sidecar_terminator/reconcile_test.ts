@@ -137,7 +137,10 @@ t.test("a sidecar whose code is ignored ends once the kubelet has taken up the p
     {
       name: "job",
       subresource: "status",
-      body: { metadata: { uid: "uid-job" }, status: { phase: "Succeeded" } },
+      body: {
+        metadata: { uid: "uid-job", annotations: { "refit.dev/result-told-at": /Z$/ } },
+        status: { phase: "Succeeded" },
+      },
     },
   ]);
   await clock.settle();
