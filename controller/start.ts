@@ -1,34 +1,28 @@
-/** Starts the controllers of one process: caches, watches, queues and workers of every kind. */
-import type { ImagePullJob } from "../crds/index.ts";
+/** Starts and stops the controllers of one process: caches, watches, queues and workers of every kind. */
 import type { KubeObject } from "../kube/core/index.ts";
 import {
-  type Change,
   type Client,
   type Clock,
-  type ControllerRevision,
   controllerRevisionResource,
   createEvents,
   type Events,
-  isKubeError,
   type Log,
   type Metrics,
   nodeResource,
   nullMetrics,
-  type Outcome,
-  type PersistentVolumeClaim,
   type Pod,
   persistentVolumeClaimResource,
   podResource,
   queueObserver,
   type Random,
-  type Reader,
   type Resource,
   runController,
   serverVersion,
   WorkQueue,
 } from "../kube/index.ts";
 import type { Refusal } from "./admission/refusals.ts";
-import { everything, type Holding, orphanKeys, type SharedCaches, sharedCaches } from "./caches.ts";
+import { everything, type Holding, type SharedCaches, sharedCaches } from "./caches.ts";
+import { tellingFailedPlans } from "./failed_plans.ts";
 import { SharedInformers } from "./informers.ts";
 import type {
   Caches,
@@ -42,12 +36,12 @@ import type {
 import { plainControllers, shardedKinds, visitKinds } from "./kinds.ts";
 import type { ControllerOptions } from "./options.ts";
 import { BudgetGuard } from "./pod_unavailable_budget/guard.ts";
-import { imagePullJobResource, nodeImageResource } from "./resources.ts";
+import { pulledAhead } from "./pulled_ahead.ts";
+import { imagePullJobResource } from "./resources.ts";
 import type { CreatedResource } from "./rollout/actions.ts";
-import type { SeenPullJob } from "./rollout/image_wait.ts";
 import { type SelectablePod, SelectedPods } from "./selected_pods.ts";
 import { owns, type Shard, wholeCluster } from "./shard.ts";
-import { OWNED_BY_ANNOTATION } from "./stateful_set/index.ts";
+import { OwnerWakes, wakeItself } from "./wakes.ts";
 
 export interface ControllersDeps {
   client: Client;
@@ -69,9 +63,6 @@ export interface Controllers {
   stop(graceMs?: number): Promise<void>;
 }
 
-const GROUP = "apps.kruise.io";
-const STATEFUL_SET = "StatefulSet";
-const KINDS_WITH_REVISIONS = ["CloneSet", "DaemonSet", STATEFUL_SET];
 const DEFAULT_WORKERS = 3;
 const DEFAULT_GRACE_MS = 5000;
 
@@ -92,7 +83,7 @@ interface Running {
 }
 
 class Starting {
-  readonly #deps: ControllersDeps;
+  readonly #deps: ControllersDeps & { metrics: Metrics };
   readonly #shard: Shard;
   readonly #shared: SharedCaches;
   readonly #informers: SharedInformers;
@@ -100,49 +91,36 @@ class Starting {
   /** Aborts every request that is still under way. */
   readonly #cut = new AbortController();
   readonly #stopping = new AbortController();
-  /** By kind of the controlling owner: an owner reference to the key in that kind's queue. */
-  readonly #wake = new Map<string, (key: string) => void>();
+  readonly #wakes = new OwnerWakes();
   readonly #events: Events;
   readonly #mayDisrupt: ((pod: Pod) => Promise<boolean>) | undefined;
   /** By the resource object, which says in what projection. */
   readonly #selections = new Map<unknown, { stop(): Promise<void> }>();
 
   constructor(deps: ControllersDeps) {
-    this.#deps = deps;
+    const { client, clock, random, log, metrics = nullMetrics, options } = deps;
+    this.#deps = { ...deps, metrics };
     this.#shard = deps.shard ?? wholeCluster;
     this.#shared = sharedCaches(holdingOf(this.#shard));
-    const { client, clock, random, log, metrics } = deps;
-    this.#events = createEvents({ client, clock, random, log, metrics: metrics ?? nullMetrics });
+    this.#events = createEvents({ client, clock, random, log, metrics });
     this.#mayDisrupt = this.#budgetQuestion();
     this.#informers = new SharedInformers({
       client,
       clock,
       random,
       log,
-      metrics: metrics ?? nullMetrics,
-      namespace: deps.options.namespace,
+      metrics,
+      namespace: options.namespace,
     });
   }
 
   async run(): Promise<void> {
     const server = await this.#serverFeatures();
     const { pods, claims, revisions, nodes } = this.#shared;
-    const { PreDownloadImageForInPlaceUpdate, PreDownloadImageForDaemonSetUpdate } = this.#deps.options.gates;
-    const jobs =
-      server.imagePullJobs && (PreDownloadImageForInPlaceUpdate || PreDownloadImageForDaemonSetUpdate)
-        ? this.#informers.cacheOf(imagePullJobResource, { controller: controllerUids })
-        : undefined;
-    const nodeImages = jobs === undefined ? undefined : this.#informers.cacheOf(nodeImageResource);
-    const caches: Caches = {
-      pods,
-      claims,
-      revisions,
-      nodes,
-      pullJobs: (uid) => pullJobsOf(jobs, uid),
-      pullJobWritten: (job) => isPullJob(job) && jobs?.writeBack(job),
-      nodeImage: (node) => nodeImages?.get(node),
-    };
-    jobs?.subscribe((change) => this.#wakePullers(change));
+    const ahead = pulledAhead(this.#informers, server, this.#deps.options.gates, (change) =>
+      this.#wakes.pullJobChanged(change),
+    );
+    const caches: Caches = { ...this.#shared, ...ahead };
     this.#informers.watch(podResource, pods);
     this.#informers.watch(persistentVolumeClaimResource, claims);
     this.#informers.watch(controllerRevisionResource, revisions);
@@ -156,7 +134,7 @@ class Starting {
       if (this.#shard.index === 0 && controller.enabled(this.#deps.options.gates))
         begin.push(this.#preparePlain(controller, caches, server));
     }
-    this.#wakeOwners();
+    this.#wakes.follow(this.#shared);
     await this.#informers.synced();
     if (!this.#stopping.signal.aborted) for (const start of begin) start();
   }
@@ -224,7 +202,7 @@ class Starting {
     const held = this.#selections.get(resource);
     // The resource object is the same, hence the type of what it decodes.
     if (held !== undefined) return held as SelectedPods<P>;
-    const { client, clock, random, log, metrics = nullMetrics, options } = this.#deps;
+    const { client, clock, random, log, metrics, options } = this.#deps;
     const { namespace } = options;
     const selected = new SelectedPods<P>({ client, clock, random, log, metrics, resource, namespace });
     this.#selections.set(resource, selected);
@@ -232,7 +210,7 @@ class Starting {
   }
 
   #shareWith(name: string, caches: Caches, server: ServerFeatures): SharedDeps {
-    const { client, clock, random, options, metrics = nullMetrics } = this.#deps;
+    const { client, clock, random, options, metrics } = this.#deps;
     const { baseDelayMs, maxDelayMs } = options;
     const observer = queueObserver(metrics, name);
     return {
@@ -260,9 +238,13 @@ class Starting {
     const deps: KindDeps<T> = { ...shared, objects, resource: kind.resource };
     const { queue } = deps;
     const shell = kind.shell(deps);
-    this.#wake.set(kind.kind, (key) => queue.addAfter(key, shell.coalescingMs(key)));
-    objects.subscribe((change) => onObject(kind, queue, shell, change));
-    const reconcile = guarded(kind, deps, shell, this.#shard);
+    this.#wakes.add(kind.kind, (key) => queue.addAfter(key, shell.coalescingMs(key)));
+    objects.subscribe((change) => wakeItself(kind, queue, shell, change));
+    const reconcile = tellingFailedPlans(kind, deps, async (key) => {
+      const uid = objects.get(key)?.metadata.uid;
+      const isOthers = kind.sharded && uid !== undefined && !owns(this.#shard, uid);
+      return isOthers ? {} : shell.reconcile(key);
+    });
     return () =>
       this.#begin(kind.controllerName, kind.kind, queue, { reconcile, drained: () => shell.drained() });
   }
@@ -281,7 +263,7 @@ class Starting {
     queue: WorkQueue,
     shell: Pick<KindShell, "reconcile" | "drained">,
   ): void {
-    const { clock, options, metrics = nullMetrics } = this.#deps;
+    const { clock, options, metrics } = this.#deps;
     const stopped = runController({
       name,
       queue,
@@ -294,135 +276,6 @@ class Starting {
     });
     this.#running.push({ queue, drained: () => shell.drained(), stopped });
   }
-
-  /** A change of a dependant wakes its owner, and the owner that it had before. */
-  #wakeOwners(): void {
-    const { pods, claims, revisions } = this.#shared;
-    pods.subscribe((change) => {
-      this.#wakeOwner(change.object);
-      if (change.type === "changed" && change.before.controller?.uid !== change.object.controller?.uid) {
-        this.#wakeOwner(change.before);
-      }
-    });
-    claims.subscribe((change) => {
-      this.#wakeReferenced(change);
-      const set = change.object.annotations[OWNED_BY_ANNOTATION];
-      if (set !== undefined) this.#wake.get(STATEFUL_SET)?.(`${change.object.namespace}/${set}`);
-    });
-    revisions.subscribe((change) => {
-      this.#wakeReferenced(change);
-      if (change.type === "removed") this.#wakeNamesakes(change.object);
-    });
-  }
-
-  #wakeOwner(pod: Pod): void {
-    const owner = pod.controller;
-    if (owner === undefined) {
-      // Whoever has this name among its pods' may adopt it, or wait for it to go.
-      for (const key of orphanKeys(pod)) this.#wake.get(STATEFUL_SET)?.(key);
-      return;
-    }
-    if (owner.group !== GROUP) return;
-    this.#wake.get(owner.kind)?.(`${pod.namespace}/${owner.name}`);
-  }
-
-  /** Pods may wait for an image of which a job has news. */
-  #wakePullers(change: Change<ImagePullJob>): void {
-    const { metadata, status } = change.object;
-    const before = change.type === "changed" ? change.before.status : undefined;
-    const isNews =
-      change.type !== "changed" ||
-      before?.succeeded !== status?.succeeded ||
-      before?.failed !== status?.failed ||
-      before?.completionTime !== status?.completionTime;
-    for (const { controller, kind, name } of isNews ? (metadata.ownerReferences ?? []) : []) {
-      if (controller) this.#wake.get(kind)?.(`${metadata.namespace}/${name}`);
-    }
-  }
-
-  /** A workload of another kind and the same name may have used the revision, too; it needs one of its own now. */
-  #wakeNamesakes({ namespace, owners }: ControllerRevision): void {
-    for (const owner of owners)
-      for (const kind of KINDS_WITH_REVISIONS) this.#wake.get(kind)?.(`${namespace}/${owner.name}`);
-  }
-
-  #wakeReferenced(change: Change<PersistentVolumeClaim> | Change<ControllerRevision>): void {
-    for (const owner of change.object.owners) {
-      if (!owner.controller || owner.apiVersion.split("/")[0] !== GROUP) continue;
-      this.#wake.get(owner.kind)?.(`${change.object.namespace}/${owner.name}`);
-    }
-  }
-}
-
-function onObject<T extends KubeObject>(
-  kind: Kind<T>,
-  queue: WorkQueue,
-  shell: KindShell,
-  change: Change<T>,
-): void {
-  const { key, uid } = kind.resource.codec.identify(change.object);
-  if (change.type === "removed") {
-    shell.forget(key, uid);
-    return;
-  }
-  if (change.type === "added" || isWanted(kind, change.before, change.object)) queue.add(key, "high");
-}
-
-/** Our own status writes come back as changes: only what a plan reads is worth a new one. */
-function isWanted<T extends KubeObject>(kind: Kind<T>, before: T, after: T): boolean {
-  const a = before.metadata;
-  const b = after.metadata;
-  return (
-    a.generation !== b.generation ||
-    a.deletionTimestamp !== b.deletionTimestamp ||
-    JSON.stringify([a.labels, a.annotations]) !== JSON.stringify([b.labels, b.annotations]) ||
-    kind.statusMatters(before, after)
-  );
-}
-
-/**
- * An object that a plan cannot work with (stored before an upgrade, edited around admission) is told about
- * once a generation by an event on itself; all others go on.
- */
-function guarded<T extends KubeObject>(
-  kind: Kind<T>,
-  deps: KindDeps<T>,
-  shell: KindShell,
-  shard: Shard,
-): (key: string) => Promise<Outcome> {
-  const told = new Map<string, number>();
-  return async (key) => {
-    const uid = deps.objects.get(key)?.metadata.uid;
-    if (kind.sharded && uid !== undefined && !owns(shard, uid)) return {};
-    try {
-      const outcome = await shell.reconcile(key);
-      told.delete(key);
-      return outcome;
-    } catch (error) {
-      // What the server refused is tried again; that is no matter of the object.
-      if (isKubeError(error)) throw error;
-      const object = deps.objects.get(key);
-      const generation = object?.metadata.generation ?? 0;
-      if (object !== undefined && told.get(key) !== generation) {
-        told.set(key, generation);
-        const message = `${kind.kind} cannot be reconciled: ${error instanceof Error ? error.message : String(error)}`;
-        deps.recorder.event(
-          {
-            apiVersion: `${kind.resource.group}/${kind.resource.version}`,
-            kind: kind.kind,
-            ...(object.metadata.namespace ? { namespace: object.metadata.namespace } : {}),
-            name: object.metadata.name ?? "",
-            uid: object.metadata.uid ?? "",
-            resourceVersion: object.metadata.resourceVersion ?? "",
-          },
-          "Warning",
-          "FailedReconcile",
-          message,
-        );
-      }
-      throw error;
-    }
-  };
 }
 
 /** With several shards, dependants of a kind that is not spread are all held by shard 0. */
@@ -431,21 +284,4 @@ function holdingOf(shard: Shard): Holding {
   const sharded = shardedKinds();
   const isFirst = shard.index === 0;
   return { owner: (kind, uid) => (sharded.has(kind) ? owns(shard, uid) : isFirst), others: isFirst };
-}
-
-function controllerUids(object: KubeObject): string[] {
-  return (object.metadata.ownerReferences ?? [])
-    .filter((owner) => owner.controller)
-    .map((owner) => owner.uid);
-}
-
-function* pullJobsOf(jobs: Reader<ImagePullJob> | undefined, ownerUid: string): Iterable<SeenPullJob> {
-  if (jobs === undefined) return;
-  for (const job of jobs.byIndex("controller", ownerUid)) {
-    yield { name: job.metadata.name ?? "", uid: job.metadata.uid ?? "", job };
-  }
-}
-
-function isPullJob(object: KubeObject): object is ImagePullJob {
-  return object.kind === imagePullJobResource.kind && "spec" in object;
 }

@@ -1,0 +1,107 @@
+/** Which change wakes which plan: that of the object itself, of its owner, or of who waits for it. */
+import type { ImagePullJob } from "../crds/index.ts";
+import type { KubeObject } from "../kube/core/index.ts";
+import type { Change, ControllerRevision, PersistentVolumeClaim, Pod, WorkQueue } from "../kube/index.ts";
+import { orphanKeys, type SharedCaches } from "./caches.ts";
+import type { Kind, KindShell } from "./kind.ts";
+import { OWNED_BY_ANNOTATION } from "./stateful_set/index.ts";
+
+const GROUP = "apps.kruise.io";
+const STATEFUL_SET = "StatefulSet";
+const KINDS_WITH_REVISIONS = ["CloneSet", "DaemonSet", STATEFUL_SET];
+
+export class OwnerWakes {
+  /** By kind of the owner: puts `namespace/name` into the queue of that kind. */
+  readonly #byKind = new Map<string, (key: string) => void>();
+
+  /** From now on changes of dependants reach the owners of this kind in `apps.kruise.io`. */
+  add(kind: string, wake: (key: string) => void): void {
+    this.#byKind.set(kind, wake);
+  }
+
+  /** A change of a dependant wakes its owner, and the owner that it had before. */
+  follow({ pods, claims, revisions }: Pick<SharedCaches, "pods" | "claims" | "revisions">): void {
+    pods.subscribe((change) => {
+      this.#ownerOf(change.object);
+      if (change.type === "changed" && change.before.controller?.uid !== change.object.controller?.uid) {
+        this.#ownerOf(change.before);
+      }
+    });
+    claims.subscribe((change) => {
+      this.#controllersOf(change.object);
+      const set = change.object.annotations[OWNED_BY_ANNOTATION];
+      if (set !== undefined) this.#wake(STATEFUL_SET, change.object.namespace, set);
+    });
+    revisions.subscribe((change) => {
+      this.#controllersOf(change.object);
+      if (change.type === "removed") this.#namesakesOf(change.object);
+    });
+  }
+
+  /** Pods may wait for an image of which a job has news. */
+  pullJobChanged(change: Change<ImagePullJob>): void {
+    const { metadata, status } = change.object;
+    const before = change.type === "changed" ? change.before.status : undefined;
+    const isNews =
+      change.type !== "changed" ||
+      before?.succeeded !== status?.succeeded ||
+      before?.failed !== status?.failed ||
+      before?.completionTime !== status?.completionTime;
+    for (const { controller, kind, name } of isNews ? (metadata.ownerReferences ?? []) : []) {
+      if (controller) this.#wake(kind, metadata.namespace, name);
+    }
+  }
+
+  #wake(kind: string, namespace: string | undefined, name: string): void {
+    this.#byKind.get(kind)?.(`${namespace}/${name}`);
+  }
+
+  #ownerOf(pod: Pod): void {
+    const owner = pod.controller;
+    if (owner === undefined) {
+      // Whoever has this name among its pods' may adopt it, or wait for it to go.
+      for (const key of orphanKeys(pod)) this.#byKind.get(STATEFUL_SET)?.(key);
+    } else if (owner.group === GROUP) {
+      this.#wake(owner.kind, pod.namespace, owner.name);
+    }
+  }
+
+  #controllersOf({ owners, namespace }: PersistentVolumeClaim | ControllerRevision): void {
+    for (const owner of owners) {
+      if (!owner.controller || owner.apiVersion.split("/")[0] !== GROUP) continue;
+      this.#wake(owner.kind, namespace, owner.name);
+    }
+  }
+
+  /** A workload of another kind and the same name may have used the revision, too; it needs one of its own now. */
+  #namesakesOf({ namespace, owners }: ControllerRevision): void {
+    for (const { name } of owners) for (const kind of KINDS_WITH_REVISIONS) this.#wake(kind, namespace, name);
+  }
+}
+
+/** A change of the object itself. */
+export function wakeItself<T extends KubeObject>(
+  kind: Pick<Kind<T>, "resource" | "statusMatters">,
+  queue: Pick<WorkQueue, "add">,
+  shell: Pick<KindShell, "forget">,
+  change: Change<T>,
+): void {
+  const { key, uid } = kind.resource.codec.identify(change.object);
+  if (change.type === "removed") {
+    shell.forget(key, uid);
+    return;
+  }
+  if (change.type === "added" || isWanted(kind, change.before, change.object)) queue.add(key, "high");
+}
+
+/** Our own status writes come back as changes: only what a plan reads is worth a new one. */
+function isWanted<T extends KubeObject>(kind: Pick<Kind<T>, "statusMatters">, before: T, after: T): boolean {
+  const a = before.metadata;
+  const b = after.metadata;
+  return (
+    a.generation !== b.generation ||
+    a.deletionTimestamp !== b.deletionTimestamp ||
+    JSON.stringify([a.labels, a.annotations]) !== JSON.stringify([b.labels, b.annotations]) ||
+    kind.statusMatters(before, after)
+  );
+}

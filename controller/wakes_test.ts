@@ -1,0 +1,103 @@
+import t from "tap";
+import type { CloneSet } from "../crds/index.ts";
+import type { ControllerRevision } from "../kube/index.ts";
+import { sharedCaches } from "./caches.ts";
+import { cloneSetResource } from "./resources.ts";
+import { acceptedPod, ownerReference } from "./rollout/pod_manifest.ts";
+import { OwnerWakes, wakeItself } from "./wakes.ts";
+
+function followed() {
+  const caches = sharedCaches();
+  const wakes = new OwnerWakes();
+  const woken: string[] = [];
+  for (const kind of ["CloneSet", "StatefulSet"]) wakes.add(kind, (key) => woken.push(`${kind} ${key}`));
+  wakes.follow(caches);
+  return { caches, wakes, woken, taken: () => woken.splice(0) };
+}
+
+const owner = ownerReference("CloneSet", "app", "set-1");
+const other = ownerReference("CloneSet", "web", "set-2");
+
+function pod(name: string, resourceVersion: string, ownerReferences: (typeof owner)[]) {
+  const accepted = acceptedPod({ name, namespace: "d", ownerReferences }, { containers: [] }, 0);
+  return { ...accepted, resourceVersion, uid: `uid-${name}` };
+}
+
+t.test("a pod wakes its owner, and the owner that it had", async (t) => {
+  const { caches, taken } = followed();
+  caches.pods.upsert(pod("a", "1", [owner]));
+  t.same(taken(), ["CloneSet d/app"]);
+  caches.pods.upsert(pod("a", "2", [other]));
+  t.same(taken(), ["CloneSet d/web", "CloneSet d/app"]);
+  caches.pods.upsert(pod("web-3", "3", []));
+  t.same(taken(), ["StatefulSet d/web"], "who may adopt it by its name");
+});
+
+t.test("a revision that goes wakes those of its name that may have shared it", async (t) => {
+  const { caches, taken } = followed();
+  const revision: ControllerRevision = {
+    name: "app-1",
+    namespace: "d",
+    uid: "r",
+    resourceVersion: "1",
+    generation: 1,
+    finalizers: [],
+    createdAt: 0,
+    deletionAt: undefined,
+    labels: {},
+    annotations: {},
+    owners: [owner],
+    revision: 1,
+    data: "{}",
+  };
+  caches.revisions.upsert(revision);
+  t.same(taken(), ["CloneSet d/app"]);
+  caches.revisions.remove("d/app-1", "r");
+  t.same(taken(), ["CloneSet d/app", "CloneSet d/app", "StatefulSet d/app"]);
+});
+
+t.test("only news of a pull job wakes who waits for its images", async (t) => {
+  const { wakes, taken } = followed();
+  const job = (succeeded: number, message: string) => ({
+    apiVersion: "apps.kruise.io/v1beta1",
+    kind: "ImagePullJob",
+    metadata: { name: "j", namespace: "d", ownerReferences: [owner] },
+    spec: { image: "app:2", completionPolicy: {} },
+    status: { succeeded, message, desired: 2, active: 0, completed: 0, failed: 0 },
+  });
+  wakes.pullJobChanged({ type: "added", object: job(0, "") });
+  t.same(taken(), ["CloneSet d/app"]);
+  wakes.pullJobChanged({ type: "changed", before: job(0, ""), object: job(0, "pulling") });
+  t.same(taken(), []);
+  wakes.pullJobChanged({ type: "changed", before: job(0, ""), object: job(1, "") });
+  t.same(taken(), ["CloneSet d/app"]);
+});
+
+t.test("an object's own status wakes it only where its plan reads it", async (t) => {
+  const queued: string[] = [];
+  const forgotten: string[] = [];
+  const queue = { add: (key: string, priority?: string) => queued.push(`${key} ${priority}`) };
+  const shell = { forget: (key: string) => forgotten.push(key) };
+  const kind = {
+    resource: cloneSetResource,
+    statusMatters: (before: CloneSet, after: CloneSet) =>
+      before.status?.currentRevision !== after.status?.currentRevision,
+  };
+  const counts = { availableReplicas: 0, readyReplicas: 0, updatedReadyReplicas: 0, updatedReplicas: 0 };
+  const set = (generation: number, replicas: number, currentRevision: string): CloneSet => ({
+    apiVersion: "apps.kruise.io/v1beta1",
+    kind: "CloneSet",
+    metadata: { name: "app", namespace: "d", generation },
+    spec: { selector: {}, template: { spec: { containers: [] } } },
+    status: { ...counts, replicas, currentRevision },
+  });
+  const change = (before: CloneSet, object: CloneSet) =>
+    wakeItself(kind, queue, shell, { type: "changed", before, object });
+  change(set(1, 1, "a"), set(1, 2, "a"));
+  t.same(queued, []);
+  change(set(1, 1, "a"), set(1, 1, "b"));
+  change(set(1, 1, "a"), set(2, 1, "a"));
+  t.same(queued, ["d/app high", "d/app high"]);
+  wakeItself(kind, queue, shell, { type: "removed", object: set(2, 1, "a") });
+  t.same(forgotten, ["d/app"]);
+});
