@@ -44,8 +44,3 @@ export function convertObject(object: JsonObject, apiVersion: string): JsonObjec
   }
   return convert(object, version);
 }
-
-/** Whether `/convert` can answer for a kind. */
-export function hasConversion(group: string, kind: string): boolean {
-  return Object.hasOwn(conversions, `${group}/${kind}`);
-}

@@ -1,6 +1,5 @@
 /** From a kind's declaration to its CustomResourceDefinition (apiextensions.k8s.io/v1). Spec: platform 1.1, 4.5. */
 import type { TSchema } from "typebox";
-import { stringify } from "yaml";
 import { definitionName, type KindDefinition, type KindVersion } from "./kind.ts";
 
 export type JsonSchema = { [keyword: string]: unknown };
@@ -74,19 +73,6 @@ export function customResourceDefinition(definition: KindDefinition, options: De
       })),
     },
   };
-}
-
-/** One YAML document per definition, in the given order. */
-export function renderDefinitions(
-  definitions: readonly KindDefinition[],
-  options: DefinitionOptions = {},
-): string {
-  return definitions
-    .map(
-      (definition) =>
-        `---\n${stringify(customResourceDefinition(definition, options), { aliasDuplicateObjects: false })}`,
-    )
-    .join("");
 }
 
 function conversion(definition: KindDefinition, options: DefinitionOptions) {

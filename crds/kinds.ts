@@ -4,7 +4,6 @@ import { broadcastJob } from "./broadcast_job/schema.ts";
 import { cloneSet } from "./clone_set/schema.ts";
 import { containerRecreateRequest } from "./container_recreate_request/schema.ts";
 import { daemonSet } from "./daemon_set/schema.ts";
-import { type DefinitionOptions, renderDefinitions } from "./definition.ts";
 import { ephemeralJob } from "./ephemeral_job/schema.ts";
 import { imageListPullJob } from "./image_list_pull_job/schema.ts";
 import { imagePullJob } from "./image_pull_job/schema.ts";
@@ -43,12 +42,3 @@ export const kinds: readonly KindDefinition[] = [
 
 /** Kinds on which a controller acts: what an installation serves. */
 export const carriedOutKinds: readonly KindDefinition[] = kinds.filter((definition) => definition.carriedOut);
-
-export function kindNamed(kind: string, group = "apps.kruise.io"): KindDefinition | undefined {
-  return kinds.find((definition) => definition.kind === kind && definition.group === group);
-}
-
-/** YAML of the definitions that an installation serves. */
-export function renderCustomResourceDefinitions(options: DefinitionOptions = {}): string {
-  return renderDefinitions(carriedOutKinds, options);
-}

@@ -56,13 +56,11 @@ function activityOf(pod: Pod): Activity {
   };
 }
 
-const byActivityParts = firstDifference(activityRules);
+const byActivity = firstDifference(activityRules);
 
 /** What a pod does least for its users goes first. */
-export const byActivity: Rule<Pod> = (a, b) => byActivityParts(activityOf(a), activityOf(b));
-
 export function sortedByActivity<T extends { pod: Pod }>(items: readonly T[]): T[] {
-  return decorated(items, ({ pod }) => activityOf(pod), byActivityParts);
+  return decorated(items, ({ pod }) => activityOf(pod), byActivity);
 }
 
 export interface PriorityStrategy {

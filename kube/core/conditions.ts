@@ -72,10 +72,3 @@ const compared = [
 function sameCondition(left: Condition, right: Condition): boolean {
   return compared.every((key) => left[key] === right[key]);
 }
-
-export function removeCondition<T extends { readonly type: string }>(
-  conditions: readonly T[] | undefined | null,
-  type: string,
-): readonly T[] {
-  return (conditions ?? []).filter((condition) => condition.type !== type);
-}

@@ -21,11 +21,6 @@ const kinds: ReadonlyMap<string, Message<unknown>> = new Map<string, Message<unk
   ["batch/v1 Job", core.Job],
 ]);
 
-/** True for kinds that can be answered in protobuf. */
-export function hasProtobuf(apiVersion: string, kind: string): boolean {
-  return kinds.has(`${apiVersion} ${kind}`);
-}
-
 /** One object with its envelope. Throws WireError for a kind without protobuf and for values of a wrong type. */
 export function encodeFromJson(apiVersion: string, kind: string, json: object): Uint8Array {
   return wrap(apiVersion, kind, messageFromJson(apiVersion, kind, json));

@@ -83,23 +83,3 @@ function contractIn(target: Target, namespace: string): Contract {
     },
   };
 }
-
-export interface ContractResult {
-  readonly name: string;
-  /** Undefined when the case holds. */
-  readonly error: unknown;
-}
-
-/** Runs all cases, one after the other. */
-export async function runContract(target: Target): Promise<ContractResult[]> {
-  const results: ContractResult[] = [];
-  for (const entry of contractCases) {
-    try {
-      await runCase(target, entry);
-      results.push({ name: entry.name, error: undefined });
-    } catch (error) {
-      results.push({ name: entry.name, error });
-    }
-  }
-  return results;
-}

@@ -17,16 +17,6 @@ export function canonicalPodTemplate(template: object): string {
   return goJson(encodeTyped(template, "PodTemplateSpec"), { sortKeys: true });
 }
 
-/** A container's typed JSON in the order of Kubernetes' fields: what kubelets before 1.31 hash (rule 25). */
-export function canonicalContainer(container: object): string {
-  return goJson(encodeTyped(container, "Container"));
-}
-
-/** Hash of the whole container (rule 25, older kubelets). */
-export function containerHash(container: object): number {
-  return jsonTextHash(canonicalContainer(container));
-}
-
 /** `data` of a ControllerRevision for this template (rule 36). */
 export function revisionData(template: object): string {
   const typed = encodeTyped(template, "PodTemplateSpec");
@@ -81,7 +71,7 @@ export function claimTemplatesHash(claims: readonly object[]): number {
 }
 
 /** An object of a core type as a typed round trip through Kubernetes 1.32 leaves it, in the order of its fields. */
-export function encodeTyped(value: object, typeName: string): JsonObject {
+function encodeTyped(value: object, typeName: string): JsonObject {
   return encodeStruct(isJsonObject(value) ? value : {}, typeName);
 }
 

@@ -1,22 +1,13 @@
 /** Claims for volumes: templates inside pods and of workloads. */
 import { notSupported } from "../../field_errors.ts";
-import { isJsonObject } from "../../json.ts";
 import { dnsLabelErrors, dnsSubdomainErrors } from "../../names.ts";
 import { canonicalQuantity, isQuantity, parseQuantity } from "../../quantity.ts";
 import { validateLabels, validateSelector } from "../../selector.ts";
-import type { FieldError } from "../../types.ts";
 import { Cursor } from "./cursor.ts";
 import { textMap, validateAnnotations } from "./object_meta.ts";
 import { selectorInput } from "./selector_input.ts";
 
 const accessModes = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
-
-/** Validates the spec of a PersistentVolumeClaim. */
-export function validateClaimSpec(spec: object | undefined, path: string): FieldError[] {
-  const errors: FieldError[] = [];
-  validateSpec(new Cursor(isJsonObject(spec) ? spec : {}, path, errors));
-  return errors;
-}
 
 /** A claim that is made for each pod; only labels and annotations of its metadata count. */
 export function validateClaimTemplate(template: Cursor): void {

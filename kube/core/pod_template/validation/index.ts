@@ -1,4 +1,3 @@
-export { validateClaimSpec } from "./claim_validation.ts";
 export {
   type NameRule,
   type ObjectMetaRules,

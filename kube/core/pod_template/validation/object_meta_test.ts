@@ -4,7 +4,6 @@ import {
   dnsLabelErrors,
   formatFieldError,
   formatFieldErrors,
-  validateClaimSpec,
   validateObjectMeta,
 } from "../../index.ts";
 
@@ -65,24 +64,5 @@ t.test("owners and finalizers", (t) => {
     formatFieldErrors(core),
     'metadata.finalizers[0]: Invalid value: "mine": name is neither a standard finalizer name nor is it fully qualified',
   );
-  t.end();
-});
-
-t.test("claims", (t) => {
-  const spec = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
-  t.same(validateClaimSpec(spec, "spec"), []);
-  t.same(
-    validateClaimSpec({ accessModes: ["X"], resources: { requests: { storage: "0" } } }, "spec").map(
-      formatFieldError,
-    ),
-    [
-      'spec.accessModes: Unsupported value: "X": supported values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"',
-      'spec.resources[storage]: Invalid value: "0": must be greater than zero',
-    ],
-  );
-  t.same(validateClaimSpec(undefined, "spec").map(formatFieldError), [
-    "spec.accessModes: Required value: at least 1 access mode is required",
-    "spec.resources[storage]: Required value",
-  ]);
   t.end();
 });
