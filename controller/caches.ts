@@ -67,6 +67,15 @@ export function orphanKeys(pod: Pod): string[] {
   return prefix === undefined ? [] : [`${pod.namespace}/${prefix}`];
 }
 
+/** `namespace/name` of the StatefulSets that may have made the claim for a pod, by its name `<template>-<set>-<ordinal>`. */
+export function claimantKeys({
+  namespace,
+  name,
+}: Pick<PersistentVolumeClaim, "namespace" | "name">): string[] {
+  const words = (/^(.+)-\d+$/.exec(name)?.[1] ?? "").split("-");
+  return words.slice(1).map((_, index) => `${namespace}/${words.slice(index + 1).join("-")}`);
+}
+
 /** Pods of other owners are held only while a controller has work for them: on most clusters they are the many. */
 function isOfInterest(pod: Pod, holding: Holding): boolean {
   const { controller } = pod;

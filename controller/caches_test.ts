@@ -1,5 +1,5 @@
 import t from "tap";
-import { sharedCaches } from "./caches.ts";
+import { claimantKeys, sharedCaches } from "./caches.ts";
 import { acceptedPod, ownerReference } from "./rollout/pod_manifest.ts";
 
 const template = { containers: [{ name: "main", image: "app:1" }] };
@@ -40,4 +40,12 @@ t.test("pods of other owners are held while their containers wait for each other
   const annotations = { "apps.kruise.io/container-launch-priority-completed": "true" };
   pods.upsert({ ...waiting, containers, annotations, resourceVersion: "2" });
   t.equal(pods.size, 0);
+});
+
+t.test("the name of a claim tells which sets may have made it", (t) => {
+  const keys = (name: string) => claimantKeys({ namespace: "d", name });
+  t.same(keys("data-web-0"), ["d/web"]);
+  t.same(keys("data-dir-my-web-12"), ["d/dir-my-web", "d/my-web", "d/web"]);
+  t.same([...keys("data"), ...keys("data-web"), ...keys("data-0")], []);
+  t.end();
 });

@@ -2,7 +2,7 @@
 import type { ImagePullJob } from "../crds/index.ts";
 import type { KubeObject } from "../kube/core/index.ts";
 import type { Change, ControllerRevision, PersistentVolumeClaim, Pod, WorkQueue } from "../kube/index.ts";
-import { orphanKeys, type SharedCaches } from "./caches.ts";
+import { claimantKeys, orphanKeys, type SharedCaches } from "./caches.ts";
 import type { Kind, KindShell } from "./kind.ts";
 import { OWNED_BY_ANNOTATION } from "./stateful_set/index.ts";
 
@@ -31,6 +31,7 @@ export class OwnerWakes {
       this.#controllersOf(change.object);
       const set = change.object.annotations[OWNED_BY_ANNOTATION];
       if (set !== undefined) this.#wake(STATEFUL_SET, change.object.namespace, set);
+      if (change.type === "removed") this.#claimantsOf(change.object);
     });
     revisions.subscribe((change) => {
       this.#controllersOf(change.object);
@@ -71,6 +72,11 @@ export class OwnerWakes {
       if (!owner.controller || owner.apiVersion.split("/")[0] !== GROUP) continue;
       this.#wake(owner.kind, namespace, owner.name);
     }
+  }
+
+  /** A pod may wait for a claim that somebody deleted, or for the end of one that was going. */
+  #claimantsOf(claim: PersistentVolumeClaim): void {
+    for (const key of claimantKeys(claim)) this.#byKind.get(STATEFUL_SET)?.(key);
   }
 
   /** A workload of another kind and the same name may have used the revision, too; it needs one of its own now. */

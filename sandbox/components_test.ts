@@ -193,6 +193,25 @@ t.test(
   },
 );
 
+t.test("a pod without a node protects no claim", async (t) => {
+  const { sandbox, api } = await setUp(t, 1);
+  const claims = "/api/v1/namespaces/default/persistentvolumeclaims";
+  const spec = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
+  await api.post(claims, { metadata: { name: "c" }, spec });
+  await api.post(pods, {
+    metadata: { name: "a" },
+    spec: {
+      nodeSelector: { no: "such-node" },
+      containers: [{ name: "web", image: "nginx:1.20" }],
+      volumes: [{ name: "one", persistentVolumeClaim: { claimName: "c" } }],
+    },
+  });
+  const bound = (o: readonly StoredObject[]) => JSON.stringify(o).includes("pvc-protection");
+  await reached(sandbox, "persistentvolumeclaims", bound, "bound");
+  await api.delete(`${claims}/c`);
+  await reached(sandbox, "persistentvolumeclaims", (o) => o.length === 0, "gone at once");
+});
+
 t.test("a claim of a class that waits is bound once its first pod has a node", async (t) => {
   const { sandbox, api } = await setUp(t, 1);
   await api.post("/apis/storage.k8s.io/v1/storageclasses", {

@@ -39,7 +39,7 @@ export class VolumeBinder {
   readonly #options: VolumeBinderOptions;
   readonly #agenda: Agenda;
   readonly #unsubscribe: (() => void)[];
-  /** Claim key -> UIDs of unfinished pods that mount it. */
+  /** Claim key -> UIDs of pods that have a node, are unfinished and mount it. */
   readonly #users = new Map<string, Set<string>>();
   /** Keys of claims that found no volume. */
   readonly #unbound = new Set<string>();
@@ -114,15 +114,17 @@ export class VolumeBinder {
     const pod = change.object;
     if (!isPod(pod) || !pod.spec.volumes) return;
     const uid = pod.metadata.uid ?? "";
-    const uses = change.type !== "DELETED" && !isFinished(pod);
+    const wants = change.type !== "DELETED" && !isFinished(pod);
+    // A pod without a node protects nothing: no kubelet has mounted anything for it.
+    const uses = wants && (pod.spec.nodeName ?? "") !== "";
     for (const name of claimNames(pod)) {
       const key = keyOf({ namespace: pod.metadata.namespace ?? "", name });
       const users = this.#users.get(key) ?? new Set();
+      if (wants && !users.has(uid)) this.#makeEphemeral(pod, name);
       if (uses === users.has(uid)) continue;
       if (uses) {
         users.add(uid);
         this.#users.set(key, users);
-        this.#makeEphemeral(pod, name);
       } else {
         users.delete(uid);
         if (users.size === 0) this.#users.delete(key);

@@ -73,6 +73,7 @@ import { suite as serverlessProbes } from "./m02_serverless_probes.ts";
 import { suite as enhancedLiveness } from "./m03_enhanced_liveness.ts";
 import { suite as recreateHooks } from "./r03_recreate_hooks.ts";
 import { suite as recreateGate } from "./r07_recreate_gate.ts";
+import { suite as replacedPods } from "./s16_replaced_pods.ts";
 import { suite as startOrdinal } from "./s18_start_ordinal.ts";
 import { suite as claimGrowth } from "./s19_claim_growth.ts";
 import type { Suite } from "./suite.ts";
@@ -125,6 +126,7 @@ export const suites: readonly Suite[] = [
   gracePeriod,
   claimTemplateGate,
   verticalScaling,
+  replacedPods,
   startOrdinal,
   claimGrowth,
   launchOrder,
