@@ -12,6 +12,7 @@ import {
 } from "../../kube/index.ts";
 import type { KindDeps, KindShell } from "../kind.ts";
 import { broadcastJobResource, imageListPullJobResource } from "../resources.ts";
+import { Backoff } from "../rollout/backoff.ts";
 import { type StatusTarget, StatusWriter } from "../rollout/status_writer.ts";
 import {
   type Child,
@@ -23,7 +24,12 @@ import {
 } from "./observe.ts";
 import { type CronJobPlan, planAdvancedCronJob } from "./plan.ts";
 
-export function advancedCronJobShell(deps: KindDeps<AdvancedCronJob>): KindShell {
+type CronJobDeps = Pick<
+  KindDeps<AdvancedCronJob>,
+  "client" | "clock" | "informers" | "log" | "objects" | "options" | "queue" | "resource" | "signal"
+>;
+
+export function advancedCronJobShell(deps: CronJobDeps): KindShell {
   return new AdvancedCronJobShell(deps);
 }
 
@@ -41,13 +47,17 @@ interface Owner {
 }
 
 class AdvancedCronJobShell implements KindShell {
-  readonly #deps: KindDeps<AdvancedCronJob>;
+  readonly #deps: CronJobDeps;
   readonly #children: Readonly<Record<ChildKind, Children>>;
   readonly #status: StatusWriter;
   readonly #localZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
-  readonly #running = new Set<Promise<unknown>>();
+  /** By UID of the cron job: it is not planned again before its writes are answered. */
+  readonly #writing = new Map<string, Promise<void>>();
+  readonly #backoff: Backoff;
+  /** What each cron job tried last: another run, or a changed object, is tried at once. */
+  readonly #attempted = new Map<string, string>();
 
-  constructor(deps: KindDeps<AdvancedCronJob>) {
+  constructor(deps: CronJobDeps) {
     this.#deps = deps;
     this.#children = {
       Job: childrenOf<Job>(deps, jobResource, (job) => job.owners, childOfJob),
@@ -65,6 +75,8 @@ class AdvancedCronJobShell implements KindShell {
       ),
     };
     this.#status = this.#newStatusWriter();
+    const { clock, options } = deps;
+    this.#backoff = new Backoff({ clock, baseDelayMs: options.baseDelayMs, maxDelayMs: options.maxDelayMs });
   }
 
   coalescingMs(): number {
@@ -73,48 +85,64 @@ class AdvancedCronJobShell implements KindShell {
 
   forget(_key: string, uid: string): void {
     this.#status.forget(uid);
+    this.#backoff.forget(uid);
+    this.#attempted.delete(uid);
   }
 
   async drained(): Promise<void> {
-    while (this.#running.size > 0) await Promise.allSettled([...this.#running]);
+    while (this.#writing.size > 0) await Promise.allSettled(this.#writing.values());
   }
 
   async reconcile(key: string): Promise<Outcome> {
     const job = this.#deps.objects.get(key);
     if (job === undefined) return {};
     const { uid = "" } = job.metadata;
+    // The end of its writes queues it again.
+    if (this.#writing.has(uid)) return {};
     const plan = planAdvancedCronJob({
       job,
       children: Object.values(this.#children).flatMap((children) => [...children.of(uid)]),
       localZone: this.#localZone,
       now: this.#deps.clock.now(),
     });
-    const work = this.#perform(key, job, plan);
-    this.#running.add(work);
-    try {
-      await work;
-    } finally {
-      this.#running.delete(work);
+    const hasWrites = plan.creation !== undefined || plan.deletions.length > 0;
+    const attempt = `${job.metadata.generation ?? 0} ${plan.creation?.name ?? ""}`;
+    const heldMs = hasWrites && this.#attempted.get(uid) === attempt ? this.#backoff.leftMs(uid) : 0;
+    // A child that is made comes back through its cache, and with it a plan whose status has it.
+    if (plan.creation === undefined || heldMs > 0) this.#report({ key, uid }, job.status, plan);
+    if (heldMs > 0) return { wakeAfterMs: Math.min(heldMs, plan.wakeAfterMs ?? heldMs) };
+    if (hasWrites) {
+      this.#attempted.set(uid, attempt);
+      this.#start(key, uid, this.#perform(job, plan));
     }
     return { wakeAfterMs: plan.wakeAfterMs };
   }
 
-  async #perform(key: string, { metadata, status }: AdvancedCronJob, plan: CronJobPlan): Promise<void> {
+  /** In the background: cron jobs that come due together wait for the server, not for each other. */
+  #start(key: string, uid: string, writes: Promise<void>): void {
+    const { log, signal, queue } = this.#deps;
+    const ended = writes
+      .then(
+        () => this.#backoff.forget(uid),
+        (error: unknown) => {
+          const retryInMs = this.#backoff.failed(uid, isKubeError(error) ? error.retryAfterMs : undefined);
+          if (!signal.aborted) log.warn("a run could not be started or removed", { error, key, retryInMs });
+        },
+      )
+      .then(() => {
+        this.#writing.delete(uid);
+        queue.add(key);
+      });
+    this.#writing.set(uid, ended);
+  }
+
+  async #perform({ metadata }: AdvancedCronJob, { deletions, creation }: CronJobPlan): Promise<void> {
     const { uid = "", namespace = "" } = metadata;
     const owner: Owner = { namespace, uid };
     const options: WriteOptions = { priority: "high", flow: uid, signal: this.#deps.signal };
-    try {
-      for (const child of plan.deletions) await this.#children[child.kind].remove(owner, child, options);
-      const { creation } = plan;
-      if (creation === undefined) this.#report({ key, uid }, status, plan);
-      // The child comes back through its cache, and with it a plan whose status has it.
-      else await this.#children[creation.kind].create(owner, creation.name, creation.body, options);
-    } catch (error) {
-      this.#report({ key, uid }, status, plan);
-      // Also while something fails, the next time is not slept through.
-      if (plan.wakeAfterMs !== undefined) this.#deps.queue.addAfter(key, plan.wakeAfterMs);
-      throw error;
-    }
+    await Promise.all(deletions.map((child) => this.#children[child.kind].remove(owner, child, options)));
+    if (creation === undefined) return;
+    await this.#children[creation.kind].create(owner, creation.name, creation.body, options);
   }
 
   #report(target: StatusTarget, before: object | undefined, plan: CronJobPlan): void {
@@ -149,7 +177,7 @@ function refOf(key: string): ObjectRef {
 const index = "cronJob";
 
 function childrenOf<T>(
-  deps: KindDeps<AdvancedCronJob>,
+  deps: CronJobDeps,
   resource: Resource<T>,
   ownersOf: (object: T) => readonly OwnerReference[] | undefined,
   project: (object: T) => Child,

@@ -6,6 +6,7 @@
 
 import type { Clock, Pod } from "../../kube/index.ts";
 import type { Action } from "./actions.ts";
+import { Backoff } from "./backoff.ts";
 import { OtherWriter } from "./other_writer.ts";
 import { type CreatePod, type Failures, type Owner, PodWriter, type WriterDeps } from "./pod_writer.ts";
 
@@ -44,8 +45,8 @@ interface InFlight {
   /** Names of claims, revisions and objects with a write in flight; `workload` for the owner itself. */
   others: Set<string>;
   failures: Failures;
-  /** Writes that failed, and when (monotonic) each may be tried again. */
-  backoff: Map<string, { failures: number; retryAt: number }>;
+  /** Of writes. */
+  backoff: Backoff;
 }
 
 interface PodWrite {
@@ -218,9 +219,7 @@ export class Performer {
   }
 
   #held(owner: Owner, flight: InFlight, id: string): boolean {
-    const held = flight.backoff.get(id);
-    if (held === undefined) return false;
-    const left = held.retryAt - this.#deps.clock.monotonic();
+    const left = flight.backoff.leftMs(id);
     if (left <= 0) return false;
     this.#deps.settled(owner, left);
     return true;
@@ -228,21 +227,18 @@ export class Performer {
 
   #finish(owner: Owner, flight: InFlight, id: string, ok: boolean | "wait"): void {
     if (ok === "wait") {
-      flight.backoff.set(id, { failures: 0, retryAt: this.#deps.clock.monotonic() + BUDGET_MS });
+      flight.backoff.wait(id, BUDGET_MS);
       this.#deps.settled(owner, BUDGET_MS);
       return;
     }
     if (ok) {
-      flight.backoff.delete(id);
+      flight.backoff.forget(id);
       // Nothing is done to pods before their revision exists.
       if (id.startsWith(REVISION)) this.#deps.unblocked(owner);
       else this.#deps.settled(owner, 0);
       return;
     }
-    const failures = (flight.backoff.get(id)?.failures ?? 0) + 1;
-    const delay = Math.min(this.#deps.maxDelayMs, this.#deps.baseDelayMs * 2 ** Math.min(30, failures - 1));
-    flight.backoff.set(id, { failures, retryAt: this.#deps.clock.monotonic() + delay });
-    this.#deps.settled(owner, delay);
+    this.#deps.settled(owner, flight.backoff.failed(id));
   }
 
   #flight(ownerUid: string, generation: number): InFlight {
@@ -258,7 +254,7 @@ export class Performer {
         creations: new Set(),
         others: new Set(),
         failures: {},
-        backoff: new Map(),
+        backoff: new Backoff(this.#deps),
       };
       this.#owners.set(ownerUid, flight);
     }

@@ -1,0 +1,118 @@
+import t from "tap";
+import type { AdvancedCronJob } from "../../crds/index.ts";
+import { applyMergePatch, isJsonObject, type JsonObject } from "../../kube/core/index.ts";
+import {
+  Cache,
+  type Client,
+  KubeError,
+  type Resource,
+  testClock,
+  testLog,
+  WorkQueue,
+} from "../../kube/index.ts";
+import { controllerOptions } from "../options.ts";
+import { advancedCronJobResource } from "../resources.ts";
+import { advancedCronJobShell } from "./reconcile.ts";
+
+const encode = (object: JsonObject) => Buffer.from(JSON.stringify(object));
+
+/** A shell over a server whose answers to creations wait until they are let go. */
+function scene(names: readonly string[]) {
+  const clock = testClock(Date.parse("2026-01-01T00:01:00Z"));
+  const queue = new WorkQueue({ clock });
+  const objects = new Cache<AdvancedCronJob>({ identify: advancedCronJobResource.codec.identify });
+  const creations: { name: string; answer(error?: KubeError): Promise<void> }[] = [];
+  let version = 1;
+  const stored = new Map<string, JsonObject>();
+  const decode = <T>(resource: Resource<T>, name: string): T =>
+    resource.codec.decode(encode(stored.get(name) ?? {}), "application/json");
+  const put = (name: string, generation: number) => {
+    const creationTimestamp = "2026-01-01T00:00:30Z";
+    const resourceVersion = String(++version);
+    const spec = { schedule: "*/1 * * * *", template: { jobTemplate: { spec: {} } } };
+    const metadata = { name, namespace: "ns", uid: name, generation, creationTimestamp, resourceVersion };
+    stored.set(name, { metadata, spec });
+    objects.upsert(decode(advancedCronJobResource, name));
+  };
+  for (const name of names) put(name, 1);
+  const refused = () => Promise.reject(new KubeError("MethodNotAllowed", "only creations are served here"));
+  const client: Client = {
+    get: refused,
+    list: refused,
+    replace: refused,
+    patch: async (resource, { name }, { body }) => {
+      const { metadata, ...rest } = applyMergePatch(stored.get(name) ?? {}, body);
+      stored.set(name, { ...rest, metadata: { ...Object(metadata), resourceVersion: String(++version) } });
+      return decode(resource, name);
+    },
+    watch: refused,
+    request: refused,
+    delete: refused,
+    close: async () => undefined,
+    create: <T>(resource: Resource<T>, namespace: string | undefined, body: unknown) =>
+      new Promise<T>((resolve, reject) => {
+        const { metadata } = Object(body);
+        const name = isJsonObject(metadata) ? String(metadata["name"]) : "";
+        const child = {
+          metadata: { ...Object(metadata), namespace, uid: `uid-${name}`, resourceVersion: "1" },
+        };
+        const answer = (error?: KubeError) => {
+          if (error) reject(error);
+          else resolve(resource.codec.decode(encode(child), "application/json"));
+          return clock.settle();
+        };
+        creations.push({ name, answer });
+      }),
+  };
+  const shell = advancedCronJobShell({
+    client,
+    clock,
+    objects,
+    queue,
+    log: testLog(),
+    options: controllerOptions({ baseDelayMs: 100, maxDelayMs: 10_000 }),
+    informers: { cacheOf: (resource, indexes) => new Cache({ identify: resource.codec.identify, indexes }) },
+    resource: advancedCronJobResource,
+    signal: new AbortController().signal,
+  });
+  return { clock, queue, shell, creations, put };
+}
+
+t.test("runs that come due together are all under way at once, each once", async (t) => {
+  const names = Array.from({ length: 20 }, (_, index) => `cron-${index}`);
+  const { shell, creations, queue, clock } = scene(names);
+  for (const name of names) await shell.reconcile(`ns/${name}`);
+  for (const name of names) await shell.reconcile(`ns/${name}`);
+  t.equal(creations.length, 20, "none waits for the answer to another, none is asked for twice");
+  t.equal(queue.depth, 0);
+  for (const { answer } of creations) await answer();
+  t.equal(queue.depth, 20, "each answer is planned upon");
+  for (const name of names) await shell.reconcile(`ns/${name}`);
+  t.equal(creations.length, 20);
+  await shell.drained();
+  await clock.settle();
+  queue.stop();
+});
+
+t.test("a run that is refused is tried again after its backoff; what is new is tried at once", async (t) => {
+  const { shell, creations, clock, put, queue } = scene(["cron"]);
+  const refuse = () => creations.at(-1)?.answer(new KubeError("Forbidden", "no", { status: 403 }));
+  await shell.reconcile("ns/cron");
+  await refuse();
+  t.match(await shell.reconcile("ns/cron"), { wakeAfterMs: 100 });
+  t.equal(creations.length, 1);
+  clock.skip(100);
+  await shell.reconcile("ns/cron");
+  await refuse();
+  t.match(await shell.reconcile("ns/cron"), { wakeAfterMs: 200 });
+  t.equal(creations.length, 2);
+  put("cron", 2);
+  await shell.reconcile("ns/cron");
+  t.equal(creations.length, 3, "the object was changed");
+  await refuse();
+  clock.skip(60_000);
+  await shell.reconcile("ns/cron");
+  t.not(creations.at(-1)?.name, creations[0]?.name, "another run is due");
+  t.equal(creations.length, 4);
+  queue.stop();
+});
