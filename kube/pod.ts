@@ -83,4 +83,9 @@ export interface Pod {
   /** Restarts of all init containers together; absent counts as 0. */
   readonly initRestarts?: number;
   readonly podIP: string;
+  /**
+   * The node tells which spec it saw last (`status.observedGeneration`), and that is an older one than the pod's. Absent
+   * also where it does not tell: kubelets before 1.33.
+   */
+  readonly behind?: true;
 }

@@ -37,11 +37,16 @@ export class PodReader {
   readonly #lists = new InternTable<readonly string[]>(4096);
   readonly #containerLists = new InternTable<readonly PodContainer[]>(2048);
   #nextId = 0;
+  /** Of the pod that is being read. */
+  #generation = 0;
+  #observedGeneration = 0;
 
   /** Throws WireError (or what protobufjs throws) on bytes that are not a pod. */
   read(message: Uint8Array): Pod {
     const { reader, buffer } = readerOf(message);
     const pod = blankPod();
+    this.#generation = 0;
+    this.#observedGeneration = 0;
     while (reader.pos < reader.len) {
       const tag = reader.uint32();
       if (tag === 10) this.#metadata(reader, buffer, pod);
@@ -49,6 +54,7 @@ export class PodReader {
       else if (tag === 26) this.#status(reader, buffer, pod);
       else reader.skipType(tag & 7);
     }
+    if (this.#observedGeneration > 0 && this.#observedGeneration < this.#generation) pod.behind = true;
     return pod;
   }
 
@@ -61,6 +67,7 @@ export class PodReader {
       else if (tag === 26) pod.namespace = this.#strings.read(reader, buffer);
       else if (tag === 42) pod.uid = reader.string();
       else if (tag === 50) pod.resourceVersion = reader.string();
+      else if (tag === 56) this.#generation = Number(reader.int64());
       else if (tag === 66) pod.createdAt = timeOf(reader);
       else if (tag === 74) pod.deletionAt = timeOf(reader);
       else if (tag === 90) this.#entry(reader, buffer, labels);
@@ -262,6 +269,7 @@ export class PodReader {
       else if (tag === 50) pod.podIP = reader.string();
       else if (tag === 66) statuses.push(this.#containerStatus(reader, buffer));
       else if (tag === 82) initRestarts += this.#containerStatus(reader, buffer).restartCount;
+      else if (tag === 136) this.#observedGeneration = Number(reader.int64());
       else return false;
       return true;
     });

@@ -121,6 +121,7 @@ const podJson = fc.record({
   status: fc.record({
     phase: fc.constantFrom("Pending", "Running"),
     podIP: fc.constantFrom("", "10.0.0.1"),
+    observedGeneration: fc.nat(),
     conditions: fc.array(condition, { maxLength: 4 }),
     containerStatuses: fc.array(
       fc.record(
@@ -150,6 +151,7 @@ function expected(bytes: Uint8Array): Pod {
   const resources = (from: core.ResourceRequirements) =>
     amountsOf(quantities(from.limits), quantities(from.requests));
   const owner = meta.ownerReferences.findLast((each) => each.controller);
+  const observed = status?.observedGeneration ?? 0;
   return {
     namespace: meta.namespace,
     name: meta.name,
@@ -210,6 +212,7 @@ function expected(bytes: Uint8Array): Pod {
     })),
     initRestarts: (status?.initContainerStatuses ?? []).reduce((sum, each) => sum + each.restartCount, 0),
     podIP: status?.podIP ?? "",
+    ...(observed > 0 && observed < meta.generation ? { behind: true as const } : {}),
   };
 }
 

@@ -18,8 +18,15 @@ export const suite: Suite = {
       await world.apply(statefulSet(world.version, { name: "seat", replicas: 4, podSpec, more }));
       await sets.untilRow("seat 4 4 4 4");
       assert.deepEqual(await sets.ordinals("seat"), [0, 2, 3, 4]);
-      const created = await sets.events("seat", "SuccessfulCreate");
-      assert.ok(!created.some(({ message }) => message.includes("seat-1 ")));
+      await world.until(
+        "events of each pod",
+        async () => {
+          const created = await sets.events("seat", "SuccessfulCreate");
+          assert.equal(created.length, 4);
+          assert.ok(!created.some(({ message }) => message.includes("seat-1 ")));
+        },
+        { stableMs: 0 },
+      );
     });
     await world.step("2 a pod is moved", async () => {
       const before = await sets.uids("seat");

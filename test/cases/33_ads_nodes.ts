@@ -113,10 +113,16 @@ async function adopt(world: World, sets: Daemons, node: string): Promise<void> {
     assert.equal((await sets.podOn("every", node)).metadata.uid, older.metadata.uid);
   });
   assert.equal(extra.metadata.ownerReferences, undefined);
-  const events = await sets.events("every");
-  assert.ok(
-    events.some(({ message }) => message === "Deleted pod: extra"),
-    JSON.stringify(events),
+  await world.until(
+    "an event tells it",
+    async () => {
+      const events = await sets.events("every");
+      assert.ok(
+        events.some(({ message }) => message === "Deleted pod: extra"),
+        JSON.stringify(events),
+      );
+    },
+    { stableMs: 0 },
   );
 }
 
@@ -143,9 +149,15 @@ async function fail(world: World, sets: Daemons, node: string): Promise<void> {
     assert.equal(await sets.row("every"), "every 1 1 1 1 1");
   });
   const message = `Found failed daemon pod ${world.namespace}/${name} on node ${node}, will try to kill it`;
-  const events = await world.events("DaemonSet", "every", "FailedDaemonPod");
-  assert.deepEqual(
-    events.map((event) => [event.type, event.message]),
-    [["Warning", message]],
+  await world.until(
+    "an event tells it",
+    async () => {
+      const events = await world.events("DaemonSet", "every", "FailedDaemonPod");
+      assert.deepEqual(
+        events.map((event) => [event.type, event.message]),
+        [["Warning", message]],
+      );
+    },
+    { stableMs: 0 },
   );
 }

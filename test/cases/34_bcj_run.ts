@@ -38,14 +38,20 @@ export const suite: Suite = {
       assert.equal(condition?.type, "Complete");
       assert.equal(condition?.message, `Job completed, ${sums}`);
       assert.ok(status?.["completionTime"]);
-      const created = await jobs.events("bcj-demo", "SuccessfulCreate");
-      assert.deepEqual(
-        created.map((event) => event.message).sort(),
-        pods.map((pod) => `Created pod: ${pod.metadata.name}`).sort(),
+      await world.until(
+        "events of each pod and of the end",
+        async () => {
+          const created = await jobs.events("bcj-demo", "SuccessfulCreate");
+          assert.deepEqual(
+            created.map((event) => event.message).sort(),
+            pods.map((pod) => `Created pod: ${pod.metadata.name}`).sort(),
+          );
+          const [done] = await jobs.events("bcj-demo", "JobComplete");
+          assert.equal(done?.message, `Job ${world.namespace}/bcj-demo is completed, ${sums}`);
+          assert.equal(done?.source, "broadcastjob-controller");
+        },
+        { stableMs: 0 },
       );
-      const [done] = await jobs.events("bcj-demo", "JobComplete");
-      assert.equal(done?.message, `Job ${world.namespace}/bcj-demo is completed, ${sums}`);
-      assert.equal(done?.source, "broadcastjob-controller");
     });
     await world.step("2 paused, then one at a time", async () => {
       const seconds = String(world.seconds(5));
@@ -56,8 +62,14 @@ export const suite: Suite = {
       const trail = await world.trail("pods", "broadcastjob-name=serial");
       await jobs.patch("serial", { spec: { paused: false } });
       await jobs.untilRow(`serial ${all} 0 ${all} 0`);
-      const [event] = await jobs.events("serial", "Continue");
-      assert.equal(event?.message, "continue to process job");
+      await world.until(
+        "an event tells it",
+        async () => {
+          const [event] = await jobs.events("serial", "Continue");
+          assert.equal(event?.message, "continue to process job");
+        },
+        { stableMs: 0 },
+      );
       const working = new Set<string>();
       for (const { type, object } of await trail.stop()) {
         const ended = object.status?.phase === "Succeeded" || type === "DELETED";

@@ -40,9 +40,15 @@ export const suite: Suite = {
       assert.equal(condition?.message, words);
       const took = Date.parse(String(status?.["completionTime"])) - Date.parse(String(status?.["startTime"]));
       assert.ok(took >= seconds * 1000 && took <= seconds * 1000 + 2000, `${took} ms`);
-      const [event] = await jobs.events("deadline", "DeadlineExceeded");
-      assert.equal(event?.type, "Warning");
-      assert.equal(event?.message, `${words}: 0 pods succeeded, ${all} pods failed`);
+      await world.until(
+        "an event tells it",
+        async () => {
+          const [event] = await jobs.events("deadline", "DeadlineExceeded");
+          assert.equal(event?.type, "Warning");
+          assert.equal(event?.message, `${words}: 0 pods succeeded, ${all} pods failed`);
+        },
+        { stableMs: 0 },
+      );
       await world.until("its pods are gone", async () => assert.deepEqual(await jobs.pods("deadline"), []));
     });
     await world.step("3 Never has no end", async () => {

@@ -24,9 +24,15 @@ export const suite: Suite = {
         (await jobs.pods("failfast")).map((pod) => pod.status?.phase),
         ["Failed"],
       );
-      const [event] = await jobs.events("failfast", "failed pod is found");
-      assert.equal(event?.type, "Warning");
-      assert.equal(event?.message, `${failFastWords}: 0 pods succeeded, 1 pods failed`);
+      await world.until(
+        "an event tells it",
+        async () => {
+          const [event] = await jobs.events("failfast", "failed pod is found");
+          assert.equal(event?.type, "Warning");
+          assert.equal(event?.message, `${failFastWords}: 0 pods succeeded, 1 pods failed`);
+        },
+        { stableMs: 0 },
+      );
     });
     await world.step("2 Continue", async () => {
       const spec = { parallelism: 1, failurePolicy: { type: "Continue" } };
@@ -36,7 +42,13 @@ export const suite: Suite = {
       assert.equal(status?.phase, "completed");
       const words = `Job completed, 0 pods succeeded, ${all} pods failed`;
       assert.equal(status?.conditions?.[0]?.message, words);
-      assert.equal((await jobs.events("goon", "JobComplete")).length, 1);
+      await world.until(
+        "an event tells it",
+        async () => {
+          assert.equal((await jobs.events("goon", "JobComplete")).length, 1);
+        },
+        { stableMs: 0 },
+      );
     });
     await world.step("3 Pause, and on with Continue", async () => {
       const spec = { parallelism: 1, failurePolicy: { type: "Pause" } };
@@ -45,8 +57,14 @@ export const suite: Suite = {
       const { status } = await jobs.get("halt");
       assert.equal(status?.phase, "paused");
       assert.equal(status?.conditions, undefined);
-      const [event] = await jobs.events("halt", "Paused");
-      assert.equal(event?.message, "job is paused, due to failed pod");
+      await world.until(
+        "an event tells it",
+        async () => {
+          const [event] = await jobs.events("halt", "Paused");
+          assert.equal(event?.message, "job is paused, due to failed pod");
+        },
+        { stableMs: 0 },
+      );
       await jobs.patch("halt", { spec: { failurePolicy: { type: "Continue" } } });
       await jobs.untilRow(`halt ${all} 0 0 ${all}`);
       assert.equal((await jobs.get("halt")).status?.phase, "completed");

@@ -114,8 +114,14 @@ async function oneContainer(world: World, requests: Requests): Promise<void> {
     const startedAt = Date.parse(statusIn(after, "app")?.state?.running?.startedAt ?? "");
     const completedAt = Date.parse(String(done.status?.["completionTime"]));
     assert.ok(completedAt - startedAt >= minStarted * 1000, `completed ${completedAt - startedAt} ms later`);
-    const killing = (await world.events("Pod", "restart-me", "Killing")).map(({ message }) => message);
-    assert.deepEqual(killing, ["Stopping container app by ContainerRecreateRequest one"]);
+    await world.until(
+      "an event tells it",
+      async () => {
+        const killing = (await world.events("Pod", "restart-me", "Killing")).map(({ message }) => message);
+        assert.deepEqual(killing, ["Stopping container app by ContainerRecreateRequest one"]);
+      },
+      { stableMs: 0 },
+    );
   });
   await world.step("1 gone after its time to live", async () => {
     await world.until("it is gone", () => requests.gone("one"));

@@ -295,8 +295,14 @@ async function listJob(world: World, jobs: Jobs, nodes: readonly string[]): Prom
     await world.until("list 2 2 2", async () =>
       assert.equal(await world.row("list", { resource: jobs.listResource }), "list 2 2 2"),
     );
-    const [made] = await world.events("ImageListPullJob", "list", "Successful create ImagePullJob");
-    assert.match(made?.message ?? "", /^Create \d+ ImagePullJob$/);
+    await world.until(
+      "an event tells it",
+      async () => {
+        const [made] = await world.events("ImageListPullJob", "list", "Successful create ImagePullJob");
+        assert.match(made?.message ?? "", /^Create \d+ ImagePullJob$/);
+      },
+      { stableMs: 0 },
+    );
     await jobs.untilGone("list", jobs.listResource);
     await world.until("its jobs go with it", async () => {
       const names = (await world.list(jobs.resource)).map(({ metadata }) => metadata.name);

@@ -69,8 +69,14 @@ async function statefulSetSteps(world: World, sets: Sets): Promise<void> {
       type: "Always",
       ttlSecondsAfterFinished: 600,
     });
-    const messages = (await sets.events("web", "CreatedImagePullJob")).map(({ message }) => message);
-    assert.deepEqual(messages, [`created ImagePullJob ${revision}-nginx for image: nginx:1.21`]);
+    await world.until(
+      "an event tells it",
+      async () => {
+        const messages = (await sets.events("web", "CreatedImagePullJob")).map(({ message }) => message);
+        assert.deepEqual(messages, [`created ImagePullJob ${revision}-nginx for image: nginx:1.21`]);
+      },
+      { stableMs: 0 },
+    );
   });
 }
 

@@ -106,10 +106,16 @@ async function follows(world: World): Promise<void> {
   };
   await expect(true, { condition: "True", cost: "-10", label: "idle" });
   await expect(false, { condition: "False", cost: "10", label: undefined });
-  const events = await world.events("Pod", pod.metadata.name, "KruiseProbeFailed");
-  assert.deepEqual(
-    events.map(({ type }) => type),
-    ["Normal"],
+  await world.until(
+    "an event tells it",
+    async () => {
+      const events = await world.events("Pod", pod.metadata.name, "KruiseProbeFailed");
+      assert.deepEqual(
+        events.map(({ type }) => type),
+        ["Normal"],
+      );
+    },
+    { stableMs: 0 },
   );
 }
 

@@ -68,6 +68,7 @@ import { suite as waitingContainers } from "./f05_containers_and_kills.ts";
 import { suite as launchPriority } from "./i05_launch_priority_batches.ts";
 import { suite as gracePeriod } from "./i08_grace_period.ts";
 import { suite as verticalScaling } from "./i12_vertical_scaling.ts";
+import { suite as changedMind } from "./i17_changed_mind.ts";
 import { suite as probeHandlers } from "./m01_probe_handlers.ts";
 import { suite as serverlessProbes } from "./m02_serverless_probes.ts";
 import { suite as enhancedLiveness } from "./m03_enhanced_liveness.ts";
@@ -127,6 +128,7 @@ export const suites: readonly Suite[] = [
   claimTemplateGate,
   verticalScaling,
   replacedPods,
+  changedMind,
   startOrdinal,
   claimGrowth,
   launchOrder,

@@ -46,9 +46,17 @@ export const suite: Suite = {
           { key: "controller-revision-hash", operator: "NotIn", values: [`ahead-${hash}`, hash] },
         ],
       });
-      const events = await sets.events("ahead");
-      const message = `created ImagePullJob ahead-${hash}-nginx for image: nginx:1.21`;
-      assert.ok(events.some((event) => event.reason === "CreatedImagePullJob" && event.message === message));
+      await world.until(
+        "an event tells it",
+        async () => {
+          const events = await sets.events("ahead");
+          const message = `created ImagePullJob ahead-${hash}-nginx for image: nginx:1.21`;
+          assert.ok(
+            events.some((event) => event.reason === "CreatedImagePullJob" && event.message === message),
+          );
+        },
+        { stableMs: 0 },
+      );
     });
     await world.step("3 not when all are updated at once", async () => {
       await sets.roll("ahead", { maxUnavailable: "100%" });

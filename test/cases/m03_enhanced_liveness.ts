@@ -58,8 +58,14 @@ async function restarted(world: World): Promise<void> {
     );
     assert.deepEqual(counts, ["main 1 true", "side 0 true"]);
   });
-  const reasons = (await world.events("Pod", name)).filter(
-    ({ source }) => source === "kruise-daemon-liveness",
+  await world.until(
+    "events of each kind",
+    async () => {
+      const reasons = (await world.events("Pod", name)).filter(
+        ({ source }) => source === "kruise-daemon-liveness",
+      );
+      assert.deepEqual([...new Set(reasons.map(({ reason }) => reason))].sort(), ["Killing", "Unhealthy"]);
+    },
+    { stableMs: 0 },
   );
-  assert.deepEqual([...new Set(reasons.map(({ reason }) => reason))].sort(), ["Killing", "Unhealthy"]);
 }

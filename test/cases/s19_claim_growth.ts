@@ -113,8 +113,16 @@ async function grow(world: World, sets: Sets): Promise<void> {
     ]);
     assert.deepEqual(Object.values(await sets.images("db")), ["1.21", "1.21", "1.21"]);
   });
-  const resized = await sets.events("db", "SuccessfulResize");
-  assert.ok(
-    resized.some(({ message }) => message === "resize Claim data-db-2 Pod db-2 in StatefulSet db success"),
+  await world.until(
+    "an event tells it",
+    async () => {
+      const resized = await sets.events("db", "SuccessfulResize");
+      assert.ok(
+        resized.some(
+          ({ message }) => message === "resize Claim data-db-2 Pod db-2 in StatefulSet db success",
+        ),
+      );
+    },
+    { stableMs: 0 },
   );
 }

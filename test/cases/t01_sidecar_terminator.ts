@@ -68,16 +68,22 @@ async function completes(world: World): Promise<void> {
     forceRecreate: true,
     terminationGracePeriodSeconds: 1,
   });
-  const events = await world.events("Pod", pod.metadata.name, "SidecarTerminator");
-  assert.deepEqual(events, [
-    {
-      type: "Normal",
-      reason: "SidecarTerminator",
-      message: "Kruise SidecarTerminator is trying to terminate sidecar [side] using crr",
-      source: "sidecarterminator-controller",
-      count: 1,
+  await world.until(
+    "an event tells it",
+    async () => {
+      const events = await world.events("Pod", pod.metadata.name, "SidecarTerminator");
+      assert.deepEqual(events, [
+        {
+          type: "Normal",
+          reason: "SidecarTerminator",
+          message: "Kruise SidecarTerminator is trying to terminate sidecar [side] using crr",
+          source: "sidecarterminator-controller",
+          count: 1,
+        },
+      ]);
     },
-  ]);
+    { stableMs: 0 },
+  );
 }
 
 async function ignored(world: World): Promise<void> {

@@ -1,5 +1,5 @@
 /** Whether the batches issued so far have taken effect. Spec: inplace-update 4.5. */
-import { envHash, plainHash, quantityEqual } from "../../../kube/core/index.ts";
+import { envHash, familiarImage, plainHash, quantityEqual } from "../../../kube/core/index.ts";
 import type { Pod, PodContainer, ResourceAmounts } from "../../../kube/index.ts";
 import { graceState, hasNextBatch, type InPlaceState, inPlaceState, runtimeMeta } from "./state.ts";
 
@@ -7,8 +7,12 @@ export interface CompletionOptions {
   verticalScaling: boolean;
 }
 
-/** Undefined when the issued batches are complete, else what is still awaited. */
+/**
+ * Undefined when the issued batches are complete, else what is still awaited. What a node tells that has not seen the
+ * present spec is about an earlier one: it may be stopping the very container that looks right.
+ */
 export function awaited(pod: Pod, state: InPlaceState, options: CompletionOptions): string | undefined {
+  if (pod.behind) return "the node has not seen the pod's new spec yet";
   if (state.updateEnvFromMetadata) {
     const env = environmentAwaited(pod);
     if (env !== undefined) return env;
@@ -115,10 +119,12 @@ function imagesAwaited(pod: Pod, state: InPlaceState): string | undefined {
   for (const [name, before] of Object.entries(state.lastContainerStatuses ?? {})) {
     const status = pod.containerStatuses.find((one) => one.name === name);
     if (status === undefined) return `container ${name} has no status yet`;
-    if (status.imageID !== before.imageID) continue;
-    const wanted = pod.containers.find((one) => one.name === name)?.image;
-    if (wanted === undefined || !sameImage(status.image, wanted))
-      return `container ${name} still runs its old image`;
+    const wanted = pod.containers.find((one) => one.name === name)?.image ?? "";
+    const superseded = state.supersededImages?.[name];
+    const byName = superseded && runsWanted(status.image, wanted, superseded);
+    if (byName === false) return `container ${name} runs an image that was asked for in between`;
+    if (byName || status.imageID !== before.imageID || sameImage(status.image, wanted)) continue;
+    return `container ${name} still runs its old image`;
   }
   return undefined;
 }
@@ -127,4 +133,40 @@ function imagesAwaited(pod: Pod, state: InPlaceState): string | undefined {
 function sameImage(running: string, wanted: string): boolean {
   const tagged = (image: string): string => (image.includes(":") ? image : `${image}:latest`);
   return tagged(running) === tagged(wanted);
+}
+
+/**
+ * Where images were superseded another ID than the old one says nothing: whether the container runs the wanted image, by
+ * name; undefined when the name is neither that one nor of those in between. Runtimes tell names in full
+ * (`docker.io/library/nginx:1`).
+ */
+function runsWanted(running: string, wanted: string, superseded: readonly string[]): boolean | undefined {
+  const name = shortForm(running);
+  if (name === shortForm(wanted)) return true;
+  return superseded.some((image) => name === shortForm(image)) ? false : undefined;
+}
+
+function shortForm(image: string): string {
+  try {
+    const { name, tag } = familiarImage(image);
+    return `${name}:${tag}`;
+  } catch {
+    return image;
+  }
+}
+
+/** For each container that changes now: what was asked of it before, if that is not known to run. */
+export function supersededImages(
+  pod: Pod,
+  changed: readonly string[],
+  options: CompletionOptions,
+): Record<string, readonly string[]> {
+  const state = inPlaceState(pod).value;
+  if (state === undefined || awaited(pod, state, options) === undefined) return {};
+  const superseded: Record<string, readonly string[]> = {};
+  for (const { name, image } of pod.containers) {
+    if (!changed.includes(name) || state.lastContainerStatuses?.[name] === undefined) continue;
+    superseded[name] = [...new Set([...(state.supersededImages?.[name] ?? []), image])];
+  }
+  return superseded;
 }

@@ -33,6 +33,11 @@ export interface InPlaceState {
   nextContainerResources?: Record<string, ResourceAmounts>;
   preCheckBeforeNext?: { containersRequiredReady: string[] };
   containerBatchesRecord?: BatchRecord[];
+  /**
+   * Images by container that earlier updates asked for and that were not seen running when this one began: the node may
+   * still start them. Ours, and rare; absent otherwise.
+   */
+  supersededImages?: Record<string, readonly string[]>;
 }
 
 export interface GraceState {
@@ -144,6 +149,7 @@ export function stateText(state: InPlaceState): string {
     nextContainerResources: filled(state.nextContainerResources),
     preCheckBeforeNext: state.preCheckBeforeNext,
     containerBatchesRecord: state.containerBatchesRecord,
+    supersededImages: filled(state.supersededImages),
   });
 }
 

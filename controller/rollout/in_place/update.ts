@@ -11,7 +11,7 @@ import { hasGate, IN_PLACE_READY } from "../pod_state.ts";
 import { gateOff, gateOn, needsGateOn } from "../readiness.ts";
 import { containersOf, nextBatch, type Pending } from "./batches.ts";
 import type { InPlaceChange } from "./change.ts";
-import { awaited, type CompletionOptions } from "./completion.ts";
+import { awaited, type CompletionOptions, supersededImages } from "./completion.ts";
 import { allowsLean, LEAN_UPDATE_ANNOTATION } from "./lean.ts";
 import {
   GRACE_ANNOTATION,
@@ -77,6 +77,7 @@ export function startInPlace(
     ...(Object.keys(change.refMetadata).length > 0 ? { updateEnvFromMetadata: true } : {}),
     ...(Object.keys(change.resources).length > 0 ? { updateResources: true } : {}),
     ...(Object.keys(change.images).length > 0 ? { updateImages: true } : {}),
+    supersededImages: supersededImages(pod, Object.keys(change.images), options),
   };
   const metadata =
     target.lifecycle && !lean ? stateMetadata("Updating", now) : { labels: {}, annotations: {} };

@@ -235,6 +235,48 @@ t.test("a newer update takes along what a later batch had not written", async (t
   );
 });
 
+t.test("what a node tells that has not seen the new spec is about an older one", async (t) => {
+  const pod = running([container("main", "a:1")]);
+  const there = startInPlace(
+    pod,
+    changeOf(template({ main: "a:1" }), template({ main: "a:2" })),
+    target,
+    options,
+    now,
+  );
+  const back = changeOf(template({ main: "a:2" }), template({ main: "a:1" }));
+  const { after } = startInPlace(there.after, back, target, options, now);
+  t.notOk(isCompleted({ ...after, behind: true }, options), "it may have started a:2 meanwhile");
+  t.ok(isCompleted(after, options), "it has seen the last spec, and a:1 runs");
+});
+
+t.test("an image that was asked for in between is not taken for the wanted one", async (t) => {
+  const change = (from: string, to: string) => changeOf(template({ main: from }), template({ main: to }));
+  const runs = (pod: Pod, image: string) =>
+    withStatus(pod, "main", { image: `docker.io/library/${image}`, imageID: `id-of-${image}` });
+  const pod = runs(running([container("main", "a:1")]), "a:1");
+  const there = startInPlace(pod, change("a:1", "a:2"), target, options, now).after;
+  t.notOk(inPlaceState(there).value?.supersededImages, "nothing was under way");
+
+  const onwards = startInPlace(there, change("a:2", "a:3"), target, options, now).after;
+  t.same(inPlaceState(onwards).value?.supersededImages, { main: ["a:2"] });
+  t.notOk(isCompleted(onwards, options));
+  t.notOk(isCompleted(runs(onwards, "a:2"), options), "the node was about to start it");
+  t.ok(isCompleted(runs(onwards, "a:3"), options));
+  t.ok(
+    isCompleted(withStatus(onwards, "main", { image: "sha256:1", imageID: "new" }), options),
+    "no name is told",
+  );
+
+  const back = startInPlace(onwards, change("a:3", "a:1"), target, options, now).after;
+  t.same(inPlaceState(back).value?.supersededImages, { main: ["a:2", "a:3"] });
+  for (const between of ["a:2", "a:3"]) t.notOk(isCompleted(runs(back, between), options), between);
+  t.ok(isCompleted(back, options), "the old one was never stopped");
+
+  const waited = startInPlace(runs(there, "a:2"), change("a:2", "a:3"), target, options, now).after;
+  t.notOk(inPlaceState(waited).value?.supersededImages, "the first update was complete");
+});
+
 t.test("a key that the first batch reads pulls its other readers in", async (t) => {
   const env = (name: string) => ({
     name,

@@ -350,6 +350,7 @@ export interface PodStatus {
   podIP: string;
   containerStatuses: ContainerStatus[];
   initContainerStatuses: ContainerStatus[];
+  observedGeneration: number;
 }
 export const PodStatus: Message<PodStatus> = message("PodStatus", [
   { number: 1, name: "phase", type: "string" },
@@ -357,6 +358,7 @@ export const PodStatus: Message<PodStatus> = message("PodStatus", [
   { number: 6, name: "podIP", type: "string" },
   { number: 8, name: "containerStatuses", type: () => ContainerStatus, list: true },
   { number: 10, name: "initContainerStatuses", type: () => ContainerStatus, list: true },
+  { number: 17, name: "observedGeneration", type: "int64" },
 ]);
 
 export interface ContainerStatus {
