@@ -18,7 +18,11 @@ export type RecreateAction =
       readonly do: "patch metadata";
       readonly metadata: { finalizers?: string[]; labels?: Record<string, null> };
     }
-  | { readonly do: "set pod conditions"; readonly conditions: readonly ConditionChange[] }
+  | {
+      readonly do: "set pod conditions";
+      readonly conditions: readonly ConditionChange[];
+      readonly annotations: Readonly<Record<string, string | null>>;
+    }
   /** Merge patch of the status; `exact`: only on the version that was seen. */
   | {
       readonly do: "patch status";

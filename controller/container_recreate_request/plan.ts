@@ -4,6 +4,7 @@ import {
   RECREATE_ACTIVE_LABEL,
   RECREATE_UNREADY_FINALIZER,
 } from "../../crds/index.ts";
+import { formatTime } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import { hasGate, KRUISE_READY } from "../rollout/pod_state.ts";
 import { addNotReadyKey, removeNotReadyKey } from "../rollout/readiness.ts";
@@ -14,6 +15,11 @@ import { changedSnapshot, completedStatus, withGraceCondition } from "./status.t
 const SILENCE_MS = 60_000;
 /** How often a pod is looked at that nobody watches. */
 const LOOK_MS = 3_000;
+/**
+ * On a pod that is held not ready, since when. A kubelet looks at a pod anew when more than the status differs; one that
+ * finds only `Ready` changed, in its own words, sets it back to True within 10 s, in the middle of the grace.
+ */
+export const HELD_ANNOTATION = "refit.dev/held-not-ready-since";
 
 export function planRecreateRequest(seen: Seen, now: number): RecreatePlan {
   const { request } = seen;
@@ -51,7 +57,7 @@ function planRecreating(request: ContainerRecreateRequest, pod: Pod, now: number
   let conditions: ReturnType<typeof withGraceCondition>;
   if (typeof request.spec.strategy?.unreadyGracePeriodSeconds === "number") {
     conditions = withGraceCondition(request, now);
-    if (hasGate(pod, KRUISE_READY)) actions.push(...hold(request, pod));
+    if (hasGate(pod, KRUISE_READY)) actions.push(...hold(request, pod, now));
   }
   const snapshot = changedSnapshot(request, pod);
   if (conditions !== undefined || snapshot !== undefined) {
@@ -64,7 +70,7 @@ function planRecreating(request: ContainerRecreateRequest, pod: Pod, now: number
   return actions;
 }
 
-function hold({ metadata }: ContainerRecreateRequest, pod: Pod): RecreateAction[] {
+function hold({ metadata }: ContainerRecreateRequest, pod: Pod, now: number): RecreateAction[] {
   const { finalizers = [] } = metadata;
   const actions: RecreateAction[] = [];
   if (!finalizers.includes(RECREATE_UNREADY_FINALIZER)) {
@@ -74,7 +80,8 @@ function hold({ metadata }: ContainerRecreateRequest, pod: Pod): RecreateAction[
     });
   }
   const conditions = addNotReadyKey(pod, notReadyKey(metadata));
-  if (conditions.length > 0) actions.push({ do: "set pod conditions", conditions });
+  const annotations = { [HELD_ANNOTATION]: formatTime(now) };
+  if (conditions.length > 0) actions.push({ do: "set pod conditions", conditions, annotations });
   return actions;
 }
 
@@ -86,7 +93,8 @@ function release({ request, pod }: Seen): RecreateAction[] {
   const held = finalizers.includes(RECREATE_UNREADY_FINALIZER);
   if (held && pod !== undefined) {
     const conditions = removeNotReadyKey(pod, notReadyKey(metadata));
-    if (conditions.length > 0) actions.push({ do: "set pod conditions", conditions });
+    const annotations = { [HELD_ANNOTATION]: null };
+    if (conditions.length > 0) actions.push({ do: "set pod conditions", conditions, annotations });
   }
   const active = Object.hasOwn(labels, RECREATE_ACTIVE_LABEL);
   if (held || active) {

@@ -135,6 +135,7 @@ t.test("the pod is held not ready before the agent may stop anything", async (t)
           message: 'the status of pod readiness gate "KruisePodReady" is not "True", but False',
         },
       ],
+      annotations: { "refit.dev/held-not-ready-since": formatTime(start) },
     },
     { do: "patch status", status: { conditions: [grace] }, exact: false },
   ]);
@@ -154,6 +155,7 @@ t.test("the pod is given back when the request is over or deleted", async (t) =>
   const free = {
     do: "set pod conditions",
     conditions: [{ type: "KruisePodReady", status: "True", message: "[]" }],
+    annotations: { "refit.dev/held-not-ready-since": null },
   };
   const done = request(drain, { phase: "Completed", conditions: [grace] }, { finalizers: ["x", finalizer] });
   t.strictSame(plan(done, held).actions, [

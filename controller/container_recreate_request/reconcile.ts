@@ -135,7 +135,8 @@ async function carryOut(
     case "set pod conditions": {
       if (pod === undefined) return request;
       const settings = { subresource: "status", resourceVersion: pod.resourceVersion } as const;
-      const { body } = podPatch(pod, { conditions: action.conditions }, clock.now(), settings);
+      const { conditions, annotations } = action;
+      const { body } = podPatch(pod, { conditions, annotations }, clock.now(), settings);
       const written = await client.patch(
         podResource,
         { namespace: pod.namespace, name: pod.name },
