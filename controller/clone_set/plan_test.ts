@@ -1,20 +1,23 @@
 import fc from "fast-check";
 import t from "tap";
+import type { CloneSet } from "../../crds/index.ts";
 import type { Action } from "../rollout/actions.ts";
+import {
+  changeTemplate,
+  faultyPass,
+  makeUnready,
+  randomOf,
+  reconcile,
+  settle,
+  templateSteps,
+  type World,
+} from "../rollout/histories.ts";
 import { inPlaceState } from "../rollout/in_place/state.ts";
 import { isActive, isAvailable } from "../rollout/pod_state.ts";
 import { sameRevision } from "../rollout/revisions.ts";
 import { cloneSet, defaultOptions, Model, Refused } from "./model.ts";
 import { REVISION_LABEL, SPECIFIED_DELETE, strategyOf } from "./observe.ts";
 import { planCloneSet } from "./plan.ts";
-
-function randomOf(seed: number): () => number {
-  let state = seed >>> 0 || 1;
-  return () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
 
 function plan(model: Model, random: () => number) {
   return planCloneSet({ seen: model.seen(), options: defaultOptions, now: model.now, random });
@@ -39,18 +42,12 @@ function performChecked(model: Model, action: Action, stopAfter?: number): void 
   }
 }
 
-/** Runs plan, writes and kubelets without faults until nothing moves. Returns the number of rounds. */
-function settle(model: Model, random: () => number, rounds = 400): number {
-  for (let round = 0; round < rounds; round++) {
-    const { actions, status, wakeAfterMs } = plan(model, random);
-    for (const action of actions) performChecked(model, action);
-    model.set = { ...model.set, status };
-    let moved = actions.some((action) => action.type !== "event");
-    for (const name of [...model.pods.keys()]) if (model.kubelet(name)) moved = true;
-    if (!moved && wakeAfterMs === undefined) return round;
-    model.now += moved ? 50 : (wakeAfterMs ?? 50);
-  }
-  throw new Error(`nothing settled after ${rounds} rounds: ${JSON.stringify(plan(model, random).waiting)}`);
+function worldOf(model: Model, random: () => number): World<CloneSet> {
+  return {
+    model,
+    plan: () => plan(model, random),
+    perform: (action, stopAfter) => performChecked(model, action, stopAfter),
+  };
 }
 
 const amount = fc.oneof(
@@ -66,23 +63,9 @@ const strategy = fc.record({
 });
 
 const step = fc.oneof(
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      do: fc.constant("reconcile" as const),
-      fail: fc.integer({ min: 0, max: 7 }),
-      stopAfter: fc.integer({ min: 1, max: 3 }),
-    }),
-  },
+  { weight: 8, arbitrary: faultyPass(3) },
   { weight: 8, arbitrary: fc.record({ do: fc.constant("kubelet" as const), which: fc.nat(10) }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({ do: fc.constant("image" as const), tag: fc.integer({ min: 1, max: 3 }) }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({ do: fc.constant("env" as const), value: fc.integer({ min: 1, max: 3 }) }),
-  },
+  ...templateSteps,
   {
     weight: 2,
     arbitrary: fc.record({ do: fc.constant("scale" as const), replicas: fc.integer({ min: 0, max: 7 }) }),
@@ -99,32 +82,15 @@ function take(model: Model, action: Step, random: () => number): void {
   const pick = "which" in action ? names[action.which % Math.max(1, names.length)] : undefined;
   model.now += 20;
   switch (action.do) {
-    case "reconcile": {
-      const planned = plan(model, random);
-      for (const [index, one] of planned.actions.entries()) {
-        // The process dies in the middle of the list, perhaps in the middle of one pod's requests.
-        if (action.fail > 0 && index === action.fail) {
-          performChecked(model, one, action.stopAfter);
-          return;
-        }
-        performChecked(model, one);
-      }
-      model.set = { ...model.set, status: planned.status };
+    case "reconcile":
+      reconcile(worldOf(model, random), action.fail, action.stopAfter);
       return;
-    }
     case "kubelet":
       if (pick !== undefined) model.kubelet(pick);
       return;
     case "image":
-      model.changeSpec((spec) => {
-        for (const container of spec.template.spec.containers) container.image = `app:${action.tag}`;
-      });
-      return;
     case "env":
-      model.changeSpec((spec) => {
-        for (const container of spec.template.spec.containers)
-          container.env = [{ name: "A", value: `${action.value}` }];
-      });
+      changeTemplate(model, action.do, action.tag);
       return;
     case "scale":
       model.changeSpec((spec) => {
@@ -138,14 +104,7 @@ function take(model: Model, action: Step, random: () => number): void {
       return;
     case "crash": {
       const pod = pick === undefined ? undefined : model.pods.get(pick);
-      if (pod === undefined) return;
-      const containerStatuses = pod.containerStatuses.map((status) => ({ ...status, ready: false }));
-      const conditions = pod.conditions.map((one) =>
-        one.type === "Ready" || one.type === "ContainersReady"
-          ? { ...one, status: "False", lastTransitionAt: model.now }
-          : one,
-      );
-      model.change(pod.name, { containerStatuses, conditions });
+      if (pod !== undefined) makeUnready(model, pod);
       return;
     }
     case "delete":
@@ -184,7 +143,7 @@ t.test("budgets hold at every write and every history ends as its spec says", as
         );
         for (const one of steps) take(model, one, random);
         unblock(model);
-        settle(model, random);
+        settle(worldOf(model, random), 400);
         const active = model.active();
         const update = model.set.status?.updateRevision ?? "";
         if (active.length !== (model.set.spec.replicas ?? 1))
@@ -218,12 +177,12 @@ t.test("while paused no pod is touched but for its own readiness", async (t) => 
           updateStrategy: { type: "RollingUpdate", rollingUpdate: { ...rolling, paused: true } },
         }),
       );
-      settle(model, random);
+      settle(worldOf(model, random), 400);
       const before = new Map(model.active().map((pod) => [pod.uid, pod.containers]));
       model.changeSpec((spec) => {
         for (const container of spec.template.spec.containers) container.image = "app:2";
       });
-      settle(model, random);
+      settle(worldOf(model, random), 400);
       const after = model.active();
       if (after.length !== replicas) throw new Error("scaling stopped as well");
       for (const pod of after) {
@@ -254,11 +213,11 @@ t.test("partition keeps its pods at the old revision", async (t) => {
             },
           }),
         );
-        settle(model, random);
+        settle(worldOf(model, random), 400);
         model.changeSpec((spec) => {
           for (const container of spec.template.spec.containers) container.image = "app:2";
         });
-        settle(model, random);
+        settle(worldOf(model, random), 400);
         const kept = strategyOf(model.set, defaultOptions).limits.partition;
         const old = model.active().filter((pod) => pod.containers[0]?.image === "app:1").length;
         if (old !== kept) throw new Error(`${old} old pods, partition ${kept} of ${replicas}`);
@@ -279,14 +238,12 @@ t.test("an image change costs three requests a pod and keeps it", async (t) => {
       },
     }),
   );
-  settle(model, random);
+  settle(worldOf(model, random), 400);
   const before = model
     .active()
     .map((pod) => pod.uid)
     .sort();
-  model.changeSpec((spec) => {
-    for (const container of spec.template.spec.containers) container.image = "app:2";
-  });
+  changeTemplate(model, "image", 2);
   let requests = 0;
   for (let round = 0; round < 60; round++) {
     const { actions, status } = plan(model, random);
@@ -325,14 +282,12 @@ t.test("a lean image change costs one request a pod and keeps the budget", async
       },
     }),
   );
-  settle(model, random);
+  settle(worldOf(model, random), 400);
   model.set = {
     ...model.set,
     metadata: { ...model.set.metadata, annotations: { "refit.dev/lean-rollout": "true" } },
   };
-  model.changeSpec((spec) => {
-    for (const container of spec.template.spec.containers) container.image = "app:2";
-  });
+  changeTemplate(model, "image", 2);
   let requests = 0;
   for (let round = 0; round < 60; round++) {
     const { actions, status } = plan(model, random);
@@ -353,7 +308,7 @@ t.test("a lean image change costs one request a pod and keeps the budget", async
 t.test("a set that is being deleted is left alone", async (t) => {
   const random = randomOf(1);
   const model = new Model(cloneSet("app"));
-  settle(model, random);
+  settle(worldOf(model, random), 400);
   model.set = {
     ...model.set,
     metadata: { ...model.set.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" },

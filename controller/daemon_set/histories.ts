@@ -1,7 +1,15 @@
 /** Random histories of a DaemonSet: what users, nodes, kubelets and slow servers may do to it. For tests. */
 import fc from "fast-check";
 import type { DaemonSet } from "../../crds/index.ts";
-import type { Action } from "../rollout/actions.ts";
+import {
+  changeTemplate,
+  faultyPass,
+  makeUnready,
+  reconcile,
+  settle,
+  templateSteps,
+  type World,
+} from "../rollout/histories.ts";
 import { STATE_LABEL } from "../rollout/lifecycle.ts";
 import { foreignPod, type Model } from "./model.ts";
 import type { DaemonSetPlan } from "./plan.ts";
@@ -10,20 +18,10 @@ export const nodeNames = ["node-1", "node-2", "node-3", "node-4", "node-5"];
 /** Label by which deletions are hooked. */
 export const HOOK = "hold";
 
-/** The cluster, who plans for it, and who carries plans out. */
-export interface World {
+/** A model whose writes may be under way for long. */
+export interface DaemonWorld extends World<DaemonSet> {
   model: Model;
   plan(): DaemonSetPlan;
-  /** `stopAfter`: the process dies after so many requests of the action. */
-  perform(action: Action, stopAfter?: number): void;
-}
-
-export function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
 }
 
 /** Whoever hooked the deletion lets go. */
@@ -39,25 +37,14 @@ function releaseHooks(model: Model): boolean {
 }
 
 /** The server answers writes that are under way, the oldest first. */
-function answerAll(world: World): void {
+function answerAll(world: DaemonWorld): void {
   for (const action of world.model.inFlight.splice(0)) world.perform(action);
 }
 
-/** Runs plan, writes and kubelets without faults until nothing moves. */
-export function settle(world: World, rounds = 900): void {
-  const { model } = world;
+/** Answers what is under way, then goes on until nothing moves. */
+export function settleDaemons(world: DaemonWorld): void {
   answerAll(world);
-  for (let round = 0; round < rounds; round++) {
-    const { actions, status, wakeAfterMs } = world.plan();
-    for (const action of actions) world.perform(action);
-    model.set = { ...model.set, status };
-    let moved = actions.some((action) => action.type !== "event");
-    for (const name of [...model.pods.keys()]) if (model.kubelet(name)) moved = true;
-    if (releaseHooks(model)) moved = true;
-    if (!moved && wakeAfterMs === undefined) return;
-    model.now += moved ? 50 : (wakeAfterMs ?? 50);
-  }
-  throw new Error(`nothing settled after ${rounds} rounds: ${JSON.stringify(world.plan().waiting)}`);
+  settle(world, 900, () => releaseHooks(world.model));
 }
 
 type RollingUpdate = NonNullable<NonNullable<DaemonSet["spec"]["updateStrategy"]>["rollingUpdate"]>;
@@ -83,28 +70,14 @@ export const rolling: fc.Arbitrary<RollingUpdate> = fc
 const which = fc.nat(10);
 const on = fc.constantFrom(...nodeNames);
 export const step = fc.oneof(
-  {
-    weight: 9,
-    arbitrary: fc.record({
-      do: fc.constant("reconcile" as const),
-      fail: fc.integer({ min: 0, max: 7 }),
-      stopAfter: fc.integer({ min: 1, max: 2 }),
-    }),
-  },
+  { weight: 9, arbitrary: faultyPass(2) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant("send" as const) }) },
   {
     weight: 4,
     arbitrary: fc.record({ do: fc.constant("answer" as const), last: fc.boolean() }),
   },
   { weight: 9, arbitrary: fc.record({ do: fc.constant("kubelet" as const), which }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({ do: fc.constant("image" as const), tag: fc.integer({ min: 1, max: 3 }) }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({ do: fc.constant("env" as const), tag: fc.integer({ min: 1, max: 3 }) }),
-  },
+  ...templateSteps,
   { weight: 2, arbitrary: fc.record({ do: fc.constant("strategy" as const), rolling }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("on delete" as const) }) },
   {
@@ -137,7 +110,7 @@ export const slowStep = fc.oneof(
 
 export type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
-export function take(world: World, action: Step): void {
+export function take(world: DaemonWorld, action: Step): void {
   const { model } = world;
   const names = [...model.pods.keys()];
   const pick = "which" in action ? names[action.which % Math.max(1, names.length)] : undefined;
@@ -196,14 +169,14 @@ export function take(world: World, action: Step): void {
 }
 
 /** Answers come in any order. */
-function answerOne(world: World, last: boolean): void {
+function answerOne(world: DaemonWorld, last: boolean): void {
   const { inFlight } = world.model;
   const action = last ? inFlight.pop() : inFlight.shift();
   if (action !== undefined) world.perform(action);
 }
 
 /** Starts the writes of a plan and does not wait for them; one pod has at most one write under way. */
-function send(world: World): void {
+function send(world: DaemonWorld): void {
   const { model } = world;
   const busy = model.writing();
   const planned = world.plan();
@@ -214,42 +187,12 @@ function send(world: World): void {
   }
 }
 
-function reconcile(world: World, fail: number, stopAfter: number): void {
-  answerAll(world);
-  const planned = world.plan();
-  for (const [index, one] of planned.actions.entries()) {
-    // The process dies in the middle of the list, perhaps in the middle of one pod's requests.
-    if (fail > 0 && index === fail) {
-      world.perform(one, stopAfter);
-      return;
-    }
-    world.perform(one);
-  }
-  world.model.set = { ...world.model.set, status: planned.status };
-}
-
-export function changeTemplate(model: Model, what: "image" | "env", tag: number): void {
-  model.changeSpec((spec) => {
-    for (const container of spec.template.spec.containers) {
-      if (what === "image") container.image = `app:${tag}`;
-      else container.env = [{ name: "A", value: `${tag}` }];
-    }
-  });
-}
-
 type Harm = "unready" | "failed" | "delete" | "release" | "hook";
 
 function disturb(model: Model, pod: ReturnType<Model["owned"]>[number], what: Harm): void {
   switch (what) {
     case "unready":
-      model.change(pod.name, {
-        containerStatuses: pod.containerStatuses.map((status) => ({ ...status, ready: false })),
-        conditions: pod.conditions.map((one) =>
-          one.type === "Ready" || one.type === "ContainersReady"
-            ? { ...one, status: "False", lastTransitionAt: model.now }
-            : one,
-        ),
-      });
+      makeUnready(model, pod);
       return;
     case "failed":
       model.change(pod.name, { phase: "Failed", conditions: [] });

@@ -2,18 +2,17 @@
 import fc from "fast-check";
 import t from "tap";
 import type { Action } from "../rollout/actions.ts";
+import { changeTemplate, randomOf } from "../rollout/histories.ts";
 import { nodeVerdicts } from "./eligibility.ts";
 import {
-  changeTemplate,
+  type DaemonWorld,
   HOOK,
   nodeNames,
-  randomOf,
   rolling,
-  settle,
+  settleDaemons,
   slowStep,
   step,
   take,
-  type World,
 } from "./histories.ts";
 import { daemonSet, defaultOptions, Model, Refused } from "./model.ts";
 import { isDaemonAvailable, nodeOf, REVISION_LABEL, strategyOf } from "./observe.ts";
@@ -92,7 +91,7 @@ function checkCreation(
   if (pairs.length >= maxSurge) throw new Error(`${node} beside ${pairs.join()}, maxSurge ${maxSurge}`);
 }
 
-function worldOf(model: Model, random: () => number): World {
+function worldOf(model: Model, random: () => number): DaemonWorld {
   return {
     model,
     plan: () => plan(model, random),
@@ -140,9 +139,9 @@ t.test("property: one pod a node, budgets at every write, and in the end what wa
         nodeNames.slice(0, 4),
       );
       const world = worldOf(model, random);
-      settle(world);
+      settleDaemons(world);
       for (const one of steps) take(world, one);
-      settle(world);
+      settleDaemons(world);
       checkSettled(model);
     }),
     { seed: 20_261_121, numRuns: 600 },
@@ -159,10 +158,10 @@ t.test("property: budgets hold however late and in whatever order writes are ans
         nodeNames,
       );
       const world = worldOf(model, random);
-      settle(world);
+      settleDaemons(world);
       changeTemplate(model, "image", 2);
       for (const one of steps) take(world, one);
-      settle(world);
+      settleDaemons(world);
       checkSettled(model);
     }),
     { seed: 20_261_121, numRuns: 300 },

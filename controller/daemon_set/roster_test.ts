@@ -2,17 +2,16 @@
 import fc from "fast-check";
 import t from "tap";
 import type { Pod } from "../../kube/index.ts";
+import { changeTemplate, randomOf } from "../rollout/histories.ts";
 import {
-  changeTemplate,
+  type DaemonWorld,
   HOOK,
   nodeNames,
-  randomOf,
   rolling,
-  settle,
+  settleDaemons,
   slowStep,
   step,
   take,
-  type World,
 } from "./histories.ts";
 import { daemonSet, defaultOptions, Model, Refused } from "./model.ts";
 import { nodeOf } from "./observe.ts";
@@ -20,7 +19,7 @@ import { type DaemonSetPlan, planDaemonSet } from "./plan.ts";
 import type { Roster } from "./roster.ts";
 
 /** Keeps a roster as the shell does, and holds every plan made from it against the full computation. */
-class Twin implements World {
+class Twin implements DaemonWorld {
   readonly model: Model;
   readonly #seed: number;
   readonly #settled = new WeakMap<object, boolean>();
@@ -51,7 +50,7 @@ class Twin implements World {
     return kept;
   }
 
-  perform(...[action, stopAfter]: Parameters<World["perform"]>): void {
+  perform(...[action, stopAfter]: Parameters<DaemonWorld["perform"]>): void {
     try {
       this.model.perform(action, stopAfter);
     } catch (error) {
@@ -108,10 +107,10 @@ t.test("property: from event to event the same plans as from nothing", async (t)
         });
         const names = Array.from({ length: nodes }, (_, index) => nodeNames[index] ?? `n${index}`);
         const twin = new Twin(new Model(set, names), seed);
-        settle(twin);
+        settleDaemons(twin);
         changeTemplate(twin.model, "image", 2);
         for (const one of steps) take(twin, one);
-        settle(twin);
+        settleDaemons(twin);
         plans += twin.plans;
       },
     ),

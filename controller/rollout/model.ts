@@ -13,6 +13,7 @@ import { byNumber } from "./revisions.ts";
 interface Workload {
   metadata: ObjectMeta;
   spec: object;
+  status?: object;
 }
 
 /** Refused by a precondition, as a server answers 409. */
@@ -55,6 +56,10 @@ export abstract class ClusterModel<T extends Workload> {
     next.metadata.generation = (next.metadata.generation ?? 1) + 1;
     next.metadata.resourceVersion = this.#next();
     this.set = next;
+  }
+
+  writeStatus(status: NonNullable<T["status"]>): void {
+    this.set = { ...this.set, status };
   }
 
   /** Carries out an action whole. `stopAfter` ends a patch after so many of its steps, as a crash would. */

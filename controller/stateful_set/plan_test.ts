@@ -2,6 +2,15 @@ import fc from "fast-check";
 import t from "tap";
 import type { StatefulSet } from "../../crds/index.ts";
 import type { Action } from "../rollout/actions.ts";
+import {
+  changeTemplate,
+  faultyPass,
+  makeUnready,
+  reconcile,
+  settle,
+  templateSteps,
+  type World,
+} from "../rollout/histories.ts";
 import { isAvailable } from "../rollout/pod_state.ts";
 import { defaultOptions, Model, Refused, statefulSet } from "./model.ts";
 import { ordinalOf, REVISION_LABEL, SPECIFIED_DELETE, strategyOf } from "./observe.ts";
@@ -69,18 +78,12 @@ function checkDeletion(model: Model, name: string): void {
     throw new Error(`${name} went before the window was complete`);
 }
 
-/** Runs plan, writes and kubelets without faults until nothing moves. */
-function settle(model: Model, rounds = 600): void {
-  for (let round = 0; round < rounds; round++) {
-    const { actions, status, wakeAfterMs } = plan(model);
-    for (const action of actions) performChecked(model, action);
-    model.set = { ...model.set, status };
-    let moved = actions.some((action) => action.type !== "event");
-    for (const name of [...model.pods.keys()]) if (model.kubelet(name)) moved = true;
-    if (!moved && wakeAfterMs === undefined) return;
-    model.now += moved ? 50 : (wakeAfterMs ?? 50);
-  }
-  throw new Error(`nothing settled after ${rounds} rounds: ${JSON.stringify(plan(model).waiting)}`);
+function worldOf(model: Model): World<StatefulSet> {
+  return {
+    model,
+    plan: () => plan(model),
+    perform: (action, stopAfter) => performChecked(model, action, stopAfter),
+  };
 }
 
 type RollingUpdate = NonNullable<NonNullable<StatefulSet["spec"]["updateStrategy"]>["rollingUpdate"]>;
@@ -105,23 +108,9 @@ const window = fc.record({
 
 const which = fc.nat(10);
 const step = fc.oneof(
-  {
-    weight: 9,
-    arbitrary: fc.record({
-      do: fc.constant("reconcile" as const),
-      fail: fc.integer({ min: 0, max: 7 }),
-      stopAfter: fc.integer({ min: 1, max: 3 }),
-    }),
-  },
+  { weight: 9, arbitrary: faultyPass(3) },
   { weight: 9, arbitrary: fc.record({ do: fc.constant("kubelet" as const), which }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({ do: fc.constant("image" as const), tag: fc.integer({ min: 1, max: 3 }) }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({ do: fc.constant("env" as const), tag: fc.integer({ min: 1, max: 3 }) }),
-  },
+  ...templateSteps,
   { weight: 2, arbitrary: fc.record({ do: fc.constant("window" as const), window }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("strategy" as const), rolling }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("unready" as const), which }) },
@@ -140,30 +129,15 @@ function take(model: Model, action: Step): void {
   const pod = pick === undefined ? undefined : model.pods.get(pick);
   model.now += 20;
   switch (action.do) {
-    case "reconcile": {
-      const planned = plan(model);
-      for (const [index, one] of planned.actions.entries()) {
-        // The process dies in the middle of the list, perhaps in the middle of one pod's requests.
-        if (action.fail > 0 && index === action.fail) {
-          performChecked(model, one, action.stopAfter);
-          return;
-        }
-        performChecked(model, one);
-      }
-      model.set = { ...model.set, status: planned.status };
+    case "reconcile":
+      reconcile(worldOf(model), action.fail, action.stopAfter);
       return;
-    }
     case "kubelet":
       if (pick !== undefined) model.kubelet(pick);
       return;
     case "image":
     case "env":
-      model.changeSpec((spec) => {
-        for (const container of spec.template.spec.containers) {
-          if (action.do === "image") container.image = `app:${action.tag}`;
-          else container.env = [{ name: "A", value: `${action.tag}` }];
-        }
-      });
+      changeTemplate(model, action.do, action.tag);
       return;
     case "window":
       model.changeSpec((spec) => Object.assign(spec, action.window));
@@ -191,14 +165,7 @@ function disturb(
 ): void {
   switch (how) {
     case "unready":
-      model.change(pod.name, {
-        containerStatuses: pod.containerStatuses.map((status) => ({ ...status, ready: false })),
-        conditions: pod.conditions.map((one) =>
-          one.type === "Ready" || one.type === "ContainersReady"
-            ? { ...one, status: "False", lastTransitionAt: model.now }
-            : one,
-        ),
-      });
+      makeUnready(model, pod);
       return;
     case "failed":
       model.change(pod.name, { phase: "Failed", conditions: [] });
@@ -286,7 +253,7 @@ for (const podManagementPolicy of ["Parallel", "OrderedReady"]) {
             for (const one of steps) take(model, one);
             unblock(model);
             endStrays(model);
-            settle(model);
+            settle(worldOf(model), 600);
             assertDone(model);
           },
         ),

@@ -1,0 +1,103 @@
+/** What random histories of workloads have in common: faulty passes, kubelets, and the quiet at their end. For tests. */
+import fc from "fast-check";
+import type { PodTemplate } from "../../crds/index.ts";
+import type { ObjectMeta } from "../../kube/core/index.ts";
+import type { Pod } from "../../kube/index.ts";
+import type { Action } from "./actions.ts";
+import type { ClusterModel } from "./model.ts";
+
+interface Workload {
+  metadata: ObjectMeta;
+  spec: { template: PodTemplate };
+  status?: object;
+}
+
+/** The cluster, who plans for it, and who carries plans out. */
+export interface World<T extends Workload> {
+  model: ClusterModel<T>;
+  plan(): {
+    actions: readonly Action[];
+    status: NonNullable<T["status"]>;
+    waiting: readonly object[];
+    wakeAfterMs?: number;
+  };
+  /** `stopAfter`: the process dies after so many requests of the action. */
+  perform(action: Action, stopAfter?: number): void;
+}
+
+export function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+/** A pass that may fail at its action `fail` (0: does not), after `stopAfter` of that action's requests. */
+export const faultyPass = (mostRequests: number) =>
+  fc.record({
+    do: fc.constant("reconcile" as const),
+    fail: fc.integer({ min: 0, max: 7 }),
+    stopAfter: fc.integer({ min: 1, max: mostRequests }),
+  });
+
+const tag = fc.integer({ min: 1, max: 3 });
+/** Changes that can be made in place, and some that cannot. */
+export const templateSteps = [
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("image" as const), tag }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("env" as const), tag }) },
+];
+
+export function changeTemplate<T extends Workload>(
+  model: ClusterModel<T>,
+  what: "image" | "env",
+  tag: number,
+): void {
+  model.changeSpec((spec) => {
+    for (const container of spec.template.spec.containers) {
+      if (what === "image") container.image = `app:${tag}`;
+      else container.env = [{ name: "A", value: `${tag}` }];
+    }
+  });
+}
+
+/** The process dies in the middle of the list, perhaps in the middle of one pod's requests. */
+export function reconcile<T extends Workload>(world: World<T>, fail: number, stopAfter: number): void {
+  const { actions, status } = world.plan();
+  for (const [index, action] of actions.entries()) {
+    if (fail > 0 && index === fail) {
+      world.perform(action, stopAfter);
+      return;
+    }
+    world.perform(action);
+  }
+  world.model.writeStatus(status);
+}
+
+/** Runs plan, writes and kubelets without faults until nothing moves. `others` may move something after each round. */
+export function settle<T extends Workload>(world: World<T>, rounds: number, others = () => false): void {
+  const { model } = world;
+  for (let round = 0; round < rounds; round++) {
+    const { actions, status, wakeAfterMs } = world.plan();
+    for (const action of actions) world.perform(action);
+    model.writeStatus(status);
+    let moved = actions.some((action) => action.type !== "event");
+    for (const name of [...model.pods.keys()]) if (model.kubelet(name)) moved = true;
+    if (others()) moved = true;
+    if (!moved && wakeAfterMs === undefined) return;
+    model.now += moved ? 50 : (wakeAfterMs ?? 50);
+  }
+  throw new Error(`nothing settled after ${rounds} rounds: ${JSON.stringify(world.plan().waiting)}`);
+}
+
+/** Its containers fail. */
+export function makeUnready<T extends Workload>(model: ClusterModel<T>, pod: Pod): void {
+  model.change(pod.name, {
+    containerStatuses: pod.containerStatuses.map((status) => ({ ...status, ready: false })),
+    conditions: pod.conditions.map((one) =>
+      one.type === "Ready" || one.type === "ContainersReady"
+        ? { ...one, status: "False", lastTransitionAt: model.now }
+        : one,
+    ),
+  });
+}
