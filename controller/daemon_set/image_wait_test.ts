@@ -1,12 +1,10 @@
 /** Pods of a DaemonSet wait for the image that is pulled ahead to their node. */
 import fc from "fast-check";
 import t from "tap";
-import type { ImagePullJob, NodeImage } from "../../crds/index.ts";
-import { formatTime } from "../../kube/core/index.ts";
-import { type Pod, seededRandom } from "../../kube/index.ts";
-import { nodeState, pullTarget, withTask } from "../image_pull_job/task.ts";
-import { answered, nodeImage, written } from "../image_pull_job/testing.ts";
-import { type SeenPullJob, WAIT_FOR_IMAGE_ANNOTATION } from "../rollout/image_wait.ts";
+import { seededRandom } from "../../kube/index.ts";
+import { answers, PullsAhead } from "../image_pull_job/testing.ts";
+import { changeTemplate } from "../rollout/histories.ts";
+import { WAIT_FOR_IMAGE_ANNOTATION } from "../rollout/image_wait.ts";
 import { daemonSet, defaultOptions, Model } from "./model.ts";
 import { planDaemonSet } from "./plan.ts";
 
@@ -16,11 +14,7 @@ const options = { ...defaultOptions, preDownload: true };
 /** A set at its new image, with the nodes' pullers under the test's hand. */
 class Waiting {
   readonly model: Model;
-  readonly jobs: SeenPullJob[] = [];
-  readonly nodes = new Map<string, NodeImage>();
-  /** Nodes on which a pod was updated before its pull had ended. */
-  readonly early: string[] = [];
-  readonly told: string[] = [];
+  readonly pulls = new PullsAhead("app:2");
   readonly #random = seededRandom(48);
 
   constructor(annotation: string | undefined) {
@@ -33,70 +27,26 @@ class Waiting {
     if (annotation !== undefined) set.metadata.annotations = { [WAIT_FOR_IMAGE_ANNOTATION]: annotation };
     this.model = new Model(set, names);
     this.settle();
-    for (const name of names) this.nodes.set(name, nodeImage(name));
-    this.model.changeSpec((spec) => {
-      Object.assign(spec.template.spec.containers[0] ?? {}, { image: "app:2" });
-    });
+    for (const name of names) this.pulls.addNode(name);
+    changeTemplate(this.model, "image", 2);
   }
 
-  plan() {
-    const ahead = { pullJobs: this.jobs, nodeImage: (node: string) => this.nodes.get(node) };
-    const seen = { ...this.model.seen(), ...ahead };
+  readonly plan = () => {
+    const seen = { ...this.model.seen(), ...this.pulls.seen() };
     return planDaemonSet({ seen, options, now: this.model.now, random: this.#random });
+  };
+
+  settle(passes?: number): void {
+    this.pulls.settle(this, passes);
   }
 
-  /** One pass, its writes, and what kubelets do about them. */
-  pass(): void {
-    const plan = this.plan();
-    for (const action of plan.actions) {
-      if (action.type === "create object") this.#make(action.name);
-      else if (action.type === "delete object") this.jobs.length = 0;
-      else if (action.type === "event") this.told.push(action.event.reason);
-      else {
-        if (action.type === "patch pod") this.#judge(action.write.after);
-        this.model.perform(action);
-      }
-    }
-    this.model.set = { ...this.model.set, status: plan.status };
-    for (const name of [...this.model.pods.keys()]) this.model.kubelet(name);
-    this.model.now += 50;
-  }
-
-  settle(passes = 60): void {
-    for (let pass = 0; pass < passes; pass++) this.pass();
-  }
-
-  /** The job reaches the node, whose agent answers. */
   answer(node: string, phase: string): void {
-    const job = this.jobs[0]?.job;
-    const found = this.nodes.get(node);
-    if (job === undefined || found === undefined) return;
-    const task = { ttlSeconds: 300, random: () => 0, now: this.model.now };
-    const told = written(found, { spec: withTask(found, job, pullTarget(job, []), task) });
-    this.nodes.set(node, answered(told, phase, this.model.now));
+    this.pulls.answer(node, phase, this.model.now);
   }
 
   updated(): string[] {
-    const pods = this.model.owned().filter(({ containers }) => containers[0]?.image === "app:2");
+    const pods = this.pulls.updated(this.model.owned());
     return pods.map(({ nodeName }) => nodeName).sort();
-  }
-
-  #make(name: string): void {
-    const creationTimestamp = formatTime(this.model.now);
-    const job: ImagePullJob = {
-      metadata: { name, namespace: "default", uid: `uid-${name}`, creationTimestamp },
-      spec: { image: "app:2", completionPolicy: { type: "Always" } },
-    };
-    this.jobs.push({ name, uid: `uid-${name}`, job });
-  }
-
-  #judge({ nodeName, containers }: Pod): void {
-    if (containers[0]?.image !== "app:2") return;
-    const found = this.nodes.get(nodeName);
-    const job = this.jobs[0]?.job;
-    const state =
-      found === undefined || job === undefined ? undefined : nodeState(found, pullTarget(job, []));
-    if (state !== "succeeded" && state !== "failed") this.early.push(nodeName);
   }
 }
 
@@ -109,7 +59,7 @@ t.test("without the annotation nobody waits", async (t) => {
 t.test("nodes that have the image go first, the others are told of", async (t) => {
   const set = new Waiting("true");
   set.settle(5);
-  t.equal(set.jobs.length, 1);
+  t.equal(set.pulls.jobs.length, 1);
   t.same(set.updated(), []);
   const [waiting] = set.plan().waiting.filter(({ reason }) => reason === "ImagePull");
   t.equal(waiting?.message, "5 pods wait: app:2 is still being pulled on 5 nodes");
@@ -119,8 +69,8 @@ t.test("nodes that have the image go first, the others are told of", async (t) =
   set.answer("n4", "Failed");
   set.settle(20);
   t.same(set.updated(), ["n1", "n4"]);
-  t.same(set.told.filter((reason) => reason === "UpdateWithoutImage").length, 1);
-  t.same(set.early, []);
+  t.same(set.model.events.filter(({ reason }) => reason === "UpdateWithoutImage").length, 1);
+  t.same(set.pulls.early, []);
 });
 
 t.test("a pod that serves nobody waits for its image as well", async (t) => {
@@ -128,8 +78,7 @@ t.test("a pod that serves nobody waits for its image as well", async (t) => {
   const [pod] = set.model.owned();
   if (pod === undefined) throw new Error("no pod was made");
   set.model.change(pod.name, { conditions: [], containerStatuses: [] });
-  set.pass();
-  set.pass();
+  set.settle(2);
   t.same(set.updated(), []);
 });
 
@@ -152,21 +101,12 @@ t.test("a pod that must be recreated waits for none", async (t) => {
   t.same(set.updated(), names);
 });
 
-const answer = fc.record({
-  node: fc.constantFrom(...names),
-  phase: fc.constantFrom("Waiting", "Pulling", "Succeeded", "Failed"),
-});
-
 t.test("property: nobody goes before its pull has ended, and in the end everybody goes", async (t) => {
   fc.assert(
-    fc.property(fc.array(answer, { maxLength: 12 }), (answers) => {
+    fc.property(answers(names), (all) => {
       const set = new Waiting("60");
-      set.settle(4);
-      for (const { node, phase } of answers) {
-        set.answer(node, phase);
-        set.settle(4);
-      }
-      if (set.early.length > 0) return false;
+      set.pulls.settleAnswering(set, all);
+      if (set.pulls.early.length > 0) return false;
       set.model.now += 60_000;
       set.settle(80);
       return set.updated().length === names.length;

@@ -6,7 +6,7 @@ import type { Pod } from "../../kube/index.ts";
 import type { Action } from "./actions.ts";
 import type { ClusterModel } from "./model.ts";
 
-interface Workload {
+export interface Workload {
   metadata: ObjectMeta;
   spec: { template: PodTemplate };
   status?: object;
