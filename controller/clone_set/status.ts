@@ -108,24 +108,27 @@ function progressingOf(
   const before = input.seen.set.status?.conditions ?? [];
   const held = before.find((condition) => condition.type === "Progressing");
   const old = input.seen.set.status;
-  const restarted =
-    old?.updateRevision !== status.updateRevision ||
-    held?.reason === "CloneSetPaused" ||
-    hasProgressed(old, status);
-  const outcome = progressOutcome(input, status, held, deadline, restarted, now);
+  const renewed = old?.updateRevision !== status.updateRevision || held?.reason === "CloneSetPaused";
+  const restarted = renewed || hasProgressed(old, status);
+  const marked = held?.reason === "ProgressDeadlineExceeded" && !renewed;
+  const exceeded = marked || (!restarted && isOverdue(held, deadline, now));
+  const outcome = progressOutcome(input, status, exceeded);
   const condition: CloneSetCondition = { type: "Progressing", ...outcome };
   return moved(before, condition, now, restarted && outcome.reason === "CloneSetUpdated");
 }
 
-/** First match wins. The clock of the deadline starts anew with a revision, a resume, and each step ahead. */
-function progressOutcome(
-  input: StatusInput,
-  status: CloneSetStatus,
-  held: CloneSetCondition | undefined,
-  deadline: number,
-  restarted: boolean,
-  now: number,
-): Outcome {
+/** The clock runs while the condition says that the rollout goes on: work after a finished one starts it anew. */
+function isOverdue(held: CloneSetCondition | undefined, deadline: number, now: number): boolean {
+  if (held?.reason !== "CloneSetUpdated") return false;
+  const since = Date.parse(held.lastUpdateTime ?? "");
+  return !Number.isNaN(since) && since + deadline * 1000 <= now;
+}
+
+/**
+ * First match wins. The clock of the deadline starts anew with a revision, a resume, and each step ahead; a rollout that
+ * has exceeded it stays marked until a new revision, or until it is available, paused, or as far as its partition.
+ */
+function progressOutcome(input: StatusInput, status: CloneSetStatus, exceeded: boolean): Outcome {
   const replicas = input.strategy.limits.replicas;
   const available =
     status.currentRevision === status.updateRevision &&
@@ -143,9 +146,7 @@ function progressOutcome(
       message: "CloneSet has been paused due to partition ready",
     };
   }
-  const since = Date.parse(held?.lastUpdateTime ?? "");
-  const overdue = !Number.isNaN(since) && since + deadline * 1000 <= now;
-  if (!restarted && held !== undefined && (held.reason === "ProgressDeadlineExceeded" || overdue)) {
+  if (exceeded) {
     return {
       status: "False",
       reason: "ProgressDeadlineExceeded",
