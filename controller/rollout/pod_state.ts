@@ -29,7 +29,7 @@ function factsOf(pod: Pod): Facts {
   if (known === undefined) {
     const ready = conditionOf(pod, "Ready");
     const readySince = ready?.status === "True" ? ready.lastTransitionAt : undefined;
-    const held = conditionOf(pod, IN_PLACE_READY)?.status === "False" || isLeanPending(pod);
+    const held = isHeld(pod) || isLeanPending(pod);
     const state = lifecycleState(pod);
     known = {
       ready: pod.phase === "Running" && readySince !== undefined && !held,
@@ -40,6 +40,12 @@ function factsOf(pod: Pod): Facts {
     facts.set(pod, known);
   }
   return known;
+}
+
+/** Whether a gate of ours holds the pod: a kubelet that does not know of it yet may write `Ready` True once more. */
+function isHeld(pod: Pod): boolean {
+  if (conditionOf(pod, IN_PLACE_READY)?.status === "False") return true;
+  return hasGate(pod, KRUISE_READY) && conditionOf(pod, KRUISE_READY)?.status === "False";
 }
 
 /** Neither finished nor being deleted: the pods that count as replicas. */
