@@ -1,6 +1,6 @@
 import t from "tap";
 import type { CloneSet } from "../crds/index.ts";
-import type { ControllerRevision } from "../kube/index.ts";
+import type { ControllerRevision, PersistentVolumeClaim } from "../kube/index.ts";
 import { sharedCaches } from "./caches.ts";
 import { cloneSetResource } from "./resources.ts";
 import { acceptedPod, ownerReference } from "./rollout/pod_manifest.ts";
@@ -55,6 +55,44 @@ t.test("a revision that goes wakes those of its name that may have shared it", a
   caches.revisions.remove("d/app-1", "r");
   t.same(taken(), ["CloneSet d/app", "CloneSet d/app", "StatefulSet d/app"]);
 });
+
+t.test(
+  "a claim that goes wakes the sets that may have made it, others only who is named on it",
+  async (t) => {
+    const { caches, taken } = followed();
+    const claim: PersistentVolumeClaim = {
+      name: "data-web-0",
+      namespace: "d",
+      uid: "c",
+      resourceVersion: "1",
+      generation: 0,
+      finalizers: [],
+      createdAt: 0,
+      deletionAt: undefined,
+      labels: {},
+      annotations: {},
+      owners: [],
+      phase: "Bound",
+      storageClassName: undefined,
+      volumeName: "",
+      accessModes: [],
+      capacity: {},
+      requests: {},
+      conditions: [],
+    };
+    caches.claims.upsert(claim);
+    t.same(taken(), []);
+    caches.claims.upsert({
+      ...claim,
+      resourceVersion: "2",
+      annotations: { "apps.kruise.io/owned-by-asts": "web" },
+    });
+    t.same(taken(), ["StatefulSet d/web"]);
+    caches.claims.upsert({ ...claim, resourceVersion: "3" });
+    caches.claims.remove("d/data-web-0", "c");
+    t.same(taken(), ["StatefulSet d/web"]);
+  },
+);
 
 t.test("only news of a pull job wakes who waits for its images", async (t) => {
   const { wakes, taken } = followed();

@@ -171,7 +171,15 @@ export function byAge(a: Pod, b: Pod): number {
 /** Ready since long enough; the gate of in-place updates holds it back. Spec: daemonset 3, numberAvailable. */
 export function isDaemonAvailable(pod: Pod, minReadySeconds: number, now: number): boolean {
   const since = isReady(pod) ? readySince(pod) : undefined;
-  return since !== undefined && (minReadySeconds === 0 || since + minReadySeconds * 1000 <= now);
+  return since !== undefined && (minReadySeconds === 0 || availableAt(since, minReadySeconds) <= now);
+}
+
+/**
+ * When a pod that is Ready since then has been so for long enough; milliseconds since the epoch. Times of conditions
+ * are cut to whole seconds: only a second later has it surely been Ready all the time. Spec: daemonset 9, scenario 11.
+ */
+export function availableAt(since: number, minReadySeconds: number): number {
+  return since + (minReadySeconds + 1) * 1000;
 }
 
 /** Most pods were never updated in place: that is told without looking further. */

@@ -10,6 +10,7 @@ import { ownerReference } from "../rollout/pod_manifest.ts";
 import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
 import { readySince } from "../rollout/pod_state.ts";
 import {
+  availableAt,
   type DaemonSetOptions,
   judgingOf,
   REVISION_LABEL,
@@ -228,12 +229,14 @@ function tellBurst({ strategy, decided }: Pass): void {
 
 /** Time alone makes a ready pod available when there is a minReadySeconds (rule 19). */
 function wakeForAvailability({ strategy, places, now, decided }: Pass): void {
-  const needed = strategy.minReadySeconds * 1000;
-  if (needed === 0) return;
+  const { minReadySeconds } = strategy;
+  if (minReadySeconds === 0) return;
   for (const { daemons } of places) {
     for (const { pod, available } of daemons) {
       const since = available ? undefined : readySince(pod);
-      if (since !== undefined && since + needed > now) decided.wake(since + needed - now);
+      if (since === undefined) continue;
+      const left = availableAt(since, minReadySeconds) - now;
+      if (left > 0) decided.wake(left);
     }
   }
 }

@@ -4,6 +4,8 @@ import type { DaemonSet } from "../../crds/index.ts";
 import { revisionData } from "../../kube/core/index.ts";
 import type { ControllerRevision } from "../../kube/index.ts";
 import type { Action } from "../rollout/actions.ts";
+import { changeTemplate } from "../rollout/histories.ts";
+import { readySince } from "../rollout/pod_state.ts";
 import { daemonSet, defaultOptions, foreignPod, Model } from "./model.ts";
 import { budgetOf, burstOf, partitionOf } from "./numbers.ts";
 import type { DaemonSetOptions } from "./observe.ts";
@@ -325,6 +327,27 @@ t.test("hooks: one pod at a time, and no way back (scenario 10)", async (t) => {
   t.notOk(model.pods.has(held?.name ?? ""));
   t.equal(model.owned().length, 3);
 });
+
+t.test(
+  "a surge lets the old pod go when the new one has surely been ready long enough (scenario 11)",
+  async (t) => {
+    const rolling = { rollingUpdateType: "Standard", maxSurge: "100%", maxUnavailable: 0 } as const;
+    const updateStrategy = { type: "RollingUpdate", rollingUpdate: rolling } as const;
+    const model = new Model(daemonSet({ updateStrategy, minReadySeconds: 10 }), ["n1"]);
+    settle(model);
+    model.now += 60_000;
+    changeTemplate(model, "image", 2);
+    settle(model);
+    const since = Math.max(...model.owned().map((pod) => readySince(pod) ?? 0));
+    const at = (now: number) => {
+      model.now = now;
+      const { actions, wakeAfterMs } = plan(model);
+      return { deletions: actions.filter(({ type }) => type === "delete pod").length, wakeAfterMs };
+    };
+    t.same(at(since + 10_000), { deletions: 0, wakeAfterMs: 1000 }, "times of conditions are cut to seconds");
+    t.same(at(since + 11_000), { deletions: 1, wakeAfterMs: undefined });
+  },
+);
 
 t.test("random is used for names only", async (t) => {
   const model = new Model(daemonSet(), ["node-1"]);
