@@ -2,7 +2,16 @@
  * Writes one object's status: the latest value wins, equal values are not written again, bursts are coalesced
  * (spec images 7.14: 0.5 writes a second, bursts of 5), failed writes are repeated with back-off.
  */
-import { type Clock, isKubeError, jsonEqual, type Log } from "../kube/index.ts";
+import {
+  backoffMs,
+  type Clock,
+  type Failures,
+  isKubeError,
+  jsonEqual,
+  type Log,
+  noFailures,
+  oneMore,
+} from "../kube/index.ts";
 import { messageOf } from "./errors.ts";
 
 export interface StatusWriter<T> {
@@ -24,8 +33,7 @@ export interface StatusWriterOptions<T> {
   readonly burst?: number;
 }
 
-const shortestRetryMs = 500;
-const longestRetryMs = 50_000;
+const retries = { firstMs: 500, longestMs: 50_000 };
 
 export function createStatusWriter<T extends object>(options: StatusWriterOptions<T>): StatusWriter<T> {
   const { clock, log, perSecond = 0.5, burst = 5 } = options;
@@ -53,35 +61,36 @@ export function createStatusWriter<T extends object>(options: StatusWriterOption
   }
 
   async function drain(): Promise<void> {
-    let retryMs = shortestRetryMs;
+    let failures = noFailures;
     while (needsWrite() && !stopping.signal.aborted) {
       const waitMs = takeToken();
       if (waitMs > 0) await clock.sleep(waitMs, stopping.signal).catch(() => undefined);
-      else if (await writeOnce(retryMs)) retryMs = shortestRetryMs;
-      else retryMs = Math.min(retryMs * 2, longestRetryMs);
+      else failures = await writeOnce(failures);
     }
     busy = false;
   }
 
-  /** False when the write failed and the pause before the next one is over. */
-  async function writeOnce(retryMs: number): Promise<boolean> {
+  /** The failures in a row after this write; when it failed, the pause before the next one is over then. */
+  async function writeOnce(before: Failures): Promise<Failures> {
     const status = wanted;
-    if (!status) return true;
+    if (!status) return noFailures;
     try {
       server = await options.write(status, server, stopping.signal);
       // A server that keeps less than was written would otherwise be written to for ever.
       if (status === wanted && !jsonEqual(status, server)) server = status;
-      return true;
+      return noFailures;
     } catch (error) {
-      if (stopping.signal.aborted) return false;
+      if (stopping.signal.aborted) return before;
       if (isKubeError(error, "NotFound")) {
         // The object is gone; whoever makes a new one tells of it by `observed`.
         wanted = undefined;
-        return true;
+        return noFailures;
       }
+      const failures = oneMore(before, error);
+      const retryMs = backoffMs(failures, retries);
       log.warn("a status could not be written, it is tried again", { error: messageOf(error), retryMs });
       await clock.sleep(retryMs, stopping.signal).catch(() => undefined);
-      return false;
+      return failures;
     }
   }
 

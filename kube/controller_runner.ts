@@ -113,7 +113,7 @@ function afterError(options: ControllerOptions, log: Log, key: string, error: un
     return "terminal_error";
   }
   if (isKubeError(error, "Aborted") && signal.aborted) return "error";
-  const retryInMs = queue.addBackoff(key, isKubeError(error) ? (error.retryAfterMs ?? 0) : 0);
+  const retryInMs = queue.addBackoff(key, error);
   if (isKubeError(error, "Conflict", "AlreadyExists")) {
     // Somebody else was faster; the next look at the cache settles it.
     log.debug("reconcile met a newer state", { key, retryInMs, error });

@@ -1,5 +1,6 @@
 /** API machinery: client, watch, cache, queue, lease, events, metrics and the reconcile runner. Knows no kind of ours. */
 export { type FakeServer, fakeServer } from "./_fake_server.ts";
+export * from "./backoff.ts";
 export * from "./cache.ts";
 export * from "./client.ts";
 export * from "./client_types.ts";

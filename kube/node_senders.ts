@@ -5,13 +5,22 @@ import * as https from "node:https";
 import { isIP, type Socket } from "node:net";
 import { Duplex } from "node:stream";
 import * as tls from "node:tls";
+import type { Clock } from "./clock.ts";
 import type { Access, TlsMaterial } from "./credentials_types.ts";
 import type { SendController, Sender, SendHandler, SendRequest } from "./sender.ts";
 
 /** Idle connections are closed after so long. */
 const keepAliveMs = 60_000;
+/**
+ * A connection that does not stand after so long is given up. The network's own patience is minutes: a host that was
+ * out of reach for a while would be looked for again long after it is back.
+ */
+const connectMs = 10_000;
 
-export async function openNodeSenders(access: Access): Promise<(connections: number | null) => Sender> {
+export async function openNodeSenders(
+  access: Access,
+  clock: Clock,
+): Promise<(connections: number | null) => Sender> {
   const server = new URL(access.server);
   const secure = server.protocol === "https:";
   return (connections) => {
@@ -19,11 +28,11 @@ export async function openNodeSenders(access: Access): Promise<(connections: num
     const tlsSettings = { ...settings, ...tlsOptions(access.tls) };
     const agent =
       access.proxy !== undefined
-        ? new TunnelAgent(tlsSettings, new URL(access.proxy), secure)
+        ? new TunnelAgent(tlsSettings, new URL(access.proxy), secure, clock)
         : secure
           ? new https.Agent(tlsSettings)
           : new http.Agent(settings);
-    return new NodeSender(server, secure, agent);
+    return new NodeSender(server, secure, agent, clock);
   };
 }
 
@@ -44,9 +53,16 @@ class TunnelAgent extends http.Agent {
   readonly #proxy: URL;
   readonly #secure: boolean;
   readonly #tls: tls.ConnectionOptions;
+  readonly #clock: Clock;
 
-  constructor(settings: http.AgentOptions & tls.ConnectionOptions, proxy: URL, secure: boolean) {
+  constructor(
+    settings: http.AgentOptions & tls.ConnectionOptions,
+    proxy: URL,
+    secure: boolean,
+    clock: Clock,
+  ) {
     super(settings);
+    this.#clock = clock;
     this.#proxy = proxy;
     this.#secure = secure;
     this.#tls = settings;
@@ -72,10 +88,15 @@ class TunnelAgent extends http.Agent {
           : { "proxy-authorization": `Basic ${Buffer.from(login).toString("base64")}` }),
       },
     });
-    const fail = (error: Error): void => connected(error, new Duplex());
+    const limit = this.#clock.after(connectMs, () => asking.destroy(late()));
+    const fail = (error: Error): void => {
+      limit.cancel();
+      connected(error, new Duplex());
+    };
     asking.once("error", fail);
     asking.once("connect", (answer: IncomingMessage, socket: Socket) => {
       asking.off("error", fail);
+      limit.cancel();
       if (answer.statusCode !== 200) {
         socket.destroy();
         return fail(new Error(`the proxy ${hostname} refused CONNECT ${target}: ${answer.statusCode}`));
@@ -83,8 +104,11 @@ class TunnelAgent extends http.Agent {
       if (!this.#secure) return connected(null, socket);
       const servername = this.#tls.servername ?? (isIP(options.host ?? "") ? "" : (options.host ?? ""));
       const secured = tls.connect({ ...this.#tls, socket, host: options.host ?? "", servername });
+      const securing = this.#clock.after(connectMs, () => secured.destroy(late()));
       secured.once("error", fail);
+      secured.once("close", () => securing.cancel());
       secured.once("secureConnect", () => {
+        securing.cancel();
         secured.off("error", fail);
         connected(null, secured);
       });
@@ -94,17 +118,23 @@ class TunnelAgent extends http.Agent {
   }
 }
 
+function late(): Error {
+  return Object.assign(new Error(`no connection within ${connectMs} ms`), { code: "ETIMEDOUT" });
+}
+
 class NodeSender implements Sender {
   readonly #server: URL;
   readonly #secure: boolean;
   readonly #agent: HttpAgent;
+  readonly #clock: Clock;
   readonly #running = new Set<ClientRequest>();
   #idle: (() => void) | undefined;
 
-  constructor(server: URL, secure: boolean, agent: HttpAgent) {
+  constructor(server: URL, secure: boolean, agent: HttpAgent, clock: Clock) {
     this.#server = server;
     this.#secure = secure;
     this.#agent = agent;
+    this.#clock = clock;
   }
 
   dispatch(send: SendRequest, handler: SendHandler): void {
@@ -123,7 +153,7 @@ class NodeSender implements Sender {
     const secure = this.#secure && !(this.#agent instanceof TunnelAgent);
     const request = secure ? https.request(options) : http.request(options);
     this.#running.add(request);
-    new NodeExchange(request, handler, secure);
+    new NodeExchange(request, handler, secure, this.#clock);
     request.once("close", () => {
       this.#running.delete(request);
       if (this.#running.size === 0) this.#idle?.();
@@ -150,12 +180,14 @@ class NodeSender implements Sender {
 class NodeExchange implements SendController {
   readonly #request: ClientRequest;
   readonly #handler: SendHandler;
+  readonly #clock: Clock;
   #response: IncomingMessage | undefined;
   #over = false;
 
-  constructor(request: ClientRequest, handler: SendHandler, secure: boolean) {
+  constructor(request: ClientRequest, handler: SendHandler, secure: boolean, clock: Clock) {
     this.#request = request;
     this.#handler = handler;
+    this.#clock = clock;
     request.once("socket", (socket) => this.#whenConnected(socket, secure ? "secureConnect" : "connect"));
     request.once("response", (response) => this.#answer(response));
     // Breaking off can be told more than once.
@@ -179,8 +211,16 @@ class NodeExchange implements SendController {
 
   #whenConnected(socket: Socket, event: "secureConnect" | "connect"): void {
     const start = (): void => this.#handler.onRequestStart(this);
-    if (this.#request.reusedSocket || !socket.connecting) start();
-    else socket.once(event, start);
+    if (this.#request.reusedSocket || !socket.connecting) {
+      start();
+      return;
+    }
+    const limit = this.#clock.after(connectMs, () => this.#request.destroy(late()));
+    this.#request.once("close", () => limit.cancel());
+    socket.once(event, () => {
+      limit.cancel();
+      start();
+    });
   }
 
   #answer(response: IncomingMessage): void {

@@ -3,12 +3,17 @@
  * A key that is added while it runs is held back and queued once more when it is done.
  * A key that waits for a delay keeps the earliest time; work that is due now cancels the wait.
  */
+import { backoffMs, type Failures, noFailures, oneMore } from "./backoff.ts";
 import type { Priority } from "./client_types.ts";
 import type { Clock, Timer } from "./clock.ts";
+import { isKubeError } from "./errors.ts";
 
 export interface WorkQueueOptions {
   clock: Clock;
-  /** Backoff of a key after its n-th failure in a row: base * 2^(n-1), at most max. Defaults 5 ms and 1000 s. */
+  /**
+   * Backoff of a key after its n-th failure in a row: base * 2^(n-1), at most max, and at most some seconds while the
+   * server is away. Defaults 5 ms and 1000 s.
+   */
   baseDelayMs?: number;
   maxDelayMs?: number;
   /** Bounds retries of all keys together (spec platform 2.1: rate limiter flags). Absent: no bound. */
@@ -43,7 +48,7 @@ export class WorkQueue {
   /** Running keys; the priority with which each is to come back, if it is. */
   readonly #running = new Map<string, { since: number; again: Priority | undefined }>();
   readonly #delayed = new DelayHeap();
-  readonly #failures = new Map<string, number>();
+  readonly #failures = new Map<string, Failures>();
   readonly #waiters: ((key: string | undefined) => void)[] = [];
   #timer: { at: number; timer: Timer } | undefined;
   #turns = 0;
@@ -91,13 +96,14 @@ export class WorkQueue {
     this.#arm();
   }
 
-  /** Queues the key after its backoff; returns the delay in milliseconds. */
-  addBackoff(key: string, atLeastMs = 0): number {
-    const failures = (this.#failures.get(key) ?? 0) + 1;
+  /** Queues the key after its backoff, for as long at least as the error asks for; returns the delay in milliseconds. */
+  addBackoff(key: string, error?: unknown): number {
+    const failures = oneMore(this.#failures.get(key) ?? noFailures, error);
     this.#failures.set(key, failures);
-    const own = Math.min(this.#baseMs * 2 ** Math.min(failures - 1, 52), this.#maxMs);
+    const own = backoffMs(failures, { firstMs: this.#baseMs, longestMs: this.#maxMs });
     const shared = this.#bucket?.take(this.#clock.monotonic()) ?? 0;
-    const delay = Math.max(own, shared, atLeastMs);
+    const asked = isKubeError(error) ? (error.retryAfterMs ?? 0) : 0;
+    const delay = Math.max(own, shared, asked);
     this.#observer?.retried();
     this.addAfter(key, delay);
     return delay;
@@ -109,7 +115,7 @@ export class WorkQueue {
   }
 
   failures(key: string): number {
-    return this.#failures.get(key) ?? 0;
+    return this.#failures.get(key)?.count ?? 0;
   }
 
   /** The next key; undefined when the queue was stopped. Call `done` with it. */

@@ -1,4 +1,5 @@
 import t from "tap";
+import { KubeError } from "./errors.ts";
 import { type QueueObserver, WorkQueue } from "./queue.ts";
 import { seededRandom, testClock } from "./testing.ts";
 
@@ -56,7 +57,17 @@ t.test("backoff doubles to its bound and starts over after forget", async (t) =>
   );
   queue.forget("a");
   t.equal(queue.addBackoff("a"), 5);
-  t.equal(queue.addBackoff("b", 700), 700, "a Retry-After is a lower bound");
+  const busy = new KubeError("TooManyRequests", "later", { retryAfterMs: 700 });
+  t.equal(queue.addBackoff("b", busy), 700, "a Retry-After is a lower bound");
+});
+
+t.test("a server that was away long is not waited for long, and then refusals count from one", async (t) => {
+  const queue = new WorkQueue({ clock: testClock(), baseDelayMs: 500, maxDelayMs: 1_000_000 });
+  const away = new KubeError("Network", "connection refused");
+  const delays = Array.from({ length: 100 }, () => queue.addBackoff("a", away));
+  t.same(delays.slice(0, 5), [500, 1000, 2000, 4000, 5000]);
+  t.equal(delays.at(-1), 5000);
+  t.equal(queue.addBackoff("a", new KubeError("Forbidden", "not yet")), 500);
 });
 
 t.test("the retry bucket bounds all keys together", async (t) => {

@@ -52,7 +52,7 @@ interface Pools {
 /** Requests and watches over undici, which is loaded with the first request. */
 export function undiciTransport(options: TransportOptions): Transport {
   return transportOver(options, (access) =>
-    isHttpProxy(access) ? openNodeSenders(access) : openUndici(access),
+    isHttpProxy(access) ? openNodeSenders(access, options.clock) : openUndici(access),
   );
 }
 
@@ -63,7 +63,7 @@ export function undiciTransport(options: TransportOptions): Transport {
  */
 export function adaptiveTransport(options: TransportOptions): Transport {
   return transportOver(options, async (access) => {
-    const make = await openSmall(access);
+    const make = await openSmall(access, options.clock);
     if (access.proxy !== undefined) return make;
     // Watches have no limit of connections; a chunk of theirs costs the same with both.
     return (connections) =>
@@ -80,11 +80,11 @@ export function adaptiveTransport(options: TransportOptions): Transport {
  * own. Only SOCKS proxies are undici's, loaded then.
  */
 export function nodeTransport(options: TransportOptions): Transport {
-  return transportOver(options, openSmall);
+  return transportOver(options, (access) => openSmall(access, options.clock));
 }
 
-const openSmall: OpenSenders = (access) =>
-  access.proxy === undefined || isHttpProxy(access) ? openNodeSenders(access) : openUndici(access);
+const openSmall = (access: Access, clock: Clock): ReturnType<OpenSenders> =>
+  access.proxy === undefined || isHttpProxy(access) ? openNodeSenders(access, clock) : openUndici(access);
 
 /** undici's own agent for them works only with the whole of undici loaded. */
 function isHttpProxy({ proxy }: Access): boolean {

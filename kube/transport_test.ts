@@ -2,12 +2,13 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import { connect, type Server, type Socket } from "node:net";
+import { connect, createServer as createSilent, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { systemClock } from "./clock.ts";
 import { type Access, fixedCredentials, type TlsMaterial } from "./credentials_types.ts";
+import { testClock } from "./testing.ts";
 import {
   adaptiveTransport,
   type HttpRequest,
@@ -49,6 +50,31 @@ for (const [name, make] of Object.entries(makers)) {
   t.test(`${name}: verified TLS, and other material makes other connections`, (t) => security(t, open(t)));
   t.test(`${name}: through a proxy`, (t) => proxied(t, open(t)));
 }
+
+t.test("a connection that does not come to stand is given up, and nothing was sent", async (t) => {
+  let met = (): void => undefined;
+  const silent = createSilent((socket) => {
+    socket.on("error", () => undefined);
+    met();
+  });
+  const port = await listening(t, silent);
+  const clock = testClock();
+  const transport = nodeTransport({ clock, connections: 1 });
+  t.teardown(() => transport.close());
+  const access = await accessTo(`https://127.0.0.1:${port}`, trusted);
+  for (const exchange of ["send", "open"] as const) {
+    const connected = new Promise<void>((resolve) => {
+      met = resolve;
+    });
+    const answer = transport[exchange](access, ask("/", { timeoutMs: 60_000 })).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    await connected;
+    clock.skip(10_000);
+    t.match(await answer, { code: "Network", ambiguous: false, message: /no connection within 10000 ms/ });
+  }
+});
 
 function ask(path: string, more: Partial<HttpRequest> = {}): HttpRequest {
   return { method: "GET", path, headers: {}, timeoutMs: 20_000, maxBytes: 1_000_000, ...more };

@@ -211,7 +211,8 @@ class RunningInformer<T> {
       next: this.#state.name,
       ...(error ? { error } : {}),
     };
-    if (error && error.code !== "Gone" && this.#state.failures > 0) this.#log.warn("watch failed", fields);
+    if (error && error.code !== "Gone" && this.#state.failures.count > 0)
+      this.#log.warn("watch failed", fields);
     else this.#log.debug("watch starts anew", fields);
   }
 }

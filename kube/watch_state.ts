@@ -6,6 +6,7 @@
  *   watching --closed, broken, silent--> watching        resumes at the last version
  *   watching --410--> streaming or listing               the version is too old: everything anew
  */
+import { backoffMs, type Failures, noFailures, oneMore } from "./backoff.ts";
 import type { Codec, ListPage, WatchEvent } from "./client_types.ts";
 import type { Random } from "./clock.ts";
 import type { KubeError } from "./errors.ts";
@@ -15,8 +16,7 @@ interface Common {
   readonly attempt: number;
   /** Milliseconds to wait before the I/O. */
   readonly delayMs: number;
-  /** Failures in a row. */
-  readonly failures: number;
+  readonly failures: Failures;
   /** False once the server refused to stream a list. */
   readonly canStream: boolean;
 }
@@ -61,12 +61,14 @@ export interface StepDeps<T> {
 }
 
 const pageSize = 500;
-const longestDelayMs = 30_000;
+const delays = { firstMs: 800, longestMs: 30_000 };
+/** A failure that is known beforehand to be answered by another way: that one is tried at once. */
+const unblamed: Failures = { count: -1, unreached: false };
 /** So many corrupt streams in a row and the version itself is distrusted. */
 const decodeFailuresBeforeRelist = 3;
 
 export function firstState<T>(canStream = true): State<T> {
-  return relist({ attempt: 0, delayMs: 0, failures: 0, canStream });
+  return relist({ attempt: 0, delayMs: 0, failures: noFailures, canStream });
 }
 
 export function step<T>(deps: StepDeps<T>, state: State<T>, input: Input<T>): Step<T> {
@@ -91,7 +93,7 @@ function afterPage<T>(state: State<T> & { name: "listing" }, page: ListPage<T>):
   const effects: Effect<T>[] = page.undecodable.map((each) => ({ type: "undecodable", ...each }));
   const items = state.items.length === 0 ? page.items : [...state.items, ...page.items];
   const version = state.version || page.resourceVersion;
-  const common = { attempt: state.attempt + 1, delayMs: 0, failures: 0, canStream: state.canStream };
+  const common = { attempt: state.attempt + 1, delayMs: 0, failures: noFailures, canStream: state.canStream };
   if (page.continue !== "") {
     const next = {
       ...common,
@@ -119,7 +121,7 @@ function afterEvents<T>(deps: StepDeps<T>, from: State<T>, events: readonly Watc
       effects.push({ type: "undecodable", key: event.key, message: event.message });
     else if (event.type === "BOOKMARK") {
       if (state.name === "watching")
-        state = { ...state, failures: 0, version: event.resourceVersion || state.version };
+        state = { ...state, failures: noFailures, version: event.resourceVersion || state.version };
       else if (state.name === "streaming" && event.initialEventsEnd) {
         effects.push({ type: "replace", items: state.items.values(), version: event.resourceVersion });
         const { attempt, canStream } = state;
@@ -128,7 +130,7 @@ function afterEvents<T>(deps: StepDeps<T>, from: State<T>, events: readonly Watc
           attempt,
           canStream,
           delayMs: 0,
-          failures: 0,
+          failures: noFailures,
           version: event.resourceVersion,
         };
       }
@@ -138,7 +140,11 @@ function afterEvents<T>(deps: StepDeps<T>, from: State<T>, events: readonly Watc
       else state.items.set(key, event.object);
     } else if (state.name === "watching") {
       effects.push({ type: event.type === "DELETED" ? "remove" : "upsert", object: event.object });
-      state = { ...state, failures: 0, version: deps.identify(event.object).version || state.version };
+      state = {
+        ...state,
+        failures: noFailures,
+        version: deps.identify(event.object).version || state.version,
+      };
     }
   }
   return { state, effects };
@@ -151,7 +157,13 @@ function afterErrorEvent<T>(
 ): Step<T> {
   if (state.name === "streaming" && event.code === 500) {
     // A server whose etcd cannot do it answers 200 and then this: it has lists, though.
-    return restart(deps, { ...state, canStream: false, failures: -1 }, "no streaming lists", undefined, true);
+    return restart(
+      deps,
+      { ...state, canStream: false, failures: unblamed },
+      "no streaming lists",
+      undefined,
+      true,
+    );
   }
   const gone = event.code === 410 || event.reason === "Expired" || event.reason === "Gone";
   return restart(deps, state, gone ? "Gone" : event.reason || `code ${event.code}`, undefined, gone);
@@ -160,29 +172,37 @@ function afterErrorEvent<T>(
 function afterClose<T>(deps: StepDeps<T>, state: State<T>): Step<T> {
   if (state.name !== "watching") return restart(deps, state, "closed", undefined, false);
   // The usual end of a watch: at once again the first time, slower when closing is all that the server does.
-  const delayMs = state.failures === 0 ? Math.round(deps.random() * 100) : backoff(deps, state.failures);
-  const next = { ...state, attempt: state.attempt + 1, failures: state.failures + 1, delayMs };
+  const { failures } = state;
+  const delayMs = failures.count === 0 ? Math.round(deps.random() * 100) : spread(deps, failures);
+  const next = { ...state, attempt: state.attempt + 1, failures: oneMore(failures, undefined), delayMs };
   return { state: next, effects: [] };
 }
 
 function afterFailure<T>(deps: StepDeps<T>, state: State<T>, error: KubeError): Step<T> {
   const refused = ["BadRequest", "Invalid", "MethodNotAllowed"].includes(error.code);
   if (state.name === "streaming" && refused) {
-    return restart(deps, { ...state, canStream: false, failures: -1 }, "no streaming lists", error, true);
+    return restart(
+      deps,
+      { ...state, canStream: false, failures: unblamed },
+      "no streaming lists",
+      error,
+      true,
+    );
   }
   if (error.code === "Gone") {
     // Pages that expire while they are read: once more, and then all in one.
     if (state.name === "listing")
       return restart(
         deps,
-        { ...state, limit: state.failures > 0 ? undefined : state.limit },
+        { ...state, limit: state.failures.count > 0 ? undefined : state.limit },
         "Gone",
         error,
         false,
       );
     return restart(deps, state, "Gone", error, true);
   }
-  const distrusted = error.code === "Decode" && state.failures + 1 >= decodeFailuresBeforeRelist;
+  const distrusted =
+    error.code === "Decode" && oneMore(state.failures, error).count >= decodeFailuresBeforeRelist;
   return restart(deps, state, error.code, error, distrusted);
 }
 
@@ -194,12 +214,12 @@ function restart<T>(
   error: KubeError | undefined,
   fromStart: boolean,
 ): Step<T> {
-  const failures = state.failures + 1;
+  const failures = oneMore(state.failures, error);
   // The first new list after an expired version is due at once; whoever expires again and again waits.
   const delayMs =
-    failures === 0 || (fromStart && failures === 1)
+    failures.count === 0 || (fromStart && failures.count === 1)
       ? 0
-      : Math.max(backoff(deps, failures), error?.retryAfterMs ?? 0);
+      : Math.max(spread(deps, failures), error?.retryAfterMs ?? 0);
   const common = { attempt: state.attempt + 1, delayMs, failures, canStream: state.canStream };
   const effects: Effect<T>[] = [{ type: "restart", reason, ...(error ? { error } : {}) }];
   if (state.name === "watching" && !fromStart) {
@@ -216,6 +236,7 @@ function relist<T>(common: Common): State<T> {
   return { ...common, name: "listing", items: [], continue: "", limit: pageSize, version: "" };
 }
 
-function backoff(deps: { random: Random }, failures: number): number {
-  return Math.round(Math.min(400 * 2 ** Math.min(failures, 10), longestDelayMs) * (0.5 + deps.random()));
+/** Half to one and a half of it by chance: watches that broke together do not come back together. */
+function spread(deps: { random: Random }, failures: Failures): number {
+  return Math.round(backoffMs(failures, delays) * (0.5 + deps.random()));
 }

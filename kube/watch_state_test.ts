@@ -2,6 +2,7 @@ import fc from "fast-check";
 import t from "tap";
 import type { ListPage, WatchEvent } from "./client_types.ts";
 import { KubeError } from "./errors.ts";
+import { seededRandom } from "./testing.ts";
 import { type Effect, firstState, type Input, type State, step } from "./watch_state.ts";
 
 interface Thing {
@@ -64,7 +65,7 @@ t.test("a streaming list becomes a watch on the same connection", async (t) => {
   );
   t.same(replaced(effects), [{ items: ["a", "b", "c"], version: "9" }]);
   t.same(effects.at(-1), { type: "upsert", object: thing("d", 10) });
-  t.match(state, { name: "watching", version: "10", attempt: first.attempt, failures: 0 });
+  t.match(state, { name: "watching", version: "10", attempt: first.attempt, failures: { count: 0 } });
 });
 
 t.test("nothing of a list is told before it is complete", async (t) => {
@@ -151,6 +152,60 @@ t.test("failures back off, Retry-After is obeyed, corrupt streams end in a new l
   t.match(feed(watching, failed("Decode"), failed("Decode")).state, { name: "watching" });
   t.match(feed(watching, failed("Decode"), failed("Decode"), failed("Decode")).state, { name: "streaming" });
 });
+
+/** Milliseconds from each try to the one after it while the watch meets these failures. */
+function waits(from: State<Thing>, code: KubeError["code"], times: number): State<Thing>[] {
+  const states = [from];
+  for (let i = 0; i < times; i++) states.push(feed(states.at(-1) ?? from, failed(code)).state);
+  return states.slice(1);
+}
+
+t.test("a server that is away is asked every few seconds, one that refuses ever more rarely", async (t) => {
+  const watching = feed(firstState(), events(bookmark(9, true))).state;
+  for (const code of ["Network", "Unavailable"] as const) {
+    const delays = waits(watching, code, 300).map((state) => state.delayMs);
+    t.same(delays.slice(0, 5), [800, 1600, 3200, 5000, 5000], code);
+    t.equal(delays.at(-1), 5000, "however long it is away");
+  }
+  for (const code of ["TooManyRequests", "ServerError", "Timeout", "Forbidden"] as const)
+    t.equal(waits(watching, code, 10).at(-1)?.delayMs, 30_000, code);
+  t.equal(feed(watching, failed("Unavailable", 20_000)).state.delayMs, 20_000, "unless it asks for more");
+});
+
+t.test("a server that is back and refuses for a moment is asked again soon", async (t) => {
+  const watching = feed(firstState(), events(bookmark(9, true))).state;
+  const away = waits(watching, "Network", 100).at(-1) ?? watching;
+  const refused = waits(away, "Forbidden", 2).map((state) => state.delayMs);
+  t.same(refused, [800, 1600]);
+});
+
+t.test(
+  "a thousand agents whose server was away for an hour come back within 8 s, and not at once",
+  async (t) => {
+    const random = seededRandom(11);
+    const spread = { ...deps, random };
+    const backAt = 3_600_000;
+    const opened: number[] = [];
+    let asked = 0;
+    for (let watch = 0; watch < 4_000; watch++) {
+      let state = feed(firstState(), events(bookmark(9, true))).state;
+      let now = 0;
+      while (now < backAt) {
+        state = step(spread, state, failed("Network")).state;
+        now += state.delayMs;
+        asked++;
+      }
+      opened.push(now - backAt);
+    }
+    t.ok(Math.max(...opened) <= 7_500, `the last after ${Math.max(...opened)} ms`);
+    const perSecond = Array.from({ length: 8 }, (_, second) =>
+      opened.filter((ms) => Math.floor(ms / 1000) === second),
+    );
+    const most = Math.max(...perSecond.map((each) => each.length));
+    t.ok(most < 1_000, `${most} of 4,000 in one second`);
+    t.ok(asked / 3_600 < 1_000, `${asked / 3_600} tries a second meanwhile`);
+  },
+);
 
 /** The input as a server of this version would send it. */
 function at(input: Input<Thing>, version: number): Input<Thing> {

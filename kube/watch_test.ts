@@ -109,6 +109,32 @@ t.test("it goes on through failures and says so", async (t) => {
   await informer.stop();
 });
 
+t.test(
+  "a server that was away for long, and refuses at first, is watched again within seconds",
+  async (t) => {
+    const server = fakeServer();
+    let fault: KubeError | undefined;
+    const client = withFaults(server.client, {
+      watch: () => (fault ? { before: () => Promise.reject(fault) } : undefined),
+    });
+    const { clock, cache, informer } = informed(client);
+    await informer.synced;
+    fault = new KubeError("Network", "connection refused");
+    server.endWatches(fault);
+    await clock.advance(20 * 60_000);
+    t.equal(server.openWatches, 0);
+    fault = new KubeError("Forbidden", "rights are not read yet", { status: 403 });
+    await clock.advance(1_500);
+    fault = undefined;
+    await clock.advance(8_500);
+    t.equal(server.openWatches, 1);
+    await server.client.create(widgets, "ns", widget("a"));
+    await clock.settle();
+    t.ok(cache.get("ns/a"), "it is told again");
+    await informer.stop();
+  },
+);
+
 t.test("a listener that throws does not end the watch", async (t) => {
   const server = fakeServer();
   const { clock, cache, log, informer } = informed(server.client);

@@ -3,13 +3,12 @@
  * for an object, and none when nothing differs.
  */
 import { createMergePatch } from "../../kube/core/index.ts";
-import type { Clock } from "../../kube/index.ts";
+import { backoffMs, type Clock, type Failures, noFailures, oneMore } from "../../kube/index.ts";
 
 /** Longest time that a changed status of a large workload waits, milliseconds. */
 const LONGEST_WAIT_MS = 1000;
 /** A status that cannot be written is tried again after this, doubling; also when the rest of the object goes well. */
-const FIRST_RETRY_MS = 5;
-const LONGEST_RETRY_MS = 30_000;
+const RETRIES = { firstMs: 5, longestMs: 30_000 };
 
 export interface StatusTarget {
   key: string;
@@ -30,8 +29,7 @@ interface Entry {
   inFlight: boolean;
   heldBack: boolean;
   lastAt: number;
-  /** In a row. */
-  failures: number;
+  failures: Failures;
   retryAt: number;
 }
 
@@ -78,7 +76,7 @@ export class StatusWriter {
     let entry = this.#entries.get(uid);
     if (entry === undefined) {
       const never = Number.NEGATIVE_INFINITY;
-      entry = { inFlight: false, heldBack: false, lastAt: never, failures: 0, retryAt: never };
+      entry = { inFlight: false, heldBack: false, lastAt: never, failures: noFailures, retryAt: never };
       this.#entries.set(uid, entry);
     }
     return entry;
@@ -90,9 +88,10 @@ export class StatusWriter {
     entry.lastAt = this.#deps.clock.monotonic();
     try {
       await this.#deps.patch(target, body);
-      entry.failures = 0;
+      entry.failures = noFailures;
     } catch (error) {
-      const retryMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(30, entry.failures++));
+      entry.failures = oneMore(entry.failures, error);
+      const retryMs = backoffMs(entry.failures, RETRIES);
       entry.retryAt = this.#deps.clock.monotonic() + retryMs;
       this.#deps.failed(target, error, retryMs);
       return;

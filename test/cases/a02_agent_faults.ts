@@ -121,11 +121,12 @@ async function serverAway(world: World, agent: AgentProcess): Promise<void> {
     await wantImages(world, agent.node, 1);
     await ask(world, "server");
     await world.faults.serverAway(15_000);
-    await restartedBy(world, "server", 3);
+    // A server that has just started refuses watches for a moment, and the kubelet's report is what completes it.
+    await restartedBy(world, "server", 3, 30_000);
     await world.until(
       "all pulls are told",
       async () => assert.equal((await pulled(world, agent, 1)).length, tags.length),
-      soon,
+      { stableMs: 0, timeoutMs: 15_000 },
     );
     assert.equal(agent.pid, pid);
     assert.equal(agent.exitCode(), undefined, "the agent stayed up");
@@ -168,15 +169,19 @@ async function ask(world: World, name: string): Promise<void> {
   await sleep(300);
 }
 
-async function restartedBy(world: World, request: string, restarts: number): Promise<void> {
+async function restartedBy(
+  world: World,
+  request: string,
+  restarts: number,
+  timeoutMs = 60_000,
+): Promise<void> {
   await world.until(
     `${request} is completed`,
     async () => {
       const { status } = await world.api.get(requests, request, world.namespace);
       assert.equal(status?.phase, "Completed", JSON.stringify(status));
     },
-    // The kubelet's report counts, and a server that has just started refuses watches and writes for a while.
-    { stableMs: 0, timeoutMs: 120_000 },
+    { stableMs: 0, timeoutMs },
   );
   const { status } = await world.api.get(requests, request, world.namespace);
   const states = status?.["containerRecreateStates"];

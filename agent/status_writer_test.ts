@@ -1,0 +1,63 @@
+import t from "tap";
+import { KubeError, testClock, testLog } from "../kube/index.ts";
+import { createStatusWriter } from "./status_writer.ts";
+
+interface Status {
+  readonly done: number;
+}
+
+function writer() {
+  const clock = testClock();
+  const tries: number[] = [];
+  let fault: KubeError | undefined;
+  const statuses = createStatusWriter<Status>({
+    clock,
+    log: testLog(),
+    perSecond: 100,
+    async write(status) {
+      tries.push(clock.monotonic());
+      if (fault) throw fault;
+      return status;
+    },
+  });
+  return {
+    clock,
+    tries,
+    statuses,
+    fail: (error: KubeError | undefined) => {
+      fault = error;
+    },
+  };
+}
+
+t.test("a status that waits for a server that is away is written within seconds of its return", async (t) => {
+  const { clock, tries, statuses, fail } = writer();
+  fail(new KubeError("Network", "connection refused"));
+  statuses.offer({ done: 1 });
+  await clock.advance(30 * 60_000);
+  statuses.offer({ done: 2 });
+  fail(new KubeError("Forbidden", "rights are not read yet", { status: 403 }));
+  const before = tries.length;
+  await clock.advance(5_500);
+  t.ok(tries.length > before, "asked again");
+  fail(undefined);
+  const back = clock.monotonic();
+  await clock.advance(2_000);
+  const last = tries.at(-1) ?? 0;
+  t.ok(last > back, `written ${last - back} ms after the server was back`);
+  const written = tries.length;
+  await clock.advance(60_000);
+  t.equal(tries.length, written, "once");
+  await statuses.stop();
+});
+
+t.test("a server that refuses is asked ever more rarely", async (t) => {
+  const { clock, tries, statuses, fail } = writer();
+  fail(new KubeError("TooManyRequests", "later", { status: 429 }));
+  statuses.offer({ done: 1 });
+  await clock.advance(300_000);
+  const gaps = tries.slice(1).map((at, index) => at - (tries[index] ?? 0));
+  t.same(gaps.slice(0, 4), [500, 1000, 2000, 4000]);
+  t.equal(gaps.at(-1), 50_000);
+  await statuses.stop();
+});
