@@ -6,7 +6,7 @@ export { type ContainerdFixture, containerdMissing, startContainerd } from "./cr
 export { type FakeCri, type FakeCriOptions, startFakeCri } from "./cri/fake_server.ts";
 export { AgentError, type AgentErrorCode, isAgentError } from "./errors.ts";
 export { planNodeImage } from "./images/plan.ts";
-export { type AgentRuntime, agentProgram } from "./launch.ts";
+export { type AgentRuntime, agentEnvironment, agentProgram } from "./launch.ts";
 export { denoPermissions, type PermissionSettings } from "./permissions.ts";
 export { planRestart } from "./restarts/plan.ts";
 export { type AgentGates, type AgentSettings, agentSettings } from "./settings.ts";

@@ -1,8 +1,15 @@
 /**
  * The agent as one file that Node and Deno run unchanged: `npx rollup -c bundles/agent.rollup.mjs`.
  */
-import terser from "@rollup/plugin-terser";
-import { evaluatedLate, lazyBuiltins, narrowed, requireBanner, resolving, unusedParts } from "./plugins.mjs";
+import {
+  evaluatedLate,
+  lazyBuiltins,
+  minified,
+  narrowed,
+  requireBanner,
+  resolving,
+  unusedParts,
+} from "./plugins.mjs";
 
 const parts = {
   ...unusedParts,
@@ -26,7 +33,7 @@ export default {
   plugins: [
     evaluatedLate((id) => id.includes("/kube/") && !id.includes("/node_modules/"), shared),
     ...shared(),
-    terser({ module: true, ecma: 2020, compress: { passes: 1 }, format: { ascii_only: true } }),
+    minified({ module: true }),
   ],
   onwarn(warning, warn) {
     if (["CIRCULAR_DEPENDENCY", "THIS_IS_UNDEFINED"].includes(warning.code)) return;

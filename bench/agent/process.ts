@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { type AgentRuntime, agentProgram, denoPermissions } from "../../agent/index.ts";
+import { type AgentRuntime, agentEnvironment, agentProgram, denoPermissions } from "../../agent/index.ts";
 import { BenchError } from "../errors.ts";
 import type { BenchIo } from "../io.ts";
 import { sampleProcess } from "../measure/process_stats.ts";
@@ -76,7 +76,7 @@ async function measureAgent(
       `--kubeconfig=${around.kubeconfig}`,
       `--state-dir=${stateFolder}`,
     ],
-    { stdio: "ignore", env: { ...process.env, NODE_NAME: "bench-node" } },
+    { stdio: "ignore", env: { ...process.env, ...agentEnvironment, NODE_NAME: "bench-node" } },
   );
   try {
     await untilReady(`http://127.0.0.1:${port}/readyz`, child, io);

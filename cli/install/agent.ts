@@ -1,5 +1,5 @@
 /** The node agent in a cluster: its account, its rights, and the DaemonSet. Spec: agent 1, 9. */
-import { type AgentRuntime, agentProgram, denoPermissions } from "../../agent/index.ts";
+import { type AgentRuntime, agentEnvironment, agentProgram, denoPermissions } from "../../agent/index.ts";
 import type { AnyObject } from "../fields.ts";
 import { toAnyObject } from "../fields.ts";
 import { agentRules, agentSecretRules, type PolicyRule } from "./access.ts";
@@ -117,7 +117,10 @@ function container(agent: AgentInstall): object {
     imagePullPolicy: "IfNotPresent",
     command: agentCommand(agent.runtime),
     args: [`--addr=:${port}`, `--state-dir=${stateFolder}`, ...agent.flags],
-    env: [{ name: "NODE_NAME", valueFrom: { fieldRef: { apiVersion: "v1", fieldPath: "spec.nodeName" } } }],
+    env: [
+      { name: "NODE_NAME", valueFrom: { fieldRef: { apiVersion: "v1", fieldPath: "spec.nodeName" } } },
+      ...Object.entries(agentEnvironment).map(([name, value]) => ({ name, value })),
+    ],
     ports: [{ name: "metrics", containerPort: port, hostPort: port, protocol: "TCP" }],
     // Ready once the runtime answers and the watches are open. A lost runtime is no reason for a restart: only a
     // process that no longer answers is.

@@ -7,7 +7,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { request } from "undici";
-import { agentProgram, denoPermissions } from "../../agent/index.ts";
+import { agentEnvironment, agentProgram, denoPermissions } from "../../agent/index.ts";
 import { type Api, isRecord } from "./api.ts";
 import { type Service, startService, untilReady } from "./processes.ts";
 import { freePorts, portAt } from "./settings.ts";
@@ -166,7 +166,11 @@ class NodeAgent implements AgentProcess {
         `--state-dir=${this.stateFolder}`,
         ...flags,
       ],
-      { logFolder: this.#folder, workingFolder: root, environment: { NODE_NAME: this.node } },
+      {
+        logFolder: this.#folder,
+        workingFolder: root,
+        environment: { ...agentEnvironment, NODE_NAME: this.node },
+      },
     );
     this.#service = service;
     await untilReady(service, () => this.#ready(), 60_000);
