@@ -95,6 +95,22 @@ t.test("the named container restarts, and only that", async (t) => {
   t.strictSame(errors, []);
 });
 
+t.test(
+  "at its end the request tells the new containers, also what its controller has not told yet",
+  async (t) => {
+    const { clock, containerOf, ask, statusOf, completed } = setUp();
+    ask("both", ["app", "side"]);
+    clock.until(completed("both"), 60_000);
+    const told = (name: string) => ({
+      name,
+      ready: true,
+      restartCount: 1,
+      containerID: containerOf(name)?.containerID,
+    });
+    t.same(statusOf("both").containerStatusSnapshot, [told("app"), told("side")]);
+  },
+);
+
 t.test("no back-off between requests, and the second waits for the first", async (t) => {
   const { clock, ask, statusOf, completed, containerOf } = setUp();
   ask("one", ["app"]);

@@ -41,13 +41,31 @@ export function recreationStep(
     ...request.status,
     phase: walk.completed ? "Completed" : "Recreating",
     containerRecreateStates: walk.states,
-    ...(walk.completed ? { completionTime: formatTime(now) } : {}),
+    ...(walk.completed
+      ? { completionTime: formatTime(now), ...lastSnapshot(request, pod, walk.states) }
+      : {}),
   };
   return {
     status,
     ...(walk.stop !== undefined && graceMs === 0 ? { stop: walk.stop } : {}),
     ...(wakes.length === 0 ? {} : { wakeAfterMs: Math.min(...wakes) }),
   };
+}
+
+/** Nobody adds to the snapshot of a request that is over: its end brings along the containers that are back. */
+function lastSnapshot(
+  { status }: ContainerRecreateRequest,
+  pod: PodObject,
+  states: readonly State[],
+): Pick<ContainerRecreateRequestStatus, "containerStatusSnapshot"> {
+  const snapshot = states.flatMap(({ name, phase }) => {
+    const shown = pod.status?.containerStatuses?.find((one) => one.name === name);
+    const told = status?.containerStatusSnapshot?.find((one) => one.name === name);
+    if (phase !== "Succeeded" || shown === undefined) return told === undefined ? [] : [told];
+    const { ready, restartCount, containerID = "" } = shown;
+    return [{ name, ready, restartCount, containerID }];
+  });
+  return snapshot.length > 0 ? { containerStatusSnapshot: snapshot } : {};
 }
 
 type Listed = ContainerRecreateRequest["spec"]["containers"][number];
