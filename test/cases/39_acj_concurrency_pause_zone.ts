@@ -57,7 +57,9 @@ export const suite: Suite = {
       assert.ok(first && second);
       const ended = Date.parse(String(first.status?.["completionTime"]));
       const begun = Date.parse(second.metadata.creationTimestamp ?? "");
-      assert.ok(begun - ended <= 2000 && begun >= ended, `${begun - ended} ms`);
+      // All sandboxes and their controllers share the machine; that nobody waited for the next time, its name tells.
+      const late = world.simulated ? 10_000 : 2_000;
+      assert.ok(begun - ended <= late && begun >= ended, `${begun - ended} ms`);
       assert.ok(timeOfName(second.metadata.name) * 1000 < begun, "late, under the time that was missed");
       await world.remove(jobs.crons, "alone");
     });
@@ -90,7 +92,7 @@ export const suite: Suite = {
           assert.ok(time > resumed - period - 1, `${resumed - time} s late`);
           assert.deepEqual(others, [], "of all that were missed");
           const made = Date.parse(fresh[0]?.metadata.creationTimestamp ?? "") / 1000;
-          assert.ok(made - resumed < 3, `made ${made - resumed} s later`);
+          assert.ok(made - resumed < world.seconds(3, 10), `made ${made - resumed} s later`);
         },
         { stableMs: 0 },
       );
