@@ -49,6 +49,11 @@ const eventResource: Resource<Event> = jsonResource<Event>({
 
 /** Longest message that the API server takes. */
 const longestMessage = 1024;
+/**
+ * Events under way at once, of different objects: those of one object keep their order, and an object of which there is much to
+ * tell does not keep others waiting.
+ */
+const mostLanes = 4;
 
 export function createEvents(options: EventsOptions): Events {
   const sender = new EventSender(options);
@@ -68,7 +73,9 @@ class EventSender {
   /** Series with occurrences that were not sent; several of one series wait as one. */
   readonly #waiting = new Map<string, EventSeries>();
   readonly #cut = new AbortController();
-  #sending: Promise<void> | undefined;
+  readonly #lanes = new Set<Promise<void>>();
+  /** Objects with an event under way. */
+  readonly #busy = new Set<string>();
   #stopped = false;
 
   constructor(options: EventsOptions) {
@@ -93,32 +100,41 @@ class EventSender {
       return;
     }
     this.#waiting.set(series.key, series);
-    this.#sending ??= this.#sendAll();
+    if (this.#lanes.size < mostLanes && !this.#busy.has(objectOf(series))) this.#open();
   }
 
   async flush(): Promise<void> {
-    await this.#sending;
+    while (this.#lanes.size > 0) await Promise.all(this.#lanes);
   }
 
   async stop(timeoutMs: number): Promise<void> {
     this.#stopped = true;
     const timer = this.#options.clock.after(timeoutMs, () => this.#cut.abort());
-    await this.#sending;
+    await this.flush();
     timer.cancel();
   }
 
+  #open(): void {
+    const lane = this.#sendAll().finally(() => this.#lanes.delete(lane));
+    this.#lanes.add(lane);
+  }
+
+  /** Ends when nothing waits but events of objects that another lane is at, which goes on with them. */
   async #sendAll(): Promise<void> {
     // What is recorded in this turn of the event loop is counted before it is sent.
     await Promise.resolve();
     for (let next = this.#first(); next && !this.#cut.signal.aborted; next = this.#first()) {
-      this.#waiting.delete(next.key);
-      await this.#send(next).catch((error: unknown) => this.#failed(next, error));
+      const series = next;
+      const object = objectOf(series);
+      this.#waiting.delete(series.key);
+      this.#busy.add(object);
+      await this.#send(series).catch((error: unknown) => this.#failed(series, error));
+      this.#busy.delete(object);
     }
-    this.#sending = undefined;
   }
 
   #first(): EventSeries | undefined {
-    for (const series of this.#waiting.values()) return series;
+    for (const series of this.#waiting.values()) if (!this.#busy.has(objectOf(series))) return series;
     return undefined;
   }
 
@@ -178,6 +194,10 @@ class EventSender {
       .padStart(5, "0");
     return time + chance;
   }
+}
+
+function objectOf({ target: { kind, namespace, name } }: EventSeries): string {
+  return `${kind} ${namespace}/${name}`;
 }
 
 function rfc3339(ms: number): string {

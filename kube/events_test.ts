@@ -153,6 +153,33 @@ t.test("events of cluster-scoped objects live in default; one that expired begin
   t.equal(server.calls.filter((call) => call.startsWith("create events")).length, 2);
 });
 
+t.test("a slow answer holds up the events of its object, in their order, and of no other", async (t) => {
+  const server = fakeServer();
+  const held: (() => void)[] = [];
+  const slow = withFaults(server.client, {
+    create: () => ({ before: () => new Promise<void>((resolve) => held.push(resolve)) }),
+  });
+  const { clock, events, recorder } = recording({ client: slow });
+  const other = { ...target, name: "other", uid: "u2" };
+  recorder.event(target, "Normal", "First", "1");
+  recorder.event(target, "Normal", "Second", "2");
+  recorder.event(other, "Normal", "Other", "3");
+  await clock.settle();
+  t.equal(held.length, 2, "one event of each object");
+  held[1]?.();
+  await clock.settle();
+  t.equal(held.length, 2);
+  held[0]?.();
+  await clock.settle();
+  t.equal(held.length, 3);
+  held[2]?.();
+  await events.flush();
+  const reasons = server.calls
+    .filter((call) => call.startsWith("create events"))
+    .map((call) => Object(server.object("events", call.split(" ")[2] ?? "")).reason);
+  t.same(reasons, ["Other", "First", "Second"]);
+});
+
 t.test("stop gives up on a server that hangs", async (t) => {
   const hanging = withFaults(fakeServer().client, {
     create: () => ({
