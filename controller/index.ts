@@ -10,8 +10,10 @@ export {
   planAdvancedCronJob,
 } from "./advanced_cron_job/index.ts";
 export {
+  BroadcastJobRoster,
   broadcastJobEligibility,
   broadcastJobOptions,
+  broadcastJobStrategy,
   planBroadcastJob,
 } from "./broadcast_job/index.ts";
 export * from "./clone_set/index.ts";

@@ -1,7 +1,9 @@
 /** Plans of BroadcastJobs, by the controller's own function. */
 import {
+  BroadcastJobRoster,
   broadcastJobEligibility,
   broadcastJobOptions,
+  broadcastJobStrategy,
   controllerOptions,
   planBroadcastJob,
 } from "../../controller/index.ts";
@@ -20,15 +22,19 @@ export const broadcastJobPlanner: Planner = {
       everyItem(access.client, podResource, namespace),
       everyItem(access.client, nodeResource, undefined),
     ]);
+    const byName = new Map(nodes.map((node) => [node.name, node]));
+    const roster = new BroadcastJobRoster({
+      uid,
+      restartLimit: broadcastJobStrategy(job).restartLimit,
+      fits: broadcastJobEligibility(job.spec.template),
+      nodes: () => nodes,
+      node: (name) => byName.get(name),
+      pods: () => pods.filter((pod) => uid !== "" && pod.controller?.uid === uid),
+      inFlight: () => new Map(),
+    });
+    const isTaken = (name: string): boolean => pods.some((pod) => pod.name === name);
     const plan = planBroadcastJob({
-      seen: {
-        job,
-        status: job.status ?? {},
-        pods: pods.filter((pod) => uid !== "" && pod.controller?.uid === uid),
-        busy: new Set(),
-        nodes,
-        fits: broadcastJobEligibility(job.spec.template),
-      },
+      seen: { job, status: job.status ?? {}, roster, isTaken },
       options: broadcastJobOptions(controllerOptions({ gates })),
       now: host.clock.now(),
       random: host.random,

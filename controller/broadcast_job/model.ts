@@ -4,9 +4,11 @@ import type { Node, Pod } from "../../kube/index.ts";
 import type { Action } from "../rollout/actions.ts";
 import { ClusterModel } from "../rollout/model.ts";
 import { KRUISE_READY } from "../rollout/pod_state.ts";
+import { nodeOf } from "../rollout/pods_by_node.ts";
 import { eligibility } from "./node_eligibility.ts";
-import { type BroadcastJobOptions, type BroadcastJobSeen, nodeOf } from "./observe.ts";
+import { type BroadcastJobOptions, type BroadcastJobSeen, strategyOf } from "./observe.ts";
 import { type BroadcastJobPlan, planBroadcastJob } from "./plan.ts";
+import { Roster } from "./roster.ts";
 
 export const defaultOptions: BroadcastJobOptions = { assignByScheduler: true };
 
@@ -22,15 +24,21 @@ export class Model extends ClusterModel<BroadcastJob> {
     for (const name of nodes) this.nodes.set(name, node(name));
   }
 
-  seen(): BroadcastJobSeen {
-    return {
-      job: this.set,
-      status: this.set.status ?? {},
-      pods: this.owned(),
-      busy: new Set(),
-      nodes: this.nodes.values(),
+  seen(roster = this.roster()): BroadcastJobSeen {
+    return { job: this.set, status: this.set.status ?? {}, roster, isTaken: (name) => this.pods.has(name) };
+  }
+
+  /** One that was just made: it looks at every node. `inFlight`: writes that are not carried out yet. */
+  roster(inFlight: ReadonlyMap<string, Pod> = new Map()): Roster {
+    return new Roster({
+      uid: this.set.metadata.uid ?? "",
+      restartLimit: strategyOf(this.set).restartLimit,
       fits: eligibility(this.set.spec.template),
-    };
+      nodes: () => this.nodes.values(),
+      node: (name) => this.nodes.get(name),
+      pods: () => this.owned(),
+      inFlight: () => inFlight,
+    });
   }
 
   plan(): BroadcastJobPlan {

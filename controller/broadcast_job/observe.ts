@@ -1,18 +1,16 @@
 /** What a plan of a BroadcastJob sees: plain data, read from the caches. Spec: jobs B2, B4. */
 import { type BroadcastJob, type BroadcastJobStatus, parallelismOf } from "../../crds/index.ts";
-import type { Node, Pod } from "../../kube/index.ts";
+import type { Pod } from "../../kube/index.ts";
+import type { Roster } from "./roster.ts";
 
 export interface BroadcastJobSeen {
   job: BroadcastJob;
   /** The status that was planned last, or the stored one: what a plan builds on. */
   status: BroadcastJobStatus;
-  /** Owned pods; writes in flight are already applied to them. */
-  pods: readonly Pod[];
-  /** UIDs of pods with a write in flight: no further action is planned for them. */
-  busy: ReadonlySet<string>;
-  nodes: Iterable<Node>;
-  /** Whether the job's pod fits a node; see node_eligibility.ts. */
-  fits: (node: Node) => boolean;
+  /** Nodes and pods. */
+  roster: Roster;
+  /** Whether a pod of the namespace has the name, or is being created under it. */
+  isTaken(name: string): boolean;
 }
 
 /** Everything that is not in the object. */
@@ -74,7 +72,7 @@ function millisecondsOf(seconds: number | undefined | null): number | undefined 
  */
 export type Standing = "succeeded" | "failed" | "over" | "going" | "active";
 
-function standingOf(pod: Pod, restartLimit: number | undefined): Standing {
+export function standingOf(pod: Pod, restartLimit: number | undefined): Standing {
   if (pod.phase === "Succeeded") return "succeeded";
   // The kubelet reports pods that are stopped for their deletion as failed: no task of theirs has failed.
   if (pod.deletionAt !== undefined) return "going";
@@ -88,89 +86,7 @@ function restartsOf(pod: Pod): number {
   return sum;
 }
 
-/** The node that a pod runs on or is meant for; empty where neither is known. */
-export function nodeOf(pod: Pod): string {
-  return pod.nodeName || (pod.pinnedTo ?? "");
-}
-
 /** A pod whose creation has not been answered yet. */
 export function isBeingCreated(pod: Pod): boolean {
   return pod.uid.startsWith("in-flight/");
-}
-
-/** The pods of a job on the nodes, sorted by what counts. */
-export interface Census {
-  /** Nodes that the pod fits, in the order of the cache. */
-  fitting: readonly Node[];
-  /** The pod that counts on each node. */
-  byNode: ReadonlyMap<string, Pod>;
-  standing: ReadonlyMap<Pod, Standing>;
-  /** Pods whose node is no longer there: they hold up nothing. */
-  lost: ReadonlySet<Pod>;
-  /** Alive on a node that they do not fit. */
-  misplaced: readonly Pod[];
-  duplicates: readonly { pod: Pod; node: string }[];
-  succeeded: number;
-  failed: number;
-  /** Stored active pods; those that are being created are not among them. */
-  active: readonly Pod[];
-  /** Pods that take up parallelism: also those being created. */
-  occupying: number;
-}
-
-export function censusOf(seen: BroadcastJobSeen, strategy: Strategy): Census {
-  const fitting: Node[] = [];
-  const unfit = new Set<string>();
-  const known = new Set<string>();
-  for (const node of seen.nodes) {
-    known.add(node.name);
-    if (seen.fits(node)) fitting.push(node);
-    else unfit.add(node.name);
-  }
-  const byNode = new Map<string, Pod>();
-  const standing = new Map<Pod, Standing>();
-  const lost = new Set<Pod>();
-  const misplaced: Pod[] = [];
-  const duplicates: { pod: Pod; node: string }[] = [];
-  const counts = { succeeded: 0, failed: 0, occupying: 0 };
-  const active: Pod[] = [];
-  for (const pod of seen.pods) {
-    const node = nodeOf(pod);
-    const stand = standingOf(pod, strategy.restartLimit);
-    standing.set(pod, stand);
-    const isLost = node !== "" && !known.has(node);
-    if (isLost) lost.add(pod);
-    if (stand === "succeeded") counts.succeeded++;
-    else if (stand === "failed" || stand === "over") counts.failed++;
-    else if (stand === "active" && !isLost) {
-      counts.occupying++;
-      if (!isBeingCreated(pod)) active.push(pod);
-    }
-    if ((stand === "active" || stand === "over") && unfit.has(node)) misplaced.push(pod);
-    if (node !== "") settle(byNode, duplicates, node, pod, standing);
-  }
-  return { fitting, byNode, standing, lost, misplaced, duplicates, active, ...counts };
-}
-
-/** Of two pods on a node one counts: one that stays before one that goes, else the newer one. */
-function settle(
-  byNode: Map<string, Pod>,
-  duplicates: { pod: Pod; node: string }[],
-  node: string,
-  pod: Pod,
-  standing: ReadonlyMap<Pod, Standing>,
-): void {
-  const other = byNode.get(node);
-  if (other === undefined) {
-    byNode.set(node, pod);
-    return;
-  }
-  const goes = standing.get(pod) === "going";
-  const otherGoes = standing.get(other) === "going";
-  if (!goes && !otherGoes) duplicates.push({ pod: isNewer(pod, other) ? pod : other, node });
-  if (goes === otherGoes ? isNewer(pod, other) : otherGoes) byNode.set(node, pod);
-}
-
-function isNewer(pod: Pod, other: Pod): boolean {
-  return pod.createdAt === other.createdAt ? pod.name > other.name : pod.createdAt > other.createdAt;
 }

@@ -3,25 +3,18 @@
  * Spec: jobs B4, in the order of a pass: over, deadline and failure, pause, then pods.
  */
 import type { BroadcastJobStatus } from "../../crds/index.ts";
-import type { Pod } from "../../kube/index.ts";
-import type { Action, ObjectEvent, Plan } from "../rollout/actions.ts";
+import type { Action, ObjectEvent, Plan, Waiting } from "../rollout/actions.ts";
 import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
 import { KRUISE_READY } from "../rollout/pod_state.ts";
-import { needsKruiseReady } from "../rollout/readiness.ts";
-import {
-  type BroadcastJobOptions,
-  type BroadcastJobSeen,
-  type Census,
-  censusOf,
-  isBeingCreated,
-  type Strategy,
-  strategyOf,
-} from "./observe.ts";
+import { type BroadcastJobOptions, type BroadcastJobSeen, type Strategy, strategyOf } from "./observe.ts";
 import { createPod } from "./pod_manifest.ts";
+import { awaitsReadiness, type Census, type Task } from "./roster.ts";
 import { type Counts, ended, finalCondition, jobKey, ongoing } from "./status.ts";
 import { waitingOf } from "./waiting.ts";
 
 export interface BroadcastJobPlan extends Plan<BroadcastJobStatus> {
+  /** Worked out when it is read: a pass after one pod's event looks at that pod alone. */
+  readonly waiting: readonly Waiting[];
   /** Warnings about a state that lasts: to be told once, when it begins. */
   readonly standing: readonly ObjectEvent[];
 }
@@ -38,8 +31,8 @@ export function planBroadcastJob(pass: BroadcastJobPass): BroadcastJobPlan {
   const { seen, now } = pass;
   const strategy = strategyOf(seen.job);
   if (seen.job.metadata.deletionTimestamp !== undefined) return idle(seen.status);
-  const census = censusOf(seen, strategy);
-  const refresh = readinessOf(seen, census, now);
+  const census = seen.roster.census();
+  const refresh = readinessOf(census, now);
   const over = finalCondition(seen.status);
   if (over !== undefined) return planOver(pass, strategy, census, refresh, over.type === "Failed");
   const counts = countsOf(census);
@@ -55,16 +48,14 @@ function idle(status: BroadcastJobStatus): BroadcastJobPlan {
   return { actions: [], status, waiting: [], standing: [], wakeAfterMs: undefined };
 }
 
-function countsOf(census: Census): Counts {
-  const { fitting, active, succeeded, failed } = census;
-  return { desired: fitting.length, active: active.length, succeeded, failed };
+function countsOf({ desired, active, succeeded, failed }: Census): Counts {
+  return { desired, active, succeeded, failed };
 }
 
-/** Pods of this API carry a gate that is given True once; finished pods, too, so that they show it (pod-webhook 4.1). */
-function readinessOf({ pods, busy }: BroadcastJobSeen, census: Census, now: number): Action[] {
-  return pods.flatMap((pod) => {
-    if (busy.has(pod.uid) || isBeingCreated(pod) || !needsKruiseReady(pod)) return [];
-    if (pod.deletionAt !== undefined || census.lost.has(pod)) return [];
+function readinessOf({ noted }: Census, now: number): Action[] {
+  return noted.flatMap((task): Action[] => {
+    if (task.busy || !awaitsReadiness(task)) return [];
+    const { pod } = task;
     const change: PodChange = { conditions: [{ type: KRUISE_READY, status: "True" }] };
     // True whatever the pod's status says by now, so only the UID is a precondition: the scheduler writes at that time.
     const patch = podPatch(pod, change, now, { subresource: "status" });
@@ -89,7 +80,7 @@ function planOver(
   }
   return {
     ...idle(status),
-    actions: [...withoutVictims(refresh, left), ...deletions(seen, left)],
+    actions: [...withoutVictims(refresh, left), ...deletions(left)],
     wakeAfterMs: end === undefined ? undefined : end - now,
   };
 }
@@ -147,7 +138,7 @@ function fail(
     actions: [
       ...withoutVictims(refresh, victims),
       ...(foundFirst ? [told(counts)] : []),
-      ...deletions(seen, victims),
+      ...deletions(victims),
       told(last),
     ],
     // Pods with a write in flight are deleted by the next pass.
@@ -155,13 +146,13 @@ function fail(
   };
 }
 
-function living({ standing }: Census): Pod[] {
-  return [...standing].filter(([, stand]) => stand === "active" || stand === "over").map(([pod]) => pod);
+function living(census: Census): Task[] {
+  return [...census.everyTask()].filter(({ standing }) => standing === "active" || standing === "over");
 }
 
-function deletions({ busy }: BroadcastJobSeen, pods: readonly Pod[]): Action[] {
-  return pods.flatMap((pod): Action[] => {
-    if (busy.has(pod.uid) || isBeingCreated(pod)) return [];
+function deletions(tasks: readonly Task[]): Action[] {
+  return tasks.flatMap(({ pod, busy }): Action[] => {
+    if (busy) return [];
     return [
       {
         type: "delete pod",
@@ -175,8 +166,8 @@ function deletions({ busy }: BroadcastJobSeen, pods: readonly Pod[]): Action[] {
 }
 
 /** A pod that is being deleted needs no other write. */
-function withoutVictims(refresh: readonly Action[], victims: readonly Pod[]): Action[] {
-  const names = new Set(victims.map((pod) => pod.name));
+function withoutVictims(refresh: readonly Action[], victims: readonly Task[]): Action[] {
+  const names = new Set(victims.map(({ pod }) => pod.name));
   return refresh.filter((action) => action.type !== "patch pod" || !names.has(action.pod.name));
 }
 
@@ -196,7 +187,9 @@ function hold(
   return {
     ...idle(ongoing(seen.status, counts, "paused", now)),
     actions: begins ? [...refresh, event] : [...refresh],
-    waiting: waitingOf(census, strategy, 0),
+    get waiting() {
+      return waitingOf(census, strategy, 0);
+    },
   };
 }
 
@@ -217,34 +210,33 @@ function goOn(
     });
   }
   if (isComplete(census, strategy)) return complete(pass, counts, [...refresh, ...events]);
-  const missing = census.fitting.filter((node) => !census.byNode.has(node.name));
-  const limit = strategy.parallelism(census.fitting.length);
+  const limit = strategy.parallelism(census.desired);
   const room = Math.max(0, limit - census.occupying);
-  const taken = new Set(seen.pods.map((pod) => pod.name));
-  const { job } = seen;
-  const creations = missing.slice(0, room).map((node) => createPod({ ...pass, job, node: node.name, taken }));
+  const chosen = new Set<string>();
+  const { job, isTaken } = seen;
+  const creations = census.missing
+    .first(room)
+    .map((node) => createPod({ ...pass, job, node, isTaken, chosen }));
+  const held = census.missing.size - creations.length;
   return {
     actions: [
       ...withoutVictims(refresh, census.misplaced),
       ...events,
-      ...deletions(seen, census.misplaced),
+      ...deletions(census.misplaced),
       ...creations,
     ],
     status: ongoing(seen.status, counts, "running", now),
-    waiting: waitingOf(census, strategy, missing.length - creations.length),
+    get waiting() {
+      return waitingOf(census, strategy, held);
+    },
     standing: standingWarnings(census, limit),
     wakeAfterMs,
   };
 }
 
 /** Rule 4: every node has a pod, and none of these is still at work. */
-function isComplete({ fitting, byNode, standing }: Census, { endless }: Strategy): boolean {
-  if (endless || fitting.length === 0) return false;
-  return fitting.every(({ name }) => {
-    const pod = byNode.get(name);
-    const stand = pod && standing.get(pod);
-    return stand !== undefined && stand !== "active" && stand !== "over";
-  });
+function isComplete({ desired, unfinished }: Census, { endless }: Strategy): boolean {
+  return !endless && desired > 0 && unfinished === 0;
 }
 
 function complete(

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import t from "tap";
+import { nodeOf } from "../rollout/pods_by_node.ts";
 import { broadcastJob, Model, node } from "./model.ts";
-import { nodeOf } from "./observe.ts";
 
 const seed = 20_261_121;
 const minute = 60_000;

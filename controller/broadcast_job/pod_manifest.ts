@@ -18,15 +18,17 @@ export interface NewPod {
   node: string;
   now: number;
   random: () => number;
-  /** Names that are in use; the chosen one is added. */
-  taken: Set<string>;
+  isTaken(name: string): boolean;
+  /** Names that were chosen in this pass; the next one is added. */
+  chosen: Set<string>;
 }
 
-export function createPod({ job, options, node, now, random, taken }: NewPod): Action {
+export function createPod(pod: NewPod): Action {
+  const { job, options, node, now } = pod;
   const { name: jobName = "", namespace = "", uid = "" } = job.metadata;
   const { template } = job.spec;
   const prefix = `${jobName}-`.slice(0, longestPrefix);
-  const name = freeName(prefix, random, taken);
+  const name = freeName(prefix, pod);
   const metadata = {
     name,
     namespace,
@@ -53,10 +55,11 @@ export function createPod({ job, options, node, now, random, taken }: NewPod): A
 }
 
 /** With thousands of pods of one job, two equal names are likely. */
-function freeName(prefix: string, random: () => number, taken: Set<string>): string {
+function freeName(prefix: string, { random, isTaken, chosen }: NewPod): string {
   let name = `${prefix}${randomId(random)}`;
-  for (let attempt = 0; taken.has(name) && attempt < 100; attempt++) name = `${prefix}${randomId(random)}`;
-  taken.add(name);
+  for (let attempt = 0; (chosen.has(name) || isTaken(name)) && attempt < 100; attempt++)
+    name = `${prefix}${randomId(random)}`;
+  chosen.add(name);
   return name;
 }
 

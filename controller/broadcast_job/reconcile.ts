@@ -1,36 +1,42 @@
 /** The shell of BroadcastJob: what it sees in the caches, its plan behind the shell that workloads share, its nodes. */
 import type { BroadcastJob, BroadcastJobStatus } from "../../crds/index.ts";
 import type { Change, Node, Pod } from "../../kube/index.ts";
-import type { KindDeps, KindShell } from "../kind.ts";
+import type { Caches, KindDeps, KindShell } from "../kind.ts";
 import type { ObjectEvent } from "../rollout/actions.ts";
+import { rememberedByNode } from "../rollout/node_fit.ts";
+import type { Performer } from "../rollout/perform.ts";
 import { PlannedStatus } from "../rollout/planned_status.ts";
 import { workloadShell } from "../rollout/workload_shell.ts";
 import { decidesAnew, eligibility } from "./node_eligibility.ts";
-import { type BroadcastJobOptions, nodeOf } from "./observe.ts";
+import { type BroadcastJobOptions, strategyOf } from "./observe.ts";
 import { planBroadcastJob } from "./plan.ts";
+import { Roster } from "./roster.ts";
 import { finalCondition } from "./status.ts";
 
 export function broadcastJobShell(deps: KindDeps<BroadcastJob>): KindShell {
   const options = broadcastJobOptions(deps.options);
-  const fits = new Eligibility();
+  const { pods, nodes } = deps.caches;
+  const judges = new Judges();
   const statuses = new PlannedStatus<BroadcastJobStatus>();
   const told = new ToldOnce();
-  deps.caches.nodes.subscribe((change) => {
-    for (const key of wokenBy(change, deps.objects.values(), fits, deps.caches.pods)) deps.queue.add(key);
+  nodes.subscribe((change) => {
+    for (const key of wokenBy(change, deps.objects.values(), judges)) deps.queue.add(key);
   });
+  pods.subscribe((change) => judges.podChanged(change));
   return workloadShell(deps, {
     kind: "BroadcastJob",
     plan: (job, { performer, now, random }) => {
       const uid = job.metadata.uid ?? "";
-      const { pods, busy } = performer.overlay(uid, [...deps.caches.pods.byIndex("controller", uid)]);
+      const namespace = job.metadata.namespace ?? "";
+      const judge = judges.of(job);
+      judge.roster ??= newRoster(job, judge, deps.caches, performer);
       const plan = planBroadcastJob({
         seen: {
           job,
           status: statuses.before(uid, job.status ?? {}),
-          pods,
-          busy,
-          nodes: deps.caches.nodes.values(),
-          fits: fits.of(job),
+          roster: judge.roster,
+          isTaken: (name) =>
+            pods.get(`${namespace}/${name}`) !== undefined || performer.pending(uid).has(`in-flight/${name}`),
         },
         options,
         now,
@@ -44,7 +50,7 @@ export function broadcastJobShell(deps: KindDeps<BroadcastJob>): KindShell {
     forget: (uid) => {
       statuses.forget(uid);
       told.forget(uid);
-      fits.forget(uid);
+      judges.forget(uid);
     },
   });
 }
@@ -56,61 +62,72 @@ export function broadcastJobOptions(options: {
   return { assignByScheduler: options.assignBroadcastJobPodsByScheduler };
 }
 
+function newRoster(
+  job: BroadcastJob,
+  { fits }: Pick<Judge, "fits">,
+  { pods, nodes }: Pick<Caches, "pods" | "nodes">,
+  performer: Pick<Performer, "pending">,
+): Roster {
+  const { uid = "" } = job.metadata;
+  return new Roster({
+    uid,
+    restartLimit: strategyOf(job).restartLimit,
+    fits,
+    nodes: () => nodes.values(),
+    node: (name) => nodes.get(name),
+    pods: () => pods.byIndex("controller", uid),
+    inFlight: () => performer.pending(uid),
+  });
+}
+
 /** Rule 14: jobs for which a change of a node decides something. A node that goes takes its pod out of the count. */
-function* wokenBy(
-  change: Change<Node>,
-  jobs: Iterable<BroadcastJob>,
-  fits: Eligibility,
-  pods: { byIndex(index: string, value: string): Iterable<Pod> },
-): Iterable<string> {
+function* wokenBy(change: Change<Node>, jobs: Iterable<BroadcastJob>, judges: Judges): Iterable<string> {
   if (change.type === "changed" && !decidesAnew(change.before, change.object)) return;
   for (const job of jobs) {
+    const { fits, roster } = judges.of(job);
+    roster?.nodeChanged(change.object.name);
     if (finalCondition(job.status ?? {}) !== undefined) continue;
-    const fit = fits.of(job);
-    const now = fit(change.object);
+    const now = fits(change.object);
     const woken =
       change.type === "changed"
-        ? fit(change.before) !== now
-        : now || (change.type === "removed" && hasPodOn(job, change.object, pods));
+        ? fits(change.before) !== now
+        : now || (change.type === "removed" && (roster?.hasPodOn(change.object.name) ?? false));
     if (woken) yield `${job.metadata.namespace ?? ""}/${job.metadata.name ?? ""}`;
   }
 }
 
-function hasPodOn(
-  job: BroadcastJob,
-  node: Node,
-  pods: { byIndex(index: string, value: string): Iterable<Pod> },
-): boolean {
-  for (const pod of pods.byIndex("controller", job.metadata.uid ?? "")) {
-    if (nodeOf(pod) === node.name) return true;
-  }
-  return false;
+/** What is worked out of a job's spec once a generation, and kept up from event to event. */
+interface Judge {
+  generation: number;
+  fits(node: Node): boolean;
+  /** Made by the first pass: from then on it hears of every change. */
+  roster: Roster | undefined;
 }
 
-/** What fits, remembered for each node as it is: an event of one pod asks no node anew. */
-class Eligibility {
-  readonly #jobs = new Map<string, { generation: number; fits: (node: Node) => boolean }>();
+class Judges {
+  readonly #byUid = new Map<string, Judge>();
 
-  of(job: BroadcastJob): (node: Node) => boolean {
+  of(job: BroadcastJob): Judge {
     const { uid = "", generation = 0 } = job.metadata;
-    const held = this.#jobs.get(uid);
-    if (held !== undefined && held.generation === generation) return held.fits;
-    const known = new WeakMap<Node, boolean>();
-    const isEligible = eligibility(job.spec.template);
-    const fits = (node: Node): boolean => {
-      let answer = known.get(node);
-      if (answer === undefined) {
-        answer = isEligible(node);
-        known.set(node, answer);
-      }
-      return answer;
-    };
-    this.#jobs.set(uid, { generation, fits });
-    return fits;
+    const held = this.#byUid.get(uid);
+    if (held?.generation === generation) return held;
+    const fits = rememberedByNode(eligibility(job.spec.template));
+    const judge: Judge = { generation, fits, roster: undefined };
+    this.#byUid.set(uid, judge);
+    return judge;
+  }
+
+  podChanged(change: Change<Pod>): void {
+    const before =
+      change.type === "added" ? undefined : change.type === "changed" ? change.before : change.object;
+    const after = change.type === "removed" ? undefined : change.object;
+    for (const uid of new Set([before?.controller?.uid, after?.controller?.uid])) {
+      if (uid !== undefined) this.#byUid.get(uid)?.roster?.podChanged(before, after);
+    }
   }
 
   forget(uid: string): void {
-    this.#jobs.delete(uid);
+    this.#byUid.delete(uid);
   }
 }
 

@@ -1,23 +1,25 @@
 /** Why a BroadcastJob does not go on, for people. */
 import type { Waiting } from "../rollout/actions.ts";
-import { type Census, nodeOf, type Strategy } from "./observe.ts";
+import { nodeOf } from "../rollout/pods_by_node.ts";
+import { isBeingCreated, type Strategy } from "./observe.ts";
+import { type Census, occupies, type Task } from "./roster.ts";
 
-/** `held`: nodes whose pod must wait for another to end. */
+/** `held`: nodes whose pod must wait for another to end. As dear as there are pods. */
 export function waitingOf(census: Census, strategy: Strategy, held: number): Waiting[] {
-  const { fitting, failed, active, standing } = census;
+  const tasks = [...census.everyTask()];
   const waiting: Waiting[] = [];
   if (strategy.paused) {
     const message = "the job is paused";
     waiting.push({ reason: "Paused", message, until: "spec.paused is false" });
-  } else if (strategy.failurePolicy === "Pause" && failed > 0) {
+  } else if (strategy.failurePolicy === "Pause" && census.failed > 0) {
     waiting.push({
       reason: "FailedPod",
       message: "the job is paused because a pod failed",
       until: "spec.failurePolicy.type is Continue, or the failed pods are deleted and run again",
-      pods: namesOf(standing, "failed", "over"),
+      pods: namesOf(tasks, "failed", "over"),
     });
   }
-  if (fitting.length === 0) {
+  if (census.desired === 0) {
     const until = "a node matches the template's node selector, affinity, tolerations and requests";
     waiting.push({ reason: "NoNode", message: "the pod fits no node", until });
   }
@@ -28,13 +30,14 @@ export function waitingOf(census: Census, strategy: Strategy, held: number): Wai
       until: "a pod ends, or spec.parallelism is raised",
     });
   }
-  const over = namesOf(standing, "over");
+  const over = namesOf(tasks, "over");
   if (over.length > 0) {
     const message = `${over.length} pods have been restarted more often than the limit and are still alive`;
     waiting.push({ reason: "RestartLimit", message, until: "they end or are deleted", pods: over });
   }
+  const active = tasks.filter((task) => occupies(task) && !isBeingCreated(task.pod));
   if (active.length > 0) {
-    const unplaced = active.filter((pod) => pod.nodeName === "");
+    const unplaced = active.filter(({ pod }) => pod.nodeName === "");
     const until = "they end";
     waiting.push({
       reason: "Active",
@@ -42,19 +45,19 @@ export function waitingOf(census: Census, strategy: Strategy, held: number): Wai
         unplaced.length === 0 ? "" : `, ${unplaced.length} of them not scheduled to ${nodesOf(unplaced)} yet`
       }`,
       until,
-      pods: active.map((pod) => pod.name),
+      pods: active.map(({ pod }) => pod.name),
     });
-  } else if (strategy.endless && held === 0 && fitting.length > 0) {
+  } else if (strategy.endless && held === 0 && census.desired > 0) {
     const message = "all nodes are done; completionPolicy Never keeps the job for new ones";
     waiting.push({ reason: "NewNode", message, until: "a node joins" });
   }
   return waiting;
 }
 
-function namesOf(standing: Census["standing"], ...wanted: readonly string[]): string[] {
-  return [...standing].filter(([, stand]) => wanted.includes(stand)).map(([pod]) => pod.name);
+function namesOf(tasks: readonly Task[], ...wanted: readonly string[]): string[] {
+  return tasks.filter(({ standing }) => wanted.includes(standing)).map(({ pod }) => pod.name);
 }
 
-function nodesOf(pods: Parameters<typeof nodeOf>[0][]): string {
-  return pods.length === 1 && pods[0] !== undefined ? nodeOf(pods[0]) : "their nodes";
+function nodesOf([task, ...others]: readonly Task[]): string {
+  return task === undefined || others.length > 0 ? "their nodes" : nodeOf(task.pod);
 }

@@ -4,9 +4,10 @@ import { compileSelector } from "../../kube/core/index.ts";
 import type { Node, Pod } from "../../kube/index.ts";
 import type { Action } from "../rollout/actions.ts";
 import { ClusterModel } from "../rollout/model.ts";
+import { nodeOf } from "../rollout/pods_by_node.ts";
 import { nodeVerdicts } from "./eligibility.ts";
 import { FailedPods } from "./failed_pods.ts";
-import { type DaemonSetOptions, nodeOf, type Seen } from "./observe.ts";
+import type { DaemonSetOptions, Seen } from "./observe.ts";
 import { Roster } from "./roster.ts";
 
 export { Refused } from "../rollout/model.ts";

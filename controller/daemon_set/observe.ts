@@ -154,11 +154,6 @@ export function templateGeneration(set: DaemonSet): string | undefined {
   return text !== undefined && /^-?\d+$/.test(text) ? text : undefined;
 }
 
-/** The node on which a pod is or will be; empty when nothing says so. */
-export function nodeOf(pod: Pod): string {
-  return pod.nodeName || (pod.pinnedTo ?? "");
-}
-
 /** Pods of one node, the oldest first: those that are on it already, then by age, then by name. */
 export function byAge(a: Pod, b: Pod): number {
   return (

@@ -2,7 +2,11 @@
 import fc from "fast-check";
 import t from "tap";
 import type { Action } from "../rollout/actions.ts";
+<<<<<<< HEAD
 import { changeTemplate, randomOf } from "../rollout/histories.ts";
+=======
+import { nodeOf } from "../rollout/pods_by_node.ts";
+>>>>>>> 401b76a (BroadcastJob: an event of one node or pod costs work for that node, on the mechanism that DaemonSet has)
 import { nodeVerdicts } from "./eligibility.ts";
 import {
   type DaemonWorld,
@@ -15,7 +19,7 @@ import {
   take,
 } from "./histories.ts";
 import { daemonSet, defaultOptions, Model, Refused } from "./model.ts";
-import { isDaemonAvailable, nodeOf, REVISION_LABEL, strategyOf } from "./observe.ts";
+import { isDaemonAvailable, REVISION_LABEL, strategyOf } from "./observe.ts";
 import { planDaemonSet } from "./plan.ts";
 
 function plan(model: Model, random: () => number) {

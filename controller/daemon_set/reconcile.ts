@@ -4,6 +4,7 @@ import { compileSelector, type Labels, type Selector } from "../../kube/core/ind
 import type { Cache, ControllerRevision, Node, Pod } from "../../kube/index.ts";
 import type { Caches, KindDeps, KindShell, ServerFeatures } from "../kind.ts";
 import type { ControllerOptions } from "../options.ts";
+import { rememberedByNode } from "../rollout/node_fit.ts";
 import type { Performer } from "../rollout/perform.ts";
 import { byNumber } from "../rollout/revisions.ts";
 import { workloadShell } from "../rollout/workload_shell.ts";
@@ -87,7 +88,7 @@ class Judges {
     const nodeSelector = spec.updateStrategy?.rollingUpdate?.selector ?? undefined;
     const judge: Judge = {
       generation,
-      verdict: remembered(nodeVerdicts(spec.template.spec)),
+      verdict: rememberedByNode(nodeVerdicts(spec.template.spec)),
       nodeSelector: nodeSelector && compileSelector(nodeSelector),
       pods: compileSelector(spec.selector),
       failed: known?.failed ?? this.#newFailedPods(),
@@ -114,19 +115,6 @@ class Judges {
   forget(uid: string): void {
     this.#byUid.delete(uid);
   }
-}
-
-/** A projection of a node never changes, so that its verdict holds as long as it does. */
-function remembered(judge: (node: Node) => Verdict): (node: Node) => Verdict {
-  const verdicts = new WeakMap<Node, Verdict>();
-  return (node) => {
-    let verdict = verdicts.get(node);
-    if (verdict === undefined) {
-      verdict = judge(node);
-      verdicts.set(node, verdict);
-    }
-    return verdict;
-  };
 }
 
 /** Plain data from the caches. */

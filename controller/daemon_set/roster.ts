@@ -6,20 +6,21 @@
  */
 import type { Selector } from "../../kube/core/index.ts";
 import type { Node, Pod } from "../../kube/index.ts";
+import { NodeLedger } from "../rollout/node_ledger.ts";
 import { readySince } from "../rollout/pod_state.ts";
+import { nodeOf, PodsByNode } from "../rollout/pods_by_node.ts";
+import { SortedNames } from "../rollout/sorted_names.ts";
 import type { Verdict } from "./eligibility.ts";
 import {
   byAge,
   type Daemon,
   type DaemonSetOptions,
   daemonOf,
-  nodeOf,
   type Place,
   REVISION_LABEL,
   type UpdateMark,
 } from "./observe.ts";
-import { SortedNames } from "./sorted_names.ts";
-import { addCounts, type Counts, countsOf, noCounts } from "./status.ts";
+import { type Counts, countsOf, noCounts } from "./status.ts";
 
 export interface RosterSource {
   /** Of the set. */
@@ -79,30 +80,20 @@ export interface Survey {
 
 type Group = "open" | "begun" | "starting" | "due" | "held";
 
-/** What a node counts as; equal ones are the same object. */
-interface Standing {
-  readonly group: Group;
-  readonly counts: Counts;
-}
-
-const noPods: readonly Pod[] = [];
 /** How writes that create a pod are known while they are in flight. */
 const CREATING = "in-flight/";
 
 export class Roster {
   readonly #source: RosterSource;
-  /** Pods of the set by node. */
-  readonly #pods = new Map<string, readonly Pod[]>();
+  /** Of the set. */
+  readonly #pods = new PodsByNode(byAge);
   /** How many pods carry a revision label. */
   readonly #labels = new Map<string, number>();
   readonly #misfits = new Map<string, Pod>();
   readonly #orphans = new Map<string, Pod>();
 
-  readonly #standings = new Map<string, Standing>();
-  readonly #known = new Map<string, Standing>();
-  #totals = noCounts;
+  readonly #ledger = new NodeLedger<Group, keyof Counts>(noCounts);
   readonly #open = new Set<string>();
-  readonly #dirty = new Set<string>();
   readonly #begun = new SortedNames();
   readonly #due = new SortedNames();
   #starting = 0;
@@ -136,7 +127,7 @@ export class Roster {
   }
 
   nodeChanged(name: string): void {
-    this.#dirty.add(name);
+    this.#pods.touch(name);
   }
 
   #put(pod: Pod): boolean {
@@ -146,9 +137,7 @@ export class Roster {
       return true;
     }
     if (pod.controller?.uid !== uid) return false;
-    const node = nodeOf(pod);
-    this.#dirty.add(node);
-    this.#pods.set(node, [...(this.#pods.get(node) ?? noPods), pod].sort(byAge));
+    this.#pods.put(pod);
     this.#count(pod.labels[REVISION_LABEL] ?? "", 1);
     if (!selector.matches(pod.labels)) this.#misfits.set(pod.uid, pod);
     return true;
@@ -157,11 +146,7 @@ export class Roster {
   #take(pod: Pod): boolean {
     if (this.#orphans.delete(pod.uid)) return true;
     if (pod.controller?.uid !== this.#source.uid) return false;
-    const node = nodeOf(pod);
-    this.#dirty.add(node);
-    const left = (this.#pods.get(node) ?? noPods).filter(({ uid }) => uid !== pod.uid);
-    if (left.length === 0) this.#pods.delete(node);
-    else this.#pods.set(node, left);
+    this.#pods.take(pod);
     this.#count(pod.labels[REVISION_LABEL] ?? "", -1);
     this.#misfits.delete(pod.uid);
     return true;
@@ -174,16 +159,16 @@ export class Roster {
   }
 
   survey(context: SurveyContext): Survey {
-    const flights = this.#flightsByNode();
-    const look = new Look(context, this.#source, this.#pods, this.#orphans, flights);
+    this.#pods.follow(this.#source.inFlight());
+    const look = new Look(context, this.#source, this.#pods, this.#orphans);
     const places: Place[] = [];
     const lost: Daemon[] = [];
-    for (const name of this.#namesToJudge(context, flights)) {
+    for (const name of this.#namesToJudge(context)) {
       const place = this.#judge(name, look, lost);
       if (place !== undefined) places.push(place);
     }
     return {
-      counts: this.#totals,
+      counts: this.#ledger.totals,
       places,
       quiet: {
         begun: this.#begun,
@@ -199,11 +184,10 @@ export class Roster {
   }
 
   /** Ascending, because places are, and because names are put in order fastest so. */
-  #namesToJudge({ mark, released, adopted }: SurveyContext, flights: Flights): string[] {
-    const names = this.#remarked(mark) ? this.#everyName() : new Set([...this.#dirty, ...this.#open]);
-    for (const name of flights.keys()) names.add(name);
+  #namesToJudge({ mark, released, adopted }: SurveyContext): string[] {
+    const touched = this.#pods.takeTouched();
+    const names = this.#remarked(mark) ? this.#everyName() : new Set([...touched, ...this.#open]);
     for (const pod of [...released, ...adopted]) names.add(nodeOf(pod));
-    this.#dirty.clear();
     return [...names].sort();
   }
 
@@ -212,8 +196,7 @@ export class Roster {
     const mark = `${hash} ${generation}`;
     if (mark === this.#mark) return false;
     this.#mark = mark;
-    this.#standings.clear();
-    this.#totals = noCounts;
+    this.#ledger.clear();
     this.#open.clear();
     this.#begun.clear();
     this.#due.clear();
@@ -223,7 +206,7 @@ export class Roster {
   }
 
   #everyName(): Set<string> {
-    const names = new Set(this.#pods.keys());
+    const names = this.#pods.names();
     for (const { name } of this.#source.nodes()) names.add(name);
     return names;
   }
@@ -246,50 +229,26 @@ export class Roster {
   }
 
   #leave(name: string): void {
-    const before = this.#standings.get(name);
-    if (before === undefined) return;
-    this.#standings.delete(name);
-    this.#totals = addCounts(this.#totals, before.counts, -1);
-    if (before.group === "open") this.#open.delete(name);
-    else if (before.group === "due") this.#due.delete(name);
-    else if (before.group === "held") this.#held--;
+    const group = this.#ledger.groupOf(name);
+    this.#ledger.leave(name);
+    if (group === undefined) return;
+    if (group === "open") this.#open.delete(name);
+    else if (group === "due") this.#due.delete(name);
+    else if (group === "held") this.#held--;
     else this.#begun.delete(name);
-    if (before.group === "starting") this.#starting--;
+    if (group === "starting") this.#starting--;
   }
 
   #enter(name: string, group: Group, counts: Counts): void {
-    const standing = this.#standing(group, counts);
-    if (this.#standings.get(name) === standing) return;
-    this.#leave(name);
-    this.#standings.set(name, standing);
-    this.#totals = addCounts(this.#totals, counts, 1);
+    const before = this.#ledger.groupOf(name);
+    if (before !== group) this.#leave(name);
+    this.#ledger.enter(name, group, counts);
+    if (before === group) return;
     if (group === "open") this.#open.add(name);
     else if (group === "due") this.#due.add(name);
     else if (group === "held") this.#held++;
     else this.#begun.add(name);
     if (group === "starting") this.#starting++;
-  }
-
-  /** Thousands of nodes share a few of them. */
-  #standing(group: Group, counts: Counts): Standing {
-    const key = `${group} ${Object.values(counts).join(" ")}`;
-    let standing = this.#known.get(key);
-    if (standing === undefined) {
-      standing = { group, counts };
-      this.#known.set(key, standing);
-    }
-    return standing;
-  }
-
-  #flightsByNode(): Flights {
-    const flights = new Map<string, Map<string, Pod>>();
-    for (const [id, pod] of this.#source.inFlight()) {
-      const node = nodeOf(pod);
-      const there = flights.get(node);
-      if (there === undefined) flights.set(node, new Map([[id, pod]]));
-      else there.set(id, pod);
-    }
-    return flights;
   }
 
   #live(): Set<string> {
@@ -299,36 +258,31 @@ export class Roster {
   }
 
   *#everyPlace(look: Look): Generator<Place> {
-    for (const name of [...this.#standings.keys()].sort()) {
+    for (const name of [...this.#ledger.names()].sort()) {
       const place = look.placeOf(name);
       if (place !== undefined) yield place;
     }
   }
 }
 
-type Flights = ReadonlyMap<string, ReadonlyMap<string, Pod>>;
-
 /** How one survey sees a node. */
 class Look {
   readonly #context: SurveyContext;
   readonly #source: RosterSource;
-  readonly #pods: ReadonlyMap<string, readonly Pod[]>;
+  readonly #pods: Pick<PodsByNode, "on" | "flightsOn">;
   readonly #orphans: ReadonlyMap<string, Pod>;
-  readonly #flights: Flights;
   readonly #adopted = new Map<string, Pod[]>();
 
   constructor(
     context: SurveyContext,
     source: RosterSource,
-    pods: ReadonlyMap<string, readonly Pod[]>,
+    pods: Pick<PodsByNode, "on" | "flightsOn">,
     orphans: ReadonlyMap<string, Pod>,
-    flights: Flights,
   ) {
     this.#context = context;
     this.#source = source;
     this.#pods = pods;
     this.#orphans = orphans;
-    this.#flights = flights;
     for (const pod of context.adopted) {
       const there = this.#adopted.get(nodeOf(pod));
       if (there === undefined) this.#adopted.set(nodeOf(pod), [pod]);
@@ -355,7 +309,7 @@ class Look {
   countsOf(name: string): Counts {
     const node = this.#source.node(name);
     if (node === undefined) return noCounts;
-    return countsOf(this.#source.verdict(node), this.#pods.get(name) ?? noPods, this.#context);
+    return countsOf(this.#source.verdict(node), this.#pods.on(name), this.#context);
   }
 
   groupOf({ verdict, daemons, labels }: Place): Group {
@@ -373,8 +327,8 @@ class Look {
 
   /** Pods of the set as they will be, the oldest first. */
   #daemonsOn(name: string): Daemon[] {
-    const stored = this.#pods.get(name) ?? noPods;
-    const flights = this.#flights.get(name);
+    const stored = this.#pods.on(name);
+    const flights = this.#pods.flightsOn(name);
     const adopted = this.#adopted.get(name);
     if (flights === undefined && adopted === undefined && this.#context.released.size === 0) {
       return stored.map((pod) => this.#daemon(pod, false, pod));

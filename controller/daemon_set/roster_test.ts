@@ -2,7 +2,11 @@
 import fc from "fast-check";
 import t from "tap";
 import type { Pod } from "../../kube/index.ts";
+<<<<<<< HEAD
 import { changeTemplate, randomOf } from "../rollout/histories.ts";
+=======
+import { nodeOf } from "../rollout/pods_by_node.ts";
+>>>>>>> 401b76a (BroadcastJob: an event of one node or pod costs work for that node, on the mechanism that DaemonSet has)
 import {
   type DaemonWorld,
   HOOK,
@@ -14,7 +18,6 @@ import {
   take,
 } from "./histories.ts";
 import { daemonSet, defaultOptions, Model, Refused } from "./model.ts";
-import { nodeOf } from "./observe.ts";
 import { type DaemonSetPlan, planDaemonSet } from "./plan.ts";
 import type { Roster } from "./roster.ts";
 

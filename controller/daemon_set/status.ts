@@ -24,17 +24,6 @@ export const noCounts: Counts = Object.freeze({
   available: 0,
 });
 
-export function addCounts(a: Counts, b: Counts, times: 1 | -1): Counts {
-  return {
-    desired: a.desired + times * b.desired,
-    current: a.current + times * b.current,
-    misscheduled: a.misscheduled + times * b.misscheduled,
-    ready: a.ready + times * b.ready,
-    updated: a.updated + times * b.updated,
-    available: a.available + times * b.available,
-  };
-}
-
 /**
  * What one node counts as. `pods` are as the server last showed them, oldest first. Of several one is counted: what
  * serves is judged by the oldest that is not on its way out, so that a surge never seems to lose a node; what is up to

@@ -4,7 +4,7 @@
  */
 import type { NodeRequirement, NodeTerm, PodTemplate, Toleration } from "../../crds/index.ts";
 import type { Labels } from "../../kube/core/index.ts";
-import type { Taint } from "../../kube/index.ts";
+import type { Node, Taint } from "../../kube/index.ts";
 
 /** The part of a node that decides. */
 export interface FittingNode {
@@ -37,6 +37,19 @@ export function nodeFit(
       node.taints.find(
         (taint) => effects.includes(taint.effect) && !tolerations.some((one) => tolerates(one, taint)),
       ),
+  };
+}
+
+/** A projection of a node never changes, so that what was judged of it holds as long as it does. */
+export function rememberedByNode<Answer>(judge: (node: Node) => Answer): (node: Node) => Answer {
+  const answers = new WeakMap<Node, { answer: Answer }>();
+  return (node) => {
+    let held = answers.get(node);
+    if (held === undefined) {
+      held = { answer: judge(node) };
+      answers.set(node, held);
+    }
+    return held.answer;
   };
 }
 

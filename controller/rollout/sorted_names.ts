@@ -21,6 +21,10 @@ export class SortedNames {
     return this.#names.length - this.#after(name);
   }
 
+  first(count: number): readonly string[] {
+    return this.#names.slice(0, Math.max(0, count));
+  }
+
   *descending(): Generator<string> {
     for (let index = this.#names.length - 1; index >= 0; index--) {
       const name = this.#names[index];

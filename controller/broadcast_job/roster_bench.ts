@@ -1,0 +1,56 @@
+/**
+ * What one event costs a BroadcastJob of many nodes: a pod that restarts once more, with the plan after it.
+ * `npx node --expose-gc controller/broadcast_job/roster_bench.ts 5000`
+ */
+import type { Pod } from "../../kube/index.ts";
+import { broadcastJob, defaultOptions, Model } from "./model.ts";
+import { planBroadcastJob } from "./plan.ts";
+import type { Roster } from "./roster.ts";
+
+const nodes = Number(process.argv[2] ?? 5000);
+const names = Array.from({ length: nodes }, (_, index) => `node-${String(index).padStart(5, "0")}`);
+const model = new Model(broadcastJob(), names);
+
+function pass(roster: Roster): void {
+  const seen = model.seen(roster);
+  const plan = planBroadcastJob({ seen, options: defaultOptions, now: model.now, random: Math.random });
+  for (const action of plan.actions) model.perform(action);
+  model.set = { ...model.set, status: plan.status };
+}
+
+for (let round = 0; round < 4; round++) {
+  pass(model.roster());
+  for (const { name } of model.owned()) model.place(name);
+}
+const [pod] = model.owned();
+if (pod === undefined || model.set.status?.active !== nodes) throw new Error("the job did not start");
+const other: Pod = { ...pod, resourceVersion: "other" };
+const kept = model.roster();
+for (let round = 0; round < 3; round++) pass(kept);
+
+let isOther = false;
+function event(): void {
+  kept.podChanged(isOther ? other : pod, isOther ? pod : other);
+  isOther = !isOther;
+}
+
+function measure(what: string, count: number, run: () => void): void {
+  for (let round = 0; round < count; round++) run();
+  globalThis.gc?.();
+  const heap = process.memoryUsage().heapUsed;
+  const started = process.cpuUsage();
+  for (let round = 0; round < count; round++) run();
+  const { user, system } = process.cpuUsage(started);
+  const bytes = process.memoryUsage().heapUsed - heap;
+  const allocated = bytes > 0 ? `${Math.round(bytes / count)} B left on the heap` : "collected meanwhile";
+  console.log(`${what}: ${((user + system) / count).toFixed(1)} us of CPU an event, ${allocated}`);
+}
+
+measure(`every node of ${nodes}`, 40, () => {
+  event();
+  pass(model.roster());
+});
+measure("the node of the event", 400, () => {
+  event();
+  pass(kept);
+});
