@@ -2,11 +2,8 @@
 import fc from "fast-check";
 import t from "tap";
 import type { Action } from "../rollout/actions.ts";
-<<<<<<< HEAD
 import { changeTemplate, randomOf } from "../rollout/histories.ts";
-=======
 import { nodeOf } from "../rollout/pods_by_node.ts";
->>>>>>> 401b76a (BroadcastJob: an event of one node or pod costs work for that node, on the mechanism that DaemonSet has)
 import { nodeVerdicts } from "./eligibility.ts";
 import {
   type DaemonWorld,
