@@ -41,9 +41,13 @@ export const suite: Suite = {
         { completionPolicy },
         { command: ["sleep", "600"] },
       );
+      const trail = await world.trail(jobs.resource);
       await world.apply(job);
-      await jobs.untilRow(`deadline ${all} ${all} 0 0`, { stableMs: 0 });
       await jobs.untilRow(`deadline ${all} 0 0 ${all}`);
+      const active = (await trail.stop())
+        .filter(({ object }) => object.metadata.name === "deadline")
+        .map(({ object }) => object.status?.["active"] ?? 0);
+      assert.ok(active.includes(all), `never all were active: ${active.join()}`);
       const { status } = await jobs.get("deadline");
       assert.equal(status?.phase, "failed");
       const condition = status?.conditions?.[0];

@@ -60,8 +60,15 @@ export const suite: Suite = {
       for (const pod of await jobs.pods(first)) {
         assert.match(pod.metadata.name, new RegExp(`^${first}-[a-z0-9]{5}$`));
       }
-      const { status } = await jobs.cron("acj-test");
-      assert.equal(Date.parse(String(status?.["lastScheduleTime"])), seconds * 1000);
+      await world.until(
+        "the time of the newest child, which may be another one by now",
+        async () => {
+          const newest = (await jobs.children("acj-test")).at(-1)?.metadata.name ?? "";
+          const { status } = await jobs.cron("acj-test");
+          assert.equal(Date.parse(String(status?.["lastScheduleTime"])), timeOfName(newest) * 1000);
+        },
+        { stableMs: 0 },
+      );
     });
     await world.step("2 the second child, one period later", async () => {
       await world.until(

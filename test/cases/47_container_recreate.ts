@@ -82,7 +82,7 @@ async function oneContainer(world: World, requests: Requests): Promise<void> {
     before = await world.api.get("pods", "restart-me", world.namespace);
     const spec = {
       strategy: { minStartedSeconds: minStarted },
-      ttlSecondsAfterFinished: world.seconds(10, 2),
+      ttlSecondsAfterFinished: world.seconds(10, 5),
     };
     const made = await requests.create("one", spec);
     assert.equal(made.metadata.labels?.[label("pod-uid")], before.metadata.uid);
