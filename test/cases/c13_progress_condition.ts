@@ -42,8 +42,45 @@ export const suite: Suite = {
         assert.equal(await reason(world, "tracked"), "CloneSetAvailable");
       });
     });
+    await world.step("once exceeded, a step ahead does not take it back, a resume does", () => late(world));
   },
 };
+
+/** A hook holds the rollout for longer than its deadline, then one pod goes on. */
+async function late(world: World): Promise<void> {
+  const hook = "case.example/hook";
+  await world.apply(
+    cloneSet(world.version, {
+      name: "late",
+      replicas: 2,
+      templateMetadata: { labels: { [hook]: "true" } },
+      strategy: { policy: "InPlaceIfPossible", maxUnavailable: 1 },
+      more: {
+        progressDeadlineSeconds: world.seconds(8, 2),
+        lifecycle: { inPlaceUpdate: { labelsHandler: { [hook]: "true" } } },
+      },
+    }),
+  );
+  await world.untilAll("late", 2);
+  await world.patch("late", "json", imagePatch("nginx:1.21"));
+  await world.until("exceeded", async () =>
+    assert.equal(await reason(world, "late"), "ProgressDeadlineExceeded"),
+  );
+  const held = (await world.livePodsOf("late")).find(
+    ({ metadata }) => metadata.labels?.["lifecycle.apps.kruise.io/state"] === "PreparingUpdate",
+  );
+  await world.patch(held?.metadata.name ?? "", "merge", { metadata: { labels: { [hook]: null } } }, "pods");
+  await world.until("one updated, still exceeded", async () => {
+    assert.equal((await world.get("late")).status?.["updatedReadyReplicas"], 1);
+    assert.equal(await reason(world, "late"), "ProgressDeadlineExceeded");
+  });
+  await world.patch("late", "merge", strategyPatch(world.version, { paused: true }));
+  await world.until("paused", async () => assert.equal(await reason(world, "late"), "CloneSetPaused"));
+  await world.patch("late", "merge", strategyPatch(world.version, { paused: false }));
+  await world.until("resumed", async () => assert.equal(await reason(world, "late"), "CloneSetUpdated"), {
+    stableMs: 0,
+  });
+}
 
 async function create(world: World, name: string, more: object): Promise<void> {
   const strategy = { policy: "InPlaceIfPossible", maxUnavailable: 1 } as const;
