@@ -15,6 +15,7 @@ export const suite: Suite = {
   async run(world) {
     await world.step("preDelete holds a named pod", () => preDelete(world));
     await world.step("regret: more replicas call it back", () => regret(world));
+    await world.step("held pods do not count where that is asked for", () => notCounted(world));
     await world.step("preNormal keeps a Ready pod unavailable", () => preNormal(world));
     await world.step("inPlaceUpdate waits before and after", () => inPlaceUpdate(world));
     await world.step("markPodNotReady", () => notReady(world));
@@ -80,6 +81,41 @@ async function regret(world: World): Promise<void> {
       before.map((pod) => [pod.metadata.uid, "Normal"]),
     );
     assert.equal(await world.row("before-delete"), "before-delete 3 3 3 3 3 3");
+  });
+}
+
+/** v1alpha1 asks with a label, v1beta1 with a field. */
+async function notCounted(world: World): Promise<void> {
+  const alpha = world.version === "v1alpha1";
+  const labels = { "apps.kruise.io/cloneset-scaling-exclude-preparing-delete": "true" };
+  await world.apply(
+    cloneSet(world.version, {
+      name: "uncounted",
+      replicas: 3,
+      ...(alpha ? { metadata: { labels } } : { scaleStrategy: { excludePreparingDelete: true } }),
+      templateMetadata: { labels: { [hook]: "true" } },
+      more: { lifecycle: { preDelete: { labelsHandler: { [hook]: "true" } } } },
+    }),
+  );
+  const [victim, ...others] = await world.untilAll("uncounted", 3);
+  if (victim === undefined) throw new Error("no pod");
+  const podsToDelete = [victim.metadata.name];
+  await world.patch("uncounted", "merge", { spec: { replicas: 2, scaleStrategy: { podsToDelete } } });
+  await world.until("held", async () => {
+    assert.equal(stateOf(await find(world, victim)), "PreparingDelete");
+    assert.equal((await world.get("uncounted")).status?.replicas, 3);
+  });
+  await world.scale("uncounted", 3);
+  await world.until("one more beside it", async () => {
+    assert.equal(stateOf(await find(world, victim)), "PreparingDelete");
+    assert.equal((await world.get("uncounted")).status?.replicas, 4);
+  });
+  await label(world, victim, null);
+  await world.until("three stay", async () => {
+    const uids = (await world.podsOf("uncounted")).map(({ metadata }) => metadata.uid);
+    assert.equal(uids.length, 3);
+    assert.ok(others.every(({ metadata }) => uids.includes(metadata.uid)));
+    assert.equal(await world.row("uncounted"), "uncounted 3 3 3 3 3 3");
   });
 }
 
