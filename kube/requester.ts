@@ -52,6 +52,8 @@ export interface RequesterOptions {
 
 export class Requester {
   readonly #options: RequesterOptions;
+  /** Of the server asked last: reading an address costs more than all else of counting. */
+  #host = { server: "", host: "" };
 
   constructor(options: RequesterOptions) {
     this.#options = options;
@@ -193,7 +195,8 @@ export class Requester {
   }
 
   #count(call: Call, server: string, started: number, code: string, bytesIn: number): void {
-    this.#options.metrics.request(new URL(server).host, {
+    if (this.#host.server !== server) this.#host = { server, host: new URL(server).host };
+    this.#options.metrics.request(this.#host.host, {
       verb: call.verb,
       method: call.method,
       resource: call.resource,

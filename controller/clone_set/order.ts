@@ -2,6 +2,7 @@
 import type { Labels } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import {
+  byActivityOnDemand,
   byName,
   byPhase,
   firstDifference,
@@ -114,12 +115,14 @@ export function updateOrder(
   candidates: readonly Member[],
   all: readonly Member[],
   strategy: Strategy,
-): Member[] {
+): Iterable<Member> {
+  const underWay = (member: Member): boolean => member.state === "PreparingUpdate" || member.specified;
+  if (strategy.priority === undefined && (strategy.scatter ?? []).length === 0)
+    return byActivityOnDemand(candidates, underWay);
   const active = sortedByActivity(candidates);
   const wrapped = active.map((member) => ({ member, labels: member.pod.labels }));
   const everyone = all.map((member) => ({ member, labels: member.pod.labels }));
   const ordered = scattered(prioritised(wrapped, strategy.priority), everyone, strategy.scatter);
-  const underWay = (member: Member): boolean => member.state === "PreparingUpdate" || member.specified;
   const members = ordered.map(({ member }) => member);
   return [...members.filter(underWay), ...members.filter((member) => !underWay(member))];
 }

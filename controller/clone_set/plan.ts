@@ -164,7 +164,7 @@ function decide(pass: Pass, write: "none" | "create" | "renumber"): Decided {
     const touched = new Set(
       refresh.actions.map((action) => (action.type === "patch pod" ? action.pod.uid : "")),
     );
-    const update = planUpdate(touched.size === 0 ? pass : withBusy(pass, touched), numbers);
+    const update = planUpdate(pass, numbers, touched);
     decided.actions.push(...update.actions);
     decided.waiting.push(...update.waiting);
     decided.failure = update.failure;
@@ -172,13 +172,6 @@ function decide(pass: Pass, write: "none" | "create" | "renumber"): Decided {
   }
   decided.waiting.push(...partitionWaiting(pass));
   return decided;
-}
-
-function withBusy(pass: Pass, touched: ReadonlySet<string>): Pass {
-  const members = pass.members.map((member) =>
-    touched.has(member.pod.uid) ? { ...member, busy: true } : member,
-  );
-  return { ...pass, members };
 }
 
 /** A pod gets at most one action a pass. */
@@ -344,8 +337,9 @@ function heldWaiting(pass: Pass): Waiting[] {
 
 function partitionWaiting(pass: Pass): Waiting[] {
   const kept = pass.strategy.limits.partition;
+  if (kept === 0) return [];
   const old = pass.members.filter((member) => !member.updated).length;
-  if (kept === 0 || old === 0 || old > kept) return [];
+  if (old === 0 || old > kept) return [];
   return [
     {
       reason: "Partition",

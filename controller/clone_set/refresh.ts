@@ -12,7 +12,7 @@ import type { ConditionChange, PodChange } from "../rollout/pod_patch.ts";
 import { afterChange, podPatch } from "../rollout/pod_patch.ts";
 import { needsKruiseReady, PRE_UPDATE_KEY, removeNotReadyKey } from "../rollout/readiness.ts";
 import { sameRevision, shortHash } from "../rollout/revisions.ts";
-import { type Member, REVISION_LABEL, TEMPLATE_HASH } from "./observe.ts";
+import { type CloneSetOptions, type Member, REVISION_LABEL, TEMPLATE_HASH } from "./observe.ts";
 import type { Pass } from "./plan.ts";
 import { hookWaiting, patchAction } from "./scale.ts";
 
@@ -57,8 +57,19 @@ function tellBroken(member: Member, refreshed: Refreshed): void {
   }
 }
 
+/**
+ * Pods about which only their node can bring news: what is waited for follows from the pod alone, which never changes,
+ * and a rollout has as many of them as its budget allows, pass after pass.
+ */
+const awaitsNode = new WeakMap<Pod, { options: CloneSetOptions; waiting: Waiting }>();
+
 function refreshMember(pass: Pass, member: Member, refreshed: Refreshed): void {
   const { pod } = member;
+  const known = awaitsNode.get(pod);
+  if (known?.options === pass.options) {
+    refreshed.waiting.push(known.waiting);
+    return;
+  }
   const revision = pod.labels[REVISION_LABEL] ?? "";
   const step = refreshInPlace(pod, (wanted) => sameRevision(wanted, revision), pass.options, pass.now);
   if (step.kind === "write") {
@@ -67,13 +78,15 @@ function refreshMember(pass: Pass, member: Member, refreshed: Refreshed): void {
   }
   if (step.kind === "waiting") {
     const grace = step.wakeAfterMs !== undefined;
-    refreshed.waiting.push({
+    const waiting: Waiting = {
       reason: grace ? "Grace" : "InPlace",
       message: `pod ${pod.name} waits for ${step.for}`,
       until: grace ? "the time is over" : "the node reports it",
       pods: [pod.name],
-    });
+    };
+    refreshed.waiting.push(waiting);
     wake(refreshed, step.wakeAfterMs);
+    if (!grace && isLeftToNode(member)) awaitsNode.set(pod, { options: pass.options, waiting });
   }
   const conditions: ConditionChange[] = step.kind === "gate" ? [...step.conditions] : [];
   if (needsKruiseReady(pod)) conditions.push({ type: "KruisePodReady", status: "True" });
@@ -85,6 +98,11 @@ function refreshMember(pass: Pass, member: Member, refreshed: Refreshed): void {
   if (deferred(pass, member, refreshed)) return;
   const change: PodChange = { labels, annotations: moved?.annotations ?? {}, conditions };
   refreshed.actions.push(refreshAction(pass, member, change));
+}
+
+/** Nothing else is to be written meanwhile, whatever the strategy says: neither gates nor labels nor a state. */
+function isLeftToNode({ pod, state }: Member): boolean {
+  return state === "Updating" && TEMPLATE_HASH in pod.labels && !needsKruiseReady(pod);
 }
 
 /** Gates of a pod that is about to be scheduled wait for it: one request then does for gates and state. */

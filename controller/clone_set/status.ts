@@ -63,8 +63,9 @@ function countPods({ seen, strategy, updateRevision, now }: StatusInput): {
   for (const pod of seen.stored) {
     if (!isActive(pod)) continue;
     const updated = Number(sameRevision(pod.labels[REVISION_LABEL] ?? "", updateRevision));
-    const ready = Number(isReady(pod));
-    const available = Number(isAvailable(pod, strategy.minReadySeconds, now));
+    const isReadyNow = isReady(pod);
+    const ready = Number(isReadyNow);
+    const available = Number(isReadyNow && isAvailable(pod, strategy.minReadySeconds, now));
     counts.replicas++;
     counts.readyReplicas += ready;
     counts.availableReplicas += available;

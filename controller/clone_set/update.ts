@@ -25,12 +25,15 @@ export interface Updates {
   wakeAfterMs: number | undefined;
 }
 
-export function planUpdate(pass: Pass, numbers: Numbers): Updates {
+/** `touched`: UIDs of pods that get another action in this pass. */
+export function planUpdate(pass: Pass, numbers: Numbers, touched: ReadonlySet<string>): Updates {
   const updates: Updates = { actions: [], waiting: [], failure: undefined, wakeAfterMs: undefined };
   if (numbers.update === 0) return updates;
   const target = numbers.update > 0 ? pass.update : pass.current;
   const atTarget = (member: Member): boolean =>
-    sameRevision(member.pod.labels[REVISION_LABEL] ?? "", target.name);
+    target === pass.update
+      ? member.updated
+      : sameRevision(member.pod.labels[REVISION_LABEL] ?? "", target.name);
   const wait = numbers.update > 0 ? imageWaitOf(pass) : undefined;
   const candidates = pass.members.filter(
     (member) =>
@@ -43,12 +46,13 @@ export function planUpdate(pass: Pass, numbers: Numbers): Updates {
   const wanted = Math.min(candidates.length, Math.abs(numbers.update));
   const room = roomOf(pass, atTarget, numbers.updateBudget);
   // Most passes of a rollout find no room: the order of thousands is worked out when there is some.
-  const chosen =
-    room.atTarget > 0 ? updateOrder(candidates, pass.members, pass.strategy).slice(0, wanted) : [];
-  const taken = withinBudget(chosen, room);
+  const taken =
+    room.atTarget > 0
+      ? withinBudget(updateOrder(candidates, pass.members, pass.strategy), wanted, candidates, room)
+      : [];
   if (taken.length < wanted) updates.waiting.push(budgetWaiting(pass, wanted - taken.length));
   for (const member of taken) {
-    if (member.busy || member.specified) continue;
+    if (member.busy || member.specified || touched.has(member.pod.uid)) continue;
     const planned = updates.actions.length;
     updateMember(pass, member, target, updates);
     if (wait !== undefined && updates.actions.length > planned) {
@@ -85,18 +89,28 @@ function roomOf(pass: Pass, atTarget: (member: Member) => boolean, budget: numbe
 
 /**
  * Rule 43: the walk stops when unavailable pods at the target and those taken reach the budget; an
- * available pod also needs room beside all that are unavailable now.
+ * available pod also needs room beside all that are unavailable now. Nothing is read of the order beyond the first
+ * `wanted`, and nothing once no candidate could be taken any more.
  */
-function withinBudget(chosen: readonly Member[], room: Room): Member[] {
+function withinBudget(
+  order: Iterable<Member>,
+  wanted: number,
+  candidates: readonly Member[],
+  room: Room,
+): Member[] {
   const taken: Member[] = [];
   let availableTaken = 0;
-  for (const member of chosen) {
-    if (taken.length >= room.atTarget) break;
-    if (member.available) {
-      if (availableTaken >= room.available) continue;
-      availableTaken++;
-    }
+  let unavailableLeft = 0;
+  for (const member of candidates) if (!member.available) unavailableLeft++;
+  if (room.available <= 0 && unavailableLeft === 0) return taken;
+  let read = 0;
+  for (const member of order) {
+    if (read++ >= wanted || taken.length >= room.atTarget) break;
+    if (!member.available) unavailableLeft--;
+    else if (availableTaken < room.available) availableTaken++;
+    else continue;
     taken.push(member);
+    if (unavailableLeft === 0 && availableTaken >= room.available) break;
   }
   return taken;
 }

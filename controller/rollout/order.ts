@@ -1,7 +1,7 @@
 /** Which pods come first. Spec: cloneset 4.7 rule 42, inplace-update 4.13. */
 import { compileSelector, type LabelSelector } from "../../kube/core/index.ts";
 import type { Labels, Pod } from "../../kube/index.ts";
-import { isReady, readySince, restarts } from "./pod_state.ts";
+import { factsOf, readySince, restarts } from "./pod_state.ts";
 
 export type Rule<T> = (a: T, b: T) => number;
 
@@ -46,13 +46,14 @@ interface Activity {
 }
 
 function activityOf(pod: Pod): Activity {
+  const facts = factsOf(pod);
   return {
     pod,
     scheduled: Number(pod.nodeName !== ""),
     phase: PHASES[pod.phase] ?? 0,
-    ready: Number(isReady(pod)),
-    readySince: readySince(pod) ?? 0,
-    restarts: restarts(pod),
+    ready: Number(facts.ready),
+    readySince: facts.readySince ?? 0,
+    restarts: facts.restarts,
   };
 }
 
@@ -61,6 +62,51 @@ const byActivity = firstDifference(activityRules);
 /** What a pod does least for its users goes first. */
 export function sortedByActivity<T extends { pod: Pod }>(items: readonly T[]): T[] {
   return decorated(items, ({ pod }) => activityOf(pod), byActivity);
+}
+
+/**
+ * Those that `goesFirst` names and then the others, each by activity; worked out as far as it is read, since a rollout
+ * reads no further than there is room. Names end every tie, so that the order is the one that sorting gives.
+ */
+export function* byActivityOnDemand<T extends { pod: Pod }>(
+  items: readonly T[],
+  goesFirst: (item: T) => boolean,
+): Generator<T> {
+  const heap = items.map((item) => ({ item, later: !goesFirst(item), activity: activityOf(item.pod) }));
+  const precedes = (a: (typeof heap)[number], b: (typeof heap)[number]): boolean =>
+    a.later === b.later ? byActivity(a.activity, b.activity) < 0 : b.later;
+  for (let at = (heap.length >> 1) - 1; at >= 0; at--) sink(heap, at, precedes);
+  for (;;) {
+    const [first] = heap;
+    const last = heap.pop();
+    if (first === undefined || last === undefined) return;
+    if (heap.length > 0) {
+      heap[0] = last;
+      sink(heap, 0, precedes);
+    }
+    yield first.item;
+  }
+}
+
+/** Lets the element sink until none below it precedes it. */
+function sink<T>(heap: T[], from: number, precedes: (a: T, b: T) => boolean): void {
+  const moving = heap[from];
+  if (moving === undefined) return;
+  let at = from;
+  for (;;) {
+    let below = 2 * at + 1;
+    let child = heap[below];
+    if (child === undefined) break;
+    const right = heap[below + 1];
+    if (right !== undefined && precedes(right, child)) {
+      child = right;
+      below++;
+    }
+    if (!precedes(child, moving)) break;
+    heap[at] = child;
+    at = below;
+  }
+  heap[at] = moving;
 }
 
 export interface PriorityStrategy {

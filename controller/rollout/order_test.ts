@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import t from "tap";
-import { prioritised, scattered, sortedByActivity } from "./order.ts";
+import { barePod } from "../_bare_pod.ts";
+import { byActivityOnDemand, prioritised, scattered, sortedByActivity } from "./order.ts";
 import { acceptedPod } from "./pod_manifest.ts";
 
 const labelled = (name: string, labels: Record<string, string> = {}) => ({ name, labels });
@@ -106,5 +107,59 @@ t.test("the order by activity does not depend on the order that pods come in", a
       },
     ),
     { numRuns: 1000, seed: 5 },
+  );
+});
+
+t.test("on demand the order is the one that sorting gives, as far as it is read", async (t) => {
+  const shapes = fc.array(
+    fc.record({
+      node: fc.constantFrom("", "n1"),
+      phase: fc.constantFrom("Pending", "Running"),
+      readyAt: fc.option(fc.integer({ min: 0, max: 3 }), { nil: undefined }),
+      restartCount: fc.nat(2),
+      createdAt: fc.nat(2),
+      first: fc.boolean(),
+    }),
+    { maxLength: 40 },
+  );
+  fc.assert(
+    fc.property(shapes, fc.nat(45), (all, read) => {
+      const items = all.map((one, index) => ({
+        first: one.first,
+        pod: barePod(`p${index}`, {
+          nodeName: one.node,
+          phase: one.phase,
+          createdAt: one.createdAt,
+          conditions:
+            one.readyAt === undefined
+              ? []
+              : [{ type: "Ready", status: "True", reason: "", message: "", lastTransitionAt: one.readyAt }],
+          containerStatuses: [
+            {
+              name: "c",
+              image: "",
+              imageID: "",
+              containerID: "",
+              ready: true,
+              restartCount: one.restartCount,
+            },
+          ],
+        }),
+      }));
+      const sorted = [
+        ...sortedByActivity(items.filter((item) => item.first)),
+        ...sortedByActivity(items.filter((item) => !item.first)),
+      ];
+      const got: string[] = [];
+      for (const { pod } of byActivityOnDemand(items, (item) => item.first)) {
+        if (got.length >= read) break;
+        got.push(pod.name);
+      }
+      t.same(
+        got,
+        sorted.slice(0, read).map(({ pod }) => pod.name),
+      );
+    }),
+    { seed: 20_261_121, numRuns: 300 },
   );
 });

@@ -11,7 +11,7 @@ export function conditionOf(pod: Pod, type: string): PodCondition | undefined {
   return undefined;
 }
 
-interface Facts {
+export interface PodFacts {
   ready: boolean;
   /** Milliseconds since the epoch; undefined while the condition Ready is not True. */
   readySince: number | undefined;
@@ -22,9 +22,10 @@ interface Facts {
 }
 
 /** A projection never changes, so what it says is worked out once however many plans look at it. */
-const facts = new WeakMap<Pod, Facts>();
+const facts = new WeakMap<Pod, PodFacts>();
 
-function factsOf(pod: Pod): Facts {
+/** For those who ask several things of a pod at once. */
+export function factsOf(pod: Pod): PodFacts {
   let known = facts.get(pod);
   if (known === undefined) {
     const ready = conditionOf(pod, "Ready");

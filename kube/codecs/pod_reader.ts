@@ -2,6 +2,7 @@
  * Pods straight from the wire into their projection: fields that are not kept are skipped, equal parts are shared.
  * Field numbers are those of proto/core/core.proto; a property test holds this reader to the generated tables.
  */
+import { crc32 } from "node:zlib";
 import { WireError } from "../../proto/core/index.ts";
 import type {
   ContainerStatus,
@@ -36,14 +37,24 @@ export class PodReader {
   readonly #containers = new InternTable<Shared<PodContainer>>(2048);
   readonly #lists = new InternTable<readonly string[]>(4096);
   readonly #containerLists = new InternTable<readonly PodContainer[]>(2048);
+  /** Whole pods that were read lately: what a write was answered comes once more, as an event of the watch. */
+  readonly #pods = new InternTable<Pod>(256);
   #nextId = 0;
   /** Of the pod that is being read. */
   #generation = 0;
   #observedGeneration = 0;
 
-  /** Throws WireError (or what protobufjs throws) on bytes that are not a pod. */
+  /** Throws WireError (or what protobufjs throws) on bytes that are not a pod. Equal bytes may give the same object. */
   read(message: Uint8Array): Pod {
     const { reader, buffer } = readerOf(message);
+    const key = podKey(reader, buffer);
+    if (key === undefined) return this.#read(reader, buffer);
+    const held = this.#pods.get(key);
+    if (held !== undefined) return held;
+    return this.#pods.set(key, this.#read(reader, buffer));
+  }
+
+  #read(reader: protobuf.Reader, buffer: Buffer): Pod {
     const pod = blankPod();
     this.#generation = 0;
     this.#observedGeneration = 0;
@@ -366,6 +377,35 @@ export class PodReader {
     reader.pos = start;
     return table.set(key, { id: this.#nextId++, value: make() });
   }
+}
+
+/**
+ * UID and resourceVersion, which follow each other in ObjectMeta, with length and checksum of all bytes: the same version
+ * is told with other contents by dry runs, by answers to deletions, and when a selection loses the pod. Undefined, and
+ * nothing read, when the two are not where they always are.
+ */
+function podKey(reader: protobuf.Reader, buffer: Buffer): string | undefined {
+  const version = versionBytes(reader, buffer);
+  reader.pos = 0;
+  return version === undefined ? undefined : `${version}${reader.len}:${crc32(buffer)}`;
+}
+
+function versionBytes(reader: protobuf.Reader, buffer: Buffer): string | undefined {
+  if (reader.len === 0 || reader.uint32() !== 10) return undefined;
+  const end = endOfField(reader);
+  while (reader.pos < end) {
+    const tag = reader.uint32();
+    if (tag !== 42) {
+      reader.skipType(tag & 7);
+      continue;
+    }
+    const start = reader.pos;
+    reader.pos = endOfField(reader, end);
+    if (reader.pos >= end || reader.uint32() !== 50) return undefined;
+    const versionEnd = endOfField(reader, end);
+    return versionEnd === reader.pos ? undefined : bytesKey(buffer, start, versionEnd);
+  }
+  return undefined;
 }
 
 /** Reads a message field by field: `read` takes a field by its tag or returns false to have it skipped. */

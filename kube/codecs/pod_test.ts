@@ -291,6 +291,38 @@ t.test("equal parts of different pods are one object", async (t) => {
   t.match(codec.identify(one), { key: "ns/a", uid: "uid-a" });
 });
 
+t.test(
+  "equal bytes of one version are read once; other contents of that version are not mixed up",
+  async (t) => {
+    const { codec } = createPodResource();
+    const bytes = (version: string, podIP: string) =>
+      encodeFromJson("v1", "Pod", {
+        metadata: { name: "a", namespace: "ns", uid: "uid-a", resourceVersion: version },
+        status: { podIP },
+      });
+    const answer = codec.decode(bytes("7", "10.0.0.1"), protobuf);
+    const [event] = codec.watchDecoder(`${protobuf};stream=watch`).push(
+      encodeWatchEvent("MODIFIED", "v1", "Pod", {
+        metadata: { name: "a", namespace: "ns", uid: "uid-a", resourceVersion: "7" },
+        status: { podIP: "10.0.0.1" },
+      }),
+    );
+    t.ok(
+      event?.type === "MODIFIED" && event.object === answer,
+      "the event of a write is what it was answered",
+    );
+    t.equal(codec.decode(bytes("8", "10.0.0.1"), protobuf).resourceVersion, "8");
+    t.equal(codec.decode(bytes("7", "10.0.0.2"), protobuf).podIP, "10.0.0.2", "as a dry run would show it");
+    t.equal(codec.decode(bytes("7", "10.0.0.1"), protobuf), answer);
+    const unversioned = codec.decode(bytes("", "10.0.0.1"), protobuf);
+    t.not(
+      codec.decode(bytes("", "10.0.0.1"), protobuf),
+      unversioned,
+      "what has no version is read each time",
+    );
+  },
+);
+
 t.test("lists keep what can be read and name the rest", async (t) => {
   const good = messageFromJson("v1", "Pod", { metadata: { name: "a", namespace: "ns" } });
   const bad = Buffer.concat([

@@ -63,33 +63,47 @@ export type Parsed<T> = { value: T } | { value: undefined; broken?: string };
 
 const absent: Parsed<never> = { value: undefined };
 
-/** What was parsed lately, by key and text: pods that are updated together carry equal texts. The oldest goes first. */
-const parsedLately = new Map<string, Parsed<unknown>>();
-const KEPT = 2048;
+/**
+ * An annotation with what was parsed of it lately, by its text: pods that are updated together carry equal texts, and
+ * every plan asks again. A text that is alive has its hash already, so that finding it costs no pass over its letters.
+ */
+class AnnotationReader<T extends object> {
+  readonly #key: string;
+  readonly #formerKey: string | undefined;
+  readonly #check: (value: object) => value is T;
+  readonly #lately = new Map<string, Parsed<T>>();
 
-function parseAnnotation<T>(
-  pod: Pod,
-  keys: readonly string[],
-  check: (value: object) => value is T & object,
-): Parsed<T> {
-  const text = keys.map((key) => pod.annotations[key]).find((value) => value !== undefined);
-  if (text === undefined || text === "") return absent;
-  const id = `${keys[0]} ${text}`;
-  const known = parsedLately.get(id);
-  // The key in front says by which check the value came to be.
-  if (known !== undefined) return known as Parsed<T>;
-  const parsed = parseText(text, keys[0] ?? "", check);
-  parsedLately.set(id, parsed);
-  if (parsedLately.size > KEPT) {
-    for (const oldest of parsedLately.keys()) {
-      parsedLately.delete(oldest);
-      break;
-    }
+  constructor(keys: readonly [key: string, formerKey?: string], check: (value: object) => value is T) {
+    [this.#key, this.#formerKey] = keys;
+    this.#check = check;
   }
-  return parsed;
+
+  read({ annotations }: Pod): Parsed<T> {
+    const text =
+      annotations[this.#key] ?? (this.#formerKey === undefined ? undefined : annotations[this.#formerKey]);
+    if (text === undefined || text === "") return absent;
+    const known = this.#lately.get(text);
+    if (known !== undefined) return known;
+    const parsed = parseText(text, this.#key, this.#check);
+    this.#lately.set(text, parsed);
+    if (this.#lately.size > KEPT) {
+      // The oldest goes first.
+      for (const oldest of this.#lately.keys()) {
+        this.#lately.delete(oldest);
+        break;
+      }
+    }
+    return parsed;
+  }
 }
 
-function parseText<T>(text: string, key: string, check: (value: object) => value is T & object): Parsed<T> {
+const KEPT = 1024;
+
+function parseText<T extends object>(
+  text: string,
+  key: string,
+  check: (value: object) => value is T,
+): Parsed<T> {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === "object" && value !== null && check(value)) return { value };
@@ -114,16 +128,20 @@ function isRuntimeMeta(value: object): value is { containers: RuntimeContainerMe
   return "containers" in value && Array.isArray(value.containers);
 }
 
+const states = new AnnotationReader([STATE_ANNOTATION, OLD_STATE_ANNOTATION], isState);
+const graces = new AnnotationReader([GRACE_ANNOTATION, OLD_GRACE_ANNOTATION], isGrace);
+const runtimeMetas = new AnnotationReader([RUNTIME_META_ANNOTATION], isRuntimeMeta);
+
 export function inPlaceState(pod: Pod): Parsed<InPlaceState> {
-  return parseAnnotation(pod, [STATE_ANNOTATION, OLD_STATE_ANNOTATION], isState);
+  return states.read(pod);
 }
 
 export function graceState(pod: Pod): Parsed<GraceState> {
-  return parseAnnotation(pod, [GRACE_ANNOTATION, OLD_GRACE_ANNOTATION], isGrace);
+  return graces.read(pod);
 }
 
 export function runtimeMeta(pod: Pod): readonly RuntimeContainerMeta[] | undefined {
-  return parseAnnotation(pod, [RUNTIME_META_ANNOTATION], isRuntimeMeta).value?.containers;
+  return runtimeMetas.read(pod).value?.containers;
 }
 
 /** Whether a later batch of containers is still to be issued. */
