@@ -1,5 +1,5 @@
 /** Admission and conversion of one process: which handler answers what, by the gates. Spec: platform 4.1, rule 2. */
-import { carriedOutKinds, isStatefulSet } from "../crds/index.ts";
+import { carriedOutKinds, isStatefulSet, type TemplateDefaulting } from "../crds/index.ts";
 import type { JsonObject } from "../kube/core/index.ts";
 import {
   type Client,
@@ -40,7 +40,7 @@ import { mutateNodeImage, validateNodeImage } from "./node_image/admit.ts";
 import type { ControllerOptions } from "./options.ts";
 import { validatePersistentPodStateRequest } from "./persistent_pod_state/admit.ts";
 import { stateOf, targetIndex } from "./persistent_pod_state/targets.ts";
-import { mutatePod } from "./pod_admission/chain.ts";
+import { mutatePod, type PodAdmissionOptions } from "./pod_admission/chain.ts";
 import { validatePodProbeMarkerRequest } from "./pod_probe_marker/admit.ts";
 import { podBudgets } from "./pod_unavailable_budget/start_guard.ts";
 import { persistentPodStateResource, podProbeMarkerResource } from "./resources.ts";
@@ -69,107 +69,30 @@ export interface AdmissionDeps {
 
 export type Admission = Webhooks;
 
+type Handlers = Partial<Record<AdmissionEntryName, AdmissionHandler>>;
+/** Tells of every deletion of the kind that the handler refuses. */
+type Told = (kind: string, handler: AdmissionHandler) => AdmissionHandler;
+
 export function admission(deps: AdmissionDeps): Admission {
-  const { client, clock, random, log, metrics, options, settings } = deps;
-  const { gates } = options;
-  const cloneSets: CloneSetAdmissionOptions = {
-    templateDefaults: !gates.TemplateNoDefaults,
-    hostNetworkPorts: gates.DefaultHostNetworkHostPortsInPodTemplates,
-    deletionProtection: gates.ResourcesDeletionProtection,
-    allowPrivileged: deps.allowPrivileged,
-    lookupPod: (namespace, name) => lookupPod(client, namespace, name),
-  };
-  const statefulSets: StatefulSetAdmissionOptions = {
-    templateDefaults: !gates.TemplateNoDefaults,
-    hostNetworkPorts: gates.DefaultHostNetworkHostPortsInPodTemplates,
-    deletionProtection: gates.ResourcesDeletionProtection,
-    deletesClaims: gates.StatefulSetAutoDeletePVC,
-    resizesClaims: gates.StatefulSetAutoResizePVCGate,
-    lookupStorageClass: (name) => lookupStorageClass(client, name),
-  };
-  const informers = new SharedInformers({
-    client,
-    clock,
-    random,
-    log,
-    metrics: nullMetrics,
-    namespace: options.namespace,
-  });
-  const states = informers.cacheOf(persistentPodStateResource, targetIndex);
-  const markers = gates.EnablePodProbeMarkerOnServerless
-    ? informers.cacheOf(podProbeMarkerResource, { namespace: namespaceOf })
-    : undefined;
-  const budgets = podBudgets(deps, informers);
-  // Heard of by whoever starts admission.
-  informers.synced().catch(() => undefined);
-  const pods = mutatePod({
-    readinessGateOnEveryPod: gates.KruisePodReadinessGate,
-    keepManagedFields: options.keepManagedFields,
-    random,
-    enhancedLiveness: gates.EnhancedLivenessProbe,
-    ...(markers === undefined
-      ? {}
-      : {
-          serverless: {
-            markersIn: (namespace) => informers.synced().then(() => markers.byIndex("namespace", namespace)),
-          },
-        }),
-    placement: {
-      isRecorded: isStatefulSet,
-      stateOf: (...target) => informers.synced().then(() => stateOf(states, ...target)),
-    },
-    ...budgets.chain,
-  });
-  const told = (kind: string, handler: AdmissionHandler): AdmissionHandler =>
+  const { client, clock, random, log, metrics, options, settings, leads } = deps;
+  const { namespace } = options;
+  const informers = new SharedInformers({ client, clock, random, log, metrics: nullMetrics, namespace });
+  const told: Told = (kind, handler) =>
     tellingRefusals(handler, (request) => deps.refused(deletionRefusal(kind, request)));
-  const templates = {
-    templateDefaults: !gates.TemplateNoDefaults,
-    hostNetworkPorts: gates.DefaultHostNetworkHostPortsInPodTemplates,
-  };
+  const budgets = podBudgets(deps, informers);
   const handlers = handlersByPath({
-    ...(gates.PodWebhook ? { mutatePod: pods } : {}),
-    mutateCloneSet: mutateCloneSet(cloneSets),
-    validateCloneSet: told("CloneSet", validateCloneSetRequest(cloneSets)),
-    mutateStatefulSet: mutateStatefulSet(statefulSets),
-    validateEphemeralJob: validateEphemeralJobRequest,
-    validatePodProbeMarker: validatePodProbeMarkerRequest(gates),
-    validateStatefulSet: told("StatefulSet", validateStatefulSetRequest(statefulSets)),
+    ...podMutation(deps, informers, budgets.chain),
+    ...workloads(deps, told),
+    ...jobs(deps),
+    ...podStates(deps),
+    ...images(deps),
     ...nativeProtection(deps, told),
     ...budgets.handlers,
-    mutateDaemonSet,
-    validateDaemonSet: validateDaemonSetRequest({
-      hostNetworkPorts: gates.DefaultHostNetworkHostPortsInPodTemplates,
-    }),
-    validatePersistentPodState: validatePersistentPodStateRequest({
-      list: async (namespace) => (await client.list(persistentPodStateResource, { namespace })).items,
-    }),
-    mutateContainerRecreateRequest: mutateContainerRecreateRequest({
-      agents: gates.KruiseDaemon,
-      lookupPod: (namespace, name) => lookupPodJson(client, namespace, name),
-      lookupNodeLabels: async (name) => (await client.get(nodeResource, { name })).labels,
-    }),
-    mutateAdvancedCronJob: mutateAdvancedCronJob(templates),
-    validateAdvancedCronJob: validateAdvancedCronJobRequest,
-    mutateBroadcastJob: mutateBroadcastJob(templates),
-    validateBroadcastJob: validateBroadcastJobRequest,
-    mutateImagePullJob,
-    validateImagePullJob: validateImagePullJob(gates),
-    mutateImageListPullJob,
-    validateImageListPullJob: validateImageListPullJob(gates),
-    mutateNodeImage: mutateNodeImage(clock),
-    validateNodeImage: validateNodeImage(gates),
   });
-  const webhooks = createWebhooks({
-    settings,
-    client,
-    handlers,
-    kinds: carriedOutKinds,
-    clock,
-    random,
-    log,
-    metrics,
-    leads: deps.leads,
-  });
+  // Heard of by whoever starts admission.
+  informers.synced().catch(() => undefined);
+  const kinds = carriedOutKinds;
+  const webhooks = createWebhooks({ settings, client, handlers, kinds, clock, random, log, metrics, leads });
   return {
     ...webhooks,
     async start(timeoutMs) {
@@ -185,11 +108,112 @@ export function admission(deps: AdmissionDeps): Admission {
   };
 }
 
+/** What is done to every new pod. */
+function podMutation(
+  { options, random }: AdmissionDeps,
+  informers: SharedInformers,
+  budgets: Pick<PodAdmissionOptions, "budgets">,
+): Handlers {
+  const { gates, keepManagedFields } = options;
+  const states = informers.cacheOf(persistentPodStateResource, targetIndex);
+  const markers = gates.EnablePodProbeMarkerOnServerless
+    ? informers.cacheOf(podProbeMarkerResource, { namespace: namespaceOf })
+    : undefined;
+  const mutatePods = mutatePod({
+    readinessGateOnEveryPod: gates.KruisePodReadinessGate,
+    keepManagedFields,
+    random,
+    enhancedLiveness: gates.EnhancedLivenessProbe,
+    ...(markers === undefined
+      ? {}
+      : {
+          serverless: {
+            markersIn: (namespace) => informers.synced().then(() => markers.byIndex("namespace", namespace)),
+          },
+        }),
+    placement: {
+      isRecorded: isStatefulSet,
+      stateOf: (...target) => informers.synced().then(() => stateOf(states, ...target)),
+    },
+    ...budgets,
+  });
+  return gates.PodWebhook ? { mutatePod: mutatePods } : {};
+}
+
+function templatesBy({ gates }: ControllerOptions): TemplateDefaulting {
+  return {
+    templateDefaults: !gates.TemplateNoDefaults,
+    hostNetworkPorts: gates.DefaultHostNetworkHostPortsInPodTemplates,
+  };
+}
+
+function workloads({ client, options, allowPrivileged }: AdmissionDeps, told: Told): Handlers {
+  const { gates } = options;
+  const templates = templatesBy(options);
+  const deletionProtection = gates.ResourcesDeletionProtection;
+  const cloneSets: CloneSetAdmissionOptions = {
+    ...templates,
+    deletionProtection,
+    allowPrivileged,
+    lookupPod: (namespace, name) => lookupPod(client, namespace, name),
+  };
+  const statefulSets: StatefulSetAdmissionOptions = {
+    ...templates,
+    deletionProtection,
+    deletesClaims: gates.StatefulSetAutoDeletePVC,
+    resizesClaims: gates.StatefulSetAutoResizePVCGate,
+    lookupStorageClass: (name) => lookupStorageClass(client, name),
+  };
+  return {
+    mutateCloneSet: mutateCloneSet(cloneSets),
+    validateCloneSet: told("CloneSet", validateCloneSetRequest(cloneSets)),
+    mutateStatefulSet: mutateStatefulSet(statefulSets),
+    validateStatefulSet: told("StatefulSet", validateStatefulSetRequest(statefulSets)),
+    mutateDaemonSet,
+    validateDaemonSet: validateDaemonSetRequest(templates),
+  };
+}
+
+function jobs({ options }: AdmissionDeps): Handlers {
+  const templates = templatesBy(options);
+  return {
+    mutateAdvancedCronJob: mutateAdvancedCronJob(templates),
+    validateAdvancedCronJob: validateAdvancedCronJobRequest,
+    mutateBroadcastJob: mutateBroadcastJob(templates),
+    validateBroadcastJob: validateBroadcastJobRequest,
+    validateEphemeralJob: validateEphemeralJobRequest,
+  };
+}
+
+/** Kinds about pods and containers that exist. */
+function podStates({ client, options }: AdmissionDeps): Handlers {
+  const { gates } = options;
+  return {
+    validatePodProbeMarker: validatePodProbeMarkerRequest(gates),
+    validatePersistentPodState: validatePersistentPodStateRequest({
+      list: async (namespace) => (await client.list(persistentPodStateResource, { namespace })).items,
+    }),
+    mutateContainerRecreateRequest: mutateContainerRecreateRequest({
+      agents: gates.KruiseDaemon,
+      lookupPod: (namespace, name) => lookupPodJson(client, namespace, name),
+      lookupNodeLabels: async (name) => (await client.get(nodeResource, { name })).labels,
+    }),
+  };
+}
+
+function images({ clock, options: { gates } }: AdmissionDeps): Handlers {
+  return {
+    mutateImagePullJob,
+    validateImagePullJob: validateImagePullJob(gates),
+    mutateImageListPullJob,
+    validateImageListPullJob: validateImageListPullJob(gates),
+    mutateNodeImage: mutateNodeImage(clock),
+    validateNodeImage: validateNodeImage(gates),
+  };
+}
+
 /** Kinds of others that the label protects. Services and Ingresses are neither counted nor audited (protection B5). */
-function nativeProtection(
-  { client, options: { gates } }: AdmissionDeps,
-  told: (kind: string, handler: AdmissionHandler) => AdmissionHandler,
-): Partial<Record<AdmissionEntryName, AdmissionHandler>> {
+function nativeProtection({ client, options: { gates } }: AdmissionDeps, told: Told): Handlers {
   const isOn = gates.ResourcesDeletionProtection;
   const guarded = (handler: AdmissionHandler): AdmissionHandler => (isOn ? handler : () => allowed);
   const content = protectedContent(client);

@@ -1,5 +1,5 @@
 /** The kinds of the API: schema, types, defaults, validation, conversion between versions, definitions. */
-export { type AdvancedCronJobDefaulting, defaultAdvancedCronJob } from "./advanced_cron_job/default.ts";
+export { defaultAdvancedCronJob } from "./advanced_cron_job/default.ts";
 export {
   everFires,
   type FieldValues,
@@ -9,7 +9,7 @@ export {
 export * from "./advanced_cron_job/schema.ts";
 export { validateAdvancedCronJob } from "./advanced_cron_job/validate.ts";
 export { advancedCronJobWarnings } from "./advanced_cron_job/warnings.ts";
-export { type BroadcastJobDefaulting, defaultBroadcastJob } from "./broadcast_job/default.ts";
+export { defaultBroadcastJob } from "./broadcast_job/default.ts";
 export * from "./broadcast_job/schema.ts";
 export {
   broadcastJobNameLabel,
@@ -18,7 +18,7 @@ export {
   validateBroadcastJob,
 } from "./broadcast_job/validate.ts";
 export { convertCloneSet } from "./clone_set/convert.ts";
-export { type CloneSetDefaulting, defaultCloneSet } from "./clone_set/default.ts";
+export { defaultCloneSet } from "./clone_set/default.ts";
 export * from "./clone_set/names.ts";
 export * from "./clone_set/schema.ts";
 export {
@@ -42,6 +42,7 @@ export * from "./definition.ts";
 export * from "./ephemeral_job/schema.ts";
 export { validateEphemeralJob } from "./ephemeral_job/validate.ts";
 export * from "./errors.ts";
+export type { TemplateDefaulting } from "./fill.ts";
 export * from "./image_list_pull_job/admission.ts";
 export * from "./image_list_pull_job/schema.ts";
 export * from "./image_pull_job/admission.ts";
@@ -76,7 +77,7 @@ export * from "./readers.ts";
 export * from "./resource_distribution/schema.ts";
 export { customVersionLabel } from "./sidecar_set/convert.ts";
 export * from "./sidecar_set/schema.ts";
-export { defaultStatefulSet, type StatefulSetDefaulting } from "./stateful_set/default.ts";
+export { defaultStatefulSet } from "./stateful_set/default.ts";
 export * from "./stateful_set/schema.ts";
 export { type StatefulSetValidation, validateStatefulSet } from "./stateful_set/validate.ts";
 export {

@@ -3,20 +3,14 @@ import {
   advancedCronJobReader,
   advancedCronJobWarnings,
   defaultAdvancedCronJob,
+  type TemplateDefaulting,
   validateAdvancedCronJob,
 } from "../../crds/index.ts";
 import { type AdmissionHandler, allowed } from "../admission/request.ts";
 import { defaultingHandler, refusedFor, typedHandler } from "../admission/typed.ts";
 
-export interface AdvancedCronJobAdmissionOptions {
-  /** False with gate TemplateNoDefaults. */
-  templateDefaults: boolean;
-  /** Gate DefaultHostNetworkHostPortsInPodTemplates. */
-  hostNetworkPorts: boolean;
-}
-
 /** The handler of `/mutate-apps-kruise-io-advancedcronjob`. */
-export function mutateAdvancedCronJob(options: AdvancedCronJobAdmissionOptions): AdmissionHandler {
+export function mutateAdvancedCronJob(options: TemplateDefaulting): AdmissionHandler {
   return defaultingHandler(advancedCronJobReader.read, (object, old) =>
     defaultAdvancedCronJob(object, { ...options, old }),
   );

@@ -1,17 +1,15 @@
 /** Admission of BroadcastJobs, both versions. Spec: jobs B6. */
-import { broadcastJobReader, defaultBroadcastJob, validateBroadcastJob } from "../../crds/index.ts";
+import {
+  broadcastJobReader,
+  defaultBroadcastJob,
+  type TemplateDefaulting,
+  validateBroadcastJob,
+} from "../../crds/index.ts";
 import type { AdmissionHandler } from "../admission/request.ts";
 import { defaultingHandler, refusedFor, typedHandler } from "../admission/typed.ts";
 
-export interface BroadcastJobAdmissionOptions {
-  /** False with gate TemplateNoDefaults. */
-  templateDefaults: boolean;
-  /** Gate DefaultHostNetworkHostPortsInPodTemplates. */
-  hostNetworkPorts: boolean;
-}
-
 /** The handler of `/mutate-apps-kruise-io-broadcastjob`. */
-export function mutateBroadcastJob(options: BroadcastJobAdmissionOptions): AdmissionHandler {
+export function mutateBroadcastJob(options: TemplateDefaulting): AdmissionHandler {
   return defaultingHandler(broadcastJobReader.read, (object, old) =>
     defaultBroadcastJob(object, { ...options, old }),
   );

@@ -5,17 +5,14 @@ import {
   defaultCloneSet,
   type FoundPod,
   newPodsToDelete,
+  type TemplateDefaulting,
   validateCloneSet,
 } from "../../crds/index.ts";
 import { protectReplicas } from "../admission/deletion_protection.ts";
 import { type AdmissionHandler, type AdmissionResponse, allowed, denied } from "../admission/request.ts";
 import { defaultingHandler, refusedFor, typedHandler } from "../admission/typed.ts";
 
-export interface CloneSetAdmissionOptions {
-  /** False with gate TemplateNoDefaults. */
-  templateDefaults: boolean;
-  /** Gate DefaultHostNetworkHostPortsInPodTemplates. */
-  hostNetworkPorts: boolean;
+export interface CloneSetAdmissionOptions extends TemplateDefaulting {
   /** Gate ResourcesDeletionProtection. */
   deletionProtection: boolean;
   /** Flag --allow-privileged. */

@@ -5,17 +5,14 @@ import {
   type FoundStorageClass,
   statefulSetReader,
   storageClassNames,
+  type TemplateDefaulting,
   validateStatefulSet,
 } from "../../crds/index.ts";
 import { protectReplicas } from "../admission/deletion_protection.ts";
 import { type AdmissionHandler, type AdmissionResponse, allowed } from "../admission/request.ts";
 import { defaultingHandler, refusedFor, typedHandler } from "../admission/typed.ts";
 
-export interface StatefulSetAdmissionOptions {
-  /** False with gate TemplateNoDefaults. */
-  templateDefaults: boolean;
-  /** Gate DefaultHostNetworkHostPortsInPodTemplates. */
-  hostNetworkPorts: boolean;
+export interface StatefulSetAdmissionOptions extends TemplateDefaulting {
   /** Gate ResourcesDeletionProtection. */
   deletionProtection: boolean;
   /** Gate StatefulSetAutoDeletePVC. */

@@ -7,16 +7,8 @@ import {
   jsonEqual,
   own,
 } from "../../kube/core/index.ts";
+import { child, type Defaulting, fill } from "../fill.ts";
 import { member } from "../members.ts";
-
-export interface AdvancedCronJobDefaulting {
-  /** The stored object, on an update. */
-  old?: JsonObject;
-  /** False with gate TemplateNoDefaults. */
-  templateDefaults: boolean;
-  /** Gate DefaultHostNetworkHostPortsInPodTemplates. */
-  hostNetworkPorts: boolean;
-}
 
 /** Templates in which a pod template is. */
 const podTemplates = ["jobTemplate", "broadcastJobTemplate"] as const;
@@ -25,7 +17,7 @@ const podTemplates = ["jobTemplate", "broadcastJobTemplate"] as const;
  * A copy of the object, of either version, with every default filled in; applying it twice changes nothing more.
  * The object must have the right types (see advancedCronJobReader).
  */
-export function defaultAdvancedCronJob(object: JsonObject, options: AdvancedCronJobDefaulting): JsonObject {
+export function defaultAdvancedCronJob(object: JsonObject, options: Defaulting): JsonObject {
   const result = cloneJson(object);
   const spec = result["spec"];
   if (!isJsonObject(spec)) return result;
@@ -62,18 +54,4 @@ function defaultImages(template: JsonObject): void {
   fill(pull, "timeoutSeconds", 600);
   fill(pull, "backoffLimit", 3);
   fill(spec, "imagePullPolicy", "IfNotPresent");
-}
-
-/** Empty text counts as absent: it is the zero value of an enumeration. */
-function fill(object: JsonObject, key: string, value: unknown): void {
-  const present = own(object, key);
-  if (present === undefined || present === null || present === "") object[key] = value;
-}
-
-function child(object: JsonObject, key: string): JsonObject {
-  const present = own(object, key);
-  if (isJsonObject(present)) return present;
-  const created: JsonObject = {};
-  object[key] = created;
-  return created;
 }

@@ -7,15 +7,7 @@ import {
   jsonEqual,
   own,
 } from "../../kube/core/index.ts";
-
-export interface BroadcastJobDefaulting {
-  /** The stored object, on an update. */
-  old?: JsonObject;
-  /** False with gate TemplateNoDefaults. */
-  templateDefaults: boolean;
-  /** Gate DefaultHostNetworkHostPortsInPodTemplates. */
-  hostNetworkPorts: boolean;
-}
+import { child, type Defaulting, fill } from "../fill.ts";
 
 /** Pods at the same time where nothing else is asked for. */
 const unlimitedParallelism = 2147483647;
@@ -24,7 +16,7 @@ const unlimitedParallelism = 2147483647;
  * A copy of the object, of either version, with every default filled in; applying it twice changes nothing more.
  * The object must have the right types (see broadcastJobReader).
  */
-export function defaultBroadcastJob(object: JsonObject, options: BroadcastJobDefaulting): JsonObject {
+export function defaultBroadcastJob(object: JsonObject, options: Defaulting): JsonObject {
   const result = cloneJson(object);
   if (options.old === undefined) delete result["status"];
   const spec = child(result, "spec");
@@ -40,18 +32,4 @@ export function defaultBroadcastJob(object: JsonObject, options: BroadcastJobDef
     });
   }
   return result;
-}
-
-/** Empty text counts as absent: it is the zero value of an enumeration. */
-function fill(object: JsonObject, key: string, value: unknown): void {
-  const present = own(object, key);
-  if (present === undefined || present === null || present === "") object[key] = value;
-}
-
-function child(object: JsonObject, key: string): JsonObject {
-  const present = own(object, key);
-  if (isJsonObject(present)) return present;
-  const created: JsonObject = {};
-  object[key] = created;
-  return created;
 }

@@ -1,15 +1,7 @@
 /** Defaults that admission writes into a CloneSet. Spec: cloneset 6. */
 import { cloneJson, isJsonObject, type JsonObject, jsonEqual, own } from "../../kube/core/index.ts";
+import { child, type Defaulting, fill } from "../fill.ts";
 import { defaultClaimTemplates, defaultTemplate } from "./template.ts";
-
-export interface CloneSetDefaulting {
-  /** The stored object, on an update, in the same version. */
-  old?: JsonObject;
-  /** False with gate TemplateNoDefaults. */
-  templateDefaults: boolean;
-  /** Gate DefaultHostNetworkHostPortsInPodTemplates. */
-  hostNetworkPorts: boolean;
-}
 
 const inPlacePolicies: readonly unknown[] = ["InPlaceIfPossible", "InPlaceOnly"];
 
@@ -17,7 +9,7 @@ const inPlacePolicies: readonly unknown[] = ["InPlaceIfPossible", "InPlaceOnly"]
  * A copy of the object, of either version, with every default filled in; applying it twice changes nothing more.
  * The object must have the right types (see cloneSetReader).
  */
-export function defaultCloneSet(object: JsonObject, options: CloneSetDefaulting): JsonObject {
+export function defaultCloneSet(object: JsonObject, options: Defaulting): JsonObject {
   const result = cloneJson(object);
   const spec = child(result, "spec");
   fill(spec, "replicas", 1);
@@ -41,7 +33,7 @@ export function defaultCloneSet(object: JsonObject, options: CloneSetDefaulting)
 }
 
 /** Only for new objects and changed templates, so that an upgrade of this program moves no revision by itself. */
-function defaultTemplates(spec: JsonObject, options: CloneSetDefaulting): void {
+function defaultTemplates(spec: JsonObject, options: Defaulting): void {
   const before = options.old === undefined ? undefined : own(options.old, "spec");
   const changed = (field: string) =>
     !isJsonObject(before) || !jsonEqual(own(before, field), own(spec, field));
@@ -58,18 +50,4 @@ function defaultRollout(rollout: JsonObject, policy: unknown): void {
   fill(rollout, "partition", 0);
   fill(rollout, "maxUnavailable", "20%");
   fill(rollout, "maxSurge", 0);
-}
-
-/** Empty text counts as absent: it is the zero value of an enumeration. */
-function fill(object: JsonObject, key: string, value: unknown): void {
-  const present = own(object, key);
-  if (present === undefined || present === null || present === "") object[key] = value;
-}
-
-function child(object: JsonObject, key: string): JsonObject {
-  const present = own(object, key);
-  if (isJsonObject(present)) return present;
-  const created: JsonObject = {};
-  object[key] = created;
-  return created;
 }

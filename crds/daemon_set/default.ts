@@ -1,5 +1,6 @@
 /** Defaults that admission writes into a DaemonSet. The template stays as written. Spec: daemonset 2, 6. */
-import { cloneJson, isJsonObject, type JsonObject, own } from "../../kube/core/index.ts";
+import { cloneJson, type JsonObject } from "../../kube/core/index.ts";
+import { child, fill, isSet } from "../fill.ts";
 
 /**
  * A copy of the object, of either version, with every default filled in; applying it twice changes nothing more.
@@ -33,22 +34,4 @@ function defaultRollingUpdate(rolling: JsonObject): void {
   if (isSet(rolling, "maxUnavailable") || isSet(rolling, "maxSurge")) return;
   rolling["maxUnavailable"] = 1;
   rolling["maxSurge"] = 0;
-}
-
-function isSet(object: JsonObject, key: string): boolean {
-  const value = own(object, key);
-  return value !== undefined && value !== null;
-}
-
-/** Empty text counts as absent: it is the zero value of an enumeration. */
-function fill(object: JsonObject, key: string, value: unknown): void {
-  if (!isSet(object, key) || own(object, key) === "") object[key] = value;
-}
-
-function child(object: JsonObject, key: string): JsonObject {
-  const present = own(object, key);
-  if (isJsonObject(present)) return present;
-  const created: JsonObject = {};
-  object[key] = created;
-  return created;
 }

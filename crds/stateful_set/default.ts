@@ -7,14 +7,9 @@ import {
   jsonEqual,
   own,
 } from "../../kube/core/index.ts";
+import { child, type Defaulting, fill } from "../fill.ts";
 
-export interface StatefulSetDefaulting {
-  /** The stored object, on an update, in the same version. */
-  old?: JsonObject;
-  /** False with gate TemplateNoDefaults. */
-  templateDefaults: boolean;
-  /** Gate DefaultHostNetworkHostPortsInPodTemplates. */
-  hostNetworkPorts: boolean;
+export interface StatefulSetDefaulting extends Defaulting {
   /** Gate StatefulSetAutoDeletePVC. */
   deletesClaims: boolean;
   /** Gate StatefulSetAutoResizePVCGate. */
@@ -72,18 +67,4 @@ function defaultTemplate(spec: JsonObject, options: StatefulSetDefaulting): void
     imagePullPolicy: "Always",
     hostNetworkPorts: options.hostNetworkPorts,
   });
-}
-
-/** Empty text counts as absent: it is the zero value of an enumeration. */
-function fill(object: JsonObject, key: string, value: unknown): void {
-  const present = own(object, key);
-  if (present === undefined || present === null || present === "") object[key] = value;
-}
-
-function child(object: JsonObject, key: string): JsonObject {
-  const present = own(object, key);
-  if (isJsonObject(present)) return present;
-  const created: JsonObject = {};
-  object[key] = created;
-  return created;
 }
