@@ -156,6 +156,8 @@ class ImagePullJobShell implements KindShell {
 
   #hold(key: string, nodes: Tally["nodes"], node: string): void {
     const { clock, queue } = this.#deps;
+    // Ended meanwhile: nobody would take the count away again.
+    if (this.#tallies.get(key) === undefined) return;
     const refusals = this.#refusals.get(key) ?? new Map<string, number>();
     this.#refusals.set(key, refusals);
     const count = refusals.get(node) ?? 0;
