@@ -125,7 +125,7 @@ class AdvancedCronJobShell implements KindShell {
       .then(
         () => this.#backoff.forget(uid),
         (error: unknown) => {
-          const retryInMs = this.#backoff.failed(uid, isKubeError(error) ? error.retryAfterMs : undefined);
+          const retryInMs = this.#backoff.failed(uid, error);
           if (!signal.aborted) log.warn("a run could not be started or removed", { error, key, retryInMs });
         },
       )

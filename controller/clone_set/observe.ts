@@ -1,5 +1,5 @@
 /** What a plan of a CloneSet sees: plain data, read from the caches. Spec: cloneset 4.1, rules 5 to 7. */
-import type { CloneSet, NodeImage } from "../../crds/index.ts";
+import { type CloneSet, excludePreparingDeleteLabel, type NodeImage } from "../../crds/index.ts";
 import type { Labels } from "../../kube/core/index.ts";
 import type { ControllerRevision, PersistentVolumeClaim, Pod } from "../../kube/index.ts";
 import type { SeenPullJob } from "../rollout/image_wait.ts";
@@ -101,7 +101,9 @@ export function strategyOf(set: CloneSet, options: CloneSetOptions): Strategy {
     minReadySeconds,
     reuseClaims: spec.scaleStrategy?.enablePVCReuse ?? false,
     excludePreparingDelete:
-      options.excludePreparingDelete || (spec.scaleStrategy?.excludePreparingDelete ?? false),
+      options.excludePreparingDelete ||
+      (spec.scaleStrategy?.excludePreparingDelete ?? false) ||
+      set.metadata.labels?.[excludePreparingDeleteLabel] === "true",
     podsToDelete: new Set(spec.scaleStrategy?.podsToDelete ?? []),
   };
 }

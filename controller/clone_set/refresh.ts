@@ -77,16 +77,16 @@ function refreshMember(pass: Pass, member: Member, refreshed: Refreshed): void {
     return;
   }
   if (step.kind === "waiting") {
-    const grace = step.wakeAfterMs !== undefined;
+    const timed = step.wakeAfterMs !== undefined;
     const waiting: Waiting = {
-      reason: grace ? "Grace" : "InPlace",
+      reason: step.reason,
       message: `pod ${pod.name} waits for ${step.for}`,
-      until: grace ? "the time is over" : "the node reports it",
+      until: timed ? "the time is over" : "the node reports it",
       pods: [pod.name],
     };
     refreshed.waiting.push(waiting);
     wake(refreshed, step.wakeAfterMs);
-    if (!grace && isLeftToNode(member)) awaitsNode.set(pod, { options: pass.options, waiting });
+    if (!timed && isLeftToNode(member)) awaitsNode.set(pod, { options: pass.options, waiting });
   }
   const conditions: ConditionChange[] = step.kind === "gate" ? [...step.conditions] : [];
   if (needsKruiseReady(pod)) conditions.push({ type: "KruisePodReady", status: "True" });

@@ -1,5 +1,5 @@
-/** Work that failed waits, the longer the more often it failed in a row: base · 2^(failures − 1), at most max. */
-import type { Clock } from "../../kube/index.ts";
+/** Work that failed waits, the longer the more often it failed in a row: how long is kube's to say. */
+import { backoffMs, type Clock, type Failures, isKubeError, noFailures, oneMore } from "../../kube/index.ts";
 
 export interface BackoffOptions {
   clock: Pick<Clock, "monotonic">;
@@ -11,7 +11,7 @@ export interface BackoffOptions {
 export class Backoff {
   readonly #options: BackoffOptions;
   /** What failed last, and when (monotonic) each may be tried again. */
-  readonly #held = new Map<string, { failures: number; retryAt: number }>();
+  readonly #held = new Map<string, { failures: Failures; retryAt: number }>();
 
   constructor(options: BackoffOptions) {
     this.#options = options;
@@ -23,18 +23,19 @@ export class Backoff {
     return held === undefined ? 0 : Math.max(0, held.retryAt - this.#options.clock.monotonic());
   }
 
-  /** Returns after how many milliseconds it may be tried again. */
-  failed(id: string, atLeastMs = 0): number {
+  /** Returns after how many milliseconds it may be tried again; never before the server wants to hear of it. */
+  failed(id: string, error: unknown): number {
     const { baseDelayMs, maxDelayMs } = this.#options;
-    const failures = (this.#held.get(id)?.failures ?? 0) + 1;
-    const delay = Math.max(atLeastMs, Math.min(maxDelayMs, baseDelayMs * 2 ** Math.min(30, failures - 1)));
+    const failures = oneMore(this.#held.get(id)?.failures ?? noFailures, error);
+    const atLeastMs = isKubeError(error) ? (error.retryAfterMs ?? 0) : 0;
+    const delay = Math.max(atLeastMs, backoffMs(failures, { firstMs: baseDelayMs, longestMs: maxDelayMs }));
     this.#hold(id, failures, delay);
     return delay;
   }
 
   /** Not a failure: it may be tried after `ms`. */
   wait(id: string, ms: number): void {
-    this.#hold(id, 0, ms);
+    this.#hold(id, noFailures, ms);
   }
 
   /** It went well, or is of no interest any more. */
@@ -42,7 +43,7 @@ export class Backoff {
     this.#held.delete(id);
   }
 
-  #hold(id: string, failures: number, ms: number): void {
+  #hold(id: string, failures: Failures, ms: number): void {
     this.#held.set(id, { failures, retryAt: this.#options.clock.monotonic() + ms });
   }
 }

@@ -14,6 +14,7 @@ import {
   type CreatePod,
   type DeletePod,
   deleteQuietly,
+  type Ended,
   type Failures,
   failure,
   isAborted,
@@ -35,22 +36,22 @@ export class OtherWriter {
     this.#pods = pods;
   }
 
-  /** True when it is as it should be. */
-  async write(owner: Owner, failures: Failures, action: OtherAction): Promise<boolean> {
+  /** Done when it is as it should be. */
+  async write(owner: Owner, failures: Failures, action: OtherAction): Promise<Ended> {
     try {
       await this.#send(owner, failures, action);
       if (action.type !== "create claim" && "succeeded" in action && action.succeeded)
         this.#deps.record(owner, action.succeeded);
-      return true;
+      return "done";
     } catch (error) {
-      if (isAborted(error)) return false;
-      if (!isKubeError(error, "Conflict", "NotFound")) this.#failed(owner, action, error);
-      return false;
+      if (error instanceof ClaimRefused) return { error: error.cause };
+      if (!isAborted(error) && !isKubeError(error, "Conflict", "NotFound"))
+        this.#failed(owner, action, error);
+      return { error };
     }
   }
 
   #failed(owner: Owner, action: OtherAction, error: unknown): void {
-    if (error instanceof ClaimRefused) return;
     const text = wordsOf(error);
     this.#deps.log.warn(`${action.type} failed`, { error, object: owner.key });
     const told = "failed" in action ? failure(action, text) : undefined;
@@ -70,10 +71,12 @@ export class OtherWriter {
     const { client, claims, revisions, created } = this.#deps;
     const options = this.#options(owner);
     switch (action.type) {
-      case "create claim":
+      case "create claim": {
         // A failure was told about where it happened; here it only has to hold back the next attempt.
-        if (!(await this.#pods.createClaim(owner, failures, action))) throw new ClaimRefused();
+        const ended = await this.#pods.createClaim(owner, failures, action);
+        if (typeof ended === "object") throw new ClaimRefused("told already", { cause: ended.error });
         return;
+      }
       case "patch claim": {
         const patch = { type: "strategic" as const, body: action.body };
         claims.writeBack(

@@ -8,7 +8,14 @@ import type { Clock, Pod } from "../../kube/index.ts";
 import type { Action } from "./actions.ts";
 import { Backoff } from "./backoff.ts";
 import { OtherWriter } from "./other_writer.ts";
-import { type CreatePod, type Failures, type Owner, PodWriter, type WriterDeps } from "./pod_writer.ts";
+import {
+  type CreatePod,
+  type Ended,
+  type Failures,
+  type Owner,
+  PodWriter,
+  type WriterDeps,
+} from "./pod_writer.ts";
 
 export interface PerformerDeps extends WriterDeps {
   /** A write ended, or may be tried again after `afterMs`: plan again then. */
@@ -55,8 +62,7 @@ interface PodWrite {
   write(): Promise<void>;
 }
 
-/** Whether it succeeded; `wait`: somebody's budget has to be asked again. */
-type Work = () => Promise<boolean | "wait">;
+type Work = () => Promise<Ended>;
 
 interface CreationLine {
   withdrawn: boolean;
@@ -225,20 +231,20 @@ export class Performer {
     return true;
   }
 
-  #finish(owner: Owner, flight: InFlight, id: string, ok: boolean | "wait"): void {
-    if (ok === "wait") {
+  #finish(owner: Owner, flight: InFlight, id: string, ended: Ended): void {
+    if (ended === "wait") {
       flight.backoff.wait(id, BUDGET_MS);
       this.#deps.settled(owner, BUDGET_MS);
       return;
     }
-    if (ok) {
+    if (ended === "done") {
       flight.backoff.forget(id);
       // Nothing is done to pods before their revision exists.
       if (id.startsWith(REVISION)) this.#deps.unblocked(owner);
       else this.#deps.settled(owner, 0);
       return;
     }
-    this.#deps.settled(owner, flight.backoff.failed(id));
+    this.#deps.settled(owner, flight.backoff.failed(id, ended.error));
   }
 
   #flight(ownerUid: string, generation: number): InFlight {
@@ -269,25 +275,25 @@ export class Performer {
     const tracked = running.finally(() => this.#running.delete(tracked));
     this.#running.add(tracked);
   }
-  /** True when none failed. */
-  async #createPods(owner: Owner, flight: InFlight, creations: readonly CreatePod[]): Promise<boolean> {
+  /** Ends as the first creation that is not done. */
+  async #createPods(owner: Owner, flight: InFlight, creations: readonly CreatePod[]): Promise<Ended> {
     const line: CreationLine = { withdrawn: false };
     flight.creations.add(line);
-    let failed = false;
+    let stopped: Ended | undefined;
     const create = async (action: CreatePod) => {
       const created = await this.#begun(flight, `${CREATING}${action.name}`, () =>
         this.#pods.create(owner, flight.failures, action),
       );
-      if (!created) failed = true;
+      if (created !== "done") stopped ??= created;
     };
     let next = 0;
-    for (let size = 1; size <= PROBING_LIMIT && !failed && !line.withdrawn; size *= 2) {
+    for (let size = 1; size <= PROBING_LIMIT && stopped === undefined && !line.withdrawn; size *= 2) {
       const batch = creations.slice(next, next + size);
       next += batch.length;
       await Promise.all(batch.map(create));
     }
     const inTurn = async () => {
-      while (!failed && !line.withdrawn) {
+      while (stopped === undefined && !line.withdrawn) {
         const action = creations[next++];
         if (action === undefined) return;
         await create(action);
@@ -298,7 +304,7 @@ export class Performer {
     // Withdrawn ones are no longer there, and may have been decided anew under the same name.
     if (!line.withdrawn)
       for (const { name } of creations.slice(next)) flight.pods.delete(`${CREATING}${name}`);
-    return !failed;
+    return stopped ?? "done";
   }
 }
 

@@ -1,5 +1,14 @@
 import t from "tap";
-import { type Client, jsonResource, KubeError, nullLog, type Pod, systemClock } from "../../kube/index.ts";
+import {
+  type Client,
+  type Clock,
+  jsonResource,
+  KubeError,
+  nullLog,
+  type Pod,
+  systemClock,
+  testClock,
+} from "../../kube/index.ts";
 import { sharedCaches } from "../caches.ts";
 import type { ObjectEvent } from "./actions.ts";
 import { Performer } from "./perform.ts";
@@ -22,8 +31,14 @@ const spec = { containers: [{ name: "main", image: "a" }] };
 const pod: Pod = { ...acceptedPod(metadata, spec, 0), uid: "1", resourceVersion: "1" };
 const succeeded: ObjectEvent = { type: "Normal", reason: "SuccessfulDelete", message: "app-1" };
 
-/** Deletes a pod on a server that answers so: what the cache holds afterwards, and what was told. */
-async function deletion(answer: () => object) {
+interface Settings {
+  readonly clock?: Clock;
+  readonly maxDelayMs?: number;
+  settled?(afterMs: number): void;
+}
+
+/** Deletes pods on a server that answers so. */
+function deleter(answer: () => object, { clock = systemClock, maxDelayMs = 1, settled }: Settings = {}) {
   const none = () => Promise.reject(new KubeError("MethodNotAllowed", "only deletions are served here"));
   const client: Client = {
     get: none,
@@ -50,17 +65,53 @@ async function deletion(answer: () => object) {
     patchWorkload: none,
     deleteWorkload: none,
     mayAdopt: async () => true,
-    settled: () => undefined,
+    settled: (_owner, afterMs) => settled?.(afterMs),
     unblocked: () => undefined,
-    clock: systemClock,
+    clock,
     baseDelayMs: 1,
-    maxDelayMs: 1,
+    maxDelayMs,
     signal: new AbortController().signal,
   });
-  performer.perform(owner, 1, [{ type: "delete pod", pod, claims: [], succeeded }]);
-  await performer.drained();
+  const once = () => {
+    performer.perform(owner, 1, [{ type: "delete pod", pod, claims: [], succeeded }]);
+    return performer.drained();
+  };
+  return { once, caches, events };
+}
+
+/** What the cache holds afterwards, and what was told. */
+async function deletion(answer: () => object) {
+  const { once, caches, events } = deleter(answer);
+  await once();
   return { held: [...caches.pods.values()], events };
 }
+
+/** How long each of so many tries in a row is waited for after this failure of the one before. */
+async function waits(error: KubeError, tries: number): Promise<number[]> {
+  const clock = testClock();
+  const after: number[] = [];
+  const answer = () => {
+    throw error;
+  };
+  const { once } = deleter(answer, { clock, maxDelayMs: 1_000_000, settled: (ms) => after.push(ms) });
+  for (let n = 0; n < tries; n++) {
+    await once();
+    await clock.advance(after.at(-1) ?? 0);
+  }
+  return after;
+}
+
+t.test("a server that was away for an hour is written to within seconds of its return", async (t) => {
+  const away = await waits(new KubeError("Network", "connect ECONNREFUSED"), 30);
+  t.equal(Math.max(...away), 5_000);
+  const refusing = await waits(new KubeError("Forbidden", "quota", { status: 403 }), 30);
+  t.equal(Math.max(...refusing), 1_000_000, "one that refuses is left alone for longer");
+  const busy = await waits(
+    new KubeError("TooManyRequests", "later", { status: 429, retryAfterMs: 7_000 }),
+    2,
+  );
+  t.same(busy, [7_000, 7_000], "no earlier than it asks for");
+});
 
 t.test(
   "a deleted pod is held while it terminates, and dropped when the answer shows it as it was",

@@ -53,6 +53,9 @@ export interface Failures {
   update?: string;
 }
 
+/** How a write ended. `wait`: somebody's budget has to be asked again. A failure has been told of. */
+export type Ended = "done" | "wait" | { readonly error: unknown };
+
 export type CreatePod = Extract<Action, { type: "create pod" }>;
 export type PatchPod = Extract<Action, { type: "patch pod" }>;
 export type DeletePod = Extract<Action, { type: "delete pod" }>;
@@ -73,21 +76,21 @@ export class PodWriter {
     return this.#options(owner, `${owner.uid} creations`);
   }
 
-  /** True when the pod exists afterwards. */
-  async create(owner: Owner, failures: Failures, action: CreatePod): Promise<boolean> {
+  /** Done when the pod exists afterwards. */
+  async create(owner: Owner, failures: Failures, action: CreatePod): Promise<Ended> {
     const { pods, record } = this.#deps;
     try {
       for (const claim of action.claims) {
         const created = await this.createClaim(owner, failures, claim);
-        if (!created) return false;
+        if (created !== "done") return created;
       }
       const pod = await this.#createOnce(owner, action);
       pods.writeBack(pod);
       if (action.succeeded !== undefined) record(owner, action.succeeded);
       delete failures.scale;
-      return true;
+      return "done";
     } catch (error) {
-      if (isAborted(error)) return false;
+      if (isAborted(error)) return { error };
       const text = wordsOf(error);
       const what = JSON.stringify({ namespace: owner.namespace, name: action.name });
       failures.scale = `${action.failed?.condition ?? "failed to create pod"}: ${text}`;
@@ -99,7 +102,7 @@ export class PodWriter {
           message: `failed to create pod: ${text}, pod: ${what}`,
         },
       );
-      return false;
+      return { error };
     }
   }
 
@@ -120,7 +123,7 @@ export class PodWriter {
     }
   }
 
-  async createClaim(owner: Owner, failures: Failures, claim: NewClaim): Promise<boolean> {
+  async createClaim(owner: Owner, failures: Failures, claim: NewClaim): Promise<Ended> {
     const { client, claims, record } = this.#deps;
     try {
       claims.writeBack(
@@ -132,24 +135,24 @@ export class PodWriter {
         ),
       );
       if (claim.succeeded !== undefined) record(owner, claim.succeeded);
-      return true;
+      return "done";
     } catch (error) {
-      if (isKubeError(error, "AlreadyExists") && !error.message.includes("being deleted")) return true;
-      if (isAborted(error)) return false;
+      if (isKubeError(error, "AlreadyExists") && !error.message.includes("being deleted")) return "done";
+      if (isAborted(error)) return { error };
       const what = JSON.stringify({ namespace: owner.namespace, name: claim.name });
       const message = `failed to create pvc: ${wordsOf(error)}, pvc: ${what}`;
       failures.scale = message;
       const told = failure(claim, wordsOf(error));
       record(owner, told ?? { type: "Warning", reason: "FailedCreate", message });
-      return false;
+      return { error };
     }
   }
 
-  async patch(owner: Owner, failures: Failures, action: PatchPod): Promise<boolean | "wait"> {
+  async patch(owner: Owner, failures: Failures, action: PatchPod): Promise<Ended> {
     const ref = { namespace: action.pod.namespace, name: action.pod.name };
-    let failed = false;
     try {
-      if (action.adopts && !(await this.#deps.mayAdopt(owner, this.#options(owner)))) return false;
+      if (action.adopts && !(await this.#deps.mayAdopt(owner, this.#options(owner))))
+        return { error: undefined };
       if (action.disrupts && (await this.#deps.mayDisrupt?.(action.pod)) === false) return "wait";
       for (const step of action.write.steps) {
         const patch = { type: "strategic" as const, body: step.body };
@@ -161,10 +164,11 @@ export class PodWriter {
       }
       if (action.succeeded !== undefined) this.#deps.record(owner, action.succeeded);
       this.#clear(failures, action.concern);
+      return "done";
     } catch (error) {
-      failed = !isAborted(error);
+      if (isAborted(error)) return "done";
       // Somebody else was first, or the pod is gone: the next plan sees it as it is then.
-      if (failed && !isKubeError(error, "Conflict", "NotFound")) {
+      if (!isKubeError(error, "Conflict", "NotFound")) {
         const what = action.failed?.message ?? `failed to patch pod ${action.pod.name}`;
         const message = `${what}: ${wordsOf(error)}`;
         const told = `${action.failed?.condition ?? what}: ${wordsOf(error)}`;
@@ -176,18 +180,17 @@ export class PodWriter {
           message,
         });
       }
+      return { error };
     }
-    return !failed;
   }
 
   #clear(failures: Failures, concern: Concern): void {
     if (concern !== "refresh") delete failures[concern];
   }
 
-  async delete(owner: Owner, failures: Failures, action: DeletePod): Promise<boolean> {
+  async delete(owner: Owner, failures: Failures, action: DeletePod): Promise<Ended> {
     const { client, pods, record } = this.#deps;
     const ref = { namespace: action.pod.namespace, name: action.pod.name };
-    let failed = false;
     try {
       const left = await deleteQuietly(() =>
         client.delete(podResource, ref, { ...this.#options(owner), uid: action.pod.uid }),
@@ -197,16 +200,15 @@ export class PodWriter {
       if (left !== "absent" && action.succeeded !== undefined) record(owner, action.succeeded);
       for (const claim of action.claims) await this.deleteClaim(owner, claim);
       delete failures.scale;
+      return "done";
     } catch (error) {
-      failed = !isAborted(error);
-      if (failed) {
-        const message = `failed to delete pod ${ref.name}: ${wordsOf(error)}`;
-        if (action.failed === undefined) failures.scale = message;
-        const told = failure(action, wordsOf(error));
-        record(owner, told ?? { type: "Warning", reason: "FailedDelete", message });
-      }
+      if (isAborted(error)) return "done";
+      const message = `failed to delete pod ${ref.name}: ${wordsOf(error)}`;
+      if (action.failed === undefined) failures.scale = message;
+      const told = failure(action, wordsOf(error));
+      record(owner, told ?? { type: "Warning", reason: "FailedDelete", message });
+      return { error };
     }
-    return !failed;
   }
 
   async deleteClaim(owner: Owner, claim: PersistentVolumeClaim): Promise<void> {

@@ -58,11 +58,11 @@ function refreshMember(pass: Pass, member: Member): void {
     return;
   }
   if (step.kind === "waiting") {
-    const grace = step.wakeAfterMs !== undefined;
+    const timed = step.wakeAfterMs !== undefined;
     pass.decided.waiting.push({
-      reason: grace ? "Grace" : "InPlace",
+      reason: step.reason,
       message: `pod ${pod.name} waits for ${step.for}`,
-      until: grace ? "the time is over" : "the node reports it",
+      until: timed ? "the time is over" : "the node reports it",
       pods: [pod.name],
     });
     pass.decided.wake(step.wakeAfterMs);

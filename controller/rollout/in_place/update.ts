@@ -35,6 +35,9 @@ export interface InPlaceOptions extends CompletionOptions {
   resetsManagers: boolean;
 }
 
+/** Since an update began, milliseconds: see refreshAwaited. */
+const SUPERSEDED_MS = 60_000;
+
 /** Requests to send one after another, and the pod as it is after the last. */
 export interface PodWrite {
   readonly steps: readonly PodPatch[];
@@ -224,8 +227,12 @@ function differing(
 
 export type Refresh =
   | { kind: "settled" }
-  | { kind: "waiting"; for: string; wakeAfterMs?: number }
-  | { kind: "write"; write: PodWrite; why: "grace over" | "grace dropped" | "next batch" }
+  | { kind: "waiting"; reason: "Grace" | "InPlace"; for: string; wakeAfterMs?: number }
+  | {
+      kind: "write";
+      write: PodWrite;
+      why: "grace over" | "grace dropped" | "next batch" | "superseded images forgotten";
+    }
   /** The gate may be True again; the caller joins this with what else it wants of the pod's status. */
   | { kind: "gate"; conditions: NonNullable<PodChange["conditions"]> };
 
@@ -241,10 +248,27 @@ export function refreshInPlace(
   const state = inPlaceState(pod).value;
   if (state !== undefined) {
     const missing = awaited(pod, state, options);
-    if (missing !== undefined) return { kind: "waiting", for: missing };
+    if (missing !== undefined) return refreshAwaited(pod, state, missing, now);
     if (hasNextBatch(state)) return refreshBatch(pod, state, options, now);
   }
   return needsGateOn(pod) ? { kind: "gate", conditions: [gateOn()] } : { kind: "settled" };
+}
+
+/**
+ * Two names may stand for one image, and runtimes tell either: an image that was asked for in between is waited away for
+ * so long only, by which time a node that has seen the newest spec has started what it asks for.
+ */
+function refreshAwaited(pod: Pod, state: InPlaceState, missing: string, now: number): Refresh {
+  const waiting: Refresh = { kind: "waiting", reason: "InPlace", for: missing };
+  if (state.supersededImages === undefined || pod.behind) return waiting;
+  const since = Date.parse(state.updateTimestamp);
+  const leftMs = (Number.isNaN(since) ? 0 : since) + SUPERSEDED_MS - now;
+  if (leftMs > 0) return { ...waiting, wakeAfterMs: leftMs };
+  const { supersededImages: _, ...rest } = state;
+  const change: PodChange = { annotations: { [STATE_ANNOTATION]: stateText(rest) } };
+  const steps = [podPatch(pod, change, now, { resourceVersion: pod.resourceVersion })];
+  const write = { steps, after: afterChange(pod, change, now) };
+  return { kind: "write", why: "superseded images forgotten", write };
 }
 
 function refreshGrace(
@@ -268,7 +292,8 @@ function refreshGrace(
   const leftMs = (Number.isNaN(since) ? 0 : since) + grace.graceSeconds * 1000 - now;
   if (leftMs > 0) {
     const wakeAfterMs = Math.ceil(leftMs / 1000) * 1000;
-    return { kind: "waiting", for: `the grace period of ${grace.graceSeconds} s`, wakeAfterMs };
+    const wait = `the grace period of ${grace.graceSeconds} s`;
+    return { kind: "waiting", reason: "Grace", for: wait, wakeAfterMs };
   }
   const pending: Pending = {
     images: grace.containerImages ?? {},
@@ -307,7 +332,8 @@ export function decodeMetadataPatch(text: string | undefined): NonNullable<InPla
 function refreshBatch(pod: Pod, state: InPlaceState, options: InPlaceOptions, now: number): Refresh {
   for (const name of state.preCheckBeforeNext?.containersRequiredReady ?? []) {
     if (pod.containerStatuses.find((status) => status.name === name)?.ready !== true) {
-      return { kind: "waiting", for: `container ${name} to be ready before the next containers change` };
+      const wait = `container ${name} to be ready before the next containers change`;
+      return { kind: "waiting", reason: "InPlace", for: wait };
     }
   }
   const pending: Pending = {

@@ -273,6 +273,22 @@ t.test("an image that was asked for in between is not taken for the wanted one",
   for (const between of ["a:2", "a:3"]) t.notOk(isCompleted(runs(back, between), options), between);
   t.ok(isCompleted(back, options), "the old one was never stopped");
 
+  const taken = runs(onwards, "a:2");
+  t.match(
+    refreshInPlace(taken, () => true, options, now + 59_000),
+    { kind: "waiting", wakeAfterMs: 1_000 },
+  );
+  t.match(
+    refreshInPlace({ ...taken, behind: true }, () => true, options, now + 60_000),
+    { kind: "waiting", wakeAfterMs: undefined },
+    "a node that has not seen the spec has nothing to say",
+  );
+  const forgotten = refreshInPlace(taken, () => true, options, now + 60_000);
+  if (forgotten.kind !== "write") throw new Error(`not a write: ${forgotten.kind}`);
+  t.equal(forgotten.write.steps.length, 1);
+  t.notOk(inPlaceState(forgotten.write.after).value?.supersededImages, "one image may have two names");
+  t.ok(isCompleted(forgotten.write.after, options));
+
   const waited = startInPlace(runs(there, "a:2"), change("a:2", "a:3"), target, options, now).after;
   t.notOk(inPlaceState(waited).value?.supersededImages, "the first update was complete");
 });
