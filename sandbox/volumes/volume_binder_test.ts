@@ -122,6 +122,7 @@ t.test("a claim in use outlives its deletion; then its volume is deleted or rele
   cluster.create("pods", {
     metadata: { namespace: "default", name: "p" },
     spec: {
+      nodeName: "n",
       containers: [],
       volumes: [{ name: "v", persistentVolumeClaim: { claimName: "made" } }],
     },
@@ -131,7 +132,7 @@ t.test("a claim in use outlives its deletion; then its volume is deleted or rele
   clock.advance(0);
   t.ok(theClaim("made").metadata.deletionTimestamp, "held by the pod");
   t.equal(theVolume("kept").status?.phase, "Released");
-  cluster.remove("pods", { namespace: "default", name: "p" });
+  cluster.remove("pods", { namespace: "default", name: "p" }, { gracePeriodSeconds: 0 });
   clock.advance(0);
   t.equal(cluster.get("persistentvolumeclaims", { namespace: "default", name: "made" }), undefined);
   t.equal(cluster.get("persistentvolumes", { name: made }), undefined);
