@@ -17,6 +17,8 @@ export interface UpdateWindow {
   quietDue: number;
   /** Nodes with an up to date pod that is not ready yet, besides the sites. */
   starting: number;
+  /** Nodes without a pod that it reaches, besides the sites. */
+  missing: number;
   /** Nodes with an old pod that the partition or the node selector leaves out. */
   heldByPartition: number;
   heldBySelector: number;
@@ -42,12 +44,17 @@ export function updateWindow(
   const { begun, empty, due, heldBySelector } = groupsOf(places, strategy, options);
   const held = heldBySelector + quiet.held;
   const begunTotal = begun.length + quiet.begun.size;
+  const emptyTotal = empty.length + quiet.missing.size;
   const dueTotal = due.length + quiet.due.size;
-  const reach = Math.max(0, begunTotal + empty.length + dueTotal + held - strategy.partition);
-  const dueReach = Math.max(0, Math.min(dueTotal, reach - begunTotal - empty.length));
+  const reach = Math.max(0, begunTotal + emptyTotal + dueTotal + held - strategy.partition);
+  const dueReach = Math.max(0, Math.min(dueTotal, reach - begunTotal - emptyTotal));
+  const emptyReach = Math.max(0, Math.min(emptyTotal, reach - begunTotal));
+  const emptyReached = empty.filter(
+    (site, index) => index + quiet.missing.above(site.place.name) < emptyReach,
+  );
   const reached = [
     ...begun.filter((site, index) => index + quiet.begun.above(site.place.name) < reach),
-    ...empty.filter((_, index) => begunTotal + index < reach),
+    ...emptyReached,
   ];
   const dueReached = due.filter((site, index) => index + quiet.due.above(site.place.name) < dueReach);
   const old = [...begun, ...empty].filter((site) => site.old.length > 0).length;
@@ -57,6 +64,7 @@ export function updateWindow(
     due: () => merged(dueReached, quiet, dueReach),
     quietDue: dueReach - dueReached.length,
     starting: reach < begunTotal ? 0 : quiet.starting,
+    missing: emptyReach - emptyReached.length,
     heldByPartition: old - oldReached + dueTotal - dueReach,
     heldBySelector: held,
   };

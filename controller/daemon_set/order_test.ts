@@ -2,6 +2,7 @@
 import t from "tap";
 import { compileSelector } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
+import { SortedNames } from "../rollout/sorted_names.ts";
 import { foreignPod } from "./model.ts";
 import type { Daemon, Place } from "./observe.ts";
 import { updateWindow } from "./order.ts";
@@ -36,6 +37,7 @@ function place(name: string, what: string, labels: Record<string, string> = {}):
 }
 
 const noQuiet: Quiet = {
+  missing: { size: 0, above: () => 0, first: () => [] },
   begun: { size: 0, above: () => 0 },
   starting: 0,
   due: { size: 0, above: () => 0, descending: function* () {} },
@@ -58,6 +60,30 @@ t.test("new ones first, then empty ones, then old ones, each from the highest na
   t.equal(reached([place("n1", "going"), place("n2", "old")], 1), "n1");
   t.equal(reached([place("n1", "failed"), place("n2", "old")], 1), "n1", "a failed pod is no old pod");
   t.equal(reached([place("n1", "pair"), place("n2", "old")], 1), "n1");
+});
+
+t.test("nodes without a pod count in their turn, also when nobody looks at them", async (t) => {
+  const what = { n1: "none", n2: "old", n3: "none", n4: "going", n5: "none", n6: "preparing", n7: "new" };
+  const places = Object.entries(what).map(([name, each]) => place(name, each));
+  const isBare = (name: string) => ["n1", "n3", "n5"].includes(name);
+  const missing = new SortedNames();
+  for (const { name } of places) if (isBare(name)) missing.add(name);
+  const kept = places.filter(({ name }) => !isBare(name));
+  const nodeSelector = undefined;
+  for (let partition = 0; partition <= places.length + 1; partition++) {
+    const [full, some] = [
+      updateWindow(places, noQuiet, { partition, nodeSelector }, { pruneIneligible: false }),
+      updateWindow(kept, { ...noQuiet, missing }, { partition, nodeSelector }, { pruneIneligible: false }),
+    ];
+    const names = full.sites.map((site) => site.place.name);
+    t.same(
+      some.sites.map((site) => site.place.name),
+      names.filter((name) => !isBare(name)),
+    );
+    t.equal(some.missing, names.filter(isBare).length);
+    t.equal(some.heldByPartition, full.heldByPartition);
+    t.equal(some.quietDue, full.quietDue);
+  }
 });
 
 t.test("a partition of more than there are nodes reaches none", async (t) => {

@@ -1,8 +1,9 @@
 /**
  * Who is where: the nodes with their verdicts and pods, kept up from event to event. A pass looks at the nodes about
- * which something changed or is still to be done; all others are kept as counts and ordered names, so that an event of
- * one node costs work for that node. A roster that was just made, of a set of which no pod is known to be settled, looks
- * at every node: that is the full computation, and `roster_test.ts` holds the other one against it.
+ * which something changed or is still to be done; all others, those without a pod among them, are kept as counts and
+ * ordered names, so that an event of one node costs work for that node. A roster that was just made, of a set of which no
+ * pod is known to be settled, looks at every node: that is the full computation, and `roster_test.ts` holds the other one
+ * against it.
  */
 import type { Selector } from "../../kube/core/index.ts";
 import type { Node, Pod } from "../../kube/index.ts";
@@ -52,8 +53,10 @@ export interface SurveyContext {
   now: number;
 }
 
-/** Nodes that should have a pod, have exactly one, and leave nothing to do but to update it. */
+/** Nodes that should have a pod and need no look: they have none, or exactly one with nothing to do but to update it. */
 export interface Quiet {
+  /** Nodes without a pod. */
+  missing: Pick<SortedNames, "size" | "above" | "first">;
   /** Nodes whose pod is up to date. */
   begun: Pick<SortedNames, "size" | "above">;
   /** Those of them whose pod is not ready yet. */
@@ -67,7 +70,7 @@ export interface Quiet {
 
 export interface Survey {
   counts: Counts;
-  /** Nodes to look at, names ascending: they should have a pod or have one. */
+  /** Nodes to look at, names ascending: they have a pod, or just had one. */
   places: readonly Place[];
   quiet: Quiet;
   /** Pods that wait for a node which does not exist, names ascending. */
@@ -78,7 +81,7 @@ export interface Survey {
   everyPlace(): Iterable<Place>;
 }
 
-type Group = "open" | "begun" | "starting" | "due" | "held";
+type Group = "open" | "missing" | "begun" | "starting" | "due" | "held";
 
 /** How writes that create a pod are known while they are in flight. */
 const CREATING = "in-flight/";
@@ -94,6 +97,7 @@ export class Roster {
 
   readonly #ledger = new NodeLedger<Group, keyof Counts>(noCounts);
   readonly #open = new Set<string>();
+  readonly #missing = new SortedNames();
   readonly #begun = new SortedNames();
   readonly #due = new SortedNames();
   #starting = 0;
@@ -171,6 +175,7 @@ export class Roster {
       counts: this.#ledger.totals,
       places,
       quiet: {
+        missing: this.#missing,
         begun: this.#begun,
         starting: this.#starting,
         due: this.#due,
@@ -198,6 +203,7 @@ export class Roster {
     this.#mark = mark;
     this.#ledger.clear();
     this.#open.clear();
+    this.#missing.clear();
     this.#begun.clear();
     this.#due.clear();
     this.#starting = 0;
@@ -233,6 +239,7 @@ export class Roster {
     this.#ledger.leave(name);
     if (group === undefined) return;
     if (group === "open") this.#open.delete(name);
+    else if (group === "missing") this.#missing.delete(name);
     else if (group === "due") this.#due.delete(name);
     else if (group === "held") this.#held--;
     else this.#begun.delete(name);
@@ -245,6 +252,7 @@ export class Roster {
     this.#ledger.enter(name, group, counts);
     if (before === group) return;
     if (group === "open") this.#open.add(name);
+    else if (group === "missing") this.#missing.add(name);
     else if (group === "due") this.#due.add(name);
     else if (group === "held") this.#held++;
     else this.#begun.add(name);
@@ -312,8 +320,10 @@ class Look {
     return countsOf(this.#source.verdict(node), this.#pods.on(name), this.#context);
   }
 
-  groupOf({ verdict, daemons, labels }: Place): Group {
+  groupOf({ name, verdict, daemons, labels }: Place): Group {
     const [daemon] = daemons;
+    // A pod that is just being let go still counts, and by time.
+    if (daemon === undefined && this.#pods.on(name).length === 0) return "missing";
     if (verdict !== "run" || daemon === undefined || daemons.length > 1) return "open";
     const { pod, busy, terminating, failed, preparing, updated, available } = daemon;
     if (busy || terminating || failed || preparing) return "open";

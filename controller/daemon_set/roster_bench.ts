@@ -1,5 +1,6 @@
 /**
- * What one event costs a DaemonSet of many nodes: a pod that turns unready and ready again, with the plan after each.
+ * What one event costs a DaemonSet of many nodes: a pod that turns unready and ready again, with the plan after each;
+ * and one of a node while all nodes wait for their pod.
  * `npx node --expose-gc controller/daemon_set/roster_bench.ts 5000`
  */
 import type { Pod } from "../../kube/index.ts";
@@ -12,7 +13,7 @@ const names = Array.from({ length: nodes }, (_, index) => `node-${String(index).
 const model = new Model(daemonSet({ burstReplicas: nodes }), names);
 const settled = new WeakMap<object, boolean>();
 
-function pass(roster: Roster): void {
+function pass(roster: Roster, model: Model): void {
   const seen = model.seen(roster);
   const plan = planDaemonSet({ seen, options: defaultOptions, now: model.now, random: Math.random, settled });
   for (const action of plan.actions) model.perform(action);
@@ -20,7 +21,7 @@ function pass(roster: Roster): void {
 }
 
 for (let round = 0; round < 10; round++) {
-  pass(model.roster());
+  pass(model.roster(), model);
   for (const name of [...model.pods.keys()]) model.kubelet(name);
   model.now += 50;
 }
@@ -29,7 +30,7 @@ if (pod === undefined || model.set.status?.numberAvailable !== nodes)
   throw new Error("the set did not settle");
 const unready: Pod = { ...pod, conditions: [], resourceVersion: "unready" };
 const kept = model.roster();
-for (let round = 0; round < 3; round++) pass(kept);
+for (let round = 0; round < 3; round++) pass(kept, model);
 
 let isReady = true;
 function event(): void {
@@ -51,9 +52,16 @@ function measure(what: string, count: number, run: () => void): void {
 
 measure(`every node of ${nodes}`, 40, () => {
   event();
-  pass(model.roster());
+  pass(model.roster(), model);
 });
 measure("the node of the event", 400, () => {
   event();
-  pass(kept);
+  pass(kept, model);
+});
+const empty = new Model(daemonSet({ burstReplicas: 0 }), names);
+const waiting = empty.roster();
+for (let round = 0; round < 3; round++) pass(waiting, empty);
+measure(`a node's, while ${nodes} have no pod`, 100, () => {
+  waiting.nodeChanged("node-00000");
+  pass(waiting, empty);
 });

@@ -4,6 +4,7 @@ import t from "tap";
 import type { Pod } from "../../kube/index.ts";
 import { changeTemplate, randomOf } from "../rollout/histories.ts";
 import { nodeOf } from "../rollout/pods_by_node.ts";
+import { SortedNames } from "../rollout/sorted_names.ts";
 import {
   type DaemonWorld,
   HOOK,
@@ -14,9 +15,23 @@ import {
   step,
   take,
 } from "./histories.ts";
-import { daemonSet, defaultOptions, Model, Refused } from "./model.ts";
+import { daemonSet, defaultOptions, Model, node, Refused } from "./model.ts";
 import { type DaemonSetPlan, planDaemonSet } from "./plan.ts";
 import type { Roster } from "./roster.ts";
+
+/** The full computation: nodes without a pod are looked at like all others. */
+function looking(roster: Roster): Roster {
+  const survey = roster.survey.bind(roster);
+  roster.survey = (context) => {
+    const seen = survey(context);
+    const { missing, placeOf } = seen.quiet;
+    const empty = missing.first(missing.size).map(placeOf);
+    const places = [...seen.places, ...empty.filter((place) => place !== undefined)];
+    places.sort((a, b) => (a.name < b.name ? -1 : 1));
+    return { ...seen, places, quiet: { ...seen.quiet, missing: new SortedNames() } };
+  };
+  return roster;
+}
 
 /** Keeps a roster as the shell does, and holds every plan made from it against the full computation. */
 class Twin implements DaemonWorld {
@@ -41,7 +56,8 @@ class Twin implements DaemonWorld {
     model.failed.observe(model.set.status?.observedGeneration);
     this.plans++;
     const input = { options: defaultOptions, now: model.now };
-    const full = planDaemonSet({ ...input, seen: model.seen(), random: randomOf(this.#seed + this.plans) });
+    const seen = model.seen(looking(model.roster()));
+    const full = planDaemonSet({ ...input, seen, random: randomOf(this.#seed + this.plans) });
     const random = randomOf(this.#seed + this.plans);
     const kept = planDaemonSet({ ...input, seen: model.seen(this.#roster), random, settled: this.#settled });
     if (JSON.stringify(kept) !== JSON.stringify(full))
@@ -87,6 +103,21 @@ const options = fc.record({
   burstReplicas: fc.constantFrom(250, 2),
   nodes: fc.constantFrom(4, 5, 30),
 });
+type Options = typeof options extends fc.Arbitrary<infer O> ? O : never;
+type First = typeof rolling extends fc.Arbitrary<infer R> ? R : never;
+
+function twinOf(first: First, more: Options, seed: number): Twin {
+  const { minReadySeconds, hooked, partitionedScaling, burstReplicas, nodes } = more;
+  const set = daemonSet({
+    updateStrategy: { type: "RollingUpdate", rollingUpdate: first },
+    ...(hooked ? { lifecycle: { preDelete: { labelsHandler: { [HOOK]: "true" } } } } : {}),
+    scaleStrategy: { partitionedScaling },
+    minReadySeconds,
+    burstReplicas,
+  });
+  const names = Array.from({ length: nodes }, (_, index) => nodeNames[index] ?? `n${index}`);
+  return new Twin(new Model(set, names), seed);
+}
 
 t.test("property: from event to event the same plans as from nothing", async (t) => {
   let plans = 0;
@@ -97,16 +128,7 @@ t.test("property: from event to event the same plans as from nothing", async (t)
       options,
       fc.nat(),
       (steps, first, more, seed) => {
-        const { minReadySeconds, hooked, partitionedScaling, burstReplicas, nodes } = more;
-        const set = daemonSet({
-          updateStrategy: { type: "RollingUpdate", rollingUpdate: first },
-          ...(hooked ? { lifecycle: { preDelete: { labelsHandler: { [HOOK]: "true" } } } } : {}),
-          scaleStrategy: { partitionedScaling },
-          minReadySeconds,
-          burstReplicas,
-        });
-        const names = Array.from({ length: nodes }, (_, index) => nodeNames[index] ?? `n${index}`);
-        const twin = new Twin(new Model(set, names), seed);
+        const twin = twinOf(first, more, seed);
         settleDaemons(twin);
         changeTemplate(twin.model, "image", 2);
         for (const one of steps) take(twin, one);
@@ -119,46 +141,117 @@ t.test("property: from event to event the same plans as from nothing", async (t)
   t.ok(plans > 10_000, `${plans} plans`);
 });
 
-t.test("once all is settled a pass looks at no node, and after an event at one", async (t) => {
-  const names = Array.from({ length: 100 }, (_, index) => `n${String(index).padStart(3, "0")}`);
-  const model = new Model(daemonSet(), names);
-  const roster = model.roster();
-  const settled = new WeakMap<object, boolean>();
-  let pods = new Map<string, Pod>();
-  const pass = (): DaemonSetPlan => {
-    for (const uid of new Set([...pods.keys(), ...[...model.pods.values()].map((pod) => pod.uid)])) {
-      const after = [...model.pods.values()].find((pod) => pod.uid === uid);
-      if (pods.get(uid) !== after) roster.podChanged(pods.get(uid), after);
+const masses = fc.record({ many: fc.constantFrom("pods lost", "nodes join", "nodes leave") });
+type Masses = typeof masses extends fc.Arbitrary<infer M> ? M : never;
+
+function takeMasses({ model }: Twin, what: Masses["many"]): void {
+  // Names between those that are there, before and behind them.
+  const joining = Array.from({ length: 20 }, (_, index) => `${["a", "n1", "z"][index % 3]}${index}`);
+  if (what === "pods lost") for (const { name } of model.owned()) model.pods.delete(name);
+  else if (what === "nodes leave") for (const name of joining) model.nodes.delete(name);
+  else for (const name of joining) if (!model.nodes.has(name)) model.nodes.set(name, node(name));
+}
+
+t.test("property: the same plans while many nodes are missing their pod", async (t) => {
+  let plans = 0;
+  fc.assert(
+    fc.property(
+      fc.array(fc.oneof({ weight: 6, arbitrary: fc.oneof(slowStep, step) }, masses), {
+        minLength: 20,
+        maxLength: 80,
+      }),
+      rolling,
+      fc.record({ options, begun: fc.boolean() }),
+      fc.nat(),
+      (steps, first, { options, begun }, seed) => {
+        const twin = twinOf(first, { ...options, nodes: 30 }, seed);
+        if (begun) settleDaemons(twin);
+        for (const one of steps) {
+          if ("many" in one) takeMasses(twin, one.many);
+          else take(twin, one);
+        }
+        settleDaemons(twin);
+        plans += twin.plans;
+      },
+    ),
+    { seed: 20_261_121, numRuns: 300 },
+  );
+  t.ok(plans > 5000, `${plans} plans`);
+});
+
+/** A set on many nodes with the roster that its shell keeps, and the nodes that are looked at. */
+class Watched {
+  readonly model: Model;
+  readonly looked = new Set<string>();
+  readonly #roster: Roster;
+  readonly #settled = new WeakMap<object, boolean>();
+  #pods = new Map<string, Pod>();
+
+  constructor(nodes: number, spec: Parameters<typeof daemonSet>[0] = {}) {
+    const names = Array.from({ length: nodes }, (_, index) => `n${String(index).padStart(4, "0")}`);
+    this.model = new Model(daemonSet(spec), names);
+    this.#roster = this.model.roster();
+    const get = this.model.nodes.get.bind(this.model.nodes);
+    this.model.nodes.get = (name) => {
+      this.looked.add(name);
+      return get(name);
+    };
+  }
+
+  /** The events since the last pass, the pass, and its writes. */
+  pass(): DaemonSetPlan {
+    const { model, looked } = this;
+    const pods = new Map([...model.pods.values()].map((pod) => [pod.uid, pod]));
+    for (const uid of new Set([...this.#pods.keys(), ...pods.keys()])) {
+      const [before, after] = [this.#pods.get(uid), pods.get(uid)];
+      if (before !== after) this.#roster.podChanged(before, after);
     }
-    pods = new Map([...model.pods.values()].map((pod) => [pod.uid, pod]));
-    const seen = model.seen(roster);
-    const plan = planDaemonSet({
-      seen,
-      options: defaultOptions,
-      now: model.now,
-      random: Math.random,
-      settled,
-    });
+    this.#pods = pods;
+    looked.clear();
+    const seen = model.seen(this.#roster);
+    const input = { options: defaultOptions, now: model.now, random: Math.random, settled: this.#settled };
+    const plan = planDaemonSet({ ...input, seen });
     for (const action of plan.actions) model.perform(action);
     model.set = { ...model.set, status: plan.status };
-    for (const name of [...model.pods.keys()]) model.kubelet(name);
-    model.now += 50;
     return plan;
-  };
-  for (let count = 0; count < 20; count++) pass();
+  }
+
+  /** Kubelets and time. */
+  live(): void {
+    for (const name of [...this.model.pods.keys()]) this.model.kubelet(name);
+    this.model.now += 50;
+  }
+}
+
+t.test("once all is settled a pass looks at no node, and after an event at one", async (t) => {
+  const watched = new Watched(100);
+  const { model, looked } = watched;
+  for (let count = 0; count < 20; count++) {
+    watched.pass();
+    watched.live();
+  }
   t.equal(model.set.status?.numberAvailable, 100);
-  const looked: string[] = [];
-  const get = model.nodes.get.bind(model.nodes);
-  model.nodes.get = (name) => {
-    looked.push(name);
-    return get(name);
-  };
-  pass();
-  t.same(looked, []);
+  watched.pass();
+  t.same([...looked], []);
   const [pod] = model.owned();
   if (pod === undefined) throw new Error("no pod was made");
   model.change(pod.name, { conditions: [], containerStatuses: [] });
-  const plan = pass();
-  t.same([...new Set(looked)], [nodeOf(pod)]);
+  const plan = watched.pass();
+  t.same([...looked], [nodeOf(pod)]);
   t.match(plan.status, { desiredNumberScheduled: 100, numberAvailable: 99, numberUnavailable: 1 });
+});
+
+t.test("while thousands of nodes have no pod a pass looks at those alone that just got one", async (t) => {
+  const watched = new Watched(5000, { burstReplicas: 50 });
+  const { model, looked } = watched;
+  watched.pass();
+  for (let count = 0; count < 10; count++) {
+    const plan = watched.pass();
+    t.equal(plan.actions.filter(({ type }) => type === "create pod").length, 50);
+    t.match(plan.status, { desiredNumberScheduled: 5000, currentNumberScheduled: 50 * count });
+    const last = [...looked].filter((name) => Number(name.slice(1)) >= 50 * (count - 2));
+    t.ok(looked.size <= 100, `${looked.size} of the 5000 nodes`);
+    t.equal(last.length, looked.size, "they got their pod from the last two passes");
+  }
+  t.equal(model.owned().map(nodeOf).sort().at(-1), "n0499", "lowest names first");
 });

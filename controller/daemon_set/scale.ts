@@ -8,14 +8,14 @@ import { isFree, type Pass } from "./pass.ts";
 import { createPod } from "./pod_manifest.ts";
 
 export function planScale(pass: Pass): void {
-  const missing: Place[] = [];
+  const missing: string[] = [];
   for (const place of pass.places) {
     if (place.verdict === "none") for (const daemon of place.daemons) planDeletion(pass, daemon);
-    else if (needsPod(pass, place)) missing.push(place);
+    else if (needsPod(pass, place)) missing.push(place.name);
     else planPlace(pass, place);
   }
   for (const daemon of pass.survey.lost) planDeletion(pass, daemon);
-  planCreations(pass, inPortions(pass, missing));
+  planCreations(pass, nextOf(pass, missing));
 }
 
 /**
@@ -77,8 +77,19 @@ function planFailed(pass: Pass, place: Place, daemon: Daemon): void {
   planDeletion(pass, daemon);
 }
 
-/** Rules 20 and 21: the lowest names first, as many as the partition leaves to the new revision. */
-function inPortions(pass: Pass, missing: Place[]): Place[] {
+/**
+ * The nodes that get a pod now, lowest names first: of those that need one no more are taken than there is room for.
+ * `seen` are those that had to be looked at.
+ */
+function nextOf(pass: Pass, seen: readonly string[]): readonly string[] {
+  const { missing } = pass.survey.quiet;
+  const room = Math.max(0, Math.min(pass.decided.room.create, portionOf(pass, seen.length + missing.size)));
+  const first = missing.first(room);
+  return seen.length === 0 ? first : [...seen, ...first].sort().slice(0, room);
+}
+
+/** Rules 20 and 21: how many of the nodes that need a pod may get one; the partition leaves so many to the new revision. */
+function portionOf(pass: Pass, missing: number): number {
   const { strategy } = pass;
   if (!strategy.partitionedScaling) return missing;
   const open = pass.places.filter(({ verdict, daemons }) => {
@@ -86,23 +97,24 @@ function inPortions(pass: Pass, missing: Place[]): Place[] {
   }).length;
   const updated = open + pass.survey.quiet.begun.size;
   const kept = Math.min(strategy.partition, strategy.desired);
-  const portion = missing.slice(0, Math.max(0, strategy.desired - updated - kept));
-  if (portion.length < missing.length) {
+  const portion = Math.min(missing, Math.max(0, strategy.desired - updated - kept));
+  if (portion < missing) {
     pass.decided.waiting.push({
       reason: "PartitionedScaling",
-      message: `${missing.length - portion.length} nodes get no pod yet: partition ${kept} holds creations back, too`,
+      message: `${missing - portion} nodes get no pod yet: partition ${kept} holds creations back, too`,
       until: "partition is lowered",
     });
   }
   return portion;
 }
 
-export function planCreations(pass: Pass, places: readonly Place[]): void {
+/** A pod for each of the nodes, as far as the burst allows. */
+export function planCreations(pass: Pass, nodes: readonly string[]): void {
   const { decided } = pass;
-  for (const place of places) {
+  for (const node of nodes) {
     if (decided.room.create <= 0) return;
     decided.room.create--;
-    decided.take(createPod(pass, place.name));
+    decided.take(createPod(pass, node));
   }
 }
 

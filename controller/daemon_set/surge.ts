@@ -7,7 +7,7 @@ import { planCreations } from "./scale.ts";
 /** Rule 33: new pods for nodes that have only an old one. The old pod of a pair is the scale's to delete (rule 34). */
 export function planSurge(pass: Pass, window: UpdateWindow): void {
   const { strategy, decided } = pass;
-  const urgent: Place[] = [];
+  const urgent: string[] = [];
   let candidates = window.quietDue;
   let surging = 0;
   for (const site of window.sites) {
@@ -15,7 +15,7 @@ export function planSurge(pass: Pass, window: UpdateWindow): void {
     const [oldest] = old;
     if (isPair(place)) surging++;
     else if (isCandidate(site)) candidates++;
-    else if (fresh.length === 0 && oldest !== undefined && place.verdict === "run") urgent.push(place);
+    else if (fresh.length === 0 && oldest !== undefined && place.verdict === "run") urgent.push(place.name);
   }
   // Nodes whose old pod serves nobody do not wait for room, but they take it.
   const room = Math.max(0, strategy.maxSurge - surging - urgent.length);
@@ -35,12 +35,12 @@ function isCandidate({ place, fresh, old }: Site): boolean {
   return oldest.available && !oldest.preparing && !isPair(place);
 }
 
-function firstOf(window: UpdateWindow, count: number): Place[] {
-  const first: Place[] = [];
+function firstOf(window: UpdateWindow, count: number): string[] {
+  const first: string[] = [];
   if (count === 0) return first;
   for (const site of window.due()) {
     if (!isCandidate(site)) continue;
-    first.push(site.place);
+    first.push(site.place.name);
     if (first.length === count) break;
   }
   return first;

@@ -77,8 +77,8 @@ interface Judgement {
 }
 
 /** Rules 27 and 28, but for old pods that serve. An old pod that is not available counts, too: replacing it must not cost another node its pod. */
-function judge({ sites, starting }: UpdateWindow): Judgement {
-  const judgement: Judgement = { urgent: [], unavailable: starting };
+function judge({ sites, starting, missing }: UpdateWindow): Judgement {
+  const judgement: Judgement = { urgent: [], unavailable: starting + missing };
   for (const { fresh, old } of sites) {
     const [newest] = fresh;
     const [oldest] = old;
