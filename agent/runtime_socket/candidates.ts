@@ -78,26 +78,36 @@ export function chooseRuntime(
   kubeletRuntime: string | undefined,
 ): Choice {
   const usable = answers.filter((answer) => answer.outcome === "usable");
-  const scheme = kubeletRuntime?.split("://")[0];
+  const scheme = runtimeScheme(kubeletRuntime);
   const configured = settings.socketFile.trim() !== "";
   const fits = configured || !scheme ? usable[0] : usable.find((answer) => answer.runtimeName === scheme);
   if (fits) return { chosen: fits, skipped: answers.filter((answer) => answer !== fits) };
   return { chosen: undefined, reason: notFoundText(answers, usable, scheme) };
 }
 
+/** `docker://24.0.7` -> `docker`. */
+export function runtimeScheme(version: string | undefined): string | undefined {
+  return version?.split("://")[0];
+}
+
+/** Most important first: an event holds 1,024 characters of it. */
 function notFoundText(
   answers: readonly Answer[],
   usable: readonly Answer[],
   scheme: string | undefined,
 ): string {
-  const tried = answers.map(({ path, outcome, detail }) => `${path}: ${detail || outcome}`).join("; ");
+  const missing = (answer: Answer): number => (answer.outcome === "missing" ? 1 : 0);
+  const tried = answers
+    .toSorted((a, b) => missing(a) - missing(b))
+    .map(({ path, outcome, detail }) => `${path}: ${detail || outcome}`)
+    .join("; ");
   const other =
     usable.length > 0
       ? ` The kubelet of this node uses ${scheme}, but only ${usable.map((one) => one.runtimeName).join(", ")} answered.`
       : "";
   return (
-    `not found container runtime sock. Tried ${tried}.${other} ` +
+    `not found container runtime sock.${other} ` +
     "To name the socket, set --socket-file (chart values daemon.socketLocation, the host's directory that is mounted " +
-    "at /hostvarrun, and daemon.socketFile, the path below it)."
+    `at /hostvarrun, and daemon.socketFile, the path below it). Tried ${tried}`
   );
 }

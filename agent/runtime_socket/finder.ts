@@ -4,7 +4,7 @@
  */
 import { existsSync, type FSWatcher, watch } from "node:fs";
 import { basename, dirname } from "node:path";
-import type { Clock, Log } from "../../kube/index.ts";
+import { type Clock, isKubeError, type Log } from "../../kube/index.ts";
 import { methods } from "../../proto/cri/index.ts";
 import type { CriCall, CriClient } from "../cri/client.ts";
 import { isAgentError, messageOf } from "../errors.ts";
@@ -13,6 +13,7 @@ import {
   type Answer,
   candidatePaths,
   chooseRuntime,
+  runtimeScheme,
   type SocketSettings,
   unsupportedPaths,
 } from "./candidates.ts";
@@ -60,6 +61,8 @@ export function startRuntimeFinder(dependencies: FinderDependencies): RuntimeFin
   let current: Runtime | undefined;
   let reason = "detection of the container runtime has not finished";
   let searched = false;
+  /** Without it nobody knows whether the runtime in use is the kubelet's. */
+  let kubeletKnown = false;
   let wake = new AbortController();
 
   function change(runtime: Runtime | undefined, why: string): void {
@@ -76,26 +79,30 @@ export function startRuntimeFinder(dependencies: FinderDependencies): RuntimeFin
     for (const listener of listeners) listener(runtime, why);
   }
 
-  /** Waits until the time is over or something calls for a look. */
-  async function pause(ms: number): Promise<void> {
+  /** Waits until the time is over or something calls for a look: then true. */
+  async function pause(ms: number): Promise<boolean> {
     const signal = AbortSignal.any([wake.signal, stopping.signal]);
     await clock.sleep(ms, signal).catch(() => undefined);
+    const { aborted } = wake.signal;
     wake = new AbortController();
+    return aborted;
   }
 
   async function detect(): Promise<void> {
     let waitMs = shortestMs;
     while (!stopping.signal.aborted && !current) {
+      folders.watch();
       const found = await lookAround(dependencies, paths, stopping.signal);
       searched = true;
       if (stopping.signal.aborted) {
         found.runtime?.client.close();
         return;
       }
+      kubeletKnown = found.kubelet !== undefined;
       change(found.runtime, found.reason);
       if (found.runtime) return;
-      await pause(waitMs);
-      waitMs = Math.min(waitMs * 2, longestMs);
+      // A socket appears a moment before somebody listens on it: what has changed is looked at again soon.
+      waitMs = (await pause(waitMs)) ? shortestMs : Math.min(waitMs * 2, longestMs);
     }
   }
 
@@ -103,14 +110,27 @@ export function startRuntimeFinder(dependencies: FinderDependencies): RuntimeFin
     while (!stopping.signal.aborted && current) {
       await pause(checkMs);
       if (stopping.signal.aborted) return;
-      const failure = await check(current, stopping.signal);
+      const failure = (await check(current, stopping.signal)) ?? (await foreign(current));
+      if (stopping.signal.aborted) return;
       if (failure === undefined) continue;
       current.client.close();
       change(undefined, `lost the container runtime at ${current.socket}: ${failure}`);
     }
   }
 
-  const watchers = watchFolders(paths, () => wake.abort());
+  /** Chosen while the Node could not be read, and now it says that the kubelet uses another: that text. */
+  async function foreign(runtime: Runtime): Promise<string | undefined> {
+    if (kubeletKnown || settings.socketFile.trim() !== "") return undefined;
+    // Who may not read the Node will never know.
+    const version = await dependencies
+      .kubeletRuntime()
+      .catch((error: unknown) => (isKubeError(error, "Forbidden") ? "" : undefined));
+    kubeletKnown = version !== undefined;
+    const scheme = runtimeScheme(version);
+    return !scheme || scheme === runtime.name ? undefined : `the kubelet of this node uses ${scheme}`;
+  }
+
+  const folders = watchFolders(paths, settings.roots, () => wake.abort());
   const running = (async () => {
     while (!stopping.signal.aborted) {
       await detect();
@@ -135,8 +155,8 @@ export function startRuntimeFinder(dependencies: FinderDependencies): RuntimeFin
     suspect: () => wake.abort(),
     async stop() {
       stopping.abort();
-      for (const watcher of watchers) watcher.close();
       await running;
+      folders.close();
       current?.client.close();
     },
   };
@@ -147,10 +167,10 @@ async function lookAround(
   dependencies: FinderDependencies,
   paths: readonly string[],
   signal: AbortSignal,
-): Promise<{ runtime: Runtime | undefined; reason: string }> {
+): Promise<{ runtime: Runtime | undefined; reason: string; kubelet: string | undefined }> {
   const { clock, observe, settings, log } = dependencies;
   const options = observe ? { clock, observe } : { clock };
-  const kubelet = dependencies.kubeletRuntime().catch((error: unknown) => {
+  const asking = dependencies.kubeletRuntime().catch((error: unknown) => {
     log.debug("the node's runtime is not known", { error: messageOf(error) });
     return undefined;
   });
@@ -159,15 +179,16 @@ async function lookAround(
     .filter(([path]) => existsSync(path))
     .map(([path, detail]): Answer => ({ path, outcome: "unsupported", detail }));
   const answers = [...asked.map((one) => one.answer), ...useless];
-  const choice = chooseRuntime(answers, settings, await kubelet);
+  const kubelet = await asking;
+  const choice = chooseRuntime(answers, settings, kubelet);
   const chosen = asked.find((one) => one.answer === choice.chosen);
   for (const one of asked) if (one !== chosen) one.client?.close();
   if (!choice.chosen || !chosen?.client)
-    return { runtime: undefined, reason: "reason" in choice ? choice.reason : "" };
+    return { runtime: undefined, reason: "reason" in choice ? choice.reason : "", kubelet };
   const skipped = choice.skipped.filter((answer) => answer.outcome !== "missing");
   if (skipped.length > 0) log.info("other sockets were skipped", { skipped });
   const { path: socket, runtimeName: name = "", runtimeVersion: version = "" } = choice.chosen;
-  return { runtime: { client: chosen.client, name, version, socket }, reason: "" };
+  return { runtime: { client: chosen.client, name, version, socket }, reason: "", kubelet };
 }
 
 /** The error's text, or undefined while the runtime answers. A call that is only slow is tried once more. */
@@ -182,20 +203,43 @@ async function check(runtime: Runtime, signal: AbortSignal): Promise<string | un
   }
 }
 
-/** Wakes detection when a socket appears. A folder that does not exist is covered by its parents and by the rounds. */
-function watchFolders(paths: readonly string[], wake: () => void): FSWatcher[] {
+/**
+ * Wakes detection when a socket, or a folder on the way to one, appears. `watch` looks for the folders anew: they come
+ * and go with the runtime.
+ */
+function watchFolders(
+  paths: readonly string[],
+  roots: readonly string[],
+  wake: () => void,
+): { watch(): void; close(): void } {
   const watchers: FSWatcher[] = [];
-  const names = new Set(paths.map((path) => basename(path)));
-  for (const folder of new Set(paths.map((path) => dirname(path)))) {
-    try {
-      const watcher = watch(folder, { persistent: false }, (_, name) => {
-        if (name === null || names.has(name)) wake();
-      });
-      watcher.on("error", () => watcher.close());
-      watchers.push(watcher);
-    } catch {
-      // Not there yet, or not readable: the rounds find it.
+  const names = new Set<string>();
+  const folders = new Set<string>();
+  for (const path of paths) {
+    for (let at = path; at !== dirname(at); at = dirname(at)) {
+      names.add(basename(at));
+      folders.add(dirname(at));
+      if (roots.includes(dirname(at))) break;
     }
   }
-  return watchers;
+  const close = (): void => {
+    for (const watcher of watchers.splice(0)) watcher.close();
+  };
+  return {
+    close,
+    watch() {
+      close();
+      for (const folder of folders) {
+        try {
+          const watcher = watch(folder, { persistent: false }, (_, name) => {
+            if (name === null || names.has(name)) wake();
+          });
+          watcher.on("error", () => watcher.close());
+          watchers.push(watcher);
+        } catch {
+          // Not there, or not readable: its parents and the rounds notice it.
+        }
+      }
+    },
+  };
 }

@@ -1,9 +1,9 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import * as grpc from "@grpc/grpc-js";
 import t, { type Test } from "tap";
-import { nullLog, systemClock, testLog } from "../../kube/index.ts";
+import { type Clock, nullLog, systemClock, testLog } from "../../kube/index.ts";
 import { type FakeCri, startFakeCri } from "../cri/fake_server.ts";
 import { type Answer, candidatePaths, chooseRuntime } from "./candidates.ts";
 import { type FinderDependencies, type Runtime, type RuntimeFinder, startRuntimeFinder } from "./finder.ts";
@@ -136,6 +136,63 @@ t.test("a runtime that goes away is lost, and found again", async (t) => {
   await rm(path, { force: true });
   await runtimeAt(t, path, "containerd");
   t.match(await until(found, ready), /^containerd /);
+});
+
+t.test(
+  "a socket in a folder that did not exist is found at once, also when the folder comes again",
+  async (t) => {
+    const root = await runFolder(t);
+    // Rounds by time alone would never end.
+    const clock: Clock = { ...systemClock, sleep: (_, signal) => systemClock.sleep(600_000, signal) };
+    const found = finder(t, root, { clock });
+    await until(found, notFound);
+    const path = join(root, "crio/crio.sock");
+    for (const life of ["first", "second"]) {
+      // Somebody listens already when the socket gets its name.
+      const hidden = join(root, `${life}.sock`);
+      const server = await runtimeAt(t, hidden, "cri-o");
+      await mkdir(dirname(path));
+      await rename(hidden, path);
+      t.match(await until(found, ready), /^cri-o /, life);
+      await server.stop();
+      await rm(dirname(path), { recursive: true });
+      found.suspect();
+      await until(found, notFound);
+    }
+  },
+);
+
+t.test("chosen while the node could not be read: what the node says later counts", async (t) => {
+  const root = await runFolder(t);
+  await runtimeAt(t, join(root, "containerd.sock"), "containerd");
+  await runtimeAt(t, join(root, "cri-dockerd.sock"), "docker");
+  let away = true;
+  let asked = 0;
+  const kubeletRuntime = async (): Promise<string> => {
+    asked += 1;
+    if (away) throw new Error("the API server is away");
+    return "docker://24.0.7";
+  };
+  const found = finder(t, root, { kubeletRuntime });
+  t.match(await until(found, ready), /^containerd /);
+  away = false;
+  found.suspect();
+  t.match(await until(found, (runtime) => runtime?.name === "docker"), /^docker /);
+  const before = asked;
+  found.suspect();
+  await runtimeAt(t, join(root, "crio.sock"), "cri-o");
+  t.equal(asked, before, "it is not asked again");
+});
+
+t.test("a named socket is waited for, although another is there", async (t) => {
+  const root = await runFolder(t);
+  await runtimeAt(t, join(root, "containerd.sock"), "containerd");
+  const found = finder(t, root, { socketFile: "cri-dockerd.sock" });
+  const reason = await until(found, notFound);
+  t.match(reason, /cri-dockerd\.sock: does not exist/);
+  t.notMatch(reason, /\/containerd\.sock/);
+  await runtimeAt(t, join(root, "cri-dockerd.sock"), "docker");
+  t.match(await until(found, ready), /^docker /);
 });
 
 t.test("a node that cannot be read does not stop detection", async (t) => {

@@ -9,10 +9,10 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Test } from "tap";
 import { request } from "undici";
-import { type FakeCri, startFakeCri } from "../../agent/index.ts";
+import { agentEnvironment, type FakeCri, startFakeCri } from "../../agent/index.ts";
 import { customResourceDefinition, kinds } from "../../crds/index.ts";
-import { systemClock } from "../../kube/index.ts";
-import { startSandbox } from "../../sandbox/index.ts";
+import { type Credentials, fixedCredentials, systemClock } from "../../kube/index.ts";
+import { type Sandbox, startSandbox } from "../../sandbox/index.ts";
 import { type Api, connect, type Item, isRecord } from "../cluster/api.ts";
 import { type Service, startService, tailOf } from "../cluster/processes.ts";
 import { freePorts, portAt } from "../cluster/settings.ts";
@@ -30,6 +30,8 @@ export interface NodeUnderTest {
   readonly agent: AgentUnderTest;
   /** Between the agent and its API server. */
   readonly gate: Gate;
+  /** Of the API server's administrator, for a controller beside the agent. */
+  readonly credentials: Credentials;
 }
 
 export interface NodeOptions {
@@ -38,6 +40,14 @@ export interface NodeOptions {
   /** A runtime that is there already; default: none, the test starts a fake one with `startFake`. */
   readonly socket?: string;
   readonly stateFolder?: string;
+  /** Program and arguments before the agent's flags, which then name no socket; default: the sources, on Node. */
+  readonly program?: (place: AgentPlace) => readonly string[];
+}
+
+/** Files of one agent. */
+export interface AgentPlace {
+  readonly kubeconfig: string;
+  readonly stateFolder: string;
 }
 
 export async function startNode(t: Test, options: NodeOptions = {}): Promise<NodeUnderTest> {
@@ -59,9 +69,11 @@ export async function startNode(t: Test, options: NodeOptions = {}): Promise<Nod
   const stateFolder = options.stateFolder ?? join(folder, "state");
   mkdirSync(stateFolder, { recursive: true });
   const [port = 0] = await freePorts(1);
+  const program = options.program?.({ kubeconfig, stateFolder });
   const agent = new AgentUnderTest(folder, port, [
+    ...(program ?? [process.execPath, `${root}agent/main.ts`]),
     `--addr=127.0.0.1:${portAt([port], 0)}`,
-    `--socket-file=${socket}`,
+    ...(program ? [] : [`--socket-file=${socket}`]),
     `--kubeconfig=${kubeconfig}`,
     `--state-dir=${stateFolder}`,
   ]);
@@ -72,7 +84,12 @@ export async function startNode(t: Test, options: NodeOptions = {}): Promise<Nod
     await sandbox.stop();
     rmSync(folder, { recursive: true, force: true });
   });
-  return { api, folder, socket, stateFolder, agent, gate };
+  return { api, folder, socket, stateFolder, agent, gate, credentials: credentialsOf(sandbox) };
+}
+
+function credentialsOf(sandbox: Sandbox): Credentials {
+  const headers = { authorization: `Bearer ${sandbox.token}` };
+  return fixedCredentials(sandbox.url, { headers, tls: { ca: sandbox.caCert } });
 }
 
 export async function startFake(t: Test, { socket }: NodeUnderTest): Promise<FakeCri> {
@@ -96,17 +113,22 @@ function unchecked(definition: object): object {
 export class AgentUnderTest {
   readonly #folder: string;
   readonly #port: number;
-  readonly #flags: readonly string[];
+  readonly #words: readonly string[];
   #service: Service | undefined;
 
-  constructor(folder: string, port: number, flags: readonly string[]) {
+  /** `words`: the whole command line. */
+  constructor(folder: string, port: number, words: readonly string[]) {
     this.#folder = folder;
     this.#port = port;
-    this.#flags = flags;
+    this.#words = words;
   }
 
   get log(): string {
     return tailOf(join(this.#folder, "agent.log"), 200);
+  }
+
+  get pid(): number {
+    return this.#service?.pid ?? 0;
   }
 
   exitCode(): number | undefined {
@@ -115,13 +137,18 @@ export class AgentUnderTest {
 
   /** Resolves when it answers; ready or not. */
   async start(...flags: readonly string[]): Promise<void> {
-    this.#service = startService(
-      "agent",
-      process.execPath,
-      [`${root}agent/main.ts`, ...this.#flags, ...flags],
-      { logFolder: this.#folder, workingFolder: root, environment: { NODE_NAME: node } },
-    );
+    this.launch(flags);
     await eventually("the agent answers", async () => (await this.get("/healthz")).status === 200);
+  }
+
+  /** Starts the process and waits for nothing. */
+  launch(flags: readonly string[], environment: Record<string, string> = { NODE_NAME: node }): void {
+    const [command = "", ...words] = this.#words;
+    this.#service = startService("agent", command, [...words, ...flags], {
+      logFolder: this.#folder,
+      workingFolder: root,
+      environment: { ...agentEnvironment, ...environment },
+    });
   }
 
   async get(path: string): Promise<{ status: number; text: string }> {
