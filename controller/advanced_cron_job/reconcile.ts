@@ -1,6 +1,6 @@
 /** The shell of AdvancedCronJob: children from the caches, deletions before the creation, one status. */
 import type { AdvancedCronJob, BroadcastJob, ImageListPullJob } from "../../crds/index.ts";
-import type { ObjectRef, OwnerReference } from "../../kube/core/index.ts";
+import type { OwnerReference } from "../../kube/core/index.ts";
 import {
   type Cache,
   isKubeError,
@@ -13,7 +13,7 @@ import {
 import type { KindDeps, KindShell } from "../kind.ts";
 import { broadcastJobResource, imageListPullJobResource } from "../resources.ts";
 import { Backoff } from "../rollout/backoff.ts";
-import { type StatusTarget, StatusWriter } from "../rollout/status_writer.ts";
+import { type StatusTarget, type StatusWriter, statusWriterOf } from "../rollout/status_writer.ts";
 import {
   type Child,
   type ChildKind,
@@ -74,7 +74,7 @@ class AdvancedCronJobShell implements KindShell {
         childOfImageListPullJob,
       ),
     };
-    this.#status = this.#newStatusWriter();
+    this.#status = statusWriterOf(deps);
     const { clock, options } = deps;
     this.#backoff = new Backoff({ clock, baseDelayMs: options.baseDelayMs, maxDelayMs: options.maxDelayMs });
   }
@@ -149,29 +149,6 @@ class AdvancedCronJobShell implements KindShell {
     const heldMs = this.#status.offer(target, before, plan.status, 0, true);
     if (heldMs !== undefined) this.#deps.queue.addAfter(target.key, heldMs);
   }
-
-  #newStatusWriter(): StatusWriter {
-    const { client, clock, log, objects, queue, resource, signal } = this.#deps;
-    return new StatusWriter({
-      clock,
-      patch: async (target, body) => {
-        const object = objects.get(target.key);
-        if (object === undefined || object.metadata.uid !== target.uid) return;
-        const options = { subresource: "status", priority: "normal", flow: target.uid, signal } as const;
-        objects.writeBack(await client.patch(resource, refOf(target.key), { type: "merge", body }, options));
-      },
-      failed: (target, error, retryAfterMs) => {
-        if (!signal.aborted) log.warn("the status could not be written", { error, object: target.key });
-        queue.addAfter(target.key, retryAfterMs);
-      },
-      written: (target) => queue.add(target.key),
-    });
-  }
-}
-
-function refOf(key: string): ObjectRef {
-  const slash = key.indexOf("/");
-  return { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
 const index = "cronJob";

@@ -1,10 +1,11 @@
 /** The shell of ImageListPullJob: makes and removes its jobs, and carries out what the plan says. No policy here. */
 import type { ImageListPullJob, ImagePullJob, ImagePullJobSpec } from "../../crds/index.ts";
+import { keyOf, objectRef } from "../../kube/core/index.ts";
 import { type Cache, isKubeError, type Outcome, type Random } from "../../kube/index.ts";
 import type { KindDeps, KindShell } from "../kind.ts";
 import { imagePullJobResource } from "../resources.ts";
 import { ownerReference } from "../rollout/pod_manifest.ts";
-import { StatusWriter } from "../rollout/status_writer.ts";
+import { type StatusWriter, statusWriterOf } from "../rollout/status_writer.ts";
 import { HASH_LABEL, type ListJobPlan, planImageListPullJob } from "./plan.ts";
 
 const KIND = "ImageListPullJob";
@@ -24,21 +25,13 @@ class ImageListPullJobShell implements KindShell {
 
   constructor(deps: KindDeps<ImageListPullJob>) {
     this.#deps = deps;
-    const { clock, informers, log, queue, signal } = deps;
+    const { informers, queue } = deps;
     this.#children = informers.cacheOf(imagePullJobResource, { [LIST_INDEX]: listUids });
     this.#children.subscribe(({ object }) => {
       const name = listOf(object)?.name;
       if (name !== undefined) queue.add(`${object.metadata.namespace}/${name}`);
     });
-    this.#status = new StatusWriter({
-      clock,
-      patch: (target, body) => this.#patchStatus(target.key, target.uid, body),
-      failed: (target, error, retryAfterMs) => {
-        if (!signal.aborted) log.warn("the status could not be written", { error, object: target.key });
-        queue.addAfter(target.key, retryAfterMs);
-      },
-      written: (target) => queue.add(target.key),
-    });
+    this.#status = statusWriterOf(deps);
   }
 
   coalescingMs(): number {
@@ -73,7 +66,7 @@ class ImageListPullJobShell implements KindShell {
     const { uid = "" } = job.metadata;
     if (plan.remove) {
       const options = { uid, propagationPolicy: "Background", signal, flow: uid } as const;
-      await ifPresent(client.delete(resource, refOf(job), options));
+      await ifPresent(client.delete(resource, objectRef(job), options));
       return {};
     }
     if (plan.label !== undefined) await this.#label(job, plan.label);
@@ -101,7 +94,7 @@ class ImageListPullJobShell implements KindShell {
     const { resourceVersion = "", uid = "" } = job.metadata;
     const body = { metadata: { resourceVersion, labels: { [HASH_LABEL]: hash } } };
     objects.writeBack(
-      await client.patch(resource, refOf(job), { type: "merge", body }, { signal, flow: uid }),
+      await client.patch(resource, objectRef(job), { type: "merge", body }, { signal, flow: uid }),
     );
   }
 
@@ -112,9 +105,9 @@ class ImageListPullJobShell implements KindShell {
       children.map(async (child) => {
         const { uid = "" } = child.metadata;
         const left = await ifPresent(
-          client.delete(imagePullJobResource, refOf(child), { uid, signal, flow }),
+          client.delete(imagePullJobResource, objectRef(child), { uid, signal, flow }),
         );
-        if (left === undefined) this.#children.remove(keyOfJob(child), uid);
+        if (left === undefined) this.#children.remove(keyOf(objectRef(child)), uid);
         else this.#children.writeBack(left);
       }),
     );
@@ -158,14 +151,6 @@ class ImageListPullJobShell implements KindShell {
     );
   }
 
-  async #patchStatus(key: string, uid: string, body: object): Promise<void> {
-    const { client, objects, resource, signal } = this.#deps;
-    const job = objects.get(key);
-    if (job === undefined || job.metadata.uid !== uid) return;
-    const options = { subresource: "status", flow: uid, signal } as const;
-    objects.writeBack(await client.patch(resource, refOf(job), { type: "merge", body }, options));
-  }
-
   #tell(job: ImageListPullJob, what: "create" | "delete", count: number): void {
     const { name = "", namespace = "", uid = "", resourceVersion = "" } = job.metadata;
     const target = {
@@ -199,14 +184,6 @@ function listOf({ metadata }: ImagePullJob) {
 function listUids(job: ImagePullJob): string[] {
   const list = listOf(job);
   return list === undefined ? [] : [list.uid];
-}
-
-function refOf({ metadata }: ImageListPullJob | ImagePullJob): { namespace: string; name: string } {
-  return { namespace: metadata.namespace ?? "", name: metadata.name ?? "" };
-}
-
-function keyOfJob({ metadata }: ImageListPullJob | ImagePullJob): string {
-  return `${metadata.namespace}/${metadata.name}`;
 }
 
 const SUFFIX = "bcdfghjklmnpqrstvwxz2456789";

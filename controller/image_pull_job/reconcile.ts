@@ -1,12 +1,13 @@
 /** The shell of ImagePullJob: counts nodes as they report, and carries out what the plan says. No policy here. */
 import { type ImagePullJob, type NodeImage, pullJobFinalizer } from "../../crds/index.ts";
+import { keyOf, objectRef } from "../../kube/core/index.ts";
 import { type Cache, isKubeError, type Outcome, type Pod } from "../../kube/index.ts";
 import type { KindDeps, KindShell } from "../kind.ts";
 import type { SecretReference } from "../node_image/model.ts";
 import { NodeImageWriter } from "../node_image/writer.ts";
 import { hasFinalizer, pullSecretResource } from "../pull_secrets.ts";
 import { nodeImageResource } from "../resources.ts";
-import { StatusWriter } from "../rollout/status_writer.ts";
+import { type StatusWriter, statusWriterOf } from "../rollout/status_writer.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
 import { type PullJobPlan, planImagePullJob } from "./plan.ts";
 import { JobSecrets } from "./secrets.ts";
@@ -39,7 +40,7 @@ class ImagePullJobShell implements KindShell {
 
   constructor(deps: KindDeps<ImagePullJob>) {
     this.#deps = deps;
-    const { client, clock, informers, log, queue, signal } = deps;
+    const { client, informers, log, queue, signal } = deps;
     this.#nodeImages = informers.cacheOf(nodeImageResource);
     this.#writer = new NodeImageWriter({
       client,
@@ -61,15 +62,7 @@ class ImagePullJobShell implements KindShell {
       namespace: deps.options.daemonConfigNamespace,
       wake: (key) => queue.add(key),
     });
-    this.#status = new StatusWriter({
-      clock,
-      patch: (target, body) => this.#patchStatus(target.key, target.uid, body),
-      failed: (target, error, retryAfterMs) => {
-        if (!signal.aborted) log.warn("the status could not be written", { error, object: target.key });
-        queue.addAfter(target.key, retryAfterMs);
-      },
-      written: (target) => queue.add(target.key),
-    });
+    this.#status = statusWriterOf(deps);
   }
 
   coalescingMs(key: string): number {
@@ -175,24 +168,15 @@ class ImagePullJobShell implements KindShell {
     return this.#status.offer(target, job.status, plan.status, size, isFinal);
   }
 
-  async #patchStatus(key: string, uid: string, body: object): Promise<void> {
-    const { client, objects, resource, signal } = this.#deps;
-    const job = objects.get(key);
-    if (job === undefined || job.metadata.uid !== uid) return;
-    const options = { subresource: "status", flow: uid, signal } as const;
-    objects.writeBack(await client.patch(resource, refOf(job), { type: "merge", body }, options));
-  }
-
   async #patchFinalizers(job: ImagePullJob, finalizers: readonly string[]): Promise<void> {
     const { client, objects, resource, signal } = this.#deps;
     const { resourceVersion = "", uid = "" } = job.metadata;
     const body = { metadata: { resourceVersion, finalizers } };
     const patch = { type: "merge", body } as const;
-    const written = await client.patch(resource, refOf(job), patch, { signal, flow: uid });
+    const written = await client.patch(resource, objectRef(job), patch, { signal, flow: uid });
     const isGone = written.metadata.deletionTimestamp !== undefined && finalizers.length === 0;
-    if (isGone) objects.remove(`${job.metadata.namespace}/${job.metadata.name}`, uid);
-    else if (objects.writeBack(written))
-      this.#deps.queue.add(`${job.metadata.namespace}/${job.metadata.name}`);
+    if (isGone) objects.remove(keyOf(objectRef(job)), uid);
+    else if (objects.writeBack(written)) this.#deps.queue.add(keyOf(objectRef(job)));
   }
 
   async #release(key: string, job: ImagePullJob): Promise<void> {
@@ -204,7 +188,12 @@ class ImagePullJobShell implements KindShell {
   async #remove(job: ImagePullJob): Promise<void> {
     const { client, resource, signal } = this.#deps;
     const { uid = "" } = job.metadata;
-    await client.delete(resource, refOf(job), { uid, propagationPolicy: "Background", signal, flow: uid });
+    await client.delete(resource, objectRef(job), {
+      uid,
+      propagationPolicy: "Background",
+      signal,
+      flow: uid,
+    });
   }
 
   /** Nothing more is counted or told for the job. */
@@ -213,10 +202,6 @@ class ImagePullJobShell implements KindShell {
     this.#pods.release(key);
     this.#refusals.delete(key);
   }
-}
-
-function refOf({ metadata }: ImagePullJob): { namespace: string; name: string } {
-  return { namespace: metadata.namespace ?? "", name: metadata.name ?? "" };
 }
 
 function isOwnedByList({ metadata }: ImagePullJob): boolean {

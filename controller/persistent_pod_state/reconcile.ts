@@ -8,7 +8,7 @@ import { type Cache, type Change, isKubeError, type Outcome, type Pod } from "..
 import type { KindDeps, KindShell } from "../kind.ts";
 import { statefulSetResource } from "../resources.ts";
 import { isActive, isReady } from "../rollout/pod_state.ts";
-import { StatusWriter } from "../rollout/status_writer.ts";
+import { type StatusWriter, statusWriterOf } from "../rollout/status_writer.ts";
 import type { PodNeeds } from "../selected_pods.ts";
 import { asksForState, generationChanged, planGeneration, type Workload } from "./generate.ts";
 import { type NativeStatefulSet, nativeStatefulSetResource } from "./native_stateful_set.ts";
@@ -44,7 +44,7 @@ class PersistentPodStateShell implements KindShell {
   constructor(deps: KindDeps<PersistentPodState>) {
     this.#deps = deps;
     this.#options = { startOrdinal: deps.options.gates.StatefulSetStartOrdinal };
-    this.#status = this.#newStatusWriter();
+    this.#status = statusWriterOf(deps);
     deps.informers.cacheOf(deps.resource, targetIndex);
     this.#advanced = deps.informers.cacheOf(statefulSetResource);
     this.#native = deps.informers.cacheOf(nativeStatefulSetResource);
@@ -191,24 +191,6 @@ class PersistentPodStateShell implements KindShell {
     for (const object of objects.byIndex("target", targetValue(namespace, group, STATEFUL_SET, name))) {
       queue.add(resource.codec.identify(object).key);
     }
-  }
-
-  #newStatusWriter(): StatusWriter {
-    const { client, clock, objects, queue, resource, signal, log } = this.#deps;
-    return new StatusWriter({
-      clock,
-      patch: async ({ key, uid }, body) => {
-        const options = { subresource: "status", flow: uid, signal } as const;
-        const patch = { type: "merge", body: { metadata: { uid }, ...body } } as const;
-        objects.writeBack(await client.patch(resource, refOf(key), patch, options));
-      },
-      failed: ({ key }, error, retryAfterMs) => {
-        if (signal.aborted || isKubeError(error, "NotFound")) return;
-        log.warn("the status could not be written", { error, object: key });
-        queue.addAfter(key, retryAfterMs);
-      },
-      written: ({ key }) => queue.add(key),
-    });
   }
 }
 

@@ -21,7 +21,6 @@ import {
   type Owner,
   type PatchPod,
   type PodWriter,
-  refOf,
   type WriterDeps,
 } from "./pod_writer.ts";
 
@@ -79,9 +78,7 @@ export class OtherWriter {
       }
       case "patch claim": {
         const patch = { type: "strategic" as const, body: action.body };
-        claims.writeBack(
-          await client.patch(persistentVolumeClaimResource, refOf(action.claim), patch, options),
-        );
+        claims.writeBack(await client.patch(persistentVolumeClaimResource, action.claim, patch, options));
         return;
       }
       case "delete claim":
@@ -91,15 +88,13 @@ export class OtherWriter {
         return;
       case "patch revision": {
         const patch = { type: "merge" as const, body: action.body };
-        revisions.writeBack(
-          await client.patch(controllerRevisionResource, refOf(action.revision), patch, options),
-        );
+        revisions.writeBack(await client.patch(controllerRevisionResource, action.revision, patch, options));
         return;
       }
       case "delete revision": {
         const { revision } = action;
         const gone = { ...options, uid: revision.uid, resourceVersion: revision.resourceVersion };
-        await client.delete(controllerRevisionResource, refOf(revision), gone);
+        await client.delete(controllerRevisionResource, revision, gone);
         revisions.remove(`${revision.namespace}/${revision.name}`, revision.uid);
         return;
       }

@@ -1,6 +1,6 @@
 /** Writes pods and their claims; answers go into the caches before anything else. No policy lives here. */
 
-import type { KubeObject, ObjectRef } from "../../kube/core/index.ts";
+import type { KubeObject } from "../../kube/core/index.ts";
 import {
   type Cache,
   type Client,
@@ -220,10 +220,6 @@ export class PodWriter {
     if (remains(left, claim.uid)) claims.writeBack(left);
     else claims.remove(`${claim.namespace}/${claim.name}`, claim.uid);
   }
-}
-
-export function refOf(object: { namespace: string; name: string }): ObjectRef {
-  return { namespace: object.namespace, name: object.name };
 }
 
 /** An object that is gone, or was replaced by another of its name, is deleted as far as we care: `absent`. */

@@ -2,8 +2,9 @@
  * Writes the status of workloads: coalesced while it churns, exact when it settles, one write in flight
  * for an object, and none when nothing differs.
  */
-import { createMergePatch } from "../../kube/core/index.ts";
-import { backoffMs, type Clock, type Failures, noFailures, oneMore } from "../../kube/index.ts";
+import { createMergePatch, type ObjectMeta, refOf } from "../../kube/core/index.ts";
+import { backoffMs, type Clock, type Failures, isKubeError, noFailures, oneMore } from "../../kube/index.ts";
+import type { KindDeps } from "../kind.ts";
 
 /** Longest time that a changed status of a large workload waits, milliseconds. */
 const LONGEST_WAIT_MS = 1000;
@@ -100,6 +101,33 @@ export class StatusWriter {
     }
     if (entry.heldBack) this.#deps.written(target);
   }
+}
+
+/**
+ * The writer of a controller's own kind: answers go into its cache, and who was held back is planned again after
+ * `gatheringMs`, where changes of one object are gathered.
+ */
+export function statusWriterOf<T extends { metadata: ObjectMeta }>(
+  deps: Pick<KindDeps<T>, "client" | "clock" | "log" | "objects" | "queue" | "resource" | "signal">,
+  gatheringMs: (key: string) => number = () => 0,
+): StatusWriter {
+  const { client, clock, log, objects, queue, resource, signal } = deps;
+  return new StatusWriter({
+    clock,
+    patch: async ({ key, uid }, body) => {
+      // Gone, or replaced by another of its name, which gets its own status.
+      if (objects.get(key)?.metadata.uid !== uid) return;
+      const options = { subresource: "status", flow: uid, signal } as const;
+      objects.writeBack(await client.patch(resource, refOf(key), { type: "merge", body }, options));
+    },
+    failed: ({ key }, error, retryAfterMs) => {
+      // A deletion that the cache has yet to hear of is nothing to warn of.
+      const isTold = !signal.aborted && !isKubeError(error, "NotFound");
+      if (isTold) log.warn("the status could not be written", { error, object: key });
+      queue.addAfter(key, retryAfterMs);
+    },
+    written: ({ key }) => queue.addAfter(key, gatheringMs(key)),
+  });
 }
 
 function isEmpty(patch: unknown): boolean {

@@ -2,13 +2,13 @@
  * The shell that workloads of pods share: reads the caches, calls the plan, hands the actions on, writes the
  * status once. A kind brings how it is seen and planned; no policy lives here.
  */
-import type { ObjectMeta } from "../../kube/core/index.ts";
+import { type ObjectMeta, refOf } from "../../kube/core/index.ts";
 import { isKubeError, type Outcome, type Pod } from "../../kube/index.ts";
 import type { KindDeps, KindShell } from "../kind.ts";
 import type { ObjectEvent, Plan } from "./actions.ts";
 import { Performer } from "./perform.ts";
 import type { Owner } from "./pod_writer.ts";
-import { StatusWriter } from "./status_writer.ts";
+import { type StatusWriter, statusWriterOf } from "./status_writer.ts";
 
 /** Plans of one workload take at most a sixteenth of a core however many events arrive. */
 const PLAN_SHARE = 15;
@@ -56,7 +56,7 @@ class WorkloadShell<T extends WorkloadObject> implements KindShell {
     this.#deps = deps;
     this.#workload = workload;
     this.#performer = this.#newPerformer();
-    this.#status = this.#newStatusWriter();
+    this.#status = statusWriterOf(deps, (key) => this.coalescingMs(key));
   }
 
   #newPerformer(): Performer {
@@ -73,10 +73,12 @@ class WorkloadShell<T extends WorkloadObject> implements KindShell {
       signal,
       record: (owner, event) => this.#record(owner, event),
       patchWorkload: async (owner, body, options) => {
-        deps.objects.writeBack(await client.patch(resource, refOf(owner), { type: "merge", body }, options));
+        deps.objects.writeBack(
+          await client.patch(resource, refOf(owner.key), { type: "merge", body }, options),
+        );
       },
       deleteWorkload: async (owner, options) => {
-        const left = await client.delete(resource, refOf(owner), {
+        const left = await client.delete(resource, refOf(owner.key), {
           ...options,
           uid: owner.uid,
           propagationPolicy: "Background",
@@ -86,7 +88,7 @@ class WorkloadShell<T extends WorkloadObject> implements KindShell {
       },
       mayAdopt: async (owner, options) => {
         try {
-          const { metadata } = await client.get(resource, refOf(owner), options);
+          const { metadata } = await client.get(resource, refOf(owner.key), options);
           return metadata.uid === owner.uid && metadata.deletionTimestamp === undefined;
         } catch (error) {
           if (isKubeError(error, "NotFound")) return false;
@@ -100,26 +102,6 @@ class WorkloadShell<T extends WorkloadObject> implements KindShell {
       clock: deps.clock,
       baseDelayMs: deps.options.baseDelayMs,
       maxDelayMs: deps.options.maxDelayMs,
-    });
-  }
-
-  #newStatusWriter(): StatusWriter {
-    const deps = this.#deps;
-    const { client, log, signal, resource } = deps;
-    return new StatusWriter({
-      clock: deps.clock,
-      patch: async (target, body) => {
-        const object = deps.objects.get(target.key);
-        if (object === undefined || object.metadata.uid !== target.uid) return;
-        const ref = { namespace: object.metadata.namespace ?? "", name: object.metadata.name ?? "" };
-        const options = { subresource: "status", priority: "normal", flow: target.uid, signal } as const;
-        deps.objects.writeBack(await client.patch(resource, ref, { type: "merge", body }, options));
-      },
-      failed: (target, error, retryAfterMs) => {
-        if (!signal.aborted) log.warn("the status could not be written", { error, object: target.key });
-        deps.queue.addAfter(target.key, retryAfterMs);
-      },
-      written: (target) => deps.queue.addAfter(target.key, this.coalescingMs(target.key)),
     });
   }
 
@@ -196,10 +178,6 @@ function notObserved(status: object, stored: object | undefined): object {
   if (!("observedGeneration" in status)) return status;
   const before = stored !== undefined && "observedGeneration" in stored ? stored.observedGeneration : 0;
   return { ...status, observedGeneration: before };
-}
-
-function refOf(owner: Owner): { namespace: string; name: string } {
-  return { namespace: owner.namespace, name: owner.name };
 }
 
 function ownerOf(metadata: ObjectMeta, key: string): Owner {

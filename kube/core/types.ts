@@ -80,6 +80,14 @@ export function refOf(key: ObjectKey): ObjectRef {
   return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
+/** What an object is called, from its metadata. */
+export function objectRef({ metadata }: { readonly metadata: ObjectMeta }): {
+  namespace: string;
+  name: string;
+} {
+  return { namespace: metadata.namespace ?? "", name: metadata.name ?? "" };
+}
+
 /** One error of one field, as the API server words it: `path: Type: "value": detail`. */
 export interface FieldError {
   readonly path: string;
