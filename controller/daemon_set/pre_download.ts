@@ -1,6 +1,6 @@
 /** When a DaemonSet pulls images ahead; only its annotations tell how. Spec: daemonset 4.11. */
 import type { PodTemplate } from "../../crds/index.ts";
-import { type ImageWait, imageWait, longestWaitMs } from "../rollout/image_wait.ts";
+import { longestWaitMs } from "../rollout/image_wait.ts";
 import { CREATED, IGNORED, mark, pullJob, pullJobName } from "../rollout/pre_download.ts";
 import { templateOf } from "../rollout/revisions.ts";
 import { REVISION_LABEL } from "./observe.ts";
@@ -33,18 +33,6 @@ export function planImages(pass: Pass): void {
   // Where pods wait for their image, the decision is kept only when the jobs are there, so that none is missed.
   const waits = longestWaitMs(seen.set.metadata.annotations) !== undefined;
   if (!waits || missing.length === 0) decided.take(mark(update, images.length === 0 ? IGNORED : CREATED));
-}
-
-/** Who waits for an image; undefined where the set does not ask for it. */
-export function imageWaitOf({ seen, update, now }: Pass): ImageWait | undefined {
-  return imageWait({
-    annotations: seen.set.metadata.annotations,
-    jobs: seen.pullJobs,
-    nodeImage: (node) => seen.nodeImage?.(node),
-    update,
-    begun: () => true,
-    now,
-  });
 }
 
 /** Images of containers that some old pod runs with another one. */

@@ -1,6 +1,6 @@
 /** Bringing pods to the update revision without surge. Spec: daemonset 4.5, 4.7. */
 
-import type { ImageWait } from "../rollout/image_wait.ts";
+import { type ImageWait, imageWait } from "../rollout/image_wait.ts";
 import { type Eligibility, inPlaceChange } from "../rollout/in_place/change.ts";
 import { withUnissued } from "../rollout/in_place/unissued.ts";
 import { startInPlace } from "../rollout/in_place/update.ts";
@@ -8,7 +8,6 @@ import { hasGate, IN_PLACE_READY } from "../rollout/pod_state.ts";
 import { type Daemon, REVISION_LABEL } from "./observe.ts";
 import { type UpdateWindow, updateWindow } from "./order.ts";
 import { isFree, type Pass } from "./pass.ts";
-import { imageWaitOf } from "./pre_download.ts";
 import { hashOf, templatesOf } from "./revisions.ts";
 import { planDeletion } from "./scale.ts";
 import { planSurge } from "./surge.ts";
@@ -22,7 +21,7 @@ export function planUpdate(pass: Pass): void {
     return;
   }
   const { urgent, unavailable } = judge(window);
-  const wait = strategy.inPlace ? imageWaitOf(pass) : undefined;
+  const wait = strategy.inPlace ? imageWait(pass, () => true) : undefined;
   for (const daemon of urgent) if (!isHeld(pass, daemon, wait)) updateDaemon(pass, daemon, wait);
   const room = Math.max(0, strategy.maxUnavailable - unavailable);
   const left = updateDue(pass, window, room, wait);

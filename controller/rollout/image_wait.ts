@@ -3,10 +3,10 @@
  * that failed, a job that is gone and the time limit let them go: nothing waits for ever.
  */
 import type { ImagePullJob, NodeImage } from "../../crds/index.ts";
-import type { Labels } from "../../kube/core/index.ts";
+import { type Labels, type ObjectMeta, timeOf } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import { nodeState, pullTarget } from "../image_pull_job/task.ts";
-import { currentStatus, tagOf, timeOf } from "../node_image/model.ts";
+import { currentStatus, tagOf } from "../node_image/model.ts";
 import type { Action, Waiting } from "./actions.ts";
 import { isPullUndecided, pullJobName } from "./pre_download.ts";
 import type { Revision } from "./revisions.ts";
@@ -22,15 +22,15 @@ export interface SeenPullJob {
   readonly job?: ImagePullJob;
 }
 
-export interface ImageWaitInput {
-  /** Of the workload. */
-  readonly annotations: Labels | undefined;
-  /** Undefined while pulling ahead is switched off. */
-  readonly jobs: readonly SeenPullJob[] | undefined;
-  nodeImage(node: string): NodeImage | undefined;
+/** What a pass of any workload knows of the images that are pulled ahead for it. */
+export interface ImagePass {
+  readonly seen: {
+    readonly set: { readonly metadata: ObjectMeta };
+    /** Undefined while pulling ahead is switched off. */
+    readonly pullJobs: readonly SeenPullJob[] | undefined;
+    readonly nodeImage?: (node: string) => NodeImage | undefined;
+  };
   readonly update: Revision;
-  /** Whether enough pods run the new revision for a job to be made. */
-  begun(): boolean;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -45,12 +45,14 @@ interface Held {
 
 /** Asked pod by pod during one pass; remembers who waits. */
 export class ImageWait {
-  readonly #input: ImageWaitInput;
+  readonly #pass: ImagePass;
+  readonly #begun: () => boolean;
   readonly #longestMs: number;
   readonly #held: Held[] = [];
 
-  constructor(input: ImageWaitInput, longestMs: number) {
-    this.#input = input;
+  constructor(pass: ImagePass, begun: () => boolean, longestMs: number) {
+    this.#pass = pass;
+    this.#begun = begun;
     this.#longestMs = longestMs;
   }
 
@@ -86,7 +88,7 @@ export class ImageWait {
       const held = this.#held.filter((each) => each.image === image);
       const nodes = new Set(held.map(({ node }) => node)).size;
       const who = held.length === 1 ? "1 pod waits" : `${held.length} pods wait`;
-      const seconds = Math.ceil((this.#firstEnd(image) - this.#input.now) / 1000);
+      const seconds = Math.ceil((this.#firstEnd(image) - this.#pass.now) / 1000);
       return {
         reason: "ImagePull",
         message: `${who}: ${image} is still being pulled on ${nodes} ${nodes === 1 ? "node" : "nodes"}`,
@@ -99,7 +101,7 @@ export class ImageWait {
   /** Milliseconds until time alone lets somebody go. */
   get wakeAfterMs(): number | undefined {
     if (this.#held.length === 0) return undefined;
-    return Math.max(1, Math.min(...this.#held.map(({ until }) => until)) - this.#input.now);
+    return Math.max(1, Math.min(...this.#held.map(({ until }) => until)) - this.#pass.now);
   }
 
   #firstEnd(image: string): number {
@@ -107,17 +109,17 @@ export class ImageWait {
   }
 
   #heldUntil(pod: Pod, container: string): number | undefined {
-    const { update, now } = this.#input;
+    const { seen, update, now } = this.#pass;
     if (pod.nodeName === "") return undefined;
     const job = this.#job(container);
     const since = job === undefined ? update.stored?.createdAt : timeOf(job.metadata.creationTimestamp);
     const until = (since ?? now) + this.#longestMs;
     if (until <= now) return undefined;
-    if (job === undefined) return isPullUndecided(update) && this.#input.begun() ? until : undefined;
+    if (job === undefined) return isPullUndecided(update) && this.#begun() ? until : undefined;
     if (job.status?.completionTime !== undefined || job.metadata.deletionTimestamp !== undefined) {
       return undefined;
     }
-    const nodeImage = this.#input.nodeImage(pod.nodeName);
+    const nodeImage = seen.nodeImage?.(pod.nodeName);
     if (nodeImage === undefined) return undefined;
     const state = nodeState(nodeImage, pullTarget(job, []));
     return state === "succeeded" || state === "failed" ? undefined : until;
@@ -125,7 +127,7 @@ export class ImageWait {
 
   #failure(pod: Pod, container: string): string | undefined {
     const job = this.#job(container);
-    const nodeImage = job === undefined ? undefined : this.#input.nodeImage(pod.nodeName);
+    const nodeImage = job === undefined ? undefined : this.#pass.seen.nodeImage?.(pod.nodeName);
     if (job === undefined || nodeImage === undefined) return undefined;
     const target = pullTarget(job, []);
     const tag = tagOf(nodeImage, target.name, target.tag);
@@ -134,15 +136,22 @@ export class ImageWait {
   }
 
   #job(container: string): ImagePullJob | undefined {
-    const name = pullJobName(this.#input.update, container);
-    return this.#input.jobs?.find((each) => each.name === name)?.job;
+    const { seen, update } = this.#pass;
+    const name = pullJobName(update, container);
+    return seen.pullJobs?.find((each) => each.name === name)?.job;
   }
 }
 
-/** Undefined where nobody asked for it, or images are not pulled ahead. */
-export function imageWait(input: ImageWaitInput): ImageWait | undefined {
-  const longestMs = longestWaitMs(input.annotations);
-  return longestMs === undefined || input.jobs === undefined ? undefined : new ImageWait(input, longestMs);
+/**
+ * Undefined where the workload does not ask for it, or images are not pulled ahead. `begun` tells whether enough pods
+ * run the new revision for a job to be made.
+ */
+export function imageWait(pass: ImagePass, begun: () => boolean): ImageWait | undefined {
+  const { set, pullJobs } = pass.seen;
+  const longestMs = longestWaitMs(set.metadata.annotations);
+  return longestMs === undefined || pullJobs === undefined
+    ? undefined
+    : new ImageWait(pass, begun, longestMs);
 }
 
 /** Undefined: the workload does not ask for it. */

@@ -10,6 +10,9 @@ const REVISION_LABEL = "controller-revision-hash";
 export const CREATED = "apps.kruise.io/pre-predownload-created";
 export const IGNORED = "apps.kruise.io/image-predownload-ignored";
 
+/** Up to so many replicas pulling ahead is not worth a job. */
+const FEW_REPLICAS = 3;
+
 /** What the jobs of one rollout have in common. */
 export interface PullJobs {
   owner: { kind: string; name: string; namespace: string; uid: string };
@@ -22,12 +25,20 @@ export interface PullJobs {
   timeoutSeconds: number;
 }
 
+/** What tells how fast a rollout will be. */
+export interface Pace {
+  policy: string;
+  onDelete: boolean;
+  replicas: number;
+  partition: number;
+  maxUnavailable: number;
+}
+
 export interface PreDownload extends Omit<PullJobs, "hashLabel"> {
   current: Revision;
   /** Jobs that the workload controls. */
   jobs: readonly { name: string; uid: string }[];
-  /** Whether the strategy leaves time for a pull to pay off. */
-  worthwhile: boolean;
+  strategy: Pace;
   /** Enough pods run the new revision for the others' images to be pulled. */
   begun: () => boolean;
   /** Pods wait for their image: the decision is kept only when the jobs are there, so that none is missed. */
@@ -42,13 +53,19 @@ export function planPullJobs(input: PreDownload): Action[] {
   }
   const stored = update.stored;
   if (stored === undefined || CREATED in stored.labels || IGNORED in stored.labels) return [];
-  const images = input.worthwhile ? changedImages(input) : undefined;
+  const images = isWorthwhile(input.strategy) ? changedImages(input) : undefined;
   if (images === undefined) return [mark(update, IGNORED)];
   if (!input.begun()) return [];
   const made = Object.entries(images)
     .filter(([container]) => !jobs.some(({ name }) => name === pullJobName(update, container)))
     .map(([container, image]) => pullJob({ ...input, hashLabel: HASH_LABEL }, container, image));
   return input.waits && made.length > 0 ? made : [...made, mark(update, CREATED)];
+}
+
+/** Whether the strategy leaves time for a pull to pay off (rule 59). */
+function isWorthwhile({ policy, onDelete, replicas, partition, maxUnavailable }: Pace): boolean {
+  if (policy === "ReCreate" || onDelete || replicas <= FEW_REPLICAS) return false;
+  return partition > 0 || maxUnavailable < replicas;
 }
 
 /** Whether it is still to be decided if images are pulled ahead for this revision. */

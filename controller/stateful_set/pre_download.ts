@@ -6,8 +6,6 @@ import { planPullJobs } from "../rollout/pre_download.ts";
 import { REVISION_LABEL } from "./observe.ts";
 import type { Pass } from "./pass.ts";
 
-/** Below this many replicas pulling ahead is not worth a job. */
-const FEW_REPLICAS = 3;
 const PARALLELISM = "apps.kruise.io/image-predownload-parallelism";
 const TIMEOUT = "apps.kruise.io/image-predownload-timeout-seconds";
 const LEAST_UPDATED = "apps.kruise.io/image-predownload-min-updated-ready-pods";
@@ -24,7 +22,7 @@ export function planImages(pass: Pass): void {
     update: pass.update,
     current: pass.current,
     jobs: seen.pullJobs,
-    worthwhile: worthwhile(pass),
+    strategy: pass.strategy,
     begun: () => hasBegun(pass),
     // A job takes no percentage.
     parallelism: amountOf(annotations[PARALLELISM], pass.strategy.replicas, 1),
@@ -37,27 +35,13 @@ export function planImages(pass: Pass): void {
 
 /** Who waits for an image; undefined where the set does not ask for it. */
 export function imageWaitOf(pass: Pass): ImageWait | undefined {
-  const { seen, update, now } = pass;
-  return imageWait({
-    annotations: seen.set.metadata.annotations,
-    jobs: seen.pullJobs,
-    nodeImage: (node) => seen.nodeImage?.(node),
-    update,
-    begun: () => hasBegun(pass),
-    now,
-  });
+  return imageWait(pass, () => hasBegun(pass));
 }
 
 /** Enough pods run the new revision for the others' images to be pulled. */
 function hasBegun(pass: Pass): boolean {
   const least = pass.seen.set.metadata.annotations?.[LEAST_UPDATED];
   return updatedReady(pass) >= amountOf(least, pass.strategy.replicas, 0);
-}
-
-function worthwhile(pass: Pass): boolean {
-  const { policy, onDelete, replicas, partition, maxUnavailable } = pass.strategy;
-  if (policy === "ReCreate" || onDelete || replicas <= FEW_REPLICAS) return false;
-  return partition > 0 || maxUnavailable < replicas;
 }
 
 function updatedReady(pass: Pass): number {
