@@ -1,6 +1,6 @@
 /** What the node's pulls are and what its NodeImage says of them. Pure. Spec: images 7, agent 7. */
 import type { NodeImageSpec, NodeImageStatus } from "../../crds/index.ts";
-import { formatTime, parseTime } from "../../kube/index.ts";
+import { formatTime, timeOf } from "../../kube/index.ts";
 
 export type PullPhase = "Waiting" | "Pulling" | "Succeeded" | "Failed";
 
@@ -124,14 +124,6 @@ function taskFromStatus(
     imageID: found.imageID ?? "",
     message: found.message ?? "",
   };
-}
-
-function timeOf(text: string | undefined): number | undefined {
-  try {
-    return text === undefined ? undefined : parseTime(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Waiting tasks for which there is a slot. A stopped pull gives its slot back at once: its call is cancelled. */

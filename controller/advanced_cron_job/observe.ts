@@ -1,6 +1,6 @@
 /** What a plan of an AdvancedCronJob sees: the object and its children as plain data. Spec: jobs A2 to A4. */
 import type { AdvancedCronJob, BroadcastJob, ImageListPullJob } from "../../crds/index.ts";
-import type { OwnerReference } from "../../kube/core/index.ts";
+import { type OwnerReference, timeOf } from "../../kube/core/index.ts";
 import type { Job } from "../../kube/index.ts";
 
 export type ChildKind = "Job" | "BroadcastJob" | "ImageListPullJob";
@@ -111,7 +111,7 @@ function childOf(
     name,
     uid,
     resourceVersion,
-    createdAt: timeOf(metadata.creationTimestamp ?? undefined) ?? 0,
+    createdAt: timeOf(metadata.creationTimestamp) ?? 0,
     startedAt: timeOf(status?.startTime),
     scheduledAt: scheduledTime(name, annotations, metadata.ownerReferences),
     isGoing: metadata.deletionTimestamp !== undefined,
@@ -136,9 +136,4 @@ function stateOf(conditions: readonly { type: string; status: string }[]): Child
     conditions.some((condition) => condition.type === type && condition.status === "True");
   if (holds("Complete")) return "succeeded";
   return holds("Failed") ? "failed" : "active";
-}
-
-export function timeOf(text: string | undefined): number | undefined {
-  const time = Date.parse(text ?? "");
-  return Number.isNaN(time) ? undefined : time;
 }

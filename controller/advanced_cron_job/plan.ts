@@ -13,10 +13,11 @@ import {
   type Schedule,
   ScheduleError,
 } from "../../crds/index.ts";
+import { timeOf } from "../../kube/core/index.ts";
 import type { Waiting } from "../rollout/actions.ts";
 import { timestamp } from "../rollout/lifecycle.ts";
 import { childBody } from "./child_manifest.ts";
-import { type Child, type CronJobSeen, cronStrategyOf, type Strategy, timeOf } from "./observe.ts";
+import { type Child, type CronJobSeen, cronStrategyOf, type Strategy } from "./observe.ts";
 import { type Occurrences, occurrencesOf } from "./occurrences.ts";
 
 export interface CronJobPlan {
@@ -55,7 +56,7 @@ export function planAdvancedCronJob(seen: CronJobSeen): CronJobPlan {
   if (strategy.paused) return { ...plan, deletions: outlived, waiting: [pausedWaiting] };
   const schedule = scheduleOf(job);
   if (typeof schedule === "string") return { ...plan, deletions: outlived, waiting: [malformed(schedule)] };
-  const from = last ?? timeOf(job.metadata.creationTimestamp ?? undefined) ?? now;
+  const from = last ?? timeOf(job.metadata.creationTimestamp) ?? now;
   const times = occurrencesOf(schedule, seen.localZone, from);
   const first = times.next(from);
   const missed = first !== undefined && first <= now;

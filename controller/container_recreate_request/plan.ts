@@ -4,7 +4,7 @@ import {
   RECREATE_ACTIVE_LABEL,
   RECREATE_UNREADY_FINALIZER,
 } from "../../crds/index.ts";
-import { formatTime } from "../../kube/core/index.ts";
+import { formatTime, timeOf } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import { hasGate, KRUISE_READY } from "../rollout/pod_state.ts";
 import { addNotReadyKey, removeNotReadyKey } from "../rollout/readiness.ts";
@@ -124,10 +124,4 @@ function planFinished(seen: Seen, now: number): RecreatePlan {
 /** One entry of the JSON list in the message of a pod's condition `KruisePodReady`. */
 function notReadyKey({ namespace = "", name = "" }: ContainerRecreateRequest["metadata"]) {
   return { userAgent: "ContainerRecreateRequest", key: `${namespace}/${name}` };
-}
-
-/** Milliseconds since the epoch; undefined for what is no time. */
-function timeOf(text: string | null | undefined): number | undefined {
-  const ms = Date.parse(text ?? "");
-  return Number.isNaN(ms) ? undefined : ms;
 }

@@ -1,6 +1,6 @@
 /** What happens to a job in one pass. Pure. Spec: containers 5.4. */
 import type { EphemeralJob, EphemeralJobStatus } from "../../crds/index.ts";
-import { parseTime } from "../../kube/core/index.ts";
+import { timeOf } from "../../kube/core/index.ts";
 import type { ObservedPod } from "../observed_pod.ts";
 import { DEFAULT_TTL_SECONDS, type JobPlan, type JobSeen, type Target } from "./model.ts";
 import { isFinished, statusOf } from "./status.ts";
@@ -22,7 +22,7 @@ export function planEphemeralJob({ job, pods, refusing, now }: JobSeen): JobPlan
 
 function ended(job: EphemeralJob, status: EphemeralJobStatus, now: number): JobPlan {
   const ttlMs = (job.spec.ttlSecondsAfterFinished ?? DEFAULT_TTL_SECONDS) * 1000;
-  const leftMs = timeOf(status.completionTime, now) + ttlMs - now;
+  const leftMs = (timeOf(status.completionTime) ?? now) + ttlMs - now;
   if (leftMs <= 0) return { status, inject: [], remove: true };
   return { status, inject: [], remove: false, wakeAfterMs: leftMs };
 }
@@ -31,11 +31,7 @@ function ended(job: EphemeralJob, status: EphemeralJobStatus, now: number): JobP
 function deadlineAfter({ spec, status }: EphemeralJob, now: number): number | undefined {
   const seconds = spec.activeDeadlineSeconds;
   if (seconds === undefined || seconds === null) return undefined;
-  return timeOf(status?.startTime, now) + seconds * 1000 - now;
-}
-
-function timeOf(text: string | undefined, otherwise: number): number {
-  return text === undefined || text === "" ? otherwise : parseTime(text);
+  return (timeOf(status?.startTime) ?? now) + seconds * 1000 - now;
 }
 
 /** A pod whose containers have been added counts until they end, whether they run already or not. */

@@ -5,8 +5,7 @@ import type {
   ImagePullJob,
   ImagePullJobSpec,
 } from "../../crds/index.ts";
-import { fnv32a, formatTime, goJson, safeEncode } from "../../kube/core/index.ts";
-import { timeOf } from "../node_image/model.ts";
+import { fnv32a, formatTime, goJson, safeEncode, timeOf } from "../../kube/core/index.ts";
 import { listJobStatus } from "./status.ts";
 
 export const HASH_LABEL = "controller-revision-hash";

@@ -1,7 +1,6 @@
 /** What one pass over an ImagePullJob does. Pure. Spec: images P4. */
 import { defaultPullParallelism, type ImagePullJob, type ImagePullJobStatus } from "../../crds/index.ts";
-import { formatTime } from "../../kube/core/index.ts";
-import { timeOf } from "../node_image/model.ts";
+import { formatTime, timeOf } from "../../kube/core/index.ts";
 import type { NodeCounts } from "./nodes.ts";
 import { finishedStatus, runningStatus } from "./status.ts";
 

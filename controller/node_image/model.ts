@@ -1,6 +1,6 @@
 /** Words for the parts of a NodeImage, and how to find them. Objects may have been edited by hand: nothing is taken for granted. */
 import type { NodeImage, NodeImageSpec, NodeImageStatus } from "../../crds/index.ts";
-import { isJsonObject, own, parseTime } from "../../kube/core/index.ts";
+import { isJsonObject, own } from "../../kube/core/index.ts";
 
 export type ImageSpec = NonNullable<NodeImageSpec["images"]>[string];
 export type TagSpec = ImageSpec["tags"][number];
@@ -36,16 +36,6 @@ function isTagStatuses(value: unknown): value is { tags: TagStatus[] } {
 export function currentStatus(nodeImage: NodeImage, name: string, tag: TagSpec): TagStatus | undefined {
   const status = tagStatusOf(nodeImage, name, tag.tag);
   return status !== undefined && (status.version ?? 0) === (tag.version ?? 0) ? status : undefined;
-}
-
-/** Milliseconds since the epoch; undefined for what is absent or no time. */
-export function timeOf(text: string | null | undefined): number | undefined {
-  if (text === undefined || text === null) return undefined;
-  try {
-    return parseTime(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** UIDs of the jobs that ask for anything on the node: the index by which a deleted job finds its entries. */

@@ -1,6 +1,6 @@
 /** What is to go from a NodeImage's spec, and when the next thing will. Pure. Spec: images N4.2 to N4.6. */
 import type { NodeImage, NodeImageSpec } from "../../crds/index.ts";
-import { put } from "../../kube/core/index.ts";
+import { put, timeOf } from "../../kube/core/index.ts";
 import {
   currentStatus,
   type ImageSpec,
@@ -8,7 +8,6 @@ import {
   type SecretReference,
   type TagOwner,
   type TagSpec,
-  timeOf,
 } from "./model.ts";
 
 export interface Facts {

@@ -1,7 +1,7 @@
 /** What the controller says of tasks whose node does not. Pure. Spec: images N4.5. */
 import type { NodeImage, NodeImageStatus } from "../../crds/index.ts";
-import { formatTime, put } from "../../kube/core/index.ts";
-import { currentStatus, type TagOwner, type TagSpec, type TagStatus, tagStatusOf, timeOf } from "./model.ts";
+import { formatTime, put, timeOf } from "../../kube/core/index.ts";
+import { currentStatus, type TagOwner, type TagSpec, type TagStatus, tagStatusOf } from "./model.ts";
 import { earlier } from "./prune.ts";
 
 /** How long a node may leave a task unanswered, and how late it may be after the task's own deadline. */

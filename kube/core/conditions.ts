@@ -15,10 +15,16 @@ export function formatMicroTime(ms: number): string {
 
 const timePattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
 
+/** Milliseconds since the epoch; undefined for what is absent or no time. */
+export function timeOf(text: string | undefined | null): number | undefined {
+  const ms = timePattern.test(text ?? "") ? Date.parse(text ?? "") : Number.NaN;
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
 /** Milliseconds since the epoch. Throws ParseError `InvalidTime` for anything but RFC 3339. */
 export function parseTime(text: string): number {
-  const ms = timePattern.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(ms))
+  const ms = timeOf(text);
+  if (ms === undefined)
     throw new ParseError("InvalidTime", `${JSON.stringify(text)} is not an RFC 3339 time`);
   return ms;
 }

@@ -1,4 +1,4 @@
+export { formatTime as timeText, timeOf } from "../../kube/core/index.ts";
 export * from "./pods.ts";
-export * from "./times.ts";
 export * from "./volumes.ts";
 export * from "./workloads.ts";
