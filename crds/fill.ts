@@ -1,5 +1,5 @@
 /** How defaults are filled in, in place: only where nothing was written. */
-import { isJsonObject, type JsonObject, own } from "../kube/core/index.ts";
+import { type JsonObject, own } from "../kube/core/index.ts";
 
 /** What the feature gates say about pod templates. */
 export interface TemplateDefaulting {
@@ -23,13 +23,4 @@ export function isSet(object: JsonObject, key: string): boolean {
 /** Empty text counts as absent: it is the zero value of an enumeration. */
 export function fill(object: JsonObject, key: string, value: unknown): void {
   if (!isSet(object, key) || own(object, key) === "") object[key] = value;
-}
-
-/** The object under the key, made where there is none. */
-export function child(object: JsonObject, key: string): JsonObject {
-  const present = own(object, key);
-  if (isJsonObject(present)) return present;
-  const created: JsonObject = {};
-  object[key] = created;
-  return created;
 }

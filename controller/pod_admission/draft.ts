@@ -55,15 +55,6 @@ export function objectsAt(object: JsonObject, key: string): JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
-/** A member that is an object, created where there is none. */
-export function ensureObject(object: JsonObject, key: string): JsonObject {
-  const present = own(object, key);
-  if (isJsonObject(present)) return present;
-  const created: JsonObject = {};
-  object[key] = created;
-  return created;
-}
-
 /** A member that is a list, created where there is none. */
 export function ensureList(object: JsonObject, key: string): unknown[] {
   const present = own(object, key);

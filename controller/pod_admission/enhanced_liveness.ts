@@ -1,6 +1,6 @@
 /** Liveness probes that the node agent runs in the kubelet's place. Spec: pod-webhook 4.7. */
-import { goJson, isJsonObject, type JsonObject, own } from "../../kube/core/index.ts";
-import { ensureObject, objectAt, objectsAt, type PodDraft } from "./draft.ts";
+import { ensureObject, goJson, isJsonObject, type JsonObject, own } from "../../kube/core/index.ts";
+import { objectAt, objectsAt, type PodDraft } from "./draft.ts";
 import { ownedByThisApi } from "./readiness_gate.ts";
 
 export const enhancedLivenessAnnotation = "apps.kruise.io/using-enhanced-liveness";

@@ -2,7 +2,8 @@
  * Pods of this API's workloads are stored without `metadata.managedFields`: the record of who wrote which field takes the
  * API server longer than all else of a write, and such a pod is written at least four times before it is ready.
  */
-import { ensureObject, objectsAt, type PodDraft } from "./draft.ts";
+import { ensureObject } from "../../kube/core/index.ts";
+import { objectsAt, type PodDraft } from "./draft.ts";
 import { ownedByThisApi } from "./readiness_gate.ts";
 
 /** Not where somebody applied: what that manager may prune next time would be forgotten. */

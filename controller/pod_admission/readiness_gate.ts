@@ -1,5 +1,6 @@
 /** The gate with which controllers hold a pod's readiness. Spec: pod-webhook 4.1; inplace-update rule 31. */
-import { ensureList, ensureObject, objectsAt, type PodDraft } from "./draft.ts";
+import { ensureObject } from "../../kube/core/index.ts";
+import { ensureList, objectsAt, type PodDraft } from "./draft.ts";
 
 const kruisePodReady = "KruisePodReady";
 

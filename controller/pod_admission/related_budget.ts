@@ -5,9 +5,9 @@ import {
   type PodUnavailableBudget,
   relatedBudgetAnnotation,
 } from "../../crds/index.ts";
-import { compileSelector, type Labels } from "../../kube/core/index.ts";
+import { compileSelector, ensureObject, type Labels } from "../../kube/core/index.ts";
 import type { ControllerOf } from "../../kube/index.ts";
-import { ensureObject, objectAt, objectsAt, type PodDraft } from "./draft.ts";
+import { objectAt, objectsAt, type PodDraft } from "./draft.ts";
 
 export interface RelatedBudgetOptions {
   /** The budgets of a namespace that are not being deleted. */

@@ -2,13 +2,14 @@
 import type { PodProbeMarker } from "../../crds/index.ts";
 import {
   compileSelector,
+  ensureObject,
   goJson,
   type JsonObject,
   type LabelSelector,
   type Labels,
   own,
 } from "../../kube/core/index.ts";
-import { ensureObject, objectAt, objectsAt, type PodDraft } from "./draft.ts";
+import { objectAt, objectsAt, type PodDraft } from "./draft.ts";
 
 const podProbeAnnotation = "kruise.io/podprobe";
 const markerListAnnotation = "kruise.io/podprobemarker-list";

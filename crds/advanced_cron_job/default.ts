@@ -2,12 +2,13 @@
 import {
   cloneJson,
   defaultPodTemplate,
+  ensureObject,
   isJsonObject,
   type JsonObject,
   jsonEqual,
   own,
 } from "../../kube/core/index.ts";
-import { child, type Defaulting, fill } from "../fill.ts";
+import { type Defaulting, fill } from "../fill.ts";
 import { member } from "../members.ts";
 
 /** Templates in which a pod template is. */
@@ -47,10 +48,10 @@ function defaultPods(job: JsonObject, hostNetworkPorts: boolean): void {
 function defaultImages(template: JsonObject): void {
   const spec = own(template, "spec");
   if (!isJsonObject(spec)) return;
-  const completion = child(spec, "completionPolicy");
+  const completion = ensureObject(spec, "completionPolicy");
   if (completion["type"]) return;
   completion["type"] = "Always";
-  const pull = child(spec, "pullPolicy");
+  const pull = ensureObject(spec, "pullPolicy");
   fill(pull, "timeoutSeconds", 600);
   fill(pull, "backoffLimit", 3);
   fill(spec, "imagePullPolicy", "IfNotPresent");

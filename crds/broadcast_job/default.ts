@@ -2,12 +2,13 @@
 import {
   cloneJson,
   defaultPodTemplate,
+  ensureObject,
   isJsonObject,
   type JsonObject,
   jsonEqual,
   own,
 } from "../../kube/core/index.ts";
-import { child, type Defaulting, fill } from "../fill.ts";
+import { type Defaulting, fill } from "../fill.ts";
 
 /** Pods at the same time where nothing else is asked for. */
 const unlimitedParallelism = 2147483647;
@@ -19,12 +20,12 @@ const unlimitedParallelism = 2147483647;
 export function defaultBroadcastJob(object: JsonObject, options: Defaulting): JsonObject {
   const result = cloneJson(object);
   if (options.old === undefined) delete result["status"];
-  const spec = child(result, "spec");
+  const spec = ensureObject(result, "spec");
   fill(spec, "parallelism", unlimitedParallelism);
-  fill(child(spec, "completionPolicy"), "type", "Always");
-  fill(child(spec, "failurePolicy"), "type", "FailFast");
+  fill(ensureObject(spec, "completionPolicy"), "type", "Always");
+  fill(ensureObject(spec, "failurePolicy"), "type", "FailFast");
   const template = own(spec, "template");
-  const before = options.old === undefined ? undefined : own(child(options.old, "spec"), "template");
+  const before = options.old === undefined ? undefined : own(ensureObject(options.old, "spec"), "template");
   if (options.templateDefaults && isJsonObject(template) && !jsonEqual(before, template)) {
     spec["template"] = defaultPodTemplate(template, {
       imagePullPolicy: "Always",

@@ -1,6 +1,13 @@
 /** Defaults that admission writes into a CloneSet. Spec: cloneset 6. */
-import { cloneJson, isJsonObject, type JsonObject, jsonEqual, own } from "../../kube/core/index.ts";
-import { child, type Defaulting, fill } from "../fill.ts";
+import {
+  cloneJson,
+  ensureObject,
+  isJsonObject,
+  type JsonObject,
+  jsonEqual,
+  own,
+} from "../../kube/core/index.ts";
+import { type Defaulting, fill } from "../fill.ts";
 import { defaultClaimTemplates, defaultTemplate } from "./template.ts";
 
 const inPlacePolicies: readonly unknown[] = ["InPlaceIfPossible", "InPlaceOnly"];
@@ -11,19 +18,19 @@ const inPlacePolicies: readonly unknown[] = ["InPlaceIfPossible", "InPlaceOnly"]
  */
 export function defaultCloneSet(object: JsonObject, options: Defaulting): JsonObject {
   const result = cloneJson(object);
-  const spec = child(result, "spec");
+  const spec = ensureObject(result, "spec");
   fill(spec, "replicas", 1);
   fill(spec, "revisionHistoryLimit", 10);
   // Always there, so that a JSON patch can add to it.
-  child(spec, "scaleStrategy");
-  const strategy = child(spec, "updateStrategy");
+  ensureObject(spec, "scaleStrategy");
+  const strategy = ensureObject(spec, "updateStrategy");
   if (result["apiVersion"] === "apps.kruise.io/v1alpha1") {
     fill(strategy, "type", "ReCreate");
     defaultRollout(strategy, strategy["type"]);
   } else {
     fill(strategy, "type", "RollingUpdate");
     if (strategy["type"] === "RollingUpdate") {
-      const rollingUpdate = child(strategy, "rollingUpdate");
+      const rollingUpdate = ensureObject(strategy, "rollingUpdate");
       fill(rollingUpdate, "podUpdatePolicy", "ReCreate");
       defaultRollout(rollingUpdate, rollingUpdate["podUpdatePolicy"]);
     }
@@ -46,7 +53,7 @@ function defaultTemplates(spec: JsonObject, options: Defaulting): void {
 }
 
 function defaultRollout(rollout: JsonObject, policy: unknown): void {
-  if (inPlacePolicies.includes(policy)) child(rollout, "inPlaceUpdateStrategy");
+  if (inPlacePolicies.includes(policy)) ensureObject(rollout, "inPlaceUpdateStrategy");
   fill(rollout, "partition", 0);
   fill(rollout, "maxUnavailable", "20%");
   fill(rollout, "maxSurge", 0);

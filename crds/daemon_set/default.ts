@@ -1,6 +1,6 @@
 /** Defaults that admission writes into a DaemonSet. The template stays as written. Spec: daemonset 2, 6. */
-import { cloneJson, type JsonObject } from "../../kube/core/index.ts";
-import { child, fill, isSet } from "../fill.ts";
+import { cloneJson, ensureObject, type JsonObject } from "../../kube/core/index.ts";
+import { fill, isSet } from "../fill.ts";
 
 /**
  * A copy of the object, of either version, with every default filled in; applying it twice changes nothing more.
@@ -8,13 +8,13 @@ import { child, fill, isSet } from "../fill.ts";
  */
 export function defaultDaemonSet(object: JsonObject): JsonObject {
   const result = cloneJson(object);
-  const spec = child(result, "spec");
+  const spec = ensureObject(result, "spec");
   fill(spec, "burstReplicas", 250);
   fill(spec, "revisionHistoryLimit", 10);
-  const strategy = child(spec, "updateStrategy");
+  const strategy = ensureObject(spec, "updateStrategy");
   fill(strategy, "type", "RollingUpdate");
   if (strategy["type"] === "RollingUpdate") {
-    const rolling = child(strategy, "rollingUpdate");
+    const rolling = ensureObject(strategy, "rollingUpdate");
     if (result["apiVersion"] === "apps.kruise.io/v1alpha1") replaceSurging(rolling);
     defaultRollingUpdate(rolling);
   }

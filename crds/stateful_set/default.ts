@@ -2,12 +2,13 @@
 import {
   cloneJson,
   defaultPodTemplate,
+  ensureObject,
   isJsonObject,
   type JsonObject,
   jsonEqual,
   own,
 } from "../../kube/core/index.ts";
-import { child, type Defaulting, fill } from "../fill.ts";
+import { type Defaulting, fill } from "../fill.ts";
 
 export interface StatefulSetDefaulting extends Defaulting {
   /** Gate StatefulSetAutoDeletePVC. */
@@ -22,13 +23,13 @@ export interface StatefulSetDefaulting extends Defaulting {
  */
 export function defaultStatefulSet(object: JsonObject, options: StatefulSetDefaulting): JsonObject {
   const result = cloneJson(object);
-  const spec = child(result, "spec");
+  const spec = ensureObject(result, "spec");
   fill(spec, "replicas", 1);
   fill(spec, "podManagementPolicy", "OrderedReady");
   fill(spec, "revisionHistoryLimit", 10);
-  const strategy = child(spec, "updateStrategy");
+  const strategy = ensureObject(spec, "updateStrategy");
   fill(strategy, "type", "RollingUpdate");
-  if (strategy["type"] === "RollingUpdate") defaultRollingUpdate(child(strategy, "rollingUpdate"));
+  if (strategy["type"] === "RollingUpdate") defaultRollingUpdate(ensureObject(strategy, "rollingUpdate"));
   if (result["apiVersion"] === "apps.kruise.io/v1beta1") defaultClaimStrategies(spec, options);
   const claims = own(spec, "volumeClaimTemplates");
   if (Array.isArray(claims)) for (const claim of claims) defaultClaimStatus(claim);
@@ -44,17 +45,17 @@ function defaultRollingUpdate(rolling: JsonObject): void {
 }
 
 function defaultClaimStrategies(spec: JsonObject, options: StatefulSetDefaulting): void {
-  const update = child(spec, "volumeClaimUpdateStrategy");
+  const update = ensureObject(spec, "volumeClaimUpdateStrategy");
   if (options.resizesClaims) fill(update, "type", "OnDelete");
   if (!options.deletesClaims) return;
-  const retention = child(spec, "persistentVolumeClaimRetentionPolicy");
+  const retention = ensureObject(spec, "persistentVolumeClaimRetentionPolicy");
   fill(retention, "whenDeleted", "Retain");
   fill(retention, "whenScaled", "Retain");
 }
 
 /** As the API server shows claims that are not bound. */
 function defaultClaimStatus(claim: unknown): void {
-  if (isJsonObject(claim)) fill(child(claim, "status"), "phase", "Pending");
+  if (isJsonObject(claim)) fill(ensureObject(claim, "status"), "phase", "Pending");
 }
 
 /** Only for new objects and changed templates, so that an upgrade of this program moves no revision by itself. */

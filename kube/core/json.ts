@@ -38,6 +38,15 @@ export function own(object: JsonObject, key: string): unknown {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
+/** A member that is an object, created where there is none. */
+export function ensureObject(object: JsonObject, key: string): JsonObject {
+  const present = own(object, key);
+  if (isJsonObject(present)) return present;
+  const created: JsonObject = {};
+  put(object, key, created);
+  return created;
+}
+
 /** Sets a member, also when it is called `__proto__`, which plain assignment would lose. */
 export function put(object: JsonObject, key: string, value: unknown): void {
   if (key === "__proto__") {
