@@ -1,10 +1,10 @@
 /** Connects the swapper with the pod watch. */
 import type { AgentContext, Feature } from "../context.ts";
-import { createSwapper } from "./swapper.ts";
+import { Swapper } from "./swapper.ts";
 
 export function startSwaps(context: AgentContext): Feature {
   const { clock, finder, pods, recreator } = context;
-  const swapper = createSwapper({
+  const swapper = new Swapper({
     clock,
     log: context.log.with({ component: "swaps" }),
     runtime: () => finder.current?.client,

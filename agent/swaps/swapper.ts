@@ -24,14 +24,6 @@ export interface SwapDependencies {
   readonly swapped?: (container: string, by: "agent" | "kubelet", seconds: number) => void;
 }
 
-export interface Swapper {
-  /** A pod changed from `before` to `after`. Returns at once. */
-  changed(before: AgentPod, after: AgentPod): void;
-  /** Resolves when no swap runs. */
-  idle(): Promise<void>;
-  stop(): Promise<void>;
-}
-
 /** Containers whose image changed and that the agent may swap. Pure. */
 export function swapsOf(before: AgentPod, after: AgentPod): { name: string; lastImage: string }[] {
   if (after.annotations[swapAnnotation] !== "true" || after.deleting || before.uid !== after.uid) return [];
@@ -71,49 +63,117 @@ const lookForMs = 1_000;
 /** A kubelet that has not reported the new spec by then is not there: nothing is held for it any more. */
 const preparedForMs = 5_000;
 
-export function createSwapper(dependencies: SwapDependencies): Swapper {
-  const { clock, log } = dependencies;
-  const running = new Map<string, Running>();
-  /** Images that the spec had lately, by container: the last container is of one of them. Newest last. */
-  const lastImages = new Map<string, string[]>();
-  /** Containers whose swap begins when the kubelet has seen the new spec. */
-  const waiting = new Set<string>();
-  const stopping = new AbortController();
-  /** Called at each change of a pod. */
-  const listeners = new Set<() => void>();
+/** What shows that the kubelet has the new spec; `none`: nothing did in time, or the spec has changed again. */
+type Evidence = "reported" | "stopped" | "none";
 
-  async function swap(key: string, uid: string, name: string): Promise<void> {
-    const client = dependencies.runtime();
+export class Swapper {
+  readonly #dependencies: SwapDependencies;
+  readonly #running = new Map<string, Running>();
+  /** Images that the spec had lately, by container: the last container is of one of them. Newest last. */
+  readonly #lastImages = new Map<string, string[]>();
+  /** Containers whose swap begins when the kubelet has seen the new spec. */
+  readonly #waiting = new Set<string>();
+  readonly #stopping = new AbortController();
+  /** Told of each change of a pod. */
+  readonly #waits = new Set<ChangeWait>();
+
+  constructor(dependencies: SwapDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** A pod changed from `before` to `after`. Returns at once. */
+  changed(before: AgentPod, after: AgentPod): void {
+    for (const wait of this.#waits) wait.changed();
+    if (after.observedGeneration >= after.generation) this.#goOn(after);
+    for (const { name, lastImage } of swapsOf(before, after)) {
+      const key = JSON.stringify([after.uid, name]);
+      remember(this.#lastImages, key, lastImage);
+      this.#begin(key, after.uid, name);
+    }
+  }
+
+  /** Resolves when no swap runs. */
+  async idle(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all([...this.#running.values()].map((one) => one.done));
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error("stopped"));
+    for (const wait of this.#waits) wait.changed();
+    await this.idle();
+  }
+
+  #goOn(pod: AgentPod): void {
+    for (const { name } of pod.containers) {
+      const key = JSON.stringify([pod.uid, name]);
+      if (this.#waiting.delete(key)) this.#begin(key, pod.uid, name);
+    }
+  }
+
+  #begin(key: string, uid: string, name: string): void {
+    const present = this.#running.get(key);
+    if (present) {
+      present.again = true;
+      return;
+    }
+    const state: Running = { again: true, done: Promise.resolve() };
+    this.#running.set(key, state);
+    state.done = this.#swapUntilDone(key, uid, name, state);
+  }
+
+  async #swapUntilDone(key: string, uid: string, name: string, state: Running): Promise<void> {
+    const { signal } = this.#stopping;
+    while (state.again && !signal.aborted) {
+      state.again = false;
+      await this.#swap(key, uid, name).catch((error: unknown) => {
+        if (signal.aborted) return;
+        const place = { pod: uid, container: name };
+        this.#dependencies.log.warn("a swap is left to the kubelet", { ...place, error: messageOf(error) });
+      });
+    }
+    this.#running.delete(key);
+  }
+
+  async #swap(key: string, uid: string, name: string): Promise<void> {
+    const { clock, recreator, runtime, pod: podOf } = this.#dependencies;
+    const { signal } = this.#stopping;
+    const client = runtime();
     if (!client) return;
     const began = clock.monotonic();
-    const last = (await observeContainers(client, uid, stopping.signal, name)).get(name);
-    const pod = dependencies.pod(uid);
+    const last = (await observeContainers(client, uid, signal, name)).get(name);
+    const pod = podOf(uid);
     const image = imageOf(pod, name);
     if (!pod || image === undefined) return;
     // The kubelet was faster, or the image changed back before anything happened.
     if (!last || last.hash === plainHash(name, image).toString(16)) return;
-    const images = [...(lastImages.get(key) ?? [])];
-    const prepared = await dependencies.recreator.prepare(client, pod, last, stopping.signal, images);
+    const images = [...(this.#lastImages.get(key) ?? [])];
+    const prepared = await recreator.prepare(client, pod, last, signal, images);
     if (!prepared) return;
-    const evidence = await untilKubeletKnows(client, pod, last, image).catch(() => "none" as const);
+    const evidence = await this.#untilKubeletKnows(client, pod, last, image).catch(() => "none" as const);
     if (evidence === "none") {
-      await dependencies.recreator.cancel(prepared);
-      if (imageOf(dependencies.pod(uid), name) === image) waiting.add(key);
+      await recreator.cancel(prepared);
+      if (imageOf(podOf(uid), name) === image) this.#waiting.add(key);
       return;
     }
-    if (evidence === "reported") await stop(client, pod, last, prepared);
-    const by = await dependencies.recreator.start(prepared);
-    const seconds = (clock.monotonic() - began) / 1000;
-    log.info("an image was swapped", { pod: keyOf(pod), container: name, startedBy: by, evidence, seconds });
-    dependencies.swapped?.(name, by, seconds);
+    if (evidence === "reported") await this.#stop(client, pod, last, prepared);
+    const by = await recreator.start(prepared);
+    this.#tell(pod, name, by, evidence, (clock.monotonic() - began) / 1000);
   }
 
-  async function stop(
-    client: CriClient,
+  #tell(
     pod: AgentPod,
-    last: SeenContainer,
-    prepared: Prepared,
-  ): Promise<void> {
+    container: string,
+    startedBy: "agent" | "kubelet",
+    evidence: Evidence,
+    seconds: number,
+  ): void {
+    const { log, swapped } = this.#dependencies;
+    log.info("an image was swapped", { pod: keyOf(pod), container, startedBy, evidence, seconds });
+    swapped?.(container, startedBy, seconds);
+  }
+
+  async #stop(client: CriClient, pod: AgentPod, last: SeenContainer, prepared: Prepared): Promise<void> {
+    const { clock, recreator } = this.#dependencies;
     const order = {
       container: last.name,
       containerId: last.id,
@@ -127,7 +187,7 @@ export function createSwapper(dependencies: SwapDependencies): Swapper {
       // The kubelet tells of the stop: it sees the same change.
       await stopContainer(order, { client, clock, event: () => undefined });
     } catch (error) {
-      await dependencies.recreator.cancel(prepared);
+      await recreator.cancel(prepared);
       throw error;
     }
   }
@@ -135,100 +195,78 @@ export function createSwapper(dependencies: SwapDependencies): Swapper {
   /**
    * A kubelet with the old spec would undo the swap. It has the new one when it says so (`reported`), which takes one
    * write of a status, or when it has stopped the container (`stopped`), which it does before the report arrives here.
-   * One that did not run when the spec changed tells nothing. `none`: neither came, or the spec has changed again.
+   * One that did not run when the spec changed tells nothing.
    */
-  async function untilKubeletKnows(
+  async #untilKubeletKnows(
     client: CriClient,
     { uid }: AgentPod,
     { id, name, state }: SeenContainer,
     image: string,
-  ): Promise<"reported" | "stopped" | "none"> {
+  ): Promise<Evidence> {
+    const { clock, pod } = this.#dependencies;
     const began = clock.monotonic();
-    const changes: { seen: boolean; wake: () => void } = { seen: true, wake: () => undefined };
-    const listener = (): void => {
-      changes.seen = true;
-      changes.wake();
-    };
-    listeners.add(listener);
+    const wait = new ChangeWait(clock);
+    this.#waits.add(wait);
     try {
       for (;;) {
-        stopping.signal.throwIfAborted();
-        const pod = dependencies.pod(uid);
-        if (!pod || pod.deleting || imageOf(pod, name) !== image) return "none";
-        if (pod.observedGeneration >= pod.generation) return "reported";
-        changes.seen = false;
+        this.#stopping.signal.throwIfAborted();
+        const shown = shownBy(pod(uid), name, image);
+        if (shown) return shown;
+        wait.look();
         const spent = clock.monotonic() - began;
         if (spent > preparedForMs) return "none";
         const looks = state === "running" && spent < lookForMs;
-        if (looks) {
-          const { status } = await client.call(methods.ContainerStatus, { container_id: id });
-          if (status?.state === ContainerState.CONTAINER_EXITED) return "stopped";
-        }
-        if (!changes.seen) await changeOr(changes, looks ? lookEveryMs : preparedForMs - spent + 1);
+        if (looks && (await hasExited(client, id))) return "stopped";
+        await wait.change(looks ? lookEveryMs : preparedForMs - spent + 1);
       }
     } finally {
-      listeners.delete(listener);
+      this.#waits.delete(wait);
     }
   }
+}
 
-  function changeOr(changes: { wake: () => void }, ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = clock.after(ms, resolve);
-      changes.wake = () => {
+/** One wait for changes of pods: none is missed between the last look and the wait. */
+class ChangeWait {
+  readonly #clock: Clock;
+  #seen = true;
+  #wake: () => void = () => undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  changed(): void {
+    this.#seen = true;
+    this.#wake();
+  }
+
+  /** Changes before this have been looked at. */
+  look(): void {
+    this.#seen = false;
+  }
+
+  /** Resolves with the first change since the last look, at the latest after `ms`. */
+  async change(ms: number): Promise<void> {
+    if (this.#seen) return;
+    await new Promise<void>((resolve) => {
+      const timer = this.#clock.after(ms, resolve);
+      this.#wake = () => {
         timer.cancel();
         resolve();
       };
     });
   }
+}
 
-  async function swapUntilDone(key: string, uid: string, name: string, state: Running): Promise<void> {
-    while (state.again && !stopping.signal.aborted) {
-      state.again = false;
-      await swap(key, uid, name).catch((error: unknown) => {
-        if (stopping.signal.aborted) return;
-        log.warn("a swap is left to the kubelet", { pod: uid, container: name, error: messageOf(error) });
-      });
-    }
-    running.delete(key);
-  }
+/** What the pod says of the kubelet; undefined: it does not know yet that this container has a new image. */
+function shownBy(pod: AgentPod | undefined, name: string, image: string): "reported" | "none" | undefined {
+  if (!pod || pod.deleting || imageOf(pod, name) !== image) return "none";
+  return pod.observedGeneration >= pod.generation ? "reported" : undefined;
+}
 
-  function begin(key: string, uid: string, name: string): void {
-    const present = running.get(key);
-    if (present) {
-      present.again = true;
-      return;
-    }
-    const state: Running = { again: true, done: Promise.resolve() };
-    running.set(key, state);
-    state.done = swapUntilDone(key, uid, name, state);
-  }
-
-  function goOn(pod: AgentPod): void {
-    for (const { name } of pod.containers) {
-      const key = JSON.stringify([pod.uid, name]);
-      if (waiting.delete(key)) begin(key, pod.uid, name);
-    }
-  }
-
-  return {
-    changed(before, after) {
-      for (const listener of listeners) listener();
-      if (after.observedGeneration >= after.generation) goOn(after);
-      for (const { name, lastImage } of swapsOf(before, after)) {
-        const key = JSON.stringify([after.uid, name]);
-        remember(lastImages, key, lastImage);
-        begin(key, after.uid, name);
-      }
-    },
-    async idle() {
-      while (running.size > 0) await Promise.all([...running.values()].map((one) => one.done));
-    },
-    async stop() {
-      stopping.abort(new Error("stopped"));
-      for (const listener of listeners) listener();
-      await this.idle();
-    },
-  };
+async function hasExited(client: CriClient, containerId: string): Promise<boolean> {
+  const { status } = await client.call(methods.ContainerStatus, { container_id: containerId });
+  return status?.state === ContainerState.CONTAINER_EXITED;
 }
 
 function imageOf(pod: AgentPod | undefined, name: string): string | undefined {

@@ -8,7 +8,7 @@ import { createRecreator } from "../containers/recreator.ts";
 import { createCriClient } from "../cri/client.ts";
 import { type FakeCri, startFakeCri } from "../cri/fake_server.ts";
 import { type AgentPod, agentPod } from "../pod.ts";
-import { createSwapper, type Swapper, swapAnnotation, swapsOf } from "./swapper.ts";
+import { Swapper, swapAnnotation, swapsOf } from "./swapper.ts";
 
 const uid = "pod-uid-1";
 
@@ -78,7 +78,7 @@ async function scene(t: Test, names: readonly string[]): Promise<Scene> {
     fake,
     swaps,
     present: pod(Object.fromEntries(names.map((name) => [name, "nginx:1"]))),
-    swapper: createSwapper({
+    swapper: new Swapper({
       clock: systemClock,
       log: nullLog,
       runtime: () => client,
