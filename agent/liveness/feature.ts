@@ -1,14 +1,14 @@
 /** Connects the watchdog with the pods of this node, their events and their containers. */
 import { containerTarget, restartContainer } from "../containers/restart.ts";
 import type { AgentContext, Feature } from "../context.ts";
-import { createWatchdog } from "./watchdog.ts";
+import { Watchdog } from "./watchdog.ts";
 
 const component = "kruise-daemon-liveness";
 
 export function startLiveness(context: AgentContext): Feature {
   const { clock, finder, pods } = context;
   const recorder = context.events.from(component);
-  const watchdog = createWatchdog({
+  const watchdog = new Watchdog({
     clock,
     log: context.log.with({ component }),
     runtime: () => finder.current?.client,

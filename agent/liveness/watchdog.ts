@@ -29,28 +29,35 @@ interface Loop extends LivenessProbe {
   ended: Promise<void>;
 }
 
-export interface Watchdog {
-  update(pod: AgentPod): void;
-  remove(pod: AgentPod): void;
-  stop(): Promise<void>;
+/** Failures in a row of one container, by its id. */
+interface Failures {
+  readonly id: string;
+  readonly count: number;
 }
 
-export function createWatchdog(dependencies: WatchdogDependencies): Watchdog {
-  const { clock, log, observe = observeContainers, run = runProbe } = dependencies;
-  /** By UID of the pod. */
-  const loops = new Map<string, Loop[]>();
-  const ending = new Set<Promise<void>>();
-  /** Restarts of this node, one after another: what fails everywhere at once is not stopped everywhere at once. */
-  let turn: Promise<void> = Promise.resolve();
+const noFailures: Failures = { id: "", count: 0 };
 
-  function update(pod: AgentPod): void {
+export class Watchdog {
+  readonly #dependencies: WatchdogDependencies;
+  readonly #observe: typeof observeContainers;
+  readonly #run: typeof runProbe;
+  /** By UID of the pod. */
+  readonly #loops = new Map<string, Loop[]>();
+  readonly #ending = new Set<Promise<void>>();
+  /** Restarts of this node, one after another: what fails everywhere at once is not stopped everywhere at once. */
+  #turn: Promise<void> = Promise.resolve();
+
+  constructor(dependencies: WatchdogDependencies) {
+    this.#dependencies = dependencies;
+    this.#observe = dependencies.observe ?? observeContainers;
+    this.#run = dependencies.run ?? runProbe;
+  }
+
+  update(pod: AgentPod): void {
     const wanted = livenessProbesOf(pod);
     const kept: Loop[] = [];
-    for (const loop of loops.get(pod.uid) ?? []) {
-      const same = wanted.some(({ container, probe }) => {
-        return container === loop.container && jsonEqual(probe, loop.probe);
-      });
-      if (!same) {
+    for (const loop of this.#loops.get(pod.uid) ?? []) {
+      if (!isWanted(loop, wanted)) {
         loop.abort.abort(new Error("the probe is no longer wanted"));
         continue;
       }
@@ -58,81 +65,86 @@ export function createWatchdog(dependencies: WatchdogDependencies): Watchdog {
       kept.push(loop);
     }
     for (const probe of wanted) {
-      if (!kept.some(({ container }) => container === probe.container)) kept.push(begin(pod, probe));
+      if (!kept.some(({ container }) => container === probe.container)) kept.push(this.#begin(pod, probe));
     }
-    if (kept.length > 0) loops.set(pod.uid, kept);
-    else loops.delete(pod.uid);
+    if (kept.length > 0) this.#loops.set(pod.uid, kept);
+    else this.#loops.delete(pod.uid);
   }
 
-  function begin(pod: AgentPod, probe: LivenessProbe): Loop {
+  remove(pod: AgentPod): void {
+    for (const loop of this.#loops.get(pod.uid) ?? []) loop.abort.abort(new Error("the pod is gone"));
+    this.#loops.delete(pod.uid);
+  }
+
+  async stop(): Promise<void> {
+    for (const loop of [...this.#loops.values()].flat()) loop.abort.abort(new Error("stopped"));
+    this.#loops.clear();
+    await Promise.all(this.#ending);
+  }
+
+  #begin(pod: AgentPod, probe: LivenessProbe): Loop {
     const loop: Loop = { ...probe, pod, abort: new AbortController(), ended: Promise.resolve() };
-    loop.ended = probeLoop(loop).catch((error: unknown) => {
-      if (!loop.abort.signal.aborted) log.error("a liveness probe ended", { pod: pod.name, error });
+    loop.ended = this.#probe(loop).catch((error: unknown) => {
+      if (!loop.abort.signal.aborted)
+        this.#dependencies.log.error("a liveness probe ended", { pod: pod.name, error });
     });
-    ending.add(loop.ended);
-    void loop.ended.then(() => ending.delete(loop.ended));
+    this.#ending.add(loop.ended);
+    void loop.ended.then(() => this.#ending.delete(loop.ended));
     return loop;
   }
 
-  async function probeLoop(loop: Loop): Promise<void> {
+  async #probe(loop: Loop): Promise<void> {
+    const { clock } = this.#dependencies;
     const { signal } = loop.abort;
-    let failures = { id: "", count: 0 };
+    let failures = noFailures;
     for (;;) {
       signal.throwIfAborted();
       const began = clock.monotonic();
-      failures = await once(loop, failures, signal);
+      failures = await this.#once(loop, failures, signal);
       await clock.sleep(Math.max(0, loop.probe.periodSeconds * 1000 - (clock.monotonic() - began)), signal);
     }
   }
 
   /** The failures in a row of the container that runs now. */
-  async function once(
-    loop: Loop,
-    before: { readonly id: string; readonly count: number },
-    signal: AbortSignal,
-  ): Promise<{ id: string; count: number }> {
-    const none = { id: "", count: 0 };
-    const client = dependencies.runtime();
-    if (!client) return none;
+  async #once(loop: Loop, before: Failures, signal: AbortSignal): Promise<Failures> {
+    const client = this.#dependencies.runtime();
+    if (!client) return noFailures;
     try {
-      const container = (await observe(client, loop.pod.uid, signal)).get(loop.container);
-      // A container that does not run is the kubelet's matter.
-      if (container?.state !== "running") return none;
-      if (clock.now() - container.startedAt < loop.probe.initialDelaySeconds * 1000) return none;
+      const container = (await this.#observe(client, loop.pod.uid, signal)).get(loop.container);
+      if (!container || !this.#isDue(loop, container)) return noFailures;
       const place = { client, containerId: container.id, podIP: loop.pod.podIP };
-      const outcome = await run(loop.probe, place, signal);
+      const outcome = await this.#run(loop.probe, place, signal);
       signal.throwIfAborted();
-      if (outcome === undefined) return { ...before };
-      if (outcome.state === "Succeeded") return none;
-      dependencies.unhealthy(loop.pod, loop.container, outcome.message);
+      if (outcome === undefined) return before;
+      if (outcome.state === "Succeeded") return noFailures;
+      this.#dependencies.unhealthy(loop.pod, loop.container, outcome.message);
       const count = before.id === container.id ? before.count + 1 : 1;
       if (count < loop.probe.failureThreshold) return { id: container.id, count };
-      await inTurn(() => dependencies.restart(client, loop.pod, container, signal));
-      return none;
+      await this.#inTurn(() => this.#dependencies.restart(client, loop.pod, container, signal));
+      return noFailures;
     } catch (error) {
       signal.throwIfAborted();
       const place = { pod: loop.pod.name, container: loop.container };
-      log.warn("a liveness probe could not be carried out", { ...place, error: messageOf(error) });
-      return { ...before };
+      const text = "a liveness probe could not be carried out";
+      this.#dependencies.log.warn(text, { ...place, error: messageOf(error) });
+      return before;
     }
   }
 
-  async function inTurn(work: () => Promise<void>): Promise<void> {
-    const mine = turn.then(work);
-    turn = mine.catch(() => undefined);
-    await mine;
+  /** A container that does not run is the kubelet's matter. */
+  #isDue({ probe }: Loop, { state, startedAt }: SeenContainer): boolean {
+    return (
+      state === "running" && this.#dependencies.clock.now() - startedAt >= probe.initialDelaySeconds * 1000
+    );
   }
 
-  return {
-    update,
-    remove(pod) {
-      for (const loop of loops.get(pod.uid) ?? []) loop.abort.abort(new Error("the pod is gone"));
-      loops.delete(pod.uid);
-    },
-    async stop() {
-      for (const loop of [...loops.values()].flat()) loop.abort.abort(new Error("stopped"));
-      loops.clear();
-      await Promise.all(ending);
-    },
-  };
+  async #inTurn(work: () => Promise<void>): Promise<void> {
+    const mine = this.#turn.then(work);
+    this.#turn = mine.catch(() => undefined);
+    await mine;
+  }
+}
+
+function isWanted(loop: Loop, wanted: readonly LivenessProbe[]): boolean {
+  return wanted.some(({ container, probe }) => container === loop.container && jsonEqual(probe, loop.probe));
 }

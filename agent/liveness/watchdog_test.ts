@@ -5,7 +5,7 @@ import type { CriClient } from "../cri/client.ts";
 import { type AgentPod, agentPod } from "../pod.ts";
 import type { ProbeOutcome } from "../probes/result.ts";
 import { livenessProbesOf } from "./plan.ts";
-import { createWatchdog } from "./watchdog.ts";
+import { Watchdog } from "./watchdog.ts";
 
 const noRuntime: CriClient = {
   socket: "",
@@ -109,7 +109,7 @@ function bench() {
     restarted: [] as string[],
     refuse: false,
   };
-  const watchdog = createWatchdog({
+  const watchdog = new Watchdog({
     clock,
     log: nullLog,
     runtime: () => noRuntime,
