@@ -3,7 +3,7 @@ import type { NodePodProbe, NodePodProbeStatus } from "../../crds/index.ts";
 import { Cache, createMergePatch, jsonResource, startInformer } from "../../kube/index.ts";
 import type { AgentContext, Feature } from "../context.ts";
 import { createStatusWriter } from "../status_writer.ts";
-import { createProber } from "./prober.ts";
+import { Prober } from "./prober.ts";
 
 export const nodePodProbes = jsonResource<NodePodProbe>({
   group: "apps.kruise.io",
@@ -20,7 +20,7 @@ export function startProbes(context: AgentContext): Feature {
   const log = context.log.with({ component });
   const name = settings.nodeName;
   const recorder = context.events.from(component);
-  const prober = createProber({
+  const prober = new Prober({
     clock,
     log,
     random: context.random,

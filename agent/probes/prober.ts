@@ -5,7 +5,7 @@ import { observeContainers, type SeenContainer } from "../containers/observe.ts"
 import type { CriClient } from "../cri/client.ts";
 import { messageOf } from "../errors.ts";
 import type { StatusWriter } from "../status_writer.ts";
-import { afterProbe, type ProbeRecord } from "./result.ts";
+import { afterProbe, type ProbeOutcome, type ProbeRecord } from "./result.ts";
 import { type Probe, runProbe } from "./run.ts";
 
 export interface ProberDependencies {
@@ -29,86 +29,83 @@ export interface ProbedPod {
   readonly uid: string;
 }
 
-interface Loop {
+/** A probe as the NodePodProbe wants it. */
+interface WantedProbe {
   readonly pod: ProbedPod;
   readonly ip: string;
   readonly name: string;
   readonly containerName: string;
   readonly probe: Probe;
+}
+
+interface Loop extends WantedProbe {
   readonly abort: AbortController;
   ended: Promise<void>;
 }
 
-export interface Prober {
-  update(nodePodProbe: NodePodProbe | undefined): void;
-  stop(): Promise<void>;
-}
+export class Prober {
+  readonly #dependencies: ProberDependencies;
+  readonly #observe: typeof observeContainers;
+  readonly #run: typeof runProbe;
+  readonly #loops = new Map<string, Loop>();
+  readonly #records = new Map<string, ProbeRecord>();
+  readonly #ending = new Set<Promise<void>>();
+  #object: NodePodProbe | undefined;
+  #firstUpdate = true;
 
-export function createProber(dependencies: ProberDependencies): Prober {
-  const { clock, log, random } = dependencies;
-  const observe = dependencies.observe ?? observeContainers;
-  const run = dependencies.run ?? runProbe;
-  const loops = new Map<string, Loop>();
-  const records = new Map<string, ProbeRecord>();
-  const ending = new Set<Promise<void>>();
-  let object: NodePodProbe | undefined;
-  let firstUpdate = true;
+  constructor(dependencies: ProberDependencies) {
+    this.#dependencies = dependencies;
+    this.#observe = dependencies.observe ?? observeContainers;
+    this.#run = dependencies.run ?? runProbe;
+  }
 
-  function update(nodePodProbe: NodePodProbe | undefined): void {
-    object = nodePodProbe;
-    dependencies.status.observed(nodePodProbe?.status);
-    const wanted = new Map<string, Omit<Loop, "abort" | "ended">>();
-    for (const { name, namespace, uid, IP, probes = [] } of nodePodProbe?.spec.podProbes ?? []) {
-      for (const probe of probes) {
-        const key = JSON.stringify([uid, probe.containerName, probe.name]);
-        const { containerName } = probe;
-        wanted.set(key, {
-          pod: { namespace, name, uid },
-          ip: IP,
-          name: probe.name,
-          containerName,
-          probe: probe.probe,
-        });
-      }
+  /** The node's NodePodProbe as the server has it; undefined when there is none. */
+  update(nodePodProbe: NodePodProbe | undefined): void {
+    this.#object = nodePodProbe;
+    this.#dependencies.status.observed(nodePodProbe?.status);
+    const wanted = wantedProbes(nodePodProbe);
+    const otherHandler = new Set<string>();
+    for (const [key, loop] of this.#loops) {
+      const next = wanted.get(key);
+      if (next && sameProbe(loop, next)) continue;
+      this.#end(key, loop);
+      // A changed handler starts at Unknown again, a changed period does not.
+      if (!next) this.#records.delete(key);
+      else if (!sameHandler(loop.probe, next.probe)) otherHandler.add(key);
     }
-    for (const [key, loop] of loops) if (!sameLoop(loop, wanted.get(key))) end(key, loop, !wanted.has(key));
-    for (const [key, loop] of wanted) if (!loops.has(key)) begin(key, loop, firstUpdate);
-    firstUpdate = false;
-    publish();
+    for (const [key, next] of wanted) {
+      if (this.#loops.has(key)) continue;
+      if (otherHandler.has(key)) this.#records.delete(key);
+      this.#begin(key, next, this.#firstUpdate);
+    }
+    this.#firstUpdate = false;
+    this.#publish();
   }
 
-  function end(key: string, loop: Loop, gone: boolean): void {
+  async stop(): Promise<void> {
+    for (const [key, loop] of [...this.#loops]) this.#end(key, loop);
+    await Promise.all(this.#ending);
+    await this.#dependencies.status.stop();
+  }
+
+  #end(key: string, loop: Loop): void {
     loop.abort.abort(new Error("the probe is no longer wanted"));
-    loops.delete(key);
-    // A changed handler starts at Unknown again, a changed period does not.
-    if (gone) records.delete(key);
+    this.#loops.delete(key);
   }
 
-  function begin(key: string, wanted: Omit<Loop, "abort" | "ended">, spread: boolean): void {
-    const before = records.get(key);
-    if (before && handlerChanged.has(key)) records.delete(key);
-    handlerChanged.delete(key);
+  #begin(key: string, wanted: WantedProbe, spread: boolean): void {
     const abort = new AbortController();
     const loop: Loop = { ...wanted, abort, ended: Promise.resolve() };
-    loops.set(key, loop);
-    loop.ended = probeLoop(key, loop, spread).catch((error: unknown) => {
-      if (!abort.signal.aborted) log.error("a probe ended", { probe: wanted.name, error });
+    this.#loops.set(key, loop);
+    loop.ended = this.#probe(key, loop, spread).catch((error: unknown) => {
+      if (!abort.signal.aborted) this.#dependencies.log.error("a probe ended", { probe: wanted.name, error });
     });
-    ending.add(loop.ended);
-    void loop.ended.then(() => ending.delete(loop.ended));
-  }
-  const handlerChanged = new Set<string>();
-
-  function sameLoop(loop: Loop, wanted: Omit<Loop, "abort" | "ended"> | undefined): boolean {
-    if (!wanted) return false;
-    const { exec, httpGet, tcpSocket } = loop.probe;
-    const next = wanted.probe;
-    const sameHandler = jsonEqual([exec, httpGet, tcpSocket], [next.exec, next.httpGet, next.tcpSocket]);
-    if (!sameHandler) handlerChanged.add(JSON.stringify([loop.pod.uid, loop.containerName, loop.name]));
-    return sameHandler && loop.ip === wanted.ip && jsonEqual(loop.probe, next);
+    this.#ending.add(loop.ended);
+    void loop.ended.then(() => this.#ending.delete(loop.ended));
   }
 
-  async function probeLoop(key: string, loop: Loop, spread: boolean): Promise<void> {
+  async #probe(key: string, loop: Loop, spread: boolean): Promise<void> {
+    const { clock, random } = this.#dependencies;
     const { signal } = loop.abort;
     const periodMs = Math.max(1, loop.probe.periodSeconds ?? 1) * 1000;
     // Right after the start all probes begin at once: they are spread over their period.
@@ -116,56 +113,91 @@ export function createProber(dependencies: ProberDependencies): Prober {
     for (;;) {
       signal.throwIfAborted();
       const began = clock.monotonic();
-      await once(key, loop, signal);
+      await this.#once(key, loop, signal);
       await clock.sleep(Math.max(0, periodMs - (clock.monotonic() - began)), signal);
     }
   }
 
-  async function once(key: string, loop: Loop, signal: AbortSignal): Promise<void> {
-    const client = dependencies.runtime();
+  async #once(key: string, loop: Loop, signal: AbortSignal): Promise<void> {
+    const client = this.#dependencies.runtime();
     if (!client) return;
-    let container: SeenContainer | undefined;
+    const container = await this.#containerOf(client, loop, signal);
+    if (!container) return;
+    const outcome = await this.#outcomeOf(client, container, loop, signal);
+    signal.throwIfAborted();
+    if (outcome) this.#record(key, loop, container.id, outcome);
+  }
+
+  async #containerOf(
+    client: CriClient,
+    { pod, name, containerName }: Loop,
+    signal: AbortSignal,
+  ): Promise<SeenContainer | undefined> {
     try {
-      container = (await observe(client, loop.pod.uid, signal)).get(loop.containerName);
+      return (await this.#observe(client, pod.uid, signal)).get(containerName);
     } catch (error) {
       signal.throwIfAborted();
-      log.debug("a probe could not look at its container", { probe: loop.name, error: messageOf(error) });
-      return;
+      const { log } = this.#dependencies;
+      log.debug("a probe could not look at its container", { probe: name, error: messageOf(error) });
+      return undefined;
     }
-    if (!container) return;
-    const delayMs = Math.max(1, loop.probe.initialDelaySeconds ?? 1) * 1000;
-    const running = container.state === "running";
-    if (running && clock.now() - container.startedAt < delayMs) return;
-    const podIP = dependencies.podIP(loop.pod.uid) ?? loop.ip;
-    const outcome = running
-      ? await run(loop.probe, { client, containerId: container.id, podIP }, signal)
-      : { state: "Failed" as const, message: `Container(${loop.containerName}) is Non-running` };
-    signal.throwIfAborted();
-    if (!outcome) return;
-    dependencies.probed?.(outcome.state);
+  }
+
+  /** Undefined: nothing is known of the container, or its initial delay is not over. */
+  async #outcomeOf(
+    client: CriClient,
+    container: SeenContainer,
+    { pod, ip, containerName, probe }: Loop,
+    signal: AbortSignal,
+  ): Promise<ProbeOutcome | undefined> {
+    if (container.state !== "running")
+      return { state: "Failed", message: `Container(${containerName}) is Non-running` };
+    const delayMs = Math.max(1, probe.initialDelaySeconds ?? 1) * 1000;
+    if (this.#dependencies.clock.now() - container.startedAt < delayMs) return undefined;
+    const podIP = this.#dependencies.podIP(pod.uid) ?? ip;
+    return this.#run(probe, { client, containerId: container.id, podIP }, signal);
+  }
+
+  #record(key: string, { pod, probe }: Loop, containerId: string, outcome: ProbeOutcome): void {
+    const { clock, event, probed } = this.#dependencies;
+    probed?.(outcome.state);
     const thresholds = {
-      failureThreshold: loop.probe.failureThreshold ?? 1,
-      successThreshold: loop.probe.successThreshold ?? 1,
+      failureThreshold: probe.failureThreshold ?? 1,
+      successThreshold: probe.successThreshold ?? 1,
     };
-    const after = afterProbe(records.get(key), container.id, outcome, thresholds, clock.now());
-    records.set(key, after.record);
-    if (after.changed && after.record.state !== "Unknown")
-      dependencies.event(loop.pod, after.record.state, after.record.message);
-    if (after.publish) publish();
+    const after = afterProbe(this.#records.get(key), containerId, outcome, thresholds, clock.now());
+    this.#records.set(key, after.record);
+    const { state, message } = after.record;
+    if (after.changed && state !== "Unknown") event(pod, state, message);
+    if (after.publish) this.#publish();
   }
 
-  function publish(): void {
-    if (object) dependencies.status.offer(probeStatus(object, records));
+  #publish(): void {
+    if (this.#object) this.#dependencies.status.offer(probeStatus(this.#object, this.#records));
   }
+}
 
-  return {
-    update,
-    async stop() {
-      for (const [key, loop] of [...loops]) end(key, loop, false);
-      await Promise.all(ending);
-      await dependencies.status.stop();
-    },
-  };
+function wantedProbes(nodePodProbe: NodePodProbe | undefined): Map<string, WantedProbe> {
+  const wanted = new Map<string, WantedProbe>();
+  for (const { name, namespace, uid, IP, probes = [] } of nodePodProbe?.spec.podProbes ?? []) {
+    for (const { name: probeName, containerName, probe } of probes) {
+      const key = probeKey(uid, containerName, probeName);
+      wanted.set(key, { pod: { namespace, name, uid }, ip: IP, name: probeName, containerName, probe });
+    }
+  }
+  return wanted;
+}
+
+function probeKey(podUid: string, containerName: string, probeName: string): string {
+  return JSON.stringify([podUid, containerName, probeName]);
+}
+
+function sameProbe(loop: WantedProbe, wanted: WantedProbe): boolean {
+  return loop.ip === wanted.ip && jsonEqual(loop.probe, wanted.probe);
+}
+
+function sameHandler(a: Probe, b: Probe): boolean {
+  return jsonEqual([a.exec, a.httpGet, a.tcpSocket], [b.exec, b.httpGet, b.tcpSocket]);
 }
 
 type PodStatus = NonNullable<NodePodProbeStatus["podProbeStatuses"]>[number];
@@ -180,7 +212,7 @@ export function probeStatus(
   for (const { name, namespace, uid, probes = [] } of object.spec.podProbes ?? []) {
     const before = object.status?.podProbeStatuses?.find((one) => one.uid === uid)?.probeStates ?? [];
     const probeStates = probes.flatMap((probe): StateEntry[] => {
-      const record = records.get(JSON.stringify([uid, probe.containerName, probe.name]));
+      const record = records.get(probeKey(uid, probe.containerName, probe.name));
       const kept = before.find((one) => one.name === probe.name);
       if (!record) return kept ? [kept] : [];
       const entry = stateEntry(probe.name, record);

@@ -5,7 +5,7 @@ import { nullLog, type TestClock, testClock } from "../../kube/index.ts";
 import type { SeenContainer } from "../containers/observe.ts";
 import type { CriClient } from "../cri/client.ts";
 import { createStatusWriter } from "../status_writer.ts";
-import { createProber, type ProberDependencies } from "./prober.ts";
+import { Prober, type ProberDependencies } from "./prober.ts";
 import { afterProbe, type ProbeOutcome, type ProbeRecord, shortened } from "./result.ts";
 import { type Probe, runProbe } from "./run.ts";
 
@@ -69,7 +69,7 @@ function bench(): Bench {
       return b.outcome;
     },
   };
-  const prober = createProber(dependencies);
+  const prober = new Prober(dependencies);
   const b: Bench = {
     clock,
     events: [],
