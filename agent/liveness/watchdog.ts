@@ -120,7 +120,11 @@ export class Watchdog {
       this.#dependencies.unhealthy(loop.pod, loop.container, outcome.message);
       const count = before.id === container.id ? before.count + 1 : 1;
       if (count < loop.probe.failureThreshold) return { id: container.id, count };
-      await this.#inTurn(() => this.#dependencies.restart(client, loop.pod, container, signal));
+      await this.#inTurn(() => {
+        // What stood in the line may no longer be wanted: a stop cannot be taken back.
+        signal.throwIfAborted();
+        return this.#dependencies.restart(client, loop.pod, container, signal);
+      });
       return noFailures;
     } catch (error) {
       signal.throwIfAborted();

@@ -86,23 +86,25 @@ t.test("what the annotation asks for, with the API's defaults", async (t) => {
   t.same(livenessProbesOf(pod(asked, { owner: "apps/v1" })), []);
 });
 
+const seen: SeenContainer = {
+  name: "main",
+  id: "c1",
+  sandboxId: "s",
+  attempt: 0,
+  restartCount: 0,
+  state: "running",
+  createdAt: 0,
+  startedAt: 0,
+  exitCode: 0,
+  hash: "",
+  annotations: {},
+};
+
 function bench() {
   const clock = testClock();
   const b = {
     clock,
-    container: {
-      name: "main",
-      id: "c1",
-      sandboxId: "s",
-      attempt: 0,
-      restartCount: 0,
-      state: "running",
-      createdAt: 0,
-      startedAt: 0,
-      exitCode: 0,
-      hash: "",
-      annotations: {},
-    } as SeenContainer | undefined,
+    container: seen as SeenContainer | undefined,
     outcome: { state: "Failed", message: "bad" } as ProbeOutcome | undefined,
     runs: 0,
     told: [] as string[],
@@ -187,3 +189,32 @@ t.test(
     await watchdog.stop();
   },
 );
+
+t.test("a restart that waits for its turn is dropped when its probe is no longer wanted", async (t) => {
+  const clock = testClock();
+  const restarted: string[] = [];
+  const containers = ["main", "side"].map((name): [string, SeenContainer] => [
+    name,
+    { ...seen, name, id: name },
+  ]);
+  const watchdog = new Watchdog({
+    clock,
+    log: nullLog,
+    runtime: () => noRuntime,
+    unhealthy: () => undefined,
+    restart: async (_client, _pod, { id }) => {
+      restarted.push(id);
+      await clock.sleep(1_000);
+    },
+    observe: async () => new Map(containers),
+    run: async () => ({ state: "Failed", message: "bad" }),
+  });
+  const at = (name: string) => ({ name, livenessProbe: exec({ failureThreshold: 1 }) });
+  watchdog.update(pod([at("main"), at("side")]));
+  await clock.advance(1);
+  t.same(restarted, ["main"], "one after another");
+  watchdog.update(pod([at("main")]));
+  await clock.advance(1_500);
+  t.same(restarted, ["main"]);
+  await watchdog.stop();
+});
