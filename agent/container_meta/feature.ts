@@ -10,116 +10,157 @@ import { type AgentPod, agentPods } from "../pod.ts";
 import { actualEnvHash, hasNoMetadataEnv, metaAnnotation, needsReport, planContainerMeta } from "./plan.ts";
 
 const component = "kruise-daemon-containermeta";
+const reporter = "runtime_container_meta";
+const restarter = "runtime_container_meta_restarter";
 const execSeconds = 3;
 const retryEnvMs = 3_000;
 const shortestRestartMs = 3_000;
 const longestRestartMs = 600_000;
 
 export function startContainerMeta(context: AgentContext): Feature {
-  const { clock, metrics, pods, settings } = context;
-  const log = context.log.with({ component });
-  const withEnv = settings.gates.InPlaceUpdateEnvFromMetadata;
-  const meta = new WorkQueue({
-    clock,
-    baseDelayMs: 500,
-    maxDelayMs: 50_000,
-    observer: queueObserver(metrics, "runtime_container_meta"),
-  });
-  const restarts = new WorkQueue({
-    clock,
-    baseDelayMs: shortestRestartMs,
-    maxDelayMs: longestRestartMs,
-    observer: queueObserver(metrics, "runtime_container_meta_restarter"),
-  });
-  /** Container id -> where it belongs, for the restart queue. */
-  const toRestart = new Map<string, { podKey: string; name: string }>();
-  const unsubscribe = pods.subscribe(({ type, object }) => {
-    if (type !== "removed" && needsReport(object, withEnv)) meta.add(keyOf(object));
-  });
-  const unsubscribeFinder = context.finder.subscribe((runtime) => {
-    if (!runtime) return;
-    for (const pod of pods.values()) if (needsReport(pod, withEnv)) meta.add(keyOf(pod));
-  });
-  const stopping = new AbortController();
-  const { signal } = stopping;
+  const meta = new ContainerMeta(context);
+  return { name: "podInformerSynced", synced: context.pods.synced, stop: () => meta.stop() };
+}
 
-  async function report(key: string): Promise<{ wakeAfterMs?: number } | undefined> {
+type Rounds = Promise<{ wakeAfterMs?: number } | undefined>;
+
+class ContainerMeta {
+  readonly #context: AgentContext;
+  readonly #withEnv: boolean;
+  /** Pods to report on, by `namespace/name`. */
+  readonly #reports: WorkQueue;
+  /** Containers to restart, by id. */
+  readonly #restarts: WorkQueue;
+  /** Container id -> where it belongs, for the restart queue. */
+  readonly #toRestart = new Map<string, { podKey: string; name: string }>();
+  readonly #stopping = new AbortController();
+  readonly #unsubscribe: readonly (() => void)[];
+  readonly #running: readonly Promise<void>[];
+
+  constructor(context: AgentContext) {
+    const { clock, metrics, pods, settings } = context;
+    this.#context = context;
+    this.#withEnv = settings.gates.InPlaceUpdateEnvFromMetadata;
+    this.#reports = new WorkQueue({
+      clock,
+      baseDelayMs: 500,
+      maxDelayMs: 50_000,
+      observer: queueObserver(metrics, reporter),
+    });
+    this.#restarts = new WorkQueue({
+      clock,
+      baseDelayMs: shortestRestartMs,
+      maxDelayMs: longestRestartMs,
+      observer: queueObserver(metrics, restarter),
+    });
+    this.#unsubscribe = [
+      pods.subscribe(({ type, object }) => {
+        if (type !== "removed") this.#look(object);
+      }),
+      context.finder.subscribe((runtime) => {
+        if (runtime) for (const pod of pods.values()) this.#look(pod);
+      }),
+    ];
+    this.#running = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    this.#stopping.abort();
+    await Promise.all(this.#running);
+  }
+
+  #run(): readonly Promise<void>[] {
+    const { clock, metrics } = this.#context;
+    const log = this.#context.log.with({ component });
+    const common = { clock, log, metrics, signal: this.#stopping.signal };
+    return [
+      runController({
+        ...common,
+        name: reporter,
+        queue: this.#reports,
+        workers: 5,
+        reconcile: (key) => this.#report(key),
+      }),
+      runController({
+        ...common,
+        name: restarter,
+        queue: this.#restarts,
+        workers: 10,
+        reconcile: (id) => this.#restart(id),
+      }),
+    ];
+  }
+
+  #look(pod: AgentPod): void {
+    if (needsReport(pod, this.#withEnv)) this.#reports.add(keyOf(pod));
+  }
+
+  async #report(key: string): Rounds {
+    const { finder, pods } = this.#context;
+    const { signal } = this.#stopping;
     const pod = await pods.pod(key, signal);
-    if (!pod || !needsReport(pod, withEnv)) return undefined;
-    const runtime = context.finder.current;
+    if (!pod || !needsReport(pod, this.#withEnv)) return undefined;
+    const runtime = finder.current;
     if (!runtime) return undefined;
     const containers = await observeContainers(runtime.client, pod.uid, signal);
-    const { hashes, missing } = withEnv ? await envHashes(runtime.client, pod, containers, signal) : noHashes;
-    const plan = planContainerMeta({ pod, containers, envHashes: hashes }, withEnv);
-    if (plan.annotation !== undefined) {
-      const body = { metadata: { uid: pod.uid, annotations: { [metaAnnotation]: plan.annotation } } };
-      const ref = { namespace: pod.namespace, name: pod.name };
-      const options = { subresource: "status", priority: "normal", signal } as const;
-      pods.writeBack(await context.client.patch(agentPods, ref, { type: "strategic", body }, options));
-    }
+    const { hashes, missing } = this.#withEnv
+      ? await envHashes(runtime.client, pod, containers, signal)
+      : noHashes;
+    const plan = planContainerMeta({ pod, containers, envHashes: hashes }, this.#withEnv);
+    if (plan.annotation !== undefined) await this.#write(pod, plan.annotation);
     for (const container of plan.restart) {
-      toRestart.set(container.id, { podKey: key, name: container.name });
-      restarts.add(container.id);
+      this.#toRestart.set(container.id, { podKey: key, name: container.name });
+      this.#restarts.add(container.id);
     }
     return missing ? { wakeAfterMs: retryEnvMs } : undefined;
   }
 
-  async function restart(containerId: string): Promise<{ wakeAfterMs?: number } | undefined> {
-    const place = toRestart.get(containerId);
-    const runtime = context.finder.current;
+  async #write({ namespace, name, uid }: AgentPod, annotation: string): Promise<void> {
+    const { client, pods } = this.#context;
+    const { signal } = this.#stopping;
+    const body = { metadata: { uid, annotations: { [metaAnnotation]: annotation } } };
+    const options = { subresource: "status", priority: "normal", signal } as const;
+    pods.writeBack(await client.patch(agentPods, { namespace, name }, { type: "strategic", body }, options));
+  }
+
+  async #restart(containerId: string): Rounds {
+    const { finder, pods } = this.#context;
+    const { signal } = this.#stopping;
+    const place = this.#toRestart.get(containerId);
+    const runtime = finder.current;
     const pod = place && (await pods.pod(place.podKey, signal));
     if (!place || !pod) {
-      toRestart.delete(containerId);
+      this.#toRestart.delete(containerId);
       return undefined;
     }
     if (!runtime) return { wakeAfterMs: shortestRestartMs };
     const container = (await observeContainers(runtime.client, pod.uid, signal)).get(place.name);
-    const planned =
-      container &&
-      planContainerMeta(
-        { pod, containers: new Map([[place.name, container]]), envHashes: new Map() },
-        withEnv,
-      );
-    if (
-      !container ||
-      container.id !== containerId ||
-      !planned?.restart.some((one) => one.id === containerId)
-    ) {
-      toRestart.delete(containerId);
-      return undefined;
-    }
-    const what = `containerID ${runtimeOf(pod, container)}://${container.name}`;
-    const order = {
-      component,
-      reason: "meta",
-      message: `Stopping ${what} by container meta restarter`,
-    } as const;
-    await restartContainer(context, { ...order, client: runtime.client, pod, container, signal });
-    toRestart.delete(containerId);
+    if (container?.id === containerId && this.#isToRestart(pod, container))
+      await this.#stopAndStart(runtime.client, pod, container);
+    this.#toRestart.delete(containerId);
     return undefined;
   }
 
-  const common = { clock, log, metrics, signal };
-  const running = [
-    runController({ ...common, name: "runtime_container_meta", queue: meta, workers: 5, reconcile: report }),
-    runController({
-      ...common,
-      name: "runtime_container_meta_restarter",
-      queue: restarts,
-      workers: 10,
-      reconcile: restart,
-    }),
-  ];
-  return {
-    name: "podInformerSynced",
-    synced: pods.synced,
-    async stop() {
-      unsubscribe();
-      unsubscribeFinder();
-      stopping.abort();
-      await Promise.all(running);
-    },
-  };
+  /** The pod may have changed since the report. */
+  #isToRestart(pod: AgentPod, container: SeenContainer): boolean {
+    const containers = new Map([[container.name, container]]);
+    const { restart } = planContainerMeta({ pod, containers, envHashes: new Map() }, this.#withEnv);
+    return restart.some((one) => one.id === container.id);
+  }
+
+  async #stopAndStart(client: CriClient, pod: AgentPod, container: SeenContainer): Promise<void> {
+    const what = `containerID ${runtimeOf(pod, container)}://${container.name}`;
+    await restartContainer(this.#context, {
+      component,
+      reason: "meta",
+      message: `Stopping ${what} by container meta restarter`,
+      client,
+      pod,
+      container,
+      signal: this.#stopping.signal,
+    });
+  }
 }
 
 const noHashes = { hashes: new Map<string, number>(), missing: false };
