@@ -15,9 +15,9 @@ import { createStatusWriter } from "../status_writer.ts";
 import { loadPlugins } from "./credential_plugins.ts";
 import { criImages } from "./cri_images.ts";
 import { dockerConfigFiles } from "./docker_config_files.ts";
-import { createKeyring } from "./keyring.ts";
+import { createKeyring, type Keyring } from "./keyring.ts";
 import type { PullTask } from "./plan.ts";
-import { createPuller, type Puller } from "./puller.ts";
+import { type OwnerRef, Puller, type PullerDependencies } from "./puller.ts";
 import { checkedSpec } from "./spec.ts";
 
 export const nodeImages = jsonResource<NodeImage>({
@@ -44,55 +44,16 @@ const component = "kruise-daemon-imagepuller";
 const apiVersion = "apps.kruise.io/v1beta1";
 
 export async function startImages(context: AgentContext, home: string | undefined): Promise<Feature> {
-  const { client, clock, settings, finder, state } = context;
+  const { finder, settings, state } = context;
   const log = context.log.with({ component });
   const name = settings.nodeName;
+  /** Of the NodeImage: events name it. */
   let uid = "";
-  const keyring = createKeyring({
-    clock,
-    log,
-    readSecret: (namespace, secret, signal) => client.get(secrets, { namespace, name: secret }, { signal }),
-    plugins: await loadPlugins(
-      { configFile: settings.pluginConfigFile, binaryFolder: settings.pluginBinaryFolder },
-      { clock, log },
-    ),
-    files: dockerConfigFiles(home),
-  });
-  const recorder = context.events.from(component);
-  const saved = await state.read("images");
-  const puller = createPuller(
-    {
-      clock,
-      log,
-      maxPulls: settings.maxPulls,
-      runtime: () =>
-        finder.current
-          ? { service: criImages(finder.current.client) }
-          : { service: undefined, reason: finder.reason },
-      logins: (refs, repository, signal) => keyring.logins(refs, repository, signal),
-      status: createStatusWriter<NodeImageStatus>({
-        clock,
-        log,
-        write: (next, before, signal) => writeStatus(context, next, before, signal),
-      }),
-      event(type, reason, message, owners) {
-        recorder.event({ apiVersion, kind: "NodeImage", name, uid }, type, reason, message);
-        for (const owner of owners) {
-          const { kind = "ImagePullJob", name: job = "", namespace, uid: jobUid = "" } = owner;
-          const target = {
-            apiVersion: owner.apiVersion ?? apiVersion,
-            kind,
-            namespace,
-            name: job,
-            uid: jobUid,
-          };
-          recorder.event(target, type, reason, message);
-        }
-      },
-      finished: (tasks) => state.write("images", { node: name, tasks }),
-      pulled: context.agentMetrics.pulled,
-    },
-    savedTasks(saved, name),
+  const keyring = await nodeKeyring(context, log, home);
+  const known = savedTasks(await state.read("images"), name);
+  const puller = new Puller(
+    pullerDependencies(context, log, keyring, () => uid),
+    known,
   );
   const stopWatching = finder.subscribe(() => puller.runtimeChanged());
   const cache = new Cache<NodeImage>({ identify: nodeImages.codec.identify, tombstones: 16 });
@@ -103,13 +64,8 @@ export async function startImages(context: AgentContext, home: string | undefine
       rememberSpec(context, nodeImage);
     puller.update(nodeImage);
   });
-  const informer = startInformer({
-    ...context,
-    log,
-    resource: nodeImages,
-    cache,
-    fieldSelector: `metadata.name=${name}`,
-  });
+  const fieldSelector = `metadata.name=${name}`;
+  const informer = startInformer({ ...context, log, resource: nodeImages, cache, fieldSelector });
   await goOnWithoutServer(context, puller, informer.synced);
   return {
     name: "nodeImageInformerSynced",
@@ -119,6 +75,56 @@ export async function startImages(context: AgentContext, home: string | undefine
       await Promise.all([informer.stop(), puller.stop()]);
     },
   };
+}
+
+async function nodeKeyring(context: AgentContext, log: Log, home: string | undefined): Promise<Keyring> {
+  const { client, clock } = context;
+  const { pluginConfigFile: configFile, pluginBinaryFolder: binaryFolder } = context.settings;
+  return createKeyring({
+    clock,
+    log,
+    readSecret: (namespace, name, signal) => client.get(secrets, { namespace, name }, { signal }),
+    plugins: await loadPlugins({ configFile, binaryFolder }, { clock, log }),
+    files: dockerConfigFiles(home),
+  });
+}
+
+function pullerDependencies(
+  context: AgentContext,
+  log: Log,
+  keyring: Keyring,
+  uid: () => string,
+): PullerDependencies {
+  const { clock, finder, settings, state } = context;
+  const node = settings.nodeName;
+  const recorder = context.events.from(component);
+  return {
+    clock,
+    log,
+    maxPulls: settings.maxPulls,
+    runtime: () =>
+      finder.current
+        ? { service: criImages(finder.current.client) }
+        : { service: undefined, reason: finder.reason },
+    logins: (refs, repository, signal) => keyring.logins(refs, repository, signal),
+    status: createStatusWriter<NodeImageStatus>({
+      clock,
+      log,
+      write: (next, before, signal) => writeStatus(context, next, before, signal),
+    }),
+    event(type, reason, message, owners) {
+      const nodeImage = { apiVersion, kind: "NodeImage", name: node, uid: uid() };
+      for (const target of [nodeImage, ...owners.map(jobOf)]) recorder.event(target, type, reason, message);
+    },
+    finished: (tasks) => state.write("images", { node, tasks }),
+    pulled: context.agentMetrics.pulled,
+  };
+}
+
+/** What an event about the job is about that asked for a tag. */
+function jobOf(owner: OwnerRef) {
+  const { kind = "ImagePullJob", name = "", namespace, uid = "" } = owner;
+  return { apiVersion: owner.apiVersion ?? apiVersion, kind, namespace, name, uid };
 }
 
 /** A merge patch of what differs from the server's status, so that another writer's members stay. */

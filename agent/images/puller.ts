@@ -42,134 +42,140 @@ export interface PullerDependencies {
   readonly pulled?: (result: "succeeded" | "failed" | "present", seconds: number) => void;
 }
 
-export interface Puller {
-  /** The NodeImage as the server has it; undefined when there is none. */
-  update(nodeImage: NodeImage | undefined): void;
-  /** The runtime appeared or went away. */
-  runtimeChanged(): void;
-  stop(): Promise<void>;
-}
+export class Puller {
+  readonly #dependencies: PullerDependencies;
+  #spec: NodeImageSpec = {};
+  #serverStatus: NodeImageStatus | undefined;
+  #tasks: ReadonlyMap<string, PullTask>;
+  #exists = false;
+  /** The tasks are still those from before the restart. */
+  #remembered = true;
+  readonly #running = new Map<string, { abort: AbortController; done: Promise<void> }>();
+  readonly #ending = new Set<Promise<void>>();
+  #stopped = false;
 
-/** `known`: tasks that were finished before a restart of this process. */
-export function createPuller(dependencies: PullerDependencies, known: readonly PullTask[] = []): Puller {
-  const { clock, log } = dependencies;
-  let spec: NodeImageSpec = {};
-  let serverStatus: NodeImageStatus | undefined;
-  let tasks: ReadonlyMap<string, PullTask> = new Map(
-    known.map((task) => [taskKey(task.image, task.tag), task]),
-  );
-  let exists = false;
-  let remembered = true;
-  const running = new Map<string, { abort: AbortController; done: Promise<void> }>();
-  const ending = new Set<Promise<void>>();
-  let stopped = false;
-
-  function replan(): void {
-    if (stopped || !exists) return;
-    const runtime = dependencies.runtime();
-    const reason = runtime.service ? "" : runtime.reason;
-    const seen = { spec, status: serverStatus, tasks, maxPulls: dependencies.maxPulls };
-    const plan = planNodeImage({ ...seen, runtimeReady: runtime.service !== undefined, reason }, clock.now());
-    tasks = plan.tasks;
-    for (const key of plan.stop) stopPull(key);
-    for (const key of plan.start) startPull(key);
-    dependencies.status.offer(plan.status);
+  /** `known`: tasks that were finished before a restart of this process. */
+  constructor(dependencies: PullerDependencies, known: readonly PullTask[] = []) {
+    this.#dependencies = dependencies;
+    this.#tasks = new Map(known.map((task) => [taskKey(task.image, task.tag), task]));
   }
 
-  function stopPull(key: string): void {
-    const pull = running.get(key);
+  /** The NodeImage as the server has it; undefined when there is none. */
+  update(nodeImage: NodeImage | undefined): void {
+    this.#exists = nodeImage !== undefined;
+    this.#spec = nodeImage?.spec ?? {};
+    this.#serverStatus = nodeImage?.status;
+    if (this.#remembered) this.#tasks = stillMeant(this.#tasks, this.#spec);
+    this.#remembered = false;
+    if (nodeImage) {
+      this.#dependencies.status.observed(nodeImage.status);
+      this.#replan();
+      return;
+    }
+    this.#stopPulls();
+    this.#tasks = new Map();
+  }
+
+  /** The runtime appeared or went away. */
+  runtimeChanged(): void {
+    this.#replan();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#stopPulls();
+    await Promise.all(this.#ending);
+    await this.#dependencies.status.stop();
+  }
+
+  #replan(): void {
+    if (this.#stopped || !this.#exists) return;
+    const { clock, maxPulls, runtime: present, status } = this.#dependencies;
+    const runtime = present();
+    const reason = runtime.service ? "" : runtime.reason;
+    const seen = { spec: this.#spec, status: this.#serverStatus, tasks: this.#tasks, maxPulls };
+    const plan = planNodeImage({ ...seen, runtimeReady: runtime.service !== undefined, reason }, clock.now());
+    this.#tasks = plan.tasks;
+    for (const key of plan.stop) this.#stopPull(key);
+    for (const key of plan.start) this.#startPull(key);
+    status.offer(plan.status);
+  }
+
+  #stopPulls(): void {
+    for (const key of [...this.#running.keys()]) this.#stopPull(key);
+  }
+
+  #stopPull(key: string): void {
+    const pull = this.#running.get(key);
     if (!pull) return;
-    running.delete(key);
+    this.#running.delete(key);
     pull.abort.abort(new Error("pulling the image is stopped"));
   }
 
-  function startPull(key: string): void {
-    const task = tasks.get(key);
-    const image = task && spec.images?.[task.image];
+  #startPull(key: string): void {
+    const task = this.#tasks.get(key);
+    const image = task && this.#spec.images?.[task.image];
     const tag = image?.tags.find((one) => one.tag === task?.tag);
     if (!task || !image || !tag) return;
     const abort = new AbortController();
-    const done = pull(task, image, tag, abort.signal).catch((error: unknown) => {
-      if (!abort.signal.aborted) log.error("a pull ended without a result", { error });
+    const done = this.#pull(task, image, tag, abort.signal).catch((error: unknown) => {
+      if (!abort.signal.aborted) this.#dependencies.log.error("a pull ended without a result", { error });
     });
-    running.set(key, { abort, done });
-    ending.add(done);
+    this.#running.set(key, { abort, done });
+    this.#ending.add(done);
     void done.then(() => {
-      ending.delete(done);
-      if (running.get(key)?.done === done) running.delete(key);
+      this.#ending.delete(done);
+      if (this.#running.get(key)?.done === done) this.#running.delete(key);
     });
   }
 
-  async function pull(task: PullTask, image: ImageSpec, tag: TagSpec, signal: AbortSignal): Promise<void> {
+  async #pull(task: PullTask, image: ImageSpec, tag: TagSpec, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#dependencies;
     const began = clock.monotonic();
-    const order = pullOrder(task, image, tag, dependencies, clock.now());
-    const service = (): ImageService => {
-      const runtime = dependencies.runtime();
-      if (!runtime.service) throw new AgentError("Unavailable", runtime.reason);
-      return runtime.service;
-    };
-    const result = await pullImage(order, service, clock, signal);
+    const order = pullOrder(task, image, tag, this.#dependencies, clock.now());
+    const result = await pullImage(order, () => this.#service(), clock, signal);
     if (signal.aborted) return;
     const tookMs = clock.monotonic() - began;
-    settle(task, result);
-    report(task, tag.ownerReferences ?? [], result, tookMs);
+    this.#settle(task, result);
+    this.#report(task, tag.ownerReferences ?? [], result, tookMs);
   }
 
-  function settle(task: PullTask, result: PullResult): void {
+  #service(): ImageService {
+    const runtime = this.#dependencies.runtime();
+    if (!runtime.service) throw new AgentError("Unavailable", runtime.reason);
+    return runtime.service;
+  }
+
+  #settle(task: PullTask, result: PullResult): void {
     const key = taskKey(task.image, task.tag);
-    if (tasks.get(key)?.version !== task.version) return;
-    const ended: PullTask = {
-      ...task,
-      completedAt: clock.now(),
-      phase: result.ok ? "Succeeded" : "Failed",
-      progress: result.ok ? 100 : 0,
-      imageID: result.ok ? result.imageID : "",
-      message: result.ok ? "" : result.message,
-    };
-    tasks = new Map([...tasks, [key, ended]]);
-    dependencies.finished?.([...tasks.values()].filter((one) => one.completedAt !== undefined));
-    replan();
+    if (this.#tasks.get(key)?.version !== task.version) return;
+    const { clock, finished } = this.#dependencies;
+    this.#tasks = new Map([...this.#tasks, [key, endedTask(task, result, clock.now())]]);
+    finished?.([...this.#tasks.values()].filter((one) => one.completedAt !== undefined));
+    this.#replan();
   }
 
-  function report(task: PullTask, owners: readonly OwnerRef[], result: PullResult, tookMs: number): void {
+  #report(task: PullTask, owners: readonly OwnerRef[], result: PullResult, tookMs: number): void {
+    const { event, log, pulled } = this.#dependencies;
     const name = `${task.image}:${task.tag}`;
     if (result.ok) {
-      dependencies.pulled?.(result.pulled ? "succeeded" : "present", tookMs / 1000);
-      dependencies.event(
-        "Normal",
-        "PullImageSucceed",
-        `Image ${name}, ecalpsedTime ${goDuration(tookMs)}`,
-        [],
-      );
+      pulled?.(result.pulled ? "succeeded" : "present", tookMs / 1000);
+      event("Normal", "PullImageSucceed", `Image ${name}, ecalpsedTime ${goDuration(tookMs)}`, []);
     } else {
-      dependencies.pulled?.("failed", tookMs / 1000);
+      pulled?.("failed", tookMs / 1000);
       log.warn("an image could not be pulled", { image: name, message: result.message });
-      dependencies.event("Warning", "PullImageFailed", `Image ${name} ${result.message}`, owners);
+      event("Warning", "PullImageFailed", `Image ${name} ${result.message}`, owners);
     }
   }
+}
 
+function endedTask(task: PullTask, result: PullResult, now: number): PullTask {
   return {
-    update(nodeImage) {
-      exists = nodeImage !== undefined;
-      spec = nodeImage?.spec ?? {};
-      serverStatus = nodeImage?.status;
-      if (remembered) tasks = stillMeant(tasks, spec);
-      remembered = false;
-      if (nodeImage) {
-        dependencies.status.observed(nodeImage.status);
-        replan();
-        return;
-      }
-      for (const key of [...running.keys()]) stopPull(key);
-      tasks = new Map();
-    },
-    runtimeChanged: replan,
-    async stop() {
-      stopped = true;
-      for (const key of [...running.keys()]) stopPull(key);
-      await Promise.all(ending);
-      await dependencies.status.stop();
-    },
+    ...task,
+    completedAt: now,
+    ...(result.ok
+      ? { phase: "Succeeded", progress: 100, imageID: result.imageID, message: "" }
+      : { phase: "Failed", progress: 0, imageID: "", message: result.message }),
   };
 }
 

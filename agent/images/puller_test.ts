@@ -6,7 +6,7 @@ import { createStatusWriter } from "../status_writer.ts";
 import type { Login } from "./docker_config.ts";
 import type { PullTask } from "./plan.ts";
 import type { ImageService, PullRequest } from "./pull.ts";
-import { createPuller, type PullerDependencies } from "./puller.ts";
+import { Puller, type PullerDependencies } from "./puller.ts";
 
 type TagSpec = NonNullable<NodeImageSpec["images"]>[string]["tags"][number];
 
@@ -26,7 +26,7 @@ interface Bench {
     tag: string,
     image?: string,
   ): Partial<NonNullable<NodeImageStatus["imageStatuses"]>[string]["tags"][number]>;
-  puller: ReturnType<typeof createPuller>;
+  puller: Puller;
 }
 
 function bench(maxPulls = 0, known: readonly PullTask[] = []): Bench {
@@ -84,7 +84,7 @@ function bench(maxPulls = 0, known: readonly PullTask[] = []): Bench {
     },
     tag: (tag, image = "nginx") =>
       b.writes.at(-1)?.imageStatuses?.[image]?.tags.find((one) => one.tag === tag) ?? {},
-    puller: createPuller(dependencies, known),
+    puller: new Puller(dependencies, known),
   };
   return b;
 }
