@@ -3,17 +3,18 @@ import fc from "fast-check";
 import t from "tap";
 import type { Node, Pod } from "../../kube/index.ts";
 import type { Action } from "../rollout/actions.ts";
+import { lateStep, takeLate } from "../rollout/histories.ts";
+import { LateWrites } from "../rollout/late_writes.ts";
 import { Refused } from "../rollout/model.ts";
 import { nodeOf } from "../rollout/pods_by_node.ts";
 import { broadcastJob, counting, defaultOptions, Model, node } from "./model.ts";
 import { type BroadcastJobPlan, planBroadcastJob } from "./plan.ts";
 import type { Roster } from "./roster.ts";
 
-/** Keeps a roster as the shell does; writes are answered late, in any order, or fail. */
+/** Keeps a roster as the shell does; writes are under way for long. */
 class Twin {
   readonly model: Model;
-  readonly flights = new Map<string, Pod>();
-  readonly #writes = new Map<string, Action>();
+  readonly writes = new LateWrites();
   #roster: Roster;
   #generation: number | undefined;
   #pods = new Map<string, Pod>();
@@ -22,51 +23,32 @@ class Twin {
 
   constructor(model: Model) {
     this.model = model;
-    this.#roster = model.roster(this.flights);
+    this.#roster = model.roster(this.writes.pods);
   }
 
   /** Both plans, which must be equal; what is decided is then under way. */
   pass(): BroadcastJobPlan {
-    const { model, flights } = this;
+    const { model, writes } = this;
     this.#follow();
     this.plans++;
     const input = { options: defaultOptions, now: model.now };
-    const isTaken = (name: string): boolean => model.pods.has(name) || flights.has(`in-flight/${name}`);
+    const isTaken = (name: string): boolean => model.pods.has(name) || writes.pods.has(`in-flight/${name}`);
     const plan = (roster: Roster) =>
       planBroadcastJob({ ...input, seen: { ...model.seen(roster), isTaken }, random: counting() });
     const kept = plan(this.#roster);
-    const [one, other] = [kept, plan(model.roster(flights))].map((each) => JSON.stringify(each));
+    const [one, other] = [kept, plan(model.roster(writes.pods))].map((each) => JSON.stringify(each));
     if (one !== other) throw new Error(`kept: ${one}\nfull: ${other}`);
-    for (const action of kept.actions) this.#begin(action);
+    for (const action of kept.actions) writes.begin(action, model.now);
     model.set = { ...model.set, status: kept.status };
     return kept;
   }
 
-  /** The write is answered; without success nothing of it remains. */
-  answer(place: number, succeeds: boolean): void {
-    const id = [...this.#writes.keys()][place % Math.max(1, this.#writes.size)];
-    const action = id === undefined ? undefined : this.#writes.get(id);
-    if (id === undefined || action === undefined) return;
-    this.#writes.delete(id);
-    this.flights.delete(id);
+  perform(action: Action): void {
     try {
-      if (succeeds) this.model.perform(action);
+      this.model.perform(action);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
     }
-  }
-
-  #begin(action: Action): void {
-    if (action.type === "create pod") this.#fly(`in-flight/${action.name}`, action, action.after);
-    else if (action.type === "patch pod") this.#fly(action.pod.uid, action, action.write.after);
-    else if (action.type === "delete pod")
-      this.#fly(action.pod.uid, action, { ...action.pod, deletionAt: this.model.now });
-  }
-
-  #fly(id: string, action: Action, after: Pod): void {
-    if (this.#writes.has(id)) throw new Error(`a second write of ${id}`);
-    this.#writes.set(id, action);
-    this.flights.set(id, after);
   }
 
   /** The events since the last pass, in one go. */
@@ -83,7 +65,7 @@ class Twin {
         if (this.#nodes.get(name) !== nodes.get(name)) this.#roster.nodeChanged(name);
       }
     } else {
-      this.#roster = model.roster(this.flights);
+      this.#roster = model.roster(this.writes.pods);
       this.#generation = model.set.metadata.generation;
     }
     this.#pods = pods;
@@ -94,10 +76,7 @@ class Twin {
 const act = <Name extends string>(name: Name) => fc.constant(name);
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: act("pass") }) },
-  {
-    weight: 8,
-    arbitrary: fc.record({ do: act("answer"), which: fc.nat(9), succeeds: fc.integer({ max: 4 }) }),
-  },
+  { weight: 10, arbitrary: lateStep },
   { weight: 4, arbitrary: fc.record({ do: act("place"), which: fc.nat(9) }) },
   { weight: 2, arbitrary: fc.record({ do: act("end"), which: fc.nat(9), fails: fc.boolean() }) },
   fc.record({ do: act("delete"), which: fc.nat(9) }),
@@ -116,11 +95,13 @@ type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 function take(twin: Twin, each: Step): void {
   const { model } = twin;
   model.now += 1000;
-  if (each.do === "pass") twin.pass();
-  else if (each.do === "answer") twin.answer(each.which, each.succeeds > 0);
+  if ("late" in each) takeLate(twin.writes, each, (action) => twin.perform(action));
+  else if (each.do === "pass") twin.pass();
   else if (each.do === "node") changeNode(model, `n${each.which}`, each.change);
   else if (each.do === "edit") {
     const { parallelism, paused } = each;
+    // What is not on its way to the server is withdrawn with the spec that wanted it.
+    twin.writes.withdraw(2);
     model.changeSpec((spec) => Object.assign(spec, { parallelism, paused }));
   } else changePod(model, each);
 }
@@ -157,49 +138,87 @@ t.test("property: from event to event the same plans as from nothing", async (t)
       const spec = { failurePolicy: { type, restartLimit: 1 }, completionPolicy: { type: "Never" } };
       const twin = new Twin(new Model(broadcastJob(spec, { restartPolicy }), ["n0", "n1", "n2", "n3", "n4"]));
       for (const each of steps) take(twin, each);
+      twin.writes.arriveLate((action) => twin.perform(action));
       twin.pass();
       plans += twin.plans;
     },
   );
-  fc.assert(property, { seed: 20_261_121, numRuns: 600 });
+  fc.assert(property, { seed: 20_261_121, numRuns: 700 });
   t.ok(plans > 4000, `${plans} plans`);
 });
 
-t.test("once all pods run a pass looks at no node, and after an event at one", async (t) => {
-  const names = Array.from({ length: 100 }, (_, index) => `n${String(index).padStart(3, "0")}`);
-  const model = new Model(broadcastJob(), names);
-  const roster = model.roster();
-  let pods = new Map<string, Pod>();
-  const pass = (): BroadcastJobPlan => {
-    const now = new Map(model.owned().map((pod) => [pod.uid, pod]));
-    for (const uid of new Set([...pods.keys(), ...now.keys()])) {
-      if (pods.get(uid) !== now.get(uid)) roster.podChanged(pods.get(uid), now.get(uid));
+/** A job on many nodes with the roster that its shell keeps, and the nodes that are looked at. */
+class Watched {
+  readonly model: Model;
+  readonly writes = new LateWrites();
+  readonly looked = new Set<string>();
+  readonly #roster: Roster;
+  #pods = new Map<string, Pod>();
+
+  constructor(nodes: number) {
+    const names = Array.from({ length: nodes }, (_, index) => `n${String(index).padStart(4, "0")}`);
+    this.model = new Model(broadcastJob(), names);
+    this.#roster = this.model.roster(this.writes.pods);
+    const get = this.model.nodes.get.bind(this.model.nodes);
+    this.model.nodes.get = (name) => {
+      this.looked.add(name);
+      return get(name);
+    };
+  }
+
+  /** The events since the last pass, and the pass, whose writes are then under way. */
+  send(): BroadcastJobPlan {
+    const { model, writes, looked } = this;
+    const pods = new Map(model.owned().map((pod) => [pod.uid, pod]));
+    for (const uid of new Set([...this.#pods.keys(), ...pods.keys()])) {
+      if (this.#pods.get(uid) !== pods.get(uid)) this.#roster.podChanged(this.#pods.get(uid), pods.get(uid));
     }
-    pods = now;
-    const seen = model.seen(roster);
+    this.#pods = pods;
+    looked.clear();
+    const seen = model.seen(this.#roster);
     const plan = planBroadcastJob({ seen, options: defaultOptions, now: model.now, random: counting() });
-    for (const action of plan.actions) model.perform(action);
+    for (const action of plan.actions) writes.begin(action, model.now);
     model.set = { ...model.set, status: plan.status };
     return plan;
-  };
+  }
+
+  /** The oldest write that is under way is answered. */
+  answer(): void {
+    this.writes.answer(0, (action) => this.model.perform(action));
+  }
+}
+
+t.test("once all pods run a pass looks at no node, and after an event at one", async (t) => {
+  const watched = new Watched(100);
+  const { model, writes, looked } = watched;
   for (let count = 0; count < 5; count++) {
-    pass();
+    watched.send();
+    while (writes.size > 0) watched.answer();
     for (const { name } of model.owned()) model.place(name);
   }
   t.equal(model.row(), "100 100 0 0");
-  const looked: string[] = [];
-  const get = model.nodes.get.bind(model.nodes);
-  model.nodes.get = (name) => {
-    looked.push(name);
-    return get(name);
-  };
-  pass();
-  pass();
-  t.same(looked, []);
+  watched.send();
+  watched.send();
+  t.same([...looked], []);
   const [pod] = model.owned();
   if (pod === undefined) throw new Error("no pod was made");
   model.end(pod.name, "Succeeded");
-  pass();
-  t.same([...new Set(looked)], [nodeOf(pod)]);
+  watched.send();
+  t.same([...looked], [nodeOf(pod)]);
   t.equal(model.row(), "100 99 1 0");
+});
+
+t.test("a pass looks at as many nodes however many creations are in flight", async (t) => {
+  for (const nodes of [200, 2000]) {
+    const watched = new Watched(nodes);
+    const { writes, looked } = watched;
+    t.equal(watched.send().actions.length, nodes, "all creations are in flight");
+    watched.send();
+    t.equal(writes.size, nodes);
+    for (let count = 1; count <= 10; count++) {
+      watched.answer();
+      t.match(watched.send().status, { desired: nodes, active: count });
+      t.ok(looked.size <= 2, `${looked.size} of ${nodes} nodes`);
+    }
+  }
 });

@@ -38,7 +38,8 @@ function releaseHooks(model: Model): boolean {
 
 /** The server answers writes that are under way, the oldest first. */
 function answerAll(world: DaemonWorld): void {
-  for (const action of world.model.inFlight.splice(0)) world.perform(action);
+  const { writes } = world.model;
+  while (writes.size > 0) writes.answer(0, (action) => world.perform(action));
 }
 
 /** Answers what is under way, then goes on until nothing moves. */
@@ -111,13 +112,18 @@ export const slowStep = fc.oneof(
 export type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
 export function take(world: DaemonWorld, action: Step): void {
+  // What changes the world while a write is under way cannot be blamed on the plan that sent it.
+  if (!["send", "answer", "kubelet"].includes(action.do)) answerAll(world);
+  happen(world, action);
+}
+
+/** The same, whatever is under way. */
+export function happen(world: DaemonWorld, action: Step): void {
   const { model } = world;
   const names = [...model.pods.keys()];
   const pick = "which" in action ? names[action.which % Math.max(1, names.length)] : undefined;
   const pod = pick === undefined ? undefined : model.pods.get(pick);
   model.now += 20;
-  // What changes the world while a write is under way cannot be blamed on the plan that sent it.
-  if (!["send", "answer", "kubelet"].includes(action.do)) answerAll(world);
   switch (action.do) {
     case "reconcile":
       reconcile(world, action.fail, action.stopAfter);
@@ -170,21 +176,19 @@ export function take(world: DaemonWorld, action: Step): void {
 
 /** Answers come in any order. */
 function answerOne(world: DaemonWorld, last: boolean): void {
-  const { inFlight } = world.model;
-  const action = last ? inFlight.pop() : inFlight.shift();
-  if (action !== undefined) world.perform(action);
+  const { writes } = world.model;
+  writes.answer(last ? writes.size - 1 : 0, (action) => world.perform(action));
 }
 
 /** Starts the writes of a plan and does not wait for them; one pod has at most one write under way. */
-function send(world: DaemonWorld): void {
+export function send(world: DaemonWorld): DaemonSetPlan {
   const { model } = world;
-  const busy = model.writing();
-  const planned = world.plan();
-  for (const action of planned.actions) {
-    if ("pod" in action && busy.has(action.pod.uid)) throw new Error(`${action.pod.name} is written twice`);
-    if (action.type.endsWith(" pod")) model.inFlight.push(action);
+  const plan = world.plan();
+  for (const action of plan.actions) {
+    if (action.type.endsWith(" pod")) model.writes.begin(action, model.now);
     else world.perform(action);
   }
+  return plan;
 }
 
 type Harm = "unready" | "failed" | "delete" | "release" | "hook";

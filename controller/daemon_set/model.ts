@@ -2,7 +2,7 @@
 import type { DaemonSet } from "../../crds/index.ts";
 import { compileSelector } from "../../kube/core/index.ts";
 import type { Node, Pod } from "../../kube/index.ts";
-import type { Action } from "../rollout/actions.ts";
+import { LateWrites } from "../rollout/late_writes.ts";
 import { ClusterModel } from "../rollout/model.ts";
 import { nodeOf } from "../rollout/pods_by_node.ts";
 import { nodeVerdicts } from "./eligibility.ts";
@@ -26,7 +26,7 @@ export class Model extends ClusterModel<DaemonSet> {
   readonly nodes = new Map<string, Node>();
   readonly failed = new FailedPods(() => this.now);
   /** Writes that are under way: plans see their pods as they will be. */
-  readonly inFlight: Action[] = [];
+  readonly writes = new LateWrites();
   #version = 1_000_000;
 
   constructor(set: DaemonSet, nodes: readonly string[] = ["node-1", "node-2", "node-3"]) {
@@ -39,7 +39,7 @@ export class Model extends ClusterModel<DaemonSet> {
     return {
       set: this.set,
       roster,
-      isTaken: (name) => this.pods.has(name) || this.writing().has(`in-flight/${name}`),
+      isTaken: (name) => this.pods.has(name) || this.writes.pods.has(`in-flight/${name}`),
       revisions: this.sortedRevisions(),
       revisionData: (revision) => this.revisions.get(revision)?.data,
       failures: {},
@@ -58,20 +58,8 @@ export class Model extends ClusterModel<DaemonSet> {
       nodes: () => this.nodes.values(),
       node: (name) => this.nodes.get(name),
       pods: () => this.pods.values(),
-      inFlight: () => this.writing(),
+      inFlight: () => this.writes.pods,
     });
-  }
-
-  /** Pods as they will be once the writes under way are done. */
-  writing(): Map<string, Pod> {
-    const pods = new Map<string, Pod>();
-    for (const action of this.inFlight) {
-      if (action.type === "create pod") pods.set(action.after.uid, action.after);
-      else if (action.type === "patch pod") pods.set(action.pod.uid, action.write.after);
-      else if (action.type === "delete pod")
-        pods.set(action.pod.uid, { ...action.pod, deletionAt: this.now });
-    }
-    return pods;
   }
 
   /** Puts a pod there as if somebody else had made it. */

@@ -17,6 +17,7 @@ import {
   type Daemon,
   type DaemonSetOptions,
   daemonOf,
+  isDaemonAvailable,
   type Place,
   REVISION_LABEL,
   type UpdateMark,
@@ -53,7 +54,10 @@ export interface SurveyContext {
   now: number;
 }
 
-/** Nodes that should have a pod and need no look: they have none, or exactly one with nothing to do but to update it. */
+/**
+ * Nodes that should have a pod and need no look: they have none, or exactly one with nothing to do but to update it or to
+ * wait for a write that is in flight.
+ */
 export interface Quiet {
   /** Nodes without a pod. */
   missing: Pick<SortedNames, "size" | "above" | "first">;
@@ -326,13 +330,26 @@ class Look {
     if (daemon === undefined && this.#pods.on(name).length === 0) return "missing";
     if (verdict !== "run" || daemon === undefined || daemons.length > 1) return "open";
     const { pod, busy, terminating, failed, preparing, updated, available } = daemon;
-    if (busy || terminating || failed || preparing) return "open";
+    if (terminating || failed || preparing) return "open";
+    if (busy) return updated && this.#isAwaited(name, pod) ? "starting" : "open";
     if (this.#context.settled.get(pod) !== true) return "open";
     if (updated && available) return "begun";
     // Time alone makes a ready pod available; one that is not ready will be heard of.
     if (updated) return readySince(pod) === undefined ? "starting" : "open";
     if (!available) return "open";
     return (this.#context.nodeSelector?.matches(labels) ?? true) ? "due" : "held";
+  }
+
+  /** Whether the write in flight leads to a pod that is not ready, and nothing counts anew before it is answered. */
+  #isAwaited(name: string, after: Pod): boolean {
+    if (readySince(after) !== undefined) return false;
+    const stored = this.#pods.on(name);
+    // Nobody tells of a pod that is just being adopted and goes.
+    if (!after.uid.startsWith(CREATING) && !stored.some(({ uid }) => uid === after.uid)) return false;
+    const { minReadySeconds, now } = this.#context;
+    return stored.every((pod) => {
+      return readySince(pod) === undefined || isDaemonAvailable(pod, minReadySeconds, now);
+    });
   }
 
   /** Pods of the set as they will be, the oldest first. */

@@ -1,6 +1,6 @@
 /**
  * What one event costs a DaemonSet of many nodes: a pod that turns unready and ready again, with the plan after each;
- * and one of a node while all nodes wait for their pod.
+ * one of a node while all nodes wait for their pod; and the answer to a creation while thousands are in flight.
  * `npx node --expose-gc controller/daemon_set/roster_bench.ts 5000`
  */
 import type { Pod } from "../../kube/index.ts";
@@ -64,4 +64,23 @@ for (let round = 0; round < 3; round++) pass(waiting, empty);
 measure(`a node's, while ${nodes} have no pod`, 100, () => {
   waiting.nodeChanged("node-00000");
   pass(waiting, empty);
+});
+
+const burst = new Model(daemonSet({ burstReplicas: nodes }), names);
+const bursting = burst.roster();
+pass(bursting, burst);
+function send(): void {
+  const seen = burst.seen(bursting);
+  const plan = planDaemonSet({ seen, options: defaultOptions, now: burst.now, random: Math.random, settled });
+  for (const action of plan.actions) burst.writes.begin(action, burst.now);
+  burst.set = { ...burst.set, status: plan.status };
+}
+send();
+if (burst.writes.size !== nodes) throw new Error("the creations were not begun");
+measure(`the answer to one of up to ${nodes} creations in flight`, 100, () => {
+  burst.writes.answer(0, (action) => {
+    burst.perform(action);
+    if (action.type === "create pod") bursting.podChanged(undefined, burst.pods.get(action.name));
+  });
+  send();
 });

@@ -1,100 +1,11 @@
 /** The roster that is kept up from event to event leads to the same plans as one that is made anew for each pass. */
 import fc from "fast-check";
 import t from "tap";
-import type { Pod } from "../../kube/index.ts";
-import { changeTemplate, randomOf } from "../rollout/histories.ts";
+import { changeTemplate, lateStep, makeUnready, takeLate } from "../rollout/histories.ts";
 import { nodeOf } from "../rollout/pods_by_node.ts";
-import { SortedNames } from "../rollout/sorted_names.ts";
-import {
-  type DaemonWorld,
-  HOOK,
-  nodeNames,
-  rolling,
-  settleDaemons,
-  slowStep,
-  step,
-  take,
-} from "./histories.ts";
-import { daemonSet, defaultOptions, Model, node, Refused } from "./model.ts";
-import { type DaemonSetPlan, planDaemonSet } from "./plan.ts";
-import type { Roster } from "./roster.ts";
-
-/** The full computation: nodes without a pod are looked at like all others. */
-function looking(roster: Roster): Roster {
-  const survey = roster.survey.bind(roster);
-  roster.survey = (context) => {
-    const seen = survey(context);
-    const { missing, placeOf } = seen.quiet;
-    const empty = missing.first(missing.size).map(placeOf);
-    const places = [...seen.places, ...empty.filter((place) => place !== undefined)];
-    places.sort((a, b) => (a.name < b.name ? -1 : 1));
-    return { ...seen, places, quiet: { ...seen.quiet, missing: new SortedNames() } };
-  };
-  return roster;
-}
-
-/** Keeps a roster as the shell does, and holds every plan made from it against the full computation. */
-class Twin implements DaemonWorld {
-  readonly model: Model;
-  readonly #seed: number;
-  readonly #settled = new WeakMap<object, boolean>();
-  #roster: Roster;
-  #generation: number | undefined;
-  #pods = new Map<string, Pod>();
-  #nodes = new Map<string, object>();
-  plans = 0;
-
-  constructor(model: Model, seed: number) {
-    this.model = model;
-    this.#seed = seed;
-    this.#roster = model.roster();
-  }
-
-  plan(): DaemonSetPlan {
-    const { model } = this;
-    this.#follow();
-    model.failed.observe(model.set.status?.observedGeneration);
-    this.plans++;
-    const input = { options: defaultOptions, now: model.now };
-    const seen = model.seen(looking(model.roster()));
-    const full = planDaemonSet({ ...input, seen, random: randomOf(this.#seed + this.plans) });
-    const random = randomOf(this.#seed + this.plans);
-    const kept = planDaemonSet({ ...input, seen: model.seen(this.#roster), random, settled: this.#settled });
-    if (JSON.stringify(kept) !== JSON.stringify(full))
-      throw new Error(`kept: ${JSON.stringify(kept)}\nfull: ${JSON.stringify(full)}`);
-    for (const name of full.failedOn) model.failed.replaced(name);
-    return kept;
-  }
-
-  perform(...[action, stopAfter]: Parameters<DaemonWorld["perform"]>): void {
-    try {
-      this.model.perform(action, stopAfter);
-    } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-    }
-  }
-
-  /** The events since the last pass, in one go. */
-  #follow(): void {
-    const { model } = this;
-    const pods = new Map([...model.pods.values()].map((pod) => [pod.uid, pod]));
-    const nodes = new Map(model.nodes);
-    if (model.set.metadata.generation === this.#generation) {
-      for (const uid of new Set([...this.#pods.keys(), ...pods.keys()])) {
-        const [before, after] = [this.#pods.get(uid), pods.get(uid)];
-        if (before !== after) this.#roster.podChanged(before, after);
-      }
-      for (const name of new Set([...this.#nodes.keys(), ...nodes.keys()])) {
-        if (this.#nodes.get(name) !== nodes.get(name)) this.#roster.nodeChanged(name);
-      }
-    } else {
-      this.#roster = model.roster();
-      this.#generation = model.set.metadata.generation;
-    }
-    this.#pods = pods;
-    this.#nodes = nodes;
-  }
-}
+import { HOOK, happen, nodeNames, rolling, send, settleDaemons, slowStep, step, take } from "./histories.ts";
+import { daemonSet, Model, node } from "./model.ts";
+import { Twin, Watched } from "./roster_twin.ts";
 
 const options = fc.record({
   minReadySeconds: fc.constantFrom(0, 0, 1),
@@ -179,49 +90,98 @@ t.test("property: the same plans while many nodes are missing their pod", async 
   t.ok(plans > 5000, `${plans} plans`);
 });
 
-/** A set on many nodes with the roster that its shell keeps, and the nodes that are looked at. */
-class Watched {
-  readonly model: Model;
-  readonly looked = new Set<string>();
-  readonly #roster: Roster;
-  readonly #settled = new WeakMap<object, boolean>();
-  #pods = new Map<string, Pod>();
+/** What slow servers do to writes, and time; nothing waits for an answer. */
+const burstStep = fc.oneof(
+  { weight: 10, arbitrary: lateStep },
+  { weight: 14, arbitrary: fc.oneof(slowStep, slowStep, step) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("wait"), ms: fc.constantFrom(500, 2500) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constantFrom("vanish", "orphan"), pod: fc.nat(30) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("image" as const), tag: fc.constantFrom(1, 2) }) },
+);
+type BurstStep = typeof burstStep extends fc.Arbitrary<infer S> ? S : never;
 
-  constructor(nodes: number, spec: Parameters<typeof daemonSet>[0] = {}) {
-    const names = Array.from({ length: nodes }, (_, index) => `n${String(index).padStart(4, "0")}`);
-    this.model = new Model(daemonSet(spec), names);
-    this.#roster = this.model.roster();
-    const get = this.model.nodes.get.bind(this.model.nodes);
-    this.model.nodes.get = (name) => {
-      this.looked.add(name);
-      return get(name);
-    };
-  }
-
-  /** The events since the last pass, the pass, and its writes. */
-  pass(): DaemonSetPlan {
-    const { model, looked } = this;
-    const pods = new Map([...model.pods.values()].map((pod) => [pod.uid, pod]));
-    for (const uid of new Set([...this.#pods.keys(), ...pods.keys()])) {
-      const [before, after] = [this.#pods.get(uid), pods.get(uid)];
-      if (before !== after) this.#roster.podChanged(before, after);
-    }
-    this.#pods = pods;
-    looked.clear();
-    const seen = model.seen(this.#roster);
-    const input = { options: defaultOptions, now: model.now, random: Math.random, settled: this.#settled };
-    const plan = planDaemonSet({ ...input, seen });
-    for (const action of plan.actions) model.perform(action);
-    model.set = { ...model.set, status: plan.status };
-    return plan;
-  }
-
-  /** Kubelets and time. */
-  live(): void {
-    for (const name of [...this.model.pods.keys()]) this.model.kubelet(name);
-    this.model.now += 50;
-  }
+function takeBurst(twin: Twin, one: BurstStep): void {
+  const { model } = twin;
+  const { generation } = model.set.metadata;
+  if ("ms" in one) model.now += one.ms;
+  else if ("pod" in one) {
+    const name = [...model.pods.keys()][one.pod % Math.max(1, model.pods.size)] ?? "";
+    if (one.do === "vanish") model.pods.delete(name);
+    else model.change(name, { controller: undefined });
+  } else if ("late" in one) takeLate(model.writes, one, (action) => twin.perform(action));
+  else happen(twin, one);
+  // What is not on its way to the server is withdrawn with the spec that wanted it.
+  if (model.set.metadata.generation !== generation) model.writes.withdraw(3);
 }
+
+t.test("property: the same plans while many writes are under way", async (t) => {
+  let plans = 0;
+  let most = 0;
+  fc.assert(
+    fc.property(
+      fc.array(burstStep, { minLength: 20, maxLength: 100 }),
+      rolling,
+      fc.record({ options, begun: fc.boolean() }),
+      fc.nat(),
+      (steps, first, { options, begun }, seed) => {
+        const twin = twinOf(first, options, seed);
+        const { writes } = twin.model;
+        if (begun) settleDaemons(twin);
+        for (const one of steps) {
+          takeBurst(twin, one);
+          most = Math.max(most, writes.size);
+        }
+        writes.arriveLate((action) => twin.perform(action));
+        settleDaemons(twin);
+        plans += twin.plans;
+      },
+    ),
+    { seed: 20_261_121, numRuns: 700 },
+  );
+  t.ok(plans > 10_000, `${plans} plans`);
+  t.ok(most >= 30, `${most} writes under way`);
+});
+
+t.test(
+  "a pod with a write in flight is looked at while time alone may change what it counts as",
+  async (t) => {
+    const update = { rollingUpdateType: "InPlaceIfPossible", maxUnavailable: 1, maxSurge: 0 } as const;
+    const spec = {
+      updateStrategy: { type: "RollingUpdate", rollingUpdate: update },
+      minReadySeconds: 5,
+    } as const;
+    const twin = new Twin(new Model(daemonSet(spec), ["n1"]), 1);
+    const { model } = twin;
+    settleDaemons(twin);
+    const [pod] = model.owned();
+    if (pod === undefined) throw new Error("no pod was made");
+    makeUnready(model, pod);
+    for (let count = 0; count < 3; count++) model.kubelet(pod.name);
+    changeTemplate(model, "image", 2);
+    for (const action of twin.plan().actions) twin.perform(action);
+    t.match(send(twin).status, { numberReady: 1, numberUnavailable: 1 });
+    t.match(twin.plan().status, { numberReady: 1, numberUnavailable: 1 });
+    t.equal(model.writes.size, 1, "it is updated");
+    model.now += 10_000;
+    t.match(twin.plan().status, { numberAvailable: 1 });
+  },
+);
+
+t.test("a pod that goes while it is being adopted is missed", async (t) => {
+  const twin = new Twin(new Model(daemonSet(), ["n1"]), 1);
+  const { model } = twin;
+  settleDaemons(twin);
+  const [pod] = model.owned();
+  if (pod === undefined) throw new Error("no pod was made");
+  makeUnready(model, pod);
+  model.change(pod.name, { controller: undefined });
+  send(twin);
+  t.same([...model.writes.pods.keys()], [pod.uid], "it is being adopted");
+  send(twin);
+  model.pods.delete(pod.name);
+  send(twin);
+  t.equal(model.writes.size, 2, "and another one made");
+});
 
 t.test("once all is settled a pass looks at no node, and after an event at one", async (t) => {
   const watched = new Watched(100);
@@ -254,4 +214,24 @@ t.test("while thousands of nodes have no pod a pass looks at those alone that ju
     t.equal(last.length, looked.size, "they got their pod from the last two passes");
   }
   t.equal(model.owned().map(nodeOf).sort().at(-1), "n0499", "lowest names first");
+});
+
+t.test("a pass looks at as many nodes however many creations are in flight", async (t) => {
+  for (const nodes of [200, 2000]) {
+    const watched = new Watched(nodes, { burstReplicas: 10_000 });
+    const { model, looked } = watched;
+    watched.pass();
+    t.equal(watched.send().actions.length, nodes, "all creations are in flight");
+    watched.send();
+    t.equal(model.writes.size, nodes);
+    for (let count = 1; count <= 10; count++) {
+      watched.answer();
+      t.match(watched.send().status, { desiredNumberScheduled: nodes, currentNumberScheduled: count });
+      t.ok(looked.size <= 2, `${looked.size} of ${nodes} nodes`);
+    }
+    model.nodes.delete("n0100");
+    watched.nodeChanged("n0100");
+    t.match(watched.send().status, { desiredNumberScheduled: nodes - 1 });
+    t.ok(looked.size <= 2, `${looked.size} of ${nodes} nodes, one of which is gone`);
+  }
 });

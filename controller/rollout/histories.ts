@@ -4,6 +4,7 @@ import type { PodTemplate } from "../../crds/index.ts";
 import type { ObjectMeta } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import type { Action } from "./actions.ts";
+import type { LateWrites } from "./late_writes.ts";
 import type { ClusterModel } from "./model.ts";
 
 export interface Workload {
@@ -40,6 +41,25 @@ export const faultyPass = (mostRequests: number) =>
     fail: fc.integer({ min: 0, max: 7 }),
     stopAfter: fc.integer({ min: 1, max: mostRequests }),
   });
+
+/** What becomes of the write at a place among those under way. */
+export const lateStep = fc.record({
+  late: fc.constantFrom("answer", "answer", "arrive", "refuse", "lose", "arrive late"),
+  place: fc.nat(30),
+});
+type LateStep = typeof lateStep extends fc.Arbitrary<infer S> ? S : never;
+
+export function takeLate(
+  writes: LateWrites,
+  { late, place }: LateStep,
+  perform: (action: Action) => void,
+): void {
+  if (late === "answer") writes.answer(place, perform);
+  else if (late === "arrive") writes.arrive(place, perform);
+  else if (late === "refuse") writes.refuse(place);
+  else if (late === "lose") writes.lose(place);
+  else writes.arriveLate(perform);
+}
 
 const tag = fc.integer({ min: 1, max: 3 });
 /** Changes that can be made in place, and some that cannot. */
