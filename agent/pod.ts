@@ -44,6 +44,8 @@ export interface AgentPod {
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;
+  /** Empty before it is bound. */
+  readonly nodeName: string;
   readonly deleting: boolean;
   /** `metadata.generation`; 0 from servers before 1.33. */
   readonly generation: number;
@@ -98,6 +100,7 @@ export function agentPod(json: JsonObject): AgentPod {
     name: text(metadata, "name"),
     uid: text(metadata, "uid"),
     resourceVersion: text(metadata, "resourceVersion"),
+    nodeName: text(spec, "nodeName"),
     deleting: metadata["deletionTimestamp"] !== undefined,
     generation: number(metadata, "generation"),
     observedGeneration: number(status, "observedGeneration"),

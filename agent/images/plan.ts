@@ -1,6 +1,6 @@
 /** What the node's pulls are and what its NodeImage says of them. Pure. Spec: images 7, agent 7. */
 import type { NodeImageSpec, NodeImageStatus } from "../../crds/index.ts";
-import { formatTime, timeOf } from "../../kube/index.ts";
+import { formatTime, isJsonObject, type JsonObject, timeOf } from "../../kube/index.ts";
 
 export type PullPhase = "Waiting" | "Pulling" | "Succeeded" | "Failed";
 
@@ -84,9 +84,9 @@ interface WantedTag {
 function wantedTags(spec: NodeImageSpec): WantedTag[] {
   const wanted = new Map<string, WantedTag>();
   for (const [image, { tags }] of Object.entries(spec.images ?? {}).sort(byKey)) {
-    for (const { tag, version = 0 } of tags ?? []) {
+    for (const { tag, version } of tags ?? []) {
       const key = taskKey(image, tag);
-      if (tag !== "" && !wanted.has(key)) wanted.set(key, { image, tag, version });
+      if (tag !== "" && !wanted.has(key)) wanted.set(key, { image, tag, version: version ?? 0 });
     }
   }
   return [...wanted.values()];
@@ -108,22 +108,30 @@ function taskFromStatus(
   version: number,
   sequence: number,
 ): PullTask | undefined {
-  const found = status?.imageStatuses?.[image]?.tags?.find((one) => one.tag === tag);
-  if (!found || (found.version ?? 0) !== version) return undefined;
+  const found = tagsOfStatus(status, image).find((one) => one["tag"] === tag);
+  if (!found || (found["version"] ?? 0) !== version) return undefined;
+  const text = (name: string): string => (typeof found[name] === "string" ? found[name] : "");
   const task = newTask(image, tag, version, sequence);
-  const startedAt = timeOf(found.startTime);
+  const startedAt = timeOf(text("startTime"));
   const started = startedAt === undefined ? {} : { startedAt };
-  const completedAt = timeOf(found.completionTime);
+  const completedAt = timeOf(text("completionTime"));
   if (completedAt === undefined) return { ...task, ...started };
   return {
     ...task,
     ...started,
     completedAt,
-    phase: found.phase === "Succeeded" ? "Succeeded" : "Failed",
-    progress: found.progress ?? 0,
-    imageID: found.imageID ?? "",
-    message: found.message ?? "",
+    phase: found["phase"] === "Succeeded" ? "Succeeded" : "Failed",
+    progress: typeof found["progress"] === "number" ? found["progress"] : 0,
+    imageID: text("imageID"),
+    message: text("message"),
   };
+}
+
+/** Others can write the status, too: what is no list of objects says nothing. */
+function tagsOfStatus(status: NodeImageStatus | undefined, image: string): JsonObject[] {
+  const entry: unknown = status?.imageStatuses?.[image];
+  const tags = isJsonObject(entry) ? entry["tags"] : undefined;
+  return Array.isArray(tags) ? tags.filter(isJsonObject) : [];
 }
 
 /** Waiting tasks for which there is a slot. A stopped pull gives its slot back at once: its call is cancelled. */

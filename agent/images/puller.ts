@@ -214,7 +214,9 @@ function pullOrder(
       timeoutSeconds !== undefined && timeoutSeconds > 0 ? timeoutSeconds : defaultTimeoutSeconds,
     backoffLimit: backoffLimit ?? defaultBackoffLimit,
     deadlineMs:
-      activeDeadlineSeconds === undefined ? undefined : Math.max(0, activeDeadlineSeconds * 1000 - spentMs),
+      typeof activeDeadlineSeconds !== "number"
+        ? undefined
+        : Math.max(0, activeDeadlineSeconds * 1000 - spentMs),
     labels: image.sandboxConfig?.labels ?? {},
     annotations: image.sandboxConfig?.annotations ?? {},
     logins: (signal) => dependencies.logins(image.pullSecrets ?? [], fullRepository(task.image), signal),

@@ -16,16 +16,17 @@ export interface CheckedSpec {
 
 export function checkedSpec(given: unknown): CheckedSpec {
   const ignored: string[] = [];
-  const images: Record<string, ImageSpec> = {};
+  const images = new Map<string, ImageSpec>();
   const listed = isJsonObject(given) ? given["images"] : undefined;
   if (isJsonObject(listed)) {
     for (const [name, value] of Object.entries(listed)) {
       const path = `images[${name}]`;
-      if (isJsonObject(value) && Array.isArray(value["tags"])) images[name] = imageOf(value, path, ignored);
+      if (isJsonObject(value) && Array.isArray(value["tags"]))
+        images.set(name, imageOf(value, path, ignored));
       else ignored.push(path);
     }
   } else if (listed !== undefined) ignored.push("images");
-  return { spec: { images }, ignored };
+  return { spec: { images: Object.fromEntries(images) }, ignored };
 }
 
 function imageOf(value: Readonly<Record<string, unknown>>, path: string, ignored: string[]): ImageSpec {

@@ -4,6 +4,7 @@ import { Cache, createMergePatch, jsonResource, startInformer } from "../../kube
 import type { AgentContext, Feature } from "../context.ts";
 import { createStatusWriter } from "../status_writer.ts";
 import { Prober } from "./prober.ts";
+import { checkedProbes } from "./spec.ts";
 
 export const nodePodProbes = jsonResource<NodePodProbe>({
   group: "apps.kruise.io",
@@ -48,7 +49,12 @@ export function startProbes(context: AgentContext): Feature {
     probed: context.agentMetrics.probed,
   });
   const cache = new Cache<NodePodProbe>({ identify: nodePodProbes.codec.identify, tombstones: 16 });
-  cache.subscribe(({ type, object }) => prober.update(type === "removed" ? undefined : object));
+  cache.subscribe(({ type, object: stored }) => {
+    const { object, ignored } = checkedProbes(stored);
+    if (ignored.length > 0)
+      log.warn("parts of the NodePodProbe cannot be read and are left out", { ignored });
+    prober.update(type === "removed" ? undefined : object);
+  });
   const informer = startInformer({
     ...context,
     log,

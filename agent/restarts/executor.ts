@@ -16,10 +16,12 @@ import { isAgentError, messageOf } from "../errors.ts";
 import type { AgentPod } from "../pod.ts";
 import type { Runtime } from "../runtime_socket/finder.ts";
 import { isDrained, pickRequest, planRestart, type RestartPlan, restartStatus } from "./plan.ts";
+import { unreadablePart } from "./request.ts";
 
 export interface RestartDependencies {
   readonly clock: Clock;
   readonly log: Log;
+  readonly nodeName: string;
   readonly runtime: () => Runtime | undefined;
   readonly runtimeReason: () => string;
   /** The agent has just started and does not know yet whether there is a runtime. */
@@ -107,7 +109,8 @@ export function createRestartExecutor(dependencies: RestartDependencies): Restar
         return undefined;
       }
       try {
-        const since = isDrained(picked) ? heldSince(podKey, picked) : undefined;
+        const since =
+          unreadablePart(picked) === undefined && isDrained(picked) ? heldSince(podKey, picked) : undefined;
         return await new Round(dependencies, podKey, signal, since).run(picked);
       } catch (error) {
         if (isKubeError(error, "NotFound")) return undefined;
@@ -145,14 +148,15 @@ class Round {
   }
 
   async run(picked: ContainerRecreateRequest): Promise<Outcome | undefined> {
+    const unreadable = unreadablePart(picked);
+    if (unreadable !== undefined)
+      return this.#end(picked, [], `the request cannot be carried out: ${unreadable}`);
     const runtime = this.#deps.runtime();
     let request = picked;
     if (!runtime) {
       if (this.#deps.detecting()) return { wakeAfterMs: 200 };
       if (request.status?.phase === "Recreating") return { wakeAfterMs: 1000 };
-      const message = `failed to find runtime service: ${this.#deps.runtimeReason()}`;
-      await this.#complete(request, { states: [], completed: { message } });
-      return { wakeAfterMs: 0 };
+      return this.#end(request, [], `failed to find runtime service: ${this.#deps.runtimeReason()}`);
     }
     for (;;) {
       this.#signal.throwIfAborted();
@@ -190,9 +194,21 @@ class Round {
 
   /** The controller would end the request, too, but it does not watch the pods of other owners. */
   async #withoutPod(request: ContainerRecreateRequest): Promise<Outcome | undefined> {
-    if (isMeant(await this.#deps.podNow(this.#podKey, this.#signal), request)) return { wakeAfterMs: 200 };
+    const pod = await this.#deps.podNow(this.#podKey, this.#signal);
     const states = request.status?.containerRecreateStates ?? [];
-    await this.#complete(request, { states, completed: { message: "pod has gone" } });
+    if (!isMeant(pod, request)) return this.#end(request, states, "pod has gone");
+    // The watch of this node's pods will never show it.
+    if (pod.nodeName !== "" && pod.nodeName !== this.#deps.nodeName)
+      return this.#end(request, states, `pod is not on this node but on ${pod.nodeName}`);
+    return { wakeAfterMs: 200 };
+  }
+
+  async #end(
+    request: ContainerRecreateRequest,
+    states: RestartPlan["states"],
+    message: string,
+  ): Promise<Outcome> {
+    await this.#complete(request, { states, completed: { message } });
     return { wakeAfterMs: 0 };
   }
 

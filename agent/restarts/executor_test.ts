@@ -131,6 +131,7 @@ async function scene(
       log: nullLog,
       runtime: () => s.runtime,
       runtimeReason: () => "",
+      nodeName: "node-1",
       detecting: () => false,
       requests: () => (s.request.status?.phase === "Completed" ? [] : [s.request]),
       pod: async () => s.pod(),

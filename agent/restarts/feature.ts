@@ -12,6 +12,7 @@ import {
 } from "../../kube/index.ts";
 import type { AgentContext, Feature } from "../context.ts";
 import { createRestartExecutor, createStoppedContainers } from "./executor.ts";
+import { podNameOf } from "./request.ts";
 
 export const recreateRequests = jsonResource<ContainerRecreateRequest>({
   group: "apps.kruise.io",
@@ -28,7 +29,7 @@ export async function startRestarts(context: AgentContext): Promise<Feature> {
   const { client, clock, settings, finder, pods, state, metrics } = context;
   const log = context.log.with({ component });
   const podKeyOf = (request: ContainerRecreateRequest): string =>
-    keyOf({ namespace: request.metadata.namespace ?? "", name: request.spec.podName });
+    keyOf({ namespace: request.metadata.namespace ?? "", name: podNameOf(request) });
   const cache = new Cache<ContainerRecreateRequest>({
     identify: recreateRequests.codec.identify,
     indexes: { pod: (request) => [podKeyOf(request)] },
@@ -62,6 +63,7 @@ export async function startRestarts(context: AgentContext): Promise<Feature> {
     log,
     recreator: context.recreator,
     stopped,
+    nodeName: settings.nodeName,
     runtime: () => finder.current,
     runtimeReason: () => finder.reason,
     detecting: () => !finder.searched,

@@ -1,6 +1,6 @@
 /** What one pass over a ContainerRecreateRequest does. Pure. Spec: containers 1.4. */
 import type { ContainerRecreateRequest, ContainerRecreateRequestStatus } from "../../crds/index.ts";
-import { formatTime, parseTime } from "../../kube/index.ts";
+import { formatTime, timeOf } from "../../kube/index.ts";
 import type { SeenContainer } from "../containers/observe.ts";
 import { type AgentContainerStatus, splitContainerID } from "../pod.ts";
 
@@ -181,7 +181,7 @@ export function isDrained(request: ContainerRecreateRequest): boolean {
 
 function drainedAt({ status }: ContainerRecreateRequest): number | undefined {
   const condition = status?.conditions?.find((one) => one.type === drained && one.status === "True");
-  return condition?.lastTransitionTime ? parseTime(condition.lastTransitionTime) : undefined;
+  return timeOf(condition?.lastTransitionTime);
 }
 
 /**
