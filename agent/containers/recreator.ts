@@ -45,95 +45,117 @@ export interface RecreatorDependencies {
 const longestHoldMs = 60_000;
 
 export function createRecreator(dependencies: RecreatorDependencies): Recreator {
-  const { clock, log, startedBy, pods } = dependencies;
-  /** Name and attempt in their sandbox -> id of the placeholder that holds them. */
-  const held = new Map<string, string>();
+  return new HoldingRecreator(dependencies);
+}
 
-  async function release({ client, placeholderId }: Prepared): Promise<void> {
-    for (const [name, id] of held) if (id === placeholderId) held.delete(name);
+class HoldingRecreator implements Recreator {
+  readonly #dependencies: RecreatorDependencies;
+  /** Name and attempt in their sandbox -> id of the placeholder that holds them. */
+  readonly #held = new Map<string, string>();
+
+  constructor(dependencies: RecreatorDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  async prepare(
+    client: CriClient,
+    pod: AgentPod,
+    last: SeenContainer,
+    signal: AbortSignal,
+    lastImages?: readonly string[],
+  ): Promise<Prepared | undefined> {
+    const { log, startedBy } = this.#dependencies;
+    if (startedBy === "kubelet") return undefined;
+    const place = { pod: keyOf(pod), container: last.name };
+    try {
+      const recreation = await prepareRecreation(client, pod, last, signal, lastImages);
+      if ("refusal" in recreation) {
+        log.info("the kubelet starts the container", { ...place, reason: recreation.refusal });
+        return undefined;
+      }
+      const placeholderId = await hold(client, recreation);
+      this.#held.set(heldName(recreation.placeholder), placeholderId);
+      return { client, recreation, placeholderId };
+    } catch (error) {
+      signal.throwIfAborted();
+      log.warn("the kubelet starts the container", { ...place, error: messageOf(error) });
+      return undefined;
+    }
+  }
+
+  async start(prepared: Prepared): Promise<"agent" | "kubelet"> {
+    const { client, recreation } = prepared;
+    try {
+      await this.#letGo(prepared);
+      const started = await startNextAttempt(client, recreation);
+      if (started.by === "agent") this.#releaseWhenKnown(prepared, started.containerId);
+      else await this.#release(prepared);
+      return started.by;
+    } catch (error) {
+      const text = "the container could not be started, the kubelet does it";
+      const container = recreation.containerName;
+      this.#dependencies.log.warn(text, { container, error: messageOf(error) });
+      await this.#release(prepared);
+      return "kubelet";
+    }
+  }
+
+  cancel(prepared: Prepared): Promise<void> {
+    return this.#release(prepared);
+  }
+
+  async cleanUp(client: CriClient): Promise<void> {
+    const filter = { label_selector: placeholderLabels };
+    const { containers } = await client.call(methods.ListContainers, { filter });
+    const own = new Set(this.#held.values());
+    for (const { id } of containers) {
+      if (!own.has(id)) await client.call(methods.RemoveContainer, { container_id: id });
+    }
+  }
+
+  async #release({ client, placeholderId }: Prepared): Promise<void> {
+    for (const [name, id] of this.#held) if (id === placeholderId) this.#held.delete(name);
     try {
       await client.call(methods.RemoveContainer, { container_id: placeholderId });
     } catch (error) {
       // It ends with its sandbox, and the kubelet's garbage collection takes it before.
       if (!isAgentError(error, "NotFound"))
-        log.warn("a placeholder could not be removed", { error: messageOf(error) });
+        this.#dependencies.log.warn("a placeholder could not be removed", { error: messageOf(error) });
     }
   }
 
   /** A swap that follows another at once needs the name that the first one still holds. */
-  async function letGo({ client, recreation }: Prepared): Promise<void> {
-    const placeholderId = held.get(heldName(recreation.request));
-    if (placeholderId !== undefined) await release({ client, recreation, placeholderId });
+  async #letGo({ client, recreation }: Prepared): Promise<void> {
+    const placeholderId = this.#held.get(heldName(recreation.request));
+    if (placeholderId !== undefined) await this.#release({ client, recreation, placeholderId });
   }
 
   /**
    * The kubelet's view is as new as the running container once the pod's status shows it running: no older look is
    * acted on then. A status that names the container before it runs comes from just the look that is dangerous.
    */
-  function releaseWhenKnown(prepared: Prepared, containerId: string): void {
+  #releaseWhenKnown(prepared: Prepared, containerId: string): void {
+    const { clock, pods } = this.#dependencies;
     const { podUid } = prepared.recreation;
-    const known = (pod: AgentPod | undefined): boolean =>
-      pod?.containerStatuses.some(
-        (status) => status.running && status.containerID.endsWith(`://${containerId}`),
-      ) ?? false;
     let done = false;
     const end = (): void => {
       if (done) return;
       done = true;
       unsubscribe();
       timer.cancel();
-      void release(prepared);
+      void this.#release(prepared);
     };
     const unsubscribe = pods.subscribe(({ type, object }) => {
-      if (object.uid === podUid && (type === "removed" || known(object))) end();
+      if (object.uid === podUid && (type === "removed" || showsRunning(object, containerId))) end();
     });
     const timer = clock.after(longestHoldMs, end);
-    if (known(pods.byUid(podUid))) end();
+    if (showsRunning(pods.byUid(podUid), containerId)) end();
   }
+}
 
-  return {
-    async prepare(client, pod, last, signal, lastImages) {
-      if (startedBy === "kubelet") return undefined;
-      const place = { pod: keyOf(pod), container: last.name };
-      try {
-        const recreation = await prepareRecreation(client, pod, last, signal, lastImages);
-        if ("refusal" in recreation) {
-          log.info("the kubelet starts the container", { ...place, reason: recreation.refusal });
-          return undefined;
-        }
-        const placeholderId = await hold(client, recreation, held);
-        return { client, recreation, placeholderId };
-      } catch (error) {
-        signal.throwIfAborted();
-        log.warn("the kubelet starts the container", { ...place, error: messageOf(error) });
-        return undefined;
-      }
-    },
-    async start(prepared) {
-      const { client, recreation } = prepared;
-      try {
-        await letGo(prepared);
-        const started = await startNextAttempt(client, recreation);
-        if (started.by === "agent") releaseWhenKnown(prepared, started.containerId);
-        else await release(prepared);
-        return started.by;
-      } catch (error) {
-        const text = "the container could not be started, the kubelet does it";
-        log.warn(text, { container: recreation.containerName, error: messageOf(error) });
-        await release(prepared);
-        return "kubelet";
-      }
-    },
-    cancel: release,
-    async cleanUp(client) {
-      const filter = { label_selector: placeholderLabels };
-      const { containers } = await client.call(methods.ListContainers, { filter });
-      const own = new Set(held.values());
-      for (const { id } of containers) {
-        if (!own.has(id)) await client.call(methods.RemoveContainer, { container_id: id });
-      }
-    },
-  };
+function showsRunning(pod: AgentPod | undefined, containerId: string): boolean {
+  const statuses = pod?.containerStatuses ?? [];
+  return statuses.some((status) => status.running && status.containerID.endsWith(`://${containerId}`));
 }
 
 function heldName(request: Recreation["request"]): string {
@@ -142,12 +164,10 @@ function heldName(request: Recreation["request"]): string {
 }
 
 /** A placeholder of this attempt that is there already belongs to an earlier try: it is made anew. */
-async function hold(client: CriClient, recreation: Recreation, held: Map<string, string>): Promise<string> {
+async function hold(client: CriClient, recreation: Recreation): Promise<string> {
   for (let attempt = 0; ; attempt++) {
     try {
-      const { container_id } = await client.call(methods.CreateContainer, recreation.placeholder);
-      held.set(heldName(recreation.placeholder), container_id);
-      return container_id;
+      return (await client.call(methods.CreateContainer, recreation.placeholder)).container_id;
     } catch (error) {
       if (!isAgentError(error, "AlreadyExists") || attempt > 0) throw error;
       const filter = {
