@@ -36,83 +36,115 @@ export interface StatusWriterOptions<T> {
 const retries = { firstMs: 500, longestMs: 50_000 };
 
 export function createStatusWriter<T extends object>(options: StatusWriterOptions<T>): StatusWriter<T> {
-  const { clock, log, perSecond = 0.5, burst = 5 } = options;
-  const stopping = new AbortController();
-  let wanted: T | undefined;
-  let server: T | undefined;
-  let tokens = burst;
-  let filledAt = clock.monotonic();
-  let running: Promise<void> | undefined;
+  return new LatestStatus(options);
+}
+
+class LatestStatus<T extends object> implements StatusWriter<T> {
+  readonly #options: StatusWriterOptions<T>;
+  readonly #tokens: Tokens;
+  readonly #stopping = new AbortController();
+  #wanted: T | undefined;
+  #server: T | undefined;
+  #running: Promise<void> | undefined;
   /** Cleared in the same turn in which the last look found nothing to write: an offer after it starts anew. */
-  let busy = false;
+  #busy = false;
 
-  function needsWrite(): boolean {
-    return wanted !== undefined && !jsonEqual(wanted, server);
+  constructor(options: StatusWriterOptions<T>) {
+    this.#options = options;
+    this.#tokens = new Tokens(options.clock, options.perSecond ?? 0.5, options.burst ?? 5);
   }
 
-  /** Milliseconds until a write is allowed; takes the token when it is. */
-  function takeToken(): number {
-    const now = clock.monotonic();
-    tokens = Math.min(burst, tokens + ((now - filledAt) / 1000) * perSecond);
-    filledAt = now;
-    if (tokens < 1) return ((1 - tokens) / perSecond) * 1000;
-    tokens -= 1;
-    return 0;
+  offer(status: T): void {
+    this.#wanted = status;
+    this.#kick();
   }
 
-  async function drain(): Promise<void> {
+  observed(status: T | undefined): void {
+    if (this.#busy) return;
+    this.#server = status;
+    this.#kick();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error("stopped"));
+    await this.#running;
+  }
+
+  #needsWrite(): boolean {
+    return this.#wanted !== undefined && !jsonEqual(this.#wanted, this.#server);
+  }
+
+  #kick(): void {
+    if (this.#busy || this.#stopping.signal.aborted || !this.#needsWrite()) return;
+    this.#busy = true;
+    this.#running = this.#drain();
+  }
+
+  async #drain(): Promise<void> {
     let failures = noFailures;
-    while (needsWrite() && !stopping.signal.aborted) {
-      const waitMs = takeToken();
-      if (waitMs > 0) await clock.sleep(waitMs, stopping.signal).catch(() => undefined);
-      else failures = await writeOnce(failures);
+    while (this.#needsWrite() && !this.#stopping.signal.aborted) {
+      const waitMs = this.#tokens.take();
+      if (waitMs > 0) await this.#pause(waitMs);
+      else failures = await this.#writeOnce(failures);
     }
-    busy = false;
+    this.#busy = false;
   }
 
   /** The failures in a row after this write; when it failed, the pause before the next one is over then. */
-  async function writeOnce(before: Failures): Promise<Failures> {
-    const status = wanted;
+  async #writeOnce(before: Failures): Promise<Failures> {
+    const status = this.#wanted;
+    const { signal } = this.#stopping;
     if (!status) return noFailures;
     try {
-      server = await options.write(status, server, stopping.signal);
+      this.#server = await this.#options.write(status, this.#server, signal);
       // A server that keeps less than was written would otherwise be written to for ever.
-      if (status === wanted && !jsonEqual(status, server)) server = status;
+      if (status === this.#wanted && !jsonEqual(status, this.#server)) this.#server = status;
       return noFailures;
     } catch (error) {
-      if (stopping.signal.aborted) return before;
+      if (signal.aborted) return before;
       if (isKubeError(error, "NotFound")) {
         // The object is gone; whoever makes a new one tells of it by `observed`.
-        wanted = undefined;
+        this.#wanted = undefined;
         return noFailures;
       }
       const failures = oneMore(before, error);
       const retryMs = backoffMs(failures, retries);
-      log.warn("a status could not be written, it is tried again", { error: messageOf(error), retryMs });
-      await clock.sleep(retryMs, stopping.signal).catch(() => undefined);
+      const text = "a status could not be written, it is tried again";
+      this.#options.log.warn(text, { error: messageOf(error), retryMs });
+      await this.#pause(retryMs);
       return failures;
     }
   }
 
-  function kick(): void {
-    if (busy || stopping.signal.aborted || !needsWrite()) return;
-    busy = true;
-    running = drain();
+  /** Ends at once when the writer stops. */
+  #pause(ms: number): Promise<void> {
+    return this.#options.clock.sleep(ms, this.#stopping.signal).catch(() => undefined);
+  }
+}
+
+/** So many writes at once, then so many a second. */
+class Tokens {
+  readonly #clock: Clock;
+  readonly #perSecond: number;
+  readonly #burst: number;
+  #left: number;
+  #filledAt: number;
+
+  constructor(clock: Clock, perSecond: number, burst: number) {
+    this.#clock = clock;
+    this.#perSecond = perSecond;
+    this.#burst = burst;
+    this.#left = burst;
+    this.#filledAt = clock.monotonic();
   }
 
-  return {
-    offer(status) {
-      wanted = status;
-      kick();
-    },
-    observed(status) {
-      if (busy) return;
-      server = status;
-      kick();
-    },
-    async stop() {
-      stopping.abort(new Error("stopped"));
-      await running;
-    },
-  };
+  /** Milliseconds until a write is allowed; takes the token when it is. */
+  take(): number {
+    const now = this.#clock.monotonic();
+    this.#left = Math.min(this.#burst, this.#left + ((now - this.#filledAt) / 1000) * this.#perSecond);
+    this.#filledAt = now;
+    if (this.#left < 1) return ((1 - this.#left) / this.#perSecond) * 1000;
+    this.#left -= 1;
+    return 0;
+  }
 }
