@@ -72,61 +72,72 @@ export interface RestartExecutor {
 }
 
 export function createRestartExecutor(dependencies: RestartDependencies): RestartExecutor {
-  const { log } = dependencies;
+  return new Rounds(dependencies);
+}
+
+class Rounds implements RestartExecutor {
+  readonly #deps: RestartDependencies;
   /** By pod: the request that holds it not ready, and since when this agent knows. */
-  const held = new Map<string, { uid: string | undefined; since: number }>();
-  function heldSince(podKey: string, { metadata: { uid } }: ContainerRecreateRequest): number {
-    const known = held.get(podKey);
+  readonly #held = new Map<string, { uid: string | undefined; since: number }>();
+
+  constructor(dependencies: RestartDependencies) {
+    this.#deps = dependencies;
+  }
+
+  async acknowledge(podKey: string): Promise<void> {
+    const requests = [...this.#deps.requests(podKey)];
+    const picked = pickRequest(requests);
+    // Before that the order among them is not settled, and the round that settles it tells the others.
+    if (picked?.status?.phase === "Recreating") await this.#putOff(requests, picked);
+  }
+
+  async reconcile(podKey: string, signal: AbortSignal): Promise<Outcome | undefined> {
+    const requests = [...this.#deps.requests(podKey)];
+    const picked = pickRequest(requests);
+    await this.#putOff(requests, picked);
+    if (!picked) {
+      this.#held.delete(podKey);
+      return undefined;
+    }
+    try {
+      const drained = unreadablePart(picked) === undefined && isDrained(picked);
+      const since = drained ? this.#heldSince(podKey, picked) : undefined;
+      return await new Round(this.#deps, podKey, signal, since).run(picked);
+    } catch (error) {
+      return this.#afterError(podKey, error);
+    }
+  }
+
+  #heldSince(podKey: string, { metadata: { uid } }: ContainerRecreateRequest): number {
+    const known = this.#held.get(podKey);
     if (known !== undefined && known.uid === uid) return known.since;
-    const since = dependencies.clock.now();
-    held.set(podKey, { uid, since });
+    const since = this.#deps.clock.now();
+    this.#held.set(podKey, { uid, since });
     return since;
   }
-  async function putOff(
+
+  async #putOff(
     requests: readonly ContainerRecreateRequest[],
     picked: ContainerRecreateRequest | undefined,
   ): Promise<void> {
     for (const other of requests) {
       if (other === picked || other.status?.phase) continue;
-      await dependencies.writeStatus(other, { phase: "Pending" }).catch((error: unknown) => {
+      await this.#deps.writeStatus(other, { phase: "Pending" }).catch((error: unknown) => {
         if (!isKubeError(error, "Conflict", "NotFound")) throw error;
       });
     }
   }
-  return {
-    async acknowledge(podKey) {
-      const requests = [...dependencies.requests(podKey)];
-      const picked = pickRequest(requests);
-      // Before that the order among them is not settled, and the round that settles it tells the others.
-      if (picked?.status?.phase === "Recreating") await putOff(requests, picked);
-    },
-    async reconcile(podKey, signal) {
-      const requests = [...dependencies.requests(podKey)];
-      const picked = pickRequest(requests);
-      await putOff(requests, picked);
-      if (!picked) {
-        held.delete(podKey);
-        return undefined;
-      }
-      try {
-        const since =
-          unreadablePart(picked) === undefined && isDrained(picked) ? heldSince(podKey, picked) : undefined;
-        return await new Round(dependencies, podKey, signal, since).run(picked);
-      } catch (error) {
-        if (isKubeError(error, "NotFound")) return undefined;
-        // The watch brings the newer version; this is in case that it was seen before.
-        if (isKubeError(error, "Conflict")) return { wakeAfterMs: 100 };
-        if (isAgentError(error, "Unavailable", "Timeout")) {
-          log.warn("the runtime does not answer, the request goes on when it does", {
-            pod: podKey,
-            error: messageOf(error),
-          });
-          return { wakeAfterMs: 1000 };
-        }
-        throw error;
-      }
-    },
-  };
+
+  /** When the round is repeated; throws what the queue's own back-off is for. */
+  #afterError(podKey: string, error: unknown): Outcome | undefined {
+    if (isKubeError(error, "NotFound")) return undefined;
+    // The watch brings the newer version; this is in case that it was seen before.
+    if (isKubeError(error, "Conflict")) return { wakeAfterMs: 100 };
+    if (!isAgentError(error, "Unavailable", "Timeout")) throw error;
+    const text = "the runtime does not answer, the request goes on when it does";
+    this.#deps.log.warn(text, { pod: podKey, error: messageOf(error) });
+    return { wakeAfterMs: 1000 };
+  }
 }
 
 class Round {

@@ -1,17 +1,25 @@
 /** Connects the restart executor with the API server: requests of this node, their pods, events. */
-import type { ContainerRecreateRequest } from "../../crds/index.ts";
+import type { ContainerRecreateRequest, ContainerRecreateRequestStatus } from "../../crds/index.ts";
 import {
   Cache,
+  type Client,
   isKubeError,
   jsonResource,
   keyOf,
+  type Log,
   queueObserver,
   runController,
   startInformer,
   WorkQueue,
 } from "../../kube/index.ts";
 import type { AgentContext, Feature } from "../context.ts";
-import { createRestartExecutor, createStoppedContainers } from "./executor.ts";
+import {
+  createRestartExecutor,
+  createStoppedContainers,
+  type RestartDependencies,
+  type RestartExecutor,
+  type StoppedContainers,
+} from "./executor.ts";
 import { podNameOf } from "./request.ts";
 
 export const recreateRequests = jsonResource<ContainerRecreateRequest>({
@@ -26,22 +34,16 @@ const component = "kruise-daemon-crr";
 const workers = 32;
 
 export async function startRestarts(context: AgentContext): Promise<Feature> {
-  const { client, clock, settings, finder, pods, state, metrics } = context;
+  const { clock, metrics, pods, settings, state } = context;
   const log = context.log.with({ component });
-  const podKeyOf = (request: ContainerRecreateRequest): string =>
-    keyOf({ namespace: request.metadata.namespace ?? "", name: podNameOf(request) });
   const cache = new Cache<ContainerRecreateRequest>({
     identify: recreateRequests.codec.identify,
     indexes: { pod: (request) => [podKeyOf(request)] },
     tombstones: 1024,
   });
-  const queue = new WorkQueue({
-    clock,
-    baseDelayMs: 500,
-    maxDelayMs: 50_000,
-    observer: queueObserver(metrics, "crr"),
-  });
-  const arrivals = new WorkQueue({ clock, baseDelayMs: 500, maxDelayMs: 50_000 });
+  const delays = { baseDelayMs: 500, maxDelayMs: 50_000 };
+  const queue = new WorkQueue({ clock, ...delays, observer: queueObserver(metrics, "crr") });
+  const arrivals = new WorkQueue({ clock, ...delays });
   cache.subscribe(({ object, type }) => {
     const key = podKeyOf(object);
     queue.add(key);
@@ -49,66 +51,42 @@ export async function startRestarts(context: AgentContext): Promise<Feature> {
   });
   const stopWatching = pods.subscribe(({ object }) => {
     const key = keyOf(object);
-    for (const _ of cache.byIndex("pod", key)) {
-      queue.add(key);
-      break;
-    }
+    if (requestsOf(cache, key).length > 0) queue.add(key);
   });
-  const recorder = context.events.from(component);
   const stopped = createStoppedContainers(await state.read("restarts"), (content) =>
     state.write("restarts", content),
   );
-  const executor = createRestartExecutor({
-    clock,
-    log,
-    recreator: context.recreator,
-    stopped,
-    nodeName: settings.nodeName,
-    runtime: () => finder.current,
-    runtimeReason: () => finder.reason,
-    detecting: () => !finder.searched,
-    requests: (key) =>
-      [...cache.byIndex("pod", key)].filter((request) => !request.metadata.deletionTimestamp),
-    pod: (key, signal) => pods.pod(key, signal),
-    podNow: (key, signal) => pods.podNow(key, signal),
-    async newest({ metadata: { namespace = "", name = "" } }) {
-      try {
-        return await client.get(recreateRequests, { namespace, name });
-      } catch (error) {
-        if (isKubeError(error, "NotFound")) return undefined;
-        throw error;
-      }
-    },
-    async writeStatus(request, status) {
-      const { namespace = "", name = "", resourceVersion } = request.metadata;
-      const body = { metadata: { resourceVersion }, status };
-      const written = await client.patch(
-        recreateRequests,
-        { namespace, name },
-        { type: "merge", body },
-        {
-          subresource: "status",
-          priority: "high",
-        },
-      );
-      cache.writeBack(written);
-      return written;
-    },
-    event(pod, container, type, reason, message) {
-      const target = { apiVersion: "v1", kind: "Pod", ...pod, fieldPath: `spec.containers{${container}}` };
-      recorder.event({ ...target }, type, reason, message);
-    },
-    killed: (result) => context.agentMetrics.killed("crr", result),
-  });
+  const executor = createRestartExecutor(executorDependencies(context, log, cache, stopped));
   const stopping = new AbortController();
-  const shared = { clock, log, metrics, signal: stopping.signal };
-  const running = [
+  const running = runRounds(context, log, executor, { queue, arrivals, signal: stopping.signal });
+  const labelSelector = `crr.apps.kruise.io/node-name=${settings.nodeName},crr.apps.kruise.io/active=true`;
+  const informer = startInformer({ ...context, log, resource: recreateRequests, cache, labelSelector });
+  return {
+    name: "crrInformerSynced",
+    synced: informer.synced,
+    async stop() {
+      stopping.abort();
+      stopWatching();
+      await Promise.all([informer.stop(), ...running]);
+    },
+  };
+}
+
+/** Two controllers: one works on the pods' requests, one tells those that came meanwhile that they wait. */
+function runRounds(
+  { clock, metrics }: AgentContext,
+  log: Log,
+  executor: RestartExecutor,
+  { queue, arrivals, signal }: { queue: WorkQueue; arrivals: WorkQueue; signal: AbortSignal },
+): Promise<void>[] {
+  const shared = { clock, log, metrics, signal };
+  return [
     runController({
       ...shared,
       name: "crr",
       queue,
       workers,
-      reconcile: (key, signal) => executor.reconcile(key, signal),
+      reconcile: (key, cut) => executor.reconcile(key, cut),
     }),
     runController({
       ...shared,
@@ -121,15 +99,69 @@ export async function startRestarts(context: AgentContext): Promise<Feature> {
       },
     }),
   ];
-  const labelSelector = `crr.apps.kruise.io/node-name=${settings.nodeName},crr.apps.kruise.io/active=true`;
-  const informer = startInformer({ ...context, log, resource: recreateRequests, cache, labelSelector });
+}
+
+function executorDependencies(
+  context: AgentContext,
+  log: Log,
+  cache: Cache<ContainerRecreateRequest>,
+  stopped: StoppedContainers,
+): RestartDependencies {
+  const { client, clock, finder, pods, recreator, settings } = context;
+  const recorder = context.events.from(component);
   return {
-    name: "crrInformerSynced",
-    synced: informer.synced,
-    async stop() {
-      stopping.abort();
-      stopWatching();
-      await Promise.all([informer.stop(), ...running]);
+    clock,
+    log,
+    recreator,
+    stopped,
+    nodeName: settings.nodeName,
+    runtime: () => finder.current,
+    runtimeReason: () => finder.reason,
+    detecting: () => !finder.searched,
+    requests: (key) => requestsOf(cache, key).filter((request) => !request.metadata.deletionTimestamp),
+    pod: (key, signal) => pods.pod(key, signal),
+    podNow: (key, signal) => pods.podNow(key, signal),
+    newest: (request) => newest(client, request),
+    async writeStatus(request, status) {
+      const written = await writeStatus(client, request, status);
+      cache.writeBack(written);
+      return written;
     },
+    event(pod, container, type, reason, message) {
+      const target = { apiVersion: "v1", kind: "Pod", ...pod, fieldPath: `spec.containers{${container}}` };
+      recorder.event(target, type, reason, message);
+    },
+    killed: (result) => context.agentMetrics.killed("crr", result),
   };
+}
+
+function podKeyOf(request: ContainerRecreateRequest): string {
+  return keyOf({ namespace: request.metadata.namespace ?? "", name: podNameOf(request) });
+}
+
+function requestsOf(cache: Cache<ContainerRecreateRequest>, podKey: string): ContainerRecreateRequest[] {
+  return [...cache.byIndex("pod", podKey)];
+}
+
+async function newest(
+  client: Client,
+  { metadata: { namespace = "", name = "" } }: ContainerRecreateRequest,
+): Promise<ContainerRecreateRequest | undefined> {
+  try {
+    return await client.get(recreateRequests, { namespace, name });
+  } catch (error) {
+    if (isKubeError(error, "NotFound")) return undefined;
+    throw error;
+  }
+}
+
+/** On top of exactly the version that was planned with. */
+function writeStatus(
+  client: Client,
+  { metadata: { namespace = "", name = "", resourceVersion } }: ContainerRecreateRequest,
+  status: Partial<ContainerRecreateRequestStatus>,
+): Promise<ContainerRecreateRequest> {
+  const body = { metadata: { resourceVersion }, status };
+  const options = { subresource: "status", priority: "high" } as const;
+  return client.patch(recreateRequests, { namespace, name }, { type: "merge", body }, options);
 }
