@@ -53,113 +53,135 @@ const shortestMs = 1_000;
 const longestMs = 10_000;
 const checkMs = 30_000;
 
+type Listener = (runtime: Runtime | undefined, reason: string) => void;
+
 export function startRuntimeFinder(dependencies: FinderDependencies): RuntimeFinder {
-  const { clock, log, settings } = dependencies;
-  const stopping = new AbortController();
-  const listeners = new Set<(runtime: Runtime | undefined, reason: string) => void>();
-  const paths = candidatePaths(settings);
-  let current: Runtime | undefined;
-  let reason = "detection of the container runtime has not finished";
-  let searched = false;
+  return new SocketFinder(dependencies);
+}
+
+class SocketFinder implements RuntimeFinder {
+  readonly #dependencies: FinderDependencies;
+  readonly #paths: readonly string[];
+  readonly #stopping = new AbortController();
+  readonly #listeners = new Set<Listener>();
+  readonly #folders: FolderWatch;
+  readonly #running: Promise<void>;
+  #current: Runtime | undefined;
+  #reason = "detection of the container runtime has not finished";
+  #searched = false;
   /** Without it nobody knows whether the runtime in use is the kubelet's. */
-  let kubeletKnown = false;
-  let wake = new AbortController();
+  #kubeletKnown = false;
+  #wake = new AbortController();
 
-  function change(runtime: Runtime | undefined, why: string): void {
-    if (runtime === current && why === reason) return;
-    current = runtime;
-    reason = why;
-    if (runtime)
-      log.info("container runtime found", {
-        socket: runtime.socket,
-        runtime: runtime.name,
-        version: runtime.version,
-      });
-    else log.warn(why);
-    for (const listener of listeners) listener(runtime, why);
+  constructor(dependencies: FinderDependencies) {
+    const { settings } = dependencies;
+    this.#dependencies = dependencies;
+    this.#paths = candidatePaths(settings);
+    this.#folders = new FolderWatch(this.#paths, settings.roots, () => this.suspect());
+    this.#running = this.#run();
   }
 
-  /** Waits until the time is over or something calls for a look: then true. */
-  async function pause(ms: number): Promise<boolean> {
-    const signal = AbortSignal.any([wake.signal, stopping.signal]);
-    await clock.sleep(ms, signal).catch(() => undefined);
-    const { aborted } = wake.signal;
-    wake = new AbortController();
-    return aborted;
+  get current(): Runtime | undefined {
+    return this.#current;
   }
 
-  async function detect(): Promise<void> {
-    let waitMs = shortestMs;
-    while (!stopping.signal.aborted && !current) {
-      folders.watch();
-      const found = await lookAround(dependencies, paths, stopping.signal);
-      searched = true;
-      if (stopping.signal.aborted) {
-        found.runtime?.client.close();
-        return;
-      }
-      kubeletKnown = found.kubelet !== undefined;
-      change(found.runtime, found.reason);
-      if (found.runtime) return;
-      // A socket appears a moment before somebody listens on it: what has changed is looked at again soon.
-      waitMs = (await pause(waitMs)) ? shortestMs : Math.min(waitMs * 2, longestMs);
+  get reason(): string {
+    return this.#reason;
+  }
+
+  get searched(): boolean {
+    return this.#searched;
+  }
+
+  subscribe(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  suspect(): void {
+    this.#wake.abort();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+    this.#folders.close();
+    this.#current?.client.close();
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      await this.#detect();
+      await this.#hold();
     }
   }
 
-  async function hold(): Promise<void> {
-    while (!stopping.signal.aborted && current) {
-      await pause(checkMs);
-      if (stopping.signal.aborted) return;
-      const failure = (await check(current, stopping.signal)) ?? (await foreign(current));
-      if (stopping.signal.aborted) return;
+  async #detect(): Promise<void> {
+    const { signal } = this.#stopping;
+    let waitMs = shortestMs;
+    while (!signal.aborted && !this.#current) {
+      this.#folders.watch();
+      const found = await lookAround(this.#dependencies, this.#paths, signal);
+      this.#searched = true;
+      if (signal.aborted) {
+        found.runtime?.client.close();
+        return;
+      }
+      this.#kubeletKnown = found.kubelet !== undefined;
+      this.#change(found.runtime, found.reason);
+      if (found.runtime) return;
+      // A socket appears a moment before somebody listens on it: what has changed is looked at again soon.
+      waitMs = (await this.#pause(waitMs)) ? shortestMs : Math.min(waitMs * 2, longestMs);
+    }
+  }
+
+  async #hold(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted && this.#current) {
+      await this.#pause(checkMs);
+      if (signal.aborted) return;
+      const held = this.#current;
+      const failure = (await check(held, signal)) ?? (await this.#foreign(held));
+      if (signal.aborted) return;
       if (failure === undefined) continue;
-      current.client.close();
-      change(undefined, `lost the container runtime at ${current.socket}: ${failure}`);
+      held.client.close();
+      this.#change(undefined, `lost the container runtime at ${held.socket}: ${failure}`);
     }
   }
 
   /** Chosen while the Node could not be read, and now it says that the kubelet uses another: that text. */
-  async function foreign(runtime: Runtime): Promise<string | undefined> {
-    if (kubeletKnown || settings.socketFile.trim() !== "") return undefined;
+  async #foreign(runtime: Runtime): Promise<string | undefined> {
+    const { kubeletRuntime, settings } = this.#dependencies;
+    if (this.#kubeletKnown || settings.socketFile.trim() !== "") return undefined;
     // Who may not read the Node will never know.
-    const version = await dependencies
-      .kubeletRuntime()
-      .catch((error: unknown) => (isKubeError(error, "Forbidden") ? "" : undefined));
-    kubeletKnown = version !== undefined;
+    const version = await kubeletRuntime().catch((error: unknown) =>
+      isKubeError(error, "Forbidden") ? "" : undefined,
+    );
+    this.#kubeletKnown = version !== undefined;
     const scheme = runtimeScheme(version);
     return !scheme || scheme === runtime.name ? undefined : `the kubelet of this node uses ${scheme}`;
   }
 
-  const folders = watchFolders(paths, settings.roots, () => wake.abort());
-  const running = (async () => {
-    while (!stopping.signal.aborted) {
-      await detect();
-      await hold();
-    }
-  })();
+  /** Waits until the time is over or something calls for a look: then true. */
+  async #pause(ms: number): Promise<boolean> {
+    const signal = AbortSignal.any([this.#wake.signal, this.#stopping.signal]);
+    await this.#dependencies.clock.sleep(ms, signal).catch(() => undefined);
+    const { aborted } = this.#wake.signal;
+    this.#wake = new AbortController();
+    return aborted;
+  }
 
-  return {
-    get current() {
-      return current;
-    },
-    get searched() {
-      return searched;
-    },
-    get reason() {
-      return reason;
-    },
-    subscribe(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    suspect: () => wake.abort(),
-    async stop() {
-      stopping.abort();
-      await running;
-      folders.close();
-      current?.client.close();
-    },
-  };
+  #change(runtime: Runtime | undefined, why: string): void {
+    if (runtime === this.#current && why === this.#reason) return;
+    this.#current = runtime;
+    this.#reason = why;
+    const { log } = this.#dependencies;
+    if (runtime) {
+      const { socket, name, version } = runtime;
+      log.info("container runtime found", { socket, runtime: name, version });
+    } else log.warn(why);
+    for (const listener of this.#listeners) listener(runtime, why);
+  }
 }
 
 /** One round over all candidates, at the same time, so that one silent socket does not hold up the others. */
@@ -203,43 +225,41 @@ async function check(runtime: Runtime, signal: AbortSignal): Promise<string | un
   }
 }
 
-/**
- * Wakes detection when a socket, or a folder on the way to one, appears. `watch` looks for the folders anew: they come
- * and go with the runtime.
- */
-function watchFolders(
-  paths: readonly string[],
-  roots: readonly string[],
-  wake: () => void,
-): { watch(): void; close(): void } {
-  const watchers: FSWatcher[] = [];
-  const names = new Set<string>();
-  const folders = new Set<string>();
-  for (const path of paths) {
-    for (let at = path; at !== dirname(at); at = dirname(at)) {
-      names.add(basename(at));
-      folders.add(dirname(at));
-      if (roots.includes(dirname(at))) break;
+/** Wakes detection when a socket, or a folder on the way to one, appears. */
+class FolderWatch {
+  readonly #watchers: FSWatcher[] = [];
+  readonly #names = new Set<string>();
+  readonly #folders = new Set<string>();
+  readonly #wake: () => void;
+
+  constructor(paths: readonly string[], roots: readonly string[], wake: () => void) {
+    this.#wake = wake;
+    for (const path of paths) {
+      for (let at = path; at !== dirname(at); at = dirname(at)) {
+        this.#names.add(basename(at));
+        this.#folders.add(dirname(at));
+        if (roots.includes(dirname(at))) break;
+      }
     }
   }
-  const close = (): void => {
-    for (const watcher of watchers.splice(0)) watcher.close();
-  };
-  return {
-    close,
-    watch() {
-      close();
-      for (const folder of folders) {
-        try {
-          const watcher = watch(folder, { persistent: false }, (_, name) => {
-            if (name === null || names.has(name)) wake();
-          });
-          watcher.on("error", () => watcher.close());
-          watchers.push(watcher);
-        } catch {
-          // Not there, or not readable: its parents and the rounds notice it.
-        }
+
+  /** Looks for the folders anew: they come and go with the runtime. */
+  watch(): void {
+    this.close();
+    for (const folder of this.#folders) {
+      try {
+        const watcher = watch(folder, { persistent: false }, (_, name) => {
+          if (name === null || this.#names.has(name)) this.#wake();
+        });
+        watcher.on("error", () => watcher.close());
+        this.#watchers.push(watcher);
+      } catch {
+        // Not there, or not readable: its parents and the rounds notice it.
       }
-    },
-  };
+    }
+  }
+
+  close(): void {
+    for (const watcher of this.#watchers.splice(0)) watcher.close();
+  }
 }
