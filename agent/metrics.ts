@@ -18,44 +18,7 @@ const callBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1,
 const pullBuckets = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
 export function createAgentMetrics(registry: Registry): AgentMetrics {
-  const registers = [registry];
-  const calls = new Histogram({
-    name: "kruise_daemon_cri_request_duration_seconds",
-    help: "Duration of calls to the container runtime by method and result.",
-    labelNames: ["method", "code"],
-    buckets: callBuckets,
-    registers,
-  });
-  const pulls = new Counter({
-    name: "kruise_daemon_image_pull_total",
-    help: "Finished image pulls by result.",
-    labelNames: ["result"],
-    registers,
-  });
-  const pullSeconds = new Histogram({
-    name: "kruise_daemon_image_pull_duration_seconds",
-    help: "Duration of image pulls, retries included.",
-    buckets: pullBuckets,
-    registers,
-  });
-  const kills = new Counter({
-    name: "kruise_daemon_container_kill_total",
-    help: "Containers stopped by the agent.",
-    labelNames: ["reason", "result"],
-    registers,
-  });
-  const probes = new Counter({
-    name: "kruise_daemon_probe_total",
-    help: "Probes run by result.",
-    labelNames: ["result"],
-    registers,
-  });
-  const runtime = new Gauge({
-    name: "kruise_daemon_runtime_ready",
-    help: "1 while the container runtime answers.",
-    labelNames: ["name", "version"],
-    registers,
-  });
+  const { calls, pulls, pullSeconds, kills, probes, runtime } = instruments([registry]);
   return {
     criCall: ({ method, code, seconds }) => calls.observe({ method, code }, seconds),
     pulled(result, seconds) {
@@ -68,5 +31,47 @@ export function createAgentMetrics(registry: Registry): AgentMetrics {
       runtime.reset();
       runtime.set({ name, version }, ready ? 1 : 0);
     },
+  };
+}
+
+function instruments(registers: Registry[]) {
+  return {
+    calls: new Histogram({
+      name: "kruise_daemon_cri_request_duration_seconds",
+      help: "Duration of calls to the container runtime by method and result.",
+      labelNames: ["method", "code"],
+      buckets: callBuckets,
+      registers,
+    }),
+    pulls: new Counter({
+      name: "kruise_daemon_image_pull_total",
+      help: "Finished image pulls by result.",
+      labelNames: ["result"],
+      registers,
+    }),
+    pullSeconds: new Histogram({
+      name: "kruise_daemon_image_pull_duration_seconds",
+      help: "Duration of image pulls, retries included.",
+      buckets: pullBuckets,
+      registers,
+    }),
+    kills: new Counter({
+      name: "kruise_daemon_container_kill_total",
+      help: "Containers stopped by the agent.",
+      labelNames: ["reason", "result"],
+      registers,
+    }),
+    probes: new Counter({
+      name: "kruise_daemon_probe_total",
+      help: "Probes run by result.",
+      labelNames: ["result"],
+      registers,
+    }),
+    runtime: new Gauge({
+      name: "kruise_daemon_runtime_ready",
+      help: "1 while the container runtime answers.",
+      labelNames: ["name", "version"],
+      registers,
+    }),
   };
 }

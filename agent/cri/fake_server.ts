@@ -44,46 +44,34 @@ type Handlers = {
 };
 
 export async function startFakeCri(options: FakeCriOptions): Promise<FakeCri> {
-  const { clock } = options;
+  const { clock, socket } = options;
   const runtime = new FakeRuntime(() => clock.now() * 1e6);
   const faults = new Map<MethodName, Fault>();
   const calls = new Map<string, number>();
   const server = new grpc.Server({ "grpc.max_send_message_length": -1 });
   const missing = new Set<string>(options.missing ?? ["GetContainerEvents"]);
-  const handlers = { ...imageHandlers(runtime, clock), ...runtimeHandlers(runtime, options) };
-  const streams = new Set<grpc.ServerWritableStream<Buffer, Buffer>>();
+  const handlers = handlersOf(runtime, options);
+  const streams = new Set<EventStream>();
   for (const service of ["RuntimeService", "ImageService"] as const) {
     const definition: Record<string, grpc.MethodDefinition<Buffer, Buffer>> = {};
     const implementation: grpc.UntypedServiceImplementation = {};
     for (const [name, method] of Object.entries(methods)) {
       if (method.service !== service || missing.has(name)) continue;
-      definition[name] = {
-        path: method.path,
-        requestStream: false,
-        responseStream: method.stream,
-        ...rawBytes,
-      };
-      if (name === "GetContainerEvents") {
-        implementation[name] = (call: grpc.ServerWritableStream<Buffer, Buffer>) => {
-          streams.add(call);
-          call.on("cancelled", () => streams.delete(call));
-        };
-      } else implementation[name] = unaryHandler(name, method, handlers, faults, calls);
+      const { path, stream: responseStream } = method;
+      definition[name] = { path, requestStream: false, responseStream, ...rawBytes };
+      implementation[name] =
+        name === "GetContainerEvents"
+          ? eventHandler(streams)
+          : unaryHandler(name, method, handlers, faults, calls);
     }
     server.addService(definition, implementation);
   }
-  runtime.onEvent = (event) => {
-    const message = toWire(cri.ContainerEventResponse, {
-      container_id: event.containerId,
-      container_event_type: event.type,
-    });
+  runtime.onEvent = ({ containerId, type }) => {
+    const event = { container_id: containerId, container_event_type: type };
+    const message = toWire(cri.ContainerEventResponse, event);
     for (const stream of streams) stream.write(message);
   };
-  await new Promise<void>((resolve, reject) => {
-    server.bindAsync(`unix:${options.socket}`, grpc.ServerCredentials.createInsecure(), (error) =>
-      error ? reject(error) : resolve(),
-    );
-  });
+  await bind(server, socket);
   return {
     runtime,
     faults,
@@ -93,6 +81,23 @@ export async function startFakeCri(options: FakeCriOptions): Promise<FakeCri> {
       server.forceShutdown();
     },
   };
+}
+
+type EventStream = grpc.ServerWritableStream<Buffer, Buffer>;
+
+function eventHandler(streams: Set<EventStream>): (call: EventStream) => void {
+  return (call) => {
+    streams.add(call);
+    call.on("cancelled", () => streams.delete(call));
+  };
+}
+
+function bind(server: grpc.Server, socket: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.bindAsync(`unix:${socket}`, grpc.ServerCredentials.createInsecure(), (error) =>
+      error ? reject(error) : resolve(),
+    );
+  });
 }
 
 const rawBytes = {
@@ -138,11 +143,19 @@ function unaryHandler(
   };
 }
 
-function runtimeHandlers(
-  runtime: FakeRuntime,
-  options: FakeCriOptions,
-): Omit<Handlers, "ListImages" | "ImageStatus" | "PullImage" | "RemoveImage" | "ImageFsInfo"> {
+function handlersOf(runtime: FakeRuntime, options: FakeCriOptions): Handlers {
   const { clock } = options;
+  return {
+    ...versionHandlers(options),
+    ...sandboxHandlers(runtime),
+    ...containerHandlers(runtime, clock),
+    ...containerViews(runtime),
+    ...execHandlers(runtime, clock),
+    ...imageHandlers(runtime, clock),
+  };
+}
+
+function versionHandlers(options: FakeCriOptions): Pick<Handlers, "Version" | "Status"> {
   return {
     Version: () => ({
       version: "0.1.0",
@@ -158,6 +171,16 @@ function runtimeHandlers(
         ],
       },
     }),
+  };
+}
+
+function sandboxHandlers(
+  runtime: FakeRuntime,
+): Pick<
+  Handlers,
+  "RunPodSandbox" | "StopPodSandbox" | "RemovePodSandbox" | "PodSandboxStatus" | "ListPodSandbox"
+> {
+  return {
     RunPodSandbox: ({ config }) => {
       if (!config?.metadata)
         throw new FakeFailure(grpc.status.INVALID_ARGUMENT, "sandbox config must include metadata");
@@ -190,6 +213,14 @@ function runtimeHandlers(
           annotations: config.annotations,
         })),
     }),
+  };
+}
+
+function containerHandlers(
+  runtime: FakeRuntime,
+  clock: Clock,
+): Pick<Handlers, "CreateContainer" | "StartContainer" | "StopContainer" | "RemoveContainer"> {
+  return {
     CreateContainer: ({ pod_sandbox_id, config }) => {
       if (!config?.metadata) throw new FakeFailure(3, "container config must include metadata");
       return { container_id: runtime.create(pod_sandbox_id, config) };
@@ -205,6 +236,11 @@ function runtimeHandlers(
       return {};
     },
     RemoveContainer: ({ container_id }) => done(runtime.remove(container_id)),
+  };
+}
+
+function containerViews(runtime: FakeRuntime): Pick<Handlers, "ListContainers" | "ContainerStatus"> {
+  return {
     ListContainers: ({ filter }) => ({
       containers: [...runtime.containers.values()]
         .filter((container) => (filter?.id ? container.id.startsWith(filter.id) : true))
@@ -235,6 +271,11 @@ function runtimeHandlers(
         info: verbose ? { info: JSON.stringify({ config: withoutZeros(container.config) }) } : {},
       };
     },
+  };
+}
+
+function execHandlers(runtime: FakeRuntime, clock: Clock): Pick<Handlers, "ExecSync"> {
+  return {
     ExecSync: async ({ container_id, cmd, timeout }, signal) => {
       const container = runtime.container(container_id);
       if (container.state !== cri.ContainerState.CONTAINER_RUNNING) {
