@@ -2,9 +2,11 @@
 import { existsSync } from "node:fs";
 import process from "node:process";
 import {
+  type Client,
   createClient,
   createMetrics,
   createRegistry,
+  type Log,
   loadCredentials,
   nodeTransport,
   systemClock,
@@ -12,10 +14,11 @@ import {
 import { messageOf } from "./errors.ts";
 import { jsonLog } from "./json_log.ts";
 import { agentSettings } from "./settings.ts";
-import { startAgent } from "./start.ts";
+import { type Agent, startAgent } from "./start.ts";
 
 /** The node's own objects are few: more requests at once would only be sockets. */
 const maxConnections = 8;
+const longestStopMs = 8_000;
 
 async function main(): Promise<void> {
   const settings = agentSettings(process.argv.slice(2), process.env, existsSync);
@@ -28,13 +31,12 @@ async function main(): Promise<void> {
   const registry = createRegistry();
   const metrics = createMetrics(registry);
   const random = Math.random;
-  const credentials = await loadCredentials({
-    kubeconfig: settings.kubeconfig,
-    env: process.env,
-    clock: systemClock,
-  });
   const client = createClient({
-    credentials,
+    credentials: await loadCredentials({
+      kubeconfig: settings.kubeconfig,
+      env: process.env,
+      clock: systemClock,
+    }),
     clock: systemClock,
     random,
     userAgent: "kruise-daemon",
@@ -54,28 +56,29 @@ async function main(): Promise<void> {
     home,
   });
   log.info("the agent runs", { port: agent.port });
+  endOnSignals(agent, client, log);
+  // A mistake in one feature must not end the others; it is loud in the log.
+  process.on("unhandledRejection", (error) => log.error("unhandled rejection", { error }));
+}
+
+function endOnSignals(agent: Agent, client: Client, log: Log): void {
   let stopping = false;
-  const stop = (signal: string): void => {
+  const stop = async (signal: string): Promise<void> => {
     if (stopping) return;
     stopping = true;
     log.info("the agent stops", { signal });
-    const force = setTimeout(() => process.exit(1), 8_000);
-    agent.stop().then(
-      async () => {
-        await client.close();
-        clearTimeout(force);
-        process.exit(0);
-      },
-      (error: unknown) => {
-        log.error("the agent did not stop cleanly", { error });
-        process.exit(1);
-      },
-    );
+    setTimeout(() => process.exit(1), longestStopMs);
+    try {
+      await agent.stop();
+      await client.close();
+      process.exit(0);
+    } catch (error) {
+      log.error("the agent did not stop cleanly", { error });
+      process.exit(1);
+    }
   };
-  process.on("SIGTERM", () => stop("SIGTERM"));
-  process.on("SIGINT", () => stop("SIGINT"));
-  // A mistake in one feature must not end the others; it is loud in the log.
-  process.on("unhandledRejection", (error) => log.error("unhandled rejection", { error }));
+  process.on("SIGTERM", () => void stop("SIGTERM"));
+  process.on("SIGINT", () => void stop("SIGINT"));
 }
 
 main().catch((error: unknown) => {

@@ -21,7 +21,7 @@ import { createRecreator } from "./containers/recreator.ts";
 import type { AgentContext, Feature } from "./context.ts";
 import { startImages } from "./images/feature.ts";
 import { startLiveness } from "./liveness/feature.ts";
-import { createAgentMetrics } from "./metrics.ts";
+import { type AgentMetrics, createAgentMetrics } from "./metrics.ts";
 import { startPodWatch } from "./pod_watch.ts";
 import { startProbes } from "./probes/feature.ts";
 import { startRestarts } from "./restarts/feature.ts";
@@ -62,16 +62,32 @@ const nodes = jsonResource<NodeObject>({
 
 /** Rejects only when the listener's address is taken; everything else is waited for. */
 export async function startAgent(dependencies: AgentDependencies): Promise<Agent> {
-  const { settings, client, clock, log, registry } = dependencies;
+  const { settings, registry } = dependencies;
   const features: Feature[] = [];
   const health = createHealth(features);
   const endpoints = await startHttpEndpoints({
     address: settings.address,
-    log,
+    log: dependencies.log,
     routes: { ...health.routes, "/metrics": metricsRoute(registry) },
   });
   const agentMetrics = createAgentMetrics(registry);
   const events = createEvents({ ...dependencies, host: settings.nodeName });
+  const finder = startFinder(dependencies, agentMetrics);
+  health.watch(finder);
+  tellNode(finder, settings.nodeName, events, agentMetrics.runtime);
+  const context = createContext(dependencies, { agentMetrics, events, finder });
+  await startFeatures(context, dependencies.home, features);
+  health.watchFeatures();
+  return { port: endpoints.port, finder, stop: () => stopAll(features, context, endpoints) };
+}
+
+/** Calls of detection itself: their failure is its own business. */
+const detectionCalls = new Set(["Version", "ImageFsInfo"]);
+
+function startFinder(
+  { client, clock, log, settings }: AgentDependencies,
+  agentMetrics: AgentMetrics,
+): RuntimeFinder {
   let finder: RuntimeFinder | undefined;
   finder = startRuntimeFinder({
     clock,
@@ -87,35 +103,41 @@ export async function startAgent(dependencies: AgentDependencies): Promise<Agent
         finder.suspect();
     },
   });
-  health.watch(finder);
-  tellNode(finder, settings.nodeName, events, agentMetrics.runtime);
-  const { gates } = settings;
-  const pods = startPodWatch({
-    ...dependencies,
-    nodeName: settings.nodeName,
-    enabled: gates.DaemonWatchingPod,
-  });
+  return finder;
+}
+
+function createContext(
+  dependencies: AgentDependencies,
+  made: Pick<AgentContext, "agentMetrics" | "events" | "finder">,
+): AgentContext {
+  const { clock, log, settings } = dependencies;
+  const { nodeName, startedBy, gates } = settings;
+  const pods = startPodWatch({ ...dependencies, nodeName, enabled: gates.DaemonWatchingPod });
   const state = createStateStore(settings.stateFolder, log.with({ component: "state" }));
   const recreatorLog = log.with({ component: "recreator" });
-  const recreator = createRecreator({ clock, log: recreatorLog, startedBy: settings.startedBy, pods });
-  finder.subscribe((runtime) => {
+  const recreator = createRecreator({ clock, log: recreatorLog, startedBy, pods });
+  made.finder.subscribe((runtime) => {
     if (!runtime) return;
     recreator
       .cleanUp(runtime.client)
       .catch((error: unknown) => recreatorLog.warn("no look for placeholders", { error }));
   });
-  const context: AgentContext = { ...dependencies, agentMetrics, events, finder, state, pods, recreator };
-  features.push(await startImages(context, dependencies.home), await startRestarts(context));
+  return { ...dependencies, ...made, state, pods, recreator };
+}
+
+/** Adds each feature as it starts: the health check names those that are there. */
+async function startFeatures(
+  context: AgentContext,
+  home: string | undefined,
+  features: Feature[],
+): Promise<void> {
+  const { gates, directSwap } = context.settings;
+  features.push(await startImages(context, home), await startRestarts(context));
   if (gates.PodProbeMarkerGate) features.push(startProbes(context));
   if (gates.DaemonWatchingPod) features.push(startContainerMeta(context));
   if (gates.EnhancedLivenessProbe) features.push(startLiveness(context));
-  if (settings.directSwap && gates.DaemonWatchingPod) features.push(startSwaps(context));
-  health.watchFeatures();
-  return { port: endpoints.port, finder, stop: () => stopAll(features, context, endpoints) };
+  if (directSwap && gates.DaemonWatchingPod) features.push(startSwaps(context));
 }
-
-/** Calls of detection itself: their failure is its own business. */
-const detectionCalls = new Set(["Version", "ImageFsInfo"]);
 
 async function stopAll(
   features: readonly Feature[],
