@@ -1,9 +1,9 @@
 import t from "tap";
 import type { CloneSet } from "../crds/index.ts";
-import type { ControllerRevision, PersistentVolumeClaim } from "../kube/index.ts";
 import { sharedCaches } from "./caches.ts";
 import { cloneSetResource } from "./resources.ts";
 import { acceptedPod, ownerReference } from "./rollout/pod_manifest.ts";
+import { plainClaim, plainRevision } from "./rollout/projections.ts";
 import { OwnerWakes, wakeItself } from "./wakes.ts";
 
 function followed() {
@@ -35,22 +35,7 @@ t.test("a pod wakes its owner, and the owner that it had", async (t) => {
 
 t.test("a revision that goes wakes those of its name that may have shared it", async (t) => {
   const { caches, taken } = followed();
-  const revision: ControllerRevision = {
-    name: "app-1",
-    namespace: "d",
-    uid: "r",
-    resourceVersion: "1",
-    generation: 1,
-    finalizers: [],
-    createdAt: 0,
-    deletionAt: undefined,
-    labels: {},
-    annotations: {},
-    owners: [owner],
-    revision: 1,
-    data: "{}",
-  };
-  caches.revisions.upsert(revision);
+  caches.revisions.upsert(plainRevision("d", "app-1", { uid: "r", owners: [owner] }));
   t.same(taken(), ["CloneSet d/app"]);
   caches.revisions.remove("d/app-1", "r");
   t.same(taken(), ["CloneSet d/app", "CloneSet d/app", "StatefulSet d/app"]);
@@ -60,26 +45,7 @@ t.test(
   "a claim that goes wakes the sets that may have made it, others only who is named on it",
   async (t) => {
     const { caches, taken } = followed();
-    const claim: PersistentVolumeClaim = {
-      name: "data-web-0",
-      namespace: "d",
-      uid: "c",
-      resourceVersion: "1",
-      generation: 0,
-      finalizers: [],
-      createdAt: 0,
-      deletionAt: undefined,
-      labels: {},
-      annotations: {},
-      owners: [],
-      phase: "Bound",
-      storageClassName: undefined,
-      volumeName: "",
-      accessModes: [],
-      capacity: {},
-      requests: {},
-      conditions: [],
-    };
+    const claim = plainClaim("d", "data-web-0", { uid: "c" });
     caches.claims.upsert(claim);
     t.same(taken(), []);
     caches.claims.upsert({

@@ -5,6 +5,7 @@ import type { Action } from "../rollout/actions.ts";
 import { ClusterModel } from "../rollout/model.ts";
 import { KRUISE_READY } from "../rollout/pod_state.ts";
 import { nodeOf } from "../rollout/pods_by_node.ts";
+import { plainNode } from "../rollout/projections.ts";
 import { eligibility } from "./node_eligibility.ts";
 import { type BroadcastJobOptions, type BroadcastJobSeen, strategyOf } from "./observe.ts";
 import { type BroadcastJobPlan, planBroadcastJob } from "./plan.ts";
@@ -124,24 +125,7 @@ export class Model extends ClusterModel<BroadcastJob> {
 }
 
 export function node(name: string, change: Partial<Node> = {}): Node {
-  return {
-    namespace: "",
-    name,
-    uid: `node-${name}`,
-    resourceVersion: "1",
-    generation: 1,
-    labels: { "kubernetes.io/hostname": name },
-    annotations: {},
-    owners: [],
-    finalizers: [],
-    createdAt: 0,
-    deletionAt: undefined,
-    taints: [],
-    unschedulable: false,
-    conditions: [],
-    allocatable: { cpu: "2", memory: "4Gi", pods: "110" },
-    ...change,
-  };
+  return plainNode(name, { allocatable: { cpu: "2", memory: "4Gi", pods: "110" }, ...change });
 }
 
 export function broadcastJob(spec: Partial<BroadcastJobSpec> = {}, podSpec: object = {}): BroadcastJob {

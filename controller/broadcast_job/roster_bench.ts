@@ -3,6 +3,7 @@
  * `npx node --expose-gc controller/broadcast_job/roster_bench.ts 5000`
  */
 import type { Pod } from "../../kube/index.ts";
+import { tellCost } from "../rollout/event_cost.ts";
 import { broadcastJob, defaultOptions, Model } from "./model.ts";
 import { planBroadcastJob } from "./plan.ts";
 import type { Roster } from "./roster.ts";
@@ -34,23 +35,11 @@ function event(): void {
   isOther = !isOther;
 }
 
-function measure(what: string, count: number, run: () => void): void {
-  for (let round = 0; round < count; round++) run();
-  globalThis.gc?.();
-  const heap = process.memoryUsage().heapUsed;
-  const started = process.cpuUsage();
-  for (let round = 0; round < count; round++) run();
-  const { user, system } = process.cpuUsage(started);
-  const bytes = process.memoryUsage().heapUsed - heap;
-  const allocated = bytes > 0 ? `${Math.round(bytes / count)} B left on the heap` : "collected meanwhile";
-  console.log(`${what}: ${((user + system) / count).toFixed(1)} us of CPU an event, ${allocated}`);
-}
-
-measure(`every node of ${nodes}`, 40, () => {
+tellCost(`every node of ${nodes}`, 40, () => {
   event();
   pass(model.roster());
 });
-measure("the node of the event", 400, () => {
+tellCost("the node of the event", 400, () => {
   event();
   pass(kept);
 });

@@ -1,12 +1,13 @@
 /** The roster that is kept up from event to event leads to the same plans as one that is made anew for each pass. */
 import fc from "fast-check";
 import t from "tap";
-import type { Node, Pod } from "../../kube/index.ts";
+import type { Pod } from "../../kube/index.ts";
 import type { Action } from "../rollout/actions.ts";
 import { lateStep, takeLate } from "../rollout/histories.ts";
 import { LateWrites } from "../rollout/late_writes.ts";
 import { Refused } from "../rollout/model.ts";
 import { nodeOf } from "../rollout/pods_by_node.ts";
+import { RosterEvents } from "../rollout/roster_events.ts";
 import { broadcastJob, counting, defaultOptions, Model, node } from "./model.ts";
 import { type BroadcastJobPlan, planBroadcastJob } from "./plan.ts";
 import type { Roster } from "./roster.ts";
@@ -17,8 +18,7 @@ class Twin {
   readonly writes = new LateWrites();
   #roster: Roster;
   #generation: number | undefined;
-  #pods = new Map<string, Pod>();
-  #nodes = new Map<string, Node>();
+  readonly #events = new RosterEvents();
   plans = 0;
 
   constructor(model: Model) {
@@ -54,22 +54,11 @@ class Twin {
   /** The events since the last pass, in one go. */
   #follow(): void {
     const { model } = this;
-    const pods = new Map([...model.pods.values()].map((pod) => [pod.uid, pod]));
-    const nodes = new Map(model.nodes);
-    if (model.set.metadata.generation === this.#generation) {
-      for (const uid of new Set([...this.#pods.keys(), ...pods.keys()])) {
-        const [before, after] = [this.#pods.get(uid), pods.get(uid)];
-        if (before !== after) this.#roster.podChanged(before, after);
-      }
-      for (const name of new Set([...this.#nodes.keys(), ...nodes.keys()])) {
-        if (this.#nodes.get(name) !== nodes.get(name)) this.#roster.nodeChanged(name);
-      }
-    } else {
-      this.#roster = model.roster(this.writes.pods);
-      this.#generation = model.set.metadata.generation;
-    }
-    this.#pods = pods;
-    this.#nodes = nodes;
+    const { generation } = model.set.metadata;
+    const isNew = generation !== this.#generation;
+    if (isNew) this.#roster = model.roster(this.writes.pods);
+    this.#generation = generation;
+    this.#events.follow(model, isNew ? undefined : this.#roster);
   }
 }
 

@@ -1,12 +1,13 @@
 import t from "tap";
 import type { PodTemplate } from "../../crds/index.ts";
 import type { Taint } from "../../kube/index.ts";
+import { plainNode } from "../rollout/projections.ts";
 import { daemonTolerations, nodeVerdicts } from "./eligibility.ts";
-import { node } from "./model.ts";
 
 const spec = (more: object = {}): PodTemplate["spec"] => ({ containers: [], ...more });
 const taint = (effect: string, key = "k"): Taint => ({ key, value: "", effect });
-const verdict = (pod: PodTemplate["spec"], ...taints: Taint[]) => nodeVerdicts(pod)(node("n1", { taints }));
+const verdict = (pod: PodTemplate["spec"], ...taints: Taint[]) =>
+  nodeVerdicts(pod)(plainNode("n1", { taints }));
 
 t.test("what keeps a pod away and what drives it out", async (t) => {
   t.equal(verdict(spec()), "run");

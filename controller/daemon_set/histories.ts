@@ -2,9 +2,10 @@
 import fc from "fast-check";
 import type { DaemonSet } from "../../crds/index.ts";
 import {
+  befall,
   changeTemplate,
   faultyPass,
-  makeUnready,
+  type Mishap,
   reconcile,
   settle,
   templateSteps,
@@ -191,18 +192,14 @@ export function send(world: DaemonWorld): DaemonSetPlan {
   return plan;
 }
 
-type Harm = "unready" | "failed" | "delete" | "release" | "hook";
+type Harm = Mishap | "release" | "hook";
 
 function disturb(model: Model, pod: ReturnType<Model["owned"]>[number], what: Harm): void {
   switch (what) {
     case "unready":
-      makeUnready(model, pod);
-      return;
     case "failed":
-      model.change(pod.name, { phase: "Failed", conditions: [] });
-      return;
     case "delete":
-      model.deletePod(pod.name);
+      befall(model, pod, what);
       return;
     case "release":
       model.change(pod.name, { labels: { ...pod.labels, app: "other" } });

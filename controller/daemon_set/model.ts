@@ -5,6 +5,7 @@ import type { Node, Pod } from "../../kube/index.ts";
 import { LateWrites } from "../rollout/late_writes.ts";
 import { ClusterModel } from "../rollout/model.ts";
 import { nodeOf } from "../rollout/pods_by_node.ts";
+import { plainNode } from "../rollout/projections.ts";
 import { nodeVerdicts } from "./eligibility.ts";
 import { FailedPods } from "./failed_pods.ts";
 import type { DaemonSetOptions, Seen } from "./observe.ts";
@@ -31,7 +32,7 @@ export class Model extends ClusterModel<DaemonSet> {
 
   constructor(set: DaemonSet, nodes: readonly string[] = ["node-1", "node-2", "node-3"]) {
     super("DaemonSet", set);
-    for (const name of nodes) this.nodes.set(name, node(name));
+    for (const name of nodes) this.nodes.set(name, plainNode(name));
   }
 
   /** What a plan sees that knows nothing from before. */
@@ -68,7 +69,7 @@ export class Model extends ClusterModel<DaemonSet> {
   }
 
   changeNode(name: string, change: Partial<Node>): void {
-    const before = this.nodes.get(name) ?? node(name);
+    const before = this.nodes.get(name) ?? plainNode(name);
     this.nodes.set(name, { ...before, ...change, resourceVersion: String(this.#version++) });
   }
 
@@ -87,27 +88,6 @@ export class Model extends ClusterModel<DaemonSet> {
   protected patchWorkload(): void {
     throw new Error("a DaemonSet never changes its own spec");
   }
-}
-
-export function node(name: string, more: Partial<Node> = {}): Node {
-  return {
-    namespace: "",
-    name,
-    uid: `uid-${name}`,
-    resourceVersion: "1",
-    generation: 1,
-    labels: { "kubernetes.io/hostname": name },
-    annotations: {},
-    owners: [],
-    finalizers: [],
-    createdAt: 0,
-    deletionAt: undefined,
-    taints: [],
-    unschedulable: false,
-    conditions: [],
-    allocatable: {},
-    ...more,
-  };
 }
 
 export function daemonSet(spec: Partial<DaemonSet["spec"]> = {}): DaemonSet {

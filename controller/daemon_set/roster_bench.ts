@@ -4,6 +4,7 @@
  * `npx node --expose-gc controller/daemon_set/roster_bench.ts 5000`
  */
 import type { Pod } from "../../kube/index.ts";
+import { tellCost } from "../rollout/event_cost.ts";
 import { daemonSet, defaultOptions, Model } from "./model.ts";
 import { planDaemonSet } from "./plan.ts";
 import type { Roster } from "./roster.ts";
@@ -38,30 +39,18 @@ function event(): void {
   isReady = !isReady;
 }
 
-function measure(what: string, count: number, run: () => void): void {
-  for (let round = 0; round < count; round++) run();
-  globalThis.gc?.();
-  const heap = process.memoryUsage().heapUsed;
-  const started = process.cpuUsage();
-  for (let round = 0; round < count; round++) run();
-  const { user, system } = process.cpuUsage(started);
-  const bytes = process.memoryUsage().heapUsed - heap;
-  const allocated = bytes > 0 ? `${Math.round(bytes / count)} B left on the heap` : "collected meanwhile";
-  console.log(`${what}: ${((user + system) / count).toFixed(1)} us of CPU an event, ${allocated}`);
-}
-
-measure(`every node of ${nodes}`, 40, () => {
+tellCost(`every node of ${nodes}`, 40, () => {
   event();
   pass(model.roster(), model);
 });
-measure("the node of the event", 400, () => {
+tellCost("the node of the event", 400, () => {
   event();
   pass(kept, model);
 });
 const empty = new Model(daemonSet({ burstReplicas: 0 }), names);
 const waiting = empty.roster();
 for (let round = 0; round < 3; round++) pass(waiting, empty);
-measure(`a node's, while ${nodes} have no pod`, 100, () => {
+tellCost(`a node's, while ${nodes} have no pod`, 100, () => {
   waiting.nodeChanged("node-00000");
   pass(waiting, empty);
 });
@@ -77,7 +66,7 @@ function send(): void {
 }
 send();
 if (burst.writes.size !== nodes) throw new Error("the creations were not begun");
-measure(`the answer to one of up to ${nodes} creations in flight`, 100, () => {
+tellCost(`the answer to one of up to ${nodes} creations in flight`, 100, () => {
   burst.writes.answer(0, (action) => {
     burst.perform(action);
     if (action.type === "create pod") bursting.podChanged(undefined, burst.pods.get(action.name));

@@ -3,8 +3,9 @@ import fc from "fast-check";
 import t from "tap";
 import { changeTemplate, lateStep, makeUnready, takeLate } from "../rollout/histories.ts";
 import { nodeOf } from "../rollout/pods_by_node.ts";
+import { plainNode } from "../rollout/projections.ts";
 import { HOOK, happen, nodeNames, rolling, send, settleDaemons, slowStep, step, take } from "./histories.ts";
-import { daemonSet, Model, node } from "./model.ts";
+import { daemonSet, Model } from "./model.ts";
 import { Twin, Watched } from "./roster_twin.ts";
 
 const options = fc.record({
@@ -60,7 +61,7 @@ function takeMasses({ model }: Twin, what: Masses["many"]): void {
   const joining = Array.from({ length: 20 }, (_, index) => `${["a", "n1", "z"][index % 3]}${index}`);
   if (what === "pods lost") for (const { name } of model.owned()) model.pods.delete(name);
   else if (what === "nodes leave") for (const name of joining) model.nodes.delete(name);
-  else for (const name of joining) if (!model.nodes.has(name)) model.nodes.set(name, node(name));
+  else for (const name of joining) if (!model.nodes.has(name)) model.nodes.set(name, plainNode(name));
 }
 
 t.test("property: the same plans while many nodes are missing their pod", async (t) => {

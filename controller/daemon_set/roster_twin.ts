@@ -1,6 +1,7 @@
 /** Rosters kept up from event to event, beside ones that look at every node, or counting what they look at. For tests. */
 import type { Pod } from "../../kube/index.ts";
 import { randomOf } from "../rollout/histories.ts";
+import { RosterEvents } from "../rollout/roster_events.ts";
 import { SortedNames } from "../rollout/sorted_names.ts";
 import type { DaemonWorld } from "./histories.ts";
 import { daemonSet, defaultOptions, Model, Refused } from "./model.ts";
@@ -26,8 +27,7 @@ export class Twin implements DaemonWorld {
   readonly #settled = new WeakMap<object, boolean>();
   #roster: Roster;
   #generation: number | undefined;
-  #pods = new Map<string, Pod>();
-  #nodes = new Map<string, object>();
+  readonly #events = new RosterEvents();
   plans = 0;
 
   constructor(model: Model, seed: number) {
@@ -63,22 +63,11 @@ export class Twin implements DaemonWorld {
   /** The events since the last pass, in one go. */
   #follow(): void {
     const { model } = this;
-    const pods = new Map([...model.pods.values()].map((pod) => [pod.uid, pod]));
-    const nodes = new Map(model.nodes);
-    if (model.set.metadata.generation === this.#generation) {
-      for (const uid of new Set([...this.#pods.keys(), ...pods.keys()])) {
-        const [before, after] = [this.#pods.get(uid), pods.get(uid)];
-        if (before !== after) this.#roster.podChanged(before, after);
-      }
-      for (const name of new Set([...this.#nodes.keys(), ...nodes.keys()])) {
-        if (this.#nodes.get(name) !== nodes.get(name)) this.#roster.nodeChanged(name);
-      }
-    } else {
-      this.#roster = model.roster();
-      this.#generation = model.set.metadata.generation;
-    }
-    this.#pods = pods;
-    this.#nodes = nodes;
+    const { generation } = model.set.metadata;
+    const isNew = generation !== this.#generation;
+    if (isNew) this.#roster = model.roster();
+    this.#generation = generation;
+    this.#events.follow(model, isNew ? undefined : this.#roster);
   }
 }
 

@@ -110,6 +110,22 @@ export function settle<T extends Workload>(world: World<T>, rounds: number, othe
   throw new Error(`nothing settled after ${rounds} rounds: ${JSON.stringify(world.plan().waiting)}`);
 }
 
+export type Mishap = "unready" | "failed" | "delete";
+
+/** What happens to pods of any workload without its doing. */
+export function befall<T extends Workload>(model: ClusterModel<T>, pod: Pod, what: Mishap): void {
+  switch (what) {
+    case "unready":
+      makeUnready(model, pod);
+      return;
+    case "failed":
+      model.change(pod.name, { phase: "Failed", conditions: [] });
+      return;
+    case "delete":
+      model.deletePod(pod.name);
+  }
+}
+
 /** Its containers fail. */
 export function makeUnready<T extends Workload>(model: ClusterModel<T>, pod: Pod): void {
   model.change(pod.name, {

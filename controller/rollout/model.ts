@@ -8,6 +8,7 @@ import type { Action } from "./actions.ts";
 import { ownerReference } from "./pod_manifest.ts";
 import type { PodPatch } from "./pod_patch.ts";
 import { isActive } from "./pod_state.ts";
+import { plainClaim } from "./projections.ts";
 import { byNumber } from "./revisions.ts";
 
 interface Workload {
@@ -190,26 +191,14 @@ export abstract class ClusterModel<T extends Workload> {
     const { metadata } = body as {
       metadata: { labels?: Record<string, string>; ownerReferences?: OwnerReference[] };
     };
-    this.claims.set(name, {
-      namespace: "default",
-      name,
+    const claim = plainClaim("default", name, {
       uid: `claim-${this.#uid++}`,
       resourceVersion: this.#next(),
       labels: metadata.labels ?? {},
       owners: metadata.ownerReferences ?? [],
-      generation: 1,
-      finalizers: [],
       createdAt: this.now,
-      deletionAt: undefined,
-      phase: "Bound",
-      annotations: {},
-      storageClassName: undefined,
-      volumeName: "",
-      accessModes: [],
-      capacity: {},
-      requests: {},
-      conditions: [],
     });
+    this.claims.set(name, claim);
   }
 
   #patchClaim(action: Extract<Action, { type: "patch claim" }>): void {

@@ -3,9 +3,10 @@ import t from "tap";
 import type { StatefulSet } from "../../crds/index.ts";
 import type { Action } from "../rollout/actions.ts";
 import {
+  befall,
   changeTemplate,
   faultyPass,
-  makeUnready,
+  type Mishap,
   reconcile,
   settle,
   templateSteps,
@@ -160,18 +161,14 @@ function take(model: Model, action: Step): void {
 
 function disturb(
   model: Model,
-  how: "unready" | "failed" | "delete" | "specify" | "orphan" | "strip",
+  how: Mishap | "specify" | "orphan" | "strip",
   pod: ReturnType<Model["owned"]>[number],
 ): void {
   switch (how) {
     case "unready":
-      makeUnready(model, pod);
-      return;
     case "failed":
-      model.change(pod.name, { phase: "Failed", conditions: [] });
-      return;
     case "delete":
-      model.deletePod(pod.name);
+      befall(model, pod, how);
       return;
     case "specify":
       model.change(pod.name, { labels: { ...pod.labels, [SPECIFIED_DELETE]: "true" } });
