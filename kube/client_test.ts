@@ -169,6 +169,8 @@ t.test("refusals become KubeErrors with the server's words", async (t) => {
       response,
       code,
       status(code, reason, "no", {
+        kind: "widgets",
+        name: "a",
         causes: [{ field: "spec.size", reason: "FieldValueInvalid", message: "bad" }],
       }),
     );
@@ -177,6 +179,7 @@ t.test("refusals become KubeErrors with the server's words", async (t) => {
     const error = await client.get(widgets, one).catch((thrown: unknown) => thrown);
     t.match(error, { code: expected, status: code, reason, message: /GET widgets: no/, ambiguous: false });
     t.match(error instanceof KubeError && error.causes[0], { field: "spec.size" });
+    t.same(error instanceof KubeError && error.about, { kind: "widgets", name: "a" });
     t.equal(wordsOf(error), "no");
   }
 });

@@ -21,6 +21,13 @@ export type KubeErrorCode =
   | "Config"
   | "Aborted";
 
+/** `details` of the server's Status. */
+export interface RefusedObject {
+  /** The resource (`namespaces`); where the object itself was found wrong, its kind (`Pod`). */
+  kind: string;
+  name: string;
+}
+
 export interface KubeErrorDetails {
   /** HTTP status, when the server answered. */
   status?: number;
@@ -30,6 +37,7 @@ export interface KubeErrorDetails {
   /** True when the request may have been carried out although no answer arrived. */
   ambiguous?: boolean;
   causes?: readonly { reason?: string; message?: string; field?: string }[];
+  about?: RefusedObject;
   /** The server's words alone, without what was asked for. */
   said?: string;
   cause?: unknown;
@@ -43,6 +51,8 @@ export class KubeError extends Error {
   readonly retryAfterMs: number | undefined;
   readonly ambiguous: boolean;
   readonly causes: readonly { reason?: string; message?: string; field?: string }[];
+  /** What the server says that it is about: not always what was asked for. */
+  readonly about: RefusedObject | undefined;
   readonly said: string | undefined;
 
   constructor(code: KubeErrorCode, message: string, details: KubeErrorDetails = {}) {
@@ -53,6 +63,7 @@ export class KubeError extends Error {
     this.retryAfterMs = details.retryAfterMs;
     this.ambiguous = details.ambiguous ?? false;
     this.causes = details.causes ?? [];
+    this.about = details.about;
     this.said = details.said;
   }
 }

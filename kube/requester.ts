@@ -210,13 +210,14 @@ export class Requester {
 
 /** The last attempt was refused, but an earlier one may have been carried out. */
 function ambiguously(error: KubeError): KubeError {
-  const { status, reason, retryAfterMs, causes, said } = error;
+  const { status, reason, retryAfterMs, causes, about, said } = error;
   return new KubeError(error.code, error.message, {
     reason,
     causes,
     ambiguous: true,
     cause: error,
     ...(status === undefined ? {} : { status }),
+    ...(about === undefined ? {} : { about }),
     ...(said === undefined ? {} : { said }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   });

@@ -44,14 +44,15 @@ export function refusal(
     said: message,
     ...(decoded?.reason ? { reason: decoded.reason } : {}),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-    causes: decoded?.details?.causes ?? [],
+    causes: decoded?.details.causes ?? [],
+    ...(decoded?.details.kind ? { about: { kind: decoded.details.kind, name: decoded.details.name } } : {}),
   });
 }
 
 const longestRetryAfterSeconds = 3600;
 
 function retryAfter(header: string | undefined, status: Status | undefined): number | undefined {
-  const seconds = header === undefined ? status?.details?.retryAfterSeconds : Number(header);
+  const seconds = header === undefined ? status?.details.retryAfterSeconds : Number(header);
   if (seconds === undefined || !Number.isFinite(seconds) || seconds < 0) return undefined;
   return Math.min(seconds, longestRetryAfterSeconds) * 1000;
 }

@@ -1,7 +1,7 @@
 /** The shell of ImagePullJob: counts nodes as they report, and carries out what the plan says. No policy here. */
 import { type ImagePullJob, type NodeImage, pullJobFinalizer } from "../../crds/index.ts";
 import { keyOf, objectRef } from "../../kube/core/index.ts";
-import { type Cache, isKubeError, type Outcome, type Pod } from "../../kube/index.ts";
+import { type Cache, isKubeError, type KubeError, type Outcome, type Pod } from "../../kube/index.ts";
 import type { KindDeps, KindShell } from "../kind.ts";
 import type { SecretReference } from "../node_image/model.ts";
 import { NodeImageWriter } from "../node_image/writer.ts";
@@ -209,8 +209,8 @@ function isOwnedByList({ metadata }: ImagePullJob): boolean {
 }
 
 /** Copies of secrets have nowhere to go: that is for people to mend, and to hear of. */
-function isMissingNamespace(error: Error): boolean {
-  return error.message.includes("namespaces ");
+function isMissingNamespace(error: KubeError): boolean {
+  return error.code === "NotFound" && error.about?.kind === "namespaces";
 }
 
 function earlier(a: number | undefined, b: number | undefined): number | undefined {

@@ -8,6 +8,8 @@ export interface Status {
   reason: string;
   message: string;
   details: {
+    kind: string;
+    name: string;
     retryAfterSeconds: number | undefined;
     causes: { reason: string; message: string; field: string }[];
   };
@@ -34,6 +36,8 @@ function protobufStatus(body: Uint8Array): Status | undefined {
     reason,
     message,
     details: {
+      kind: details?.kind ?? "",
+      name: details?.name ?? "",
       retryAfterSeconds: details?.retryAfterSeconds || undefined,
       causes: details?.causes ?? [],
     },
@@ -48,6 +52,8 @@ function statusOf(value: JsonObject): Status {
     reason: stringAt(value, "reason"),
     message: stringAt(value, "message"),
     details: {
+      kind: stringAt(details, "kind"),
+      name: stringAt(details, "name"),
       retryAfterSeconds: typeof seconds === "number" ? seconds : undefined,
       causes: listAt(details, "causes").map((cause) => ({
         reason: stringAt(cause, "reason"),
