@@ -14,6 +14,7 @@ import type { KindDeps, KindShell } from "../kind.ts";
 import { broadcastJobResource, imageListPullJobResource } from "../resources.ts";
 import { Backoff } from "../rollout/backoff.ts";
 import { type StatusTarget, type StatusWriter, statusWriterOf } from "../rollout/status_writer.ts";
+import { isStillThere } from "../still_there.ts";
 import {
   type Child,
   type ChildKind,
@@ -120,11 +121,12 @@ class AdvancedCronJobShell implements KindShell {
 
   /** In the background: cron jobs that come due together wait for the server, not for each other. */
   #start(key: string, uid: string, writes: Promise<void>): void {
-    const { log, signal, queue } = this.#deps;
+    const { log, objects, signal, queue } = this.#deps;
     const ended = writes
       .then(
         () => this.#backoff.forget(uid),
         (error: unknown) => {
+          if (!isStillThere(objects, key, uid)) return;
           const retryInMs = this.#backoff.failed(uid, error);
           if (!signal.aborted) log.warn("a run could not be started or removed", { error, key, retryInMs });
         },

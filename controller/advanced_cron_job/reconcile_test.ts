@@ -20,6 +20,7 @@ const encode = (object: JsonObject) => Buffer.from(JSON.stringify(object));
 function scene(names: readonly string[]) {
   const clock = testClock(Date.parse("2026-01-01T00:01:00Z"));
   const queue = new WorkQueue({ clock });
+  const log = testLog();
   const objects = new Cache<AdvancedCronJob>({ identify: advancedCronJobResource.codec.identify });
   const creations: { name: string; answer(error?: KubeError): Promise<void> }[] = [];
   let version = 1;
@@ -69,13 +70,17 @@ function scene(names: readonly string[]) {
     clock,
     objects,
     queue,
-    log: testLog(),
+    log,
     options: controllerOptions({ baseDelayMs: 100, maxDelayMs: 10_000 }),
     informers: { cacheOf: (resource, indexes) => new Cache({ identify: resource.codec.identify, indexes }) },
     resource: advancedCronJobResource,
     signal: new AbortController().signal,
   });
-  return { clock, queue, shell, creations, put };
+  const remove = (name: string) => {
+    objects.remove(`ns/${name}`, name);
+    shell.forget(`ns/${name}`, name);
+  };
+  return { clock, queue, shell, creations, put, remove, log };
 }
 
 t.test("runs that come due together are all under way at once, each once", async (t) => {
@@ -114,5 +119,16 @@ t.test("a run that is refused is tried again after its backoff; what is new is t
   await shell.reconcile("ns/cron");
   t.not(creations.at(-1)?.name, creations[0]?.name, "another run is due");
   t.equal(creations.length, 4);
+  queue.stop();
+});
+
+t.test("of a cron job that goes while its run is under way nothing is remembered", async (t) => {
+  const { shell, creations, remove, queue, log } = scene(["cron"]);
+  const refuse = () => creations.at(-1)?.answer(new KubeError("Forbidden", "no", { status: 403 }));
+  await shell.reconcile("ns/cron");
+  remove("cron");
+  await refuse();
+  t.same(log.lines, [], "no next try is held back");
+  t.same(await shell.reconcile("ns/cron"), {});
   queue.stop();
 });

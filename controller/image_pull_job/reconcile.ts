@@ -9,6 +9,7 @@ import { hasFinalizer, pullSecretResource } from "../pull_secrets.ts";
 import { nodeImageResource } from "../resources.ts";
 import { type StatusWriter, statusWriterOf } from "../rollout/status_writer.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
+import { isStillThere } from "../still_there.ts";
 import { type PullJobPlan, planImagePullJob } from "./plan.ts";
 import { JobSecrets } from "./secrets.ts";
 import { Tallies, type Tally } from "./tallies.ts";
@@ -23,12 +24,28 @@ const LONGEST_COALESCING_MS = 200;
 const NODES_PER_MS = 20;
 const LIST_JOB = "ImageListPullJob";
 
-export function imagePullJobShell(deps: KindDeps<ImagePullJob>): KindShell {
+export type ImagePullJobDeps = Pick<
+  KindDeps<ImagePullJob>,
+  | "client"
+  | "clock"
+  | "informers"
+  | "log"
+  | "objects"
+  | "options"
+  | "queue"
+  | "random"
+  | "resource"
+  | "selectPods"
+  | "selectedPods"
+  | "signal"
+>;
+
+export function imagePullJobShell(deps: ImagePullJobDeps): KindShell {
   return new ImagePullJobShell(deps);
 }
 
 class ImagePullJobShell implements KindShell {
-  readonly #deps: KindDeps<ImagePullJob>;
+  readonly #deps: ImagePullJobDeps;
   readonly #nodeImages: Cache<NodeImage>;
   readonly #writer: NodeImageWriter;
   readonly #tallies: Tallies;
@@ -38,7 +55,7 @@ class ImagePullJobShell implements KindShell {
   /** Refusals in a row, by job and node. */
   readonly #refusals = new Map<string, Map<string, number>>();
 
-  constructor(deps: KindDeps<ImagePullJob>) {
+  constructor(deps: ImagePullJobDeps) {
     this.#deps = deps;
     const { client, informers, log, queue, signal } = deps;
     this.#nodeImages = informers.cacheOf(nodeImageResource);
@@ -99,6 +116,7 @@ class ImagePullJobShell implements KindShell {
     const guarded = hasFinalizer(job, pullJobFinalizer);
     const mayCopy = guarded || (job.spec.pullSecrets ?? []).length === 0;
     const secrets = isOver || !mayCopy ? undefined : await this.#secrets.provide(key, job);
+    if (!isStillThere(this.#deps.objects, key, job.metadata.uid)) return {};
     const tally = secrets === undefined ? undefined : this.#tally(key, job, secrets);
     tally?.nodes.releaseHeld(clock.monotonic());
     const seen = { job, nodes: tally?.nodes, guarded, ownedByList: isOwnedByList(job) };
@@ -106,6 +124,7 @@ class ImagePullJobShell implements KindShell {
     if (plan.guard) await this.#patchFinalizers(job, [...(job.metadata.finalizers ?? []), pullJobFinalizer]);
     if (plan.release) await this.#release(key, job);
     if (plan.remove) await this.#remove(job);
+    if (!isStillThere(this.#deps.objects, key, job.metadata.uid)) return {};
     if (tally !== undefined) this.#tell(key, job, tally, plan);
     return { wakeAfterMs: earlier(plan.wakeAfterMs, this.#offer(key, job, plan, tally)) };
   }

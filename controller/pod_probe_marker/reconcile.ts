@@ -7,6 +7,7 @@ import type { Caches, KindDeps, KindShell } from "../kind.ts";
 import { type ObservedPod, observedPodResource } from "../observed_pod.ts";
 import { nodePodProbeResource } from "../resources.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
+import { isStillThere } from "../still_there.ts";
 import { marksOfConditions, type PodMarks } from "./marks.ts";
 import { CLEANUP_FINALIZER, isProbed, isVirtualNode, markerOf } from "./model.ts";
 import { markerIndex, markerSelection, nodeIndex, writeMarks } from "./watching.ts";
@@ -69,6 +70,7 @@ class PodProbeMarkerShell implements KindShell {
     }
     if (!(marker.metadata.finalizers ?? []).includes(CLEANUP_FINALIZER))
       await this.#writeFinalizers(marker, [...(marker.metadata.finalizers ?? []), CLEANUP_FINALIZER]);
+    if (!isStillThere(this.#deps.objects, key, marker.metadata.uid)) return {};
     const [pods] = this.#needs.need(key, [markerSelection(marker)]) ?? [];
     if (pods === undefined) return {};
     pods.addIndex("node", nodeIndex);

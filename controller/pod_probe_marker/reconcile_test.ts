@@ -175,6 +175,19 @@ t.test("a marker that goes while it is written needs nothing any more", async (t
   t.same(writes, []);
 });
 
+t.test("pods of a marker that is gone before its write is answered are not watched", async (t) => {
+  const { server, clock, putMarker, markers, ofMarkers } = scene(t, () => {
+    markers.remove(key, "m1");
+    shell.forget(key, "m1");
+    return "NotFound";
+  });
+  putMarker(markerJson());
+  const shell = ofMarkers();
+  t.same(await shell.reconcile(key), {});
+  await clock.settle();
+  t.equal(server.watches.size, 0);
+});
+
 t.test(
   "finalizers that somebody else has changed are read anew: the write is not repeated blindly",
   async (t) => {

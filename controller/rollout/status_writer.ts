@@ -5,6 +5,7 @@
 import { createMergePatch, type ObjectMeta, refOf } from "../../kube/core/index.ts";
 import { backoffMs, type Clock, type Failures, isKubeError, noFailures, oneMore } from "../../kube/index.ts";
 import type { KindDeps } from "../kind.ts";
+import { isStillThere } from "../still_there.ts";
 
 /** Longest time that a changed status of a large workload waits, milliseconds. */
 const LONGEST_WAIT_MS = 1000;
@@ -116,7 +117,7 @@ export function statusWriterOf<T extends { metadata: ObjectMeta }>(
     clock,
     patch: async ({ key, uid }, body) => {
       // Gone, or replaced by another of its name, which gets its own status.
-      if (objects.get(key)?.metadata.uid !== uid) return;
+      if (!isStillThere(objects, key, uid)) return;
       const options = { subresource: "status", flow: uid, signal } as const;
       objects.writeBack(await client.patch(resource, refOf(key), { type: "merge", body }, options));
     },
