@@ -36,6 +36,7 @@ export { type ControllerOptions, controllerOptions } from "./options.ts";
 export { broadcastJobResource, cloneSetResource, imageListPullJobResource } from "./resources.ts";
 export type { Action, Plan, Waiting } from "./rollout/actions.ts";
 export { type SeenPullJob, WAIT_FOR_IMAGE_ANNOTATION } from "./rollout/image_wait.ts";
+export { PendingPods } from "./rollout/pending_pods.ts";
 export { type Shard, shardOf } from "./shard.ts";
 export { type Controllers, type ControllersDeps, startControllers } from "./start.ts";
 export { type Admission, type AdmissionDeps, admission } from "./start_admission.ts";

@@ -5,6 +5,7 @@ import {
   broadcastJobOptions,
   broadcastJobStrategy,
   controllerOptions,
+  PendingPods,
   planBroadcastJob,
 } from "../../controller/index.ts";
 import { type BroadcastJob, broadcastJobReader, defaultBroadcastJob } from "../../crds/index.ts";
@@ -30,7 +31,7 @@ export const broadcastJobPlanner: Planner = {
       nodes: () => nodes,
       node: (name) => byName.get(name),
       pods: () => pods.filter((pod) => uid !== "" && pod.controller?.uid === uid),
-      inFlight: () => new Map(),
+      inFlight: () => new PendingPods(),
     });
     const isTaken = (name: string): boolean => pods.some((pod) => pod.name === name);
     const plan = planBroadcastJob({

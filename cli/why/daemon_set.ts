@@ -5,6 +5,7 @@ import {
   type DaemonSetSeen,
   daemonSetOptions,
   nodeVerdicts,
+  PendingPods,
   type Plan,
   planDaemonSet,
 } from "../../controller/index.ts";
@@ -81,7 +82,7 @@ function seenOf(
     nodes: () => nodes.values(),
     node: (name) => nodes.get(name),
     pods: () => [...owned.pods, ...owned.orphans],
-    inFlight: () => new Map(),
+    inFlight: () => new PendingPods(),
   });
   return {
     set,

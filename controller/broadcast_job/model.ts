@@ -3,6 +3,7 @@ import type { BroadcastJob, BroadcastJobSpec } from "../../crds/index.ts";
 import type { Node, Pod } from "../../kube/index.ts";
 import type { Action } from "../rollout/actions.ts";
 import { ClusterModel } from "../rollout/model.ts";
+import { PendingPods } from "../rollout/pending_pods.ts";
 import { KRUISE_READY } from "../rollout/pod_state.ts";
 import { nodeOf } from "../rollout/pods_by_node.ts";
 import { plainNode } from "../rollout/projections.ts";
@@ -30,7 +31,7 @@ export class Model extends ClusterModel<BroadcastJob> {
   }
 
   /** One that was just made: it looks at every node. `inFlight`: writes that are not carried out yet. */
-  roster(inFlight: ReadonlyMap<string, Pod> = new Map()): Roster {
+  roster(inFlight = new PendingPods()): Roster {
     return new Roster({
       uid: this.set.metadata.uid ?? "",
       restartLimit: strategyOf(this.set).restartLimit,

@@ -5,6 +5,7 @@
  */
 import type { Node, Pod } from "../../kube/index.ts";
 import { NodeLedger } from "../rollout/node_ledger.ts";
+import type { PendingPods } from "../rollout/pending_pods.ts";
 import { PodsByNode } from "../rollout/pods_by_node.ts";
 import { needsKruiseReady } from "../rollout/readiness.ts";
 import { SortedNames } from "../rollout/sorted_names.ts";
@@ -21,8 +22,7 @@ export interface RosterSource {
   node(name: string): Node | undefined;
   /** Pods of the job at the beginning, as the server last showed them. */
   pods(): Iterable<Pod>;
-  /** Pods with a write in flight as they will be after it, by UID; new ones by `in-flight/<name>`. */
-  inFlight(): ReadonlyMap<string, Pod>;
+  inFlight(): PendingPods;
 }
 
 /** A pod of the job with what decisions ask of it. */

@@ -1,7 +1,7 @@
 /** One evaluation of a plan: what was seen, resolved once, and what has been decided so far. */
-import type { Pod } from "../../kube/index.ts";
 import type { Action, Waiting } from "../rollout/actions.ts";
 import type { Eligibility } from "../rollout/in_place/change.ts";
+import type { PendingPods } from "../rollout/pending_pods.ts";
 import type { Revision } from "../rollout/revisions.ts";
 import type { Daemon, DaemonSetOptions, Place, Seen, Strategy, UpdateMark } from "./observe.ts";
 import type { Survey } from "./roster.ts";
@@ -60,14 +60,12 @@ export function isFree(pass: Pass, daemon: Daemon): boolean {
 
 /** What the burst leaves: writes in flight count, so that a slow server is never met by a second burst. */
 export function roomOf(
-  inFlight: ReadonlyMap<string, Pod>,
+  { counts }: Pick<PendingPods, "counts">,
   burst: number,
 ): { create: number; delete: number; update: number } {
-  const room = { create: burst, delete: burst, update: burst };
-  for (const pod of inFlight.values()) {
-    if (pod.uid.startsWith("in-flight/")) room.create--;
-    else if (pod.deletionAt !== undefined) room.delete--;
-    else room.update--;
-  }
-  return room;
+  return {
+    create: burst - counts.create,
+    delete: burst - counts.delete,
+    update: burst - counts.update,
+  };
 }

@@ -8,6 +8,7 @@
 import type { Selector } from "../../kube/core/index.ts";
 import type { Node, Pod } from "../../kube/index.ts";
 import { NodeLedger } from "../rollout/node_ledger.ts";
+import type { PendingPods } from "../rollout/pending_pods.ts";
 import { readySince } from "../rollout/pod_state.ts";
 import { nodeOf, PodsByNode } from "../rollout/pods_by_node.ts";
 import { SortedNames } from "../rollout/sorted_names.ts";
@@ -35,8 +36,7 @@ export interface RosterSource {
   node(name: string): Node | undefined;
   /** Pods at the beginning, as the server last showed them: those of the set, and those that nobody controls. */
   pods(): Iterable<Pod>;
-  /** Pods with a write in flight as they will be after it, by UID; new ones by `in-flight/<name>`. */
-  inFlight(): ReadonlyMap<string, Pod>;
+  inFlight(): PendingPods;
 }
 
 /** What a pass brings: while `mark` and the set's generation stay, a node that nothing happens to is judged the same. */
@@ -93,8 +93,8 @@ const CREATING = "in-flight/";
 export class Roster {
   readonly #source: RosterSource;
   /** Of the set. */
-  readonly #pods = new PodsByNode(byAge);
-  /** How many pods carry a revision label. */
+  readonly #pods = new PodsByNode(byAge, (pod, change) => this.#count(labelOf(pod), change));
+  /** How many pods carry a revision label, writes in flight included. */
   readonly #labels = new Map<string, number>();
   readonly #misfits = new Map<string, Pod>();
   readonly #orphans = new Map<string, Pod>();
@@ -113,7 +113,7 @@ export class Roster {
     for (const pod of source.pods()) this.podChanged(undefined, pod);
   }
 
-  get inFlight(): ReadonlyMap<string, Pod> {
+  get inFlight(): PendingPods {
     return this.#source.inFlight();
   }
 
@@ -146,7 +146,7 @@ export class Roster {
     }
     if (pod.controller?.uid !== uid) return false;
     this.#pods.put(pod);
-    this.#count(pod.labels[REVISION_LABEL] ?? "", 1);
+    this.#count(labelOf(pod), 1);
     if (!selector.matches(pod.labels)) this.#misfits.set(pod.uid, pod);
     return true;
   }
@@ -155,7 +155,7 @@ export class Roster {
     if (this.#orphans.delete(pod.uid)) return true;
     if (pod.controller?.uid !== this.#source.uid) return false;
     this.#pods.take(pod);
-    this.#count(pod.labels[REVISION_LABEL] ?? "", -1);
+    this.#count(labelOf(pod), -1);
     this.#misfits.delete(pod.uid);
     return true;
   }
@@ -187,7 +187,7 @@ export class Roster {
         placeOf: (name) => look.placeOf(name),
       },
       lost: lost.sort((a, b) => (a.pod.name < b.pod.name ? -1 : 1)),
-      live: this.#live(),
+      live: new Set(this.#labels.keys()),
       everyPlace: () => this.#everyPlace(look),
     };
   }
@@ -261,12 +261,6 @@ export class Roster {
     else if (group === "held") this.#held++;
     else this.#begun.add(name);
     if (group === "starting") this.#starting++;
-  }
-
-  #live(): Set<string> {
-    const live = new Set(this.#labels.keys());
-    for (const pod of this.#source.inFlight().values()) live.add(pod.labels[REVISION_LABEL] ?? "");
-    return live;
   }
 
   *#everyPlace(look: Look): Generator<Place> {
@@ -386,6 +380,10 @@ class Look {
   #daemon(pod: Pod, busy: boolean, stored: Pod): Daemon {
     return daemonOf(pod, stored, busy, this.#context);
   }
+}
+
+function labelOf({ labels }: Pod): string {
+  return labels[REVISION_LABEL] ?? "";
 }
 
 function byName(pods: Iterable<Pod>): Pod[] {

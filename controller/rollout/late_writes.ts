@@ -4,6 +4,7 @@
  */
 import type { Pod } from "../../kube/index.ts";
 import type { Action } from "./actions.ts";
+import { PendingPods } from "./pending_pods.ts";
 
 type Perform = (action: Action) => void;
 
@@ -14,15 +15,10 @@ interface Write {
 }
 
 export class LateWrites {
-  readonly #pods = new Map<string, Pod>();
+  readonly pods = new PendingPods();
   readonly #writes = new Map<string, Write>();
   /** Nobody waits for these any more, and the server has yet to carry them out. */
   readonly #lost: Action[] = [];
-
-  /** Pods as they will be, by UID; new ones by `in-flight/<name>`. Always the same map. */
-  get pods(): ReadonlyMap<string, Pod> {
-    return this.#pods;
-  }
 
   get size(): number {
     return this.#writes.size;
@@ -39,7 +35,7 @@ export class LateWrites {
   #begin(id: string, action: Action, after: Pod): void {
     if (this.#writes.has(id)) throw new Error(`${after.name} is written twice`);
     this.#writes.set(id, { action, arrived: false });
-    this.#pods.set(id, after);
+    this.pods.set(id, after);
   }
 
   /** The server carries the write out, and shows what it did before it answers. `which`: place among those under way. */
@@ -94,6 +90,6 @@ export class LateWrites {
 
   #forget(id: string): void {
     this.#writes.delete(id);
-    this.#pods.delete(id);
+    this.pods.delete(id);
   }
 }

@@ -8,6 +8,7 @@ import type { Clock, Pod } from "../../kube/index.ts";
 import type { Action } from "./actions.ts";
 import { Backoff } from "./backoff.ts";
 import { OtherWriter } from "./other_writer.ts";
+import { PendingPods } from "./pending_pods.ts";
 import {
   type CreatePod,
   type Ended,
@@ -38,8 +39,7 @@ const BUDGET_MS = 1000;
 interface InFlight {
   /** Of the workload, as it was when the latest actions were decided. */
   generation: number;
-  /** By pod UID, or `in-flight/<name>` for pods that are being created: the pod after the write. */
-  pods: Map<string, Pod>;
+  pods: PendingPods;
   /** Those of `pods` whose write was begun, with the generation that it was decided for. */
   begun: Map<string, number>;
   /** Patches and deletions of pods that wait for their turn, from `turn` on. */
@@ -98,8 +98,8 @@ export class Performer {
     return { pods, busy: new Set(flight.pods.keys()) };
   }
 
-  /** Pods of the owner with a write in flight as they will be after it, by UID; new ones by `in-flight/<name>`. */
-  pending(ownerUid: string): ReadonlyMap<string, Pod> {
+  /** Of the owner; not to be changed by others. */
+  pending(ownerUid: string): PendingPods {
     return this.#owners.get(ownerUid)?.pods ?? nothing;
   }
 
@@ -252,7 +252,7 @@ export class Performer {
     if (flight === undefined) {
       flight = {
         generation,
-        pods: new Map(),
+        pods: new PendingPods(),
         begun: new Map(),
         line: [],
         turn: 0,
@@ -315,7 +315,7 @@ const REVISION = "revision/";
 /** Creations share one backoff: what refuses one pod refuses the next. */
 const CREATION = "create pods";
 const none: ReadonlySet<string> = new Set();
-const nothing: ReadonlyMap<string, Pod> = new Map();
+const nothing = new PendingPods();
 
 function idOf(action: Started): string {
   switch (action.type) {

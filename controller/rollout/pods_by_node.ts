@@ -3,6 +3,7 @@
  * brings costs work for its nodes alone. Writes in flight are events, too: pods change with them and without a word.
  */
 import type { Pod } from "../../kube/index.ts";
+import type { PendingPods } from "./pending_pods.ts";
 
 /** The node on which a pod is or will be; empty when nothing says so. */
 export function nodeOf(pod: Pod): string {
@@ -19,10 +20,13 @@ export class PodsByNode {
   /** The same by id alone, as last shown. */
   readonly #inFlight = new Map<string, Pod>();
   readonly #touched = new Set<string>();
+  readonly #onFlight: (pod: Pod, change: 1 | -1) => void;
+  #followed: { readonly pending: PendingPods; readonly version: number } | undefined;
 
-  /** `order` of the pods on one node. */
-  constructor(order: (a: Pod, b: Pod) => number) {
+  /** `order` of the pods on one node. `onFlight` hears of each write that begins (1) or ends (-1), with its pod. */
+  constructor(order: (a: Pod, b: Pod) => number, onFlight: (pod: Pod, change: 1 | -1) => void = () => {}) {
     this.#order = order;
+    this.#onFlight = onFlight;
   }
 
   put(pod: Pod): void {
@@ -59,10 +63,18 @@ export class PodsByNode {
     return new Set([...this.#stored.keys(), ...this.#flights.keys()]);
   }
 
-  /** Takes over which writes are in flight now. */
-  follow(inFlight: ReadonlyMap<string, Pod>): void {
-    for (const [id, pod] of this.#inFlight) if (inFlight.get(id) !== pod) this.#land(id, pod);
-    for (const [id, pod] of inFlight) if (this.#inFlight.get(id) !== pod) this.#launch(id, pod);
+  /** Takes over which writes are in flight now: those that changed, when the same were followed before. */
+  follow(pending: PendingPods): void {
+    const { version } = pending;
+    const changed =
+      this.#followed?.pending === pending ? pending.changesSince(this.#followed.version) : undefined;
+    for (const id of changed ?? [...this.#inFlight.keys(), ...pending.keys()]) {
+      const [before, after] = [this.#inFlight.get(id), pending.get(id)];
+      if (before === after) continue;
+      if (before !== undefined) this.#land(id, before);
+      if (after !== undefined) this.#launch(id, after);
+    }
+    this.#followed = { pending, version };
   }
 
   /** The nodes that something happened to since this was last asked. */
@@ -76,6 +88,7 @@ export class PodsByNode {
     const node = nodeOf(pod);
     this.#touched.add(node);
     this.#inFlight.set(id, pod);
+    this.#onFlight(pod, 1);
     const there = this.#flights.get(node);
     if (there === undefined) this.#flights.set(node, new Map([[id, pod]]));
     else there.set(id, pod);
@@ -85,6 +98,7 @@ export class PodsByNode {
     const node = nodeOf(pod);
     this.#touched.add(node);
     this.#inFlight.delete(id);
+    this.#onFlight(pod, -1);
     const there = this.#flights.get(node);
     there?.delete(id);
     if (there?.size === 0) this.#flights.delete(node);
