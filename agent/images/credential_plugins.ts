@@ -102,12 +102,21 @@ export interface PluginKeyring {
   logins(image: string, signal: AbortSignal): Promise<Login[]>;
 }
 
+export interface PluginDependencies {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly run?: RunPlugin;
+}
+
 /** Reads the configuration once. An absent file means no plugins; a bad one is logged and means no plugins. */
 export async function loadPlugins(
   settings: PluginSettings,
-  dependencies: { readonly clock: Clock; readonly log: Log; readonly run?: RunPlugin },
+  dependencies: PluginDependencies,
 ): Promise<PluginKeyring> {
-  const { clock, log, run = runPlugin } = dependencies;
+  return new Plugins(settings, dependencies, await readProviders(settings, dependencies.log));
+}
+
+async function readProviders(settings: PluginSettings, log: Log): Promise<readonly CredentialProvider[]> {
   let providers: CredentialProvider[] = [];
   try {
     const text = await readFile(settings.configFile, "utf8");
@@ -115,60 +124,82 @@ export async function loadPlugins(
     const { parse } = await import("./yaml.ts");
     providers = parseProviderConfig(parse(text), settings.configFile);
     for (const { name } of providers) await access(pluginPath(settings, name), constants.X_OK);
+    return providers;
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     const absent = code === "ENOENT" && providers.length === 0;
     if (!absent) log.error("credential provider plugins are not used", { error: messageOf(error) });
-    providers = [];
+    return [];
   }
-  const cache = new Map<string, { logins: readonly RegistryLogin[]; until: number }>();
+}
 
-  async function ask(
+class Plugins implements PluginKeyring {
+  readonly #settings: PluginSettings;
+  readonly #dependencies: PluginDependencies;
+  readonly #providers: readonly CredentialProvider[];
+  readonly #cache = new Map<string, { logins: readonly RegistryLogin[]; until: number }>();
+
+  constructor(
+    settings: PluginSettings,
+    dependencies: PluginDependencies,
+    providers: readonly CredentialProvider[],
+  ) {
+    this.#settings = settings;
+    this.#dependencies = dependencies;
+    this.#providers = providers;
+  }
+
+  async logins(image: string, signal: AbortSignal): Promise<Login[]> {
+    const matching = this.#providers.filter((one) =>
+      one.matchImages.some((pattern) => patternMatches(pattern, image)),
+    );
+    const found = await Promise.all(matching.map((provider) => this.#loginsOf(provider, image, signal)));
+    return matchingLogins(found.flat(), image);
+  }
+
+  async #loginsOf(
     provider: CredentialProvider,
     image: string,
     signal: AbortSignal,
   ): Promise<readonly RegistryLogin[]> {
-    const now = clock.monotonic();
-    const host = image.split("/")[0] ?? image;
-    for (const key of [image, host, ""]) {
-      const kept = cache.get(JSON.stringify([provider.name, key]));
-      if (kept && kept.until > now) return kept.logins;
+    try {
+      return this.#kept(provider, image) ?? (await this.#ask(provider, image, signal));
+    } catch (error) {
+      const { log } = this.#dependencies;
+      log.warn("a credential provider plugin failed", { plugin: provider.name, error: messageOf(error) });
+      return [];
     }
-    const request = JSON.stringify({
-      kind: "CredentialProviderRequest",
-      apiVersion: provider.apiVersion,
-      image,
-    });
-    const answer = parseAnswer(
-      await run(pluginPath(settings, provider.name), provider, request, signal),
-      provider,
-    );
-    const key = answer.cacheKey === "Image" ? image : answer.cacheKey === "Registry" ? host : "";
-    const keepMs = answer.cacheMs ?? provider.cacheMs;
-    if (keepMs > 0)
-      cache.set(JSON.stringify([provider.name, key]), { logins: answer.logins, until: now + keepMs });
-    return answer.logins;
   }
 
-  return {
-    async logins(image, signal) {
-      const matching = providers.filter((one) =>
-        one.matchImages.some((pattern) => patternMatches(pattern, image)),
-      );
-      const found = await Promise.all(
-        matching.map((provider) =>
-          ask(provider, image, signal).catch((error: unknown) => {
-            log.warn("a credential provider plugin failed", {
-              plugin: provider.name,
-              error: messageOf(error),
-            });
-            return [];
-          }),
-        ),
-      );
-      return matchingLogins(found.flat(), image);
-    },
-  };
+  #kept({ name }: CredentialProvider, image: string): readonly RegistryLogin[] | undefined {
+    const now = this.#dependencies.clock.monotonic();
+    for (const key of [image, hostOf(image), ""]) {
+      const kept = this.#cache.get(JSON.stringify([name, key]));
+      if (kept && kept.until > now) return kept.logins;
+    }
+    return undefined;
+  }
+
+  async #ask(
+    provider: CredentialProvider,
+    image: string,
+    signal: AbortSignal,
+  ): Promise<readonly RegistryLogin[]> {
+    const { clock, run = runPlugin } = this.#dependencies;
+    const { name, apiVersion } = provider;
+    const asked = clock.monotonic();
+    const request = JSON.stringify({ kind: "CredentialProviderRequest", apiVersion, image });
+    const text = await run(pluginPath(this.#settings, name), provider, request, signal);
+    const { cacheKey, cacheMs, logins } = parseAnswer(text, provider);
+    const key = cacheKey === "Image" ? image : cacheKey === "Registry" ? hostOf(image) : "";
+    const keepMs = cacheMs ?? provider.cacheMs;
+    if (keepMs > 0) this.#cache.set(JSON.stringify([name, key]), { logins, until: asked + keepMs });
+    return logins;
+  }
+}
+
+function hostOf(image: string): string {
+  return image.split("/")[0] ?? image;
 }
 
 function pluginPath(settings: PluginSettings, name: string): string {

@@ -34,59 +34,77 @@ export interface Keyring {
 }
 
 export function createKeyring(dependencies: KeyringDependencies): Keyring {
-  const { clock, log } = dependencies;
-  const secrets = new Map<string, { logins: readonly RegistryLogin[]; until: number }>();
-  let files: { logins: readonly RegistryLogin[]; until: number } | undefined;
+  return new NodeKeyring(dependencies);
+}
+
+interface Kept {
+  readonly logins: readonly RegistryLogin[];
+  /** By the monotonic clock. */
+  readonly until: number;
+}
+
+class NodeKeyring implements Keyring {
+  readonly #dependencies: KeyringDependencies;
+  /** By `namespace/name`. */
+  readonly #secrets = new Map<string, Kept>();
+  #files: Kept | undefined;
+
+  constructor(dependencies: KeyringDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  async logins(refs: readonly SecretRef[], repository: string, signal: AbortSignal): Promise<Login[]> {
+    const named = await Promise.all(refs.map((ref) => this.#fromSecret(ref, signal)));
+    const ofNode = await this.#fromFiles();
+    const ofPlugins = await this.#dependencies.plugins.logins(repository, signal);
+    const all = [
+      ...matchingLogins(named.flat(), repository),
+      ...matchingLogins(ofNode, repository),
+      ...ofPlugins,
+    ];
+    return all.filter((login, index) => all.findIndex((other) => sameLogin(login, other)) === index);
+  }
 
   /** Missing, forbidden and foreign secrets are skipped; a malformed one fails the pull (spec agent 7.1). */
-  async function fromSecret(ref: SecretRef, signal: AbortSignal): Promise<readonly RegistryLogin[]> {
+  async #fromSecret(ref: SecretRef, signal: AbortSignal): Promise<readonly RegistryLogin[]> {
+    const { clock, log, readSecret } = this.#dependencies;
     const { namespace = "", name = "" } = ref;
-    const key = `${namespace}/${name}`;
-    const kept = secrets.get(key);
+    const pullSecret = `${namespace}/${name}`;
+    const kept = this.#secrets.get(pullSecret);
     if (kept && kept.until > clock.monotonic()) return kept.logins;
     let secret: Secret;
     try {
-      secret = await dependencies.readSecret(namespace, name, signal);
+      secret = await readSecret(namespace, name, signal);
     } catch (error) {
       signal.throwIfAborted();
       if (kept && !isKubeError(error, "NotFound", "Forbidden")) return kept.logins;
-      log.warn("a pull secret cannot be read, the pull goes on without it", {
-        pullSecret: key,
-        error: messageOf(error),
-      });
+      const text = "a pull secret cannot be read, the pull goes on without it";
+      log.warn(text, { pullSecret, error: messageOf(error) });
       return [];
     }
-    const dataKey = secretKeys[secret.type ?? ""];
-    const data = dataKey === undefined ? undefined : secret.data?.[dataKey];
+    const data = dockerConfigOf(secret);
     if (data === undefined) {
-      log.warn("a pull secret has no Docker credentials", { pullSecret: key, type: secret.type });
+      log.warn("a pull secret has no Docker credentials", { pullSecret, type: secret.type });
       return [];
     }
-    const logins = parseDockerConfig(Buffer.from(data, "base64").toString("utf8"), `secret ${key}`);
-    secrets.set(key, { logins, until: clock.monotonic() + secretKeepMs });
+    const logins = parseDockerConfig(Buffer.from(data, "base64").toString("utf8"), `secret ${pullSecret}`);
+    this.#secrets.set(pullSecret, { logins, until: clock.monotonic() + secretKeepMs });
     return logins;
   }
 
-  async function fromFiles(): Promise<readonly RegistryLogin[]> {
-    if (files && files.until > clock.monotonic()) return files.logins;
-    const found = await Promise.all(dependencies.files.map((path) => fileLogins(path, log)));
-    files = { logins: found.flat(), until: clock.monotonic() + fileKeepMs };
-    return files.logins;
+  async #fromFiles(): Promise<readonly RegistryLogin[]> {
+    const { clock, files, log } = this.#dependencies;
+    if (this.#files && this.#files.until > clock.monotonic()) return this.#files.logins;
+    const found = await Promise.all(files.map((path) => fileLogins(path, log)));
+    this.#files = { logins: found.flat(), until: clock.monotonic() + fileKeepMs };
+    return this.#files.logins;
   }
+}
 
-  return {
-    async logins(refs, repository, signal) {
-      const named = await Promise.all(refs.map((ref) => fromSecret(ref, signal)));
-      const ofNode = await fromFiles();
-      const ofPlugins = await dependencies.plugins.logins(repository, signal);
-      const all = [
-        ...matchingLogins(named.flat(), repository),
-        ...matchingLogins(ofNode, repository),
-        ...ofPlugins,
-      ];
-      return all.filter((login, index) => all.findIndex((other) => sameLogin(login, other)) === index);
-    },
-  };
+/** Base64, or undefined where the secret is of another type or empty. */
+function dockerConfigOf({ type = "", data }: Secret): string | undefined {
+  const key = secretKeys[type];
+  return key === undefined ? undefined : data?.[key];
 }
 
 function sameLogin(a: Login, b: Login): boolean {
