@@ -1,9 +1,9 @@
 /** Connects the prober with the API server: the NodePodProbe of this node, and events on its pods. */
 import type { NodePodProbe, NodePodProbeStatus } from "../../crds/index.ts";
-import { Cache, createMergePatch, jsonResource, startInformer } from "../../kube/index.ts";
+import { Cache, createMergePatch, jsonResource, type Log, startInformer } from "../../kube/index.ts";
 import type { AgentContext, Feature } from "../context.ts";
 import { createStatusWriter } from "../status_writer.ts";
-import { Prober } from "./prober.ts";
+import { Prober, type ProberDependencies } from "./prober.ts";
 import { checkedProbes } from "./spec.ts";
 
 export const nodePodProbes = jsonResource<NodePodProbe>({
@@ -17,37 +17,8 @@ export const nodePodProbes = jsonResource<NodePodProbe>({
 const component = "kruise-daemon-podprobe";
 
 export function startProbes(context: AgentContext): Feature {
-  const { client, clock, finder, pods, settings } = context;
   const log = context.log.with({ component });
-  const name = settings.nodeName;
-  const recorder = context.events.from(component);
-  const prober = new Prober({
-    clock,
-    log,
-    random: context.random,
-    runtime: () => finder.current?.client,
-    podIP: (uid) => pods.byUid(uid)?.podIP || undefined,
-    status: createStatusWriter<NodePodProbeStatus>({
-      clock,
-      log,
-      perSecond: 1,
-      write: async (next, before, signal) => {
-        const body = { status: createMergePatch(before ?? {}, next) };
-        const written = await client.patch(
-          nodePodProbes,
-          { name },
-          { type: "merge", body },
-          { subresource: "status", signal },
-        );
-        return written.status ?? {};
-      },
-    }),
-    event(pod, state, message) {
-      const reason = state === "Succeeded" ? "KruiseProbeSucceeded" : "KruiseProbeFailed";
-      recorder.event({ apiVersion: "v1", kind: "Pod", ...pod }, "Normal", reason, message);
-    },
-    probed: context.agentMetrics.probed,
-  });
+  const prober = new Prober(proberDependencies(context, log));
   const cache = new Cache<NodePodProbe>({ identify: nodePodProbes.codec.identify, tombstones: 16 });
   cache.subscribe(({ type, object: stored }) => {
     const { object, ignored } = checkedProbes(stored);
@@ -60,7 +31,7 @@ export function startProbes(context: AgentContext): Feature {
     log,
     resource: nodePodProbes,
     cache,
-    fieldSelector: `metadata.name=${name}`,
+    fieldSelector: `metadata.name=${context.settings.nodeName}`,
   });
   return {
     name: "nodePodProbeInformerSynced",
@@ -69,4 +40,41 @@ export function startProbes(context: AgentContext): Feature {
       await Promise.all([informer.stop(), prober.stop()]);
     },
   };
+}
+
+function proberDependencies(context: AgentContext, log: Log): ProberDependencies {
+  const { clock, finder, pods, random } = context;
+  const recorder = context.events.from(component);
+  return {
+    clock,
+    log,
+    random,
+    runtime: () => finder.current?.client,
+    podIP: (uid) => pods.byUid(uid)?.podIP || undefined,
+    status: createStatusWriter<NodePodProbeStatus>({
+      clock,
+      log,
+      perSecond: 1,
+      write: (next, before, signal) => writeStatus(context, next, before, signal),
+    }),
+    event(pod, state, message) {
+      const reason = state === "Succeeded" ? "KruiseProbeSucceeded" : "KruiseProbeFailed";
+      recorder.event({ apiVersion: "v1", kind: "Pod", ...pod }, "Normal", reason, message);
+    },
+    probed: context.agentMetrics.probed,
+  };
+}
+
+/** A merge patch of what differs from the server's status. */
+async function writeStatus(
+  { client, settings }: AgentContext,
+  next: NodePodProbeStatus,
+  before: NodePodProbeStatus | undefined,
+  signal: AbortSignal,
+): Promise<NodePodProbeStatus> {
+  const body = { status: createMergePatch(before ?? {}, next) };
+  const options = { subresource: "status", signal } as const;
+  const ref = { name: settings.nodeName };
+  const written = await client.patch(nodePodProbes, ref, { type: "merge", body }, options);
+  return written.status ?? {};
 }
