@@ -129,52 +129,47 @@ function specOf(options: WorkloadOptions, labels: Record<string, string>, run: s
   const spec = podSpec(run, image, leavesLostNodes);
   const template = { metadata: { labels }, spec };
   const selector = { matchLabels: labels };
+  const updatePolicy = recreate ? "ReCreate" : "InPlaceIfPossible";
   switch (kind) {
-    case "CloneSet": {
-      const type = recreate ? "ReCreate" : "InPlaceIfPossible";
-      return { replicas, selector, template, updateStrategy: { type, maxUnavailable } };
-    }
+    case "CloneSet":
+      return { replicas, selector, template, updateStrategy: { type: updatePolicy, maxUnavailable } };
     case "StatefulSet": {
-      const podUpdatePolicy = recreate ? "ReCreate" : "InPlaceIfPossible";
       const gates = recreate ? {} : { readinessGates: [{ conditionType: "InPlaceUpdateReady" }] };
+      const rollingUpdate = { maxUnavailable, podUpdatePolicy: updatePolicy };
       return {
         replicas,
         selector,
         serviceName: "none",
         podManagementPolicy: "Parallel",
         template: { ...template, spec: { ...spec, ...gates } },
-        updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable, podUpdatePolicy } },
+        updateStrategy: { type: "RollingUpdate", rollingUpdate },
       };
     }
     case "DaemonSet": {
       const rollingUpdateType = recreate ? "Standard" : "InPlaceIfPossible";
-      const rollingUpdate = { rollingUpdateType, maxUnavailable };
+      const updateStrategy = { type: "RollingUpdate", rollingUpdate: { rollingUpdateType, maxUnavailable } };
       // All nodes at once: the usual limit of 250 is not what is measured.
-      return {
-        selector,
-        template,
-        burstReplicas: 10_000,
-        updateStrategy: { type: "RollingUpdate", rollingUpdate },
-      };
+      return { selector, template, burstReplicas: 10_000, updateStrategy };
     }
     case "BroadcastJob":
-      return {
-        parallelism: 10_000,
-        completionPolicy: { type: "Always" },
-        template: { ...template, spec: { ...spec, ...task } },
-      };
+      return { parallelism: 10_000, ...jobOf(labels, spec) };
     case "AdvancedCronJob": {
-      const { schedule, node } = options;
-      const fields = [{ key: "metadata.name", operator: "In", values: [node] }];
-      const required = { nodeSelectorTerms: [{ matchFields: fields }] };
-      const there = {
-        affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required } },
-      };
-      const job = {
-        completionPolicy: { type: "Always" },
-        template: { ...template, spec: { ...spec, ...there, ...task } },
-      };
-      return { schedule, template: { broadcastJobTemplate: { spec: job } } };
+      const job = jobOf(labels, { ...spec, ...onNode(options.node) });
+      return { schedule: options.schedule, template: { broadcastJobTemplate: { spec: job } } };
     }
   }
+}
+
+/** Pods that end at once. */
+function jobOf(labels: Record<string, string>, spec: object): object {
+  return {
+    completionPolicy: { type: "Always" },
+    template: { metadata: { labels }, spec: { ...spec, ...task } },
+  };
+}
+
+function onNode(node: string | undefined): object {
+  const fields = [{ key: "metadata.name", operator: "In", values: [node] }];
+  const required = { nodeSelectorTerms: [{ matchFields: fields }] };
+  return { affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required } } };
 }
