@@ -61,6 +61,8 @@ class ContainerMeta {
         if (runtime) for (const pod of pods.values()) this.#look(pod);
       }),
     ];
+    // What came while other features started tells nobody again.
+    for (const pod of pods.values()) this.#look(pod);
     this.#running = this.#run();
   }
 
