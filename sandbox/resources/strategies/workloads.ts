@@ -5,8 +5,10 @@ import {
   type FieldError,
   forbidden,
   goJson,
+  goQuote,
   invalid,
   jsonEqual,
+  notSupported,
   required,
   validatePodTemplate,
 } from "../../../kube/core/index.ts";
@@ -114,6 +116,23 @@ function defaultJob(spec: Fields): void {
   });
 }
 
+const endingPolicies = ["OnFailure", "Never"];
+
+/** Pods of a job must be able to end. `path` is where the job's spec is: `spec`. */
+function validateJobSpec(spec: Fields, path: string): FieldError[] {
+  const template = fieldsAt(spec, "template");
+  const field = `${path}.template.spec.restartPolicy`;
+  const policy = textAt(template, "spec", "restartPolicy");
+  const errors = validatePodTemplate(template, `${path}.template`);
+  // Always may be a default, so it counts as nothing.
+  if (policy === "" || policy === "Always")
+    errors.push(required(field, `valid values: ${endingPolicies.map(goQuote).join(", ")}`));
+  else if (!endingPolicies.includes(policy)) errors.push(notSupported(field, policy, endingPolicies));
+  else if (spec["podFailurePolicy"] !== undefined && policy !== "Never")
+    errors.push(invalid(field, policy, 'only "Never" is supported when podFailurePolicy is specified'));
+  return errors;
+}
+
 const apps: Readonly<Record<string, Partial<Strategy>>> = {
   "deployments.apps": {
     defaults(draft) {
@@ -211,6 +230,7 @@ export const workloadRules: Readonly<Record<string, Partial<Strategy>>> = {
   "jobs.batch": {
     defaults: (draft) => defaultJob(specOf(draft)),
     prepareCreate: (draft, context) => prepareJob(draft, context.random),
+    validateCreate: (object) => validateJobSpec(fieldsAt(object, "spec"), "spec"),
     validateUpdate(object, stored) {
       const fixed = ["completions", "selector", "template", "completionMode"];
       return fixed
@@ -234,6 +254,8 @@ export const workloadRules: Readonly<Record<string, Partial<Strategy>>> = {
     prepareCreate(draft) {
       draft["status"] = {};
     },
+    validateCreate: (object) =>
+      validateJobSpec(fieldsAt(object, "spec", "jobTemplate", "spec"), "spec.jobTemplate.spec"),
   },
   replicationcontrollers: {
     defaults(draft) {
