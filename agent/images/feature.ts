@@ -66,12 +66,13 @@ export async function startImages(context: AgentContext, home: string | undefine
   });
   const fieldSelector = `metadata.name=${name}`;
   const informer = startInformer({ ...context, log, resource: nodeImages, cache, fieldSelector });
-  await goOnWithoutServer(context, puller, informer.synced);
+  const stopWaiting = await goOnWithoutServer(context, puller, informer.synced);
   return {
     name: "nodeImageInformerSynced",
     synced: informer.synced,
     async stop() {
       stopWatching();
+      stopWaiting();
       await Promise.all([informer.stop(), puller.stop()]);
     },
   };
@@ -157,27 +158,22 @@ function rememberSpec(context: AgentContext, nodeImage: NodeImage | undefined): 
   context.state.write("node_image", nodeImage ? { name: nodeImage.metadata.name, spec: nodeImage.spec } : {});
 }
 
-/** A start without uplink goes on with what was wanted last; the first list replaces it. */
+/** A start without uplink goes on with what was wanted last; the first list replaces it. Returns how to give that up. */
 async function goOnWithoutServer(
   context: AgentContext,
   puller: Puller,
   synced: Promise<void>,
-): Promise<void> {
+): Promise<() => void> {
   const saved = await context.state.read("node_image");
-  if (!isJsonObject(saved) || saved["name"] !== context.settings.nodeName) return;
+  if (!isJsonObject(saved) || saved["name"] !== context.settings.nodeName) return () => undefined;
   const { spec } = checkedSpec(saved["spec"]);
-  let answered = false;
-  synced.then(
-    () => {
-      answered = true;
-    },
-    () => undefined,
-  );
-  context.clock.after(uplinkWaitMs, () => {
-    if (answered) return;
+  const timer = context.clock.after(uplinkWaitMs, () => {
     context.log.warn("the API server does not answer, images are pulled as wanted last");
     puller.update({ metadata: { name: context.settings.nodeName }, spec });
   });
+  const giveUp = (): void => timer.cancel();
+  synced.then(giveUp, () => undefined);
+  return giveUp;
 }
 const uplinkWaitMs = 10_000;
 

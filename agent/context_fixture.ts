@@ -1,0 +1,85 @@
+/** For tests of features: what they are given, with an API server and a runtime that the test makes up. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Test } from "tap";
+import {
+  type Client,
+  createEvents,
+  createMetrics,
+  createRegistry,
+  KubeError,
+  nullLog,
+  systemClock,
+} from "../kube/index.ts";
+import { createRecreator } from "./containers/recreator.ts";
+import type { AgentContext } from "./context.ts";
+import { createAgentMetrics } from "./metrics.ts";
+import { startPodWatch } from "./pod_watch.ts";
+import type { Runtime, RuntimeFinder } from "./runtime_socket/finder.ts";
+import { agentSettings } from "./settings.ts";
+import { createStateStore } from "./state/store.ts";
+
+/** An API server without objects, whose watches are silent. */
+export function silentServer(): Client {
+  const notFound = async (): Promise<never> => {
+    throw new KubeError("NotFound", "not found");
+  };
+  return {
+    get: notFound,
+    list: async () => ({ items: [], resourceVersion: "1", continue: "", undecodable: [] }),
+    create: notFound,
+    replace: notFound,
+    patch: notFound,
+    delete: notFound,
+    async watch(_, { signal, sendInitialEvents }) {
+      if (sendInitialEvents) throw new KubeError("Invalid", "sendInitialEvents: Forbidden", { status: 422 });
+      return (async function* () {
+        await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+      })();
+    },
+    request: notFound,
+    close: async () => undefined,
+  };
+}
+
+export async function temporaryFolder(t: Test): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "refit-feature-"));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Of the node `node-1`. `folder` holds the agent's memory; pods are watched from here on. */
+export function testContext(
+  t: Test,
+  given: Pick<AgentContext, "client"> & Partial<Pick<AgentContext, "clock" | "log">>,
+  folder: string,
+  runtime?: Runtime,
+): AgentContext {
+  const registry = createRegistry();
+  const metrics = createMetrics(registry);
+  const shared = { clock: systemClock, log: nullLog, random: () => 0.5, metrics, ...given };
+  const pods = startPodWatch({ ...shared, nodeName: "node-1", enabled: true });
+  t.teardown(() => pods.stop());
+  return {
+    ...shared,
+    settings: agentSettings([], { NODE_NAME: "node-1" }, () => false),
+    agentMetrics: createAgentMetrics(registry),
+    events: createEvents(shared),
+    finder: settledFinder(runtime),
+    state: createStateStore(folder, shared.log),
+    pods,
+    recreator: createRecreator({ ...shared, startedBy: "kubelet", pods }),
+  };
+}
+
+function settledFinder(current: Runtime | undefined): RuntimeFinder {
+  return {
+    current,
+    reason: current ? "" : "not found container runtime sock",
+    searched: true,
+    subscribe: () => () => undefined,
+    suspect: () => undefined,
+    stop: async () => undefined,
+  };
+}

@@ -1,0 +1,32 @@
+import t from "tap";
+import { KubeError, testClock, testLog } from "../../kube/index.ts";
+import { silentServer, temporaryFolder, testContext } from "../context_fixture.ts";
+import { startImages } from "./feature.ts";
+
+const unanswered = "the API server does not answer, images are pulled as wanted last";
+
+for (const stopped of [false, true]) {
+  t.test(
+    `without an API server, ${stopped ? "a stopped agent does nothing" : "what was wanted last counts"}`,
+    async (t) => {
+      const folder = await temporaryFolder(t);
+      const clock = testClock();
+      const log = testLog();
+      const away = async (): Promise<never> => {
+        throw new KubeError("Network", "connection refused");
+      };
+      const client = { ...silentServer(), list: away, watch: away };
+      const context = testContext(t, { client, clock, log }, folder);
+      context.state.write("node_image", { name: "node-1", spec: {} });
+      await context.state.flush();
+      const feature = await startImages(context, undefined);
+      if (stopped) await feature.stop();
+      await clock.advance(20_000);
+      t.equal(
+        log.lines.some(({ message }) => message === unanswered),
+        !stopped,
+      );
+      if (!stopped) await feature.stop();
+    },
+  );
+}
