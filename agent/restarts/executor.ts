@@ -56,6 +56,8 @@ export interface StoppedContainers {
   of(requestUid: string): ReadonlyMap<string, string>;
   add(requestUid: string, container: string, containerId: string): void;
   forget(requestUid: string): void;
+  /** Forgets all requests but these. */
+  keepOnly(requestUids: ReadonlySet<string>): void;
 }
 
 /** Longest wait for a sign that is expected as an event: a lost event must not hold a request for ever. */
@@ -361,6 +363,11 @@ export function createStoppedContainers(
     },
     forget(uid) {
       if (all.delete(uid)) changed();
+    },
+    keepOnly(uids) {
+      const gone = [...all.keys()].filter((uid) => !uids.has(uid));
+      for (const uid of gone) all.delete(uid);
+      if (gone.length > 0) changed();
     },
   };
 }

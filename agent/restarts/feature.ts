@@ -44,8 +44,13 @@ export async function startRestarts(context: AgentContext): Promise<Feature> {
   const delays = { baseDelayMs: 500, maxDelayMs: 50_000 };
   const queue = new WorkQueue({ clock, ...delays, observer: queueObserver(metrics, "crr") });
   const arrivals = new WorkQueue({ clock, ...delays });
+  const stopped = createStoppedContainers(await state.read("restarts"), (content) =>
+    state.write("restarts", content),
+  );
   cache.subscribe(({ object, type }) => {
     const key = podKeyOf(object);
+    // Ended or deleted by somebody else: nothing is stopped for it any more.
+    if (type === "removed") stopped.forget(object.metadata.uid ?? "");
     queue.add(key);
     if (type === "added" && !object.status?.phase) arrivals.add(key);
   });
@@ -53,14 +58,13 @@ export async function startRestarts(context: AgentContext): Promise<Feature> {
     const key = keyOf(object);
     if (requestsOf(cache, key).length > 0) queue.add(key);
   });
-  const stopped = createStoppedContainers(await state.read("restarts"), (content) =>
-    state.write("restarts", content),
-  );
   const executor = createRestartExecutor(executorDependencies(context, log, cache, stopped));
   const stopping = new AbortController();
   const running = runRounds(context, log, executor, { queue, arrivals, signal: stopping.signal });
   const labelSelector = `crr.apps.kruise.io/node-name=${settings.nodeName},crr.apps.kruise.io/active=true`;
   const informer = startInformer({ ...context, log, resource: recreateRequests, cache, labelSelector });
+  const listed = (): void => stopped.keepOnly(uidsOf(cache));
+  informer.synced.then(listed, () => undefined);
   return {
     name: "crrInformerSynced",
     synced: informer.synced,
@@ -141,6 +145,10 @@ function podKeyOf(request: ContainerRecreateRequest): string {
 
 function requestsOf(cache: Cache<ContainerRecreateRequest>, podKey: string): ContainerRecreateRequest[] {
   return [...cache.byIndex("pod", podKey)];
+}
+
+function uidsOf(cache: Cache<ContainerRecreateRequest>): ReadonlySet<string> {
+  return new Set(Array.from(cache.values(), ({ metadata }) => metadata.uid ?? ""));
 }
 
 async function newest(

@@ -1,0 +1,14 @@
+import t from "tap";
+import { silentServer, temporaryFolder, testContext } from "../context_fixture.ts";
+import { startRestarts } from "./feature.ts";
+
+t.test("what was stopped for requests that are gone is forgotten once all have been listed", async (t) => {
+  const context = testContext(t, { client: silentServer() }, await temporaryFolder(t));
+  context.state.write("restarts", { "gone-1": { app: "c1" } });
+  await context.state.flush();
+  const feature = await startRestarts(context);
+  t.teardown(() => feature.stop());
+  await feature.synced;
+  await context.state.flush();
+  t.same(await context.state.read("restarts"), {});
+});
