@@ -6,6 +6,7 @@ import { isAbsolute, join } from "node:path";
 import type { Clock, Log } from "../../kube/index.ts";
 import { AgentError, messageOf } from "../errors.ts";
 import { type Login, matchingLogins, patternMatches, type RegistryLogin } from "./docker_config.ts";
+import { LoginCache } from "./login_cache.ts";
 
 export interface CredentialProvider {
   readonly name: string;
@@ -137,7 +138,7 @@ class Plugins implements PluginKeyring {
   readonly #settings: PluginSettings;
   readonly #dependencies: PluginDependencies;
   readonly #providers: readonly CredentialProvider[];
-  readonly #cache = new Map<string, { logins: readonly RegistryLogin[]; until: number }>();
+  readonly #cache = new LoginCache();
 
   constructor(
     settings: PluginSettings,

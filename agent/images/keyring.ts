@@ -5,6 +5,7 @@ import { type Clock, isKubeError, type Log } from "../../kube/index.ts";
 import { messageOf } from "../errors.ts";
 import type { PluginKeyring } from "./credential_plugins.ts";
 import { type Login, matchingLogins, parseDockerConfig, type RegistryLogin } from "./docker_config.ts";
+import { type KeptLogins, LoginCache } from "./login_cache.ts";
 import type { SecretRef } from "./puller.ts";
 
 export interface Secret {
@@ -37,17 +38,11 @@ export function createKeyring(dependencies: KeyringDependencies): Keyring {
   return new NodeKeyring(dependencies);
 }
 
-interface Kept {
-  readonly logins: readonly RegistryLogin[];
-  /** By the monotonic clock. */
-  readonly until: number;
-}
-
 class NodeKeyring implements Keyring {
   readonly #dependencies: KeyringDependencies;
   /** By `namespace/name`. */
-  readonly #secrets = new Map<string, Kept>();
-  #files: Kept | undefined;
+  readonly #secrets = new LoginCache();
+  #files: KeptLogins | undefined;
 
   constructor(dependencies: KeyringDependencies) {
     this.#dependencies = dependencies;
@@ -78,6 +73,7 @@ class NodeKeyring implements Keyring {
     } catch (error) {
       signal.throwIfAborted();
       if (kept && !isKubeError(error, "NotFound", "Forbidden")) return kept.logins;
+      this.#secrets.delete(pullSecret);
       const text = "a pull secret cannot be read, the pull goes on without it";
       log.warn(text, { pullSecret, error: messageOf(error) });
       return [];
