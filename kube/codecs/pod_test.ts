@@ -11,9 +11,11 @@ import {
 import type { WatchEvent } from "../client_types.ts";
 import { isKubeError } from "../errors.ts";
 import type { Pod } from "../pod.ts";
+import { keptVariable } from "./container_reader.ts";
 import { createPodResource, podResource } from "./core_resources.ts";
 import { quantities, timeOf } from "./metadata.ts";
-import { amountsOf, controllerOf, keptVariable } from "./pod_reader.ts";
+import { controllerOf } from "./pod_reader.ts";
+import { amountsOf } from "./shared_parts.ts";
 
 const seed = 20_261_121;
 const protobuf = "application/vnd.kubernetes.protobuf";
