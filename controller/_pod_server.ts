@@ -10,7 +10,7 @@ import {
   type WatchOptions,
 } from "../kube/index.ts";
 
-export interface PodManifest extends JsonObject {
+interface PodManifest extends JsonObject {
   metadata: { name: string; namespace: string; uid: string; labels: Labels; resourceVersion?: string };
 }
 

@@ -25,7 +25,7 @@ export interface Informers {
   cacheOf<T>(resource: Resource<T>, indexes?: Indexes<T>): Cache<T>;
 }
 
-export interface InformersDeps {
+interface InformersDeps {
   client: Client;
   clock: Clock;
   random: Random;

@@ -5,7 +5,7 @@
 import { isJsonObject, type JsonObject, keyOf, type Labels, own } from "../kube/core/index.ts";
 import { projectedJsonCodec, type Resource } from "../kube/index.ts";
 
-export interface ObservedCondition {
+interface ObservedCondition {
   readonly type: string;
   readonly status: string;
   readonly reason: string;
@@ -24,7 +24,7 @@ export interface ObservedContainer {
 }
 
 /** How a container fares; all absent before the node has told of it. */
-export interface ObservedRun {
+interface ObservedRun {
   readonly name: string;
   /** Reason why it waits. */
   readonly waiting?: string;

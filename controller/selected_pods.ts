@@ -60,9 +60,9 @@ export interface PodNeeds<P> {
 }
 
 /** `change` is absent when the selection has just become complete. */
-export type WakePods<P> = (key: string, change?: Change<P>) => void;
+type WakePods<P> = (key: string, change?: Change<P>) => void;
 
-export interface SelectedPodsDeps<P> {
+interface SelectedPodsDeps<P> {
   client: Client;
   clock: Clock;
   random: Random;

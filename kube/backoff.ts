@@ -24,7 +24,7 @@ export const noFailures: Failures = { count: 0, unreached: false };
 /** Longest wait for a server that is away, milliseconds, before chance is added. */
 const longestUnreachedMs = 5_000;
 
-export function isUnreached(error: unknown): boolean {
+function isUnreached(error: unknown): boolean {
   return isKubeError(error, "Network", "Unavailable");
 }
 

@@ -336,6 +336,6 @@ function answered(metadata: ObjectMeta): ObjectMeta {
 }
 
 /** meta/v1 MicroTime. */
-export function microTime(ms: number): string {
+function microTime(ms: number): string {
   return new Date(ms).toISOString().replace("Z", "000Z");
 }

@@ -24,7 +24,7 @@ const codes: Readonly<Record<number, KubeErrorCode>> = {
 };
 
 /** The code for an HTTP status and the `reason` of its Status. */
-export function codeOfStatus(status: number, reason: string): KubeErrorCode {
+function codeOfStatus(status: number, reason: string): KubeErrorCode {
   if (reason === "AlreadyExists") return "AlreadyExists";
   if (reason === "Expired" || reason === "Gone") return "Gone";
   return codes[status] ?? (status >= 500 ? "ServerError" : "BadRequest");

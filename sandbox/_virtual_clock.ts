@@ -1,7 +1,7 @@
 /** Time for unit tests of simulated components: stands still until told, fires timers synchronously. */
 import type { Clock } from "../kube/core/index.ts";
 
-export interface VirtualClock extends Clock {
+interface VirtualClock extends Clock {
   /** Fires all that is due within `ms`, in order of time. */
   advance(ms: number): void;
   /** Advances in small steps until `done`; throws when that takes longer than `withinMs`. */

@@ -15,7 +15,7 @@ export interface Agenda {
   readonly size: number;
 }
 
-export interface AgendaOptions {
+interface AgendaOptions {
   clock: Clock;
   /** Carries out the work of one key. Throwing or rejecting puts the key back with a doubling delay. */
   run: (key: string) => Next | Promise<Next>;

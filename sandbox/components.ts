@@ -21,7 +21,7 @@ import { startStatefulSets } from "./workloads/stateful_set.ts";
 import type { WorkloadDeps } from "./workloads/workload.ts";
 import { type RequestWriter, storeWriter } from "./workloads/writer.ts";
 
-export interface ComponentOptions {
+interface ComponentOptions {
   readonly clock: Clock;
   readonly random: Random;
   /** Nodes from the start: `node1` to `node<n>`, or one per profile. Default none. */
@@ -40,7 +40,7 @@ export interface ComponentOptions {
   readonly onError?: (error: unknown, where: string) => void;
 }
 
-export interface Components {
+interface Components {
   readonly nodes: SandboxNodes;
   stop(): void;
 }

@@ -18,7 +18,7 @@ export interface StoredChange {
   readonly frames: Map<string, Buffer>;
 }
 
-export interface Subscription {
+interface Subscription {
   /** Called in order of version, for each change when `index` is absent, else for those that touch the value. */
   readonly onChange: (change: StoredChange) => void;
   /** The table is no longer served. */
@@ -33,7 +33,7 @@ export interface TableOptions {
   readonly indexes: Readonly<Record<string, (object: StoredObject) => string>>;
 }
 
-export interface StorageOptions {
+interface StorageOptions {
   readonly now: () => number;
   /** How many changes of each resource a watch can go back. */
   readonly historyLimit: number;

@@ -4,7 +4,7 @@ import { isFields, numberAt, textAt } from "./json.ts";
 import type { World } from "./world.ts";
 
 /** `host:port` or URL by `namespace/name` of a service. */
-export type ServiceUrls = Map<string, string>;
+type ServiceUrls = Map<string, string>;
 
 export class WebhookError extends Error {
   override readonly name = "WebhookError";

@@ -36,7 +36,7 @@ export const validatingConfigurations = jsonResource<WebhookConfiguration>({
   kind: "ValidatingWebhookConfiguration",
 });
 
-export interface Definition extends KubeObject {
+interface Definition extends KubeObject {
   spec?: JsonObject;
 }
 
@@ -48,7 +48,7 @@ export const definitions = jsonResource<Definition>({
   namespaced: false,
 });
 
-export interface ClusterTrustOptions {
+interface ClusterTrustOptions {
   client: Client;
   target: WebhookTarget;
   /** Paths that the server answers. */

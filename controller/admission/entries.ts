@@ -3,7 +3,7 @@ import { oldRelatedBudgetAnnotation, relatedBudgetAnnotation } from "../../crds/
 import type { LabelSelector } from "../../kube/core/index.ts";
 import { deletionProtectionLabel } from "./deletion_protection.ts";
 
-export interface AdmissionRule {
+interface AdmissionRule {
   readonly apiGroups: readonly string[];
   readonly apiVersions: readonly string[];
   readonly operations: readonly string[];

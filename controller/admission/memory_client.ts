@@ -15,7 +15,7 @@ import {
   type WatchOptions,
 } from "../../kube/index.ts";
 
-export interface MemoryClient extends Client {
+interface MemoryClient extends Client {
   /** By plural and key. Writing here is another's write. */
   readonly objects: Map<string, JsonObject>;
   /** Verb and plural of each call that writes. */

@@ -1,7 +1,7 @@
 /** The check `webhook-ready` of `/readyz`. Spec: platform 3. */
 import { request } from "node:https";
 
-export interface WebhookReadinessOptions {
+interface WebhookReadinessOptions {
   /** PEM of the CA, once certificates are in place. */
   caCert(): string | undefined;
   /** Port of the admission server, once it listens. */

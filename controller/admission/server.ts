@@ -52,7 +52,7 @@ export interface AdmissionServerOptions {
   limits?: Partial<AdmissionLimits>;
 }
 
-export interface AdmissionLimits {
+interface AdmissionLimits {
   /** Bytes of an AdmissionReview. Twice the server's limit of an object (an update carries two) and some. */
   reviewBytes: number;
   /** Bytes of a ConversionReview: a whole list may come in one. */

@@ -23,7 +23,7 @@ export interface WebhookTarget {
   readonly port?: number;
 }
 
-export interface WebhookConfigurationOptions extends WebhookTarget {
+interface WebhookConfigurationOptions extends WebhookTarget {
   /** Default: all of this program. */
   entries?: readonly AdmissionEntry[];
   /** Base64 PEM; filled in by the running program when absent. */
@@ -88,7 +88,7 @@ function urlHost(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
 
-export interface WantedConfiguration {
+interface WantedConfiguration {
   /** Value of the annotation. */
   readonly template: string;
   readonly webhooks: JsonObject[];

@@ -29,7 +29,7 @@ export interface CronJobSeen {
   now: number;
 }
 
-export type ConcurrencyPolicy = "Allow" | "Forbid" | "Replace";
+type ConcurrencyPolicy = "Allow" | "Forbid" | "Replace";
 
 /** The spec with every default filled in: objects stored before admission ran may lack them. */
 export interface Strategy {

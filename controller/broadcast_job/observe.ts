@@ -19,7 +19,7 @@ export interface BroadcastJobOptions {
   assignByScheduler: boolean;
 }
 
-export type FailurePolicy = "FailFast" | "Continue" | "Pause";
+type FailurePolicy = "FailFast" | "Continue" | "Pause";
 
 /** The spec with every default filled in: objects stored before admission ran may lack them. */
 export interface Strategy {

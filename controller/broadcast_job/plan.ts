@@ -19,7 +19,7 @@ export interface BroadcastJobPlan extends Plan<BroadcastJobStatus> {
   readonly standing: readonly ObjectEvent[];
 }
 
-export interface BroadcastJobPass {
+interface BroadcastJobPass {
   seen: BroadcastJobSeen;
   options: BroadcastJobOptions;
   /** Milliseconds since the epoch. */

@@ -12,7 +12,7 @@ import type { BroadcastJobOptions } from "./observe.ts";
 /** Longest name for which the API server itself would make five characters. */
 const longestPrefix = 58;
 
-export interface NewPod {
+interface NewPod {
   job: BroadcastJob;
   options: BroadcastJobOptions;
   node: string;

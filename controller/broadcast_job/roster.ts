@@ -11,7 +11,7 @@ import { needsKruiseReady } from "../rollout/readiness.ts";
 import { SortedNames } from "../rollout/sorted_names.ts";
 import { isBeingCreated, type Standing, standingOf } from "./observe.ts";
 
-export interface RosterSource {
+interface RosterSource {
   /** Of the job. */
   uid: string;
   /** Restarts of one pod beyond which it counts as failed; undefined where pods are not restarted. */

@@ -13,6 +13,8 @@ import { type Limits, limitsOf } from "./numbers.ts";
 
 export const SPECIFIED_DELETE = "apps.kruise.io/specified-delete";
 export const INSTANCE_ID = "apps.kruise.io/cloneset-instance-id";
+/** On revisions: what the claim templates were. */
+export const CLAIM_HASH = "kruise.io/cloneset-volumeclaimtemplate-hash";
 export const REVISION_LABEL = "controller-revision-hash";
 export const TEMPLATE_HASH = "pod-template-hash";
 
@@ -54,7 +56,7 @@ export interface CloneSetOptions {
   preDownload: boolean;
 }
 
-export type UpdatePolicy = "ReCreate" | "InPlaceIfPossible" | "InPlaceOnly";
+type UpdatePolicy = "ReCreate" | "InPlaceIfPossible" | "InPlaceOnly";
 
 /** The strategy with every default filled in: objects stored before admission ran may lack them. */
 export interface Strategy {

@@ -21,7 +21,7 @@ const DELETION_COST = "controller.kubernetes.io/pod-deletion-cost";
 const INT32 = { least: -(2 ** 31), most: 2 ** 31 - 1 };
 
 /** Plain decimal int32 without sign "+" or leading zeros; anything else is 0. */
-export function deletionCost(pod: Pod): number {
+function deletionCost(pod: Pod): number {
   const text = pod.annotations[DELETION_COST];
   if (text === undefined || !/^(0|-?[1-9]\d*)$/.test(text)) return 0;
   const cost = Number(text);

@@ -20,6 +20,7 @@ import {
 } from "../rollout/revisions.ts";
 import { type ClassCount, type Counts, numbersOf } from "./numbers.ts";
 import {
+  CLAIM_HASH,
   type CloneSetOptions,
   type Member,
   membersOf,
@@ -34,8 +35,6 @@ import { planRefresh } from "./refresh.ts";
 import { planClaims, planScale } from "./scale.ts";
 import { statusOf, untilDeadline } from "./status.ts";
 import { planUpdate } from "./update.ts";
-
-export const CLAIM_HASH = "kruise.io/cloneset-volumeclaimtemplate-hash";
 
 /** One evaluation: what was seen, resolved once, and shared by the parts of the plan. */
 export interface Pass {

@@ -19,7 +19,7 @@ import { hookWaiting, patchAction } from "./scale.ts";
 /** An unscheduled pod gets its gates after this time; most pods are scheduled sooner and save a request. */
 const UNSCHEDULED_GATES_MS = 5000;
 
-export interface Refreshed {
+interface Refreshed {
   actions: Action[];
   waiting: Waiting[];
   wakeAfterMs: number | undefined;

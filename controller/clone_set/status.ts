@@ -14,7 +14,7 @@ export interface Failures {
   update: string | undefined;
 }
 
-export interface StatusInput {
+interface StatusInput {
   seen: Seen;
   strategy: Strategy;
   updateRevision: string;

@@ -9,15 +9,13 @@ import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
 import { addNotReadyKey, PRE_UPDATE_KEY } from "../rollout/readiness.ts";
 import { type Revision, sameRevision, templateOf } from "../rollout/revisions.ts";
 import type { Numbers } from "./numbers.ts";
-import { type Member, REVISION_LABEL, SPECIFIED_DELETE } from "./observe.ts";
+import { CLAIM_HASH, type Member, REVISION_LABEL, SPECIFIED_DELETE } from "./observe.ts";
 import { updateOrder } from "./order.ts";
 import type { Pass } from "./plan.ts";
 import { imageWaitOf } from "./pre_download.ts";
 import { hookWaiting, patchAction, revisionLabels } from "./scale.ts";
 
-const CLAIM_HASH = "kruise.io/cloneset-volumeclaimtemplate-hash";
-
-export interface Updates {
+interface Updates {
   actions: Action[];
   waiting: Waiting[];
   /** Text of the condition FailedUpdate; undefined when every chosen pod can be updated. */

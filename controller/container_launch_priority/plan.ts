@@ -1,11 +1,11 @@
 /** Which containers of a pod may start now. Pure. Spec: containers 2.2. */
 import type { Pod, PodContainer } from "../../kube/index.ts";
+import { barrierVariable } from "../pod_admission/launch_priority.ts";
 import { isActive } from "../rollout/pod_state.ts";
 
 export const launchCompletedAnnotation = "apps.kruise.io/container-launch-priority-completed";
-const barrierVariable = "KRUISE_CONTAINER_BARRIER";
 
-export interface LaunchPlan {
+interface LaunchPlan {
   /** Keys that the pod's ConfigMap must have now, the highest priority first. */
   readonly keys: readonly string[];
   /** Every level has been let go: the pod is left alone from then on. */

@@ -19,7 +19,7 @@ const LOOK_MS = 3_000;
  * On a pod that is held not ready, since when. A kubelet looks at a pod anew when more than the status differs; one that
  * finds only `Ready` changed, in its own words, sets it back to True within 10 s, in the middle of the grace.
  */
-export const HELD_ANNOTATION = "refit.dev/held-not-ready-since";
+const HELD_ANNOTATION = "refit.dev/held-not-ready-since";
 
 export function planRecreateRequest(seen: Seen, now: number): RecreatePlan {
   const { request } = seen;

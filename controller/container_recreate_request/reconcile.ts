@@ -20,7 +20,7 @@ const AFTER_CONFLICT_MS = 100;
 const AFTER_FAILURE_MS = 1_000;
 
 /** `namespace/name` of the pod. */
-export function podKeyOf({ metadata, spec }: ContainerRecreateRequest): string {
+function podKeyOf({ metadata, spec }: ContainerRecreateRequest): string {
   return keyOf({ namespace: metadata.namespace ?? "", name: spec.podName });
 }
 

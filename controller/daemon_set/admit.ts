@@ -3,7 +3,7 @@ import { daemonSetReader, defaultDaemonSet, validateDaemonSet } from "../../crds
 import type { AdmissionHandler } from "../admission/request.ts";
 import { defaultingHandler, refusedFor, typedHandler } from "../admission/typed.ts";
 
-export interface DaemonSetAdmissionOptions {
+interface DaemonSetAdmissionOptions {
   /** Gate DefaultHostNetworkHostPortsInPodTemplates. */
   hostNetworkPorts: boolean;
 }

@@ -184,7 +184,7 @@ function isUpdateComplete(pod: Pod, options: DaemonSetOptions): boolean {
   return !isTold || isCompleted(pod, options);
 }
 
-export interface DaemonContext {
+interface DaemonContext {
   mark: UpdateMark;
   minReadySeconds: number;
   options: DaemonSetOptions;

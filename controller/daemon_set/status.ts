@@ -49,7 +49,7 @@ export function countsOf(
   };
 }
 
-export interface StatusInput {
+interface StatusInput {
   set: DaemonSet;
   mark: UpdateMark;
   collisionCount: number;

@@ -16,7 +16,7 @@ const PLAN_SHARE = 7;
 const SHORTEST_GATHERING_MS = 20;
 const LONGEST_GATHERING_MS = 250;
 
-export type EphemeralJobDeps = Pick<
+type EphemeralJobDeps = Pick<
   KindDeps<EphemeralJob>,
   "client" | "clock" | "objects" | "queue" | "recorder" | "resource" | "selectPods" | "signal"
 >;

@@ -10,7 +10,7 @@ import { listJobStatus } from "./status.ts";
 
 export const HASH_LABEL = "controller-revision-hash";
 
-export interface ListJobSeen {
+interface ListJobSeen {
   readonly job: ImageListPullJob;
   /** Jobs that it controls. */
   readonly children: readonly ImagePullJob[];

@@ -4,7 +4,7 @@ import { formatTime, timeOf } from "../../kube/core/index.ts";
 import type { NodeCounts } from "./nodes.ts";
 import { finishedStatus, runningStatus } from "./status.ts";
 
-export interface PullJobSeen {
+interface PullJobSeen {
   readonly job: ImagePullJob;
   /** Undefined while the nodes are not known yet. */
   readonly nodes: NodeCounts | undefined;

@@ -24,7 +24,7 @@ const LONGEST_COALESCING_MS = 200;
 const NODES_PER_MS = 20;
 const LIST_JOB = "ImageListPullJob";
 
-export type ImagePullJobDeps = Pick<
+type ImagePullJobDeps = Pick<
   KindDeps<ImagePullJob>,
   | "client"
   | "clock"

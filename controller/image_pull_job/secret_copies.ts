@@ -14,7 +14,7 @@ const BATCH = "batch";
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 const LONGEST_NAME = 253;
 
-export interface SecretsSeen {
+interface SecretsSeen {
   /** `namespace/name` of the job. */
   readonly job: string;
   readonly jobNamespace: string;
@@ -40,7 +40,7 @@ export type SecretWrite =
   | { readonly type: "update"; readonly before: PullSecret; readonly copy: WantedCopy }
   | { readonly type: "delete"; readonly copy: PullSecret };
 
-export interface SecretsPlan {
+interface SecretsPlan {
   readonly writes: readonly SecretWrite[];
   /** What goes into NodeImages. */
   readonly references: readonly SecretReference[];

@@ -14,7 +14,7 @@ import {
   withJobsOf,
 } from "./secret_copies.ts";
 
-export interface JobSecretsDeps {
+interface JobSecretsDeps {
   client: Client;
   log: Log;
   signal: AbortSignal;

@@ -32,7 +32,7 @@ export interface PullTarget {
 /** `unassigned`: the node has not been told of the job; `active`: no result yet. */
 export type NodeState = "unassigned" | "active" | "succeeded" | "failed";
 
-export interface TaskOptions {
+interface TaskOptions {
   /** Seconds that a finished task of policy Always stays beyond the job's own times. */
   readonly ttlSeconds: number;
   readonly random: Random;

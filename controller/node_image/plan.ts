@@ -17,7 +17,7 @@ export interface NodeImageSeen extends Omit<Facts, "now"> {
   readonly nodeImage: NodeImage | undefined;
 }
 
-export interface NodeImageOptions {
+interface NodeImageOptions {
   /** How long a node must be Ready before it gets its NodeImage. */
   readonly creationDelayMs: number;
 }
@@ -39,7 +39,7 @@ export type NodeImageAction =
       readonly tasks: readonly FailedTask[];
     };
 
-export interface NodeImagePlan {
+interface NodeImagePlan {
   readonly action: NodeImageAction | undefined;
   readonly wakeAfterMs: number | undefined;
 }

@@ -19,7 +19,7 @@ export interface Facts {
   now: number;
 }
 
-export interface Pruned {
+interface Pruned {
   /** The spec as it should be; the very object when nothing goes. */
   spec: NodeImageSpec;
   /** When time alone removes the next tag; milliseconds since the epoch. */

@@ -16,7 +16,7 @@ export interface FailedTask {
   readonly owners: readonly TagOwner[];
 }
 
-export interface Judged {
+interface Judged {
   readonly failed: readonly FailedTask[];
   /** The status with the failed tasks in it; undefined when there are none. */
   readonly status: NodeImageStatus | undefined;

@@ -14,7 +14,7 @@ interface Wish {
   readonly settle: (error?: unknown) => void;
 }
 
-export interface NodeImageWriterDeps {
+interface NodeImageWriterDeps {
   client: Client;
   resource: Resource<NodeImage>;
   objects: Cache<NodeImage>;

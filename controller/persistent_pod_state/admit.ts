@@ -7,7 +7,7 @@ import {
 import { type AdmissionHandler, allowed } from "../admission/request.ts";
 import { refusedFor, typedHandler } from "../admission/typed.ts";
 
-export interface PersistentPodStateAdmissionOptions {
+interface PersistentPodStateAdmissionOptions {
   /** All objects of a namespace. */
   list(namespace: string): Promise<readonly PersistentPodState[]>;
 }

@@ -17,7 +17,7 @@ export interface Workload {
   metadata: ObjectMeta;
 }
 
-export type Generation =
+type Generation =
   | { do: "nothing"; why: "settled" | "nothing asked" | "not ours" }
   | { do: "create"; body: object }
   /** Merge patch of `spec`; a member that goes is null. */

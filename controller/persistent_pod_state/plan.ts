@@ -8,7 +8,7 @@ import { inWindow, ordinalIn } from "./window.ts";
 
 export type PodState = NonNullable<PersistentPodStateStatus["podStates"]>[string];
 
-export interface PersistentPodStatePlan {
+interface PersistentPodStatePlan {
   status: PersistentPodStateStatus;
   /** Nodes that were not known when a pod of theirs was to be recorded. */
   unknownNodes: readonly string[];

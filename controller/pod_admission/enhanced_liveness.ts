@@ -3,8 +3,8 @@ import { ensureObject, goJson, isJsonObject, type JsonObject, own } from "../../
 import { objectAt, objectsAt, type PodDraft } from "./draft.ts";
 import { ownedByThisApi } from "./readiness_gate.ts";
 
-export const enhancedLivenessAnnotation = "apps.kruise.io/using-enhanced-liveness";
-export const probeContextAnnotation = "apps.kruise.io/container-probe-context";
+const enhancedLivenessAnnotation = "apps.kruise.io/using-enhanced-liveness";
+const probeContextAnnotation = "apps.kruise.io/container-probe-context";
 
 /** Moves the liveness probes of containers, injected ones too, into an annotation. Init containers keep theirs. */
 export function moveLivenessProbes(draft: PodDraft, { enabled }: { enabled: boolean }): void {

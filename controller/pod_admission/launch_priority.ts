@@ -5,6 +5,7 @@ import { ensureList, objectAt, objectsAt, type PodDraft } from "./draft.ts";
 
 const launchPriorityAnnotation = "apps.kruise.io/container-launch-priority";
 const priorityVariable = "KRUISE_CONTAINER_PRIORITY";
+/** By what key of a ConfigMap a container is held back. */
 export const barrierVariable = "KRUISE_CONTAINER_BARRIER";
 
 /**

@@ -14,9 +14,9 @@ export interface ProbeResult {
 }
 
 /** Key -> value, or null to remove it. */
-export type MapChange = Readonly<Record<string, string | null>>;
+type MapChange = Readonly<Record<string, string | null>>;
 
-export interface MarkedCondition {
+interface MarkedCondition {
   readonly type: string;
   readonly status: "True" | "False";
   /** Null removes what an earlier result said. */

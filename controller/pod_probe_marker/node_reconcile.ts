@@ -21,7 +21,7 @@ import { markerIndex, markerSelection, nodeIndex, writeMarks } from "./watching.
 /** Pods of a node start in crowds, and each changes several times: gathered for so long, milliseconds. */
 const GATHERING_MS = 50;
 
-export type NodePodProbeDeps = Pick<
+type NodePodProbeDeps = Pick<
   KindDeps<NodePodProbe>,
   "client" | "log" | "objects" | "queue" | "resource" | "selectPods" | "signal"
 > & { caches: Pick<Caches, "nodes">; informers: Pick<Informers, "cacheOf"> };

@@ -15,7 +15,7 @@ import { markerIndex, markerSelection, nodeIndex, writeMarks } from "./watching.
 /** Pods come and go in crowds: their events are gathered for so long, milliseconds. */
 const GATHERING_MS = 200;
 
-export type PodProbeMarkerDeps = Pick<
+type PodProbeMarkerDeps = Pick<
   KindDeps<PodProbeMarker>,
   "client" | "objects" | "options" | "queue" | "resource" | "selectPods" | "signal"
 > & { caches: Pick<Caches, "nodes">; informers: Pick<Informers, "cacheOf"> };

@@ -8,7 +8,7 @@ import {
 import { type AdmissionHandler, allowed, denied } from "../admission/request.ts";
 import { refusedFor, typedHandler } from "../admission/typed.ts";
 
-export interface BudgetAdmissionOptions {
+interface BudgetAdmissionOptions {
   /** One of the two gates is on. */
   enabled: boolean;
   /** All budgets of a namespace. */

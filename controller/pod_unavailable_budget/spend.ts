@@ -12,12 +12,12 @@ import type { BudgetOperation } from "./operation.ts";
 const MOST_RECORDED = 2000;
 const DEFAULT_OPERATIONS: readonly string[] = ["DELETE", "UPDATE", "EVICT"];
 
-export interface SpendOptions {
+interface SpendOptions {
   /** Gate InPlacePodVerticalScaling: resizing is an operation of its own. */
   resizeApart: boolean;
 }
 
-export type Spending =
+type Spending =
   | { allowed: true; status?: undefined }
   /** One unit is spent: the members of the status that change. */
   | { allowed: true; status: Partial<PodUnavailableBudgetStatus> }

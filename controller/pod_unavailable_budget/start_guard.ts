@@ -10,7 +10,7 @@ import { validatePodUnavailableBudgetRequest } from "./admit.ts";
 import { BudgetGuard, type BudgetGuardOptions, guardPods } from "./guard.ts";
 import { replicaSetResource } from "./native_workload.ts";
 
-export interface PodBudgets {
+interface PodBudgets {
   chain: Pick<PodAdmissionOptions, "budgets">;
   handlers: Partial<Record<AdmissionEntryName, AdmissionHandler>>;
   stop(): Promise<void>;

@@ -1,7 +1,7 @@
 /** Work that failed waits, the longer the more often it failed in a row: how long is kube's to say. */
 import { backoffMs, type Clock, type Failures, isKubeError, noFailures, oneMore } from "../../kube/index.ts";
 
-export interface BackoffOptions {
+interface BackoffOptions {
   clock: Pick<Clock, "monotonic">;
   /** Milliseconds. */
   baseDelayMs: number;

@@ -23,7 +23,7 @@ export interface SeenPullJob {
 }
 
 /** What a pass of any workload knows of the images that are pulled ahead for it. */
-export interface ImagePass {
+interface ImagePass {
   readonly seen: {
     readonly set: { readonly metadata: ObjectMeta };
     /** Undefined while pulling ahead is switched off. */

@@ -13,7 +13,7 @@ export interface FittingNode {
   readonly taints: readonly Taint[];
 }
 
-export interface NodeFit {
+interface NodeFit {
   /** Name, selector and required affinity match. */
   matches(node: FittingNode): boolean;
   /** The first taint of one of the effects that nothing tolerates. */

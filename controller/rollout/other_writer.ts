@@ -24,7 +24,7 @@ import {
   type WriterDeps,
 } from "./pod_writer.ts";
 
-export type OtherAction = Exclude<Action, CreatePod | PatchPod | DeletePod | { type: "event" }>;
+type OtherAction = Exclude<Action, CreatePod | PatchPod | DeletePod | { type: "event" }>;
 
 export class OtherWriter {
   readonly #deps: WriterDeps;

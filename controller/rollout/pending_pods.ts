@@ -7,7 +7,7 @@ import type { Pod } from "../../kube/index.ts";
 /** What is told of changes goes back this far; whoever looked longer ago walks through all. */
 const REMEMBERED = 4096;
 
-export type WriteKind = "create" | "delete" | "update";
+type WriteKind = "create" | "delete" | "update";
 
 export class PendingPods extends Map<string, Pod> {
   readonly #counts: Record<WriteKind, number> = { create: 0, delete: 0, update: 0 };

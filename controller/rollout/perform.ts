@@ -18,7 +18,7 @@ import {
   type WriterDeps,
 } from "./pod_writer.ts";
 
-export interface PerformerDeps extends WriterDeps {
+interface PerformerDeps extends WriterDeps {
   /** A write ended, or may be tried again after `afterMs`: plan again then. */
   settled(owner: Owner, afterMs: number): void;
   /** What the rest of the plan waited for is there: plan again at once. */

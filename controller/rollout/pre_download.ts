@@ -14,7 +14,7 @@ export const IGNORED = "apps.kruise.io/image-predownload-ignored";
 const FEW_REPLICAS = 3;
 
 /** What the jobs of one rollout have in common. */
-export interface PullJobs {
+interface PullJobs {
   owner: { kind: string; name: string; namespace: string; uid: string };
   template: PodTemplate;
   selector: LabelSelector;
@@ -26,7 +26,7 @@ export interface PullJobs {
 }
 
 /** What tells how fast a rollout will be. */
-export interface Pace {
+interface Pace {
   policy: string;
   onDelete: boolean;
   replicas: number;
@@ -34,7 +34,7 @@ export interface Pace {
   maxUnavailable: number;
 }
 
-export interface PreDownload extends Omit<PullJobs, "hashLabel"> {
+interface PreDownload extends Omit<PullJobs, "hashLabel"> {
   current: Revision;
   /** Jobs that the workload controls. */
   jobs: readonly { name: string; uid: string }[];

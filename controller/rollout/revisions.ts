@@ -21,16 +21,6 @@ export function sameRevision(a: string, b: string): boolean {
   }
 }
 
-export interface RevisionOwner {
-  name: string;
-  namespace: string;
-  uid: string;
-  /** Labels of `spec.template.metadata`. */
-  templateLabels: Readonly<Record<string, string>>;
-  /** Annotations of the workload as it is now. */
-  annotations: Readonly<Record<string, string>>;
-}
-
 /** A revision by what a plan needs of it; `stored` is undefined when it is still to be created. */
 export interface Revision {
   name: string;

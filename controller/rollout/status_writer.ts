@@ -17,7 +17,7 @@ export interface StatusTarget {
   uid: string;
 }
 
-export interface StatusWriterDeps {
+interface StatusWriterDeps {
   clock: Clock;
   /** Sends a merge patch of the status subresource and writes the answer back. */
   patch(target: StatusTarget, body: object): Promise<void>;

@@ -19,7 +19,7 @@ interface WorkloadObject {
   status?: object;
 }
 
-export interface PlanningContext {
+interface PlanningContext {
   performer: Pick<Performer, "overlay" | "pending" | "failures">;
   /** Milliseconds since the epoch. */
   now: number;

@@ -25,7 +25,7 @@ export const sidecarTerminatorController: PlainController = {
   shell: sidecarTerminatorShell,
 };
 
-export type SidecarTerminatorDeps = Pick<
+type SidecarTerminatorDeps = Pick<
   SharedDeps,
   "client" | "clock" | "log" | "options" | "queue" | "random" | "recorder" | "signal"
 > & { caches: Pick<Caches, "nodes">; informers: Pick<Informers, "cacheOf"> };

@@ -6,7 +6,7 @@ import { claimName, type Member, OWNED_BY_ANNOTATION } from "./observe.ts";
 import { isFree, type Pass } from "./pass.ts";
 
 /** `go on`: the claims are as the pod's update needs them; `wait`: with the next pod; `stop`: with nothing more. */
-export type Growth = "go on" | "wait" | "stop";
+type Growth = "go on" | "wait" | "stop";
 
 /** Brings the claims of one candidate to the size of their templates, within the budget of the update. */
 export function planClaimGrowth(pass: Pass, member: Member, unavailable: Set<number>): Growth {

@@ -59,7 +59,7 @@ export interface StatefulSetOptions {
   preDownload: boolean;
 }
 
-export type UpdatePolicy = "ReCreate" | "InPlaceIfPossible" | "InPlaceOnly";
+type UpdatePolicy = "ReCreate" | "InPlaceIfPossible" | "InPlaceOnly";
 
 /** The strategy with every default filled in: objects stored before admission ran may lack them. */
 export interface Strategy {

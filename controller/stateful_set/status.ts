@@ -7,7 +7,7 @@ import { isAvailable, isReady } from "../rollout/pod_state.ts";
 import { hasSameKind, isLargeEnough } from "./claim_growth.ts";
 import { claimName, ordinalOf, REVISION_LABEL, type Seen, type Strategy } from "./observe.ts";
 
-export interface StatusInput {
+interface StatusInput {
   seen: Seen;
   strategy: Strategy;
   updateRevision: string;

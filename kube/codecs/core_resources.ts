@@ -141,16 +141,6 @@ export const controllerRevisionResource: Resource<ControllerRevision> = resource
   }),
 );
 
-export interface ConfigMap extends Metadata {
-  readonly data: Readonly<Record<string, string>>;
-}
-
-export const configMapResource: Resource<ConfigMap> = resource(
-  { group: "", version: "v1", plural: "configmaps", kind: "ConfigMap", namespaced: true },
-  core.ConfigMap,
-  ({ metadata, data }) => ({ ...metadataOf(metadata), data: { ...data } }),
-);
-
 export interface Job extends Metadata {
   readonly suspended: boolean;
   readonly active: number;

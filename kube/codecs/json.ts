@@ -51,7 +51,7 @@ export function jsonResource<T extends KubeObject>(place: {
   return { ...place, codec: jsonCodec<T>() };
 }
 
-export function identifyKubeObject(object: KubeObject): { key: string; uid: string; version: string } {
+function identifyKubeObject(object: KubeObject): { key: string; uid: string; version: string } {
   const { name = "", namespace, uid = "", resourceVersion = "" } = object.metadata;
   return { key: keyOf(namespace ? { namespace, name } : { name }), uid, version: resourceVersion };
 }

@@ -33,7 +33,7 @@ export function safeEncode(text: string): string {
 }
 
 /** The text of a byte list as Go prints it for debugging: `([]uint8)[123 125]`. */
-export function byteListText(bytes: Uint8Array): string {
+function byteListText(bytes: Uint8Array): string {
   return `([]uint8)[${bytes.join(" ")}]`;
 }
 

@@ -165,10 +165,10 @@ function diffObject(
 }
 
 /** One segment of a JSON pointer: `~` and `/` escaped. */
-export function escapeSegment(segment: string): string {
+function escapeSegment(segment: string): string {
   return segment.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
-export function unescapeSegment(segment: string): string {
+function unescapeSegment(segment: string): string {
   return segment.replaceAll("~1", "/").replaceAll("~0", "~");
 }

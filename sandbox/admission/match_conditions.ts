@@ -19,7 +19,7 @@ export function matchConditionsOf(webhook: Fields): readonly MatchCondition[] {
 }
 
 /** What the expressions see; an absent object is null. */
-export interface ConditionVariables {
+interface ConditionVariables {
   readonly object: unknown;
   readonly oldObject: unknown;
   readonly request: Fields;

@@ -15,7 +15,7 @@ import {
   typeText,
 } from "./types.ts";
 
-export type Variables = ReadonlyMap<string, CelType>;
+type Variables = ReadonlyMap<string, CelType>;
 
 /** The type of the whole expression. Throws CelSyntaxError for the first part that cannot be right. */
 export function checkExpression(expression: Expression, variables: Variables): CelType {

@@ -2,7 +2,7 @@
 import type { CelType } from "./types.ts";
 
 /** Integers are bigint, doubles are number. */
-export type Scalar = string | bigint | number | boolean | null;
+type Scalar = string | bigint | number | boolean | null;
 
 export const comparisons = ["==", "!=", "<", "<=", ">", ">=", "in"] as const;
 export const sums = ["+", "-"] as const;

@@ -1,6 +1,6 @@
 /** Regular expressions in RE2's syntax, as far as JavaScript's engine means the same by them. */
 
-export type CompiledPattern =
+type CompiledPattern =
   | { readonly pattern: RegExp }
   /** `isForeign`: perhaps right, but not something that this side can carry out. */
   | { readonly pattern: undefined; readonly isForeign: boolean };

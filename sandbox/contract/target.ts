@@ -26,7 +26,7 @@ export interface CallOptions {
   readonly accept?: string;
 }
 
-export interface WatchedEvent {
+interface WatchedEvent {
   readonly type: string;
   readonly object: Fields;
 }

@@ -12,7 +12,7 @@ import type { Cluster, ClusterChange, StoredObject } from "../cluster.ts";
 import { controllerOf, isFinished, isObject, isPod, isPodReady, type PodObject } from "../objects/index.ts";
 import { keyOfObject } from "../workloads/workload.ts";
 
-export interface DisruptionOptions {
+interface DisruptionOptions {
   readonly cluster: Cluster;
   readonly clock: Clock;
   readonly onError: (error: unknown, key: string) => void;

@@ -6,7 +6,7 @@ import type { Cluster, ClusterChange, StoredObject } from "../cluster.ts";
 import { isFinished, isObject, isPod, isPodReady, type PodObject, timeText } from "../objects/index.ts";
 import { keyOfObject } from "../workloads/workload.ts";
 
-export interface EndpointsOptions {
+interface EndpointsOptions {
   readonly cluster: Cluster;
   readonly clock: Clock;
   readonly onError: (error: unknown, key: string) => void;

@@ -1,7 +1,7 @@
 /** What every namespace has: the account `default` and the cluster's certificate authority. */
 import type { Cluster, ClusterChange } from "../cluster.ts";
 
-export interface NamespaceDefaultsOptions {
+interface NamespaceDefaultsOptions {
   readonly cluster: Cluster;
   /** PEM; kept in `kube-root-ca.crt`. */
   readonly authority: string;

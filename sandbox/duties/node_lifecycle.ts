@@ -23,14 +23,14 @@ import type { HeartbeatTiming } from "../stages/profile.ts";
 import { keyOfObject } from "../workloads/workload.ts";
 
 /** Who knows whether nodes still speak: cheaper than a Lease per node and second. */
-export interface NodeSilence {
+interface NodeSilence {
   /** Since when a node says nothing, in milliseconds since the epoch; undefined while it lives. */
   silentSince(node: string): number | undefined;
   /** Calls when a node falls silent; returns the unsubscriber. */
   onSilent(listener: (node: string) => void): () => void;
 }
 
-export interface NodeLifecycleOptions {
+interface NodeLifecycleOptions {
   readonly cluster: Cluster;
   readonly clock: Clock;
   readonly events: EventWriter;

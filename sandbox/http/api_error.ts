@@ -7,7 +7,7 @@ import {
 } from "../../kube/core/index.ts";
 import type { Fields } from "../json.ts";
 
-export interface StatusDetails {
+interface StatusDetails {
   name?: string;
   group?: string;
   kind?: string;
@@ -53,7 +53,7 @@ export interface Subject {
 }
 
 /** `pods`, `deployments.apps`. */
-export function groupResource(subject: Pick<Subject, "group" | "plural">): string {
+function groupResource(subject: Pick<Subject, "group" | "plural">): string {
   return subject.group === "" ? subject.plural : `${subject.plural}.${subject.group}`;
 }
 

@@ -12,14 +12,10 @@ import { duplicateFields } from "./duplicates.ts";
 import type { Exchange } from "./exchange.ts";
 import { protobufBody } from "./protobuf.ts";
 
-export const bodyTypes = [
-  "application/json",
-  "application/yaml",
-  "application/vnd.kubernetes.protobuf",
-] as const;
+const bodyTypes = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"] as const;
 
 /** The kind that a body is expected to be of. */
-export interface Expected {
+interface Expected {
   readonly apiVersion: string;
   readonly kind: string;
   readonly shape: Shape;
@@ -35,7 +31,7 @@ export function expectedOf(served: Served): Expected {
   };
 }
 
-export interface ParsedBody {
+interface ParsedBody {
   readonly value: unknown;
   /** `duplicate field "spec.a"`. */
   readonly duplicates: readonly string[];
@@ -86,7 +82,7 @@ export async function readObject(exchange: Exchange, expected: Expected): Promis
 }
 
 /** `Strict`, `Warn` or `Ignore`. */
-export function fieldValidation(exchange: Exchange): string {
+function fieldValidation(exchange: Exchange): string {
   const asked = exchange.query.get("fieldValidation") ?? "";
   if (asked !== "" && asked !== "Strict" && asked !== "Warn" && asked !== "Ignore") {
     throw new ApiError(

@@ -1,7 +1,7 @@
 /** Accept headers: which form of an answer a client wants. */
 import { notAcceptable } from "./api_error.ts";
 
-export type Encoding = "json" | "yaml" | "protobuf";
+type Encoding = "json" | "yaml" | "protobuf";
 
 export interface Media {
   readonly encoding: Encoding;

@@ -29,7 +29,7 @@ export function protobufList(revisions: readonly Revision[], served: Kind, meta:
 }
 
 /** Kinds that are answered at once and have no revision. */
-export function protobufValue(value: Fields, { apiVersion, kind }: Kind): Buffer {
+function protobufValue(value: Fields, { apiVersion, kind }: Kind): Buffer {
   return Buffer.from(
     kubernetes.wrap(apiVersion, kind, encodeMessage(messageOf(apiVersion, kind) ?? "", value)),
   );

@@ -15,12 +15,12 @@ import {
 } from "./exchange.ts";
 import { answer, type Routes } from "./router.ts";
 
-export interface Listener {
+interface Listener {
   readonly port: number;
   stop(): Promise<void>;
 }
 
-export interface ListenOptions {
+interface ListenOptions {
   readonly host: string;
   readonly port: number;
   readonly certificates: Certificates;

@@ -21,7 +21,7 @@ const bookmarkEveryMs = 60_000;
 /** Without timeoutSeconds a watch ends after 30 to 60 minutes. */
 const shortestWatchMs = 1_800_000;
 
-export type EventType = "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
+type EventType = "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
 
 /** Answers a watch; returns when it is set up, the stream goes on. */
 export function watchObjects(world: World, exchange: Exchange, target: Target): void {

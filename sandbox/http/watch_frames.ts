@@ -6,7 +6,7 @@ import type { Media } from "./negotiate.ts";
 import { protobufFrame, protobufStatusFrame } from "./protobuf.ts";
 import { objectJson, partialMetadata, type TableOptions, tableOf } from "./represent.ts";
 
-export interface FrameContext {
+interface FrameContext {
   readonly served: Served;
   readonly table: TableOptions;
   /** Tables name their columns in the first event only. */

@@ -21,7 +21,7 @@ export type Effect =
       readonly message: string;
     };
 
-export interface Surroundings {
+interface Surroundings {
   readonly timing: Timing;
   /** Milliseconds since the epoch. */
   readonly now: number;

@@ -5,7 +5,7 @@
 import type { Container, PodObject } from "../objects/index.ts";
 import type { ContainerKind } from "./pod_run.ts";
 
-export interface Behaviour {
+interface Behaviour {
   /** Absent: the process runs until it is stopped. */
   readonly end?: { readonly afterMs: number; readonly code: number };
   /** Path -> milliseconds after the start. */
@@ -24,7 +24,7 @@ const preStopAnnotation = "sandbox.refit.dev/pre-stop";
 const filesAnnotation = "sandbox.refit.dev/files";
 
 /** Milliseconds of `5`, `1.5s`, `2m`, `1h`, `999d`; undefined when it is no duration. */
-export function sleepMs(text: string | undefined): number | undefined {
+function sleepMs(text: string | undefined): number | undefined {
   if (text === "infinity") return Number.POSITIVE_INFINITY;
   const parts = /^(\d+(?:\.\d+)?)([smhd]?)$/.exec(text ?? "");
   if (!parts) return undefined;

@@ -17,7 +17,7 @@ const nodeImages = "nodeimages.apps.kruise.io";
 const definitions = "customresourcedefinitions.apiextensions.k8s.io";
 const component = "kruise-daemon-imagepuller";
 
-export interface ImagePullerOptions {
+interface ImagePullerOptions {
   readonly cluster: Cluster;
   readonly clock: Clock;
   readonly random: Random;

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 const rememberedIds = 10_000;
 
 /** The name without tag and digest, written in full: `nginx:1.20` -> `docker.io/library/nginx`. */
-export function repositoryOf(image: string): string {
+function repositoryOf(image: string): string {
   const [name = ""] = image.split("@");
   const slash = name.lastIndexOf("/");
   const colon = name.indexOf(":", slash + 1);

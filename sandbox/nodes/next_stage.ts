@@ -72,7 +72,7 @@ function eachContainer(
   }
 }
 
-export function matches(match: Match, facts: Partial<Facts>): boolean {
+function matches(match: Match, facts: Partial<Facts>): boolean {
   let name: keyof Facts;
   for (name in match) {
     const wanted: unknown = match[name];

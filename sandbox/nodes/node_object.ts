@@ -27,7 +27,7 @@ export interface NodeProfile {
   readonly timing?: Partial<Timing>;
 }
 
-export const kubeletVersion = "v1.34.4";
+const kubeletVersion = "v1.34.4";
 
 const usualCapacity = { cpu: "16", memory: "64Gi", pods: "110", "ephemeral-storage": "100Gi" };
 
@@ -107,7 +107,7 @@ export function nodeStatus(
   };
 }
 
-export function readyConditions(now: number): NonNullable<NonNullable<NodeObject["status"]>["conditions"]> {
+function readyConditions(now: number): NonNullable<NonNullable<NodeObject["status"]>["conditions"]> {
   const time = timeText(now);
   const fine = (type: string, reason: string, message: string) => ({
     type,

@@ -11,7 +11,7 @@ import {
 import { workIsDone } from "./facts.ts";
 import { type ContainerRun, type PodRun, specOf } from "./pod_run.ts";
 
-export interface StatusInput {
+interface StatusInput {
   readonly pod: PodObject;
   readonly run: PodRun;
   readonly hostIp: string;
@@ -56,7 +56,7 @@ export function podStatus(input: StatusInput): PodStatus {
   return status;
 }
 
-export function phaseOf(pod: PodObject, run: PodRun): string {
+function phaseOf(pod: PodObject, run: PodRun): string {
   const before = pod.status?.phase;
   if (before === "Succeeded" || before === "Failed") return before;
   const running = run.containers.some((container) => container.state === "running");

@@ -14,7 +14,7 @@ const activeLabel = "crr.apps.kruise.io/active";
 const uidLabel = "crr.apps.kruise.io/pod-uid";
 const defaultGraceSeconds = 30;
 
-export interface RecreateRequestsOptions {
+interface RecreateRequestsOptions {
   readonly cluster: Cluster;
   readonly clock: Clock;
   readonly nodes: Pick<HollowNodes, "node" | "runOf" | "withContainer">;

@@ -7,7 +7,7 @@ import type { ContainerRun, PodRun } from "./pod_run.ts";
 
 type State = NonNullable<ContainerRecreateRequestStatus["containerRecreateStates"]>[number];
 
-export interface RecreationStep {
+interface RecreationStep {
   readonly status: ContainerRecreateRequestStatus;
   /** The container to stop now. */
   readonly stop?: string;

@@ -17,7 +17,7 @@ import { RecreateRequests } from "./recreate_requests.ts";
 /** Nodes with this label at `false` are left alone: somebody else plays their kubelet. */
 export const hollowLabel = "sandbox.refit.dev/hollow";
 
-export interface SandboxNodesOptions {
+interface SandboxNodesOptions {
   readonly cluster: Cluster;
   readonly clock: Clock;
   readonly random: Random;

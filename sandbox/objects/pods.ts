@@ -99,14 +99,14 @@ export interface Affinity {
   podAntiAffinity?: { requiredDuringSchedulingIgnoredDuringExecution?: PodAffinityTerm[] };
 }
 
-export interface TopologySpreadConstraint {
+interface TopologySpreadConstraint {
   maxSkew: number;
   topologyKey: string;
   whenUnsatisfiable: string;
   labelSelector?: LabelSelector;
 }
 
-export interface Volume {
+interface Volume {
   name: string;
   persistentVolumeClaim?: { claimName: string };
   configMap?: { name?: string; optional?: boolean };
@@ -185,7 +185,7 @@ export interface PodStatus {
 
 export type PodObject = StoredObject & { spec: PodSpec; status?: PodStatus };
 
-export interface NodeStatus {
+interface NodeStatus {
   capacity?: Record<string, string>;
   allocatable?: Record<string, string>;
   conditions?: Condition[];
@@ -195,7 +195,7 @@ export interface NodeStatus {
   images?: { names: string[]; sizeBytes: number }[];
 }
 
-export interface NodeSpec {
+interface NodeSpec {
   podCIDR?: string;
   podCIDRs?: string[];
   unschedulable?: boolean;

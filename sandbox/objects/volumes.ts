@@ -7,7 +7,7 @@ export type ClaimObject = StoredObject & {
   status?: { phase?: string; accessModes?: string[]; capacity?: Record<string, string> };
 };
 
-export interface ClaimReference {
+interface ClaimReference {
   apiVersion?: string;
   kind?: string;
   namespace?: string;

@@ -66,8 +66,3 @@ export const plainPrinter: Printer = {
   columns: [nameColumn, column("Created At", "When the object was created.", { type: "date" })],
   row: (object) => [object.metadata.name ?? "", object.metadata.creationTimestamp ?? null],
 };
-
-export const agePrinter: Printer = {
-  columns: [nameColumn, ageColumn],
-  row: (object, now) => [object.metadata.name ?? "", ageOfObject(object, now)],
-};

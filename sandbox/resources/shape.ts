@@ -1,15 +1,7 @@
 /** A schema node with references resolved: what pruning, defaulting, validation and field ownership walk along. */
 import { type Fields, fieldsAt, isFields, listAt, numberAt, textAt, valueAt } from "../json.ts";
 
-export type ShapeType =
-  | "object"
-  | "array"
-  | "string"
-  | "integer"
-  | "number"
-  | "boolean"
-  | "int-or-string"
-  | "any";
+type ShapeType = "object" | "array" | "string" | "integer" | "number" | "boolean" | "int-or-string" | "any";
 
 export interface ShapeSource {
   /** Named schemas that `$ref` can point to. */

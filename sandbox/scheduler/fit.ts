@@ -80,7 +80,7 @@ export function matchesAnyTerm(
 }
 
 /** A term without any requirement matches nothing. */
-export function matchesTerm(term: NodeSelectorTerm, node: Pick<NodeState, "name" | "labels">): boolean {
+function matchesTerm(term: NodeSelectorTerm, node: Pick<NodeState, "name" | "labels">): boolean {
   const expressions = term.matchExpressions ?? [];
   const fields = term.matchFields ?? [];
   if (expressions.length + fields.length === 0) return false;

@@ -14,7 +14,7 @@ import { NodeState } from "./node_state.ts";
 import { PodCensus, spreadRules } from "./spread.ts";
 import { judgeClaims, selectNode } from "./volume_demand.ts";
 
-export interface SchedulerOptions {
+interface SchedulerOptions {
   readonly cluster: Cluster;
   readonly clock: Clock;
   readonly events: EventWriter;

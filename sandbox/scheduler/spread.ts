@@ -61,7 +61,7 @@ function includes(census: Census, pod: PodObject): boolean {
 }
 
 /** Refuses or grades nodes for one pod by where other pods are. */
-export interface SpreadRules {
+interface SpreadRules {
   /** The scheduler's reason against a node; undefined when there is none. */
   misfit(node: NodeState): string | undefined;
   score(node: NodeState): number;

@@ -10,7 +10,7 @@ import {
   selectedNodeAnnotation,
 } from "../objects/index.ts";
 
-export interface ClaimsVerdict {
+interface ClaimsVerdict {
   /** Why the pod cannot be placed at all yet. */
   readonly refusal: string | undefined;
   /** Node affinity of bound volumes. */

@@ -21,7 +21,7 @@ import {
   type VolumeObject,
 } from "../objects/index.ts";
 
-export interface VolumeBinderOptions {
+interface VolumeBinderOptions {
   readonly cluster: Cluster;
   readonly clock: Clock;
   readonly onError: (error: unknown, key: string) => void;

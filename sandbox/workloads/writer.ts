@@ -2,7 +2,7 @@
 import type { ObjectRef } from "../../kube/core/index.ts";
 import type { Cluster, StoredObject } from "../cluster.ts";
 
-export interface RemoveOptions {
+interface RemoveOptions {
   gracePeriodSeconds?: number;
   uid?: string;
   propagationPolicy?: string;

@@ -18,7 +18,7 @@ export interface DeleteOptions {
   readonly orphanDependents?: boolean | undefined;
 }
 
-export interface Deletion {
+interface Deletion {
   /** False while finalizers or a kubelet hold the object back. */
   readonly gone: boolean;
   readonly revision: Revision;

@@ -145,7 +145,7 @@ export function fieldsOfValue(value: unknown, shape: Shape | undefined, everythi
   return set;
 }
 
-export interface Difference {
+interface Difference {
   /** Added or changed. */
   readonly changed: FieldSet;
   readonly removed: FieldSet;

@@ -148,7 +148,7 @@ function prepareUpdate(
   return ordered(draft);
 }
 
-export function bumpGeneration(request: WriteRequest, draft: StoredObject, current: StoredObject): void {
+function bumpGeneration(request: WriteRequest, draft: StoredObject, current: StoredObject): void {
   const { generationOf } = request.served.resource.strategy;
   if (generationOf === undefined) return;
   const before = current.metadata.generation ?? 0;
@@ -169,7 +169,7 @@ function withoutTimes(object: StoredObject): unknown {
 }
 
 /** An object that was only waiting for its finalizers goes with the last of them. */
-export function storeUpdated(request: WriteRequest, object: StoredObject): Revision {
+function storeUpdated(request: WriteRequest, object: StoredObject): Revision {
   const { table } = request.served.resource;
   if (isFinallyDeleted(object)) {
     const removed = table.remove(request.namespace, request.name, object);

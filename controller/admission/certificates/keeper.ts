@@ -9,7 +9,7 @@ import type { CertificateSet } from "./certificate_set.ts";
 import { writeCertificateDirectory } from "./directory.ts";
 import type { CertificateStore } from "./store.ts";
 
-export interface CertificateKeeperOptions {
+interface CertificateKeeperOptions {
   store: CertificateStore;
   trust: ClusterTrust;
   /** Whether this replica may change pointers that are complete; see ClusterTrust. Asked in each pass. */

@@ -33,7 +33,7 @@ export const secrets = jsonResource<Secret>({
   namespaced: true,
 });
 
-export interface SecretStoreOptions {
+interface SecretStoreOptions {
   client: Client;
   namespace: string;
   name: string;

@@ -13,7 +13,7 @@ export interface RefMetadata {
   annotations?: Record<string, string>;
 }
 
-export interface BatchRecord {
+interface BatchRecord {
   timestamp: string;
   /** Sorted container names; empty for a change of metadata only. */
   containers: string[];
@@ -51,7 +51,7 @@ export interface GraceState {
   graceSeconds: number;
 }
 
-export interface RuntimeContainerMeta {
+interface RuntimeContainerMeta {
   name: string;
   containerID: string;
   restartCount: number;
@@ -59,7 +59,7 @@ export interface RuntimeContainerMeta {
 }
 
 /** A parsed annotation, or why it could not be read. Broken data never stops other pods. */
-export type Parsed<T> = { value: T } | { value: undefined; broken?: string };
+type Parsed<T> = { value: T } | { value: undefined; broken?: string };
 
 const absent: Parsed<never> = { value: undefined };
 

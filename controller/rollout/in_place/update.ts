@@ -28,7 +28,7 @@ import {
   stateText,
 } from "./state.ts";
 
-export interface InPlaceOptions extends CompletionOptions {
+interface InPlaceOptions extends CompletionOptions {
   /** The server has the `pods/resize` subresource (1.32 and newer). Rule 26. */
   resizeSubresource: boolean;
   /** The write of a new spec ends the tracking of field managers, unless somebody uses server-side apply. */
@@ -225,7 +225,7 @@ function differing(
   return entries.length > 0 ? Object.fromEntries(entries) : undefined;
 }
 
-export type Refresh =
+type Refresh =
   | { kind: "settled" }
   | { kind: "waiting"; reason: "Grace" | "InPlace"; for: string; wakeAfterMs?: number }
   | {

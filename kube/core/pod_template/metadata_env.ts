@@ -19,7 +19,7 @@ export function metadataReference(fieldPath: string): MetadataReference | undefi
 }
 
 /** The variables of a container that refer to metadata, in their order. */
-export function metadataEnv(container: JsonObject): (MetadataReference & { readonly name: string })[] {
+function metadataEnv(container: JsonObject): (MetadataReference & { readonly name: string })[] {
   const found: (MetadataReference & { readonly name: string })[] = [];
   for (const [env] of objectsAt(container, "env")) {
     const name = textAt(env, "name");

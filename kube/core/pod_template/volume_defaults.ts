@@ -63,7 +63,7 @@ const sourceDefaults: Readonly<Record<string, (source: JsonObject) => void>> = {
   image: (source) => setDefault(source, "pullPolicy", pullPolicyByTag(textAt(source, "reference"))),
 };
 
-export function defaultClaimSpec(spec: JsonObject): void {
+function defaultClaimSpec(spec: JsonObject): void {
   setMissing(spec, "volumeMode", "Filesystem");
   roundResources(objectAt(spec, "resources"));
 }
