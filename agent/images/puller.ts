@@ -175,8 +175,15 @@ function endedTask(task: PullTask, result: PullResult, now: number): PullTask {
     completedAt: now,
     ...(result.ok
       ? { phase: "Succeeded", progress: 100, imageID: result.imageID, message: "" }
-      : { phase: "Failed", progress: 0, imageID: "", message: result.message }),
+      : { phase: "Failed", progress: 0, imageID: "", message: shortened(result.message) }),
   };
+}
+
+/** Longest message in the status: a registry may answer with a whole page, and all tags share one object. */
+const longestMessage = 1024;
+
+function shortened(message: string): string {
+  return message.length > longestMessage ? `${message.slice(0, longestMessage - 1)}…` : message;
 }
 
 /** A task remembered from before a restart does not answer a tag that was asked for after it ended. */

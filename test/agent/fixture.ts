@@ -127,6 +127,10 @@ export class AgentUnderTest {
     return tailOf(join(this.#folder, "agent.log"), 200);
   }
 
+  get port(): number {
+    return this.#port;
+  }
+
   get pid(): number {
     return this.#service?.pid ?? 0;
   }
