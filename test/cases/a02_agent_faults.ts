@@ -1,5 +1,6 @@
 /** The node agent is killed, its runtime and its API server go away, each in the middle of its work on a real node. */
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type CriClient, createCriClient } from "../../agent/index.ts";
 import { systemClock } from "../../kube/index.ts";
@@ -120,7 +121,10 @@ async function serverAway(world: World, agent: AgentProcess): Promise<void> {
     const { pid } = agent;
     await wantImages(world, agent.node, 1);
     await ask(world, "server");
-    await world.faults.serverAway(15_000);
+    const before = residentMegabytes(pid);
+    await world.faults.serverAway();
+    const after = residentMegabytes(pid);
+    assert.ok(after < before + 16, `the agent grew from ${before} MB to ${after} MB`);
     // A server that has just started refuses watches for a moment, and the kubelet's report is what completes it.
     await restartedBy(world, "server", 3, 30_000);
     await world.until(
@@ -131,6 +135,12 @@ async function serverAway(world: World, agent: AgentProcess): Promise<void> {
     assert.equal(agent.pid, pid);
     assert.equal(agent.exitCode(), undefined, "the agent stayed up");
   });
+}
+
+function residentMegabytes(pid: number): number {
+  const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  assert.ok(kilobytes);
+  return Math.round(Number(kilobytes) / 1024);
 }
 
 /** A container that takes two seconds to end. */
@@ -200,7 +210,7 @@ function wantImages(world: World, node: string, version: number): Promise<Item> 
     version,
     createdAt: new Date().toISOString().replace(/\.\d+/, ""),
     imagePullPolicy: "Always",
-    pullPolicy: { timeoutSeconds: 60, backoffLimit: 2, ttlSecondsAfterFinished: 600 },
+    pullPolicy: { timeoutSeconds: 60, backoffLimit: 2, ttlSecondsAfterFinished: 7_200 },
   });
   return world.apply({
     apiVersion: "apps.kruise.io/v1beta1",

@@ -30,6 +30,8 @@ const here = import.meta.dirname;
 export interface ClusterOptions {
   /** Real nodes; 0 for a control plane alone. */
   readonly nodes: number;
+  /** How long suites take the API server away for. */
+  readonly outageMs: number;
   /** Called after each stage with its name and duration in milliseconds. */
   readonly onStage: (name: string, ms: number) => void;
   readonly environment: NodeJS.ProcessEnv;
@@ -51,8 +53,8 @@ export interface TestCluster {
 export interface ClusterFaults {
   /** Kills the container runtime of a node and resolves when another one answers; containers run on. */
   restartRuntime(node: string): Promise<void>;
-  /** Kills the API server, starts it again after `ms`, and resolves when it is ready. */
-  serverAway(ms: number): Promise<void>;
+  /** Kills the API server, starts it again after the outage of the cluster's options, resolves when it is ready. */
+  serverAway(): Promise<void>;
 }
 
 /** Builds the Kubernetes programs unless they are there; resolves to the script's last words. */
@@ -213,10 +215,10 @@ class LocalCluster implements TestCluster {
       if (node === undefined) throw new Error(`no node ${name}`);
       await node.restartRuntime();
     },
-    serverAway: async (ms) => {
+    serverAway: async () => {
       this.#server?.kill("SIGKILL");
       await this.#server?.stop();
-      await sleep(ms);
+      await sleep(this.#options.outageMs);
       await this.#startServer();
     },
   };

@@ -29,6 +29,8 @@ const { values, positionals } = parseArgs({
     "agent-flag": { type: "string", multiple: true, default: [] },
     /** Words of `npm run bench`; the cluster's kubeconfig and nodes are added. */
     bench: { type: "string", multiple: true, default: [] },
+    /** Seconds for which a suite takes the API server away. */
+    outage: { type: "string", default: "15" },
     build: { type: "boolean", default: false },
   },
 });
@@ -86,6 +88,7 @@ async function runBench(cluster: TestCluster, words: string): Promise<void> {
 async function testCluster(): Promise<void> {
   const cluster = await startCluster({
     nodes: Number(values.nodes),
+    outageMs: Number(values.outage) * 1_000,
     environment: process.env,
     onStage: (name, ms) => print(`stage: ${name} in ${seconds(ms)}`),
   });
