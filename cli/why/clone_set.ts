@@ -1,7 +1,9 @@
 /** Plans of CloneSets, by the controller's own function. */
 import {
+  CloneSetRoster,
   cloneSetOptions,
   controllerOptions,
+  PendingPods,
   type Plan,
   planCloneSet,
   type Seen,
@@ -62,5 +64,12 @@ async function planOf(
 }
 
 function seenOf(set: CloneSet, owned: Possessions, pullJobs: Seen["pullJobs"]): Seen {
-  return { set, ...owned, stored: owned.pods, busy: new Set(), failures: {}, pullJobs };
+  const { pods, ...rest } = owned;
+  const roster = new CloneSetRoster({
+    uid: set.metadata.uid ?? "",
+    pods: () => pods,
+    inFlight: () => new PendingPods(),
+    overlaid: () => pods,
+  });
+  return { set, ...rest, roster, failures: {}, pullJobs };
 }

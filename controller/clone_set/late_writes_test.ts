@@ -1,18 +1,16 @@
 /** Writes that arrive late and in any order: what the server holds at any moment stays within the strategy's limits. */
 import fc from "fast-check";
 import t from "tap";
-import type { Pod } from "../../kube/index.ts";
 import type { Action } from "../rollout/actions.ts";
+import { isPodWrite, LateWrites } from "../rollout/late_writes.ts";
 import { isActive } from "../rollout/pod_state.ts";
 import { cloneSet, defaultOptions, Model, Refused } from "./model.ts";
 import { type Seen, strategyOf } from "./observe.ts";
 import { planCloneSet } from "./plan.ts";
 
-type PodAction = Extract<Action, { type: "create pod" | "patch pod" | "delete pod" }>;
-
 /** Actions that are sent and not answered; plans see their pods as they will be. */
 class Late {
-  readonly #flights = new Map<string, PodAction>();
+  readonly #writes = new LateWrites();
   readonly #model: Model;
 
   constructor(model: Model) {
@@ -20,34 +18,23 @@ class Late {
   }
 
   seen(): Seen {
-    const stored = this.#model.owned();
-    const pods: Pod[] = stored.map((pod) => {
-      const flight = this.#flights.get(pod.uid);
-      if (flight?.type === "patch pod") return flight.write.after;
-      return flight === undefined ? pod : { ...pod, deletionAt: pod.deletionAt ?? 0 };
-    });
-    for (const flight of this.#flights.values()) if (flight.type === "create pod") pods.push(flight.after);
-    return { ...this.#model.seen(new Set(this.#flights.keys())), pods, stored };
+    return this.#model.seen(this.#model.roster(this.#writes.pods));
   }
 
   send(action: Action): void {
-    if (action.type === "create pod") this.#flights.set(action.name, action);
-    else if (action.type === "patch pod" || action.type === "delete pod")
-      this.#flights.set(action.pod.uid, action);
+    if (isPodWrite(action)) this.#writes.begin(action, this.#model.now);
     else this.#model.perform(action);
   }
 
   /** The server carries out one of them; a refusal is an answer, too. */
   arrive(which: number): void {
-    const id = [...this.#flights.keys()][which % Math.max(1, this.#flights.size)];
-    const action = id === undefined ? undefined : this.#flights.get(id);
-    if (id === undefined || action === undefined) return;
-    this.#flights.delete(id);
-    try {
-      this.#model.perform(action);
-    } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-    }
+    this.#writes.answer(which, (action) => {
+      try {
+        this.#model.perform(action);
+      } catch (error) {
+        if (!(error instanceof Refused)) throw error;
+      }
+    });
   }
 }
 

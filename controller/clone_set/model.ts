@@ -1,8 +1,11 @@
 /** The model cluster with one CloneSet. */
 import type { CloneSet } from "../../crds/index.ts";
 import { ClusterModel } from "../rollout/model.ts";
+import { overlay } from "../rollout/overlay.ts";
+import { PendingPods } from "../rollout/pending_pods.ts";
 import { isAvailable } from "../rollout/pod_state.ts";
 import type { CloneSetOptions, Seen } from "./observe.ts";
+import { Roster } from "./roster.ts";
 
 export { Refused } from "../rollout/model.ts";
 
@@ -24,13 +27,11 @@ export class Model extends ClusterModel<CloneSet> {
     super("CloneSet", set);
   }
 
-  seen(busy: ReadonlySet<string> = new Set()): Seen {
-    const pods = this.owned();
+  /** As the set's pods are now, with a roster made from nothing. */
+  seen(roster = this.roster()): Seen {
     return {
       set: this.set,
-      pods,
-      stored: pods,
-      busy,
+      roster,
       claims: [...this.claims.values()],
       revisions: this.sortedRevisions(),
       revisionData: (name) => this.revisions.get(name)?.data,
@@ -38,6 +39,16 @@ export class Model extends ClusterModel<CloneSet> {
       nodeLabels: () => undefined,
       pullJobs: undefined,
     };
+  }
+
+  roster(inFlight = new PendingPods()): Roster {
+    const { uid = "" } = this.set.metadata;
+    return new Roster({
+      uid,
+      pods: () => this.owned(),
+      inFlight: () => inFlight,
+      overlaid: () => overlay(this.owned(), inFlight).pods,
+    });
   }
 
   available(): number {

@@ -7,9 +7,10 @@ import { isLean } from "../rollout/in_place/lean.ts";
 import type { Lifecycle } from "../rollout/lifecycle.ts";
 import { type LifecycleState, lifecycleState } from "../rollout/lifecycle.ts";
 import type { PriorityStrategy, ScatterStrategy } from "../rollout/order.ts";
-import { isActive, isAvailable, isReady, storedBusyPods } from "../rollout/pod_state.ts";
+import { isAvailable, isReady } from "../rollout/pod_state.ts";
 import { sameRevision } from "../rollout/revisions.ts";
 import { type Limits, limitsOf } from "./numbers.ts";
+import type { Roster } from "./roster.ts";
 
 export const SPECIFIED_DELETE = "apps.kruise.io/specified-delete";
 export const INSTANCE_ID = "apps.kruise.io/cloneset-instance-id";
@@ -21,11 +22,7 @@ export const TEMPLATE_HASH = "pod-template-hash";
 export interface Seen {
   set: CloneSet;
   /** Owned pods, inactive ones included; writes in flight are already applied to them. */
-  pods: readonly Pod[];
-  /** Owned pods as the server last showed them: what the status reports. */
-  stored: readonly Pod[];
-  /** UIDs of pods with a write in flight: no further action is planned for them. */
-  busy: ReadonlySet<string>;
+  roster: Roster;
   claims: readonly PersistentVolumeClaim[];
   /** Revisions of this set or of nobody that its selector matches, sorted by number. */
   revisions: readonly ControllerRevision[];
@@ -127,36 +124,12 @@ export interface Member {
   readonly busy: boolean;
 }
 
-/**
- * A pod without a write in flight is the same member pass after pass, as a projection never changes; only what time or
- * the strategy alone can change is worked out anew.
- */
-const known = new WeakMap<Pod, { updateRevision: string; member: Member }>();
-
-export function membersOf(seen: Seen, strategy: Strategy, updateRevision: string, now: number): Member[] {
-  const members: Member[] = [];
-  const stored = storedBusyPods(seen.stored, seen.busy);
-  const lasting = strategy.minReadySeconds === 0 && strategy.podsToDelete.size === 0;
-  for (const pod of seen.pods) {
-    if (!isActive(pod)) continue;
-    const busy = seen.busy.has(pod.uid);
-    const held = lasting && !busy ? known.get(pod) : undefined;
-    if (held?.updateRevision === updateRevision) {
-      members.push(held.member);
-      continue;
-    }
-    const member = memberOf(pod, stored.get(pod.uid) ?? pod, busy, strategy, updateRevision, now);
-    if (lasting && !busy) known.set(pod, { updateRevision, member });
-    members.push(member);
-  }
-  return members;
-}
-
-function memberOf(
+/** `stored`: as the server last showed it; a pod that is being created is as it will be. */
+export function memberOf(
   pod: Pod,
   stored: Pod,
   busy: boolean,
-  { minReadySeconds, podsToDelete }: Strategy,
+  { minReadySeconds, podsToDelete }: Pick<Strategy, "minReadySeconds" | "podsToDelete">,
   updateRevision: string,
   now: number,
 ): Member {

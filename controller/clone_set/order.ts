@@ -2,7 +2,7 @@
 import type { Labels } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import {
-  byActivityOnDemand,
+  ByActivity,
   byName,
   byPhase,
   firstDifference,
@@ -108,21 +108,25 @@ function ranksWithin(
 }
 
 /**
- * Candidates in the order in which they are updated. Those already on their way (waiting for a hook, or
- * marked for recreation) stay in front, so that a pass never starts more than the one before it meant to.
+ * Waiting for a hook, or marked for recreation: those are updated first, so that a pass never starts more than the one
+ * before it meant to.
  */
+export function isUnderWay(member: Member): boolean {
+  return member.state === "PreparingUpdate" || member.specified;
+}
+
+/** Candidates in the order in which they are updated. `all` members: what a scattered order is measured by. */
 export function updateOrder(
-  candidates: readonly Member[],
-  all: readonly Member[],
-  strategy: Strategy,
+  candidates: Iterable<Member>,
+  all: () => Iterable<Member>,
+  strategy: Pick<Strategy, "priority" | "scatter">,
 ): Iterable<Member> {
-  const underWay = (member: Member): boolean => member.state === "PreparingUpdate" || member.specified;
   if (strategy.priority === undefined && (strategy.scatter ?? []).length === 0)
-    return byActivityOnDemand(candidates, underWay);
-  const active = sortedByActivity(candidates);
+    return candidates instanceof ByActivity ? candidates : new ByActivity(isUnderWay, candidates);
+  const active = sortedByActivity([...candidates]);
   const wrapped = active.map((member) => ({ member, labels: member.pod.labels }));
-  const everyone = all.map((member) => ({ member, labels: member.pod.labels }));
+  const everyone = Array.from(all(), (member) => ({ member, labels: member.pod.labels }));
   const ordered = scattered(prioritised(wrapped, strategy.priority), everyone, strategy.scatter);
   const members = ordered.map(({ member }) => member);
-  return [...members.filter(underWay), ...members.filter((member) => !underWay(member))];
+  return [...members.filter(isUnderWay), ...members.filter((member) => !isUnderWay(member))];
 }

@@ -3,7 +3,7 @@
  * Spec: cloneset 4.1 (the order of a pass), 4.2 (revisions).
  */
 import type { CloneSetStatus } from "../../crds/index.ts";
-import { claimTemplatesHash, compileSelector, formatSelector } from "../../kube/core/index.ts";
+import { claimTemplatesHash, compileSelector } from "../../kube/core/index.ts";
 import type { ControllerRevision, Pod } from "../../kube/index.ts";
 import type { Action, Plan, Waiting } from "../rollout/actions.ts";
 import type { Eligibility } from "../rollout/in_place/change.ts";
@@ -18,12 +18,11 @@ import {
   shortHash,
   surplusRevisions,
 } from "../rollout/revisions.ts";
-import { type ClassCount, type Counts, numbersOf } from "./numbers.ts";
+import { numbersOf } from "./numbers.ts";
 import {
   CLAIM_HASH,
   type CloneSetOptions,
   type Member,
-  membersOf,
   REVISION_LABEL,
   type Seen,
   type Strategy,
@@ -31,7 +30,8 @@ import {
 } from "./observe.ts";
 import type { Topology } from "./order.ts";
 import { planPreDownload } from "./pre_download.ts";
-import { planRefresh } from "./refresh.ts";
+import { isSettled, planRefresh } from "./refresh.ts";
+import type { Survey } from "./roster.ts";
 import { planClaims, planScale } from "./scale.ts";
 import { statusOf, untilDeadline } from "./status.ts";
 import { planUpdate } from "./update.ts";
@@ -48,12 +48,10 @@ export interface Pass {
   random: () => number;
   update: Revision;
   current: Revision;
-  members: readonly Member[];
+  survey: Survey;
   topology: Topology;
   /** Eligibility by revision label of the pod. */
   eligible: Map<string, Eligibility>;
-  /** Pods known to need no refresh; a pod's projection never changes, so this outlives passes. */
-  settled: WeakMap<Pod, boolean>;
   /** Whether the pod's revision is the one it is meant to have. */
   wantsRevision: (member: Member) => boolean;
 }
@@ -64,6 +62,7 @@ export interface PlanInput {
   /** Milliseconds since the epoch. */
   now: number;
   random: () => number;
+  /** Pods of which it is known whether they need a refresh; a projection never changes, so this outlives passes. */
   settled?: WeakMap<Pod, boolean>;
 }
 
@@ -79,8 +78,17 @@ export function planCloneSet(input: PlanInput): Plan<CloneSetStatus> {
     seen.revisionData,
   );
   const current = currentRevision(seen, search.update);
-  const released = set.metadata.deletionTimestamp === undefined ? planRelease(seen, now) : [];
-  const members = withoutReleased(membersOf(seen, strategy, search.update.name, now), released);
+  const broken: Action[] = [];
+  const settled = input.settled ?? new WeakMap<Pod, boolean>();
+  const survey = seen.roster.survey({
+    generation: set.metadata.generation ?? 0,
+    updateRevision: search.update.name,
+    strategy,
+    selector: compileSelector(set.spec.selector),
+    now,
+    isSettled: (member) => isSettled(member, { options, now, settled, broken }),
+  });
+  const isStaying = set.metadata.deletionTimestamp === undefined;
   const pass: Pass = {
     seen,
     options,
@@ -92,15 +100,16 @@ export function planCloneSet(input: PlanInput): Plan<CloneSetStatus> {
     random: input.random,
     update: search.update,
     current,
-    members,
+    survey,
     topology: topologyOf(seen),
     eligible: new Map(),
-    settled: input.settled ?? new WeakMap(),
     wantsRevision: () => true,
   };
-  const decided = set.metadata.deletionTimestamp === undefined ? decide(pass, search.write) : nothing();
+  const released = isStaying ? planRelease(pass) : [];
+  const decided = isStaying ? decide(pass, search.write) : nothing();
   const status = statusOf({
-    seen,
+    set,
+    counts: { ...survey.stored },
     strategy,
     updateRevision: search.update.name,
     currentRevision: current.name,
@@ -109,13 +118,13 @@ export function planCloneSet(input: PlanInput): Plan<CloneSetStatus> {
     now,
   });
   return {
-    actions: [...released, ...decided.actions],
+    actions: [...released, ...broken, ...decided.actions],
     status,
     waiting: decided.waiting,
     wakeAfterMs: earliest([
       decided.wakeAfterMs,
       soonestAvailable(pass),
-      set.metadata.deletionTimestamp === undefined ? untilDeadline(set, status, now) : undefined,
+      isStaying ? untilDeadline(set, status, now) : undefined,
     ]),
   };
 }
@@ -135,14 +144,14 @@ function decide(pass: Pass, write: "none" | "create" | "renumber"): Decided {
   const revision = planRevision(pass, write);
   // Pods may only carry the name of a revision that exists.
   if (write === "create") return { ...nothing(), actions: revision };
-  const numbers = numbersOf(pass.strategy.limits, countsOf(pass.members), {
+  const numbers = numbersOf(pass.strategy.limits, pass.survey.counts, {
     rollback: pass.options.partitionRollback && !sameRevision(pass.update.name, pass.current.name),
     excludePreparingDelete: pass.strategy.excludePreparingDelete,
     preparingUpdateAsUpdate: pass.options.preparingUpdateAsUpdate,
   });
   pass.wantsRevision = (member) => numbers.update >= 0 || !member.updated;
   const scale = planScale(pass, numbers);
-  const refresh = planRefresh(withoutTouched(pass, scale.actions));
+  const refresh = planRefresh(pass, uidsOf(scale.actions));
   const decided: Decided = {
     actions: [
       ...revision,
@@ -160,10 +169,7 @@ function decide(pass: Pass, write: "none" | "create" | "renumber"): Decided {
   if (pass.strategy.onDelete || pass.strategy.paused) {
     decided.waiting.push(...heldWaiting(pass));
   } else if (!scale.actions.some((action) => action.type !== "event")) {
-    const touched = new Set(
-      refresh.actions.map((action) => (action.type === "patch pod" ? action.pod.uid : "")),
-    );
-    const update = planUpdate(pass, numbers, touched);
+    const update = planUpdate(pass, numbers, uidsOf(refresh.actions));
     decided.actions.push(...update.actions);
     decided.waiting.push(...update.waiting);
     decided.failure = update.failure;
@@ -173,15 +179,13 @@ function decide(pass: Pass, write: "none" | "create" | "renumber"): Decided {
   return decided;
 }
 
-/** A pod gets at most one action a pass. */
-function withoutTouched(pass: Pass, actions: readonly Action[]): Pass {
+/** Pods that get an action: a pod gets at most one a pass. */
+function uidsOf(actions: readonly Action[]): Set<string> {
   const touched = new Set<string>();
   for (const action of actions) {
     if (action.type === "patch pod" || action.type === "delete pod") touched.add(action.pod.uid);
   }
-  return touched.size === 0
-    ? pass
-    : { ...pass, members: pass.members.filter((member) => !touched.has(member.pod.uid)) };
+  return touched;
 }
 
 function currentRevision(seen: Seen, update: Revision): Revision {
@@ -233,33 +237,15 @@ function adoption(pass: Pass, revision: ControllerRevision): Action[] {
   return [{ type: "patch revision", revision, body }];
 }
 
-/** The selector that a pod was last found to match; a projection never changes. */
-const matching = new WeakMap<Pod, string>();
-
 /** Owned pods whose labels no longer match lose the owner and live on (rule 5). */
-function planRelease(seen: Seen, now: number): Extract<Action, { type: "patch pod" }>[] {
-  const selector = compileSelector(seen.set.spec.selector);
-  const text = formatSelector(seen.set.spec.selector);
-  const uid = seen.set.metadata.uid ?? "";
-  const released: Extract<Action, { type: "patch pod" }>[] = [];
-  for (const pod of seen.pods) {
-    if (matching.get(pod) === text) continue;
-    if (selector.matches(pod.labels)) {
-      matching.set(pod, text);
-      continue;
-    }
-    if (seen.busy.has(pod.uid)) continue;
+function planRelease({ survey, uid, now }: Pass): Action[] {
+  const released: Action[] = [];
+  for (const pod of survey.loose) {
     const change: PodChange = { releaseOwner: uid };
     const write = { steps: [podPatch(pod, change, now)], after: afterChange(pod, change, now) };
     released.push({ type: "patch pod", pod, write, concern: "scale" });
   }
   return released;
-}
-
-function withoutReleased(members: Member[], released: readonly { pod: Pod }[]): Member[] {
-  if (released.length === 0) return members;
-  const gone = new Set(released.map((action) => action.pod.uid));
-  return members.filter((member) => !gone.has(member.pod.uid));
 }
 
 function topologyOf(seen: Seen): Topology {
@@ -272,35 +258,13 @@ function topologyOf(seen: Seen): Topology {
   return { keys, nodeLabels: seen.nodeLabels };
 }
 
-function countsOf(members: readonly Member[]): Counts {
-  const empty = (): ClassCount => ({
-    active: 0,
-    preDeleting: 0,
-    toDelete: 0,
-    unavailable: 0,
-    preparingUpdate: 0,
-  });
-  const counts: Counts = { updated: empty(), old: empty() };
-  for (const member of members) {
-    const count = member.updated ? counts.updated : counts.old;
-    if (member.state === "PreparingDelete") {
-      count.preDeleting++;
-      continue;
-    }
-    count.active++;
-    if (member.state === "PreparingUpdate") count.preparingUpdate++;
-    if (member.specified) count.toDelete++;
-    else if (!member.available) count.unavailable++;
-  }
-  return counts;
-}
-
 /** Names that are no active pods any more leave `podsToDelete` (rule 36). */
 function planPodsToDelete(pass: Pass): Action[] {
   const names = pass.seen.set.spec.scaleStrategy?.podsToDelete ?? [];
   if (names.length === 0) return [];
   // What the server shows decides: a deletion in flight may still fail.
-  const active = new Set(pass.seen.stored.filter(isActive).map((pod) => pod.name));
+  const active = new Set<string>();
+  for (const pod of pass.survey.storedPods()) if (isActive(pod)) active.add(pod.name);
   const rest = names.filter((name) => active.has(name));
   if (rest.length === names.length) return [];
   const body = {
@@ -314,14 +278,18 @@ function planHistory(pass: Pass): Action[] {
   const limit = pass.seen.set.spec.revisionHistoryLimit ?? 10;
   if (pass.seen.revisions.length <= limit) return [];
   const live = new Set([shortHash(pass.update.name), shortHash(pass.current.name)]);
-  const labels = new Set(pass.members.map(({ pod }) => pod.labels[REVISION_LABEL] ?? ""));
-  for (const label of labels) live.add(shortHash(label));
+  for (const { pod } of pass.survey.members()) live.add(shortHash(pod.labels[REVISION_LABEL] ?? ""));
   const surplus = surplusRevisions(pass.seen.revisions, live, limit);
   return surplus.map((revision) => ({ type: "delete revision", revision }));
 }
 
+function oldOnes({ survey }: Pass): number {
+  const { active, preDeleting } = survey.counts.old;
+  return active + preDeleting;
+}
+
 function heldWaiting(pass: Pass): Waiting[] {
-  const old = pass.members.filter((member) => !member.updated).length;
+  const old = oldOnes(pass);
   if (old === 0) return [];
   return pass.strategy.paused
     ? [
@@ -337,7 +305,7 @@ function heldWaiting(pass: Pass): Waiting[] {
 function partitionWaiting(pass: Pass): Waiting[] {
   const kept = pass.strategy.limits.partition;
   if (kept === 0) return [];
-  const old = pass.members.filter((member) => !member.updated).length;
+  const old = oldOnes(pass);
   if (old === 0 || old > kept) return [];
   return [
     {
@@ -352,11 +320,9 @@ function partitionWaiting(pass: Pass): Waiting[] {
 function soonestAvailable(pass: Pass): number | undefined {
   if (pass.strategy.minReadySeconds === 0) return undefined;
   return earliest(
-    pass.members.map((member) => {
-      const left = member.available
-        ? undefined
-        : untilAvailable(member.pod, pass.strategy.minReadySeconds, pass.now);
-      return left === undefined || left === 0 ? undefined : left;
+    Array.from(pass.survey.unavailable, ({ pod }) => {
+      const left = untilAvailable(pod, pass.strategy.minReadySeconds, pass.now);
+      return left === 0 ? undefined : left;
     }),
   );
 }

@@ -1,10 +1,7 @@
 /** When a CloneSet pulls images ahead, and how. Spec: cloneset 4.9. */
 import type { Action } from "../rollout/actions.ts";
 import { type ImageWait, imageWait, longestWaitMs } from "../rollout/image_wait.ts";
-import { isActive, isReady } from "../rollout/pod_state.ts";
 import { planPullJobs } from "../rollout/pre_download.ts";
-import { sameRevision } from "../rollout/revisions.ts";
-import { REVISION_LABEL } from "./observe.ts";
 import type { Pass } from "./plan.ts";
 
 export function planPreDownload(pass: Pass): Action[] {
@@ -37,14 +34,7 @@ export function imageWaitOf(pass: Pass): ImageWait | undefined {
 /** Enough pods run the new revision for the others' images to be pulled. */
 function hasBegun(pass: Pass): boolean {
   const least = inPlaceStrategy(pass)["imagePreDownloadMinUpdatedReadyPods"];
-  return updatedReady(pass) >= (typeof least === "number" ? least : 0);
-}
-
-function updatedReady(pass: Pass): number {
-  return pass.seen.stored.filter(
-    (pod) =>
-      isActive(pod) && isReady(pod) && sameRevision(pod.labels[REVISION_LABEL] ?? "", pass.update.name),
-  ).length;
+  return pass.survey.stored.updatedReadyReplicas >= (typeof least === "number" ? least : 0);
 }
 
 function inPlaceStrategy(pass: Pass) {

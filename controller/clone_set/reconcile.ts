@@ -1,7 +1,7 @@
 /** The shell of CloneSet: what it sees in the caches, and its plan behind the shell that workloads share. */
 import type { CloneSet } from "../../crds/index.ts";
 import { compileSelector } from "../../kube/core/index.ts";
-import type { ControllerRevision, PersistentVolumeClaim } from "../../kube/index.ts";
+import type { Cache, ControllerRevision, PersistentVolumeClaim, Pod } from "../../kube/index.ts";
 import type { Caches, KindDeps, KindShell, ServerFeatures } from "../kind.ts";
 import type { ControllerOptions } from "../options.ts";
 import type { Performer } from "../rollout/perform.ts";
@@ -9,13 +9,19 @@ import { byNumber } from "../rollout/revisions.ts";
 import { workloadShell } from "../rollout/workload_shell.ts";
 import type { CloneSetOptions, Seen } from "./observe.ts";
 import { planCloneSet } from "./plan.ts";
+import { Roster } from "./roster.ts";
 
 export function cloneSetShell(deps: KindDeps<CloneSet>): KindShell {
   const options = cloneSetOptions(deps.options, deps.server);
+  const rosters = new Map<string, Roster>();
+  followPods(deps.caches.pods, rosters);
   return workloadShell(deps, {
     kind: "CloneSet",
-    plan: (set, { performer, now, random, settled }) =>
-      planCloneSet({ seen: observe(set, deps.caches, performer, options), options, now, random, settled }),
+    forget: (uid) => rosters.delete(uid),
+    plan: (set, { performer, now, random, settled }) => {
+      const seen = observe(set, deps.caches, performer, options, rosters);
+      return planCloneSet({ seen, options, now, random, settled });
+    },
   });
 }
 
@@ -42,22 +48,30 @@ export function cloneSetOptions(
   };
 }
 
-/** Plain data from the caches; costs what the set owns, not what the cluster holds. */
-export function observe(
+/** Plain data from the caches. A set's roster is made by its first pass, and hears of every change from then on. */
+function observe(
   set: CloneSet,
   caches: Caches,
-  performer: Pick<Performer, "overlay" | "failures">,
+  performer: Pick<Performer, "overlay" | "pending" | "failures">,
   options: CloneSetOptions,
+  rosters: Map<string, Roster>,
 ): Seen {
   const uid = set.metadata.uid ?? "";
   const namespace = set.metadata.namespace ?? "";
-  const stored = [...caches.pods.byIndex("controller", uid)];
-  const overlaid = performer.overlay(uid, stored);
+  let roster = rosters.get(uid);
+  if (roster === undefined) {
+    const pods = () => caches.pods.byIndex("controller", uid);
+    roster = new Roster({
+      uid,
+      pods,
+      inFlight: () => performer.pending(uid),
+      overlaid: () => performer.overlay(uid, [...pods()]).pods,
+    });
+    rosters.set(uid, roster);
+  }
   return {
     set,
-    pods: overlaid.pods,
-    stored,
-    busy: overlaid.busy,
+    roster,
     claims: [...claimsOf(caches, uid)],
     revisions: revisionsOf(set, caches),
     revisionData: (name) => caches.revisions.get(`${namespace}/${name}`)?.data,
@@ -66,6 +80,18 @@ export function observe(
     pullJobs: options.preDownload ? [...caches.pullJobs(uid)] : undefined,
     nodeImage: (node) => caches.nodeImage(node),
   };
+}
+
+/** Tells rosters of their pods. */
+function followPods(pods: Cache<Pod>, rosters: ReadonlyMap<string, Roster>): void {
+  pods.subscribe((change) => {
+    const before =
+      change.type === "added" ? undefined : change.type === "changed" ? change.before : change.object;
+    const after = change.type === "removed" ? undefined : change.object;
+    const [from, to] = [before?.controller?.uid, after?.controller?.uid];
+    if (from !== undefined) rosters.get(from)?.podChanged(before, after);
+    if (to !== undefined && to !== from) rosters.get(to)?.podChanged(before, after);
+  });
 }
 
 function claimsOf(caches: Caches, uid: string): Iterable<PersistentVolumeClaim> {

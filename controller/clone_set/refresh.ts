@@ -25,36 +25,46 @@ interface Refreshed {
   wakeAfterMs: number | undefined;
 }
 
-export function planRefresh(pass: Pass): Refreshed {
+/** `touched`: UIDs of pods that get another action in this pass. */
+export function planRefresh(pass: Pass, touched: ReadonlySet<string>): Refreshed {
   const refreshed: Refreshed = { actions: [], waiting: [], wakeAfterMs: undefined };
-  for (const member of pass.members) {
-    if (!member.busy && !isSettled(pass, member, refreshed)) refreshMember(pass, member, refreshed);
+  for (const member of pass.survey.due) {
+    if (!touched.has(member.pod.uid)) refreshMember(pass, member, refreshed);
   }
   return refreshed;
 }
 
-/** The common case, decided without any allocation: nothing to do for a pod that is as it should be. */
-function isSettled(pass: Pass, member: Member, refreshed: Refreshed): boolean {
-  if (member.state !== "Normal" && member.state !== "") return false;
-  if (!(TEMPLATE_HASH in member.pod.labels)) return false;
-  const known = pass.settled.get(member.pod);
+export interface SettledContext {
+  options: CloneSetOptions;
+  now: number;
+  /** What is known of projections, which never change. */
+  settled: WeakMap<Pod, boolean>;
+  /** Gets an event for each state that cannot be read, when its pod is first asked about. */
+  broken: Action[];
+}
+
+/** The common case, decided once for each projection: nothing to do for a pod that is as it should be. */
+export function isSettled({ pod, state }: Member, context: SettledContext): boolean {
+  if (state !== "Normal" && state !== "") return false;
+  if (!(TEMPLATE_HASH in pod.labels)) return false;
+  const known = context.settled.get(pod);
   if (known !== undefined) return known;
-  tellBroken(member, refreshed);
+  context.broken.push(...tellBroken(pod));
   const settled =
-    graceState(member.pod).value === undefined &&
-    refreshInPlace(member.pod, () => true, pass.options, pass.now).kind === "settled" &&
-    !needsKruiseReady(member.pod);
-  pass.settled.set(member.pod, settled);
+    graceState(pod).value === undefined &&
+    refreshInPlace(pod, () => true, context.options, context.now).kind === "settled" &&
+    !needsKruiseReady(pod);
+  context.settled.set(pod, settled);
   return settled;
 }
 
 /** State that somebody edited into nonsense: the pod goes on as if it had none, and its set says so. */
-function tellBroken(member: Member, refreshed: Refreshed): void {
-  for (const parsed of [inPlaceState(member.pod), graceState(member.pod)]) {
-    if (parsed.value !== undefined || parsed.broken === undefined) continue;
-    const message = `pod ${member.pod.name}: ${parsed.broken}; it is treated as absent`;
-    refreshed.actions.push({ type: "event", event: { type: "Warning", reason: "BrokenPodState", message } });
-  }
+function tellBroken(pod: Pod): Action[] {
+  return [inPlaceState(pod), graceState(pod)].flatMap((parsed): Action[] => {
+    if (parsed.value !== undefined || parsed.broken === undefined) return [];
+    const message = `pod ${pod.name}: ${parsed.broken}; it is treated as absent`;
+    return [{ type: "event", event: { type: "Warning", reason: "BrokenPodState", message } }];
+  });
 }
 
 /**

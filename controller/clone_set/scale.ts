@@ -3,6 +3,7 @@ import type { PodTemplate } from "../../crds/index.ts";
 import type { PersistentVolumeClaim } from "../../kube/index.ts";
 import type { Action, Waiting } from "../rollout/actions.ts";
 import { isHooked, STATE_LABEL, STATE_TIME, timestamp } from "../rollout/lifecycle.ts";
+import { byName } from "../rollout/order.ts";
 import { patchPod, waitingForHook } from "../rollout/pod_actions.ts";
 import {
   acceptedPod,
@@ -41,8 +42,10 @@ function planCreation(pass: Pass, numbers: Numbers): { actions: Action[]; waitin
       until: "more pods are available, or scaleStrategy.maxUnavailable is raised",
     });
   }
+  // A successor sent before a deletion is answered may be stored first: more pods than replicas and maxSurge allow.
+  const count = Math.max(0, Math.min(numbers.createLimit, numbers.missing - pass.survey.departing));
+  if (count === 0) return { actions, waiting };
   const ids = freeInstanceIds(pass);
-  const count = Math.max(0, Math.min(numbers.createLimit, numbers.missing - standing(pass)));
   const oldOnes = Math.min(numbers.missingOld, count);
   for (let index = 0; index < count; index++) {
     const id = ids.next();
@@ -60,18 +63,6 @@ function planCreation(pass: Pass, numbers: Numbers): { actions: Action[]; waitin
 }
 
 /**
- * Pods whose deletion is under way and not answered: a successor sent now may be stored first, and there would be more
- * pods than replicas and maxSurge allow.
- */
-function standing(pass: Pass): number {
-  const { busy, pods, stored } = pass.seen;
-  if (busy.size === 0) return 0;
-  const going = new Set(pods.filter((pod) => busy.has(pod.uid) && !isActive(pod)).map((pod) => pod.uid));
-  if (going.size === 0) return 0;
-  return stored.filter((pod) => going.has(pod.uid) && isActive(pod)).length;
-}
-
-/**
  * Free ids of claims that lost their pod come first, so that the new pod takes over name and claims (rule 19);
  * as long as the old pod is still terminating the next one waits for it. A finished pod keeps its name: it is
  * passed over, since nothing will ever remove it.
@@ -79,7 +70,7 @@ function standing(pass: Pass): number {
 function freeInstanceIds(pass: Pass): { next(): string | undefined } {
   const inUse = new Set<string>();
   const terminating = new Set<string>();
-  for (const pod of pass.seen.pods) {
+  for (const pod of pass.survey.pods()) {
     inUse.add(instanceId(pod));
     if (pod.deletionAt !== undefined) terminating.add(instanceId(pod));
   }
@@ -178,7 +169,7 @@ function planRegret(pass: Pass, numbers: Numbers): Action[] {
   const lifecycle = pass.strategy.lifecycle;
   if (lifecycle?.preDelete?.markPodNotReady || lifecycle?.inPlaceUpdate?.markPodNotReady) return [];
   if (pass.strategy.excludePreparingDelete) return [];
-  const doomed = pass.members.filter((member) => member.state === "PreparingDelete" && !member.specified);
+  const doomed = [...pass.survey.preparingDelete].filter((member) => !member.specified);
   const held = doomed.filter((member) => !member.busy);
   const kept = Math.max(0, Math.min(held.length, doomed.length - numbers.surplus));
   if (kept === 0) return [];
@@ -196,17 +187,17 @@ function planDeletion(pass: Pass, numbers: Numbers): { actions: Action[]; waitin
   const actions: Action[] = [];
   const waiting: Waiting[] = [];
   const hook = pass.strategy.lifecycle?.preDelete;
-  const preparing = pass.members.filter((member) => member.state === "PreparingDelete");
-  for (const member of preparing) {
+  const { preparingDelete } = pass.survey;
+  for (const member of preparingDelete) {
     if (member.busy) continue;
     if (!isHooked(member.pod, hook)) actions.push(deletePod(pass, member));
     else waiting.push(hookWaiting(member, "preDelete"));
   }
   let readyLimit = numbers.deleteReadyLimit;
-  const specified = pass.members.filter((member) => member.specified && member.state !== "PreparingDelete");
+  const specified = [...pass.survey.specified].sort((a, b) => byName(a.pod, b.pod));
   // Deletions in flight have spent their part of the limit already: their pods are not among the members.
   const held: string[] = [];
-  const chosen = preparing.length > 0 || specified.length > 0 ? specified : surplusMembers(pass, numbers);
+  const chosen = preparingDelete.size > 0 || specified.length > 0 ? specified : surplusMembers(pass, numbers);
   for (const member of chosen) {
     if (member.ready && readyLimit <= 0) {
       held.push(member.pod.name);
@@ -230,7 +221,7 @@ function planDeletion(pass: Pass, numbers: Numbers): { actions: Action[]; waitin
 /** Scale-in: pods of the old revision first, each class in its own order (rule 27, 37). */
 function surplusMembers(pass: Pass, numbers: Numbers): Member[] {
   if (numbers.surplus <= 0) return [];
-  const settled = pass.members.filter((member) => member.state !== "PreparingDelete");
+  const settled = [...pass.survey.members()].filter((member) => member.state !== "PreparingDelete");
   const old = deletionOrder(
     settled.filter((member) => !member.updated),
     pass.topology,
@@ -292,7 +283,7 @@ export function hookWaiting(member: Member, hook: "preDelete" | "inPlaceUpdate" 
 /** Claims of vanished pods when they are not to be used again (rule 20). */
 export function planClaims(pass: Pass): Action[] {
   if (pass.strategy.reuseClaims || pass.seen.claims.length === 0) return [];
-  const pods = new Map(pass.seen.pods.map((pod) => [instanceId(pod), pod]));
+  const pods = new Map(pass.survey.pods().map((pod) => [instanceId(pod), pod]));
   const actions: Action[] = [];
   for (const claim of pass.seen.claims) {
     const id = instanceId(claim);

@@ -2,9 +2,8 @@
 import type { CloneSet, CloneSetStatus } from "../../crds/index.ts";
 import { formatSelector } from "../../kube/core/index.ts";
 import { timestamp } from "../rollout/lifecycle.ts";
-import { isActive, isAvailable, isReady } from "../rollout/pod_state.ts";
-import { sameRevision } from "../rollout/revisions.ts";
-import { REVISION_LABEL, type Seen, type Strategy } from "./observe.ts";
+import type { Strategy } from "./observe.ts";
+import type { StoredCounts } from "./roster.ts";
 
 /** Meaning: no deadline. */
 const NO_DEADLINE = 2147483647;
@@ -15,7 +14,8 @@ export interface Failures {
 }
 
 interface StatusInput {
-  seen: Seen;
+  set: CloneSet;
+  counts: StoredCounts;
   strategy: Strategy;
   updateRevision: string;
   /** The revision that pods were at before, if it still exists. */
@@ -26,58 +26,25 @@ interface StatusInput {
 }
 
 export function statusOf(input: StatusInput): CloneSetStatus {
-  const { seen, strategy, updateRevision, now } = input;
-  const counts = countPods(input);
+  const { set, counts, strategy, updateRevision, now } = input;
   const replicas = strategy.limits.replicas;
   const settled = counts.updatedReplicas === counts.replicas && counts.replicas === replicas;
   const expected = strategy.onDelete ? replicas : replicas - strategy.limits.partition;
   const status: CloneSetStatus = {
-    observedGeneration: seen.set.metadata.generation ?? 0,
+    observedGeneration: set.metadata.generation ?? 0,
     ...counts,
     ...(expected > 0 ? { expectedUpdatedReplicas: expected } : {}),
     updateRevision,
     currentRevision: settled ? updateRevision : input.currentRevision,
     collisionCount: input.collisionCount,
-    labelSelector: formatSelector(seen.set.spec.selector),
+    labelSelector: formatSelector(set.spec.selector),
   };
   const conditions = conditionsOf(input, status, now);
   return conditions.length > 0 ? { ...status, conditions } : status;
 }
 
-function countPods({ seen, strategy, updateRevision, now }: StatusInput): {
-  replicas: number;
-  readyReplicas: number;
-  availableReplicas: number;
-  updatedReplicas: number;
-  updatedReadyReplicas: number;
-  updatedAvailableReplicas: number;
-} {
-  const counts = {
-    replicas: 0,
-    readyReplicas: 0,
-    availableReplicas: 0,
-    updatedReplicas: 0,
-    updatedReadyReplicas: 0,
-    updatedAvailableReplicas: 0,
-  };
-  for (const pod of seen.stored) {
-    if (!isActive(pod)) continue;
-    const updated = Number(sameRevision(pod.labels[REVISION_LABEL] ?? "", updateRevision));
-    const isReadyNow = isReady(pod);
-    const ready = Number(isReadyNow);
-    const available = Number(isReadyNow && isAvailable(pod, strategy.minReadySeconds, now));
-    counts.replicas++;
-    counts.readyReplicas += ready;
-    counts.availableReplicas += available;
-    counts.updatedReplicas += updated;
-    counts.updatedReadyReplicas += updated * ready;
-    counts.updatedAvailableReplicas += updated * available;
-  }
-  return counts;
-}
-
 function conditionsOf(input: StatusInput, status: CloneSetStatus, now: number): CloneSetCondition[] {
-  const before = input.seen.set.status?.conditions ?? [];
+  const before = input.set.status?.conditions ?? [];
   const after: CloneSetCondition[] = [];
   const progressing = progressingOf(input, status, now);
   if (progressing !== undefined) after.push(progressing);
@@ -104,11 +71,11 @@ function progressingOf(
   status: CloneSetStatus,
   now: number,
 ): CloneSetCondition | undefined {
-  const deadline = deadlineOf(input.seen.set);
+  const deadline = deadlineOf(input.set);
   if (deadline === undefined) return undefined;
-  const before = input.seen.set.status?.conditions ?? [];
+  const before = input.set.status?.conditions ?? [];
   const held = before.find((condition) => condition.type === "Progressing");
-  const old = input.seen.set.status;
+  const old = input.set.status;
   const renewed = old?.updateRevision !== status.updateRevision || held?.reason === "CloneSetPaused";
   const restarted = renewed || hasProgressed(old, status);
   const marked = held?.reason === "ProgressDeadlineExceeded" && !renewed;

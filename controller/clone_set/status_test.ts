@@ -1,24 +1,22 @@
 import t from "tap";
 import type { CloneSet } from "../../crds/index.ts";
-import type { Pod } from "../../kube/index.ts";
-import { barePod } from "../_bare_pod.ts";
-import { cloneSet, defaultOptions, Model } from "./model.ts";
-import { REVISION_LABEL, strategyOf } from "./observe.ts";
+import { cloneSet, defaultOptions } from "./model.ts";
+import { strategyOf } from "./observe.ts";
+import type { StoredCounts } from "./roster.ts";
 import { statusOf } from "./status.ts";
 
 const start = Date.parse("2030-01-01T00:00:00Z");
 
-/** Three pods, of which the first `updated` are at the revision and available; the others are at an older one. */
-function podsAt(updated: number, revision: string): Pod[] {
-  return [0, 1, 2].map((index) =>
-    barePod(`pod-${index}`, {
-      labels: { [REVISION_LABEL]: index < updated ? revision : "web-0" },
-      phase: "Running",
-      conditions: [
-        { type: "Ready", status: "True", reason: "", message: "", lastTransitionAt: start - 3_600_000 },
-      ],
-    }),
-  );
+/** So many pods, all available, of which the first `updated` are at the revision. */
+function countsOf(updated: number, replicas: number): StoredCounts {
+  return {
+    replicas,
+    readyReplicas: replicas,
+    availableReplicas: replicas,
+    updatedReplicas: updated,
+    updatedReadyReplicas: updated,
+    updatedAvailableReplicas: updated,
+  };
 }
 
 /** A CloneSet with a deadline of ten seconds, whose status is carried from one look to the next. */
@@ -33,7 +31,8 @@ class Rollout {
   /** The reason of the condition at that second, with so many of the three pods updated. */
   at(second: number, updated: number, revision = "web-1"): string | undefined {
     const status = statusOf({
-      seen: { ...new Model(this.#set).seen(), stored: podsAt(updated, revision) },
+      set: this.#set,
+      counts: countsOf(updated, this.#set.spec.replicas ?? 0),
       strategy: strategyOf(this.#set, defaultOptions),
       updateRevision: revision,
       currentRevision: "web-0",

@@ -1,5 +1,6 @@
 /** Bringing pods to the target revision. Spec: cloneset 4.7, rules 41 to 47, 4.8 rules 54, 55. */
 import type { Action, Waiting } from "../rollout/actions.ts";
+import type { ImageWait } from "../rollout/image_wait.ts";
 import { type Eligibility, inPlaceChange, type Template } from "../rollout/in_place/change.ts";
 import { graceState } from "../rollout/in_place/state.ts";
 import { withUnissued } from "../rollout/in_place/unissued.ts";
@@ -28,26 +29,11 @@ export function planUpdate(pass: Pass, numbers: Numbers, touched: ReadonlySet<st
   const updates: Updates = { actions: [], waiting: [], failure: undefined, wakeAfterMs: undefined };
   if (numbers.update === 0) return updates;
   const target = numbers.update > 0 ? pass.update : pass.current;
-  const atTarget = (member: Member): boolean =>
-    target === pass.update
-      ? member.updated
-      : sameRevision(member.pod.labels[REVISION_LABEL] ?? "", target.name);
   const wait = numbers.update > 0 ? imageWaitOf(pass) : undefined;
-  const candidates = pass.members.filter(
-    (member) =>
-      !atTarget(member) &&
-      member.state !== "PreparingDelete" &&
-      graceState(member.pod).value === undefined &&
-      // Whoever waits for an image lets those go first whose nodes have it.
-      wait?.holds(member.pod, imagesFor(pass, member, target)) !== true,
-  );
-  const wanted = Math.min(candidates.length, Math.abs(numbers.update));
-  const room = roomOf(pass, atTarget, numbers.updateBudget);
-  // Most passes of a rollout find no room: the order of thousands is worked out when there is some.
-  const taken =
-    room.atTarget > 0
-      ? withinBudget(updateOrder(candidates, pass.members, pass.strategy), wanted, candidates, room)
-      : [];
+  const candidates = candidatesFor(pass, target, wait);
+  const wanted = Math.min(candidates.count, Math.abs(numbers.update));
+  const room = roomOf(pass, target, numbers.updateBudget);
+  const taken = withinBudget(candidates, wanted, room, pass);
   if (taken.length < wanted) updates.waiting.push(budgetWaiting(pass, wanted - taken.length));
   for (const member of taken) {
     if (member.busy || member.specified || touched.has(member.pod.uid)) continue;
@@ -68,21 +54,55 @@ function imagesFor(pass: Pass, member: Member, target: Revision): Readonly<Recor
   return eligibility(pass, member, target).change?.images ?? {};
 }
 
+interface Candidates {
+  readonly count: number;
+  /** Of them. */
+  readonly unavailable: number;
+  readonly members: Iterable<Member>;
+}
+
+/** Who may be updated to the target. Whoever waits for an image lets those go first whose nodes have it. */
+function candidatesFor(pass: Pass, target: Revision, wait: ImageWait | undefined): Candidates {
+  const { survey, update } = pass;
+  if (target === update && wait === undefined) {
+    const { candidates, unavailableCandidates } = survey;
+    return { count: candidates.size, unavailable: unavailableCandidates, members: candidates };
+  }
+  const members: Member[] = [];
+  let unavailable = 0;
+  for (const member of target === update ? survey.candidates : others(pass, target)) {
+    if (wait?.holds(member.pod, imagesFor(pass, member, target))) continue;
+    members.push(member);
+    if (!member.available) unavailable++;
+  }
+  return { count: members.length, unavailable, members };
+}
+
+/** Those above the partition that go back: as `Survey.candidates`, for the current revision. */
+function* others({ survey }: Pass, target: Revision): Generator<Member> {
+  for (const member of survey.members()) {
+    if (isAt(member, target) || member.state === "PreparingDelete") continue;
+    if (graceState(member.pod).value === undefined) yield member;
+  }
+}
+
+function isAt(member: Member, target: Revision): boolean {
+  return sameRevision(member.pod.labels[REVISION_LABEL] ?? "", target.name);
+}
+
 interface Room {
   /** How many pods may be taken in all, and how many of them may be available ones. */
   atTarget: number;
   available: number;
 }
 
-function roomOf(pass: Pass, atTarget: (member: Member) => boolean, budget: number): Room {
-  let unavailable = 0;
-  let unavailableAtTarget = 0;
-  for (const member of pass.members) {
-    if (member.available) continue;
-    unavailable++;
-    if (atTarget(member)) unavailableAtTarget++;
-  }
-  return { atTarget: budget - unavailableAtTarget, available: budget - unavailable };
+function roomOf({ survey, update }: Pass, target: Revision, budget: number): Room {
+  const { unavailable, unavailableUpdated } = survey;
+  const atTarget =
+    target === update
+      ? unavailableUpdated
+      : [...unavailable].reduce((count, member) => count + Number(isAt(member, target)), 0);
+  return { atTarget: budget - atTarget, available: budget - unavailable.size };
 }
 
 /**
@@ -90,19 +110,14 @@ function roomOf(pass: Pass, atTarget: (member: Member) => boolean, budget: numbe
  * available pod also needs room beside all that are unavailable now. Nothing is read of the order beyond the first
  * `wanted`, and nothing once no candidate could be taken any more.
  */
-function withinBudget(
-  order: Iterable<Member>,
-  wanted: number,
-  candidates: readonly Member[],
-  room: Room,
-): Member[] {
+function withinBudget(candidates: Candidates, wanted: number, room: Room, pass: Pass): Member[] {
   const taken: Member[] = [];
   let availableTaken = 0;
-  let unavailableLeft = 0;
-  for (const member of candidates) if (!member.available) unavailableLeft++;
-  if (room.available <= 0 && unavailableLeft === 0) return taken;
+  let unavailableLeft = candidates.unavailable;
+  // Most passes of a rollout find no room: the order is worked out when there is some.
+  if (room.atTarget <= 0 || (room.available <= 0 && unavailableLeft === 0)) return taken;
   let read = 0;
-  for (const member of order) {
+  for (const member of updateOrder(candidates.members, () => pass.survey.members(), pass.strategy)) {
     if (read++ >= wanted || taken.length >= room.atTarget) break;
     if (!member.available) unavailableLeft--;
     else if (availableTaken < room.available) availableTaken++;
@@ -114,12 +129,16 @@ function withinBudget(
 }
 
 function budgetWaiting(pass: Pass, count: number): Waiting {
-  const unavailable = pass.members.filter((member) => !member.available).map((member) => member.pod.name);
+  const { unavailable } = pass.survey;
+  const pods: string[] = [];
+  for (const { pod } of unavailable)
+    if (pods.length < 10) pods.push(pod.name);
+    else break;
   return {
     reason: "Budget",
-    message: `${count} pods wait: maxUnavailable is ${pass.strategy.limits.maxUnavailable} and ${unavailable.length} pods are unavailable`,
+    message: `${count} pods wait: maxUnavailable is ${pass.strategy.limits.maxUnavailable} and ${unavailable.size} pods are unavailable`,
     until: "these pods become available",
-    pods: unavailable.slice(0, 10),
+    pods,
   };
 }
 

@@ -14,6 +14,11 @@ interface Write {
   arrived: boolean;
 }
 
+/** Whether plans see the write of an action while it is under way. */
+export function isPodWrite({ type }: Action): boolean {
+  return type === "create pod" || type === "patch pod" || type === "delete pod";
+}
+
 export class LateWrites {
   readonly pods = new PendingPods();
   readonly #writes = new Map<string, Write>();

@@ -25,18 +25,8 @@ export const moreRestartsFirst: Rule<Pod> = (a, b) => restarts(b) - restarts(a);
 export const newestFirst: Rule<Pod> = (a, b) => b.createdAt - a.createdAt;
 export const byName: Rule<Pod> = (a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
 
-const activityRules: readonly Rule<Activity>[] = [
-  (a, b) => a.scheduled - b.scheduled,
-  (a, b) => a.phase - b.phase,
-  (a, b) => a.ready - b.ready,
-  (a, b) => b.readySince - a.readySince,
-  (a, b) => b.restarts - a.restarts,
-  (a, b) => b.pod.createdAt - a.pod.createdAt,
-  (a, b) => byName(a.pod, b.pod),
-];
-
 /** What the order asks of a pod, looked up once for each and not once for each comparison. */
-interface Activity {
+export interface Activity {
   pod: Pod;
   scheduled: number;
   phase: number;
@@ -57,56 +47,141 @@ function activityOf(pod: Pod): Activity {
   };
 }
 
-const byActivity = firstDifference(activityRules);
+/** One expression: thousands of pods are put in order at the beginning of a rollout. */
+const byActivity: Rule<Activity> = (a, b) =>
+  a.scheduled - b.scheduled ||
+  a.phase - b.phase ||
+  a.ready - b.ready ||
+  b.readySince - a.readySince ||
+  b.restarts - a.restarts ||
+  b.pod.createdAt - a.pod.createdAt ||
+  byName(a.pod, b.pod);
 
 /** What a pod does least for its users goes first. */
 export function sortedByActivity<T extends { pod: Pod }>(items: readonly T[]): T[] {
   return decorated(items, ({ pod }) => activityOf(pod), byActivity);
 }
 
+/** An item in its place of an order; its key is fixed, as a projection never changes. */
+export interface Placed<T> {
+  readonly item: T;
+  /** Not one of those that go first. */
+  readonly later: boolean;
+  readonly activity: Activity;
+}
+
+const byPlace: Rule<Placed<unknown>> = (a, b) =>
+  Number(a.later) - Number(b.later) || byActivity(a.activity, b.activity);
+
 /**
- * Those that `goesFirst` names and then the others, each by activity; worked out as far as it is read, since a rollout
- * reads no further than there is room. Names end every tie, so that the order is the one that sorting gives.
+ * Those that `goesFirst` names and then the others, each by activity, while items come and go one by one. The order is
+ * worked out as far as it is read, since a rollout reads no further than there is room.
  */
-export function* byActivityOnDemand<T extends { pod: Pod }>(
-  items: readonly T[],
-  goesFirst: (item: T) => boolean,
-): Generator<T> {
-  const heap = items.map((item) => ({ item, later: !goesFirst(item), activity: activityOf(item.pod) }));
-  const precedes = (a: (typeof heap)[number], b: (typeof heap)[number]): boolean =>
-    a.later === b.later ? byActivity(a.activity, b.activity) < 0 : b.later;
-  for (let at = (heap.length >> 1) - 1; at >= 0; at--) sink(heap, at, precedes);
-  for (;;) {
-    const [first] = heap;
-    const last = heap.pop();
-    if (first === undefined || last === undefined) return;
-    if (heap.length > 0) {
-      heap[0] = last;
-      sink(heap, 0, precedes);
+export class ByActivity<T extends { pod: Pod }> {
+  readonly #goesFirst: (item: T) => boolean;
+  /** What was read so far, in order; everything else comes after it. */
+  #read: Placed<T>[] = [];
+  /** A heap: none precedes the one at half its index. */
+  #rest: Placed<T>[] = [];
+  /** Of `rest`: those that are no longer there. */
+  readonly #gone = new Set<Placed<T>>();
+
+  constructor(goesFirst: (item: T) => boolean, items: Iterable<T> = []) {
+    this.#goesFirst = goesFirst;
+    for (const item of items) this.add(item);
+  }
+
+  get size(): number {
+    return this.#read.length + this.#rest.length - this.#gone.size;
+  }
+
+  /** What `delete` wants to see again. */
+  add(item: T): Placed<T> {
+    const placed = { item, later: !this.#goesFirst(item), activity: activityOf(item.pod) };
+    const last = this.#read.at(-1);
+    if (last !== undefined && byPlace(placed, last) < 0) this.#read.splice(this.#after(placed), 0, placed);
+    else rise(this.#rest, placed);
+    return placed;
+  }
+
+  delete(placed: Placed<T>): void {
+    const index = this.#after(placed) - 1;
+    if (this.#read[index] === placed) {
+      this.#read.splice(index, 1);
+      return;
     }
-    yield first.item;
+    this.#gone.add(placed);
+    if (this.#gone.size * 2 <= this.#rest.length) return;
+    const left = this.#rest.filter((one) => !this.#gone.has(one));
+    this.#rest = [];
+    this.#gone.clear();
+    for (const one of left) rise(this.#rest, one);
+  }
+
+  clear(): void {
+    this.#read = [];
+    this.#rest = [];
+    this.#gone.clear();
+  }
+
+  /** Names end every tie, so that the order is the one that sorting gives. Nothing may come or go meanwhile. */
+  *[Symbol.iterator](): Generator<T> {
+    for (const { item } of this.#read) yield item;
+    for (;;) {
+      const next = takeFirst(this.#rest);
+      if (next === undefined) return;
+      if (this.#gone.delete(next)) continue;
+      this.#read.push(next);
+      yield next.item;
+    }
+  }
+
+  /** Index behind the last of those read that does not come after this one. */
+  #after(placed: Placed<T>): number {
+    let low = 0;
+    let high = this.#read.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const there = this.#read[middle];
+      if (there !== undefined && byPlace(there, placed) <= 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 }
 
-/** Lets the element sink until none below it precedes it. */
-function sink<T>(heap: T[], from: number, precedes: (a: T, b: T) => boolean): void {
-  const moving = heap[from];
-  if (moving === undefined) return;
-  let at = from;
+function rise<T>(heap: Placed<T>[], placed: Placed<T>): void {
+  let at = heap.length;
+  while (at > 0) {
+    const above = (at - 1) >> 1;
+    const there = heap[above];
+    if (there === undefined || byPlace(there, placed) <= 0) break;
+    heap[at] = there;
+    at = above;
+  }
+  heap[at] = placed;
+}
+
+function takeFirst<T>(heap: Placed<T>[]): Placed<T> | undefined {
+  const [first] = heap;
+  const moving = heap.pop();
+  if (moving === undefined || heap.length === 0) return first;
+  let at = 0;
   for (;;) {
     let below = 2 * at + 1;
     let child = heap[below];
     if (child === undefined) break;
     const right = heap[below + 1];
-    if (right !== undefined && precedes(right, child)) {
+    if (right !== undefined && byPlace(right, child) < 0) {
       child = right;
       below++;
     }
-    if (!precedes(child, moving)) break;
+    if (byPlace(child, moving) >= 0) break;
     heap[at] = child;
     at = below;
   }
   heap[at] = moving;
+  return first;
 }
 
 export interface PriorityStrategy {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import t from "tap";
 import { barePod } from "../_bare_pod.ts";
-import { byActivityOnDemand, prioritised, scattered, sortedByActivity } from "./order.ts";
+import { ByActivity, prioritised, scattered, sortedByActivity } from "./order.ts";
 import { acceptedPod } from "./pod_manifest.ts";
 
 const labelled = (name: string, labels: Record<string, string> = {}) => ({ name, labels });
@@ -151,7 +151,7 @@ t.test("on demand the order is the one that sorting gives, as far as it is read"
         ...sortedByActivity(items.filter((item) => !item.first)),
       ];
       const got: string[] = [];
-      for (const { pod } of byActivityOnDemand(items, (item) => item.first)) {
+      for (const { pod } of new ByActivity((item) => item.first, items)) {
         if (got.length >= read) break;
         got.push(pod.name);
       }
@@ -162,4 +162,44 @@ t.test("on demand the order is the one that sorting gives, as far as it is read"
     }),
     { seed: 20_261_121, numRuns: 300 },
   );
+});
+
+t.test("property: while items come and go, what is read is the beginning of the sorted order", async (t) => {
+  const pod = (name: number, phase: string) => ({
+    pod: barePod(`p${name}`, { phase }),
+    first: name % 5 === 0,
+  });
+  const step = fc.record({
+    do: fc.constantFrom("add", "add", "delete", "read"),
+    which: fc.nat(60),
+    phase: fc.constantFrom("Pending", "Running"),
+  });
+  let read = 0;
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
+      const order = new ByActivity<ReturnType<typeof pod>>((item) => item.first);
+      const present = new Map<number, ReturnType<typeof order.add>>();
+      for (const { do: what, which, phase } of steps) {
+        const placed = present.get(which);
+        if (what === "read") {
+          const items = [...present.values()].map(({ item }) => item);
+          const sorted = [
+            ...sortedByActivity(items.filter((item) => item.first)),
+            ...sortedByActivity(items.filter((item) => !item.first)),
+          ].slice(0, which);
+          const got: string[] = [];
+          for (const item of order) if (got.push(item.pod.name) >= which) break;
+          read += got.length;
+          if (sorted.some((item, index) => item.pod.name !== got[index])) return false;
+          if (order.size !== items.length) return false;
+        } else if (placed !== undefined) {
+          order.delete(placed);
+          present.delete(which);
+        } else if (what === "add") present.set(which, order.add(pod(which, phase)));
+      }
+      return true;
+    }),
+    { seed: 20_261_121, numRuns: 2_000 },
+  );
+  t.ok(read > 1_000, `${read} items were read`);
 });

@@ -8,6 +8,7 @@ import type { Clock, Pod } from "../../kube/index.ts";
 import type { Action } from "./actions.ts";
 import { Backoff } from "./backoff.ts";
 import { OtherWriter } from "./other_writer.ts";
+import { CREATING, overlay } from "./overlay.ts";
 import { PendingPods } from "./pending_pods.ts";
 import {
   type CreatePod,
@@ -83,19 +84,7 @@ export class Performer {
 
   /** Pods as they will be once the writes in flight are done; `busy` are those with one. */
   overlay(ownerUid: string, stored: readonly Pod[]): { pods: readonly Pod[]; busy: ReadonlySet<string> } {
-    const flight = this.#owners.get(ownerUid);
-    if (flight === undefined || flight.pods.size === 0) return { pods: stored, busy: none };
-    const pods: Pod[] = [];
-    for (const pod of stored) pods.push(flight.pods.get(pod.uid) ?? pod);
-    let names: Set<string> | undefined;
-    for (const [id, pod] of flight.pods) {
-      // A pod that went while its deletion is under way stays in sight: its claims follow it, and until they are
-      // marked, nobody may take them for claims of a vanished pod (cloneset rules 18, 19).
-      if (!id.startsWith(CREATING) && pod.deletionAt === undefined) continue;
-      names ??= new Set(stored.map((one) => one.name));
-      if (!names.has(pod.name)) pods.push(pod);
-    }
-    return { pods, busy: new Set(flight.pods.keys()) };
+    return overlay(stored, this.pending(ownerUid));
   }
 
   /** Of the owner; not to be changed by others. */
@@ -310,11 +299,9 @@ export class Performer {
 
 type Started = Exclude<Action, { type: "event" }>;
 
-const CREATING = "in-flight/";
 const REVISION = "revision/";
 /** Creations share one backoff: what refuses one pod refuses the next. */
 const CREATION = "create pods";
-const none: ReadonlySet<string> = new Set();
 const nothing = new PendingPods();
 
 function idOf(action: Started): string {

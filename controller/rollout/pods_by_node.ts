@@ -1,106 +1,14 @@
-/**
- * The pods of one workload by node, kept up from event to event, and which nodes an event was about: what one of them
- * brings costs work for its nodes alone. Writes in flight are events, too: pods change with them and without a word.
- */
+/** The pods of one workload by the node that they are on, or will be. */
 import type { Pod } from "../../kube/index.ts";
-import type { PendingPods } from "./pending_pods.ts";
+import { PodsBy } from "./pods_by.ts";
 
 /** The node on which a pod is or will be; empty when nothing says so. */
 export function nodeOf(pod: Pod): string {
   return pod.nodeName || (pod.pinnedTo ?? "");
 }
 
-const noPods: readonly Pod[] = [];
-
-export class PodsByNode {
-  readonly #order: (a: Pod, b: Pod) => number;
-  readonly #stored = new Map<string, readonly Pod[]>();
-  /** By node, then by the write's id. */
-  readonly #flights = new Map<string, Map<string, Pod>>();
-  /** The same by id alone, as last shown. */
-  readonly #inFlight = new Map<string, Pod>();
-  readonly #touched = new Set<string>();
-  readonly #onFlight: (pod: Pod, change: 1 | -1) => void;
-  #followed: { readonly pending: PendingPods; readonly version: number } | undefined;
-
-  /** `order` of the pods on one node. `onFlight` hears of each write that begins (1) or ends (-1), with its pod. */
-  constructor(order: (a: Pod, b: Pod) => number, onFlight: (pod: Pod, change: 1 | -1) => void = () => {}) {
-    this.#order = order;
-    this.#onFlight = onFlight;
-  }
-
-  put(pod: Pod): void {
-    const node = nodeOf(pod);
-    this.#touched.add(node);
-    this.#stored.set(node, [...this.on(node), pod].sort(this.#order));
-  }
-
-  take(pod: Pod): void {
-    const node = nodeOf(pod);
-    this.#touched.add(node);
-    const left = this.on(node).filter(({ uid }) => uid !== pod.uid);
-    if (left.length === 0) this.#stored.delete(node);
-    else this.#stored.set(node, left);
-  }
-
-  /** The node itself has changed. */
-  touch(node: string): void {
-    this.#touched.add(node);
-  }
-
-  /** Pods as the server last showed them, in order. */
-  on(node: string): readonly Pod[] {
-    return this.#stored.get(node) ?? noPods;
-  }
-
-  /** Pods as they will be after the writes in flight, by the writes' ids. */
-  flightsOn(node: string): ReadonlyMap<string, Pod> | undefined {
-    return this.#flights.get(node);
-  }
-
-  /** Nodes that have pods, or will. */
-  names(): Set<string> {
-    return new Set([...this.#stored.keys(), ...this.#flights.keys()]);
-  }
-
-  /** Takes over which writes are in flight now: those that changed, when the same were followed before. */
-  follow(pending: PendingPods): void {
-    const { version } = pending;
-    const changed =
-      this.#followed?.pending === pending ? pending.changesSince(this.#followed.version) : undefined;
-    for (const id of changed ?? [...this.#inFlight.keys(), ...pending.keys()]) {
-      const [before, after] = [this.#inFlight.get(id), pending.get(id)];
-      if (before === after) continue;
-      if (before !== undefined) this.#land(id, before);
-      if (after !== undefined) this.#launch(id, after);
-    }
-    this.#followed = { pending, version };
-  }
-
-  /** The nodes that something happened to since this was last asked. */
-  takeTouched(): Set<string> {
-    const touched = new Set(this.#touched);
-    this.#touched.clear();
-    return touched;
-  }
-
-  #launch(id: string, pod: Pod): void {
-    const node = nodeOf(pod);
-    this.#touched.add(node);
-    this.#inFlight.set(id, pod);
-    this.#onFlight(pod, 1);
-    const there = this.#flights.get(node);
-    if (there === undefined) this.#flights.set(node, new Map([[id, pod]]));
-    else there.set(id, pod);
-  }
-
-  #land(id: string, pod: Pod): void {
-    const node = nodeOf(pod);
-    this.#touched.add(node);
-    this.#inFlight.delete(id);
-    this.#onFlight(pod, -1);
-    const there = this.#flights.get(node);
-    there?.delete(id);
-    if (there?.size === 0) this.#flights.delete(node);
+export class PodsByNode extends PodsBy {
+  constructor(order: (a: Pod, b: Pod) => number, onFlight?: (pod: Pod, change: 1 | -1) => void) {
+    super(nodeOf, order, onFlight);
   }
 }

@@ -3,12 +3,13 @@ import type { Node, Pod } from "../../kube/index.ts";
 
 interface Listening {
   podChanged(before: Pod | undefined, after: Pod | undefined): void;
-  nodeChanged(name: string): void;
+  nodeChanged?(name: string): void;
 }
 
 interface Cluster {
   readonly pods: ReadonlyMap<string, Pod>;
-  readonly nodes: ReadonlyMap<string, Node>;
+  /** Absent where the roster does not care about them. */
+  readonly nodes?: ReadonlyMap<string, Node>;
 }
 
 export class RosterEvents {
@@ -16,7 +17,7 @@ export class RosterEvents {
   #nodes: ReadonlyMap<string, Node> = new Map();
 
   /** Tells a roster what has changed since the last call; one that was made of this very state is told nothing. */
-  follow({ pods: named, nodes: present }: Cluster, roster: Listening | undefined): void {
+  follow({ pods: named, nodes: present = new Map() }: Cluster, roster: Listening | undefined): void {
     const pods = new Map([...named.values()].map((pod) => [pod.uid, pod]));
     const nodes = new Map(present);
     if (roster !== undefined) {
@@ -25,7 +26,7 @@ export class RosterEvents {
         if (before !== after) roster.podChanged(before, after);
       }
       for (const name of new Set([...this.#nodes.keys(), ...nodes.keys()])) {
-        if (this.#nodes.get(name) !== nodes.get(name)) roster.nodeChanged(name);
+        if (this.#nodes.get(name) !== nodes.get(name)) roster.nodeChanged?.(name);
       }
     }
     this.#pods = pods;

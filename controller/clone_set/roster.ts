@@ -1,0 +1,324 @@
+/**
+ * The pods of one CloneSet, kept up from event to event. What a pod counts as is worked out when something happens to it,
+ * so that a pass costs what has changed and what there is to do, however many pods the set has. Spec: cloneset 4.1 rule 7.
+ */
+import type { Selector } from "../../kube/core/index.ts";
+import type { Pod } from "../../kube/index.ts";
+import { graceState } from "../rollout/in_place/state.ts";
+import { ByActivity, type Placed } from "../rollout/order.ts";
+import { CREATING } from "../rollout/overlay.ts";
+import type { PendingPods } from "../rollout/pending_pods.ts";
+import { isActive, isAvailable, isReady } from "../rollout/pod_state.ts";
+import { PodsBy } from "../rollout/pods_by.ts";
+import { sameRevision } from "../rollout/revisions.ts";
+import type { ClassCount, Counts } from "./numbers.ts";
+import { type Member, memberOf, REVISION_LABEL, type Strategy } from "./observe.ts";
+import { isUnderWay } from "./order.ts";
+
+export interface RosterSource {
+  /** Of the set. */
+  readonly uid: string;
+  /** Pods that it controls, as the server last showed them. */
+  pods(): Iterable<Pod>;
+  inFlight(): PendingPods;
+  /** Both together, as dear as there are pods: a pod with a write in flight as it will be. */
+  overlaid(): readonly Pod[];
+}
+
+/** What pods are judged by. They are all judged anew when the set's spec or its update revision is another one. */
+export interface SurveyContext {
+  readonly generation: number;
+  readonly updateRevision: string;
+  readonly strategy: Pick<Strategy, "minReadySeconds" | "podsToDelete">;
+  readonly selector: Selector;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  /** Whether a pod without a write in flight is as it should be, whatever the set's strategy says. */
+  readonly isSettled: (member: Member) => boolean;
+}
+
+/** What the status reports: pods as the server shows them. */
+export interface StoredCounts {
+  replicas: number;
+  readyReplicas: number;
+  availableReplicas: number;
+  updatedReplicas: number;
+  updatedReadyReplicas: number;
+  updatedAvailableReplicas: number;
+}
+
+/** The set as a pass sees it. Members are active pods; writes in flight are applied to them. */
+export interface Survey {
+  readonly counts: Counts;
+  readonly stored: Readonly<StoredCounts>;
+  readonly unavailable: ReadonlySet<Member>;
+  /** Those of them that are at the update revision. */
+  readonly unavailableUpdated: number;
+  /** Pods without a write in flight that are not settled, or wait for something. */
+  readonly due: ReadonlySet<Member>;
+  readonly preparingDelete: ReadonlySet<Member>;
+  /** Chosen for deletion by label or by name, and not being prepared for it. */
+  readonly specified: ReadonlySet<Member>;
+  /** Members that an update may begin with: at another revision, and not on their way out or in a grace period. */
+  readonly candidates: ByActivity<Member>;
+  readonly unavailableCandidates: number;
+  /** Owned pods that the selector no longer matches, without a write in flight. They are no members. */
+  readonly loose: ReadonlySet<Pod>;
+  /** Deletions that are under way and not answered. */
+  readonly departing: number;
+  /** As dear as there are pods. */
+  members(): Iterable<Member>;
+  pods(): readonly Pod[];
+  storedPods(): Iterable<Pod>;
+}
+
+interface Entry {
+  readonly id: string;
+  readonly member: Member | undefined;
+  readonly isCandidate: boolean;
+  readonly isDue: boolean;
+  readonly loose: Pod | undefined;
+  readonly stored: Standing | undefined;
+  readonly departing: boolean;
+  /** Time alone makes it available. */
+  readonly ripens: boolean;
+  /** Its place among the candidates, while it is one of them. */
+  placed?: Placed<Member>;
+}
+
+/** What an active stored pod counts as. */
+interface Standing {
+  readonly ready: boolean;
+  readonly available: boolean;
+  readonly updated: boolean;
+}
+
+export class Roster implements Survey {
+  readonly unavailable = new Set<Member>();
+  readonly due = new Set<Member>();
+  readonly preparingDelete = new Set<Member>();
+  readonly specified = new Set<Member>();
+  readonly loose = new Set<Pod>();
+  readonly candidates = new ByActivity<Member>(isUnderWay);
+  counts = noMembers();
+  stored = noPods();
+  unavailableUpdated = 0;
+  unavailableCandidates = 0;
+  departing = 0;
+  readonly #source: RosterSource;
+  readonly #pods = new PodsBy(
+    ({ uid }) => uid,
+    () => 0,
+  );
+  readonly #names = new Set<string>();
+  readonly #entries = new Map<string, Entry>();
+  readonly #ripening = new Set<string>();
+  #judgedBy: Pick<SurveyContext, "generation" | "updateRevision"> | undefined;
+
+  constructor(source: RosterSource) {
+    this.#source = source;
+    for (const pod of source.pods()) this.#put(pod);
+  }
+
+  /** Takes a pod in, in its place another one or none; undefined: there was or is none. */
+  podChanged(before: Pod | undefined, after: Pod | undefined): void {
+    if (before?.controller?.uid === this.#source.uid) this.#take(before);
+    if (after?.controller?.uid === this.#source.uid) this.#put(after);
+  }
+
+  /** The set as it is now; good until the next event. */
+  survey(context: SurveyContext): Survey {
+    this.#pods.follow(this.#source.inFlight());
+    const { generation, updateRevision } = context;
+    if (this.#judgedBy?.generation !== generation || this.#judgedBy.updateRevision !== updateRevision) {
+      this.#clear();
+      this.#judgedBy = { generation, updateRevision };
+      for (const id of this.#pods.names()) this.#pods.touch(id);
+    }
+    for (const id of this.#ripening) this.#pods.touch(id);
+    for (const id of this.#pods.takeTouched()) this.#judge(id, context);
+    return this;
+  }
+
+  *members(): Generator<Member> {
+    for (const { member } of this.#entries.values()) if (member !== undefined) yield member;
+  }
+
+  pods(): readonly Pod[] {
+    return this.#source.overlaid();
+  }
+
+  storedPods(): Iterable<Pod> {
+    return this.#source.pods();
+  }
+
+  #put(pod: Pod): void {
+    this.#pods.put(pod);
+    this.#names.add(pod.name);
+    this.#touchCreation(pod.name);
+  }
+
+  #take(pod: Pod): void {
+    this.#pods.take(pod);
+    this.#names.delete(pod.name);
+    this.#touchCreation(pod.name);
+  }
+
+  /** A pod that is stored before its creation is answered is not there twice. */
+  #touchCreation(name: string): void {
+    const id = `${CREATING}${name}`;
+    if (this.#pods.flightsOn(id) !== undefined) this.#pods.touch(id);
+  }
+
+  #clear(): void {
+    this.#entries.clear();
+    this.#ripening.clear();
+    this.unavailable.clear();
+    this.due.clear();
+    this.preparingDelete.clear();
+    this.specified.clear();
+    this.loose.clear();
+    this.candidates.clear();
+    this.counts = noMembers();
+    this.stored = noPods();
+    this.unavailableUpdated = 0;
+    this.unavailableCandidates = 0;
+    this.departing = 0;
+  }
+
+  #judge(id: string, context: SurveyContext): void {
+    const before = this.#entries.get(id);
+    if (before !== undefined) {
+      this.#entries.delete(id);
+      this.#leave(before);
+    }
+    const entry = this.#entryOf(id, context);
+    if (entry === undefined) return;
+    this.#entries.set(id, entry);
+    this.#enter(entry);
+  }
+
+  #entryOf(id: string, context: SurveyContext): Entry | undefined {
+    const [stored] = this.#pods.on(id);
+    const flight = this.#pods.flightsOn(id)?.get(id);
+    const pod = flight ?? stored;
+    if (pod === undefined) return undefined;
+    // Of pods that are not stored only those to be created are there.
+    if (stored === undefined && (!id.startsWith(CREATING) || this.#names.has(pod.name))) return undefined;
+    const busy = flight !== undefined;
+    const loose = !busy && !context.selector.matches(pod.labels);
+    const { strategy, updateRevision, now } = context;
+    const isMember = isActive(pod) && !loose;
+    const member = isMember ? memberOf(pod, stored ?? pod, busy, strategy, updateRevision, now) : undefined;
+    const standing =
+      stored !== undefined && isActive(stored)
+        ? standingOf(stored, strategy.minReadySeconds, updateRevision, now)
+        : undefined;
+    return {
+      id,
+      member,
+      isCandidate: member !== undefined && isCandidate(member),
+      isDue: member !== undefined && !busy && !context.isSettled(member),
+      loose: loose ? pod : undefined,
+      stored: standing,
+      departing: busy && !isActive(pod) && standing !== undefined,
+      ripens: strategy.minReadySeconds > 0 && [member, standing].some(isUnripe),
+    };
+  }
+
+  #enter(entry: Entry): void {
+    const { id, member, isCandidate, isDue, loose, ripens } = entry;
+    this.#count(entry, 1);
+    if (ripens) this.#ripening.add(id);
+    if (loose !== undefined) this.loose.add(loose);
+    if (member === undefined) return;
+    if (isCandidate) entry.placed = this.candidates.add(member);
+    if (isDue) this.due.add(member);
+    if (!member.available) this.unavailable.add(member);
+    if (member.state === "PreparingDelete") this.preparingDelete.add(member);
+    else if (member.specified) this.specified.add(member);
+  }
+
+  #leave(entry: Entry): void {
+    const { id, member, placed, loose } = entry;
+    this.#count(entry, -1);
+    this.#ripening.delete(id);
+    if (loose !== undefined) this.loose.delete(loose);
+    if (placed !== undefined) this.candidates.delete(placed);
+    if (member === undefined) return;
+    this.due.delete(member);
+    this.unavailable.delete(member);
+    this.preparingDelete.delete(member);
+    this.specified.delete(member);
+  }
+
+  #count({ member, isCandidate, stored, departing }: Entry, by: 1 | -1): void {
+    if (departing) this.departing += by;
+    if (stored !== undefined) countStored(this.stored, stored, by);
+    if (member === undefined) return;
+    countMember(member.updated ? this.counts.updated : this.counts.old, member, by);
+    if (member.available) return;
+    if (member.updated) this.unavailableUpdated += by;
+    if (isCandidate) this.unavailableCandidates += by;
+  }
+}
+
+function isCandidate({ pod, updated, state }: Member): boolean {
+  return !updated && state !== "PreparingDelete" && graceState(pod).value === undefined;
+}
+
+function isUnripe(one: { ready: boolean; available: boolean } | undefined): boolean {
+  return one?.ready === true && !one.available;
+}
+
+function standingOf(pod: Pod, minReadySeconds: number, updateRevision: string, now: number): Standing {
+  const ready = isReady(pod);
+  return {
+    ready,
+    available: ready && isAvailable(pod, minReadySeconds, now),
+    updated: sameRevision(pod.labels[REVISION_LABEL] ?? "", updateRevision),
+  };
+}
+
+function countStored(counts: StoredCounts, { ready, available, updated }: Standing, by: 1 | -1): void {
+  counts.replicas += by;
+  if (ready) counts.readyReplicas += by;
+  if (available) counts.availableReplicas += by;
+  if (!updated) return;
+  counts.updatedReplicas += by;
+  if (ready) counts.updatedReadyReplicas += by;
+  if (available) counts.updatedAvailableReplicas += by;
+}
+
+function countMember(count: ClassCount, member: Member, by: 1 | -1): void {
+  if (member.state === "PreparingDelete") {
+    count.preDeleting += by;
+    return;
+  }
+  count.active += by;
+  if (member.state === "PreparingUpdate") count.preparingUpdate += by;
+  if (member.specified) count.toDelete += by;
+  else if (!member.available) count.unavailable += by;
+}
+
+function noMembers(): Counts {
+  const none = (): ClassCount => ({
+    active: 0,
+    preDeleting: 0,
+    toDelete: 0,
+    unavailable: 0,
+    preparingUpdate: 0,
+  });
+  return { updated: none(), old: none() };
+}
+
+function noPods(): StoredCounts {
+  return {
+    replicas: 0,
+    readyReplicas: 0,
+    availableReplicas: 0,
+    updatedReplicas: 0,
+    updatedReadyReplicas: 0,
+    updatedAvailableReplicas: 0,
+  };
+}

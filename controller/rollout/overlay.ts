@@ -1,0 +1,26 @@
+/** Pods as they will be once the writes in flight are done. */
+import type { Pod } from "../../kube/index.ts";
+
+/** Id of a write that creates the pod of that name; other writes have their pod's UID. */
+export const CREATING = "in-flight/";
+
+const none: ReadonlySet<string> = new Set();
+
+/** `inFlight`: by UID or by `in-flight/<name>`, the pod after its write. `busy`: those ids. */
+export function overlay(
+  stored: readonly Pod[],
+  inFlight: ReadonlyMap<string, Pod>,
+): { pods: readonly Pod[]; busy: ReadonlySet<string> } {
+  if (inFlight.size === 0) return { pods: stored, busy: none };
+  const pods: Pod[] = [];
+  for (const pod of stored) pods.push(inFlight.get(pod.uid) ?? pod);
+  let names: Set<string> | undefined;
+  for (const [id, pod] of inFlight) {
+    // A pod that went while its deletion is under way stays in sight: its claims follow it, and until they are
+    // marked, nobody may take them for claims of a vanished pod (cloneset rules 18, 19).
+    if (!id.startsWith(CREATING) && pod.deletionAt === undefined) continue;
+    names ??= new Set(stored.map((one) => one.name));
+    if (!names.has(pod.name)) pods.push(pod);
+  }
+  return { pods, busy: new Set(inFlight.keys()) };
+}
