@@ -10,33 +10,19 @@ import {
   nullLog,
   systemClock,
 } from "../kube/index.ts";
+import { silentServer } from "./context_fixture.ts";
 import { startFakeCri } from "./cri/fake_server.ts";
 import { agentSettings } from "./settings.ts";
 import { type Agent, startAgent } from "./start.ts";
 
-/** An API server without objects: lists are empty, watches are silent, created events are kept. */
+/** As the silent one, with created events kept. */
 function emptyServer(events: Record<string, unknown>[]): Client {
-  const notFound = async (): Promise<never> => {
-    throw new KubeError("NotFound", "not found");
-  };
   return {
-    get: notFound,
-    list: async () => ({ items: [], resourceVersion: "1", continue: "", undecodable: [] }),
+    ...silentServer(),
     async create(resource, _, body) {
       events.push(Object.fromEntries(Object.entries(body)));
       return resource.codec.decode(Buffer.from(JSON.stringify(body)), "application/json");
     },
-    replace: notFound,
-    patch: notFound,
-    delete: notFound,
-    async watch(_, { signal, sendInitialEvents }) {
-      if (sendInitialEvents) throw new KubeError("Invalid", "sendInitialEvents: Forbidden", { status: 422 });
-      return (async function* () {
-        await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
-      })();
-    },
-    request: notFound,
-    close: async () => undefined,
   };
 }
 
