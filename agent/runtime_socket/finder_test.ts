@@ -88,6 +88,22 @@ t.test(
   },
 );
 
+t.test("each candidate has its own error", async (t) => {
+  const root = await runFolder(t);
+  await writeFile(join(root, "crio.sock"), "");
+  await writeFile(join(root, "containerd"), "");
+  await writeFile(join(root, "dockershim.sock"), "");
+  const gone = await runtimeAt(t, join(root, "left/behind.sock"), "containerd");
+  await rename(join(root, "left/behind.sock"), join(root, "cri-dockerd.sock"));
+  await gone.stop();
+  const reason = await until(finder(t, root), notFound);
+  t.match(reason, `${join(root, "crio.sock")}: exists, but is not a socket`);
+  t.match(reason, `${join(root, "containerd/containerd.sock")}: does not exist`);
+  t.match(reason, /cri-dockerd\.sock: no answer: Version: .*ECONNREFUSED/);
+  t.match(reason, /dockershim\.sock: dockershim is not supported/);
+  t.ok(reason.indexOf("--socket-file") < reason.indexOf("Tried"), "the setting fits into an event");
+});
+
 t.test("docker.sock alone is explained", async (t) => {
   const root = await runFolder(t);
   await writeFile(join(root, "docker.sock"), "");

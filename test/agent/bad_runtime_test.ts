@@ -10,8 +10,10 @@ import { seededRandom } from "../../sandbox/index.ts";
 import {
   eventually,
   type NodeUnderTest,
+  node,
   pullTask,
   reached,
+  recreateRequests,
   startFake,
   startNode,
   tagStatus,
@@ -92,6 +94,43 @@ t.test("sockets of all kinds that are no runtime", async (t) => {
     );
   }
   await works(t, under);
+});
+
+t.test("without a runtime requests end, tags wait and say why, and go on when it comes", async (t) => {
+  const under = await startNode(t);
+  await under.agent.start();
+  await wantImages(under.api, { early: { tags: [pullTask("1")] } });
+  await eventually("the tag waits", async () => {
+    const status = await tagStatus(under.api, "early", "1");
+    return status?.phase === "Waiting" && status.message.startsWith("not found container runtime sock");
+  });
+  const labels = {
+    "crr.apps.kruise.io/node-name": node,
+    "crr.apps.kruise.io/pod-uid": "1",
+    "crr.apps.kruise.io/active": "true",
+  };
+  const containers = [{ name: "app", statusContext: { containerID: "containerd://1", restartCount: 0 } }];
+  await under.api.create(
+    {
+      apiVersion: "apps.kruise.io/v1beta1",
+      kind: "ContainerRecreateRequest",
+      metadata: { name: "early", labels },
+      spec: { podName: "web", containers },
+    },
+    "default",
+  );
+  await eventually("the request is over", async () => {
+    const { status } = await under.api.get(recreateRequests, "early", "default");
+    return status?.["phase"] === "Completed";
+  });
+  const { status } = await under.api.get(recreateRequests, "early", "default");
+  t.match(status?.["message"], /^failed to find runtime service: not found container runtime sock\. /);
+  const { text } = await under.agent.get("/readyz");
+  t.notMatch(text, "InformerSynced", "the watches are open");
+  const fake = await startFake(t, under);
+  fake.runtime.registry.set("early:1", image);
+  await reached(under.api, "early", "1", "Succeeded");
+  t.equal((await tagStatus(under.api, "early", "1"))?.message, "");
 });
 
 t.test("a connection that turns into noise, again and again", async (t) => {
