@@ -1,13 +1,15 @@
 /** A runtime's socket may send anything: the agent says what is wrong, stays up, stays small, and goes on when it can. */
-import { readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { startFakeCri } from "../../agent/index.ts";
+import { type AgentRuntime, startFakeCri } from "../../agent/index.ts";
 import { systemClock } from "../../kube/index.ts";
 import { encode, ListImagesResponse } from "../../proto/cri/index.ts";
 import { seededRandom } from "../../sandbox/index.ts";
 import {
+  type AgentPlace,
   eventually,
   type NodeUnderTest,
   node,
@@ -19,7 +21,11 @@ import {
   tagStatus,
   wantImages,
 } from "./fixture.ts";
+import { buildBundle, bundleProgram } from "./mounted.ts";
 import { http2Frame, startRawSocket } from "./odd_runtimes.ts";
+
+const bundled = buildBundle();
+t.teardown(async () => (await bundled).remove());
 
 const image = { id: `sha256:${"a".repeat(64)}` };
 const settings = http2Frame(4, 0, 0, new Uint8Array());
@@ -69,9 +75,26 @@ const talkers: readonly (readonly [string, (connection: Socket) => void])[] = [
   ["sends settings without end", (connection) => endlessly(connection, settings)],
 ];
 
-t.test("sockets of all kinds that are no runtime", async (t) => {
-  const under = await startNode(t);
-  await under.agent.start();
+for (const runtime of ["node", "deno"] as const) {
+  t.test(`sockets of all kinds that are no runtime, the agent on ${runtime}`, async (t) =>
+    noRuntimes(t, await startBundle(t, runtime)),
+  );
+  t.test(`a connection that turns into noise, again and again, the agent on ${runtime}`, async (t) =>
+    noisyRuntime(t, await startBundle(t, runtime)),
+  );
+}
+
+async function startBundle(t: Test, runtime: AgentRuntime): Promise<NodeUnderTest> {
+  const bundle = await bundled;
+  const socketFolder = mkdtempSync(join(tmpdir(), "refit-sockets-"));
+  t.teardown(() => rmSync(socketFolder, { recursive: true, force: true }));
+  const socket = join(socketFolder, "containerd.sock");
+  const program = (place: AgentPlace) => bundleProgram(runtime, bundle.file, socketFolder, place);
+  return startNode(t, { socket, program });
+}
+
+async function noRuntimes(t: Test, under: NodeUnderTest): Promise<void> {
+  await under.agent.start(`--socket-file=${under.socket}`);
   const idleMb = residentMb(under);
   for (const [what, talk] of talkers) {
     const talked = Promise.withResolvers<void>();
@@ -94,7 +117,7 @@ t.test("sockets of all kinds that are no runtime", async (t) => {
     );
   }
   await works(t, under);
-});
+}
 
 t.test("without a runtime requests end, tags wait and say why, and go on when it comes", async (t) => {
   const under = await startNode(t);
@@ -133,8 +156,7 @@ t.test("without a runtime requests end, tags wait and say why, and go on when it
   t.equal((await tagStatus(under.api, "early", "1"))?.message, "");
 });
 
-t.test("a connection that turns into noise, again and again", async (t) => {
-  const under = await startNode(t);
+async function noisyRuntime(t: Test, under: NodeUnderTest): Promise<void> {
   const behind = join(under.folder, "behind.sock");
   const fake = await startFakeCri({ socket: behind, clock: systemClock });
   t.teardown(() => fake.stop());
@@ -153,7 +175,7 @@ t.test("a connection that turns into noise, again and again", async (t) => {
       left = Math.max(0, left - chunk.length);
     });
   });
-  await under.agent.start();
+  await under.agent.start(`--socket-file=${under.socket}`);
   const tags = Array.from({ length: 12 }, (_, index) => `${index}`);
   for (const tag of tags) fake.runtime.registry.set(`noisy:${tag}`, image);
   const pullPolicy = { timeoutSeconds: 60, backoffLimit: 5, ttlSecondsAfterFinished: 600 };
@@ -171,7 +193,7 @@ t.test("a connection that turns into noise, again and again", async (t) => {
   await stop();
   rmSync(under.socket, { force: true });
   await works(t, under);
-});
+}
 
 t.test("answers that are damaged, cut short or too large", async (t) => {
   const under = await startNode(t);

@@ -67,9 +67,20 @@ export const hostRun = "/hostvarrun";
 
 /** Program and arguments before the agent's own flags; `runFolder` is what the agent sees at /hostvarrun. */
 export function mountedProgram(runtime: AgentRuntime, bundle: string, runFolder: string, place: AgentPlace) {
+  const program = bundleProgram(runtime, bundle, hostRun, place);
+  return ["unshare", ...(unshare ?? []), "sh", "-c", withHostRun, "sh", runFolder, ...program];
+}
+
+/** The same without a mount; `socketFolder` is where the runtime's socket is. */
+export function bundleProgram(
+  runtime: AgentRuntime,
+  bundle: string,
+  socketFolder: string,
+  place: AgentPlace,
+): string[] {
   const permissions = denoPermissions({
     stateFolder: place.stateFolder,
-    socketFolder: hostRun,
+    socketFolder,
     pluginConfigFile: "/kruise/CredentialProviderPlugin.yaml",
     home: "/root",
   });
@@ -78,6 +89,5 @@ export function mountedProgram(runtime: AgentRuntime, bundle: string, runFolder:
     flag.startsWith("--allow-read=") ? `${flag},${place.kubeconfig}` : flag,
   );
   const [, ...words] = agentProgram(runtime, readable, bundle);
-  const program = runtime === "node" ? process.execPath : `${root}node_modules/.bin/deno`;
-  return ["unshare", ...(unshare ?? []), "sh", "-c", withHostRun, "sh", runFolder, program, ...words];
+  return [runtime === "node" ? process.execPath : `${root}node_modules/.bin/deno`, ...words];
 }
