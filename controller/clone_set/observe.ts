@@ -92,7 +92,7 @@ export function strategyOf(set: CloneSet, options: CloneSetOptions): Strategy {
     policy: policyOf(rolling?.podUpdatePolicy),
     onDelete,
     paused,
-    priority: rolling?.priorityStrategy as PriorityStrategy | undefined,
+    priority: rolling?.priorityStrategy,
     scatter: rolling?.scatterStrategy,
     graceSeconds,
     lean: isLean(set.metadata.annotations, { graceSeconds, minReadySeconds, lifecycle: spec.lifecycle }),

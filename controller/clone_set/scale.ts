@@ -160,8 +160,8 @@ export function revisionLabels(pass: Pass, revision: Revision): Record<string, s
 
 function templateFor(pass: Pass, revision: Revision): PodTemplate {
   if (revision === pass.update) return pass.seen.set.spec.template;
-  const stored = templateOf(revision.data);
-  return stored?.spec === undefined ? pass.seen.set.spec.template : (stored as PodTemplate);
+  const { spec, ...stored } = templateOf(revision.data) ?? {};
+  return spec === undefined ? pass.seen.set.spec.template : { ...stored, spec };
 }
 
 /** Pods that were about to be deleted are wanted again (rule 53). */

@@ -1,7 +1,7 @@
 /** Bringing pods to the target revision. Spec: cloneset 4.7, rules 41 to 47, 4.8 rules 54, 55. */
 import type { Action, Waiting } from "../rollout/actions.ts";
 import type { ImageWait } from "../rollout/image_wait.ts";
-import { type Eligibility, inPlaceChange, type Template } from "../rollout/in_place/change.ts";
+import { type Eligibility, inPlaceChange } from "../rollout/in_place/change.ts";
 import { graceState } from "../rollout/in_place/state.ts";
 import { withUnissued } from "../rollout/in_place/unissued.ts";
 import { startInPlace } from "../rollout/in_place/update.ts";
@@ -214,7 +214,7 @@ function computeEligibility(pass: Pass, from: string, target: Revision): Eligibi
   if (pass.options.recreateOnClaimChange && pass.strategy.policy !== "InPlaceOnly" && changedClaims) {
     return { change: undefined, reason: "the claim templates changed" };
   }
-  return inPlaceChange(before as Template, after as Template, pass.options);
+  return inPlaceChange(before, after, pass.options);
 }
 
 function updateInPlace(

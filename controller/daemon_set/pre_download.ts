@@ -49,9 +49,8 @@ function changedImages({ seen, survey, update, mark: current }: Pass): [string, 
   );
 }
 
-function imagesOf(template: object | undefined): Map<string, string> {
-  const { spec } = (template ?? {}) as Partial<PodTemplate>;
-  return new Map((spec?.containers ?? []).map(({ name, image }) => [name, image ?? ""]));
+function imagesOf(template: Partial<PodTemplate> | undefined): Map<string, string> {
+  return new Map((template?.spec?.containers ?? []).map(({ name, image }) => [name, image ?? ""]));
 }
 
 function jobsOf({ seen, name, namespace, uid, update }: Pass) {

@@ -116,7 +116,7 @@ export function templatesOf(data: string): { written: Template; defaulted: Templ
     imagePullPolicy: "ByTag",
     hostNetworkPorts: true,
   });
-  return { written: written as Template, defaulted };
+  return { written, defaulted };
 }
 
 /** What pods of the revision are labelled with. */

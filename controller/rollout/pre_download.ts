@@ -2,7 +2,7 @@
 import type { PodTemplate } from "../../crds/index.ts";
 import type { IntOrString, LabelSelector } from "../../kube/core/index.ts";
 import type { Action } from "./actions.ts";
-import { type ChangeOptions, inPlaceChange, type Template } from "./in_place/change.ts";
+import { type ChangeOptions, inPlaceChange } from "./in_place/change.ts";
 import { ownerReference } from "./pod_manifest.ts";
 import { HASH_LABEL, type Revision, sameRevision, shortHash, templateOf } from "./revisions.ts";
 
@@ -85,7 +85,7 @@ function changedImages({
   const before = templateOf(current.data);
   const after = templateOf(update.data);
   if (before === undefined || after === undefined) return undefined;
-  return inPlaceChange(before as Template, after as Template, change).change?.images;
+  return inPlaceChange(before, after, change).change?.images;
 }
 
 /** The decision is kept on the revision and never taken again for it. */

@@ -1,5 +1,12 @@
 /** Template history in ControllerRevisions. Spec: inplace-update 4.11, cloneset 4.2. */
-import { revisionData, revisionDataEqual, revisionHash } from "../../kube/core/index.ts";
+import type { PodTemplate } from "../../crds/index.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  revisionData,
+  revisionDataEqual,
+  revisionHash,
+} from "../../kube/core/index.ts";
 import type { ControllerRevision } from "../../kube/index.ts";
 
 export const HASH_LABEL = "controller.kubernetes.io/hash";
@@ -77,16 +84,24 @@ export function findRevision(
 }
 
 /** The template in a revision's data, or undefined when the data is broken. */
-export function templateOf(data: string): { metadata?: object; spec?: object } | undefined {
+export function templateOf(data: string): Partial<PodTemplate> | undefined {
   try {
-    const parsed: { spec?: { template?: { $patch?: string } } } = JSON.parse(data);
-    const template = parsed.spec?.template;
-    if (typeof template !== "object" || template === null) return undefined;
+    const parsed: unknown = JSON.parse(data);
+    const template = isJsonObject(parsed) && isJsonObject(parsed["spec"]) && parsed["spec"]["template"];
+    if (!isJsonObject(template)) return undefined;
     const { $patch: _directive, ...rest } = template;
-    return rest;
+    return isTemplate(rest) ? rest : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** Whether its parts are of the right kind; what is in them was validated when it was the workload's. */
+function isTemplate(template: JsonObject): template is Partial<PodTemplate> {
+  const { metadata = {}, spec = {} } = template;
+  if (!isJsonObject(metadata) || !isJsonObject(spec)) return false;
+  const { containers = [] } = spec;
+  return Array.isArray(containers) && containers.every(isJsonObject);
 }
 
 /** Revisions beyond the limit, lowest number first; live ones are never among them. Rule 13. */

@@ -98,7 +98,7 @@ export function strategyOf(set: StatefulSet, options: StatefulSetOptions): Strat
   const start = options.startOrdinal ? Math.max(0, spec.ordinals?.start ?? 0) : 0;
   const graceSeconds = Math.max(0, rolling.inPlaceUpdateStrategy?.gracePeriodSeconds ?? 0);
   const minReadySeconds = Math.max(0, rolling.minReadySeconds ?? 0);
-  const priority = rolling.unorderedUpdate?.priorityStrategy as PriorityStrategy | undefined;
+  const priority = rolling.unorderedUpdate?.priorityStrategy;
   return {
     replicas,
     window: windowOf(start, replicas, reservedRanges(spec.reserveOrdinals)),

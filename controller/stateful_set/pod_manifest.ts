@@ -72,6 +72,6 @@ function firstState(pass: Pass, template: PodTemplate): "Normal" | "PreparingNor
 /** Only the template comes from the revision; claim templates are always the latest. */
 function templateFor(pass: Pass, revision: Revision): PodTemplate {
   if (revision === pass.update) return pass.seen.set.spec.template;
-  const stored = templateOf(revision.data);
-  return stored?.spec === undefined ? pass.seen.set.spec.template : (stored as PodTemplate);
+  const { spec, ...stored } = templateOf(revision.data) ?? {};
+  return spec === undefined ? pass.seen.set.spec.template : { ...stored, spec };
 }

@@ -1,6 +1,6 @@
 /** Bringing pods to the update revision. Spec: statefulset 4.5 to 4.8, 4.11. */
 import type { ImageWait } from "../rollout/image_wait.ts";
-import { type Eligibility, inPlaceChange, type Template } from "../rollout/in_place/change.ts";
+import { type Eligibility, inPlaceChange } from "../rollout/in_place/change.ts";
 import { withUnissued } from "../rollout/in_place/unissued.ts";
 import { startInPlace } from "../rollout/in_place/update.ts";
 import { isHooked, STATE_LABEL, STATE_TIME, timestamp } from "../rollout/lifecycle.ts";
@@ -133,7 +133,7 @@ function computeEligibility(pass: Pass, from: string): Eligibility {
     const broken = before === undefined ? old.name : pass.update.name;
     return { change: undefined, reason: `revision ${broken} holds broken data` };
   }
-  return inPlaceChange(before as Template, after as Template, pass.options);
+  return inPlaceChange(before, after, pass.options);
 }
 
 function updateInPlace(

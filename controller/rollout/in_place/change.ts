@@ -17,7 +17,7 @@ export interface Template {
 interface TemplateContainer {
   name?: string;
   image?: string;
-  resources?: { limits?: Record<string, string>; requests?: Record<string, string> };
+  resources?: { limits?: Record<string, string | number>; requests?: Record<string, string | number> };
   env?: readonly { name?: string; value?: string; valueFrom?: { fieldRef?: { fieldPath?: string } } }[];
 }
 

@@ -1,7 +1,7 @@
 /** What an update still under way had not written yet, when a newer one takes its place. Spec: inplace-update 4.3, 4.6. */
 import type { Pod } from "../../../kube/index.ts";
 import type { InPlaceChange } from "./change.ts";
-import { graceState, inPlaceState, type RefMetadata } from "./state.ts";
+import { graceState, inPlaceState } from "./state.ts";
 import { decodeMetadataPatch } from "./update.ts";
 
 /**
@@ -19,11 +19,14 @@ export function withUnissued(pod: Pod, change: InPlaceChange): InPlaceChange {
     ...(Object.keys(labels).length > 0 ? { labels } : {}),
     ...(Object.keys(annotations).length > 0 ? { annotations } : {}),
   };
-  const unissuedMetadata = (state?.nextContainerRefMetadata ?? {}) as Readonly<Record<string, RefMetadata>>;
   return {
     images: { ...state?.nextContainerImages, ...grace?.containerImages, ...change.images },
     resources: { ...state?.nextContainerResources, ...grace?.containerResources, ...change.resources },
-    refMetadata: { ...unissuedMetadata, ...grace?.containerRefMetadata, ...change.refMetadata },
+    refMetadata: {
+      ...state?.nextContainerRefMetadata,
+      ...grace?.containerRefMetadata,
+      ...change.refMetadata,
+    },
     metadataPatch: Object.keys(patch).length > 0 ? patch : undefined,
   };
 }

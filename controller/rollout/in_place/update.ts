@@ -23,7 +23,6 @@ import {
   inPlaceState,
   OLD_GRACE_ANNOTATION,
   OLD_STATE_ANNOTATION,
-  type RefMetadata,
   STATE_ANNOTATION,
   stateText,
 } from "./state.ts";
@@ -339,7 +338,7 @@ function refreshBatch(pod: Pod, state: InPlaceState, options: InPlaceOptions, no
   const pending: Pending = {
     images: state.nextContainerImages ?? {},
     resources: state.nextContainerResources ?? {},
-    refMetadata: (state.nextContainerRefMetadata ?? {}) as Readonly<Record<string, RefMetadata>>,
+    refMetadata: state.nextContainerRefMetadata ?? {},
   };
   const write = issueBatch(
     pod,
