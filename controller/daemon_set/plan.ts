@@ -5,7 +5,7 @@
 import type { DaemonSetStatus } from "../../crds/index.ts";
 import { compileSelector } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
-import type { Plan } from "../rollout/actions.ts";
+import type { Plan, Waiting } from "../rollout/actions.ts";
 import { ownerReference } from "../rollout/pod_manifest.ts";
 import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
 import { readySince } from "../rollout/pod_state.ts";
@@ -20,7 +20,7 @@ import {
 } from "./observe.ts";
 import { Decided, type Pass, roomOf } from "./pass.ts";
 import { planImages } from "./pre_download.ts";
-import { planRefresh } from "./refresh.ts";
+import { planRefresh, waitingInPlace } from "./refresh.ts";
 import {
   createRevision,
   findRevision,
@@ -43,6 +43,8 @@ export interface PlanInput {
 }
 
 export interface DaemonSetPlan extends Plan<DaemonSetStatus> {
+  /** Worked out when it is read: a pass after one node's event looks at that node alone. */
+  readonly waiting: readonly Waiting[];
   /** Nodes whose failed pod this plan deletes: the next failure there waits longer. */
   failedOn: readonly string[];
 }
@@ -58,7 +60,10 @@ export function planDaemonSet(input: PlanInput): DaemonSetPlan {
   return {
     actions: pass.decided.actions,
     status: statusFor(pass, search),
-    waiting: pass.decided.waiting,
+    get waiting() {
+      // Before its revision exists nothing is decided about pods.
+      return search.write === "create" ? [] : [...pass.decided.waiting, ...waitingInPlace(pass)];
+    },
     wakeAfterMs: pass.decided.wakeAfterMs,
     failedOn: pass.decided.failedOn,
   };

@@ -1,6 +1,8 @@
 /** What each pod needs regardless of pause and partition: its gates, and the next batch of an update. Spec: daemonset rule 37. */
+import type { Pod } from "../../kube/index.ts";
+import type { Waiting } from "../rollout/actions.ts";
 import { inPlaceState } from "../rollout/in_place/state.ts";
-import { refreshInPlace } from "../rollout/in_place/update.ts";
+import { type Refresh, refreshInPlace } from "../rollout/in_place/update.ts";
 import { patchPod } from "../rollout/pod_actions.ts";
 import { afterChange, type ConditionChange, podPatch } from "../rollout/pod_patch.ts";
 import { needsKruiseReady } from "../rollout/readiness.ts";
@@ -17,27 +19,40 @@ export function planRefresh(pass: Pass, settled: WeakMap<object, boolean>): void
   }
 }
 
-/** True when the pod needs nothing. */
+/** What pods wait for while they are updated in place. As dear as there are nodes. */
+export function waitingInPlace(pass: Pass): Waiting[] {
+  const waiting: Waiting[] = [];
+  for (const { daemons } of pass.survey.everyPlace()) {
+    for (const daemon of daemons) {
+      const { pod, terminating, failed } = daemon;
+      if (terminating || failed || !isFree(pass, daemon)) continue;
+      const step = stepOf(pass, pod);
+      if (step.kind !== "waiting") continue;
+      const message = `pod ${pod.name} waits for ${step.for}`;
+      waiting.push({ reason: "InPlace", message, until: "the node reports it", pods: [pod.name] });
+    }
+  }
+  return waiting;
+}
+
+function stepOf({ options, now }: Pass, pod: Pod): Refresh {
+  const revision = pod.labels[REVISION_LABEL] ?? "";
+  return refreshInPlace(pod, (wanted) => wanted === revision, options, now);
+}
+
+/** True when the pod needs nothing before it is heard of again: whatever its node has to do follows from the pod alone. */
 function refreshDaemon(pass: Pass, { pod }: Daemon): boolean {
   tellBroken(pass, pod);
-  const revision = pod.labels[REVISION_LABEL] ?? "";
-  const step = refreshInPlace(pod, (wanted) => wanted === revision, pass.options, pass.now);
+  const step = stepOf(pass, pod);
   if (step.kind === "write") {
     pass.decided.take({ type: "patch pod", pod, write: step.write, concern: "update" });
     return false;
   }
-  if (step.kind === "waiting") {
-    pass.decided.waiting.push({
-      reason: "InPlace",
-      message: `pod ${pod.name} waits for ${step.for}`,
-      until: "the node reports it",
-      pods: [pod.name],
-    });
-    pass.decided.wake(step.wakeAfterMs);
-  }
+  const wakeAfterMs = step.kind === "waiting" ? step.wakeAfterMs : undefined;
+  pass.decided.wake(wakeAfterMs);
   const conditions: ConditionChange[] = step.kind === "gate" ? [...step.conditions] : [];
   if (needsKruiseReady(pod)) conditions.push({ type: "KruisePodReady", status: "True" });
-  if (conditions.length === 0) return step.kind === "settled";
+  if (conditions.length === 0) return wakeAfterMs === undefined;
   if (inPlaceState(pod).value !== undefined) {
     pass.decided.take(patchPod(pod, { conditions }, pass.now, "refresh"));
     return false;

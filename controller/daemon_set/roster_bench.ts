@@ -1,6 +1,7 @@
 /**
  * What one event costs a DaemonSet of many nodes: a pod that turns unready and ready again, with the plan after each;
- * one of a node while all nodes wait for their pod; and the answer to a creation while thousands are in flight.
+ * one of a node while all nodes wait for their pod, or a tenth of them for a kubelet; and the answer to a creation while
+ * thousands are in flight.
  * `npx node --expose-gc controller/daemon_set/roster_bench.ts 5000`
  */
 import type { Pod } from "../../kube/index.ts";
@@ -72,4 +73,24 @@ tellCost(`the answer to one of up to ${nodes} creations in flight`, 100, () => {
     if (action.type === "create pod") bursting.podChanged(undefined, burst.pods.get(action.name));
   });
   send();
+});
+
+const rollingUpdate = { rollingUpdateType: "InPlaceIfPossible", maxUnavailable: "10%", maxSurge: 0 } as const;
+const updateStrategy = { type: "RollingUpdate", rollingUpdate } as const;
+const rolling = new Model(daemonSet({ burstReplicas: nodes, updateStrategy }), names);
+for (let round = 0; round < 12; round++) {
+  pass(rolling.roster(), rolling);
+  for (const name of [...rolling.pods.keys()]) rolling.kubelet(name);
+  rolling.now += 50;
+}
+rolling.changeSpec((spec) => {
+  for (const container of spec.template.spec.containers) container.image = "app:2";
+});
+for (let round = 0; round < 2; round++) pass(rolling.roster(), rolling);
+const updating = rolling.roster();
+for (let round = 0; round < 3; round++) pass(updating, rolling);
+const updated = rolling.owned().filter(({ containers }) => containers[0]?.image === "app:2");
+tellCost(`a node's, while ${updated.length} kubelets are at work on an update in place`, 300, () => {
+  updating.nodeChanged("node-00000");
+  pass(updating, rolling);
 });

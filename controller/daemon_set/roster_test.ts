@@ -236,3 +236,28 @@ t.test("a pass looks at as many nodes however many creations are in flight", asy
     t.ok(looked.size <= 2, `${looked.size} of ${nodes} nodes, one of which is gone`);
   }
 });
+
+t.test("a pass looks at as many nodes however many kubelets are at work on an update in place", async (t) => {
+  const update = { rollingUpdateType: "InPlaceIfPossible", maxUnavailable: "50%", maxSurge: 0 } as const;
+  for (const nodes of [20, 200]) {
+    const spec = { updateStrategy: { type: "RollingUpdate", rollingUpdate: update } } as const;
+    const watched = new Watched(nodes, { ...spec, burstReplicas: 1000 });
+    const { model, looked } = watched;
+    for (let count = 0; count < 20; count++) {
+      watched.pass();
+      watched.live();
+    }
+    t.match(model.set.status, { numberAvailable: nodes });
+    changeTemplate(model, "image", 2);
+    watched.renew();
+    watched.pass();
+    t.equal(watched.pass().actions.length, nodes / 2, "half of them are updated");
+    for (let count = 0; count < 3; count++) watched.pass();
+    const [first] = model.owned().filter(({ containers }) => containers[0]?.image === "app:2");
+    if (first === undefined) throw new Error("no pod was updated");
+    model.kubelet(first.name);
+    const plan = watched.pass();
+    t.same([...looked], [nodeOf(first)]);
+    t.equal(plan.waiting.filter(({ reason }) => reason === "InPlace").length, nodes / 2 - 1, "those told of");
+  }
+});

@@ -75,7 +75,7 @@ export class Twin implements DaemonWorld {
 export class Watched {
   readonly model: Model;
   readonly looked = new Set<string>();
-  readonly #roster: Roster;
+  #roster: Roster;
   readonly #settled = new WeakMap<object, boolean>();
   #pods = new Map<string, Pod>();
 
@@ -88,6 +88,12 @@ export class Watched {
       this.looked.add(name);
       return get(name);
     };
+  }
+
+  /** For another spec there is another roster. */
+  renew(): void {
+    this.#roster = this.model.roster();
+    this.#pods = new Map([...this.model.pods.values()].map((pod) => [pod.uid, pod]));
   }
 
   /** The events since the last pass, the pass, and its writes. */

@@ -224,7 +224,7 @@ function differing(
   return entries.length > 0 ? Object.fromEntries(entries) : undefined;
 }
 
-type Refresh =
+export type Refresh =
   | { kind: "settled" }
   | { kind: "waiting"; reason: "Grace" | "InPlace"; for: string; wakeAfterMs?: number }
   | {
