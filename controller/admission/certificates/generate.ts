@@ -8,6 +8,7 @@ const algorithm = {
   modulusLength: 2048,
   publicExponent: new Uint8Array([1, 0, 1]),
 };
+type X509 = typeof import("@peculiar/x509");
 const tenYears = 10 * 365 * 24 * 60 * 60 * 1000;
 
 /** A serving certificate for ten years, signed by the CA of `previous` if that can still be used, else by a new one. */
@@ -19,18 +20,16 @@ export async function generateCertificates(
   await import("reflect-metadata");
   const x509 = await import("@peculiar/x509");
   x509.cryptoProvider.set(webcrypto);
-  const notBefore = new Date(now);
-  const notAfter = new Date(now + tenYears);
+  const validity = { notBefore: new Date(now), notAfter: new Date(now + tenYears) };
   const authority =
-    previous !== undefined && caIsReusable(previous, now) ? previous : await createAuthority();
+    previous !== undefined && caIsReusable(previous, now) ? previous : await createAuthority(x509, validity);
   const caCert = new x509.X509Certificate(authority.caCert);
   const pair = await webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
   const certificate = await x509.X509CertificateGenerator.create({
     serialNumber: serialNumber(),
     subject: `CN=${names.dns[0] ?? "localhost"}`,
     issuer: caCert.subject,
-    notBefore,
-    notAfter,
+    ...validity,
     signingAlgorithm: algorithm,
     publicKey: pair.publicKey,
     signingKey: await importKey(authority.caKey),
@@ -54,29 +53,32 @@ export async function generateCertificates(
     cert: `${certificate.toString("pem")}\n`,
     key: await exportKey(pair.privateKey),
   };
+}
 
-  async function createAuthority(): Promise<{ caCert: string; caKey: string }> {
-    const keys = await webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
-    const ca = await x509.X509CertificateGenerator.createSelfSigned({
-      serialNumber: serialNumber(),
-      name: "CN=webhook-cert-ca",
-      notBefore,
-      notAfter,
-      signingAlgorithm: algorithm,
-      keys,
-      extensions: [
-        new x509.BasicConstraintsExtension(true, undefined, true),
-        new x509.KeyUsagesExtension(
-          x509.KeyUsageFlags.digitalSignature |
-            x509.KeyUsageFlags.keyEncipherment |
-            x509.KeyUsageFlags.keyCertSign,
-          true,
-        ),
-        await x509.SubjectKeyIdentifierExtension.create(keys.publicKey, false, webcrypto),
-      ],
-    });
-    return { caCert: `${ca.toString("pem")}\n`, caKey: await exportKey(keys.privateKey) };
-  }
+/** A CA of its own, self-signed. */
+async function createAuthority(
+  x509: X509,
+  validity: { notBefore: Date; notAfter: Date },
+): Promise<{ caCert: string; caKey: string }> {
+  const keys = await webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
+  const ca = await x509.X509CertificateGenerator.createSelfSigned({
+    serialNumber: serialNumber(),
+    name: "CN=webhook-cert-ca",
+    ...validity,
+    signingAlgorithm: algorithm,
+    keys,
+    extensions: [
+      new x509.BasicConstraintsExtension(true, undefined, true),
+      new x509.KeyUsagesExtension(
+        x509.KeyUsageFlags.digitalSignature |
+          x509.KeyUsageFlags.keyEncipherment |
+          x509.KeyUsageFlags.keyCertSign,
+        true,
+      ),
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey, false, webcrypto),
+    ],
+  });
+  return { caCert: `${ca.toString("pem")}\n`, caKey: await exportKey(keys.privateKey) };
 }
 
 /** Positive and of at most 16 bytes. */
