@@ -134,7 +134,10 @@ t.test(
     const under = await startNode(t);
     const { runtime } = await startFake(t, under);
     const other = second(t, under, 0);
-    await Promise.all([under.agent.start(), other.launch([])]);
+    other.launch([]);
+    await under.agent.start();
+    await under.agent.ready();
+    await eventually("both are at work", async () => other.log.includes("container runtime found"));
     const names = Array.from({ length: 10 }, (_, index) => `image-${index}`);
     for (const name of names) runtime.registry.set(`${name}:1`, { ...image, pullMs: 20 });
     await wantImages(under.api, Object.fromEntries(names.map((name) => [name, { tags: [pullTask("1")] }])));
