@@ -164,6 +164,7 @@ interface Health {
  */
 function createHealth(features: readonly Feature[]): Health {
   let finder: RuntimeFinder | undefined;
+  let started = false;
   const synced = new Set<string>();
   const plain = (status: number, body: string) => ({
     status,
@@ -177,6 +178,7 @@ function createHealth(features: readonly Feature[]): Health {
         const reasons = features
           .filter((feature) => !synced.has(feature.name))
           .map((feature) => `check ${feature.name} failed, err: not synced`);
+        if (!started) reasons.push("check features failed, err: not started");
         if (!finder?.current)
           reasons.unshift(`check containerRuntime failed, err: ${finder?.reason ?? "starting"}`);
         return reasons.length === 0 ? plain(200, "ok") : plain(503, `${reasons.join("\n")}\n`);
@@ -186,6 +188,7 @@ function createHealth(features: readonly Feature[]): Health {
       finder = found;
     },
     watchFeatures() {
+      started = true;
       for (const feature of features) {
         feature.synced.then(
           () => synced.add(feature.name),

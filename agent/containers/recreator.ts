@@ -1,6 +1,6 @@
 /** Starts containers the agent's own way, with the next attempt's name held until the kubelet knows the new container. */
 import { type Clock, keyOf, type Log } from "../../kube/index.ts";
-import { methods } from "../../proto/cri/index.ts";
+import { type ContainerMetadata, type Input, methods } from "../../proto/cri/index.ts";
 import type { CriClient } from "../cri/client.ts";
 import { isAgentError, messageOf } from "../errors.ts";
 import type { AgentPod } from "../pod.ts";
@@ -50,8 +50,8 @@ export function createRecreator(dependencies: RecreatorDependencies): Recreator 
 
 class HoldingRecreator implements Recreator {
   readonly #dependencies: RecreatorDependencies;
-  /** Name and attempt in their sandbox -> id of the placeholder that holds them. */
-  readonly #held = new Map<string, string>();
+  /** Name and attempt in their sandbox -> id of the placeholder that holds them; undefined: it is being made. */
+  readonly #held = new Map<string, string | undefined>();
 
   constructor(dependencies: RecreatorDependencies) {
     this.#dependencies = dependencies;
@@ -73,9 +73,7 @@ class HoldingRecreator implements Recreator {
         log.info("the kubelet starts the container", { ...place, reason: recreation.refusal });
         return undefined;
       }
-      const placeholderId = await hold(client, recreation);
-      this.#held.set(heldName(recreation.placeholder), placeholderId);
-      return { client, recreation, placeholderId };
+      return { client, recreation, placeholderId: await this.#hold(client, recreation) };
     } catch (error) {
       signal.throwIfAborted();
       log.warn("the kubelet starts the container", { ...place, error: messageOf(error) });
@@ -107,9 +105,24 @@ class HoldingRecreator implements Recreator {
   async cleanUp(client: CriClient): Promise<void> {
     const filter = { label_selector: placeholderLabels };
     const { containers } = await client.call(methods.ListContainers, { filter });
-    const own = new Set(this.#held.values());
-    for (const { id } of containers) {
-      if (!own.has(id)) await client.call(methods.RemoveContainer, { container_id: id });
+    for (const { id, metadata, pod_sandbox_id } of containers) {
+      if (this.#held.has(nameIn(pod_sandbox_id, metadata))) continue;
+      await client.call(methods.RemoveContainer, { container_id: id });
+    }
+  }
+
+  /** Throws AgentError; then the name is not held. */
+  async #hold(client: CriClient, recreation: Recreation): Promise<string> {
+    const name = heldName(recreation.placeholder);
+    const before = this.#held.get(name);
+    this.#held.set(name, before);
+    try {
+      const placeholderId = await hold(client, recreation);
+      this.#held.set(name, placeholderId);
+      return placeholderId;
+    } catch (error) {
+      if (this.#held.get(name) === undefined) this.#held.delete(name);
+      throw error;
     }
   }
 
@@ -158,9 +171,12 @@ function showsRunning(pod: AgentPod | undefined, containerId: string): boolean {
   return statuses.some((status) => status.running && status.containerID.endsWith(`://${containerId}`));
 }
 
-function heldName(request: Recreation["request"]): string {
-  const { name, attempt } = request.config?.metadata ?? {};
-  return JSON.stringify([request.pod_sandbox_id, name, attempt]);
+function heldName({ pod_sandbox_id, config }: Recreation["request"]): string {
+  return nameIn(pod_sandbox_id, config?.metadata);
+}
+
+function nameIn(sandbox: string | undefined, metadata: Input<ContainerMetadata> | undefined): string {
+  return JSON.stringify([sandbox, metadata?.name, metadata?.attempt]);
 }
 
 /** A placeholder of this attempt that is there already belongs to an earlier try: it is made anew. */

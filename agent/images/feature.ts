@@ -67,6 +67,13 @@ export async function startImages(context: AgentContext, home: string | undefine
   const fieldSelector = `metadata.name=${name}`;
   const informer = startInformer({ ...context, log, resource: nodeImages, cache, fieldSelector });
   const stopWaiting = await goOnWithoutServer(context, puller, informer.synced);
+  const listed = (): void => {
+    if (cache.size > 0) return;
+    // It went while this process did not look: nothing is wanted any more.
+    rememberSpec(context, undefined);
+    puller.update(undefined);
+  };
+  informer.synced.then(listed, () => undefined);
   return {
     name: "nodeImageInformerSynced",
     synced: informer.synced,

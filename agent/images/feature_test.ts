@@ -30,3 +30,15 @@ for (const stopped of [false, true]) {
     },
   );
 }
+
+t.test("a NodeImage that went while nobody looked is forgotten with the first list", async (t) => {
+  const folder = await temporaryFolder(t);
+  const context = testContext(t, { client: silentServer(), clock: testClock() }, folder);
+  context.state.write("node_image", { name: "node-1", spec: {} });
+  await context.state.flush();
+  const feature = await startImages(context, undefined);
+  await feature.synced;
+  await feature.stop();
+  await context.state.flush();
+  t.same(await context.state.read("node_image"), {});
+});

@@ -1,6 +1,8 @@
 import t from "tap";
 import { isJsonObject, plainHash } from "../../kube/index.ts";
 import { methods } from "../../proto/cri/index.ts";
+import { observeContainers } from "../containers/observe.ts";
+import type { CriClient } from "../cri/client.ts";
 import { createRestartExecutor, createStoppedContainers } from "./executor.ts";
 import {
   exited,
@@ -11,6 +13,7 @@ import {
   type Scene,
   scene,
   signal,
+  uid,
   withStatus,
 } from "./executor_fixture.ts";
 
@@ -325,4 +328,26 @@ t.test("a placeholder that a crash left behind is replaced, and cleaned up", asy
   await s.runtime.client.call(methods.CreateContainer, { pod_sandbox_id: s.sandbox, config: later });
   await recreator("agent", () => s.pod()).cleanUp(s.runtime.client);
   t.equal(s.fake.runtime.containers.size, 2);
+});
+
+t.test("a clean-up leaves alone what is just being made, answered or not", async (t) => {
+  const s = await scene(t, ["app"]);
+  const own = recreator("agent", () => s.pod());
+  const { client } = s.runtime;
+  const [last] = (await observeContainers(client, uid, signal)).values();
+  if (last === undefined) throw new Error("no container");
+  const interrupted: CriClient = {
+    socket: client.socket,
+    call: async (method, request, options) => {
+      const answer = await client.call(method, request, options);
+      if (method.path === methods.CreateContainer.path) await own.cleanUp(client);
+      return answer;
+    },
+    stream: (method, request, until) => client.stream(method, request, until),
+    close: () => undefined,
+  };
+  const prepared = await own.prepare(interrupted, s.pod(), last, signal);
+  t.ok(s.fake.runtime.containers.has(prepared?.placeholderId ?? ""));
+  if (prepared !== undefined) await own.cancel(prepared);
+  t.equal(s.fake.runtime.containers.size, 1);
 });

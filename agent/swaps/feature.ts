@@ -14,6 +14,7 @@ export function startSwaps(context: AgentContext): Feature {
   });
   const unsubscribe = pods.subscribe((change) => {
     if (change.type === "changed") swapper.changed(change.before, change.object);
+    else if (change.type === "removed") swapper.removed(change.object);
   });
   return {
     name: "podInformerSynced",

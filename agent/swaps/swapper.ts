@@ -92,6 +92,12 @@ export class Swapper {
     }
   }
 
+  /** The pod is gone: nothing waits for its kubelet any more. */
+  removed(pod: AgentPod): void {
+    for (const wait of this.#waits) wait.changed();
+    for (const { name } of pod.containers) this.#waiting.delete(JSON.stringify([pod.uid, name]));
+  }
+
   /** Resolves when no swap runs. */
   async idle(): Promise<void> {
     while (this.#running.size > 0) await Promise.all([...this.#running.values()].map((one) => one.done));
@@ -216,7 +222,7 @@ export class Swapper {
         const spent = clock.monotonic() - began;
         if (spent > preparedForMs) return "none";
         const looks = state === "running" && spent < lookForMs;
-        if (looks && (await hasExited(client, id))) return "stopped";
+        if (looks && (await hasExited(client, id, this.#stopping.signal))) return "stopped";
         await wait.change(looks ? lookEveryMs : preparedForMs - spent + 1);
       }
     } finally {
@@ -264,8 +270,8 @@ function shownBy(pod: AgentPod | undefined, name: string, image: string): "repor
   return pod.observedGeneration >= pod.generation ? "reported" : undefined;
 }
 
-async function hasExited(client: CriClient, containerId: string): Promise<boolean> {
-  const { status } = await client.call(methods.ContainerStatus, { container_id: containerId });
+async function hasExited(client: CriClient, containerId: string, signal: AbortSignal): Promise<boolean> {
+  const { status } = await client.call(methods.ContainerStatus, { container_id: containerId }, { signal });
   return status?.state === ContainerState.CONTAINER_EXITED;
 }
 
