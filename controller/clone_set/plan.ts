@@ -67,8 +67,7 @@ export interface PlanInput {
 }
 
 export function planCloneSet(input: PlanInput): Plan<CloneSetStatus> {
-  const { seen, options, now } = input;
-  const strategy = strategyOf(seen.set, options);
+  const { seen, now } = input;
   const { set } = seen;
   const search = findRevision(
     set.metadata.name ?? "",
@@ -77,42 +76,16 @@ export function planCloneSet(input: PlanInput): Plan<CloneSetStatus> {
     set.status?.collisionCount ?? 0,
     seen.revisionData,
   );
-  const current = currentRevision(seen, search.update);
-  const broken: Action[] = [];
-  const settled = input.settled ?? new WeakMap<Pod, boolean>();
-  const survey = seen.roster.survey({
-    generation: set.metadata.generation ?? 0,
-    updateRevision: search.update.name,
-    strategy,
-    selector: compileSelector(set.spec.selector),
-    now,
-    isSettled: (member) => isSettled(member, { options, now, settled, broken }),
-  });
+  const { pass, broken } = lookAt(input, search.update);
   const isStaying = set.metadata.deletionTimestamp === undefined;
-  const pass: Pass = {
-    seen,
-    options,
-    strategy,
-    namespace: set.metadata.namespace ?? "",
-    name: set.metadata.name ?? "",
-    uid: set.metadata.uid ?? "",
-    now,
-    random: input.random,
-    update: search.update,
-    current,
-    survey,
-    topology: topologyOf(seen),
-    eligible: new Map(),
-    wantsRevision: () => true,
-  };
   const released = isStaying ? planRelease(pass) : [];
   const decided = isStaying ? decide(pass, search.write) : nothing();
   const status = statusOf({
     set,
-    counts: { ...survey.stored },
-    strategy,
+    counts: { ...pass.survey.stored },
+    strategy: pass.strategy,
     updateRevision: search.update.name,
-    currentRevision: current.name,
+    currentRevision: pass.current.name,
     collisionCount: search.collisionCount,
     failures: { scale: seen.failures.scale, update: decided.failure ?? seen.failures.update },
     now,
@@ -127,6 +100,41 @@ export function planCloneSet(input: PlanInput): Plan<CloneSetStatus> {
       isStaying ? untilDeadline(set, status, now) : undefined,
     ]),
   };
+}
+
+/** `broken`: events about pods whose state cannot be read, each told once. */
+function lookAt(
+  { seen, options, now, random, settled = new WeakMap() }: PlanInput,
+  update: Revision,
+): { pass: Pass; broken: Action[] } {
+  const { metadata, spec } = seen.set;
+  const strategy = strategyOf(seen.set, options);
+  const broken: Action[] = [];
+  const survey = seen.roster.survey({
+    generation: metadata.generation ?? 0,
+    updateRevision: update.name,
+    strategy,
+    selector: compileSelector(spec.selector),
+    now,
+    isSettled: (member) => isSettled(member, { options, now, settled, broken }),
+  });
+  const pass: Pass = {
+    seen,
+    options,
+    strategy,
+    namespace: metadata.namespace ?? "",
+    name: metadata.name ?? "",
+    uid: metadata.uid ?? "",
+    now,
+    random,
+    update,
+    current: currentRevision(seen, update),
+    survey,
+    topology: topologyOf(seen),
+    eligible: new Map(),
+    wantsRevision: () => true,
+  };
+  return { pass, broken };
 }
 
 interface Decided {
