@@ -3,7 +3,7 @@
  * Spec: cloneset 4.1 (the order of a pass), 4.2 (revisions).
  */
 import type { CloneSetStatus } from "../../crds/index.ts";
-import { claimTemplatesHash, compileSelector } from "../../kube/core/index.ts";
+import { claimTemplatesHash } from "../../kube/core/index.ts";
 import type { ControllerRevision, Pod } from "../../kube/index.ts";
 import type { Action, Plan, Waiting } from "../rollout/actions.ts";
 import type { Eligibility } from "../rollout/in_place/change.ts";
@@ -111,10 +111,9 @@ function lookAt(
   const strategy = strategyOf(seen.set, options);
   const broken: Action[] = [];
   const survey = seen.roster.survey({
-    generation: metadata.generation ?? 0,
     updateRevision: update.name,
     strategy,
-    selector: compileSelector(spec.selector),
+    selector: spec.selector,
     now,
     isSettled: (member) => isSettled(member, { options, now, settled, broken }),
   });

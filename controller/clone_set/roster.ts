@@ -2,7 +2,7 @@
  * The pods of one CloneSet, kept up from event to event. What a pod counts as is worked out when something happens to it,
  * so that a pass costs what has changed and what there is to do, however many pods the set has. Spec: cloneset 4.1 rule 7.
  */
-import type { Selector } from "../../kube/core/index.ts";
+import { compileSelector, type LabelSelector } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import { graceState } from "../rollout/in_place/state.ts";
 import { ByActivity, type Placed } from "../rollout/order.ts";
@@ -25,12 +25,11 @@ export interface RosterSource {
   overlaid(): readonly Pod[];
 }
 
-/** What pods are judged by. They are all judged anew when the set's spec or its update revision is another one. */
+/** What pods are judged by: all of them anew when the revision, the selector or this part of the strategy changes. */
 export interface SurveyContext {
-  readonly generation: number;
   readonly updateRevision: string;
   readonly strategy: Pick<Strategy, "minReadySeconds" | "podsToDelete">;
-  readonly selector: Selector;
+  readonly selector: LabelSelector;
   /** Milliseconds since the epoch. */
   readonly now: number;
   /** Whether a pod without a write in flight is as it should be, whatever the set's strategy says. */
@@ -113,7 +112,8 @@ export class Roster implements Survey {
   readonly #names = new Set<string>();
   readonly #entries = new Map<string, Entry>();
   readonly #ripening = new Set<string>();
-  #judgedBy: Pick<SurveyContext, "generation" | "updateRevision"> | undefined;
+  #judgedBy = "";
+  #selector = compileSelector({});
 
   constructor(source: RosterSource) {
     this.#source = source;
@@ -129,10 +129,13 @@ export class Roster implements Survey {
   /** The set as it is now; good until the next event. */
   survey(context: SurveyContext): Survey {
     this.#pods.follow(this.#source.inFlight());
-    const { generation, updateRevision } = context;
-    if (this.#judgedBy?.generation !== generation || this.#judgedBy.updateRevision !== updateRevision) {
+    const { updateRevision, strategy, selector } = context;
+    const { minReadySeconds, podsToDelete } = strategy;
+    const judgedBy = JSON.stringify([updateRevision, minReadySeconds, [...podsToDelete], selector]);
+    if (judgedBy !== this.#judgedBy) {
       this.#clear();
-      this.#judgedBy = { generation, updateRevision };
+      this.#judgedBy = judgedBy;
+      this.#selector = compileSelector(selector);
       for (const id of this.#pods.names()) this.#pods.touch(id);
     }
     for (const id of this.#ripening) this.#pods.touch(id);
@@ -206,7 +209,7 @@ export class Roster implements Survey {
     // Of pods that are not stored only those to be created are there.
     if (stored === undefined && (!id.startsWith(CREATING) || this.#names.has(pod.name))) return undefined;
     const busy = flight !== undefined;
-    const loose = !busy && !context.selector.matches(pod.labels);
+    const loose = !busy && !this.#selector.matches(pod.labels);
     const { strategy, updateRevision, now } = context;
     const isMember = isActive(pod) && !loose;
     const member = isMember ? memberOf(pod, stored ?? pod, busy, strategy, updateRevision, now) : undefined;

@@ -2,7 +2,6 @@
 import fc from "fast-check";
 import t from "tap";
 import type { CloneSet } from "../../crds/index.ts";
-import { compileSelector } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import { barePod } from "../_bare_pod.ts";
 import type { Action, Plan } from "../rollout/actions.ts";
@@ -241,10 +240,9 @@ t.test("an event of one pod is one pod's work, however many there are", async (t
   let judged = 0;
   const survey = () =>
     roster.survey({
-      generation: 1,
       updateRevision: "web-1",
       strategy: { minReadySeconds: 0, podsToDelete: new Set() },
-      selector: compileSelector(set.spec.selector),
+      selector: set.spec.selector,
       now: model.now,
       isSettled: () => {
         judged++;
