@@ -1,11 +1,11 @@
 /** The manager under test: a process of the user's, or the project's own controller, started here. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "../kube/index.ts";
 import { BenchError } from "./errors.ts";
+import { freePort } from "./free_port.ts";
 import type { Measured } from "./measure/phase.ts";
 import { sampleProcess } from "./measure/process_stats.ts";
 
@@ -43,7 +43,9 @@ export interface OwnManagerOptions {
 
 /** Installs definitions and webhooks, then starts the controller; resolves when it is ready. */
 export async function startOwnManager(options: OwnManagerOptions): Promise<Manager> {
-  const [webhook, metrics, health] = await Promise.all([freePort(), freePort(), freePort()]);
+  const webhook = await freePort();
+  const metrics = await freePort(webhook + 1);
+  const health = await freePort(metrics + 1);
   const certificates = mkdtempSync(join(tmpdir(), "refit-bench-certs-"));
   const manager = new OwnManager(options, { webhook, metrics, health }, certificates);
   try {
@@ -211,17 +213,5 @@ function endWithThisProcess(child: ChildProcess): void {
   child.once("exit", () => {
     process.off("exit", onExit);
     watcher.stdin?.end("ended\n");
-  });
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      const port = typeof address === "object" && address !== null ? address.port : 0;
-      server.close(() => resolve(port));
-    });
   });
 }

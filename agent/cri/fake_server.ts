@@ -16,7 +16,8 @@ import {
 import { FakeFailure, FakeRuntime } from "./fake_runtime.ts";
 
 export type Fault =
-  | { readonly kind: "hang" }
+  /** `from`: the number, since the start, of the first call that hangs. */
+  | { readonly kind: "hang"; readonly from?: number }
   | { readonly kind: "fail"; readonly status: number; readonly message: string }
   | { readonly kind: "bytes"; readonly bytes: Uint8Array };
 
@@ -122,9 +123,10 @@ function unaryHandler(
   const table: Record<string, (request: never, signal: AbortSignal) => unknown> = handlers;
   const handle = table[name] as ((request: unknown, signal: AbortSignal) => unknown) | undefined;
   return (call, reply) => {
-    calls.set(name, (calls.get(name) ?? 0) + 1);
+    const count = (calls.get(name) ?? 0) + 1;
+    calls.set(name, count);
     const fault = isMethodName(name) ? faults.get(name) : undefined;
-    if (fault?.kind === "hang") return;
+    if (fault?.kind === "hang" && count >= (fault.from ?? 0)) return;
     if (fault?.kind === "fail") return reply({ code: fault.status, details: fault.message });
     if (fault?.kind === "bytes") return reply(null, Buffer.from(fault.bytes));
     const abort = new AbortController();

@@ -1,10 +1,10 @@
 /** What an idle agent costs: start, memory and requests, on each runtime beside that runtime with nothing to do. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { type AgentRuntime, agentEnvironment, agentProgram, denoPermissions } from "../../agent/index.ts";
 import { BenchError } from "../errors.ts";
+import { freePort } from "../free_port.ts";
 import type { BenchIo } from "../io.ts";
 import { sampleProcess } from "../measure/process_stats.ts";
 
@@ -132,16 +132,5 @@ function ended(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
     child.once("exit", () => resolve());
     child.kill("SIGTERM");
-  });
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
-    });
   });
 }

@@ -79,12 +79,8 @@ async function killDuring(under: NodeUnderTest, fake: FakeCri, moment: Moment): 
   const before = fake.calls.get(moment) ?? 0;
   // The placeholder is created first; the second creation is the container's next attempt.
   const wanted = moment === "CreateContainer" ? before + 2 : before + 1;
-  if (moment !== "CreateContainer") fake.faults.set(moment, { kind: "hang" });
-  await eventually(moment, async () => {
-    if (moment === "CreateContainer" && (fake.calls.get(moment) ?? 0) === wanted - 1)
-      fake.faults.set(moment, { kind: "hang" });
-    return (fake.calls.get(moment) ?? 0) >= wanted;
-  });
+  fake.faults.set(moment, { kind: "hang", from: wanted });
+  await eventually(moment, async () => (fake.calls.get(moment) ?? 0) >= wanted);
   await under.agent.kill();
   fake.faults.clear();
 }

@@ -1,0 +1,26 @@
+/** Ports for processes that are about to start. */
+import { createServer } from "node:net";
+
+/**
+ * Below what systems give to outgoing connections (Linux: from 32,768): a port from among those may be somebody's
+ * connection by the time that the process listens.
+ */
+const first = 20_000;
+const count = 12_000;
+
+/** The first one from `from` on, and around, on which nobody listens. Several: each from behind the one before. */
+export async function freePort(from = first + Math.floor(Math.random() * count)): Promise<number> {
+  for (let step = 0; step < count; step++) {
+    const port = first + ((from - first + step) % count);
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`no port is free from ${first} to ${first + count - 1}`);
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen(port, () => server.close(() => resolve(true)));
+  });
+}
