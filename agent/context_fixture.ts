@@ -12,6 +12,7 @@ import {
   nullLog,
   systemClock,
 } from "../kube/index.ts";
+import type { SeenContainer } from "./containers/observe.ts";
 import { createRecreator } from "./containers/recreator.ts";
 import type { AgentContext } from "./context.ts";
 import { createAgentMetrics } from "./metrics.ts";
@@ -83,3 +84,18 @@ function settledFinder(current: Runtime | undefined): RuntimeFinder {
     stop: async () => undefined,
   };
 }
+
+/** The container `main` as the runtime shows it while it runs. */
+export const runningContainer: SeenContainer = {
+  name: "main",
+  id: "c1",
+  sandboxId: "s",
+  attempt: 0,
+  restartCount: 0,
+  state: "running",
+  createdAt: 0,
+  startedAt: 0,
+  exitCode: 0,
+  hash: "",
+  annotations: {},
+};

@@ -21,6 +21,13 @@ export type Change<T> =
   | { readonly type: "changed"; readonly object: T; readonly before: T }
   | { readonly type: "removed"; readonly object: T };
 
+/** The object before the change and after it; undefined where there was or is none. */
+export function sidesOf<T>(change: Change<T>): { before: T | undefined; after: T | undefined } {
+  const { type, object } = change;
+  if (type === "added") return { before: undefined, after: object };
+  return type === "removed" ? { before: object, after: undefined } : { before: change.before, after: object };
+}
+
 export interface Identity {
   key: string;
   uid: string;

@@ -1,6 +1,7 @@
 import t from "tap";
 import { isJsonObject } from "../../kube/index.ts";
 import type { SeenContainer } from "../containers/observe.ts";
+import { runningContainer } from "../context_fixture.ts";
 import { type AgentPod, agentPod } from "../pod.ts";
 import { recordedEnv } from "./feature.ts";
 import { actualEnvHash, expectedEnvHash, metaAnnotation, needsReport, planContainerMeta } from "./plan.ts";
@@ -40,19 +41,7 @@ function pod(options: Options = {}): AgentPod {
   });
 }
 
-const seen: SeenContainer = {
-  name: "main",
-  id: "c1",
-  sandboxId: "s",
-  attempt: 0,
-  restartCount: 0,
-  state: "running",
-  createdAt: 0,
-  startedAt: 0,
-  exitCode: 0,
-  hash: "19fd1bfc",
-  annotations: {},
-};
+const seen: SeenContainer = { ...runningContainer, hash: "19fd1bfc" };
 const containers = new Map([["main", seen]]);
 const foo = new Map([["c1", 27323935]]);
 const annotationOf = (options: Options = {}): string =>

@@ -1,6 +1,7 @@
 import t from "tap";
 import { nullLog, testClock } from "../../kube/index.ts";
 import type { SeenContainer } from "../containers/observe.ts";
+import { runningContainer } from "../context_fixture.ts";
 import type { CriClient } from "../cri/client.ts";
 import { type AgentPod, agentPod } from "../pod.ts";
 import type { ProbeOutcome } from "../probes/result.ts";
@@ -86,19 +87,7 @@ t.test("what the annotation asks for, with the API's defaults", async (t) => {
   t.same(livenessProbesOf(pod(asked, { owner: "apps/v1" })), []);
 });
 
-const seen: SeenContainer = {
-  name: "main",
-  id: "c1",
-  sandboxId: "s",
-  attempt: 0,
-  restartCount: 0,
-  state: "running",
-  createdAt: 0,
-  startedAt: 0,
-  exitCode: 0,
-  hash: "",
-  annotations: {},
-};
+const seen: SeenContainer = runningContainer;
 
 function bench() {
   const clock = testClock();

@@ -3,6 +3,7 @@ import t from "tap";
 import type { NodePodProbe, NodePodProbeStatus } from "../../crds/index.ts";
 import { nullLog, type TestClock, testClock } from "../../kube/index.ts";
 import type { SeenContainer } from "../containers/observe.ts";
+import { runningContainer } from "../context_fixture.ts";
 import type { CriClient } from "../cri/client.ts";
 import { createStatusWriter } from "../status_writer.ts";
 import { Prober, type ProberDependencies } from "./prober.ts";
@@ -18,19 +19,7 @@ const unusedClient: CriClient = {
   close: () => undefined,
 };
 
-const seen: SeenContainer = {
-  name: "main",
-  id: "c1",
-  sandboxId: "s",
-  attempt: 0,
-  restartCount: 0,
-  state: "running",
-  createdAt: 0,
-  startedAt: 0,
-  exitCode: 0,
-  hash: "",
-  annotations: {},
-};
+const seen: SeenContainer = runningContainer;
 
 interface Bench {
   readonly clock: TestClock;

@@ -1,6 +1,7 @@
 /** What a plan of a BroadcastJob sees: plain data, read from the caches. Spec: jobs B2, B4. */
 import { type BroadcastJob, type BroadcastJobStatus, parallelismOf } from "../../crds/index.ts";
 import type { Pod } from "../../kube/index.ts";
+import { CREATING } from "../rollout/pending_pods.ts";
 import type { Roster } from "./roster.ts";
 
 export interface BroadcastJobSeen {
@@ -88,5 +89,5 @@ function restartsOf(pod: Pod): number {
 
 /** A pod whose creation has not been answered yet. */
 export function isBeingCreated(pod: Pod): boolean {
-  return pod.uid.startsWith("in-flight/");
+  return pod.uid.startsWith(CREATING);
 }

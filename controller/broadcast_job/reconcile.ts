@@ -1,9 +1,10 @@
 /** The shell of BroadcastJob: what it sees in the caches, its plan behind the shell that workloads share, its nodes. */
 import type { BroadcastJob, BroadcastJobStatus } from "../../crds/index.ts";
-import type { Change, Node, Pod } from "../../kube/index.ts";
+import { type Change, type Node, type Pod, sidesOf } from "../../kube/index.ts";
 import type { Caches, KindDeps, KindShell } from "../kind.ts";
 import type { ObjectEvent } from "../rollout/actions.ts";
 import { rememberedByNode } from "../rollout/node_fit.ts";
+import { CREATING } from "../rollout/pending_pods.ts";
 import type { Performer } from "../rollout/perform.ts";
 import { PlannedStatus } from "../rollout/planned_status.ts";
 import { workloadShell } from "../rollout/workload_shell.ts";
@@ -36,7 +37,8 @@ export function broadcastJobShell(deps: KindDeps<BroadcastJob>): KindShell {
           status: statuses.before(uid, job.status ?? {}),
           roster: judge.roster,
           isTaken: (name) =>
-            pods.get(`${namespace}/${name}`) !== undefined || performer.pending(uid).has(`in-flight/${name}`),
+            pods.get(`${namespace}/${name}`) !== undefined ||
+            performer.pending(uid).has(`${CREATING}${name}`),
         },
         options,
         now,
@@ -118,9 +120,7 @@ class Judges {
   }
 
   podChanged(change: Change<Pod>): void {
-    const before =
-      change.type === "added" ? undefined : change.type === "changed" ? change.before : change.object;
-    const after = change.type === "removed" ? undefined : change.object;
+    const { before, after } = sidesOf(change);
     for (const uid of new Set([before?.controller?.uid, after?.controller?.uid])) {
       if (uid !== undefined) this.#byUid.get(uid)?.roster?.podChanged(before, after);
     }

@@ -96,7 +96,8 @@ export class Roster {
   census(): Census {
     this.#pods.follow(this.#source.inFlight());
     // Ascending, because names are put in order fastest so.
-    for (const name of [...this.#pods.takeTouched()].sort()) this.#judge(this.#placeOf(name));
+    for (const name of [...this.#pods.touched].sort()) this.#judge(this.#placeOf(name));
+    this.#pods.judged();
     const places = [...this.#noted].sort().map((name) => this.#placeOf(name));
     return {
       ...this.#ledger.totals,

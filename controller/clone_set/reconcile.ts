@@ -1,7 +1,13 @@
 /** The shell of CloneSet: what it sees in the caches, and its plan behind the shell that workloads share. */
 import type { CloneSet } from "../../crds/index.ts";
 import { compileSelector } from "../../kube/core/index.ts";
-import type { Cache, ControllerRevision, PersistentVolumeClaim, Pod } from "../../kube/index.ts";
+import {
+  type Cache,
+  type ControllerRevision,
+  type PersistentVolumeClaim,
+  type Pod,
+  sidesOf,
+} from "../../kube/index.ts";
 import type { Caches, KindDeps, KindShell, ServerFeatures } from "../kind.ts";
 import type { ControllerOptions } from "../options.ts";
 import type { Performer } from "../rollout/perform.ts";
@@ -85,9 +91,7 @@ function observe(
 /** Tells rosters of their pods. */
 function followPods(pods: Cache<Pod>, rosters: ReadonlyMap<string, Roster>): void {
   pods.subscribe((change) => {
-    const before =
-      change.type === "added" ? undefined : change.type === "changed" ? change.before : change.object;
-    const after = change.type === "removed" ? undefined : change.object;
+    const { before, after } = sidesOf(change);
     const [from, to] = [before?.controller?.uid, after?.controller?.uid];
     if (from !== undefined) rosters.get(from)?.podChanged(before, after);
     if (to !== undefined && to !== from) rosters.get(to)?.podChanged(before, after);

@@ -6,8 +6,7 @@ import { compileSelector, type LabelSelector } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import { graceState } from "../rollout/in_place/state.ts";
 import { ByActivity, type Placed } from "../rollout/order.ts";
-import { CREATING } from "../rollout/overlay.ts";
-import type { PendingPods } from "../rollout/pending_pods.ts";
+import { CREATING, type PendingPods } from "../rollout/pending_pods.ts";
 import { isActive, isAvailable, isReady } from "../rollout/pod_state.ts";
 import { PodsBy } from "../rollout/pods_by.ts";
 import { sameRevision } from "../rollout/revisions.ts";
@@ -139,7 +138,8 @@ export class Roster implements Survey {
       for (const id of this.#pods.names()) this.#pods.touch(id);
     }
     for (const id of this.#ripening) this.#pods.touch(id);
-    for (const id of this.#pods.takeTouched()) this.#judge(id, context);
+    for (const id of this.#pods.touched) this.#judge(id, context);
+    this.#pods.judged();
     return this;
   }
 

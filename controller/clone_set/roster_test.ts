@@ -226,9 +226,10 @@ t.test("property: from event to event the same plans as from nothing", async (t)
   t.ok(inFlight > 10_000, `${inFlight} pods of plans had a write in flight`);
 });
 
-t.test("an event of one pod is one pod's work, however many there are", async (t) => {
-  const set = cloneSet("web", { replicas: 500 });
-  const pods = Array.from({ length: 500 }, (_, index) =>
+/** A set of so many pods, and what surveys of it have in common. */
+function plainSet(count: number) {
+  const set = cloneSet("web", { replicas: count });
+  const pods = Array.from({ length: count }, (_, index) =>
     barePod(`web-${index}`, {
       labels: { app: "web" },
       controller: { group: "apps.kruise.io", kind: "CloneSet", name: "web", uid: "set-web" },
@@ -236,28 +237,56 @@ t.test("an event of one pod is one pod's work, however many there are", async (t
   );
   const model = new Model(set);
   for (const pod of pods) model.pods.set(pod.name, pod);
-  const roster = model.roster();
+  const strategy = { minReadySeconds: 0, podsToDelete: new Set<string>() };
+  const context = { updateRevision: "web-1", strategy, selector: set.spec.selector, now: model.now };
+  return { roster: model.roster(), pods, context };
+}
+
+t.test("an event of one pod is one pod's work, however many there are", async (t) => {
+  const { roster, pods, context } = plainSet(500);
   let judged = 0;
-  const survey = () =>
-    roster.survey({
-      updateRevision: "web-1",
-      strategy: { minReadySeconds: 0, podsToDelete: new Set() },
-      selector: set.spec.selector,
-      now: model.now,
-      isSettled: () => {
-        judged++;
-        return true;
-      },
-    });
+  const isSettled = () => {
+    judged++;
+    return true;
+  };
+  const survey = () => roster.survey({ ...context, isSettled });
   t.equal(survey().counts.old.active, 500);
   t.equal(judged, 500);
-  const [pod] = pods;
-  if (pod === undefined) throw new Error("no pod");
+  const [pod, other] = pods;
+  if (pod === undefined || other === undefined) throw new Error("no pods");
   roster.podChanged(pod, { ...pod, deletionAt: 1 });
   t.equal(survey().counts.old.active, 499);
   t.equal(judged, 500, "it is none that could be settled");
-  roster.podChanged(pods[1], { ...pod, ...pods[1], phase: "Running" });
+  roster.podChanged(other, { ...other, phase: "Running" });
   survey();
   survey();
   t.equal(judged, 501);
+});
+
+t.test("a survey that fails in its midst forgets nothing", async (t) => {
+  const { roster, pods, context } = plainSet(5);
+  const failing = (isSettled: () => boolean) => () => roster.survey({ ...context, isSettled });
+  let asked = 0;
+  const third = () => {
+    if (++asked === 3) throw new Error("cannot be judged");
+    return true;
+  };
+  t.throws(failing(third), { message: "cannot be judged" });
+  const whole = roster.survey({ ...context, isSettled: () => true });
+  t.equal(whole.counts.old.active, 5);
+  t.equal(whole.stored.replicas, 5);
+  for (const pod of pods) roster.podChanged(pod, { ...pod, phase: "Failed" });
+  t.throws(
+    () =>
+      roster.survey({
+        ...context,
+        get now(): number {
+          throw new Error("no time");
+        },
+        isSettled: () => true,
+      }),
+    { message: "no time" },
+  );
+  const after = roster.survey({ ...context, isSettled: () => true });
+  t.same([after.counts.old.active, after.stored.replicas, after.unavailable.size], [0, 0, 0]);
 });

@@ -4,6 +4,7 @@ import { compileSelector } from "../../kube/core/index.ts";
 import type { Node, Pod } from "../../kube/index.ts";
 import { LateWrites } from "../rollout/late_writes.ts";
 import { ClusterModel } from "../rollout/model.ts";
+import { CREATING } from "../rollout/pending_pods.ts";
 import { nodeOf } from "../rollout/pods_by_node.ts";
 import { plainNode } from "../rollout/projections.ts";
 import { nodeVerdicts } from "./eligibility.ts";
@@ -40,7 +41,7 @@ export class Model extends ClusterModel<DaemonSet> {
     return {
       set: this.set,
       roster,
-      isTaken: (name) => this.pods.has(name) || this.writes.pods.has(`in-flight/${name}`),
+      isTaken: (name) => this.pods.has(name) || this.writes.pods.has(`${CREATING}${name}`),
       revisions: this.sortedRevisions(),
       revisionData: (revision) => this.revisions.get(revision)?.data,
       failures: {},

@@ -1,10 +1,11 @@
 /** The shell of DaemonSet: what it sees in the caches, who wakes it, and its plan behind the shell that workloads share. */
 import type { DaemonSet } from "../../crds/index.ts";
 import { compileSelector, type Labels, type Selector } from "../../kube/core/index.ts";
-import type { Cache, ControllerRevision, Node, Pod } from "../../kube/index.ts";
+import { type Cache, type ControllerRevision, type Node, type Pod, sidesOf } from "../../kube/index.ts";
 import type { Caches, KindDeps, KindShell, ServerFeatures } from "../kind.ts";
 import type { ControllerOptions } from "../options.ts";
 import { rememberedByNode } from "../rollout/node_fit.ts";
+import { CREATING } from "../rollout/pending_pods.ts";
 import type { Performer } from "../rollout/perform.ts";
 import { byNumber } from "../rollout/revisions.ts";
 import { workloadShell } from "../rollout/workload_shell.ts";
@@ -133,7 +134,7 @@ export function observe(
     roster: judge.roster,
     isTaken: (name) =>
       caches.pods.get(`${namespace}/${name}`) !== undefined ||
-      performer.pending(uid).has(`in-flight/${name}`),
+      performer.pending(uid).has(`${CREATING}${name}`),
     revisions: revisionsOf(set, caches, judge.pods),
     revisionData: (name) => caches.revisions.get(`${namespace}/${name}`)?.data,
     failures: performer.failures(uid),
@@ -222,9 +223,7 @@ function followPods(
   wake: (key: string) => void,
 ): void {
   pods.subscribe((change) => {
-    const before =
-      change.type === "added" ? undefined : change.type === "changed" ? change.before : change.object;
-    const after = change.type === "removed" ? undefined : change.object;
+    const { before, after } = sidesOf(change);
     const loose = [before, after].filter((pod) => pod !== undefined && pod.controller === undefined);
     if (loose.length === 0) {
       const owners = new Set([before?.controller?.uid, after?.controller?.uid]);

@@ -8,7 +8,7 @@
 import type { Selector } from "../../kube/core/index.ts";
 import type { Node, Pod } from "../../kube/index.ts";
 import { NodeLedger } from "../rollout/node_ledger.ts";
-import type { PendingPods } from "../rollout/pending_pods.ts";
+import { CREATING, type PendingPods } from "../rollout/pending_pods.ts";
 import { readySince } from "../rollout/pod_state.ts";
 import { nodeOf, PodsByNode } from "../rollout/pods_by_node.ts";
 import { SortedNames } from "../rollout/sorted_names.ts";
@@ -88,7 +88,6 @@ export interface Survey {
 type Group = "open" | "missing" | "begun" | "starting" | "due" | "held";
 
 /** How writes that create a pod are known while they are in flight. */
-const CREATING = "in-flight/";
 
 export class Roster {
   readonly #source: RosterSource;
@@ -175,6 +174,7 @@ export class Roster {
       const place = this.#judge(name, look, lost);
       if (place !== undefined) places.push(place);
     }
+    this.#pods.judged();
     return {
       counts: this.#ledger.totals,
       places,
@@ -194,8 +194,8 @@ export class Roster {
 
   /** Ascending, because places are, and because names are put in order fastest so. */
   #namesToJudge({ mark, released, adopted }: SurveyContext): string[] {
-    const touched = this.#pods.takeTouched();
-    const names = this.#remarked(mark) ? this.#everyName() : new Set([...touched, ...this.#open]);
+    if (this.#remarked(mark)) for (const name of this.#everyName()) this.#pods.touch(name);
+    const names = new Set([...this.#pods.touched, ...this.#open]);
     for (const pod of [...released, ...adopted]) names.add(nodeOf(pod));
     return [...names].sort();
   }

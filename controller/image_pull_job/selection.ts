@@ -1,7 +1,7 @@
 /** Which nodes a job is about. Spec: images P4.2. */
 import type { ImagePullJob, NodeImage } from "../../crds/index.ts";
 import { compileSelector } from "../../kube/core/index.ts";
-import type { Change, Pod } from "../../kube/index.ts";
+import { type Change, type Pod, sidesOf } from "../../kube/index.ts";
 import { isActive } from "../rollout/pod_state.ts";
 
 export interface NodeSelection {
@@ -44,9 +44,9 @@ export class PodNodes {
 
   /** Takes a change of one pod in; returns the nodes for which it may matter. */
   apply(change: Change<Pod>): string[] {
-    const before =
-      change.type === "added" ? undefined : nodeOf(change.type === "changed" ? change.before : change.object);
-    const after = change.type === "removed" ? undefined : nodeOf(change.object);
+    const sides = sidesOf(change);
+    const before = sides.before && nodeOf(sides.before);
+    const after = sides.after && nodeOf(sides.after);
     if (before === after) return [];
     this.#count(before, -1);
     this.#count(after, 1);

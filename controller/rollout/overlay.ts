@@ -1,8 +1,6 @@
 /** Pods as they will be once the writes in flight are done. */
 import type { Pod } from "../../kube/index.ts";
-
-/** Id of a write that creates the pod of that name; other writes have their pod's UID. */
-export const CREATING = "in-flight/";
+import { CREATING } from "./pending_pods.ts";
 
 const none: ReadonlySet<string> = new Set();
 

@@ -4,6 +4,9 @@
  */
 import type { Pod } from "../../kube/index.ts";
 
+/** Id of a write that creates the pod of that name, and UID of the pod until it has one; other writes have their pod's. */
+export const CREATING = "in-flight/";
+
 /** What is told of changes goes back this far; whoever looked longer ago walks through all. */
 const REMEMBERED = 4096;
 
@@ -60,6 +63,6 @@ export class PendingPods extends Map<string, Pod> {
 }
 
 function kindOf(pod: Pod): WriteKind {
-  if (pod.uid.startsWith("in-flight/")) return "create";
+  if (pod.uid.startsWith(CREATING)) return "create";
   return pod.deletionAt === undefined ? "update" : "delete";
 }

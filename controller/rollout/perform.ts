@@ -8,8 +8,8 @@ import type { Clock, Pod } from "../../kube/index.ts";
 import type { Action } from "./actions.ts";
 import { Backoff } from "./backoff.ts";
 import { OtherWriter } from "./other_writer.ts";
-import { CREATING, overlay } from "./overlay.ts";
-import { PendingPods } from "./pending_pods.ts";
+import { overlay } from "./overlay.ts";
+import { CREATING, PendingPods } from "./pending_pods.ts";
 import {
   type CreatePod,
   type Ended,

@@ -3,6 +3,7 @@
 import type { PersistentVolumeClaim, PodTemplate } from "../../crds/index.ts";
 import type { ObjectMeta, OwnerReference } from "../../kube/core/index.ts";
 import type { Pod, PodContainer, ResourceAmounts } from "../../kube/index.ts";
+import { CREATING } from "./pending_pods.ts";
 
 const ID_ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
 
@@ -82,7 +83,7 @@ export function acceptedPod(
   return {
     namespace: metadata.namespace,
     name: metadata.name,
-    uid: `in-flight/${metadata.name}`,
+    uid: `${CREATING}${metadata.name}`,
     resourceVersion: "",
     createdAt: now,
     deletionAt: undefined,

@@ -81,11 +81,14 @@ export class PodsBy {
     this.#followed = { pending, version };
   }
 
-  /** The places that something happened to since this was last asked. */
-  takeTouched(): Set<string> {
-    const touched = new Set(this.#touched);
+  /** The places that something happened to since all of them were judged. */
+  get touched(): ReadonlySet<string> {
+    return this.#touched;
+  }
+
+  /** To be called when all that is touched has been looked at: a look that failed in the midst is made anew. */
+  judged(): void {
     this.#touched.clear();
-    return touched;
   }
 
   #launch(id: string, pod: Pod): void {
