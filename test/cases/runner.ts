@@ -5,6 +5,7 @@ import type { AgentProcess } from "../cluster/agents.ts";
 import { type Api, ApiError } from "../cluster/api.ts";
 import type { ClusterFaults } from "../cluster/cluster.ts";
 import { type ControllerProcess, type ControllerSettings, startControllerProcess } from "./controllers.ts";
+import { sceneOf } from "./scene.ts";
 import type { ApiVersion, Need, StepResult, Suite } from "./suite.ts";
 import { StepFailed, World } from "./world.ts";
 
@@ -91,7 +92,7 @@ async function runShared(
     const lane = async () => {
       for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) {
         if (options.signal?.aborted) return;
-        await runJob(target, job, options);
+        await runJob(target, job, options, controller);
       }
     };
     await Promise.all(Array.from({ length: Math.min(target.parallel, jobs.length) }, lane));
@@ -124,9 +125,15 @@ function nameOf({ suite, version }: Job): string {
   return `${suite.number} ${suite.title} (${version})`;
 }
 
-async function runJob(target: Target, job: Job, options: RunOptions): Promise<void> {
+async function runJob(
+  target: Target,
+  job: Job,
+  options: RunOptions,
+  shared?: ControllerProcess,
+): Promise<void> {
   const namespace = `case-${job.suite.number}-${randomBytes(3).toString("hex")}`;
   const controllers: ControllerProcess[] = [];
+  const logFiles = [...(target.nodeAgents ?? []), ...(shared ? [shared] : [])].map(({ logFile }) => logFile);
   const startController = async (settings: ControllerSettings) => {
     const controller = await startControllerProcess(target.kubeconfig, settings);
     controllers.push(controller);
@@ -142,6 +149,7 @@ async function runJob(target: Target, job: Job, options: RunOptions): Promise<vo
     agents: target.agents,
     nodeAgents: target.nodeAgents ?? [],
     report: options.report,
+    scene: () => sceneOf(target.api, namespace, [...logFiles, ...controllers.map(({ logFile }) => logFile)]),
     ...(job.suite.needs.includes("own-controller") ? { startController } : {}),
     ...(job.suite.needs.includes("own-agents") && target.faults ? { faults: target.faults } : {}),
   });

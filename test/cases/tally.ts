@@ -1,6 +1,9 @@
 /** Counts steps and prints them as they end. */
 import type { StepResult } from "./suite.ts";
 
+/** Of what is told of one failure. */
+const lineLimit = 90;
+
 export class Tally {
   passed = 0;
   failed = 0;
@@ -24,7 +27,7 @@ export class Tally {
     } else {
       this.failed++;
       this.#write(`FAILED  ${place}`);
-      for (const line of result.error.split("\n").slice(0, 40)) this.#write(`        ${line}`);
+      for (const line of result.error.split("\n").slice(0, lineLimit)) this.#write(`        ${line}`);
     }
   };
 

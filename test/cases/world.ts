@@ -31,6 +31,8 @@ export interface WorldOptions {
   readonly nodeAgents: readonly AgentProcess[];
   readonly report: (result: StepResult) => void;
   /** Absent where the suite may not start controllers. */
+  /** What there is, as text, for the report of a failed step. */
+  readonly scene: () => Promise<string>;
   readonly startController?: (settings: ControllerSettings) => Promise<ControllerProcess>;
   /** Absent where the suite may not break things. */
   readonly faults?: ClusterFaults;
@@ -90,13 +92,13 @@ export class World {
 
   /** Runs one step of the case and reports it; throws StepFailed when it does not hold. */
   async step(name: string, work: () => Promise<void>): Promise<void> {
-    const { suite, report } = this.#options;
+    const { suite, report, scene } = this.#options;
     try {
       await work();
       report({ outcome: "passed", suite, step: name });
     } catch (error) {
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      report({ outcome: "failed", suite, step: name, error: text });
+      report({ outcome: "failed", suite, step: name, error: `${text}\n${await scene()}` });
       throw new StepFailed(name);
     }
   }

@@ -59,7 +59,7 @@ export interface ContainerStatus {
   ready: boolean;
   restartCount: number;
   resources?: Resources;
-  state?: { running?: { startedAt: string } };
+  state?: { running?: { startedAt: string }; waiting?: { reason?: string; message?: string } };
   lastState?: { terminated?: { finishedAt: string } };
 }
 
