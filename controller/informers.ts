@@ -18,9 +18,10 @@ export type Indexes<T> = Readonly<Record<string, (object: T) => readonly string[
 /** What a kind may ask for while its shell is made. */
 export interface Informers {
   /**
-   * The cache of all objects of the resource, filled before any work starts and followed from then on; the indexes
-   * are added to it. Stays empty where the API server does not have the resource. Subscribe to it to be woken.
-   * Not for resources of which most objects are somebody else's.
+   * The cache of all objects of the resource, empty until the watches begin, filled before any work starts and followed
+   * from then on; the indexes are added to it. Stays empty where the API server does not have the resource. Subscribe to
+   * it at once to be woken for every object, those included that are there already. Not for resources of which most
+   * objects are somebody else's.
    */
   cacheOf<T>(resource: Resource<T>, indexes?: Indexes<T>): Cache<T>;
 }
@@ -39,13 +40,17 @@ export class SharedInformers implements Informers {
   readonly #deps: InformersDeps;
   readonly #caches = new Map<string, { resource: unknown; cache: unknown }>();
   readonly #informers: Informer[] = [];
-  readonly #starting: Promise<void>[] = [];
+  /** Begins the watch of each cache; undefined once they have begun. */
+  #waiting: (() => Promise<void>)[] | undefined = [];
+  readonly #filled = Promise.withResolvers<void>();
   /** Plural names by group and version: asked once each. */
   readonly #served = new Map<string, Promise<ReadonlySet<string>>>();
   #stopped = false;
 
   constructor(deps: InformersDeps) {
     this.#deps = deps;
+    // Told to whoever waits in synced(); a failure or a stop before anybody does must not end the process.
+    this.#filled.promise.catch(() => undefined);
   }
 
   cacheOf<T>(resource: Resource<T>, indexes: Indexes<T> = {}): Cache<T> {
@@ -56,17 +61,27 @@ export class SharedInformers implements Informers {
 
   /** Fills a cache that was made by the caller, who thereby decides what is kept of the resource. */
   watch<T>(resource: Resource<T>, cache: Cache<T>): Cache<T> {
+    if (this.#waiting === undefined)
+      throw new Error(`${nameOf(resource)} is asked for after the watches began`);
     this.#caches.set(nameOf(resource), { resource, cache });
-    const starting = this.#start(resource, cache);
-    // Told to whoever waits in synced(); a stop before anybody does must not end the process.
-    starting.catch(() => undefined);
-    this.#starting.push(starting);
+    this.#waiting.push(() => this.#start(resource, cache));
     return cache;
   }
 
-  /** Resolves when every cache holds a complete list. */
-  async synced(): Promise<void> {
-    await Promise.all(this.#starting);
+  /**
+   * Begins the watches: once, and only when everybody has subscribed. What a cache told before, nobody would tell
+   * again, and an object that does not change would never be looked at.
+   */
+  start(): void {
+    const waiting = this.#waiting ?? [];
+    this.#waiting = undefined;
+    const { resolve, reject } = this.#filled;
+    Promise.all(waiting.map((begin) => begin())).then(() => resolve(), reject);
+  }
+
+  /** Resolves when every cache holds a complete list, some time after the start. */
+  synced(): Promise<void> {
+    return this.#filled.promise;
   }
 
   stop(): void {

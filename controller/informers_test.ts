@@ -39,6 +39,7 @@ t.test("one cache a resource, with the indexes of all who ask", async (t) => {
   const first = informers.cacheOf(resource, { name: (each) => [each.metadata.name ?? ""] });
   const second = informers.cacheOf(resource, { namespace: (each) => [each.metadata.namespace ?? ""] });
   t.equal(first, second);
+  informers.start();
   await informers.synced();
   await server.client.create(resource, "ns", { metadata: { name: "a" } });
   await clock.settle();
@@ -52,8 +53,26 @@ t.test("one cache a resource, with the indexes of all who ask", async (t) => {
 t.test("what is not served is not waited for", async (t) => {
   const { informers, log } = informed([]);
   const cache = informers.cacheOf(widget());
+  informers.start();
   await informers.synced();
   t.equal(cache.size, 0);
   t.match(log.lines[0]?.message, /not served/);
+  informers.stop();
+});
+
+t.test("the watches begin when everybody has subscribed", async (t) => {
+  const { server, informers, clock } = informed(["widgets"]);
+  const resource = widget();
+  await server.client.create(resource, "ns", { metadata: { name: "a" } });
+  const cache = informers.cacheOf(resource);
+  await clock.settle();
+  t.equal(cache.size, 0);
+  const told: string[] = [];
+  cache.subscribe(({ type, object }) => told.push(`${type} ${object.metadata.name}`));
+  informers.start();
+  await informers.synced();
+  t.same(told, ["added a"]);
+  const other = jsonResource<KubeObject>({ ...widget(), plural: "gadgets", kind: "Gadget" });
+  t.throws(() => informers.cacheOf(other), /example.org\/v1\/gadgets is asked for after the watches began/);
   informers.stop();
 });

@@ -135,6 +135,7 @@ class Starting {
         begin.push(this.#preparePlain(controller, caches, server));
     }
     this.#wakes.follow(this.#shared);
+    this.#informers.start();
     await this.#informers.synced();
     if (!this.#stopping.signal.aborted) for (const start of begin) start();
   }

@@ -89,8 +89,7 @@ export function admission(deps: AdmissionDeps): Admission {
     ...nativeProtection(deps, told),
     ...budgets.handlers,
   });
-  // Heard of by whoever starts admission.
-  informers.synced().catch(() => undefined);
+  informers.start();
   const kinds = carriedOutKinds;
   const webhooks = createWebhooks({ settings, client, handlers, kinds, clock, random, log, metrics, leads });
   return {

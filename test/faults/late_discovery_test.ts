@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
+import t from "tap";
+import { controllerOptions, startControllers } from "../../controller/index.ts";
+import { type Client, createClient, nullLog, systemClock } from "../../kube/index.ts";
+import { startTestSandbox } from "../cases/sandbox_target.ts";
+import type { Item } from "../cluster/api.ts";
+
+const namespace = "late";
+
+/** From here on answers about what the server serves come late, long after pods could be listed. */
+function slowDiscovery(client: Client): Client {
+  const request = client.request.bind(client);
+  client.request = async (...call) => {
+    const [, path] = call;
+    if (path.startsWith("/apis/")) await sleep(1_000);
+    return request(...call);
+  };
+  return client;
+}
+
+function held(name: string, key: string) {
+  const configMapKeyRef = { name: "levels-barrier", key };
+  return {
+    name,
+    image: "app:v1",
+    env: [{ name: "KRUISE_CONTAINER_BARRIER", valueFrom: { configMapKeyRef } }],
+  };
+}
+
+t.test("pods that were there before are looked at, however late the kinds are known", async (t) => {
+  const sandbox = await startTestSandbox();
+  const { api } = sandbox;
+  t.teardown(() => sandbox.stop());
+  await api.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+  const key = (name: string) => ({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name },
+    data: { p_0: "true" },
+  });
+  await api.create(key("levels-barrier"), namespace);
+  const spec = { containers: [held("first", "p_0"), held("second", "p_-1")] };
+  await api.create({ apiVersion: "v1", kind: "Pod", metadata: { name: "levels" }, spec }, namespace);
+  const pod = () => api.get("pods", "levels", namespace);
+  const readyContainers = ({ status }: Item) =>
+    (status?.containerStatuses ?? []).filter(({ ready }) => ready).map(({ name }) => name);
+  await reached(async () => assert.deepEqual(readyContainers(await pod()), ["first"]));
+
+  const { credentials } = sandbox;
+  const client = createClient({ credentials, clock: systemClock, random: Math.random, userAgent: "late/1" });
+  const controllers = startControllers({
+    client: slowDiscovery(client),
+    clock: systemClock,
+    random: Math.random,
+    log: nullLog,
+    options: controllerOptions({ namespace }),
+  });
+  t.teardown(async () => {
+    await controllers.stop(0);
+    await client.close();
+  });
+  await reached(async () => assert.deepEqual(readyContainers(await pod()), ["first", "second"]));
+  t.equal((await pod()).metadata.annotations?.["apps.kruise.io/container-launch-priority-completed"], "true");
+});
+
+async function reached(check: () => Promise<void>): Promise<void> {
+  for (const end = Date.now() + 30_000; ; ) {
+    try {
+      return await check();
+    } catch (error) {
+      if (Date.now() > end) throw error;
+    }
+    await sleep(50);
+  }
+}
