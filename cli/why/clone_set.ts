@@ -65,9 +65,11 @@ async function planOf(
 
 function seenOf(set: CloneSet, owned: Possessions, pullJobs: Seen["pullJobs"]): Seen {
   const { pods, ...rest } = owned;
+  const named = new Map(pods.map((pod) => [pod.name, pod]));
   const roster = new CloneSetRoster({
     uid: set.metadata.uid ?? "",
     pods: () => pods,
+    pod: (name) => named.get(name),
     inFlight: () => new PendingPods(),
     overlaid: () => pods,
   });

@@ -46,6 +46,7 @@ export class Model extends ClusterModel<CloneSet> {
     return new Roster({
       uid,
       pods: () => this.owned(),
+      pod: (name) => this.ownedPod(name),
       inFlight: () => inFlight,
       overlaid: () => overlay(this.owned(), inFlight).pods,
     });

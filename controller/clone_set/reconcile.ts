@@ -1,6 +1,6 @@
 /** The shell of CloneSet: what it sees in the caches, and its plan behind the shell that workloads share. */
 import type { CloneSet } from "../../crds/index.ts";
-import { compileSelector } from "../../kube/core/index.ts";
+import { compileSelector, keyOf } from "../../kube/core/index.ts";
 import {
   type Cache,
   type ControllerRevision,
@@ -70,6 +70,10 @@ function observe(
     roster = new Roster({
       uid,
       pods,
+      pod: (name) => {
+        const pod = caches.pods.get(keyOf({ namespace, name }));
+        return pod?.controller?.uid === uid ? pod : undefined;
+      },
       inFlight: () => performer.pending(uid),
       overlaid: () => performer.overlay(uid, [...pods()]).pods,
     });

@@ -1,14 +1,17 @@
 /**
  * The pods of one CloneSet, kept up from event to event. What a pod counts as is worked out when something happens to it,
- * so that a pass costs what has changed and what there is to do, however many pods the set has. Spec: cloneset 4.1 rule 7.
+ * so that a pass costs what has changed and what there is to do, however many pods the set has. Of most pods there is
+ * nothing to tell and nothing to do, and a hundred thousand of them are to fit: those are held as names alone.
+ * Spec: cloneset 4.1 rule 7.
  */
 import { compileSelector, type LabelSelector } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
+import { FlightsByPlace } from "../rollout/flights_by_place.ts";
 import { graceState } from "../rollout/in_place/state.ts";
+import { lifecycleState } from "../rollout/lifecycle.ts";
 import { ByActivity, type Placed } from "../rollout/order.ts";
 import { CREATING, type PendingPods } from "../rollout/pending_pods.ts";
 import { isActive, isAvailable, isReady } from "../rollout/pod_state.ts";
-import { PodsBy } from "../rollout/pods_by.ts";
 import { sameRevision } from "../rollout/revisions.ts";
 import type { ClassCount, Counts } from "./numbers.ts";
 import { type Member, memberOf, REVISION_LABEL, type Strategy } from "./observe.ts";
@@ -19,6 +22,8 @@ export interface RosterSource {
   readonly uid: string;
   /** Pods that it controls, as the server last showed them. */
   pods(): Iterable<Pod>;
+  /** The one of that name. */
+  pod(name: string): Pod | undefined;
   inFlight(): PendingPods;
   /** Both together, as dear as there are pods: a pod with a write in flight as it will be. */
   overlaid(): readonly Pod[];
@@ -70,10 +75,9 @@ export interface Survey {
   storedPods(): Iterable<Pod>;
 }
 
+/** A pod that is not at rest. */
 interface Entry {
-  readonly id: string;
   readonly member: Member | undefined;
-  readonly isCandidate: boolean;
   readonly isDue: boolean;
   readonly loose: Pod | undefined;
   readonly stored: Standing | undefined;
@@ -81,7 +85,7 @@ interface Entry {
   /** Time alone makes it available. */
   readonly ripens: boolean;
   /** Its place among the candidates, while it is one of them. */
-  placed?: Placed<Member>;
+  placed: Placed<Member> | undefined;
 }
 
 /** What an active stored pod counts as. */
@@ -104,30 +108,28 @@ export class Roster implements Survey {
   unavailableCandidates = 0;
   departing = 0;
   readonly #source: RosterSource;
-  readonly #pods = new PodsBy(
-    ({ uid }) => uid,
-    () => 0,
-  );
-  readonly #names = new Set<string>();
+  readonly #flights = new FlightsByPlace(({ name }) => name);
+  /** By the pod's name. */
   readonly #entries = new Map<string, Entry>();
+  /** Names of stored members that are available, at the update revision, and settled; without a write in flight. */
+  readonly #atRest = new Set<string>();
   readonly #ripening = new Set<string>();
   #judgedBy = "";
   #selector = compileSelector({});
 
   constructor(source: RosterSource) {
     this.#source = source;
-    for (const pod of source.pods()) this.#put(pod);
   }
 
-  /** Takes a pod in, in its place another one or none; undefined: there was or is none. */
+  /** What the source tells of a pod is another one now; undefined: there was or is none. */
   podChanged(before: Pod | undefined, after: Pod | undefined): void {
-    if (before?.controller?.uid === this.#source.uid) this.#take(before);
-    if (after?.controller?.uid === this.#source.uid) this.#put(after);
+    for (const pod of [before, after])
+      if (pod?.controller?.uid === this.#source.uid) this.#flights.touch(pod.name);
   }
 
   /** The set as it is now; good until the next event. */
   survey(context: SurveyContext): Survey {
-    this.#pods.follow(this.#source.inFlight());
+    this.#flights.follow(this.#source.inFlight());
     const { updateRevision, strategy, selector } = context;
     const { minReadySeconds, podsToDelete } = strategy;
     const judgedBy = JSON.stringify([updateRevision, minReadySeconds, [...podsToDelete], selector]);
@@ -135,16 +137,18 @@ export class Roster implements Survey {
       this.#clear();
       this.#judgedBy = judgedBy;
       this.#selector = compileSelector(selector);
-      for (const id of this.#pods.names()) this.#pods.touch(id);
+      for (const { name } of this.#source.pods()) this.#flights.touch(name);
+      for (const name of this.#flights.names()) this.#flights.touch(name);
     }
-    for (const id of this.#ripening) this.#pods.touch(id);
-    for (const id of this.#pods.touched) this.#judge(id, context);
-    this.#pods.judged();
+    for (const name of this.#ripening) this.#flights.touch(name);
+    for (const name of this.#flights.touched) this.#judge(name, context);
+    this.#flights.judged();
     return this;
   }
 
   *members(): Generator<Member> {
     for (const { member } of this.#entries.values()) if (member !== undefined) yield member;
+    for (const pod of this.#source.pods()) if (this.#atRest.has(pod.name)) yield memberAtRest(pod);
   }
 
   pods(): readonly Pod[] {
@@ -155,26 +159,9 @@ export class Roster implements Survey {
     return this.#source.pods();
   }
 
-  #put(pod: Pod): void {
-    this.#pods.put(pod);
-    this.#names.add(pod.name);
-    this.#touchCreation(pod.name);
-  }
-
-  #take(pod: Pod): void {
-    this.#pods.take(pod);
-    this.#names.delete(pod.name);
-    this.#touchCreation(pod.name);
-  }
-
-  /** A pod that is stored before its creation is answered is not there twice. */
-  #touchCreation(name: string): void {
-    const id = `${CREATING}${name}`;
-    if (this.#pods.flightsOn(id) !== undefined) this.#pods.touch(id);
-  }
-
   #clear(): void {
     this.#entries.clear();
+    this.#atRest.clear();
     this.#ripening.clear();
     this.unavailable.clear();
     this.due.clear();
@@ -189,25 +176,30 @@ export class Roster implements Survey {
     this.departing = 0;
   }
 
-  #judge(id: string, context: SurveyContext): void {
-    const before = this.#entries.get(id);
+  #judge(name: string, context: SurveyContext): void {
+    if (this.#atRest.delete(name)) this.#countAtRest(-1);
+    const before = this.#entries.get(name);
     if (before !== undefined) {
-      this.#entries.delete(id);
-      this.#leave(before);
+      this.#entries.delete(name);
+      this.#leave(name, before);
     }
-    const entry = this.#entryOf(id, context);
+    const entry = this.#entryOf(name, context);
     if (entry === undefined) return;
-    this.#entries.set(id, entry);
-    this.#enter(entry);
+    if (isAtRest(entry)) {
+      this.#atRest.add(name);
+      this.#countAtRest(1);
+    } else {
+      this.#entries.set(name, entry);
+      this.#enter(name, entry);
+    }
   }
 
-  #entryOf(id: string, context: SurveyContext): Entry | undefined {
-    const [stored] = this.#pods.on(id);
-    const flight = this.#pods.flightsOn(id)?.get(id);
+  #entryOf(name: string, context: SurveyContext): Entry | undefined {
+    const stored = this.#source.pod(name);
+    // Of pods that are not stored only those to be created are there.
+    const flight = this.#flights.flightsOn(name)?.get(stored?.uid ?? `${CREATING}${name}`);
     const pod = flight ?? stored;
     if (pod === undefined) return undefined;
-    // Of pods that are not stored only those to be created are there.
-    if (stored === undefined && (!id.startsWith(CREATING) || this.#names.has(pod.name))) return undefined;
     const busy = flight !== undefined;
     const loose = !busy && !this.#selector.matches(pod.labels);
     const { strategy, updateRevision, now } = context;
@@ -218,34 +210,33 @@ export class Roster implements Survey {
         ? standingOf(stored, strategy.minReadySeconds, updateRevision, now)
         : undefined;
     return {
-      id,
       member,
-      isCandidate: member !== undefined && isCandidate(member),
       isDue: member !== undefined && !busy && !context.isSettled(member),
       loose: loose ? pod : undefined,
       stored: standing,
       departing: busy && !isActive(pod) && standing !== undefined,
       ripens: strategy.minReadySeconds > 0 && [member, standing].some(isUnripe),
+      placed: undefined,
     };
   }
 
-  #enter(entry: Entry): void {
-    const { id, member, isCandidate, isDue, loose, ripens } = entry;
+  #enter(name: string, entry: Entry): void {
+    const { member, isDue, loose, ripens } = entry;
+    if (member !== undefined && isCandidate(member)) entry.placed = this.candidates.add(member);
     this.#count(entry, 1);
-    if (ripens) this.#ripening.add(id);
+    if (ripens) this.#ripening.add(name);
     if (loose !== undefined) this.loose.add(loose);
     if (member === undefined) return;
-    if (isCandidate) entry.placed = this.candidates.add(member);
     if (isDue) this.due.add(member);
     if (!member.available) this.unavailable.add(member);
     if (member.state === "PreparingDelete") this.preparingDelete.add(member);
     else if (member.specified) this.specified.add(member);
   }
 
-  #leave(entry: Entry): void {
-    const { id, member, placed, loose } = entry;
+  #leave(name: string, entry: Entry): void {
+    const { member, placed, loose } = entry;
     this.#count(entry, -1);
-    this.#ripening.delete(id);
+    this.#ripening.delete(name);
     if (loose !== undefined) this.loose.delete(loose);
     if (placed !== undefined) this.candidates.delete(placed);
     if (member === undefined) return;
@@ -255,15 +246,38 @@ export class Roster implements Survey {
     this.specified.delete(member);
   }
 
-  #count({ member, isCandidate, stored, departing }: Entry, by: 1 | -1): void {
+  #count({ member, placed, stored, departing }: Entry, by: 1 | -1): void {
     if (departing) this.departing += by;
     if (stored !== undefined) countStored(this.stored, stored, by);
     if (member === undefined) return;
     countMember(member.updated ? this.counts.updated : this.counts.old, member, by);
     if (member.available) return;
     if (member.updated) this.unavailableUpdated += by;
-    if (isCandidate) this.unavailableCandidates += by;
+    if (placed !== undefined) this.unavailableCandidates += by;
   }
+
+  #countAtRest(by: 1 | -1): void {
+    countStored(this.stored, standingAtRest, by);
+    this.counts.updated.active += by;
+  }
+}
+
+/** What it counts as follows from this alone: see `Roster.#countAtRest` and `memberAtRest`. */
+function isAtRest({ member, isDue }: Entry): boolean {
+  if (member === undefined || isDue) return false;
+  return member.updated && member.available && !member.specified && !member.busy;
+}
+
+function memberAtRest(pod: Pod): Member {
+  return {
+    pod,
+    updated: true,
+    ready: true,
+    available: true,
+    state: lifecycleState(pod),
+    specified: false,
+    busy: false,
+  };
 }
 
 function isCandidate({ pod, updated, state }: Member): boolean {
@@ -273,6 +287,8 @@ function isCandidate({ pod, updated, state }: Member): boolean {
 function isUnripe(one: { ready: boolean; available: boolean } | undefined): boolean {
   return one?.ready === true && !one.available;
 }
+
+const standingAtRest: Standing = { ready: true, available: true, updated: true };
 
 /** By the bits of ready, available and updated: a hundred thousand pods share these few. */
 const standings: readonly Standing[] = Array.from({ length: 8 }, (_, bits) => ({

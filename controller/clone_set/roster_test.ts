@@ -239,11 +239,17 @@ function plainSet(count: number) {
   for (const pod of pods) model.pods.set(pod.name, pod);
   const strategy = { minReadySeconds: 0, podsToDelete: new Set<string>() };
   const context = { updateRevision: "web-1", strategy, selector: set.spec.selector, now: model.now };
-  return { roster: model.roster(), pods, context };
+  const roster = model.roster();
+  const change = (pod: Pod, to: Partial<Pod>): void => {
+    const after = { ...pod, ...to };
+    model.pods.set(pod.name, after);
+    roster.podChanged(pod, after);
+  };
+  return { roster, pods, context, change };
 }
 
 t.test("an event of one pod is one pod's work, however many there are", async (t) => {
-  const { roster, pods, context } = plainSet(500);
+  const { roster, pods, context, change } = plainSet(500);
   let judged = 0;
   const isSettled = () => {
     judged++;
@@ -254,17 +260,32 @@ t.test("an event of one pod is one pod's work, however many there are", async (t
   t.equal(judged, 500);
   const [pod, other] = pods;
   if (pod === undefined || other === undefined) throw new Error("no pods");
-  roster.podChanged(pod, { ...pod, deletionAt: 1 });
+  change(pod, { deletionAt: 1 });
   t.equal(survey().counts.old.active, 499);
   t.equal(judged, 500, "it is none that could be settled");
-  roster.podChanged(other, { ...other, phase: "Running" });
+  change(other, { phase: "Running" });
   survey();
   survey();
   t.equal(judged, 501);
 });
 
+t.test("a name that another pod takes is that pod's, and a pod of another owner is no member", async (t) => {
+  const { roster, pods, context, change } = plainSet(2);
+  const survey = () => roster.survey({ ...context, isSettled: () => true });
+  const uids = () => Array.from(survey().members(), ({ pod }) => pod.uid).sort();
+  const [pod, other] = pods;
+  if (pod?.controller === undefined || other === undefined) throw new Error("no pods");
+  t.same(uids(), [pod.uid, other.uid].sort());
+  change(pod, { uid: "successor" });
+  t.same(uids(), [other.uid, "successor"].sort());
+  t.equal(survey().stored.replicas, 2);
+  change(other, { controller: { ...pod.controller, uid: "set-other" } });
+  t.same(uids(), ["successor"]);
+  t.equal(survey().stored.replicas, 1);
+});
+
 t.test("a survey that fails in its midst forgets nothing", async (t) => {
-  const { roster, pods, context } = plainSet(5);
+  const { roster, pods, context, change } = plainSet(5);
   const failing = (isSettled: () => boolean) => () => roster.survey({ ...context, isSettled });
   let asked = 0;
   const third = () => {
@@ -275,7 +296,7 @@ t.test("a survey that fails in its midst forgets nothing", async (t) => {
   const whole = roster.survey({ ...context, isSettled: () => true });
   t.equal(whole.counts.old.active, 5);
   t.equal(whole.stored.replicas, 5);
-  for (const pod of pods) roster.podChanged(pod, { ...pod, phase: "Failed" });
+  for (const pod of pods) change(pod, { phase: "Failed" });
   t.throws(
     () =>
       roster.survey({

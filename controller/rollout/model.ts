@@ -37,7 +37,16 @@ export abstract class ClusterModel<T extends Workload> {
   }
 
   owned(): Pod[] {
-    return [...this.pods.values()].filter((pod) => pod.controller?.uid === this.set.metadata.uid);
+    return [...this.pods.values()].filter((pod) => this.#owns(pod));
+  }
+
+  ownedPod(name: string): Pod | undefined {
+    const pod = this.pods.get(name);
+    return pod !== undefined && this.#owns(pod) ? pod : undefined;
+  }
+
+  #owns(pod: Pod): boolean {
+    return pod.controller?.uid === this.set.metadata.uid;
   }
 
   sortedRevisions(): ControllerRevision[] {

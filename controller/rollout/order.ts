@@ -25,53 +25,36 @@ export const moreRestartsFirst: Rule<Pod> = (a, b) => restarts(b) - restarts(a);
 export const newestFirst: Rule<Pod> = (a, b) => b.createdAt - a.createdAt;
 export const byName: Rule<Pod> = (a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
 
-/** What the order asks of a pod, looked up once for each and not once for each comparison. */
-export interface Activity {
-  pod: Pod;
-  scheduled: number;
-  phase: number;
-  ready: number;
-  readySince: number;
-  restarts: number;
+/** An item in its place of an order, with what the order asks of its pod: a projection never changes. */
+export interface Placed<T> {
+  readonly item: T;
+  /** In one number: not one of those that go first, then scheduled, then by phase, then ready. */
+  readonly rank: number;
+  readonly readySince: number;
+  readonly restarts: number;
 }
 
-function activityOf(pod: Pod): Activity {
-  const facts = factsOf(pod);
-  return {
-    pod,
-    scheduled: Number(pod.nodeName !== ""),
-    phase: PHASES[pod.phase] ?? 0,
-    ready: Number(facts.ready),
-    readySince: facts.readySince ?? 0,
-    restarts: facts.restarts,
-  };
+/** Looked up once for each pod and not once for each comparison. */
+function placed<T extends { pod: Pod }>(item: T, goesFirst: boolean): Placed<T> {
+  const { pod } = item;
+  const { ready, readySince = 0, restarts } = factsOf(pod);
+  const [later, scheduled] = [Number(!goesFirst), Number(pod.nodeName !== "")];
+  const rank = ((later * 2 + scheduled) * 3 + (PHASES[pod.phase] ?? 0)) * 2 + Number(ready);
+  return { item, rank, readySince, restarts };
 }
 
 /** One expression: thousands of pods are put in order at the beginning of a rollout. */
-const byActivity: Rule<Activity> = (a, b) =>
-  a.scheduled - b.scheduled ||
-  a.phase - b.phase ||
-  a.ready - b.ready ||
+const byPlace: Rule<Placed<{ pod: Pod }>> = (a, b) =>
+  a.rank - b.rank ||
   b.readySince - a.readySince ||
   b.restarts - a.restarts ||
-  b.pod.createdAt - a.pod.createdAt ||
-  byName(a.pod, b.pod);
+  b.item.pod.createdAt - a.item.pod.createdAt ||
+  byName(a.item.pod, b.item.pod);
 
 /** What a pod does least for its users goes first. */
 export function sortedByActivity<T extends { pod: Pod }>(items: readonly T[]): T[] {
-  return decorated(items, ({ pod }) => activityOf(pod), byActivity);
+  return decorated(items, (item) => placed(item, false), byPlace);
 }
-
-/** An item in its place of an order; its key is fixed, as a projection never changes. */
-export interface Placed<T> {
-  readonly item: T;
-  /** Not one of those that go first. */
-  readonly later: boolean;
-  readonly activity: Activity;
-}
-
-const byPlace: Rule<Placed<unknown>> = (a, b) =>
-  Number(a.later) - Number(b.later) || byActivity(a.activity, b.activity);
 
 /**
  * Those that `goesFirst` names and then the others, each by activity, while items come and go one by one. The order is
@@ -97,11 +80,11 @@ export class ByActivity<T extends { pod: Pod }> {
 
   /** What `delete` wants to see again. */
   add(item: T): Placed<T> {
-    const placed = { item, later: !this.#goesFirst(item), activity: activityOf(item.pod) };
+    const one = placed(item, this.#goesFirst(item));
     const last = this.#read.at(-1);
-    if (last !== undefined && byPlace(placed, last) < 0) this.#read.splice(this.#after(placed), 0, placed);
-    else rise(this.#rest, placed);
-    return placed;
+    if (last !== undefined && byPlace(one, last) < 0) this.#read.splice(this.#after(one), 0, one);
+    else rise(this.#rest, one);
+    return one;
   }
 
   delete(placed: Placed<T>): void {
@@ -150,7 +133,7 @@ export class ByActivity<T extends { pod: Pod }> {
   }
 }
 
-function rise<T>(heap: Placed<T>[], placed: Placed<T>): void {
+function rise<T extends { pod: Pod }>(heap: Placed<T>[], placed: Placed<T>): void {
   let at = heap.length;
   while (at > 0) {
     const above = (at - 1) >> 1;
@@ -162,7 +145,7 @@ function rise<T>(heap: Placed<T>[], placed: Placed<T>): void {
   heap[at] = placed;
 }
 
-function takeFirst<T>(heap: Placed<T>[]): Placed<T> | undefined {
+function takeFirst<T extends { pod: Pod }>(heap: Placed<T>[]): Placed<T> | undefined {
   const [first] = heap;
   const moving = heap.pop();
   if (moving === undefined || heap.length === 0) return first;

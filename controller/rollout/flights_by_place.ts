@@ -1,17 +1,13 @@
 /**
- * The pods of one workload by place (their node, or each by itself), kept up from event to event, and which places an
- * event was about: what one of them brings costs work for its places alone. Writes in flight are events, too: pods
- * change with them and without a word.
+ * The writes in flight of one workload by place (the pod's node, or its name), and which places an event was about: what
+ * one of them brings costs work for its places alone. Writes in flight are events, too: pods change with them and
+ * without a word.
  */
 import type { Pod } from "../../kube/index.ts";
 import type { PendingPods } from "./pending_pods.ts";
 
-const noPods: readonly Pod[] = [];
-
-export class PodsBy {
+export class FlightsByPlace {
   readonly #placeOf: (pod: Pod) => string;
-  readonly #order: (a: Pod, b: Pod) => number;
-  readonly #stored = new Map<string, readonly Pod[]>();
   /** By place, then by the write's id. */
   readonly #flights = new Map<string, Map<string, Pod>>();
   /** The same by id alone, as last shown. */
@@ -20,31 +16,10 @@ export class PodsBy {
   readonly #onFlight: (pod: Pod, change: 1 | -1) => void;
   #followed: { readonly pending: PendingPods; readonly version: number } | undefined;
 
-  /**
-   * `order` of the pods in one place. `onFlight` hears of each write that begins (1) or ends (-1), with its pod.
-   */
-  constructor(
-    placeOf: (pod: Pod) => string,
-    order: (a: Pod, b: Pod) => number,
-    onFlight: (pod: Pod, change: 1 | -1) => void = () => {},
-  ) {
+  /** `onFlight` hears of each write that begins (1) or ends (-1), with its pod. */
+  constructor(placeOf: (pod: Pod) => string, onFlight: (pod: Pod, change: 1 | -1) => void = () => {}) {
     this.#placeOf = placeOf;
-    this.#order = order;
     this.#onFlight = onFlight;
-  }
-
-  put(pod: Pod): void {
-    const place = this.#placeOf(pod);
-    this.#touched.add(place);
-    this.#stored.set(place, [...this.on(place), pod].sort(this.#order));
-  }
-
-  take(pod: Pod): void {
-    const place = this.#placeOf(pod);
-    this.#touched.add(place);
-    const left = this.on(place).filter(({ uid }) => uid !== pod.uid);
-    if (left.length === 0) this.#stored.delete(place);
-    else this.#stored.set(place, left);
   }
 
   /** The place itself has changed. */
@@ -52,19 +27,14 @@ export class PodsBy {
     this.#touched.add(place);
   }
 
-  /** Pods as the server last showed them, in order. */
-  on(place: string): readonly Pod[] {
-    return this.#stored.get(place) ?? noPods;
-  }
-
   /** Pods as they will be after the writes in flight, by the writes' ids. */
   flightsOn(place: string): ReadonlyMap<string, Pod> | undefined {
     return this.#flights.get(place);
   }
 
-  /** Places that have pods, or will. */
-  names(): Set<string> {
-    return new Set([...this.#stored.keys(), ...this.#flights.keys()]);
+  /** Places of writes in flight. */
+  names(): Iterable<string> {
+    return this.#flights.keys();
   }
 
   /** Takes over which writes are in flight now: those that changed, when the same were followed before. */
