@@ -42,6 +42,9 @@ export class HttpsProxyAgent {}`,
 export const requireBanner =
   'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);';
 
+const builtinPrefix = "\0builtin:";
+const isBuiltinFacade = (id) => id.startsWith(builtinPrefix);
+
 /** Made anew for every build: the plugins remember what they have seen. */
 export const resolving = () => [
   nodeResolve({
@@ -50,7 +53,8 @@ export const resolving = () => [
     extensions: [".ts", ".mjs", ".js", ".cjs", ".json"],
   }),
   json(),
-  commonjs({ ignoreDynamicRequires: true }),
+  // A namespace of a built-in module would read, and with that evaluate, all its exports: \`lazyBuiltins\` says why not.
+  commonjs({ ignoreDynamicRequires: true, requireReturnsDefault: isBuiltinFacade }),
   eraseTypes,
 ];
 
@@ -63,14 +67,14 @@ export const lazyBuiltins = {
   resolveId(id) {
     if (!isBuiltin(id)) return null;
     return {
-      id: `\0builtin:node:${id.replace(/^node:/, "")}`,
+      id: `${builtinPrefix}node:${id.replace(/^node:/, "")}`,
       moduleSideEffects: false,
       syntheticNamedExports: true,
     };
   },
   load: (id) =>
-    id.startsWith("\0builtin:")
-      ? `export default globalThis.process.getBuiltinModule(${JSON.stringify(id.slice("\0builtin:".length))});`
+    isBuiltinFacade(id)
+      ? `export default globalThis.process.getBuiltinModule(${JSON.stringify(id.slice(builtinPrefix.length))});`
       : null,
 };
 

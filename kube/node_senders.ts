@@ -75,7 +75,7 @@ class TunnelAgent extends http.Agent {
     const target = `${options.host}:${options.port}`;
     const { hostname, port, protocol, username, password } = this.#proxy;
     const login = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-    const asking = (protocol === "https:" ? https : http).request({
+    const asking = (protocol === "https:" ? https.request : http.request)({
       host: hostname.replace(/^\[|\]$/g, ""),
       port: port || (protocol === "https:" ? 443 : 80),
       method: "CONNECT",
@@ -176,13 +176,16 @@ class NodeSender implements Sender {
   }
 }
 
-/** Turns the events of one request into the handler's calls; exactly one of end and error is the last. */
+/**
+ * Turns the events of one request into the handler's calls; exactly one of end and error is the last. The handler, and with it
+ * the body, is let go of then: a connection that is kept alive holds on to the request that it was made for.
+ */
 class NodeExchange implements SendController {
   readonly #request: ClientRequest;
-  readonly #handler: SendHandler;
   readonly #clock: Clock;
+  /** Undefined when it is over. */
+  #handler: SendHandler | undefined;
   #response: IncomingMessage | undefined;
-  #over = false;
 
   constructor(request: ClientRequest, handler: SendHandler, secure: boolean, clock: Clock) {
     this.#request = request;
@@ -210,7 +213,7 @@ class NodeExchange implements SendController {
   }
 
   #whenConnected(socket: Socket, event: "secureConnect" | "connect"): void {
-    const start = (): void => this.#handler.onRequestStart(this);
+    const start = (): void => this.#handler?.onRequestStart(this);
     if (this.#request.reusedSocket || !socket.connecting) {
       start();
       return;
@@ -225,20 +228,22 @@ class NodeExchange implements SendController {
 
   #answer(response: IncomingMessage): void {
     this.#response = response;
-    this.#handler.onResponseStart(this, response.statusCode ?? 0, response.headers);
-    response.on("data", (chunk: Uint8Array) => this.#handler.onResponseData(this, chunk));
+    this.#handler?.onResponseStart(this, response.statusCode ?? 0, response.headers);
+    response.on("data", (chunk: Uint8Array) => this.#handler?.onResponseData(this, chunk));
     response.once("end", () => {
       // A body that ended before its length ends with an error instead.
-      if (this.#over || !response.complete) return;
-      this.#over = true;
-      this.#handler.onResponseEnd();
+      if (response.complete) this.#over()?.onResponseEnd();
     });
     response.on("error", (error) => this.#fail(error));
   }
 
   #fail(error: Error): void {
-    if (this.#over) return;
-    this.#over = true;
-    this.#handler.onResponseError(this, error);
+    this.#over()?.onResponseError(this, error);
+  }
+
+  #over(): SendHandler | undefined {
+    const handler = this.#handler;
+    this.#handler = undefined;
+    return handler;
   }
 }
