@@ -38,8 +38,8 @@ export interface Placed<T> {
 function placed<T extends { pod: Pod }>(item: T, goesFirst: boolean): Placed<T> {
   const { pod } = item;
   const { ready, readySince = 0, restarts } = factsOf(pod);
-  const [later, scheduled] = [Number(!goesFirst), Number(pod.nodeName !== "")];
-  const rank = ((later * 2 + scheduled) * 3 + (PHASES[pod.phase] ?? 0)) * 2 + Number(ready);
+  const place = Number(!goesFirst) * 2 + Number(pod.nodeName !== "");
+  const rank = (place * 3 + (PHASES[pod.phase] ?? 0)) * 2 + Number(ready);
   return { item, rank, readySince, restarts };
 }
 
