@@ -85,8 +85,9 @@ async function fill(memory: Cluster, stage: Stage, copies: number): Promise<numb
   for (let index = 0; index < copies; index++) {
     await sleep(stage, 0);
     // Without the run, so that the bench's own nodes and its watch leave them alone.
+    let moved = index * pods.length;
     const renamed = (text: string): string =>
-      text
+      earlier(text, moved++)
         .replaceAll(SAMPLE, `held-${index}`)
         .replaceAll(run, "held")
         .replaceAll(/"hollow-held-\d+"/g, () => `"held-${Math.floor(held++ / podsOfNode)}"`);
@@ -97,6 +98,13 @@ async function fill(memory: Cluster, stage: Stage, copies: number): Promise<numb
     for (const text of rest) put(memory, "pods", text);
   }
   return [...memory.list("nodes")].length;
+}
+
+/** What happened to it so many seconds earlier: of pods that changed in the same second a controller can share much. */
+function earlier(text: string, seconds: number): string {
+  return text.replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/g, (time) =>
+    new Date(Date.parse(`${time}Z`) - seconds * 1000).toISOString().slice(0, 19),
+  );
 }
 
 function ownedBy(objects: Iterable<StoredObject>, owner: StoredObject | undefined): StoredObject[] {
