@@ -18,12 +18,16 @@ export interface JsonReading<T> {
   identify(object: T): { key: string; uid: string; version: string };
 }
 
-/** The codec of kinds whose JSON is kept as it is. */
+/**
+ * The codec of kinds whose JSON is kept as it is, but for the record of who wrote which field: nobody asks for it here, and
+ * it is often as large as all the rest.
+ */
 export function jsonCodec<T extends KubeObject>(): Codec<T> {
   return projectedJsonCodec<T>({
     fromJson: (value) => {
       if (!isKubeObject<T>(value)) throw new KubeError("Decode", "an object without metadata.name");
-      return value;
+      const { managedFields: _, ...metadata } = value.metadata;
+      return { ...value, metadata };
     },
     identify: identifyKubeObject,
   });
