@@ -20,9 +20,6 @@ const environment = [
   "KUBERNETES_SERVICE_HOST",
   "KUBERNETES_SERVICE_PORT",
   ...["HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "ALL_PROXY"].flatMap((name) => [name, name.toLowerCase()]),
-  "UNDICI_NO_WASM_SIMD",
-  "UNDICI_USE_MILO",
-  "JEST_WORKER_ID",
 ] as const;
 
 /**

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
+  adaptiveTransport,
   type Client,
   type Clock,
   createClient,
@@ -85,12 +86,14 @@ export async function connect(
   );
   const own = new OwnRequests();
   const base = { credentials, clock, random, userAgent: "refit-bench", metrics: own.metrics };
+  const transport = () => adaptiveTransport({ clock, connections: 64 });
   return {
     own,
-    client: createClient(base),
+    client: createClient({ ...base, transport: transport() }),
     clientOf: (inFlight) =>
       createClient({
         ...base,
+        transport: transport(),
         window: createWindow({ clock, start: inFlight, min: inFlight, max: inFlight }),
       }),
   };

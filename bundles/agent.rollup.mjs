@@ -16,6 +16,8 @@ const parts = {
   // It lists the whole environment when it is loaded, which the agent has no permission for.
   debug: `const silent = () => Object.assign(() => undefined, { enabled: false, extend: silent });
 export default silent;`,
+  // protobufjs makes numbers of 64 bits without it, which is what is wanted of them.
+  long: "export default null;",
 };
 
 const shared = () => [narrowed(parts), lazyBuiltins, ...resolving()];

@@ -1,4 +1,4 @@
-import { createClient, loadCredentials, systemClock } from "../kube/index.ts";
+import { adaptiveTransport, createClient, loadCredentials, systemClock } from "../kube/index.ts";
 import type { Connection, ConnectRequest } from "./command.ts";
 import { withTimeout } from "./timeout.ts";
 
@@ -12,6 +12,7 @@ export async function connect(request: ConnectRequest): Promise<Connection> {
     clock,
     random: Math.random,
     userAgent,
+    transport: adaptiveTransport({ clock, connections: 64 }),
     ...(metrics === undefined ? {} : { metrics }),
     ...(log === undefined ? {} : { log }),
   });

@@ -30,3 +30,4 @@ export * from "./testing.ts";
 export { adaptiveTransport, nodeTransport, type Transport } from "./transport.ts";
 export { type Informer, type InformerOptions, startInformer } from "./watch.ts";
 export * from "./window.ts";
+export { parseYaml } from "./yaml.ts";

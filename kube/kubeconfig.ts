@@ -10,6 +10,7 @@ import type { Access, Credentials, TlsMaterial } from "./credentials_types.ts";
 import { KubeError } from "./errors.ts";
 import { type ImpersonationHeaders, impersonationOf } from "./impersonation.ts";
 import { type Environment, proxyFor } from "./proxy.ts";
+import { parseYaml } from "./yaml.ts";
 
 export interface KubeconfigSource {
   /** Merged; of two entries with one name the first file's counts. */
@@ -88,14 +89,12 @@ async function loadFile(
 
 async function impersonationIn(text: string): Promise<Map<string, ImpersonationHeaders>> {
   if (!/\bas-(uid|groups|user-extra)\b/.test(text)) return new Map();
-  const { parse } = await import("yaml");
-  return impersonationOf(parse(text));
+  return impersonationOf(await parseYaml(text));
 }
 
 /** Puts the content of each user's `tokenFile` in its place: client-node knows another spelling only. */
 async function withTokens(text: string, folder: string): Promise<string> {
-  const { parse } = await import("yaml");
-  const content: unknown = parse(text);
+  const content = await parseYaml(text);
   if (!isObject(content)) return text;
   const users = await Promise.all(
     listAt(content, "users").map(async (entry) => {

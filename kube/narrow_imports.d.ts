@@ -30,9 +30,3 @@ declare module "undici/lib/dispatcher/pool.js" {
   const PoolClass: typeof Pool;
   export default PoolClass;
 }
-declare module "undici/lib/dispatcher/socks5-proxy-agent.js" {
-  import type { Socks5ProxyAgent } from "undici";
-
-  const Socks5ProxyAgentClass: typeof Socks5ProxyAgent;
-  export default Socks5ProxyAgentClass;
-}

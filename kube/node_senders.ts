@@ -1,4 +1,4 @@
-/** Connections over `node:http` and `node:https`, kept alive: direct, and through proxies that speak HTTP. */
+/** Connections over `node:http` and `node:https`, kept alive: direct, and through proxies. */
 import type { ClientRequest, Agent as HttpAgent, IncomingMessage, RequestOptions } from "node:http";
 import * as http from "node:http";
 import * as https from "node:https";
@@ -8,6 +8,7 @@ import * as tls from "node:tls";
 import type { Clock } from "./clock.ts";
 import type { Access, TlsMaterial } from "./credentials_types.ts";
 import type { SendController, Sender, SendHandler, SendRequest } from "./sender.ts";
+import { openTunnel } from "./tunnel.ts";
 
 /** Idle connections are closed after so long. */
 const keepAliveMs = 60_000;
@@ -48,7 +49,7 @@ function tlsOptions(material: TlsMaterial): https.AgentOptions {
   };
 }
 
-/** Connections that a proxy makes on CONNECT; TLS is spoken through it, with the server itself. */
+/** Connections that a proxy makes; TLS is spoken through them, with the server itself. */
 class TunnelAgent extends http.Agent {
   readonly #proxy: URL;
   readonly #secure: boolean;
@@ -72,49 +73,29 @@ class TunnelAgent extends http.Agent {
     options: http.ClientRequestArgs,
     connected: (error: Error | null, stream: Duplex) => void,
   ): undefined {
-    const target = `${options.host}:${options.port}`;
-    const { hostname, port, protocol, username, password } = this.#proxy;
-    const login = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-    const asking = (protocol === "https:" ? https.request : http.request)({
-      host: hostname.replace(/^\[|\]$/g, ""),
-      port: port || (protocol === "https:" ? 443 : 80),
-      method: "CONNECT",
-      path: target,
-      agent: false,
-      headers: {
-        host: target,
-        ...(username === ""
-          ? {}
-          : { "proxy-authorization": `Basic ${Buffer.from(login).toString("base64")}` }),
-      },
-    });
-    const limit = this.#clock.after(connectMs, () => asking.destroy(late()));
-    const fail = (error: Error): void => {
+    const host = options.host ?? "";
+    const limit = this.#clock.after(connectMs, () => giveUp(late()));
+    const giveUp = openTunnel(this.#proxy, { host, port: Number(options.port) }, (opened) => {
       limit.cancel();
-      connected(error, new Duplex());
-    };
-    asking.once("error", fail);
-    asking.once("connect", (answer: IncomingMessage, socket: Socket) => {
-      asking.off("error", fail);
-      limit.cancel();
-      if (answer.statusCode !== 200) {
-        socket.destroy();
-        return fail(new Error(`the proxy ${hostname} refused CONNECT ${target}: ${answer.statusCode}`));
-      }
-      if (!this.#secure) return connected(null, socket);
-      const servername = this.#tls.servername ?? (isIP(options.host ?? "") ? "" : (options.host ?? ""));
-      const secured = tls.connect({ ...this.#tls, socket, host: options.host ?? "", servername });
-      const securing = this.#clock.after(connectMs, () => secured.destroy(late()));
-      secured.once("error", fail);
-      secured.once("close", () => securing.cancel());
-      secured.once("secureConnect", () => {
-        securing.cancel();
-        secured.off("error", fail);
-        connected(null, secured);
-      });
+      if (opened instanceof Error) connected(opened, new Duplex());
+      else if (this.#secure) this.#secureOver(opened, host, connected);
+      else connected(null, opened);
     });
-    asking.end();
     return undefined;
+  }
+
+  #secureOver(socket: Socket, host: string, connected: (error: Error | null, stream: Duplex) => void): void {
+    const servername = this.#tls.servername ?? (isIP(host) ? "" : host);
+    const secured = tls.connect({ ...this.#tls, socket, host, servername });
+    const fail = (error: Error): void => connected(error, new Duplex());
+    const securing = this.#clock.after(connectMs, () => secured.destroy(late()));
+    secured.once("error", fail);
+    secured.once("close", () => securing.cancel());
+    secured.once("secureConnect", () => {
+      securing.cancel();
+      secured.off("error", fail);
+      connected(null, secured);
+    });
   }
 }
 

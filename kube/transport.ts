@@ -49,10 +49,10 @@ interface Pools {
   readonly streams: Sender;
 }
 
-/** Requests and watches over undici, which is loaded with the first request. */
+/** Requests and watches over undici, which is loaded with the first request; through proxies over \`node:https\`. */
 export function undiciTransport(options: TransportOptions): Transport {
   return transportOver(options, (access) =>
-    isHttpProxy(access) ? openNodeSenders(access, options.clock) : openUndici(access),
+    access.proxy === undefined ? openUndici(access) : openNodeSenders(access, options.clock),
   );
 }
 
@@ -63,7 +63,7 @@ export function undiciTransport(options: TransportOptions): Transport {
  */
 export function adaptiveTransport(options: TransportOptions): Transport {
   return transportOver(options, async (access) => {
-    const make = await openSmall(access, options.clock);
+    const make = await openNodeSenders(access, options.clock);
     if (access.proxy !== undefined) return make;
     // Watches have no limit of connections; a chunk of theirs costs the same with both.
     return (connections) =>
@@ -77,18 +77,10 @@ export function adaptiveTransport(options: TransportOptions): Transport {
 
 /**
  * The transport of a process that must stay small: `node:https`, 15 MB less resident than undici with a parser of its
- * own. Only SOCKS proxies are undici's, loaded then.
+ * own.
  */
 export function nodeTransport(options: TransportOptions): Transport {
-  return transportOver(options, (access) => openSmall(access, options.clock));
-}
-
-const openSmall = (access: Access, clock: Clock): ReturnType<OpenSenders> =>
-  access.proxy === undefined || isHttpProxy(access) ? openNodeSenders(access, clock) : openUndici(access);
-
-/** undici's own agent for them works only with the whole of undici loaded. */
-function isHttpProxy({ proxy }: Access): boolean {
-  return proxy !== undefined && /^https?:/.test(proxy);
+  return transportOver(options, (access) => openNodeSenders(access, options.clock));
 }
 
 const openUndici: OpenSenders = async (access) => {

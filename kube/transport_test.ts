@@ -259,11 +259,31 @@ async function proxied(t: Test, transport: Transport): Promise<void> {
     ambiguous: false,
     message: /407|proxy/i,
   });
+  const socks = await accessTo(`https://${target}`, trusted, `socks5://127.0.0.1:${await socksProxy(t)}`);
+  t.equal(Buffer.from((await transport.send(socks, ask("/"))).body).toString(), "behind");
   const untrusted = await accessTo(`https://${target}`, {}, `http://me:p%40ss@${via}`);
   await t.rejects(transport.send(untrusted, ask("/")), {
     code: "Network",
     message: /self-signed|SELF_SIGNED/,
   });
+}
+
+/** Grants everything, without a login. */
+function socksProxy(t: Test): Promise<number> {
+  const proxy = createSilent((client) => {
+    client.on("error", () => undefined);
+    client.once("data", () => {
+      client.write(Buffer.of(5, 0));
+      client.once("data", (asked: Buffer) => {
+        const server = connect(asked.readUInt16BE(asked.length - 2), "127.0.0.1", () => {
+          client.write(Buffer.of(5, 0, 0, 1, 0, 0, 0, 0, 0, 0));
+          server.pipe(client).pipe(server);
+        });
+        server.on("error", () => client.destroy());
+      });
+    });
+  });
+  return listening(t, proxy);
 }
 
 /** The engine's own collection, which Node has no function for without a flag. */

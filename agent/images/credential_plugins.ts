@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { spawn } from "node:child_process";
 import { access, constants, readFile } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
-import type { Clock, Log } from "../../kube/index.ts";
+import { type Clock, type Log, parseYaml } from "../../kube/index.ts";
 import { AgentError, messageOf } from "../errors.ts";
 import { type Login, matchingLogins, patternMatches, type RegistryLogin } from "./docker_config.ts";
 import { LoginCache } from "./login_cache.ts";
@@ -121,9 +121,7 @@ async function readProviders(settings: PluginSettings, log: Log): Promise<readon
   let providers: CredentialProvider[] = [];
   try {
     const text = await readFile(settings.configFile, "utf8");
-    // The parser is large and rarely needed.
-    const { parse } = await import("./yaml.ts");
-    providers = parseProviderConfig(parse(text), settings.configFile);
+    providers = parseProviderConfig(await parseYaml(text), settings.configFile);
     for (const { name } of providers) await access(pluginPath(settings, name), constants.X_OK);
     return providers;
   } catch (error) {

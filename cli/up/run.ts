@@ -6,7 +6,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { type Client, createClient, type Log } from "../../kube/index.ts";
+import { adaptiveTransport, type Client, createClient, type Log } from "../../kube/index.ts";
 import { parseArguments } from "../arguments.ts";
 import type { Call } from "../command.ts";
 import { controllerFlags } from "../controller/controller_flags.ts";
@@ -110,7 +110,8 @@ function logTo(call: Call, folder: string, started: AsyncDisposableStack): { log
 
 function clientOf(call: Call, { credentials }: LocalCluster, log: Log): Client {
   const { clock, random } = call.host;
-  return createClient({ credentials, clock, random, userAgent: "kruise-manager", log });
+  const transport = adaptiveTransport({ clock, connections: 64 });
+  return createClient({ credentials, clock, random, userAgent: "kruise-manager", transport, log });
 }
 
 async function startController(
