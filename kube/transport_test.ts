@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import { connect, createServer as createSilent, type Server, type Socket } from "node:net";
+import { connect, createServer as createSilent, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
@@ -10,6 +10,7 @@ import { runInNewContext } from "node:vm";
 import t, { type Test } from "tap";
 import { systemClock } from "./clock.ts";
 import { type Access, fixedCredentials, type TlsMaterial } from "./credentials_types.ts";
+import { listening } from "./listening_fixture.ts";
 import { testClock } from "./testing.ts";
 import {
   adaptiveTransport,
@@ -86,18 +87,6 @@ function ask(path: string, more: Partial<HttpRequest> = {}): HttpRequest {
 async function accessTo(server: string, material: TlsMaterial = {}, proxy?: string): Promise<Access> {
   const base = await fixedCredentials(server, { tls: material }).access();
   return { ...base, proxy, connection: JSON.stringify([server, material, proxy]) };
-}
-
-async function listening(t: Test, server: Server): Promise<number> {
-  const sockets = new Set<Socket>();
-  server.on("connection", (socket) => sockets.add(socket));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  t.teardown(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  const address = server.address();
-  return typeof address === "object" && address !== null ? address.port : 0;
 }
 
 async function plainServer(t: Test, listener: RequestListener): Promise<string> {

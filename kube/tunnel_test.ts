@@ -1,5 +1,6 @@
-import { connect, createServer, type Server, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import t, { type Test } from "tap";
+import { listening } from "./listening_fixture.ts";
 import { openTunnel, type TunnelTarget } from "./tunnel.ts";
 
 interface Proxy {
@@ -30,18 +31,6 @@ async function proxyOf(
     client.on("data", step);
   });
   return { port: await listening(t, server), heard };
-}
-
-async function listening(t: Test, server: Server): Promise<number> {
-  const sockets = new Set<Socket>();
-  server.on("connection", (socket) => sockets.add(socket));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  t.teardown(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  const address = server.address();
-  return typeof address === "object" && address !== null ? address.port : 0;
 }
 
 function tunnel(t: Test, proxy: string, target: TunnelTarget): Promise<Socket> {
