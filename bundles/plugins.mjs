@@ -38,7 +38,7 @@ export class HttpsProxyAgent {}`,
   "socks-proxy-agent": "export class SocksProxyAgent {}",
 };
 
-/** CommonJS parts of packages ask for built-ins by \`require\`. */
+/** CommonJS parts of packages ask for built-ins by `require`. */
 export const requireBanner =
   'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);';
 
@@ -53,13 +53,13 @@ export const resolving = () => [
     extensions: [".ts", ".mjs", ".js", ".cjs", ".json"],
   }),
   json(),
-  // A namespace of a built-in module would read, and with that evaluate, all its exports: \`lazyBuiltins\` says why not.
+  // A namespace of a built-in module would read, and with that evaluate, all its exports: `lazyBuiltins` says why not.
   commonjs({ ignoreDynamicRequires: true, requireReturnsDefault: isBuiltinFacade }),
   eraseTypes,
 ];
 
 /**
- * An `import` of a built-in module evaluates all its exports, also those that Node makes on first use: \`node:http\`
+ * An `import` of a built-in module evaluates all its exports, also those that Node makes on first use: `node:http`
  * brings a whole WebSocket client, 11 MB resident. Asked for at run time, only what is used is made. Runs on Node and Deno.
  */
 export const lazyBuiltins = {

@@ -49,7 +49,7 @@ interface Pools {
   readonly streams: Sender;
 }
 
-/** Requests and watches over undici, which is loaded with the first request; through proxies over \`node:https\`. */
+/** Requests and watches over undici, which is loaded with the first request; through proxies over `node:https`. */
 export function undiciTransport(options: TransportOptions): Transport {
   return transportOver(options, (access) =>
     access.proxy === undefined ? openUndici(access) : openNodeSenders(access, options.clock),
