@@ -43,6 +43,7 @@ export { type Admission, type AdmissionDeps, admission } from "./start_admission
 export {
   planStatefulSet,
   type StatefulSetOptions,
+  StatefulSetRoster,
   type StatefulSetSeen,
   statefulSetOptions,
 } from "./stateful_set/index.ts";

@@ -2,8 +2,10 @@
 import {
   controllerOptions,
   type FeatureGates,
+  PendingPods,
   type Plan,
   planStatefulSet,
+  StatefulSetRoster,
   type StatefulSetSeen,
   statefulSetOptions,
 } from "../../controller/index.ts";
@@ -100,9 +102,16 @@ function seenOf(
   owned: Possessions,
   pullJobs: StatefulSetSeen["pullJobs"],
 ): StatefulSetSeen {
-  const prefix = `${set.metadata.name ?? ""}-`;
-  const orphans = owned.orphans.filter(
-    ({ name }) => name.startsWith(prefix) && /^\d+$/.test(name.slice(prefix.length)),
-  );
-  return { set, ...owned, orphans, stored: owned.pods, busy: new Set(), failures: {}, pullJobs };
+  const { pods, orphans, ...rest } = owned;
+  const { uid = "", name = "" } = set.metadata;
+  const inFlight = new PendingPods();
+  const named = new Map([...pods, ...orphans].map((pod) => [pod.name, pod]));
+  const roster = new StatefulSetRoster({
+    uid,
+    name,
+    pods: () => named.values(),
+    pod: (pod) => named.get(pod),
+    inFlight: () => inFlight,
+  });
+  return { set, ...rest, roster, failures: {}, pullJobs };
 }

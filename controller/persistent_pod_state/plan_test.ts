@@ -4,7 +4,7 @@ import type { PersistentPodState, PersistentPodStateSpec } from "../../crds/inde
 import type { Labels } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import { barePod } from "../_bare_pod.ts";
-import { reservedRanges, windowOf } from "../stateful_set/numbers.ts";
+import { reservedRanges, Window } from "../stateful_set/numbers.ts";
 import type { Target } from "./observe.ts";
 import { planPersistentPodState } from "./plan.ts";
 import { inWindow, ordinalIn } from "./window.ts";
@@ -144,7 +144,7 @@ const reserved = fc.array(
 t.test("property: the window is that of the StatefulSet", async (t) => {
   const property = fc.property(fc.nat(8), fc.nat(6), reserved, (replicas, start, entries) => {
     const ranges = reservedRanges(entries);
-    const wanted = new Set(windowOf(start, replicas, ranges));
+    const wanted = new Set(new Window(start, replicas, ranges));
     for (let ordinal = 0; ordinal < 40; ordinal++) {
       if (inWindow(ordinal, { replicas, start, reserved: ranges }) !== wanted.has(ordinal)) return false;
     }

@@ -90,13 +90,3 @@ function mostRestarts(pod: Pod): number {
   for (const status of pod.containerStatuses) if (status.restartCount > most) most = status.restartCount;
   return most;
 }
-
-/**
- * Pods with a write in flight as the server holds them, by UID: a pod that a write of ours makes available counts as
- * available once that write is stored, not before.
- */
-export function storedBusyPods(stored: readonly Pod[], busy: ReadonlySet<string>): ReadonlyMap<string, Pod> {
-  const pods = new Map<string, Pod>();
-  if (busy.size > 0) for (const pod of stored) if (busy.has(pod.uid)) pods.set(pod.uid, pod);
-  return pods;
-}

@@ -1,50 +1,61 @@
-/** Names in ascending order, for sets that change by one name at a time. */
-export class SortedNames {
-  readonly #names: string[] = [];
+/** Names or numbers in ascending order, for sets that change by one at a time. */
+export class Sorted<T extends string | number> implements Iterable<T> {
+  readonly #items: T[] = [];
 
   get size(): number {
-    return this.#names.length;
+    return this.#items.length;
   }
 
-  add(name: string): void {
-    const index = this.#after(name);
-    if (this.#names[index - 1] !== name) this.#names.splice(index, 0, name);
+  add(item: T): void {
+    const index = this.#after(item);
+    if (this.#items[index - 1] !== item) this.#items.splice(index, 0, item);
   }
 
-  delete(name: string): void {
-    const index = this.#after(name) - 1;
-    if (this.#names[index] === name) this.#names.splice(index, 1);
+  delete(item: T): void {
+    const index = this.#after(item) - 1;
+    if (this.#items[index] === item) this.#items.splice(index, 1);
   }
 
-  /** How many names come after this one. */
-  above(name: string): number {
-    return this.#names.length - this.#after(name);
+  has(item: T): boolean {
+    return this.#items[this.#after(item) - 1] === item;
   }
 
-  first(count: number): readonly string[] {
-    return this.#names.slice(0, Math.max(0, count));
+  /** How many come after this one. */
+  above(item: T): number {
+    return this.#items.length - this.#after(item);
   }
 
-  *descending(): Generator<string> {
-    for (let index = this.#names.length - 1; index >= 0; index--) {
-      const name = this.#names[index];
-      if (name !== undefined) yield name;
+  first(count: number): readonly T[] {
+    return this.#items.slice(0, Math.max(0, count));
+  }
+
+  [Symbol.iterator](): Iterator<T> {
+    return this.#items.values();
+  }
+
+  *descending(): Generator<T> {
+    for (let index = this.#items.length - 1; index >= 0; index--) {
+      const item = this.#items[index];
+      if (item !== undefined) yield item;
     }
   }
 
   clear(): void {
-    this.#names.length = 0;
+    this.#items.length = 0;
   }
 
-  /** Index behind the last name that is not after this one. */
-  #after(name: string): number {
+  /** Index behind the last that is not after this one. */
+  #after(item: T): number {
     let low = 0;
-    let high = this.#names.length;
+    let high = this.#items.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if ((this.#names[middle] ?? "") <= name) low = middle + 1;
+      const there = this.#items[middle];
+      if (there !== undefined && there <= item) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 }
+
+export class SortedNames extends Sorted<string> {}

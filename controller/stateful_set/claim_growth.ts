@@ -3,13 +3,14 @@ import type { PersistentVolumeClaim as ClaimTemplate } from "../../crds/index.ts
 import { isJsonObject, isQuantity, quantityCompare } from "../../kube/core/index.ts";
 import type { PersistentVolumeClaim } from "../../kube/index.ts";
 import { claimName, type Member, OWNED_BY_ANNOTATION } from "./observe.ts";
-import { isFree, type Pass } from "./pass.ts";
+import { isFree, type Pass, type View } from "./pass.ts";
+import type { Unavailable } from "./update.ts";
 
 /** `go on`: the claims are as the pod's update needs them; `wait`: with the next pod; `stop`: with nothing more. */
 type Growth = "go on" | "wait" | "stop";
 
 /** Brings the claims of one candidate to the size of their templates, within the budget of the update. */
-export function planClaimGrowth(pass: Pass, member: Member, unavailable: Set<number>): Growth {
+export function planClaimGrowth(pass: Pass, member: Member, unavailable: Unavailable): Growth {
   if (!pass.strategy.resizesClaims) return "go on";
   const small: { template: ClaimTemplate; claim: PersistentVolumeClaim }[] = [];
   for (const { template, claim } of claimsOf(pass, member.ordinal)) {
@@ -26,18 +27,41 @@ export function planClaimGrowth(pass: Pass, member: Member, unavailable: Set<num
 }
 
 /** A pod counts as unavailable while a claim of it is growing or does not fit its template. Rule 20. */
-export function isHeldByClaim(pass: Pass, ordinal: number): boolean {
+export function isHeldByClaim(pass: View, ordinal: number): boolean {
   if (!pass.strategy.resizesClaims) return false;
   return claimsOf(pass, ordinal).some(
     ({ template, claim }) => !isGrown(claim) || !hasSameKind(template, claim),
   );
 }
 
-function claimsOf(pass: Pass, ordinal: number): { template: ClaimTemplate; claim: PersistentVolumeClaim }[] {
+function claimsOf(pass: View, ordinal: number): { template: ClaimTemplate; claim: PersistentVolumeClaim }[] {
   return pass.strategy.claimTemplates.flatMap((template) => {
-    const claim = pass.seen.claimNamed(claimName(template, pass.name, ordinal));
-    return claim === undefined || claim.deletionAt !== undefined ? [] : [{ template, claim }];
+    const claim = stayingClaim(pass, template, ordinal);
+    return claim === undefined ? [] : [{ template, claim }];
   });
+}
+
+function stayingClaim(
+  { seen, name }: View,
+  template: ClaimTemplate,
+  ordinal: number,
+): PersistentVolumeClaim | undefined {
+  const claim = seen.claimNamed(claimName(template, name, ordinal));
+  return claim?.deletionAt === undefined ? claim : undefined;
+}
+
+/** Whether the claim of an ordinal is as its template asks, and whether it holds what it asks for; undefined when it is not. */
+export function fittingClaim(
+  view: View,
+  template: ClaimTemplate,
+  ordinal: number,
+): { isHeld: boolean } | undefined {
+  const claim = stayingClaim(view, template, ordinal);
+  if (claim === undefined || !hasSameKind(template, claim)) return undefined;
+  const wanted = claim.requests["storage"];
+  if (!isLargeEnough(wanted, template)) return undefined;
+  const held = claim.capacity["storage"];
+  return { isHeld: held !== undefined && (wanted === undefined || quantityCompare(held, wanted) >= 0) };
 }
 
 function grow(pass: Pass, member: Member, template: ClaimTemplate, claim: PersistentVolumeClaim): void {
@@ -76,7 +100,7 @@ function refuse(pass: Pass, claim: PersistentVolumeClaim): Growth {
 }
 
 /** Storage class and access modes; a template that names no class fits any. */
-export function hasSameKind(template: ClaimTemplate, claim: PersistentVolumeClaim): boolean {
+function hasSameKind(template: ClaimTemplate, claim: PersistentVolumeClaim): boolean {
   const wantedClass = template.spec?.["storageClassName"];
   if (typeof wantedClass === "string" && wantedClass !== (claim.storageClassName ?? "")) return false;
   const modes: unknown = template.spec?.["accessModes"];
@@ -87,7 +111,7 @@ export function hasSameKind(template: ClaimTemplate, claim: PersistentVolumeClai
 }
 
 /** Whether `amount` reaches what the template asks for. */
-export function isLargeEnough(amount: string | undefined, template: ClaimTemplate): boolean {
+function isLargeEnough(amount: string | undefined, template: ClaimTemplate): boolean {
   const resources = template.spec?.["resources"];
   const requests = isJsonObject(resources) ? resources["requests"] : undefined;
   const wanted = isJsonObject(requests) ? requests["storage"] : undefined;

@@ -5,14 +5,14 @@ import type { PersistentVolumeClaim } from "../../kube/index.ts";
 import type { NewClaim } from "../rollout/actions.ts";
 import { claimBody } from "../rollout/pod_manifest.ts";
 import { claimName, type Member } from "./observe.ts";
-import type { Pass } from "./pass.ts";
+import type { Pass, View } from "./pass.ts";
 
 /** When to look again at a claim whose end nobody tells us about. */
 const CLAIM_POLL_MS = 1000;
 
 /** The claims that a pod of the ordinal needs and that do not exist, or why they cannot be had now. */
 export function missingClaims(
-  pass: Pass,
+  pass: View,
   ordinal: number,
 ): { claims: NewClaim[]; blocked: string | undefined } {
   const claims: NewClaim[] = [];
@@ -26,7 +26,7 @@ export function missingClaims(
   return { claims, blocked };
 }
 
-function newClaim(pass: Pass, template: ClaimTemplate, name: string, ordinal: number): NewClaim {
+function newClaim(pass: View, template: ClaimTemplate, name: string, ordinal: number): NewClaim {
   const pod = `${pass.name}-${ordinal}`;
   const { matchLabels } = pass.seen.set.spec.selector;
   const owner = ownersWanted(pass, true).set ? setReference(pass) : undefined;
@@ -81,28 +81,37 @@ export function tellBlockedClaim(pass: Pass, ordinal: number, why: string): void
  * condemned pod must not go before its claims are bound to it, or they would stay behind.
  */
 export function planClaimOwners(pass: Pass, member: Member): boolean {
-  if (!pass.options.deletesClaims) return true;
-  let right = true;
-  for (const template of pass.strategy.claimTemplates) {
-    const claim = pass.seen.claimNamed(claimName(template, pass.name, member.ordinal));
-    if (claim === undefined || claim.deletionAt !== undefined) continue;
-    const changes = ownerChanges(pass, member, claim);
-    if (changes.length === 0) continue;
-    right = false;
+  const wrong = wrongOwners(pass, member);
+  for (const { claim, changes } of wrong) {
     const body = {
       metadata: { uid: claim.uid, resourceVersion: claim.resourceVersion, ownerReferences: changes },
     };
     pass.decided.take({ type: "patch claim", claim, body });
   }
-  return right;
+  return wrong.length === 0;
 }
 
-function ownersWanted(pass: Pass, inWindow: boolean): { set: boolean; pod: boolean } {
+/** Whether `planClaimOwners` has something to correct. */
+export function hasWrongOwners(view: View, member: Member): boolean {
+  return wrongOwners(view, member).length > 0;
+}
+
+function wrongOwners(view: View, member: Member): { claim: PersistentVolumeClaim; changes: object[] }[] {
+  if (!view.options.deletesClaims) return [];
+  return view.strategy.claimTemplates.flatMap((template) => {
+    const claim = view.seen.claimNamed(claimName(template, view.name, member.ordinal));
+    if (claim === undefined || claim.deletionAt !== undefined) return [];
+    const changes = ownerChanges(view, member, claim);
+    return changes.length === 0 ? [] : [{ claim, changes }];
+  });
+}
+
+function ownersWanted(pass: View, inWindow: boolean): { set: boolean; pod: boolean } {
   const { whenScaled, whenDeleted } = pass.strategy.deleteClaims;
   return { set: whenDeleted && (inWindow || !whenScaled), pod: whenScaled && !inWindow };
 }
 
-function ownerChanges(pass: Pass, member: Member, claim: PersistentVolumeClaim): object[] {
+function ownerChanges(pass: View, member: Member, claim: PersistentVolumeClaim): object[] {
   const wanted = ownersWanted(pass, member.inWindow);
   const changes: object[] = [];
   let hasSet = false;
@@ -122,6 +131,6 @@ function ownerChanges(pass: Pass, member: Member, claim: PersistentVolumeClaim):
   return changes;
 }
 
-function setReference(pass: Pass): OwnerReference {
+function setReference(pass: View): OwnerReference {
   return { apiVersion: "apps.kruise.io/v1beta1", kind: "StatefulSet", name: pass.name, uid: pass.uid };
 }

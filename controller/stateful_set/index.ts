@@ -1,4 +1,5 @@
 /** StatefulSet: pods with stable names and claims, in place and several at once. */
 export { OWNED_BY_ANNOTATION, type Seen as StatefulSetSeen, type StatefulSetOptions } from "./observe.ts";
 export { planStatefulSet } from "./plan.ts";
-export { observe as observeStatefulSet, statefulSetOptions, statefulSetShell } from "./reconcile.ts";
+export { statefulSetOptions, statefulSetShell } from "./reconcile.ts";
+export { Roster as StatefulSetRoster } from "./roster.ts";

@@ -2,7 +2,9 @@
 import type { StatefulSet } from "../../crds/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import { ClusterModel } from "../rollout/model.ts";
-import { ordinalOf, type Seen, type StatefulSetOptions } from "./observe.ts";
+import { PendingPods } from "../rollout/pending_pods.ts";
+import type { Seen, StatefulSetOptions } from "./observe.ts";
+import { Roster } from "./roster.ts";
 
 export { Refused } from "../rollout/model.ts";
 
@@ -24,17 +26,11 @@ export class Model extends ClusterModel<StatefulSet> {
     super("StatefulSet", set);
   }
 
-  seen(busy: ReadonlySet<string> = new Set()): Seen {
-    const pods = this.owned();
-    const name = this.set.metadata.name ?? "";
+  /** As the set's pods are now, with a roster made from nothing. */
+  seen(roster = this.roster()): Seen {
     return {
       set: this.set,
-      pods,
-      stored: pods,
-      orphans: [...this.pods.values()].filter(
-        (pod) => pod.controller === undefined && ordinalOf(name, pod.name) !== undefined,
-      ),
-      busy,
+      roster,
       podNamed: (pod) => this.pods.get(pod),
       claimNamed: (claim) => this.claims.get(claim),
       revisions: this.sortedRevisions(),
@@ -42,6 +38,13 @@ export class Model extends ClusterModel<StatefulSet> {
       failures: {},
       pullJobs: undefined,
     };
+  }
+
+  roster(inFlight = new PendingPods(), Kind = Roster): Roster {
+    const { uid = "", name = "" } = this.set.metadata;
+    const pods = () => this.pods.values();
+    const pod = (name: string) => this.pods.get(name);
+    return new Kind({ uid, name, pods, pod, inFlight: () => inFlight });
   }
 
   /** Puts a pod there as if somebody else had made it. */

@@ -35,18 +35,51 @@ function rangeOf(text: string): OrdinalRange | undefined {
   return range.first <= range.last ? range : undefined;
 }
 
-/** The ordinals that are to exist, ascending: from `start` upward, without the reserved ones (rule 2). */
-export function windowOf(start: number, replicas: number, reserved: readonly OrdinalRange[]): number[] {
-  const ordinals: number[] = [];
-  let next = start;
-  let range = 0;
-  while (ordinals.length < replicas) {
-    let held = reserved[range];
-    while (held !== undefined && held.last < next) held = reserved[++range];
-    if (held !== undefined && held.first <= next) next = held.last + 1;
-    else ordinals.push(next++);
+/**
+ * The ordinals that are to exist, ascending: from `start` upward, without the reserved ones (rule 2). What is asked of it
+ * costs as much as there are reserved ranges, however many replicas there are.
+ */
+export class Window implements Iterable<number> {
+  readonly start: number;
+  readonly size: number;
+  readonly reserved: readonly OrdinalRange[];
+
+  /** `reserved`: sorted, without overlaps. */
+  constructor(start: number, size: number, reserved: readonly OrdinalRange[]) {
+    this.start = start;
+    this.size = size;
+    this.reserved = reserved;
   }
-  return ordinals;
+
+  /** How many of the window are below the ordinal; undefined when it is not in the window. */
+  rankOf(ordinal: number): number | undefined {
+    if (ordinal < this.start) return undefined;
+    let rank = ordinal - this.start;
+    for (const { first, last } of this.reserved) {
+      if (first > ordinal) break;
+      if (last >= ordinal) return undefined;
+      rank -= Math.max(0, last - Math.max(first, this.start) + 1);
+    }
+    return rank < this.size ? rank : undefined;
+  }
+
+  has(ordinal: number): boolean {
+    return this.rankOf(ordinal) !== undefined;
+  }
+
+  *[Symbol.iterator](): Generator<number> {
+    let next = this.start;
+    let range = 0;
+    for (let left = this.size; left > 0; ) {
+      let held = this.reserved[range];
+      while (held !== undefined && held.last < next) held = this.reserved[++range];
+      if (held !== undefined && held.first <= next) next = held.last + 1;
+      else {
+        yield next++;
+        left--;
+      }
+    }
+  }
 }
 
 /** A number, or a percentage of the replicas rounded down; at least 1, also for text that is no number. */

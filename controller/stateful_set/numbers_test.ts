@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import t from "tap";
-import { budgetOf, reservedRanges, windowOf } from "./numbers.ts";
+import { budgetOf, reservedRanges, Window } from "./numbers.ts";
 
 t.test("the window skips reserved ordinals until it has its replicas", async (t) => {
-  t.same(windowOf(2, 4, reservedRanges([1, 3])), [2, 4, 5, 6]);
-  t.same(windowOf(1, 4, reservedRanges([1, 3, 4])), [2, 5, 6, 7]);
-  t.same(windowOf(0, 3, reservedRanges([0, "2-5"])), [1, 6, 7]);
-  t.same(windowOf(0, 2, reservedRanges(["0003-005", "5-5"])), [0, 1]);
-  t.same(windowOf(0, 0, []), []);
+  t.same([...new Window(2, 4, reservedRanges([1, 3]))], [2, 4, 5, 6]);
+  t.same([...new Window(1, 4, reservedRanges([1, 3, 4]))], [2, 5, 6, 7]);
+  t.same([...new Window(0, 3, reservedRanges([0, "2-5"]))], [1, 6, 7]);
+  t.same([...new Window(0, 2, reservedRanges(["0003-005", "5-5"]))], [0, 1]);
+  t.same([...new Window(0, 0, [])], []);
 });
 
 t.test("one entry that cannot be read makes the list empty", async (t) => {
@@ -15,7 +15,7 @@ t.test("one entry that cannot be read makes the list empty", async (t) => {
 });
 
 t.test("a range of any size costs nothing", async (t) => {
-  t.same(windowOf(0, 2, reservedRanges(["0-2000000000"])), [2000000001, 2000000002]);
+  t.same([...new Window(0, 2, reservedRanges(["0-2000000000"]))], [2000000001, 2000000002]);
 });
 
 t.test("the window is what walking upward finds", async (t) => {
@@ -36,7 +36,12 @@ t.test("the window is what walking upward finds", async (t) => {
       const expected: number[] = [];
       for (let ordinal = start; expected.length < replicas; ordinal++)
         if (!reserved.has(ordinal)) expected.push(ordinal);
-      const found = windowOf(start, replicas, reservedRanges(entries));
+      const window = new Window(start, replicas, reservedRanges(entries));
+      const found = [...window];
+      for (let ordinal = 0; ordinal < 40; ordinal++) {
+        const rank = expected.indexOf(ordinal);
+        if (window.rankOf(ordinal) !== (rank < 0 ? undefined : rank)) throw new Error(`rank of ${ordinal}`);
+      }
       if (found.join() !== expected.join()) throw new Error(`${found.join()}, expected ${expected.join()}`);
     }),
     { numRuns: 1000, seed: 3 },

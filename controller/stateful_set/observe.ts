@@ -5,8 +5,9 @@ import type { SeenPullJob } from "../rollout/image_wait.ts";
 import { isLean } from "../rollout/in_place/lean.ts";
 import { type Lifecycle, type LifecycleState, lifecycleState } from "../rollout/lifecycle.ts";
 import type { PriorityStrategy } from "../rollout/order.ts";
-import { isAvailable, isReady, storedBusyPods } from "../rollout/pod_state.ts";
-import { budgetOf, reservedRanges, windowOf } from "./numbers.ts";
+import { isAvailable, isReady } from "../rollout/pod_state.ts";
+import { budgetOf, reservedRanges, Window } from "./numbers.ts";
+import type { Roster } from "./roster.ts";
 
 export const SPECIFIED_DELETE = "apps.kruise.io/specified-delete";
 export const REVISION_LABEL = "controller-revision-hash";
@@ -17,14 +18,8 @@ export const OWNED_BY_ANNOTATION = "apps.kruise.io/owned-by-asts";
 
 export interface Seen {
   set: StatefulSet;
-  /** Owned pods; writes in flight are already applied to them. */
-  pods: readonly Pod[];
-  /** Owned pods as the server last showed them: what the status reports. */
-  stored: readonly Pod[];
-  /** Pods without a controller whose name is one of this set's. */
-  orphans: readonly Pod[];
-  /** UIDs of pods with a write in flight: no further action is planned for them. */
-  busy: ReadonlySet<string>;
+  /** Owned pods, and those without a controller whose name is one of this set's; writes in flight are applied to them. */
+  roster: Roster;
   /** Any cached pod of the namespace. */
   podNamed: (name: string) => Pod | undefined;
   claimNamed: (name: string) => PersistentVolumeClaim | undefined;
@@ -64,8 +59,8 @@ type UpdatePolicy = "ReCreate" | "InPlaceIfPossible" | "InPlaceOnly";
 /** The strategy with every default filled in: objects stored before admission ran may lack them. */
 export interface Strategy {
   replicas: number;
-  /** Ordinals that are to exist, ascending. */
-  window: readonly number[];
+  /** Ordinals that are to exist. */
+  window: Window;
   /** OrderedReady: one pod after the other. */
   ordered: boolean;
   onDelete: boolean;
@@ -101,7 +96,7 @@ export function strategyOf(set: StatefulSet, options: StatefulSetOptions): Strat
   const priority = rolling.unorderedUpdate?.priorityStrategy;
   return {
     replicas,
-    window: windowOf(start, replicas, reservedRanges(spec.reserveOrdinals)),
+    window: new Window(start, replicas, reservedRanges(spec.reserveOrdinals)),
     ordered,
     onDelete,
     paused: rolling.paused ?? false,
@@ -157,40 +152,29 @@ export function ordinalOf(setName: string, podName: string): number | undefined 
   return /^(0|[1-9]\d{0,9})$/.test(digits) ? Number(digits) : undefined;
 }
 
-/** By ordinal, ascending. */
-export function membersOf(
-  seen: Seen,
-  adopted: readonly Pod[],
-  strategy: Strategy,
+/** `stored`: as the server shows it; a write of ours that makes a pod available counts once it is stored, not before. */
+export function memberOf(
+  pod: Pod,
+  stored: Pod,
+  ordinal: number,
+  busy: boolean,
+  { window, minReadySeconds }: Strategy,
   updateRevision: string,
   now: number,
-): Member[] {
-  const window = new Set(strategy.window);
-  const members: Member[] = [];
-  const stored = storedBusyPods(seen.stored, seen.busy);
-  const { minReadySeconds } = strategy;
-  const add = (pod: Pod, busy: boolean): void => {
-    const ordinal = ordinalOf(seen.set.metadata.name ?? "", pod.name);
-    if (ordinal === undefined) return;
-    members.push({
-      pod,
-      ordinal,
-      inWindow: window.has(ordinal),
-      updated: pod.labels[REVISION_LABEL] === updateRevision,
-      ready: isReady(pod),
-      available:
-        isAvailable(pod, minReadySeconds, now) &&
-        isAvailable(stored.get(pod.uid) ?? pod, minReadySeconds, now),
-      terminating: pod.deletionAt !== undefined,
-      finished: pod.phase === "Failed" || pod.phase === "Succeeded",
-      state: lifecycleState(pod),
-      specified: SPECIFIED_DELETE in pod.labels,
-      busy: busy || seen.busy.has(pod.uid),
-    });
+): Member {
+  return {
+    pod,
+    ordinal,
+    inWindow: window.has(ordinal),
+    updated: pod.labels[REVISION_LABEL] === updateRevision,
+    ready: isReady(pod),
+    available: isAvailable(pod, minReadySeconds, now) && isAvailable(stored, minReadySeconds, now),
+    terminating: pod.deletionAt !== undefined,
+    finished: pod.phase === "Failed" || pod.phase === "Succeeded",
+    state: lifecycleState(pod),
+    specified: SPECIFIED_DELETE in pod.labels,
+    busy,
   };
-  for (const pod of seen.pods) add(pod, false);
-  for (const pod of adopted) add(pod, true);
-  return members.sort((a, b) => a.ordinal - b.ordinal);
 }
 
 export function claimName(template: ClaimTemplate, setName: string, ordinal: number): string {

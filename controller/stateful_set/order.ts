@@ -1,6 +1,41 @@
 /** Which pods are updated first. Spec: statefulset 4.5, rules 16 and 17. */
 import { prioritised } from "../rollout/order.ts";
 import type { Member, Strategy } from "./observe.ts";
+import type { View } from "./pass.ts";
+import type { Roster } from "./roster.ts";
+
+/** What a rolling update wants changed. */
+export interface Reach {
+  /** Pods that it wants at the update revision and that are not. */
+  readonly outdated: { readonly size: number; has(ordinal: number): boolean };
+  /** Pods that may be gone on with, in the order of the update. */
+  readonly order: Iterable<Member>;
+  /** Of those: pods about which a hook was told. */
+  readonly begun: Iterable<Member>;
+}
+
+/**
+ * By ordinal the roster knows it already. Priorities and claims that grow with their pods need a look at every pod: what
+ * the roster cannot tell is decided here.
+ */
+export function reachOf(roster: Roster, view: View): Reach {
+  const { strategy, options } = view;
+  if (strategy.onDelete) return { outdated: new Set(), order: [], begun: [] };
+  if (strategy.unordered === undefined && !strategy.resizesClaims) {
+    return {
+      outdated: roster.ordinals("outdated"),
+      order: { [Symbol.iterator]: () => roster.descending("outdated") },
+      begun: { [Symbol.iterator]: () => roster.descending("begun") },
+    };
+  }
+  const order = updateOrder(roster.members(view), strategy, options).filter((member) => !member.terminating);
+  const outdated = order.filter((member) => !member.updated);
+  return {
+    outdated: new Set(outdated.map(({ ordinal }) => ordinal)),
+    order,
+    begun: order.filter(({ state }) => state === "PreparingUpdate" || state === "PreparingDelete"),
+  };
+}
 
 /**
  * The pods of the window that may be brought to the update revision, in the order in which it is done. `members` are
@@ -13,8 +48,8 @@ export function updateOrder(
 ): Member[] {
   const descending = members.filter((member) => member.inWindow).reverse();
   if (strategy.unordered === undefined) {
-    const first = strategy.window[strategy.partition];
-    return first === undefined ? [] : descending.filter((member) => member.ordinal >= first);
+    const { window, partition } = strategy;
+    return descending.filter(({ ordinal }) => (window.rankOf(ordinal) ?? 0) >= partition);
   }
   const settled = (member: Member): boolean =>
     member.updated ||

@@ -7,8 +7,11 @@ import { refreshInPlace } from "../rollout/in_place/update.ts";
 import type { PodAction } from "../rollout/pod_actions.ts";
 import type { Revision } from "../rollout/revisions.ts";
 import { type Member, REVISION_LABEL, type Seen, type StatefulSetOptions, type Strategy } from "./observe.ts";
+import type { Reach } from "./order.ts";
+import type { Roster } from "./roster.ts";
 
-export interface Pass {
+/** What pods are judged by. */
+export interface View {
   seen: Seen;
   options: StatefulSetOptions;
   strategy: Strategy;
@@ -18,17 +21,16 @@ export interface Pass {
   now: number;
   update: Revision;
   current: Revision;
-  /** By ordinal, ascending. */
-  members: readonly Member[];
-  byOrdinal: ReadonlyMap<number, Member>;
-  /** Pods that the rollout reaches, in the order of the update; empty with OnDelete. */
-  order: readonly Member[];
-  /** Pods that the rollout wants at the update revision and that are not. */
-  outdated: ReadonlySet<Member>;
-  /** Eligibility by revision label of the pod. */
-  eligible: Map<string, Eligibility>;
   /** Pods known to need no refresh; a pod's projection never changes, so this outlives passes. */
   settled: WeakMap<Pod, boolean>;
+}
+
+export interface Pass extends View {
+  roster: Roster;
+  /** What the rollout wants changed. */
+  reach: Reach;
+  /** Eligibility by revision label of the pod. */
+  eligible: Map<string, Eligibility>;
   decided: Decided;
 }
 
@@ -62,12 +64,12 @@ export function isFree(pass: Pass, member: Member): boolean {
 }
 
 /** Whether no in-place update of the pod is under way. */
-export function isUpdateComplete(pass: Pass, pod: Pod): boolean {
+export function isUpdateComplete(pass: View, pod: Pod): boolean {
   return pass.settled.get(pod) === true || isCompleted(pod, pass.options);
 }
 
 /** Nothing of the in-place update is left to do for the pod. */
-export function isInPlaceSettled(pass: Pass, pod: Pod): boolean {
+export function isInPlaceSettled(pass: View, pod: Pod): boolean {
   const revision = pod.labels[REVISION_LABEL] ?? "";
   return refreshInPlace(pod, (wanted) => wanted === revision, pass.options, pass.now).kind === "settled";
 }

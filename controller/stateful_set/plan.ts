@@ -17,16 +17,9 @@ import {
   shortHash,
   surplusRevisions,
 } from "../rollout/revisions.ts";
-import {
-  membersOf,
-  ordinalOf,
-  REVISION_LABEL,
-  type Seen,
-  type StatefulSetOptions,
-  strategyOf,
-} from "./observe.ts";
-import { updateOrder } from "./order.ts";
-import { Decided, type Pass } from "./pass.ts";
+import { REVISION_LABEL, type Seen, type StatefulSetOptions, strategyOf } from "./observe.ts";
+import { reachOf } from "./order.ts";
+import { Decided, type Pass, type View } from "./pass.ts";
 import { planImages } from "./pre_download.ts";
 import { planRefresh } from "./refresh.ts";
 import { planCondemned, planWindow } from "./scale.ts";
@@ -76,35 +69,27 @@ export function planStatefulSet(input: PlanInput): Plan<StatefulSetStatus> {
 }
 
 function passOf({ seen, options, now, settled }: PlanInput, search: RevisionSearch): Pass {
-  const { set } = seen;
+  const { set, roster } = seen;
   const { update } = search;
   const strategy = strategyOf(set, options);
-  const decided = new Decided();
-  const name = set.metadata.name ?? "";
-  const uid = set.metadata.uid ?? "";
-  const living = set.metadata.deletionTimestamp === undefined;
-  const adopted = living ? planMembership(seen, search, decided, now) : [];
-  const owned = seen.pods.filter((pod) => !decided.touched.has(pod.uid));
-  const members = membersOf({ ...seen, pods: owned }, adopted, strategy, update.name, now);
-  const order = strategy.onDelete ? [] : updateOrder(members, strategy, options);
-  return {
+  const view: View = {
     seen,
     options,
     strategy,
     namespace: set.metadata.namespace ?? "",
-    name,
-    uid,
+    name: set.metadata.name ?? "",
+    uid: set.metadata.uid ?? "",
     now,
     update,
     current: currentRevision(seen, update),
-    members,
-    byOrdinal: new Map(members.map((member) => [member.ordinal, member])),
-    order,
-    outdated: new Set(order.filter((member) => !member.updated && !member.terminating)),
-    eligible: new Map(),
     settled: settled ?? new WeakMap(),
-    decided,
   };
+  const decided = new Decided();
+  roster.survey(view);
+  if (set.metadata.deletionTimestamp === undefined)
+    roster.adopt(view, planMembership(seen, search, decided, now));
+  const reach = reachOf(roster, view);
+  return { ...view, roster, reach, eligible: new Map(), decided };
 }
 
 function decide(pass: Pass, write: RevisionSearch["write"]): void {
@@ -135,30 +120,30 @@ function planMembership(
   const { set } = seen;
   const name = set.metadata.name ?? "";
   const uid = set.metadata.uid ?? "";
-  const selector = compileSelector(set.spec.selector);
   const change = (pod: Pod, what: PodChange, adopts: boolean): void => {
     const step = podPatch(pod, what, now, { resourceVersion: pod.resourceVersion });
     const write = { steps: [step], after: afterChange(pod, what, now) };
     decided.take({ type: "patch pod", pod, write, concern: "refresh", ...(adopts ? { adopts } : {}) });
   };
-  for (const pod of seen.pods) {
-    if (seen.busy.has(pod.uid) || pod.deletionAt !== undefined) continue;
-    if (!selector.matches(pod.labels)) change(pod, { releaseOwner: uid }, false);
-  }
-  const fitting = seen.orphans.filter(
-    (pod) =>
-      pod.deletionAt === undefined && ordinalOf(name, pod.name) !== undefined && selector.matches(pod.labels),
-  );
+  for (const pod of byName(seen.roster.apart("loose"))) change(pod, { releaseOwner: uid }, false);
+  const orphans = byName(seen.roster.apart("orphan"));
+  if (orphans.length === 0) return [];
+  const selector = compileSelector(set.spec.selector);
+  const fitting = orphans.filter((pod) => pod.deletionAt === undefined && selector.matches(pod.labels));
   // Pods may only carry the name of a revision that exists: until then those that will carry it wait.
   const relabelled = new Set(fitting.filter((pod) => isTakenAsUpdated(pod, update, seen.revisions)));
   const adopted = write === "create" ? fitting.filter((pod) => !relabelled.has(pod)) : fitting;
   const addOwner = ownerReference("StatefulSet", name, uid);
   for (const pod of adopted) {
-    if (seen.busy.has(pod.uid)) continue;
+    if (seen.roster.isBusy(pod)) continue;
     const labels = relabelled.has(pod) ? { labels: { [REVISION_LABEL]: update.name } } : {};
     change(pod, { addOwner, ...labels }, true);
   }
   return adopted;
+}
+
+function byName(pods: Iterable<Pod>): Pod[] {
+  return [...pods].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 function currentRevision(seen: Seen, update: Revision): Revision {
@@ -199,19 +184,15 @@ function planRevision(pass: Pass, write: RevisionSearch["write"]): void {
 
 function planHistory(pass: Pass): void {
   const live = new Set([shortHash(pass.update.name), shortHash(pass.current.name)]);
-  for (const { pod } of pass.members) live.add(shortHash(pod.labels[REVISION_LABEL] ?? ""));
+  for (const revision of pass.roster.revisions()) live.add(shortHash(revision));
   const limit = pass.seen.set.spec.revisionHistoryLimit ?? 10;
   for (const revision of surplusRevisions(pass.seen.revisions, live, limit)) {
     pass.decided.take({ type: "delete revision", revision });
   }
 }
 
-function countOutdated(pass: Pass): number {
-  return pass.members.filter((member) => member.inWindow && !member.updated && !member.terminating).length;
-}
-
 function tellHeld(pass: Pass): void {
-  const old = countOutdated(pass);
+  const old = pass.roster.count("behind and staying");
   if (old === 0) return;
   pass.decided.waiting.push(
     pass.strategy.onDelete
@@ -225,18 +206,16 @@ function tellHeld(pass: Pass): void {
 }
 
 function tellPartition(pass: Pass): void {
-  const old = countOutdated(pass);
+  const old = pass.roster.count("behind and staying");
   const kept = pass.strategy.partition;
-  if (kept === 0 || old === 0 || pass.outdated.size > 0) return;
+  if (kept === 0 || old === 0 || pass.reach.outdated.size > 0) return;
   const message = `${old} pods stay at an old revision by partition`;
   pass.decided.waiting.push({ reason: "Partition", message, until: "partition is lowered" });
 }
 
 /** Pods that somebody made by hand with the set as owner, under a name that no ordinal has. */
-function tellStrangers({ seen, name, decided }: Pass): void {
-  for (const pod of seen.pods) {
-    if (ordinalOf(name, pod.name) !== undefined || pod.deletionAt !== undefined) continue;
-    if (decided.touched.has(pod.uid)) continue;
+function tellStrangers({ roster, decided }: Pass): void {
+  for (const pod of byName(roster.apart("stranger"))) {
     decided.waiting.push({
       reason: "NoOrdinal",
       message: `pod ${pod.name} has the set as its owner, but a name that no ordinal has: it counts in status.replicas and is left alone`,
@@ -250,8 +229,7 @@ function tellStrangers({ seen, name, decided }: Pass): void {
 function wakeForAvailability(pass: Pass): void {
   const { minReadySeconds } = pass.strategy;
   if (minReadySeconds === 0) return;
-  for (const member of pass.members) {
-    if (member.available) continue;
+  for (const member of pass.roster.ripening()) {
     const left = untilAvailable(member.pod, minReadySeconds, pass.now);
     if (left !== undefined && left > 0) pass.decided.wake(left);
   }

@@ -22,7 +22,8 @@ function plan(model: Model) {
 }
 
 function strategy(model: Model) {
-  return strategyOf(model.set, defaultOptions);
+  const { window, ...rest } = strategyOf(model.set, defaultOptions);
+  return { ...rest, window: [...window] };
 }
 
 function isUp(model: Model, ordinal: number): boolean {

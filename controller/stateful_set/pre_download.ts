@@ -1,9 +1,7 @@
 /** When a StatefulSet pulls images ahead, and how: only its annotations tell. Spec: statefulset 4.12. */
 import { scaledValue } from "../../kube/core/index.ts";
 import { type ImageWait, imageWait, longestWaitMs } from "../rollout/image_wait.ts";
-import { isReady } from "../rollout/pod_state.ts";
 import { planPullJobs } from "../rollout/pre_download.ts";
-import { REVISION_LABEL } from "./observe.ts";
 import type { Pass } from "./pass.ts";
 
 const PARALLELISM = "apps.kruise.io/image-predownload-parallelism";
@@ -41,12 +39,7 @@ export function imageWaitOf(pass: Pass): ImageWait | undefined {
 /** Enough pods run the new revision for the others' images to be pulled. */
 function hasBegun(pass: Pass): boolean {
   const least = pass.seen.set.metadata.annotations?.[LEAST_UPDATED];
-  return updatedReady(pass) >= amountOf(least, pass.strategy.replicas, 0);
-}
-
-function updatedReady(pass: Pass): number {
-  return pass.seen.stored.filter((pod) => isReady(pod) && pod.labels[REVISION_LABEL] === pass.update.name)
-    .length;
+  return pass.roster.count("updatedReadyReplicas") >= amountOf(least, pass.strategy.replicas, 0);
 }
 
 /** A number or a percentage of `total`, rounded up; `otherwise` for text that is neither. */

@@ -9,13 +9,18 @@ import { byNumber } from "../rollout/revisions.ts";
 import { workloadShell } from "../rollout/workload_shell.ts";
 import type { Seen, StatefulSetOptions } from "./observe.ts";
 import { planStatefulSet } from "./plan.ts";
+import { Rosters } from "./rosters.ts";
 
 export function statefulSetShell(deps: KindDeps<StatefulSet>): KindShell {
   const options = statefulSetOptions(deps.options, deps.server);
+  const rosters = new Rosters(deps.caches);
   return workloadShell(deps, {
     kind: "StatefulSet",
-    plan: (set, { performer, now, settled }) =>
-      planStatefulSet({ seen: observe(set, deps.caches, performer, options), options, now, settled }),
+    forget: (uid) => rosters.forget(uid),
+    plan: (set, { performer, now, settled }) => {
+      const seen = observe(set, deps.caches, performer, options, rosters);
+      return planStatefulSet({ seen, options, now, settled });
+    },
   });
 }
 
@@ -38,24 +43,19 @@ export function statefulSetOptions(
   };
 }
 
-/** Plain data from the caches; costs what the set owns, not what the cluster holds. */
+/** Plain data from the caches; costs what has changed, not what the set owns. */
 export function observe(
   set: StatefulSet,
   caches: Caches,
-  performer: Pick<Performer, "overlay" | "failures">,
+  performer: Pick<Performer, "pending" | "failures">,
   options: StatefulSetOptions,
+  rosters: Rosters,
 ): Seen {
   const uid = set.metadata.uid ?? "";
   const namespace = set.metadata.namespace ?? "";
-  const stored = [...caches.pods.byIndex("controller", uid)];
-  const orphans = [...caches.pods.byIndex("orphan", `${namespace}/${set.metadata.name ?? ""}`)];
-  const { pods, busy } = performer.overlay(uid, [...stored, ...orphans]);
   return {
     set,
-    pods: pods.filter((pod) => pod.controller?.uid === uid),
-    stored,
-    orphans: pods.filter((pod) => pod.controller === undefined),
-    busy,
+    roster: rosters.of(set, performer),
     podNamed: (name) => caches.pods.get(`${namespace}/${name}`),
     claimNamed: (name) => caches.claims.get(`${namespace}/${name}`),
     revisions: revisionsOf(set, caches),

@@ -2,25 +2,42 @@
  * What each pod needs regardless of pause and partition: gates, lifecycle state, identity, owners of its claims.
  * Spec: statefulset 4.3 rule 9 e and g, 4.7, 4.9; inplace-update 4.4.
  */
+import type { Pod } from "../../kube/index.ts";
+import type { Waiting } from "../rollout/actions.ts";
 import { graceState, inPlaceState } from "../rollout/in_place/state.ts";
 import { refreshInPlace } from "../rollout/in_place/update.ts";
 import { isAllHooked, STATE_LABEL, STATE_TIME, timestamp } from "../rollout/lifecycle.ts";
 import { patchPod, waitingForHook } from "../rollout/pod_actions.ts";
 import { afterChange, type ConditionChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
 import { needsKruiseReady, PRE_DELETE_KEY, PRE_UPDATE_KEY, removeNotReadyKey } from "../rollout/readiness.ts";
-import { planClaimOwners } from "./claims.ts";
+import { hasWrongOwners, planClaimOwners } from "./claims.ts";
 import { type Member, POD_NAME_LABEL, REVISION_LABEL } from "./observe.ts";
-import { isFree, isInPlaceSettled, isUpdateComplete, type Pass, podWords } from "./pass.ts";
+import { isFree, isInPlaceSettled, isUpdateComplete, type Pass, podWords, type View } from "./pass.ts";
 import { identityLabels } from "./pod_manifest.ts";
 
 export function planRefresh(pass: Pass): void {
-  for (const member of pass.members) {
-    if (member.terminating) continue;
+  for (const member of pass.roster.ascending("due")) {
     if (member.inWindow) planClaimOwners(pass, member);
     if (!isFree(pass, member) || member.finished) continue;
     if (!isSettled(pass, member)) refreshMember(pass, member);
     if (isFree(pass, member)) repairIdentity(pass, member);
   }
+}
+
+/** Whether `planRefresh` is to look at a pod that stays. */
+export function needsRefresh(view: View, member: Member): boolean {
+  const { pod, state, inWindow } = member;
+  if (inWindow && hasWrongOwners(view, member)) return true;
+  if (member.busy || member.finished) return false;
+  if ((state !== "Normal" && state !== "") || (inWindow && !hasIdentity(member))) return true;
+  const known = view.settled.get(pod);
+  if (known !== undefined) return !known;
+  // Broken state is told of by the pass.
+  return brokenIn(pod).length > 0 || !isQuiet(view, pod);
+}
+
+function isQuiet(view: View, pod: Pod): boolean {
+  return graceState(pod).value === undefined && isInPlaceSettled(view, pod) && !needsKruiseReady(pod);
 }
 
 /** The common case, decided without any allocation: nothing to do for a pod that is as it should be. */
@@ -30,17 +47,15 @@ function isSettled(pass: Pass, member: Member): boolean {
   const known = pass.settled.get(pod);
   if (known !== undefined) return known;
   tellBroken(pass, member);
-  const settled =
-    graceState(pod).value === undefined && isInPlaceSettled(pass, pod) && !needsKruiseReady(pod);
+  const settled = isQuiet(pass, pod);
   pass.settled.set(pod, settled);
   return settled;
 }
 
 /** State that somebody edited into nonsense: the pod goes on as if it had none, and its set says so. */
 function tellBroken(pass: Pass, { pod }: Member): void {
-  for (const parsed of [inPlaceState(pod), graceState(pod)]) {
-    if (parsed.value !== undefined || parsed.broken === undefined) continue;
-    const message = `pod ${pod.name}: ${parsed.broken}; it is treated as absent`;
+  for (const broken of brokenIn(pod)) {
+    const message = `pod ${pod.name}: ${broken}; it is treated as absent`;
     pass.decided.actions.push({
       type: "event",
       event: { type: "Warning", reason: "BrokenPodState", message },
@@ -48,8 +63,25 @@ function tellBroken(pass: Pass, { pod }: Member): void {
   }
 }
 
+function brokenIn(pod: Pod): string[] {
+  return [inPlaceState(pod), graceState(pod)].flatMap((parsed) =>
+    parsed.value === undefined && parsed.broken !== undefined ? [parsed.broken] : [],
+  );
+}
+
+/**
+ * Members about which only their node can bring news: what they wait for follows from the pod alone, and a rollout has as
+ * many of them as its budget allows, pass after pass.
+ */
+const awaitsNode = new WeakMap<Member, Waiting>();
+
 function refreshMember(pass: Pass, member: Member): void {
   const { pod } = member;
+  const known = awaitsNode.get(member);
+  if (known !== undefined) {
+    pass.decided.waiting.push(known);
+    return;
+  }
   const revision = pod.labels[REVISION_LABEL] ?? "";
   const step = refreshInPlace(pod, (wanted) => wanted === revision, pass.options, pass.now);
   if (step.kind === "write") {
@@ -59,13 +91,16 @@ function refreshMember(pass: Pass, member: Member): void {
   }
   if (step.kind === "waiting") {
     const timed = step.wakeAfterMs !== undefined;
-    pass.decided.waiting.push({
+    const waiting: Waiting = {
       reason: step.reason,
       message: `pod ${pod.name} waits for ${step.for}`,
       until: timed ? "the time is over" : "the node reports it",
       pods: [pod.name],
-    });
+    };
+    pass.decided.waiting.push(waiting);
     pass.decided.wake(step.wakeAfterMs);
+    // Nothing else is to be written meanwhile, whatever the strategy says: neither gates nor a state.
+    if (!timed && member.state === "Updating" && !needsKruiseReady(pod)) awaitsNode.set(member, waiting);
   }
   const conditions: ConditionChange[] = step.kind === "gate" ? [...step.conditions] : [];
   if (needsKruiseReady(pod)) conditions.push({ type: "KruisePodReady", status: "True" });
@@ -120,7 +155,7 @@ function lifecycleMove(pass: Pass, member: Member): PodChange | undefined {
 }
 
 function isWanted(pass: Pass, member: Member): boolean {
-  return pass.outdated.has(member);
+  return pass.reach.outdated.has(member.ordinal);
 }
 
 /** Rule 33. Without a hook the state `Updated` would last no longer than the next request. */
@@ -142,9 +177,13 @@ function toState(pass: Pass, state: "Normal" | "PreparingNormal" | "Updated"): P
   return { labels: { [STATE_LABEL]: state }, annotations: { [STATE_TIME]: timestamp(pass.now) } };
 }
 
+function hasIdentity({ pod }: Member): boolean {
+  return pod.labels[POD_NAME_LABEL] === pod.name;
+}
+
 /** Rule 7. */
 function repairIdentity(pass: Pass, member: Member): void {
-  if (!member.inWindow || member.pod.labels[POD_NAME_LABEL] === member.pod.name) return;
+  if (!member.inWindow || hasIdentity(member)) return;
   const change = { labels: identityLabels(pass, member.ordinal) };
   const words = podWords(pass, "update", member.pod.name);
   pass.decided.take({ ...patchPod(member.pod, change, pass.now, "update"), ...words });

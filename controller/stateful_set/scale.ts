@@ -14,27 +14,26 @@ import { createPod } from "./pod_manifest.ts";
  * first that is not (rule 10), and nothing else may happen then.
  */
 export function planWindow(pass: Pass): boolean {
-  const { strategy, decided } = pass;
-  const creation = { outdated: countOutdated(pass) };
+  const { strategy, decided, roster } = pass;
+  const { ordered, scaleMaxUnavailable } = strategy;
+  const creation = { outdated: roster.count("behind") };
+  const isLimited = ordered || Number.isFinite(scaleMaxUnavailable);
   let unavailable = 0;
-  let complete = true;
-  for (const [rank, ordinal] of strategy.window.entries()) {
-    if (unavailable >= strategy.scaleMaxUnavailable) {
-      waitForScaleLimit(pass, rank);
-      return complete;
+  for (const ordinal of roster.ordinals(isLimited ? "unhealthy" : "acting")) {
+    if (unavailable >= scaleMaxUnavailable) {
+      waitForScaleLimit(pass, ordinal);
+      return false;
     }
-    const member = pass.byOrdinal.get(ordinal);
-    if (member === undefined) planMissing(pass, ordinal, rank, creation);
+    const member = roster.at(ordinal);
+    if (member === undefined) planMissing(pass, ordinal, creation);
     else if (member.finished && !member.terminating) planDeletion(pass, member);
     else if (member.pod.phase === "Pending" && !member.terminating) replaceLostClaims(pass, member);
-    if (member?.available && !member.terminating) continue;
-    complete = false;
     unavailable++;
-    if (!strategy.ordered) continue;
+    if (!ordered) continue;
     decided.waiting.push(waitingFor(pass, ordinal, member));
     return false;
   }
-  return complete;
+  return roster.ordinals("unhealthy").size === 0;
 }
 
 function waitingFor(pass: Pass, ordinal: number, member: Member | undefined) {
@@ -55,8 +54,8 @@ function unavailability({ pod }: Member): string {
   return isPlaced ? "not available" : `not available, for it has no node (${scheduled.message})`;
 }
 
-function waitForScaleLimit(pass: Pass, rank: number): void {
-  const missing = pass.strategy.window.slice(rank).filter((ordinal) => !pass.byOrdinal.has(ordinal)).length;
+function waitForScaleLimit(pass: Pass, ordinal: number): void {
+  const missing = pass.roster.ordinals("missing").above(ordinal - 1);
   if (missing === 0) return;
   pass.decided.waiting.push({
     reason: "ScaleLimit",
@@ -65,13 +64,7 @@ function waitForScaleLimit(pass: Pass, rank: number): void {
   });
 }
 
-function countOutdated(pass: Pass): number {
-  let count = 0;
-  for (const member of pass.members) if (member.inWindow && !member.updated) count++;
-  return count;
-}
-
-function planMissing(pass: Pass, ordinal: number, rank: number, creation: { outdated: number }): void {
+function planMissing(pass: Pass, ordinal: number, creation: { outdated: number }): void {
   const name = `${pass.name}-${ordinal}`;
   if (pass.seen.podNamed(name) !== undefined) {
     tellTaken(pass, name);
@@ -83,7 +76,7 @@ function planMissing(pass: Pass, ordinal: number, rank: number, creation: { outd
     tellBlockedClaim(pass, ordinal, blocked);
     return;
   }
-  const revision = revisionFor(pass, rank, creation.outdated);
+  const revision = revisionFor(pass, ordinal, creation.outdated);
   if (revision.name !== pass.update.name) creation.outdated++;
   pass.decided.take(createPod(pass, revision, ordinal, claims));
 }
@@ -108,10 +101,10 @@ function tellTaken(pass: Pass, name: string): void {
 }
 
 /** Rule 18. */
-function revisionFor(pass: Pass, rank: number, outdated: number): Revision {
+function revisionFor(pass: Pass, ordinal: number, outdated: number): Revision {
   const { strategy, current, update } = pass;
   if (strategy.onDelete) return update;
-  const kept = strategy.unordered === undefined ? rank : outdated;
+  const kept = strategy.unordered === undefined ? (strategy.window.rankOf(ordinal) ?? 0) : outdated;
   return kept < strategy.partition ? current : update;
 }
 
@@ -124,12 +117,12 @@ function replaceLostClaims(pass: Pass, member: Member): void {
 
 /** Pods outside of the window. True when there are none left. Rules 11 to 13. */
 export function planCondemned(pass: Pass): boolean {
-  const condemned = pass.members.filter((member) => !member.inWindow).reverse();
+  const { roster } = pass;
   if (!pass.strategy.ordered) {
-    for (const member of condemned) planCondemnedDeletion(pass, member);
-    return condemned.length === 0;
+    for (const member of roster.descending("leaving")) planCondemnedDeletion(pass, member);
+    return roster.ordinals("condemned").size === 0;
   }
-  const [highest] = condemned;
+  const [highest] = roster.descending("condemned");
   if (highest === undefined) return true;
   if (highest.terminating) {
     pass.decided.waiting.push({
@@ -140,8 +133,7 @@ export function planCondemned(pass: Pass): boolean {
     });
     return false;
   }
-  const lowestUnhealthy = condemned.findLast((member) => !isHealthy(member));
-  if (!isHealthy(highest) && lowestUnhealthy !== highest) {
+  if (!isHealthy(highest) && [...roster.ascending("condemned")].find((one) => !isHealthy(one)) !== highest) {
     pass.decided.waiting.push({
       reason: "OrderedReady",
       message: `pod ${highest.pod.name} is not available and not the lowest such pod: scaling in waits`,

@@ -8,14 +8,38 @@ import { patchPod, waitingForHook } from "../rollout/pod_actions.ts";
 import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
 import { addNotReadyKey, PRE_UPDATE_KEY } from "../rollout/readiness.ts";
 import { templateOf } from "../rollout/revisions.ts";
-import { isHeldByClaim, planClaimGrowth } from "./claim_growth.ts";
+import type { Sorted } from "../rollout/sorted_names.ts";
+import { planClaimGrowth } from "./claim_growth.ts";
 import { type Member, REVISION_LABEL } from "./observe.ts";
-import { isFree, isUpdateComplete, type Pass } from "./pass.ts";
+import { isFree, type Pass } from "./pass.ts";
 import { imageWaitOf } from "./pre_download.ts";
 import { planDeletion } from "./scale.ts";
 
-/** Ordinals of the window that count against maxUnavailable: rule 20. */
-type Unavailable = Set<number>;
+/** Ordinals of the window that count against maxUnavailable, those that a pass takes away among them: rule 20. */
+export class Unavailable {
+  readonly #before: Sorted<number>;
+  readonly #added = new Set<number>();
+
+  constructor(before: Sorted<number>) {
+    this.#before = before;
+  }
+
+  get size(): number {
+    return this.#before.size + this.#added.size;
+  }
+
+  has(ordinal: number): boolean {
+    return this.#added.has(ordinal) || this.#before.has(ordinal);
+  }
+
+  add(ordinal: number): void {
+    if (!this.#before.has(ordinal)) this.#added.add(ordinal);
+  }
+
+  first(count: number): readonly number[] {
+    return [...this.#before.first(count), ...this.#added].slice(0, count);
+  }
+}
 
 /**
  * One phase of the rolling update. With OrderedReady and an incomplete window only pods that are on their way already
@@ -30,11 +54,9 @@ export function planUpdate(pass: Pass, complete: boolean): void {
 }
 
 function updateInOrder(pass: Pass, complete: boolean, wait: ImageWait | undefined): void {
-  const unavailable = unavailableOf(pass);
+  const unavailable = new Unavailable(pass.roster.ordinals("unavailable"));
   if (complete) planSpecified(pass, unavailable);
-  for (const member of pass.order) {
-    if (member.terminating) continue;
-    if (!complete && member.state !== "PreparingUpdate" && member.state !== "PreparingDelete") continue;
+  for (const member of complete ? pass.reach.order : pass.reach.begun) {
     const grown = planClaimGrowth(pass, member, unavailable);
     if (grown === "stop") return;
     if (grown === "wait" || member.updated) continue;
@@ -52,21 +74,10 @@ function updateInOrder(pass: Pass, complete: boolean, wait: ImageWait | undefine
   }
 }
 
-function unavailableOf(pass: Pass): Unavailable {
-  const unavailable: Unavailable = new Set();
-  for (const ordinal of pass.strategy.window) {
-    const member = pass.byOrdinal.get(ordinal);
-    if (member === undefined || member.terminating || !member.available) unavailable.add(ordinal);
-    else if (!isUpdateComplete(pass, member.pod) || isHeldByClaim(pass, ordinal)) unavailable.add(ordinal);
-  }
-  return unavailable;
-}
-
 /** Rule 31: from the top; those without room are passed over. */
 function planSpecified(pass: Pass, unavailable: Unavailable): void {
-  for (const ordinal of [...pass.strategy.window].reverse()) {
-    const member = pass.byOrdinal.get(ordinal);
-    if (member === undefined || !member.specified || member.terminating) continue;
+  for (const member of pass.roster.descending("specified")) {
+    const { ordinal } = member;
     if (unavailable.size >= pass.strategy.maxUnavailable && !unavailable.has(ordinal)) continue;
     if (!isFree(pass, member)) continue;
     planDeletion(pass, member);
@@ -75,12 +86,11 @@ function planSpecified(pass: Pass, unavailable: Unavailable): void {
 }
 
 function waitForBudget(pass: Pass, member: Member, unavailable: Unavailable): void {
-  const names = [...unavailable].map((ordinal) => `${pass.name}-${ordinal}`);
   pass.decided.waiting.push({
     reason: "Budget",
-    message: `pod ${member.pod.name} and those after it wait: maxUnavailable is ${pass.strategy.maxUnavailable} and ${names.length} pods are unavailable`,
+    message: `pod ${member.pod.name} and those after it wait: maxUnavailable is ${pass.strategy.maxUnavailable} and ${unavailable.size} pods are unavailable`,
     until: "these pods become available",
-    pods: names.slice(0, 10),
+    pods: unavailable.first(10).map((ordinal) => `${pass.name}-${ordinal}`),
   });
 }
 
