@@ -2,7 +2,7 @@
  * Writes the status of workloads: coalesced while it churns, exact when it settles, one write in flight
  * for an object, and none when nothing differs.
  */
-import { createMergePatch, type ObjectMeta, refOf } from "../../kube/core/index.ts";
+import { createMergePatch, jsonEqual, type ObjectMeta, refOf } from "../../kube/core/index.ts";
 import { backoffMs, type Clock, type Failures, isKubeError, noFailures, oneMore } from "../../kube/index.ts";
 import type { KindDeps } from "../kind.ts";
 import { isStillThere } from "../still_there.ts";
@@ -28,7 +28,8 @@ interface StatusWriterDeps {
 }
 
 interface Entry {
-  inFlight: boolean;
+  /** The status that a write in flight leads to. */
+  sending: object | undefined;
   heldBack: boolean;
   lastAt: number;
   failures: Failures;
@@ -55,18 +56,20 @@ export class StatusWriter {
     size: number,
     important: boolean,
   ): number | undefined {
+    const known = this.#entries.get(target.uid);
+    if (known?.sending !== undefined) {
+      // What counts is what will be stored: the status may be on its way back to what is stored still.
+      known.heldBack = !jsonEqual(known.sending, after);
+      return undefined;
+    }
     const patch = createMergePatch(before ?? {}, after);
     if (isEmpty(patch)) return undefined;
     const entry = this.#entry(target.uid);
-    if (entry.inFlight) {
-      entry.heldBack = true;
-      return undefined;
-    }
     const now = this.#deps.clock.monotonic();
     if (entry.retryAt > now) return entry.retryAt - now;
     const wait = entry.lastAt + Math.min(LONGEST_WAIT_MS, size / 2) - now;
     if (wait > 0 && !important) return wait;
-    void this.#send(target, entry, { status: patch });
+    void this.#send(target, entry, after, { status: patch });
     return undefined;
   }
 
@@ -78,14 +81,14 @@ export class StatusWriter {
     let entry = this.#entries.get(uid);
     if (entry === undefined) {
       const never = Number.NEGATIVE_INFINITY;
-      entry = { inFlight: false, heldBack: false, lastAt: never, failures: noFailures, retryAt: never };
+      entry = { sending: undefined, heldBack: false, lastAt: never, failures: noFailures, retryAt: never };
       this.#entries.set(uid, entry);
     }
     return entry;
   }
 
-  async #send(target: StatusTarget, entry: Entry, body: object): Promise<void> {
-    entry.inFlight = true;
+  async #send(target: StatusTarget, entry: Entry, status: object, body: object): Promise<void> {
+    entry.sending = status;
     entry.heldBack = false;
     entry.lastAt = this.#deps.clock.monotonic();
     try {
@@ -98,7 +101,7 @@ export class StatusWriter {
       this.#deps.failed(target, error, retryMs);
       return;
     } finally {
-      entry.inFlight = false;
+      entry.sending = undefined;
     }
     if (entry.heldBack) this.#deps.written(target);
   }

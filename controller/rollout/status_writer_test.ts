@@ -65,3 +65,28 @@ t.test("after a write that went well the next failure waits shortly again", asyn
   t.equal(sent.length, 3);
   t.strictSame(retries, [5]);
 });
+
+t.test("a status that turns back to the stored one while another is written is offered again", async (t) => {
+  const frozen = { now: () => 0, monotonic: () => 0, sleep: async () => undefined };
+  let answer = () => {};
+  let written = 0;
+  const status = new StatusWriter({
+    clock: { ...frozen, after: () => ({ cancel: () => undefined }) },
+    patch: () =>
+      new Promise<void>((resolve) => {
+        answer = resolve;
+      }),
+    failed: () => undefined,
+    written: () => written++,
+  });
+  const write = async (...offered: object[]): Promise<number> => {
+    written = 0;
+    for (const after of offered) status.offer(target, { readyReplicas: 4 }, after, 0, true);
+    answer();
+    await new Promise((resolve) => setImmediate(resolve));
+    return written;
+  };
+  t.equal(await write({ readyReplicas: 3 }, { readyReplicas: 4 }), 1);
+  t.equal(await write({ readyReplicas: 3 }, { readyReplicas: 2 }), 1);
+  t.equal(await write({ readyReplicas: 3 }, { readyReplicas: 4 }, { readyReplicas: 3 }), 0);
+});
