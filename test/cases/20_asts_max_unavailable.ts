@@ -9,6 +9,7 @@ export const suite: Suite = {
   number: "20",
   title: "Advanced StatefulSet: several pods at once",
   needs: [],
+  pace: "real",
   async run(world) {
     const sets = new Sets(world);
     await world.step("1 create", async () => {

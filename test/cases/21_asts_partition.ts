@@ -6,6 +6,7 @@ export const suite: Suite = {
   number: "21",
   title: "Advanced StatefulSet: canary with partition",
   needs: [],
+  pace: "real",
   versions: ["v1beta1"],
   async run(world) {
     const sets = new Sets(world);

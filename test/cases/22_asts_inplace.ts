@@ -12,6 +12,7 @@ export const suite: Suite = {
   number: "22",
   title: "Advanced StatefulSet: image change in place",
   needs: [],
+  pace: "real",
   async run(world) {
     const sets = new Sets(world);
     await world.step("1 create", async () => {

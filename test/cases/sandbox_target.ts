@@ -19,8 +19,11 @@ export interface TestSandbox {
 }
 
 /** Starts a sandbox with nodes; unless told otherwise it serves the carried-out kinds, without webhooks. */
-export async function startTestSandbox(options: { definitions?: boolean } = {}): Promise<TestSandbox> {
-  const sandbox = await startSandbox({ seed: 7, clock: systemClock, nodes: 3, agent: true });
+export async function startTestSandbox(
+  options: { definitions?: boolean; pace?: Suite["pace"] } = {},
+): Promise<TestSandbox> {
+  const profile = options.pace ?? "fast";
+  const sandbox = await startSandbox({ seed: 7, clock: systemClock, nodes: 3, agent: true, profile });
   const folder = mkdtempSync(join(tmpdir(), "refit-sandbox-"));
   const kubeconfig = join(folder, "kubeconfig");
   writeFileSync(kubeconfig, sandbox.kubeconfig, { mode: 0o600 });
@@ -45,23 +48,26 @@ export async function startTestSandbox(options: { definitions?: boolean } = {}):
 }
 
 /**
- * Runs suites on fresh sandboxes with controller processes beside them: one for all that share a controller, one for
- * each that wants its own, all at the same time.
+ * Runs suites on fresh sandboxes with controller processes beside them: one for all that share a controller and the pace
+ * of the nodes, one for each that wants its own, all at the same time.
  */
 export async function runOnSandbox(
   suites: readonly Suite[],
   report: (result: StepResult) => void,
 ): Promise<void> {
   const isAlone = (suite: Suite) => suite.needs.includes("own-controller");
+  const shared = suites.filter((suite) => !isAlone(suite));
   const groups = [
-    suites.filter((suite) => !isAlone(suite)),
+    shared.filter(({ pace }) => pace === undefined),
+    shared.filter(({ pace }) => pace === "real"),
     ...suites.filter(isAlone).map((suite) => [suite]),
   ];
   await Promise.all(groups.filter((group) => group.length > 0).map((group) => runGroup(group, report)));
 }
 
 async function runGroup(suites: readonly Suite[], report: (result: StepResult) => void): Promise<void> {
-  const sandbox = await startTestSandbox({ definitions: false });
+  const pace = suites[0]?.pace;
+  const sandbox = await startTestSandbox({ definitions: false, ...(pace === undefined ? {} : { pace }) });
   try {
     await install(sandbox.api, sandbox.kubeconfig);
     const target = {

@@ -17,6 +17,11 @@ export interface Suite {
   readonly needs: readonly Need[];
   /** Feature gates of the controller, as its `--feature-gates` takes them; absent: compiled defaults. */
   readonly gates?: string;
+  /**
+   * How fast simulated nodes are; default: each step takes 10 to 50 ms. Like real ones where the suite tells what was done
+   * together from what waited: writes of one plan must then be over before the first pod that they concern is ready again.
+   */
+  readonly pace?: "real";
   /** The suite runs once per version; its world's `version` says which. Default: both. */
   readonly versions?: readonly ApiVersion[];
   run(world: World): Promise<void>;
