@@ -108,8 +108,9 @@ function revisionFor(pass: Pass, ordinal: number, outdated: number): Revision {
   return kept < strategy.partition ? current : update;
 }
 
-/** A pod that waits for a claim which somebody deleted gets it anew. */
+/** A pod that waits for a claim which somebody deleted gets it anew; one whose creation is in flight gets its claims with it. */
 function replaceLostClaims(pass: Pass, member: Member): void {
+  if (member.busy) return;
   for (const claim of missingClaims(pass, member.ordinal).claims) {
     pass.decided.take({ type: "create claim", ...claim });
   }

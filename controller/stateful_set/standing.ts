@@ -125,9 +125,9 @@ function groupsOf(view: View, ordinal: number, member: Member | undefined): Grou
   return found;
 }
 
-/** Its end is to be followed by its deletion; or it waits for claims that are not there. */
-function isActing(view: View, { finished, pod, ordinal }: Member): boolean {
-  return finished || (pod.phase === "Pending" && missingClaims(view, ordinal).claims.length > 0);
+/** Its end is to be followed by its deletion; or it waits for claims that are not there, and that nobody is making. */
+function isActing(view: View, { finished, pod, ordinal, busy }: Member): boolean {
+  return finished || (!busy && pod.phase === "Pending" && missingClaims(view, ordinal).claims.length > 0);
 }
 
 function countsOf(member: Member | undefined): string[] {

@@ -1,4 +1,5 @@
 import t from "tap";
+import { isPodWrite, LateWrites } from "../rollout/late_writes.ts";
 import { STATE_LABEL } from "../rollout/lifecycle.ts";
 import { defaultOptions, Model, statefulSet } from "./model.ts";
 import { SPECIFIED_DELETE } from "./observe.ts";
@@ -281,3 +282,29 @@ t.test("what keeps a pod from a node, and owned pods without an ordinal, are tol
     /^NoOrdinal: pod app-01 has the set as its owner/,
   ]);
 });
+
+t.test(
+  "the claims of pods whose creation is in flight are made with them, and nobody else makes them",
+  async (t) => {
+    const data = { metadata: { name: "data" }, spec: { resources: { requests: { storage: "1Gi" } } } };
+    const model = new Model(
+      statefulSet("app", { podManagementPolicy: "Parallel", volumeClaimTemplates: [data] }),
+    );
+    const writes = new LateWrites();
+    const decide = () => {
+      const seen = model.seen(model.roster(writes.pods));
+      const { actions } = planStatefulSet({ seen, options: defaultOptions, now: model.now });
+      for (const action of actions) {
+        if (isPodWrite(action)) writes.begin(action, model.now);
+        else model.perform(action);
+      }
+      return actions.map(({ type }) => type);
+    };
+    t.same(decide(), ["create revision"]);
+    t.same(decide(), ["create pod", "create pod", "create pod"]);
+    t.same(decide(), []);
+    writes.answer(0, (action) => model.perform(action));
+    model.claims.clear();
+    t.equal(decide()[0], "create claim", "of a pod that is there, and lost it");
+  },
+);
