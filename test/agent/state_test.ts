@@ -107,6 +107,8 @@ for (const [what, message, prepare] of [
     await under.agent.start(`--socket-file=${under.socket}`);
     await reached(under.api, "two", "1", "Succeeded");
     t.equal(runtime.pulls.length, 2, "what the status says is not pulled again");
+    // Images are told as soon as their own watch is there; the others may come later.
+    await under.agent.ready();
     t.equal((await under.agent.get("/readyz")).status, 200);
   });
 }
