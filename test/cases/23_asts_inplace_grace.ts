@@ -40,7 +40,7 @@ export const suite: Suite = {
       await untilReadyAddresses(world, 2);
     });
     await world.step("2 not ready first, the image later", () => wholePeriod(world, sets, seconds));
-    await world.step("3 a change that waits is dropped", () => dropped(world, sets, seconds));
+    await world.step("3 a change that waits is dropped", () => dropped(world, sets, world.seconds(20, 15)));
   },
 };
 
@@ -77,6 +77,7 @@ async function wholePeriod(world: World, sets: Sets, seconds: number): Promise<v
 
 async function dropped(world: World, sets: Sets, seconds: number): Promise<void> {
   const uids = await sets.uids("grace");
+  await sets.roll("grace", { inPlaceUpdateStrategy: { gracePeriodSeconds: seconds } });
   const trail = await world.trail("pods", "case=grace");
   await sets.toImage("grace", "nginx:1.22");
   await world.until(

@@ -12,10 +12,9 @@ export const suite: Suite = {
     await world.step("1 time to live", async () => {
       const seconds = world.seconds(30, 3);
       const completionPolicy = { type: "Always", ttlSecondsAfterFinished: seconds };
-      await world.apply(broadcastJob(world.version, "ttl", { completionPolicy }));
+      const job = broadcastJob(world.version, "ttl", { completionPolicy });
       // A finalizer keeps it in sight after its deletion, whose time the server tells.
-      const finalizers = ["refit.dev/case-looks"];
-      await jobs.patch("ttl", { metadata: { finalizers } });
+      await world.apply({ ...job, metadata: { name: "ttl", finalizers: ["refit.dev/case-looks"] } });
       await jobs.untilRow(`ttl ${all} 0 ${all} 0`, { stableMs: 0 });
       let lived = 0;
       await world.until(

@@ -49,20 +49,21 @@ export async function startTestSandbox(
 
 /**
  * Runs suites on fresh sandboxes with controller processes beside them: one for all that share a controller and the pace
- * of the nodes, one for each that wants its own, all at the same time.
+ * of the nodes, one after the other, and at the same time one for each that wants its own.
  */
 export async function runOnSandbox(
   suites: readonly Suite[],
   report: (result: StepResult) => void,
 ): Promise<void> {
   const isAlone = (suite: Suite) => suite.needs.includes("own-controller");
-  const shared = suites.filter((suite) => !isAlone(suite));
-  const groups = [
-    shared.filter(({ pace }) => pace === undefined),
-    shared.filter(({ pace }) => pace === "real"),
-    ...suites.filter(isAlone).map((suite) => [suite]),
-  ];
-  await Promise.all(groups.filter((group) => group.length > 0).map((group) => runGroup(group, report)));
+  const shared = Map.groupBy(
+    suites.filter((suite) => !isAlone(suite)),
+    ({ pace }) => pace,
+  );
+  const inTurn = async () => {
+    for (const group of shared.values()) await runGroup(group, report);
+  };
+  await Promise.all([inTurn(), ...suites.filter(isAlone).map((suite) => runGroup([suite], report))]);
 }
 
 async function runGroup(suites: readonly Suite[], report: (result: StepResult) => void): Promise<void> {
@@ -76,7 +77,7 @@ async function runGroup(suites: readonly Suite[], report: (result: StepResult) =
       simulated: true,
       agents: true,
       startsControllers: true,
-      parallel: 16,
+      parallel: 10,
     };
     await runSuites(target, suites, { report });
   } finally {
