@@ -13,7 +13,7 @@ import type { ControllerRevision } from "../../kube/index.ts";
 import type { Action } from "../rollout/actions.ts";
 import type { Template } from "../rollout/in_place/change.ts";
 import { ownerReference } from "../rollout/pod_manifest.ts";
-import { type Revision, shortHash, templateOf } from "../rollout/revisions.ts";
+import { dataOfTemplate, type Revision, shortHash, templateOf } from "../rollout/revisions.ts";
 import { REVISION_LABEL } from "./observe.ts";
 
 export interface RevisionSearch {
@@ -35,7 +35,7 @@ export function findRevision(
   taken: (name: string) => string | undefined,
 ): RevisionSearch {
   const { template } = set.spec;
-  const data = revisionData(template);
+  const data = dataOfTemplate(template);
   const collisionCount = set.status?.collisionCount ?? 0;
   const next = (revisions.at(-1)?.revision ?? 0) + 1;
   const equal = equalRevisions(data, template, revisions);

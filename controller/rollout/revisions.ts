@@ -43,6 +43,17 @@ export interface RevisionSearch {
   collisionCount: number;
 }
 
+const dataOfTemplates = new WeakMap<object, string>();
+
+/** Data of a revision of the template. Objects of the caches never change, and every plan asks for it. */
+export function dataOfTemplate(template: object): string {
+  const known = dataOfTemplates.get(template);
+  if (known !== undefined) return known;
+  const data = revisionData(template);
+  dataOfTemplates.set(template, data);
+  return data;
+}
+
 export function byNumber(a: ControllerRevision, b: ControllerRevision): number {
   return a.revision - b.revision || a.createdAt - b.createdAt || (a.name < b.name ? -1 : 1);
 }
@@ -60,7 +71,7 @@ export function findRevision(
   collisionCount: number,
   taken: (name: string) => string | undefined = () => undefined,
 ): RevisionSearch {
-  const data = revisionData(template);
+  const data = dataOfTemplate(template);
   const newest = revisions.at(-1);
   const next = (newest?.revision ?? 0) + 1;
   for (let index = revisions.length - 1; index >= 0; index--) {
