@@ -3,9 +3,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "../cli/index.ts";
 import type { Clock } from "../kube/index.ts";
 import { BenchError } from "./errors.ts";
-import { freePort } from "./free_port.ts";
 import type { Measured } from "./measure/phase.ts";
 import { sampleProcess } from "./measure/process_stats.ts";
 

@@ -86,7 +86,7 @@ export async function connect(
   );
   const own = new OwnRequests();
   const base = { credentials, clock, random, userAgent: "refit-bench", metrics: own.metrics };
-  const transport = () => adaptiveTransport({ clock, connections: 64 });
+  const transport = () => adaptiveTransport({ clock });
   return {
     own,
     client: createClient({ ...base, transport: transport() }),

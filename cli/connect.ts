@@ -12,7 +12,7 @@ export async function connect(request: ConnectRequest): Promise<Connection> {
     clock,
     random: Math.random,
     userAgent,
-    transport: adaptiveTransport({ clock, connections: 64 }),
+    transport: adaptiveTransport({ clock }),
     ...(metrics === undefined ? {} : { metrics }),
     ...(log === undefined ? {} : { log }),
   });

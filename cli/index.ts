@@ -1,4 +1,5 @@
 /** `refit`, the command line; also a kubectl plugin. */
 export type { Host } from "./command.ts";
+export { freePort } from "./free_port.ts";
 export type { Io } from "./io.ts";
 export { main } from "./main.ts";

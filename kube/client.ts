@@ -74,7 +74,7 @@ class KubeClient implements Client {
     const { clock, random, credentials, userAgent } = options;
     this.#metrics = options.metrics ?? nullMetrics;
     this.#window = options.window ?? createWindow({ clock, metrics: this.#metrics });
-    this.#transport = options.transport ?? nodeTransport({ clock, connections: 64 });
+    this.#transport = options.transport ?? nodeTransport({ clock });
     this.#requester = new Requester({
       credentials,
       clock,

@@ -5,6 +5,7 @@ import { KubeError } from "./errors.ts";
 import { GrowingSender } from "./growing_sender.ts";
 import { openNodeSenders } from "./node_senders.ts";
 import type { OpenSenders, RawHeaders, SendController, Sender, SendHandler, SendRequest } from "./sender.ts";
+import { mostInFlight } from "./window_size.ts";
 
 export interface HttpRequest {
   method: string;
@@ -40,8 +41,8 @@ export interface Transport {
 
 export interface TransportOptions {
   clock: Clock;
-  /** Connections for requests; the window's upper bound. */
-  connections: number;
+  /** Connections for requests; default: as many as a window lets be in flight. */
+  connections?: number;
 }
 
 interface Pools {
@@ -95,7 +96,7 @@ function transportOver(options: TransportOptions, open: OpenSenders): Transport 
     if (pools && made === access.connection) return pools;
     const former = pools;
     made = access.connection;
-    pools = openPools(access, options.connections, open);
+    pools = openPools(access, options.connections ?? mostInFlight, open);
     former?.then((old) => retire(old)).catch(() => undefined);
     return pools;
   };

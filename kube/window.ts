@@ -6,7 +6,7 @@ import type { Priority } from "./client_types.ts";
 import type { Clock } from "./clock.ts";
 import { KubeError } from "./errors.ts";
 import type { Metrics } from "./metrics_types.ts";
-import { ladder, limitOf, stepWindowSize, type WindowSize, windowSizeAt } from "./window_size.ts";
+import { limitOf, mostInFlight, stepWindowSize, type WindowSize, windowSizeAt } from "./window_size.ts";
 
 export interface WindowOptions {
   clock: Clock;
@@ -70,7 +70,7 @@ class InFlightWindow implements Window {
     this.#clock = options.clock;
     this.#metrics = options.metrics;
     this.#min = options.min ?? 4;
-    this.#max = options.max ?? ladder[ladder.length - 1] ?? 64;
+    this.#max = options.max ?? mostInFlight;
     this.#size = windowSizeAt(options.start ?? 8);
   }
 

@@ -7,7 +7,10 @@
  * refusal (429) or a timeout halves the size at once and forgets what larger rungs were worth.
  */
 
-export const ladder: readonly number[] = [4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64];
+/** The largest size there is, and with it the connections that requests can make use of. */
+export const mostInFlight = 64;
+
+export const ladder: readonly number[] = [4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, mostInFlight];
 
 export interface WindowSize {
   /** Index into `ladder`. */

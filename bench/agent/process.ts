@@ -3,8 +3,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type AgentRuntime, agentEnvironment, agentProgram, denoPermissions } from "../../agent/index.ts";
+import { freePort } from "../../cli/index.ts";
 import { BenchError } from "../errors.ts";
-import { freePort } from "../free_port.ts";
 import type { BenchIo } from "../io.ts";
 import { sampleProcess } from "../measure/process_stats.ts";
 

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import t from "tap";
 import { systemClock } from "../../kube/index.ts";
 import { startSandbox } from "../../sandbox/index.ts";
+import { freePort } from "../free_port.ts";
 import { processHost } from "../host.ts";
 import { run } from "../testing.ts";
 
@@ -21,13 +22,6 @@ async function listening(): Promise<{ server: Server; port: number }> {
   await once(server, "listening");
   const address = server.address();
   return { server, port: typeof address === "object" && address !== null ? address.port : 0 };
-}
-
-async function freePort(): Promise<number> {
-  const { server, port } = await listening();
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 const webhookPort = await freePort();

@@ -3,7 +3,6 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createWriteStream, type WriteStream } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { adaptiveTransport, type Client, createClient, type Log } from "../../kube/index.ts";
@@ -19,6 +18,7 @@ import { aborted } from "../controller/run.ts";
 import { processSettings } from "../controller/settings.ts";
 import { textLog } from "../controller/text_log.ts";
 import { CliError } from "../errors.ts";
+import { freePort } from "../free_port.ts";
 import { globalFlags } from "../global_flags.ts";
 import { applyObject, builtinType, waitEstablished } from "../install/apply.ts";
 import { definitions, type InstallOptions, installObjects } from "../install/manifests.ts";
@@ -110,7 +110,7 @@ function logTo(call: Call, folder: string, started: AsyncDisposableStack): { log
 
 function clientOf(call: Call, { credentials }: LocalCluster, log: Log): Client {
   const { clock, random } = call.host;
-  const transport = adaptiveTransport({ clock, connections: 64 });
+  const transport = adaptiveTransport({ clock });
   return createClient({ credentials, clock, random, userAgent: "kruise-manager", transport, log });
 }
 
@@ -120,6 +120,7 @@ async function startController(
   folder: string,
   log: Log,
 ): Promise<ControllerProcess> {
+  // The API server must know it before the webhooks listen.
   const webhookPort = await freePort();
   const install: InstallOptions = { namespace: "kruise-system", webhookHost: "127.0.0.1", webhookPort };
   const { client } = clients;
@@ -137,18 +138,6 @@ async function startController(
   );
   const { clock, random } = call.host;
   return startControllerProcess({ ...clients, clock, random, log, settings, identity: "refit-up" });
-}
-
-/** A port that was free a moment ago: the API server must know it before the webhooks listen. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (typeof address !== "object" || address === null) throw new CliError("no free port on 127.0.0.1");
-  return address.port;
 }
 
 function printHints(call: Call, kubeconfig: string, logFile: string): void {

@@ -4,6 +4,7 @@
  */
 import type { Pod } from "../../kube/index.ts";
 import type { Action, Waiting } from "../rollout/actions.ts";
+import { brokenStateEvents } from "../rollout/in_place/broken_state.ts";
 import { isCompleted } from "../rollout/in_place/completion.ts";
 import { graceState, inPlaceState } from "../rollout/in_place/state.ts";
 import { refreshInPlace } from "../rollout/in_place/update.ts";
@@ -49,22 +50,13 @@ export function isSettled({ pod, state }: Member, context: SettledContext): bool
   if (!(TEMPLATE_HASH in pod.labels)) return false;
   const known = context.settled.get(pod);
   if (known !== undefined) return known;
-  context.broken.push(...tellBroken(pod));
+  context.broken.push(...brokenStateEvents(pod, inPlaceState(pod), graceState(pod)));
   const settled =
     graceState(pod).value === undefined &&
     refreshInPlace(pod, () => true, context.options, context.now).kind === "settled" &&
     !needsKruiseReady(pod);
   context.settled.set(pod, settled);
   return settled;
-}
-
-/** State that somebody edited into nonsense: the pod goes on as if it had none, and its set says so. */
-function tellBroken(pod: Pod): Action[] {
-  return [inPlaceState(pod), graceState(pod)].flatMap((parsed): Action[] => {
-    if (parsed.value !== undefined || parsed.broken === undefined) return [];
-    const message = `pod ${pod.name}: ${parsed.broken}; it is treated as absent`;
-    return [{ type: "event", event: { type: "Warning", reason: "BrokenPodState", message } }];
-  });
 }
 
 /**

@@ -1,6 +1,7 @@
 /** What each pod needs regardless of pause and partition: its gates, and the next batch of an update. Spec: daemonset rule 37. */
 import type { Pod } from "../../kube/index.ts";
 import type { Waiting } from "../rollout/actions.ts";
+import { brokenStateEvents } from "../rollout/in_place/broken_state.ts";
 import { inPlaceState } from "../rollout/in_place/state.ts";
 import { type Refresh, refreshInPlace } from "../rollout/in_place/update.ts";
 import { patchPod } from "../rollout/pod_actions.ts";
@@ -42,7 +43,7 @@ function stepOf({ options, now }: Pass, pod: Pod): Refresh {
 
 /** True when the pod needs nothing before it is heard of again: whatever its node has to do follows from the pod alone. */
 function refreshDaemon(pass: Pass, { pod }: Daemon): boolean {
-  tellBroken(pass, pod);
+  for (const event of brokenStateEvents(pod, inPlaceState(pod))) pass.decided.take(event);
   const step = stepOf(pass, pod);
   if (step.kind === "write") {
     pass.decided.take({ type: "patch pod", pod, write: step.write, concern: "update" });
@@ -62,12 +63,4 @@ function refreshDaemon(pass: Pass, { pod }: Daemon): boolean {
   const write = { steps: [patch], after: afterChange(pod, { conditions }, pass.now) };
   pass.decided.take({ type: "patch pod", pod, write, concern: "refresh" });
   return false;
-}
-
-/** State that somebody edited into nonsense: the pod goes on as if it had none, and its set says so. */
-function tellBroken(pass: Pass, pod: Daemon["pod"]): void {
-  const parsed = inPlaceState(pod);
-  if (parsed.value !== undefined || parsed.broken === undefined) return;
-  const message = `pod ${pod.name}: ${parsed.broken}; it is treated as absent`;
-  pass.decided.take({ type: "event", event: { type: "Warning", reason: "BrokenPodState", message } });
 }

@@ -3,7 +3,8 @@
  * Spec: statefulset 4.3 rule 9 e and g, 4.7, 4.9; inplace-update 4.4.
  */
 import type { Pod } from "../../kube/index.ts";
-import type { Waiting } from "../rollout/actions.ts";
+import type { Action, Waiting } from "../rollout/actions.ts";
+import { brokenStateEvents } from "../rollout/in_place/broken_state.ts";
 import { graceState, inPlaceState } from "../rollout/in_place/state.ts";
 import { refreshInPlace } from "../rollout/in_place/update.ts";
 import { isAllHooked, STATE_LABEL, STATE_TIME, timestamp } from "../rollout/lifecycle.ts";
@@ -33,7 +34,7 @@ export function needsRefresh(view: View, member: Member): boolean {
   const known = view.settled.get(pod);
   if (known !== undefined) return !known;
   // Broken state is told of by the pass.
-  return brokenIn(pod).length > 0 || !isQuiet(view, pod);
+  return eventsOfBroken(pod).length > 0 || !isQuiet(view, pod);
 }
 
 function isQuiet(view: View, pod: Pod): boolean {
@@ -46,27 +47,14 @@ function isSettled(pass: Pass, member: Member): boolean {
   const { pod } = member;
   const known = pass.settled.get(pod);
   if (known !== undefined) return known;
-  tellBroken(pass, member);
+  pass.decided.actions.push(...eventsOfBroken(pod));
   const settled = isQuiet(pass, pod);
   pass.settled.set(pod, settled);
   return settled;
 }
 
-/** State that somebody edited into nonsense: the pod goes on as if it had none, and its set says so. */
-function tellBroken(pass: Pass, { pod }: Member): void {
-  for (const broken of brokenIn(pod)) {
-    const message = `pod ${pod.name}: ${broken}; it is treated as absent`;
-    pass.decided.actions.push({
-      type: "event",
-      event: { type: "Warning", reason: "BrokenPodState", message },
-    });
-  }
-}
-
-function brokenIn(pod: Pod): string[] {
-  return [inPlaceState(pod), graceState(pod)].flatMap((parsed) =>
-    parsed.value === undefined && parsed.broken !== undefined ? [parsed.broken] : [],
-  );
+function eventsOfBroken(pod: Pod): Action[] {
+  return brokenStateEvents(pod, inPlaceState(pod), graceState(pod));
 }
 
 /**

@@ -13,6 +13,7 @@ import { type Member, ordinalOf } from "./observe.ts";
 import type { View } from "./pass.ts";
 import {
   type Apart,
+  type Count,
   type Group,
   groups,
   memberAt,
@@ -39,13 +40,12 @@ export class Roster {
   readonly #flights = new FlightsByPlace(({ name }) => name);
   readonly #standings = new Map<string, Standing>();
   /** Names of members of the window about which there is nothing to do, with what each counts as. */
-  readonly #atRest = new Map<string, readonly string[]>();
+  readonly #atRest = new Map<string, readonly Count[]>();
   /** Each list of what one counts as once, by its text. */
-  readonly #alike = new Map<string, readonly string[]>();
+  readonly #alike = new Map<string, readonly Count[]>();
   readonly #members = new Map<number, Member>();
   readonly #groups = new Map(groups.map((group) => [group, new Sorted<number>()]));
-  readonly #counts = new Map<string, number>();
-
+  readonly #counts = new Map<Count, number>();
   readonly #apart: Readonly<Record<Apart, Set<Pod>>> = {
     loose: new Set(),
     orphan: new Set(),
@@ -142,7 +142,7 @@ export class Roster {
     return members.sort((a, b) => a.ordinal - b.ordinal);
   }
 
-  count(what: string): number {
+  count(what: Count): number {
     return this.#counts.get(what) ?? 0;
   }
 
@@ -203,7 +203,7 @@ export class Roster {
     return controller === undefined ? ordinal !== undefined : controller.uid === this.#source.uid;
   }
 
-  #likeOthers(counts: readonly string[]): readonly string[] {
+  #likeOthers(counts: readonly Count[]): readonly Count[] {
     const text = counts.join();
     const known = this.#alike.get(text);
     if (known !== undefined) return known;
@@ -262,7 +262,7 @@ function unstored(flights: ReadonlyMap<string, Pod> | undefined): Pod | undefine
   return created;
 }
 
-function count(counts: Map<string, number>, what: string, by: 1 | -1): void {
+function count(counts: Map<Count, number>, what: Count, by: 1 | -1): void {
   const sum = (counts.get(what) ?? 0) + by;
   if (sum === 0) counts.delete(what);
   else counts.set(what, sum);

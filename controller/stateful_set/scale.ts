@@ -134,7 +134,7 @@ export function planCondemned(pass: Pass): boolean {
     });
     return false;
   }
-  if (!isHealthy(highest) && [...roster.ascending("condemned")].find((one) => !isHealthy(one)) !== highest) {
+  if (!isHealthy(highest) && lowestUnhealthy(pass) !== highest) {
     pass.decided.waiting.push({
       reason: "OrderedReady",
       message: `pod ${highest.pod.name} is not available and not the lowest such pod: scaling in waits`,
@@ -145,6 +145,11 @@ export function planCondemned(pass: Pass): boolean {
   }
   planCondemnedDeletion(pass, highest);
   return false;
+}
+
+function lowestUnhealthy({ roster }: Pass): Member | undefined {
+  for (const member of roster.ascending("condemned")) if (!isHealthy(member)) return member;
+  return undefined;
 }
 
 /** A pod that a hook holds before its deletion does not block the next one: it is on its way out by our own doing. */

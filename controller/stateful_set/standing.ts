@@ -36,6 +36,22 @@ export type Group = (typeof groups)[number];
 /** What members at a revision count as, before its name. */
 export const REVISION = "revision ";
 
+/** What a pod counts as one of: of the status's numbers, and of what is told of pods that stay behind. */
+export type Count =
+  | "replicas"
+  | "readyReplicas"
+  | "availableReplicas"
+  | "currentReplicas"
+  | "updatedReplicas"
+  | "updatedReadyReplicas"
+  | "updatedAvailableReplicas"
+  | "behind"
+  | "behind and staying"
+  | `${typeof REVISION}${string}`
+  /** As the claim template of this index asks, and holding what it asks for. */
+  | `claim ${number}`
+  | `held claim ${number}`;
+
 /** Where the pod of one name is. */
 export interface Place {
   /** Undefined for pods that have the set as owner, but a name that no ordinal has. */
@@ -53,8 +69,7 @@ export interface Standing {
   readonly ordinal: number | undefined;
   readonly member: Member | undefined;
   readonly groups: readonly Group[];
-  /** What it counts as one of: for the status, and for what is told of pods that stay behind. */
-  readonly counts: readonly string[];
+  readonly counts: readonly Count[];
   /** Pods that are no members: not selected any more, of nobody, or without an ordinal. */
   readonly apart: { readonly kind: Apart; readonly pod: Pod } | undefined;
   /** Time alone makes it available. */
@@ -130,15 +145,15 @@ function isActing(view: View, { finished, pod, ordinal, busy }: Member): boolean
   return finished || (!busy && pod.phase === "Pending" && missingClaims(view, ordinal).claims.length > 0);
 }
 
-function countsOf(member: Member | undefined): string[] {
+function countsOf(member: Member | undefined): Count[] {
   if (member === undefined) return [];
-  const revision = `${REVISION}${member.pod.labels[REVISION_LABEL] ?? ""}`;
+  const revision: Count = `${REVISION}${member.pod.labels[REVISION_LABEL] ?? ""}`;
   if (!member.inWindow || member.updated) return [revision];
   return member.terminating ? [revision, "behind"] : [revision, "behind", "behind and staying"];
 }
 
-function storedCounts(view: View, pod: Pod, ordinal: number | undefined): string[] {
-  const counts: string[] = [];
+function storedCounts(view: View, pod: Pod, ordinal: number | undefined): Count[] {
+  const counts: Count[] = [];
   for (const [index, template] of view.strategy.claimTemplates.entries()) {
     const fitting = ordinal === undefined ? undefined : fittingClaim(view, template, ordinal);
     if (fitting === undefined) continue;
@@ -149,9 +164,9 @@ function storedCounts(view: View, pod: Pod, ordinal: number | undefined): string
   const revision = pod.labels[REVISION_LABEL];
   const updated = revision === view.update.name;
   counts.push("replicas");
-  if (isReady(pod)) counts.push("readyReplicas", ...(updated ? ["updatedReadyReplicas"] : []));
+  if (isReady(pod)) counts.push("readyReplicas", ...(updated ? (["updatedReadyReplicas"] as const) : []));
   if (isAvailable(pod, view.strategy.minReadySeconds, view.now))
-    counts.push("availableReplicas", ...(updated ? ["updatedAvailableReplicas"] : []));
+    counts.push("availableReplicas", ...(updated ? (["updatedAvailableReplicas"] as const) : []));
   if (pod.deletionAt !== undefined) return counts;
   if (revision === view.current.name) counts.push("currentReplicas");
   if (updated) counts.push("updatedReplicas");

@@ -1,8 +1,8 @@
 /** Where the test cluster lives: folders, free ports, and the texts of its configuration files. */
 import { readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "../../cli/index.ts";
 import { pauseImage } from "./images.ts";
 
 export const kubernetesVersion = "1.34.4";
@@ -17,23 +17,10 @@ export function programFolder(environment: NodeJS.ProcessEnv): string {
 
 /** Ports of the loopback interface that nobody uses now, all different. */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from(
-      { length: count },
-      () =>
-        new Promise<ReturnType<typeof createServer>>((resolve, reject) => {
-          const server = createServer();
-          server.once("error", reject);
-          server.listen(0, "127.0.0.1", () => resolve(server));
-        }),
-    ),
-  );
-  const ports = servers.map((server) => {
-    const address = server.address();
-    if (address === null || typeof address === "string") throw new Error("a listening socket has no port");
-    return address.port;
-  });
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  const ports: number[] = [];
+  for (let last: number | undefined; ports.length < count; ports.push(last)) {
+    last = await freePort(last === undefined ? undefined : last + 1);
+  }
   return ports;
 }
 

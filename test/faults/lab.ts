@@ -34,7 +34,7 @@ export class Life {
       clock: systemClock,
       random: Math.random,
       userAgent: this.agent,
-      transport: adaptiveTransport({ clock: systemClock, connections: 64 }),
+      transport: adaptiveTransport({ clock: systemClock }),
     });
     this.#controllers = startControllers({
       client: this.#client,

@@ -5,6 +5,7 @@ import { controllerOptions, startControllers } from "../../controller/index.ts";
 import { type Client, createClient, nullLog, systemClock } from "../../kube/index.ts";
 import { startTestSandbox } from "../cases/sandbox_target.ts";
 import type { Item } from "../cluster/api.ts";
+import { reached } from "./lab.ts";
 
 const namespace = "late";
 
@@ -45,7 +46,10 @@ t.test("pods that were there before are looked at, however late the kinds are kn
   const pod = () => api.get("pods", "levels", namespace);
   const readyContainers = ({ status }: Item) =>
     (status?.containerStatuses ?? []).filter(({ ready }) => ready).map(({ name }) => name);
-  await reached(async () => assert.deepEqual(readyContainers(await pod()), ["first"]));
+  const place = { api, namespace };
+  const untilReady = (...names: string[]) =>
+    reached(place, async () => assert.deepEqual(readyContainers(await pod()), names), names.join(" and "));
+  await untilReady("first");
 
   const { credentials } = sandbox;
   const client = createClient({ credentials, clock: systemClock, random: Math.random, userAgent: "late/1" });
@@ -60,17 +64,6 @@ t.test("pods that were there before are looked at, however late the kinds are kn
     await controllers.stop(0);
     await client.close();
   });
-  await reached(async () => assert.deepEqual(readyContainers(await pod()), ["first", "second"]));
+  await untilReady("first", "second");
   t.equal((await pod()).metadata.annotations?.["apps.kruise.io/container-launch-priority-completed"], "true");
 });
-
-async function reached(check: () => Promise<void>): Promise<void> {
-  for (const end = Date.now() + 30_000; ; ) {
-    try {
-      return await check();
-    } catch (error) {
-      if (Date.now() > end) throw error;
-    }
-    await sleep(50);
-  }
-}

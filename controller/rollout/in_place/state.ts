@@ -59,7 +59,7 @@ interface RuntimeContainerMeta {
 }
 
 /** A parsed annotation, or why it could not be read. Broken data never stops other pods. */
-type Parsed<T> = { value: T } | { value: undefined; broken?: string };
+export type Parsed<T> = { value: T } | { value: undefined; broken?: string };
 
 const absent: Parsed<never> = { value: undefined };
 
