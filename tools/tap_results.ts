@@ -15,6 +15,20 @@ export interface Failure {
 
 const longestDetails = 60;
 
+/** The end of one test file: how long it took, and whether all of it passed. */
+export interface FileResult {
+  path: string;
+  passed: boolean;
+  seconds: number;
+}
+
+/** What a line says of a test file as a whole: only results of the outermost level name one. */
+export function fileIn(line: string): FileResult | undefined {
+  const [, not, path = "", milliseconds = "0"] =
+    /^(not )?ok \d+ - (\S+)(?: # time=([\d.]+)ms)?$/.exec(line) ?? [];
+  return path === "" ? undefined : { path, passed: not === undefined, seconds: Number(milliseconds) / 1000 };
+}
+
 /** tap closes with a comment that counts all assertions: `# { total: 3, pass: 2, fail: 1 }`. */
 export function countsIn(tap: string): Counts {
   const summary = /^# \{ total: [^}]*\}$/gm;

@@ -1,5 +1,5 @@
 import t from "tap";
-import { countsIn, failuresIn } from "./tap_results.ts";
+import { countsIn, failuresIn, fileIn } from "./tap_results.ts";
 
 const run = `TAP version 14
 1..3
@@ -59,4 +59,15 @@ t.test("nothing failed", async (t) => {
 t.test("counts are those of the closing comment", async (t) => {
   t.same(countsIn(run), { passed: 2, failed: 2, skipped: 2 });
   t.same(countsIn("no comment"), { passed: 0, failed: 0, skipped: 0 });
+});
+
+t.test("files are named as they end, with their time", async (t) => {
+  t.same(
+    run.split("\n").flatMap((line) => fileIn(line) ?? []),
+    [
+      { path: "kube/queue_test.ts", passed: false, seconds: 0.09668 },
+      { path: "kube/fine_test.ts", passed: true, seconds: 0.09668 },
+      { path: "kube/hangs_test.ts", passed: false, seconds: 0 },
+    ],
+  );
 });

@@ -21,11 +21,8 @@ import {
   tagStatus,
   wantImages,
 } from "./fixture.ts";
-import { buildBundle, bundleProgram } from "./mounted.ts";
+import { bundleProgram } from "./mounted.ts";
 import { http2Frame, startRawSocket } from "./odd_runtimes.ts";
-
-const bundled = buildBundle();
-t.teardown(async () => (await bundled).remove());
 
 const image = { id: `sha256:${"a".repeat(64)}` };
 const settings = http2Frame(4, 0, 0, new Uint8Array());
@@ -85,11 +82,10 @@ for (const runtime of ["node", "deno"] as const) {
 }
 
 async function startBundle(t: Test, runtime: AgentRuntime): Promise<NodeUnderTest> {
-  const bundle = await bundled;
   const socketFolder = mkdtempSync(join(tmpdir(), "refit-sockets-"));
   t.teardown(() => rmSync(socketFolder, { recursive: true, force: true }));
   const socket = join(socketFolder, "containerd.sock");
-  const program = (place: AgentPlace) => bundleProgram(runtime, bundle.file, socketFolder, place);
+  const program = (place: AgentPlace) => bundleProgram(runtime, socketFolder, place);
   return startNode(t, { socket, program });
 }
 

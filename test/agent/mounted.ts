@@ -3,31 +3,12 @@
  * run directory of a host mounted read-only at /hostvarrun. The mount is in a namespace of the process's own: the machine
  * that runs the tests does not see it.
  */
-import { execFile, execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { promisify } from "node:util";
+import { execFileSync } from "node:child_process";
 import { type AgentRuntime, agentProgram, denoPermissions } from "../../agent/index.ts";
+import { builtProgram } from "../built.ts";
 import type { AgentPlace } from "./fixture.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
-const run = promisify(execFile);
-
-export interface Bundle {
-  readonly file: string;
-  remove(): void;
-}
-
-/** In a folder of its own, so that nobody else's build is in the way. */
-export async function buildBundle(): Promise<Bundle> {
-  const folder = mkdtempSync(join(tmpdir(), "refit-bundle-"));
-  const file = join(folder, "agent.mjs");
-  const rollup = `${root}node_modules/rollup/dist/bin/rollup`;
-  const words = [rollup, "-c", "bundles/agent.rollup.mjs", "--silent", "-o", file];
-  await run(process.execPath, words, { cwd: root, timeout: 240_000 });
-  return { file, remove: () => rmSync(folder, { recursive: true, force: true }) };
-}
 
 /** How a namespace of mounts is made here, or undefined where nobody may. */
 function unsharing(): readonly string[] | undefined {
@@ -66,18 +47,13 @@ exec chroot /mnt "$@"`;
 export const hostRun = "/hostvarrun";
 
 /** Program and arguments before the agent's own flags; `runFolder` is what the agent sees at /hostvarrun. */
-export function mountedProgram(runtime: AgentRuntime, bundle: string, runFolder: string, place: AgentPlace) {
-  const program = bundleProgram(runtime, bundle, hostRun, place);
+export function mountedProgram(runtime: AgentRuntime, runFolder: string, place: AgentPlace) {
+  const program = bundleProgram(runtime, hostRun, place);
   return ["unshare", ...(unshare ?? []), "sh", "-c", withHostRun, "sh", runFolder, ...program];
 }
 
 /** The same without a mount; `socketFolder` is where the runtime's socket is. */
-export function bundleProgram(
-  runtime: AgentRuntime,
-  bundle: string,
-  socketFolder: string,
-  place: AgentPlace,
-): string[] {
+export function bundleProgram(runtime: AgentRuntime, socketFolder: string, place: AgentPlace): string[] {
   const permissions = denoPermissions({
     stateFolder: place.stateFolder,
     socketFolder,
@@ -88,6 +64,6 @@ export function bundleProgram(
   const readable = permissions.map((flag) =>
     flag.startsWith("--allow-read=") ? `${flag},${place.kubeconfig}` : flag,
   );
-  const [, ...words] = agentProgram(runtime, readable, bundle);
+  const [, ...words] = agentProgram(runtime, readable, builtProgram("agent"));
   return [runtime === "node" ? process.execPath : `${root}node_modules/.bin/deno`, ...words];
 }

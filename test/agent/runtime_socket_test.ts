@@ -12,7 +12,7 @@ import { createClient, nullLog, systemClock } from "../../kube/index.ts";
 import { hollowLabel } from "../../sandbox/index.ts";
 import { type Item, isRecord } from "../cluster/api.ts";
 import { eventually, type NodeUnderTest, node, startNode } from "./fixture.ts";
-import { type Bundle, buildBundle, cannotMount, hostRun, mountedProgram } from "./mounted.ts";
+import { cannotMount, hostRun, mountedProgram } from "./mounted.ts";
 import { startForeignGrpc, startOldCri } from "./odd_runtimes.ts";
 
 const pullJobs = "imagepulljobs.v1beta1.apps.kruise.io";
@@ -51,15 +51,13 @@ interface Row {
 }
 
 t.test("finding the container runtime", { skip: cannotMount }, async (t) => {
-  const bundle = await buildBundle();
-  t.teardown(() => bundle.remove());
   for (const runtime of ["node", "deno"] as const)
-    await t.test(`the agent on ${runtime}`, (t) => rows(t, runtime, bundle));
+    await t.test(`the agent on ${runtime}`, (t) => rows(t, runtime));
 });
 
-async function rows(t: Test, runtime: AgentRuntime, bundle: Bundle): Promise<void> {
+async function rows(t: Test, runtime: AgentRuntime): Promise<void> {
   const row = (title: string, check: (t: Test, row: Row) => Promise<void>, kubelet = "") =>
-    t.test(title, async (t) => check(t, await startRow(t, runtime, bundle, kubelet)));
+    t.test(title, async (t) => check(t, await startRow(t, runtime, kubelet)));
 
   for (const [title, path, name] of [
     ["a: containerd", "containerd/containerd.sock", "containerd"],
@@ -157,13 +155,13 @@ async function rows(t: Test, runtime: AgentRuntime, bundle: Bundle): Promise<voi
   });
 }
 
-async function startRow(t: Test, runtime: AgentRuntime, bundle: Bundle, kubelet: string): Promise<Row> {
+async function startRow(t: Test, runtime: AgentRuntime, kubelet: string): Promise<Row> {
   let run = "";
   const under = await startNode(t, {
     program: (place) => {
       run = join(dirname(place.stateFolder), "run");
       mkdirSync(run);
-      return mountedProgram(runtime, bundle.file, run, place);
+      return mountedProgram(runtime, run, place);
     },
   });
   await under.api.create({

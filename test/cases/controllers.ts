@@ -1,8 +1,9 @@
-/** The project's controller as a process of its own, as the suites start and end it. */
+/** The built controller as a process of its own, as the suites start and end it. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { request } from "undici";
+import { builtProgram } from "../built.ts";
 import { startService, untilReady } from "../cluster/processes.ts";
 import { freePorts, portAt } from "../cluster/settings.ts";
 
@@ -55,7 +56,7 @@ export async function startControllerProcess(
   const service = startService(
     "controller",
     process.execPath,
-    [`${root}cli/main.ts`, "controller", ...flags],
+    [builtProgram("refit"), "controller", ...flags],
     {
       logFolder: folder,
       workingFolder: root,

@@ -4,6 +4,7 @@ import { execFile } from "node:child_process";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { builtProgram } from "../built.ts";
 import type { AgentProcess } from "../cluster/agents.ts";
 import {
   type Api,
@@ -292,7 +293,7 @@ export class World {
     return trail.start();
   }
 
-  /** Runs the project's command line against this namespace. */
+  /** Runs the built command line against this namespace. */
   refit(...argumentList: string[]): Promise<CommandResult> {
     return this.refitWhile(async () => undefined, ...argumentList);
   }
@@ -301,7 +302,7 @@ export class World {
   refitWhile(onFirstLine: () => Promise<void>, ...argumentList: string[]): Promise<CommandResult> {
     const root = new URL("../../", import.meta.url).pathname;
     const words = [
-      `${root}cli/main.ts`,
+      builtProgram("refit"),
       ...argumentList,
       "--kubeconfig",
       this.kubeconfig,

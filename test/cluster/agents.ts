@@ -2,19 +2,18 @@
  * The node agent on the nodes of a test cluster: a process for each, with the rights of the agent's service account and
  * no others, so that a right that is missing from the installation fails here.
  */
-import { execFile } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { request } from "undici";
 import { agentEnvironment, agentProgram, denoPermissions } from "../../agent/index.ts";
+import { builtProgram } from "../built.ts";
 import { type Api, isRecord } from "./api.ts";
 import { type Service, startService, untilReady } from "./processes.ts";
 import { freePorts, portAt } from "./settings.ts";
 
-/** What the agent runs on: Node reads the sources unbuilt, the bundle (`npm run build:agent`) runs on both. */
-export type AgentRuntime = "node" | "node-bundle" | "deno-bundle";
-export const agentRuntimes: readonly AgentRuntime[] = ["node", "node-bundle", "deno-bundle"];
+/** What the built agent runs on: one of the two everywhere, or both in turn over the nodes. */
+export type AgentRuntime = "node" | "deno" | "mixed";
+export const agentRuntimes: readonly AgentRuntime[] = ["node", "deno", "mixed"];
 
 /** Where an agent is to run. */
 export interface AgentPlace {
@@ -42,7 +41,6 @@ export interface AgentProcess {
   metrics(): Promise<string>;
 }
 
-const run = promisify(execFile);
 const root = new URL("../../", import.meta.url).pathname;
 const namespace = "kruise-system";
 const account = "kruise-daemon";
@@ -63,7 +61,6 @@ export async function startAgents(
   places: readonly AgentPlace[],
   options: AgentOptions,
 ): Promise<AgentProcess[]> {
-  if (options.runtime !== "node") await buildBundle();
   const token = await accountToken(options.api);
   const ports = await freePorts(places.length);
   const agents = places.map((place, index) => {
@@ -71,7 +68,8 @@ export async function startAgents(
     mkdirSync(folder, { recursive: true });
     const kubeconfig = join(folder, "kubeconfig");
     writeTokenKubeconfig(kubeconfig, options, token);
-    return new NodeAgent(place, folder, kubeconfig, portAt(ports, index), options);
+    const runtime = options.runtime === "mixed" ? (index % 2 === 0 ? "node" : "deno") : options.runtime;
+    return new NodeAgent(place, folder, kubeconfig, portAt(ports, index), runtime, options.flags);
   });
   try {
     await Promise.all(agents.map((agent) => agent.start()));
@@ -80,11 +78,6 @@ export async function startAgents(
     throw error;
   }
   return agents;
-}
-
-async function buildBundle(): Promise<void> {
-  const words = [`${root}node_modules/rollup/dist/bin/rollup`, "-c", "bundles/agent.rollup.mjs", "--silent"];
-  await run(process.execPath, words, { cwd: root, timeout: 120_000 });
 }
 
 /** A token of the agent's account, as the kubelet would ask for it. */
@@ -125,19 +118,26 @@ class NodeAgent implements AgentProcess {
   readonly socket: string;
   readonly #kubeconfig: string;
   readonly #port: number;
-  readonly #runtime: AgentRuntime;
+  readonly #runtime: "node" | "deno";
   readonly #flags: readonly string[];
   #service: Service | undefined;
 
-  constructor(place: AgentPlace, folder: string, kubeconfig: string, port: number, options: AgentOptions) {
+  constructor(
+    place: AgentPlace,
+    folder: string,
+    kubeconfig: string,
+    port: number,
+    runtime: "node" | "deno",
+    flags: readonly string[],
+  ) {
     this.node = place.name;
     this.#folder = folder;
     this.stateFolder = join(folder, "state");
     this.socket = place.socket;
     this.#kubeconfig = kubeconfig;
     this.#port = port;
-    this.#runtime = options.runtime;
-    this.#flags = options.flags;
+    this.#runtime = runtime;
+    this.#flags = flags;
   }
 
   get logFile(): string {
@@ -197,10 +197,8 @@ class NodeAgent implements AgentProcess {
   }
 
   #command(): string[] {
-    if (this.#runtime === "node") return [process.execPath, `${root}agent/main.ts`];
-    const bundle = `${root}dist/agent.mjs`;
-    if (this.#runtime === "node-bundle")
-      return [process.execPath, ...agentProgram("node", [], bundle).slice(1)];
+    const bundle = builtProgram("agent");
+    if (this.#runtime === "node") return [process.execPath, ...agentProgram("node", [], bundle).slice(1)];
     const permissions = denoPermissions({
       stateFolder: this.stateFolder,
       socketFolder: join(this.socket, ".."),

@@ -2,6 +2,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { customResourceDefinition, kinds } from "../../crds/index.ts";
+import { builtProgram } from "../built.ts";
 import { type Api, ApiError, type Item } from "./api.ts";
 
 const run = promisify(execFile);
@@ -13,7 +14,7 @@ const root = new URL("../../", import.meta.url).pathname;
  */
 export async function install(api: Api, kubeconfig: string): Promise<void> {
   const words = ["install", "--kubeconfig", kubeconfig, "--webhook-host", "127.0.0.1"];
-  await run(process.execPath, [`${root}cli/main.ts`, ...words], { cwd: root, timeout: 120_000 });
+  await run(process.execPath, [builtProgram("refit"), ...words], { cwd: root, timeout: 120_000 });
   await Promise.all(kinds.map((kind) => create(api, customResourceDefinition(kind))));
   const end = Date.now() + 30_000;
   while (!(await api.list("customresourcedefinitions")).every(isEstablished)) {

@@ -18,13 +18,13 @@ import { install } from "./install.ts";
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    nodes: { type: "string", default: "1" },
+    nodes: { type: "string", default: "2" },
     /** Leaves the cluster up until the process is interrupted. */
     keep: { type: "boolean", default: false },
     /** Each suite in one version, the other one than `npm test` takes: half the time. */
     "one-version": { type: "boolean", default: false },
-    /** What runs the node agent on the nodes: node (from source), node-bundle, deno-bundle, or none. */
-    agents: { type: "string", default: "node" },
+    /** What runs the built node agent on the nodes: node, deno, mixed (in turn), or none. */
+    agents: { type: "string", default: "mixed" },
     /** Flags of those agents. */
     "agent-flag": { type: "string", multiple: true, default: [] },
     /** Words of `npm run bench`; the cluster's kubeconfig and nodes are added. */
