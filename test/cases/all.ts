@@ -167,3 +167,32 @@ export const suites: readonly Suite[] = [
   agentFaults,
   daemonNodes,
 ];
+
+/**
+ * Each of the chosen suites in one of its versions, in turn over the register: `first` says which its first suite takes.
+ * With 0 and with 1 a suite runs in both, whatever else is chosen.
+ */
+export function oneVersionEach(chosen: readonly Suite[], first: 0 | 1): Suite[] {
+  return chosen.map((suite) => {
+    const versions = suite.versions ?? (["v1alpha1", "v1beta1"] as const);
+    return { ...suite, versions: [versions[(suites.indexOf(suite) + first) % versions.length] ?? "v1beta1"] };
+  });
+}
+
+/** The suite of each kind's first acceptance case. A kind that is served without one fails `first_cases_test.ts`. */
+export const firstCases: Readonly<Record<string, Suite>> = {
+  CloneSet: create,
+  StatefulSet: takeOver,
+  DaemonSet: daemonNodeSelector,
+  BroadcastJob: jobRun,
+  AdvancedCronJob: cronBroadcast,
+  ContainerRecreateRequest: containerRecreate,
+  ImagePullJob: imagePull,
+  ImageListPullJob: cronImages,
+  NodeImage: imagePull,
+  PodUnavailableBudget: budget,
+  PodProbeMarker: probeMarkers,
+  NodePodProbe: probeMarkers,
+  PersistentPodState: persistentState,
+  EphemeralJob: ephemeralJobs,
+};

@@ -58,14 +58,6 @@ function byGates(suites: readonly Suite[]): Map<string, Suite[]> {
   return groups;
 }
 
-/** Each suite in one of its versions, in turn: `first` says which the first suite takes. */
-export function oneVersionEach(suites: readonly Suite[], first: 0 | 1): Suite[] {
-  return suites.map((suite, index) => {
-    const versions = suite.versions ?? (["v1alpha1", "v1beta1"] as const);
-    return { ...suite, versions: [versions[(index + first) % versions.length] ?? "v1beta1"] };
-  });
-}
-
 function jobsOf(suites: readonly Suite[]): Job[] {
   const versions: readonly ApiVersion[] = ["v1alpha1", "v1beta1"];
   return suites.flatMap((suite) => (suite.versions ?? versions).map((version) => ({ suite, version })));

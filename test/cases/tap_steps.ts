@@ -1,5 +1,5 @@
 import type { Test } from "tap";
-import { oneVersionEach } from "./runner.ts";
+import { oneVersionEach } from "./all.ts";
 import { runOnSandbox } from "./sandbox_target.ts";
 import type { StepResult, Suite } from "./suite.ts";
 

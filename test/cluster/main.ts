@@ -7,8 +7,8 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { suites } from "../cases/all.ts";
-import { oneVersionEach, runSuites } from "../cases/runner.ts";
+import { oneVersionEach, suites } from "../cases/all.ts";
+import { runSuites } from "../cases/runner.ts";
 import { select } from "../cases/select.ts";
 import { Tally } from "../cases/tally.ts";
 import { agentRuntimes } from "./agents.ts";
