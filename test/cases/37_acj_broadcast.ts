@@ -101,7 +101,29 @@ export const suite: Suite = {
       const text = await world.refused(() => world.patch("acj-test", "json", image, jobs.crons), 422);
       assert.match(text, /spec: Forbidden: updates to advancedcronjob spec for fields other than 'imageList/);
     });
-    await world.step("5 what is left goes with it", async () => {
+    await world.step("5 a time of the clock that was missed is made up for at once", async () => {
+      await world.apply(cronJob(world.version, "acj-clock", { ...spec, schedule: "*/1 * * * *" }));
+      const lastScheduleTime = new Date(Date.now() - 90_000).toISOString().replace(/\.\d+Z$/, "Z");
+      await world.api.patch(
+        jobs.crons,
+        "acj-clock",
+        world.namespace,
+        "merge",
+        { status: { lastScheduleTime } },
+        "status",
+      );
+      await world.until(
+        "a child of a full minute",
+        async () => {
+          const names = made.moments.map(({ object }) => object.metadata.name);
+          const child = names.find((one) => one.startsWith("acj-clock-"));
+          assert.ok(child !== undefined && timeOfName(child) % 60 === 0, names.join());
+        },
+        { ...limits, timeoutMs: 30_000 },
+      );
+      await world.remove(jobs.crons, "acj-clock");
+    });
+    await world.step("6 what is left goes with it", async () => {
       await world.remove(jobs.crons, "acj-test");
       await world.until("no children", async () => {
         assert.deepEqual(await jobs.children("acj-test"), []);
