@@ -12,19 +12,9 @@ export interface PermissionSettings {
 
 const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/** Names that the agent and its libraries look at; the environment is never listed as a whole. */
-const environment = [
-  "NODE_NAME",
-  "HOME",
-  "KUBECONFIG",
-  "KUBERNETES_SERVICE_HOST",
-  "KUBERNETES_SERVICE_PORT",
-  ...["HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "ALL_PROXY"].flatMap((name) => [name, name.toLowerCase()]),
-] as const;
-
 /**
  * Flags for `deno run`. No `--allow-run`: credential provider plugins need it, and whoever configures plugins adds
- * `--allow-run=<folder>/<plugin>` for each, and `--allow-env` because plugins inherit the environment.
+ * `--allow-run=<folder>/<plugin>` for each.
  */
 export function denoPermissions(settings: PermissionSettings): string[] {
   const { stateFolder, socketFolder, pluginConfigFile, home } = settings;
@@ -40,7 +30,8 @@ export function denoPermissions(settings: PermissionSettings): string[] {
     "--no-prompt",
     // The API server, the pods' probes, hooks, and the listener of health checks.
     "--allow-net",
-    `--allow-env=${environment.join(",")}`,
+    // A package (debug) lists the environment when it is loaded; plugins inherit it. The pod's environment has no secrets.
+    "--allow-env",
     `--allow-read=${[...new Set(readable)].join(",")}`,
     `--allow-write=${stateFolder},${socketFolder}`,
   ];

@@ -1,28 +1,6 @@
-/** The command line with the controller, for production: each command loads only its own chunk. \`npm run build\`. */
-import terser from "@rollup/plugin-terser";
-import {
-  evaluatedAtFirstUse,
-  lazyBuiltins,
-  narrowed,
-  requireBanner,
-  resolving,
-  unusedParts,
-} from "./plugins.mjs";
-
-/**
- * Node keeps the text of what it runs: without comments it is half as long, and one letter beyond ASCII would double a file.
- * Names stay, for traces, and notices of licences that are ASCII.
- */
-const minified = terser({
-  module: true,
-  ecma: 2020,
-  compress: false,
-  mangle: false,
-  format: {
-    ascii_only: true,
-    comments: (_, { value }) => /@license|@preserve|^!/i.test(value) && /^[\s!-~]*$/.test(value),
-  },
-});
+/** The command line with the controller: each command loads only its own chunks. `npm run build`. */
+import { isBuiltin } from "node:module";
+import { onwarn, plugins, requireBanner } from "./plugins.mjs";
 
 export default {
   input: { refit: "cli/main.ts" },
@@ -32,14 +10,9 @@ export default {
     entryFileNames: "[name].mjs",
     chunkFileNames: "refit/[name]-[hash].mjs",
     banner: requireBanner,
-    generatedCode: "es2015",
+    sourcemap: true,
   },
-  treeshake: { moduleSideEffects: (id) => id.includes("reflect-metadata") || id.includes("/cli/") },
-  plugins: [
-    evaluatedAtFirstUse(["cron-parser", "fast-json-patch", "pino", "yaml"], resolving),
-    narrowed(unusedParts),
-    lazyBuiltins,
-    ...resolving(),
-    minified,
-  ],
+  external: isBuiltin,
+  plugins: plugins(),
+  onwarn,
 };
