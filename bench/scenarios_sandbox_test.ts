@@ -80,6 +80,11 @@ const expected: Readonly<Record<string, readonly (readonly [name: string, pods: 
   ],
   broadcastjob: [["run to the end", 10]],
   cronjob: [["due together", 20]],
+  status: [
+    ["create", 10],
+    ["rollout in place", 10],
+    ["scale to zero", 10],
+  ],
   // Last: it ends the controller.
   restart: [
     ["create", 10],
@@ -118,6 +123,11 @@ t.test("scenarios on the sandbox", { timeout: 280_000 }, async (t) => {
         t.equal(run.phases[1]?.requests.by["PATCH pods"], pods, "one patch of the spec a pod");
       }
       if (name === "recreate") t.match(run.phases[1]?.facts, { "pods kept": 0 });
+      if (name === "status")
+        for (const { facts } of run.phases) {
+          t.ok((facts["changes of counts"] ?? 0) > 0, "changes were seen");
+          t.equal(facts["changes never told"], 0, "the status came to tell them all");
+        }
       if (name === "restart") t.equal(run.phases[1]?.facts["pods written"], 0, "nothing is written again");
     });
   }

@@ -9,6 +9,7 @@ import { many } from "./many_workloads.ts";
 import { broadcastjob, daemonset } from "./per_node.ts";
 import { restart } from "./restart.ts";
 import { create, nodeloss, one, partition, recreate, rollout, scale, statefulset } from "./rollouts.ts";
+import { status } from "./status.ts";
 import { webhook } from "./webhook.ts";
 
 export const scenarios: readonly Scenario[] = [
@@ -28,6 +29,7 @@ export const scenarios: readonly Scenario[] = [
   daemonset,
   broadcastjob,
   cronjob,
+  status,
   limit,
 ];
 

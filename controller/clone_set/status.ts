@@ -150,11 +150,11 @@ function moved(
   };
 }
 
-/** Milliseconds until the deadline may pass, one second late as the API has it; undefined when it does not run. */
+/** Milliseconds until the deadline passes; undefined when it does not run. */
 export function untilDeadline(set: CloneSet, status: CloneSetStatus, now: number): number | undefined {
   const deadline = deadlineOf(set);
   const condition = status.conditions?.find((one) => one.type === "Progressing");
   if (deadline === undefined || condition?.reason !== "CloneSetUpdated") return undefined;
   const since = Date.parse(condition.lastUpdateTime ?? "");
-  return Number.isNaN(since) ? undefined : Math.max(0, since + deadline * 1000 + 1000 - now);
+  return Number.isNaN(since) ? undefined : Math.max(0, since + deadline * 1000 - now);
 }

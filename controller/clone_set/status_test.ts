@@ -3,7 +3,7 @@ import type { CloneSet } from "../../crds/index.ts";
 import { cloneSet, defaultOptions } from "./model.ts";
 import { strategyOf } from "./observe.ts";
 import type { StoredCounts } from "./roster.ts";
-import { statusOf } from "./status.ts";
+import { statusOf, untilDeadline } from "./status.ts";
 
 const start = Date.parse("2030-01-01T00:00:00Z");
 
@@ -43,6 +43,11 @@ class Rollout {
     this.#set = { ...this.#set, status };
     return status.conditions?.find(({ type }) => type === "Progressing")?.reason;
   }
+
+  untilDeadline(second: number): number | undefined {
+    const { status } = this.#set;
+    return status && untilDeadline(this.#set, status, start + second * 1000);
+  }
 }
 
 t.test("a rollout without a step ahead for longer than its deadline is marked", async (t) => {
@@ -50,6 +55,14 @@ t.test("a rollout without a step ahead for longer than its deadline is marked", 
   t.equal(rollout.at(0, 0), "CloneSetUpdated");
   t.equal(rollout.at(9, 0), "CloneSetUpdated");
   t.equal(rollout.at(10, 0), "ProgressDeadlineExceeded");
+});
+
+t.test("the next look at a rollout is at its deadline, to the millisecond", async (t) => {
+  const rollout = new Rollout();
+  rollout.at(0, 0);
+  t.equal(rollout.untilDeadline(4), 6_000);
+  t.equal(rollout.at(9.999, 0), "CloneSetUpdated");
+  t.equal(rollout.at(4 + 6, 0), "ProgressDeadlineExceeded");
 });
 
 t.test("a step ahead starts the clock anew", async (t) => {

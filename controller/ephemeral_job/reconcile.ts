@@ -4,6 +4,7 @@ import { createMergePatch } from "../../kube/core/index.ts";
 import { isKubeError, type Outcome, wordsOf } from "../../kube/index.ts";
 import type { KindDeps, KindShell } from "../kind.ts";
 import { type ObservedPod, observedPodResource } from "../observed_pod.ts";
+import { longestGatheringMs } from "../rollout/delays.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
 import { isStillThere } from "../still_there.ts";
 import { batches, injectionPatch } from "./inject.ts";
@@ -14,7 +15,6 @@ import { isFinished } from "./status.ts";
 /** Plans of one job take at most an eighth of a core however many events arrive. */
 const PLAN_SHARE = 7;
 const SHORTEST_GATHERING_MS = 20;
-const LONGEST_GATHERING_MS = 250;
 
 type EphemeralJobDeps = Pick<
   KindDeps<EphemeralJob>,
@@ -113,7 +113,8 @@ class EphemeralJobShell implements KindShell {
       now: clock.now(),
     });
     const gathering = Math.max(SHORTEST_GATHERING_MS, (clock.monotonic() - started) * PLAN_SHARE);
-    this.#gathering.set(key, Math.min(LONGEST_GATHERING_MS, gathering));
+    const size = pods === "none" ? 0 : pods.size;
+    this.#gathering.set(key, Math.min(Math.max(SHORTEST_GATHERING_MS, longestGatheringMs(size)), gathering));
     return plan;
   }
 

@@ -6,14 +6,15 @@ import type { Informers } from "../informers.ts";
 import type { Caches, KindDeps, KindShell } from "../kind.ts";
 import { type ObservedPod, observedPodResource } from "../observed_pod.ts";
 import { nodePodProbeResource } from "../resources.ts";
+import { statusPauseMs } from "../rollout/delays.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
 import { isStillThere } from "../still_there.ts";
 import { marksOfConditions, type PodMarks } from "./marks.ts";
 import { CLEANUP_FINALIZER, isProbed, isVirtualNode, markerOf } from "./model.ts";
 import { markerIndex, markerSelection, nodeIndex, writeMarks } from "./watching.ts";
 
-/** Pods come and go in crowds: their events are gathered for so long, milliseconds. */
-const GATHERING_MS = 200;
+/** Pods come and go in crowds: their events are gathered for so long at most, milliseconds. */
+const LONGEST_GATHERING_MS = 200;
 
 type PodProbeMarkerDeps = Pick<
   KindDeps<PodProbeMarker>,
@@ -35,8 +36,9 @@ class PodProbeMarkerShell implements KindShell {
     this.#needs = deps.selectPods(observedPodResource).needs((key, change) => {
       if (change === undefined) queue.add(key);
       else if (change.type !== "changed" || isProbed(change.before) !== isProbed(change.object))
-        queue.addAfter(key, GATHERING_MS);
-      else if (deps.options.gates.EnablePodProbeMarkerOnServerless) queue.addAfter(key, GATHERING_MS);
+        queue.addAfter(key, this.#gatheringMs(key));
+      else if (deps.options.gates.EnablePodProbeMarkerOnServerless)
+        queue.addAfter(key, this.#gatheringMs(key));
     });
     this.#nodeProbes = deps.informers.cacheOf(nodePodProbeResource, { marker: markerIndex });
     // The last node that forgot a marker lets it go.
@@ -51,6 +53,11 @@ class PodProbeMarkerShell implements KindShell {
 
   coalescingMs(): number {
     return 0;
+  }
+
+  #gatheringMs(key: string): number {
+    const [pods] = this.#needs.held(key) ?? [];
+    return Math.min(LONGEST_GATHERING_MS, statusPauseMs(pods?.size ?? 0));
   }
 
   forget(key: string): void {

@@ -41,8 +41,8 @@ interface InFlight {
   /** Of the workload, as it was when the latest actions were decided. */
   generation: number;
   pods: PendingPods;
-  /** Those of `pods` whose write was begun, with the generation that it was decided for. */
-  begun: Map<string, number>;
+  /** Those of `pods` whose write was begun. */
+  begun: Set<string>;
   /** Patches and deletions of pods that wait for their turn, from `turn` on. */
   line: PodWrite[];
   turn: number;
@@ -117,14 +117,6 @@ export class Performer {
     flight.line = [];
     flight.turn = 0;
     for (const line of flight.creations) line.withdrawn = true;
-  }
-
-  /** Whether a write is under way that was decided for another generation than the one observed last. */
-  isBehind(ownerUid: string): boolean {
-    const flight = this.#owners.get(ownerUid);
-    if (flight === undefined) return false;
-    for (const generation of flight.begun.values()) if (generation !== flight.generation) return true;
-    return false;
   }
 
   /** The owner is gone: nothing of it is remembered. Writes that were begun end by themselves, others are not sent. */
@@ -204,7 +196,7 @@ export class Performer {
 
   /** From here on the write may arrive at the server. */
   async #begun<T>(flight: InFlight, pod: string, work: () => Promise<T>): Promise<T> {
-    flight.begun.set(pod, flight.generation);
+    flight.begun.add(pod);
     try {
       return await work();
     } finally {
@@ -242,7 +234,7 @@ export class Performer {
       flight = {
         generation,
         pods: new PendingPods(),
-        begun: new Map(),
+        begun: new Set(),
         line: [],
         turn: 0,
         writing: 0,

@@ -1,14 +1,26 @@
 /**
- * Writes the status of workloads: coalesced while it churns, exact when it settles, one write in flight
+ * Writes the status of workloads: at once, then coalesced while it churns, exact when it settles; one write in flight
  * for an object, and none when nothing differs.
  */
 import { createMergePatch, jsonEqual, type ObjectMeta, refOf } from "../../kube/core/index.ts";
-import { backoffMs, type Clock, type Failures, isKubeError, noFailures, oneMore } from "../../kube/index.ts";
+import {
+  backoffMs,
+  type Clock,
+  type Failures,
+  isKubeError,
+  noFailures,
+  oneMore,
+  type Priority,
+} from "../../kube/index.ts";
 import type { KindDeps } from "../kind.ts";
 import { isStillThere } from "../still_there.ts";
+import { SMALL_SIZE, statusPauseMs } from "./delays.ts";
 
-/** Longest time that a changed status of a large workload waits, milliseconds. */
-const LONGEST_WAIT_MS = 1000;
+/**
+ * A status yields to writes of pods. Before a slow server that would take longer than those who look at a small workload
+ * wait, so that few of them at a time take turns with pods.
+ */
+const MOST_URGENT = 2;
 /** A status that cannot be written is tried again after this, doubling; also when the rest of the object goes well. */
 const RETRIES = { firstMs: 5, longestMs: 30_000 };
 
@@ -20,7 +32,7 @@ export interface StatusTarget {
 interface StatusWriterDeps {
   clock: Clock;
   /** Sends a merge patch of the status subresource and writes the answer back. */
-  patch(target: StatusTarget, body: object): Promise<void>;
+  patch(target: StatusTarget, body: object, priority: Priority): Promise<void>;
   /** Plan again after that many milliseconds; until then every offer is held back. */
   failed(target: StatusTarget, error: unknown, retryAfterMs: number): void;
   /** The write was answered: plan again if anything was held back. */
@@ -39,6 +51,8 @@ interface Entry {
 export class StatusWriter {
   readonly #deps: StatusWriterDeps;
   readonly #entries = new Map<string, Entry>();
+  /** Writes in flight that take turns with pods. */
+  #urgent = 0;
 
   constructor(deps: StatusWriterDeps) {
     this.#deps = deps;
@@ -67,9 +81,10 @@ export class StatusWriter {
     const entry = this.#entry(target.uid);
     const now = this.#deps.clock.monotonic();
     if (entry.retryAt > now) return entry.retryAt - now;
-    const wait = entry.lastAt + Math.min(LONGEST_WAIT_MS, size / 2) - now;
+    const wait = entry.lastAt + statusPauseMs(size) - now;
     if (wait > 0 && !important) return wait;
-    void this.#send(target, entry, after, { status: patch });
+    const isUrgent = size <= SMALL_SIZE && this.#urgent < MOST_URGENT;
+    void this.#send(target, entry, after, { status: patch }, isUrgent);
     return undefined;
   }
 
@@ -87,12 +102,19 @@ export class StatusWriter {
     return entry;
   }
 
-  async #send(target: StatusTarget, entry: Entry, status: object, body: object): Promise<void> {
+  async #send(
+    target: StatusTarget,
+    entry: Entry,
+    status: object,
+    body: object,
+    isUrgent: boolean,
+  ): Promise<void> {
     entry.sending = status;
     entry.heldBack = false;
     entry.lastAt = this.#deps.clock.monotonic();
+    if (isUrgent) this.#urgent++;
     try {
-      await this.#deps.patch(target, body);
+      await this.#deps.patch(target, body, isUrgent ? "high" : "normal");
       entry.failures = noFailures;
     } catch (error) {
       entry.failures = oneMore(entry.failures, error);
@@ -102,6 +124,7 @@ export class StatusWriter {
       return;
     } finally {
       entry.sending = undefined;
+      if (isUrgent) this.#urgent--;
     }
     if (entry.heldBack) this.#deps.written(target);
   }
@@ -118,10 +141,11 @@ export function statusWriterOf<T extends { metadata: ObjectMeta }>(
   const { client, clock, log, objects, queue, resource, signal } = deps;
   return new StatusWriter({
     clock,
-    patch: async ({ key, uid }, body) => {
+    patch: async ({ key, uid }, body, priority) => {
       // Gone, or replaced by another of its name, which gets its own status.
       if (!isStillThere(objects, key, uid)) return;
-      const options = { subresource: "status", flow: uid, signal } as const;
+      // A line of its own: it does not wait for all pods of the workload.
+      const options = { subresource: "status", flow: `${uid} status`, priority, signal } as const;
       objects.writeBack(await client.patch(resource, refOf(key), { type: "merge", body }, options));
     },
     failed: ({ key }, error, retryAfterMs) => {

@@ -90,3 +90,29 @@ t.test("a status that turns back to the stored one while another is written is o
   t.equal(await write({ readyReplicas: 3 }, { readyReplicas: 2 }), 1);
   t.equal(await write({ readyReplicas: 3 }, { readyReplicas: 4 }, { readyReplicas: 3 }), 0);
 });
+
+t.test(
+  "a few statuses of small workloads take turns with pods, others wait until pods are written",
+  async (t) => {
+    const frozen = { now: () => 0, monotonic: () => 0, sleep: async () => undefined };
+    const priorities: string[] = [];
+    const answers: (() => void)[] = [];
+    const status = new StatusWriter({
+      clock: { ...frozen, after: () => ({ cancel: () => undefined }) },
+      patch: ({ key }, _body, priority) => {
+        priorities.push(`${key} ${priority}`);
+        return new Promise<void>((resolve) => answers.push(resolve));
+      },
+      failed: () => undefined,
+      written: () => undefined,
+    });
+    const offer = (key: string, size: number) =>
+      status.offer({ key, uid: key }, {}, { replicas: size }, size, false);
+    offer("large", 101);
+    for (const key of ["a", "b", "c"]) offer(key, 100);
+    answers[1]?.();
+    await new Promise((resolve) => setImmediate(resolve));
+    offer("d", 1);
+    t.same(priorities, ["large normal", "a high", "b high", "c normal", "d high"]);
+  },
+);

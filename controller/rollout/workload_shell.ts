@@ -6,13 +6,14 @@ import { type ObjectMeta, refOf } from "../../kube/core/index.ts";
 import { isKubeError, type Outcome, type Pod } from "../../kube/index.ts";
 import type { KindDeps, KindShell } from "../kind.ts";
 import type { ObjectEvent, Plan } from "./actions.ts";
+import { longestGatheringMs, SMALL_SIZE } from "./delays.ts";
+import { ObservedGenerations } from "./observed_generations.ts";
 import { Performer } from "./perform.ts";
 import type { Owner } from "./pod_writer.ts";
 import { type StatusWriter, statusWriterOf } from "./status_writer.ts";
 
-/** Plans of one workload take at most a sixteenth of a core however many events arrive. */
+/** Plans of one workload take about a sixteenth of a core at most, however many events arrive. */
 const PLAN_SHARE = 15;
-const LONGEST_COALESCING_MS = 250;
 
 interface WorkloadObject {
   metadata: ObjectMeta;
@@ -39,20 +40,41 @@ export interface Workload<T extends WorkloadObject> {
   forget?(uid: string): void;
 }
 
-export function workloadShell<T extends WorkloadObject>(deps: KindDeps<T>, workload: Workload<T>): KindShell {
+type ShellDeps<T> = Pick<
+  KindDeps<T>,
+  | "caches"
+  | "client"
+  | "clock"
+  | "created"
+  | "log"
+  | "mayDisrupt"
+  | "objects"
+  | "options"
+  | "queue"
+  | "random"
+  | "recorder"
+  | "resource"
+  | "signal"
+>;
+
+export function workloadShell<T extends WorkloadObject>(
+  deps: ShellDeps<T>,
+  workload: Workload<T>,
+): KindShell {
   return new WorkloadShell(deps, workload);
 }
 
 class WorkloadShell<T extends WorkloadObject> implements KindShell {
-  readonly #deps: KindDeps<T>;
+  readonly #deps: ShellDeps<T>;
   readonly #workload: Workload<T>;
   readonly #performer: Performer;
   readonly #status: StatusWriter;
+  readonly #observed = new ObservedGenerations();
   readonly #settledPods = new WeakMap<Pod, boolean>();
   /** Until when to gather events before the next plan, by key; monotonic milliseconds. */
   readonly #gatherUntil = new Map<string, number>();
 
-  constructor(deps: KindDeps<T>, workload: Workload<T>) {
+  constructor(deps: ShellDeps<T>, workload: Workload<T>) {
     this.#deps = deps;
     this.#workload = workload;
     this.#performer = this.#newPerformer();
@@ -113,6 +135,7 @@ class WorkloadShell<T extends WorkloadObject> implements KindShell {
   forget(key: string, uid: string): void {
     this.#performer.forget(uid);
     this.#status.forget(uid);
+    this.#observed.forget(uid);
     this.#workload.forget?.(uid);
     this.#gatherUntil.delete(key);
   }
@@ -135,16 +158,21 @@ class WorkloadShell<T extends WorkloadObject> implements KindShell {
       random,
       settled: this.#settledPods,
     });
+    this.#observed.answered(owner.uid, this.#performer.pending(owner.uid));
     this.#performer.perform(owner, generation, plan.actions);
     const size = this.#workload.sizeOf?.(plan.status) ?? replicasOf(plan.status);
-    const important = plan.actions.length === 0 && this.#performer.inFlight(owner.uid) === 0;
+    const isSettled = plan.actions.length === 0 && this.#performer.inFlight(owner.uid) === 0;
+    // The status of a small workload is exact soon enough.
+    const important = isSettled && size > SMALL_SIZE;
     const target = { key, uid: owner.uid };
-    const status = this.#performer.isBehind(owner.uid)
-      ? notObserved(plan.status, object.status)
-      : plan.status;
+    // Nothing is done to pods before their revision exists.
+    const isObserved =
+      !plan.actions.some(({ type }) => type === "create revision") &&
+      this.#observed.isObserved(owner.uid, generation, this.#performer.pending(owner.uid));
+    const status = isObserved ? plan.status : notObserved(plan.status, object.status);
     const statusAfterMs = this.#status.offer(target, object.status, status, size, important);
     const ended = clock.monotonic();
-    this.#gatherUntil.set(key, ended + Math.min(LONGEST_COALESCING_MS, (ended - started) * PLAN_SHARE));
+    this.#gatherUntil.set(key, ended + Math.min(longestGatheringMs(size), (ended - started) * PLAN_SHARE));
     return { wakeAfterMs: earlier(plan.wakeAfterMs, statusAfterMs) };
   }
 
@@ -170,10 +198,7 @@ function replicasOf(status: object): number {
   return "replicas" in status && typeof status.replicas === "number" ? status.replicas : 0;
 }
 
-/**
- * A generation counts as observed once no write is under way that was decided for an earlier one: until then the pods
- * may look as if all was done, and change again.
- */
+/** The counts are true all the same; the generation stays the one that was told last. */
 function notObserved(status: object, stored: object | undefined): object {
   if (!("observedGeneration" in status)) return status;
   const before = stored !== undefined && "observedGeneration" in stored ? stored.observedGeneration : 0;
