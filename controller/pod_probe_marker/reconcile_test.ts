@@ -121,6 +121,7 @@ function scene(t: Test, refuse: (write: string) => KubeErrorCode | undefined = (
   return {
     server,
     clock,
+    queue,
     log,
     writes,
     stored,
@@ -162,6 +163,22 @@ t.test("a new marker gets its finalizer and tells how many pods it probes", asyn
   await shell.reconcile(key);
   t.same(writes, ["patch podprobemarkers", "patch status of podprobemarkers"], "nothing is written twice");
   t.match(markers.get(key), { metadata: { finalizers: [finalizer] }, status: { matchedPods: 1 } });
+});
+
+t.test("a marker of few pods is looked at within 50 ms of a change of theirs", async (t) => {
+  const { server, clock, queue, putMarker, putNode, ofMarkers } = scene(t);
+  server.put(webPod);
+  putNode();
+  putMarker(markerJson());
+  const shell = ofMarkers();
+  await shell.reconcile(key);
+  await clock.settle();
+  queue.done((await queue.next()) ?? "");
+  server.put({ ...webPod, metadata: { ...webPod.metadata, name: "web-2", uid: "web-2" } });
+  await clock.settle();
+  t.equal(queue.depth, 0, "others may follow");
+  await clock.advance(50);
+  t.equal(queue.depth, 1);
 });
 
 t.test("a marker that goes while it is written needs nothing any more", async (t) => {

@@ -70,6 +70,20 @@ t.test("writes that were decided for an earlier generation", async (t) => {
     await observed(place, 2);
   });
 
+  await t.test("a pod to delete that changes no count: observed when it is going", async (t) => {
+    const run = await begin(sandbox, "listed", 3);
+    t.teardown(run.end);
+    const { api, namespace } = run.place;
+    sandbox.faults.add({ namespace, verb: "delete", resource: "pods", effect: { type: "latency", ms: 500 } });
+    const [listed] = (await api.list("pods", namespace)).map(({ metadata }) => metadata.name);
+    const podsToDelete = [listed];
+    await api.patch("clonesets", "it", namespace, "merge", { spec: { scaleStrategy: { podsToDelete } } });
+    await reached(run.place, () => observed(run.place), "its observation");
+    const left = (await api.list("pods", namespace)).find(({ metadata }) => metadata.name === listed);
+    t.ok(left === undefined || left.metadata.deletionTimestamp !== undefined, "it is gone or going");
+    await reached(run.place, () => observed(run.place, 3), "its end");
+  });
+
   await t.test("paused during a long rollout: no further pod is touched", async (t) => {
     const run = await begin(sandbox, "paused", many);
     t.teardown(run.end);
