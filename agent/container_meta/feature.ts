@@ -7,7 +7,15 @@ import { restartContainer } from "../containers/restart.ts";
 import type { AgentContext, Feature } from "../context.ts";
 import type { CriClient } from "../cri/client.ts";
 import { type AgentPod, agentPods } from "../pod.ts";
-import { actualEnvHash, hasNoMetadataEnv, metaAnnotation, needsReport, planContainerMeta } from "./plan.ts";
+import { PendingRestarts } from "./pending_restarts.ts";
+import {
+  actualEnvHash,
+  hasNoMetadataEnv,
+  isKubeletBehind,
+  metaAnnotation,
+  needsReport,
+  planContainerMeta,
+} from "./plan.ts";
 
 const component = "kruise-daemon-containermeta";
 const reporter = "runtime_container_meta";
@@ -31,8 +39,8 @@ class ContainerMeta {
   readonly #reports: WorkQueue;
   /** Containers to restart, by id. */
   readonly #restarts: WorkQueue;
-  /** Container id -> where it belongs, for the restart queue. */
-  readonly #toRestart = new Map<string, { podKey: string; name: string }>();
+  /** What the restart queue's ids stand for. */
+  readonly #pending = new PendingRestarts();
   readonly #stopping = new AbortController();
   readonly #unsubscribe: readonly (() => void)[];
   readonly #running: readonly Promise<void>[];
@@ -99,7 +107,7 @@ class ContainerMeta {
   }
 
   async #report(key: string): Rounds {
-    const { finder, pods } = this.#context;
+    const { clock, finder, pods } = this.#context;
     const { signal } = this.#stopping;
     const pod = await pods.pod(key, signal);
     if (!pod || !needsReport(pod, this.#withEnv)) return undefined;
@@ -111,9 +119,9 @@ class ContainerMeta {
       : noHashes;
     const plan = planContainerMeta({ pod, containers, envHashes: hashes }, this.#withEnv);
     if (plan.annotation !== undefined) await this.#write(pod, plan.annotation);
-    for (const container of plan.restart) {
-      this.#toRestart.set(container.id, { podKey: key, name: container.name });
-      this.#restarts.add(container.id);
+    for (const { container, wanted } of plan.restart) {
+      const { id, name } = container;
+      this.#restarts.addAfter(id, this.#pending.ask(id, { podKey: key, name, wanted }, clock.monotonic()));
     }
     return missing ? { wakeAfterMs: retryEnvMs } : undefined;
   }
@@ -127,28 +135,34 @@ class ContainerMeta {
   }
 
   async #restart(containerId: string): Rounds {
-    const { finder, pods } = this.#context;
+    const { clock, finder, pods } = this.#context;
     const { signal } = this.#stopping;
-    const place = this.#toRestart.get(containerId);
+    const place = this.#pending.get(containerId);
     const runtime = finder.current;
     const pod = place && (await pods.pod(place.podKey, signal));
     if (!place || !pod) {
-      this.#toRestart.delete(containerId);
+      this.#pending.delete(containerId);
       return undefined;
     }
     if (!runtime) return { wakeAfterMs: shortestRestartMs };
     const container = (await observeContainers(runtime.client, pod.uid, signal)).get(place.name);
-    if (container?.id === containerId && this.#isToRestart(pod, container))
+    const wanted = container?.id === containerId ? this.#wanted(pod, container) : undefined;
+    if (container && wanted !== undefined) {
+      const leftMs = this.#pending.ask(containerId, { ...place, wanted }, clock.monotonic());
+      if (leftMs > 0) return { wakeAfterMs: leftMs };
+      // Its report is an event of the pod, and that comes here at once.
+      if (isKubeletBehind(pod)) return { wakeAfterMs: shortestRestartMs };
       await this.#stopAndStart(runtime.client, pod, container);
-    this.#toRestart.delete(containerId);
+    }
+    this.#pending.delete(containerId);
     return undefined;
   }
 
-  /** The pod may have changed since the report. */
-  #isToRestart(pod: AgentPod, container: SeenContainer): boolean {
+  /** The pod may have changed since the report; undefined: its container needs no restart any more. */
+  #wanted(pod: AgentPod, container: SeenContainer): number | undefined {
     const containers = new Map([[container.name, container]]);
     const { restart } = planContainerMeta({ pod, containers, envHashes: new Map() }, this.#withEnv);
-    return restart.some((one) => one.id === container.id);
+    return restart.find((one) => one.container.id === container.id)?.wanted;
   }
 
   async #stopAndStart(client: CriClient, pod: AgentPod, container: SeenContainer): Promise<void> {

@@ -1,14 +1,16 @@
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { type Client, systemClock } from "../../kube/index.ts";
+import { type Client, systemClock, testClock } from "../../kube/index.ts";
 import { methods } from "../../proto/cri/index.ts";
 import { silentServer, temporaryFolder, testContext } from "../context_fixture.ts";
 import { createCriClient } from "../cri/client.ts";
 import { startFakeCri } from "../cri/fake_server.ts";
 import { startContainerMeta } from "./feature.ts";
+import { staleSyncMs } from "./pending_restarts.ts";
+import { metaAnnotation } from "./plan.ts";
 
-/** The pod of a CloneSet with one container, as the API server has it. */
-function podJson(containerId: string): object {
+/** The pod of a CloneSet with one container, as the API server has it. `asked`: it is held for a new environment. */
+function podJson(containerId: string, asked = false): object {
   const owner = {
     apiVersion: "apps.kruise.io/v1beta1",
     kind: "CloneSet",
@@ -23,15 +25,27 @@ function podJson(containerId: string): object {
       uid: "u1",
       resourceVersion: "5",
       ownerReferences: [owner],
+      labels: { k: "bar" },
+      annotations: asked ? { [metaAnnotation]: metaOf(containerId) } : {},
     },
-    spec: { nodeName: "node-1", containers: [{ name: "main", image: "nginx:1" }] },
+    spec: { nodeName: "node-1", containers: [{ name: "main", image: "nginx:1", ...(asked ? { env } : {}) }] },
     status: {
       phase: "Running",
+      conditions: [{ type: "InPlaceUpdateReady", status: asked ? "False" : "True" }],
       containerStatuses: [
         { name: "main", containerID: `containerd://${containerId}`, ready: true, state: { running: {} } },
       ],
     },
   };
+}
+
+const env = [{ name: "TEST_ENV", valueFrom: { fieldRef: { fieldPath: "metadata.labels['k']" } } }];
+
+/** The container runs with the value `foo`. */
+function metaOf(containerId: string): string {
+  const hashes = { plainHash: 255, extractedEnvFromMetadataHash: 27323935 };
+  const containerID = `containerd://${containerId}`;
+  return JSON.stringify({ containers: [{ name: "main", containerID, restartCount: 0, hashes }] });
 }
 
 /** Answers lists with this one pod; `patched` is told each body. */
@@ -69,7 +83,7 @@ async function runtimeWithContainer(t: Test, folder: string) {
     },
   });
   await client.call(methods.StartContainer, made);
-  return { client, containerId: made.container_id, socket };
+  return { client, containerId: made.container_id, socket, fake };
 }
 
 t.test("pods and a runtime that were there before it began are reported", async (t) => {
@@ -91,3 +105,28 @@ t.test("pods and a runtime that were there before it began are reported", async 
     },
   });
 });
+
+t.test(
+  "a container is stopped for a new environment when no kubelet can start it with the old one",
+  async (t) => {
+    const folder = await temporaryFolder(t);
+    const { client: runtime, containerId, socket, fake } = await runtimeWithContainer(t, folder);
+    const clock = testClock();
+    let stoppedAt: number | undefined;
+    fake.runtime.onEvent = () => {
+      stoppedAt ??= clock.monotonic();
+    };
+    const found = { client: runtime, name: "containerd", version: "1", socket };
+    const client = serverWith(podJson(containerId, true), () => undefined);
+    const context = testContext(t, { client, clock }, folder, found);
+    await context.pods.synced;
+    const feature = startContainerMeta(context);
+    t.teardown(() => feature.stop());
+    while (stoppedAt === undefined) {
+      // Calls of the runtime take real time.
+      await systemClock.sleep(20);
+      await clock.advance(100);
+    }
+    t.ok(stoppedAt >= staleSyncMs, `it was stopped after ${stoppedAt} ms`);
+  },
+);

@@ -1,5 +1,5 @@
 /** What the agent tells of a pod's containers, and which it restarts for new environment values. Pure. Spec: containers 3, inplace-update 51 to 54. */
-import { envHash, isJsonObject } from "../../kube/index.ts";
+import { envHash, isJsonObject, plainHash } from "../../kube/index.ts";
 import type { SeenContainer } from "../containers/observe.ts";
 import { type AgentContainer, type AgentPod, metadataEnvValue, splitContainerID } from "../pod.ts";
 
@@ -109,13 +109,19 @@ export interface MetaPlan {
   /** The annotation's new text; absent when the pod has it already. */
   readonly annotation?: string;
   /** Containers that run with old values although the pod is held for an update (rule 54). */
-  readonly restart: readonly SeenContainer[];
+  readonly restart: readonly EnvironmentLack[];
+}
+
+export interface EnvironmentLack {
+  readonly container: SeenContainer;
+  /** Hash of the environment that the pod's present metadata asks for. */
+  readonly wanted: number;
 }
 
 export function planContainerMeta({ pod, containers, envHashes }: MetaSeen, withEnv: boolean): MetaPlan {
   const known = new Map(readMeta(pod).map((entry) => [entry.containerID, entry]));
   const meta: ContainerMeta[] = [];
-  const restart: SeenContainer[] = [];
+  const restart: EnvironmentLack[] = [];
   for (const { name, containerID } of pod.containerStatuses) {
     const seen = containers.get(name);
     // The pod's status and the runtime disagree for a moment; the next event brings them together.
@@ -133,15 +139,9 @@ export function planContainerMeta({ pod, containers, envHashes }: MetaSeen, with
     });
     const container = pod.containers.find((one) => one.name === name);
     const updating = pod.conditions["InPlaceUpdateReady"] === "False";
-    if (
-      container &&
-      updating &&
-      seen.state === "running" &&
-      hash !== 0 &&
-      hash !== expectedEnvHash(container, pod)
-    ) {
-      restart.push(seen);
-    }
+    if (!container || !updating || seen.state !== "running" || hash === 0) continue;
+    const wanted = expectedEnvHash(container, pod);
+    if (hash !== wanted && !isLeftToKubelet(pod, container, seen)) restart.push({ container: seen, wanted });
   }
   const annotation = JSON.stringify({ containers: meta });
   return {
@@ -149,4 +149,17 @@ export function planContainerMeta({ pod, containers, envHashes }: MetaSeen, with
     restart,
     ...(annotation === pod.annotations[metaAnnotation] || meta.length === 0 ? {} : { annotation }),
   };
+}
+
+/** A kubelet with an older spec has older metadata, too. Kubelets before 1.33 do not tell. */
+export function isKubeletBehind({ generation, observedGeneration }: AgentPod): boolean {
+  return observedGeneration > 0 && observedGeneration < generation;
+}
+
+/**
+ * The kubelet restarts a container of another image itself, with the new environment: one restart for both. Before 1.33
+ * its hash may be of more than name and image.
+ */
+function isLeftToKubelet(pod: AgentPod, { name, image }: AgentContainer, seen: SeenContainer): boolean {
+  return pod.observedGeneration > 0 && seen.hash !== plainHash(name, image).toString(16);
 }

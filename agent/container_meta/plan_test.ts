@@ -4,7 +4,14 @@ import type { SeenContainer } from "../containers/observe.ts";
 import { runningContainer } from "../context_fixture.ts";
 import { type AgentPod, agentPod } from "../pod.ts";
 import { recordedEnv } from "./feature.ts";
-import { actualEnvHash, expectedEnvHash, metaAnnotation, needsReport, planContainerMeta } from "./plan.ts";
+import {
+  actualEnvHash,
+  expectedEnvHash,
+  isKubeletBehind,
+  metaAnnotation,
+  needsReport,
+  planContainerMeta,
+} from "./plan.ts";
 
 interface Options {
   readonly label?: string;
@@ -12,6 +19,9 @@ interface Options {
   readonly held?: boolean;
   readonly owner?: string;
   readonly env?: readonly object[];
+  readonly image?: string;
+  readonly generation?: number;
+  readonly observedGeneration?: number;
 }
 
 const env = [{ name: "TEST_ENV", valueFrom: { fieldRef: { fieldPath: "metadata.labels['k']" } } }];
@@ -22,6 +32,7 @@ function pod(options: Options = {}): AgentPod {
       name: "web",
       namespace: "default",
       uid: "u",
+      generation: options.generation ?? 1,
       labels: { k: options.label ?? "foo" },
       annotations: options.meta === undefined ? {} : { [metaAnnotation]: options.meta },
       ownerReferences: [
@@ -33,8 +44,9 @@ function pod(options: Options = {}): AgentPod {
         },
       ],
     },
-    spec: { containers: [{ name: "main", image: "nginx:1.25", env: options.env ?? env }] },
+    spec: { containers: [{ name: "main", image: options.image ?? "nginx:1.25", env: options.env ?? env }] },
     status: {
+      observedGeneration: options.observedGeneration ?? 0,
       conditions: [{ type: "InPlaceUpdateReady", status: options.held ? "False" : "True" }],
       containerStatuses: [{ name: "main", containerID: "containerd://c1", ready: true, restartCount: 0 }],
     },
@@ -85,8 +97,8 @@ t.test("containers restart for a new environment only while the pod is held for 
     true,
   );
   t.same(
-    held.restart.map((one) => one.id),
-    ["c1"],
+    held.restart.map(({ container, wanted }) => [container.id, wanted]),
+    [["c1", 3944769931]],
   );
   const equal = planContainerMeta({ pod: pod({ meta, held: true }), containers, envHashes: foo }, true);
   t.same(equal.restart, []);
@@ -95,6 +107,21 @@ t.test("containers restart for a new environment only while the pod is held for 
     false,
   );
   t.same(gateOff.restart, []);
+});
+
+t.test("what the kubelet restarts itself for another image is left to it", async (t) => {
+  const meta = annotationOf();
+  const restarts = (options: Options): number => {
+    const asked = pod({ meta, label: "bar", held: true, ...options });
+    return planContainerMeta({ pod: asked, containers, envHashes: foo }, true).restart.length;
+  };
+  const seenByKubelet = { generation: 2, observedGeneration: 2 };
+  t.equal(restarts(seenByKubelet), 1);
+  t.equal(restarts({ ...seenByKubelet, image: "nginx:1.26" }), 0);
+  t.equal(restarts({ image: "nginx:1.26" }), 1, "an older kubelet tells nothing, and hashes otherwise");
+  t.notOk(isKubeletBehind(pod(seenByKubelet)));
+  t.ok(isKubeletBehind(pod({ generation: 2, observedGeneration: 1 })));
+  t.notOk(isKubeletBehind(pod({ generation: 2 })), "an older kubelet tells nothing");
 });
 
 t.test("a container that the runtime has in another instance waits for the pod's status", async (t) => {

@@ -95,6 +95,35 @@ export const patchCases: readonly ContractCase[] = [
     },
   },
   {
+    name: "takes labels and annotations of a pod with its status, all or nothing",
+    async run({ expect, path }) {
+      const metadata = { name: "p", labels: { old: "1" }, annotations: { mode: "first", gone: "1" } };
+      const created = await expect(201, "POST", path("pods"), { body: podBody("p", { metadata }) });
+      const changed = {
+        labels: { old: null, revision: "2" },
+        annotations: { mode: "second", gone: null },
+      };
+      const patch = (resourceVersion: string) => ({
+        type: strategic,
+        body: {
+          metadata: { uid: textAt(created, "metadata", "uid"), resourceVersion, ...changed },
+          status: { conditions: [{ type: "InPlaceUpdateReady", status: "False" }] },
+        },
+      });
+      await expect(409, "PATCH", path("pods", "p", "status"), patch("1"));
+      const before = await expect(200, "GET", path("pods", "p"));
+      assert.deepEqual(valueAt(before, "metadata", "annotations"), metadata.annotations);
+      const version = textAt(before, "metadata", "resourceVersion");
+      const after = await expect(200, "PATCH", path("pods", "p", "status"), patch(version));
+      assert.deepEqual(valueAt(after, "metadata", "labels"), { revision: "2" });
+      assert.deepEqual(valueAt(after, "metadata", "annotations"), { mode: "second" });
+      assert.equal(valueAt(after, "metadata", "generation"), 1);
+      const conditions = valueAt(after, "status", "conditions");
+      assert.ok(Array.isArray(conditions));
+      assert.ok(conditions.some((one) => textAt(one, "type") === "InPlaceUpdateReady"));
+    },
+  },
+  {
     name: "keeps spec and status apart",
     async run({ expect, path }) {
       await expect(201, "POST", path("pods"), { body: podBody("p", { status: { phase: "Running" } }) });

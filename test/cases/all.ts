@@ -70,6 +70,7 @@ import { suite as launchPriority } from "./i05_launch_priority_batches.ts";
 import { suite as gracePeriod } from "./i08_grace_period.ts";
 import { suite as verticalScaling } from "./i12_vertical_scaling.ts";
 import { suite as changedMind } from "./i17_changed_mind.ts";
+import { suite as environmentRestarts } from "./i18_environment_restarts.ts";
 import { suite as probeHandlers } from "./m01_probe_handlers.ts";
 import { suite as serverlessProbes } from "./m02_serverless_probes.ts";
 import { suite as enhancedLiveness } from "./m03_enhanced_liveness.ts";
@@ -131,6 +132,7 @@ export const suites: readonly Suite[] = [
   verticalScaling,
   replacedPods,
   changedMind,
+  environmentRestarts,
   startOrdinal,
   claimGrowth,
   launchOrder,

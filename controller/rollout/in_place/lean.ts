@@ -29,9 +29,13 @@ export function isLean(
   );
 }
 
-/** Resources change while containers run, so that a kubelet's readiness says nothing about them. */
-export function allowsLean(change: InPlaceChange): boolean {
-  return Object.keys(change.resources).length === 0;
+/**
+ * Resources change while containers run, so that a kubelet's readiness says nothing about them. The agent restarts a
+ * container for a new environment only while the gate is off; one with a new image restarts anyway.
+ */
+export function allowsLean({ images, resources, refMetadata }: InPlaceChange): boolean {
+  if (Object.keys(resources).length > 0) return false;
+  return Object.keys(refMetadata).every((container) => images[container] !== undefined);
 }
 
 export function isLeanPending(pod: Pod): boolean {

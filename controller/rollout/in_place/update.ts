@@ -67,8 +67,10 @@ export function startInPlace(
   const first = (): { resourceVersion?: string } =>
     steps.length === 0 ? { resourceVersion: pod.resourceVersion } : {};
   const lean = target.lean && allowsLean(change);
-  if (!lean && hasGate(pod, IN_PLACE_READY) && !resizesWithoutRestart(pod, change)) {
-    const off: PodChange = { conditions: gateOff(pod) };
+  const gated = !lean && hasGate(pod, IN_PLACE_READY) && !resizesWithoutRestart(pod, change);
+  const off: PodChange = gated ? { conditions: gateOff(pod) } : {};
+  const withGate = gated && changesMetadataAlone(change) && target.graceSeconds === 0;
+  if (gated && !withGate) {
     steps.push(podPatch(after, off, now, { subresource: "status", ...first() }));
     after = afterChange(after, off, now);
   }
@@ -101,8 +103,18 @@ export function startInPlace(
   const issued = issueBatch(after, state, change, options, now, first, {
     labels: { ...patch.labels, ...labels },
     annotations: { ...patch.annotations, ...annotations },
+    ...(withGate ? off : {}),
   });
   return { steps: [...steps, ...issued.steps], after: issued.after };
+}
+
+/**
+ * Then one request has both: the status subresource takes labels and annotations. A container that reads them is stopped
+ * while the gate is off, and a kubelet that has seen the gate has seen what the container is to read.
+ * What goes with images or resources waits for them: a pod whose new spec is refused must not have its metadata.
+ */
+function changesMetadataAlone(change: InPlaceChange): boolean {
+  return Object.keys(change.images).length === 0 && Object.keys(change.resources).length === 0;
 }
 
 function graceOf(change: InPlaceChange, target: Target): GraceState {
@@ -134,6 +146,13 @@ function resizesWithoutRestart(pod: Pod, change: InPlaceChange): boolean {
   return true;
 }
 
+interface BesideBatch {
+  labels: Record<string, string | null>;
+  annotations: Record<string, string | null>;
+  /** Only beside a batch of metadata alone. */
+  conditions?: NonNullable<PodChange["conditions"]>;
+}
+
 /** Writes one batch: images, resources and the metadata its containers read, with the state that records it. */
 function issueBatch(
   pod: Pod,
@@ -142,7 +161,7 @@ function issueBatch(
   options: InPlaceOptions,
   now: number,
   first: () => { resourceVersion?: string },
-  metadata: { labels: Record<string, string | null>; annotations: Record<string, string | null> },
+  metadata: BesideBatch,
 ): PodWrite {
   const { batch, rest } = nextBatch(pod, pending);
   const containers = containersOf(batch);
@@ -173,14 +192,16 @@ function issueBatch(
     steps.push(podPatch(after, resized, now, { subresource: "resize", ...first() }));
     after = afterChange(after, resized, now);
   }
+  const { conditions } = metadata;
   const spec: PodChange = {
     labels,
     annotations,
     images: batch.images,
     ...(options.resizeSubresource ? {} : { resources: resize }),
+    ...(conditions ? { conditions } : {}),
   };
-  const { resetsManagers } = options;
-  steps.push(podPatch(after, spec, now, { resetsManagers, ...(steps.length === 0 ? first() : {}) }));
+  const how = conditions ? { subresource: "status" as const } : { resetsManagers: options.resetsManagers };
+  steps.push(podPatch(after, spec, now, { ...how, ...(steps.length === 0 ? first() : {}) }));
   return { steps, after: afterChange(after, spec, now) };
 }
 

@@ -293,6 +293,73 @@ t.test("an image that was asked for in between is not taken for the wanted one",
   t.notOk(inPlaceState(waited).value?.supersededImages, "the first update was complete");
 });
 
+function modeTemplate(mode: string, images: Record<string, string>): Template {
+  const env = [{ name: "MODE", valueFrom: { fieldRef: { fieldPath: "metadata.annotations['mode']" } } }];
+  return {
+    metadata: { labels: { app: "x" }, annotations: { mode } },
+    spec: { containers: Object.entries(images).map(([name, image]) => ({ name, image, env })) },
+  };
+}
+
+t.test("metadata alone goes with the gate, in one request", async (t) => {
+  const before = modeTemplate("1", { main: "a:1" });
+  const change = changeOf(before, modeTemplate("2", { main: "a:1" }));
+  const pod = running([container("main", "a:1")]);
+  const { steps, after } = startInPlace(pod, change, target, { ...options, resetsManagers: true }, now);
+  t.equal(steps.length, 1);
+  t.equal(steps[0]?.subresource, "status");
+  t.match(body(steps[0]), {
+    metadata: {
+      uid: "u",
+      resourceVersion: "7",
+      labels: { "controller-revision-hash": target.revision, "lifecycle.apps.kruise.io/state": "Updating" },
+      annotations: { mode: "2", [STATE_ANNOTATION]: /"updateEnvFromMetadata":true/ },
+    },
+    status: {
+      conditions: [
+        { type: "InPlaceUpdateReady", status: "False" },
+        { type: "Ready", status: "False" },
+      ],
+    },
+  });
+  t.equal(after.annotations["mode"], "2");
+  t.match(after.conditions, [{ type: "Ready", status: "False" }, {}, { status: "False" }]);
+  const plain = changeOf(
+    template({ main: "a:1" }, { labels: { app: "x", gone: "1" } }),
+    template({ main: "a:1" }),
+  );
+  t.match(
+    startInPlace(pod, plain, target, options, now).steps,
+    [{ subresource: "status", body: { metadata: { labels: { gone: null } } } }],
+    "also when no container reads it",
+  );
+  const held = startInPlace(pod, change, { ...target, graceSeconds: 10 }, options, now);
+  t.same(
+    held.steps.map((step) => step.subresource ?? "spec"),
+    ["status", "spec"],
+  );
+  t.equal(held.after.annotations["mode"], undefined, "not before the grace period is over");
+  const ungated = startInPlace({ ...pod, readinessGates: [] }, change, target, options, now);
+  t.same(
+    ungated.steps.map((step) => step.subresource ?? "spec"),
+    ["spec"],
+  );
+});
+
+t.test(
+  "metadata that comes with an image waits for it: one restart, and none for a refused one",
+  async (t) => {
+    const change = changeOf(modeTemplate("1", { main: "a:1" }), modeTemplate("2", { main: "a:2" }));
+    const { steps } = startInPlace(running([container("main", "a:1")]), change, target, options, now);
+    t.equal(steps.length, 2);
+    t.notHas(body(steps[0]), { metadata: { annotations: {} } });
+    t.match(body(steps[1]), {
+      metadata: { annotations: { mode: "2" } },
+      spec: { containers: [{ name: "main", image: "a:2" }] },
+    });
+  },
+);
+
 t.test("a key that the first batch reads pulls its other readers in", async (t) => {
   const env = (name: string) => ({
     name,
@@ -411,6 +478,21 @@ t.test(
     t.same(managedIn("updates", false), [undefined, undefined]);
   },
 );
+
+t.test("a lean update leaves no container with its old environment", async (t) => {
+  const lean = { ...target, lean: true };
+  const pod = running([container("main", "a:1"), container("side", "b:1")]);
+  const conditionsOf = (images: Record<string, string>) => {
+    const change = changeOf(modeTemplate("1", { main: "a:1", side: "b:1" }), modeTemplate("2", images));
+    return startInPlace(pod, change, lean, options, now).after.conditions.map(({ status }) => status);
+  };
+  t.same(conditionsOf({ main: "a:2", side: "b:2" }), ["True", "True", "True"], "both restart anyway");
+  for (const images of [
+    { main: "a:1", side: "b:1" },
+    { main: "a:2", side: "b:1" },
+  ])
+    t.same(conditionsOf(images), ["False", "True", "False"], "the agent restarts those that the gate holds");
+});
 
 t.test("a lean update is one request; until its containers run the pod is not ready", async (t) => {
   const pod = running([container("nginx", "nginx:1")]);

@@ -1,0 +1,133 @@
+/**
+ * A container whose environment reads metadata restarts once for a new value, whoever starts it again, and whatever else
+ * changes with it. Each try is a pod that has only just become ready, which is when a kubelet still has looks to make;
+ * `REFIT_ROUNDS` says how many there are of each kind.
+ */
+import assert from "node:assert/strict";
+import type { Item } from "../cluster/api.ts";
+import { cloneSet, container } from "./manifests.ts";
+import type { Suite } from "./suite.ts";
+import type { World } from "./world.ts";
+
+const rounds = Number(process.env["REFIT_ROUNDS"] ?? 2);
+const sideBySide = 4;
+
+/** The agent leaves containers with a hook to the kubelet. */
+const names = ["by-kubelet", "by-agent", "plain"];
+
+export const suite: Suite = {
+  number: "i18",
+  title: "In place: one restart for a new environment",
+  needs: ["agent", "real-node"],
+  gates: "InPlaceWorkloadVerticalScaling=true",
+  versions: ["v1beta1"],
+  async run(world) {
+    const times = `${rounds} times`;
+    await world.step(`alone, ${times}`, () => tries(world, { name: "alone", restarts: [1, 1, 0] }));
+    await world.step(`with a resize, ${times}`, () =>
+      tries(world, { name: "resized", others: [cpu(0), cpu(2)], restarts: [1, 1, 0] }),
+    );
+    await world.step(`with images and a resize, ${times}`, () =>
+      tries(world, { name: "swapped", others: [cpu(0), cpu(2), image(1), image(2)], restarts: [1, 1, 1] }),
+    );
+    await world.step(`in batches by launch priority, ${times}`, () =>
+      tries(world, { name: "ordered", others: [cpu(2), image(2)], ordered: true, restarts: [1, 1, 1] }),
+    );
+    await world.step(`after a grace period, ${times}`, () =>
+      tries(world, { name: "grace", others: [cpu(0)], graceSeconds: 2, restarts: [1, 1, 0] }),
+    );
+  },
+};
+
+function cpu(index: number): object {
+  const path = `/spec/template/spec/containers/${index}/resources/requests/cpu`;
+  return { op: "replace", path, value: "60m" };
+}
+
+function image(index: number): object {
+  return { op: "replace", path: `/spec/template/spec/containers/${index}/image`, value: "busybox:1.35" };
+}
+
+interface Try {
+  readonly name: string;
+  /** What changes with the environment. */
+  readonly others?: readonly object[];
+  /** Containers launch one after the other. */
+  readonly ordered?: boolean;
+  readonly graceSeconds?: number;
+  /** Of the containers, in the order of their names above. */
+  readonly restarts: readonly number[];
+}
+
+/** All rounds are made before any is judged, so that a failure tells how many there were. */
+async function tries(world: World, one: Try): Promise<void> {
+  const seen: string[] = [];
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    while (next < rounds) seen.push(await update(world, one, `${one.name}-${next++}`));
+  };
+  await Promise.all(Array.from({ length: sideBySide }, lane));
+  const expected = `restarts ${one.restarts.join(" ")}, mode=second mode=second`;
+  assert.deepEqual(seen, Array(rounds).fill(expected));
+}
+
+async function update(world: World, one: Try, name: string): Promise<string> {
+  const annotations = {
+    "case.example/mode": "first",
+    ...(one.ordered ? { "apps.kruise.io/container-launch-priority": "Ordered" } : {}),
+  };
+  await world.apply(
+    cloneSet(world.version, {
+      name,
+      strategy: {
+        policy: "InPlaceIfPossible",
+        inPlaceUpdateStrategy: { gracePeriodSeconds: one.graceSeconds ?? 0 },
+      },
+      templateMetadata: { annotations },
+      containers: [
+        reader("by-kubelet", { lifecycle: { postStart: { exec: { command: ["sleep", "1"] } } } }),
+        reader("by-agent"),
+        reader("plain", { env: [] }),
+      ],
+    }),
+  );
+  const untilUpdated = async (mode: string, stableMs: number) =>
+    world.until(
+      `${name} is at ${mode}`,
+      async () => {
+        assert.equal(await world.row(name), `${name} 1 1 1 1 1 1`);
+        const [pod] = await world.podsOf(name);
+        assert.equal(pod?.metadata.annotations?.["case.example/mode"], mode);
+      },
+      { timeoutMs: 90_000, stableMs },
+    );
+  await untilUpdated("first", 0);
+  const path = "/spec/template/metadata/annotations/case.example~1mode";
+  await world.patch(name, "json", [{ op: "replace", path, value: "second" }, ...(one.others ?? [])]);
+  await untilUpdated("second", 2_000);
+  const [pod] = await world.podsOf(name);
+  if (pod === undefined) throw new Error("no pod");
+  const modes = [await logOf(world, pod, "by-kubelet"), await logOf(world, pod, "by-agent")];
+  await world.remove(world.cloneSets, name);
+  return `restarts ${names.map((each) => restartsOf(pod, each)).join(" ")}, ${modes.join(" ")}`;
+}
+
+/** Tells its environment, and ends at once when it is asked to. */
+function reader(name: string, more: object = {}): object {
+  const fieldRef = { fieldPath: "metadata.annotations['case.example/mode']" };
+  return container(name, "busybox:1.34", {
+    command: ["sh", "-c", 'trap "exit 0" TERM; echo "mode=$MODE"; sleep 86400 & wait'],
+    env: [{ name: "MODE", valueFrom: { fieldRef } }],
+    resources: { requests: { cpu: "10m", memory: "16Mi" } },
+    ...more,
+  });
+}
+
+function restartsOf(pod: Item, name: string): number | undefined {
+  return pod.status?.containerStatuses?.find((status) => status.name === name)?.restartCount;
+}
+
+async function logOf(world: World, pod: Item, name: string): Promise<string> {
+  const path = `/api/v1/namespaces/${world.namespace}/pods/${pod.metadata.name}/log?container=${name}`;
+  return String((await world.api.request("GET", path)).body).trim();
+}
