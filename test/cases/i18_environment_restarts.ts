@@ -10,10 +10,46 @@ import type { Suite } from "./suite.ts";
 import type { World } from "./world.ts";
 
 const rounds = Number(process.env["REFIT_ROUNDS"] ?? 2);
-const sideBySide = 4;
 
 /** The agent leaves containers with a hook to the kubelet. */
 const names = ["by-kubelet", "by-agent", "plain"];
+
+interface Kind {
+  readonly name: string;
+  readonly title: string;
+  /** What changes with the environment. */
+  readonly others?: readonly object[];
+  /** Containers launch one after the other. */
+  readonly ordered?: boolean;
+  readonly graceSeconds?: number;
+  /** Of the containers, in the order of their names above. */
+  readonly restarts: readonly number[];
+}
+
+const kinds: readonly Kind[] = [
+  { name: "alone", title: "alone", restarts: [1, 1, 0] },
+  { name: "resized", title: "with a resize", others: [cpu(0), cpu(2)], restarts: [1, 1, 0] },
+  {
+    name: "swapped",
+    title: "with images and a resize",
+    others: [cpu(0), cpu(2), image(1), image(2)],
+    restarts: [1, 1, 1],
+  },
+  {
+    name: "ordered",
+    title: "in batches by launch priority",
+    others: [cpu(2), image(2)],
+    ordered: true,
+    restarts: [1, 1, 1],
+  },
+  {
+    name: "grace",
+    title: "after a grace period",
+    others: [cpu(0)],
+    graceSeconds: 2,
+    restarts: [1, 1, 0],
+  },
+];
 
 export const suite: Suite = {
   number: "i18",
@@ -22,20 +58,8 @@ export const suite: Suite = {
   gates: "InPlaceWorkloadVerticalScaling=true",
   versions: ["v1beta1"],
   async run(world) {
-    const times = `${rounds} times`;
-    await world.step(`alone, ${times}`, () => tries(world, { name: "alone", restarts: [1, 1, 0] }));
-    await world.step(`with a resize, ${times}`, () =>
-      tries(world, { name: "resized", others: [cpu(0), cpu(2)], restarts: [1, 1, 0] }),
-    );
-    await world.step(`with images and a resize, ${times}`, () =>
-      tries(world, { name: "swapped", others: [cpu(0), cpu(2), image(1), image(2)], restarts: [1, 1, 1] }),
-    );
-    await world.step(`in batches by launch priority, ${times}`, () =>
-      tries(world, { name: "ordered", others: [cpu(2), image(2)], ordered: true, restarts: [1, 1, 1] }),
-    );
-    await world.step(`after a grace period, ${times}`, () =>
-      tries(world, { name: "grace", others: [cpu(0)], graceSeconds: 2, restarts: [1, 1, 0] }),
-    );
+    const steps = kinds.map((kind) => world.step(`${kind.title}, ${rounds} times`, () => tries(world, kind)));
+    for (const step of await Promise.allSettled(steps)) if (step.status === "rejected") throw step.reason;
   },
 };
 
@@ -48,40 +72,25 @@ function image(index: number): object {
   return { op: "replace", path: `/spec/template/spec/containers/${index}/image`, value: "busybox:1.35" };
 }
 
-interface Try {
-  readonly name: string;
-  /** What changes with the environment. */
-  readonly others?: readonly object[];
-  /** Containers launch one after the other. */
-  readonly ordered?: boolean;
-  readonly graceSeconds?: number;
-  /** Of the containers, in the order of their names above. */
-  readonly restarts: readonly number[];
-}
-
-/** All rounds are made before any is judged, so that a failure tells how many there were. */
-async function tries(world: World, one: Try): Promise<void> {
+/** All are made before any is judged, so that a failure tells how many there were. */
+async function tries(world: World, kind: Kind): Promise<void> {
   const seen: string[] = [];
-  let next = 0;
-  const lane = async (): Promise<void> => {
-    while (next < rounds) seen.push(await update(world, one, `${one.name}-${next++}`));
-  };
-  await Promise.all(Array.from({ length: sideBySide }, lane));
-  const expected = `restarts ${one.restarts.join(" ")}, mode=second mode=second`;
+  while (seen.length < rounds) seen.push(await update(world, kind, `${kind.name}-${seen.length}`));
+  const expected = `restarts ${kind.restarts.join(" ")}, mode=second mode=second`;
   assert.deepEqual(seen, Array(rounds).fill(expected));
 }
 
-async function update(world: World, one: Try, name: string): Promise<string> {
+async function update(world: World, kind: Kind, name: string): Promise<string> {
   const annotations = {
     "case.example/mode": "first",
-    ...(one.ordered ? { "apps.kruise.io/container-launch-priority": "Ordered" } : {}),
+    ...(kind.ordered ? { "apps.kruise.io/container-launch-priority": "Ordered" } : {}),
   };
   await world.apply(
     cloneSet(world.version, {
       name,
       strategy: {
         policy: "InPlaceIfPossible",
-        inPlaceUpdateStrategy: { gracePeriodSeconds: one.graceSeconds ?? 0 },
+        inPlaceUpdateStrategy: { gracePeriodSeconds: kind.graceSeconds ?? 0 },
       },
       templateMetadata: { annotations },
       containers: [
@@ -103,7 +112,7 @@ async function update(world: World, one: Try, name: string): Promise<string> {
     );
   await untilUpdated("first", 0);
   const path = "/spec/template/metadata/annotations/case.example~1mode";
-  await world.patch(name, "json", [{ op: "replace", path, value: "second" }, ...(one.others ?? [])]);
+  await world.patch(name, "json", [{ op: "replace", path, value: "second" }, ...(kind.others ?? [])]);
   await untilUpdated("second", 2_000);
   const [pod] = await world.podsOf(name);
   if (pod === undefined) throw new Error("no pod");
