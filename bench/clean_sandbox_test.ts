@@ -4,7 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { carriedOutKinds, customResourceDefinition } from "../crds/index.ts";
-import { createClient, loadCredentials, nullLog, seededRandom, systemClock } from "../kube/index.ts";
+import {
+  createClient,
+  loadCredentials,
+  nullLog,
+  seededRandom,
+  systemClock,
+  undiciTransport,
+} from "../kube/index.ts";
 import { profiles, startSandbox } from "../sandbox/index.ts";
 import { bench } from "./bench.ts";
 import { startHollowCluster } from "./hollow_cluster.ts";
@@ -33,7 +40,13 @@ async function sandbox(t: { teardown(run: () => unknown): void }, installed = tr
   const kubeconfig = join(folder, "kubeconfig");
   writeFileSync(kubeconfig, started.kubeconfig);
   const credentials = await loadCredentials({ kubeconfig, env: {}, clock });
-  const client = createClient({ credentials, clock, random, userAgent: "test" });
+  const client = createClient({
+    credentials,
+    clock,
+    random,
+    userAgent: "test",
+    transport: undiciTransport({ clock }),
+  });
   t.teardown(async () => {
     await client.close();
     await started.stop();

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort } from "../cli/index.ts";
+import { controllerEnvironment, controllerNodeFlags, freePort } from "../cli/index.ts";
 import type { Clock } from "../kube/index.ts";
 import { BenchError } from "./errors.ts";
 import type { Measured } from "./measure/phase.ts";
@@ -144,12 +144,13 @@ class OwnManager implements Manager {
   #spawn(args: readonly string[]): ChildProcess {
     const env = {
       ...process.env,
+      ...controllerEnvironment,
       WEBHOOK_HOST: "127.0.0.1",
       WEBHOOK_PORT: String(this.#ports.webhook),
       WEBHOOK_CERT_DIR: this.#certificates,
     };
     // In a process group of its own: Ctrl-C is for the bench, which still needs the manager to clean up.
-    const child = spawn(process.execPath, [this.#options.entry, ...args], {
+    const child = spawn(process.execPath, [...controllerNodeFlags, this.#options.entry, ...args], {
       env,
       detached: true,
       stdio: ["ignore", "pipe", "pipe"],

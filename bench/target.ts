@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
-  adaptiveTransport,
   type Client,
   type Clock,
   createClient,
@@ -12,6 +11,7 @@ import {
   type Log,
   loadCredentials,
   type Random,
+  undiciTransport,
 } from "../kube/index.ts";
 import { type Cluster, startSandbox } from "../sandbox/index.ts";
 import { BenchError, messageOf } from "./errors.ts";
@@ -86,7 +86,7 @@ export async function connect(
   );
   const own = new OwnRequests();
   const base = { credentials, clock, random, userAgent: "refit-bench", metrics: own.metrics };
-  const transport = () => adaptiveTransport({ clock });
+  const transport = () => undiciTransport({ clock });
   return {
     own,
     client: createClient({ ...base, transport: transport() }),

@@ -1,4 +1,4 @@
-import { adaptiveTransport, createClient, loadCredentials, systemClock } from "../kube/index.ts";
+import { createClient, loadCredentials, systemClock, undiciTransport } from "../kube/index.ts";
 import type { Connection, ConnectRequest } from "./command.ts";
 import { withTimeout } from "./timeout.ts";
 
@@ -12,7 +12,7 @@ export async function connect(request: ConnectRequest): Promise<Connection> {
     clock,
     random: Math.random,
     userAgent,
-    transport: adaptiveTransport({ clock }),
+    transport: undiciTransport({ clock }),
     ...(metrics === undefined ? {} : { metrics }),
     ...(log === undefined ? {} : { log }),
   });

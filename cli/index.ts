@@ -1,5 +1,6 @@
 /** `refit`, the command line; also a kubectl plugin. */
 export type { Host } from "./command.ts";
+export { controllerEnvironment, controllerNodeFlags } from "./controller/launch.ts";
 export { freePort } from "./free_port.ts";
 export type { Io } from "./io.ts";
 export { main } from "./main.ts";

@@ -2,7 +2,6 @@
 import { type FlagTable, parseArguments } from "./arguments.ts";
 import type { Call, ClusterAccess, Command, Host } from "./command.ts";
 import { commandGroups } from "./commands.ts";
-import { restartWithSmallHeap } from "./controller/small_heap.ts";
 import { CliError, describeError } from "./errors.ts";
 import { globalFlags } from "./global_flags.ts";
 import { commandHelp, groupHelp, overview } from "./help.ts";
@@ -177,7 +176,6 @@ function unknownCommand(first: string, second: string | undefined): CliError {
 
 /** Runs this process's command line; the exit code is set when everything that was started has ended. */
 export async function runProcess(): Promise<void> {
-  restartWithSmallHeap(process);
   const { argv, io, settled } = processIo();
   process.exitCode = await main(argv, io);
   settled();

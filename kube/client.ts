@@ -31,7 +31,7 @@ import {
   writeQuery,
 } from "./paths.ts";
 import { type Answer, type Call, Requester } from "./requester.ts";
-import { nodeTransport, type Transport } from "./transport.ts";
+import type { Transport } from "./transport.ts";
 import { createWindow, type Window } from "./window.ts";
 
 export interface ClientOptions {
@@ -43,8 +43,8 @@ export interface ClientOptions {
   log?: Log;
   /** Default: a window of its own, 4 to 64 requests. Several clients may share one. */
   window?: Window;
-  /** Default: the small one; whoever sends much hands in an adaptive one. */
-  transport?: Transport;
+  /** `undiciTransport`, or `nodeTransport` where memory counts more than speed. */
+  transport: Transport;
   /** Longest answer that is read, in bytes. Default 256 MiB. */
   maxBytes?: number;
   /** Attempts of one request, the first included. Default 5. */
@@ -74,7 +74,7 @@ class KubeClient implements Client {
     const { clock, random, credentials, userAgent } = options;
     this.#metrics = options.metrics ?? nullMetrics;
     this.#window = options.window ?? createWindow({ clock, metrics: this.#metrics });
-    this.#transport = options.transport ?? nodeTransport({ clock });
+    this.#transport = options.transport;
     this.#requester = new Requester({
       credentials,
       clock,

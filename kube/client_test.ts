@@ -11,6 +11,7 @@ import { serverVersion, serves } from "./discovery.ts";
 import { isKubeError, KubeError, wordsOf } from "./errors.ts";
 import { nullMetrics, type RequestSample } from "./metrics_types.ts";
 import { seededRandom } from "./testing.ts";
+import { undiciTransport } from "./undici_transport.ts";
 
 interface Widget extends KubeObject {
   spec?: { size: number };
@@ -60,6 +61,7 @@ async function against(
     clock: systemClock,
     random: seededRandom(1),
     userAgent: "refit-test",
+    transport: undiciTransport({ clock: systemClock }),
     metrics: { ...nullMetrics, request: (_host, sample) => samples.push(sample) },
     ...more,
   });
@@ -218,6 +220,7 @@ t.test("a server that is not there is a Network error that is not ambiguous", as
     clock: systemClock,
     random: seededRandom(1),
     userAgent: "x",
+    transport: undiciTransport({ clock: systemClock }),
     attempts: 2,
   });
   t.teardown(() => client.close());

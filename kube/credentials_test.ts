@@ -13,6 +13,7 @@ import { systemClock } from "./clock.ts";
 import { loadCredentials } from "./credentials.ts";
 import type { Credentials } from "./credentials_types.ts";
 import { seededRandom, testClock } from "./testing.ts";
+import { undiciTransport } from "./undici_transport.ts";
 
 const folder = t.testdir({});
 
@@ -126,6 +127,7 @@ async function ask(credentials: Credentials): Promise<unknown> {
     clock: systemClock,
     random: seededRandom(1),
     userAgent: "t",
+    transport: undiciTransport({ clock: systemClock }),
     attempts: 1,
   });
   try {

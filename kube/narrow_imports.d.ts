@@ -23,10 +23,3 @@ declare module "prom-client/lib/histogram.js" {
   const HistogramClass: typeof Histogram;
   export default HistogramClass;
 }
-/** undici's parts by file: its index also loads fetch, WebSocket, caches and mocks (10 MB that nobody here uses). */
-declare module "undici/lib/dispatcher/pool.js" {
-  import type { Pool } from "undici";
-
-  const PoolClass: typeof Pool;
-  export default PoolClass;
-}

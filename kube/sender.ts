@@ -35,5 +35,12 @@ export interface SendController {
   resume(): void;
 }
 
-/** Makes pools for one server; null: as many connections as there are exchanges. */
-export type OpenSenders = (access: Access) => Promise<(connections: number | null) => Sender>;
+export interface SenderSettings {
+  /** Null: as many as there are exchanges. */
+  readonly connections: number | null;
+  /** A connection that does not stand after so long is given up. */
+  readonly connectMs: number;
+}
+
+/** Makes a pool for one server. Throws KubeError `Config` for a proxy of an unknown kind. */
+export type OpenSender = (access: Access, settings: SenderSettings) => Sender;

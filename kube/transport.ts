@@ -2,9 +2,7 @@
 import type { Clock } from "./clock.ts";
 import type { Access } from "./credentials_types.ts";
 import { KubeError } from "./errors.ts";
-import { GrowingSender } from "./growing_sender.ts";
-import { openNodeSenders } from "./node_senders.ts";
-import type { OpenSenders, RawHeaders, SendController, Sender, SendHandler, SendRequest } from "./sender.ts";
+import type { OpenSender, RawHeaders, SendController, Sender, SendHandler, SendRequest } from "./sender.ts";
 import { mostInFlight } from "./window_size.ts";
 
 export interface HttpRequest {
@@ -43,77 +41,46 @@ export interface TransportOptions {
   clock: Clock;
   /** Connections for requests; default: as many as a window lets be in flight. */
   connections?: number;
+  /** A connection that does not stand after so long is given up; default: 10 s. */
+  connectMs?: number;
 }
+
+/**
+ * The network's own patience is minutes: a host that was out of reach for a while would be looked for again long after
+ * it is back.
+ */
+const defaultConnectMs = 10_000;
 
 interface Pools {
   readonly requests: Sender;
   readonly streams: Sender;
 }
 
-/** Requests and watches over undici, which is loaded with the first request; through proxies over `node:https`. */
-export function undiciTransport(options: TransportOptions): Transport {
-  return transportOver(options, (access) =>
-    access.proxy === undefined ? openUndici(access) : openNodeSenders(access, options.clock),
-  );
-}
-
-/**
- * The transport of the controller and the command line: `node:https` while little is sent, undici for requests once it is
- * much. A request costs undici 0.09 ms of processor time and `node:https` 0.23 ms; undici's parser, compiled from
- * WebAssembly, keeps 10 MB resident.
- */
-export function adaptiveTransport(options: TransportOptions): Transport {
-  return transportOver(options, async (access) => {
-    const make = await openNodeSenders(access, options.clock);
-    if (access.proxy !== undefined) return make;
-    // Watches have no limit of connections; a chunk of theirs costs the same with both.
-    return (connections) =>
-      connections === null
-        ? make(null)
-        : new GrowingSender(options.clock, make(connections), async () =>
-            (await openUndici(access))(connections),
-          );
-  });
-}
-
-/**
- * The transport of a process that must stay small: `node:https`, 15 MB less resident than undici with a parser of its
- * own.
- */
-export function nodeTransport(options: TransportOptions): Transport {
-  return transportOver(options, (access) => openNodeSenders(access, options.clock));
-}
-
-const openUndici: OpenSenders = async (access) => {
-  const { openUndiciSenders } = await import("./undici_senders.ts");
-  return openUndiciSenders(access);
-};
-
-function transportOver(options: TransportOptions, open: OpenSenders): Transport {
-  let pools: Promise<Pools> | undefined;
-  let made: string | undefined;
-  const poolsFor = (access: Access): Promise<Pools> => {
-    if (pools && made === access.connection) return pools;
-    const former = pools;
-    made = access.connection;
-    pools = openPools(access, options.connections ?? mostInFlight, open);
-    former?.then((old) => retire(old)).catch(() => undefined);
+/** What every transport does; `open` is how it makes connections. */
+export function transportOver(options: TransportOptions, open: OpenSender): Transport {
+  const { clock, connections = mostInFlight, connectMs = defaultConnectMs } = options;
+  let made: { readonly pools: Pools; readonly connection: string } | undefined;
+  const poolsFor = (access: Access): Pools => {
+    if (made?.connection === access.connection) return made.pools;
+    const pools = {
+      requests: open(access, { connections, connectMs }),
+      streams: open(access, { connections: null, connectMs }),
+    };
+    if (made) retire(made.pools).catch(() => undefined);
+    made = { pools, connection: access.connection };
     return pools;
   };
   return {
     async send(access, request) {
-      const { requests } = await poolsFor(access);
-      return new Exchange(options.clock, access, request).collect(requests);
+      return new Exchange(clock, access, request).collect(poolsFor(access).requests);
     },
     async open(access, request) {
-      const { streams } = await poolsFor(access);
-      return new Exchange(options.clock, access, request).stream(streams);
+      return new Exchange(clock, access, request).stream(poolsFor(access).streams);
     },
     async close() {
-      const last = pools;
-      pools = undefined;
+      const last = made;
       made = undefined;
-      if (last) await retire(await last);
+      if (last) await retire(last.pools);
     },
   };
 }
@@ -121,11 +88,6 @@ function transportOver(options: TransportOptions, open: OpenSenders): Transport 
 /** Requests under way may finish; streams are cut, their owners resume them on the new connections. */
 async function retire(pools: Pools): Promise<void> {
   await Promise.all([pools.requests.close(), pools.streams.destroy()]);
-}
-
-async function openPools(access: Access, connections: number, open: OpenSenders): Promise<Pools> {
-  const make = await open(access);
-  return { requests: make(connections), streams: make(null) };
 }
 
 /** One request and its answer. */

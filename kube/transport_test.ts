@@ -11,14 +11,9 @@ import t, { type Test } from "tap";
 import { systemClock } from "./clock.ts";
 import { type Access, fixedCredentials, type TlsMaterial } from "./credentials_types.ts";
 import { listening } from "./listening_fixture.ts";
-import { testClock } from "./testing.ts";
-import {
-  adaptiveTransport,
-  type HttpRequest,
-  nodeTransport,
-  type Transport,
-  undiciTransport,
-} from "./transport.ts";
+import { nodeTransport } from "./node_transport.ts";
+import type { HttpRequest, Transport, TransportOptions } from "./transport.ts";
+import { undiciTransport } from "./undici_transport.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "refit-transport-"));
 t.teardown(() => rmSync(folder, { recursive: true, force: true }));
@@ -30,53 +25,41 @@ execFileSync(
   "openssl",
   ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"].concat([
     ...["-keyout", certificate.key, "-out", certificate.cert, "-subj", "/CN=transport"],
-    ...["-addext", "subjectAltName=IP:127.0.0.1"],
+    ...["-addext", "subjectAltName=IP:127.0.0.1,IP:::1,DNS:api.test"],
   ]),
   { stdio: "ignore" },
 );
 const tls = { key: readFileSync(certificate.key), cert: readFileSync(certificate.cert) };
 const trusted: TlsMaterial = { ca: readFileSync(certificate.cert, "utf8") };
 
-const makers = { adaptive: adaptiveTransport, undici: undiciTransport, node: nodeTransport } as const;
+type Open = (more?: Partial<TransportOptions>) => Transport;
 
-/** Every transport must do the same; `proxy` is the URL of one that tunnels. */
-for (const [name, make] of Object.entries(makers)) {
-  const open = (t: Test): Transport => {
-    const transport = make({ clock: systemClock, connections: 2 });
-    t.teardown(() => transport.close());
-    return transport;
-  };
-  t.test(`${name}: requests`, (t) => requests(t, open(t)));
-  t.test(`${name}: streams`, (t) => streams(t, open(t)));
-  t.test(`${name}: broken answers`, (t) => brokenAnswers(t, open(t)));
-  t.test(`${name}: time-outs and aborts`, (t) => endings(t, open(t)));
-  t.test(`${name}: verified TLS, and other material makes other connections`, (t) => security(t, open(t)));
-  t.test(`${name}: through a proxy`, (t) => proxied(t, open(t)));
-  t.test(`${name}: nothing of a body is held by the connection`, (t) => letGo(t, open(t)));
+/** Every transport must do the same. */
+function each(title: string, body: (t: Test, open: Open) => Promise<void>): void {
+  for (const [name, make] of Object.entries({ undici: undiciTransport, node: nodeTransport })) {
+    t.test(`${name}: ${title}`, (t) =>
+      body(t, (more) => {
+        const transport = make({ clock: systemClock, connections: 2, ...more });
+        t.teardown(() => transport.close());
+        return transport;
+      }),
+    );
+  }
 }
 
-t.test("a connection that does not come to stand is given up, and nothing was sent", async (t) => {
-  let met = (): void => undefined;
-  const silent = createSilent((socket) => {
-    socket.on("error", () => undefined);
-    met();
-  });
-  const port = await listening(t, silent);
-  const clock = testClock();
-  const transport = nodeTransport({ clock, connections: 1 });
-  t.teardown(() => transport.close());
-  const access = await accessTo(`https://127.0.0.1:${port}`, trusted);
-  for (const exchange of ["send", "open"] as const) {
-    const connected = new Promise<void>((resolve) => {
-      met = resolve;
-    });
-    const answer = transport[exchange](access, ask("/", { timeoutMs: 60_000 })).then(
-      () => undefined,
-      (error: unknown) => error,
-    );
-    await connected;
-    clock.skip(10_000);
-    t.match(await answer, { code: "Network", ambiguous: false, message: /no connection within 10000 ms/ });
+each("a connection that does not come to stand is given up, and nothing was sent", async (t, open) => {
+  const silent = createSilent((socket) => void socket.on("error", () => undefined));
+  const address = `127.0.0.1:${await listening(t, silent)}`;
+  const transport = open({ connectMs: 50 });
+  const ways = {
+    "no TLS": await accessTo(`https://${address}`, trusted),
+    "no answer to CONNECT": await accessTo("https://127.0.0.1:1", trusted, `http://${address}`),
+    "no SOCKS": await accessTo("https://127.0.0.1:1", trusted, `socks5://${address}`),
+  };
+  for (const [why, access] of Object.entries(ways)) {
+    const failed = { code: "Network", ambiguous: false };
+    await t.rejects(transport.send(access, ask("/")), failed, why);
+    await t.rejects(transport.open(access, ask("/")), failed, `${why}: a watch`);
   }
 });
 
@@ -99,7 +82,8 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return text;
 }
 
-async function requests(t: Test, transport: Transport): Promise<void> {
+each("requests", async (t, open) => {
+  const transport = open();
   const connections = new Set<Socket>();
   const url = await plainServer(t, async (request, response) => {
     connections.add(request.socket);
@@ -130,9 +114,10 @@ async function requests(t: Test, transport: Transport): Promise<void> {
   const silent = await plainServer(t, (_, response) => response.writeHead(204).end());
   const empty = await transport.send(await accessTo(silent), ask("/", { method: "DELETE" }));
   t.same([empty.status, empty.body.byteLength], [204, 0]);
-}
+});
 
-async function streams(t: Test, transport: Transport): Promise<void> {
+each("streams", async (t, open) => {
+  const transport = open();
   let gone = (): void => undefined;
   const left = new Promise<void>((resolve) => {
     gone = resolve;
@@ -158,9 +143,10 @@ async function streams(t: Test, transport: Transport): Promise<void> {
   }
   await left;
   t.pass("leaving the loop closes the connection");
-}
+});
 
-async function brokenAnswers(t: Test, transport: Transport): Promise<void> {
+each("broken answers", async (t, open) => {
+  const transport = open();
   const url = await plainServer(t, (request, response) => {
     if (request.url === "/cut") {
       response.writeHead(200, { "content-length": "100" });
@@ -190,9 +176,10 @@ async function brokenAnswers(t: Test, transport: Transport): Promise<void> {
     ambiguous: false,
     message: /ECONNREFUSED/,
   });
-}
+});
 
-async function endings(t: Test, transport: Transport): Promise<void> {
+each("time-outs and aborts", async (t, open) => {
+  const transport = open();
   const url = await plainServer(t, () => undefined);
   const access = await accessTo(url);
   await t.rejects(transport.send(access, ask("/", { timeoutMs: 50 })), { code: "Timeout", ambiguous: true });
@@ -202,9 +189,10 @@ async function endings(t: Test, transport: Transport): Promise<void> {
   await t.rejects(waiting, { code: "Aborted" });
   await t.rejects(transport.send(access, ask("/", { signal: stop.signal })), { code: "Aborted" });
   await t.rejects(transport.open(access, ask("/", { timeoutMs: 50 })), { code: "Timeout" });
-}
+});
 
-async function security(t: Test, transport: Transport): Promise<void> {
+each("verified TLS, and other material makes other connections", async (t, open) => {
+  const transport = open();
   const server = createTlsServer(tls, (_, response) => response.end("secret"));
   const url = `https://127.0.0.1:${await listening(t, server)}`;
   const good = await transport.send(await accessTo(url, trusted), ask("/"));
@@ -218,62 +206,137 @@ async function security(t: Test, transport: Transport): Promise<void> {
   await t.rejects(transport.send(otherName, ask("/")), { code: "Network", message: /elsewhere\.example/ });
   const careless = await accessTo(url, { insecure: true });
   t.equal((await transport.send(careless, ask("/"))).status, 200);
+});
+
+interface Proxy {
+  readonly address: string;
+  /** What was asked for, with who asked. */
+  readonly seen: string[];
 }
 
-async function proxied(t: Test, transport: Transport): Promise<void> {
+/** Answers CONNECT of whoever has a login. */
+async function connectProxy(t: Test): Promise<Proxy> {
   const seen: string[] = [];
   const proxy = createServer();
   proxy.on("connect", (request, client: Socket) => {
     seen.push(`${request.url} ${request.headers["proxy-authorization"] ?? ""}`);
     if (request.headers["proxy-authorization"] === undefined)
       return client.end("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n");
-    const [host = "", port = ""] = (request.url ?? "").split(":");
-    const server = connect(Number(port), host, () => {
-      client.write("HTTP/1.1 200 Connection established\r\n\r\n");
-      server.pipe(client).pipe(server);
-    });
-    server.on("error", () => client.destroy());
-    client.on("error", () => server.destroy());
+    const { hostname, port } = new URL(`http://${request.url}`);
+    tunnel(client, Number(port), hostname, "HTTP/1.1 200 Connection established\r\n\r\n");
     return undefined;
   });
-  const via = `127.0.0.1:${await listening(t, proxy)}`;
-  const secured = createTlsServer(tls, (_, response) => response.end("behind"));
-  const target = `127.0.0.1:${await listening(t, secured)}`;
-  const access = await accessTo(`https://${target}`, trusted, `http://me:p%40ss@${via}`);
-  t.equal(Buffer.from((await transport.send(access, ask("/"))).body).toString(), "behind");
-  t.same(seen, [`${target} Basic ${Buffer.from("me:p@ss").toString("base64")}`]);
-  const refused = await accessTo(`https://${target}`, trusted, `http://${via}`);
-  await t.rejects(transport.send(refused, ask("/")), {
-    code: "Network",
-    ambiguous: false,
-    message: /407|proxy/i,
-  });
-  const socks = await accessTo(`https://${target}`, trusted, `socks5://127.0.0.1:${await socksProxy(t)}`);
-  t.equal(Buffer.from((await transport.send(socks, ask("/"))).body).toString(), "behind");
-  const untrusted = await accessTo(`https://${target}`, {}, `http://me:p%40ss@${via}`);
-  await t.rejects(transport.send(untrusted, ask("/")), {
-    code: "Network",
-    message: /self-signed|SELF_SIGNED/,
-  });
+  return { address: `127.0.0.1:${await listening(t, proxy)}`, seen };
 }
 
-/** Grants everything, without a login. */
-function socksProxy(t: Test): Promise<number> {
+/** Answers SOCKS 5 (RFC 1928) in steps: the method, the password where one is asked for, the request. Names are ::1. */
+async function socksProxy(t: Test, method: number, reply: number): Promise<Proxy> {
+  const seen: string[] = [];
   const proxy = createSilent((client) => {
     client.on("error", () => undefined);
-    client.once("data", () => {
-      client.write(Buffer.of(5, 0));
-      client.once("data", (asked: Buffer) => {
-        const server = connect(asked.readUInt16BE(asked.length - 2), "127.0.0.1", () => {
-          client.write(Buffer.of(5, 0, 0, 1, 0, 0, 0, 0, 0, 0));
-          server.pipe(client).pipe(server);
-        });
-        server.on("error", () => client.destroy());
-      });
+    const answers = method === 2 ? [Buffer.of(5, 2), Buffer.of(1, 0)] : [Buffer.of(5, method)];
+    client.on("data", function step(asked: Buffer): void {
+      seen.push(asked.toString("hex"));
+      const next = answers.shift();
+      if (next !== undefined) return void client.write(next);
+      client.off("data", step);
+      const granted = Buffer.of(5, reply, 0, 1, 0, 0, 0, 0, 0, 0);
+      if (reply === 0) tunnel(client, asked.readUInt16BE(asked.length - 2), "::1", granted);
+      else client.end(granted);
     });
   });
-  return listening(t, proxy);
+  return { address: `127.0.0.1:${await listening(t, proxy)}`, seen };
 }
+
+function tunnel(client: Socket, port: number, host: string, granted: string | Buffer): void {
+  const server = connect(port, host.replace(/^\[|\]$/g, ""), () => {
+    client.write(granted);
+    server.pipe(client).pipe(server);
+  });
+  server.on("error", () => client.destroy());
+  client.on("error", () => server.destroy());
+}
+
+/** Answers on 127.0.0.1 and ::1. */
+async function secured(t: Test): Promise<number> {
+  return listening(
+    t,
+    createTlsServer(tls, (_, response) => response.end("behind")),
+    "::",
+  );
+}
+
+async function textOf(transport: Transport, access: Access): Promise<string> {
+  return Buffer.from((await transport.send(access, ask("/"))).body).toString();
+}
+
+each("through an HTTP proxy", async (t, open) => {
+  const transport = open();
+  const proxy = await connectProxy(t);
+  const port = await secured(t);
+  const via = `http://me:p%40ss@${proxy.address}`;
+  const login = `Basic ${Buffer.from("me:p@ss").toString("base64")}`;
+  for (const host of ["127.0.0.1", "[::1]"]) {
+    t.equal(await textOf(transport, await accessTo(`https://${host}:${port}`, trusted, via)), "behind", host);
+    t.same(proxy.seen.splice(0), [`${host}:${port} ${login}`]);
+  }
+  const server = `https://127.0.0.1:${port}`;
+  const named = await accessTo(server, { ...trusted, serverName: "api.test" }, via);
+  t.equal(await textOf(transport, named), "behind");
+  const plain = await plainServer(t, (_, response) => response.end("plain"));
+  t.equal(await textOf(transport, await accessTo(plain, {}, via)), "plain");
+  const refused = transport.send(await accessTo(server, trusted, `http://${proxy.address}`), ask("/"));
+  await t.rejects(refused, { code: "Network", ambiguous: false, message: /407/ });
+  const untrusted = transport.send(await accessTo(server, {}, via), ask("/"));
+  await t.rejects(untrusted, { code: "Network", message: /self-signed|SELF_SIGNED/ });
+  const misnamed = await accessTo(server, { ...trusted, serverName: "elsewhere.example" }, via);
+  await t.rejects(transport.send(misnamed, ask("/")), { code: "Network", message: /elsewhere\.example/ });
+  const gone = transport.send(await accessTo(server, trusted, "http://127.0.0.1:1"), ask("/"));
+  await t.rejects(gone, { code: "Network", ambiguous: false, message: /ECONNREFUSED/ });
+});
+
+each("through a SOCKS 5 proxy, which resolves names", async (t, open) => {
+  const transport = open();
+  const port = await secured(t);
+  const bytes = Buffer.of(port >> 8, port & 255).toString("hex");
+  const name = Buffer.from("api.test").toString("hex");
+  const proxy = await socksProxy(t, 0, 0);
+  const via = `socks5://${proxy.address}`;
+  for (const [host, address] of [
+    ["api.test", `0308${name}`],
+    ["127.0.0.1", "017f000001"],
+    ["[::1]", `04${"00".repeat(15)}01`],
+  ] as const) {
+    t.equal(await textOf(transport, await accessTo(`https://${host}:${port}`, trusted, via)), "behind", host);
+    t.same(proxy.seen.splice(0).slice(1), [`050100${address}${bytes}`]);
+  }
+  const other = await accessTo(
+    `https://127.0.0.1:${port}`,
+    { ...trusted, serverName: "elsewhere.example" },
+    via,
+  );
+  await t.rejects(transport.send(other, ask("/")), { code: "Network", message: /elsewhere\.example/ });
+  const withLogin = await socksProxy(t, 2, 0);
+  const login = await accessTo(`https://[::1]:${port}`, trusted, `socks5h://me:p%40s@${withLogin.address}`);
+  t.equal(await textOf(transport, login), "behind");
+  t.equal(withLogin.seen[1], "01026d6503704073");
+});
+
+each("a SOCKS proxy that refuses, and one of an unknown kind", async (t, open) => {
+  const transport = open();
+  const via = async (proxy: string) =>
+    transport.send(await accessTo("https://a.example", trusted, proxy), ask("/"));
+  for (const proxy of [await socksProxy(t, 255, 0), await socksProxy(t, 0, 5)]) {
+    await t.rejects(via(`socks5://${proxy.address}`), { code: "Network", ambiguous: false });
+  }
+  await t.rejects(via("socks5://127.0.0.1:1"), { code: "Network", message: /ECONNREFUSED/ });
+  for (let asked = 0; asked < 2; asked++) {
+    await t.rejects(via("ftp://127.0.0.1:1"), {
+      code: "Config",
+      message: /speaks ftp; give an http, https or socks5/,
+    });
+  }
+});
 
 /** The engine's own collection, which Node has no function for without a flag. */
 function collector(): () => void {
@@ -284,12 +347,13 @@ function collector(): () => void {
   };
 }
 
-async function letGo(t: Test, transport: Transport): Promise<void> {
-  const open = new Set<Socket>();
+each("nothing of a body is held by the connection", async (t, open) => {
+  const transport = open();
+  const connected = new Set<Socket>();
   const server = createTlsServer(tls, (_request, response) => response.end("x".repeat(200_000)));
   server.on("secureConnection", (socket: Socket) => {
-    open.add(socket);
-    socket.once("close", () => open.delete(socket));
+    connected.add(socket);
+    socket.once("close", () => connected.delete(socket));
   });
   const access = await accessTo(`https://127.0.0.1:${await listening(t, server)}`, trusted);
   const read = async (): Promise<WeakRef<object>> => {
@@ -302,5 +366,5 @@ async function letGo(t: Test, transport: Transport): Promise<void> {
   await systemClock.sleep(0);
   collector()();
   t.equal(body.deref(), undefined);
-  t.equal(open.size, 1, "the connection is kept");
-}
+  t.equal(connected.size, 1, "the connection is kept");
+});

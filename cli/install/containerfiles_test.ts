@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { agentProgram } from "../../agent/index.ts";
+import { controllerEnvironment } from "../controller/launch.ts";
 import { at, listAt } from "../fields.ts";
 import { parseManifests } from "../manifest_input.ts";
 import { run } from "../testing.ts";
@@ -65,6 +66,11 @@ t.test("they start as the Deployment and the DaemonSet start them", async (t) =>
   const entry: unknown = JSON.parse(only("controller.Containerfile", "ENTRYPOINT"));
   const words: unknown = JSON.parse(only("controller.Containerfile", "CMD"));
   t.match(controller, { container: { command: [entry, words].flat() } });
+  const [[name, value] = []] = Object.entries(controllerEnvironment);
+  t.equal(only("controller.Containerfile", "ENV"), `${name}=${value}`);
+  t.ok(
+    listAt(controller.container, "env").some((one) => at(one, "name") === name && at(one, "value") === value),
+  );
   t.equal(only("controller.Containerfile", "USER"), "65534:65534");
   t.match(controller, { pod: { securityContext: { runAsUser: 65_534, runAsNonRoot: true } } });
   const agent = await deployed("DaemonSet", "--agent-image refit-agent:1");

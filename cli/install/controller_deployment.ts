@@ -1,4 +1,5 @@
 /** The controller in a cluster: replicas that share a lease and all answer webhooks. Spec: platform 1.1. */
+import { controllerEnvironment, controllerNodeFlags } from "../controller/launch.ts";
 import type { AnyObject } from "../fields.ts";
 import { toAnyObject } from "../fields.ts";
 
@@ -67,7 +68,7 @@ function container(webhookPort: number, controller: ControllerInstall): object {
     name: "manager",
     image: controller.image,
     imagePullPolicy: "IfNotPresent",
-    command: ["node", bundle, "controller"],
+    command: ["node", ...controllerNodeFlags, bundle, "controller"],
     args: [
       `--metrics-addr=:${metricsPort}`,
       `--health-probe-addr=:${healthPort}`,
@@ -81,6 +82,7 @@ function container(webhookPort: number, controller: ControllerInstall): object {
       },
       { name: "WEBHOOK_PORT", value: String(webhookPort) },
       { name: "WEBHOOK_CERT_WRITER", value: "secret" },
+      ...Object.entries(controllerEnvironment).map(([name, value]) => ({ name, value })),
     ],
     ports: [
       { name: "webhook-server", containerPort: webhookPort, protocol: "TCP" },

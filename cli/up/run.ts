@@ -5,7 +5,7 @@ import { createWriteStream, type WriteStream } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { adaptiveTransport, type Client, createClient, type Log } from "../../kube/index.ts";
+import { type Client, createClient, type Log, undiciTransport } from "../../kube/index.ts";
 import { parseArguments } from "../arguments.ts";
 import type { Call } from "../command.ts";
 import { controllerFlags } from "../controller/controller_flags.ts";
@@ -110,7 +110,7 @@ function logTo(call: Call, folder: string, started: AsyncDisposableStack): { log
 
 function clientOf(call: Call, { credentials }: LocalCluster, log: Log): Client {
   const { clock, random } = call.host;
-  const transport = adaptiveTransport({ clock });
+  const transport = undiciTransport({ clock });
   return createClient({ credentials, clock, random, userAgent: "kruise-manager", transport, log });
 }
 

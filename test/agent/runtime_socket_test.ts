@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import t, { type Test } from "tap";
 import { type AgentRuntime, type FakeCri, startFakeCri } from "../../agent/index.ts";
 import { controllerOptions, parseFeatureGates, startControllers } from "../../controller/index.ts";
-import { createClient, nullLog, systemClock } from "../../kube/index.ts";
+import { createClient, nullLog, systemClock, undiciTransport } from "../../kube/index.ts";
 import { hollowLabel } from "../../sandbox/index.ts";
 import { type Item, isRecord } from "../cluster/api.ts";
 import { eventually, type NodeUnderTest, node, startNode } from "./fixture.ts";
@@ -265,6 +265,7 @@ async function pulls(t: Test, { under }: Row, fake: FakeCri): Promise<void> {
     clock: systemClock,
     random: Math.random,
     userAgent: "kruise-manager",
+    transport: undiciTransport({ clock: systemClock }),
   });
   const controllers = startControllers({
     client,

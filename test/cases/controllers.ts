@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { request } from "undici";
+import { controllerEnvironment, controllerNodeFlags } from "../../cli/index.ts";
 import { builtProgram } from "../built.ts";
 import { startService, untilReady } from "../cluster/processes.ts";
 import { freePorts, portAt } from "../cluster/settings.ts";
@@ -56,11 +57,12 @@ export async function startControllerProcess(
   const service = startService(
     "controller",
     process.execPath,
-    [builtProgram("refit"), "controller", ...flags],
+    [...controllerNodeFlags, builtProgram("refit"), "controller", ...flags],
     {
       logFolder: folder,
       workingFolder: root,
       environment: {
+        ...controllerEnvironment,
         WEBHOOK_HOST: "127.0.0.1",
         WEBHOOK_PORT: String(webhook),
         WEBHOOK_CERT_DIR: certificateFolder,

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Controllers, controllerOptions, startControllers } from "../../controller/index.ts";
-import { adaptiveTransport, type Client, createClient, nullLog, systemClock } from "../../kube/index.ts";
+import { type Client, createClient, nullLog, systemClock, undiciTransport } from "../../kube/index.ts";
 import type { FaultRule } from "../../sandbox/index.ts";
 import type { TestSandbox } from "../cases/sandbox_target.ts";
 import { extremesOf, Trail } from "../cases/trail.ts";
@@ -34,7 +34,7 @@ export class Life {
       clock: systemClock,
       random: Math.random,
       userAgent: this.agent,
-      transport: adaptiveTransport({ clock: systemClock }),
+      transport: undiciTransport({ clock: systemClock }),
     });
     this.#controllers = startControllers({
       client: this.#client,

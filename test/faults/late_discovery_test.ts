@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
 import { controllerOptions, startControllers } from "../../controller/index.ts";
-import { type Client, createClient, nullLog, systemClock } from "../../kube/index.ts";
+import { type Client, createClient, nullLog, systemClock, undiciTransport } from "../../kube/index.ts";
 import { startTestSandbox } from "../cases/sandbox_target.ts";
 import type { Item } from "../cluster/api.ts";
 import { reached } from "./lab.ts";
@@ -52,7 +52,13 @@ t.test("pods that were there before are looked at, however late the kinds are kn
   await untilReady("first");
 
   const { credentials } = sandbox;
-  const client = createClient({ credentials, clock: systemClock, random: Math.random, userAgent: "late/1" });
+  const client = createClient({
+    credentials,
+    clock: systemClock,
+    random: Math.random,
+    userAgent: "late/1",
+    transport: undiciTransport({ clock: systemClock }),
+  });
   const controllers = startControllers({
     client: slowDiscovery(client),
     clock: systemClock,

@@ -1,4 +1,5 @@
-/** Connections over `node:http` and `node:https`, kept alive: direct, and through proxies. */
+/** Exchanges over `node:http` and `node:https`: the transport of the agent. */
+import { once } from "node:events";
 import type { ClientRequest, Agent as HttpAgent, IncomingMessage, RequestOptions } from "node:http";
 import * as http from "node:http";
 import * as https from "node:https";
@@ -7,34 +8,37 @@ import { Duplex } from "node:stream";
 import * as tls from "node:tls";
 import type { Clock } from "./clock.ts";
 import type { Access, TlsMaterial } from "./credentials_types.ts";
-import type { SendController, Sender, SendHandler, SendRequest } from "./sender.ts";
-import { openTunnel } from "./tunnel.ts";
+import { KubeError } from "./errors.ts";
+import type { SendController, Sender, SenderSettings, SendHandler, SendRequest } from "./sender.ts";
+import { bareHost, isSocks, type TunnelTarget, throughSocks, unknownProxy } from "./socks_proxy.ts";
+import { type Transport, type TransportOptions, transportOver } from "./transport.ts";
 
 /** Idle connections are closed after so long. */
 const keepAliveMs = 60_000;
-/**
- * A connection that does not stand after so long is given up. The network's own patience is minutes: a host that was
- * out of reach for a while would be looked for again long after it is back.
- */
-const connectMs = 10_000;
 
-export async function openNodeSenders(
-  access: Access,
-  clock: Clock,
-): Promise<(connections: number | null) => Sender> {
+/** The transport of a process that must stay small: undici's parser, compiled from WebAssembly, takes 17 MB more. */
+export function nodeTransport(options: TransportOptions): Transport {
+  return transportOver(options, (access, settings) => openAgent(access, settings, options.clock));
+}
+
+function openAgent(access: Access, { connections, connectMs }: SenderSettings, clock: Clock): Sender {
   const server = new URL(access.server);
   const secure = server.protocol === "https:";
-  return (connections) => {
-    const settings = { keepAlive: true, timeout: keepAliveMs, maxSockets: connections ?? Infinity };
-    const tlsSettings = { ...settings, ...tlsOptions(access.tls) };
-    const agent =
-      access.proxy !== undefined
-        ? new TunnelAgent(tlsSettings, new URL(access.proxy), secure, clock)
-        : secure
-          ? new https.Agent(tlsSettings)
-          : new http.Agent(settings);
-    return new NodeSender(server, secure, agent, clock);
-  };
+  const settings = { keepAlive: true, timeout: keepAliveMs, maxSockets: connections ?? Infinity };
+  const tlsSettings = { ...settings, ...tlsOptions(access.tls) };
+  const agent =
+    access.proxy !== undefined
+      ? new TunnelAgent(tlsSettings, knownProxy(access.proxy), secure, connectMs, clock)
+      : secure
+        ? new https.Agent(tlsSettings)
+        : new http.Agent(settings);
+  return new NodeSender(server, secure, agent, connectMs, clock);
+}
+
+function knownProxy(url: string): URL {
+  const proxy = new URL(url);
+  if (isSocks(proxy) || /^https?:$/.test(proxy.protocol)) return proxy;
+  throw new KubeError("Config", unknownProxy(proxy));
 }
 
 function tlsOptions(material: TlsMaterial): https.AgentOptions {
@@ -54,12 +58,14 @@ class TunnelAgent extends http.Agent {
   readonly #proxy: URL;
   readonly #secure: boolean;
   readonly #tls: tls.ConnectionOptions;
+  readonly #connectMs: number;
   readonly #clock: Clock;
 
   constructor(
     settings: http.AgentOptions & tls.ConnectionOptions,
     proxy: URL,
     secure: boolean,
+    connectMs: number,
     clock: Clock,
   ) {
     super(settings);
@@ -67,39 +73,80 @@ class TunnelAgent extends http.Agent {
     this.#proxy = proxy;
     this.#secure = secure;
     this.#tls = settings;
+    this.#connectMs = connectMs;
   }
 
   override createConnection(
     options: http.ClientRequestArgs,
     connected: (error: Error | null, stream: Duplex) => void,
   ): undefined {
-    const host = options.host ?? "";
-    const limit = this.#clock.after(connectMs, () => giveUp(late()));
-    const giveUp = openTunnel(this.#proxy, { host, port: Number(options.port) }, (opened) => {
-      limit.cancel();
-      if (opened instanceof Error) connected(opened, new Duplex());
-      else if (this.#secure) this.#secureOver(opened, host, connected);
-      else connected(null, opened);
-    });
+    this.#open({ host: options.host ?? "", port: Number(options.port) }).then(
+      (socket) => connected(null, socket),
+      (error: Error) => connected(error, new Duplex()),
+    );
     return undefined;
   }
 
-  #secureOver(socket: Socket, host: string, connected: (error: Error | null, stream: Duplex) => void): void {
+  async #open(target: TunnelTarget): Promise<Socket> {
+    const over = new AbortController();
+    const limit = this.#clock.after(this.#connectMs, () => over.abort(late(this.#connectMs)));
+    try {
+      const socket = await (isSocks(this.#proxy)
+        ? throughSocks(this.#proxy, target, this.#connectMs)
+        : byConnect(this.#proxy, target, over.signal));
+      return this.#secure ? await this.#secureOver(socket, target.host, over.signal) : socket;
+    } catch (error) {
+      throw over.signal.aborted ? over.signal.reason : error;
+    } finally {
+      limit.cancel();
+    }
+  }
+
+  async #secureOver(socket: Socket, host: string, signal: AbortSignal): Promise<Socket> {
     const servername = this.#tls.servername ?? (isIP(host) ? "" : host);
     const secured = tls.connect({ ...this.#tls, socket, host, servername });
-    const fail = (error: Error): void => connected(error, new Duplex());
-    const securing = this.#clock.after(connectMs, () => secured.destroy(late()));
-    secured.once("error", fail);
-    secured.once("close", () => securing.cancel());
-    secured.once("secureConnect", () => {
-      securing.cancel();
-      secured.off("error", fail);
-      connected(null, secured);
-    });
+    try {
+      await once(secured, "secureConnect", { signal });
+    } catch (error) {
+      secured.destroy();
+      throw error;
+    }
+    return secured;
   }
 }
 
-function late(): Error {
+/** No library does this for `node:https` on Node and on Deno and tells a refusal from an answer of the server. */
+async function byConnect(proxy: URL, { host, port }: TunnelTarget, signal: AbortSignal): Promise<Socket> {
+  const target = `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+  const { username, password } = proxy;
+  const login = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  const secure = proxy.protocol === "https:";
+  const asking = (secure ? https : http).request({
+    host: bareHost(proxy.hostname),
+    port: proxy.port || (secure ? 443 : 80),
+    method: "CONNECT",
+    path: target,
+    agent: false,
+    signal,
+    headers: {
+      host: target,
+      ...(username === "" ? {} : { "proxy-authorization": `Basic ${Buffer.from(login).toString("base64")}` }),
+    },
+  });
+  const opened = Promise.withResolvers<Socket>();
+  asking.once("error", opened.reject);
+  asking.once("connect", (answer: IncomingMessage, socket: Socket) => {
+    if (answer.statusCode === 200) return opened.resolve(socket);
+    socket.destroy();
+    return opened.reject(
+      new Error(`the proxy ${proxy.hostname} refused CONNECT ${target}: ${answer.statusCode}`),
+    );
+  });
+  asking.end();
+  return opened.promise;
+}
+
+function late(connectMs: number): Error {
   return Object.assign(new Error(`no connection within ${connectMs} ms`), { code: "ETIMEDOUT" });
 }
 
@@ -107,11 +154,13 @@ class NodeSender implements Sender {
   readonly #server: URL;
   readonly #secure: boolean;
   readonly #agent: HttpAgent;
+  readonly #connectMs: number;
   readonly #clock: Clock;
   readonly #running = new Set<ClientRequest>();
   #idle: (() => void) | undefined;
 
-  constructor(server: URL, secure: boolean, agent: HttpAgent, clock: Clock) {
+  constructor(server: URL, secure: boolean, agent: HttpAgent, connectMs: number, clock: Clock) {
+    this.#connectMs = connectMs;
     this.#server = server;
     this.#secure = secure;
     this.#agent = agent;
@@ -121,7 +170,7 @@ class NodeSender implements Sender {
   dispatch(send: SendRequest, handler: SendHandler): void {
     const options: RequestOptions = {
       agent: this.#agent,
-      host: this.#server.hostname.replace(/^\[|\]$/g, ""),
+      host: bareHost(this.#server.hostname),
       port: this.#server.port || (this.#secure ? 443 : 80),
       path: send.path,
       method: send.method,
@@ -134,7 +183,7 @@ class NodeSender implements Sender {
     const secure = this.#secure && !(this.#agent instanceof TunnelAgent);
     const request = secure ? https.request(options) : http.request(options);
     this.#running.add(request);
-    new NodeExchange(request, handler, secure, this.#clock);
+    new NodeExchange(request, handler, secure, this.#connectMs, this.#clock);
     request.once("close", () => {
       this.#running.delete(request);
       if (this.#running.size === 0) this.#idle?.();
@@ -163,12 +212,20 @@ class NodeSender implements Sender {
  */
 class NodeExchange implements SendController {
   readonly #request: ClientRequest;
+  readonly #connectMs: number;
   readonly #clock: Clock;
   /** Undefined when it is over. */
   #handler: SendHandler | undefined;
   #response: IncomingMessage | undefined;
 
-  constructor(request: ClientRequest, handler: SendHandler, secure: boolean, clock: Clock) {
+  constructor(
+    request: ClientRequest,
+    handler: SendHandler,
+    secure: boolean,
+    connectMs: number,
+    clock: Clock,
+  ) {
+    this.#connectMs = connectMs;
     this.#request = request;
     this.#handler = handler;
     this.#clock = clock;
@@ -199,7 +256,7 @@ class NodeExchange implements SendController {
       start();
       return;
     }
-    const limit = this.#clock.after(connectMs, () => this.#request.destroy(late()));
+    const limit = this.#clock.after(this.#connectMs, () => this.#request.destroy(late(this.#connectMs)));
     this.#request.once("close", () => limit.cancel());
     socket.once(event, () => {
       limit.cancel();
