@@ -37,7 +37,7 @@ export { broadcastJobResource, cloneSetResource, imageListPullJobResource } from
 export type { Action, Plan, Waiting } from "./rollout/actions.ts";
 export { type SeenPullJob, WAIT_FOR_IMAGE_ANNOTATION } from "./rollout/image_wait.ts";
 export { PendingPods } from "./rollout/pending_pods.ts";
-export { type Shard, shardOf } from "./shard.ts";
+export { type Shard, shardOf, wholeCluster } from "./shard.ts";
 export { type Controllers, type ControllersDeps, startControllers } from "./start.ts";
 export { type Admission, type AdmissionDeps, admission } from "./start_admission.ts";
 export {

@@ -58,8 +58,8 @@ export interface ElectionOptions {
   /** The signal aborts when the leadership ends. Not awaited. */
   onStarted(leading: AbortSignal): void;
   /**
-   * After leadership was lost or given back. Called once for each onStarted. A lease that is yielded is given back when
-   * what it returns has resolved.
+   * After leadership was lost or given back. Called once for each onStarted. A lease that is yielded is given back, and a
+   * lost one acquired again, when what it returns has resolved.
    */
   onLost(): unknown;
 }
@@ -110,6 +110,8 @@ class Candidate {
   #renewedAt = 0;
   /** Since when (monotonic) nobody holds the lease. */
   #freeSince: number | undefined;
+  /** Resolves when whatever was led last has ended. */
+  #ended: Promise<unknown> = Promise.resolve();
 
   constructor(options: ElectionOptions) {
     this.#options = options;
@@ -183,6 +185,8 @@ class Candidate {
 
   async #tryAcquire(): Promise<void> {
     const { client, identity } = this.#options;
+    // A lease that was lost to a slow server may be ours still: what was led must not overlap with itself.
+    await this.#ended;
     const lease = await client.get(leaseResource, this.#ref(), this.#requests()).catch((error: unknown) => {
       if (isKubeError(error, "NotFound")) return undefined;
       throw error;
@@ -262,7 +266,8 @@ class Candidate {
     this.#leading = undefined;
     this.#log.warn("leadership ended", { reason });
     leading.abort(new Error(`leadership ended: ${reason}`));
-    await this.#options.onLost();
+    this.#ended = Promise.resolve(this.#options.onLost());
+    await this.#ended;
   }
 
   /** Gives up in time even when a renewal hangs: others may take over after the lease's duration. */

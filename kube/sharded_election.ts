@@ -7,7 +7,7 @@ import { type Election, type ElectionOptions, type Lease, startElection, WANTED_
 
 export interface ShardedElectionOptions
   extends Omit<ElectionOptions, "name" | "wants" | "yields" | "onStarted" | "onLost"> {
-  /** Leases are called `<name>-<shard>`. */
+  /** Of the lease of a single shard; several have leases `<name>-<shard>`. */
   name: string;
   /** How many; shards are numbered from 0. */
   shards: number;
@@ -38,7 +38,7 @@ export function startShardedElection(options: ShardedElectionOptions): ShardedEl
     elections.push(
       startElection({
         ...options,
-        name: `${options.name}-${shard}`,
+        name: shards === 1 ? options.name : `${options.name}-${shard}`,
         wants: (freeForMs, lease) => {
           const asker = askerOf(lease);
           if (asker === identity) return true;

@@ -44,7 +44,7 @@ function replicas(shards: number, seed = 1) {
     for (const identity of leaders.values()) counts[identity] = (counts[identity] ?? 0) + 1;
     return counts;
   };
-  return { clock, cut, start, shares, leaders, clashes };
+  return { clock, cut, start, shares, leaders, clashes, server };
 }
 
 t.test("replicas that start together share from the beginning", async (t) => {
@@ -67,6 +67,29 @@ t.test("one alone takes all; a second one is given its share, after the first ha
   t.same(clashes, []);
   t.equal(first.held.length, 2);
   await Promise.all([first.stop(), second.stop(), clock.advance(10_000)]);
+});
+
+t.test("a lease that was lost is not led again before what was led has ended", async (t) => {
+  const { clock, cut, start, shares, clashes } = replicas(1);
+  const only = start("a", clock, 9_000);
+  await clock.advance(5_000);
+  t.same(shares(), { a: 1 });
+  cut.add("a");
+  await clock.advance(11_000);
+  t.same(only.held, [], "it could not renew for ten seconds");
+  cut.clear();
+  await clock.advance(30_000);
+  t.same(only.held, [0]);
+  t.same(clashes, []);
+  await Promise.all([only.stop(), clock.advance(15_000)]);
+});
+
+t.test("the lease of a single shard has the plain name", async (t) => {
+  const { clock, start, server } = replicas(1);
+  const only = start("a");
+  await clock.advance(1_000);
+  t.match(server.object("leases", "ns/manager"), { spec: { holderIdentity: "a" } });
+  await Promise.all([only.stop(), clock.advance(5_000)]);
 });
 
 t.test("the shards of a killed replica are led by others within a lease's duration and a turn", async (t) => {

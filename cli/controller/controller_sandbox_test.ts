@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
 import { systemClock } from "../../kube/index.ts";
 import { startSandbox } from "../../sandbox/index.ts";
@@ -67,6 +68,38 @@ t.test("installed, it leads, serves probes, and gives the lease back at SIGTERM"
   t.match(controller.logged.join(""), /stopping[\s\S]*stopped/);
   t.notMatch(lease(), { spec: { holderIdentity: /_/ } });
 });
+
+t.test(
+  "a replica whose lease could not be renewed goes on answering webhooks, and leads again",
+  async (t) => {
+    const probes = await freePort();
+    const terms =
+      "--leader-election-lease-duration=3s --leader-election-renew-deadline=1s --leader-election-retry-period=200ms";
+    const controller = started(
+      `${line} --health-probe-addr=127.0.0.1:${probes} ${terms}`,
+      "controllers work",
+    );
+    await controller.seen;
+    const said = (text: string) => controller.logged.join("").split(text).length - 1;
+    const until = async (text: string, times: number) => {
+      while (said(text) < times) {
+        const over = await Promise.race([sleep(50, false), controller.ended.then(() => true)]);
+        if (over) throw new Error(`it ended before it said "${text}":\n${controller.logged.join("")}`);
+      }
+    };
+    const refused = sandbox.faults.add({
+      verb: "update",
+      resource: "leases.coordination.k8s.io",
+      effect: { type: "status", code: 500 },
+    });
+    await until("leadership ended", 1);
+    t.equal(await (await fetch(`http://127.0.0.1:${probes}/readyz`)).text(), "ok", "webhooks are answered");
+    refused();
+    await until("controllers work", 2);
+    controller.stop();
+    t.equal((await controller.ended).code, 0);
+  },
+);
 
 t.test("json log lines are JSON", async (t) => {
   const controller = started(

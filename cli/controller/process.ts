@@ -6,8 +6,8 @@ import {
   type Admission,
   admission,
   type Controllers,
-  type Shard,
   startControllers,
+  wholeCluster,
 } from "../../controller/index.ts";
 import {
   type Client,
@@ -25,7 +25,6 @@ import {
   type Registry,
   type Route,
   serverVersion,
-  startElection,
   startHttpEndpoints,
   startShardedElection,
 } from "../../kube/index.ts";
@@ -68,7 +67,7 @@ export function observe(): Observed {
 export interface ControllerProcess {
   /** Resolves when this replica reconciles for the first time. */
   readonly working: Promise<void>;
-  /** Rejects when the process cannot go on: the lease is lost, controllers did not start. Never resolves. */
+  /** Rejects when the process cannot go on: the controllers did not start. Never resolves. */
   readonly failed: Promise<never>;
   /** Lets writes in flight finish, gives the lease back, stops answering. */
   stop(): Promise<void>;
@@ -142,8 +141,7 @@ class Starting implements ControllerProcess {
     await this.#serveEndpoints();
     await this.#startAdmission(this.#admission);
     if (!settings.leader.enabled) this.#startControllers();
-    else if (settings.leader.shards === 1) this.#standForElection();
-    else this.#shareShards();
+    else this.#standForElection();
   }
 
   async stop(): Promise<void> {
@@ -196,38 +194,14 @@ class Starting implements ControllerProcess {
     }
   }
 
+  /**
+   * Each replica reconciles the shards whose leases it holds; without sharding there is one. Who loses a lease stands for
+   * election again: an API server that is slow for some seconds must not end the replicas that answer webhooks.
+   */
   #standForElection(): void {
     const { client, clock, random, log, settings, identity } = this.#deps;
-    const { namespace, name, leaseDurationMs, renewDeadlineMs, retryPeriodMs } = settings.leader;
-    this.#election = startElection({
-      client,
-      clock,
-      random,
-      log,
-      namespace,
-      name,
-      identity,
-      leaseDurationMs,
-      renewDeadlineMs,
-      retryPeriodMs,
-      onStarted: () => {
-        this.#observed.metrics.leader(true);
-        this.#admission?.lead();
-        this.#startControllers();
-      },
-      onLost: () => {
-        this.#observed.metrics.leader(false);
-        if (!this.#isStopping)
-          this.#fails(new CliError(`the lease ${namespace}/${name} was lost; another replica leads now`));
-      },
-    });
-  }
-
-  /** All replicas reconcile, each the shards whose leases it holds. */
-  #shareShards(): void {
-    const { client, clock, random, log, settings, identity } = this.#deps;
     const { namespace, name, leaseDurationMs, renewDeadlineMs, retryPeriodMs, shards } = settings.leader;
-    const election = startShardedElection({
+    this.#election = startShardedElection({
       client,
       clock,
       random,
@@ -241,22 +215,22 @@ class Starting implements ControllerProcess {
       shards,
       onStarted: (index) => {
         this.#observed.metrics.leader(true);
-        if (index === 0) this.#admission?.lead();
+        if (index === 0) this.#admission?.lead(true);
         this.#startControllers({ index, count: shards });
       },
       onLost: async (index) => {
         const controllers = this.#controllers.get(index);
         this.#controllers.delete(index);
-        await controllers?.stop(HANDOVER_GRACE_MS);
         this.#observed.metrics.leader(this.#controllers.size > 0);
+        if (index === 0) this.#admission?.lead(false);
+        await controllers?.stop(HANDOVER_GRACE_MS);
       },
     });
-    this.#election = election;
   }
 
-  #startControllers(shard?: Shard): void {
+  #startControllers(shard = wholeCluster): void {
     const { client, clock, random, settings } = this.#deps;
-    const log = shard === undefined ? this.#deps.log : this.#deps.log.with({ shard: shard.index });
+    const log = shard.count === 1 ? this.#deps.log : this.#deps.log.with({ shard: shard.index });
     const { metrics } = this.#observed;
     const controllers = startControllers({
       refused: this.#refused,
@@ -266,9 +240,9 @@ class Starting implements ControllerProcess {
       log,
       metrics,
       options: settings.controller,
-      ...(shard === undefined ? {} : { shard }),
+      shard,
     });
-    this.#controllers.set(shard?.index ?? 0, controllers);
+    this.#controllers.set(shard.index, controllers);
     const late = clock.after(settings.cacheSyncTimeoutMs, () =>
       this.#fails(
         new CliError(
@@ -285,7 +259,7 @@ class Starting implements ControllerProcess {
       (error: unknown) => {
         late.cancel();
         // A shard that was lost while its caches were being filled is another replica's business.
-        if (shard === undefined || this.#controllers.get(shard.index) === controllers) this.#fails(error);
+        if (this.#controllers.get(shard.index) === controllers) this.#fails(error);
       },
     );
   }

@@ -64,8 +64,8 @@ export interface Webhooks {
   start(timeoutMs?: number): Promise<{ port: number }>;
   /** The check `webhook-ready`: why webhooks cannot be called, undefined when they can. */
   ready(): Promise<string | undefined>;
-  /** This replica leads from now on: the cluster's pointers follow it. */
-  lead(): void;
+  /** Whether this replica leads from now on: the cluster's pointers follow the leader. */
+  lead(leading: boolean): void;
   stop(): Promise<void>;
 }
 
@@ -118,9 +118,9 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
       const [bound] = await Promise.all([listening, certificates.initialized(timeoutMs)]);
       return bound;
     },
-    lead() {
-      leads = true;
-      certificates.renew();
+    lead(leading) {
+      leads = leading;
+      if (leading) certificates.renew();
     },
     async stop() {
       await certificates.stop();
