@@ -31,7 +31,9 @@ export interface HttpEndpoints {
 export async function startHttpEndpoints(options: HttpEndpointsOptions): Promise<HttpEndpoints> {
   const { host, port } = parseAddress(options.address);
   const server = createServer((request, response) => {
-    const url = new URL(request.url ?? "/", "http://localhost");
+    // A path like `//` is no URL.
+    const url = URL.parse(request.url ?? "/", "http://localhost");
+    if (url === null) return answer(response, text(400, "not a path\n"));
     const route = options.routes[url.pathname] ?? options.routes[parentOf(url.pathname)];
     if (!route) return answer(response, text(404, "404 page not found\n"));
     if (request.method !== "GET" && request.method !== "HEAD")

@@ -19,6 +19,14 @@ function fetchText(port: number, path: string, method = "GET"): Promise<{ status
   });
 }
 
+t.test("what is no path is refused, and the next request is answered", async (t) => {
+  const routes = { "/readyz": checksRoute("readyz", {}) };
+  const endpoints = await startHttpEndpoints({ address: "127.0.0.1:0", log: nullLog, routes });
+  t.teardown(() => endpoints.close());
+  t.same(await fetchText(endpoints.port, "//"), { status: 400, body: "not a path\n" });
+  t.same(await fetchText(endpoints.port, "/readyz"), { status: 200, body: "ok" });
+});
+
 t.test("checks are answered by name, with what is wrong", async (t) => {
   let ready = false;
   const checks = {

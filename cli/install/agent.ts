@@ -3,6 +3,7 @@ import { type AgentRuntime, agentEnvironment, agentProgram, denoPermissions } fr
 import type { AnyObject } from "../fields.ts";
 import { toAnyObject } from "../fields.ts";
 import { agentRules, agentSecretRules, type PolicyRule } from "./access.ts";
+import type { Reasons } from "./reasons.ts";
 
 export interface AgentInstall {
   /** An image with `/refit/agent.mjs` and, on its PATH, the runtime. */
@@ -67,6 +68,24 @@ const stateFolder = "/var/lib/refit-agent";
 const hostRun = "/hostvarrun";
 const pluginConfigFile = "/kruise/CredentialProviderPlugin.yaml";
 const port = 10221;
+export const agentPriorityClass = "system-node-critical";
+
+export const agentReasons: Reasons = {
+  "DaemonSet/kruise-daemon": {
+    "spec.template.spec.hostNetwork":
+      "Works while the node's pod network does not, and probes pods from the node as a kubelet does. No NetworkPolicy applies to a pod in the network of its host: the only open port is that of metrics and health, see --addr.",
+    "spec.template.spec.priorityClassName":
+      "Every node needs its agent: restarts, pulls and probes of all its pods wait for it.",
+    "spec.template.spec.containers.0.readinessProbe":
+      "Ready once the runtime answers and the watches are open. A lost runtime is no reason for a restart: only a process that no longer answers is.",
+    "spec.template.spec.containers.0.resources":
+      "No limit of CPU: a start, or the first seconds after an outage, would be throttled for nothing.",
+    "spec.template.spec.containers.0.securityContext":
+      "The runtime's socket and the state folder are root's; being their owner needs no capability.",
+    "spec.template.spec.containers.0.volumeMounts":
+      "Connecting to a socket is possible on a read-only mount.",
+  },
+};
 
 /** One agent on every node that runs containers. */
 export function agentDaemonSet(namespace: string, agent: AgentInstall): AnyObject {
@@ -90,6 +109,7 @@ function podSpec(agent: AgentInstall): object {
   const virtual = { key: "type", operator: "NotIn", values: ["virtual-kubelet"] };
   return {
     serviceAccountName: account,
+    priorityClassName: agentPriorityClass,
     hostNetwork: true,
     dnsPolicy: "ClusterFirstWithHostNet",
     terminationGracePeriodSeconds: 10,
@@ -122,14 +142,10 @@ function container(agent: AgentInstall): object {
       ...Object.entries(agentEnvironment).map(([name, value]) => ({ name, value })),
     ],
     ports: [{ name: "metrics", containerPort: port, hostPort: port, protocol: "TCP" }],
-    // Ready once the runtime answers and the watches are open. A lost runtime is no reason for a restart: only a
-    // process that no longer answers is.
     readinessProbe: { ...probe("/readyz"), periodSeconds: 5 },
     livenessProbe: { ...probe("/healthz"), initialDelaySeconds: 60, periodSeconds: 10, failureThreshold: 3 },
-    // No limit of CPU: a start, or the first seconds after an outage, would be throttled for nothing.
     resources: { requests: { cpu: "0", memory: "0" }, limits: { memory: "128Mi" } },
     securityContext: {
-      // The runtime's socket and the state folder are root's; being their owner needs no capability.
       runAsUser: 0,
       readOnlyRootFilesystem: true,
       allowPrivilegeEscalation: false,
@@ -137,7 +153,6 @@ function container(agent: AgentInstall): object {
       seccompProfile: { type: "RuntimeDefault" },
     },
     volumeMounts: [
-      // Connecting to a socket is possible on a read-only mount.
       { name: "runtime-socket", mountPath: hostRun, readOnly: true },
       { name: "state", mountPath: stateFolder },
     ],

@@ -41,6 +41,12 @@ const installFlags: FlagTable = {
     value: "FLAG",
     help: "A flag for the controller, for example --controller-flag=--v=5. Repeatable.",
   },
+  "api-server-port": {
+    kind: "text",
+    repeated: true,
+    value: "N",
+    help: "Port at which the API server listens, for the controller's NetworkPolicy; default 443, 6443, 8443, 16443. Repeatable.",
+  },
   "agent-image": {
     kind: "text",
     value: "IMAGE",

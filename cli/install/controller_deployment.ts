@@ -2,6 +2,7 @@
 import { controllerEnvironment, controllerNodeFlags } from "../controller/launch.ts";
 import type { AnyObject } from "../fields.ts";
 import { toAnyObject } from "../fields.ts";
+import type { Reasons } from "./reasons.ts";
 
 export interface ControllerInstall {
   /** An image with `/refit/refit.mjs` (and `/refit/refit/` beside it) and Node on its PATH. */
@@ -9,11 +10,24 @@ export interface ControllerInstall {
   readonly replicas: number;
   /** Appended to the controller's arguments. */
   readonly flags: readonly string[];
+  /** At which the API server listens: the controller may connect to no others. */
+  readonly serverPorts: readonly number[];
 }
 
 const bundle = "/refit/refit.mjs";
-const healthPort = 8000;
-const metricsPort = 8080;
+export const healthPort = 8000;
+export const metricsPort = 8080;
+export const controllerPriorityClass = "system-cluster-critical";
+
+export const deploymentReasons: Reasons = {
+  "Deployment/kruise-controller-manager": {
+    "spec.strategy": "Admission must never be without an answer: new replicas come before old ones go.",
+    "spec.template.spec.priorityClassName":
+      "While no replica runs pods cannot be created in most namespaces: nothing less important may displace one.",
+    "spec.template.spec.containers.0.resources":
+      "No limit of CPU: webhooks would be throttled while a rollout is computed.",
+  },
+};
 
 export function controllerDeployment(
   place: { namespace: string; account: string; webhookPort: number },
@@ -28,7 +42,6 @@ export function controllerDeployment(
       replicas: controller.replicas,
       minReadySeconds: 3,
       selector: { matchLabels: labels },
-      // Admission must never be without an answer: new replicas come before old ones go.
       strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: "100%", maxUnavailable: 0 } },
       template: { metadata: { labels }, spec: podSpec(place, controller, labels) },
     },
@@ -43,6 +56,7 @@ function podSpec(
   const apart = { labelSelector: { matchLabels: labels }, topologyKey: "kubernetes.io/hostname" };
   return {
     serviceAccountName: account,
+    priorityClassName: controllerPriorityClass,
     terminationGracePeriodSeconds: 10,
     securityContext: { runAsUser: 65_534, runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } },
     affinity: {

@@ -6,6 +6,31 @@ import { startSandbox } from "../../sandbox/index.ts";
 import { processHost } from "../host.ts";
 import { run } from "../testing.ts";
 
+t.test("what stands around the controller is installed once, and removed with it", async (t) => {
+  const sandbox = await startSandbox({ seed: 13, clock: systemClock });
+  t.teardown(() => sandbox.stop());
+  const kubeconfig = join(t.testdir(), "kubeconfig");
+  writeFileSync(kubeconfig, sandbox.kubeconfig);
+  const refit = (words: string) => run(`${words} --kubeconfig ${kubeconfig}`, { host: processHost() });
+  const images = "--controller-image controller:1 --agent-image agent:1";
+  const safeguards = [
+    "resourcequota/kruise-critical-pods",
+    "networkpolicy.networking.k8s.io/kruise-controller-manager",
+    "poddisruptionbudget.policy/kruise-controller-manager",
+  ];
+  const toldOf = ({ stdout }: { stdout: string }, did: string) =>
+    safeguards.filter((name) => stdout.split("\n").includes(`${name} ${did}`));
+  t.same(toldOf(await refit(`install ${images}`), "created"), safeguards);
+  t.same(toldOf(await refit(`install ${images}`), "unchanged"), safeguards);
+  t.same(toldOf(await refit("uninstall"), "deleted").sort(), safeguards.sort());
+  for (const resource of [
+    "resourcequotas",
+    "networkpolicies.networking.k8s.io",
+    "poddisruptionbudgets.policy",
+  ])
+    t.same(sandbox.cluster.list(resource), []);
+});
+
 t.test("install right after uninstall waits for what is still on its way out, and says so", async (t) => {
   const sandbox = await startSandbox({ seed: 12, clock: systemClock });
   t.teardown(() => sandbox.stop());

@@ -14,6 +14,7 @@ import {
 } from "./access.ts";
 import { type AgentInstall, agentAccess, agentConfigNamespace, agentDaemonSet } from "./agent.ts";
 import { type ControllerInstall, controllerDeployment } from "./controller_deployment.ts";
+import { controllerSafeguards, criticalPodsQuota } from "./safeguards.ts";
 import { webhookObjects } from "./webhooks.ts";
 
 export interface InstallOptions {
@@ -36,17 +37,21 @@ export function installObjects(options: InstallOptions): AnyObject[] {
   return [
     ...definitions(options),
     ...namespaces(options),
+    ...((options.controller ?? options.agent) ? [criticalPodsQuota(options.namespace)] : []),
     ...accessObjects(options),
     ...agentAccess(options.namespace),
     ...serviceObjects(options),
-    ...(options.controller === undefined ? [] : [deployment(options, options.controller)]),
+    ...(options.controller === undefined ? [] : controllerObjects(options, options.controller)),
     ...(options.agent === undefined ? [] : [agentDaemonSet(options.namespace, options.agent)]),
     ...webhookObjects(options),
   ];
 }
 
-function deployment({ namespace, webhookPort }: InstallOptions, controller: ControllerInstall): AnyObject {
-  return controllerDeployment({ namespace, account, webhookPort }, controller);
+function controllerObjects({ namespace, webhookPort }: InstallOptions, controller: ControllerInstall) {
+  return [
+    ...controllerSafeguards({ namespace, webhookPort }, controller),
+    controllerDeployment({ namespace, account, webhookPort }, controller),
+  ];
 }
 
 export function definitions(options: InstallOptions): AnyObject[] {

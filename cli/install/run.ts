@@ -1,15 +1,20 @@
-import { stringify } from "yaml";
 import { carriedOutKinds } from "../../crds/index.ts";
 import { isKubeError } from "../../kube/index.ts";
+import type { Flags } from "../arguments.ts";
 import type { Call, ClusterAccess } from "../command.ts";
 import { CliError } from "../errors.ts";
 import type { AnyObject } from "../fields.ts";
 import { objectName, objectResource, type ResourceType } from "../resource_types.ts";
-import type { AgentInstall } from "./agent.ts";
+import { type AgentInstall, agentReasons } from "./agent.ts";
 import { applyObject, builtinType, ignoreNotFound, refOfObject, waitEstablished } from "./apply.ts";
-import type { ControllerInstall } from "./controller_deployment.ts";
+import { type ControllerInstall, deploymentReasons } from "./controller_deployment.ts";
 import { definitions, type InstallOptions, installObjects } from "./manifests.ts";
+import { explainedYaml } from "./reasons.ts";
+import { safeguardReasons, usualServerPorts } from "./safeguards.ts";
 import { waitUntilGone } from "./terminating.ts";
+import { webhookReasons } from "./webhooks.ts";
+
+const reasons = { ...deploymentReasons, ...agentReasons, ...safeguardReasons, ...webhookReasons };
 
 function optionsOf(call: Call): InstallOptions {
   const agent = agentOf(call);
@@ -33,7 +38,16 @@ function controllerOf({ flags }: Call): ControllerInstall | undefined {
     );
   }
   const replicas = flags.integer("controller-replicas", 1, 64) ?? 2;
-  return { image, replicas, flags: flags.all("controller-flag") };
+  return { image, replicas, flags: flags.all("controller-flag"), serverPorts: serverPortsOf(flags) };
+}
+
+function serverPortsOf(flags: Flags): readonly number[] {
+  const given = flags.all("api-server-port");
+  for (const text of given) {
+    if (!/^[1-9]\d{0,4}$/.test(text) || Number(text) > 65_535)
+      throw new CliError(`invalid value "${text}" for --api-server-port: must be a port from 1 to 65535`);
+  }
+  return given.length === 0 ? usualServerPorts : given.map(Number);
 }
 
 function agentOf({ flags }: Call): AgentInstall | undefined {
@@ -50,7 +64,7 @@ function agentOf({ flags }: Call): AgentInstall | undefined {
 /** Everything that an installation may have made, whatever its options were. */
 function everyObject(options: InstallOptions): AnyObject[] {
   const agent: AgentInstall = { image: "", runtime: "node", socketFolder: "", flags: [] };
-  const controller: ControllerInstall = { image: "", replicas: 1, flags: [] };
+  const controller: ControllerInstall = { image: "", replicas: 1, flags: [], serverPorts: [] };
   return installObjects({ ...options, guardsDefinitions: true, controller, agent });
 }
 
@@ -70,7 +84,7 @@ export async function runInstall(call: Call): Promise<number> {
 
 export async function runManifests(call: Call): Promise<number> {
   for (const object of installObjects(optionsOf(call))) {
-    call.io.stdout.write(`---\n${stringify(object, { lineWidth: 0, aliasDuplicateObjects: false })}`);
+    call.io.stdout.write(`---\n${explainedYaml(object, reasons)}`);
   }
   return 0;
 }

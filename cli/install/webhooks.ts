@@ -1,6 +1,20 @@
 import { webhookConfigurations } from "../../controller/index.ts";
 import { type AnyObject, toAnyObject } from "../fields.ts";
 import type { InstallOptions } from "./manifests.ts";
+import type { Reasons } from "./reasons.ts";
+
+/** Beside the first entry: they hold for all. */
+const entryReasons = {
+  "webhooks.0.failurePolicy":
+    "Fail: what would be let through is not defaulted, not validated, or takes more than its budget. Ignore: an outage must not block what is only guarded.",
+  "webhooks.0.timeoutSeconds":
+    "In every entry. An answer takes milliseconds; a replica that is stuck may hold up a write for ten seconds, not for thirty.",
+};
+
+export const webhookReasons: Reasons = {
+  "MutatingWebhookConfiguration/kruise-mutating-webhook-configuration": entryReasons,
+  "ValidatingWebhookConfiguration/kruise-validating-webhook-configuration": entryReasons,
+};
 
 /** Both webhook configurations, last: from here on the API server asks the controller. */
 export function webhookObjects(options: InstallOptions): AnyObject[] {

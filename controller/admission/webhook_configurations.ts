@@ -28,7 +28,7 @@ interface WebhookConfigurationOptions extends WebhookTarget {
   entries?: readonly AdmissionEntry[];
   /** Base64 PEM; filled in by the running program when absent. */
   caBundle?: string;
-  /** Seconds that the API server waits for an answer; default 30. */
+  /** Seconds that the API server waits for an answer; default 10, of the reference 30. */
   timeoutSeconds?: number;
 }
 
@@ -65,7 +65,7 @@ function webhook(entry: AdmissionEntry, options: WebhookConfigurationOptions): J
     clientConfig: clientConfig(options, entry.path, options.caBundle),
     failurePolicy: entry.failurePolicy,
     sideEffects: "None",
-    timeoutSeconds: options.timeoutSeconds ?? 30,
+    timeoutSeconds: options.timeoutSeconds ?? 10,
     ...(entry.namespaceSelector
       ? { namespaceSelector: { ...entry.namespaceSelector(options.namespace) } }
       : {}),

@@ -49,7 +49,7 @@ t.test("the rendered configurations", async (t) => {
     admissionReviewVersions: ["v1", "v1beta1"],
     failurePolicy: "Fail",
     sideEffects: "None",
-    timeoutSeconds: 30,
+    timeoutSeconds: 10,
   };
   const service = (path: string) => ({
     service: { namespace: "kruise-system", name: "kruise-webhook-service", path, port: 443 },
@@ -111,7 +111,7 @@ t.test("configurations that are missing are created with our CA and template", a
     { clientConfig: { caBundle: base64("CA") } },
   ]);
   const template = JSON.parse(created.metadata.annotations?.["template"] ?? "");
-  t.match(template, [{ name: "mpod.kb.io", timeoutSeconds: 30 }, { name: "mcloneset.kb.io" }]);
+  t.match(template, [{ name: "mpod.kb.io", timeoutSeconds: 10 }, { name: "mcloneset.kb.io" }]);
   t.notMatch(created.metadata.annotations?.["template"], "caBundle");
   const writes = client.writes.length;
   await trust.apply("CA", leading);
@@ -131,12 +131,12 @@ t.test("a change by hand is taken back, a change of the template is followed", a
   await edit(3);
   await trust.apply("CA", leading);
   t.match((await client.get(mutatingConfigurations, mutating)).webhooks, [
-    { timeoutSeconds: 30 },
-    { timeoutSeconds: 30 },
+    { timeoutSeconds: 10 },
+    { timeoutSeconds: 10 },
   ]);
   const { metadata } = await client.get(mutatingConfigurations, mutating);
   const template = metadata.annotations?.["template"]?.replaceAll(
-    '"timeoutSeconds":30',
+    '"timeoutSeconds":10',
     '"timeoutSeconds":7',
   );
   await client.patch(mutatingConfigurations, mutating, {
