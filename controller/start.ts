@@ -18,6 +18,7 @@ import {
   type Resource,
   runController,
   serverVersion,
+  TerminatingNamespaces,
   WorkQueue,
 } from "../kube/index.ts";
 import type { Refusal } from "./admission/refusals.ts";
@@ -93,13 +94,16 @@ class Starting {
   readonly #stopping = new AbortController();
   readonly #wakes = new OwnerWakes();
   readonly #events: Events;
+  readonly #terminating: TerminatingNamespaces;
   readonly #mayDisrupt: ((pod: Pod) => Promise<boolean>) | undefined;
   /** By the resource object, which says in what projection. */
   readonly #selections = new Map<unknown, { stop(): Promise<void> }>();
 
   constructor(deps: ControllersDeps) {
-    const { client, clock, random, log, metrics = nullMetrics, options } = deps;
-    this.#deps = { ...deps, metrics };
+    const { clock, random, log, metrics = nullMetrics, options } = deps;
+    this.#terminating = new TerminatingNamespaces({ client: deps.client, clock, random, log });
+    const { client } = this.#terminating;
+    this.#deps = { ...deps, client, metrics };
     this.#shard = deps.shard ?? wholeCluster;
     this.#shared = sharedCaches(holdingOf(this.#shard));
     this.#events = createEvents({ client, clock, random, log, metrics });
@@ -152,7 +156,7 @@ class Starting {
     // A sleep that nobody waits for any more would keep the process alive.
     waiting.abort();
     this.#cut.abort();
-    await this.#events.stop();
+    await Promise.all([this.#events.stop(), this.#terminating.stop()]);
   }
 
   async #serverFeatures(): Promise<ServerFeatures> {

@@ -6,7 +6,7 @@
  * until the object changes. Whether a KubeError is retried, and when, is decided from its code.
  */
 import type { Clock } from "./clock.ts";
-import { isKubeError } from "./errors.ts";
+import { isKubeError, severityOf } from "./errors.ts";
 import type { Log } from "./log.ts";
 import type { Metrics, ReconcileResult } from "./metrics_types.ts";
 import type { QueueObserver, WorkQueue } from "./queue.ts";
@@ -120,7 +120,7 @@ function afterError(options: ControllerOptions, log: Log, key: string, error: un
     return "requeue";
   }
   if (isKubeError(error)) {
-    log.warn("reconcile failed", { key, retryInMs, failures: queue.failures(key), error });
+    log[severityOf(error)]("reconcile failed", { key, retryInMs, failures: queue.failures(key), error });
     return "error";
   }
   log.error("reconcile threw something unexpected", { key, retryInMs, failures: queue.failures(key), error });

@@ -4,6 +4,8 @@ export type KubeErrorCode =
   | "BadRequest"
   | "Unauthorized"
   | "Forbidden"
+  /** 403: the namespace is being deleted. */
+  | "NamespaceTerminating"
   | "NotFound"
   | "MethodNotAllowed"
   | "AlreadyExists"
@@ -72,6 +74,11 @@ export class KubeError extends Error {
 export function wordsOf(error: unknown): string {
   if (error instanceof KubeError && error.said !== undefined) return error.said;
   return error instanceof Error ? error.message : String(error);
+}
+
+/** How a failed write is logged where it happened: what was told once for its whole namespace is for debugging there. */
+export function severityOf(error: unknown): "debug" | "warn" {
+  return isKubeError(error, "NamespaceTerminating") ? "debug" : "warn";
 }
 
 export function isKubeError(error: unknown, ...codes: readonly KubeErrorCode[]): error is KubeError {

@@ -27,6 +27,7 @@ export * from "./pod.ts";
 export * from "./proxy.ts";
 export * from "./queue.ts";
 export * from "./sharded_election.ts";
+export { TerminatingNamespaces } from "./terminating_namespaces.ts";
 export * from "./testing.ts";
 export type { Transport } from "./transport.ts";
 export { undiciTransport } from "./undici_transport.ts";

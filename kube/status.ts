@@ -23,8 +23,10 @@ const codes: Readonly<Record<number, KubeErrorCode>> = {
   504: "Timeout",
 };
 
-/** The code for an HTTP status and the `reason` of its Status. */
-function codeOfStatus(status: number, reason: string): KubeErrorCode {
+/** The code for an HTTP status, the `reason` of its Status and those of its causes. */
+function codeOfStatus(status: number, reason: string, causes: readonly { reason?: string }[]): KubeErrorCode {
+  if (status === 403 && causes.some((cause) => cause.reason === "NamespaceTerminating"))
+    return "NamespaceTerminating";
   if (reason === "AlreadyExists") return "AlreadyExists";
   if (reason === "Expired" || reason === "Gone") return "Gone";
   return codes[status] ?? (status >= 500 ? "ServerError" : "BadRequest");
@@ -39,12 +41,13 @@ export function refusal(
   const decoded = decodeStatus(body, headers["content-type"] ?? "");
   const retryAfterMs = retryAfter(headers["retry-after"], decoded);
   const message = decoded?.message || plainText(body) || `HTTP ${status}`;
-  return new KubeError(codeOfStatus(status, decoded?.reason ?? ""), `${what}: ${message}`, {
+  const causes = decoded?.details.causes ?? [];
+  return new KubeError(codeOfStatus(status, decoded?.reason ?? "", causes), `${what}: ${message}`, {
     status,
     said: message,
     ...(decoded?.reason ? { reason: decoded.reason } : {}),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-    causes: decoded?.details.causes ?? [],
+    causes,
     ...(decoded?.details.kind ? { about: { kind: decoded.details.kind, name: decoded.details.name } } : {}),
   });
 }

@@ -8,6 +8,7 @@ import {
   jobResource,
   type Outcome,
   type Resource,
+  severityOf,
   type WriteOptions,
 } from "../../kube/index.ts";
 import type { KindDeps, KindShell } from "../kind.ts";
@@ -128,7 +129,8 @@ class AdvancedCronJobShell implements KindShell {
         (error: unknown) => {
           if (!isStillThere(objects, key, uid)) return;
           const retryInMs = this.#backoff.failed(uid, error);
-          if (!signal.aborted) log.warn("a run could not be started or removed", { error, key, retryInMs });
+          if (!signal.aborted)
+            log[severityOf(error)]("a run could not be started or removed", { error, key, retryInMs });
         },
       )
       .then(() => {

@@ -6,6 +6,7 @@ import {
   controllerRevisionResource,
   isKubeError,
   persistentVolumeClaimResource,
+  severityOf,
   type WriteOptions,
   wordsOf,
 } from "../../kube/index.ts";
@@ -52,7 +53,7 @@ export class OtherWriter {
 
   #failed(owner: Owner, action: OtherAction, error: unknown): void {
     const text = wordsOf(error);
-    this.#deps.log.warn(`${action.type} failed`, { error, object: owner.key });
+    this.#deps.log[severityOf(error)](`${action.type} failed`, { error, object: owner.key });
     const told = "failed" in action ? failure(action, text) : undefined;
     if (told !== undefined) {
       // The API has this one as a Normal event; alerts that count on it keep working.

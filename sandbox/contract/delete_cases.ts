@@ -186,6 +186,13 @@ export const deleteCases: readonly ContractCase[] = [
         textAt(refused.json, "message"),
         `configmaps "y" is forbidden: unable to create new content in namespace ${namespace} because it is being terminated`,
       );
+      assert.deepEqual(valueAt(refused.json, "details", "causes"), [
+        {
+          reason: "NamespaceTerminating",
+          message: `namespace ${namespace} is being terminated`,
+          field: "metadata.namespace",
+        },
+      ]);
       await expect(200, "PATCH", path("configmaps", "x"), {
         type: "application/merge-patch+json",
         body: { metadata: { finalizers: null } },

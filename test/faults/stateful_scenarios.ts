@@ -16,7 +16,7 @@ interface Shape {
 }
 
 /** Complete, since no admission fills in defaults here; stored version, since no webhook converts. */
-function numbered({ replicas, podManagementPolicy = "Parallel", rollingUpdate, spec }: Shape): object {
+export function numbered({ replicas, podManagementPolicy = "Parallel", rollingUpdate, spec }: Shape): object {
   return {
     apiVersion: "apps.kruise.io/v1beta1",
     kind: "StatefulSet",
