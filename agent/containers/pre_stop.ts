@@ -3,7 +3,7 @@ import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { isJsonObject, type JsonObject } from "../../kube/index.ts";
 import { methods } from "../../proto/cri/index.ts";
-import type { CriClient } from "../cri/client.ts";
+import { type CriClient, longestCallMs } from "../cri/client.ts";
 import { AgentError, messageOf } from "../errors.ts";
 
 /** Only what the hooks need of time. */
@@ -39,15 +39,13 @@ export async function runPreStop(hook: JsonObject, place: HookPlace, signal: Abo
   );
 }
 
-/** Longest time that a runtime is asked to wait for an exec; the signal ends it before. */
-const longestExecMs = 24 * 3_600_000;
-
 async function runExec(exec: JsonObject, place: HookPlace, signal: AbortSignal): Promise<void> {
   const command = exec["command"];
   const cmd = Array.isArray(command) ? command.filter((one) => typeof one === "string") : [];
   if (cmd.length === 0) throw new AgentError("Config", "preStop.exec.command is empty");
   const request = { container_id: place.containerId, cmd, timeout: 0 };
-  const answer = await place.client.call(methods.ExecSync, request, { timeoutMs: longestExecMs, signal });
+  // The grace ends it, by the signal.
+  const answer = await place.client.call(methods.ExecSync, request, { timeoutMs: longestCallMs, signal });
   if (answer.exit_code !== 0) {
     const output = Buffer.from(answer.stderr.length > 0 ? answer.stderr : answer.stdout)
       .toString()

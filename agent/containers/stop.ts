@@ -1,7 +1,7 @@
 /** Stops a container the kubelet's way: event, preStop hook within the grace, then StopContainer with what is left. */
 import type { Clock, JsonObject } from "../../kube/index.ts";
 import { methods } from "../../proto/cri/index.ts";
-import { type CriClient, stopDeadlineMs } from "../cri/client.ts";
+import { type CriClient, longestCallMs, stopDeadlineMs } from "../cri/client.ts";
 import { messageOf } from "../errors.ts";
 import { type HookPlace, runPreStop } from "./pre_stop.ts";
 
@@ -38,7 +38,9 @@ export async function stopContainer(
   signal?: AbortSignal,
 ): Promise<void> {
   const { client, clock, event } = dependencies;
-  const { containerId, graceSeconds, preStop, podIP, ports } = order;
+  const { containerId, preStop, podIP, ports } = order;
+  // Runtimes count nanoseconds: seconds beyond 292 years become a negative time, and the container is killed at once.
+  const graceSeconds = Math.min(order.graceSeconds, longestCallMs / 1000);
   event("Normal", "Killing", order.message);
   const began = clock.monotonic();
   if (preStop && graceSeconds > 0) {

@@ -3,16 +3,18 @@
  * ends as an AgentError with a stable code. A call after a broken connection makes a new one; calls are never repeated
  * here, because only the caller knows whether that is safe.
  */
+import { Client, type ClientUnaryCall, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import type { Clock } from "../../kube/index.ts";
 import { fromWire, type Input, type Method, type MethodName, toWire } from "../../proto/cri/index.ts";
 import { AgentError, type AgentErrorCode, messageOf } from "../errors.ts";
-import { type Channel, openChannel } from "./grpc_channel.ts";
-import { GrpcError, grpcStatus, statusName } from "./grpc_status.ts";
+import { connectionCredentials } from "./connection_credentials.ts";
 
 export interface CallOptions {
   /** Milliseconds; each method has a default. */
   timeoutMs?: number;
   signal?: AbortSignal | undefined;
+  /** Bytes of the answer; default `maxResponseBytes` of the client. One connection for each size in use. */
+  maxResponseBytes?: number;
 }
 
 export interface CriClient {
@@ -23,12 +25,7 @@ export interface CriClient {
     request: Input<Request>,
     options?: CallOptions,
   ): Promise<Response>;
-  /** Messages as they arrive, until the signal aborts or the stream breaks (AgentError). No deadline. */
-  stream<Request, Response>(
-    method: Method<Request, Response>,
-    request: Input<Request>,
-    signal: AbortSignal,
-  ): AsyncIterable<Response>;
+  /** Ends calls that are under way; later ones fail. Both with `Aborted`. */
   close(): void;
 }
 
@@ -41,13 +38,16 @@ export interface CriCall {
 
 export interface CriClientOptions {
   readonly clock: Clock;
-  /** Bytes of one answer; default 16 MiB (spec agent 5). */
+  /** Bytes of one answer; default 16 MiB, which is the kubelet's (spec agent 5). */
   maxResponseBytes?: number;
   /** Called after each call, for metrics. */
   observe?: (call: CriCall) => void;
 }
 
 const second = 1000;
+/** 68 years: the longest that gRPC, runtimes and their languages' own types of time can all express. */
+export const longestCallMs = (2 ** 31 - 1) * second;
+
 /** Milliseconds. StopContainer and ExecSync add the time that their request allows. */
 const deadlines = {
   Version: 5 * second,
@@ -64,7 +64,6 @@ const deadlines = {
   ListContainers: 10 * second,
   ContainerStatus: 10 * second,
   ExecSync: 10 * second,
-  GetContainerEvents: 0,
   ListImages: 10 * second,
   ImageStatus: 10 * second,
   PullImage: 600 * second,
@@ -73,19 +72,21 @@ const deadlines = {
 } satisfies Record<MethodName, number>;
 const deadlineOf: ReadonlyMap<string, number> = new Map(Object.entries(deadlines));
 
+/** What the kubelet accepts: lists of a full node are larger than gRPC's default of 4 MiB. */
+const defaultResponseBytes = 16 * 1024 * 1024;
+
 export function createCriClient(socket: string, options: CriClientOptions): CriClient {
-  const { observe, clock } = options;
-  const channel = openChannel(socket, {
-    clock,
-    maxMessageBytes: options.maxResponseBytes ?? 16 * 1024 * 1024,
-  });
+  const { observe, clock, maxResponseBytes = defaultResponseBytes } = options;
+  const connections = new Connections(socket, clock);
   return {
     socket,
     async call(method, request, callOptions = {}) {
       const started = clock.monotonic();
       let code: string = "OK";
       try {
-        return await unary(channel, method, request, callOptions);
+        // Encoding errors are the caller's fault and must not reach the transport.
+        const body = toWire(method.request, request);
+        return decoded(method, await connections.unary(method, body, { maxResponseBytes, ...callOptions }));
       } catch (error) {
         code = error instanceof AgentError ? error.code : "Runtime";
         throw error;
@@ -93,43 +94,97 @@ export function createCriClient(socket: string, options: CriClientOptions): CriC
         observe?.({ method: method.name, code, seconds: (clock.monotonic() - started) / 1000 });
       }
     },
-    stream: (method, request, signal) => serverStream(channel, method, request, signal),
-    close: () => channel.close(),
+    close: () => connections.close(),
   };
 }
 
-async function unary<Request, Response>(
-  channel: Channel,
-  method: Method<Request, Response>,
-  request: Input<Request>,
-  { signal, timeoutMs }: CallOptions,
-): Promise<Response> {
-  if (signal?.aborted)
-    throw new AgentError("Aborted", `${method.name}: given up before it was sent`, signal.reason);
-  // Encoding errors are the caller's fault and must not reach the transport.
-  const body = toWire(method.request, request);
-  const limit = timeoutMs ?? deadlineOf.get(method.name) ?? 10 * second;
-  try {
-    return decoded(method, await channel.unary(method.path, body, { timeoutMs: limit, signal }));
-  } catch (error) {
-    throw signal?.aborted ? aborted(method.name, signal) : criError(method.name, error);
+/** A restarted runtime is reached within a second. No keepalive: runtimes end connections that ping often. */
+const channelOptions = {
+  "grpc.initial_reconnect_backoff_ms": 100,
+  "grpc.max_reconnect_backoff_ms": 800,
+  // A new client does not inherit the back-off of an earlier one.
+  "grpc.use_local_subchannel_pool": 1,
+  "grpc.enable_retries": 0,
+  "grpc.enable_http_proxy": 0,
+  "grpc.enable_channelz": 0,
+  "grpc.service_config_disable_resolution": 1,
+  "grpc.primary_user_agent": "refit-agent",
+} as const;
+
+type UnaryOptions = CallOptions & { readonly maxResponseBytes: number };
+
+/** gRPC limits answers by connection: one for each limit, made with its first call. */
+class Connections {
+  readonly #socket: string;
+  readonly #clock: Clock;
+  readonly #clients = new Map<number, Client>();
+  readonly #running = new Set<ClientUnaryCall>();
+  #closed = false;
+
+  constructor(socket: string, clock: Clock) {
+    this.#socket = socket;
+    this.#clock = clock;
+  }
+
+  /** The bytes of the answer; throws AgentError. */
+  unary(
+    { name, path }: Pick<Method<unknown, unknown>, "name" | "path">,
+    body: Buffer,
+    { signal, timeoutMs, maxResponseBytes }: UnaryOptions,
+  ): Promise<Buffer> {
+    const wanted = Math.ceil(timeoutMs ?? deadlineOf.get(name) ?? 10 * second);
+    const limit = Math.min(Math.max(1, wanted), longestCallMs);
+    return new Promise((resolve, reject) => {
+      const givenUp = (): AgentError | undefined => {
+        if (signal?.aborted)
+          return new AgentError("Aborted", `${name}: given up: ${messageOf(signal.reason)}`, signal.reason);
+        return this.#closed ? new AgentError("Aborted", `${name}: the client is closed`) : undefined;
+      };
+      const before = givenUp();
+      if (before) return reject(before);
+      const cancel = (): void => call.cancel();
+      const call = this.#client(maxResponseBytes).makeUnaryRequest(
+        path,
+        sameBytes,
+        sameBytes,
+        body,
+        new Metadata(),
+        { deadline: this.#clock.now() + limit },
+        (error, answer) => {
+          signal?.removeEventListener("abort", cancel);
+          this.#running.delete(call);
+          const failure = givenUp() ?? (error ? criError(name, error, limit) : undefined);
+          if (failure) reject(failure);
+          else resolve(answer ?? Buffer.alloc(0));
+        },
+      );
+      this.#running.add(call);
+      signal?.addEventListener("abort", cancel, { once: true });
+    });
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const call of this.#running) call.cancel();
+    for (const client of this.#clients.values()) client.close();
+    this.#clients.clear();
+  }
+
+  #client(maxResponseBytes: number): Client {
+    const present = this.#clients.get(maxResponseBytes);
+    if (present) return present;
+    const client = new Client(`unix:${this.#socket}`, connectionCredentials(), {
+      ...channelOptions,
+      "grpc.max_receive_message_length": maxResponseBytes,
+    });
+    this.#clients.set(maxResponseBytes, client);
+    return client;
   }
 }
 
-async function* serverStream<Request, Response>(
-  channel: Channel,
-  method: Method<Request, Response>,
-  request: Input<Request>,
-  signal: AbortSignal,
-): AsyncGenerator<Response> {
-  if (signal.aborted) return;
-  const body = toWire(method.request, request);
-  try {
-    for await (const message of channel.stream(method.path, body, signal)) yield decoded(method, message);
-  } catch (error) {
-    if (signal.aborted) return;
-    throw criError(method.name, error);
-  }
+/** Messages are encoded and decoded here, where their errors keep codes of their own. */
+function sameBytes(bytes: Buffer): Buffer {
+  return bytes;
 }
 
 function decoded<Response>(
@@ -147,32 +202,42 @@ function decoded<Response>(
   }
 }
 
-function aborted(name: string, signal: AbortSignal): AgentError {
-  return new AgentError("Aborted", `${name}: given up: ${messageOf(signal.reason)}`, signal.reason);
-}
-
-const codes: Readonly<Record<number, AgentErrorCode>> = {
-  [grpcStatus.CANCELLED]: "Aborted",
-  [grpcStatus.INVALID_ARGUMENT]: "Invalid",
-  [grpcStatus.DEADLINE_EXCEEDED]: "Timeout",
-  [grpcStatus.NOT_FOUND]: "NotFound",
-  [grpcStatus.ALREADY_EXISTS]: "AlreadyExists",
-  [grpcStatus.PERMISSION_DENIED]: "PermissionDenied",
-  [grpcStatus.UNIMPLEMENTED]: "Unimplemented",
-  [grpcStatus.UNAVAILABLE]: "Unavailable",
+const codes: Readonly<Partial<Record<status, AgentErrorCode>>> = {
+  // Cancelled by the runtime: what the caller gives up is told apart before.
+  [status.CANCELLED]: "Unavailable",
+  [status.INVALID_ARGUMENT]: "Invalid",
+  [status.DEADLINE_EXCEEDED]: "Timeout",
+  [status.NOT_FOUND]: "NotFound",
+  [status.ALREADY_EXISTS]: "AlreadyExists",
+  [status.PERMISSION_DENIED]: "PermissionDenied",
+  [status.UNIMPLEMENTED]: "Unimplemented",
+  [status.UNAVAILABLE]: "Unavailable",
 };
 
 /** The message keeps the wording that CRI users know: `rpc error: code = NotFound desc = …`. */
-function criError(name: string, error: unknown): AgentError {
-  if (error instanceof AgentError) return error;
-  if (!(error instanceof GrpcError)) return new AgentError("Runtime", `${name}: ${messageOf(error)}`, error);
-  const { status, message: details } = error;
-  let code = codes[status] ?? "Runtime";
-  if (status === grpcStatus.RESOURCE_EXHAUSTED && details.includes("larger than max")) code = "TooLarge";
+function criError(name: string, error: ServiceError, limitMs: number): AgentError {
+  let { details } = error;
+  let code = codes[error.code] ?? "Runtime";
+  // The library's texts have times in them: equal failures would have different texts.
+  if (code === "Timeout" && details.startsWith("Deadline exceeded after"))
+    details = `no answer within ${limitMs} ms`;
+  if (code === "Unavailable")
+    details = /Last error: (?:Error: )?(.*?)(?: \([\d:.TZ-]+\))?\. Res/s.exec(details)?.[1] ?? details;
+  if (error.code === status.RESOURCE_EXHAUSTED && details.includes("larger than max")) code = "TooLarge";
   // containerd and CRI-O report a taken container name as an unknown error.
   else if (code === "Runtime" && /is reserved for|already in use|name is reserved/.test(details))
     code = "AlreadyExists";
-  return new AgentError(code, `${name}: rpc error: code = ${statusName(status)} desc = ${details}`, error);
+  return new AgentError(
+    code,
+    `${name}: rpc error: code = ${statusName(error.code)} desc = ${details}`,
+    error,
+  );
+}
+
+/** As Go's programs print it: `NotFound`. */
+function statusName(code: status): string {
+  const words = (status[code] ?? "UNKNOWN").split("_");
+  return words.map((word) => word.charAt(0) + word.slice(1).toLowerCase()).join("");
 }
 
 /** Deadline of StopContainer: the grace that it grants, and time to kill. */

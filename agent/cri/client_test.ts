@@ -1,5 +1,4 @@
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
@@ -9,7 +8,6 @@ import { createCriClient } from "./client.ts";
 import { criContract } from "./contract.ts";
 import { criContractOnDeno } from "./deno_fixture.ts";
 import { type FakeCri, type FakeCriOptions, startFakeCri } from "./fake_server.ts";
-import { grpcStatus, statusOfReset } from "./grpc_status.ts";
 import { underTap } from "./tap_contract.ts";
 
 async function temporarySocket(t: Test): Promise<string> {
@@ -64,61 +62,12 @@ t.test("the contract, on the fake, with the client on Deno", async (t) => {
   });
 });
 
-t.test("a socket that accepts and never answers ends in Timeout", async (t) => {
-  const socket = await temporarySocket(t);
-  const open = new Set<Socket>();
-  const silent = createServer((connection) => open.add(connection));
-  await new Promise<void>((resolve) => silent.listen(socket, resolve));
-  t.teardown(() => {
-    for (const connection of open) connection.destroy();
-    silent.close();
-  });
-  const call = connect(t, socket).call(methods.Version, {}, { timeoutMs: 100 });
-  await t.rejects(call, { code: "Timeout" });
-});
-
 t.test("a call that hangs ends in Timeout, and others go on", async (t) => {
   const server = await fake(t);
   server.faults.set("ListImages", { kind: "hang" });
   const client = connect(t, server.socket);
   await t.rejects(client.call(methods.ListImages, {}, { timeoutMs: 50 }), { code: "Timeout" });
   t.equal((await client.call(methods.Version, {})).runtime_name, "containerd");
-});
-
-t.test(
-  "a runtime that is killed during a call: Unavailable, with and without an error of the connection",
-  async (t) => {
-    const socket = await temporarySocket(t);
-    const open = new Set<Socket>();
-    const silent = createServer((connection) => open.add(connection));
-    await new Promise<void>((resolve) => silent.listen(socket, resolve));
-    t.teardown(() => silent.close());
-    const client = connect(t, socket);
-    for (const end of ["end", "destroy"] as const) {
-      const call = client.call(methods.Version, {});
-      while (open.size === 0) await systemClock.sleep(5);
-      for (const connection of open) connection[end]();
-      open.clear();
-      await t.rejects(call, { code: "Unavailable" }, end);
-    }
-    t.equal(statusOfReset(8, false), grpcStatus.UNAVAILABLE, "as Deno tells of it");
-  },
-);
-
-t.test("nobody listens: Unavailable; afterwards it connects by itself", async (t) => {
-  const socket = await temporarySocket(t);
-  const client = connect(t, socket);
-  await t.rejects(client.call(methods.Version, {}), { code: "Unavailable" });
-  const server = await startFakeCri({ socket, clock: systemClock });
-  t.teardown(() => server.stop());
-  let name = "";
-  for (let round = 0; round < 100 && name === ""; round++) {
-    name = await client.call(methods.Version, {}).then(
-      (version) => version.runtime_name,
-      () => systemClock.sleep(50).then(() => ""),
-    );
-  }
-  t.equal(name, "containerd");
 });
 
 t.test("damaged, truncated and too large answers are errors with their own codes", async (t) => {
@@ -136,15 +85,9 @@ t.test("damaged, truncated and too large answers are errors with their own codes
   t.equal((await client.call(methods.ListImages, {})).images.length, 1);
 });
 
-t.test("an unknown method is Unimplemented, also as a stream", async (t) => {
-  const { socket } = await fake(t, { missing: ["ImageFsInfo", "GetContainerEvents"] });
-  const client = connect(t, socket);
-  await t.rejects(client.call(methods.ImageFsInfo, {}), { code: "Unimplemented" });
-  const read = async (): Promise<void> => {
-    for await (const _ of client.stream(methods.GetContainerEvents, {}, new AbortController().signal))
-      t.fail();
-  };
-  await t.rejects(read(), { code: "Unimplemented" });
+t.test("an unknown method is Unimplemented", async (t) => {
+  const { socket } = await fake(t, { missing: ["ImageFsInfo"] });
+  await t.rejects(connect(t, socket).call(methods.ImageFsInfo, {}), { code: "Unimplemented" });
 });
 
 t.test("a pull in flight is cancelled at the runtime", async (t) => {
@@ -159,32 +102,4 @@ t.test("a pull in flight is cancelled at the runtime", async (t) => {
   while (server.runtime.pulls.length === 0) await systemClock.sleep(1);
   abort.abort(new Error("stopped"));
   await t.rejects(pull, { code: "Aborted", message: /stopped/ });
-});
-
-t.test("events stream until the signal aborts", async (t) => {
-  const server = await fake(t, { missing: [] });
-  const client = connect(t, server.socket);
-  const abort = new AbortController();
-  const seen: number[] = [];
-  const sandbox = server.runtime.runSandbox({
-    labels: {},
-    annotations: {},
-    hostname: "",
-    log_directory: "",
-    port_mappings: [],
-  });
-  const reading = (async () => {
-    for await (const event of client.stream(methods.GetContainerEvents, {}, abort.signal)) {
-      seen.push(event.container_event_type);
-      if (seen.length === 2) abort.abort();
-    }
-  })();
-  // Nothing tells when a server has the stream; create until the first event came.
-  for (let attempt = 0; seen.length < 2; attempt++) {
-    const config = { metadata: { name: "web", attempt }, image: { image: "localhost/web:1" } };
-    await client.call(methods.CreateContainer, { pod_sandbox_id: sandbox, config });
-    await systemClock.sleep(2);
-  }
-  await reading;
-  t.same(seen, [0, 0]);
 });

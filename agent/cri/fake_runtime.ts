@@ -61,6 +61,7 @@ export class FakeRuntime {
   readonly images = new Map<string, { tags: Set<string>; size: number }>();
   readonly registry = new Map<string, FakeRemoteImage>();
   readonly pulls: cri.PullImageRequest[] = [];
+  readonly stops: cri.StopContainerRequest[] = [];
   /** Milliseconds that a container needs to stop, by container name; it is cut at the grace. */
   readonly stopMs = new Map<string, number>();
   exec: FakeExec = () => ({});

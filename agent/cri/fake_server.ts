@@ -26,7 +26,7 @@ export interface FakeCriOptions {
   readonly clock: Clock;
   readonly runtimeName?: string;
   readonly runtimeVersion?: string;
-  /** Methods that answer Unimplemented; `GetContainerEvents` is one by default, as in containerd 1.6. */
+  /** Methods that answer Unimplemented. */
   readonly missing?: readonly MethodName[];
 }
 
@@ -39,7 +39,7 @@ export interface FakeCri {
 }
 
 type Handlers = {
-  [Name in Exclude<MethodName, "GetContainerEvents">]: (typeof methods)[Name] extends Method<infer Q, infer S>
+  [Name in MethodName]: (typeof methods)[Name] extends Method<infer Q, infer S>
     ? (request: Q, signal: AbortSignal) => Input<S> | Promise<Input<S>>
     : never;
 };
@@ -50,46 +50,27 @@ export async function startFakeCri(options: FakeCriOptions): Promise<FakeCri> {
   const faults = new Map<MethodName, Fault>();
   const calls = new Map<string, number>();
   const server = new grpc.Server({ "grpc.max_send_message_length": -1 });
-  const missing = new Set<string>(options.missing ?? ["GetContainerEvents"]);
+  const missing = new Set<string>(options.missing);
   const handlers = handlersOf(runtime, options);
-  const streams = new Set<EventStream>();
   for (const service of ["RuntimeService", "ImageService"] as const) {
     const definition: Record<string, grpc.MethodDefinition<Buffer, Buffer>> = {};
     const implementation: grpc.UntypedServiceImplementation = {};
     for (const [name, method] of Object.entries(methods)) {
       if (method.service !== service || missing.has(name)) continue;
-      const { path, stream: responseStream } = method;
-      definition[name] = { path, requestStream: false, responseStream, ...rawBytes };
-      implementation[name] =
-        name === "GetContainerEvents"
-          ? eventHandler(streams)
-          : unaryHandler(name, method, handlers, faults, calls);
+      const { path } = method;
+      definition[name] = { path, requestStream: false, responseStream: false, ...rawBytes };
+      implementation[name] = unaryHandler(name, method, handlers, faults, calls);
     }
     server.addService(definition, implementation);
   }
-  runtime.onEvent = ({ containerId, type }) => {
-    const event = { container_id: containerId, container_event_type: type };
-    const message = toWire(cri.ContainerEventResponse, event);
-    for (const stream of streams) stream.write(message);
-  };
   await bind(server, socket);
   return {
     runtime,
     faults,
     calls,
     async stop() {
-      for (const stream of streams) stream.destroy();
       server.forceShutdown();
     },
-  };
-}
-
-type EventStream = grpc.ServerWritableStream<Buffer, Buffer>;
-
-function eventHandler(streams: Set<EventStream>): (call: EventStream) => void {
-  return (call) => {
-    streams.add(call);
-    call.on("cancelled", () => streams.delete(call));
   };
 }
 
@@ -228,7 +209,9 @@ function containerHandlers(
       return { container_id: runtime.create(pod_sandbox_id, config) };
     },
     StartContainer: ({ container_id }) => done(runtime.start(container_id)),
-    StopContainer: async ({ container_id, timeout }, signal) => {
+    StopContainer: async (request, signal) => {
+      const { container_id, timeout } = request;
+      runtime.stops.push(request);
       const container = runtime.containers.get(container_id);
       if (container) {
         const need = runtime.stopMs.get(container.config.metadata?.name ?? "") ?? 0;

@@ -13,7 +13,6 @@ const noRuntime: CriClient = {
   call: async () => {
     throw new Error("no runtime in this test");
   },
-  async *stream() {},
   close: () => undefined,
 };
 

@@ -15,7 +15,6 @@ const unusedClient: CriClient = {
   call: async () => {
     throw new Error("no runtime in this test");
   },
-  async *stream() {},
   close: () => undefined,
 };
 

@@ -49,6 +49,24 @@ t.test("stops and starts the container itself, as the kubelet would have", async
   t.same(s.events, ["app Normal Killing Stopping container app by ContainerRecreateRequest one"]);
 });
 
+t.test("a grace of 30 hours is carried out once, as it was asked for", async (t) => {
+  const s = await scene(t, ["app"]);
+  const seconds = 30 * 3600;
+  const strategy = { terminationGracePeriodSeconds: seconds };
+  s.request = { ...s.request, spec: { ...s.request.spec, strategy } };
+  const executor = createRestartExecutor(s.deps);
+  for (let pass = 0; pass < 3; pass++) await executor.reconcile("default/web", signal);
+  t.equal(s.request.status?.phase, "Completed");
+  t.same(
+    s.fake.runtime.stops.map(({ timeout }) => timeout),
+    [seconds],
+  );
+  t.same(instances(s, "app"), [
+    [0, exited],
+    [1, running],
+  ]);
+});
+
 t.test("the kubelet's way: the container is only stopped, the request waits", async (t) => {
   const s = await scene(t, ["app"]);
   s.deps = { ...s.deps, recreator: recreator("kubelet", () => s.pod()) };
@@ -343,7 +361,6 @@ t.test("a clean-up leaves alone what is just being made, answered or not", async
       if (method.path === methods.CreateContainer.path) await own.cleanUp(client);
       return answer;
     },
-    stream: (method, request, until) => client.stream(method, request, until),
     close: () => undefined,
   };
   const prepared = await own.prepare(interrupted, s.pod(), last, signal);

@@ -1,5 +1,4 @@
-/** What one call to the container runtime costs: the agent's own channel beside the gRPC library, in turns. */
-import * as grpc from "@grpc/grpc-js";
+/** What one call to the container runtime costs. */
 import { createCriClient } from "../../agent/index.ts";
 import { methods } from "../../proto/cri/index.ts";
 import type { BenchIo } from "../io.ts";
@@ -7,46 +6,20 @@ import type { BenchIo } from "../io.ts";
 export interface CallCost {
   readonly calls: number;
   /** Milliseconds of one call, calls one after another. */
-  readonly ownMs: number;
-  readonly libraryMs: number;
-  readonly ratio: number;
+  readonly ms: number;
 }
 
-const rounds = 10;
-const callsOfRound = 200;
+const callsToWarmUp = 200;
+const calls = 2000;
 
 export async function measureCalls(socket: string, io: BenchIo): Promise<CallCost> {
-  const own = createCriClient(socket, { clock: io.clock });
-  const library = new grpc.Client(`unix:${socket}`, grpc.credentials.createInsecure());
-  const same = (bytes: Buffer): Buffer => bytes;
-  const ask = {
-    own: () => own.call(methods.Version, {}),
-    library: () =>
-      new Promise<void>((resolve, reject) => {
-        library.makeUnaryRequest(methods.Version.path, same, same, Buffer.alloc(0), (error) =>
-          error ? reject(error) : resolve(),
-        );
-      }),
-  };
-  const spent = { own: 0, library: 0 };
+  const client = createCriClient(socket, { clock: io.clock });
   try {
-    for (let round = -1; round < rounds; round++) {
-      for (const side of ["own", "library"] as const) {
-        const began = io.clock.monotonic();
-        for (let call = 0; call < callsOfRound; call++) await ask[side]();
-        // The first round warms up.
-        if (round >= 0) spent[side] += io.clock.monotonic() - began;
-      }
-    }
+    for (let call = 0; call < callsToWarmUp; call++) await client.call(methods.Version, {});
+    const began = io.clock.monotonic();
+    for (let call = 0; call < calls; call++) await client.call(methods.Version, {});
+    return { calls, ms: (io.clock.monotonic() - began) / calls };
   } finally {
-    own.close();
-    library.close();
+    client.close();
   }
-  const calls = rounds * callsOfRound;
-  return {
-    calls,
-    ownMs: spent.own / calls,
-    libraryMs: spent.library / calls,
-    ratio: spent.own / spent.library,
-  };
 }

@@ -172,9 +172,7 @@ export function agentTable(result: Pick<AgentResult, "processes" | "calls" | "no
     );
   }
   const { calls, node } = result;
-  lines.push(
-    `one call to the runtime: ${fixed(calls.ownMs, 3)} ms, by the gRPC library ${fixed(calls.libraryMs, 3)} ms, ratio ${fixed(calls.ratio, 2)}`,
-  );
+  lines.push(`one call to the runtime: ${fixed(calls.ms, 3)} ms`);
   if (!node) return lines;
   for (const { what, by, round, readyMs, gapMs, completedMs } of node.turns) {
     const completed = completedMs === undefined ? "" : `, Completed ${fixed(completedMs)} ms after it`;

@@ -13,7 +13,6 @@ export interface Method<Request, Response> {
   readonly name: string;
   readonly service: string;
   readonly path: string;
-  readonly stream: boolean;
   readonly request: Message<Request>;
   readonly response: Message<Response>;
 }
@@ -23,9 +22,8 @@ function method<Request, Response>(
   name: string,
   request: Message<Request>,
   response: Message<Response>,
-  stream = false,
 ): Method<Request, Response> {
-  return { name, service, path: `/runtime.v1.${service}/${name}`, stream, request, response };
+  return { name, service, path: `/runtime.v1.${service}/${name}`, request, response };
 }
 
 /** Every RPC in use, by name. */
@@ -99,13 +97,6 @@ export const methods = {
     cri.ContainerStatusResponse,
   ),
   ExecSync: method("RuntimeService", "ExecSync", cri.ExecSyncRequest, cri.ExecSyncResponse),
-  GetContainerEvents: method(
-    "RuntimeService",
-    "GetContainerEvents",
-    cri.GetEventsRequest,
-    cri.ContainerEventResponse,
-    true,
-  ),
   ListImages: method("ImageService", "ListImages", cri.ListImagesRequest, cri.ListImagesResponse),
   ImageStatus: method("ImageService", "ImageStatus", cri.ImageStatusRequest, cri.ImageStatusResponse),
   PullImage: method("ImageService", "PullImage", cri.PullImageRequest, cri.PullImageResponse),

@@ -944,21 +944,6 @@ export const ImageFsInfoResponse: Message<ImageFsInfoResponse> = message("ImageF
   { number: 2, name: "container_filesystems", type: () => FilesystemUsage, list: true },
 ]);
 
-export interface ContainerEventResponse {
-  container_id: string;
-  container_event_type: number;
-  created_at: number;
-  pod_sandbox_status?: PodSandboxStatus | undefined;
-  containers_statuses: ContainerStatus[];
-}
-export const ContainerEventResponse: Message<ContainerEventResponse> = message("ContainerEventResponse", [
-  { number: 1, name: "container_id", type: "string" },
-  { number: 2, name: "container_event_type", type: "int32" },
-  { number: 3, name: "created_at", type: "int64" },
-  { number: 4, name: "pod_sandbox_status", type: () => PodSandboxStatus },
-  { number: 5, name: "containers_statuses", type: () => ContainerStatus, list: true },
-]);
-
 export interface StopPodSandboxResponse {
 }
 export const StopPodSandboxResponse: Message<StopPodSandboxResponse> = message("StopPodSandboxResponse", [
@@ -992,9 +977,4 @@ export const RemoveImageResponse: Message<RemoveImageResponse> = message("Remove
 export interface ImageFsInfoRequest {
 }
 export const ImageFsInfoRequest: Message<ImageFsInfoRequest> = message("ImageFsInfoRequest", [
-]);
-
-export interface GetEventsRequest {
-}
-export const GetEventsRequest: Message<GetEventsRequest> = message("GetEventsRequest", [
 ]);
