@@ -34,6 +34,7 @@ type ImagePullJobDeps = Pick<
   | "options"
   | "queue"
   | "random"
+  | "recorder"
   | "resource"
   | "selectPods"
   | "selectedPods"
@@ -57,7 +58,7 @@ class ImagePullJobShell implements KindShell {
 
   constructor(deps: ImagePullJobDeps) {
     this.#deps = deps;
-    const { client, informers, log, queue, signal } = deps;
+    const { client, informers, log, queue, recorder, signal } = deps;
     this.#nodeImages = informers.cacheOf(nodeImageResource);
     this.#writer = new NodeImageWriter({
       client,
@@ -74,6 +75,7 @@ class ImagePullJobShell implements KindShell {
     this.#secrets = new JobSecrets({
       client,
       log,
+      recorder,
       signal,
       secrets: deps.selectPods(pullSecretResource),
       namespace: deps.options.daemonConfigNamespace,

@@ -41,6 +41,7 @@ t.test("pods of a job that goes during its pass are not watched", async (t) => {
     options: controllerOptions(),
     queue,
     random,
+    recorder: { event: () => undefined },
     resource: imagePullJobResource,
     selectPods,
     selectedPods: selectPods(podResource),

@@ -10,8 +10,8 @@ const SOURCE = "imagepulljobs.kruise.io/source-key";
 const REFERENCES = "imagepulljobs.kruise.io/references";
 const MODE = "imagepulljobs.kruise.io/mode";
 const BATCH = "batch";
-/** What kubectl remembers of a manifest: it holds the data once more. */
-const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
+/** What agents can read credentials from. Any other secret stays where its owner put it. */
+const CREDENTIAL_TYPES: readonly string[] = ["kubernetes.io/dockerconfigjson", "kubernetes.io/dockercfg"];
 const LONGEST_NAME = 253;
 
 interface SecretsSeen {
@@ -44,14 +44,21 @@ interface SecretsPlan {
   readonly writes: readonly SecretWrite[];
   /** What goes into NodeImages. */
   readonly references: readonly SecretReference[];
+  /** Sources that hold no registry credentials: neither copied nor referred to. */
+  readonly unsupported: readonly PullSecret[];
 }
 
 /** What a job that runs needs. */
 export function planSecretCopies(seen: SecretsSeen): SecretsPlan {
   const writes: SecretWrite[] = [];
   const references: SecretReference[] = [];
+  const unsupported: PullSecret[] = [];
   for (const source of seen.sources) {
     if (source === undefined || source.deleting) continue;
+    if (!CREDENTIAL_TYPES.includes(source.type)) {
+      unsupported.push(source);
+      continue;
+    }
     const { namespace, name } = source;
     if (namespace === seen.namespace) {
       references.push({ namespace, name });
@@ -66,7 +73,7 @@ export function planSecretCopies(seen: SecretsSeen): SecretsPlan {
     else if (!isAsWanted(kept, copy)) writes.push({ type: "update", before: kept, copy });
     references.push({ namespace: seen.namespace, name: copy.name, mode: BATCH });
   }
-  return { writes, references };
+  return { writes, references, unsupported };
 }
 
 /** What a job that is over gives back: a copy that no other job names is deleted. */
@@ -102,12 +109,12 @@ function copyOf({ copies, job }: SecretsSeen, source: PullSecret): PullSecret | 
 }
 
 function wantedCopy(source: PullSecret, name: string, jobs: readonly string[], job: string): WantedCopy {
-  const { [LAST_APPLIED]: _, ...annotations } = source.annotations;
-  const named = { ...annotations, [SOURCE]: keyOfSecret(source), [MODE]: BATCH };
+  // Labels and annotations of the source speak to whoever acts on it in its own namespace, not to agents.
+  const named = { [SOURCE]: keyOfSecret(source), [MODE]: BATCH };
   return {
     name,
     type: source.type,
-    labels: source.labels,
+    labels: {},
     annotations: listing(named, [...new Set([...jobs, job])]),
     data: source.data,
   };

@@ -28,8 +28,8 @@ t.test("makes one copy that says whence it is and for whom", async (t) => {
   t.equal(writes.length, 1);
   const copy = stored();
   t.match(copy.name, /^registry-[0-9a-f]{6}$/);
+  t.same(copy.labels, {}, "labels of others are not carried along");
   t.same(copy.annotations, {
-    note: "x",
     "imagepulljobs.kruise.io/source-key": "ns/registry",
     "imagepulljobs.kruise.io/mode": "batch",
     "imagepulljobs.kruise.io/references": "ns/job",
@@ -65,10 +65,38 @@ t.test("a source of another type takes the place of the copy", async (t) => {
 });
 
 t.test("missing sources are skipped, those in the agents' namespace are used as they are", async (t) => {
-  t.same(planSecretCopies({ ...base, sources: [undefined], copies: [] }), { writes: [], references: [] });
+  t.same(planSecretCopies({ ...base, sources: [undefined], copies: [] }), {
+    writes: [],
+    references: [],
+    unsupported: [],
+  });
   const near = { ...source, namespace: "kruise-daemon-config" };
   const plan = planSecretCopies({ ...base, sources: [near], copies: [] });
-  t.same(plan, { writes: [], references: [{ namespace: "kruise-daemon-config", name: "registry" }] });
+  t.same(plan.writes, []);
+  t.same(plan.references, [{ namespace: "kruise-daemon-config", name: "registry" }]);
+});
+
+t.test("only registry credentials are copied or referred to", async (t) => {
+  for (const type of ["Opaque", "", "kubernetes.io/tls", "kubernetes.io/service-account-token"]) {
+    const other = { ...source, type };
+    const plan = planSecretCopies({ ...base, sources: [other, source], copies: [] });
+    t.match(plan.writes, [{ type: "create", copy: { type: source.type } }], type);
+    t.equal(plan.references.length, 1);
+    t.same(plan.unsupported, [other]);
+    const near = { ...other, namespace: "kruise-daemon-config" };
+    t.same(planSecretCopies({ ...base, sources: [near], copies: [] }).references, []);
+  }
+});
+
+t.test("what an earlier copy carried along goes", async (t) => {
+  const carrying = {
+    ...stored(),
+    labels: { team: "a" },
+    annotations: { ...stored().annotations, note: "x" },
+  };
+  t.match(planSecretCopies({ ...base, copies: [carrying] }).writes, [
+    { type: "update", copy: { labels: {}, annotations: stored().annotations } },
+  ]);
 });
 
 t.test("a name that would be too long is cut, and stays its own", async (t) => {

@@ -1,7 +1,7 @@
 /** Carries out what `planSecretCopies` decides: watches the secrets of jobs that run, writes their copies. */
 import type { ImagePullJob } from "../../crds/index.ts";
 import { createMergePatch, keyOf } from "../../kube/core/index.ts";
-import { type Change, type Client, isKubeError, type Log } from "../../kube/index.ts";
+import { type Change, type Client, type EventRecorder, isKubeError, type Log } from "../../kube/index.ts";
 import type { SecretReference } from "../node_image/model.ts";
 import { type PullSecret, pullSecretResource } from "../pull_secrets.ts";
 import type { PodNeeds, PodSelection, SelectedPods } from "../selected_pods.ts";
@@ -17,6 +17,7 @@ import {
 interface JobSecretsDeps {
   client: Client;
   log: Log;
+  recorder: EventRecorder;
   signal: AbortSignal;
   secrets: SelectedPods<PullSecret>;
   /** Namespace of the copies. */
@@ -27,6 +28,8 @@ interface JobSecretsDeps {
 export class JobSecrets {
   readonly #deps: JobSecretsDeps;
   readonly #needs: PodNeeds<PullSecret>;
+  /** Secrets that a job was told about, by job: once, not with every pass. */
+  readonly #told = new Map<string, Set<string>>();
 
   constructor(deps: JobSecretsDeps) {
     this.#deps = deps;
@@ -42,7 +45,7 @@ export class JobSecrets {
   async provide(key: string, job: ImagePullJob): Promise<readonly SecretReference[] | undefined> {
     const names = [...new Set(job.spec.pullSecrets ?? [])].filter((name) => name !== "");
     if (names.length === 0) {
-      this.#needs.release(key);
+      this.forget(key);
       return [];
     }
     const jobNamespace = job.metadata.namespace ?? "";
@@ -62,6 +65,7 @@ export class JobSecrets {
       sources: found,
       copies: [...(copies?.values() ?? [])],
     });
+    for (const secret of plan.unsupported) this.#tell(key, job, secret);
     for (const write of plan.writes) copies?.writeBack(await this.#write(write));
     return plan.references;
   }
@@ -74,12 +78,31 @@ export class JobSecrets {
     const [copies] = held;
     const writes = planRelease({ job: key, copies: [...(copies?.values() ?? [])] });
     for (const write of writes) copies?.writeBack(await this.#write(write));
-    this.#needs.release(key);
+    this.forget(key);
     return true;
   }
 
   forget(key: string): void {
     this.#needs.release(key);
+    this.#told.delete(key);
+  }
+
+  #tell(key: string, { metadata }: ImagePullJob, { name: secret, uid: secretUid, type }: PullSecret): void {
+    const told = this.#told.get(key) ?? new Set();
+    this.#told.set(key, told);
+    if (told.has(secretUid)) return;
+    told.add(secretUid);
+    const { name = "", namespace = "", uid = "", resourceVersion = "" } = metadata;
+    const target = {
+      apiVersion: "apps.kruise.io/v1beta1",
+      kind: "ImagePullJob",
+      namespace,
+      name,
+      uid,
+      resourceVersion,
+    };
+    const message = `pull secret ${secret} is of type ${type || "Opaque"} and was not copied: use kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg`;
+    this.#deps.recorder.event(target, "Warning", "UnsupportedPullSecret", message);
   }
 
   #copies(): PodSelection {
