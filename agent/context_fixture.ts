@@ -70,7 +70,12 @@ export function testContext(
     finder: settledFinder(runtime),
     state: createStateStore(folder, shared.log),
     pods,
-    recreator: createRecreator({ ...shared, startedBy: "kubelet", pods }),
+    recreator: createRecreator({
+      ...shared,
+      startedBy: "kubelet",
+      pods,
+      kubeletVersion: async () => "v1.34.4",
+    }),
   };
 }
 

@@ -58,6 +58,8 @@ export interface AgentPod {
   readonly phase: string;
   readonly restartPolicy: string;
   readonly terminationGracePeriodSeconds: number;
+  /** Of its own or of its service account, which admission copies into the spec. */
+  readonly hasPullSecrets: boolean;
   readonly containers: readonly AgentContainer[];
   readonly containerStatuses: readonly AgentContainerStatus[];
   /** Condition type -> status. */
@@ -110,6 +112,7 @@ export function agentPod(json: JsonObject): AgentPod {
     phase: text(status, "phase"),
     restartPolicy: text(spec, "restartPolicy", "Always"),
     terminationGracePeriodSeconds: number(spec, "terminationGracePeriodSeconds", 30),
+    hasPullSecrets: objects(spec, "imagePullSecrets").length > 0,
     containers: objects(spec, "containers").map(agentContainer),
     containerStatuses: objects(status, "containerStatuses").map((one) => ({
       name: text(one, "name"),

@@ -50,7 +50,9 @@ export interface Agent {
 }
 
 interface NodeObject extends KubeObject {
-  readonly status?: { readonly nodeInfo?: { readonly containerRuntimeVersion?: string } };
+  readonly status?: {
+    readonly nodeInfo?: { readonly containerRuntimeVersion?: string; readonly kubeletVersion?: string };
+  };
 }
 const nodes = jsonResource<NodeObject>({
   group: "",
@@ -110,12 +112,24 @@ function createContext(
   dependencies: AgentDependencies,
   made: Pick<AgentContext, "agentMetrics" | "events" | "finder">,
 ): AgentContext {
-  const { clock, log, settings } = dependencies;
+  const { client, clock, log, settings } = dependencies;
   const { nodeName, startedBy, gates } = settings;
   const pods = startPodWatch({ ...dependencies, nodeName, enabled: gates.DaemonWatchingPod });
   const state = createStateStore(settings.stateFolder, log.with({ component: "state" }));
   const recreatorLog = log.with({ component: "recreator" });
-  const recreator = createRecreator({ clock, log: recreatorLog, startedBy, pods });
+  const recreator = createRecreator({
+    clock,
+    log: recreatorLog,
+    startedBy,
+    pods,
+    // Asked each time: a kubelet is replaced beside a running agent.
+    kubeletVersion: async (signal) => {
+      const node = await client
+        .get(nodes, { name: nodeName }, { timeoutMs: 2_000, ...(signal ? { signal } : {}) })
+        .catch((error: unknown) => recreatorLog.debug("the kubelet's version is not known", { error }));
+      return node?.status?.nodeInfo?.kubeletVersion;
+    },
+  });
   made.finder.subscribe((runtime) => {
     if (!runtime) return;
     recreator

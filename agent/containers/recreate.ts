@@ -18,6 +18,7 @@ import {
 import type { CriClient } from "../cri/client.ts";
 import { isAgentError, messageOf } from "../errors.ts";
 import { type AgentContainer, type AgentPod, metadataEnvValue } from "../pod.ts";
+import { imageRefusal, type KubeletVersion } from "./image_access.ts";
 import { annotations, type SeenContainer } from "./observe.ts";
 
 /** Everything for the next attempt, prepared while the old container still runs. */
@@ -73,6 +74,7 @@ export async function prepareRecreation(
   pod: AgentPod,
   last: SeenContainer,
   signal: AbortSignal | undefined,
+  kubeletVersion: KubeletVersion,
   lastImages: readonly string[] = [],
 ): Promise<Recreation | Refusal> {
   const container = pod.containers.find((one) => one.name === last.name);
@@ -92,6 +94,8 @@ export async function prepareRecreation(
     return { refusal: "the pod's sandbox is not ready" };
   const imageId = ofImage.image?.id;
   if (!imageId) return { refusal: `the image ${container.image} is not on the node` };
+  const denied = await imageRefusal(client, pod, imageId, kubeletVersion, signal);
+  if (denied !== undefined) return { refusal: denied };
   const status = ofContainer.status;
   if (!status) return { refusal: "the runtime does not tell the container's status" };
   if (lastImages.length > 0) {

@@ -5,6 +5,7 @@ import type { CriClient } from "../cri/client.ts";
 import { isAgentError, messageOf } from "../errors.ts";
 import type { AgentPod } from "../pod.ts";
 import type { PodWatch } from "../pod_watch.ts";
+import type { KubeletVersion } from "./image_access.ts";
 import type { SeenContainer } from "./observe.ts";
 import { placeholderLabels, prepareRecreation, type Recreation, startNextAttempt } from "./recreate.ts";
 
@@ -39,6 +40,7 @@ export interface RecreatorDependencies {
   readonly log: Log;
   readonly startedBy: "agent" | "kubelet";
   readonly pods: Pick<PodWatch, "subscribe" | "byUid">;
+  readonly kubeletVersion: KubeletVersion;
 }
 
 /** When the kubelet has not reported a new container after so long, it will not act on an old look any more. */
@@ -64,11 +66,11 @@ class HoldingRecreator implements Recreator {
     signal: AbortSignal,
     lastImages?: readonly string[],
   ): Promise<Prepared | undefined> {
-    const { log, startedBy } = this.#dependencies;
+    const { kubeletVersion, log, startedBy } = this.#dependencies;
     if (startedBy === "kubelet") return undefined;
     const place = { pod: keyOf(pod), container: last.name };
     try {
-      const recreation = await prepareRecreation(client, pod, last, signal, lastImages);
+      const recreation = await prepareRecreation(client, pod, last, signal, kubeletVersion, lastImages);
       if ("refusal" in recreation) {
         log.info("the kubelet starts the container", { ...place, reason: recreation.refusal });
         return undefined;

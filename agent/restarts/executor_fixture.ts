@@ -52,7 +52,13 @@ export interface Scene {
 /** With the pod's present state as the watch: placeholders are released as soon as the new container runs. */
 export function recreator(startedBy: "agent" | "kubelet", pod: () => AgentPod): Recreator {
   const pods = { subscribe: () => () => undefined, byUid: pod };
-  return createRecreator({ clock: systemClock, log: nullLog, startedBy, pods });
+  return createRecreator({
+    clock: systemClock,
+    log: nullLog,
+    startedBy,
+    pods,
+    kubeletVersion: async () => "v1.34.4",
+  });
 }
 
 export async function scene(

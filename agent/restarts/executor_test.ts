@@ -87,6 +87,29 @@ async function create(s: Scene, name: string, attempt: number): Promise<string> 
   return (await s.runtime.client.call(methods.CreateContainer, request)).container_id;
 }
 
+t.test("a restart keeps its image; one that the tag names only now is the kubelet's to grant", async (t) => {
+  const s = await scene(t, ["app"]);
+  const { spec } = s.podJson;
+  s.podJson = {
+    ...s.podJson,
+    spec: { ...(isJsonObject(spec) ? spec : {}), imagePullSecrets: [{ name: "registry" }] },
+  };
+  s.fake.runtime.addImage("nginx:1", "sha256:22");
+  s.fake.runtime.images.set("sha256:11", { tags: new Set(), size: 1 });
+  await createRestartExecutor(s.deps).reconcile("default/web", signal);
+  t.same(instances(s, "app"), [[0, exited]], "stopped, and left to the kubelet");
+  const same = await scene(t, ["app"]);
+  same.podJson = {
+    ...same.podJson,
+    spec: { ...(isJsonObject(spec) ? spec : {}), imagePullSecrets: [{ name: "registry" }] },
+  };
+  await createRestartExecutor(same.deps).reconcile("default/web", signal);
+  t.same(instances(same, "app"), [
+    [0, exited],
+    [1, running],
+  ]);
+});
+
 t.test("what only the kubelet can prepare is left to it", async (t) => {
   const spec = (container: object, pod: object = {}) => ({
     ...pod,

@@ -14,7 +14,7 @@ const uid = "pod-uid-1";
 
 function pod(
   images: Readonly<Record<string, string>>,
-  more: { annotation?: string; hook?: boolean; grace?: number; seen?: boolean } = {},
+  more: { annotation?: string; hook?: boolean; grace?: number; seen?: boolean; secrets?: boolean } = {},
 ): AgentPod {
   const { annotation = "true", hook = false, grace = 5 } = more;
   return agentPod({
@@ -28,6 +28,7 @@ function pod(
     },
     spec: {
       terminationGracePeriodSeconds: grace,
+      ...(more.secrets ? { imagePullSecrets: [{ name: "registry" }] } : {}),
       containers: Object.entries(images).map(([name, image]) => ({
         name,
         image,
@@ -49,7 +50,11 @@ interface Scene {
   ): { attempt: number | undefined; image: string | undefined; hash: string | undefined }[];
 }
 
-async function scene(t: Test, names: readonly string[]): Promise<Scene> {
+async function scene(
+  t: Test,
+  names: readonly string[],
+  more: { kubelet?: string; secrets?: boolean } = {},
+): Promise<Scene> {
   const folder = await mkdtemp(join(tmpdir(), "refit-swap-"));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   const socket = join(folder, "c.sock");
@@ -83,7 +88,13 @@ async function scene(t: Test, names: readonly string[]): Promise<Scene> {
       log: nullLog,
       runtime: () => client,
       pod: () => s.present,
-      recreator: createRecreator({ clock: systemClock, log: nullLog, startedBy: "agent", pods }),
+      recreator: createRecreator({
+        clock: systemClock,
+        log: nullLog,
+        startedBy: "agent",
+        pods,
+        kubeletVersion: async () => more.kubelet ?? "v1.34.4",
+      }),
       swapped: (name, by) => swaps.push(`${name} ${by}`),
     }),
     change(next) {
@@ -182,6 +193,39 @@ t.test(
     t.equal(s.fake.calls.get("StopContainer"), undefined);
   },
 );
+
+t.test("an image that the kubelet may not give to the pod is left to it", async (t) => {
+  const cases = [
+    { kubelet: "v1.34.4", secrets: true },
+    { kubelet: "v1.35.0", secrets: false },
+    { kubelet: "", secrets: false },
+  ];
+  for (const more of cases) {
+    const s = await scene(t, ["app"], more);
+    s.change(pod({ app: "nginx:2" }, more));
+    await s.swapper.idle();
+    t.match(s.running("app"), [{ attempt: 0, image: "sha256:01" }], JSON.stringify(more));
+    t.equal(s.fake.calls.get("StopContainer"), undefined);
+  }
+});
+
+t.test("back to an image that a container of the pod had before, whatever the kubelet checks", async (t) => {
+  const more = { kubelet: "v1.35.0", secrets: true };
+  const s = await scene(t, ["app"], more);
+  const { runtime } = s.fake;
+  // The kubelet made the first change.
+  for (const old of [...runtime.containers.values()]) {
+    runtime.exit(old.id, 0);
+    const annotations = { "io.kubernetes.container.hash": plainHash("app", "nginx:2").toString(16) };
+    const image = { ...old.config.image, image: "sha256:02" };
+    const config = { ...old.config, metadata: { name: "app", attempt: 1 }, image, annotations };
+    runtime.start(runtime.create(old.sandboxId, JSON.parse(JSON.stringify(config))));
+  }
+  s.present = pod({ app: "nginx:2" }, more);
+  s.change(pod({ app: "nginx:1" }, more));
+  await s.swapper.idle();
+  t.match(s.running("app"), [{ attempt: 2, image: "sha256:01" }]);
+});
 
 /** The name of the attempt after the next one is held: the swap is prepared. */
 async function untilPrepared({ fake }: Scene): Promise<void> {
