@@ -6,6 +6,7 @@ import {
   createClient,
   createMetrics,
   createRegistry,
+  endOnUnexpectedErrors,
   type Log,
   loadCredentials,
   nodeTransport,
@@ -30,6 +31,7 @@ async function main(): Promise<void> {
   for (const note of settings.withoutEffect) log.info(note);
   const registry = createRegistry();
   const metrics = createMetrics(registry);
+  endOnUnexpectedErrors(process, log, metrics);
   const random = Math.random;
   const client = createClient({
     credentials: await loadCredentials({
@@ -57,8 +59,6 @@ async function main(): Promise<void> {
   });
   log.info("the agent runs", { port: agent.port });
   endOnSignals(agent, client, log);
-  // A mistake in one feature must not end the others; it is loud in the log.
-  process.on("unhandledRejection", (error) => log.error("unhandled rejection", { error }));
 }
 
 function endOnSignals(agent: Agent, client: Client, log: Log): void {

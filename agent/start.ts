@@ -70,6 +70,7 @@ export async function startAgent(dependencies: AgentDependencies): Promise<Agent
   const endpoints = await startHttpEndpoints({
     address: settings.address,
     log: dependencies.log,
+    metrics: dependencies.metrics,
     routes: { ...health.routes, "/metrics": metricsRoute(registry) },
   });
   const agentMetrics = createAgentMetrics(registry);

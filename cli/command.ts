@@ -1,5 +1,5 @@
 /** The shape of a command, and what it is given when it runs. */
-import type { Client, Clock, Log, Metrics, Random } from "../kube/index.ts";
+import type { Client, Clock, ErrorSource, Log, Metrics, Random } from "../kube/index.ts";
 import type { Flags, FlagTable } from "./arguments.ts";
 import type { Io, Paint } from "./io.ts";
 import type { ResourceTypes } from "./resource_types.ts";
@@ -57,6 +57,8 @@ export interface Host {
   readStdin(): Promise<string>;
   /** Runs a program on the user's terminal; undefined when it is not on the PATH. */
   runProgram(name: string, argv: readonly string[]): Promise<number | undefined>;
+  /** Where errors show that nobody caught. */
+  readonly process: ErrorSource;
 }
 
 export interface ConnectRequest {

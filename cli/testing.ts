@@ -58,6 +58,7 @@ function testHost(client: Client | undefined): Host {
     readFile: (path) => Promise.reject(new Error(`no file ${path} in this test`)),
     readStdin: () => Promise.resolve(""),
     runProgram: () => Promise.resolve(undefined),
+    process: { on: () => undefined, off: () => undefined, exit: () => undefined },
   };
 }
 

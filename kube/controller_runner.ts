@@ -123,6 +123,7 @@ function afterError(options: ControllerOptions, log: Log, key: string, error: un
     log[severityOf(error)]("reconcile failed", { key, retryInMs, failures: queue.failures(key), error });
     return "error";
   }
+  options.metrics.unexpectedError("reconcile");
   log.error("reconcile threw something unexpected", { key, retryInMs, failures: queue.failures(key), error });
   return "panic";
 }

@@ -1,7 +1,8 @@
 /** Plain HTTP for probes and scrapers: /metrics, /healthz, /readyz with named checks. */
-import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
 import type { Log } from "./log.ts";
+import type { Metrics } from "./metrics_types.ts";
 
 /** Rejects, with a message that may be shown, when the part it checks is not well. */
 export type Check = () => Promise<void>;
@@ -10,6 +11,7 @@ export interface HttpEndpointsOptions {
   /** `:8080`, `127.0.0.1:8080`; port 0 picks a free one. */
   address: string;
   log: Log;
+  metrics: Pick<Metrics, "unexpectedError">;
   /** Path -> what it serves. */
   routes: Readonly<Record<string, Route>>;
 }
@@ -27,29 +29,40 @@ export interface HttpEndpoints {
   close(): Promise<void>;
 }
 
+/** Requests of probes and scrapers are short and soon there; what is not, comes from somebody else. */
+const limits = {
+  maxHeaderSize: 8 * 1024,
+  headersTimeout: 5_000,
+  requestTimeout: 10_000,
+  connectionsCheckingInterval: 1_000,
+};
+/** Beyond that the oldest connection is closed for a new one: whoever holds many keeps no probe out. */
+const mostConnections = 256;
+const mostRequestsPerConnection = 1_000;
+
 /** Serves until closed. Rejects when the address is taken or unreadable. */
 export async function startHttpEndpoints(options: HttpEndpointsOptions): Promise<HttpEndpoints> {
   const { host, port } = parseAddress(options.address);
-  const server = createServer((request, response) => {
-    // A path like `//` is no URL.
-    const url = URL.parse(request.url ?? "/", "http://localhost");
-    if (url === null) return answer(response, text(400, "not a path\n"));
-    const route = options.routes[url.pathname] ?? options.routes[parentOf(url.pathname)];
-    if (!route) return answer(response, text(404, "404 page not found\n"));
-    if (request.method !== "GET" && request.method !== "HEAD")
-      return answer(response, text(405, "only GET\n"));
-    route({ path: url.pathname, verbose: url.searchParams.has("verbose") }).then(
-      (reply) => answer(response, reply),
-      (error: unknown) => {
-        options.log.error("endpoint failed", { path: url.pathname, error });
-        answer(response, text(500, "internal error\n"));
-      },
-    );
-    return undefined;
+  const server = createServer(limits, answering(options));
+  server.maxRequestsPerSocket = mostRequestsPerConnection;
+  const open = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    const [oldest] = open.size < mostConnections ? [] : open;
+    if (oldest !== undefined) {
+      open.delete(oldest);
+      oldest.destroy();
+    }
+    open.add(socket);
+    socket.once("close", () => open.delete(socket));
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen({ port, host }, resolve);
+    server.listen({ port, host }, () => {
+      server.off("error", reject);
+      // Without file descriptors left each connection that cannot be accepted is one.
+      server.on("error", (error) => options.log.warn("endpoints: a connection was not accepted", { error }));
+      resolve();
+    });
   });
   const bound = server.address();
   return {
@@ -59,6 +72,42 @@ export async function startHttpEndpoints(options: HttpEndpointsOptions): Promise
         server.close(() => resolve());
         server.closeAllConnections();
       }),
+  };
+}
+
+function answering({ routes, log, metrics }: HttpEndpointsOptions): RequestListener {
+  // Requests for the same thing at the same time share one answer: asking often costs little.
+  const running = new Map<string, Promise<Reply>>();
+  const run = (key: string, route: Route, asked: Parameters<Route>[0]): Promise<Reply> => {
+    const shared = running.get(key);
+    if (shared !== undefined) return shared;
+    const reply = route(asked).finally(() => running.delete(key));
+    running.set(key, reply);
+    return reply;
+  };
+  const replyTo = async ({ url: target = "", method }: IncomingMessage): Promise<Reply> => {
+    const url = URL.parse(target, "http://localhost");
+    if (url === null) return text(400, "400 bad request\n");
+    const path = url.pathname;
+    const route = routes[path] ?? routes[parentOf(path)];
+    if (route === undefined) return text(404, "404 page not found\n");
+    if (method !== "GET" && method !== "HEAD") return text(405, "only GET\n");
+    const verbose = url.searchParams.has("verbose");
+    try {
+      return await run(`${path} ${verbose}`, route, { path, verbose });
+    } catch (error) {
+      metrics.unexpectedError("endpoint");
+      log.error("endpoint failed", { path, error });
+      return text(500, "internal error\n");
+    }
+  };
+  return (request, response) => {
+    // A client that goes away in the middle is no failure of ours.
+    request.on("error", () => undefined);
+    response.on("error", () => undefined);
+    replyTo(request)
+      .then((reply) => answer(response, reply))
+      .catch((error: unknown) => log.error("endpoint failed", { error }));
   };
 }
 

@@ -1,8 +1,11 @@
+import { once } from "node:events";
 import { request } from "node:http";
+import { connect, type Socket } from "node:net";
 import t from "tap";
 import { checksRoute, metricsRoute, parseAddress, startHttpEndpoints } from "./http_endpoints.ts";
 import { nullLog } from "./log.ts";
 import { createMetrics, createRegistry } from "./metrics.ts";
+import { nullMetrics } from "./metrics_types.ts";
 import { testLog } from "./testing.ts";
 
 function fetchText(port: number, path: string, method = "GET"): Promise<{ status: number; body: string }> {
@@ -19,14 +22,6 @@ function fetchText(port: number, path: string, method = "GET"): Promise<{ status
   });
 }
 
-t.test("what is no path is refused, and the next request is answered", async (t) => {
-  const routes = { "/readyz": checksRoute("readyz", {}) };
-  const endpoints = await startHttpEndpoints({ address: "127.0.0.1:0", log: nullLog, routes });
-  t.teardown(() => endpoints.close());
-  t.same(await fetchText(endpoints.port, "//"), { status: 400, body: "not a path\n" });
-  t.same(await fetchText(endpoints.port, "/readyz"), { status: 200, body: "ok" });
-});
-
 t.test("checks are answered by name, with what is wrong", async (t) => {
   let ready = false;
   const checks = {
@@ -35,10 +30,12 @@ t.test("checks are answered by name, with what is wrong", async (t) => {
       ready ? Promise.resolve() : Promise.reject(new Error("webhook controller has not initialized")),
   };
   const log = testLog();
+  const failures: string[] = [];
   const broken = () => Promise.reject(new Error("a bug"));
   const endpoints = await startHttpEndpoints({
     address: "127.0.0.1:0",
     log,
+    metrics: { unexpectedError: (where) => failures.push(where) },
     routes: { "/readyz": checksRoute("readyz", checks), "/broken": broken },
   });
   t.teardown(() => endpoints.close());
@@ -60,14 +57,111 @@ t.test("checks are answered by name, with what is wrong", async (t) => {
   t.equal((await get("/readyz", "POST")).status, 405);
   t.same(await get("/broken"), { status: 500, body: "internal error\n" });
   t.match(log.lines.at(-1), { message: "endpoint failed", fields: { path: "/broken" } });
+  t.same(failures, ["endpoint"]);
 });
 
 t.test("a taken address is an error at start", async (t) => {
-  const first = await startHttpEndpoints({ address: "127.0.0.1:0", log: nullLog, routes: {} });
-  t.teardown(() => first.close());
-  await t.rejects(startHttpEndpoints({ address: `127.0.0.1:${first.port}`, log: nullLog, routes: {} }), {
-    code: "EADDRINUSE",
+  const first = await startHttpEndpoints({
+    address: "127.0.0.1:0",
+    log: nullLog,
+    metrics: nullMetrics,
+    routes: {},
   });
+  t.teardown(() => first.close());
+  await t.rejects(
+    startHttpEndpoints({
+      address: `127.0.0.1:${first.port}`,
+      log: nullLog,
+      metrics: nullMetrics,
+      routes: {},
+    }),
+    {
+      code: "EADDRINUSE",
+    },
+  );
+});
+
+/** What the server says to bytes as they are, until it closes or `until` is there. */
+function rawAnswer(port: number, sent: string, until = "\r\n\r\n"): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = "";
+    const socket = connect({ host: "127.0.0.1", port }, () => socket.write(sent));
+    socket.setEncoding("latin1");
+    socket.on("data", (chunk: string) => {
+      text += chunk;
+      if (text.includes(until)) socket.destroy();
+    });
+    socket.on("close", () => resolve(text));
+    socket.on("error", reject);
+  });
+}
+
+t.test("a target that names no path is refused", async (t) => {
+  const endpoints = await startHttpEndpoints({
+    address: "127.0.0.1:0",
+    log: nullLog,
+    metrics: nullMetrics,
+    routes: { "/readyz": checksRoute("readyz", {}) },
+  });
+  t.teardown(() => endpoints.close());
+  for (const target of ["//", "//:x", "http://[", "http://", "///"]) {
+    const answer = await rawAnswer(endpoints.port, `GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    t.match(answer, /^HTTP\/1.1 400 /, target);
+  }
+  const absolute = await rawAnswer(endpoints.port, "GET http://a/readyz HTTP/1.1\r\nHost: a\r\n\r\n");
+  t.match(absolute, /^HTTP\/1.1 200 /);
+  const large = `GET /readyz HTTP/1.1\r\nHost: a\r\nX: ${"x".repeat(9000)}\r\n\r\n`;
+  t.match(await rawAnswer(endpoints.port, large), /^HTTP\/1.1 431 /);
+});
+
+t.test("many idle connections keep nobody out: the oldest goes", async (t) => {
+  const endpoints = await startHttpEndpoints({
+    address: "127.0.0.1:0",
+    log: nullLog,
+    metrics: nullMetrics,
+    routes: { "/readyz": checksRoute("readyz", {}) },
+  });
+  t.teardown(() => endpoints.close());
+  const idle: Socket[] = [];
+  t.teardown(() => idle.forEach((socket) => void socket.destroy()));
+  const open = async () => {
+    const socket = connect({ host: "127.0.0.1", port: endpoints.port });
+    socket.on("error", () => undefined);
+    idle.push(socket);
+    await once(socket, "connect");
+    return socket;
+  };
+  const first = once(await open(), "close");
+  for (let count = 0; count < 256; count++) await open();
+  await first;
+  t.equal((await fetchText(endpoints.port, "/readyz")).status, 200);
+});
+
+t.test("requests for the same thing share one answer", async (t) => {
+  let asked = 0;
+  const finish = Promise.withResolvers<undefined>();
+  const reply = (body: string) => ({ status: 200, contentType: "text/plain", body });
+  const endpoints = await startHttpEndpoints({
+    address: "127.0.0.1:0",
+    log: nullLog,
+    metrics: nullMetrics,
+    routes: {
+      "/slow": async () => {
+        asked++;
+        await finish.promise;
+        return reply("slow");
+      },
+      "/last": async () => {
+        finish.resolve(undefined);
+        return reply("last");
+      },
+    },
+  });
+  t.teardown(() => endpoints.close());
+  const sent = ["/slow", "/slow", "/last"].map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+  const answers = await rawAnswer(endpoints.port, sent.join(""), "last");
+  t.equal(answers.split("HTTP/1.1 200").length - 1, 3);
+  t.equal(asked, 1);
 });
 
 t.test("addresses", async (t) => {
@@ -105,6 +199,7 @@ t.test("metrics carry the names that dashboards know", async (t) => {
   const endpoints = await startHttpEndpoints({
     address: "127.0.0.1:0",
     log: nullLog,
+    metrics: nullMetrics,
     routes: { "/metrics": metricsRoute(registry) },
   });
   t.teardown(() => endpoints.close());

@@ -206,7 +206,7 @@ function queueMetrics(
   };
 }
 
-function processState(registry: Registry): Part<"leader" | "eventDropped"> {
+function processState(registry: Registry): Part<"leader" | "eventDropped" | "unexpectedError"> {
   const make = makers(registry);
   const leader = make.gauge(
     "kruise_manager_is_leader",
@@ -217,6 +217,11 @@ function processState(registry: Registry): Part<"leader" | "eventDropped"> {
     "refit_events_dropped_total",
     "Events that were not sent because too many were waiting.",
     [],
+  );
+  const unexpected = make.counter(
+    "refit_unexpected_errors_total",
+    "Errors that no code expected, by what was being done; exception and rejection end the process.",
+    ["where"],
   );
   leader.set(0);
   const resident = make.gauge(
@@ -241,7 +246,11 @@ function processState(registry: Registry): Part<"leader" | "eventDropped"> {
     },
   );
   for (const gauge of [resident, heap, cpu]) gauge.set(0);
-  return { leader: (isLeader) => leader.set(isLeader ? 1 : 0), eventDropped: () => dropped.inc() };
+  return {
+    leader: (isLeader) => leader.set(isLeader ? 1 : 0),
+    eventDropped: () => dropped.inc(),
+    unexpectedError: (where) => unexpected.inc({ where }),
+  };
 }
 
 /** Metrics of one registry, by kind. */

@@ -32,7 +32,12 @@ export interface Metrics {
   webhookFinished(webhook: string, code: number, tookMs: number): void;
   leader(isLeader: boolean): void;
   eventDropped(): void;
+  /** An error that no code expected: a mistake of ours. `where` is what was being done. */
+  unexpectedError(where: UnexpectedWhere): void;
 }
+
+/** The first three were contained, the last two ended the process. */
+export type UnexpectedWhere = "reconcile" | "admission" | "endpoint" | "exception" | "rejection";
 
 export const nullMetrics: Metrics = {
   request: () => undefined,
@@ -51,4 +56,5 @@ export const nullMetrics: Metrics = {
   webhookFinished: () => undefined,
   leader: () => undefined,
   eventDropped: () => undefined,
+  unexpectedError: () => undefined,
 };

@@ -58,11 +58,12 @@ function loginOf(entry: JsonObject, source: string): Login | undefined {
   let password = textOf(entry, "password");
   const auth = textOf(entry, "auth");
   if (auth !== "") {
-    const decoded = Buffer.from(auth.trim(), "base64").toString("utf8").replace(/\0+$/, "");
-    const colon = decoded.indexOf(":");
+    const decoded = Buffer.from(auth.trim(), "base64").toString("utf8");
+    const login = withoutEnd(decoded, "\0");
+    const colon = login.indexOf(":");
     if (colon < 0) throw new AgentError("Config", `${source}: auth is not base64 of user:password`);
-    username = decoded.slice(0, colon);
-    password = decoded.slice(colon + 1);
+    username = login.slice(0, colon);
+    password = login.slice(colon + 1);
   }
   const identityToken = textOf(entry, "identitytoken");
   const registryToken = textOf(entry, "registrytoken");
@@ -75,9 +76,16 @@ function loginOf(entry: JsonObject, source: string): Login | undefined {
   };
 }
 
+/** Without the characters `end` at the end. Not by an expression: it would try each run of them from each of its places. */
+function withoutEnd(text: string, end: string): string {
+  let length = text.length;
+  while (length > 0 && text[length - 1] === end) length--;
+  return text.slice(0, length);
+}
+
 /** `https://index.docker.io/v1/` -> `index.docker.io`: scheme and API version are not part of a pattern. */
 function registryPattern(registry: string): string {
-  const bare = registry.replace(/^https?:\/\//, "").replace(/\/+$/, "");
+  const bare = withoutEnd(registry.replace(/^https?:\/\//, ""), "/");
   return bare.replace(/^([^/]+)\/v[12]$/, "$1");
 }
 

@@ -107,7 +107,7 @@ async function readWhole(path: string): Promise<Decoded> {
 
 /** New file, flushed, then renamed over the old one, which stays as `.old`. */
 async function writeWhole(path: string, text: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const fresh = `${path}.new`;
   const file = await open(fresh, "w", 0o600);
   try {

@@ -34,7 +34,7 @@ t.test("defaults are the reference's", (t) => {
       secret: "kruise-webhook-certs",
       host: undefined,
       port: 9876,
-      certificateDirectory: "/tmp/kruise-webhook-certs",
+      certificateDirectory: undefined,
       certificates: "secret",
       renewBeforeMs: 180 * 86_400_000,
     },

@@ -136,6 +136,7 @@ class Starting implements ControllerProcess {
           metrics.webhookStarted(path);
           metrics.webhookFinished(path, code, tookMs);
         },
+        failed: () => metrics.unexpectedError("admission"),
       },
     });
     await this.#serveEndpoints();
@@ -167,8 +168,10 @@ class Starting implements ControllerProcess {
   }
 
   async #listen(address: string, routes: Readonly<Record<string, Route>>, flag: string): Promise<void> {
+    const { log } = this.#deps;
+    const { metrics } = this.#observed;
     try {
-      this.#endpoints.push(await startHttpEndpoints({ address, routes, log: this.#deps.log }));
+      this.#endpoints.push(await startHttpEndpoints({ address, routes, log, metrics }));
     } catch (error) {
       const { host, port } = parseAddress(address);
       throw listenError(`${host ?? "*"}:${port}`, flag, error);

@@ -1,7 +1,7 @@
 /** The controller's command once it is called: this loads all of the controller. */
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import { type Log, type Metrics, pinoLog } from "../../kube/index.ts";
+import { endOnUnexpectedErrors, type Log, type Metrics, pinoLog } from "../../kube/index.ts";
 import type { Call } from "../command.ts";
 import { observe, startControllerProcess } from "./process.ts";
 import { type ProcessSettings, processSettings } from "./settings.ts";
@@ -12,6 +12,7 @@ export async function runController(call: Call): Promise<number> {
   const { clock, random } = call.host;
   const log = logOf(call, settings);
   const observed = observe();
+  const expectNone = endOnUnexpectedErrors(call.host.process, log, observed.metrics);
   const connect = (metrics: Metrics) =>
     call.host.connect({
       kubeconfig: call.flags.text("kubeconfig"),
@@ -43,6 +44,7 @@ export async function runController(call: Call): Promise<number> {
     }
     return 0;
   } finally {
+    expectNone();
     await Promise.all([connection.client.close(), forAdmission.client.close()]);
   }
 }

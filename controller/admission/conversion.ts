@@ -1,5 +1,6 @@
 /** ConversionReview of apiextensions.k8s.io, versions v1 and v1beta1. Spec: platform 4.5. */
 import { isJsonObject, type JsonObject, own } from "../../kube/core/index.ts";
+import { parseBody } from "./review.ts";
 
 /** Converts one object to an apiVersion; throws when it cannot. */
 export type Converter = (object: JsonObject, apiVersion: string) => JsonObject;
@@ -30,16 +31,10 @@ const versions = ["apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"];
 function decode(
   body: Buffer,
 ): { apiVersion: string; uid: string; desired: string; objects: unknown[] } | string {
-  if (body.length === 0) return "request body is empty";
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(body.toString("utf8"));
-  } catch (error) {
-    return `request body is not JSON: ${error instanceof Error ? error.message : String(error)}`;
-  }
-  const apiVersion = isJsonObject(parsed) ? parsed["apiVersion"] : undefined;
+  const parsed = parseBody(body);
+  if (typeof parsed === "string") return parsed;
+  const { apiVersion } = parsed;
   if (
-    !isJsonObject(parsed) ||
     parsed["kind"] !== "ConversionReview" ||
     typeof apiVersion !== "string" ||
     !versions.includes(apiVersion)

@@ -1,5 +1,5 @@
 /** AdmissionReview of admission.k8s.io, versions v1 and v1beta1, from and to bytes. */
-import { isJsonObject, type JsonObject, own } from "../../kube/core/index.ts";
+import { deepestJson, isJsonObject, isTooDeep, type JsonObject, own } from "../../kube/core/index.ts";
 import type { AdmissionOperation, AdmissionRequest, AdmissionResponse } from "./request.ts";
 
 const versions = ["admission.k8s.io/v1", "admission.k8s.io/v1beta1"] as const;
@@ -10,16 +10,23 @@ export interface Review {
   readonly request: AdmissionRequest;
 }
 
-/** The review in `body`, or a sentence that says why it is none. */
-export function decodeReview(body: Buffer): Review | string {
+/** The object in `body`, or a sentence that says why there is none. */
+export function parseBody(body: Buffer): JsonObject | string {
   if (body.length === 0) return "request body is empty";
+  if (isTooDeep(body)) return `request body is nested deeper than ${deepestJson} levels`;
   let parsed: unknown;
   try {
     parsed = JSON.parse(body.toString("utf8"));
   } catch (error) {
     return `request body is not JSON: ${error instanceof Error ? error.message : String(error)}`;
   }
-  if (!isJsonObject(parsed)) return "request body is not an object";
+  return isJsonObject(parsed) ? parsed : "request body is not an object";
+}
+
+/** The review in `body`, or a sentence that says why it is none. */
+export function decodeReview(body: Buffer): Review | string {
+  const parsed = parseBody(body);
+  if (typeof parsed === "string") return parsed;
   const apiVersion = versions.find((version) => version === parsed["apiVersion"]);
   if (parsed["kind"] !== "AdmissionReview" || apiVersion === undefined) {
     return `request body is no AdmissionReview of ${versions.join(" or ")}`;

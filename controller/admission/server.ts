@@ -10,7 +10,7 @@ import {
   type ServerHttp2Session,
 } from "node:http2";
 import type { Socket } from "node:net";
-import type { Clock, Log } from "../../kube/index.ts";
+import { type Clock, isKubeError, type Log } from "../../kube/index.ts";
 import { answerConversion, type Converter } from "./conversion.ts";
 import type { AdmissionHandler } from "./request.ts";
 import { denied } from "./request.ts";
@@ -31,9 +31,14 @@ export interface CertificateSource {
 export interface AdmissionMetrics {
   /** One answered review. `code` is that of the answer, 200 when allowed. */
   review(path: string, code: number, tookMs: number): void;
+  /** A handler threw what none should. */
+  failed(): void;
 }
 
-export const nullAdmissionMetrics: AdmissionMetrics = { review: () => undefined };
+export const nullAdmissionMetrics: AdmissionMetrics = {
+  review: () => undefined,
+  failed: () => undefined,
+};
 
 export interface AdmissionServerOptions {
   /** 0: any free port. */
@@ -62,6 +67,30 @@ interface AdmissionLimits {
   /** Milliseconds until a body must have arrived. */
   bodyMs: number;
 }
+
+/**
+ * Of one HTTP/2 session. The API server asks for many reviews at once and cancels those that time out; streams reset faster
+ * than that, invalid frames and large lists of headers are somebody else's, and end the session. Floods of pings, settings and
+ * continuations are ended by the protocol's implementation.
+ */
+const sessionLimits = {
+  settings: { maxConcurrentStreams: 500, initialWindowSize: 1024 * 1024, maxHeaderListSize: 32 * 1024 },
+  maxHeaderListPairs: 64,
+  maxSettings: 32,
+  maxSessionInvalidFrames: 100,
+  maxSessionRejectedStreams: 100,
+  streamResetBurst: 1000,
+  streamResetRate: 100,
+  unknownProtocolTimeout: 5_000,
+};
+
+/** Of HTTP/1.1, which shares the port. Types know them only on servers without HTTP/2. */
+const http1Limits = {
+  headersTimeout: 10_000,
+  requestTimeout: 60_000,
+  keepAliveTimeout: 60_000,
+  connectionsCheckingInterval: 5_000,
+};
 
 const defaultLimits: AdmissionLimits = {
   reviewBytes: 7 * 1024 * 1024,
@@ -129,11 +158,11 @@ class Server implements AdmissionServer {
       minVersion: "TLSv1.2",
       allowHTTP1: true,
       handshakeTimeout: 10_000,
-      settings: { maxConcurrentStreams: 500, initialWindowSize: 1024 * 1024 },
+      ...sessionLimits,
     });
     this.#server = server;
     server.maxConnections = 2000;
-    Object.assign(server, { headersTimeout: 10_000, requestTimeout: 60_000 });
+    Object.assign(server, http1Limits);
     server.setTimeout(300_000);
     server.on("connection", (socket: Socket) => remember(this.#sockets, socket));
     server.on("session", (session) => {
@@ -146,8 +175,9 @@ class Server implements AdmissionServer {
     );
     server.on("request", (request, response) => {
       this.#serve(request, response).catch((error) => {
+        this.#options.metrics.failed();
         this.#options.log.error("admission: request failed", { path: request.url, error });
-        response.stream?.destroy?.();
+        response.destroy();
       });
     });
     server.once("error", reject);
@@ -222,6 +252,7 @@ class Server implements AdmissionServer {
       return await handler(request);
     } catch (error) {
       const { namespace, name, operation } = request;
+      if (!isKubeError(error)) this.#options.metrics.failed();
       this.#options.log.error("admission handler failed", { path, operation, namespace, name, error });
       return denied(500, error instanceof Error ? error.message : String(error));
     }
@@ -243,7 +274,8 @@ class Server implements AdmissionServer {
         resolve(413);
         return;
       }
-      const chunks: Buffer[] = [];
+      // One buffer that grows: a body in pieces of one byte must not cost a hundred times its size.
+      let bytes: Buffer = Buffer.alloc(0);
       let size = 0;
       let settled = false;
       const timer = this.#options.clock.after(this.#limits.bodyMs, () => {
@@ -260,19 +292,26 @@ class Server implements AdmissionServer {
       };
       request.on("data", (chunk: Buffer) => {
         if (settled) return;
+        bytes = size === 0 ? chunk : appended(bytes, size, chunk);
         size += chunk.length;
         this.#buffered += chunk.length;
-        chunks.push(chunk);
         if (size > limit) settle(413);
         else if (this.#buffered > this.#limits.bufferedBytes) settle(503);
       });
-      request.on("end", () =>
-        settle(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, size)),
-      );
+      request.on("end", () => settle(bytes.subarray(0, size)));
       request.on("aborted", () => settle(0));
       request.on("close", () => settle(0));
     });
   }
+}
+
+/** `bytes`, of which `size` are in use, with `chunk` behind them; twice as large where there is no room. */
+function appended(bytes: Buffer, size: number, chunk: Buffer): Buffer {
+  const needed = size + chunk.length;
+  const target = needed <= bytes.length ? bytes : Buffer.allocUnsafeSlow(Math.max(needed, 2 * size));
+  if (target !== bytes) bytes.copy(target, 0, 0, size);
+  chunk.copy(target, size);
+  return target;
 }
 
 function remember<T extends { once(event: "close", run: () => void): unknown }>(

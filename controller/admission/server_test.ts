@@ -246,6 +246,33 @@ t.test("a client that does not go on sending is cut off", async (t) => {
   t.equal((await post(port, "/allow", review())).status, 200);
 });
 
+t.test("bodies that nest too deep are refused, not parsed", async (t) => {
+  const { port } = await serve(t);
+  const nested = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`;
+  const deep = (depth: number) => `${review().slice(0, -2)},"name":"\\"[[","options":${nested(depth)}}}`;
+  t.equal((await post(port, "/allow", deep(990))).status, 200);
+  t.equal((await post(port, "/allow", deep(100_000))).status, 400);
+  t.equal((await post(port, "/allow", "[".repeat(1_000_000))).status, 400);
+  t.equal((await post(port, "/convert", nested(100_000))).status, 400);
+});
+
+t.test("a body in many pieces arrives as it was sent", async (t) => {
+  const { port } = await serve(t);
+  const body = review({ uid: "piecewise", name: "x".repeat(3000) });
+  const session = connectHttp2(`https://localhost:${port}`, { ca: certificates.caCert, lookup: loopback });
+  t.teardown(() => session.close());
+  const stream = session.request({
+    ":method": "POST",
+    ":path": "/allow",
+    "content-type": "application/json",
+  });
+  for (let at = 0; at < body.length; at += 7) stream.write(body.slice(at, at + 7));
+  stream.end();
+  let text = "";
+  for await (const chunk of stream) text += chunk;
+  t.equal(JSON.parse(text).response.uid, "piecewise");
+});
+
 t.test("HTTP/2 is spoken, many reviews on one connection", async (t) => {
   const { port } = await serve(t);
   const session = connectHttp2(`https://localhost:${port}`, { ca: certificates.caCert, lookup: loopback });
@@ -333,11 +360,17 @@ t.test("conversion reviews", async (t) => {
 
 t.test("reviews are counted by path and answer", async (t) => {
   const counted: string[] = [];
-  const { port } = await serve(t, { metrics: { review: (path, code) => counted.push(`${path} ${code}`) } });
+  const { port } = await serve(t, {
+    metrics: {
+      review: (path, code) => counted.push(`${path} ${code}`),
+      failed: () => counted.push("failed"),
+    },
+  });
   await post(port, "/allow", review());
   await post(port, "/deny", review());
   await post(port, "/deny", "");
-  t.strictSame(counted, ["/allow 200", "/deny 422", "/deny 400"]);
+  await post(port, "/throw", review());
+  t.strictSame(counted, ["/allow 200", "/deny 422", "/deny 400", "failed", "/throw 500"]);
 });
 
 t.test("readiness says why webhooks cannot be called", async (t) => {

@@ -1,4 +1,5 @@
 /** Settings of the webhooks out of environment variables. Spec: platform 2.4. */
+import { isAbsolute, join } from "node:path";
 import { renewBefore } from "./certificates/certificate_set.ts";
 
 export interface WebhookSettings {
@@ -9,7 +10,8 @@ export interface WebhookSettings {
   /** Reached by URL instead of by Service. */
   readonly host: string | undefined;
   readonly port: number;
-  readonly certificateDirectory: string;
+  /** Where certificates are kept or copied to; undefined: nowhere, which is enough with a Secret. */
+  readonly certificateDirectory: string | undefined;
   /** `secret`: shared through the API server; `fs`: files only; `external`: somebody else's Secret, read only. */
   readonly certificates: "secret" | "fs" | "external";
   /** Milliseconds before its end that a certificate is renewed. */
@@ -29,14 +31,28 @@ export function webhookSettings(
     throw new Error(`WEBHOOK_PORT must be a port number, but is ${JSON.stringify(portText)}`);
   }
   const files = writer === "fs" || (writer === "" && host !== undefined);
+  const certificates = gates.externalCerts ? "external" : files ? "fs" : "secret";
   return {
     namespace: env["POD_NAMESPACE"] || "kruise-system",
     service: env["SERVICE_NAME"] || "kruise-webhook-service",
     secret: env["SECRET_NAME"] || "kruise-webhook-certs",
     host,
     port,
-    certificateDirectory: env["WEBHOOK_CERT_DIR"] || "/tmp/kruise-webhook-certs",
-    certificates: gates.externalCerts ? "external" : files ? "fs" : "secret",
+    certificateDirectory:
+      env["WEBHOOK_CERT_DIR"] || (certificates === "fs" ? stateDirectory(env) : undefined),
+    certificates,
     renewBeforeMs: renewBefore(env["CERTS_RENEW_BEFORE"]),
   };
+}
+
+/** The user's own place for state. A temporary folder belongs to all users: another one could have left an authority there. */
+function stateDirectory(env: Readonly<Record<string, string | undefined>>): string {
+  const given = env["XDG_STATE_HOME"] ?? "";
+  const home = env["HOME"] ?? "";
+  // The specification of base directories ignores relative ones.
+  if (isAbsolute(given)) return join(given, "refit", "webhook-certs");
+  if (isAbsolute(home)) return join(home, ".local", "state", "refit", "webhook-certs");
+  throw new Error(
+    "WEBHOOK_CERT_DIR must name a directory for certificates: there is no HOME to keep them in",
+  );
 }

@@ -1,6 +1,6 @@
 /** All of admission put together: handlers on their paths, certificates, the server, the cluster's pointers to it. */
 import { convertObject, definitionName, type KindDefinition } from "../../crds/index.ts";
-import type { Client, Clock, Log, Random } from "../../kube/index.ts";
+import { type Client, type Clock, type Log, privateDirectory, type Random } from "../../kube/index.ts";
 import { servingNames } from "./certificates/certificate_set.ts";
 import { type Watched, watchChanges } from "./certificates/changes.ts";
 import { generateCertificates } from "./certificates/generate.ts";
@@ -84,7 +84,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     store: storeOf(options),
     trust: clusterTrust({ client, target, livePaths: new Set(handlers.keys()), kinds: conversions, log }),
     external: settings.certificates === "external",
-    directory: settings.certificateDirectory,
+    ...(settings.certificateDirectory === undefined ? {} : { directory: settings.certificateDirectory }),
     watch: (changed, signal) =>
       watchChanges(
         { client, clock, random, log, watched: watchedOf(settings, conversions) },
@@ -112,6 +112,8 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     certificates,
     ready,
     async start(timeoutMs) {
+      // Waiting would not make it better.
+      if (settings.certificates === "fs") await privateDirectory(directoryOf(settings));
       const listening = server.listen();
       certificates.start();
       // Both at once: a port that is taken must be heard of at once, not after the certificates.
@@ -130,16 +132,22 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
 }
 
 function storeOf({ settings, client, generate = generateCertificates }: WebhooksOptions): CertificateStore {
-  const { namespace, secret: name, renewBeforeMs, certificateDirectory: directory } = settings;
+  const { namespace, secret: name, renewBeforeMs } = settings;
   const names = servingNames({ namespace, name: settings.service }, settings.host);
   switch (settings.certificates) {
     case "external":
       return externalStore({ client, namespace, name, names });
     case "fs":
-      return directoryStore({ directory, names, renewBeforeMs, generate });
+      return directoryStore({ directory: directoryOf(settings), names, renewBeforeMs, generate });
     case "secret":
       return secretStore({ client, namespace, name, names, renewBeforeMs, generate });
   }
+}
+
+/** With mode `fs` there always is one. */
+function directoryOf({ certificateDirectory }: WebhookSettings): string {
+  if (certificateDirectory === undefined) throw new Error("WEBHOOK_CERT_DIR is not set");
+  return certificateDirectory;
 }
 
 function watchedOf(

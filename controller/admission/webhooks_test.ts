@@ -149,15 +149,23 @@ t.test("settings come from the environment", async (t) => {
     secret: "kruise-webhook-certs",
     host: undefined,
     port: 9876,
-    certificateDirectory: "/tmp/kruise-webhook-certs",
+    certificateDirectory: undefined,
     certificates: "secret",
   });
-  t.equal(webhookSettings({ WEBHOOK_HOST: "h" }, gates).certificates, "fs");
+  const home = { WEBHOOK_HOST: "h", HOME: "/home/a" };
+  t.match(webhookSettings(home, gates), {
+    certificates: "fs",
+    certificateDirectory: "/home/a/.local/state/refit/webhook-certs",
+  });
+  t.match(webhookSettings({ ...home, XDG_STATE_HOME: "/state" }, gates), {
+    certificateDirectory: "/state/refit/webhook-certs",
+  });
+  t.throws(() => webhookSettings({ WEBHOOK_HOST: "h" }, gates), /WEBHOOK_CERT_DIR must name a directory/);
   t.equal(
     webhookSettings({ WEBHOOK_HOST: "h", WEBHOOK_CERT_WRITER: "secret" }, gates).certificates,
     "secret",
   );
-  t.equal(webhookSettings({ WEBHOOK_CERT_WRITER: "fs" }, gates).certificates, "fs");
+  t.equal(webhookSettings({ HOME: "/home/a", WEBHOOK_CERT_WRITER: "fs" }, gates).certificates, "fs");
   t.equal(webhookSettings({ WEBHOOK_CERT_WRITER: "fs" }, { externalCerts: true }).certificates, "external");
   t.throws(() => webhookSettings({ WEBHOOK_PORT: "many" }, gates), /WEBHOOK_PORT must be a port number/);
 });

@@ -23,7 +23,7 @@ export function durationMs(text: string): { ms: number } | { complaint: string }
   if (rest === "") return invalid;
   let ms = 0;
   while (rest !== "") {
-    const part = /^(\d+\.?\d*|\.\d+)([^\d.]*)/.exec(rest);
+    const part = /^(\d+(?:\.\d*)?|\.\d+)([^\d.]*)/.exec(rest);
     if (part === null) return invalid;
     const [whole, amount = "", unit = ""] = part;
     if (unit === "") return { complaint: `time: missing unit in duration ${goQuote(text)}` };

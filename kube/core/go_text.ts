@@ -53,6 +53,7 @@ export function goQuote(text: string): string {
     const known = quoteEscapes[character];
     const code = character.codePointAt(0) ?? 0;
     if (known !== undefined) quoted += known;
+    else if (code >= 0x20 && code < 0x7f) quoted += character;
     else if (code < 0x20 || code === 0x7f) quoted += `\\x${code.toString(16).padStart(2, "0")}`;
     else if (/^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u.test(character)) quoted += character;
     else if (code > 0xffff) quoted += `\\U${code.toString(16).padStart(8, "0")}`;

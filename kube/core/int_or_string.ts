@@ -65,7 +65,7 @@ function parseInteger(digits: string, whole: string): number {
 }
 
 function parseFraction(digits: string, whole: string): number {
-  if (/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(digits)) {
+  if (/^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(digits)) {
     const number = Number(digits);
     if (Number.isFinite(number)) return number;
   }

@@ -55,3 +55,33 @@ export function put(object: JsonObject, key: string, value: unknown): void {
     object[key] = value;
   }
 }
+
+/**
+ * Values of the API are nested a few dozen deep. The server's own limit is 10,000, at which functions that call themselves
+ * for each level run out of stack.
+ */
+export const deepestJson = 1000;
+
+/** Whether a JSON text nests values deeper than `deepestJson`. Looks at each byte once and never nests itself. */
+export function isTooDeep(json: Uint8Array): boolean {
+  if (json.length <= deepestJson) return false;
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < json.length; at++) {
+    const byte = json[at];
+    if (byte === quote) inString = !inString;
+    else if (inString) {
+      if (byte === backslash) at++;
+    } else if (byte === openObject || byte === openArray) {
+      if (++depth > deepestJson) return true;
+    } else if (byte === closeObject || byte === closeArray) depth--;
+  }
+  return false;
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+const openArray = 0x5b;
+const closeArray = 0x5d;
+const openObject = 0x7b;
+const closeObject = 0x7d;

@@ -29,7 +29,11 @@ const MAX_BINARY = (2n ** 63n - 1n) * NANO;
 const WRONG_FORMAT =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 const WRONG_SUFFIX = "unable to parse quantity's suffix";
-const pattern = /^([+-]?)(\d*)(?:\.(\d*))?([eEinumkKMGTP]*[-+]?\d*)$/;
+/** The suffix is read apart: digits that could belong to either part would be tried in both, for each of them. */
+const pattern = /^([+-]?)(\d*)(?:\.(\d*))?(.*)$/s;
+const suffixPattern = /^[eEinumkKMGTP]+[-+]?\d*$|^[-+]\d*$|^$/;
+/** Amounts are computed exactly: without bounds a short text could stand for thousands of digits. */
+const LONGEST = 100;
 
 interface Parts {
   readonly negative: boolean;
@@ -42,9 +46,9 @@ interface Parts {
 }
 
 function split(text: string): Parts {
-  const match = text === "" ? null : pattern.exec(text);
-  if (match === null) throw new ParseError("InvalidQuantity", WRONG_FORMAT);
-  const [, sign, whole = "", fraction = "", suffix = ""] = match;
+  if (text === "" || text.length > LONGEST) throw new ParseError("InvalidQuantity", WRONG_FORMAT);
+  const [, sign, whole = "", fraction = "", suffix = ""] = pattern.exec(text) ?? [];
+  if (!suffixPattern.test(suffix)) throw new ParseError("InvalidQuantity", WRONG_FORMAT);
   if (whole + fraction === "")
     throw new ParseError("InvalidQuantity", "unable to parse numeric part of quantity");
   return {
@@ -60,7 +64,7 @@ function parseSuffix(suffix: string): Pick<Parts, "base" | "exponent" | "format"
   if (binary >= 0) return { base: 2, exponent: 10 * (binary + 1), format: "BinarySI" };
   const decimal = decimalSuffixes.find(([name]) => name === suffix);
   if (decimal !== undefined) return { base: 10, exponent: decimal[1], format: "DecimalSI" };
-  const power = /^[eE]([+-]?\d{1,4})$/.exec(suffix)?.[1];
+  const power = /^[eE]([+-]?0*\d{1,2})$/.exec(suffix)?.[1];
   if (power !== undefined) return { base: 10, exponent: Number(power), format: "DecimalExponent" };
   throw new ParseError("InvalidQuantity", WRONG_SUFFIX);
 }

@@ -49,8 +49,10 @@ export interface Exchange {
   drop(): void;
 }
 
-export function makeExchange(request: RawRequest, response: RawResponse, user: User): Exchange {
-  const url = new URL(request.url ?? "/", "https://sandbox");
+/** Undefined when the request names no path that can be read, as `//` and what goes on behind it. */
+export function makeExchange(request: RawRequest, response: RawResponse, user: User): Exchange | undefined {
+  const url = URL.parse(request.url ?? "/", "https://sandbox");
+  if (url === null) return undefined;
   const gone = new AbortController();
   let body: Promise<Buffer> | undefined;
   response.on("close", () => gone.abort());

@@ -46,17 +46,31 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     streamResetBurst: streamsPerConnection * 100,
     streamResetRate: streamsPerConnection * 100,
     settings: { maxConcurrentStreams: streamsPerConnection, initialWindowSize: 1 << 20 },
+    handshakeTimeout: 10_000,
+  });
+  Object.assign(server, {
+    headersTimeout: 10_000,
+    requestTimeout: 60_000,
+    connectionsCheckingInterval: 5_000,
   });
   const stopConnections = trackConnections(server);
   server.on("request", (request: RawRequest, response: RawResponse) => {
-    void serve(request, response);
+    request.on("error", () => {});
+    response.on("error", () => {});
+    serve(request, response).catch((error: unknown) => {
+      routes.world.log("request failed inside the sandbox", { path: request.url, error: String(error) });
+      response.destroy();
+    });
   });
 
   async function serve(request: RawRequest, response: RawResponse): Promise<void> {
     const user = userOf(request, tokens);
     const exchange = makeExchange(request, response, user ?? anonymous);
-    request.on("error", () => {});
-    response.on("error", () => {});
+    if (exchange === undefined) {
+      response.statusCode = 400;
+      response.end(Buffer.from("400 Bad Request: malformed request target\n"));
+      return;
+    }
     if (user === undefined) {
       sendReply(exchange, jsonReply(401, new ApiError(401, "Unauthorized", "Unauthorized").toStatus()));
       return;
@@ -66,7 +80,13 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(options.port, options.host, resolve);
+    server.listen(options.port, options.host, () => {
+      server.off("error", reject);
+      server.on("error", (error) =>
+        routes.world.log("a connection was not accepted", { error: String(error) }),
+      );
+      resolve();
+    });
   });
   const address = server.address();
   return {
@@ -96,6 +116,7 @@ function trackConnections(server: Http2SecureServer): () => void {
     session.on("close", () => sessions.delete(session));
     session.on("error", () => {});
   });
+  server.on("sessionError", () => {});
   server.on("tlsClientError", () => {});
   return () => {
     for (const session of sessions) session.destroy();

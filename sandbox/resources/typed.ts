@@ -135,7 +135,7 @@ function emptyOf(shape: Shape): unknown {
   }
 }
 
-const quantityPattern = /^[+-]?[0-9.]+([eEinumkKMGTP]*[-+]?[0-9]*)$/;
+const quantityPattern = /^[+-]?[0-9.]+([eEinumkKMGTP]+[-+]?[0-9]*|[-+][0-9]*)?$/;
 
 function decodeQuantity(value: unknown): unknown {
   const text = typeof value === "number" ? String(value) : value;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
 import { controllerOptions, startControllers } from "../../controller/index.ts";
-import { createClient, systemClock, testLog, withFaults } from "../../kube/index.ts";
+import { createClient, systemClock, testLog, undiciTransport, withFaults } from "../../kube/index.ts";
 import { startTestSandbox } from "../cases/sandbox_target.ts";
 import { inTime, reached } from "./lab.ts";
 import { clone } from "./scenarios.ts";
@@ -20,7 +20,13 @@ t.test("at most one try an object, one line in the log, and work again once it i
   /** Before the server answers. */
   const asked: string[] = [];
   const client = withFaults(
-    createClient({ credentials, clock: systemClock, random: Math.random, userAgent: agent }),
+    createClient({
+      credentials,
+      clock: systemClock,
+      random: Math.random,
+      userAgent: agent,
+      transport: undiciTransport({ clock: systemClock }),
+    }),
     { create: (plural) => ({ before: () => void asked.push(plural) }) },
   );
   const log = testLog();

@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import t from "tap";
 import { testClock } from "../../../kube/index.ts";
@@ -98,6 +98,19 @@ t.test("files are for the owner only and change together", async (t) => {
   t.strictSame(hidden.sort(), ["..2", "..data"], "the old version is gone");
   await writeCertificateDirectory(directory, second, "3");
   t.ok((await readdir(directory)).includes("..2"), "equal files are not written again");
+});
+
+t.test("a directory or a file that others could change is refused", async (t) => {
+  const directory = join(t.testdir({}), "certs");
+  const store = directoryStore({ directory, names, renewBeforeMs: 0, generate: generateCertificates });
+  await writeCertificateDirectory(directory, first, "1");
+  await chmod(join(directory, "ca-key.pem"), 0o666);
+  await t.rejects(store.ensure(now), { code: "Config", message: /ca-key.pem .*others may write/ });
+  await chmod(join(directory, "ca-key.pem"), 0o600);
+  t.strictSame(await store.ensure(now), first);
+  await chmod(directory, 0o777);
+  await t.rejects(store.ensure(now), { code: "Config", message: /certs .*others may write/ });
+  await t.rejects(writeCertificateDirectory(directory, first, "2"), { code: "Config" });
 });
 
 t.test("a directory that a crash left half written is put right", async (t) => {

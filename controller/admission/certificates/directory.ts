@@ -1,6 +1,7 @@
 /** Certificates as files, replaced all at once: a reader never sees a key beside another key's certificate. */
-import { lstat, mkdir, readdir, readFile, readlink, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readdir, readlink, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { privateDirectory, readPrivateFile } from "../../../kube/index.ts";
 import type { CertificateSet } from "./certificate_set.ts";
 
 /** The files, which are also the keys of the Secret. Spec: platform 4.2, rule 3. */
@@ -25,15 +26,16 @@ export function certificateSetOf(read: (name: string) => string | undefined): Ce
   };
 }
 
-/** What the directory holds; undefined when it holds no certificate. */
-export async function readCertificateDirectory(directory: string): Promise<CertificateSet | undefined> {
+/**
+ * What the directory holds; undefined when it holds no certificate. Throws KubeError `Config` when somebody else may have put
+ * it there. Missing files make the set invalid, which is found out when it is checked.
+ */
+export async function readCertificateDirectory(path: string): Promise<CertificateSet | undefined> {
+  const directory = await privateDirectory(path);
   const files = new Map<string, string>();
   for (const name of ["ca-key.pem", "ca-cert.pem", "key.pem", "tls.key", "cert.pem", "tls.crt"]) {
-    try {
-      files.set(name, await readFile(join(directory, name), "utf8"));
-    } catch {
-      // Missing or unreadable files make the set invalid, which is found out when it is checked.
-    }
+    const text = await readPrivateFile(join(directory, name));
+    if (text !== undefined) files.set(name, text);
   }
   return files.size === 0 ? undefined : certificateSetOf((name) => files.get(name));
 }
@@ -43,14 +45,14 @@ export async function readCertificateDirectory(directory: string): Promise<Certi
  * owner only. `version` names the new subdirectory and must be new. Does nothing when the files are the same.
  */
 export async function writeCertificateDirectory(
-  directory: string,
+  path: string,
   set: CertificateSet,
   version: string,
 ): Promise<void> {
-  const present = await readCertificateDirectory(directory);
+  const present = await readCertificateDirectory(path);
   const files = certificateFiles(set);
   if (present !== undefined && JSON.stringify(certificateFiles(present)) === JSON.stringify(files)) return;
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const directory = await privateDirectory(path);
   const fresh = `..${version}`;
   await mkdir(join(directory, fresh), { mode: 0o700 });
   for (const [name, text] of Object.entries(files))
