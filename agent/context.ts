@@ -3,6 +3,7 @@ import type { Client, Clock, Events, Log, Metrics, Random } from "../kube/index.
 import type { Recreator } from "./containers/recreator.ts";
 import type { AgentMetrics } from "./metrics.ts";
 import type { PodWatch } from "./pod_watch.ts";
+import type { ExecProbes } from "./probes/exec_probes.ts";
 import type { RuntimeFinder } from "./runtime_socket/finder.ts";
 import type { AgentSettings } from "./settings.ts";
 import type { StateStore } from "./state/store.ts";
@@ -20,6 +21,8 @@ export interface AgentContext {
   readonly state: StateStore;
   readonly pods: PodWatch;
   readonly recreator: Recreator;
+  /** Of all probes together: they share the memory. */
+  readonly execs: ExecProbes;
 }
 
 /** A running part of the agent. */

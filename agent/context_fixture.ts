@@ -17,6 +17,7 @@ import { createRecreator } from "./containers/recreator.ts";
 import type { AgentContext } from "./context.ts";
 import { createAgentMetrics } from "./metrics.ts";
 import { startPodWatch } from "./pod_watch.ts";
+import { ExecProbes } from "./probes/exec_probes.ts";
 import type { Runtime, RuntimeFinder } from "./runtime_socket/finder.ts";
 import { agentSettings } from "./settings.ts";
 import { createStateStore } from "./state/store.ts";
@@ -70,6 +71,7 @@ export function testContext(
     finder: settledFinder(runtime),
     state: createStateStore(folder, shared.log),
     pods,
+    execs: new ExecProbes(shared.clock, shared.log),
     recreator: createRecreator({
       ...shared,
       startedBy: "kubelet",

@@ -23,6 +23,7 @@ import { startImages } from "./images/feature.ts";
 import { startLiveness } from "./liveness/feature.ts";
 import { type AgentMetrics, createAgentMetrics } from "./metrics.ts";
 import { startPodWatch } from "./pod_watch.ts";
+import { ExecProbes } from "./probes/exec_probes.ts";
 import { startProbes } from "./probes/feature.ts";
 import { startRestarts } from "./restarts/feature.ts";
 import { type Runtime, type RuntimeFinder, startRuntimeFinder } from "./runtime_socket/finder.ts";
@@ -137,7 +138,14 @@ function createContext(
       .cleanUp(runtime.client)
       .catch((error: unknown) => recreatorLog.warn("no look for placeholders", { error }));
   });
-  return { ...dependencies, ...made, state, pods, recreator };
+  return {
+    ...dependencies,
+    ...made,
+    state,
+    pods,
+    recreator,
+    execs: new ExecProbes(clock, log.with({ component: "probes" })),
+  };
 }
 
 /** Adds each feature as it starts: the health check names those that are there. */

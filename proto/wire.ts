@@ -145,6 +145,7 @@ function blank(type: Message<unknown>): Plain {
   return value;
 }
 const noBytes = new Uint8Array(0);
+const largeBytes = 64 * 1024;
 
 function readMessage(reader: protobuf.Reader, type: Message<unknown>, end: number, depth: number): Plain {
   if (depth > maxDepth) throw new WireError(`${type.name}: nested deeper than ${maxDepth}`);
@@ -222,8 +223,11 @@ function readScalar(reader: protobuf.Reader, type: Field["type"]): unknown {
   switch (type) {
     case "string":
       return reader.string();
-    case "bytes":
-      return reader.bytes().slice();
+    case "bytes": {
+      // A view keeps its whole message: cheap for bytes that are most of it, and saves a copy of megabytes.
+      const bytes = reader.bytes();
+      return bytes.length < largeBytes ? bytes.slice() : bytes;
+    }
     case "bool":
       return reader.bool();
     case "int32":

@@ -6,12 +6,13 @@ import { Watchdog } from "./watchdog.ts";
 const component = "kruise-daemon-liveness";
 
 export function startLiveness(context: AgentContext): Feature {
-  const { clock, finder, pods } = context;
+  const { clock, execs, finder, pods } = context;
   const recorder = context.events.from(component);
   const watchdog = new Watchdog({
     clock,
     log: context.log.with({ component }),
     runtime: () => finder.current?.client,
+    execs,
     unhealthy(pod, container, message) {
       recorder.event(
         containerTarget(pod, container),

@@ -4,6 +4,7 @@ import { observeContainers, type SeenContainer } from "../containers/observe.ts"
 import type { CriClient } from "../cri/client.ts";
 import { messageOf } from "../errors.ts";
 import type { AgentPod } from "../pod.ts";
+import type { ExecProbes } from "../probes/exec_probes.ts";
 import { runProbe } from "../probes/run.ts";
 import { type LivenessProbe, livenessProbesOf } from "./plan.ts";
 
@@ -11,6 +12,7 @@ export interface WatchdogDependencies {
   readonly clock: Clock;
   readonly log: Log;
   readonly runtime: () => CriClient | undefined;
+  readonly execs: ExecProbes;
   /** A run failed. */
   readonly unhealthy: (pod: AgentPod, container: string, message: string) => void;
   readonly restart: (
@@ -112,7 +114,8 @@ export class Watchdog {
     try {
       const container = (await this.#observe(client, loop.pod.uid, signal)).get(loop.container);
       if (!container || !this.#isDue(loop, container)) return noFailures;
-      const place = { client, containerId: container.id, podIP: loop.pod.podIP };
+      const { execs } = this.#dependencies;
+      const place = { client, containerId: container.id, podIP: loop.pod.podIP, execs };
       const outcome = await this.#run(loop.probe, place, signal);
       signal.throwIfAborted();
       if (outcome === undefined) return before;

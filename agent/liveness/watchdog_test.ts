@@ -4,6 +4,7 @@ import type { SeenContainer } from "../containers/observe.ts";
 import { runningContainer } from "../context_fixture.ts";
 import type { CriClient } from "../cri/client.ts";
 import { type AgentPod, agentPod } from "../pod.ts";
+import { ExecProbes } from "../probes/exec_probes.ts";
 import type { ProbeOutcome } from "../probes/result.ts";
 import { livenessProbesOf } from "./plan.ts";
 import { Watchdog } from "./watchdog.ts";
@@ -101,6 +102,7 @@ function bench() {
   };
   const watchdog = new Watchdog({
     clock,
+    execs: new ExecProbes(clock, nullLog),
     log: nullLog,
     runtime: () => noRuntime,
     unhealthy: (_, container, message) => b.told.push(`${container} ${message}`),
@@ -187,6 +189,7 @@ t.test("a restart that waits for its turn is dropped when its probe is no longer
   ]);
   const watchdog = new Watchdog({
     clock,
+    execs: new ExecProbes(clock, nullLog),
     log: nullLog,
     runtime: () => noRuntime,
     unhealthy: () => undefined,

@@ -43,13 +43,14 @@ export function startProbes(context: AgentContext): Feature {
 }
 
 function proberDependencies(context: AgentContext, log: Log): ProberDependencies {
-  const { clock, finder, pods, random } = context;
+  const { clock, execs, finder, pods, random } = context;
   const recorder = context.events.from(component);
   return {
     clock,
     log,
     random,
     runtime: () => finder.current?.client,
+    execs,
     podIP: (uid) => pods.byUid(uid)?.podIP || undefined,
     status: createStatusWriter<NodePodProbeStatus>({
       clock,

@@ -5,6 +5,7 @@ import { observeContainers, type SeenContainer } from "../containers/observe.ts"
 import type { CriClient } from "../cri/client.ts";
 import { messageOf } from "../errors.ts";
 import type { StatusWriter } from "../status_writer.ts";
+import type { ExecProbes } from "./exec_probes.ts";
 import { afterProbe, type ProbeOutcome, type ProbeRecord } from "./result.ts";
 import { type Probe, runProbe } from "./run.ts";
 
@@ -13,6 +14,7 @@ export interface ProberDependencies {
   readonly log: Log;
   readonly random: Random;
   readonly runtime: () => CriClient | undefined;
+  readonly execs: ExecProbes;
   /** The pod's present address, which may have changed since the probe was written; undefined when it is not known. */
   readonly podIP: (podUid: string) => string | undefined;
   readonly status: StatusWriter<NodePodProbeStatus>;
@@ -155,7 +157,8 @@ export class Prober {
     const delayMs = Math.max(1, probe.initialDelaySeconds ?? 1) * 1000;
     if (this.#dependencies.clock.now() - container.startedAt < delayMs) return undefined;
     const podIP = this.#dependencies.podIP(pod.uid) ?? ip;
-    return this.#run(probe, { client, containerId: container.id, podIP }, signal);
+    const { execs } = this.#dependencies;
+    return this.#run(probe, { client, containerId: container.id, podIP, execs }, signal);
   }
 
   #record(key: string, { pod, probe }: Loop, containerId: string, outcome: ProbeOutcome): void {

@@ -1,11 +1,12 @@
 import { createServer } from "node:http";
 import t from "tap";
 import type { NodePodProbe, NodePodProbeStatus } from "../../crds/index.ts";
-import { nullLog, type TestClock, testClock } from "../../kube/index.ts";
+import { nullLog, systemClock, type TestClock, testClock } from "../../kube/index.ts";
 import type { SeenContainer } from "../containers/observe.ts";
 import { runningContainer } from "../context_fixture.ts";
 import type { CriClient } from "../cri/client.ts";
 import { createStatusWriter } from "../status_writer.ts";
+import { ExecProbes } from "./exec_probes.ts";
 import { Prober, type ProberDependencies } from "./prober.ts";
 import { afterProbe, type ProbeOutcome, type ProbeRecord, shortened } from "./result.ts";
 import { type Probe, runProbe } from "./run.ts";
@@ -48,6 +49,7 @@ function bench(): Bench {
     log: nullLog,
     random: () => 0,
     runtime: () => unusedClient,
+    execs: new ExecProbes(clock, nullLog),
     podIP: () => undefined,
     status,
     event: (_, state, message) => b.events.push(`${state} ${message}`),
@@ -196,7 +198,12 @@ t.test("httpGet and tcpSocket against a server of this test", async (t) => {
   t.teardown(() => server.close());
   const address = server.address();
   const port = typeof address === "object" && address ? address.port : 0;
-  const place = { client: unusedClient, containerId: "c", podIP: "127.0.0.1" };
+  const place = {
+    client: unusedClient,
+    containerId: "c",
+    podIP: "127.0.0.1",
+    execs: new ExecProbes(systemClock, nullLog),
+  };
   const signal = new AbortController().signal;
   const ok = await runProbe({ httpGet: { path: "/ok", port, scheme: "HTTP" } }, place, signal);
   t.match(ok, { state: "Succeeded", message: /^kube-probe/ });

@@ -2,10 +2,10 @@
 import { connect } from "node:net";
 import type { NodePodProbeSpec } from "../../crds/index.ts";
 import { isJsonObject } from "../../kube/index.ts";
-import { methods } from "../../proto/cri/index.ts";
 import { getStatus } from "../containers/pre_stop.ts";
 import type { CriClient } from "../cri/client.ts";
 import { isAgentError, messageOf } from "../errors.ts";
+import type { ExecProbes } from "./exec_probes.ts";
 import type { ProbeOutcome } from "./result.ts";
 
 type PodProbe = NonNullable<NodePodProbeSpec["podProbes"]>[number];
@@ -15,9 +15,13 @@ export interface ProbePlace {
   readonly client: CriClient;
   readonly containerId: string;
   readonly podIP: string;
+  readonly execs: ExecProbes;
 }
 
+/** What is kept of an output, as the kubelet does it. */
 const largestOutput = 10 * 1024;
+/** Longer than any connection lasts that is not answered, and within what a timer can count. */
+const longestTimeoutSeconds = 24 * 3600;
 
 /** Undefined when the run says nothing about the container: the runtime failed, or the probe has no handler. */
 export async function runProbe(
@@ -25,8 +29,8 @@ export async function runProbe(
   place: ProbePlace,
   signal: AbortSignal,
 ): Promise<ProbeOutcome | undefined> {
-  const timeoutSeconds = Math.max(1, probe.timeoutSeconds ?? 1);
-  if (probe.exec) return runExec(probe.exec.command ?? [], place, timeoutSeconds, signal);
+  const timeoutSeconds = Math.min(Math.max(1, probe.timeoutSeconds ?? 1), longestTimeoutSeconds);
+  if (probe.exec) return runExec(probe, place, timeoutSeconds, signal);
   if (place.podIP === "") return undefined;
   if (probe.tcpSocket) return runTcp(place.podIP, Number(probe.tcpSocket.port), timeoutSeconds);
   if (probe.httpGet) return runHttp(probe.httpGet, place.podIP, timeoutSeconds, signal);
@@ -34,14 +38,14 @@ export async function runProbe(
 }
 
 async function runExec(
-  cmd: readonly string[],
-  { client, containerId }: ProbePlace,
+  probe: Probe,
+  { client, containerId, execs }: ProbePlace,
   timeout: number,
   signal: AbortSignal,
 ): Promise<ProbeOutcome | undefined> {
   try {
-    const request = { container_id: containerId, cmd, timeout };
-    const answer = await client.call(methods.ExecSync, request, { timeoutMs: (timeout + 5) * 1000, signal });
+    const request = { container_id: containerId, cmd: probe.exec?.command ?? [], timeout };
+    const answer = await execs.run(probe, client, request, signal);
     const text = (bytes: Uint8Array): string => Buffer.from(bytes.subarray(0, largestOutput)).toString();
     if (answer.exit_code === 0) return { state: "Succeeded", message: text(answer.stdout) };
     return { state: "Failed", message: text(answer.stderr) };
