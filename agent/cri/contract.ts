@@ -1,7 +1,7 @@
 /** What every runtime must do for the agent: run against the fake and a real containerd, with the client on Node and on Deno. */
 import { ContainerState, type Input, methods, type PodSandboxConfig } from "../../proto/cri/index.ts";
 import { AgentError, isAgentError } from "../errors.ts";
-import type { CriClient } from "./client.ts";
+import { type CriClient, stopDeadlineMs } from "./client.ts";
 
 /** What the contract asks of a test runner; `tap_contract.ts` and `contract_on_deno.ts` have one each. */
 export interface ContractTest {
@@ -152,7 +152,10 @@ async function lifecycle(
     const again = await client.call(methods.ContainerStatus, next);
     t.equal(again.status?.metadata?.attempt, 1);
     t.equal(again.status?.state, ContainerState.CONTAINER_RUNNING);
-    await client.call(methods.StopContainer, { ...next, timeout: 10 });
+    // A grace of 30 hours: its deadline has more milliseconds than gRPC has digits.
+    const grace = 30 * 3600;
+    const longStop = { timeoutMs: stopDeadlineMs(grace) };
+    await client.call(methods.StopContainer, { ...next, timeout: grace }, longStop);
     await client.call(methods.RemoveContainer, { container_id });
     await t.rejects(client.call(methods.ContainerStatus, { container_id }), { code: "NotFound" });
   } finally {
