@@ -12,6 +12,6 @@ export default {
     sourcemap: true,
   },
   external: isBuiltin,
-  plugins: plugins(),
+  plugins: plugins("dist/agent.NOTICES.txt"),
   onwarn,
 };

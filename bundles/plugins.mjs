@@ -1,9 +1,12 @@
 /** What both bundles are made with: published plugins, and types erased as Node itself erases them. */
+import { readFileSync } from "node:fs";
 import { isBuiltin, stripTypeScriptTypes } from "node:module";
 import commonjs from "@rollup/plugin-commonjs";
 import json from "@rollup/plugin-json";
 import nodeResolve from "@rollup/plugin-node-resolve";
 import terser from "@rollup/plugin-terser";
+import license from "rollup-plugin-license";
+import { noticesOf } from "./notices.ts";
 
 /** Types become blanks, so no position changes and there is no map to make. */
 const eraseTypes = {
@@ -12,7 +15,10 @@ const eraseTypes = {
     id.endsWith(".ts") ? { code: stripTypeScriptTypes(code, { mode: "strip" }), map: null } : null,
 };
 
-export const plugins = () => [
+const ownLicence = readFileSync(new URL("../LICENSE", import.meta.url), "utf8");
+
+/** `noticesFile` gets the licences of what the bundle holds. */
+export const plugins = (noticesFile) => [
   nodeResolve({
     preferBuiltins: true,
     exportConditions: ["node"],
@@ -25,6 +31,12 @@ export const plugins = () => [
   // Comments and white space go, names stay for traces. Node keeps the text of what it runs, and text that is all ASCII
   // takes half the memory.
   terser({ module: true, compress: false, mangle: false, format: { ascii_only: true, comments: false } }),
+  license({
+    thirdParty: {
+      multipleVersions: true,
+      output: { file: noticesFile, template: (bundled) => noticesOf(ownLicence, bundled) },
+    },
+  }),
 ];
 
 /** What `require` is in the parts that were CommonJS. */

@@ -13,6 +13,6 @@ export default {
     sourcemap: true,
   },
   external: isBuiltin,
-  plugins: plugins(),
+  plugins: plugins("dist/refit.NOTICES.txt"),
   onwarn,
 };

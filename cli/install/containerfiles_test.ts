@@ -56,9 +56,16 @@ t.test("the images hold what the builds write, where the commands look", async (
     [
       ["refit.mjs", "/refit/refit.mjs"],
       ["refit/", "/refit/refit/"],
+      ["refit.NOTICES.txt", "/refit/NOTICES.txt"],
     ],
   );
-  t.same([...copied("agent.Containerfile")], [["agent.mjs", "/refit/agent.mjs"]]);
+  t.same(
+    [...copied("agent.Containerfile")],
+    [
+      ["agent.mjs", "/refit/agent.mjs"],
+      ["agent.NOTICES.txt", "/refit/NOTICES.txt"],
+    ],
+  );
 });
 
 t.test("they start as the Deployment and the DaemonSet start them", async (t) => {
