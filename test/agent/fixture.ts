@@ -14,6 +14,7 @@ import { customResourceDefinition, kinds } from "../../crds/index.ts";
 import { type Credentials, fixedCredentials, systemClock } from "../../kube/index.ts";
 import { type Sandbox, startSandbox } from "../../sandbox/index.ts";
 import { type Api, connect, type Item, isRecord } from "../cluster/api.ts";
+import { Patience } from "../cluster/patience.ts";
 import { type Service, startService, tailOf } from "../cluster/processes.ts";
 import { freePorts, portAt } from "../cluster/settings.ts";
 
@@ -221,9 +222,9 @@ async function openGate(target: number): Promise<Gate> {
 
 /** Looks until it is so; the test's own limit ends it otherwise. */
 export async function eventually(what: string, look: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + 60_000;
+  const patience = new Patience(60_000);
   let last = "";
-  while (performance.now() < end) {
+  while (!patience.isOver) {
     try {
       if (await look()) return;
     } catch (error) {
@@ -231,7 +232,7 @@ export async function eventually(what: string, look: () => Promise<boolean>): Pr
     }
     await sleep(20);
   }
-  throw new Error(`not within a minute: ${what} ${last}`);
+  throw new Error(`not within ${patience}: ${what} ${last}`);
 }
 
 export function pullTask(tag: string, more: object = {}): object {

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { AgentProcess } from "../cluster/agents.ts";
 import { type Api, ApiError } from "../cluster/api.ts";
 import type { ClusterFaults } from "../cluster/cluster.ts";
+import { Patience } from "../cluster/patience.ts";
 import { type ControllerProcess, type ControllerSettings, startControllerProcess } from "./controllers.ts";
 import { sceneOf } from "./scene.ts";
 import type { ApiVersion, Need, StepResult, Suite } from "./suite.ts";
@@ -174,8 +175,8 @@ async function removeNamespace(api: Api, namespace: string): Promise<void> {
       }
     }
     await api.remove("namespaces", namespace);
-    const end = Date.now() + 30_000;
-    while (Date.now() < end && (await api.list("pods", namespace)).length > 0) await sleep(200);
+    const patience = new Patience(30_000);
+    while (!patience.isOver && (await api.list("pods", namespace)).length > 0) await sleep(200);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
   }

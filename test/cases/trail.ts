@@ -3,6 +3,7 @@
  * The judgements are independent of the controller's code: they look only at what the API server showed.
  */
 import type { Api, Item, ResourceName } from "../cluster/api.ts";
+import { Patience } from "../cluster/patience.ts";
 
 export interface Moment {
   /** Milliseconds since the Unix epoch at which the change arrived here. */
@@ -42,9 +43,9 @@ export class Trail {
 
   /** Ends the watch after it has shown the present state; throws when the watch broke. */
   async stop(): Promise<readonly Moment[]> {
-    const end = Date.now() + 10_000;
+    const patience = new Patience(10_000);
     const { items } = await this.#present();
-    while (this.#failure === undefined && Date.now() < end && !items.every((item) => this.#seen(item))) {
+    while (this.#failure === undefined && !patience.isOver && !items.every((item) => this.#seen(item))) {
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     this.#abort.abort();

@@ -15,6 +15,7 @@ import {
   type ResourceName,
 } from "../cluster/api.ts";
 import type { ClusterFaults } from "../cluster/cluster.ts";
+import { Patience } from "../cluster/patience.ts";
 import type { ControllerProcess, ControllerSettings } from "./controllers.ts";
 import { volumeFolder } from "./manifests.ts";
 import type { ApiVersion, StepResult } from "./suite.ts";
@@ -228,9 +229,9 @@ export class World {
   async until(description: string, probe: () => Promise<void>, options: WaitOptions = {}): Promise<void> {
     const timeoutMs = options.timeoutMs ?? 60_000;
     const stableMs = options.stableMs ?? (this.simulated ? 300 : 5_000);
-    const end = Date.now() + timeoutMs;
+    const patience = new Patience(timeoutMs);
     let last = "";
-    while (Date.now() < end) {
+    while (!patience.isOver) {
       try {
         await probe();
         await this.#staysFor(stableMs, probe);
@@ -240,7 +241,7 @@ export class World {
       }
       await sleep(200);
     }
-    throw new Error(`not reached within ${timeoutMs} ms: ${description}: ${last}`);
+    throw new Error(`not reached within ${patience}: ${description}: ${last}`);
   }
 
   /** For what must not change: probes for the time of the case (a tenth of it with simulated nodes). */

@@ -4,6 +4,7 @@ import { promisify } from "node:util";
 import { customResourceDefinition, kinds } from "../../crds/index.ts";
 import { builtProgram } from "../built.ts";
 import { type Api, ApiError, type Item } from "./api.ts";
+import { Patience } from "./patience.ts";
 
 const run = promisify(execFile);
 const root = new URL("../../", import.meta.url).pathname;
@@ -16,9 +17,9 @@ export async function install(api: Api, kubeconfig: string): Promise<void> {
   const words = ["install", "--kubeconfig", kubeconfig, "--webhook-host", "127.0.0.1"];
   await run(process.execPath, [builtProgram("refit"), ...words], { cwd: root, timeout: 120_000 });
   await Promise.all(kinds.map((kind) => create(api, customResourceDefinition(kind))));
-  const end = Date.now() + 30_000;
+  const patience = new Patience(30_000);
   while (!(await api.list("customresourcedefinitions")).every(isEstablished)) {
-    if (Date.now() > end) throw new Error("the definitions were not established within 30 s");
+    if (patience.isOver) throw new Error(`the definitions were not established within ${patience}`);
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
 }

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { Patience } from "./patience.ts";
 
 export interface Service {
   readonly name: string;
@@ -135,7 +136,7 @@ export async function untilReady(
   probe: () => Promise<boolean>,
   timeoutMs: number,
 ): Promise<void> {
-  const end = performance.now() + timeoutMs;
+  const patience = new Patience(timeoutMs);
   while (!(await probe().catch(() => false))) {
     const ended = service.exitCode();
     if (ended !== undefined) {
@@ -143,8 +144,8 @@ export async function untilReady(
         `${service.name} ended with code ${ended} before it was ready:\n${tailOf(service.logFile)}`,
       );
     }
-    if (performance.now() > end) {
-      throw new Error(`${service.name} was not ready after ${timeoutMs} ms:\n${tailOf(service.logFile)}`);
+    if (patience.isOver) {
+      throw new Error(`${service.name} was not ready after ${patience}:\n${tailOf(service.logFile)}`);
     }
     await sleep(200);
   }

@@ -1,7 +1,7 @@
 import t from "tap";
 import { daemonScenarios } from "./daemon_scenarios.ts";
-import { tryDeaths } from "./deaths.ts";
+import { longestMs, tryDeaths } from "./deaths.ts";
 
-t.test("a controller of daemons dies after each of its writes", { timeout: 280_000 }, (t) =>
-  tryDeaths(t, daemonScenarios),
+t.test("a controller of daemons dies after each of its writes", { timeout: longestMs }, (t) =>
+  tryDeaths(t, ["DaemonSet"], daemonScenarios),
 );

@@ -30,8 +30,16 @@ interface Verdict {
 
 const lanes = 8;
 
-export async function tryDeaths(t: Test, scenarios: readonly Scenario[]): Promise<void> {
-  const sandbox = await startTestSandbox();
+/** For a whole file, on a machine however busy: what stalls is noticed by the limits of each step. */
+export const longestMs = 850_000;
+
+/** `kinds` are those of the scenarios: the controllers care for no others. */
+export async function tryDeaths(
+  t: Test,
+  kinds: readonly string[],
+  scenarios: readonly Scenario[],
+): Promise<void> {
+  const sandbox = await startTestSandbox({ serves: kinds });
   t.teardown(() => sandbox.stop());
   const lab = new Lab(sandbox);
   const jobs: Job[] = [];

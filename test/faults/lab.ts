@@ -9,6 +9,7 @@ import { type Client, createClient, nullLog, systemClock, undiciTransport } from
 import type { FaultRule } from "../../sandbox/index.ts";
 import type { TestSandbox } from "../cases/sandbox_target.ts";
 import { extremesOf, Trail } from "../cases/trail.ts";
+import { Patience } from "../cluster/patience.ts";
 import type { Place, Scenario } from "./scenarios.ts";
 
 /** What is wrong with the world of the controller that comes after the dead one, or of the dying one. */
@@ -66,8 +67,10 @@ export class Life {
   }
 }
 
-/** Long against every wait of a scenario that goes on. */
+/** Long against every wait between two writes of a scenario that goes on. */
 const stallMs = 1_500;
+/** Without any change. */
+const limitMs = 20_000;
 
 export interface RunResult {
   /** Writes of the first controller from the change on. */
@@ -102,15 +105,14 @@ export class Lab {
       const death = this.#deathOf(first, deathAfter);
       await scenario.act(place);
       // A controller that is kept in the dark may stall before that write: then it dies where it stalled.
-      const stalled = adversity.dying === undefined ? undefined : setTimeout(death.now, stallMs);
+      if (adversity.dying !== undefined) death.onStall();
       await reached(
         place,
         () => Promise.race([scenario.settled(place), death.happened]),
         "its end or a death",
       );
-      clearTimeout(stalled);
       const died = death.died();
-      death.unsubscribe();
+      death.stop();
       if (died) {
         await first.end();
         const next = new Life(this.#sandbox, namespace, 2);
@@ -151,6 +153,7 @@ export class Lab {
   }
 
   #deathOf(life: Life, deathAfter: number) {
+    let stalled: NodeJS.Timeout | undefined;
     let writes = 0;
     let died = false;
     let tell: () => void = () => undefined;
@@ -164,22 +167,31 @@ export class Lab {
     };
     const unsubscribe = this.#sandbox.faults.onWrite((write) => {
       if (write.userAgent !== life.agent || write.resource === "events") return;
+      stalled?.refresh();
       if (++writes === deathAfter) now();
     });
-    return { writes: () => writes, died: () => died, now, happened, unsubscribe };
+    const onStall = () => {
+      stalled = setTimeout(now, stallMs);
+    };
+    const stop = () => {
+      clearTimeout(stalled);
+      unsubscribe();
+    };
+    return { writes: () => writes, died: () => died, happened, onStall, stop };
   }
 }
 
 export async function inTime<T>(work: Promise<T>, failure: string): Promise<T> {
-  const patience = new AbortController();
-  const late = sleep(20_000, undefined, { signal: patience.signal }).then(() => {
-    throw new Error(`${failure} within 20 s`);
-  });
-  late.catch(() => undefined);
+  const patience = new Patience(limitMs);
+  const done = new AbortController();
+  const late = async (): Promise<never> => {
+    while (!patience.isOver) await sleep(patience.leftMs, undefined, { signal: done.signal });
+    throw new Error(`${failure} within ${patience}`);
+  };
   try {
-    return await Promise.race([work, late]);
+    return await Promise.race([work, late()]);
   } finally {
-    patience.abort();
+    done.abort();
   }
 }
 
@@ -187,22 +199,25 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Probes until it no longer throws. */
+/** Probes until it no longer throws; time begins anew whenever the probe has something else to complain about. */
 export async function reached(
   place: Place,
   probe: () => Promise<void> | undefined,
   what: string,
 ): Promise<void> {
-  const end = Date.now() + 20_000;
+  let patience = new Patience(limitMs);
+  let last = "";
   for (;;) {
     try {
       await probe();
       return;
     } catch (error) {
-      if (Date.now() > end) {
-        throw new Error(`${place.namespace} did not reach ${what} within 20 s: ${messageOf(error)}`, {
-          cause: error,
-        });
+      const message = messageOf(error);
+      if (message !== last) patience = new Patience(limitMs);
+      last = message;
+      if (patience.isOver) {
+        const where = `${place.namespace} did not reach ${what}`;
+        throw new Error(`${where}, nothing changed within ${patience}: ${message}`, { cause: error });
       }
     }
     await sleep(25);
