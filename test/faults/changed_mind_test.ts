@@ -50,7 +50,7 @@ async function observed({ api, namespace }: Place, ready?: number): Promise<void
 }
 
 t.test("writes that were decided for an earlier generation", async (t) => {
-  const sandbox = await startTestSandbox();
+  const sandbox = await startTestSandbox({ serves: ["CloneSet"] });
   t.teardown(() => sandbox.stop());
 
   await t.test("scaled in during a long scale-out: no further pod is created", async (t) => {
