@@ -7,6 +7,8 @@ export const controller: Command = {
   usage: "[flags]",
   details: `Takes the flags and environment of the reference's manager: POD_NAMESPACE, WEBHOOK_HOST, WEBHOOK_PORT,
 WEBHOOK_CERT_DIR, WEBHOOK_CERT_WRITER, SECRET_NAME, SERVICE_NAME, CERTS_RENEW_BEFORE, CUSTOM_RESOURCE_ENABLE.
+Certificates are shared through the Secret. With WEBHOOK_HOST or WEBHOOK_CERT_WRITER=fs they are files in WEBHOOK_CERT_DIR,
+by default below $XDG_STATE_HOME or ~/.local/state; a directory that somebody else could change is refused.
 Install the definitions first ("refit install"). --namespace restricts it to one namespace.
 Ctrl-C or SIGTERM lets writes in flight finish and gives the lease back.`,
   examples: [

@@ -1,0 +1,3 @@
+import { agentBearsGarbage } from "./agent.ts";
+
+agentBearsGarbage("deno", 20260401);

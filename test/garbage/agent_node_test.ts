@@ -1,0 +1,3 @@
+import { agentBearsGarbage } from "./agent.ts";
+
+agentBearsGarbage("node", 20260401);
