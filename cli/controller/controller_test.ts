@@ -104,6 +104,7 @@ t.test("environment and addresses", (t) => {
     WEBHOOK_PORT: "1234",
     CERTS_RENEW_BEFORE: "2m",
     POD_NAMESPACE: "x",
+    HOME: "/home/a",
   });
   t.match(webhook, {
     host: "127.0.0.1",

@@ -189,7 +189,7 @@ function growsTooFast(subject: Subject, text: (length: number) => string): boole
     long: Number.POSITIVE_INFINITY,
   };
   // In turns: code gets faster the longer it runs.
-  for (let round = 0; round < 5; round++) {
+  for (let round = 0; round < 3; round++) {
     least.short = Math.min(least.short, Math.max(resolutionMs, cost(subject, text(short))));
     least.middle = Math.min(least.middle, Math.max(resolutionMs, cost(subject, text(middle))));
     least.long = Math.min(least.long, cost(subject, text(long)));

@@ -122,6 +122,8 @@ function validateLabelKeys(term: Cursor): void {
 
 export function validateSpread(spec: Cursor): void {
   const constraints = spec.objects("topologySpreadConstraints");
+  // All but the last of those with the same pair are complained of.
+  const last = new Map(constraints.map((constraint, index) => [spreadKey(constraint), index]));
   constraints.forEach((constraint, index) => {
     const skew = constraint.number("maxSkew") ?? 0;
     if (skew <= 0) constraint.invalid("maxSkew", skew, "must be greater than zero");
@@ -132,9 +134,7 @@ export function validateSpread(spec: Cursor): void {
       constraint.add(notSupported(constraint.at("whenUnsatisfiable"), action, actions));
     }
     const key = constraint.text("topologyKey");
-    const same = (other: Cursor) =>
-      other.text("topologyKey") === key && other.text("whenUnsatisfiable") === action;
-    if (constraints.slice(index + 1).some(same)) {
+    if (last.get(spreadKey(constraint)) !== index) {
       constraint.add(duplicate(constraint.at("{topologyKey, whenUnsatisfiable}"), `{${key}, ${action}}`));
     }
     const domains = constraint.number("minDomains");
@@ -150,6 +150,10 @@ export function validateSpread(spec: Cursor): void {
     const selector = selectorInput(constraint.object("labelSelector"));
     constraint.add(...validateSelector(selector, constraint.at("labelSelector")));
   });
+}
+
+function spreadKey(constraint: Cursor): string {
+  return JSON.stringify([constraint.text("topologyKey"), constraint.text("whenUnsatisfiable")]);
 }
 
 export function validateTolerations(spec: Cursor): void {

@@ -58,6 +58,7 @@ const MIRROR = "kubernetes.io/config.mirror";
 /** Annotations with a meaning of their own. */
 function validatePodAnnotations(annotations: Labels, spec: Cursor, path: string): void {
   const add = (at: string, value: string, detail: string) => spec.add(invalid(at, value, detail));
+  const containers = containerNames(spec);
   for (const key of Object.keys(annotations).sort(compareBytes)) {
     const value = annotations[key] ?? "";
     if (key === MIRROR && spec.text("nodeName") === "") {
@@ -68,7 +69,7 @@ function validatePodAnnotations(annotations: Labels, spec: Cursor, path: string)
       for (const detail of seccompErrors(value)) add(`${path}.${key}`, value, detail);
     } else if (key.startsWith(APP_ARMOR)) {
       const name = key.slice(APP_ARMOR.length);
-      if (!hasContainer(spec, name)) add(`${path}[${key}]`, name, "container not found");
+      if (!containers.has(name)) add(`${path}[${key}]`, name, "container not found");
       if (!["", "runtime/default", "unconfined"].includes(value) && !value.startsWith("localhost/")) {
         add(`${path}[${key}]`, value, `invalid AppArmor profile name: ${JSON.stringify(value)}`);
       }
@@ -86,8 +87,7 @@ function seccompErrors(profile: string): string[] {
   return ["must be a valid seccomp profile"];
 }
 
-function hasContainer(spec: Cursor, name: string): boolean {
-  return ["containers", "initContainers", "ephemeralContainers"].some((list) =>
-    spec.objects(list).some((container) => container.text("name") === name),
-  );
+function containerNames(spec: Cursor): ReadonlySet<string> {
+  const lists = ["containers", "initContainers", "ephemeralContainers"];
+  return new Set(lists.flatMap((list) => spec.objects(list).map((container) => container.text("name"))));
 }
