@@ -49,6 +49,36 @@ const figures: readonly FigureOf[] = [
   { figure: "write to acknowledged, p50", unit: "ms", of: (phase) => phase.clocks.write?.p50, gates: false },
   { figure: "write to acknowledged, p99", unit: "ms", of: (phase) => phase.clocks.write?.p99, gates: false },
   {
+    figure: "pod out of service, p50",
+    unit: "ms",
+    of: (phase) => phase.clocks.outOfService?.p50,
+    gates: true,
+  },
+  {
+    figure: "pod out of service, p99",
+    unit: "ms",
+    of: (phase) => phase.clocks.outOfService?.p99,
+    gates: false,
+  },
+  {
+    figure: "gate closed to new image, p50",
+    unit: "ms",
+    of: (phase) => phase.clocks.gateToImage?.p50,
+    gates: false,
+  },
+  {
+    figure: "gate closed to new image, p99",
+    unit: "ms",
+    of: (phase) => phase.clocks.gateToImage?.p99,
+    gates: false,
+  },
+  {
+    figure: "pod-seconds out of service",
+    unit: "count",
+    of: ({ budget }) => (budget?.maxUnavailable === undefined ? undefined : budget.podSecondsOut),
+    gates: true,
+  },
+  {
     figure: "requests a pod",
     unit: "count",
     of: ({ requests }) => (requests.source === "none" ? undefined : requests.perPod),

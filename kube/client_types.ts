@@ -54,8 +54,11 @@ export type Patch =
   | { type: "strategic"; body: object }
   | { type: "apply"; body: object; fieldManager: string; force?: boolean };
 
-/** `pods` writes go before `status`, which goes before `events`. */
-export type Priority = "high" | "normal" | "low";
+/**
+ * `urgent` keeps the leadership, or brings a pod back into service that is out of it; other writes of pods are `high`. Those go
+ * before the status of workloads, which goes before events.
+ */
+export type Priority = "urgent" | "high" | "normal" | "low";
 
 export interface RequestOptions {
   /** Default `normal`. */

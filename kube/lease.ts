@@ -286,7 +286,7 @@ class Candidate {
   async #release(): Promise<void> {
     const { client, identity } = this.#options;
     // Our own stop signal is aborted by now; the time-out bounds these last requests.
-    const last = { priority: "high", timeoutMs: this.#periodMs } as const;
+    const last = { priority: "urgent", timeoutMs: this.#periodMs } as const;
     try {
       // A renewal may have been cut off by the stop: what is held now has to be asked.
       const lease = await client.get(leaseResource, this.#ref(), last);
@@ -324,9 +324,9 @@ class Candidate {
   }
 
   /** Ahead of everything else: a full window must not cost the leadership. */
-  #requests(): { priority: "high"; flow: string; signal: AbortSignal; timeoutMs: number } {
+  #requests(): { priority: "urgent"; flow: string; signal: AbortSignal; timeoutMs: number } {
     return {
-      priority: "high",
+      priority: "urgent",
       flow: "lease",
       signal: this.#stop.signal,
       timeoutMs: Math.max(1000, this.#deadlineMs / 2),

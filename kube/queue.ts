@@ -4,7 +4,6 @@
  * A key that waits for a delay keeps the earliest time; work that is due now cancels the wait.
  */
 import { backoffMs, type Failures, noFailures, oneMore } from "./backoff.ts";
-import type { Priority } from "./client_types.ts";
 import type { Clock, Timer } from "./clock.ts";
 import { isKubeError } from "./errors.ts";
 
@@ -28,6 +27,8 @@ export interface QueueObserver {
   started(depth: number, waitedMs: number): void;
   finished(tookMs: number): void;
 }
+
+type Priority = "high" | "normal" | "low";
 
 const order: readonly Priority[] = ["high", "normal", "low"];
 /** After so many keys of a higher priority in a row a waiting lower one gets its turn. */

@@ -42,8 +42,11 @@ interface Waiter {
   readonly stopListening: () => void;
 }
 
-const order: readonly Priority[] = ["high", "normal", "low"];
-/** After so many entries of a higher priority in a row a waiting lower one is let in. */
+const order: readonly Priority[] = ["urgent", "high", "normal", "low"];
+/**
+ * After so many entries of a higher priority in a row a waiting lower one is let in: a status or an event, never what takes
+ * a pod out of service while others wait to be brought back. There are no more of those than were let in before.
+ */
 const turnsBeforeYield = 16;
 
 export function createWindow(options: WindowOptions): Window {
@@ -56,6 +59,7 @@ class InFlightWindow implements Window {
   readonly #min: number;
   readonly #max: number;
   readonly #lines: Record<Priority, FlowLine> = {
+    urgent: new FlowLine(),
     high: new FlowLine(),
     normal: new FlowLine(),
     low: new FlowLine(),
@@ -83,7 +87,7 @@ class InFlightWindow implements Window {
   }
 
   get waiting(): number {
-    return this.#lines.high.size + this.#lines.normal.size + this.#lines.low.size;
+    return order.reduce((sum, priority) => sum + this.#lines[priority].size, 0);
   }
 
   enter(priority: Priority, flow: string, signal?: AbortSignal): Promise<Place> {
@@ -166,7 +170,8 @@ class InFlightWindow implements Window {
     }
     this.#turns++;
     const yields = this.#turns % turnsBeforeYield === 0;
-    const lower = waiting[1 + ((this.#turns / turnsBeforeYield) % (waiting.length - 1))];
+    const yieldedTo = waiting.filter((priority) => priority !== first && priority !== "high");
+    const lower = yieldedTo[(this.#turns / turnsBeforeYield) % yieldedTo.length];
     return this.#lines[yields && lower ? lower : first].shift();
   }
 

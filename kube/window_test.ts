@@ -184,6 +184,30 @@ t.test("places go by priority, round robin over flows, and low is not starved", 
   t.ok(rest.order.includes("low e"), "a low one got in while high ones waited");
 });
 
+t.test("what takes pods out waits until all that brings pods back is in, a status does not", async (t) => {
+  const clock = testClock();
+  const window = createWindow({ clock, start: 4 });
+  const first = enterAll(
+    window,
+    Array.from({ length: 4 }, (): [Priority, string] => ["high", "x"]),
+  );
+  await clock.settle();
+  const rest = enterAll(window, [
+    ["normal", "status"],
+    ...Array.from({ length: 20 }, (): [Priority, string] => ["high", "a"]),
+    ...Array.from({ length: 40 }, (): [Priority, string] => ["urgent", "b"]),
+  ]);
+  const places = [...first.places];
+  for (let i = 0; i < 61; i++) {
+    places.shift()?.leave("answered");
+    await clock.settle();
+    places.push(...rest.places.splice(0));
+  }
+  t.equal(rest.order.length, 61);
+  t.ok(rest.order.lastIndexOf("urgent b") < rest.order.indexOf("high a"), "all of those first");
+  t.ok(rest.order.indexOf("normal status") < 20, "not starved");
+});
+
 t.test("a pause lets nobody in until it is over, leaving twice counts once", async (t) => {
   const clock = testClock();
   const window = createWindow({ clock, start: 4 });

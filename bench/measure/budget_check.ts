@@ -17,7 +17,11 @@ export interface BudgetRules {
 
 export interface BudgetResult {
   readonly maxUnavailable?: number;
+  /** Each has this budget for itself. */
+  readonly workloads: number;
   readonly mostUnavailable: number;
+  /** Replicas that were not in service, summed over time: seconds. */
+  readonly podSecondsOut: number;
   readonly violations: number;
   /** The first few, in words. */
   readonly examples: readonly string[];
@@ -53,6 +57,9 @@ export class BudgetCheck {
   readonly #workloads = new Map<string, Workload>();
   readonly #examples: string[] = [];
   #mostUnavailable = 0;
+  #unavailable = 0;
+  #podMsOut = 0;
+  #countedAt: number;
   #violations = 0;
 
   constructor(
@@ -64,10 +71,17 @@ export class BudgetCheck {
     this.#rules = rules;
     this.#workloadOf = workloadOf;
     this.#now = now;
+    this.#countedAt = now();
     for (const object of pods) this.#take({ type: "added", object });
   }
 
+  /** Replicas of all workloads that are not in service. */
+  get unavailable(): number {
+    return this.#unavailable;
+  }
+
   see(change: BudgetChange): void {
+    this.#countTime();
     const taken = this.#take(change);
     if (taken === undefined) return;
     const { workload, key, lostByManager } = taken;
@@ -80,10 +94,13 @@ export class BudgetCheck {
   }
 
   result(): BudgetResult {
+    this.#countTime();
     const { maxUnavailable } = this.#rules;
     return {
       ...(maxUnavailable === undefined ? {} : { maxUnavailable }),
+      workloads: this.#workloads.size,
       mostUnavailable: this.#mostUnavailable,
+      podSecondsOut: this.#podMsOut / 1000,
       violations: this.#violations,
       examples: [...this.#examples],
     };
@@ -98,6 +115,7 @@ export class BudgetCheck {
     const key = this.#workloadOf(pod);
     if (key === undefined) return undefined;
     const workload = this.#workload(key);
+    const outBefore = this.#outOf(workload);
     const uid = pod.metadata.uid ?? "";
     const gone = change.type === "removed";
     const lives = !gone && !isTerminating(pod);
@@ -119,7 +137,18 @@ export class BudgetCheck {
       lostByManager = !gone && (isTerminating(pod) || isBeingUpdated(pod));
       workload.lost.set(uid, { by: lostByManager ? "manager" : "other", atMs: this.#now() });
     }
+    this.#unavailable += this.#outOf(workload) - outBefore;
     return { workload, key, lostByManager, isNew, isNewlyUpdated };
+  }
+
+  #outOf({ available }: Workload): number {
+    return Math.max(0, this.#rules.replicas - available.size);
+  }
+
+  #countTime(): void {
+    const now = this.#now();
+    this.#podMsOut += this.#unavailable * (now - this.#countedAt);
+    this.#countedAt = now;
   }
 
   #judgeUnavailable(key: string, workload: Workload, lostByManager: boolean): void {
@@ -144,6 +173,7 @@ export class BudgetCheck {
     if (workload === undefined) {
       workload = { available: new Set(), living: new Set(), updated: new Set(), lost: new Map() };
       this.#workloads.set(key, workload);
+      this.#unavailable += this.#outOf(workload);
     }
     return workload;
   }

@@ -2,9 +2,8 @@
 import { type Client, type Clock, isKubeError } from "../../kube/index.ts";
 import { eachInFlight } from "../in_flight.ts";
 import { BENCH_LABEL, podObjects } from "../resources.ts";
-import { distributionOf } from "./phase.ts";
 import type { Limit } from "./result.ts";
-import { ascending } from "./statistics.ts";
+import { ascending, distributionOf } from "./statistics.ts";
 
 const POD_COUNT = 100;
 const levels = [1, 8, 16, 64] as const;

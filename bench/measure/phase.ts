@@ -16,10 +16,11 @@ import type { OwnRequests } from "./own_requests.ts";
 import { type PodBoard, workloadOf } from "./pod_board.ts";
 import { type ProcessSample, sampleProcess } from "./process_stats.ts";
 import { grown } from "./prometheus_text.ts";
-import type { Clocks, Distribution, Phase } from "./result.ts";
+import type { Clocks, Phase } from "./result.ts";
 import { Sampler } from "./sampler.ts";
 import { serverRequests } from "./server_requests.ts";
-import { ascending, quantile, thinned } from "./statistics.ts";
+import { ServiceTimes } from "./service_times.ts";
+import { ascending, distributionOf, thinned } from "./statistics.ts";
 
 /** The manager under test; a restart changes its process. */
 export interface Measured {
@@ -76,6 +77,7 @@ export async function runPhase(bench: Bench, plan: PhasePlan): Promise<Phase> {
     board,
     pid: () => bench.manager.pid,
     queueDepth: queueDepthOf(bench),
+    unavailable: () => arrivals.unavailable,
     everyMs: bench.sampleMs,
     onSample: () => progress.update(arrivals.done),
   });
@@ -99,7 +101,7 @@ export async function runPhase(bench: Bench, plan: PhasePlan): Promise<Phase> {
       ...arrivals.firsts(),
       readyMs: thinned(ready, keptSamples).map(Math.round),
       ...costs(plan.pods, from, after, peakMb),
-      clocks: { ...clocksOf(from, after, ready), ...plan.clocks?.() },
+      clocks: { ...clocksOf(from, after, ready), ...arrivals.serviceClocks(), ...plan.clocks?.() },
       podEventsPerPod: arrivals.events / plan.pods,
       series,
       ...(plan.budget === undefined ? {} : { budget: arrivals.budgetResult() }),
@@ -128,6 +130,7 @@ class Arrivals {
   readonly #before = new Set<string>();
   readonly #over = Promise.withResolvers<void>();
   readonly #check: BudgetCheck | undefined;
+  readonly #service: ServiceTimes;
   #unsubscribe: () => void = () => undefined;
   #started = 0;
   #firstTouched: number | undefined;
@@ -140,8 +143,9 @@ class Arrivals {
     this.#bench = bench;
     this.#plan = plan;
     const { budget } = plan;
-    if (budget !== undefined)
-      this.#check = new BudgetCheck(budget, workloadOf, () => bench.clock.monotonic(), bench.board.pods());
+    const now = () => bench.clock.monotonic();
+    if (budget !== undefined) this.#check = new BudgetCheck(budget, workloadOf, now, bench.board.pods());
+    this.#service = new ServiceTimes(now, bench.board.pods());
   }
 
   get events(): number {
@@ -204,6 +208,15 @@ class Arrivals {
     return ascending(this.#at.values());
   }
 
+  /** Pods of the workloads that are not in service now; undefined where nothing bounds them. */
+  get unavailable(): number | undefined {
+    return this.#plan.budget?.maxUnavailable === undefined ? undefined : this.#check?.unavailable;
+  }
+
+  serviceClocks(): Clocks {
+    return this.#service.clocks();
+  }
+
   budgetResult(): NonNullable<Phase["budget"]> {
     const result = this.#check?.result();
     if (result === undefined) throw new Error(`${this.#plan.name} has no budget`);
@@ -225,6 +238,7 @@ class Arrivals {
     const uid = pod.metadata.uid ?? "";
     const now = clock.monotonic() - this.#started;
     this.#check?.see(change);
+    this.#service.see(change);
     if (this.#firstTouched === undefined && change.type !== "removed" && touched(pod))
       this.#firstTouched = now;
     if (this.#isOver || this.#before.has(uid)) {
@@ -350,16 +364,4 @@ function clocksOf(before: Spent, after: Spent, ready: readonly number[]): Phase[
   }
   if (ready.length > 0) clocks.ready = distributionOf(ready, "watch");
   return clocks;
-}
-
-/** Of sorted samples in milliseconds. */
-export function distributionOf(sorted: readonly number[], source: Distribution["source"]): Distribution {
-  return {
-    source,
-    count: sorted.length,
-    p50: quantile(sorted, 0.5),
-    p90: quantile(sorted, 0.9),
-    p99: quantile(sorted, 0.99),
-    max: sorted.at(-1) ?? Number.NaN,
-  };
 }

@@ -17,7 +17,7 @@ import { Check, Errors } from "typebox/value";
 import { BenchError, messageOf } from "../errors.ts";
 
 /** Grows when a reader of the former form would misread a file. */
-export const schemaVersion = 1;
+export const schemaVersion = 2;
 
 const counts = RecordType(StringType(), NumberType());
 
@@ -43,6 +43,10 @@ const clocks = ObjectType({
   webhook: Optional(distribution),
   /** Change of the spec to pod ready, over all pods. */
   ready: Optional(distribution),
+  /** Of each pod that was out of service and came back: all its time out. */
+  outOfService: Optional(distribution),
+  /** Gate closed to new image. */
+  gateToImage: Optional(distribution),
 });
 export type Clocks = Static<typeof clocks>;
 
@@ -64,12 +68,18 @@ const series = ObjectType({
   residentMb: ArrayType(Union([NumberType(), Null()])),
   queueDepth: ArrayType(Union([NumberType(), Null()])),
   pods: RecordType(StringType(), ArrayType(NumberType())),
+  /** Pods of the workloads that are not in service, where a budget bounds them. */
+  unavailable: Optional(ArrayType(NumberType())),
 });
 export type Series = Static<typeof series>;
 
 const budget = ObjectType({
   maxUnavailable: Optional(NumberType()),
+  /** Each has this budget for itself. */
+  workloads: Integer(),
   mostUnavailable: NumberType(),
+  /** Replicas that were not in service, summed over time: seconds. */
+  podSecondsOut: NumberType(),
   violations: Integer(),
   examples: ArrayType(StringType()),
 });

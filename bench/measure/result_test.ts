@@ -11,8 +11,8 @@ t.test("a result is read as it was written, and only as such", async (t) => {
     ["{", /a\.json is no JSON/],
     ["[]", /a\.json is no result of a bench/],
     [
-      text.replace('"schemaVersion":1', '"schemaVersion":2'),
-      /a\.json has schema version 2; this bench reads 1/,
+      text.replace('"schemaVersion":2', '"schemaVersion":1'),
+      /a\.json has schema version 1; this bench reads 2/,
     ],
     [
       text.replace('"tookMs":2000', '"tookMs":"2 s"'),
@@ -24,6 +24,12 @@ t.test("a result is read as it was written, and only as such", async (t) => {
 });
 
 t.test("violations of all phases are summed", async (t) => {
-  const budget = { mostUnavailable: 12, violations: 2, examples: ["w had 12 pods unavailable"] };
+  const budget = {
+    workloads: 1,
+    mostUnavailable: 12,
+    podSecondsOut: 1,
+    violations: 2,
+    examples: ["w had 12 pods unavailable"],
+  };
   t.equal(violationsOf([sampleRun([samplePhase({ budget }), samplePhase()])]), 2);
 });

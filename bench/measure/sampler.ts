@@ -16,6 +16,8 @@ export interface SamplerOptions {
   pid(): number;
   /** Undefined where the manager serves no metrics. */
   queueDepth?: (() => Promise<number | undefined>) | undefined;
+  /** Pods that are not in service; undefined where nothing bounds them. */
+  unavailable(): number | undefined;
   everyMs: number;
   onSample(): void;
 }
@@ -81,19 +83,26 @@ export class Sampler {
   }
 
   #keep(residentMb: number | null): void {
-    const { clock, board } = this.#options;
+    const { clock, board, unavailable } = this.#options;
     const { atMs, pods } = this.#series;
     atMs.push(Math.round(clock.monotonic() - this.#started));
     this.#series.residentMb.push(residentMb === null ? null : Math.round(residentMb * 10) / 10);
     this.#series.queueDepth.push(this.#depth);
     const counts = board.counts();
     for (const state of podStates) pods[state]?.push(counts[state]);
+    const out = unavailable();
+    if (out !== undefined) {
+      this.#series.unavailable ??= [];
+      this.#series.unavailable.push(out);
+    }
     if (atMs.length < mostPoints) return;
     this.#stride *= 2;
     const even = (_value: unknown, index: number): boolean => index % 2 === 0;
     this.#series.atMs = atMs.filter(even);
     this.#series.residentMb = this.#series.residentMb.filter(even);
     this.#series.queueDepth = this.#series.queueDepth.filter(even);
+    if (this.#series.unavailable !== undefined)
+      this.#series.unavailable = this.#series.unavailable.filter(even);
     for (const state of podStates) pods[state] = (pods[state] ?? []).filter(even);
   }
 }

@@ -1,5 +1,6 @@
 /** Quantiles and confidence intervals. Pure; chance comes from outside. */
 import type { Random } from "../../kube/index.ts";
+import type { Distribution } from "./result.ts";
 
 /** The value below which the share `at` (0 to 1) of the samples lies, linear between neighbours; NaN of none. */
 export function quantile(sorted: readonly number[], at: number): number {
@@ -8,6 +9,18 @@ export function quantile(sorted: readonly number[], at: number): number {
   const below = sorted[Math.floor(place)] ?? Number.NaN;
   const above = sorted[Math.ceil(place)] ?? Number.NaN;
   return below + (above - below) * (place - Math.floor(place));
+}
+
+/** Of sorted samples in milliseconds. */
+export function distributionOf(sorted: readonly number[], source: Distribution["source"]): Distribution {
+  return {
+    source,
+    count: sorted.length,
+    p50: quantile(sorted, 0.5),
+    p90: quantile(sorted, 0.9),
+    p99: quantile(sorted, 0.99),
+    max: sorted.at(-1) ?? Number.NaN,
+  };
 }
 
 export function ascending(values: Iterable<number>): number[] {

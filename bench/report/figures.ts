@@ -15,6 +15,8 @@ export const clockNames: Readonly<Record<keyof Clocks, string>> = {
   write: "write to acknowledged",
   webhook: "admission review",
   ready: "change to pod arrived",
+  outOfService: "pod out of service",
+  gateToImage: "gate closed to new image",
 };
 
 const sources: Readonly<Record<Distribution["source"], string>> = {
@@ -58,10 +60,21 @@ function times(phase: Phase): Figure[] {
 }
 
 function clockFigures(clocks: Clocks): Figure[] {
-  const names = ["reaction", "reconcile", "write", "webhook", "ready"] as const;
+  const names = [
+    "reaction",
+    "reconcile",
+    "write",
+    "webhook",
+    "ready",
+    "outOfService",
+    "gateToImage",
+  ] as const;
   return names.flatMap((name) => {
     const clock = clocks[name];
-    if (clock === undefined) return [figure(clockNames[name], "not served")];
+    if (clock === undefined) {
+      const isOfUpdates = name === "outOfService" || name === "gateToImage";
+      return isOfUpdates ? [] : [figure(clockNames[name], "not served")];
+    }
     const { p50, p90, p99, max, source, count } = clock;
     const text = [p50, p90, p99, max].map(duration).join(" / ");
     return [
@@ -109,11 +122,14 @@ function growth({ residentMb, pods }: Phase): Figure[] {
 
 function budgetFigures({ budget }: Phase): Figure[] {
   if (budget === undefined) return [];
-  const { maxUnavailable, mostUnavailable, violations } = budget;
+  const { maxUnavailable, mostUnavailable, podSecondsOut, violations } = budget;
   return [
     ...(maxUnavailable === undefined
       ? []
-      : [figure("most unavailable / allowed", `${mostUnavailable} / ${maxUnavailable}`)]),
+      : [
+          figure("most unavailable / allowed", `${mostUnavailable} / ${maxUnavailable}`),
+          figure("pod-seconds out of service", number(podSecondsOut)),
+        ]),
     figure("budget violations", String(violations)),
   ];
 }

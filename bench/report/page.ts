@@ -125,7 +125,8 @@ function plotted({ scenario, label, pods, phases }: Run): object {
       requestsPerPod: requests.source === "none" ? null : requests.perPod,
       cpuMsPerPod: cpuMsPerPod ?? null,
       peakMb: residentMb?.peak ?? null,
-      maxUnavailable: budget?.maxUnavailable ?? null,
+      /** Of all workloads together. */
+      maxUnavailable: budget?.maxUnavailable === undefined ? null : budget.maxUnavailable * budget.workloads,
     })),
   };
 }

@@ -103,6 +103,32 @@
     );
   }
 
+  // What is out of service, and how much may be.
+  function unavailability(parent, phase) {
+    const { atMs, unavailable } = phase.series;
+    if (unavailable === undefined || phase.maxUnavailable === null) return;
+    const line = { width: 2, points: { show: false }, value: (_plot, value) => round(value, 0) };
+    figure(
+      parent,
+      `Pods out of service: ${phase.name}`,
+      {
+        scales: { x: { time: false }, y: { range: (_plot, _low, high) => [0, Math.max(1, high) * 1.1] } },
+        axes: [seconds, axis("pods")],
+        series: [
+          x("seconds"),
+          { label: "budget", stroke: () => style("terminating"), dash: [6, 4], ...line },
+          {
+            label: "out of service",
+            stroke: () => style("updating"),
+            paths: uPlot.paths.stepped({ align: 1 }),
+            ...line,
+          },
+        ],
+      },
+      [atMs.map((ms) => ms / 1000), atMs.map(() => phase.maxUnavailable), unavailable],
+    );
+  }
+
   function memory(parent, phase) {
     const { atMs, residentMb, queueDepth } = phase.series;
     const hasDepth = queueDepth.some((depth) => depth !== null);
@@ -211,6 +237,7 @@
     arrivals(parent, run);
     for (const phase of run.phases) {
       states(parent, phase);
+      unavailability(parent, phase);
       memory(parent, phase);
     }
   }

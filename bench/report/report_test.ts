@@ -26,7 +26,14 @@ t.test("a table of phases side by side", async (t) => {
 
 t.test("violations are not to be overlooked", async (t) => {
   const examples = ["w had 12 pods unavailable, 10 are allowed"];
-  const budget = { maxUnavailable: 10, mostUnavailable: 12, violations: 1, examples };
+  const budget = {
+    maxUnavailable: 10,
+    workloads: 1,
+    mostUnavailable: 12,
+    podSecondsOut: 1,
+    violations: 1,
+    examples,
+  };
   const run = sampleRun([samplePhase({ budget })]);
   t.match(tableOf(run), /BUDGET VIOLATED\n {2}w had 12 pods unavailable, 10 are allowed/);
   t.match(await resultPage([sampleFile([run])]), /class="alarm">Budget violated: w had 12 pods/);

@@ -1,10 +1,10 @@
 /** Creations of pods a second, with and without the webhooks, and how long each takes. */
 import { eachInFlight } from "../in_flight.ts";
 import { barePod } from "../measure/limit.ts";
-import { distributionOf, runPhase } from "../measure/phase.ts";
+import { runPhase } from "../measure/phase.ts";
 import { WORKLOAD_LABEL, workloadOf } from "../measure/pod_board.ts";
 import type { Phase } from "../measure/result.ts";
-import { ascending } from "../measure/statistics.ts";
+import { ascending, distributionOf } from "../measure/statistics.ts";
 import { BENCH_LABEL, namespaces, podObjects } from "../resources.ts";
 import type { Scenario, Stage } from "../scenario.ts";
 

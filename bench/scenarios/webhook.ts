@@ -2,10 +2,10 @@
 import { BenchError } from "../errors.ts";
 import { eachInFlight } from "../in_flight.ts";
 import { barePod } from "../measure/limit.ts";
-import { distributionOf, runPhase } from "../measure/phase.ts";
+import { runPhase } from "../measure/phase.ts";
 import type { Phase } from "../measure/result.ts";
 import { openReviewClient, podWebhook, type ReviewClient } from "../measure/review_client.ts";
-import { ascending } from "../measure/statistics.ts";
+import { ascending, distributionOf } from "../measure/statistics.ts";
 import type { Scenario, Stage } from "../scenario.ts";
 
 export const webhook: Scenario = {

@@ -4,17 +4,22 @@
  * No policy lives here. docs/architecture.md: "How a change flows".
  */
 
-import type { Clock, Pod } from "../../kube/index.ts";
+import { type Clock, type Pod, sidesOf } from "../../kube/index.ts";
 import type { Action } from "./actions.ts";
 import { Backoff } from "./backoff.ts";
+import { Departures } from "./departures.ts";
 import { OtherWriter } from "./other_writer.ts";
 import { overlay } from "./overlay.ts";
 import { CREATING, PendingPods } from "./pending_pods.ts";
+import { isReady } from "./pod_state.ts";
 import {
+  begins,
   type CreatePod,
+  type DeletePod,
   type Ended,
   type Failures,
   type Owner,
+  type PatchPod,
   PodWriter,
   type WriterDeps,
 } from "./pod_writer.ts";
@@ -38,16 +43,16 @@ const PROBING_LIMIT = 32;
 const BUDGET_MS = 1000;
 
 interface InFlight {
+  owner: Owner;
   /** Of the workload, as it was when the latest actions were decided. */
   generation: number;
   pods: PendingPods;
   /** Those of `pods` whose write was begun. */
   begun: Set<string>;
-  /** Patches and deletions of pods that wait for their turn, from `turn` on. */
-  line: PodWrite[];
-  turn: number;
-  /** How many of the line are under way. */
-  writing: number;
+  /** Patches and deletions of pods that wait for their turn. What brings pods back does not wait for the others. */
+  finishing: Line;
+  beginning: Line;
+  departures: Departures;
   /** Creations wait in lines of their own: the first pods become ready while the last ones are still to be created. */
   creations: Set<CreationLine>;
   /** Names of claims, revisions and objects with a write in flight; `workload` for the owner itself. */
@@ -57,9 +62,17 @@ interface InFlight {
   backoff: Backoff;
 }
 
+/** Writes that wait, from `turn` on, and how many are under way. */
+interface Line {
+  writes: PodWrite[];
+  turn: number;
+  underWay: number;
+}
+
 interface PodWrite {
-  /** Its key in `pods`. */
-  readonly pod: string;
+  readonly pod: Pod;
+  /** The pod is in service, and no longer after this. */
+  readonly leaves: boolean;
   write(): Promise<void>;
 }
 
@@ -80,6 +93,12 @@ export class Performer {
     this.#deps = deps;
     this.#pods = new PodWriter(deps);
     this.#others = new OtherWriter(deps, this.#pods);
+    deps.pods.subscribe((change) => {
+      const { before, after } = sidesOf(change);
+      const uid = (after ?? before)?.uid ?? "";
+      const flight = this.#owners.get((before ?? after)?.controller?.uid ?? "");
+      if (flight?.departures.see(uid, after)) this.#advance(flight, flight.beginning);
+    });
   }
 
   /** Pods as they will be once the writes in flight are done; `busy` are those with one. */
@@ -109,13 +128,13 @@ export class Performer {
     const flight = this.#owners.get(ownerUid);
     if (flight === undefined || flight.generation === generation) return;
     flight.generation = generation;
+    flight.departures.restart();
     this.#withdraw(flight);
   }
 
   #withdraw(flight: InFlight): void {
     for (const pod of flight.pods.keys()) if (!flight.begun.has(pod)) flight.pods.delete(pod);
-    flight.line = [];
-    flight.turn = 0;
+    for (const line of [flight.finishing, flight.beginning]) emptied(line);
     for (const line of flight.creations) line.withdrawn = true;
   }
 
@@ -133,7 +152,8 @@ export class Performer {
 
   /** Starts every action that is neither in flight nor held by the backoff of an earlier failure; returns at once. */
   perform(owner: Owner, generation: number, actions: readonly Action[]): void {
-    const flight = this.#flight(owner.uid, generation);
+    const flight = this.#flight(owner, generation);
+    this.#advance(flight, flight.beginning);
     const creations: CreatePod[] = [];
     for (const action of actions) {
       if (action.type === "event") {
@@ -155,10 +175,10 @@ export class Performer {
   #start(owner: Owner, flight: InFlight, id: string, action: Exclude<Started, CreatePod>): void {
     if (action.type === "patch pod") {
       flight.pods.set(action.pod.uid, action.write.after);
-      this.#queue(owner, flight, id, action.pod.uid, () => this.#pods.patch(owner, flight.failures, action));
+      this.#queue(flight, id, action, () => this.#pods.patch(owner, flight.failures, action));
     } else if (action.type === "delete pod") {
       flight.pods.set(action.pod.uid, { ...action.pod, deletionAt: action.pod.deletionAt ?? 0 });
-      this.#queue(owner, flight, id, action.pod.uid, () => this.#pods.delete(owner, flight.failures, action));
+      this.#queue(flight, id, action, () => this.#pods.delete(owner, flight.failures, action));
     } else {
       flight.others.add(id);
       this.#run(owner, async () => {
@@ -168,27 +188,45 @@ export class Performer {
     }
   }
 
-  #queue(owner: Owner, flight: InFlight, id: string, pod: string, work: Work): void {
-    const write = async () => this.#finish(owner, flight, id, await this.#begun(flight, pod, work));
-    flight.line.push({ pod, write });
-    this.#advance(owner, flight);
+  #queue(flight: InFlight, id: string, action: PatchPod | DeletePod, work: Work): void {
+    const { owner, departures } = flight;
+    const { clock } = this.#deps;
+    const { pod } = action;
+    const write = async () => this.#finish(owner, flight, id, await this.#begun(flight, pod.uid, work));
+    const line = begins(action) ? flight.beginning : flight.finishing;
+    const queuedAt = clock.monotonic();
+    const answered = async () => {
+      await write();
+      departures.written(pod.uid, clock.monotonic() - queuedAt);
+    };
+    if (line === flight.finishing) line.writes.push({ pod, leaves: false, write: answered });
+    else line.writes.push({ pod, leaves: action.type === "patch pod" && isReady(pod), write });
+    this.#advance(flight, line);
   }
 
-  #advance(owner: Owner, flight: InFlight): void {
-    while (flight.writing < OUTSTANDING) {
-      const next = flight.line[flight.turn++];
+  #advance(flight: InFlight, line: Line): void {
+    const { owner, departures } = flight;
+    while (line.underWay < OUTSTANDING) {
+      const next = line.writes[line.turn];
       if (next === undefined) {
-        flight.line = [];
-        flight.turn = 0;
+        emptied(line);
         return;
       }
-      flight.writing++;
+      if (next.leaves && !departures.mayBegin()) {
+        const { untilLateMs } = departures;
+        if (untilLateMs !== undefined) this.#deps.settled(owner, untilLateMs);
+        return;
+      }
+      line.turn++;
+      line.underWay++;
+      if (next.leaves) departures.begin(next.pod);
       this.#run(owner, async () => {
         try {
           await next.write();
         } finally {
-          flight.writing--;
-          this.#advance(owner, flight);
+          line.underWay--;
+          departures.ended(next.pod.uid);
+          this.#advance(flight, line);
         }
       });
     }
@@ -228,22 +266,23 @@ export class Performer {
     this.#deps.settled(owner, flight.backoff.failed(id, ended.error));
   }
 
-  #flight(ownerUid: string, generation: number): InFlight {
-    let flight = this.#owners.get(ownerUid);
+  #flight(owner: Owner, generation: number): InFlight {
+    let flight = this.#owners.get(owner.uid);
     if (flight === undefined) {
       flight = {
+        owner,
         generation,
         pods: new PendingPods(),
         begun: new Set(),
-        line: [],
-        turn: 0,
-        writing: 0,
+        finishing: { writes: [], turn: 0, underWay: 0 },
+        beginning: { writes: [], turn: 0, underWay: 0 },
+        departures: new Departures(this.#deps.clock),
         creations: new Set(),
         others: new Set(),
         failures: {},
         backoff: new Backoff(this.#deps),
       };
-      this.#owners.set(ownerUid, flight);
+      this.#owners.set(owner.uid, flight);
     }
     return flight;
   }
@@ -295,6 +334,11 @@ const REVISION = "revision/";
 /** Creations share one backoff: what refuses one pod refuses the next. */
 const CREATION = "create pods";
 const nothing = new PendingPods();
+
+function emptied(line: Line): void {
+  line.writes = [];
+  line.turn = 0;
+}
 
 function idOf(action: Started): string {
   switch (action.type) {

@@ -60,6 +60,11 @@ export type CreatePod = Extract<Action, { type: "create pod" }>;
 export type PatchPod = Extract<Action, { type: "patch pod" }>;
 export type DeletePod = Extract<Action, { type: "delete pod" }>;
 
+/** Whether it takes a pod out of service that may be in it: others go before. */
+export function begins(action: PatchPod | DeletePod): boolean {
+  return action.type === "delete pod" || action.disrupts === true || action.write.begins === true;
+}
+
 export class PodWriter {
   readonly #deps: WriterDeps;
 
@@ -154,10 +159,13 @@ export class PodWriter {
       if (action.adopts && !(await this.#deps.mayAdopt(owner, this.#options(owner))))
         return { error: undefined };
       if (action.disrupts && (await this.#deps.mayDisrupt?.(action.pod)) === false) return "wait";
-      for (const step of action.write.steps) {
+      for (const [index, step] of action.write.steps.entries()) {
         const patch = { type: "strategic" as const, body: step.body };
+        // What was begun is finished first: from its first request on the pod may be out of service.
+        const urgent = index > 0 || !begins(action);
         const options = {
           ...this.#options(owner),
+          ...(urgent ? { priority: "urgent" as const } : {}),
           ...(step.subresource ? { subresource: step.subresource } : {}),
         };
         this.#deps.pods.writeBack(await this.#deps.client.patch(podResource, ref, patch, options));

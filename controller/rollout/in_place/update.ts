@@ -41,6 +41,8 @@ const SUPERSEDED_MS = 60_000;
 export interface PodWrite {
   readonly steps: readonly PodPatch[];
   readonly after: Pod;
+  /** Begins an update: what brings pods back goes before it. */
+  readonly begins?: true;
 }
 
 export interface Target {
@@ -95,7 +97,7 @@ export function startInPlace(
     annotations[GRACE_ANNOTATION] = graceText(graceOf(change, target));
     const held: PodChange = { labels, annotations };
     steps.push(podPatch(after, held, now, first()));
-    return { steps, after: afterChange(after, held, now) };
+    return { steps, after: afterChange(after, held, now), begins: true };
   }
   // Annotations of earlier updates must not survive this one.
   if (GRACE_ANNOTATION in pod.annotations) annotations[GRACE_ANNOTATION] = null;
@@ -105,7 +107,7 @@ export function startInPlace(
     annotations: { ...patch.annotations, ...annotations },
     ...(withGate ? off : {}),
   });
-  return { steps: [...steps, ...issued.steps], after: issued.after };
+  return { steps: [...steps, ...issued.steps], after: issued.after, begins: true };
 }
 
 /**

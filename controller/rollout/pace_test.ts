@@ -1,0 +1,143 @@
+import fc from "fast-check";
+import t from "tap";
+import { seededRandom } from "../../kube/testing.ts";
+import { Pace } from "./pace.ts";
+
+const seed = 20_261_122;
+
+interface Lab {
+  readonly budget: number;
+  readonly pods: number;
+  /** Milliseconds that a pod's node takes, by the time at which it begins. */
+  nodeMs(at: number): number;
+  /** Milliseconds that the server is busy with a pod: one after the other. */
+  serverMs(at: number): number;
+}
+
+interface Rolled {
+  readonly tookMs: number;
+  /** Of the second half of the pods that came back. */
+  readonly outMs: readonly number[];
+  /** Most pods out at once, after half of them came back. */
+  readonly mostOut: number;
+  readonly limits: readonly number[];
+}
+
+/** A rollout on a server with one line, where pods begin as soon as the pace and the budget allow. */
+function rollOut({ budget, pods, nodeMs, serverMs }: Lab): Rolled {
+  const pace = new Pace();
+  const limits: number[] = [];
+  const outMs: number[] = [];
+  /** Pods out: when they began and when their nodes are done, the soonest first. */
+  const out: { began: number; due: number }[] = [];
+  let [now, freeAt, begun, mostOut] = [0, 0, 0, 0];
+  while (begun < pods || out.length > 0) {
+    while (begun < pods && out.length < Math.min(budget, pace.limit)) {
+      const entry = { began: now, due: now + nodeMs(now) };
+      const place = out.findIndex(({ due }) => due > entry.due);
+      out.splice(place < 0 ? out.length : place, 0, entry);
+      begun++;
+    }
+    const next = out.shift();
+    if (next === undefined) throw new Error("nothing may begin, and nothing is out");
+    if (limits.length > pods / 2) mostOut = Math.max(mostOut, out.length + 1);
+    const starts = Math.max(freeAt, next.due);
+    freeAt = starts + serverMs(starts);
+    now = freeAt;
+    pace.back(now, now - next.began, now - next.due);
+    limits.push(pace.limit);
+    if (limits.length > pods / 2) outMs.push(now - next.began);
+  }
+  return { tookMs: now, outMs, mostOut, limits };
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
+}
+
+t.test("a busy server: rate by time, a rollout as fast as with the whole budget", async (t) => {
+  const lab: Lab = { budget: 500, pods: 5_000, nodeMs: () => 300, serverMs: () => 8 };
+  const { tookMs, mostOut, outMs } = rollOut(lab);
+  const needed = 308 / 8;
+  t.ok(mostOut >= needed && mostOut <= 2 * needed, `${mostOut} out, ${needed} needed`);
+  t.ok(median(outMs) < 2 * 308, `${median(outMs)} ms`);
+  t.ok(tookMs < 1.02 * (5_000 * 8 + 300), `${tookMs} ms`);
+});
+
+t.test("slow nodes: nobody is held back, also when only the later ones are slow", async (t) => {
+  const slow = rollOut({ budget: 100, pods: 1_000, nodeMs: () => 10_000, serverMs: () => 8 });
+  t.ok(slow.tookMs < 1.05 * 10 * 10_100, `${slow.tookMs} ms`);
+  t.equal(slow.mostOut, 100);
+  const later = rollOut({
+    budget: 500,
+    pods: 6_000,
+    nodeMs: (at) => (at < 10_000 ? 300 : 10_000),
+    serverMs: () => 8,
+  });
+  t.equal(later.mostOut, 500);
+});
+
+t.test("a server that becomes slower, and faster again", async (t) => {
+  const serverMs = (at: number): number => (at > 10_000 && at < 40_000 ? 80 : 8);
+  const { outMs, limits } = rollOut({ budget: 500, pods: 5_000, nodeMs: () => 300, serverMs });
+  t.ok(Math.max(...limits.slice(1_000)) < 100, "as many as before");
+  t.ok(median(outMs) < 2 * 308, `${median(outMs)} ms in the end`);
+  const slowFirst = (at: number): number => (at < 20_000 ? 80 : 8);
+  const lab: Lab = { budget: 500, pods: 5_000, nodeMs: () => 300, serverMs: slowFirst };
+  const { tookMs } = rollOut(lab);
+  const whole = 20_000 + (5_000 - 250) * 8;
+  t.ok(tookMs < 1.05 * whole, `${tookMs} ms of ${whole}`);
+});
+
+t.test(
+  "property: never none, never more than before the first measurement is known, near rate by time",
+  async (t) => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 50, max: 2_000 }),
+        fc.integer({ min: 2, max: 50 }),
+        fc.integer({ min: 1, max: 1_000 }),
+        fc.double({ min: 0, max: 0.8, noNaN: true }),
+        fc.nat(1_000_000),
+        (nodeMs, serverMs, budget, spread, chance) => {
+          const random = seededRandom(chance);
+          const pods = 2_000;
+          const lab: Lab = {
+            budget,
+            pods,
+            nodeMs: () => nodeMs * (1 + spread * (2 * random() - 1)),
+            serverMs: () => serverMs,
+          };
+          const { limits, mostOut, tookMs } = rollOut(lab);
+          if (limits.some((limit) => !(limit >= 1)) || mostOut > budget) return false;
+          const needed = nodeMs / serverMs + 1;
+          const best = Math.max(serverMs, (nodeMs + serverMs) / budget) * pods;
+          return mostOut <= 2.6 * needed + 16 && tookMs < 1.25 * (best + 3 * nodeMs);
+        },
+      ),
+      { seed, numRuns: 1_000 },
+    );
+    t.pass("held in all runs");
+  },
+);
+
+t.test("property: whatever is told, it is a number of at least one", async (t) => {
+  const told = fc.record({
+    after: fc.double({ min: 0, max: 1e6, noNaN: true }),
+    outMs: fc.double({ min: 0, max: 1e7, noNaN: true }),
+    writeMs: fc.double({ min: 0, max: 1e6, noNaN: true }),
+  });
+  fc.assert(
+    fc.property(fc.array(told, { maxLength: 300 }), (all) => {
+      const pace = new Pace();
+      let now = 0;
+      return all.every(({ after, outMs, writeMs }) => {
+        now += after;
+        pace.back(now, outMs, writeMs);
+        return pace.limit >= 1;
+      });
+    }),
+    { seed, numRuns: 1_000 },
+  );
+  t.pass("held in all runs");
+});
