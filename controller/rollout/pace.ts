@@ -10,26 +10,21 @@
 /** So many may be out whatever was measured; and of so many a median says something. */
 const FEWEST = 16;
 /** Beyond Little's law: chance must not leave the server idle. */
-const ROOM = 1.5;
+const ROOM = 1.4;
 /** The server counts as busy when a pod's last write takes this part of its time out of service. */
 const BUSY_SHARE = 1 / 20;
-const GROWTH = 2;
-
-interface Epoch {
-  readonly since: number;
-  pods: number;
-  /** Sum of their times out of service. */
-  outMs: number;
-}
+/** Of the number, in an epoch without a busy server, and in one with it: what was measured early may be too little. */
+const GROWTH = 1.5;
+const DECAY = 0.85;
 
 export class Pace {
-  /** Lasts as long as a pod is out, so that pods that went together do not look like many a second. */
-  #epoch: Epoch | undefined;
-  /** Times out of service, and of the writes that ended them, of the latest pods. */
+  /** When the epoch began: it lasts as long as a pod is out, so that those that come back first do not speak for all. */
+  #since: number | undefined;
+  /** Of the epoch's pods: times out of service, and of the writes that ended them. */
   #outMs: number[] = [];
   #writeMs: number[] = [];
+  #sumMs = 0;
   #typicalMs: number | undefined;
-  #isBusy = false;
   /** Most pods a millisecond, and the shortest time. */
   #rate = 0;
   #neededMs = Number.POSITIVE_INFINITY;
@@ -40,7 +35,7 @@ export class Pace {
     return this.#limit;
   }
 
-  /** How long a pod is out of service: the median of the latest. */
+  /** How long a pod was out of service in the last epoch: the median. */
   get typicalMs(): number | undefined {
     return this.#typicalMs;
   }
@@ -50,35 +45,32 @@ export class Pace {
    * wait for its turn included.
    */
   back(now: number, outMs: number, writeMs: number): void {
-    this.#outMs.push(outMs);
-    this.#writeMs.push(writeMs);
-    if (this.#outMs.length >= FEWEST) this.#endBatch();
-    if (this.#epoch === undefined) {
-      this.#epoch = { since: now, pods: 0, outMs: 0 };
+    if (this.#since === undefined) {
+      this.#since = now;
       return;
     }
-    this.#epoch.pods++;
-    this.#epoch.outMs += outMs;
-    const { pods, since, outMs: sum } = this.#epoch;
-    const elapsed = now - since;
-    if (pods < FEWEST || elapsed <= 0 || elapsed < sum / pods) return;
-    this.#endEpoch(pods / elapsed);
-    this.#epoch = { since: now, pods: 0, outMs: 0 };
-  }
-
-  #endBatch(): void {
-    const outMs = median(this.#outMs);
-    this.#typicalMs = outMs;
-    this.#neededMs = Math.min(this.#neededMs, outMs);
-    this.#isBusy = median(this.#writeMs) >= outMs * BUSY_SHARE;
+    this.#outMs.push(outMs);
+    this.#writeMs.push(writeMs);
+    this.#sumMs += outMs;
+    const pods = this.#outMs.length;
+    const elapsed = now - this.#since;
+    if (pods < FEWEST || elapsed <= 0 || elapsed < this.#sumMs / pods) return;
+    this.#endEpoch(pods / elapsed, median(this.#outMs), median(this.#writeMs));
+    this.#since = now;
     this.#outMs = [];
     this.#writeMs = [];
+    this.#sumMs = 0;
   }
 
-  #endEpoch(rate: number): void {
+  #endEpoch(rate: number, outMs: number, writeMs: number): void {
+    this.#typicalMs = outMs;
     this.#rate = Math.max(this.#rate, rate);
-    const grown = this.#isBusy ? 0 : GROWTH * rate * (this.#typicalMs ?? 0);
-    this.#limit = Math.max(FEWEST, Math.ceil(ROOM * this.#rate * this.#neededMs), Math.ceil(grown));
+    this.#neededMs = Math.min(this.#neededMs, outMs);
+    const out = rate * outMs;
+    const isBusy = writeMs >= outMs * BUSY_SHARE;
+    const before = Math.min(this.#limit, GROWTH * out);
+    const next = isBusy ? DECAY * before : Math.max(before, GROWTH * out);
+    this.#limit = Math.max(FEWEST, Math.ceil(ROOM * this.#rate * this.#neededMs), Math.ceil(next));
   }
 }
 

@@ -71,7 +71,7 @@ interface Line {
 
 interface PodWrite {
   readonly pod: Pod;
-  /** The pod is in service, and no longer after this. */
+  /** The pod is in service, and no longer after this: `departures` say when it may go. */
   readonly leaves: boolean;
   write(): Promise<void>;
 }
@@ -192,15 +192,15 @@ export class Performer {
     const { owner, departures } = flight;
     const { clock } = this.#deps;
     const { pod } = action;
-    const write = async () => this.#finish(owner, flight, id, await this.#begun(flight, pod.uid, work));
     const line = begins(action) ? flight.beginning : flight.finishing;
     const queuedAt = clock.monotonic();
-    const answered = async () => {
-      await write();
-      departures.written(pod.uid, clock.monotonic() - queuedAt);
+    const write = async () => {
+      this.#finish(owner, flight, id, await this.#begun(flight, pod.uid, work));
+      if (line === flight.finishing) departures.written(pod.uid, clock.monotonic() - queuedAt);
     };
-    if (line === flight.finishing) line.writes.push({ pod, leaves: false, write: answered });
-    else line.writes.push({ pod, leaves: action.type === "patch pod" && isReady(pod), write });
+    // A deleted pod does not come back: its budget alone bounds how many go.
+    const leaves = line === flight.beginning && action.type === "patch pod" && isReady(pod);
+    line.writes.push({ pod, leaves, write });
     this.#advance(flight, line);
   }
 
