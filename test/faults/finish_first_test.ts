@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { performance } from "node:perf_hooks";
 import t from "tap";
 import { controllerOptions, startControllers } from "../../controller/index.ts";
-import { adaptiveTransport, type Client, createClient, nullLog, systemClock } from "../../kube/index.ts";
+import { type Client, createClient, nullLog, systemClock, undiciTransport } from "../../kube/index.ts";
 import { imagePatch } from "../cases/manifests.ts";
 import { startTestSandbox, type TestSandbox } from "../cases/sandbox_target.ts";
 import { inTime, reached } from "./lab.ts";
@@ -28,7 +28,7 @@ function watched(sandbox: TestSandbox): Watched {
   const waitsSince = new Map<string, number>();
   const sent = { begin: 0, finish: 0 };
   const waited: number[] = [];
-  const transport = adaptiveTransport({ clock: systemClock });
+  const transport = undiciTransport({ clock: systemClock });
   const inner = createClient({
     credentials: sandbox.credentials,
     clock: systemClock,

@@ -6,7 +6,6 @@ import { type AgentRuntime, startFakeCri } from "../../agent/index.ts";
 import { seededRandom, systemClock } from "../../kube/index.ts";
 import { startNode } from "../agent/fixture.ts";
 import { bundleProgram } from "../agent/mounted.ts";
-import { builtProgram } from "../built.ts";
 import { plainGarbage } from "./plain.ts";
 import { recordGarbage } from "./records.ts";
 import { bears } from "./thrower.ts";
@@ -15,7 +14,7 @@ export function agentBearsGarbage(runtime: AgentRuntime, seed: number): void {
   t.test(`the agent on ${runtime} bears garbage, seed ${seed}`, async (t) => {
     const random = seededRandom(seed);
     const node = await startNode(t, {
-      program: (place) => bundleProgram(runtime, builtProgram("agent"), dirname(place.stateFolder), place),
+      program: (place) => bundleProgram(runtime, dirname(place.stateFolder), place),
     });
     const fake = await startFakeCri({ socket: node.socket, clock: systemClock });
     t.teardown(() => fake.stop());
