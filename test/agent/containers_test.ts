@@ -126,6 +126,9 @@ async function podOnNode(t: Test): Promise<Scene> {
   // Pods of nodes that do not exist are collected as garbage; this one is not for the sandbox to simulate.
   const labels = { [hollowLabel]: "false" };
   await under.api.create({ apiVersion: "v1", kind: "Node", metadata: { name: node, labels } });
+  // A newer one has a say in which images a pod may have.
+  const status = { nodeInfo: { kubeletVersion: "v1.34.4" } };
+  await under.api.patch("nodes", node, undefined, "merge", { status }, "status");
   const pod = await under.api.create(manifest, "default");
   fake.runtime.addImage("nginx:1", "sha256:11");
   const kubelet = new Kubelet(under, fake, pod);
