@@ -6,6 +6,7 @@ import process from "node:process";
 import t from "tap";
 import { Agent, request } from "undici";
 import { seededRandom } from "../../kube/index.ts";
+import { builtProgram } from "../built.ts";
 import { startService, tailOf, untilReady } from "../cluster/processes.ts";
 import { freePorts, portAt } from "../cluster/settings.ts";
 import { frameGarbage } from "./frames.ts";
@@ -14,7 +15,6 @@ import { recordGarbage } from "./records.ts";
 import { bears } from "./thrower.ts";
 
 const seed = 20260403;
-const refit = new URL("../../cli/bin.js", import.meta.url).pathname;
 
 t.test(`the sandbox bears garbage, seed ${seed}`, async (t) => {
   const random = seededRandom(seed);
@@ -29,7 +29,7 @@ t.test(`the sandbox bears garbage, seed ${seed}`, async (t) => {
     "--timing=fast",
     `--kubeconfig-out=${kubeconfig}`,
   ];
-  const sandbox = startService("sandbox", process.execPath, [refit, ...words], {
+  const sandbox = startService("sandbox", process.execPath, [builtProgram("refit"), ...words], {
     logFolder: folder,
   });
   t.teardown(async () => {
