@@ -16,6 +16,9 @@ export interface AgentEnv {
   readonly external: boolean;
 }
 
+/** Quantities by list and name, `limits.cpu`. */
+export type AgentResources = Readonly<Record<string, string>>;
+
 export interface AgentContainer {
   readonly name: string;
   readonly image: string;
@@ -27,6 +30,7 @@ export interface AgentContainer {
   /** `lifecycle.preStop` as it is written. */
   readonly preStop: JsonObject | undefined;
   readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
+  readonly resources: AgentResources;
 }
 
 export interface AgentContainerStatus {
@@ -37,6 +41,8 @@ export interface AgentContainerStatus {
   /** A container that is only created has an id in the status, too. */
   readonly running: boolean;
   readonly restartCount: number;
+  /** What the container runs with; empty when the kubelet does not tell. */
+  readonly resources: AgentResources;
 }
 
 export interface AgentPod {
@@ -90,6 +96,14 @@ function strings(object: JsonObject, key: string): Record<string, string> {
   return Object.fromEntries(entries);
 }
 
+function resources(container: JsonObject): AgentResources {
+  const lists = child(container, "resources");
+  const entries = ["limits", "requests"].flatMap((list) =>
+    Object.entries(strings(lists, list)).map(([name, amount]) => [`${list}.${name}`, amount] as const),
+  );
+  return Object.fromEntries(entries);
+}
+
 /** Throws when it is not a pod at all; single odd members are left out. */
 export function agentPod(json: JsonObject): AgentPod {
   const metadata = child(json, "metadata");
@@ -120,6 +134,7 @@ export function agentPod(json: JsonObject): AgentPod {
       ready: one["ready"] === true,
       running: isObject(child(one, "state")["running"]),
       restartCount: number(one, "restartCount"),
+      resources: resources(one),
     })),
     conditions: Object.fromEntries(
       objects(status, "conditions").map((one) => [text(one, "type"), text(one, "status")]),
@@ -154,6 +169,7 @@ function agentContainer(json: JsonObject): AgentContainer {
       name: text(one, "name"),
       containerPort: number(one, "containerPort"),
     })),
+    resources: resources(json),
   };
 }
 

@@ -2,7 +2,7 @@
  * The agent's own way to start a container again: the next attempt, made as the kubelet made the last one, so that
  * the kubelet takes it for its own. The runtime's name reservation decides when both reach for the same attempt.
  */
-import { isJsonObject, plainHash } from "../../kube/index.ts";
+import { isJsonObject, plainHash, quantityEqual } from "../../kube/index.ts";
 import {
   ContainerConfig,
   type ContainerStatus,
@@ -62,7 +62,20 @@ export function refusalOf(
   if (container.hasEnvFrom) return "envFrom is read by the kubelet";
   const external = container.env.find((env) => env.external && env.name !== barrier);
   if (external) return `env ${external.name} is read from a ConfigMap or Secret by the kubelet`;
+  if (isBeingResized(pod, container)) return "a resize is under way";
   return undefined;
+}
+
+/**
+ * The last container's config has the amounts of before then. The kubelet takes the new ones for applied as soon as it has
+ * tried to start the container, even if the agent's was first: nothing would bring them to that one any more.
+ */
+function isBeingResized(pod: AgentPod, { name, resources }: AgentContainer): boolean {
+  const actual = pod.containerStatuses.find((status) => status.name === name)?.resources ?? {};
+  return Object.entries(actual).some(([key, amount]) => {
+    const wanted = resources[key];
+    return wanted !== undefined && !quantityEqual(wanted, amount);
+  });
 }
 
 /**

@@ -76,6 +76,7 @@ class Model {
           ready,
           running,
           restartCount: id,
+          resources: {},
         })),
         restartPolicy: "Always",
         runtimeName: "containerd",

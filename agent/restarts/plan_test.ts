@@ -52,6 +52,7 @@ const ready = (name: string) => ({
   ready: true,
   running: true,
   restartCount: 1,
+  resources: {},
 });
 
 function seen(more: Partial<RestartSeen>): RestartSeen {

@@ -14,11 +14,24 @@ const uid = "pod-uid-1";
 
 function pod(
   images: Readonly<Record<string, string>>,
-  more: { annotation?: string; hook?: boolean; grace?: number; seen?: boolean; secrets?: boolean } = {},
+  more: {
+    annotation?: string;
+    hook?: boolean;
+    grace?: number;
+    seen?: boolean;
+    secrets?: boolean;
+    cpu?: string;
+  } = {},
 ): AgentPod {
   const { annotation = "true", hook = false, grace = 5 } = more;
   return agentPod({
-    status: { observedGeneration: more.seen === false ? 1 : 2 },
+    status: {
+      observedGeneration: more.seen === false ? 1 : 2,
+      containerStatuses: Object.keys(images).map((name) => ({
+        name,
+        resources: { requests: { cpu: "10m" } },
+      })),
+    },
     metadata: {
       name: "web",
       namespace: "default",
@@ -33,6 +46,7 @@ function pod(
         name,
         image,
         imagePullPolicy: "IfNotPresent",
+        resources: { requests: { cpu: more.cpu ?? "0.010" } },
         ...(hook ? { lifecycle: { preStop: { exec: { command: ["bye"] } } } } : {}),
       })),
     },
@@ -225,6 +239,14 @@ t.test("back to an image that a container of the pod had before, whatever the ku
   s.change(pod({ app: "nginx:1" }, more));
   await s.swapper.idle();
   t.match(s.running("app"), [{ attempt: 2, image: "sha256:01" }]);
+});
+
+t.test("a container that is being resized is left to the kubelet, which knows its new amounts", async (t) => {
+  const s = await scene(t, ["app"]);
+  s.change(pod({ app: "nginx:2" }, { cpu: "60m" }));
+  await s.swapper.idle();
+  t.match(s.running("app"), [{ attempt: 0, image: "sha256:01" }]);
+  t.equal(s.fake.calls.get("StopContainer"), undefined);
 });
 
 /** The name of the attempt after the next one is held: the swap is prepared. */
