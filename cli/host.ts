@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { realpathSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { homedir } from "node:os";
 import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
 import { systemClock } from "../kube/index.ts";
@@ -65,7 +66,7 @@ export function processIo(): ProcessIo {
   const io: Io = {
     stdout: process.stdout,
     stderr: process.stderr,
-    env: process.env,
+    env: { HOME: homeOfUser(), ...process.env },
     isTTY: process.stdout.isTTY === true,
     columns: process.stdout.columns || Number(process.env["COLUMNS"]) || 80,
     rows: process.stdout.rows || 24,
@@ -78,6 +79,15 @@ export function processIo(): ProcessIo {
     process.off("SIGTERM", stop);
   };
   return { argv: process.argv.slice(2), io, settled };
+}
+
+/** Service managers may start a process without HOME: then it is what the system says of the user, if that is known. */
+function homeOfUser(): string | undefined {
+  try {
+    return homedir();
+  } catch {
+    return undefined;
+  }
 }
 
 /** Whether a module is the script that Node was started with. */
