@@ -3,8 +3,9 @@
  * by Little's law as many as are brought back in the time that one needs. More of them would not be brought back sooner,
  * they would wait for the server. Pure: times come from outside.
  *
- * The rate is the highest, and the time that a pod needs the shortest, that was measured since the rollout began. Where
- * pods wait for their nodes and not for the server, more of them out bring more back, and the number grows with each epoch.
+ * The rate is the highest, and the time that a pod needs the shortest, that was measured lately, and now and then fewer pods
+ * are let out to see whether one needs less time then. Where pods wait for their nodes and not for the server, more of them
+ * out bring more back, and the number grows with each epoch.
  */
 
 /** So many may be out whatever was measured; and of so many a median says something. */
@@ -16,6 +17,11 @@ const BUSY_SHARE = 1 / 20;
 /** Of the number, in an epoch without a busy server, and in one with it: what was measured early may be too little. */
 const GROWTH = 1.5;
 const DECAY = 0.85;
+/** With a busy server every so many epochs only a part of the pods may be out, to see what one needs then. */
+const PROBE_EVERY = 6;
+const PROBE = 0.6;
+/** What was measured holds for so many epochs. */
+const REMEMBERED = 12;
 
 export class Pace {
   /** When the epoch began: it lasts as long as a pod is out, so that those that come back first do not speak for all. */
@@ -25,9 +31,9 @@ export class Pace {
   #writeMs: number[] = [];
   #sumMs = 0;
   #typicalMs: number | undefined;
-  /** Most pods a millisecond, and the shortest time. */
-  #rate = 0;
-  #neededMs = Number.POSITIVE_INFINITY;
+  /** Pods a millisecond, and the time of one: the latest last. */
+  #epochs: { readonly rate: number; readonly outMs: number }[] = [];
+  #busyEpochs = 0;
   #limit = Number.POSITIVE_INFINITY;
 
   /** Infinite until something was measured. */
@@ -64,13 +70,16 @@ export class Pace {
 
   #endEpoch(rate: number, outMs: number, writeMs: number): void {
     this.#typicalMs = outMs;
-    this.#rate = Math.max(this.#rate, rate);
-    this.#neededMs = Math.min(this.#neededMs, outMs);
-    const out = rate * outMs;
+    this.#epochs = [...this.#epochs, { rate, outMs }].slice(-REMEMBERED);
+    const most = Math.max(...this.#epochs.map((epoch) => epoch.rate));
+    const needed = Math.min(...this.#epochs.map((epoch) => epoch.outMs));
+    const grown = GROWTH * rate * outMs;
     const isBusy = writeMs >= outMs * BUSY_SHARE;
-    const before = Math.min(this.#limit, GROWTH * out);
-    const next = isBusy ? DECAY * before : Math.max(before, GROWTH * out);
-    this.#limit = Math.max(FEWEST, Math.ceil(ROOM * this.#rate * this.#neededMs), Math.ceil(next));
+    this.#busyEpochs = isBusy ? this.#busyEpochs + 1 : 0;
+    const before = Math.min(this.#limit, grown);
+    const next = Math.max(ROOM * most * needed, isBusy ? DECAY * before : grown);
+    const isProbe = isBusy && this.#busyEpochs % PROBE_EVERY === 0;
+    this.#limit = Math.max(FEWEST, Math.ceil(isProbe ? PROBE * next : next));
   }
 }
 

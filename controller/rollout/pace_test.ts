@@ -73,7 +73,7 @@ t.test("a busy server: rate by time, a rollout as fast as with the whole budget"
   const needed = 308 / 8;
   t.ok(mostOut >= needed && mostOut <= 2 * needed, `${mostOut} out, ${needed} needed`);
   t.ok(median(outMs) < 2 * 308, `${median(outMs)} ms`);
-  t.ok(tookMs < 1.02 * (5_000 * 8 + 300), `${tookMs} ms`);
+  t.ok(tookMs < 1.03 * (5_000 * 8 + 300), `${tookMs} ms`);
 });
 
 t.test("slow nodes: nobody is held back, also when only the later ones are slow", async (t) => {
@@ -92,7 +92,9 @@ t.test("slow nodes: nobody is held back, also when only the later ones are slow"
 t.test("a server that becomes slower, and faster again", async (t) => {
   const serverMs = (at: number): number => (at > 10_000 && at < 40_000 ? 80 : 8);
   const { outMs, limits } = rollOut({ budget: 500, pods: 5_000, nodeMs: () => 300, serverMs });
-  t.ok(Math.max(...limits.slice(1_000)) < 100, "as many as before");
+  // 1,250 pods until it is slow, 375 more until it is fast again.
+  t.ok(Math.max(...limits.slice(1_000, 1_600)) < 60, "no more than before");
+  t.ok(Math.max(...limits.slice(1_550, 1_600)) < 30, "fewer when that is known");
   t.ok(median(outMs) < 2 * 308, `${median(outMs)} ms in the end`);
   const slowFirst = (at: number): number => (at < 20_000 ? 80 : 8);
   const lab: Lab = { budget: 500, pods: 5_000, nodeMs: () => 300, serverMs: slowFirst };
@@ -124,7 +126,7 @@ t.test(
           if (limits.some((limit) => !(limit >= 1)) || mostOut > budget) return false;
           const needed = nodeMs / serverMs + 1;
           const best = Math.max(serverMs, (nodeMs + serverMs) / budget) * pods;
-          return mostOut <= 2.6 * needed + 16 && tookMs < 1.35 * (best + 3 * nodeMs);
+          return mostOut <= 2.6 * needed + 24 && tookMs < 1.35 * (best + 3 * nodeMs);
         },
       ),
       { seed, numRuns: 1_000 },
