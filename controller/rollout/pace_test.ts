@@ -90,11 +90,11 @@ t.test("slow nodes: nobody is held back, also when only the later ones are slow"
 });
 
 t.test("a server that becomes slower, and faster again", async (t) => {
-  const serverMs = (at: number): number => (at > 10_000 && at < 40_000 ? 80 : 8);
+  const serverMs = (at: number): number => (at > 10_000 && at < 150_000 ? 80 : 8);
   const { outMs, limits } = rollOut({ budget: 500, pods: 5_000, nodeMs: () => 300, serverMs });
-  // 1,250 pods until it is slow, 375 more until it is fast again.
-  t.ok(Math.max(...limits.slice(1_000, 1_600)) < 60, "no more than before");
-  t.ok(Math.max(...limits.slice(1_550, 1_600)) < 30, "fewer when that is known");
+  // 1,250 pods until it is slow, 1,750 more until it is fast again.
+  t.ok(Math.max(...limits.slice(1_000, 2_900)) < 2 * 54, "never many more than before");
+  t.ok(Math.max(...limits.slice(2_700, 2_900)) < 40, "fewer when that is known");
   t.ok(median(outMs) < 2 * 308, `${median(outMs)} ms in the end`);
   const slowFirst = (at: number): number => (at < 20_000 ? 80 : 8);
   const lab: Lab = { budget: 500, pods: 5_000, nodeMs: () => 300, serverMs: slowFirst };
