@@ -104,7 +104,7 @@ t.test("a server that becomes slower, and faster again", async (t) => {
 });
 
 t.test(
-  "property: never none, never more than before the first measurement is known, near rate by time",
+  "property: never none, never over the budget, near rate by time, and hardly slower for it",
   async (t) => {
     fc.assert(
       fc.property(
