@@ -130,7 +130,7 @@ t.test("a new, ready container is Succeeded when it ran long enough", async (t) 
 });
 
 t.test("the end brings the snapshot along, where the controller was not as quick", async (t) => {
-  const { running: _, ...app } = ready("app");
+  const { running: _, resources: __, ...app } = ready("app");
   const other = { ...app, name: "other" };
   const ended = (containerStatusSnapshot: NonNullable<NonNullable<Status>["containerStatusSnapshot"]>) =>
     restartStatus(
