@@ -19,7 +19,6 @@ const exempt: Readonly<Record<string, string>> = {
   "crds/dsl.ts": "takes descriptions that stand in the sources",
   "crds/fragments.ts": "takes descriptions that stand in the sources",
   "agent/cri/client.ts createCriClient": "opens a connection",
-  "agent/cri/grpc_channel.ts openChannel": "opens a connection",
   "agent/state/store.ts createStateStore": "takes a folder of the settings",
   "agent/images/docker_config_files.ts dockerConfigFiles": "takes folders of the settings",
   "agent/runtime_socket/ask.ts askSocket": "opens a connection",
