@@ -4,8 +4,10 @@ import type { ClientRequest, Agent as HttpAgent, IncomingMessage, RequestOptions
 import * as http from "node:http";
 import * as https from "node:https";
 import { isIP, type Socket } from "node:net";
-import { Duplex } from "node:stream";
+import type { Duplex } from "node:stream";
 import * as tls from "node:tls";
+import { Agent, type AgentConnectOpts } from "agent-base";
+import { HttpsProxyAgent } from "https-proxy-agent";
 import type { Clock } from "./clock.ts";
 import type { Access, TlsMaterial } from "./credentials_types.ts";
 import { KubeError } from "./errors.ts";
@@ -54,7 +56,7 @@ function tlsOptions(material: TlsMaterial): https.AgentOptions {
 }
 
 /** Connections that a proxy makes; TLS is spoken through them, with the server itself. */
-class TunnelAgent extends http.Agent {
+class TunnelAgent extends Agent {
   readonly #proxy: URL;
   readonly #secure: boolean;
   readonly #tls: tls.ConnectionOptions;
@@ -69,6 +71,8 @@ class TunnelAgent extends http.Agent {
     clock: Clock,
   ) {
     super(settings);
+    // Connections are ready when they are handed over, secured or not.
+    this.protocol = "http:";
     this.#clock = clock;
     this.#proxy = proxy;
     this.#secure = secure;
@@ -76,24 +80,14 @@ class TunnelAgent extends http.Agent {
     this.#connectMs = connectMs;
   }
 
-  override createConnection(
-    options: http.ClientRequestArgs,
-    connected: (error: Error | null, stream: Duplex) => void,
-  ): undefined {
-    this.#open({ host: options.host ?? "", port: Number(options.port) }).then(
-      (socket) => connected(null, socket),
-      (error: Error) => connected(error, new Duplex()),
-    );
-    return undefined;
-  }
-
-  async #open(target: TunnelTarget): Promise<Socket> {
+  override async connect(request: ClientRequest, options: AgentConnectOpts): Promise<Duplex> {
+    const target = { host: options.host ?? "", port: Number(options.port) };
     const over = new AbortController();
     const limit = this.#clock.after(this.#connectMs, () => over.abort(late(this.#connectMs)));
     try {
       const socket = await (isSocks(this.#proxy)
         ? throughSocks(this.#proxy, target, this.#connectMs)
-        : byConnect(this.#proxy, target, over.signal));
+        : throughConnect(this.#proxy, target, request, over.signal));
       return this.#secure ? await this.#secureOver(socket, target.host, over.signal) : socket;
     } catch (error) {
       throw over.signal.aborted ? over.signal.reason : error;
@@ -115,35 +109,23 @@ class TunnelAgent extends http.Agent {
   }
 }
 
-/** No library does this for `node:https` on Node and on Deno and tells a refusal from an answer of the server. */
-async function byConnect(proxy: URL, { host, port }: TunnelTarget, signal: AbortSignal): Promise<Socket> {
-  const target = `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
-  const { username, password } = proxy;
-  const login = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-  const secure = proxy.protocol === "https:";
-  const asking = (secure ? https : http).request({
-    host: bareHost(proxy.hostname),
-    port: proxy.port || (secure ? 443 : 80),
-    method: "CONNECT",
-    path: target,
-    agent: false,
-    signal,
-    headers: {
-      host: target,
-      ...(username === "" ? {} : { "proxy-authorization": `Basic ${Buffer.from(login).toString("base64")}` }),
-    },
+/** An answer of the proxy that is no consent would come back as that of the server. */
+async function throughConnect(
+  proxy: URL,
+  target: TunnelTarget,
+  request: ClientRequest,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const settings = { signal };
+  const connector = new HttpsProxyAgent(proxy, settings);
+  let status: number | undefined;
+  request.once("proxyConnect", ({ statusCode }: { statusCode: number }) => {
+    status = statusCode;
   });
-  const opened = Promise.withResolvers<Socket>();
-  asking.once("error", opened.reject);
-  asking.once("connect", (answer: IncomingMessage, socket: Socket) => {
-    if (answer.statusCode === 200) return opened.resolve(socket);
-    socket.destroy();
-    return opened.reject(
-      new Error(`the proxy ${proxy.hostname} refused CONNECT ${target}: ${answer.statusCode}`),
-    );
-  });
-  asking.end();
-  return opened.promise;
+  const socket = await connector.connect(request, { ...target, secureEndpoint: false });
+  if (status === 200) return socket;
+  socket.destroy();
+  throw new Error(`the proxy ${proxy.hostname} refused CONNECT ${target.host}:${target.port}: ${status}`);
 }
 
 function late(connectMs: number): Error {
@@ -168,8 +150,10 @@ class NodeSender implements Sender {
   }
 
   dispatch(send: SendRequest, handler: SendHandler): void {
+    const secure = this.#secure && !(this.#agent instanceof TunnelAgent);
     const options: RequestOptions = {
       agent: this.#agent,
+      protocol: secure ? "https:" : "http:",
       host: bareHost(this.#server.hostname),
       port: this.#server.port || (this.#secure ? 443 : 80),
       path: send.path,
@@ -179,8 +163,6 @@ class NodeSender implements Sender {
         ...(send.body === null ? {} : { "content-length": String(Buffer.byteLength(send.body)) }),
       },
     };
-    // A tunnel's connections are ready when the agent hands them over, secured or not.
-    const secure = this.#secure && !(this.#agent instanceof TunnelAgent);
     const request = secure ? https.request(options) : http.request(options);
     this.#running.add(request);
     new NodeExchange(request, handler, secure, this.#connectMs, this.#clock);
