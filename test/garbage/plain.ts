@@ -7,6 +7,8 @@ export interface Garbage {
   pieces(): readonly (string | Buffer)[];
   /** The sender leaves at once, without waiting for an answer. */
   readonly leaves?: boolean;
+  /** So many further handshakes are asked for first; TLS 1.3 has none. */
+  readonly handshakes?: number;
 }
 
 const head = (line: string, ...headers: readonly string[]): string =>
@@ -51,6 +53,9 @@ export function plainGarbage(random: Random): Garbage[] {
     ),
     one("no newline", "GET /healthz"),
     one("nothing at all"),
+    one("a head byte by byte", ...head("GET /healthz HTTP/1.1", `X: ${"y".repeat(100)}`)),
+    one("a body byte by byte", head("POST /convert HTTP/1.1", "Content-Length: 99999"), ..."{".repeat(100)),
+    { ...one("handshakes again and again", head("GET /healthz HTTP/1.1")), handshakes: 20 },
     one("NULs", "\0".repeat(1000)),
     one("a line of 1 MiB", `GET /${"a".repeat(1 << 20)} HTTP/1.1\r\n\r\n`),
     one("unknown version", "GET / HTTP/9.9\r\n\r\n", "GET / HTP/1.1\r\n\r\n"),

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { connect as connectTls } from "node:tls";
+import { connect as connectTls, TLSSocket } from "node:tls";
 import type { Test } from "tap";
 import type { Garbage } from "./plain.ts";
 
@@ -25,9 +25,11 @@ export async function throwAll(port: Port, garbage: readonly Garbage[]): Promise
 }
 
 async function throwOne(port: Port, garbage: Garbage): Promise<void> {
-  const socket = dial(port);
+  const socket = dial(port, garbage);
   const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
   await Promise.race([opened(socket, port), closed]);
+  for (let asked = 0; asked < (garbage.handshakes ?? 0); asked++)
+    await Promise.race([handshake(socket), closed, sleep(answerMs)]);
   for (const piece of garbage.pieces()) {
     if (socket.destroyed) break;
     socket.write(piece);
@@ -41,7 +43,7 @@ async function throwOne(port: Port, garbage: Garbage): Promise<void> {
   socket.destroy();
 }
 
-function dial({ number: port, behind }: Port): Socket {
+function dial({ number: port, behind }: Port, { handshakes }: Garbage): Socket {
   const place = { host: "127.0.0.1", port };
   const socket =
     behind === "nothing"
@@ -49,11 +51,20 @@ function dial({ number: port, behind }: Port): Socket {
       : connectTls({
           ...place,
           rejectUnauthorized: false,
+          ...(handshakes === undefined ? {} : { maxVersion: "TLSv1.2" as const }),
           ALPNProtocols: [behind === "h2" ? "h2" : "http/1.1"],
         });
   socket.on("error", () => undefined);
   socket.resume();
   return socket;
+}
+
+function handshake(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    if (socket instanceof TLSSocket && !socket.destroyed)
+      socket.renegotiate({ rejectUnauthorized: false }, () => resolve());
+    else resolve();
+  });
 }
 
 function opened(socket: Socket, { behind }: Port): Promise<void> {
