@@ -246,11 +246,23 @@ async function pullSecrets(world: World, jobs: Jobs, nodes: readonly string[]): 
     data: { ".dockerconfigjson": auths(password) },
   });
   await world.step("7 pull secrets are copied for as long as the job runs", async () => {
-    await world.api.create(secret("one"), world.namespace);
+    const foreign = { team: "a", "refit.test/private": "yes" };
+    const { metadata, ...rest } = secret("one");
+    await world.api.create(
+      { ...rest, metadata: { ...metadata, labels: foreign, annotations: foreign } },
+      world.namespace,
+    );
+    const other = {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: "password" },
+      data: { word: "c2VjcmV0" },
+    };
+    await world.api.create(other, world.namespace);
     const spec = {
       image,
       selector: { names: nodes },
-      pullSecrets: ["registry"],
+      pullSecrets: ["registry", "password"],
       completionPolicy: { type: "Never" },
     };
     await jobs.create("warm-secret", spec);
@@ -261,9 +273,19 @@ async function pullSecrets(world: World, jobs: Jobs, nodes: readonly string[]): 
       assert.equal(annotations["imagepulljobs.kruise.io/references"], `${world.namespace}/warm-secret`);
       assert.equal(annotations["imagepulljobs.kruise.io/mode"], "batch");
       assert.deepEqual(copy?.["data"], secret("one").data);
+      assert.deepEqual(
+        Object.keys(foreign).filter((name) => name in annotations || name in (copy?.metadata.labels ?? {})),
+        [],
+      );
       const tag = await tagOf(world, nodes[0] ?? "", image);
       const names = tag.secrets.map(({ name }) => name);
       assert.ok(names.includes(copy?.metadata.name), JSON.stringify(names));
+      assert.ok(!names.some((name) => String(name).includes("password")), JSON.stringify(names));
+    });
+    await world.until("a secret that is no registry's is told, not copied", async () => {
+      const [told, ...more] = await world.events("ImagePullJob", "warm-secret", "UnsupportedPullSecret");
+      assert.equal(more.length, 0);
+      assert.match(told?.message ?? "", /pull secret password is of type Opaque and was not copied/);
     });
     await world.api.patch("secrets", "registry", world.namespace, "merge", { data: secret("two").data });
     await world.until("the copy follows", async () => {
