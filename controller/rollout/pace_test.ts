@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import t from "tap";
-import { seededRandom } from "../../kube/testing.ts";
+import { seededRandom } from "../../kube/index.ts";
 import { Pace } from "./pace.ts";
 
 const seed = 20_261_122;

@@ -95,7 +95,8 @@ t.test("no write that begins is sent while one that finishes waits", async (t) =
   await inTime(controllers.synced, "caches were not filled");
   await api.create(clone({ replicas, maxUnavailable }), namespace);
   const ready = async () => {
-    const { status } = await api.get("clonesets", "it", namespace);
+    const { metadata, status } = await api.get("clonesets", "it", namespace);
+    assert.equal(status?.["observedGeneration"], metadata.generation);
     assert.equal(status?.updatedReadyReplicas, replicas);
   };
   await reached(place, ready, "its beginning");
