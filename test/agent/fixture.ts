@@ -13,6 +13,7 @@ import { agentEnvironment, type FakeCri, startFakeCri } from "../../agent/index.
 import { customResourceDefinition, kinds } from "../../crds/index.ts";
 import { type Credentials, fixedCredentials, systemClock } from "../../kube/index.ts";
 import { type Sandbox, startSandbox } from "../../sandbox/index.ts";
+import { builtProgram } from "../built.ts";
 import { type Api, connect, type Item, isRecord } from "../cluster/api.ts";
 import { Patience } from "../cluster/patience.ts";
 import { type Service, startService, tailOf } from "../cluster/processes.ts";
@@ -72,7 +73,7 @@ export async function startNode(t: Test, options: NodeOptions = {}): Promise<Nod
   const [port = 0] = await freePorts(1);
   const program = options.program?.({ kubeconfig, stateFolder });
   const agent = new AgentUnderTest(folder, port, [
-    ...(program ?? [process.execPath, `${root}agent/main.ts`]),
+    ...(program ?? [process.execPath, builtProgram("agent")]),
     `--addr=127.0.0.1:${portAt([port], 0)}`,
     ...(program ? [] : [`--socket-file=${socket}`]),
     `--kubeconfig=${kubeconfig}`,

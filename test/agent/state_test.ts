@@ -4,6 +4,7 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync } fro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import { builtProgram } from "../built.ts";
 import {
   AgentUnderTest,
   eventually,
@@ -19,7 +20,7 @@ import {
 
 const image = { id: `sha256:${"a".repeat(64)}` };
 const dyingWriter = new URL("dying_writer.ts", import.meta.url).pathname;
-const agentMain = new URL("../../agent/main.ts", import.meta.url).pathname;
+const agentMain = builtProgram("agent");
 const isRoot = process.getuid?.() === 0;
 
 t.test(
