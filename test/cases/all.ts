@@ -198,3 +198,6 @@ export const firstCases: Readonly<Record<string, Suite>> = {
   PersistentPodState: persistentState,
   EphemeralJob: ephemeralJobs,
 };
+
+/** What `first_cases_test.ts` does not run. */
+export const rest: readonly Suite[] = suites.filter((suite) => !Object.values(firstCases).includes(suite));

@@ -1,8 +1,8 @@
 /** The acceptance suites that start and kill controllers themselves, each on a sandbox of its own. */
 import t from "tap";
-import { suites } from "./all.ts";
+import { rest } from "./all.ts";
 import { tapSteps } from "./tap_steps.ts";
 
-const alone = suites.filter((suite) => suite.needs.includes("own-controller"));
+const alone = rest.filter(({ needs }) => needs.includes("own-controller"));
 
 t.test("acceptance cases with controllers of their own", { timeout: 850_000 }, (t) => tapSteps(t, alone));
