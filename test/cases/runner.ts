@@ -50,13 +50,14 @@ export async function runSuites(
   }
 }
 
-function byGates(suites: readonly Suite[]): Map<string, Suite[]> {
-  const groups = new Map<string, Suite[]>();
-  for (const suite of suites) {
-    const gates = suite.gates ?? "";
-    groups.set(gates, [...(groups.get(gates) ?? []), suite]);
-  }
-  return groups;
+/**
+ * Suites by the gates of their controller: those that only switch gates on share one with all of these on, so that the
+ * controller is not started anew for each; a suite that switches one off has a controller of its own.
+ */
+export function byGates(suites: readonly Suite[]): Map<string, Suite[]> {
+  const additions = suites.filter(({ gates }) => gates !== undefined && !gates.includes("=false"));
+  const union = [...new Set(additions.flatMap(({ gates = "" }) => gates.split(",")))].sort().join(",");
+  return Map.groupBy(suites, (suite) => (additions.includes(suite) ? union : (suite.gates ?? "")));
 }
 
 function jobsOf(suites: readonly Suite[]): Job[] {

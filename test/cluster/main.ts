@@ -56,7 +56,7 @@ async function runAll(cluster: TestCluster): Promise<void> {
     nodeAgents,
     faults: cluster.faults,
     startsControllers: true,
-    parallel: 4,
+    parallel: 6,
   };
   const begun = performance.now();
   const benchesAlone = values.bench.length > 0 && positionals.length === 0;
