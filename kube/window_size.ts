@@ -2,9 +2,10 @@
  * How many requests may be in flight: found, not configured.
  *
  * The size moves along a ladder. While the window is the bottleneck, each epoch (a number of answers and a while)
- * measures what the current rung carries; a rung is worth `size^0.85 / latency`, so a larger window has to keep latency
- * from growing nearly as fast as itself. Neighbours that were never measured, or long ago, are tried for one epoch. A
- * refusal (429) or a timeout halves the size at once and forgets what larger rungs were worth.
+ * measures what the current rung carries; a rung is worth `size^0.6 / latency`: a window twice as large has to carry a third
+ * more. Whatever is in flight beyond that waits in the server, and pods that are out of service wait with it. Neighbours that
+ * were never measured, or long ago, are tried for one epoch. A refusal (429) or a timeout halves the size at once and forgets
+ * what larger rungs were worth.
  */
 
 /** The largest size there is, and with it the connections that requests can make use of. */
@@ -101,7 +102,7 @@ function fresh(
 
 function endEpoch(state: WindowSize): WindowSize {
   const epoch = state.epoch + 1;
-  const measured = limitOf(state) ** 0.85 / (state.latencySum / state.answers);
+  const measured = limitOf(state) ** 0.6 / (state.latencySum / state.answers);
   const before = current(state, state.rung);
   const value = before === undefined ? measured : before * (1 - newest) + measured * newest;
   const worth = state.worth.map((each, rung) => (rung === state.rung ? { value, epoch } : each));
