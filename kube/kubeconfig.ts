@@ -5,11 +5,11 @@ import { dirname, resolve } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node/dist/config.js";
 import type { Clock } from "./clock.ts";
 import { isObject, listAt, objectAt, stringAt } from "./codecs/json_values.ts";
-import { rereading } from "./credentials.ts";
 import type { Access, Credentials, TlsMaterial } from "./credentials_types.ts";
 import { KubeError } from "./errors.ts";
 import { type ImpersonationHeaders, impersonationOf } from "./impersonation.ts";
 import { type Environment, proxyFor } from "./proxy.ts";
+import { rereading } from "./rereading.ts";
 import { parseYaml } from "./yaml.ts";
 
 export interface KubeconfigSource {

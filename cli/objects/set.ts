@@ -1,7 +1,6 @@
 /** `set image`, `set env`, `set resources`: kubectl's semantics for every kind with a pod template. */
 
 import { applyJsonPatch } from "../../kube/core/index.ts";
-import type { JsonPatchOperation } from "../../kube/index.ts";
 import type { FlagTable } from "../arguments.ts";
 import type { Call, Command } from "../command.ts";
 import { CliError } from "../errors.ts";
@@ -15,16 +14,7 @@ import { changeObject } from "../write.ts";
 import { envChange } from "./set_env.ts";
 import { imageChange } from "./set_image.ts";
 import { resourcesChange } from "./set_resources.ts";
-import { type ContainerPlace, containersOf } from "./template.ts";
-
-/** What a `set` command does to the containers of one object. */
-export interface TemplateChange {
-  /** For the sentence: `image updated`. */
-  readonly did: string;
-  /** Words that name objects, without those that say what to set. */
-  readonly objectWords: readonly string[];
-  operations(places: readonly ContainerPlace[]): JsonPatchOperation[];
-}
+import { containersOf, type TemplateChange } from "./template.ts";
 
 const commonFlags: FlagTable = {
   local: {

@@ -3,8 +3,7 @@ import type { Call } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { listAt, sameJson, textAt } from "../fields.ts";
 import { pointer } from "../write.ts";
-import type { TemplateChange } from "./set.ts";
-import { type ContainerPlace, chosenContainers } from "./template.ts";
+import { type ContainerPlace, chosenContainers, type TemplateChange } from "./template.ts";
 
 const assignment = /^([A-Za-z_.-][\w.-]*)=(.*)$/s;
 const removal = /^([A-Za-z_.-][\w.-]*)-$/;

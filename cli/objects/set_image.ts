@@ -1,8 +1,7 @@
 import { CliError } from "../errors.ts";
 import { textAt } from "../fields.ts";
 import { pointer } from "../write.ts";
-import type { TemplateChange } from "./set.ts";
-import { chosenContainers } from "./template.ts";
+import { chosenContainers, type TemplateChange } from "./template.ts";
 
 /** `nginx=nginx:1.21`, `*=nginx:1.21`. */
 export function imageChange(words: readonly string[]): TemplateChange {

@@ -1,4 +1,5 @@
 /** Where the pod template of an object is, for commands that change it. */
+import type { JsonPatchOperation } from "../../kube/index.ts";
 import { CliError } from "../errors.ts";
 import { type AnyObject, at, isFields, listAt, type Step, textAt } from "../fields.ts";
 import { objectName, type ResourceType } from "../resource_types.ts";
@@ -7,6 +8,15 @@ export interface ContainerPlace {
   readonly name: string;
   readonly container: unknown;
   readonly path: readonly Step[];
+}
+
+/** What a `set` command does to the containers of one object. */
+export interface TemplateChange {
+  /** For the sentence: `image updated`. */
+  readonly did: string;
+  /** Words that name objects, without those that say what to set. */
+  readonly objectWords: readonly string[];
+  operations(places: readonly ContainerPlace[]): JsonPatchOperation[];
 }
 
 const templatePaths: readonly (readonly string[])[] = [

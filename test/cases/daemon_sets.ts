@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Item, PatchType } from "../cluster/api.ts";
 import { container, imagePatch } from "./manifests.ts";
-import type { ApiVersion } from "./suite.ts";
+import type { ApiVersion } from "./step_result.ts";
 import type { WaitOptions, World } from "./world.ts";
 
 export interface DaemonSetShape {

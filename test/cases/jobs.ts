@@ -1,7 +1,7 @@
 /** BroadcastJobs and AdvancedCronJobs for the suites: manifests, and what a suite asks of one. */
 import assert from "node:assert/strict";
 import type { Item } from "../cluster/api.ts";
-import type { ApiVersion } from "./suite.ts";
+import type { ApiVersion } from "./step_result.ts";
 import type { WaitOptions, World } from "./world.ts";
 
 export interface TaskShape {

@@ -1,5 +1,5 @@
 /** Builds CloneSet manifests and patches of either version from one description. */
-import type { ApiVersion } from "./suite.ts";
+import type { ApiVersion } from "./step_result.ts";
 
 export type Policy = "ReCreate" | "InPlaceIfPossible" | "InPlaceOnly";
 

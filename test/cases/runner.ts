@@ -7,7 +7,8 @@ import type { ClusterFaults } from "../cluster/cluster.ts";
 import { Patience } from "../cluster/patience.ts";
 import { type ControllerProcess, type ControllerSettings, startControllerProcess } from "./controllers.ts";
 import { sceneOf } from "./scene.ts";
-import type { ApiVersion, Need, StepResult, Suite } from "./suite.ts";
+import type { ApiVersion, StepResult } from "./step_result.ts";
+import type { Need, Suite } from "./suite.ts";
 import { StepFailed, World } from "./world.ts";
 
 export interface Target {

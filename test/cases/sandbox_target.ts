@@ -8,7 +8,8 @@ import { type Sandbox, startSandbox } from "../../sandbox/index.ts";
 import { type Api, connect } from "../cluster/api.ts";
 import { install } from "../cluster/install.ts";
 import { runSuites } from "./runner.ts";
-import type { StepResult, Suite } from "./suite.ts";
+import type { StepResult } from "./step_result.ts";
+import type { Suite } from "./suite.ts";
 
 export interface TestSandbox {
   readonly api: Api;

@@ -1,7 +1,6 @@
 /** What a case suite is, and what it may ask for. */
+import type { ApiVersion } from "./step_result.ts";
 import type { World } from "./world.ts";
-
-export type ApiVersion = "v1alpha1" | "v1beta1";
 
 /**
  * `own-controller`: the suite starts and ends controllers itself and must run alone.
@@ -26,8 +25,3 @@ export interface Suite {
   readonly versions?: readonly ApiVersion[];
   run(world: World): Promise<void>;
 }
-
-export type StepResult =
-  | { readonly outcome: "passed"; readonly suite: string; readonly step: string }
-  | { readonly outcome: "failed"; readonly suite: string; readonly step: string; readonly error: string }
-  | { readonly outcome: "skipped"; readonly suite: string; readonly step: string; readonly reason: string };

@@ -1,5 +1,5 @@
 /** Counts steps and prints them as they end. */
-import type { StepResult } from "./suite.ts";
+import type { StepResult } from "./step_result.ts";
 
 /** Of what is told of one failure. */
 const lineLimit = 90;

@@ -1,7 +1,8 @@
 import type { Test } from "tap";
 import { oneVersionEach } from "./all.ts";
 import { runOnSandbox } from "./sandbox_target.ts";
-import type { StepResult, Suite } from "./suite.ts";
+import type { StepResult } from "./step_result.ts";
+import type { Suite } from "./suite.ts";
 
 /**
  * Runs suites on sandboxes and reports each step as one assertion of the test. To stay quick, a suite runs in one of

@@ -18,7 +18,7 @@ import type { ClusterFaults } from "../cluster/cluster.ts";
 import { Patience } from "../cluster/patience.ts";
 import type { ControllerProcess, ControllerSettings } from "./controllers.ts";
 import { volumeFolder } from "./manifests.ts";
-import type { ApiVersion, StepResult } from "./suite.ts";
+import type { ApiVersion, StepResult } from "./step_result.ts";
 import { Trail } from "./trail.ts";
 
 export interface WorldOptions {
