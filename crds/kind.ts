@@ -1,6 +1,7 @@
-/** How a kind is declared, and what the rest of the program can ask about it. */
+/** What a kind of the API is, and what the rest of the program can ask about it. */
 import type { Static, TSchema } from "typebox";
 import type { ObjectMeta } from "../kube/core/index.ts";
+import type { Conversion } from "./members.ts";
 
 export interface KindObject<Spec, Status> {
   apiVersion?: string;
@@ -50,8 +51,8 @@ export interface KindDefinition<Version extends KindVersion = KindVersion> {
   readonly shortNames: readonly string[];
   readonly scope: "Namespaced" | "Cluster";
   readonly description: string;
-  /** `None`: the API server rewrites apiVersion and drops unknown fields. `Webhook`: `/convert` of the controller. */
-  readonly conversion: "None" | "Webhook";
+  /** `None`: the API server rewrites apiVersion and drops unknown fields. Else what `/convert` of the controller answers. */
+  readonly conversion: "None" | Conversion;
   /** Whether a controller acts on the kind. The others are not installed. */
   readonly carriedOut: boolean;
   readonly versions: readonly Version[];
@@ -67,34 +68,6 @@ export type ObjectOf<Version extends KindVersion> = KindObject<
 export type StoredObject<Version extends KindVersion> = ObjectOf<
   Extract<Version, { readonly storage: true }>
 >;
-
-type VersionDeclaration = Omit<KindVersion, "served">;
-
-interface KindDeclaration<Version extends VersionDeclaration> {
-  group?: string;
-  kind: string;
-  plural: string;
-  shortNames?: readonly string[];
-  scope?: "Namespaced" | "Cluster";
-  description: string;
-  conversion: "None" | "Webhook";
-  carriedOut: boolean;
-  versions: readonly Version[];
-}
-
-/** Fills in what is the same for nearly all kinds: group apps.kruise.io, namespaced, every version served. */
-export function defineKind<const Version extends VersionDeclaration>(
-  declaration: KindDeclaration<Version>,
-): KindDefinition<Version & { readonly served: true }> {
-  return {
-    group: "apps.kruise.io",
-    shortNames: [],
-    scope: "Namespaced",
-    ...declaration,
-    singular: declaration.kind.toLowerCase(),
-    versions: declaration.versions.map((version) => ({ ...version, served: true })),
-  };
-}
 
 /** The version in which objects are stored, and in which this program works. */
 export function storageVersion(definition: KindDefinition): KindVersion {

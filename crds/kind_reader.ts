@@ -6,7 +6,6 @@ import {
   required,
   validateTypes,
 } from "../kube/core/index.ts";
-import { convertObject } from "./convert.ts";
 import { versionSchema } from "./definition.ts";
 import { unsupportedVersion } from "./errors.ts";
 import {
@@ -51,9 +50,9 @@ export interface KindReader<Definition extends KindDefinition> {
 
 export interface KindReaderOptions {
   /** Mistakes of type where the schema says nothing: in templates. */
-  readonly templateErrors?: (object: JsonObject) => FieldError[];
+  readonly templateErrors?: ((object: JsonObject) => FieldError[]) | undefined;
   /** Also refuse what the API server would refuse by the schema: absent fields, enums, ranges. */
-  readonly complete?: boolean;
+  readonly complete?: boolean | undefined;
 }
 
 /** The reader of a kind. */
@@ -113,7 +112,7 @@ function versionOf(definition: KindDefinition, { apiVersion }: JsonObject): Kind
 }
 
 function inStorageVersion(definition: KindDefinition, object: JsonObject): JsonObject {
-  const stored = apiVersionOf(definition);
-  if (definition.conversion === "None") return { ...object, apiVersion: stored };
-  return convertObject({ ...object, kind: definition.kind }, stored);
+  const { conversion, kind } = definition;
+  if (conversion === "None") return { ...object, apiVersion: apiVersionOf(definition) };
+  return conversion({ ...object, kind }, storageVersion(definition).name);
 }

@@ -1,23 +1,23 @@
 /** The registry of all kinds. */
-import { advancedCronJob } from "./advanced_cron_job/schema.ts";
-import { broadcastJob } from "./broadcast_job/schema.ts";
-import { cloneSet } from "./clone_set/schema.ts";
-import { containerRecreateRequest } from "./container_recreate_request/schema.ts";
-import { daemonSet } from "./daemon_set/schema.ts";
-import { ephemeralJob } from "./ephemeral_job/schema.ts";
-import { imageListPullJob } from "./image_list_pull_job/schema.ts";
-import { imagePullJob } from "./image_pull_job/schema.ts";
+import { advancedCronJob } from "./advanced_cron_job/index.ts";
+import { broadcastJob } from "./broadcast_job/index.ts";
+import { cloneSet } from "./clone_set/index.ts";
+import { containerRecreateRequest } from "./container_recreate_request/index.ts";
+import { daemonSet } from "./daemon_set/index.ts";
+import { ephemeralJob } from "./ephemeral_job/index.ts";
+import { imageListPullJob } from "./image_list_pull_job/index.ts";
+import { imagePullJob } from "./image_pull_job/index.ts";
 import type { KindDefinition } from "./kind.ts";
-import { nodeImage } from "./node_image/schema.ts";
-import { nodePodProbe } from "./node_pod_probe/schema.ts";
-import { persistentPodState } from "./persistent_pod_state/schema.ts";
-import { podProbeMarker } from "./pod_probe_marker/schema.ts";
-import { podUnavailableBudget } from "./pod_unavailable_budget/schema.ts";
-import { resourceDistribution } from "./resource_distribution/schema.ts";
-import { sidecarSet } from "./sidecar_set/schema.ts";
-import { statefulSet } from "./stateful_set/schema.ts";
-import { unitedDeployment } from "./united_deployment/schema.ts";
-import { workloadSpread } from "./workload_spread/schema.ts";
+import { nodeImage } from "./node_image/index.ts";
+import { nodePodProbe } from "./node_pod_probe/index.ts";
+import { persistentPodState } from "./persistent_pod_state/index.ts";
+import { podProbeMarker } from "./pod_probe_marker/index.ts";
+import { podUnavailableBudget } from "./pod_unavailable_budget/index.ts";
+import { resourceDistribution } from "./resource_distribution/index.ts";
+import { sidecarSet } from "./sidecar_set/index.ts";
+import { statefulSet } from "./stateful_set/index.ts";
+import { unitedDeployment } from "./united_deployment/index.ts";
+import { workloadSpread } from "./workload_spread/index.ts";
 
 export const kinds: readonly KindDefinition[] = [
   cloneSet,

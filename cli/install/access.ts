@@ -82,7 +82,7 @@ export function definitionGuardRules(): PolicyRule[] {
 
 /** Rules of `kruise-certs-role`: the bundle goes into the named configurations and definitions only. */
 export function certificateRules(): PolicyRule[] {
-  const converted = carriedOutKinds.filter((kind) => kind.conversion === "Webhook");
+  const converted = carriedOutKinds.filter((kind) => kind.conversion !== "None");
   return [
     rule(
       "admissionregistration.k8s.io",

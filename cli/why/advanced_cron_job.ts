@@ -9,7 +9,7 @@ import {
   imageListPullJobResource,
   planAdvancedCronJob,
 } from "../../controller/index.ts";
-import { type AdvancedCronJob, advancedCronJobReader, defaultAdvancedCronJob } from "../../crds/index.ts";
+import { type AdvancedCronJob, advancedCronJob, defaultAdvancedCronJob } from "../../crds/index.ts";
 import type { OwnerReference } from "../../kube/core/index.ts";
 import { jobResource, type Resource } from "../../kube/index.ts";
 import type { ClusterAccess } from "../command.ts";
@@ -67,7 +67,7 @@ function cronJobOf(subject: Subject): AdvancedCronJob {
       needs: { path: ["spec", "template"], name: "template" },
       read: (object) => {
         const options = { templateDefaults: false, hostNetworkPorts: false };
-        return advancedCronJobReader.readStored(defaultAdvancedCronJob(object, options));
+        return advancedCronJob.readStored(defaultAdvancedCronJob(object, options));
       },
     },
     subject,

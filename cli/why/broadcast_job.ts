@@ -8,7 +8,7 @@ import {
   PendingPods,
   planBroadcastJob,
 } from "../../controller/index.ts";
-import { type BroadcastJob, broadcastJobReader, defaultBroadcastJob } from "../../crds/index.ts";
+import { type BroadcastJob, broadcastJob, defaultBroadcastJob } from "../../crds/index.ts";
 import { nodeResource, podResource } from "../../kube/index.ts";
 import type { Planner, Subject } from "./forecast.ts";
 import { everyItem } from "./possessions.ts";
@@ -57,7 +57,7 @@ function broadcastJobOf(subject: Subject): BroadcastJob {
         const options = { templateDefaults: origin === "manifest", hostNetworkPorts: false };
         // An object that is given as the old one keeps its status.
         const old = origin === "stored" ? object : undefined;
-        return broadcastJobReader.readStored(defaultBroadcastJob(object, { ...options, old }));
+        return broadcastJob.readStored(defaultBroadcastJob(object, { ...options, old }));
       },
     },
     subject,

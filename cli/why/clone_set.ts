@@ -8,7 +8,7 @@ import {
   planCloneSet,
   type Seen,
 } from "../../controller/index.ts";
-import { type CloneSet, type CloneSetStatus, cloneSetReader, defaultCloneSet } from "../../crds/index.ts";
+import { type CloneSet, type CloneSetStatus, cloneSet, defaultCloneSet } from "../../crds/index.ts";
 import type { ForecastRequest, Planner, Subject } from "./forecast.ts";
 import { type Possessions, planPastRevision, readPossessions } from "./possessions.ts";
 import { nodeImagesFor, pullJobsOf } from "./pull_jobs.ts";
@@ -36,7 +36,7 @@ function cloneSetOf(subject: Subject): CloneSet {
       needs: { path: ["spec"], name: "spec" },
       read: (object, origin) => {
         const options = { templateDefaults: origin === "manifest", hostNetworkPorts: false };
-        return cloneSetReader.readStored(defaultCloneSet(object, options));
+        return cloneSet.readStored(defaultCloneSet(object, options));
       },
     },
     subject,

@@ -9,7 +9,7 @@ import {
   type Plan,
   planDaemonSet,
 } from "../../controller/index.ts";
-import { type DaemonSet, type DaemonSetStatus, daemonSetReader, defaultDaemonSet } from "../../crds/index.ts";
+import { type DaemonSet, type DaemonSetStatus, daemonSet, defaultDaemonSet } from "../../crds/index.ts";
 import { compileSelector } from "../../kube/core/index.ts";
 import type { ForecastRequest, Planner, Subject } from "./forecast.ts";
 import { type Possessions, planPastRevision, readPossessions } from "./possessions.ts";
@@ -37,7 +37,7 @@ function daemonSetOf(subject: Subject): DaemonSet {
     {
       kind: "DaemonSet",
       needs: { path: ["spec"], name: "spec" },
-      read: (object) => daemonSetReader.readStored(defaultDaemonSet(object)),
+      read: (object) => daemonSet.readStored(defaultDaemonSet(object)),
     },
     subject,
   );

@@ -1,5 +1,5 @@
 import type { SeenPullJob } from "../../controller/index.ts";
-import { type ImagePullJob, imagePullJobReader, type NodeImage, nodeImageReader } from "../../crds/index.ts";
+import { type ImagePullJob, imagePullJob, type NodeImage, nodeImage } from "../../crds/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import type { ClusterAccess } from "../command.ts";
 import { objectResource } from "../resource_types.ts";
@@ -28,9 +28,9 @@ export async function nodeImagesFor(
   const type = jobs?.length ? await access.types.findKind("apps.kruise.io", "NodeImage") : undefined;
   if (type !== undefined) {
     for (const object of await everyItem(access.client, objectResource(type), undefined)) {
-      const nodeImage = nodeImageReader.readStored(versioned(object, "NodeImage"));
-      if (!("object" in nodeImage)) continue;
-      const { object: typed } = nodeImage;
+      const decoded = nodeImage.readStored(versioned(object, "NodeImage"));
+      if (!("object" in decoded)) continue;
+      const { object: typed } = decoded;
       found.set(typed.metadata.name ?? "", { ...typed, spec: typed.spec ?? {} });
     }
   }
@@ -38,7 +38,7 @@ export async function nodeImagesFor(
 }
 
 function jobIn(object: KubeObject): { job?: ImagePullJob } {
-  const found = imagePullJobReader.readStored(versioned(object, "ImagePullJob"));
+  const found = imagePullJob.readStored(versioned(object, "ImagePullJob"));
   if (!("object" in found) || found.object.spec === undefined) return {};
   return { job: { ...found.object, spec: found.object.spec } };
 }

@@ -13,7 +13,7 @@ import {
   defaultStatefulSet,
   type StatefulSet,
   type StatefulSetStatus,
-  statefulSetReader,
+  statefulSet,
 } from "../../crds/index.ts";
 import { isKubeError } from "../../kube/index.ts";
 import type { ClusterAccess } from "../command.ts";
@@ -70,7 +70,7 @@ function statefulSetOf(subject: Subject, gates: FeatureGates): StatefulSet {
           deletesClaims: gates.StatefulSetAutoDeletePVC,
           resizesClaims: gates.StatefulSetAutoResizePVCGate,
         };
-        return statefulSetReader.readStored(defaultStatefulSet(object, options));
+        return statefulSet.readStored(defaultStatefulSet(object, options));
       },
     },
     subject,

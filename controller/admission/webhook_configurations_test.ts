@@ -31,7 +31,7 @@ const leading = { leads: true };
 
 function setup(changes: Partial<Parameters<typeof clusterTrust>[0]> = {}) {
   const client = memoryClient();
-  const conversions = kinds.filter((kind) => kind.conversion === "Webhook");
+  const conversions = kinds.filter((kind) => kind.conversion !== "None");
   return {
     client,
     trust: clusterTrust({ client, target, livePaths, kinds: conversions, log: nullLog, ...changes }),
@@ -336,7 +336,7 @@ t.test("of two replicas at different addresses only the leader moves the pointer
   };
   const at = (host: string, ca: string) => Array(3).fill(`${host} ${base64(ca)}`);
   t.same(await addresses(), at("a:1", "CA a"), "what is missing is written by whoever comes first");
-  const conversions = kinds.filter((kind) => kind.conversion === "Webhook");
+  const conversions = kinds.filter((kind) => kind.conversion !== "None");
   const other = clusterTrust({
     client,
     target: { ...target, host: "b", port: 2 },

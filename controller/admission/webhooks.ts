@@ -77,7 +77,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     port: settings.port,
     ...(settings.host === undefined ? {} : { host: settings.host }),
   };
-  const conversions = options.kinds.filter((kind) => kind.conversion === "Webhook");
+  const conversions = options.kinds.filter((kind) => kind.conversion !== "None");
   let leads = options.leads ?? true;
   const certificates = createCertificateKeeper({
     leads: () => leads,

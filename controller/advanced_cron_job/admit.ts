@@ -1,6 +1,6 @@
 /** Admission of AdvancedCronJobs, both versions. Spec: jobs A6. */
 import {
-  advancedCronJobReader,
+  advancedCronJob,
   advancedCronJobWarnings,
   defaultAdvancedCronJob,
   type TemplateDefaulting,
@@ -11,14 +11,14 @@ import { defaultingHandler, refusedFor, typedHandler } from "../admission/typed.
 
 /** The handler of `/mutate-apps-kruise-io-advancedcronjob`. */
 export function mutateAdvancedCronJob(options: TemplateDefaulting): AdmissionHandler {
-  return defaultingHandler(advancedCronJobReader.read, (object, old) =>
+  return defaultingHandler(advancedCronJob.read, (object, old) =>
     defaultAdvancedCronJob(object, { ...options, old }),
   );
 }
 
 /** The handler of `/validate-apps-kruise-io-advancedcronjob`. */
 export const validateAdvancedCronJobRequest: AdmissionHandler = typedHandler(
-  advancedCronJobReader.read,
+  advancedCronJob.read,
   (next, old, { operation }) => {
     const errors = validateAdvancedCronJob(next, old);
     if (errors.length > 0) return refusedFor(errors, 422);

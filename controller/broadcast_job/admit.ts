@@ -1,6 +1,6 @@
 /** Admission of BroadcastJobs, both versions. Spec: jobs B6. */
 import {
-  broadcastJobReader,
+  broadcastJob,
   defaultBroadcastJob,
   type TemplateDefaulting,
   validateBroadcastJob,
@@ -10,13 +10,12 @@ import { defaultingHandler, refusedFor, typedHandler } from "../admission/typed.
 
 /** The handler of `/mutate-apps-kruise-io-broadcastjob`. */
 export function mutateBroadcastJob(options: TemplateDefaulting): AdmissionHandler {
-  return defaultingHandler(broadcastJobReader.read, (object, old) =>
+  return defaultingHandler(broadcastJob.read, (object, old) =>
     defaultBroadcastJob(object, { ...options, old }),
   );
 }
 
 /** The handler of `/validate-apps-kruise-io-broadcastjob`. Refusals carry the code 500, as the API has it. */
-export const validateBroadcastJobRequest: AdmissionHandler = typedHandler(
-  broadcastJobReader.read,
-  (next, old) => refusedFor(validateBroadcastJob(next, old), 500),
+export const validateBroadcastJobRequest: AdmissionHandler = typedHandler(broadcastJob.read, (next, old) =>
+  refusedFor(validateBroadcastJob(next, old), 500),
 );

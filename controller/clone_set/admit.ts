@@ -1,6 +1,6 @@
 /** Admission of CloneSets, both versions. Spec: cloneset 6. */
 import {
-  cloneSetReader,
+  cloneSet,
   type DecodedCloneSet,
   defaultCloneSet,
   type FoundPod,
@@ -24,14 +24,14 @@ export interface CloneSetAdmissionOptions extends TemplateDefaulting {
 /** The handler of `/mutate-apps-kruise-io-cloneset`. */
 export function mutateCloneSet(options: CloneSetAdmissionOptions): AdmissionHandler {
   const { templateDefaults, hostNetworkPorts } = options;
-  return defaultingHandler(cloneSetReader.read, (object, old) =>
+  return defaultingHandler(cloneSet.read, (object, old) =>
     defaultCloneSet(object, { templateDefaults, hostNetworkPorts, old }),
   );
 }
 
 /** The handler of `/validate-apps-kruise-io-cloneset`. */
 export function validateCloneSetRequest(options: CloneSetAdmissionOptions): AdmissionHandler {
-  const written = typedHandler(cloneSetReader.read, (next, old, { namespace }) =>
+  const written = typedHandler(cloneSet.read, (next, old, { namespace }) =>
     validate(namespace, next, old, options),
   );
   return (request) => {

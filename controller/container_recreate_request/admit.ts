@@ -1,7 +1,6 @@
 /** Admission of ContainerRecreateRequests, both versions: one webhook fills in and refuses. Spec: containers 1.6. */
 import {
-  type containerRecreateRequest,
-  containerRecreateRequestReader,
+  containerRecreateRequest,
   type Decoded,
   NODE_TYPE_LABEL,
   RECREATE_ACTIVE_LABEL,
@@ -40,7 +39,7 @@ export interface RecreateAdmissionOptions {
 
 /** The handler of `/mutate-apps-kruise-io-containerrecreaterequest`. */
 export function mutateContainerRecreateRequest(options: RecreateAdmissionOptions): AdmissionHandler {
-  return typedHandler(containerRecreateRequestReader.read, ({ object }, _old, request) => {
+  return typedHandler(containerRecreateRequest.read, ({ object }, _old, request) => {
     if (request.operation === "UPDATE") return admitUpdate(request.object, request.oldObject ?? {});
     if (!options.agents) return denied(403, "feature-gate KruiseDaemon is not enabled");
     return admitCreation(request, request.object, object.spec, options);

@@ -1,5 +1,5 @@
 /** Admission of DaemonSets, both versions. Spec: daemonset 6. */
-import { daemonSetReader, defaultDaemonSet, validateDaemonSet } from "../../crds/index.ts";
+import { daemonSet, defaultDaemonSet, validateDaemonSet } from "../../crds/index.ts";
 import type { AdmissionHandler } from "../admission/request.ts";
 import { defaultingHandler, refusedFor, typedHandler } from "../admission/typed.ts";
 
@@ -9,13 +9,13 @@ interface DaemonSetAdmissionOptions {
 }
 
 /** The handler of `/mutate-apps-kruise-io-daemonset`. */
-export const mutateDaemonSet: AdmissionHandler = defaultingHandler(daemonSetReader.read, (object) =>
+export const mutateDaemonSet: AdmissionHandler = defaultingHandler(daemonSet.read, (object) =>
   defaultDaemonSet(object),
 );
 
 /** The handler of `/validate-apps-kruise-io-daemonset`. A refused creation has code 500, as in the API. */
 export function validateDaemonSetRequest(options: DaemonSetAdmissionOptions): AdmissionHandler {
-  return typedHandler(daemonSetReader.read, (next, old, { operation }) =>
+  return typedHandler(daemonSet.read, (next, old, { operation }) =>
     refusedFor(validateDaemonSet(next, old, options), operation === "CREATE" ? 500 : 422),
   );
 }

@@ -1,5 +1,5 @@
 /** Admission of EphemeralJobs. Spec: containers 5.6. */
-import { ephemeralJobReader, validateEphemeralJob } from "../../crds/index.ts";
+import { ephemeralJob, validateEphemeralJob } from "../../crds/index.ts";
 import { type AdmissionHandler, allowed } from "../admission/request.ts";
 import { refusedFor, typedHandler } from "../admission/typed.ts";
 
@@ -10,6 +10,6 @@ export const validateEphemeralJobRequest: AdmissionHandler = (request) => {
   return staying(request);
 };
 
-const staying = typedHandler(ephemeralJobReader.read, ({ object }) =>
+const staying = typedHandler(ephemeralJob.read, ({ object }) =>
   refusedFor(validateEphemeralJob(object), 400),
 );

@@ -1,17 +1,12 @@
 /** Admission of ImageListPullJobs, both versions. Spec: images L2. */
-import {
-  defaultImageListPullJob,
-  imageListPullJobComplaint,
-  imageListPullJobReader,
-} from "../../crds/index.ts";
+import { defaultImageListPullJob, imageListPullJob, imageListPullJobComplaint } from "../../crds/index.ts";
 import { type AdmissionHandler, allowed, denied } from "../admission/request.ts";
 import { closedGate, defaultingHandler, isBeingDeleted, typedHandler } from "../admission/typed.ts";
 import type { FeatureGates } from "../feature_gates.ts";
 
 /** The handler of `/mutate-apps-kruise-io-imagelistpulljob`. */
-export const mutateImageListPullJob: AdmissionHandler = defaultingHandler(
-  imageListPullJobReader.read,
-  (object) => defaultImageListPullJob(object),
+export const mutateImageListPullJob: AdmissionHandler = defaultingHandler(imageListPullJob.read, (object) =>
+  defaultImageListPullJob(object),
 );
 
 /** The handler of `/validate-apps-kruise-io-imagelistpulljob`. */
@@ -22,7 +17,7 @@ export function validateImageListPullJob(gates: FeatureGates): AdmissionHandler 
       : (closedGate(gates, "KruiseDaemon", "ImagePullJobGate") ?? judge(request));
 }
 
-const judge = typedHandler(imageListPullJobReader.read, ({ object }) => {
+const judge = typedHandler(imageListPullJob.read, ({ object }) => {
   const complaint = imageListPullJobComplaint(object);
   return complaint === undefined ? allowed : denied(400, complaint);
 });

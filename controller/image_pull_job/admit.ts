@@ -2,8 +2,8 @@
 import {
   changesPullSecrets,
   defaultImagePullJob,
+  imagePullJob,
   imagePullJobComplaint,
-  imagePullJobReader,
 } from "../../crds/index.ts";
 import { type AdmissionHandler, allowed, denied } from "../admission/request.ts";
 import { closedGate, defaultingHandler, isBeingDeleted, typedHandler } from "../admission/typed.ts";
@@ -11,7 +11,7 @@ import type { FeatureGates } from "../feature_gates.ts";
 
 /** The handler of `/mutate-apps-kruise-io-imagepulljob`. */
 export const mutateImagePullJob: AdmissionHandler = defaultingHandler(
-  imagePullJobReader.read,
+  imagePullJob.read,
   (object, _old, { operation }) => defaultImagePullJob(object, operation === "CREATE"),
 );
 
@@ -23,7 +23,7 @@ export function validateImagePullJob(gates: FeatureGates): AdmissionHandler {
       : (closedGate(gates, "KruiseDaemon", "ImagePullJobGate") ?? judge(request));
 }
 
-const judge = typedHandler(imagePullJobReader.read, ({ object }, old) => {
+const judge = typedHandler(imagePullJob.read, ({ object }, old) => {
   const complaint = imagePullJobComplaint(object);
   if (complaint !== undefined) return denied(400, complaint);
   const isChanged = old !== undefined && changesPullSecrets(old.object, object);

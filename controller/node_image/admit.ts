@@ -1,5 +1,5 @@
 /** Admission of NodeImages, both versions. Spec: images N5. */
-import { defaultNodeImage, nodeImageComplaint, nodeImageReader } from "../../crds/index.ts";
+import { defaultNodeImage, nodeImage, nodeImageComplaint } from "../../crds/index.ts";
 import type { Clock } from "../../kube/index.ts";
 import { type AdmissionHandler, allowed, denied } from "../admission/request.ts";
 import { closedGate, defaultingHandler, isBeingDeleted, typedHandler } from "../admission/typed.ts";
@@ -7,7 +7,7 @@ import type { FeatureGates } from "../feature_gates.ts";
 
 /** The handler of `/mutate-apps-kruise-io-nodeimage`. */
 export function mutateNodeImage(clock: Clock): AdmissionHandler {
-  return defaultingHandler(nodeImageReader.read, (object) => defaultNodeImage(object, clock.now()));
+  return defaultingHandler(nodeImage.read, (object) => defaultNodeImage(object, clock.now()));
 }
 
 /** The handler of `/validate-apps-kruise-io-nodeimage`. */
@@ -16,7 +16,7 @@ export function validateNodeImage(gates: FeatureGates): AdmissionHandler {
     isBeingDeleted(request) ? allowed : (closedGate(gates, "KruiseDaemon") ?? judge(request));
 }
 
-const judge = typedHandler(nodeImageReader.read, ({ object }) => {
+const judge = typedHandler(nodeImage.read, ({ object }) => {
   const complaint = nodeImageComplaint(object);
   return complaint === undefined ? allowed : denied(400, complaint);
 });

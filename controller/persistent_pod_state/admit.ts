@@ -1,9 +1,5 @@
 /** Admission of PersistentPodStates, both versions. Spec: persistentpodstate 6. */
-import {
-  type PersistentPodState,
-  persistentPodStateReader,
-  validatePersistentPodState,
-} from "../../crds/index.ts";
+import { type PersistentPodState, persistentPodState, validatePersistentPodState } from "../../crds/index.ts";
 import { type AdmissionHandler, allowed } from "../admission/request.ts";
 import { refusedFor, typedHandler } from "../admission/typed.ts";
 
@@ -16,7 +12,7 @@ interface PersistentPodStateAdmissionOptions {
 export function validatePersistentPodStateRequest(
   options: PersistentPodStateAdmissionOptions,
 ): AdmissionHandler {
-  const written = typedHandler(persistentPodStateReader.readStored, async (next, old, { namespace }) => {
+  const written = typedHandler(persistentPodState.readStored, async (next, old, { namespace }) => {
     const others = await options.list(namespace);
     return refusedFor(validatePersistentPodState(next.object, old?.object, others), 400);
   });

@@ -1,12 +1,12 @@
 /** Admission of PodProbeMarkers. Spec: containers 4.6. */
-import { podProbeMarkerReader, validatePodProbeMarker } from "../../crds/index.ts";
+import { podProbeMarker, validatePodProbeMarker } from "../../crds/index.ts";
 import type { AdmissionHandler } from "../admission/request.ts";
 import { closedGate, refusedFor, typedHandler } from "../admission/typed.ts";
 import type { FeatureGates } from "../feature_gates.ts";
 
 /** The handler of `/validate-apps-kruise-io-podprobemarker`. */
 export function validatePodProbeMarkerRequest(gates: FeatureGates): AdmissionHandler {
-  return typedHandler(podProbeMarkerReader.read, ({ object }, old) => {
+  return typedHandler(podProbeMarker.read, ({ object }, old) => {
     // Whatever the gates say, an object on its way out can lose its finalizers.
     const isLeaving = object.metadata.deletionTimestamp !== undefined;
     const closed = isLeaving ? undefined : closedGate(gates, "PodProbeMarkerGate", "KruiseDaemon");

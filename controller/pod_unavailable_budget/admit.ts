@@ -1,7 +1,7 @@
 /** Admission of PodUnavailableBudgets, both versions. Spec: protection A6. */
 import {
   type PodUnavailableBudget,
-  podUnavailableBudgetReader,
+  podUnavailableBudget,
   SchemaError,
   validatePodUnavailableBudget,
 } from "../../crds/index.ts";
@@ -31,9 +31,9 @@ export function validatePodUnavailableBudgetRequest(options: BudgetAdmissionOpti
   };
 }
 
-function readStored(value: unknown): ReturnType<typeof podUnavailableBudgetReader.readStored> {
+function readStored(value: unknown): ReturnType<typeof podUnavailableBudget.readStored> {
   try {
-    return podUnavailableBudgetReader.readStored(value);
+    return podUnavailableBudget.readStored(value);
   } catch (error) {
     if (!(error instanceof SchemaError) || error.code !== "NoConversion") throw error;
     throw new SchemaError(error.code, `failed to convert v1alpha1 PUB to v1beta1: ${error.message}`);

@@ -3,7 +3,7 @@ import {
   type DecodedStatefulSet,
   defaultStatefulSet,
   type FoundStorageClass,
-  statefulSetReader,
+  statefulSet,
   storageClassNames,
   type TemplateDefaulting,
   validateStatefulSet,
@@ -26,14 +26,14 @@ export interface StatefulSetAdmissionOptions extends TemplateDefaulting {
 /** The handler of `/mutate-apps-kruise-io-statefulset`. */
 export function mutateStatefulSet(options: StatefulSetAdmissionOptions): AdmissionHandler {
   const { templateDefaults, hostNetworkPorts, deletesClaims, resizesClaims } = options;
-  return defaultingHandler(statefulSetReader.read, (object, old) =>
+  return defaultingHandler(statefulSet.read, (object, old) =>
     defaultStatefulSet(object, { templateDefaults, hostNetworkPorts, deletesClaims, resizesClaims, old }),
   );
 }
 
 /** The handler of `/validate-apps-kruise-io-statefulset`. */
 export function validateStatefulSetRequest(options: StatefulSetAdmissionOptions): AdmissionHandler {
-  const written = typedHandler(statefulSetReader.read, (next, old) => validate(next, old, options));
+  const written = typedHandler(statefulSet.read, (next, old) => validate(next, old, options));
   return (request) => {
     if (request.operation !== "DELETE") return written(request);
     return options.deletionProtection ? protectReplicas(request) : allowed;

@@ -16,7 +16,7 @@ const podTemplates = ["jobTemplate", "broadcastJobTemplate"] as const;
 
 /**
  * A copy of the object, of either version, with every default filled in; applying it twice changes nothing more.
- * The object must have the right types (see advancedCronJobReader).
+ * The object must have the right types (see `advancedCronJob.read`).
  */
 export function defaultAdvancedCronJob(object: JsonObject, options: Defaulting): JsonObject {
   const result = cloneJson(object);

@@ -1,5 +1,6 @@
 /** AdvancedCronJob. Spec: jobs, AdvancedCronJob. */
 import { broadcastJobSpec } from "../broadcast_job/schema.ts";
+import { defineKind } from "../define_kind.ts";
 import {
   choice,
   dateTime,
@@ -16,8 +17,9 @@ import {
 } from "../dsl.ts";
 import { objectReference } from "../fragments.ts";
 import { imageListPullJobSpec } from "../image_list_pull_job/schema.ts";
-import { defineKind, type KindObject, type PrinterColumn } from "../kind.ts";
+import type { KindObject, PrinterColumn } from "../kind.ts";
 import type { Decoded } from "../kind_reader.ts";
+import { cronJobTemplateErrors } from "../template_errors.ts";
 
 const templateCommon = {
   broadcastJobTemplate: optional(
@@ -102,6 +104,7 @@ export const advancedCronJob = defineKind({
   shortNames: ["acj"],
   description: "Starts jobs of several kinds by the clock.",
   conversion: "None",
+  templateErrors: cronJobTemplateErrors,
   carriedOut: true,
   versions: [
     { name: "v1alpha1", storage: false, spec: specV1alpha1, status, columns },

@@ -4,9 +4,9 @@
  */
 import { formatFieldErrors, type JsonObject } from "../../kube/core/index.ts";
 import { defaultBroadcastJob } from "../broadcast_job/default.ts";
+import { broadcastJob } from "../broadcast_job/schema.ts";
 import { validateBroadcastJob } from "../broadcast_job/validate.ts";
 import { member } from "../members.ts";
-import { broadcastJobReader } from "../readers.ts";
 import { everFires, parseSchedule } from "./schedule.ts";
 import type { DecodedAdvancedCronJob } from "./schema.ts";
 
@@ -46,7 +46,7 @@ function broadcastWarnings(template: { spec?: object }): string[] {
     metadata: { name: "child" },
     spec: template.spec ?? {},
   };
-  const decoded = broadcastJobReader.read(
+  const decoded = broadcastJob.read(
     defaultBroadcastJob(job, { templateDefaults: true, hostNetworkPorts: false }),
   );
   const errors = "errors" in decoded ? decoded.errors : validateBroadcastJob(decoded);

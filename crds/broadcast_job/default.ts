@@ -15,7 +15,7 @@ const unlimitedParallelism = 2147483647;
 
 /**
  * A copy of the object, of either version, with every default filled in; applying it twice changes nothing more.
- * The object must have the right types (see broadcastJobReader).
+ * The object must have the right types (see `broadcastJob.read`).
  */
 export function defaultBroadcastJob(object: JsonObject, options: Defaulting): JsonObject {
   const result = cloneJson(object);

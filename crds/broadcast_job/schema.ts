@@ -1,4 +1,6 @@
 /** BroadcastJob; both versions are alike. Spec: jobs, BroadcastJob. */
+
+import { defineKind } from "../define_kind.ts";
 import {
   conditions,
   dateTime,
@@ -12,8 +14,9 @@ import {
   type Static,
   text,
 } from "../dsl.ts";
-import { defineKind, type KindObject, type PrinterColumn } from "../kind.ts";
+import type { KindObject, PrinterColumn } from "../kind.ts";
 import type { Decoded } from "../kind_reader.ts";
+import { workloadTemplateErrors } from "../template_errors.ts";
 
 /** Spec of both versions; AdvancedCronJob embeds it. */
 export const broadcastJobSpec = object(
@@ -81,6 +84,7 @@ export const broadcastJob = defineKind({
   shortNames: ["bcj"],
   description: "Runs a pod to its end on each suitable node.",
   conversion: "None",
+  templateErrors: workloadTemplateErrors,
   carriedOut: true,
   versions: [
     { name: "v1alpha1", storage: false, spec: broadcastJobSpec, status, columns },

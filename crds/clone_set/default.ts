@@ -14,7 +14,7 @@ const inPlacePolicies: readonly unknown[] = ["InPlaceIfPossible", "InPlaceOnly"]
 
 /**
  * A copy of the object, of either version, with every default filled in; applying it twice changes nothing more.
- * The object must have the right types (see cloneSetReader).
+ * The object must have the right types (see `cloneSet.read`).
  */
 export function defaultCloneSet(object: JsonObject, options: Defaulting): JsonObject {
   const result = cloneJson(object);

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import t from "tap";
 import { cloneJson, type JsonObject } from "../../kube/core/index.ts";
-import { cloneSetReader } from "../readers.ts";
 import { defaultCloneSet } from "./default.ts";
+import { cloneSet } from "./schema.ts";
 
 const options = { templateDefaults: true, hostNetworkPorts: false };
 
-function cloneSet(version: string, spec: JsonObject = {}): JsonObject {
+function sample(version: string, spec: JsonObject = {}): JsonObject {
   return {
     apiVersion: `apps.kruise.io/${version}`,
     kind: "CloneSet",
@@ -23,7 +23,7 @@ function cloneSet(version: string, spec: JsonObject = {}): JsonObject {
 }
 
 t.test("v1alpha1 gets its defaults", async (t) => {
-  t.match(defaultCloneSet(cloneSet("v1alpha1"), options), {
+  t.match(defaultCloneSet(sample("v1alpha1"), options), {
     spec: {
       replicas: 1,
       revisionHistoryLimit: 10,
@@ -42,7 +42,7 @@ t.test("v1alpha1 gets its defaults", async (t) => {
 });
 
 t.test("v1beta1 gets its defaults, at their places", async (t) => {
-  const { spec } = defaultCloneSet(cloneSet("v1beta1"), options);
+  const { spec } = defaultCloneSet(sample("v1beta1"), options);
   t.strictSame(Object(spec).updateStrategy, {
     type: "RollingUpdate",
     rollingUpdate: { podUpdatePolicy: "ReCreate", partition: 0, maxUnavailable: "20%", maxSurge: 0 },
@@ -50,14 +50,14 @@ t.test("v1beta1 gets its defaults, at their places", async (t) => {
 });
 
 t.test("OnDelete gets no rollout settings", async (t) => {
-  const { spec } = defaultCloneSet(cloneSet("v1beta1", { updateStrategy: { type: "OnDelete" } }), options);
+  const { spec } = defaultCloneSet(sample("v1beta1", { updateStrategy: { type: "OnDelete" } }), options);
   t.strictSame(Object(spec).updateStrategy, { type: "OnDelete" });
 });
 
 t.test("in-place policies get an empty strategy, given values stay", async (t) => {
   const updateStrategy = { type: "InPlaceOnly", maxUnavailable: 0, partition: "50%" };
   t.strictSame(
-    Object(defaultCloneSet(cloneSet("v1alpha1", { updateStrategy, replicas: 0 }), options)["spec"])
+    Object(defaultCloneSet(sample("v1alpha1", { updateStrategy, replicas: 0 }), options)["spec"])
       .updateStrategy,
     {
       ...updateStrategy,
@@ -68,7 +68,7 @@ t.test("in-place policies get an empty strategy, given values stay", async (t) =
 });
 
 t.test("templates are left alone with the gate, and on updates that do not change them", async (t) => {
-  const object = cloneSet("v1beta1", { volumeClaimTemplates: [{ metadata: { name: "data" }, spec: {} }] });
+  const object = sample("v1beta1", { volumeClaimTemplates: [{ metadata: { name: "data" }, spec: {} }] });
   const gate = defaultCloneSet(object, { ...options, templateDefaults: false });
   t.strictSame(Object(gate["spec"]).template, Object(object["spec"]).template);
   const same = defaultCloneSet(object, { ...options, old: cloneJson(object) });
@@ -84,7 +84,7 @@ t.test("host ports are filled in with their gate only", async (t) => {
     hostNetwork: true,
     containers: [{ name: "main", image: "a", ports: [{ containerPort: 80 }] }],
   };
-  const object = cloneSet("v1beta1", { template: { metadata: { labels: { app: "a" } }, spec } });
+  const object = sample("v1beta1", { template: { metadata: { labels: { app: "a" } }, spec } });
   const ports = (hostNetworkPorts: boolean) =>
     Object(defaultCloneSet(object, { ...options, hostNetworkPorts })["spec"]).template.spec.containers[0]
       .ports;
@@ -93,7 +93,7 @@ t.test("host ports are filled in with their gate only", async (t) => {
 });
 
 t.test("the given object is not changed", async (t) => {
-  const object = cloneSet("v1beta1");
+  const object = sample("v1beta1");
   const before = cloneJson(object);
   defaultCloneSet(object, options);
   t.strictSame(object, before);
@@ -129,7 +129,7 @@ t.test("defaulting twice is defaulting once", async (t) => {
           metadata: { labels: { app: "a" } },
           spec: { hostNetwork, containers: [{ name: "m", ports: [{ containerPort: 1 }] }] },
         };
-        const object = cloneJson(cloneSet(version, { updateStrategy, template }));
+        const object = cloneJson(sample(version, { updateStrategy, template }));
         const once = defaultCloneSet(object, { templateDefaults: true, hostNetworkPorts: true });
         t.strictSame(defaultCloneSet(once, { templateDefaults: true, hostNetworkPorts: true }), once);
       },
@@ -152,7 +152,7 @@ t.test("what decodes can be defaulted, whatever it holds", async (t) => {
         metadata: {},
         spec,
       };
-      if ("errors" in cloneSetReader.read(object)) return;
+      if ("errors" in cloneSet.read(object)) return;
       defaulted++;
       t.type(defaultCloneSet(object, options), "object");
     }),

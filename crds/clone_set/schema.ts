@@ -1,4 +1,6 @@
 /** CloneSet in both versions. Spec: cloneset 1 to 3. */
+
+import { defineKind } from "../define_kind.ts";
 import {
   conditions,
   dateTime,
@@ -16,9 +18,11 @@ import {
   text,
 } from "../dsl.ts";
 import { inPlaceUpdateStrategy, lifecycle, priorityStrategy, scatterStrategy } from "../fragments.ts";
-import { defineKind, type KindObject, type PrinterColumn, workloadScale } from "../kind.ts";
+import { type KindObject, type PrinterColumn, workloadScale } from "../kind.ts";
 import type { Decoded } from "../kind_reader.ts";
 import type { PersistentVolumeClaim } from "../pod_template.ts";
+import { workloadTemplateErrors } from "../template_errors.ts";
+import { convertCloneSet } from "./convert.ts";
 
 const common = {
   lifecycle: optional(lifecycle()),
@@ -188,7 +192,8 @@ export const cloneSet = defineKind({
   shortNames: ["clone"],
   description:
     "Stateless pods that can be updated in place, chosen for deletion, and rolled out in portions.",
-  conversion: "Webhook",
+  conversion: convertCloneSet,
+  templateErrors: workloadTemplateErrors,
   carriedOut: true,
   versions: [
     { name: "v1alpha1", storage: false, spec: specV1alpha1, status, columns, scale: workloadScale },

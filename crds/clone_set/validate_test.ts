@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import t from "tap";
 import { cloneJson, formatFieldErrors, isJsonObject, type JsonObject } from "../../kube/core/index.ts";
-import { cloneSetReader } from "../readers.ts";
 import { defaultCloneSet } from "./default.ts";
 import type { DecodedCloneSet } from "./schema.ts";
+import { cloneSet } from "./schema.ts";
 import { type FoundPod, newPodsToDelete, validateCloneSet } from "./validate.ts";
 
 type Version = "v1alpha1" | "v1beta1";
@@ -25,7 +25,7 @@ function raw(version: Version, spec: JsonObject = {}, metadata: JsonObject = {})
 }
 
 function decoded(object: JsonObject): DecodedCloneSet {
-  const result = cloneSetReader.read(object);
+  const result = cloneSet.read(object);
   if ("errors" in result) throw new Error(formatFieldErrors(result.errors));
   return result;
 }
@@ -393,10 +393,7 @@ t.test("validation never throws, whatever decodes", async (t) => {
   let checked = 0;
   fc.assert(
     fc.property(object, object, (next, old) => {
-      const [left, right] = [
-        cloneSetReader.read(cloneJson<unknown>(next)),
-        cloneSetReader.read(cloneJson<unknown>(old)),
-      ];
+      const [left, right] = [cloneSet.read(cloneJson<unknown>(next)), cloneSet.read(cloneJson<unknown>(old))];
       if ("errors" in left) return t.ok(left.errors.length > 0);
       checked++;
       const before = "errors" in right || right.version !== left.version ? undefined : right;
@@ -412,7 +409,7 @@ t.test("any JSON decodes or is refused with reasons", async (t) => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       try {
-        const result = cloneSetReader.read(value);
+        const result = cloneSet.read(value);
         t.ok("errors" in result && result.errors.length > 0);
       } catch (error) {
         t.match(error, { code: "UnsupportedVersion" });

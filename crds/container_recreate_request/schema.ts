@@ -1,4 +1,6 @@
 /** ContainerRecreateRequest. Spec: containers. */
+
+import { defineKind } from "../define_kind.ts";
 import {
   choice,
   dateTime,
@@ -13,7 +15,8 @@ import {
   text,
 } from "../dsl.ts";
 import { preStopHook } from "../fragments.ts";
-import { defineKind, type KindObject, type PrinterColumn } from "../kind.ts";
+import type { KindObject, PrinterColumn } from "../kind.ts";
+import { convertContainerRecreateRequest } from "./convert.ts";
 
 const container = object(
   {
@@ -162,7 +165,7 @@ export const containerRecreateRequest = defineKind({
   plural: "containerrecreaterequests",
   shortNames: ["crr"],
   description: "Restarts containers of a running pod.",
-  conversion: "Webhook",
+  conversion: convertContainerRecreateRequest,
   carriedOut: true,
   versions: [
     { name: "v1alpha1", storage: false, spec: specV1alpha1, status: statusV1alpha1, columns },

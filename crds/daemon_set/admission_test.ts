@@ -1,9 +1,9 @@
 /** What admission fills into a DaemonSet, and what it refuses, by its exact words. Spec: daemonset 6. */
 import t from "tap";
 import { formatFieldErrors, type JsonObject } from "../../kube/core/index.ts";
-import { daemonSetReader } from "../readers.ts";
 import { defaultDaemonSet } from "./default.ts";
 import type { DecodedDaemonSet } from "./schema.ts";
+import { daemonSet } from "./schema.ts";
 import { validateDaemonSet } from "./validate.ts";
 
 type Version = "v1alpha1" | "v1beta1";
@@ -29,7 +29,7 @@ const rolling = (version: Version, rollingUpdate: JsonObject, more: JsonObject =
   raw(version, { updateStrategy: { type: "RollingUpdate", rollingUpdate }, ...more });
 
 function decoded(object: JsonObject): DecodedDaemonSet {
-  const result = daemonSetReader.read(object);
+  const result = daemonSet.read(object);
   if ("errors" in result) throw new Error(formatFieldErrors(result.errors));
   return result;
 }

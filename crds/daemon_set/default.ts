@@ -4,7 +4,7 @@ import { fill, isSet } from "../fill.ts";
 
 /**
  * A copy of the object, of either version, with every default filled in; applying it twice changes nothing more.
- * The object must have the right types (see daemonSetReader).
+ * The object must have the right types (see `daemonSet.read`).
  */
 export function defaultDaemonSet(object: JsonObject): JsonObject {
   const result = cloneJson(object);

@@ -1,4 +1,6 @@
 /** Advanced DaemonSet. Spec: daemonset 1 to 3. */
+
+import { defineKind } from "../define_kind.ts";
 import {
   conditions,
   flag,
@@ -13,8 +15,10 @@ import {
   text,
 } from "../dsl.ts";
 import { lifecycle } from "../fragments.ts";
-import { defineKind, type KindObject, type PrinterColumn } from "../kind.ts";
+import type { KindObject, PrinterColumn } from "../kind.ts";
 import type { Decoded } from "../kind_reader.ts";
+import { workloadTemplateErrors } from "../template_errors.ts";
+import { convertDaemonSet } from "./convert.ts";
 
 const rollingUpdate = object(
   {
@@ -145,7 +149,8 @@ export const daemonSet = defineKind({
   shortNames: ["daemon", "ads"],
   description:
     "One pod on each suitable node, updated in portions, in place or with a second pod for the change.",
-  conversion: "Webhook",
+  conversion: convertDaemonSet,
+  templateErrors: workloadTemplateErrors,
   carriedOut: true,
   versions: [
     { name: "v1alpha1", storage: false, spec: specV1alpha1, status: statusV1alpha1, columns },

@@ -1,4 +1,6 @@
 /** EphemeralJob, v1alpha1 only. Spec: containers. */
+
+import { defineKind } from "../define_kind.ts";
 import {
   conditions,
   dateTime,
@@ -12,7 +14,7 @@ import {
   type Static,
   text,
 } from "../dsl.ts";
-import { defineKind, type KindObject, type PrinterColumn } from "../kind.ts";
+import type { KindObject, PrinterColumn } from "../kind.ts";
 import type { Container } from "../pod_template.ts";
 
 const spec = object(
@@ -86,6 +88,7 @@ export const ephemeralJob = defineKind({
   shortNames: ["ejob"],
   description: "Runs ephemeral containers in chosen pods.",
   conversion: "None",
+  complete: true,
   carriedOut: true,
   versions: [{ name: "v1alpha1", storage: true, spec, status, columns }],
 });

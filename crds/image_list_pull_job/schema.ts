@@ -1,7 +1,9 @@
 /** ImageListPullJob; both versions are alike. Spec: images. */
+
+import { defineKind } from "../define_kind.ts";
 import { dateTime, int32, list, object, optional, type Static, strings, text } from "../dsl.ts";
 import { imagePullSettings } from "../fragments.ts";
-import { defineKind, type KindObject, type PrinterColumn } from "../kind.ts";
+import type { KindObject, PrinterColumn } from "../kind.ts";
 
 /** Spec of both versions; AdvancedCronJob embeds it. */
 export const imageListPullJobSpec = object(

@@ -1,7 +1,9 @@
 /** ImagePullJob; both versions differ in a printer column only. Spec: images. */
+
+import { defineKind } from "../define_kind.ts";
 import { dateTime, int32, object, optional, type Static, strings, text } from "../dsl.ts";
 import { imagePullSettings } from "../fragments.ts";
-import { defineKind, type KindObject, type PrinterColumn } from "../kind.ts";
+import type { KindObject, PrinterColumn } from "../kind.ts";
 
 const spec = object({ ...imagePullSettings(), image: text("Image to pull.") }, "What is wanted.");
 

@@ -1,7 +1,9 @@
 /** NodeImage, the list of images of one node. Spec: images. */
+
+import { defineKind } from "../define_kind.ts";
 import { dateTime, int32, int64, list, map, object, optional, type Static, text } from "../dsl.ts";
 import { objectReference, sandboxConfig } from "../fragments.ts";
-import { defineKind, type KindObject, type PrinterColumn } from "../kind.ts";
+import type { KindObject, PrinterColumn } from "../kind.ts";
 
 const tag = object(
   {

@@ -1,7 +1,9 @@
 /** NodePodProbe, v1alpha1 only: the probes of one node. Spec: containers. */
+
+import { defineKind } from "../define_kind.ts";
 import { dateTime, list, object, optional, type Static, text } from "../dsl.ts";
 import { probe } from "../fragments.ts";
-import { defineKind, type KindObject } from "../kind.ts";
+import type { KindObject } from "../kind.ts";
 
 const podIdentity = {
   name: text("Pod."),

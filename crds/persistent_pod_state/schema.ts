@@ -1,4 +1,6 @@
 /** PersistentPodState. Spec: persistentpodstate. */
+
+import { defineKind } from "../define_kind.ts";
 import {
   choice,
   int32,
@@ -13,7 +15,8 @@ import {
   text,
 } from "../dsl.ts";
 import { targetReference } from "../fragments.ts";
-import { defineKind, type KindObject } from "../kind.ts";
+import type { KindObject } from "../kind.ts";
+import { convertPersistentPodState } from "./convert.ts";
 
 const annotations = optional(
   list(object({ key: text("Annotation key.") }, "One annotation."), "Annotations of pods that are recorded."),
@@ -98,7 +101,7 @@ export const persistentPodState = defineKind({
   kind: "PersistentPodState",
   plural: "persistentpodstates",
   description: "Brings recreated pods back to nodes like those on which they ran.",
-  conversion: "Webhook",
+  conversion: convertPersistentPodState,
   carriedOut: true,
   versions: [
     { name: "v1alpha1", storage: false, spec: specV1alpha1, status, columns: [] },

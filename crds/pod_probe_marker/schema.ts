@@ -1,7 +1,9 @@
 /** PodProbeMarker, v1alpha1 only. Spec: containers. */
+
+import { defineKind } from "../define_kind.ts";
 import { int64, labelSelector, list, object, optional, type Static, stringMap, text } from "../dsl.ts";
 import { probe } from "../fragments.ts";
-import { defineKind, type KindObject } from "../kind.ts";
+import type { KindObject } from "../kind.ts";
 
 const marker = object(
   {
@@ -49,6 +51,7 @@ export const podProbeMarker = defineKind({
   plural: "podprobemarkers",
   description: "Runs probes in containers and marks the pods with the results.",
   conversion: "None",
+  complete: true,
   carriedOut: true,
   versions: [{ name: "v1alpha1", storage: true, spec, status, columns: [] }],
 });

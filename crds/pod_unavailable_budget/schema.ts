@@ -1,4 +1,6 @@
 /** PodUnavailableBudget. Spec: protection. */
+
+import { defineKind } from "../define_kind.ts";
 import {
   choice,
   int32,
@@ -12,7 +14,8 @@ import {
   text,
 } from "../dsl.ts";
 import { timesByName } from "../fragments.ts";
-import { defineKind, type KindObject, type PrinterColumn } from "../kind.ts";
+import type { KindObject, PrinterColumn } from "../kind.ts";
+import { convertPodUnavailableBudget } from "./convert.ts";
 
 const common = {
   maxUnavailable: optional(intOrString("Pods that may be unavailable at the same time.")),
@@ -101,7 +104,7 @@ export const podUnavailableBudget = defineKind({
   plural: "podunavailablebudgets",
   shortNames: ["pub"],
   description: "Limits how many pods may be unavailable at the same time, whatever makes them so.",
-  conversion: "Webhook",
+  conversion: convertPodUnavailableBudget,
   carriedOut: true,
   versions: [
     { name: "v1alpha1", storage: false, spec: specV1alpha1, status, columns },

@@ -1,4 +1,6 @@
 /** ResourceDistribution. Spec: resourcedistribution 1 to 3. */
+
+import { defineKind } from "../define_kind.ts";
 import {
   dateTime,
   embeddedResource,
@@ -13,7 +15,8 @@ import {
   strings,
   text,
 } from "../dsl.ts";
-import { defineKind, type KindObject, type PrinterColumn } from "../kind.ts";
+import type { KindObject, PrinterColumn } from "../kind.ts";
+import { convertResourceDistribution } from "./convert.ts";
 
 function namespaceList(description: string) {
   return object(
@@ -115,7 +118,7 @@ export const resourceDistribution = defineKind({
   shortNames: ["distributor"],
   scope: "Cluster",
   description: "Keeps copies of a Secret or ConfigMap in many namespaces.",
-  conversion: "Webhook",
+  conversion: convertResourceDistribution,
   carriedOut: false,
   versions: [
     { name: "v1alpha1", storage: false, spec: specV1alpha1, status: statusV1alpha1, columns },

@@ -1,4 +1,6 @@
 /** SidecarSet. Spec: sidecarset 1 to 3. */
+
+import { defineKind } from "../define_kind.ts";
 import {
   choice,
   flag,
@@ -16,7 +18,8 @@ import {
   text,
 } from "../dsl.ts";
 import { priorityStrategy, scatterStrategy } from "../fragments.ts";
-import { defineKind, type KindObject, type PrinterColumn } from "../kind.ts";
+import type { KindObject, PrinterColumn } from "../kind.ts";
+import { convertSidecarSet } from "./convert.ts";
 
 function sharePolicy(description: string) {
   return object({ type: optional(text("enabled or disabled (default).")) }, description);
@@ -203,7 +206,7 @@ export const sidecarSet = defineKind({
   plural: "sidecarsets",
   scope: "Cluster",
   description: "Adds containers to matching pods when they are created and updates them in place.",
-  conversion: "Webhook",
+  conversion: convertSidecarSet,
   carriedOut: false,
   versions: [
     { name: "v1alpha1", storage: false, spec: specV1alpha1, status, columns },

@@ -19,7 +19,7 @@ export interface StatefulSetDefaulting extends Defaulting {
 
 /**
  * A copy of the object, of either version, with every default filled in; applying it twice changes nothing more.
- * The object must have the right types (see statefulSetReader).
+ * The object must have the right types (see `statefulSet.read`).
  */
 export function defaultStatefulSet(object: JsonObject, options: StatefulSetDefaulting): JsonObject {
   const result = cloneJson(object);

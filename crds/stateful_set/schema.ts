@@ -1,4 +1,6 @@
 /** Advanced StatefulSet. Spec: statefulset 1 to 3. */
+
+import { defineKind } from "../define_kind.ts";
 import {
   conditions,
   flag,
@@ -15,9 +17,11 @@ import {
   text,
 } from "../dsl.ts";
 import { inPlaceUpdateStrategy, lifecycle, priorityStrategy } from "../fragments.ts";
-import { defineKind, type KindObject, type PrinterColumn, workloadScale } from "../kind.ts";
+import { type KindObject, type PrinterColumn, workloadScale } from "../kind.ts";
 import type { Decoded } from "../kind_reader.ts";
 import type { PersistentVolumeClaim } from "../pod_template.ts";
+import { workloadTemplateErrors } from "../template_errors.ts";
+import { convertStatefulSet } from "./convert.ts";
 
 const rollingUpdate = object(
   {
@@ -170,7 +174,8 @@ export const statefulSet = defineKind({
   plural: "statefulsets",
   shortNames: ["sts", "asts"],
   description: "Pods with stable names and claims that can be updated in place and several at once.",
-  conversion: "Webhook",
+  conversion: convertStatefulSet,
+  templateErrors: workloadTemplateErrors,
   carriedOut: true,
   versions: [
     {

@@ -1,5 +1,6 @@
 /** UnitedDeployment. Spec: uniteddeployment 1 to 3. */
 import { cloneSetSpec } from "../clone_set/schema.ts";
+import { defineKind } from "../define_kind.ts";
 import {
   choice,
   conditions,
@@ -18,8 +19,9 @@ import {
   text,
 } from "../dsl.ts";
 import { nodeSelectorTerm, subsetScheduleStrategy, tolerations } from "../fragments.ts";
-import { defineKind, type KindObject, type PrinterColumn, workloadScale } from "../kind.ts";
+import { type KindObject, type PrinterColumn, workloadScale } from "../kind.ts";
 import { statefulSetSpec } from "../stateful_set/schema.ts";
+import { convertUnitedDeployment } from "./convert.ts";
 
 const metadata = optional(
   preserve<{ labels?: Record<string, string>; annotations?: Record<string, string> }>(
@@ -189,7 +191,7 @@ export const unitedDeployment = defineKind({
   plural: "uniteddeployments",
   shortNames: ["ud"],
   description: "Spreads pods over groups of nodes, with one workload for each group.",
-  conversion: "Webhook",
+  conversion: convertUnitedDeployment,
   carriedOut: false,
   versions: [
     { name: "v1alpha1", storage: false, spec, status: statusV1alpha1, columns, scale: workloadScale },

@@ -1,4 +1,6 @@
 /** WorkloadSpread. Spec: workloadspread 1 to 3. */
+
+import { defineKind } from "../define_kind.ts";
 import {
   conditions,
   flag,
@@ -23,7 +25,8 @@ import {
   timesByName,
   tolerations,
 } from "../fragments.ts";
-import { defineKind, type KindObject, type PrinterColumn } from "../kind.ts";
+import type { KindObject, PrinterColumn } from "../kind.ts";
+import { convertWorkloadSpread } from "./convert.ts";
 
 const preferredTerms = list(
   object({ preference: nodeSelectorTerm("Nodes."), weight: int32("1 to 100.") }, "One preference."),
@@ -157,7 +160,7 @@ export const workloadSpread = defineKind({
   plural: "workloadspreads",
   shortNames: ["ws"],
   description: "Gives the pods of a workload to groups of nodes, in order and number.",
-  conversion: "Webhook",
+  conversion: convertWorkloadSpread,
   carriedOut: false,
   versions: [
     { name: "v1alpha1", storage: false, spec: specV1alpha1, status: statusV1alpha1, columns },

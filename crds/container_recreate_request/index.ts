@@ -1,0 +1,3 @@
+export { unreadyAcquiredAnnotation } from "./convert.ts";
+export * from "./names.ts";
+export * from "./schema.ts";

@@ -1,0 +1,3 @@
+export { defaultDaemonSet } from "./default.ts";
+export * from "./schema.ts";
+export { type DaemonSetValidation, validateDaemonSet } from "./validate.ts";

@@ -1,0 +1,2 @@
+export * from "./admission.ts";
+export * from "./schema.ts";

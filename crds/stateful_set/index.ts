@@ -1,0 +1,8 @@
+export { defaultStatefulSet } from "./default.ts";
+export * from "./schema.ts";
+export { type StatefulSetValidation, validateStatefulSet } from "./validate.ts";
+export {
+  type FoundStorageClass,
+  type StorageClassLookup,
+  storageClassNames,
+} from "./validate_claims.ts";
