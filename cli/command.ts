@@ -14,8 +14,8 @@ export interface Command {
   /** More help, in lines. */
   readonly details?: string;
   readonly examples?: readonly string[];
-  /** Own flags; the global ones are added. */
-  readonly flags: FlagTable;
+  /** Own flags; the global ones are added. A function where finding them out loads much of the program. */
+  readonly flags: FlagTable | (() => Promise<FlagTable>);
   /** The words are another program's: they are handed over unparsed. */
   readonly raw?: boolean;
   /** Resolves to the exit code. Throws CliError or KubeError for what the user should read. */

@@ -36,15 +36,20 @@ export interface CommandGroup {
   readonly isBrief?: boolean;
 }
 
-export function commandHelp(command: Command): string {
+export async function commandHelp(command: Command): Promise<string> {
   const lines = [command.summary, "", `Usage: refit ${command.name} ${command.usage}`.trimEnd()];
   if (command.details !== undefined) lines.push("", command.details.trimEnd());
   if (command.examples !== undefined) {
     lines.push("", "Examples:", ...command.examples.map((example) => `  ${example}`));
   }
-  if (Object.keys(command.flags).length > 0) lines.push("", "Flags:", ...flagLines(command.flags));
+  const flags = await flagsOf(command);
+  if (Object.keys(flags).length > 0) lines.push("", "Flags:", ...flagLines(flags));
   if (command.raw !== true) lines.push("", "Flags of every command:", ...flagLines(globalFlags));
   return `${lines.join("\n")}\n`;
+}
+
+export async function flagsOf({ flags }: Command): Promise<FlagTable> {
+  return typeof flags === "function" ? flags() : flags;
 }
 
 /** Help of a word that only starts commands: `rollout`, `set`. */

@@ -4,7 +4,7 @@ import type { Call, ClusterAccess, Command, Host } from "./command.ts";
 import { commandGroups } from "./commands.ts";
 import { CliError, describeError } from "./errors.ts";
 import { globalFlags } from "./global_flags.ts";
-import { commandHelp, groupHelp, overview } from "./help.ts";
+import { commandHelp, flagsOf, groupHelp, overview } from "./help.ts";
 import { isEntry, processHost, processIo } from "./host.ts";
 import { type Io, paintFor } from "./io.ts";
 import { ResourceTypes } from "./resource_types.ts";
@@ -37,7 +37,7 @@ async function dispatch(argv: readonly string[], io: Io, host: Host): Promise<nu
   if (first === undefined || first === "help") {
     const topic = first === "help" ? others.filter((word) => !word.startsWith("-")) : [];
     const asked = [second, ...topic].filter((word) => word !== undefined);
-    io.stdout.write(asked.length === 0 ? overview(commandGroups) : helpAbout(asked));
+    io.stdout.write(asked.length === 0 ? overview(commandGroups) : await helpAbout(asked));
     return 0;
   }
   const command = findCommand(words);
@@ -58,10 +58,10 @@ async function runCommand(command: Command, argv: readonly string[], io: Io, hos
   if (command.raw === true && !isHelpWanted) {
     return runAndDisconnect(command, callOf(parseArguments([], globalFlags, ""), io, host, argv));
   }
-  const table: FlagTable = { ...command.flags, ...globalFlags };
+  const table: FlagTable = { ...(await flagsOf(command)), ...globalFlags };
   const parsed = parseArguments(argv, table, `refit ${command.name}`);
   if (parsed.flags.on("help")) {
-    io.stdout.write(commandHelp(command));
+    io.stdout.write(await commandHelp(command));
     return 0;
   }
   return runAndDisconnect(command, callOf(parsed, io, host, parsed.words));
@@ -156,7 +156,7 @@ function findCommand(words: readonly string[]): Command | undefined {
   );
 }
 
-function helpAbout(topic: readonly string[]): string {
+async function helpAbout(topic: readonly string[]): Promise<string> {
   const command = findCommand(topic);
   if (command !== undefined) return commandHelp(command);
   const [first = "", second] = topic;

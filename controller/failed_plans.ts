@@ -10,7 +10,7 @@ type Reconcile = (key: string) => Promise<Outcome>;
  * once a generation by an event on itself; all others go on.
  */
 export function tellingFailedPlans<T extends KubeObject>(
-  kind: Pick<Kind<T>, "kind" | "resource">,
+  kind: Pick<Kind<T>, "resource">,
   { objects, recorder }: Pick<KindDeps<T>, "objects" | "recorder">,
   reconcile: Reconcile,
 ): Reconcile {
@@ -37,16 +37,16 @@ export function tellingFailedPlans<T extends KubeObject>(
 
 function tell<T extends KubeObject>(
   recorder: EventRecorder,
-  kind: Pick<Kind<T>, "kind" | "resource">,
+  { resource }: Pick<Kind<T>, "resource">,
   { metadata }: T,
   error: unknown,
 ): void {
-  const { group, version } = kind.resource;
+  const { group, version, kind } = resource;
   const reason = error instanceof Error ? error.message : String(error);
   recorder.event(
     {
       apiVersion: `${group}/${version}`,
-      kind: kind.kind,
+      kind,
       ...(metadata.namespace ? { namespace: metadata.namespace } : {}),
       name: metadata.name ?? "",
       uid: metadata.uid ?? "",
@@ -54,6 +54,6 @@ function tell<T extends KubeObject>(
     },
     "Warning",
     "FailedReconcile",
-    `${kind.kind} cannot be reconciled: ${reason}`,
+    `${kind} cannot be reconciled: ${reason}`,
   );
 }

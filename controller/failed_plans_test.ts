@@ -1,8 +1,8 @@
 import t from "tap";
 import type { CloneSet } from "../crds/index.ts";
 import { Cache, KubeError } from "../kube/index.ts";
+import { cloneSetResource } from "./clone_set/resource.ts";
 import { tellingFailedPlans } from "./failed_plans.ts";
-import { cloneSetResource } from "./resources.ts";
 
 function scene() {
   const objects = new Cache<CloneSet>(cloneSetResource.codec);
@@ -12,7 +12,7 @@ function scene() {
       told.push(`${type} ${reason} ${target.name}: ${message}`),
   };
   let failure: Error | undefined;
-  const kind = { kind: "CloneSet", resource: cloneSetResource };
+  const kind = { resource: cloneSetResource };
   const reconcile = tellingFailedPlans(kind, { objects, recorder }, async () => {
     if (failure !== undefined) throw failure;
     return {};

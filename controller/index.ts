@@ -16,7 +16,9 @@ export {
   broadcastJobStrategy,
   planBroadcastJob,
 } from "./broadcast_job/index.ts";
+export { broadcastJobResource } from "./broadcast_job/resource.ts";
 export * from "./clone_set/index.ts";
+export { cloneSetResource } from "./clone_set/resource.ts";
 export {
   type DaemonSetOptions,
   DaemonSetRoster,
@@ -32,8 +34,9 @@ export {
   featureGateNames,
   parseFeatureGates,
 } from "./feature_gates.ts";
+export { imageListPullJobResource } from "./image_list_pull_job/resource.ts";
+export { controllers } from "./kinds.ts";
 export { type ControllerOptions, controllerOptions } from "./options.ts";
-export { broadcastJobResource, cloneSetResource, imageListPullJobResource } from "./resources.ts";
 export type { Action, Plan, Waiting } from "./rollout/actions.ts";
 export { type SeenPullJob, WAIT_FOR_IMAGE_ANNOTATION } from "./rollout/image_wait.ts";
 export { PendingPods } from "./rollout/pending_pods.ts";

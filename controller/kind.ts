@@ -83,26 +83,33 @@ export interface KindShell {
   drained(): Promise<void>;
 }
 
-/** An entry of the registry in kinds.ts. */
-export interface Kind<T extends KubeObject> {
-  /** Kind in the API group `apps.kruise.io`. */
-  kind: string;
-  /** Name of the controller in metrics and logs; also the event source. */
+/** What every controller of this program says of itself. */
+export interface Controller {
+  /** Name in metrics and logs; also the event source, and the name under which `workers` of the options are found. */
   controllerName: string;
-  resource: Resource<T>;
+  /** Flag that sets how many reconciles run at a time; absent where the reference has none. */
+  workersFlag?: string;
+}
+
+/** A kind that is carried out, whatever the type of its objects is. */
+export interface AnyKind extends Controller {
+  resource: Resource<KubeObject>;
   /** Whether the gates let it start; absent: always. */
   enabled?(gates: FeatureGates): boolean;
   /** Whether objects are spread over shards by their UID, and their dependants with them; else shard 0 has them all. */
   sharded?: true;
+}
+
+/** What the folder of a kind exports, and the list in kinds.ts holds. */
+export interface Kind<T extends KubeObject> extends AnyKind {
+  resource: Resource<T>;
   shell(deps: KindDeps<T>): KindShell;
   /** Whether a change of the object alone, its generation being equal, needs a new plan. */
   statusMatters(before: T, after: T): boolean;
 }
 
-/** An entry of the registry for controllers without a kind of their own: their keys are those of pods, for example. */
-export interface PlainController {
-  /** Name in metrics and logs; also the event source and the name under which `workers` of the options are found. */
-  controllerName: string;
+/** A controller without a kind of its own: its keys are those of pods, for example. */
+export interface PlainController extends Controller {
   enabled(gates: FeatureGates): boolean;
   /** It subscribes to what it needs and fills its queue itself. */
   shell(deps: SharedDeps): Pick<KindShell, "reconcile" | "drained">;

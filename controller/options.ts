@@ -5,7 +5,7 @@ export interface ControllerOptions {
   gates: FeatureGates;
   /** Restricts everything namespaced to one namespace; empty for all. */
   namespace: string;
-  /** Reconciles of one kind at a time, by kind; default 3. */
+  /** Reconciles of one controller at a time, by its name; default 3. */
   workers: Readonly<Record<string, number>>;
   /** Global form of `scaleStrategy.excludePreparingDelete`. */
   excludePreparingDelete: boolean;

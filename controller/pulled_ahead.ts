@@ -3,9 +3,10 @@ import type { ImagePullJob } from "../crds/index.ts";
 import type { KubeObject } from "../kube/core/index.ts";
 import type { Change, Reader } from "../kube/index.ts";
 import type { FeatureGates } from "./feature_gates.ts";
+import { imagePullJobResource } from "./image_pull_job/resource.ts";
 import type { Informers } from "./informers.ts";
 import type { Caches, ServerFeatures } from "./kind.ts";
-import { imagePullJobResource, nodeImageResource } from "./resources.ts";
+import { nodeImageResource } from "./node_image/resource.ts";
 import type { SeenPullJob } from "./rollout/image_wait.ts";
 
 type PulledAhead = Pick<Caches, "pullJobs" | "pullJobWritten" | "nodeImage">;

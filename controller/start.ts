@@ -24,8 +24,10 @@ import {
 import type { Refusal } from "./admission/refusals.ts";
 import { everything, type Holding, type SharedCaches, sharedCaches } from "./caches.ts";
 import { tellingFailedPlans } from "./failed_plans.ts";
+import { imagePullJobResource } from "./image_pull_job/resource.ts";
 import { SharedInformers } from "./informers.ts";
 import type {
+  AnyKind,
   Caches,
   Kind,
   KindDeps,
@@ -34,11 +36,10 @@ import type {
   ServerFeatures,
   SharedDeps,
 } from "./kind.ts";
-import { plainControllers, shardedKinds, visitKinds } from "./kinds.ts";
+import { kinds, mapKinds, plainControllers } from "./kinds.ts";
 import type { ControllerOptions } from "./options.ts";
 import { BudgetGuard } from "./pod_unavailable_budget/guard.ts";
 import { pulledAhead } from "./pulled_ahead.ts";
-import { imagePullJobResource } from "./resources.ts";
 import type { CreatedResource } from "./rollout/actions.ts";
 import { type SelectablePod, SelectedPods } from "./selected_pods.ts";
 import { owns, type Shard, wholeCluster } from "./shard.ts";
@@ -130,10 +131,7 @@ class Starting {
     this.#informers.watch(controllerRevisionResource, revisions);
     this.#informers.watch(nodeResource, nodes);
     const served = await this.#servedKinds();
-    const begin: (() => void)[] = [];
-    visitKinds((kind) => {
-      if (served.has(kind.kind)) begin.push(this.#prepare(kind, caches, server));
-    });
+    const begin = mapKinds((kind) => (served.has(kind) ? [this.#prepare(kind, caches, server)] : [])).flat();
     for (const controller of plainControllers) {
       if (this.#shard.index === 0 && controller.enabled(this.#deps.options.gates))
         begin.push(this.#preparePlain(controller, caches, server));
@@ -169,20 +167,18 @@ class Starting {
   }
 
   /** A kind whose definition is not installed is left out until the next start (spec platform 4.1, step 4). */
-  async #servedKinds(): Promise<ReadonlySet<string>> {
+  async #servedKinds(): Promise<ReadonlySet<AnyKind>> {
     const { log, options } = this.#deps;
-    const asked: Promise<string | undefined>[] = [];
-    visitKinds((kind) => {
-      if (kind.enabled?.(options.gates) === false || !(kind.sharded || this.#shard.index === 0)) return;
-      asked.push(
-        this.#informers.serves(kind.resource).then((served) => {
-          if (served) return kind.kind;
-          log.warn("a kind is not served and therefore not reconciled", { kind: kind.kind });
-          return undefined;
-        }),
-      );
-    });
-    return new Set((await Promise.all(asked)).filter((kind) => kind !== undefined));
+    const wanted = kinds.filter(
+      (kind) => kind.enabled?.(options.gates) !== false && (kind.sharded || this.#shard.index === 0),
+    );
+    const served = await Promise.all(wanted.map(({ resource }) => this.#informers.serves(resource)));
+    return new Set(
+      wanted.filter(({ resource: { kind } }, index) => {
+        if (!served[index]) log.warn("a kind is not served and therefore not reconciled", { kind });
+        return served[index];
+      }),
+    );
   }
 
   /** Spec protection, rule 22: as `kruise-manager`, for real. */
@@ -243,36 +239,29 @@ class Starting {
     const deps: KindDeps<T> = { ...shared, objects, resource: kind.resource };
     const { queue } = deps;
     const shell = kind.shell(deps);
-    this.#wakes.add(kind.kind, (key) => queue.addAfter(key, shell.coalescingMs(key)));
+    this.#wakes.add(kind.resource.kind, (key) => queue.addAfter(key, shell.coalescingMs(key)));
     objects.subscribe((change) => wakeItself(kind, queue, shell, change));
     const reconcile = tellingFailedPlans(kind, deps, async (key) => {
       const uid = objects.get(key)?.metadata.uid;
       const isOthers = kind.sharded && uid !== undefined && !owns(this.#shard, uid);
       return isOthers ? {} : shell.reconcile(key);
     });
-    return () =>
-      this.#begin(kind.controllerName, kind.kind, queue, { reconcile, drained: () => shell.drained() });
+    return () => this.#begin(kind.controllerName, queue, { reconcile, drained: () => shell.drained() });
   }
 
   #preparePlain(controller: PlainController, caches: Caches, server: ServerFeatures): () => void {
     const { controllerName } = controller;
     const deps = this.#shareWith(controllerName, caches, server);
     const shell = controller.shell(deps);
-    return () => this.#begin(controllerName, controllerName, deps.queue, shell);
+    return () => this.#begin(controllerName, deps.queue, shell);
   }
 
-  #begin(
-    name: string,
-    /** Name in the option `workers`. */
-    workersOf: string,
-    queue: WorkQueue,
-    shell: Pick<KindShell, "reconcile" | "drained">,
-  ): void {
+  #begin(name: string, queue: WorkQueue, shell: Pick<KindShell, "reconcile" | "drained">): void {
     const { clock, options, metrics } = this.#deps;
     const stopped = runController({
       name,
       queue,
-      workers: options.workers[workersOf] ?? DEFAULT_WORKERS,
+      workers: options.workers[name] ?? DEFAULT_WORKERS,
       reconcile: (key) => shell.reconcile(key),
       clock,
       log: this.#deps.log.with({ controller: name }),
@@ -286,7 +275,7 @@ class Starting {
 /** With several shards, dependants of a kind that is not spread are all held by shard 0. */
 function holdingOf(shard: Shard): Holding {
   if (shard.count === 1) return everything;
-  const sharded = shardedKinds();
+  const sharded = new Set(kinds.filter((kind) => kind.sharded).map(({ resource }) => resource.kind));
   const isFirst = shard.index === 0;
   return { owner: (kind, uid) => (sharded.has(kind) ? owns(shard, uid) : isFirst), others: isFirst };
 }

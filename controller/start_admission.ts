@@ -39,11 +39,12 @@ import { SharedInformers } from "./informers.ts";
 import { mutateNodeImage, validateNodeImage } from "./node_image/admit.ts";
 import type { ControllerOptions } from "./options.ts";
 import { validatePersistentPodStateRequest } from "./persistent_pod_state/admit.ts";
+import { persistentPodStateResource } from "./persistent_pod_state/resource.ts";
 import { stateOf, targetIndex } from "./persistent_pod_state/targets.ts";
 import { mutatePod, type PodAdmissionOptions } from "./pod_admission/chain.ts";
 import { validatePodProbeMarkerRequest } from "./pod_probe_marker/admit.ts";
+import { podProbeMarkerResource } from "./pod_probe_marker/resource.ts";
 import { podBudgets } from "./pod_unavailable_budget/start_guard.ts";
-import { persistentPodStateResource, podProbeMarkerResource } from "./resources.ts";
 import {
   mutateStatefulSet,
   type StatefulSetAdmissionOptions,

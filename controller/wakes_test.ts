@@ -1,7 +1,7 @@
 import t from "tap";
 import type { CloneSet } from "../crds/index.ts";
 import { sharedCaches } from "./caches.ts";
-import { cloneSetResource } from "./resources.ts";
+import { cloneSetResource } from "./clone_set/resource.ts";
 import { acceptedPod, ownerReference } from "./rollout/pod_manifest.ts";
 import { plainClaim, plainRevision } from "./rollout/projections.ts";
 import { OwnerWakes, wakeItself } from "./wakes.ts";

@@ -1,5 +1,4 @@
 import type { Command } from "../command.ts";
-import { controllerFlags } from "./controller_flags.ts";
 
 export const controller: Command = {
   name: "controller",
@@ -15,6 +14,6 @@ Ctrl-C or SIGTERM lets writes in flight finish and gives the lease back.`,
     "refit controller",
     "WEBHOOK_HOST=127.0.0.1 refit controller --kubeconfig kubeconfig --enable-leader-election=false",
   ],
-  flags: controllerFlags,
+  flags: async () => (await import("./controller_flags.ts")).controllerFlags,
   run: async (call) => (await import("./run.ts")).runController(call),
 };

@@ -1,28 +1,7 @@
 /** The flags of the controller process under the names of the API's reference. Spec: platform 2.1. */
+import { controllers } from "../../controller/index.ts";
+import { kinds } from "../../crds/index.ts";
 import type { Flag, FlagTable } from "../arguments.ts";
-
-/** Kinds whose number of workers has a flag `--<lower case kind>-workers`. */
-export const workerKinds = [
-  "CloneSet",
-  "StatefulSet",
-  "DaemonSet",
-  "BroadcastJob",
-  "AdvancedCronJob",
-  "SidecarSet",
-  "UnitedDeployment",
-  "WorkloadSpread",
-  "PodUnavailableBudget",
-  "PersistentPodState",
-  "PodProbeMarker",
-  "NodePodProbe",
-  "ImagePullJob",
-  "NodeImage",
-  "ResourceDistribution",
-  "SidecarTerminator",
-  "CRR",
-] as const;
-
-export const workerFlag = (kind: string): string => `${kind.toLowerCase()}-workers`;
 
 function text(initial: string, value: string, help: string): Flag {
   return { kind: "text", default: initial, value, help };
@@ -137,14 +116,34 @@ const withoutEffect: FlagTable = {
   "log-flush-frequency": noEffect(text("5s", "TIME", ""), "log lines are not held back"),
 };
 
+/** Controllers whose number of workers can be set. */
+export const adjustable = controllers.flatMap(({ controllerName, workersFlag }) =>
+  workersFlag === undefined ? [] : [{ controllerName, workersFlag }],
+);
+
 const workerFlags: FlagTable = Object.fromEntries(
-  workerKinds.map((kind) => [
-    workerFlag(kind),
-    text("3", "N", `Objects of kind ${kind} reconciled at a time.`),
+  adjustable.map(({ controllerName, workersFlag }) => [
+    workersFlag,
+    text("3", "N", `Reconciles of ${controllerName} at a time.`),
   ]),
 );
 
-export const controllerFlags: FlagTable = { ...effective, ...workerFlags, ...withoutEffect };
+/** Of kinds that are not carried out. */
+const idleWorkerFlags: FlagTable = Object.fromEntries(
+  kinds
+    .filter(({ carriedOut }) => !carriedOut)
+    .map(({ kind, singular }) => [
+      `${singular}-workers`,
+      noEffect(text("3", "N", ""), `no controller acts on ${kind}`),
+    ]),
+);
+
+export const controllerFlags: FlagTable = {
+  ...effective,
+  ...workerFlags,
+  ...withoutEffect,
+  ...idleWorkerFlags,
+};
 
 /** Durations among the flags: a bad one is refused even where it has no effect. */
 export const durationsWithoutEffect = ["expectation-timeout", "log-flush-frequency"] as const;
@@ -154,3 +153,4 @@ export const countsWithoutEffect = [
   "rate-limiter-qps",
   "rate-limiter-bucket-size",
 ] as const;
+export const workersWithoutEffect: readonly string[] = Object.keys(idleWorkerFlags);

@@ -44,7 +44,12 @@ t.test("defaults are the reference's", (t) => {
     cacheSyncTimeoutMs: 120_000,
     log: { format: "text", level: "info" },
   });
-  t.match(controller, { namespace: "", baseDelayMs: 5, maxDelayMs: 1_000_000, workers: { CloneSet: 3 } });
+  t.match(controller, {
+    namespace: "",
+    baseDelayMs: 5,
+    maxDelayMs: 1_000_000,
+    workers: { "cloneset-controller": 3 },
+  });
   t.end();
 });
 

@@ -12,7 +12,12 @@ import { parseAddress } from "../../kube/index.ts";
 import type { Flags } from "../arguments.ts";
 import { CliError } from "../errors.ts";
 import type { Io } from "../io.ts";
-import { countsWithoutEffect, durationsWithoutEffect, workerFlag, workerKinds } from "./controller_flags.ts";
+import {
+  adjustable,
+  countsWithoutEffect,
+  durationsWithoutEffect,
+  workersWithoutEffect,
+} from "./controller_flags.ts";
 import type { AuditSettings } from "./refusals.ts";
 
 export interface LeaderSettings {
@@ -98,9 +103,12 @@ function configNamespaceOf(env: Io["env"]): { daemonConfigNamespace?: string } {
 }
 
 function workersOf(flags: Flags): Record<string, number> {
-  const workers: Record<string, number> = {};
-  for (const kind of workerKinds) workers[kind] = flags.integer(workerFlag(kind), 1, 1000) ?? 3;
-  return workers;
+  return Object.fromEntries(
+    adjustable.map(({ controllerName, workersFlag }) => [
+      controllerName,
+      required(flags.integer(workersFlag, 1, 1000)),
+    ]),
+  );
 }
 
 /** `:8080`, `127.0.0.1:8080`, `[::1]:8080`; `0` turns the endpoint off. */
@@ -180,4 +188,5 @@ function webhooksOf(env: Io["env"], gates: FeatureGates): WebhookSettings {
 function checkIgnored(flags: Flags): void {
   for (const name of durationsWithoutEffect) flags.milliseconds(name);
   for (const name of countsWithoutEffect) flags.integer(name, 0);
+  for (const name of workersWithoutEffect) flags.integer(name, 1, 1000);
 }

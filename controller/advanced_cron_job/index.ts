@@ -1,4 +1,9 @@
 /** AdvancedCronJob: starts jobs of several kinds by the clock. */
+import type { AdvancedCronJob } from "../../crds/index.ts";
+import type { Kind } from "../kind.ts";
+import { advancedCronJobShell } from "./reconcile.ts";
+import { advancedCronJobResource } from "./resource.ts";
+
 export {
   type Child as CronJobChild,
   childOfBroadcastJob,
@@ -7,4 +12,12 @@ export {
   controllingCronJob,
 } from "./observe.ts";
 export { type CronJobPlan, planAdvancedCronJob } from "./plan.ts";
-export { advancedCronJobShell } from "./reconcile.ts";
+
+export const advancedCronJobKind: Kind<AdvancedCronJob> = {
+  sharded: true,
+  controllerName: "advancedcronjob-controller",
+  workersFlag: "advancedcronjob-workers",
+  resource: advancedCronJobResource,
+  shell: advancedCronJobShell,
+  statusMatters: (before, after) => before.status?.lastScheduleTime !== after.status?.lastScheduleTime,
+};

@@ -11,8 +11,9 @@ import {
   severityOf,
   type WriteOptions,
 } from "../../kube/index.ts";
+import { broadcastJobResource } from "../broadcast_job/resource.ts";
+import { imageListPullJobResource } from "../image_list_pull_job/resource.ts";
 import type { KindDeps, KindShell } from "../kind.ts";
-import { broadcastJobResource, imageListPullJobResource } from "../resources.ts";
 import { Backoff } from "../rollout/backoff.ts";
 import { type StatusTarget, type StatusWriter, statusWriterOf } from "../rollout/status_writer.ts";
 import { isStillThere } from "../still_there.ts";

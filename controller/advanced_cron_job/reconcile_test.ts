@@ -11,8 +11,8 @@ import {
   WorkQueue,
 } from "../../kube/index.ts";
 import { controllerOptions } from "../options.ts";
-import { advancedCronJobResource } from "../resources.ts";
 import { advancedCronJobShell } from "./reconcile.ts";
+import { advancedCronJobResource } from "./resource.ts";
 
 const encode = (object: JsonObject) => Buffer.from(JSON.stringify(object));
 

@@ -1,4 +1,9 @@
 /** BroadcastJob: a pod to its end on each suitable node. */
+import type { BroadcastJob } from "../../crds/index.ts";
+import type { Kind } from "../kind.ts";
+import { broadcastJobShell } from "./reconcile.ts";
+import { broadcastJobResource } from "./resource.ts";
+
 export { eligibility as broadcastJobEligibility } from "./node_eligibility.ts";
 export {
   type BroadcastJobOptions,
@@ -6,5 +11,14 @@ export {
   strategyOf as broadcastJobStrategy,
 } from "./observe.ts";
 export { type BroadcastJobPlan, planBroadcastJob } from "./plan.ts";
-export { broadcastJobOptions, broadcastJobShell } from "./reconcile.ts";
+export { broadcastJobOptions } from "./reconcile.ts";
 export { Roster as BroadcastJobRoster } from "./roster.ts";
+
+export const broadcastJobKind: Kind<BroadcastJob> = {
+  controllerName: "broadcastjob-controller",
+  workersFlag: "broadcastjob-workers",
+  resource: broadcastJobResource,
+  sharded: true,
+  shell: broadcastJobShell,
+  statusMatters: (before, after) => before.status?.phase !== after.status?.phase,
+};

@@ -1,5 +1,19 @@
 /** CloneSet: stateless pods, updated in place, chosen for deletion, rolled out in portions. */
+import type { CloneSet } from "../../crds/index.ts";
+import type { Kind } from "../kind.ts";
+import { cloneSetShell } from "./reconcile.ts";
+import { cloneSetResource } from "./resource.ts";
+
 export type { CloneSetOptions, Seen } from "./observe.ts";
 export { type PlanInput, planCloneSet } from "./plan.ts";
-export { cloneSetOptions, cloneSetShell } from "./reconcile.ts";
+export { cloneSetOptions } from "./reconcile.ts";
 export { Roster as CloneSetRoster } from "./roster.ts";
+
+export const cloneSetKind: Kind<CloneSet> = {
+  controllerName: "cloneset-controller",
+  workersFlag: "cloneset-workers",
+  resource: cloneSetResource,
+  sharded: true,
+  shell: cloneSetShell,
+  statusMatters: (before, after) => before.status?.currentRevision !== after.status?.currentRevision,
+};

@@ -1,2 +1,17 @@
 /** ContainerRecreateRequest: containers of a running pod are restarted by the agent of its node. */
-export { containerRecreateRequestShell } from "./reconcile.ts";
+import type { ContainerRecreateRequest } from "../../crds/index.ts";
+import { jsonEqual } from "../../kube/core/index.ts";
+import type { Kind } from "../kind.ts";
+import { containerRecreateRequestShell } from "./reconcile.ts";
+import { containerRecreateRequestResource } from "./resource.ts";
+
+export const containerRecreateRequestKind: Kind<ContainerRecreateRequest> = {
+  controllerName: "containerrecreaterequest-controller",
+  workersFlag: "crr-workers",
+  resource: containerRecreateRequestResource,
+  enabled: (gates) => gates.KruiseDaemon,
+  shell: containerRecreateRequestShell,
+  statusMatters: (before, after) =>
+    before.status?.phase !== after.status?.phase ||
+    !jsonEqual(before.status?.containerRecreateStates, after.status?.containerRecreateStates),
+};

@@ -4,8 +4,8 @@ import { formatTime, type JsonObject } from "../../kube/core/index.ts";
 import { Cache, type Client, KubeError, type Pod, podResource, testClock } from "../../kube/index.ts";
 import { sharedCaches } from "../caches.ts";
 import type { Caches } from "../kind.ts";
-import { containerRecreateRequestResource as resource } from "../resources.ts";
 import { type RecreateDeps, reconcileRequest } from "./reconcile.ts";
+import { containerRecreateRequestResource as resource } from "./resource.ts";
 
 const clock = testClock();
 const key = "default/one";

@@ -1,7 +1,20 @@
 /** DaemonSet: a pod on each suitable node, in place, in portions, or with a second pod for the change. */
+import type { DaemonSet } from "../../crds/index.ts";
+import type { Kind } from "../kind.ts";
+import { daemonSetShell } from "./reconcile.ts";
+import { daemonSetResource } from "./resource.ts";
 
 export { nodeVerdicts } from "./eligibility.ts";
 export type { DaemonSetOptions, Seen as DaemonSetSeen } from "./observe.ts";
 export { type DaemonSetPlan, planDaemonSet } from "./plan.ts";
-export { daemonSetOptions, daemonSetShell } from "./reconcile.ts";
+export { daemonSetOptions } from "./reconcile.ts";
 export { Roster as DaemonSetRoster } from "./roster.ts";
+
+export const daemonSetKind: Kind<DaemonSet> = {
+  controllerName: "daemonset-controller",
+  workersFlag: "daemonset-workers",
+  resource: daemonSetResource,
+  sharded: true,
+  shell: daemonSetShell,
+  statusMatters: () => false,
+};

@@ -1,3 +1,12 @@
 /** EphemeralJob: ephemeral containers in running pods. */
-export { validateEphemeralJobRequest } from "./admit.ts";
-export { ephemeralJobShell } from "./reconcile.ts";
+import type { EphemeralJob } from "../../crds/index.ts";
+import type { Kind } from "../kind.ts";
+import { ephemeralJobShell } from "./reconcile.ts";
+import { ephemeralJobResource } from "./resource.ts";
+
+export const ephemeralJobKind: Kind<EphemeralJob> = {
+  controllerName: "ephemeraljob-controller",
+  resource: ephemeralJobResource,
+  shell: ephemeralJobShell,
+  statusMatters: () => false,
+};

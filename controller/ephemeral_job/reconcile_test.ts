@@ -13,9 +13,9 @@ import {
   WorkQueue,
 } from "../../kube/index.ts";
 import { pod, podServer } from "../_pod_server.ts";
-import { ephemeralJobResource } from "../resources.ts";
 import { type SelectablePod, SelectedPods } from "../selected_pods.ts";
 import { ephemeralJobShell } from "./reconcile.ts";
+import { ephemeralJobResource } from "./resource.ts";
 
 const key = "ns/look";
 

@@ -1,3 +1,13 @@
 /** ImageListPullJob: several images, an ImagePullJob each. */
-export { mutateImageListPullJob, validateImageListPullJob } from "./admit.ts";
-export { imageListPullJobShell } from "./reconcile.ts";
+import type { ImageListPullJob } from "../../crds/index.ts";
+import type { Kind } from "../kind.ts";
+import { imageListPullJobShell } from "./reconcile.ts";
+import { imageListPullJobResource } from "./resource.ts";
+
+export const imageListPullJobKind: Kind<ImageListPullJob> = {
+  controllerName: "imagelistpulljob-controller",
+  resource: imageListPullJobResource,
+  enabled: (gates) => gates.KruiseDaemon && gates.ImagePullJobGate,
+  shell: imageListPullJobShell,
+  statusMatters: (before, after) => before.status?.completionTime !== after.status?.completionTime,
+};

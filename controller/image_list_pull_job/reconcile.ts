@@ -2,8 +2,8 @@
 import type { ImageListPullJob, ImagePullJob, ImagePullJobSpec } from "../../crds/index.ts";
 import { keyOf, objectRef } from "../../kube/core/index.ts";
 import { type Cache, isKubeError, type Outcome, type Random } from "../../kube/index.ts";
+import { imagePullJobResource } from "../image_pull_job/resource.ts";
 import type { KindDeps, KindShell } from "../kind.ts";
-import { imagePullJobResource } from "../resources.ts";
 import { ownerReference } from "../rollout/pod_manifest.ts";
 import { type StatusWriter, statusWriterOf } from "../rollout/status_writer.ts";
 import { HASH_LABEL, type ListJobPlan, planImageListPullJob } from "./plan.ts";

@@ -1,3 +1,14 @@
 /** ImagePullJob: one image, pulled ahead on chosen nodes. */
-export { mutateImagePullJob, validateImagePullJob } from "./admit.ts";
-export { imagePullJobShell } from "./reconcile.ts";
+import type { ImagePullJob } from "../../crds/index.ts";
+import type { Kind } from "../kind.ts";
+import { imagePullJobShell } from "./reconcile.ts";
+import { imagePullJobResource } from "./resource.ts";
+
+export const imagePullJobKind: Kind<ImagePullJob> = {
+  controllerName: "imagepulljob-controller",
+  workersFlag: "imagepulljob-workers",
+  resource: imagePullJobResource,
+  enabled: (gates) => gates.KruiseDaemon && gates.ImagePullJobGate,
+  shell: imagePullJobShell,
+  statusMatters: (before, after) => before.status?.completionTime !== after.status?.completionTime,
+};

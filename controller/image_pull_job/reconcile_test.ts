@@ -12,9 +12,9 @@ import {
 } from "../../kube/index.ts";
 import { podServer } from "../_pod_server.ts";
 import { controllerOptions } from "../options.ts";
-import { imagePullJobResource } from "../resources.ts";
 import { type SelectablePod, SelectedPods } from "../selected_pods.ts";
 import { imagePullJobShell } from "./reconcile.ts";
+import { imagePullJobResource } from "./resource.ts";
 import { pullJob } from "./testing.ts";
 
 t.test("pods of a job that goes during its pass are not watched", async (t) => {

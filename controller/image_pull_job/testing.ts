@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { ImagePullJob, ImagePullJobSpec, NodeImage } from "../../crds/index.ts";
 import { formatTime } from "../../kube/core/index.ts";
 import { Cache, type Pod } from "../../kube/index.ts";
-import { nodeImageResource } from "../resources.ts";
+import { nodeImageResource } from "../node_image/resource.ts";
 import type { Action } from "../rollout/actions.ts";
 import type { Workload, World } from "../rollout/histories.ts";
 import type { SeenPullJob } from "../rollout/image_wait.ts";

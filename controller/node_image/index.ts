@@ -1,4 +1,17 @@
 /** NodeImage: the list of images of one node, and what becomes of its entries. */
-export { mutateNodeImage, validateNodeImage } from "./admit.ts";
+import type { NodeImage } from "../../crds/index.ts";
+import { jsonEqual } from "../../kube/core/index.ts";
+import type { Kind } from "../kind.ts";
+import { nodeImageShell } from "./reconcile.ts";
+import { nodeImageResource } from "./resource.ts";
+
 export * from "./model.ts";
-export { nodeImageShell } from "./reconcile.ts";
+
+export const nodeImageKind: Kind<NodeImage> = {
+  controllerName: "nodeimage-controller",
+  workersFlag: "nodeimage-workers",
+  resource: nodeImageResource,
+  enabled: (gates) => gates.KruiseDaemon,
+  shell: nodeImageShell,
+  statusMatters: (before, after) => !jsonEqual(before.status, after.status),
+};

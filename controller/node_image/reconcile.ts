@@ -10,9 +10,9 @@ import {
   type Node,
   type Outcome,
 } from "../../kube/index.ts";
+import { imagePullJobResource } from "../image_pull_job/resource.ts";
 import type { KindDeps, KindShell } from "../kind.ts";
 import { type PullSecret, pullSecretResource } from "../pull_secrets.ts";
-import { imagePullJobResource } from "../resources.ts";
 import type { PodNeeds } from "../selected_pods.ts";
 import { ownerUids, PULL_JOB, type SecretReference, type TagOwner } from "./model.ts";
 import { type NodeImageAction, planOneNodeImage, type SeenNode } from "./plan.ts";

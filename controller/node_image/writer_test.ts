@@ -3,7 +3,7 @@ import type { NodeImage } from "../../crds/index.ts";
 import type { JsonObject } from "../../kube/core/index.ts";
 import { Cache, type Client, isKubeError, KubeError } from "../../kube/index.ts";
 import { memoryClient } from "../admission/memory_client.ts";
-import { nodeImageResource } from "../resources.ts";
+import { nodeImageResource } from "./resource.ts";
 import { type Edit, NodeImageWriter } from "./writer.ts";
 
 const tags = [{ tag: "1", createdAt: "2026-01-01T00:00:00Z" }];

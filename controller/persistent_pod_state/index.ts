@@ -1,2 +1,14 @@
+import type { PersistentPodState } from "../../crds/index.ts";
+import type { Kind } from "../kind.ts";
+import { persistentPodStateShell } from "./reconcile.ts";
+import { persistentPodStateResource } from "./resource.ts";
+
 export { planPersistentPodState } from "./plan.ts";
-export { persistentPodStateShell } from "./reconcile.ts";
+
+export const persistentPodStateKind: Kind<PersistentPodState> = {
+  controllerName: "persistentpodstate-controller",
+  workersFlag: "persistentpodstate-workers",
+  resource: persistentPodStateResource,
+  shell: persistentPodStateShell,
+  statusMatters: () => false,
+};

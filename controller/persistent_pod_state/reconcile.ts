@@ -6,10 +6,10 @@ import { groupOf, type PersistentPodState, type StatefulSet } from "../../crds/i
 import { type Labels, type ObjectMeta, refOf } from "../../kube/core/index.ts";
 import { type Cache, type Change, isKubeError, type Outcome, type Pod } from "../../kube/index.ts";
 import type { KindDeps, KindShell } from "../kind.ts";
-import { statefulSetResource } from "../resources.ts";
 import { isActive, isReady } from "../rollout/pod_state.ts";
 import { type StatusWriter, statusWriterOf } from "../rollout/status_writer.ts";
 import type { PodNeeds } from "../selected_pods.ts";
+import { statefulSetResource } from "../stateful_set/resource.ts";
 import { asksForState, generationChanged, planGeneration, type Workload } from "./generate.ts";
 import { type NativeStatefulSet, nativeStatefulSetResource } from "./native_stateful_set.ts";
 import { advancedTarget, nativeTarget, type PersistentPodStateOptions, type Target } from "./observe.ts";

@@ -1,5 +1,28 @@
 /** PodProbeMarker and NodePodProbe: probes of the user's own, and what their results mark on pods. */
-export { validatePodProbeMarkerRequest } from "./admit.ts";
+import type { NodePodProbe, PodProbeMarker } from "../../crds/index.ts";
+import { jsonEqual } from "../../kube/core/index.ts";
+import type { Kind } from "../kind.ts";
+import { nodePodProbeShell } from "./node_reconcile.ts";
+import { podProbeMarkerShell } from "./reconcile.ts";
+import { nodePodProbeResource, podProbeMarkerResource } from "./resource.ts";
+
 export { isVirtualNode } from "./model.ts";
-export { nodePodProbeShell } from "./node_reconcile.ts";
-export { podProbeMarkerShell } from "./reconcile.ts";
+
+export const podProbeMarkerKind: Kind<PodProbeMarker> = {
+  controllerName: "PodProbeMarker-controller",
+  workersFlag: "podprobemarker-workers",
+  resource: podProbeMarkerResource,
+  enabled: (gates) => gates.PodProbeMarkerGate,
+  shell: podProbeMarkerShell,
+  statusMatters: () => false,
+};
+
+export const nodePodProbeKind: Kind<NodePodProbe> = {
+  controllerName: "NodePodProbe-controller",
+  workersFlag: "nodepodprobe-workers",
+  resource: nodePodProbeResource,
+  enabled: (gates) => gates.KruiseDaemon,
+  shell: nodePodProbeShell,
+  // Results of the node's agent.
+  statusMatters: (before, after) => !jsonEqual(before.status, after.status),
+};

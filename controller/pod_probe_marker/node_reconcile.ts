@@ -12,10 +12,10 @@ import {
 import type { Informers } from "../informers.ts";
 import type { Caches, KindDeps, KindShell } from "../kind.ts";
 import { type ObservedPod, observedPodResource } from "../observed_pod.ts";
-import { podProbeMarkerResource } from "../resources.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
 import { isVirtualNode, type Marker, markerOf } from "./model.ts";
 import { type NodePlan, planNode, type SeenNode, type SeenPod } from "./plan.ts";
+import { podProbeMarkerResource } from "./resource.ts";
 import { markerIndex, markerSelection, nodeIndex, writeMarks } from "./watching.ts";
 
 /** Pods of a node start in crowds, and each changes several times: gathered for so long, milliseconds. */

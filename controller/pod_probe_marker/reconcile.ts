@@ -5,12 +5,12 @@ import { type Cache, isKubeError, type Outcome } from "../../kube/index.ts";
 import type { Informers } from "../informers.ts";
 import type { Caches, KindDeps, KindShell } from "../kind.ts";
 import { type ObservedPod, observedPodResource } from "../observed_pod.ts";
-import { nodePodProbeResource } from "../resources.ts";
 import { statusPauseMs } from "../rollout/delays.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
 import { isStillThere } from "../still_there.ts";
 import { marksOfConditions, type PodMarks } from "./marks.ts";
 import { CLEANUP_FINALIZER, isProbed, isVirtualNode, markerOf } from "./model.ts";
+import { nodePodProbeResource } from "./resource.ts";
 import { markerIndex, markerSelection, nodeIndex, writeMarks } from "./watching.ts";
 
 /** Pods come and go in crowds: their events are gathered for so long at most, milliseconds. */

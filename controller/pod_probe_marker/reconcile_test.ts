@@ -19,10 +19,10 @@ import { pod, podServer } from "../_pod_server.ts";
 import { sharedCaches } from "../caches.ts";
 import type { Informers } from "../informers.ts";
 import { controllerOptions } from "../options.ts";
-import { nodePodProbeResource, podProbeMarkerResource } from "../resources.ts";
 import { type SelectablePod, SelectedPods } from "../selected_pods.ts";
 import { nodePodProbeShell } from "./node_reconcile.ts";
 import { podProbeMarkerShell } from "./reconcile.ts";
+import { nodePodProbeResource, podProbeMarkerResource } from "./resource.ts";
 
 const key = "ns/idle";
 const finalizer = "kruise.io/node-pod-probe-cleanup";

@@ -18,9 +18,9 @@ import {
   allowed,
   denied,
 } from "../admission/request.ts";
-import { podUnavailableBudgetResource } from "../resources.ts";
 import { type BudgetOperation, operationOf } from "./operation.ts";
 import { isAvailableToBudget, isUnprotected, relatedBudget } from "./pod_facts.ts";
+import { podUnavailableBudgetResource } from "./resource.ts";
 import { spend } from "./spend.ts";
 
 export interface BudgetGuardOptions {

@@ -1,2 +1,20 @@
+import type { PodUnavailableBudget } from "../../crds/index.ts";
+import type { Kind } from "../kind.ts";
+import { podUnavailableBudgetShell } from "./reconcile.ts";
+import { podUnavailableBudgetResource } from "./resource.ts";
+
 export { planBudget } from "./plan.ts";
-export { podUnavailableBudgetShell } from "./reconcile.ts";
+
+export const podUnavailableBudgetKind: Kind<PodUnavailableBudget> = {
+  controllerName: "podunavailablebudget-controller",
+  workersFlag: "podunavailablebudget-workers",
+  resource: podUnavailableBudgetResource,
+  enabled: (gates) => gates.PodUnavailableBudgetDeleteGate || gates.PodUnavailableBudgetUpdateGate,
+  shell: podUnavailableBudgetShell,
+  // Admission writes it, too: what it records is taken out again after a while.
+  statusMatters: (before, after) => recorded(before) !== recorded(after),
+};
+
+function recorded({ status }: PodUnavailableBudget): string {
+  return JSON.stringify([status?.unavailableAllowed, status?.disruptedPods, status?.unavailablePods]);
+}

@@ -18,14 +18,15 @@ import {
   type Pod,
   podResource,
 } from "../../kube/index.ts";
+import { cloneSetResource } from "../clone_set/resource.ts";
 import type { KindDeps, KindShell } from "../kind.ts";
 import {
   type NativeStatefulSet,
   nativeStatefulSetResource,
 } from "../persistent_pod_state/native_stateful_set.ts";
-import { cloneSetResource, statefulSetResource } from "../resources.ts";
 import { isActive } from "../rollout/pod_state.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
+import { statefulSetResource } from "../stateful_set/resource.ts";
 import { deploymentResource, type NativeWorkload, replicaSetResource } from "./native_workload.ts";
 import { type BudgetPlan, planBudget } from "./plan.ts";
 import { isAvailableToBudget } from "./pod_facts.ts";

@@ -4,11 +4,11 @@ import type { AdmissionEntryName } from "../admission/entries.ts";
 import type { AdmissionHandler } from "../admission/request.ts";
 import type { Informers } from "../informers.ts";
 import type { PodAdmissionOptions } from "../pod_admission/chain.ts";
-import { podUnavailableBudgetResource } from "../resources.ts";
 import type { AdmissionDeps } from "../start_admission.ts";
 import { validatePodUnavailableBudgetRequest } from "./admit.ts";
 import { BudgetGuard, type BudgetGuardOptions, guardPods } from "./guard.ts";
 import { replicaSetResource } from "./native_workload.ts";
+import { podUnavailableBudgetResource } from "./resource.ts";
 
 interface PodBudgets {
   chain: Pick<PodAdmissionOptions, "budgets">;

@@ -2,11 +2,11 @@
 import type { ContainerRecreateRequest } from "../../crds/index.ts";
 import { formatMicroTime, formatTime } from "../../kube/core/index.ts";
 import { Cache, isKubeError, type Outcome, startInformer } from "../../kube/index.ts";
+import { containerRecreateRequestResource } from "../container_recreate_request/resource.ts";
 import type { Informers } from "../informers.ts";
 import type { Caches, KindShell, PlainController, SharedDeps } from "../kind.ts";
 import { type ObservedPod, observedPodResource } from "../observed_pod.ts";
 import { isVirtualNode } from "../pod_probe_marker/index.ts";
-import { containerRecreateRequestResource } from "../resources.ts";
 import {
   hasSidecarsToEnd,
   planTermination,
@@ -21,6 +21,7 @@ const MISSING_NODE_MS = 1_000;
 
 export const sidecarTerminatorController: PlainController = {
   controllerName: "sidecarterminator-controller",
+  workersFlag: "sidecarterminator-workers",
   enabled: (gates) => gates.SidecarTerminator,
   shell: sidecarTerminatorShell,
 };
