@@ -42,7 +42,7 @@ export { type SeenPullJob, WAIT_FOR_IMAGE_ANNOTATION } from "./rollout/image_wai
 export { PendingPods } from "./rollout/pending_pods.ts";
 export { type Shard, shardOf, wholeCluster } from "./shard.ts";
 export { type Controllers, type ControllersDeps, startControllers } from "./start.ts";
-export { type Admission, type AdmissionDeps, admission } from "./start_admission.ts";
+export { type Admission, type AdmissionDeps, admission, admissionWebhooks } from "./start_admission.ts";
 export {
   planStatefulSet,
   type StatefulSetOptions,

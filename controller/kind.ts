@@ -16,6 +16,7 @@ import type {
   Resource,
   WorkQueue,
 } from "../kube/index.ts";
+import type { Webhook } from "./admission/webhook.ts";
 import type { FeatureGates } from "./feature_gates.ts";
 import type { Informers } from "./informers.ts";
 import type { ControllerOptions } from "./options.ts";
@@ -98,6 +99,8 @@ export interface AnyKind extends Controller {
   enabled?(gates: FeatureGates): boolean;
   /** Whether objects are spread over shards by their UID, and their dependants with them; else shard 0 has them all. */
   sharded?: true;
+  /** Admission of its objects; empty where all that the schema allows is accepted as it is. */
+  webhooks: readonly Webhook[];
 }
 
 /** What the folder of a kind exports, and the list in kinds.ts holds. */

@@ -1,4 +1,4 @@
-import { webhookConfigurations } from "../../controller/index.ts";
+import { admissionWebhooks, webhookConfigurations } from "../../controller/index.ts";
 import { type AnyObject, toAnyObject } from "../fields.ts";
 import type { InstallOptions } from "./manifests.ts";
 import type { Reasons } from "./reasons.ts";
@@ -22,6 +22,7 @@ export function webhookObjects(options: InstallOptions): AnyObject[] {
   const { mutating, validating } = webhookConfigurations({
     namespace,
     service: "kruise-webhook-service",
+    webhooks: admissionWebhooks,
     ...(webhookHost === undefined ? {} : { host: webhookHost, port: webhookPort }),
   });
   return [toAnyObject(mutating), toAnyObject(validating)];

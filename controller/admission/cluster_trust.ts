@@ -12,6 +12,7 @@ import {
   type Log,
   type Resource,
 } from "../../kube/index.ts";
+import type { Webhook } from "./webhook.ts";
 import {
   clientConfig,
   newConfiguration,
@@ -51,6 +52,7 @@ export const definitions = jsonResource<Definition>({
 interface ClusterTrustOptions {
   client: Client;
   target: WebhookTarget;
+  webhooks: readonly Webhook[];
   /** Paths that the server answers. */
   livePaths: ReadonlySet<string>;
   /** Kinds whose conversion this program answers. */
@@ -70,7 +72,7 @@ export interface ClusterTrust {
 }
 
 export function clusterTrust(options: ClusterTrustOptions): ClusterTrust {
-  const ours = webhookConfigurations(options.target);
+  const ours = webhookConfigurations({ ...options.target, webhooks: options.webhooks });
   const configurations = [
     { resource: mutatingConfigurations, ours: ours.mutating },
     { resource: validatingConfigurations, ours: ours.validating },

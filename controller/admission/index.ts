@@ -4,7 +4,6 @@ export { generateCertificates } from "./certificates/generate.ts";
 export * from "./certificates/keeper.ts";
 export * from "./certificates/store.ts";
 export * from "./cluster_trust.ts";
-export * from "./entries.ts";
 export * from "./readiness.ts";
 export type { Refusal } from "./refusals.ts";
 export * from "./request.ts";

@@ -1,5 +1,5 @@
 /** What the admission of all kinds shares: objects are read with their types before any rule looks at them. */
-import { type Mistyped, SchemaError } from "../../crds/index.ts";
+import { type Mistyped, SchemaError, type TemplateDefaulting } from "../../crds/index.ts";
 import {
   diffPositional,
   type FieldError,
@@ -7,6 +7,7 @@ import {
   type JsonObject,
 } from "../../kube/core/index.ts";
 import type { FeatureGates } from "../feature_gates.ts";
+import type { ControllerOptions } from "../options.ts";
 import {
   type AdmissionHandler,
   type AdmissionRequest,
@@ -55,6 +56,14 @@ export function typedHandler<T extends object>(
     const old = isUpdate ? typed(read, request.oldObject) : undefined;
     // What was stored while no webhook looked may be malformed; that must not keep anybody from putting it right.
     return answer(next.found, old === undefined || "refusal" in old ? undefined : old.found, request);
+  };
+}
+
+/** How pod templates are filled in, by the gates. */
+export function templateDefaulting({ gates }: ControllerOptions): TemplateDefaulting {
+  return {
+    templateDefaults: !gates.TemplateNoDefaults,
+    hostNetworkPorts: gates.DefaultHostNetworkHostPortsInPodTemplates,
   };
 }
 

@@ -1,7 +1,7 @@
 /** The two webhook configurations: as an installation renders them, and as a running program keeps them. Spec: platform 4.3, 4.4. */
 import { isJsonObject, type JsonObject, jsonEqual, own } from "../../kube/core/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
-import { type AdmissionEntry, admissionEntries } from "./entries.ts";
+import type { Webhook } from "./webhook.ts";
 
 export const mutatingConfigurationName = "kruise-mutating-webhook-configuration";
 export const validatingConfigurationName = "kruise-validating-webhook-configuration";
@@ -24,8 +24,7 @@ export interface WebhookTarget {
 }
 
 interface WebhookConfigurationOptions extends WebhookTarget {
-  /** Default: all of this program. */
-  entries?: readonly AdmissionEntry[];
+  webhooks: readonly Webhook[];
   /** Base64 PEM; filled in by the running program when absent. */
   caBundle?: string;
   /** Seconds that the API server waits for an answer; default 10, of the reference 30. */
@@ -41,16 +40,11 @@ export function webhookConfigurations(options: WebhookConfigurationOptions): {
   mutating: WebhookConfiguration;
   validating: WebhookConfiguration;
 } {
-  const entries = options.entries ?? Object.values<AdmissionEntry>(admissionEntries);
-  const configuration = (
-    kind: string,
-    name: string,
-    phase: AdmissionEntry["phase"],
-  ): WebhookConfiguration => ({
+  const configuration = (kind: string, name: string, phase: Webhook["phase"]): WebhookConfiguration => ({
     apiVersion: "admissionregistration.k8s.io/v1",
     kind,
     metadata: { name, annotations: { [templateAnnotation]: "" } },
-    webhooks: entries.filter((entry) => entry.phase === phase).map((entry) => webhook(entry, options)),
+    webhooks: options.webhooks.filter((each) => each.phase === phase).map((each) => webhook(each, options)),
   });
   return {
     mutating: configuration("MutatingWebhookConfiguration", mutatingConfigurationName, "mutating"),
@@ -58,7 +52,7 @@ export function webhookConfigurations(options: WebhookConfigurationOptions): {
   };
 }
 
-function webhook(entry: AdmissionEntry, options: WebhookConfigurationOptions): JsonObject {
+function webhook(entry: Webhook, options: WebhookConfigurationOptions): JsonObject {
   return {
     name: entry.name,
     admissionReviewVersions: ["v1", "v1beta1"],

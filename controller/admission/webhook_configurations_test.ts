@@ -2,6 +2,7 @@ import t from "tap";
 import { customResourceDefinition, kinds } from "../../crds/index.ts";
 import type { JsonObject } from "../../kube/core/index.ts";
 import { nullLog } from "../../kube/index.ts";
+import { admissionWebhooks as webhooks } from "../start_admission.ts";
 import {
   clusterTrust,
   definitions,
@@ -34,12 +35,20 @@ function setup(changes: Partial<Parameters<typeof clusterTrust>[0]> = {}) {
   const conversions = kinds.filter((kind) => kind.conversion !== "None");
   return {
     client,
-    trust: clusterTrust({ client, target, livePaths, kinds: conversions, log: nullLog, ...changes }),
+    trust: clusterTrust({
+      client,
+      target,
+      webhooks,
+      livePaths,
+      kinds: conversions,
+      log: nullLog,
+      ...changes,
+    }),
   };
 }
 
 t.test("the rendered configurations", async (t) => {
-  const rendered = webhookConfigurations(target);
+  const rendered = webhookConfigurations({ ...target, webhooks });
   t.match(rendered.mutating, {
     apiVersion: "admissionregistration.k8s.io/v1",
     kind: "MutatingWebhookConfiguration",
@@ -95,7 +104,7 @@ t.test("the rendered configurations", async (t) => {
       ],
     },
   ]);
-  const byUrl = webhookConfigurations({ ...target, host: "::1", port: 1234 });
+  const byUrl = webhookConfigurations({ ...target, webhooks, host: "::1", port: 1234 });
   t.match(byUrl.mutating.webhooks, [
     { clientConfig: { url: "https://[::1]:1234/mutate-pod", service: undefined } },
     {},
@@ -185,7 +194,7 @@ t.test("configurations that this program created get entries that it learns late
   await first.trust.apply("CA", leading);
   const created = await first.client.get(mutatingConfigurations, mutating);
   t.strictSame(created.webhooks?.map(pathOf), ["/mutate-pod"]);
-  const ours = webhookConfigurations(target).mutating;
+  const ours = webhookConfigurations({ ...target, webhooks }).mutating;
   const wanted = wantedConfiguration(
     { ...created, metadata: { ...created.metadata, annotations: { template: "[]" } } },
     ours,
@@ -199,7 +208,7 @@ t.test("configurations that this program created get entries that it learns late
 });
 
 t.test("an unreadable template is replaced", async (t) => {
-  const ours = webhookConfigurations(target).mutating;
+  const ours = webhookConfigurations({ ...target, webhooks }).mutating;
   for (const template of ["{", "7", "[1]"]) {
     const live = { ...ours, metadata: { ...ours.metadata, annotations: { template } } };
     const wanted = wantedConfiguration(live, ours, livePaths, target, "x");
@@ -263,6 +272,7 @@ t.test(
     const byUrl = clusterTrust({
       client,
       target: { ...target, host: "h", port: 1 },
+      webhooks,
       livePaths,
       kinds,
       log: nullLog,
@@ -287,6 +297,7 @@ t.test("a write that lost a race is an error, not an overwrite", async (t) => {
       },
     },
     target,
+    webhooks,
     livePaths,
     kinds: [],
     log: nullLog,
@@ -340,6 +351,7 @@ t.test("of two replicas at different addresses only the leader moves the pointer
   const other = clusterTrust({
     client,
     target: { ...target, host: "b", port: 2 },
+    webhooks,
     livePaths,
     kinds: conversions,
     log: nullLog,

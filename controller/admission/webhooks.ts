@@ -19,29 +19,19 @@ import {
   mutatingConfigurations,
   validatingConfigurations,
 } from "./cluster_trust.ts";
-import { type AdmissionEntry, type AdmissionEntryName, admissionEntries } from "./entries.ts";
 import { webhookReadiness } from "./readiness.ts";
 import type { AdmissionHandler } from "./request.ts";
 import { type AdmissionMetrics, type AdmissionServer, createAdmissionServer } from "./server.ts";
 import type { WebhookSettings } from "./settings.ts";
+import type { Webhook } from "./webhook.ts";
 import { mutatingConfigurationName, validatingConfigurationName } from "./webhook_configurations.ts";
-
-/** Handlers on their paths, those of earlier releases included. An entry without a handler is not served. */
-export function handlersByPath(
-  handlers: Partial<Record<AdmissionEntryName, AdmissionHandler>>,
-): Map<string, AdmissionHandler> {
-  const byPath = new Map<string, AdmissionHandler>();
-  for (const [name, entry] of Object.entries<AdmissionEntry>(admissionEntries)) {
-    const handler = Object.entries(handlers).find(([key]) => key === name)?.[1];
-    if (handler === undefined) continue;
-    for (const path of [entry.path, ...entry.earlierPaths]) byPath.set(path, handler);
-  }
-  return byPath;
-}
 
 export interface WebhooksOptions {
   settings: WebhookSettings;
   client: Client;
+  /** What the configurations hold, as far as there are handlers. */
+  webhooks: readonly Webhook[];
+  /** By path. */
   handlers: ReadonlyMap<string, AdmissionHandler>;
   /** Kinds whose conversion is answered here; others are left alone. */
   kinds: readonly KindDefinition[];
@@ -82,7 +72,14 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
   const certificates = createCertificateKeeper({
     leads: () => leads,
     store: storeOf(options),
-    trust: clusterTrust({ client, target, livePaths: new Set(handlers.keys()), kinds: conversions, log }),
+    trust: clusterTrust({
+      client,
+      target,
+      webhooks: options.webhooks,
+      livePaths: new Set(handlers.keys()),
+      kinds: conversions,
+      log,
+    }),
     external: settings.certificates === "external",
     ...(settings.certificateDirectory === undefined ? {} : { directory: settings.certificateDirectory }),
     watch: (changed, signal) =>

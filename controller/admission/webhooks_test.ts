@@ -2,6 +2,7 @@ import { join } from "node:path";
 import t from "tap";
 import { kinds } from "../../crds/index.ts";
 import { type FaultRule, nullLog, seededRandom, testClock, withFaults } from "../../kube/index.ts";
+import { admissionWebhooks } from "../start_admission.ts";
 import { servingNames } from "./certificates/certificate_set.ts";
 import { readCertificateDirectory } from "./certificates/directory.ts";
 import { generateCertificates } from "./certificates/generate.ts";
@@ -11,7 +12,7 @@ import { memoryClient } from "./memory_client.ts";
 import { allowed } from "./request.ts";
 import { nullAdmissionMetrics } from "./server.ts";
 import { webhookSettings } from "./settings.ts";
-import { createWebhooks, handlersByPath, type WebhooksOptions } from "./webhooks.ts";
+import { createWebhooks, type WebhooksOptions } from "./webhooks.ts";
 
 // Made beforehand: real time passes while keys are made, and the tests' clock must not run ahead of it.
 const names = servingNames({ name: "kruise-webhook-service", namespace: "kruise-system" });
@@ -34,10 +35,11 @@ function setup(
   const client = memoryClient();
   const directory = join(t.testdir(), "certs");
   const settings = { ...webhookSettings({ WEBHOOK_CERT_DIR: directory }, { externalCerts: false }), port: 0 };
-  const handlers = handlersByPath({ mutatePod: () => allowed });
+  const handlers = new Map([["/mutate-pod", () => allowed]]);
   const webhooks = createWebhooks({
     settings,
     client,
+    webhooks: admissionWebhooks,
     handlers,
     kinds,
     clock,
@@ -171,7 +173,7 @@ t.test("settings come from the environment", async (t) => {
 });
 
 t.test("handlers answer on their earlier paths, too", async (t) => {
-  const handlers = handlersByPath({ validateCloneSet: () => allowed });
+  const handlers = new Map([["/validate-apps-kruise-io-cloneset", () => allowed]]);
   t.strictSame(
     [...handlers.keys()],
     ["/validate-apps-kruise-io-cloneset", "/validate-apps-kruise-io-v1alpha1-cloneset"],

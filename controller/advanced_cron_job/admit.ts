@@ -7,7 +7,8 @@ import {
   validateAdvancedCronJob,
 } from "../../crds/index.ts";
 import { type AdmissionHandler, allowed } from "../admission/request.ts";
-import { defaultingHandler, refusedFor, typedHandler } from "../admission/typed.ts";
+import { defaultingHandler, refusedFor, templateDefaulting, typedHandler } from "../admission/typed.ts";
+import { kindWebhook, type Webhook } from "../admission/webhook.ts";
 
 /** The handler of `/mutate-apps-kruise-io-advancedcronjob`. */
 export function mutateAdvancedCronJob(options: TemplateDefaulting): AdmissionHandler {
@@ -26,3 +27,10 @@ export const validateAdvancedCronJobRequest: AdmissionHandler = typedHandler(
     return warnings.length === 0 ? allowed : { allowed: true, warnings };
   },
 );
+
+export const advancedCronJobWebhooks: readonly Webhook[] = [
+  kindWebhook("mutating", advancedCronJob, {
+    handler: ({ options }) => mutateAdvancedCronJob(templateDefaulting(options)),
+  }),
+  kindWebhook("validating", advancedCronJob, { handler: () => validateAdvancedCronJobRequest }),
+];

@@ -1,6 +1,7 @@
 /** AdvancedCronJob: starts jobs of several kinds by the clock. */
 import type { AdvancedCronJob } from "../../crds/index.ts";
 import type { Kind } from "../kind.ts";
+import { advancedCronJobWebhooks } from "./admit.ts";
 import { advancedCronJobShell } from "./reconcile.ts";
 import { advancedCronJobResource } from "./resource.ts";
 
@@ -20,4 +21,5 @@ export const advancedCronJobKind: Kind<AdvancedCronJob> = {
   resource: advancedCronJobResource,
   shell: advancedCronJobShell,
   statusMatters: (before, after) => before.status?.lastScheduleTime !== after.status?.lastScheduleTime,
+  webhooks: advancedCronJobWebhooks,
 };

@@ -6,7 +6,8 @@ import {
   validateBroadcastJob,
 } from "../../crds/index.ts";
 import type { AdmissionHandler } from "../admission/request.ts";
-import { defaultingHandler, refusedFor, typedHandler } from "../admission/typed.ts";
+import { defaultingHandler, refusedFor, templateDefaulting, typedHandler } from "../admission/typed.ts";
+import { kindWebhook, type Webhook } from "../admission/webhook.ts";
 
 /** The handler of `/mutate-apps-kruise-io-broadcastjob`. */
 export function mutateBroadcastJob(options: TemplateDefaulting): AdmissionHandler {
@@ -19,3 +20,10 @@ export function mutateBroadcastJob(options: TemplateDefaulting): AdmissionHandle
 export const validateBroadcastJobRequest: AdmissionHandler = typedHandler(broadcastJob.read, (next, old) =>
   refusedFor(validateBroadcastJob(next, old), 500),
 );
+
+export const broadcastJobWebhooks: readonly Webhook[] = [
+  kindWebhook("mutating", broadcastJob, {
+    handler: ({ options }) => mutateBroadcastJob(templateDefaulting(options)),
+  }),
+  kindWebhook("validating", broadcastJob, { handler: () => validateBroadcastJobRequest }),
+];

@@ -1,6 +1,7 @@
 /** BroadcastJob: a pod to its end on each suitable node. */
 import type { BroadcastJob } from "../../crds/index.ts";
 import type { Kind } from "../kind.ts";
+import { broadcastJobWebhooks } from "./admit.ts";
 import { broadcastJobShell } from "./reconcile.ts";
 import { broadcastJobResource } from "./resource.ts";
 
@@ -21,4 +22,5 @@ export const broadcastJobKind: Kind<BroadcastJob> = {
   sharded: true,
   shell: broadcastJobShell,
   statusMatters: (before, after) => before.status?.phase !== after.status?.phase,
+  webhooks: broadcastJobWebhooks,
 };

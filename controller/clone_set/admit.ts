@@ -8,9 +8,11 @@ import {
   type TemplateDefaulting,
   validateCloneSet,
 } from "../../crds/index.ts";
+import { type Client, isKubeError, podResource } from "../../kube/index.ts";
 import { protectReplicas } from "../admission/deletion_protection.ts";
 import { type AdmissionHandler, type AdmissionResponse, allowed, denied } from "../admission/request.ts";
-import { defaultingHandler, refusedFor, typedHandler } from "../admission/typed.ts";
+import { defaultingHandler, refusedFor, templateDefaulting, typedHandler } from "../admission/typed.ts";
+import { kindWebhook, type Webhook, type WebhookDeps } from "../admission/webhook.ts";
 
 export interface CloneSetAdmissionOptions extends TemplateDefaulting {
   /** Gate ResourcesDeletionProtection. */
@@ -60,4 +62,31 @@ async function validate(
     return denied(422, `spec.scaleStrategy.podsToDelete: Internal error: ${problems.join("; ")}`);
   const { allowPrivileged } = options;
   return refusedFor(validateCloneSet(next, old, { allowPrivileged, findPod: (name) => pods.get(name) }), 422);
+}
+
+export const cloneSetWebhooks: readonly Webhook[] = [
+  kindWebhook("mutating", cloneSet, { handler: (deps) => mutateCloneSet(optionsOf(deps)) }),
+  kindWebhook("validating", cloneSet, {
+    operations: ["CREATE", "UPDATE", "DELETE"],
+    handler: (deps) => deps.told("CloneSet", validateCloneSetRequest(optionsOf(deps))),
+  }),
+];
+
+function optionsOf({ client, options, allowPrivileged }: WebhookDeps): CloneSetAdmissionOptions {
+  return {
+    ...templateDefaulting(options),
+    deletionProtection: options.gates.ResourcesDeletionProtection,
+    allowPrivileged,
+    lookupPod: (namespace, name) => lookupPod(client, namespace, name),
+  };
+}
+
+async function lookupPod(client: Client, namespace: string, name: string): Promise<FoundPod | undefined> {
+  try {
+    const pod = await client.get(podResource, { namespace, name });
+    return { ownerUid: pod.controller?.uid, terminating: pod.deletionAt !== undefined };
+  } catch (error) {
+    if (isKubeError(error, "NotFound")) return undefined;
+    throw error;
+  }
 }

@@ -1,6 +1,7 @@
 /** CloneSet: stateless pods, updated in place, chosen for deletion, rolled out in portions. */
 import type { CloneSet } from "../../crds/index.ts";
 import type { Kind } from "../kind.ts";
+import { cloneSetWebhooks } from "./admit.ts";
 import { cloneSetShell } from "./reconcile.ts";
 import { cloneSetResource } from "./resource.ts";
 
@@ -16,4 +17,5 @@ export const cloneSetKind: Kind<CloneSet> = {
   sharded: true,
   shell: cloneSetShell,
   statusMatters: (before, after) => before.status?.currentRevision !== after.status?.currentRevision,
+  webhooks: cloneSetWebhooks,
 };

@@ -18,6 +18,7 @@ import {
   own,
   put,
 } from "../../kube/core/index.ts";
+import { type Client, isKubeError, jsonResource, type KubeObject, nodeResource } from "../../kube/index.ts";
 import {
   type AdmissionHandler,
   type AdmissionRequest,
@@ -27,6 +28,7 @@ import {
   patched,
 } from "../admission/request.ts";
 import { typedHandler } from "../admission/typed.ts";
+import { kindWebhook, type Webhook } from "../admission/webhook.ts";
 
 export interface RecreateAdmissionOptions {
   /** Gate KruiseDaemon: without agents nobody would carry a request out. */
@@ -200,4 +202,33 @@ function objectIn(object: JsonObject, key: string): JsonObject {
 function objectsIn(object: JsonObject, key: string): JsonObject[] {
   const value = own(object, key);
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}
+
+export const containerRecreateRequestWebhooks: readonly Webhook[] = [
+  kindWebhook("mutating", containerRecreateRequest, {
+    handler: ({ client, options: { gates } }) =>
+      mutateContainerRecreateRequest({
+        agents: gates.KruiseDaemon,
+        lookupPod: (namespace, name) => lookupPod(client, namespace, name),
+        lookupNodeLabels: async (name) => (await client.get(nodeResource, { name })).labels,
+      }),
+  }),
+];
+
+/** Hooks and ports, which no cache holds. */
+const podJsonResource = jsonResource<KubeObject & JsonObject>({
+  group: "",
+  version: "v1",
+  plural: "pods",
+  kind: "Pod",
+  namespaced: true,
+});
+
+async function lookupPod(client: Client, namespace: string, name: string): Promise<JsonObject | undefined> {
+  try {
+    return await client.get(podJsonResource, { namespace, name });
+  } catch (error) {
+    if (isKubeError(error, "NotFound")) return undefined;
+    throw error;
+  }
 }

@@ -2,6 +2,7 @@
 import type { ContainerRecreateRequest } from "../../crds/index.ts";
 import { jsonEqual } from "../../kube/core/index.ts";
 import type { Kind } from "../kind.ts";
+import { containerRecreateRequestWebhooks } from "./admit.ts";
 import { containerRecreateRequestShell } from "./reconcile.ts";
 import { containerRecreateRequestResource } from "./resource.ts";
 
@@ -14,4 +15,5 @@ export const containerRecreateRequestKind: Kind<ContainerRecreateRequest> = {
   statusMatters: (before, after) =>
     before.status?.phase !== after.status?.phase ||
     !jsonEqual(before.status?.containerRecreateStates, after.status?.containerRecreateStates),
+  webhooks: containerRecreateRequestWebhooks,
 };

@@ -1,7 +1,8 @@
 /** Admission of DaemonSets, both versions. Spec: daemonset 6. */
 import { daemonSet, defaultDaemonSet, validateDaemonSet } from "../../crds/index.ts";
 import type { AdmissionHandler } from "../admission/request.ts";
-import { defaultingHandler, refusedFor, typedHandler } from "../admission/typed.ts";
+import { defaultingHandler, refusedFor, templateDefaulting, typedHandler } from "../admission/typed.ts";
+import { kindWebhook, type Webhook } from "../admission/webhook.ts";
 
 interface DaemonSetAdmissionOptions {
   /** Gate DefaultHostNetworkHostPortsInPodTemplates. */
@@ -19,3 +20,10 @@ export function validateDaemonSetRequest(options: DaemonSetAdmissionOptions): Ad
     refusedFor(validateDaemonSet(next, old, options), operation === "CREATE" ? 500 : 422),
   );
 }
+
+export const daemonSetWebhooks: readonly Webhook[] = [
+  kindWebhook("mutating", daemonSet, { handler: () => mutateDaemonSet }),
+  kindWebhook("validating", daemonSet, {
+    handler: ({ options }) => validateDaemonSetRequest(templateDefaulting(options)),
+  }),
+];

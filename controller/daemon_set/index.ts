@@ -1,6 +1,7 @@
 /** DaemonSet: a pod on each suitable node, in place, in portions, or with a second pod for the change. */
 import type { DaemonSet } from "../../crds/index.ts";
 import type { Kind } from "../kind.ts";
+import { daemonSetWebhooks } from "./admit.ts";
 import { daemonSetShell } from "./reconcile.ts";
 import { daemonSetResource } from "./resource.ts";
 
@@ -17,4 +18,5 @@ export const daemonSetKind: Kind<DaemonSet> = {
   sharded: true,
   shell: daemonSetShell,
   statusMatters: () => false,
+  webhooks: daemonSetWebhooks,
 };

@@ -2,6 +2,7 @@
 import { ephemeralJob, validateEphemeralJob } from "../../crds/index.ts";
 import { type AdmissionHandler, allowed } from "../admission/request.ts";
 import { refusedFor, typedHandler } from "../admission/typed.ts";
+import { kindWebhook, type Webhook } from "../admission/webhook.ts";
 
 /** The handler of `/validate-apps-kruise-io-v1alpha1-ephemeraljob`. */
 export const validateEphemeralJobRequest: AdmissionHandler = (request) => {
@@ -13,3 +14,11 @@ export const validateEphemeralJobRequest: AdmissionHandler = (request) => {
 const staying = typedHandler(ephemeralJob.read, ({ object }) =>
   refusedFor(validateEphemeralJob(object), 400),
 );
+
+export const ephemeralJobWebhooks: readonly Webhook[] = [
+  kindWebhook("validating", ephemeralJob, {
+    name: "ephemeraljobs",
+    path: "/validate-apps-kruise-io-v1alpha1-ephemeraljob",
+    handler: () => validateEphemeralJobRequest,
+  }),
+];

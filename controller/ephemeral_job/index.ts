@@ -1,6 +1,7 @@
 /** EphemeralJob: ephemeral containers in running pods. */
 import type { EphemeralJob } from "../../crds/index.ts";
 import type { Kind } from "../kind.ts";
+import { ephemeralJobWebhooks } from "./admit.ts";
 import { ephemeralJobShell } from "./reconcile.ts";
 import { ephemeralJobResource } from "./resource.ts";
 
@@ -9,4 +10,5 @@ export const ephemeralJobKind: Kind<EphemeralJob> = {
   resource: ephemeralJobResource,
   shell: ephemeralJobShell,
   statusMatters: () => false,
+  webhooks: ephemeralJobWebhooks,
 };

@@ -2,6 +2,7 @@
 import { defaultImageListPullJob, imageListPullJob, imageListPullJobComplaint } from "../../crds/index.ts";
 import { type AdmissionHandler, allowed, denied } from "../admission/request.ts";
 import { closedGate, defaultingHandler, isBeingDeleted, typedHandler } from "../admission/typed.ts";
+import { kindWebhook, type Webhook } from "../admission/webhook.ts";
 import type { FeatureGates } from "../feature_gates.ts";
 
 /** The handler of `/mutate-apps-kruise-io-imagelistpulljob`. */
@@ -21,3 +22,14 @@ const judge = typedHandler(imageListPullJob.read, ({ object }) => {
   const complaint = imageListPullJobComplaint(object);
   return complaint === undefined ? allowed : denied(400, complaint);
 });
+
+export const imageListPullJobWebhooks: readonly Webhook[] = [
+  kindWebhook("mutating", imageListPullJob, {
+    name: "imagelistpulljob-v1beta1",
+    handler: () => mutateImageListPullJob,
+  }),
+  kindWebhook("validating", imageListPullJob, {
+    name: "imagelistpulljob-v1beta1",
+    handler: ({ options: { gates } }) => validateImageListPullJob(gates),
+  }),
+];

@@ -1,6 +1,7 @@
 /** ImageListPullJob: several images, an ImagePullJob each. */
 import type { ImageListPullJob } from "../../crds/index.ts";
 import type { Kind } from "../kind.ts";
+import { imageListPullJobWebhooks } from "./admit.ts";
 import { imageListPullJobShell } from "./reconcile.ts";
 import { imageListPullJobResource } from "./resource.ts";
 
@@ -10,4 +11,5 @@ export const imageListPullJobKind: Kind<ImageListPullJob> = {
   enabled: (gates) => gates.KruiseDaemon && gates.ImagePullJobGate,
   shell: imageListPullJobShell,
   statusMatters: (before, after) => before.status?.completionTime !== after.status?.completionTime,
+  webhooks: imageListPullJobWebhooks,
 };

@@ -7,6 +7,7 @@ import {
 } from "../../crds/index.ts";
 import { type AdmissionHandler, allowed, denied } from "../admission/request.ts";
 import { closedGate, defaultingHandler, isBeingDeleted, typedHandler } from "../admission/typed.ts";
+import { kindWebhook, type Webhook } from "../admission/webhook.ts";
 import type { FeatureGates } from "../feature_gates.ts";
 
 /** The handler of `/mutate-apps-kruise-io-imagepulljob`. */
@@ -29,3 +30,11 @@ const judge = typedHandler(imagePullJob.read, ({ object }, old) => {
   const isChanged = old !== undefined && changesPullSecrets(old.object, object);
   return isChanged ? denied(403, "spec.pullSecrets is immutable") : allowed;
 });
+
+export const imagePullJobWebhooks: readonly Webhook[] = [
+  kindWebhook("mutating", imagePullJob, { name: "imagepulljob-v1beta1", handler: () => mutateImagePullJob }),
+  kindWebhook("validating", imagePullJob, {
+    name: "imagepulljob-v1beta1",
+    handler: ({ options: { gates } }) => validateImagePullJob(gates),
+  }),
+];

@@ -1,6 +1,7 @@
 /** ImagePullJob: one image, pulled ahead on chosen nodes. */
 import type { ImagePullJob } from "../../crds/index.ts";
 import type { Kind } from "../kind.ts";
+import { imagePullJobWebhooks } from "./admit.ts";
 import { imagePullJobShell } from "./reconcile.ts";
 import { imagePullJobResource } from "./resource.ts";
 
@@ -11,4 +12,5 @@ export const imagePullJobKind: Kind<ImagePullJob> = {
   enabled: (gates) => gates.KruiseDaemon && gates.ImagePullJobGate,
   shell: imagePullJobShell,
   statusMatters: (before, after) => before.status?.completionTime !== after.status?.completionTime,
+  webhooks: imagePullJobWebhooks,
 };

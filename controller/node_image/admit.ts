@@ -3,6 +3,7 @@ import { defaultNodeImage, nodeImage, nodeImageComplaint } from "../../crds/inde
 import type { Clock } from "../../kube/index.ts";
 import { type AdmissionHandler, allowed, denied } from "../admission/request.ts";
 import { closedGate, defaultingHandler, isBeingDeleted, typedHandler } from "../admission/typed.ts";
+import { kindWebhook, type Webhook } from "../admission/webhook.ts";
 import type { FeatureGates } from "../feature_gates.ts";
 
 /** The handler of `/mutate-apps-kruise-io-nodeimage`. */
@@ -20,3 +21,8 @@ const judge = typedHandler(nodeImage.read, ({ object }) => {
   const complaint = nodeImageComplaint(object);
   return complaint === undefined ? allowed : denied(400, complaint);
 });
+
+export const nodeImageWebhooks: readonly Webhook[] = [
+  kindWebhook("mutating", nodeImage, { handler: ({ clock }) => mutateNodeImage(clock) }),
+  kindWebhook("validating", nodeImage, { handler: ({ options: { gates } }) => validateNodeImage(gates) }),
+];

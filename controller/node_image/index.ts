@@ -2,6 +2,7 @@
 import type { NodeImage } from "../../crds/index.ts";
 import { jsonEqual } from "../../kube/core/index.ts";
 import type { Kind } from "../kind.ts";
+import { nodeImageWebhooks } from "./admit.ts";
 import { nodeImageShell } from "./reconcile.ts";
 import { nodeImageResource } from "./resource.ts";
 
@@ -14,4 +15,5 @@ export const nodeImageKind: Kind<NodeImage> = {
   enabled: (gates) => gates.KruiseDaemon,
   shell: nodeImageShell,
   statusMatters: (before, after) => !jsonEqual(before.status, after.status),
+  webhooks: nodeImageWebhooks,
 };

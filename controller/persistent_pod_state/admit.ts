@@ -2,6 +2,8 @@
 import { type PersistentPodState, persistentPodState, validatePersistentPodState } from "../../crds/index.ts";
 import { type AdmissionHandler, allowed } from "../admission/request.ts";
 import { refusedFor, typedHandler } from "../admission/typed.ts";
+import { kindWebhook, type Webhook } from "../admission/webhook.ts";
+import { persistentPodStateResource } from "./resource.ts";
 
 interface PersistentPodStateAdmissionOptions {
   /** All objects of a namespace. */
@@ -19,3 +21,12 @@ export function validatePersistentPodStateRequest(
   return (request) =>
     request.operation === "CREATE" || request.operation === "UPDATE" ? written(request) : allowed;
 }
+
+export const persistentPodStateWebhooks: readonly Webhook[] = [
+  kindWebhook("validating", persistentPodState, {
+    handler: ({ client }) =>
+      validatePersistentPodStateRequest({
+        list: async (namespace) => (await client.list(persistentPodStateResource, { namespace })).items,
+      }),
+  }),
+];

@@ -1,5 +1,6 @@
 import type { PersistentPodState } from "../../crds/index.ts";
 import type { Kind } from "../kind.ts";
+import { persistentPodStateWebhooks } from "./admit.ts";
 import { persistentPodStateShell } from "./reconcile.ts";
 import { persistentPodStateResource } from "./resource.ts";
 
@@ -11,4 +12,5 @@ export const persistentPodStateKind: Kind<PersistentPodState> = {
   resource: persistentPodStateResource,
   shell: persistentPodStateShell,
   statusMatters: () => false,
+  webhooks: persistentPodStateWebhooks,
 };

@@ -2,6 +2,7 @@
 import { podProbeMarker, validatePodProbeMarker } from "../../crds/index.ts";
 import type { AdmissionHandler } from "../admission/request.ts";
 import { closedGate, refusedFor, typedHandler } from "../admission/typed.ts";
+import { kindWebhook, type Webhook } from "../admission/webhook.ts";
 import type { FeatureGates } from "../feature_gates.ts";
 
 /** The handler of `/validate-apps-kruise-io-podprobemarker`. */
@@ -13,3 +14,9 @@ export function validatePodProbeMarkerRequest(gates: FeatureGates): AdmissionHan
     return closed ?? refusedFor(validatePodProbeMarker(object, old?.object), 400);
   });
 }
+
+export const podProbeMarkerWebhooks: readonly Webhook[] = [
+  kindWebhook("validating", podProbeMarker, {
+    handler: ({ options: { gates } }) => validatePodProbeMarkerRequest(gates),
+  }),
+];

@@ -2,6 +2,7 @@
 import type { NodePodProbe, PodProbeMarker } from "../../crds/index.ts";
 import { jsonEqual } from "../../kube/core/index.ts";
 import type { Kind } from "../kind.ts";
+import { podProbeMarkerWebhooks } from "./admit.ts";
 import { nodePodProbeShell } from "./node_reconcile.ts";
 import { podProbeMarkerShell } from "./reconcile.ts";
 import { nodePodProbeResource, podProbeMarkerResource } from "./resource.ts";
@@ -15,6 +16,7 @@ export const podProbeMarkerKind: Kind<PodProbeMarker> = {
   enabled: (gates) => gates.PodProbeMarkerGate,
   shell: podProbeMarkerShell,
   statusMatters: () => false,
+  webhooks: podProbeMarkerWebhooks,
 };
 
 export const nodePodProbeKind: Kind<NodePodProbe> = {
@@ -25,4 +27,6 @@ export const nodePodProbeKind: Kind<NodePodProbe> = {
   shell: nodePodProbeShell,
   // Results of the node's agent.
   statusMatters: (before, after) => !jsonEqual(before.status, after.status),
+  // Written by this program and its agents alone.
+  webhooks: [],
 };

@@ -7,6 +7,9 @@ import {
 } from "../../crds/index.ts";
 import { type AdmissionHandler, allowed, denied } from "../admission/request.ts";
 import { refusedFor, typedHandler } from "../admission/typed.ts";
+import { kindWebhook, type Webhook } from "../admission/webhook.ts";
+import type { FeatureGates } from "../feature_gates.ts";
+import { podUnavailableBudgetResource } from "./resource.ts";
 
 interface BudgetAdmissionOptions {
   /** One of the two gates is on. */
@@ -39,3 +42,19 @@ function readStored(value: unknown): ReturnType<typeof podUnavailableBudget.read
     throw new SchemaError(error.code, `failed to convert v1alpha1 PUB to v1beta1: ${error.message}`);
   }
 }
+
+/** One of the two gates is on. */
+export function budgetsAreOn(gates: FeatureGates): boolean {
+  return gates.PodUnavailableBudgetDeleteGate || gates.PodUnavailableBudgetUpdateGate;
+}
+
+export const podUnavailableBudgetWebhooks: readonly Webhook[] = [
+  kindWebhook("validating", podUnavailableBudget, {
+    earlierVersions: [],
+    handler: ({ client, options: { gates } }) =>
+      validatePodUnavailableBudgetRequest({
+        enabled: budgetsAreOn(gates),
+        list: async (namespace) => (await client.list(podUnavailableBudgetResource, { namespace })).items,
+      }),
+  }),
+];

@@ -1,5 +1,6 @@
 import type { PodUnavailableBudget } from "../../crds/index.ts";
 import type { Kind } from "../kind.ts";
+import { budgetsAreOn, podUnavailableBudgetWebhooks } from "./admit.ts";
 import { podUnavailableBudgetShell } from "./reconcile.ts";
 import { podUnavailableBudgetResource } from "./resource.ts";
 
@@ -9,10 +10,11 @@ export const podUnavailableBudgetKind: Kind<PodUnavailableBudget> = {
   controllerName: "podunavailablebudget-controller",
   workersFlag: "podunavailablebudget-workers",
   resource: podUnavailableBudgetResource,
-  enabled: (gates) => gates.PodUnavailableBudgetDeleteGate || gates.PodUnavailableBudgetUpdateGate,
+  enabled: budgetsAreOn,
   shell: podUnavailableBudgetShell,
   // Admission writes it, too: what it records is taken out again after a while.
   statusMatters: (before, after) => recorded(before) !== recorded(after),
+  webhooks: podUnavailableBudgetWebhooks,
 };
 
 function recorded({ status }: PodUnavailableBudget): string {

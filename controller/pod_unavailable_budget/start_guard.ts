@@ -1,18 +1,18 @@
-/** All that admission has of budgets, by the gates: the tie of new pods, the guard, and the check of the objects. */
+/** What admission of pods has of budgets, by the gates: the tie of new pods, and the guard. */
 import { createEvents, isKubeError, nullMetrics } from "../../kube/index.ts";
-import type { AdmissionEntryName } from "../admission/entries.ts";
 import type { AdmissionHandler } from "../admission/request.ts";
 import type { Informers } from "../informers.ts";
 import type { PodAdmissionOptions } from "../pod_admission/chain.ts";
 import type { AdmissionDeps } from "../start_admission.ts";
-import { validatePodUnavailableBudgetRequest } from "./admit.ts";
+import { budgetsAreOn } from "./admit.ts";
 import { BudgetGuard, type BudgetGuardOptions, guardPods } from "./guard.ts";
 import { replicaSetResource } from "./native_workload.ts";
 import { podUnavailableBudgetResource } from "./resource.ts";
 
-interface PodBudgets {
+export interface PodBudgets {
   chain: Pick<PodAdmissionOptions, "budgets">;
-  handlers: Partial<Record<AdmissionEntryName, AdmissionHandler>>;
+  /** Absent when no gate is on. */
+  guard?: AdmissionHandler;
   stop(): Promise<void>;
 }
 
@@ -22,14 +22,7 @@ export function podBudgets(
 ): PodBudgets {
   const { client, clock, random, log, options, refused } = deps;
   const { gates } = options;
-  const enabled = gates.PodUnavailableBudgetDeleteGate || gates.PodUnavailableBudgetUpdateGate;
-  const check = validatePodUnavailableBudgetRequest({
-    enabled,
-    list: async (namespace) => (await client.list(podUnavailableBudgetResource, { namespace })).items,
-  });
-  if (!enabled) {
-    return { chain: {}, handlers: { validatePodUnavailableBudget: check }, stop: async () => undefined };
-  }
+  if (!budgetsAreOn(gates)) return { chain: {}, stop: async () => undefined };
   const byNamespace = informers.cacheOf(podUnavailableBudgetResource, {
     namespace: ({ metadata }) => [metadata.namespace ?? ""],
   });
@@ -63,7 +56,7 @@ export function podBudgets(
         },
       },
     },
-    handlers: { validatePodUnavailableBudget: check, validatePod: guard, validatePodEviction: guard },
+    guard,
     stop: () => events.stop(),
   };
 }

@@ -10,7 +10,9 @@ import {
 } from "../../crds/index.ts";
 import { protectReplicas } from "../admission/deletion_protection.ts";
 import { type AdmissionHandler, type AdmissionResponse, allowed } from "../admission/request.ts";
-import { defaultingHandler, refusedFor, typedHandler } from "../admission/typed.ts";
+import { defaultingHandler, refusedFor, templateDefaulting, typedHandler } from "../admission/typed.ts";
+import { kindWebhook, type Webhook, type WebhookDeps } from "../admission/webhook.ts";
+import { lookupStorageClass } from "../storage_classes.ts";
 
 export interface StatefulSetAdmissionOptions extends TemplateDefaulting {
   /** Gate ResourcesDeletionProtection. */
@@ -56,4 +58,27 @@ async function validate(
     validateStatefulSet(next, old, { resizesClaims, storageClasses: (name) => classes.get(name) }),
     422,
   );
+}
+
+export const statefulSetWebhooks: readonly Webhook[] = [
+  kindWebhook("mutating", statefulSet, {
+    earlierVersions: ["v1alpha1", "v1beta1"],
+    handler: (deps) => mutateStatefulSet(optionsOf(deps)),
+  }),
+  kindWebhook("validating", statefulSet, {
+    earlierVersions: ["v1alpha1", "v1beta1"],
+    operations: ["CREATE", "UPDATE", "DELETE"],
+    handler: (deps) => deps.told("StatefulSet", validateStatefulSetRequest(optionsOf(deps))),
+  }),
+];
+
+function optionsOf({ client, options }: WebhookDeps): StatefulSetAdmissionOptions {
+  const { gates } = options;
+  return {
+    ...templateDefaulting(options),
+    deletionProtection: gates.ResourcesDeletionProtection,
+    deletesClaims: gates.StatefulSetAutoDeletePVC,
+    resizesClaims: gates.StatefulSetAutoResizePVCGate,
+    lookupStorageClass: (name) => lookupStorageClass(client, name),
+  };
 }

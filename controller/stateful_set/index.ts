@@ -1,6 +1,7 @@
 /** StatefulSet: pods with stable names and claims, in place and several at once. */
 import type { StatefulSet } from "../../crds/index.ts";
 import type { Kind } from "../kind.ts";
+import { statefulSetWebhooks } from "./admit.ts";
 import { statefulSetShell } from "./reconcile.ts";
 import { statefulSetResource } from "./resource.ts";
 
@@ -16,4 +17,5 @@ export const statefulSetKind: Kind<StatefulSet> = {
   sharded: true,
   shell: statefulSetShell,
   statusMatters: (before, after) => before.status?.currentRevision !== after.status?.currentRevision,
+  webhooks: statefulSetWebhooks,
 };

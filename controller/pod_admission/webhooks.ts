@@ -1,0 +1,100 @@
+/** The webhooks about pods: what is done to a new one, and the guard of budgets. Spec: pod-webhook 1; protection A4. */
+import { isStatefulSet, oldRelatedBudgetAnnotation, relatedBudgetAnnotation } from "../../crds/index.ts";
+import type { LabelSelector } from "../../kube/core/index.ts";
+import type { MatchCondition, Webhook, WebhookDeps } from "../admission/webhook.ts";
+import { persistentPodStateResource } from "../persistent_pod_state/resource.ts";
+import { stateOf, targetIndex } from "../persistent_pod_state/targets.ts";
+import { podProbeMarkerResource } from "../pod_probe_marker/resource.ts";
+import { mutatePod } from "./chain.ts";
+import type { PlacementOptions } from "./persistent_placement.ts";
+import type { ServerlessOptions } from "./serverless_probes.ts";
+
+/**
+ * The guard lets every pod go that had neither annotation before the request, whatever the request makes of it, so
+ * nothing is lost by not asking. A pod that a budget selects gets them at its creation or from the budget's controller.
+ * Evictions show no pod and are always asked about. Spec: protection A4, rules 12e, 23, 24.
+ */
+const tiedToBudget: MatchCondition = {
+  name: "tied-to-a-budget",
+  expression: `oldObject != null && has(oldObject.metadata.annotations) && (${[
+    relatedBudgetAnnotation,
+    oldRelatedBudgetAnnotation,
+  ]
+    .map((annotation) => `"${annotation}" in oldObject.metadata.annotations`)
+    .join(" || ")})`,
+};
+
+/** Everything but kube-system, the namespace of this program, and namespaces labelled as a control plane's. Spec: pod-webhook 1. */
+function ordinaryNamespaces(namespace: string): LabelSelector {
+  return {
+    matchExpressions: [
+      { key: "control-plane", operator: "DoesNotExist" },
+      { key: "kubernetes.io/metadata.name", operator: "NotIn", values: ["kube-system", namespace] },
+    ],
+  };
+}
+
+/** The guard of `/validate-pod` is that of budgets, for evictions and for everything else. */
+const guard = {
+  phase: "validating",
+  path: "/validate-pod",
+  earlierPaths: [],
+  failurePolicy: "Fail",
+  namespaceSelector: ordinaryNamespaces,
+  handler: ({ budgets }: WebhookDeps) => budgets.guard,
+} as const;
+
+export const podWebhooks: readonly Webhook[] = [
+  {
+    name: "mpod.kb.io",
+    phase: "mutating",
+    path: "/mutate-pod",
+    earlierPaths: [],
+    rules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["pods"] }],
+    failurePolicy: "Fail",
+    namespaceSelector: ordinaryNamespaces,
+    handler: mutationOf,
+  },
+  {
+    ...guard,
+    name: "vpod.kb.io",
+    rules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["UPDATE", "DELETE"], resources: ["pods"] }],
+    matchConditions: [tiedToBudget],
+  },
+  {
+    ...guard,
+    name: "vpodeviction.kb.io",
+    rules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["pods/eviction"] }],
+  },
+];
+
+function mutationOf({ options, random, informers, budgets }: WebhookDeps) {
+  const { gates, keepManagedFields } = options;
+  if (!gates.PodWebhook) return undefined;
+  return mutatePod({
+    readinessGateOnEveryPod: gates.KruisePodReadinessGate,
+    keepManagedFields,
+    random,
+    enhancedLiveness: gates.EnhancedLivenessProbe,
+    ...(gates.EnablePodProbeMarkerOnServerless ? { serverless: serverlessOf(informers) } : {}),
+    placement: placementOf(informers),
+    ...budgets.chain,
+  });
+}
+
+function serverlessOf(informers: WebhookDeps["informers"]): ServerlessOptions {
+  const markers = informers.cacheOf(podProbeMarkerResource, {
+    namespace: ({ metadata }) => [metadata.namespace ?? ""],
+  });
+  return {
+    markersIn: (namespace) => informers.synced().then(() => markers.byIndex("namespace", namespace)),
+  };
+}
+
+function placementOf(informers: WebhookDeps["informers"]): PlacementOptions {
+  const states = informers.cacheOf(persistentPodStateResource, targetIndex);
+  return {
+    isRecorded: isStatefulSet,
+    stateOf: (...target) => informers.synced().then(() => stateOf(states, ...target)),
+  };
+}
