@@ -1,5 +1,6 @@
 /** The controller: workloads planned as pure functions, carried out by patches; admission for pods and kinds. */
 
+export { type PolicyRule, read, rule } from "./access.ts";
 export * from "./admission/index.ts";
 export {
   type CronJobChild,
@@ -35,7 +36,7 @@ export {
   parseFeatureGates,
 } from "./feature_gates.ts";
 export { imageListPullJobResource } from "./image_list_pull_job/resource.ts";
-export { controllers } from "./kinds.ts";
+export { controllers, kinds } from "./kinds.ts";
 export { type ControllerOptions, controllerOptions } from "./options.ts";
 export type { Action, Plan, Waiting } from "./rollout/actions.ts";
 export { type SeenPullJob, WAIT_FOR_IMAGE_ANNOTATION } from "./rollout/image_wait.ts";

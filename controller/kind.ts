@@ -16,6 +16,7 @@ import type {
   Resource,
   WorkQueue,
 } from "../kube/index.ts";
+import type { PolicyRule } from "./access.ts";
 import type { Webhook } from "./admission/webhook.ts";
 import type { FeatureGates } from "./feature_gates.ts";
 import type { Informers } from "./informers.ts";
@@ -90,6 +91,8 @@ export interface Controller {
   controllerName: string;
   /** Flag that sets how many reconciles run at a time; absent where the reference has none. */
   workersFlag?: string;
+  /** What it may do beyond what all share: its own objects read and patched, their status written, pods worked on. */
+  access: readonly PolicyRule[];
 }
 
 /** A kind that is carried out, whatever the type of its objects is. */
@@ -101,6 +104,8 @@ export interface AnyKind extends Controller {
   sharded?: true;
   /** Admission of its objects; empty where all that the schema allows is accepted as it is. */
   webhooks: readonly Webhook[];
+  /** What node agents do with its objects, beside writing their status; absent: they do not know the kind. */
+  agentVerbs?: readonly string[];
 }
 
 /** What the folder of a kind exports, and the list in kinds.ts holds. */

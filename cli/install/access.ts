@@ -1,14 +1,6 @@
-/** What the controller may do. Least privilege: only what the carried-out kinds and the admission chain use. */
+/** What the controller and the agents may do. Least privilege: only what they all share, and what each kind declares. */
+import { controllers, kinds, type PolicyRule, read, rule } from "../../controller/index.ts";
 import { carriedOutKinds } from "../../crds/index.ts";
-
-export interface PolicyRule {
-  readonly apiGroups: readonly string[];
-  readonly resources: readonly string[];
-  readonly verbs: readonly string[];
-  readonly resourceNames?: readonly string[];
-}
-
-const read = ["get", "list", "watch"] as const;
 
 /** Rules of the ClusterRole `kruise-manager-role`. */
 export function managerRules(): PolicyRule[] {
@@ -17,33 +9,10 @@ export function managerRules(): PolicyRule[] {
     rule("", ["pods/status", "pods/resize"], ["patch"]),
     rule("", ["persistentvolumeclaims"], [...read, "create", "delete", "patch"]),
     rule("", ["nodes", "namespaces"], read),
-    rule("storage.k8s.io", ["storageclasses"], ["get", "list"]),
     rule("", ["events"], ["create", "patch"]),
     rule("apps", ["controllerrevisions"], [...read, "create", "delete", "patch"]),
     ...kindRules(),
-    // Finished jobs go after their time to live; cron jobs make them and keep a history.
-    rule("apps.kruise.io", ["broadcastjobs"], ["create", "delete"]),
-    rule("batch", ["jobs"], [...read, "create", "delete"]),
-    rule("apps.kruise.io", ["imagelistpulljobs"], [...read, "create", "delete"]),
-    // Images are pulled ahead of updates through jobs that workloads own (gate PreDownloadImageForInPlaceUpdate).
-    rule("apps.kruise.io", ["imagepulljobs"], [...read, "create", "delete"]),
-    rule("apps.kruise.io", ["imagelistpulljobs"], ["delete"]),
-    rule("apps.kruise.io", ["nodeimages"], ["create", "delete"]),
-    // Made and removed as the annotations of StatefulSets, native ones too, ask for it.
-    rule("apps.kruise.io", ["persistentpodstates"], ["create", "delete"]),
-    // Workloads behind PodUnavailableBudgets; others than these are asked for their scale.
-    rule("apps", ["statefulsets", "deployments", "replicasets"], read),
-    rule("*", ["*/scale"], ["get"]),
-    // Finished requests end with their time to live; the barriers of launch priority are ConfigMaps.
-    rule("apps.kruise.io", ["containerrecreaterequests"], ["delete"]),
-    rule("", ["configmaps"], ["get", "create", "patch", "delete"]),
-    // Ephemeral containers join running pods; finished jobs end with their time to live.
-    rule("", ["pods/ephemeralcontainers"], ["patch"]),
-    rule("apps.kruise.io", ["ephemeraljobs"], ["delete"]),
-    // Sidecars of finished jobs are ended by requests (gate SidecarTerminator).
-    rule("apps.kruise.io", ["containerrecreaterequests"], ["create"]),
-    // One for each node, for its agent.
-    rule("apps.kruise.io", ["nodepodprobes"], ["create", "delete"]),
+    ...controllers.flatMap(({ access }) => access),
     rule("apiextensions.k8s.io", ["customresourcedefinitions"], read),
     rule("admissionregistration.k8s.io", webhookConfigurations, read),
   ];
@@ -129,19 +98,15 @@ export function webhookSecretRules(): PolicyRule[] {
  * NodeImages themselves; only their status is the agent's.
  */
 export function agentRules(): PolicyRule[] {
-  const watched = ["nodeimages", "containerrecreaterequests", "nodepodprobes"];
   return [
     rule("", ["nodes"], ["get"]),
     rule("", ["pods"], read),
     rule("", ["pods/status"], ["patch"]),
     rule("", ["events"], ["create", "patch"]),
-    rule("apps.kruise.io", watched, ["list", "watch"]),
-    // A request that somebody else wrote meanwhile is read again.
-    rule("apps.kruise.io", ["containerrecreaterequests"], ["get"]),
-    rule(
-      "apps.kruise.io",
-      watched.map((plural) => `${plural}/status`),
-      ["patch"],
+    ...kinds.flatMap(({ resource: { group, plural }, agentVerbs = [] }) =>
+      agentVerbs.length === 0
+        ? []
+        : [rule(group, [plural], agentVerbs), rule(group, [`${plural}/status`], ["patch"])],
     ),
   ];
 }
@@ -149,14 +114,4 @@ export function agentRules(): PolicyRule[] {
 /** Rules of `kruise-daemon-secret-role`, in the namespace of the pull secrets alone. */
 export function agentSecretRules(): PolicyRule[] {
   return [rule("", ["secrets"], ["get"])];
-}
-
-function rule(
-  group: string,
-  resources: readonly string[],
-  verbs: readonly string[],
-  resourceNames?: readonly string[],
-): PolicyRule {
-  const base = { apiGroups: [group], resources, verbs };
-  return resourceNames === undefined ? base : { ...base, resourceNames };
 }

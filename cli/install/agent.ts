@@ -1,8 +1,9 @@
 /** The node agent in a cluster: its account, its rights, and the DaemonSet. Spec: agent 1, 9. */
 import { type AgentRuntime, agentEnvironment, agentProgram, denoPermissions } from "../../agent/index.ts";
+import type { PolicyRule } from "../../controller/index.ts";
 import type { AnyObject } from "../fields.ts";
 import { toAnyObject } from "../fields.ts";
-import { agentRules, agentSecretRules, type PolicyRule } from "./access.ts";
+import { agentRules, agentSecretRules } from "./access.ts";
 import type { Reasons } from "./reasons.ts";
 
 export interface AgentInstall {

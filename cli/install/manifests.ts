@@ -1,4 +1,6 @@
 /** Everything that a cluster needs before the controller starts, as objects in the order to apply them. Spec: platform 1, 6. */
+
+import type { PolicyRule } from "../../controller/index.ts";
 import { carriedOutKinds, customResourceDefinition } from "../../crds/index.ts";
 import type { AnyObject } from "../fields.ts";
 import { toAnyObject } from "../fields.ts";
@@ -7,7 +9,6 @@ import {
   definitionGuardRules,
   leaderElectionRules,
   managerRules,
-  type PolicyRule,
   pullSecretRules,
   pullSecretSourceRules,
   webhookSecretRules,

@@ -1,5 +1,6 @@
 /** AdvancedCronJob: starts jobs of several kinds by the clock. */
 import type { AdvancedCronJob } from "../../crds/index.ts";
+import { read, rule } from "../access.ts";
 import type { Kind } from "../kind.ts";
 import { advancedCronJobWebhooks } from "./admit.ts";
 import { advancedCronJobShell } from "./reconcile.ts";
@@ -22,4 +23,9 @@ export const advancedCronJobKind: Kind<AdvancedCronJob> = {
   shell: advancedCronJobShell,
   statusMatters: (before, after) => before.status?.lastScheduleTime !== after.status?.lastScheduleTime,
   webhooks: advancedCronJobWebhooks,
+  // Makes jobs and keeps a history of them.
+  access: [
+    rule("apps.kruise.io", ["broadcastjobs", "imagelistpulljobs"], ["create", "delete"]),
+    rule("batch", ["jobs"], [...read, "create", "delete"]),
+  ],
 };

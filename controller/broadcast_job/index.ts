@@ -1,5 +1,6 @@
 /** BroadcastJob: a pod to its end on each suitable node. */
 import type { BroadcastJob } from "../../crds/index.ts";
+import { rule } from "../access.ts";
 import type { Kind } from "../kind.ts";
 import { broadcastJobWebhooks } from "./admit.ts";
 import { broadcastJobShell } from "./reconcile.ts";
@@ -23,4 +24,6 @@ export const broadcastJobKind: Kind<BroadcastJob> = {
   shell: broadcastJobShell,
   statusMatters: (before, after) => before.status?.phase !== after.status?.phase,
   webhooks: broadcastJobWebhooks,
+  // Finished jobs go after their time to live.
+  access: [rule("apps.kruise.io", ["broadcastjobs"], ["delete"])],
 };

@@ -18,4 +18,5 @@ export const cloneSetKind: Kind<CloneSet> = {
   shell: cloneSetShell,
   statusMatters: (before, after) => before.status?.currentRevision !== after.status?.currentRevision,
   webhooks: cloneSetWebhooks,
+  access: [],
 };

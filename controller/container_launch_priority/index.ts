@@ -1,3 +1,15 @@
 /** Launch priority: containers of a pod start one level after another. */
+import { rule } from "../access.ts";
+import type { PlainController } from "../kind.ts";
+import { launchPriorityShell } from "./reconcile.ts";
+
 export { awaitsLaunch } from "./plan.ts";
-export { launchPriorityController } from "./reconcile.ts";
+
+export const launchPriorityController: PlainController = {
+  controllerName: "container-launch-priority-controller",
+  // Without gate PodWebhook nothing holds new pods back; those of before go on.
+  enabled: () => true,
+  // The barriers of pods.
+  access: [rule("", ["configmaps"], ["get", "create", "patch", "delete"])],
+  shell: launchPriorityShell,
+};

@@ -9,7 +9,7 @@ import {
   type Pod,
   podResource,
 } from "../../kube/index.ts";
-import type { Caches, KindShell, PlainController, SharedDeps } from "../kind.ts";
+import type { Caches, KindShell, SharedDeps } from "../kind.ts";
 import { awaitsLaunch, barrierName, launchCompletedAnnotation, planLaunch } from "./plan.ts";
 
 interface ConfigMap extends KubeObject {
@@ -32,15 +32,8 @@ const launchReleasedAnnotation = "refit.dev/launch-released";
 
 export type LaunchDeps = Pick<SharedDeps, "client" | "log" | "signal"> & { caches: Pick<Caches, "pods"> };
 
-export const launchPriorityController: PlainController = {
-  controllerName: "container-launch-priority-controller",
-  // Without gate PodWebhook nothing holds new pods back; those of before go on.
-  enabled: () => true,
-  shell: launchPriorityShell,
-};
-
 /** Pods that wait are held in the shared cache whoever owns them: nothing else has to be watched. */
-function launchPriorityShell(deps: SharedDeps): Pick<KindShell, "reconcile" | "drained"> {
+export function launchPriorityShell(deps: SharedDeps): Pick<KindShell, "reconcile" | "drained"> {
   const { pods } = deps.caches;
   const released = new Map<string, Set<string>>();
   pods.subscribe(({ type, object }) => {

@@ -1,6 +1,7 @@
 /** ContainerRecreateRequest: containers of a running pod are restarted by the agent of its node. */
 import type { ContainerRecreateRequest } from "../../crds/index.ts";
 import { jsonEqual } from "../../kube/core/index.ts";
+import { read, rule } from "../access.ts";
 import type { Kind } from "../kind.ts";
 import { containerRecreateRequestWebhooks } from "./admit.ts";
 import { containerRecreateRequestShell } from "./reconcile.ts";
@@ -16,4 +17,8 @@ export const containerRecreateRequestKind: Kind<ContainerRecreateRequest> = {
     before.status?.phase !== after.status?.phase ||
     !jsonEqual(before.status?.containerRecreateStates, after.status?.containerRecreateStates),
   webhooks: containerRecreateRequestWebhooks,
+  // Finished requests end with their time to live.
+  access: [rule("apps.kruise.io", ["containerrecreaterequests"], ["delete"])],
+  // A request that somebody else wrote meanwhile is read again.
+  agentVerbs: read,
 };

@@ -19,4 +19,5 @@ export const daemonSetKind: Kind<DaemonSet> = {
   shell: daemonSetShell,
   statusMatters: () => false,
   webhooks: daemonSetWebhooks,
+  access: [],
 };

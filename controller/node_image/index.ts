@@ -1,6 +1,7 @@
 /** NodeImage: the list of images of one node, and what becomes of its entries. */
 import type { NodeImage } from "../../crds/index.ts";
 import { jsonEqual } from "../../kube/core/index.ts";
+import { rule } from "../access.ts";
 import type { Kind } from "../kind.ts";
 import { nodeImageWebhooks } from "./admit.ts";
 import { nodeImageShell } from "./reconcile.ts";
@@ -16,4 +17,7 @@ export const nodeImageKind: Kind<NodeImage> = {
   shell: nodeImageShell,
   statusMatters: (before, after) => !jsonEqual(before.status, after.status),
   webhooks: nodeImageWebhooks,
+  // One for each node, for its agent.
+  access: [rule("apps.kruise.io", ["nodeimages"], ["create", "delete"])],
+  agentVerbs: ["list", "watch"],
 };

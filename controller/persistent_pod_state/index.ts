@@ -1,4 +1,5 @@
 import type { PersistentPodState } from "../../crds/index.ts";
+import { rule } from "../access.ts";
 import type { Kind } from "../kind.ts";
 import { persistentPodStateWebhooks } from "./admit.ts";
 import { persistentPodStateShell } from "./reconcile.ts";
@@ -13,4 +14,6 @@ export const persistentPodStateKind: Kind<PersistentPodState> = {
   shell: persistentPodStateShell,
   statusMatters: () => false,
   webhooks: persistentPodStateWebhooks,
+  // Made and removed as the annotations of StatefulSets, native ones too, ask for it.
+  access: [rule("apps.kruise.io", ["persistentpodstates"], ["create", "delete"])],
 };

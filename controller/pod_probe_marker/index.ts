@@ -1,6 +1,7 @@
 /** PodProbeMarker and NodePodProbe: probes of the user's own, and what their results mark on pods. */
 import type { NodePodProbe, PodProbeMarker } from "../../crds/index.ts";
 import { jsonEqual } from "../../kube/core/index.ts";
+import { rule } from "../access.ts";
 import type { Kind } from "../kind.ts";
 import { podProbeMarkerWebhooks } from "./admit.ts";
 import { nodePodProbeShell } from "./node_reconcile.ts";
@@ -17,6 +18,7 @@ export const podProbeMarkerKind: Kind<PodProbeMarker> = {
   shell: podProbeMarkerShell,
   statusMatters: () => false,
   webhooks: podProbeMarkerWebhooks,
+  access: [],
 };
 
 export const nodePodProbeKind: Kind<NodePodProbe> = {
@@ -29,4 +31,7 @@ export const nodePodProbeKind: Kind<NodePodProbe> = {
   statusMatters: (before, after) => !jsonEqual(before.status, after.status),
   // Written by this program and its agents alone.
   webhooks: [],
+  // One for each node, for its agent.
+  access: [rule("apps.kruise.io", ["nodepodprobes"], ["create", "delete"])],
+  agentVerbs: ["list", "watch"],
 };

@@ -20,6 +20,7 @@ export const podReadinessController: PlainController = {
   controllerName: "pod-readiness-controller",
   // The gate may stand in any pod's own spec.
   enabled: () => true,
+  access: [],
   shell(deps) {
     const { pods } = deps.caches;
     pods.subscribe(({ type, object }) => {

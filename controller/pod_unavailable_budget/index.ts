@@ -1,4 +1,5 @@
 import type { PodUnavailableBudget } from "../../crds/index.ts";
+import { read, rule } from "../access.ts";
 import type { Kind } from "../kind.ts";
 import { budgetsAreOn, podUnavailableBudgetWebhooks } from "./admit.ts";
 import { podUnavailableBudgetShell } from "./reconcile.ts";
@@ -15,6 +16,11 @@ export const podUnavailableBudgetKind: Kind<PodUnavailableBudget> = {
   // Admission writes it, too: what it records is taken out again after a while.
   statusMatters: (before, after) => recorded(before) !== recorded(after),
   webhooks: podUnavailableBudgetWebhooks,
+  // Workloads behind budgets; others than these are asked for their scale.
+  access: [
+    rule("apps", ["statefulsets", "deployments", "replicasets"], read),
+    rule("*", ["*/scale"], ["get"]),
+  ],
 };
 
 function recorded({ status }: PodUnavailableBudget): string {

@@ -1,2 +1,12 @@
 /** Ends the sidecars of jobs' pods once the job's own containers are over. */
-export { sidecarTerminatorController } from "./reconcile.ts";
+import { rule } from "../access.ts";
+import type { PlainController } from "../kind.ts";
+import { sidecarTerminatorShell } from "./reconcile.ts";
+
+export const sidecarTerminatorController: PlainController = {
+  controllerName: "sidecarterminator-controller",
+  workersFlag: "sidecarterminator-workers",
+  enabled: (gates) => gates.SidecarTerminator,
+  access: [rule("apps.kruise.io", ["containerrecreaterequests"], ["create"])],
+  shell: sidecarTerminatorShell,
+};

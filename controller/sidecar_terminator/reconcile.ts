@@ -4,7 +4,7 @@ import { formatMicroTime, formatTime } from "../../kube/core/index.ts";
 import { Cache, isKubeError, type Outcome, startInformer } from "../../kube/index.ts";
 import { containerRecreateRequestResource } from "../container_recreate_request/resource.ts";
 import type { Informers } from "../informers.ts";
-import type { Caches, KindShell, PlainController, SharedDeps } from "../kind.ts";
+import type { Caches, KindShell, SharedDeps } from "../kind.ts";
 import { type ObservedPod, observedPodResource } from "../observed_pod.ts";
 import { isVirtualNode } from "../pod_probe_marker/index.ts";
 import {
@@ -18,13 +18,6 @@ import {
 
 /** The node of a pod may be seen a moment later than the pod. */
 const MISSING_NODE_MS = 1_000;
-
-export const sidecarTerminatorController: PlainController = {
-  controllerName: "sidecarterminator-controller",
-  workersFlag: "sidecarterminator-workers",
-  enabled: (gates) => gates.SidecarTerminator,
-  shell: sidecarTerminatorShell,
-};
 
 type SidecarTerminatorDeps = Pick<
   SharedDeps,
