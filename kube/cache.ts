@@ -77,6 +77,15 @@ export class Cache<T> implements Reader<T> {
     return this.#objects.get(key);
   }
 
+  /**
+   * Whether this very object is held, not another one of its name. To be asked after every wait of a reconcile: what is
+   * remembered or watched from then on for an object that was forgotten meanwhile, nobody would take away again.
+   */
+  holds(key: string, uid: string | undefined): boolean {
+    const held = this.#objects.get(key);
+    return held !== undefined && this.#identify(held).uid === uid;
+  }
+
   values(): Iterable<T> {
     return this.#objects.values();
   }

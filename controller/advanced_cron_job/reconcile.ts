@@ -16,7 +16,6 @@ import { imageListPullJobResource } from "../image_list_pull_job/resource.ts";
 import type { KindDeps, KindShell } from "../kind.ts";
 import { Backoff } from "../rollout/backoff.ts";
 import { type StatusTarget, type StatusWriter, statusWriterOf } from "../rollout/status_writer.ts";
-import { isStillThere } from "../still_there.ts";
 import {
   type Child,
   type ChildKind,
@@ -128,7 +127,7 @@ class AdvancedCronJobShell implements KindShell {
       .then(
         () => this.#backoff.forget(uid),
         (error: unknown) => {
-          if (!isStillThere(objects, key, uid)) return;
+          if (!objects.holds(key, uid)) return;
           const retryInMs = this.#backoff.failed(uid, error);
           if (!signal.aborted)
             log[severityOf(error)]("a run could not be started or removed", { error, key, retryInMs });

@@ -1,7 +1,8 @@
 /** What a plan for a ContainerRecreateRequest sees, and what it wants done. */
-import type { ContainerRecreateRequest, ContainerRecreateRequestStatus } from "../../crds/index.ts";
+import type { ContainerRecreateRequest } from "../../crds/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import type { ConditionChange } from "../rollout/pod_patch.ts";
+import type { ObjectAction } from "../shell.ts";
 
 export interface Seen {
   readonly request: ContainerRecreateRequest;
@@ -13,23 +14,12 @@ export interface Seen {
 
 /** In the order of the list; what follows one that failed is not carried out. */
 export type RecreateAction =
-  /** Merge patch of finalizers and labels, on exactly the version that was seen. */
+  | ObjectAction
   | {
-      readonly do: "patch metadata";
-      readonly metadata: { finalizers?: string[]; labels?: Record<string, null> };
-    }
-  | {
-      readonly do: "set pod conditions";
+      readonly type: "set pod conditions";
       readonly conditions: readonly ConditionChange[];
       readonly annotations: Readonly<Record<string, string | null>>;
-    }
-  /** Merge patch of the status; `exact`: only on the version that was seen. */
-  | {
-      readonly do: "patch status";
-      readonly status: Partial<ContainerRecreateRequestStatus>;
-      readonly exact: boolean;
-    }
-  | { readonly do: "delete" };
+    };
 
 export interface RecreatePlan {
   readonly actions: readonly RecreateAction[];

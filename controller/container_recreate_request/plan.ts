@@ -27,7 +27,9 @@ export function planRecreateRequest(seen: Seen, now: number): RecreatePlan {
   if (request.status?.phase === "Completed") return planFinished(seen, now);
   const verdict = verdictOn(seen, now);
   if ("message" in verdict) {
-    return { actions: [{ do: "patch status", status: completedStatus(verdict.message, now), exact: true }] };
+    return {
+      actions: [{ type: "patch status", status: completedStatus(verdict.message, now), exact: true }],
+    };
   }
   const { endsInMs, pod } = verdict;
   const actions = request.status?.phase === "Recreating" ? planRecreating(request, pod, now) : [];
@@ -65,7 +67,7 @@ function planRecreating(request: ContainerRecreateRequest, pod: Pod, now: number
       ...(conditions === undefined ? {} : { conditions }),
       ...(snapshot === undefined ? {} : { containerStatusSnapshot: snapshot }),
     };
-    actions.push({ do: "patch status", status, exact: false });
+    actions.push({ type: "patch status", status });
   }
   return actions;
 }
@@ -74,14 +76,11 @@ function hold({ metadata }: ContainerRecreateRequest, pod: Pod, now: number): Re
   const { finalizers = [] } = metadata;
   const actions: RecreateAction[] = [];
   if (!finalizers.includes(RECREATE_UNREADY_FINALIZER)) {
-    actions.push({
-      do: "patch metadata",
-      metadata: { finalizers: [...finalizers, RECREATE_UNREADY_FINALIZER] },
-    });
+    actions.push({ type: "add finalizer", finalizer: RECREATE_UNREADY_FINALIZER });
   }
   const conditions = addNotReadyKey(pod, notReadyKey(metadata));
   const annotations = { [HELD_ANNOTATION]: formatTime(now) };
-  if (conditions.length > 0) actions.push({ do: "set pod conditions", conditions, annotations });
+  if (conditions.length > 0) actions.push({ type: "set pod conditions", conditions, annotations });
   return actions;
 }
 
@@ -94,18 +93,16 @@ function release({ request, pod }: Seen): RecreateAction[] {
   if (held && pod !== undefined) {
     const conditions = removeNotReadyKey(pod, notReadyKey(metadata));
     const annotations = { [HELD_ANNOTATION]: null };
-    if (conditions.length > 0) actions.push({ do: "set pod conditions", conditions, annotations });
+    if (conditions.length > 0) actions.push({ type: "set pod conditions", conditions, annotations });
   }
   const active = Object.hasOwn(labels, RECREATE_ACTIVE_LABEL);
   if (held || active) {
     const rest = finalizers.filter((finalizer) => finalizer !== RECREATE_UNREADY_FINALIZER);
-    actions.push({
-      do: "patch metadata",
-      metadata: {
-        ...(held ? { finalizers: rest } : {}),
-        ...(active ? { labels: { [RECREATE_ACTIVE_LABEL]: null } } : {}),
-      },
-    });
+    const given = {
+      ...(held ? { finalizers: rest } : {}),
+      ...(active ? { labels: { [RECREATE_ACTIVE_LABEL]: null } } : {}),
+    };
+    actions.push({ type: "patch object", body: { metadata: given }, exact: true });
   }
   return actions;
 }
@@ -118,7 +115,7 @@ function planFinished(seen: Seen, now: number): RecreatePlan {
   const endedAt = timeOf(status?.completionTime) ?? timeOf(metadata.creationTimestamp) ?? now;
   const leftMs = endedAt + ttlSecondsAfterFinished * 1000 - now;
   if (leftMs > 0) return { actions, wakeAfterMs: leftMs };
-  return { actions: [...actions, { do: "delete" }] };
+  return { actions: [...actions, { type: "delete object" }] };
 }
 
 /** One entry of the JSON list in the message of a pod's condition `KruisePodReady`. */

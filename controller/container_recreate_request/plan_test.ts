@@ -80,7 +80,7 @@ const plan = (one: ContainerRecreateRequest, of: Pod | undefined, afterMs = 0, w
   planRecreateRequest({ request: one, pod: of, watched }, start + afterMs);
 
 const completion = (message: string, afterMs: number): RecreateAction => ({
-  do: "patch status",
+  type: "patch status",
   status: { phase: "Completed", completionTime: formatTime(start + afterMs), message },
   exact: true,
 });
@@ -123,9 +123,9 @@ const grace = {
 t.test("the pod is held not ready before the agent may stop anything", async (t) => {
   t.strictSame(plan(request(drain, { phase: "Pending" }), gated()).actions, [], "not before its turn");
   t.strictSame(plan(request(drain, { phase: "Recreating" }), gated()).actions, [
-    { do: "patch metadata", metadata: { finalizers: [finalizer] } },
+    { type: "add finalizer", finalizer },
     {
-      do: "set pod conditions",
+      type: "set pod conditions",
       conditions: [
         { type: "KruisePodReady", status: "False", message: key },
         {
@@ -137,10 +137,10 @@ t.test("the pod is held not ready before the agent may stop anything", async (t)
       ],
       annotations: { "refit.dev/held-not-ready-since": formatTime(start) },
     },
-    { do: "patch status", status: { conditions: [grace] }, exact: false },
+    { type: "patch status", status: { conditions: [grace] } },
   ]);
   const without = plan(request(drain, { phase: "Recreating" }), pod()).actions;
-  t.strictSame(without, [{ do: "patch status", status: { conditions: [grace] }, exact: false }]);
+  t.strictSame(without, [{ type: "patch status", status: { conditions: [grace] } }]);
   const held = gated(condition("KruisePodReady", "False", key), condition("ContainersReady", "True"));
   const later = request(
     drain,
@@ -153,22 +153,28 @@ t.test("the pod is held not ready before the agent may stop anything", async (t)
 t.test("the pod is given back when the request is over or deleted", async (t) => {
   const held = gated(condition("KruisePodReady", "False", key));
   const free = {
-    do: "set pod conditions",
+    type: "set pod conditions",
     conditions: [{ type: "KruisePodReady", status: "True", message: "[]" }],
     annotations: { "refit.dev/held-not-ready-since": null },
   };
   const done = request(drain, { phase: "Completed", conditions: [grace] }, { finalizers: ["x", finalizer] });
   t.strictSame(plan(done, held).actions, [
     free,
-    { do: "patch metadata", metadata: { finalizers: ["x"], labels: { [active]: null } } },
+    {
+      type: "patch object",
+      body: { metadata: { finalizers: ["x"], labels: { [active]: null } } },
+      exact: true,
+    },
   ]);
   const deleted = request(
     drain,
     { phase: "Recreating" },
     { finalizers: [finalizer], deletionTimestamp: formatTime(start) },
   );
-  t.match(plan(deleted, held).actions, [free, { metadata: { finalizers: [] } }]);
-  t.match(plan(deleted, undefined).actions, [{ do: "patch metadata", metadata: { finalizers: [] } }]);
+  t.match(plan(deleted, held).actions, [free, { body: { metadata: { finalizers: [] } } }]);
+  t.match(plan(deleted, undefined).actions, [
+    { type: "patch object", body: { metadata: { finalizers: [] } } },
+  ]);
   const others =
     '[{"userAgent":"ContainerRecreateRequest","key":"default/one"},{"userAgent":"Lifecycle","key":"preUpdateHook"}]';
   const shared = gated(condition("KruisePodReady", "False", others));
@@ -180,7 +186,8 @@ t.test("the pod is given back when the request is over or deleted", async (t) =>
 t.test("a finished request loses its label, then its time to live runs", async (t) => {
   const completionTime = formatTime(start + 1_000);
   const done = request({ ttlSecondsAfterFinished: 3 }, { phase: "Completed", completionTime });
-  const unlabel = { do: "patch metadata", metadata: { labels: { [active]: null } } } as const;
+  const body = { metadata: { labels: { [active]: null } } };
+  const unlabel = { type: "patch object", body, exact: true } as const;
   t.strictSame(plan(done, undefined, 2_000), { actions: [unlabel], wakeAfterMs: 2_000 });
   const kept = request({}, { phase: "Completed", completionTime }, { labels: {} });
   t.strictSame(plan(kept, undefined, 9_000_000), { actions: [] }, "without one it stays");
@@ -189,7 +196,7 @@ t.test("a finished request loses its label, then its time to live runs", async (
     { phase: "Completed", completionTime },
     { labels: {} },
   );
-  t.strictSame(plan(over, undefined, 4_000).actions, [{ do: "delete" }]);
+  t.strictSame(plan(over, undefined, 4_000).actions, [{ type: "delete object" }]);
 });
 
 t.test("the snapshot shows replaced containers of the list, and is never emptied", async (t) => {
@@ -200,7 +207,7 @@ t.test("the snapshot shows replaced containers of the list, and is never emptied
   });
   const entry = { name: "app", ready: false, restartCount: 1, containerID: "containerd://a1" };
   t.strictSame(plan(recreating, replaced).actions, [
-    { do: "patch status", status: { containerStatusSnapshot: [entry] }, exact: false },
+    { type: "patch status", status: { containerStatusSnapshot: [entry] } },
   ]);
   const shown = request({}, { phase: "Recreating", containerStatusSnapshot: [entry] });
   t.strictSame(plan(shown, replaced).actions, []);
@@ -242,15 +249,16 @@ t.test(
           );
           const { actions, wakeAfterMs } = plan(one, rest.pod, afterMs, watched);
           t.ok(wakeAfterMs === undefined || wakeAfterMs > 0);
-          const kinds = actions.map((action) => action.do);
-          if (kinds.includes("delete")) t.equal(phase, "Completed");
-          const ends = actions.some((action) => action.do === "patch status" && action.exact);
+          const kinds = actions.map((action) => action.type);
+          if (kinds.includes("delete object")) t.equal(phase, "Completed");
+          const ends = actions.some((action) => action.type === "patch status" && action.exact);
           if (phase !== "Completed" && !watched && !ends)
             t.ok(wakeAfterMs !== undefined && wakeAfterMs <= 3_000);
           const holds = actions.findIndex(
-            (action) => action.do === "set pod conditions" && action.conditions[0]?.status === "False",
+            (action) => action.type === "set pod conditions" && action.conditions[0]?.status === "False",
           );
-          if (holds >= 0 && phase !== "Completed") t.ok(finalized || kinds.indexOf("patch metadata") < holds);
+          if (holds >= 0 && phase !== "Completed")
+            t.ok(finalized || kinds.slice(0, holds).includes("add finalizer"));
           if (phase !== "Recreating" && phase !== "Completed") t.notOk(kinds.includes("set pod conditions"));
         },
       ),

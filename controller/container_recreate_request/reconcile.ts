@@ -1,77 +1,55 @@
-/** The shell of ContainerRecreateRequests: reads the pod, plans, carries the plan's few writes out in order. */
+/** ContainerRecreateRequests: reads the pod, plans, and holds the pod or gives it back between other writes. */
 import {
   type ContainerRecreateRequest,
   RECREATE_POD_UID_LABEL,
   RECREATE_UNREADY_FINALIZER,
 } from "../../crds/index.ts";
-import { isKubeError, keyOf, type Outcome, type Pod, podResource, refOf } from "../../kube/index.ts";
+import { isKubeError, keyOf, type Pod, podResource, refOf } from "../../kube/index.ts";
 import type { KindDeps, KindShell } from "../kind.ts";
 import { podPatch } from "../rollout/pod_patch.ts";
+import { shellOf } from "../shell.ts";
 import type { RecreateAction, Seen } from "./model.ts";
 import { planRecreateRequest } from "./plan.ts";
 
-export type RecreateDeps = Pick<
+type RecreateDeps = Pick<
   KindDeps<ContainerRecreateRequest>,
-  "client" | "resource" | "objects" | "caches" | "clock" | "signal"
+  | "client"
+  | "caches"
+  | "clock"
+  | "informers"
+  | "log"
+  | "objects"
+  | "queue"
+  | "recorder"
+  | "resource"
+  | "signal"
 >;
-
-/** When a write met a newer object, the watch brings it; this is for the case that it was seen before. */
-const AFTER_CONFLICT_MS = 100;
-const AFTER_FAILURE_MS = 1_000;
 
 /** `namespace/name` of the pod. */
 function podKeyOf({ metadata, spec }: ContainerRecreateRequest): string {
   return keyOf({ namespace: metadata.namespace ?? "", name: spec.podName });
 }
 
-export function containerRecreateRequestShell(deps: KindDeps<ContainerRecreateRequest>): KindShell {
-  const { caches, queue, signal } = deps;
-  const requests = deps.informers.cacheOf(deps.resource, { pod: (request) => [podKeyOf(request)] });
-  const inFlight = new Set<Promise<unknown>>();
+export function containerRecreateRequestShell(deps: RecreateDeps): KindShell {
+  const { caches, clock, queue, resource } = deps;
+  const requests = deps.informers.cacheOf(resource, { pod: (request) => [podKeyOf(request)] });
   caches.pods.subscribe(({ object }) => {
-    for (const { metadata, status } of requests.byIndex("pod", keyOf(object))) {
-      if (status?.phase !== "Completed")
-        queue.add(keyOf({ namespace: metadata.namespace ?? "", name: metadata.name ?? "" }));
+    for (const request of requests.byIndex("pod", keyOf(object))) {
+      if (request.status?.phase !== "Completed") queue.add(resource.codec.identify(request).key);
     }
   });
-  return {
-    async reconcile(key) {
-      const request = deps.objects.get(key);
-      if (request === undefined) return {};
-      const work = reconcileRequest(deps, key, request);
-      inFlight.add(work);
-      try {
-        return await work;
-      } catch (error) {
-        if (!isKubeError(error)) throw error;
-        if (error.code === "Conflict" || error.code === "NotFound") return { wakeAfterMs: AFTER_CONFLICT_MS };
-        if (!signal.aborted) deps.log.warn("a request to recreate containers is tried again", { key, error });
-        return { wakeAfterMs: error.retryAfterMs ?? AFTER_FAILURE_MS };
-      } finally {
-        inFlight.delete(work);
-      }
+  return shellOf(deps, {
+    async reconcile(request) {
+      const seen = needsPod(request) ? await podOf(deps, request) : { pod: undefined, watched: false };
+      const { actions, wakeAfterMs } = planRecreateRequest({ request, ...seen }, clock.now());
+      return {
+        actions: actions.map((action) =>
+          action.type === "set pod conditions" ? () => setConditions(deps, seen.pod, action) : action,
+        ),
+        wakeAfterMs,
+      };
     },
-    coalescingMs: () => 0,
-    forget: () => undefined,
-    async drained() {
-      await Promise.allSettled(inFlight);
-    },
-  };
-}
-
-/** One pass. Throws KubeError when a write was refused: what follows it in the plan has not been done. */
-export async function reconcileRequest(
-  deps: RecreateDeps,
-  key: string,
-  request: ContainerRecreateRequest,
-): Promise<Outcome> {
-  const { pod, watched } = needsPod(request)
-    ? await podOf(deps, request)
-    : { pod: undefined, watched: false };
-  const { actions, wakeAfterMs } = planRecreateRequest({ request, pod, watched }, deps.clock.now());
-  let newest = request;
-  for (const action of actions) newest = await carryOut(deps, key, newest, action, pod);
-  return { wakeAfterMs };
+  });
 }
 
 /** What is over needs its pod only to give it back. */
@@ -101,56 +79,17 @@ async function podOf(
   }
 }
 
-/** The request as it is after the action. */
-async function carryOut(
-  deps: RecreateDeps,
-  key: string,
-  request: ContainerRecreateRequest,
-  action: RecreateAction,
+/** On exactly the pod that was seen. */
+async function setConditions(
+  { caches, client, clock, signal }: RecreateDeps,
   pod: Pod | undefined,
-): Promise<ContainerRecreateRequest> {
-  const { client, resource, objects, caches, clock, signal } = deps;
-  const { uid = "", resourceVersion } = request.metadata;
-  const ref = refOf(key);
-  const options = { signal, flow: uid } as const;
-  switch (action.do) {
-    case "patch metadata": {
-      const body = { metadata: { uid, resourceVersion, ...action.metadata } };
-      const written = await client.patch(resource, ref, { type: "merge", body }, options);
-      objects.writeBack(written);
-      return written;
-    }
-    case "patch status": {
-      const metadata = action.exact ? { uid, resourceVersion } : { uid };
-      const body = { metadata, status: action.status };
-      const written = await client.patch(
-        resource,
-        ref,
-        { type: "merge", body },
-        { ...options, subresource: "status" },
-      );
-      objects.writeBack(written);
-      return written;
-    }
-    case "set pod conditions": {
-      if (pod === undefined) return request;
-      const settings = { subresource: "status", resourceVersion: pod.resourceVersion } as const;
-      const { conditions, annotations } = action;
-      const { body } = podPatch(pod, { conditions, annotations }, clock.now(), settings);
-      const written = await client.patch(
-        podResource,
-        { namespace: pod.namespace, name: pod.name },
-        { type: "strategic", body },
-        { ...options, subresource: "status" },
-      );
-      caches.pods.writeBack(written);
-      return request;
-    }
-    case "delete": {
-      const left = await client.delete(resource, ref, { ...options, uid });
-      if (left === undefined) objects.remove(key, uid);
-      else objects.writeBack(left);
-      return request;
-    }
-  }
+  { conditions, annotations }: RecreateAction & { type: "set pod conditions" },
+): Promise<void> {
+  if (pod === undefined) return;
+  const { namespace, name, resourceVersion } = pod;
+  const settings = { subresource: "status", resourceVersion } as const;
+  const { body } = podPatch(pod, { conditions, annotations }, clock.now(), settings);
+  const options = { subresource: "status", flow: pod.uid, signal } as const;
+  const patch = { type: "strategic", body } as const;
+  caches.pods.writeBack(await client.patch(podResource, { namespace, name }, patch, options));
 }

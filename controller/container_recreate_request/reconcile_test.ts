@@ -1,11 +1,20 @@
 import t from "tap";
 import type { ContainerRecreateRequest } from "../../crds/index.ts";
 import { formatTime, type JsonObject } from "../../kube/core/index.ts";
-import { Cache, type Client, KubeError, type Pod, podResource, testClock } from "../../kube/index.ts";
+import {
+  Cache,
+  type Client,
+  KubeError,
+  type Pod,
+  podResource,
+  testClock,
+  testLog,
+  WorkQueue,
+} from "../../kube/index.ts";
 import { sharedCaches } from "../caches.ts";
 import type { Caches } from "../kind.ts";
-import { type RecreateDeps, reconcileRequest } from "./reconcile.ts";
 import { containerRecreateRequestResource as resource } from "./resource.ts";
+import { containerRecreateRequestShell } from "./reconcile.ts";
 
 const clock = testClock();
 const key = "default/one";
@@ -104,15 +113,23 @@ function setUp(cached: Pod | undefined, stored: Pod | undefined, refuse = "") {
     nodeImage: () => undefined,
   };
   const objects = new Cache<ContainerRecreateRequest>(resource.codec);
-  const deps: RecreateDeps = {
+  const shell = containerRecreateRequestShell({
     client,
     resource,
     objects,
     caches,
     clock,
+    informers: { cacheOf: (of, indexes) => new Cache({ identify: of.codec.identify, indexes }) },
+    log: testLog(),
+    queue: new WorkQueue({ clock }),
+    recorder: { event: () => undefined },
     signal: new AbortController().signal,
+  });
+  const pass = (seen: ContainerRecreateRequest) => {
+    objects.upsert(seen);
+    return shell.reconcile(key);
   };
-  return { deps, calls, bodies, objects };
+  return { pass, calls, bodies, objects };
 }
 
 /** A pod as the client would decode it. */
@@ -132,9 +149,9 @@ function newer(version: number): object {
 }
 
 t.test("a pod is held in three writes, each on what was seen", async (t) => {
-  const { deps, calls, bodies, objects } = setUp(pod(), undefined);
+  const { pass, calls, bodies, objects } = setUp(pod(), undefined);
   const drain = request("Recreating", { strategy: { unreadyGracePeriodSeconds: 5 } });
-  await reconcileRequest(deps, key, drain);
+  await pass(drain);
   const plural = "containerrecreaterequests";
   t.strictSame(calls, [`patch ${plural}`, "patch pods/status", `patch ${plural}/status`]);
   t.match(bodies[0], { metadata: { uid: "crr-1", resourceVersion: "5", finalizers: [finalizer] } });
@@ -144,9 +161,9 @@ t.test("a pod is held in three writes, each on what was seen", async (t) => {
 });
 
 t.test("the agent may not stop anything when the pod could not be held", async (t) => {
-  const { deps, calls } = setUp(pod(), undefined, "patch pods/status");
+  const { pass, calls } = setUp(pod(), undefined, "patch pods/status");
   const drain = request("Recreating", { strategy: { unreadyGracePeriodSeconds: 5 } });
-  await t.rejects(reconcileRequest(deps, key, drain), { code: "Conflict" });
+  t.same(await pass(drain), { wakeAfterMs: 100 });
   t.equal(calls.length, 2, "the condition for which it waits is not written");
 });
 
@@ -156,24 +173,23 @@ t.test("only a read says that a pod is gone", async (t) => {
     status: { phase: "Completed", message },
   });
   const late = setUp(pod({ uid: "pod-0" }), pod());
-  await reconcileRequest(late.deps, key, request("Pending"));
+  await late.pass(request("Pending"));
   t.strictSame(late.calls, ["get pods"], "the cache still has the former pod");
   for (const stored of [undefined, pod({ uid: "pod-2" }), pod({ deletionAt: 1 })]) {
-    const { deps, calls, bodies } = setUp(pod({ deletionAt: 1 }), stored);
-    await reconcileRequest(deps, key, request("Pending"));
+    const { pass, calls, bodies } = setUp(pod({ deletionAt: 1 }), stored);
+    await pass(request("Pending"));
     t.equal(calls[0], "get pods");
     t.match(bodies[0], ended("pod has gone"));
   }
   const known = setUp(pod(), undefined);
-  await reconcileRequest(known.deps, key, request("Pending"));
+  await known.pass(request("Pending"));
   t.strictSame(known.calls, [], "what the cache has is not read again");
 });
 
 t.test("a finished request costs no read; it ends under its UID", async (t) => {
-  const { deps, calls, objects } = setUp(undefined, undefined);
+  const { pass, calls, objects } = setUp(undefined, undefined);
   const over = request("Completed", { ttlSecondsAfterFinished: 0 });
-  objects.upsert(over);
-  await reconcileRequest(deps, key, over);
+  await pass(over);
   t.strictSame(calls, ["patch containerrecreaterequests", "delete containerrecreaterequests crr-1"]);
   t.equal(objects.size, 0);
 });

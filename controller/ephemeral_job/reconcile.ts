@@ -6,7 +6,6 @@ import type { KindDeps, KindShell } from "../kind.ts";
 import { type ObservedPod, observedPodResource } from "../observed_pod.ts";
 import { longestGatheringMs } from "../rollout/delays.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
-import { isStillThere } from "../still_there.ts";
 import { batches, injectionPatch } from "./inject.ts";
 import { CLEANUP_FINALIZER, type JobPlan } from "./model.ts";
 import { planEphemeralJob } from "./plan.ts";
@@ -84,7 +83,7 @@ class EphemeralJobShell implements KindShell {
       return {};
     }
     const failure = await this.#inject(key, job, pods, plan);
-    if (!isStillThere(this.#deps.objects, key, job.metadata.uid)) return {};
+    if (!this.#deps.objects.holds(key, job.metadata.uid)) return {};
     // What was just written counts at once.
     const after = plan.inject.length > 0 ? this.#plan(key, job, pods) : plan;
     await this.#writeStatus(job, after.status);

@@ -9,7 +9,6 @@ import { NodeImageWriter } from "../node_image/writer.ts";
 import { hasFinalizer, pullSecretResource } from "../pull_secrets.ts";
 import { type StatusWriter, statusWriterOf } from "../rollout/status_writer.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
-import { isStillThere } from "../still_there.ts";
 import { type PullJobPlan, planImagePullJob } from "./plan.ts";
 import { JobSecrets } from "./secrets.ts";
 import { Tallies, type Tally } from "./tallies.ts";
@@ -118,7 +117,7 @@ class ImagePullJobShell implements KindShell {
     const guarded = hasFinalizer(job, pullJobFinalizer);
     const mayCopy = guarded || (job.spec.pullSecrets ?? []).length === 0;
     const secrets = isOver || !mayCopy ? undefined : await this.#secrets.provide(key, job);
-    if (!isStillThere(this.#deps.objects, key, job.metadata.uid)) return {};
+    if (!this.#deps.objects.holds(key, job.metadata.uid)) return {};
     const tally = secrets === undefined ? undefined : this.#tally(key, job, secrets);
     tally?.nodes.releaseHeld(clock.monotonic());
     const seen = { job, nodes: tally?.nodes, guarded, ownedByList: isOwnedByList(job) };
@@ -126,7 +125,7 @@ class ImagePullJobShell implements KindShell {
     if (plan.guard) await this.#patchFinalizers(job, [...(job.metadata.finalizers ?? []), pullJobFinalizer]);
     if (plan.release) await this.#release(key, job);
     if (plan.remove) await this.#remove(job);
-    if (!isStillThere(this.#deps.objects, key, job.metadata.uid)) return {};
+    if (!this.#deps.objects.holds(key, job.metadata.uid)) return {};
     if (tally !== undefined) this.#tell(key, job, tally, plan);
     return { wakeAfterMs: earlier(plan.wakeAfterMs, this.#offer(key, job, plan, tally)) };
   }

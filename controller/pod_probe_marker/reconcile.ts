@@ -7,7 +7,6 @@ import type { Caches, KindDeps, KindShell } from "../kind.ts";
 import { type ObservedPod, observedPodResource } from "../observed_pod.ts";
 import { statusPauseMs } from "../rollout/delays.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
-import { isStillThere } from "../still_there.ts";
 import { marksOfConditions, type PodMarks } from "./marks.ts";
 import { CLEANUP_FINALIZER, isProbed, isVirtualNode, markerOf } from "./model.ts";
 import { nodePodProbeResource } from "./resource.ts";
@@ -77,7 +76,7 @@ class PodProbeMarkerShell implements KindShell {
     }
     if (!(marker.metadata.finalizers ?? []).includes(CLEANUP_FINALIZER))
       await this.#writeFinalizers(marker, [...(marker.metadata.finalizers ?? []), CLEANUP_FINALIZER]);
-    if (!isStillThere(this.#deps.objects, key, marker.metadata.uid)) return {};
+    if (!this.#deps.objects.holds(key, marker.metadata.uid)) return {};
     const [pods] = this.#needs.need(key, [markerSelection(marker)]) ?? [];
     if (pods === undefined) return {};
     pods.addIndex("node", nodeIndex);

@@ -13,7 +13,6 @@ import {
   type Priority,
 } from "../../kube/index.ts";
 import type { KindDeps } from "../kind.ts";
-import { isStillThere } from "../still_there.ts";
 import { SMALL_SIZE, statusPauseMs } from "./delays.ts";
 
 /**
@@ -143,7 +142,7 @@ export function statusWriterOf<T extends { metadata: ObjectMeta }>(
     clock,
     patch: async ({ key, uid }, body, priority) => {
       // Gone, or replaced by another of its name, which gets its own status.
-      if (!isStillThere(objects, key, uid)) return;
+      if (!objects.holds(key, uid)) return;
       // A line of its own: it does not wait for all pods of the workload.
       const options = { subresource: "status", flow: `${uid} status`, priority, signal } as const;
       objects.writeBack(await client.patch(resource, refOf(key), { type: "merge", body }, options));
