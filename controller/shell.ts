@@ -61,7 +61,7 @@ export interface Reconciler<T> {
   readonly flow?: string;
 }
 
-interface StatusObject extends KubeObject {
+export interface StatusObject extends KubeObject {
   status?: object;
 }
 

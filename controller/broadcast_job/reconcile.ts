@@ -25,7 +25,6 @@ export function broadcastJobShell(deps: KindDeps<BroadcastJob>): KindShell {
   });
   pods.subscribe((change) => judges.podChanged(change));
   return workloadShell(deps, {
-    kind: "BroadcastJob",
     plan: (job, { performer, now, random }) => {
       const uid = job.metadata.uid ?? "";
       const namespace = job.metadata.namespace ?? "";

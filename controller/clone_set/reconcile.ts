@@ -22,7 +22,6 @@ export function cloneSetShell(deps: KindDeps<CloneSet>): KindShell {
   const rosters = new Map<string, Roster>();
   followPods(deps.caches.pods, rosters);
   return workloadShell(deps, {
-    kind: "CloneSet",
     forget: (uid) => rosters.delete(uid),
     plan: (set, { performer, now, random, settled }) => {
       const seen = observe(set, deps.caches, performer, options, rosters);

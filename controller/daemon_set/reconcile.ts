@@ -24,7 +24,6 @@ export function daemonSetShell(deps: KindDeps<DaemonSet>): KindShell {
   pods.addIndex(OWNERLESS, (pod) => (pod.controller === undefined ? [pod.namespace] : []));
   const judges = new Judges(() => new FailedPods(() => deps.clock.monotonic()));
   const shell = workloadShell(deps, {
-    kind: "DaemonSet",
     sizeOf: (status) => status?.desiredNumberScheduled ?? 0,
     forget: (uid) => judges.forget(uid),
     plan: (set, { performer, now, random, settled }) => {

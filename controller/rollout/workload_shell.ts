@@ -1,24 +1,19 @@
 /**
- * The shell that workloads of pods share: reads the caches, calls the plan, hands the actions on, writes the
- * status once. A kind brings how it is seen and planned; no policy lives here.
+ * What workloads of pods share behind the shell: calls the plan and hands its actions to the performer, which does not
+ * keep the pass waiting. A kind brings how it is seen and planned; no policy lives here.
  */
 import { type ObjectMeta, refOf } from "../../kube/core/index.ts";
-import { isKubeError, type Outcome, type Pod } from "../../kube/index.ts";
+import { isKubeError, type Pod } from "../../kube/index.ts";
 import type { KindDeps, KindShell } from "../kind.ts";
+import { eventTarget, type Pass, type Reconciler, type StatusObject, shellOf } from "../shell.ts";
 import type { ObjectEvent, Plan } from "./actions.ts";
 import { longestGatheringMs, SMALL_SIZE } from "./delays.ts";
 import { ObservedGenerations } from "./observed_generations.ts";
 import { Performer } from "./perform.ts";
 import type { Owner } from "./pod_writer.ts";
-import { type StatusWriter, statusWriterOf } from "./status_writer.ts";
 
 /** Plans of one workload take about a sixteenth of a core at most, however many events arrive. */
 const PLAN_SHARE = 15;
-
-interface WorkloadObject {
-  metadata: ObjectMeta;
-  status?: object;
-}
 
 interface PlanningContext {
   performer: Pick<Performer, "overlay" | "pending" | "failures">;
@@ -29,9 +24,7 @@ interface PlanningContext {
   settled: WeakMap<Pod, boolean>;
 }
 
-export interface Workload<T extends WorkloadObject> {
-  /** Kind in the events of the object. */
-  kind: string;
+export interface Workload<T extends StatusObject> {
   /** What the object needs now, from the caches. */
   plan(object: T, context: PlanningContext): Plan<object>;
   /** How many pods it is about: the more, the more changes go into one write of its status. Default: `replicas` of it. */
@@ -57,18 +50,14 @@ type ShellDeps<T> = Pick<
   | "signal"
 >;
 
-export function workloadShell<T extends WorkloadObject>(
-  deps: ShellDeps<T>,
-  workload: Workload<T>,
-): KindShell {
-  return new WorkloadShell(deps, workload);
+export function workloadShell<T extends StatusObject>(deps: ShellDeps<T>, workload: Workload<T>): KindShell {
+  return shellOf(deps, new WorkloadReconciler(deps, workload));
 }
 
-class WorkloadShell<T extends WorkloadObject> implements KindShell {
+class WorkloadReconciler<T extends StatusObject> implements Reconciler<T> {
   readonly #deps: ShellDeps<T>;
   readonly #workload: Workload<T>;
   readonly #performer: Performer;
-  readonly #status: StatusWriter;
   readonly #observed = new ObservedGenerations();
   readonly #settledPods = new WeakMap<Pod, boolean>();
   /** Until when to gather events before the next plan, by key; monotonic milliseconds. */
@@ -78,7 +67,6 @@ class WorkloadShell<T extends WorkloadObject> implements KindShell {
     this.#deps = deps;
     this.#workload = workload;
     this.#performer = this.#newPerformer();
-    this.#status = statusWriterOf(deps, (key) => this.coalescingMs(key));
   }
 
   #newPerformer(): Performer {
@@ -134,7 +122,6 @@ class WorkloadShell<T extends WorkloadObject> implements KindShell {
 
   forget(key: string, uid: string): void {
     this.#performer.forget(uid);
-    this.#status.forget(uid);
     this.#observed.forget(uid);
     this.#workload.forget?.(uid);
     this.#gatherUntil.delete(key);
@@ -144,10 +131,8 @@ class WorkloadShell<T extends WorkloadObject> implements KindShell {
     return this.#performer.drained();
   }
 
-  async reconcile(key: string): Promise<Outcome> {
-    const { clock, objects, random } = this.#deps;
-    const object = objects.get(key);
-    if (object === undefined) return {};
+  reconcile(object: T, key: string): Pass {
+    const { clock, random } = this.#deps;
     const started = clock.monotonic();
     const owner = ownerOf(object.metadata, key);
     const generation = object.metadata.generation ?? 0;
@@ -162,35 +147,25 @@ class WorkloadShell<T extends WorkloadObject> implements KindShell {
     this.#performer.perform(owner, generation, plan.actions);
     const size = this.#workload.sizeOf?.(plan.status) ?? replicasOf(plan.status);
     const isSettled = plan.actions.length === 0 && this.#performer.inFlight(owner.uid) === 0;
-    // The status of a small workload is exact soon enough.
-    const important = isSettled && size > SMALL_SIZE;
-    const target = { key, uid: owner.uid };
     // Nothing is done to pods before their revision exists.
     const isObserved =
       !plan.actions.some(({ type }) => type === "create revision") &&
       this.#observed.isObserved(owner.uid, generation, this.#performer.pending(owner.uid));
-    const status = isObserved ? plan.status : notObserved(plan.status, object.status);
-    const statusAfterMs = this.#status.offer(target, object.status, status, size, important);
     const ended = clock.monotonic();
     this.#gatherUntil.set(key, ended + Math.min(longestGatheringMs(size), (ended - started) * PLAN_SHARE));
-    return { wakeAfterMs: earlier(plan.wakeAfterMs, statusAfterMs) };
+    return {
+      status: isObserved ? plan.status : notObserved(plan.status, object.status),
+      size,
+      // The status of a small workload is exact soon enough.
+      settled: isSettled && size > SMALL_SIZE,
+      wakeAfterMs: plan.wakeAfterMs,
+    };
   }
 
-  #record(owner: Owner, event: ObjectEvent): void {
-    const object = this.#deps.objects.get(owner.key);
-    this.#deps.recorder.event(
-      {
-        apiVersion: "apps.kruise.io/v1beta1",
-        kind: this.#workload.kind,
-        namespace: owner.namespace,
-        name: owner.name,
-        uid: owner.uid,
-        resourceVersion: object?.metadata.resourceVersion ?? "",
-      },
-      event.type,
-      event.reason,
-      event.message,
-    );
+  #record(owner: Owner, { type, reason, message }: ObjectEvent): void {
+    const { objects, recorder, resource } = this.#deps;
+    const { resourceVersion = "" } = objects.get(owner.key)?.metadata ?? {};
+    recorder.event(eventTarget(resource, { ...owner, resourceVersion }), type, reason, message);
   }
 }
 
@@ -207,9 +182,4 @@ function notObserved(status: object, stored: object | undefined): object {
 
 function ownerOf(metadata: ObjectMeta, key: string): Owner {
   return { key, name: metadata.name ?? "", namespace: metadata.namespace ?? "", uid: metadata.uid ?? "" };
-}
-
-function earlier(a: number | undefined, b: number | undefined): number | undefined {
-  if (a === undefined || b === undefined) return a ?? b;
-  return Math.min(a, b);
 }

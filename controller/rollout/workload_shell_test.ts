@@ -120,7 +120,6 @@ function scene(t: Test, { size, planMs = 0, answerMs = 2, actions, refuses = () 
       resource: apps,
     },
     {
-      kind: "CloneSet",
       plan: ({ metadata: { generation = 0 } }) => {
         const held = caches.pods.get("ns/app-1");
         const seen = Number(held?.labels["seen"]);

@@ -15,7 +15,6 @@ export function statefulSetShell(deps: KindDeps<StatefulSet>): KindShell {
   const options = statefulSetOptions(deps.options, deps.server);
   const rosters = new Rosters(deps.caches);
   return workloadShell(deps, {
-    kind: "StatefulSet",
     forget: (uid) => rosters.forget(uid),
     plan: (set, { performer, now, settled }) => {
       const seen = observe(set, deps.caches, performer, options, rosters);
