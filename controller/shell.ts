@@ -146,8 +146,10 @@ class Shell<T extends StatusObject> implements KindShell {
         return this.#patch(key, metadata, { status: action.status }, action, "status");
       case "add finalizer":
       case "remove finalizer": {
-        const others = (metadata.finalizers ?? []).filter((finalizer) => finalizer !== action.finalizer);
+        const { finalizers: before = [] } = metadata;
+        const others = before.filter((finalizer) => finalizer !== action.finalizer);
         const finalizers = action.type === "add finalizer" ? [...others, action.finalizer] : others;
+        if (finalizers.length === before.length) return object;
         // A list is replaced as a whole: only the one that was read may be.
         return this.#patch(key, metadata, { metadata: { finalizers } }, { exact: true });
       }
