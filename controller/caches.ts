@@ -13,8 +13,7 @@ import {
 } from "../kube/index.ts";
 import { awaitsLaunch } from "./container_launch_priority/index.ts";
 import { awaitsReadiness } from "./pod_readiness/index.ts";
-
-const GROUP = "apps.kruise.io";
+import { GROUP } from "./resources.ts";
 
 export interface SharedCaches {
   pods: Cache<Pod>;

@@ -5,6 +5,9 @@
 import { type KindDefinition, type KindVersion, type StoredObject, storageVersion } from "../crds/index.ts";
 import { jsonResource, type Resource } from "../kube/index.ts";
 
+/** Of the workloads; budgets are in another. */
+export const GROUP = "apps.kruise.io";
+
 export function resourceOf<Version extends KindVersion>(
   definition: KindDefinition<Version>,
 ): Resource<StoredObject<Version>> {

@@ -4,9 +4,9 @@ import type { KubeObject } from "../kube/core/index.ts";
 import type { Change, ControllerRevision, PersistentVolumeClaim, Pod, WorkQueue } from "../kube/index.ts";
 import { claimantKeys, orphanKeys, type SharedCaches } from "./caches.ts";
 import type { Kind, KindShell } from "./kind.ts";
+import { GROUP } from "./resources.ts";
 import { OWNED_BY_ANNOTATION } from "./stateful_set/index.ts";
 
-const GROUP = "apps.kruise.io";
 const STATEFUL_SET = "StatefulSet";
 const KINDS_WITH_REVISIONS = ["CloneSet", "DaemonSet", STATEFUL_SET];
 

@@ -2,6 +2,7 @@
 import type { AdvancedCronJob, BroadcastJob, ImageListPullJob } from "../../crds/index.ts";
 import { type OwnerReference, timeOf } from "../../kube/core/index.ts";
 import type { Job } from "../../kube/index.ts";
+import { controllerOfKind } from "../owners.ts";
 
 export type ChildKind = "Job" | "BroadcastJob" | "ImageListPullJob";
 
@@ -65,14 +66,11 @@ function childKindOf(template: AdvancedCronJob["spec"]["template"] | undefined):
 
 export const scheduledAtAnnotation = "apps.kruise.io/scheduled-at";
 
-/** UID of the cron job that controls an object; by group and kind, whatever the version. */
+/** The cron job that controls an object. */
 export function controllingCronJob(
   owners: readonly OwnerReference[] | undefined,
-): { name: string; uid: string } | undefined {
-  const owner = owners?.find((each) => each.controller);
-  if (owner?.kind !== "AdvancedCronJob" || owner.apiVersion.split("/")[0] !== "apps.kruise.io")
-    return undefined;
-  return { name: owner.name, uid: owner.uid };
+): OwnerReference | undefined {
+  return controllerOfKind(owners, "AdvancedCronJob");
 }
 
 export function childOfJob(job: Job): Child {

@@ -71,6 +71,7 @@ function scene(names: readonly string[]) {
     objects,
     queue,
     log,
+    recorder: { event: () => undefined },
     options: controllerOptions({ baseDelayMs: 100, maxDelayMs: 10_000 }),
     informers: { cacheOf: (resource, indexes) => new Cache({ identify: resource.codec.identify, indexes }) },
     resource: advancedCronJobResource,

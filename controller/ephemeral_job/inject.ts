@@ -12,12 +12,3 @@ export function injectionPatch(job: EphemeralJob, pod: ObservedPod): object {
   }));
   return { metadata: { uid: pod.uid }, spec: { ephemeralContainers } };
 }
-
-/** Sizes of the batches in which so many pods are written: a mistake in the template shows in the first. */
-export function batches<T>(items: readonly T[]): T[][] {
-  const found: T[][] = [];
-  for (let start = 0, size = 1; start < items.length; start += size, size *= 2) {
-    found.push(items.slice(start, start + size));
-  }
-  return found;
-}

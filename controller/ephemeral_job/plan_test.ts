@@ -3,7 +3,7 @@ import t from "tap";
 import type { EphemeralJob, EphemeralJobStatus } from "../../crds/index.ts";
 import { applyStrategicPatch, type JsonObject } from "../../kube/core/index.ts";
 import { observedPod } from "../observed_pod.ts";
-import { batches, injectionPatch } from "./inject.ts";
+import { injectionPatch } from "./inject.ts";
 import type { JobPlan } from "./model.ts";
 import { planEphemeralJob } from "./plan.ts";
 import { isFinished } from "./status.ts";
@@ -161,7 +161,6 @@ t.test("the patch adds the containers with the job's mark", async (t) => {
     ["another", "other"],
     ["look", "j1"],
   ]);
-  t.same(batches([1, 2, 3, 4, 5, 6, 7, 8, 9]), [[1], [2, 3], [4, 5, 6, 7], [8, 9]]);
 });
 
 const history = fc.record({

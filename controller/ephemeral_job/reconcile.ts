@@ -6,7 +6,8 @@ import { type ObservedPod, observedPodResource } from "../observed_pod.ts";
 import { longestGatheringMs } from "../rollout/delays.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
 import { eventTarget, type Pass, type Reconciler, shellOf } from "../shell.ts";
-import { batches, injectionPatch } from "./inject.ts";
+import { slowStart } from "../slow_start.ts";
+import { injectionPatch } from "./inject.ts";
 import { CLEANUP_FINALIZER, type JobPlan } from "./model.ts";
 import { planEphemeralJob } from "./plan.ts";
 import { isFinished } from "./status.ts";
@@ -61,14 +62,14 @@ class EphemeralJobs implements Reconciler<EphemeralJob> {
     const [pods] = this.#needs.held(key) ?? [];
     const plan = this.#plan(key, job, pods);
     if (plan.remove) return { actions: [{ type: "delete object" }] };
-    const failures = await this.#inject(key, job, pods, plan);
+    const { failure } = await slowStart(plan.inject, (pod) => this.#inject(key, job, pod, pods));
     if (!this.#deps.objects.holds(key, uid)) return undefined;
     // What was just written counts at once.
     const { status, wakeAfterMs } = plan.inject.length > 0 ? this.#plan(key, job, pods) : plan;
     const settled = isFinished(status);
-    if (failures.length === 0 && settled) this.#needs.release(key);
+    if (settled && failure === undefined) this.#needs.release(key);
     // The status is told all the same.
-    const actions = failures.slice(0, 1).map((error) => () => Promise.reject(error));
+    const actions = failure === undefined ? [] : [() => Promise.reject(failure.error)];
     return { status, size: pods?.size ?? 0, settled, actions, wakeAfterMs };
   }
 
@@ -88,47 +89,26 @@ class EphemeralJobs implements Reconciler<EphemeralJob> {
     return plan;
   }
 
-  /** The failures of the first batch that has any; batches after it wait for the next try. */
   async #inject(
     key: string,
-    job: EphemeralJob,
-    held: HeldPods<ObservedPod> | undefined,
-    { inject }: JobPlan,
-  ): Promise<readonly unknown[]> {
-    const refusing = this.#refusing.get(key) ?? new Set<string>();
-    this.#refusing.set(key, refusing);
-    for (const batch of batches(inject)) {
-      const failures: unknown[] = [];
-      const injectOne = async (pod: ObservedPod): Promise<void> => {
-        try {
-          await this.#injectOne(job, pod, held);
-          refusing.delete(pod.uid);
-        } catch (error) {
-          refusing.add(pod.uid);
-          failures.push(error);
-        }
-      };
-      await Promise.all(batch.map(injectOne));
-      if (failures.length > 0) return failures;
-    }
-    return [];
-  }
-
-  async #injectOne(
     job: EphemeralJob,
     pod: ObservedPod,
     held: HeldPods<ObservedPod> | undefined,
   ): Promise<void> {
     const { client, recorder, resource, signal } = this.#deps;
     const { namespace, name } = pod;
-    const patch = { type: "strategic", body: injectionPatch(job, pod) } as const;
     const { uid = "" } = job.metadata;
+    const refusing = this.#refusing.get(key) ?? new Set<string>();
+    this.#refusing.set(key, refusing);
+    refusing.delete(pod.uid);
+    const patch = { type: "strategic", body: injectionPatch(job, pod) } as const;
     const options = { subresource: "ephemeralcontainers", priority: "high", flow: uid, signal } as const;
     try {
       held?.writeBack(await client.patch(observedPodResource, { namespace, name }, patch, options));
     } catch (error) {
       // The pod is gone, or the server has no such subresource.
       if (isKubeError(error, "NotFound")) return;
+      refusing.add(pod.uid);
       // Otherwise it was written by others at the same time, or is another pod by now: the next pass sees.
       if (!isKubeError(error, "Conflict")) {
         const message = `failed to add ephemeral containers to pod ${name}: ${wordsOf(error)}`;

@@ -1,189 +1,99 @@
-/** The shell of ImageListPullJob: makes and removes its jobs, and carries out what the plan says. No policy here. */
+/** ImageListPullJobs: carries out what the plan says of their jobs, an image each. No policy here. */
 import type { ImageListPullJob, ImagePullJob, ImagePullJobSpec } from "../../crds/index.ts";
-import { keyOf, objectRef } from "../../kube/core/index.ts";
-import { type Cache, isKubeError, type Outcome, type Random } from "../../kube/index.ts";
-import { imagePullJobResource } from "../image_pull_job/resource.ts";
+import { objectRef } from "../../kube/core/index.ts";
+import type { Random } from "../../kube/index.ts";
+import { Children } from "../children.ts";
 import type { KindDeps, KindShell } from "../kind.ts";
+import { ownersOf } from "../owners.ts";
+import { imagePullJobResource } from "../image_pull_job/resource.ts";
 import { ownerReference } from "../rollout/pod_manifest.ts";
-import { type StatusWriter, statusWriterOf } from "../rollout/status_writer.ts";
+import { apiVersionOf, eventTarget, type Pass, type Reconciler, shellOf } from "../shell.ts";
+import { slowStart } from "../slow_start.ts";
 import { HASH_LABEL, type ListJobPlan, planImageListPullJob } from "./plan.ts";
 
-const KIND = "ImageListPullJob";
-const RETRY_MS = 100;
 /** A name has at most 253 characters; five and a dash follow. */
 const LONGEST_PREFIX = 247;
-const LIST_INDEX = "list job";
 
 export function imageListPullJobShell(deps: KindDeps<ImageListPullJob>): KindShell {
-  return new ImageListPullJobShell(deps);
+  return shellOf(deps, new ImageListPullJobs(deps));
 }
 
-class ImageListPullJobShell implements KindShell {
+class ImageListPullJobs implements Reconciler<ImageListPullJob> {
   readonly #deps: KindDeps<ImageListPullJob>;
-  readonly #children: Cache<ImagePullJob>;
-  readonly #status: StatusWriter;
+  readonly #children: Children<ImagePullJob>;
 
   constructor(deps: KindDeps<ImageListPullJob>) {
     this.#deps = deps;
-    const { informers, queue } = deps;
-    this.#children = informers.cacheOf(imagePullJobResource, { [LIST_INDEX]: listUids });
-    this.#children.subscribe(({ object }) => {
-      const name = listOf(object)?.name;
-      if (name !== undefined) queue.add(`${object.metadata.namespace}/${name}`);
-    });
-    this.#status = statusWriterOf(deps);
+    this.#children = new Children(deps, deps.resource.kind, imagePullJobResource, ownersOf);
   }
 
-  coalescingMs(): number {
-    return 0;
-  }
-
-  forget(_key: string, uid: string): void {
-    this.#status.forget(uid);
-  }
-
-  drained(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  async reconcile(key: string): Promise<Outcome> {
-    const { clock, objects } = this.#deps;
-    const job = objects.get(key);
-    if (job === undefined) return {};
-    const { uid = "" } = job.metadata;
-    const children = [...this.#children.byIndex(LIST_INDEX, uid)];
-    const plan = planImageListPullJob({ job, children }, clock.now());
-    try {
-      return await this.#perform(key, job, plan);
-    } catch (error) {
-      if (!isKubeError(error, "Conflict")) throw error;
-      return { wakeAfterMs: RETRY_MS };
-    }
-  }
-
-  async #perform(key: string, job: ImageListPullJob, plan: ListJobPlan): Promise<Outcome> {
-    const { client, resource, signal } = this.#deps;
-    const { uid = "" } = job.metadata;
-    if (plan.remove) {
-      const options = { uid, propagationPolicy: "Background", signal, flow: uid } as const;
-      await ifPresent(client.delete(resource, objectRef(job), options));
-      return {};
-    }
-    if (plan.label !== undefined) await this.#label(job, plan.label);
-    // Told also where no job can be made. What is made or deleted now counts in the next pass, which its write queues.
-    const wakeAfterMs = this.#report(key, job, plan);
-    await this.#delete(job, plan.delete);
-    await this.#create(job, plan);
-    return { wakeAfterMs };
-  }
-
-  #report(key: string, job: ImageListPullJob, { status, wakeAfterMs }: ListJobPlan): number | undefined {
-    if (status === undefined) return wakeAfterMs;
-    const target = { key, uid: job.metadata.uid ?? "" };
-    return this.#status.offer(
-      target,
-      job.status,
+  reconcile(job: ImageListPullJob): Pass {
+    const children = [...this.#children.of(job.metadata.uid ?? "")];
+    const plan = planImageListPullJob({ job, children }, this.#deps.clock.now());
+    const { label, remove, status, wakeAfterMs } = plan;
+    if (remove) return { actions: [{ type: "delete object" }] };
+    const labels = { [HASH_LABEL]: label };
+    return {
       status,
-      status.desired,
-      status.completionTime !== undefined,
-    );
+      size: status?.desired ?? 0,
+      settled: status?.completionTime !== undefined,
+      // What is made or deleted counts in the next pass, which its write queues.
+      actions: [
+        ...(label === undefined ? [] : [{ type: "patch object", body: { metadata: { labels } } } as const]),
+        () => this.#delete(job, plan),
+        () => this.#create(job, plan),
+      ],
+      wakeAfterMs,
+    };
   }
 
-  async #label(job: ImageListPullJob, hash: string): Promise<void> {
-    const { client, objects, resource, signal } = this.#deps;
-    const { resourceVersion = "", uid = "" } = job.metadata;
-    const body = { metadata: { resourceVersion, labels: { [HASH_LABEL]: hash } } };
-    objects.writeBack(
-      await client.patch(resource, objectRef(job), { type: "merge", body }, { signal, flow: uid }),
-    );
-  }
-
-  async #delete(job: ImageListPullJob, children: readonly ImagePullJob[]): Promise<void> {
-    const { client, signal } = this.#deps;
-    const { uid: flow = "" } = job.metadata;
+  async #delete(job: ImageListPullJob, { delete: children }: ListJobPlan): Promise<void> {
+    const { signal } = this.#deps;
+    const { namespace = "", uid = "" } = job.metadata;
     await Promise.all(
-      children.map(async (child) => {
-        const { uid = "" } = child.metadata;
-        const left = await ifPresent(
-          client.delete(imagePullJobResource, objectRef(child), { uid, signal, flow }),
-        );
-        if (left === undefined) this.#children.remove(keyOf(objectRef(child)), uid);
-        else this.#children.writeBack(left);
-      }),
+      children.map(({ metadata }) =>
+        this.#children.delete({ namespace, uid }, metadata.name ?? "", metadata.uid ?? "", {
+          flow: uid,
+          signal,
+        }),
+      ),
     );
-    if (children.length > 0) this.#tell(job, "delete", children.length);
+    this.#report(job, "delete", children.length);
   }
 
-  /** In batches of 1, 2, 4, …: what refuses one refuses all. */
-  async #create(job: ImageListPullJob, { create: specs, hash }: ListJobPlan): Promise<void> {
-    let made = 0;
-    try {
-      for (let start = 0, size = 1; start < specs.length; start += size, size *= 2) {
-        const batch = specs.slice(start, start + size);
-        const results = await Promise.allSettled(batch.map((spec) => this.#createOne(job, spec, hash)));
-        made += results.filter(({ status }) => status === "fulfilled").length;
-        const failed = results.find((result) => result.status === "rejected");
-        if (failed !== undefined) throw failed.reason;
-      }
-    } finally {
-      if (made > 0) this.#tell(job, "create", made);
-    }
+  async #create(job: ImageListPullJob, { create, hash }: ListJobPlan): Promise<void> {
+    const { succeeded, failure } = await slowStart(create, (spec) => this.#createOne(job, spec, hash));
+    this.#report(job, "create", succeeded);
+    if (failure !== undefined) throw failure.error;
   }
 
-  async #createOne(job: ImageListPullJob, spec: ImagePullJobSpec, hash: string): Promise<void> {
-    const { client, random, signal } = this.#deps;
-    const { name = "", namespace = "", uid = "" } = job.metadata;
+  #createOne(job: ImageListPullJob, spec: ImagePullJobSpec, hash: string): Promise<void> {
+    const { random, resource, signal } = this.#deps;
+    const { name, namespace } = objectRef(job);
+    const { uid = "" } = job.metadata;
     const generateName = `${name.slice(0, LONGEST_PREFIX)}-`;
     const body = {
-      apiVersion: "apps.kruise.io/v1beta1",
-      kind: "ImagePullJob",
+      apiVersion: apiVersionOf(imagePullJobResource),
+      kind: imagePullJobResource.kind,
       metadata: {
         name: generateName + suffix(random),
         generateName,
         namespace,
         labels: { [HASH_LABEL]: hash },
-        ownerReferences: [ownerReference(KIND, name, uid)],
+        ownerReferences: [ownerReference(resource.kind, name, uid)],
       },
       spec,
     };
-    this.#children.writeBack(
-      await client.create(imagePullJobResource, namespace, body, { signal, flow: uid }),
-    );
+    return this.#children.create({ namespace, uid }, body.metadata.name, body, { flow: uid, signal });
   }
 
-  #tell(job: ImageListPullJob, what: "create" | "delete", count: number): void {
-    const { name = "", namespace = "", uid = "", resourceVersion = "" } = job.metadata;
-    const target = {
-      apiVersion: "apps.kruise.io/v1beta1",
-      kind: KIND,
-      namespace,
-      name,
-      uid,
-      resourceVersion,
-    };
+  #report(job: ImageListPullJob, what: "create" | "delete", count: number): void {
+    if (count === 0) return;
     const verb = what === "create" ? "Create" : "Delete";
+    const target = eventTarget(this.#deps.resource, job.metadata);
     const reason = `Successful ${what} ImagePullJob`;
     this.#deps.recorder.event(target, "Normal", reason, `${verb} ${count} ImagePullJob`);
   }
-}
-
-/** The answer, undefined also when the object was gone already. */
-async function ifPresent<T>(deletion: Promise<T | undefined>): Promise<T | undefined> {
-  try {
-    return await deletion;
-  } catch (error) {
-    if (isKubeError(error, "NotFound")) return undefined;
-    throw error;
-  }
-}
-
-function listOf({ metadata }: ImagePullJob) {
-  return metadata.ownerReferences?.find(({ controller, kind }) => controller && kind === KIND);
-}
-
-function listUids(job: ImagePullJob): string[] {
-  const list = listOf(job);
-  return list === undefined ? [] : [list.uid];
 }
 
 const SUFFIX = "bcdfghjklmnpqrstvwxz2456789";

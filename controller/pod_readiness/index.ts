@@ -5,11 +5,10 @@
  */
 import { isKubeError, keyOf, type Pod, podResource } from "../../kube/index.ts";
 import type { PlainController, SharedDeps } from "../kind.ts";
+import { GROUP } from "../resources.ts";
 import { podPatch } from "../rollout/pod_patch.ts";
 import { isActive, KRUISE_READY } from "../rollout/pod_state.ts";
 import { needsKruiseReady } from "../rollout/readiness.ts";
-
-const GROUP = "apps.kruise.io";
 
 /** Whether somebody has to write the pod's condition who is not its workload. */
 export function awaitsReadiness(pod: Pod): boolean {

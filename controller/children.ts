@@ -1,0 +1,73 @@
+/** Objects that the objects of one kind control: found by their owner, which every change of them enqueues. */
+import { keyOf, type OwnerReference, refOf } from "../kube/core/index.ts";
+import { type Cache, isKubeError, type Resource, type WriteOptions } from "../kube/index.ts";
+import type { SharedDeps } from "./kind.ts";
+import { controllerOfKind, type Owners } from "./owners.ts";
+
+interface Owner {
+  readonly namespace: string;
+  readonly uid: string;
+}
+
+export class Children<C> {
+  readonly #deps: Pick<SharedDeps, "client" | "informers" | "queue">;
+  readonly #resource: Resource<C>;
+  readonly #cache: Cache<C>;
+  readonly #index: string;
+  readonly #ownerOf: (child: C) => OwnerReference | undefined;
+
+  constructor(
+    deps: Pick<SharedDeps, "client" | "informers" | "queue">,
+    /** Of the owners. */
+    kind: string,
+    resource: Resource<C>,
+    owners: (child: C) => Owners,
+  ) {
+    this.#deps = deps;
+    this.#resource = resource;
+    this.#index = `of ${kind}`;
+    this.#ownerOf = (child) => controllerOfKind(owners(child), kind);
+    this.#cache = deps.informers.cacheOf(resource, {
+      [this.#index]: (child) => [this.#ownerOf(child)?.uid ?? []].flat(),
+    });
+    this.#cache.subscribe(({ object }) => {
+      const owner = this.#ownerOf(object);
+      if (owner === undefined) return;
+      const { namespace } = refOf(resource.codec.identify(object).key);
+      deps.queue.add(keyOf({ ...(namespace ? { namespace } : {}), name: owner.name }));
+    });
+  }
+
+  of(uid: string): Iterable<C> {
+    return this.#cache.byIndex(this.#index, uid);
+  }
+
+  /** One that exists already and is the owner's own is taken for created: an answer may have been lost. */
+  async create({ namespace, uid }: Owner, name: string, body: object, options: WriteOptions): Promise<void> {
+    const { client } = this.#deps;
+    try {
+      this.#cache.writeBack(await client.create(this.#resource, namespace, body, options));
+    } catch (error) {
+      if (!isKubeError(error, "AlreadyExists") && !(isKubeError(error) && error.ambiguous)) throw error;
+      const found = await client.get(this.#resource, { namespace, name }, options);
+      if (this.#ownerOf(found)?.uid !== uid) throw error;
+      this.#cache.writeBack(found);
+    }
+  }
+
+  /** With what it owns. */
+  async delete({ namespace }: Owner, name: string, uid: string, options: WriteOptions): Promise<void> {
+    const { client } = this.#deps;
+    const ref = { namespace, name };
+    try {
+      const background = { ...options, uid, propagationPolicy: "Background" } as const;
+      const left = await client.delete(this.#resource, ref, background);
+      if (left === undefined) this.#cache.remove(keyOf(ref), uid);
+      else this.#cache.writeBack(left);
+    } catch (error) {
+      // Gone, or replaced by another of its name: deleted as far as we care.
+      if (!isKubeError(error, "NotFound", "Conflict")) throw error;
+      this.#cache.remove(keyOf(ref), uid);
+    }
+  }
+}
