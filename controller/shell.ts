@@ -57,6 +57,8 @@ export interface Reconciler<T> {
   forget?(key: string, uid: string): void;
   /** Resolves when no write is in flight. Needed for writes that a pass does not wait for. */
   drained?(): Promise<void>;
+  /** What every object carries before anything is done for it. Passes over a deleted object take it off. */
+  readonly finalizer?: string;
   /** Fairness key of the writes. Default: the object's UID. */
   readonly flow?: string;
 }
@@ -102,21 +104,33 @@ class Shell<T extends StatusObject> implements KindShell {
   }
 
   async reconcile(key: string): Promise<Outcome> {
-    const object = this.#deps.objects.get(key);
-    let pass: Pass | undefined;
+    let wakeAfterMs: number | undefined;
     try {
-      pass = await (object === undefined
+      const object = await this.#guarded(key);
+      const pass = await (object === undefined
         ? this.#reconciler.reconcileAbsent?.(key)
         : this.#reconciler.reconcile(object, key));
-      const heldMs = object && this.#offer(key, object, pass ?? {});
-      await this.#carryOut(key, object, pass?.actions ?? []);
-      return { wakeAfterMs: earliest(pass?.wakeAfterMs, heldMs) };
+      if (pass === undefined) return {};
+      wakeAfterMs = earliest(pass.wakeAfterMs, object && this.#offer(key, object, pass));
+      await this.#carryOut(key, object, pass.actions ?? []);
+      return { wakeAfterMs };
     } catch (error) {
-      if (isRace(error)) return { wakeAfterMs: earliest(pass?.wakeAfterMs, RACE_MS) };
+      if (isRace(error)) return { wakeAfterMs: earliest(wakeAfterMs, RACE_MS) };
       // What time alone changes does not wait for the backoff of a write that is refused.
-      if (pass?.wakeAfterMs !== undefined) this.#deps.queue.addAfter(key, pass.wakeAfterMs);
+      if (wakeAfterMs !== undefined) this.#deps.queue.addAfter(key, wakeAfterMs);
       throw error;
     }
+  }
+
+  /** The object with its finalizer. */
+  async #guarded(key: string): Promise<T | undefined> {
+    const { objects } = this.#deps;
+    const { finalizer } = this.#reconciler;
+    const object = objects.get(key);
+    if (finalizer === undefined || object === undefined) return object;
+    if (object.metadata.deletionTimestamp === undefined)
+      await this.#perform(key, object, { type: "add finalizer", finalizer });
+    return objects.get(key);
   }
 
   #offer(key: string, object: T, { status, size = 0, settled = false }: Pass): number | undefined {

@@ -26,6 +26,7 @@ export function ephemeralJobShell(deps: EphemeralJobDeps): KindShell {
 }
 
 class EphemeralJobs implements Reconciler<EphemeralJob> {
+  readonly finalizer = CLEANUP_FINALIZER;
   readonly #deps: EphemeralJobDeps;
   readonly #needs: PodNeeds<ObservedPod>;
   /** How long events of a job's pods are gathered, by key; milliseconds. */
@@ -48,14 +49,11 @@ class EphemeralJobs implements Reconciler<EphemeralJob> {
   }
 
   async reconcile(job: EphemeralJob, key: string): Promise<Pass | undefined> {
-    const { uid, namespace = "", deletionTimestamp, finalizers = [] } = job.metadata;
-    const finalizer = CLEANUP_FINALIZER;
+    const { uid, namespace = "", deletionTimestamp } = job.metadata;
     if (deletionTimestamp !== undefined) {
       this.#needs.release(key);
-      return { actions: [{ type: "remove finalizer", finalizer }] };
+      return { actions: [{ type: "remove finalizer", finalizer: this.finalizer }] };
     }
-    if (!finalizers.includes(finalizer))
-      return { actions: [{ type: "add finalizer", finalizer }], wakeAfterMs: 0 };
     if (isFinished(job.status)) this.#needs.release(key);
     else if (this.#needs.need(key, [{ namespace, labels: job.spec.selector }]) === undefined)
       return undefined;

@@ -1,21 +1,14 @@
 /** Nodes: one NodePodProbe each, written here alone, and the results that its agent reports. Keys are names of nodes. */
 import type { NodePodProbe, PodProbeMarker } from "../../crds/index.ts";
 import { isConditionTrue, keyOf } from "../../kube/core/index.ts";
-import {
-  type Cache,
-  type Change,
-  compareVersions,
-  isKubeError,
-  type Node,
-  type Outcome,
-} from "../../kube/index.ts";
+import { type Cache, type Change, compareVersions, type Node } from "../../kube/index.ts";
 import type { Informers } from "../informers.ts";
 import type { Caches, KindDeps, KindShell } from "../kind.ts";
 import { type ObservedPod, observedPodResource } from "../observed_pod.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
+import { type Pass, type Reconciler, shellOf } from "../shell.ts";
 import { isVirtualNode, type Marker, markerOf } from "./model.ts";
-import { type NodePlan, planNode, type SeenNode, type SeenPod } from "./plan.ts";
-import { podProbeMarkerResource } from "./resource.ts";
+import { planNode, type SeenNode, type SeenPod } from "./plan.ts";
 import { markerIndex, markerSelection, nodeIndex, writeMarks } from "./watching.ts";
 
 /** Pods of a node start in crowds, and each changes several times: gathered for so long, milliseconds. */
@@ -23,14 +16,14 @@ const GATHERING_MS = 50;
 
 type NodePodProbeDeps = Pick<
   KindDeps<NodePodProbe>,
-  "client" | "log" | "objects" | "queue" | "resource" | "selectPods" | "signal"
+  "client" | "clock" | "log" | "objects" | "queue" | "recorder" | "resource" | "selectPods" | "signal"
 > & { caches: Pick<Caches, "nodes">; informers: Pick<Informers, "cacheOf"> };
 
 export function nodePodProbeShell(deps: NodePodProbeDeps): KindShell {
-  return new NodePodProbeShell(deps);
+  return shellOf(deps, new NodePodProbes(deps));
 }
 
-class NodePodProbeShell implements KindShell {
+class NodePodProbes implements Reconciler<NodePodProbe> {
   readonly #deps: NodePodProbeDeps;
   readonly #markers: Cache<PodProbeMarker>;
   readonly #needs: PodNeeds<ObservedPod>;
@@ -46,29 +39,24 @@ class NodePodProbeShell implements KindShell {
     deps.caches.nodes.subscribe((change) => this.#onNode(change));
   }
 
-  coalescingMs(): number {
-    return 0;
-  }
-
   /** Removed while its node is there: it is made anew. */
   forget(key: string): void {
     this.#deps.queue.addAfter(key, GATHERING_MS);
   }
 
-  drained(): Promise<void> {
-    return Promise.resolve();
+  reconcile(_: NodePodProbe, name: string): Pass {
+    return this.reconcileAbsent(name);
   }
 
-  async reconcile(name: string): Promise<Outcome> {
+  reconcileAbsent(name: string): Pass {
     const { seen, held } = this.#see(name);
-    const plan = planNode(seen);
-    await Promise.all([
-      this.#write(seen, plan),
-      ...plan.marks.map((marks) => writeMarks(this.#deps, marks, held)),
-    ]);
-    if (plan.applied.size > 0) this.#applied.set(name, plan.applied);
-    else this.#applied.delete(name);
-    return {};
+    const { action, marks, applied } = planNode(seen);
+    const mark = async (): Promise<void> => {
+      await Promise.all(marks.map((one) => writeMarks(this.#deps, one, held)));
+      if (applied.size > 0) this.#applied.set(name, applied);
+      else this.#applied.delete(name);
+    };
+    return { actions: [...(action === undefined ? [] : [action]), mark] };
   }
 
   #see(name: string): { seen: SeenNode; held: HeldPods<ObservedPod>[] } {
@@ -108,44 +96,6 @@ class NodePodProbeShell implements KindShell {
       applied: this.#applied.get(name) ?? new Map(),
     };
     return { seen, held };
-  }
-
-  async #write({ name, held }: SeenNode, { object }: NodePlan): Promise<void> {
-    if (object === undefined) return;
-    const { client, resource, objects, signal } = this.#deps;
-    const options = { flow: `nodepodprobe ${name}`, signal };
-    const { uid = "" } = held?.metadata ?? {};
-    try {
-      if (object.type === "delete") {
-        await client.delete(resource, { name }, { uid, ...options });
-        objects.remove(name, uid);
-        return;
-      }
-      const spec = { podProbes: object.podProbes };
-      objects.writeBack(
-        object.type === "create"
-          ? await client.create(
-              resource,
-              undefined,
-              {
-                apiVersion: `${resource.group}/${resource.version}`,
-                kind: resource.kind,
-                metadata: { name },
-                spec,
-              },
-              options,
-            )
-          : await client.patch(
-              resource,
-              { name },
-              { type: "merge", body: { metadata: { uid }, spec } },
-              options,
-            ),
-      );
-    } catch (error) {
-      // Somebody else has made or removed it: its event brings this node here again.
-      if (!isKubeError(error, "NotFound", "AlreadyExists")) throw error;
-    }
   }
 
   #onNode(change: Change<Node>): void {

@@ -5,6 +5,7 @@
 import type { NodePodProbe, NodePodProbeStatus } from "../../crds/index.ts";
 import { jsonEqual } from "../../kube/core/index.ts";
 import type { ObservedPod } from "../observed_pod.ts";
+import type { ObjectAction } from "../shell.ts";
 import { marksOf, type PodMarks, type ProbeResult } from "./marks.ts";
 import {
   byClaim,
@@ -37,10 +38,7 @@ export interface SeenNode {
 
 export interface NodePlan {
   /** What becomes of the NodePodProbe; absent: it stays. */
-  readonly object?:
-    | { readonly type: "create"; readonly podProbes: readonly PodProbes[] }
-    | { readonly type: "write"; readonly podProbes: readonly PodProbes[] }
-    | { readonly type: "delete" };
+  readonly action?: ObjectAction;
   readonly marks: readonly PodMarks[];
   /** As in SeenNode, once the marks are written. */
   readonly applied: ReadonlyMap<string, string>;
@@ -50,14 +48,15 @@ const none: Pick<NodePlan, "marks" | "applied"> = { marks: [], applied: new Map(
 
 export function planNode(seen: SeenNode): NodePlan {
   const { node, held } = seen;
-  if (node === undefined) return held === undefined ? none : { ...none, object: { type: "delete" } };
+  if (node === undefined) return held === undefined ? none : { ...none, action: { type: "delete object" } };
   if (node.virtual) return none;
   const wanted = wantedProbes(seen);
+  const spec = { podProbes: wanted };
   if (held === undefined)
-    return node.ready ? { ...none, object: { type: "create", podProbes: wanted } } : none;
+    return node.ready ? { ...none, action: { type: "create object", body: { spec } } } : none;
   const present = sorted(held.spec?.podProbes ?? []);
   return {
-    ...(jsonEqual(present, wanted) ? {} : { object: { type: "write", podProbes: wanted } }),
+    ...(jsonEqual(present, wanted) ? {} : { action: { type: "patch object", body: { spec } } }),
     ...markPods(seen, held.status),
   };
 }

@@ -73,13 +73,13 @@ const seen = (more: Partial<SeenNode>): SeenNode => ({
 });
 
 t.test("one object for each ready real node, gone with the node", async (t) => {
-  t.same(planNode(seen({})).object, { type: "create", podProbes: [] });
-  t.same(planNode(seen({ node: { ready: false, virtual: false } })).object, undefined);
-  t.same(planNode(seen({ node: { ready: true, virtual: true } })).object, undefined);
-  t.same(planNode(seen({ node: undefined, held: held([]) })).object, { type: "delete" });
-  t.same(planNode(seen({ node: undefined })).object, undefined);
+  t.same(planNode(seen({})).action, { type: "create object", body: { spec: { podProbes: [] } } });
+  t.same(planNode(seen({ node: { ready: false, virtual: false } })).action, undefined);
+  t.same(planNode(seen({ node: { ready: true, virtual: true } })).action, undefined);
+  t.same(planNode(seen({ node: undefined, held: held([]) })).action, { type: "delete object" });
+  t.same(planNode(seen({ node: undefined })).action, undefined);
   t.same(
-    planNode(seen({ node: { ready: false, virtual: false }, held: held([]) })).object,
+    planNode(seen({ node: { ready: false, virtual: false }, held: held([]) })).action,
     undefined,
     "kept while not ready",
   );
@@ -104,16 +104,13 @@ t.test(
       { name: "m#named", containerName: "main", probe: { tcpSocket: { port: 8080 } } },
       { name: "m#text", containerName: "main", probe: { httpGet: { port: 80, path: "/", scheme: "HTTP" } } },
     ];
-    t.same(plan.object, {
-      type: "write",
-      podProbes: [
-        { name: "a", namespace: "ns", uid: "u-a", IP: "", probes },
-        { name: "b", namespace: "ns", uid: "u-b", IP: "10.0.0.1", probes },
-      ],
-    });
-    if (plan.object?.type !== "write") throw new Error("it was asserted");
-    const again = planNode(seen({ held: held([...plan.object.podProbes].reverse()), pods }));
-    t.equal(again.object, undefined, "the order of the entries is no difference");
+    const podProbes = [
+      { name: "a", namespace: "ns", uid: "u-a", IP: "", probes },
+      { name: "b", namespace: "ns", uid: "u-b", IP: "10.0.0.1", probes },
+    ];
+    t.same(plan.action, { type: "patch object", body: { spec: { podProbes } } });
+    const again = planNode(seen({ held: held([...podProbes].reverse()), pods }));
+    t.equal(again.action, undefined, "the order of the entries is no difference");
   },
 );
 
@@ -122,7 +119,10 @@ t.test("a marker of which the pods are not known yet keeps its probes and the po
   const gone = { name: "low#p", containerName: "main", probe: { exec: { command: ["x"] } } };
   const entry = { name: "a", namespace: "ns", uid: "u-a", IP: "10.0.0.1", probes: [kept, gone] };
   const plan = planNode(seen({ held: held([entry]), undecided: new Set(["ns/slow", "other/low"]) }));
-  t.same(plan.object, { type: "write", podProbes: [{ ...entry, probes: [kept] }] });
+  t.same(plan.action, {
+    type: "patch object",
+    body: { spec: { podProbes: [{ ...entry, probes: [kept] }] } },
+  });
 });
 
 const healthy = probe("p", {

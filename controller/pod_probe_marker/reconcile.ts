@@ -1,12 +1,12 @@
 /** Markers: the finalizer, and the status that says how many pods are probed. What nodes get is in node_reconcile.ts. */
 import type { NodePodProbe, PodProbeMarker } from "../../crds/index.ts";
-import { createMergePatch } from "../../kube/core/index.ts";
-import { type Cache, isKubeError, type Outcome } from "../../kube/index.ts";
+import type { Cache } from "../../kube/index.ts";
 import type { Informers } from "../informers.ts";
 import type { Caches, KindDeps, KindShell } from "../kind.ts";
 import { type ObservedPod, observedPodResource } from "../observed_pod.ts";
 import { statusPauseMs } from "../rollout/delays.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
+import { type Pass, type Reconciler, shellOf } from "../shell.ts";
 import { marksOfConditions, type PodMarks } from "./marks.ts";
 import { CLEANUP_FINALIZER, isProbed, isVirtualNode, markerOf } from "./model.ts";
 import { nodePodProbeResource } from "./resource.ts";
@@ -17,14 +17,24 @@ const LONGEST_GATHERING_MS = 200;
 
 type PodProbeMarkerDeps = Pick<
   KindDeps<PodProbeMarker>,
-  "client" | "objects" | "options" | "queue" | "resource" | "selectPods" | "signal"
+  | "client"
+  | "clock"
+  | "log"
+  | "objects"
+  | "options"
+  | "queue"
+  | "recorder"
+  | "resource"
+  | "selectPods"
+  | "signal"
 > & { caches: Pick<Caches, "nodes">; informers: Pick<Informers, "cacheOf"> };
 
 export function podProbeMarkerShell(deps: PodProbeMarkerDeps): KindShell {
-  return new PodProbeMarkerShell(deps);
+  return shellOf(deps, new PodProbeMarkers(deps));
 }
 
-class PodProbeMarkerShell implements KindShell {
+class PodProbeMarkers implements Reconciler<PodProbeMarker> {
+  readonly finalizer = CLEANUP_FINALIZER;
   readonly #deps: PodProbeMarkerDeps;
   readonly #needs: PodNeeds<ObservedPod>;
   readonly #nodeProbes: Cache<NodePodProbe>;
@@ -50,10 +60,6 @@ class PodProbeMarkerShell implements KindShell {
     });
   }
 
-  coalescingMs(): number {
-    return 0;
-  }
-
   #gatheringMs(key: string): number {
     const [pods] = this.#needs.held(key) ?? [];
     return Math.min(LONGEST_GATHERING_MS, statusPauseMs(pods?.size ?? 0));
@@ -63,63 +69,36 @@ class PodProbeMarkerShell implements KindShell {
     this.#needs.release(key);
   }
 
-  drained(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  async reconcile(key: string): Promise<Outcome> {
-    const marker = this.#deps.objects.get(key);
-    if (marker === undefined) return {};
-    if (marker.metadata.deletionTimestamp !== undefined) {
+  reconcile(marker: PodProbeMarker, key: string): Pass | undefined {
+    const { deletionTimestamp, generation: observedGeneration = 0 } = marker.metadata;
+    if (deletionTimestamp !== undefined) {
       this.#needs.release(key);
-      return this.#letGo(key, marker);
+      // Probes that are still on a node keep the marker; the write that removes the last of them enqueues it.
+      for (const _ of this.#nodeProbes.byIndex("marker", key)) return undefined;
+      return { actions: [{ type: "remove finalizer", finalizer: this.finalizer }] };
     }
-    if (!(marker.metadata.finalizers ?? []).includes(CLEANUP_FINALIZER))
-      await this.#writeFinalizers(marker, [...(marker.metadata.finalizers ?? []), CLEANUP_FINALIZER]);
-    if (!this.#deps.objects.holds(key, marker.metadata.uid)) return {};
     const [pods] = this.#needs.need(key, [markerSelection(marker)]) ?? [];
-    if (pods === undefined) return {};
+    if (pods === undefined) return undefined;
     pods.addIndex("node", nodeIndex);
-    await Promise.all([this.#writeStatus(key, pods), this.#markServerless(marker, pods)]);
-    return {};
+    const marks = this.#serverlessMarks(marker, pods);
+    return {
+      status: { ...marker.status, observedGeneration, matchedPods: this.#countMatched(pods) },
+      size: pods.size,
+      actions: [() => Promise.all(marks.map((one) => writeMarks(this.#deps, one, [pods])))],
+    };
   }
 
-  /** Probes that are still on a node keep the marker; the write that removes the last of them wakes it. */
-  async #letGo(key: string, marker: PodProbeMarker): Promise<Outcome> {
-    const finalizers = marker.metadata.finalizers ?? [];
-    if (!finalizers.includes(CLEANUP_FINALIZER)) return {};
-    for (const _ of this.#nodeProbes.byIndex("marker", key)) return {};
-    await this.#writeFinalizers(
-      marker,
-      finalizers.filter((finalizer) => finalizer !== CLEANUP_FINALIZER),
-    );
-    return {};
-  }
-
-  async #writeFinalizers(marker: PodProbeMarker, finalizers: readonly string[]): Promise<void> {
-    const { uid, resourceVersion } = marker.metadata;
-    // A list is replaced as a whole: only the one that was read may be.
-    const body = { metadata: { uid, resourceVersion, finalizers } };
-    await this.#patch(marker, body);
-  }
-
-  async #writeStatus(key: string, pods: HeldPods<ObservedPod>): Promise<void> {
-    const marker = this.#deps.objects.get(key);
-    if (marker === undefined) return;
+  #countMatched(pods: HeldPods<ObservedPod>): number {
     const { nodes } = this.#deps.caches;
-    let matchedPods = 0;
-    for (const pod of pods.values())
-      if (isProbed(pod) && nodes.get(pod.nodeName) !== undefined) matchedPods++;
-    const status = { observedGeneration: marker.metadata.generation ?? 0, matchedPods };
-    const patch = createMergePatch(marker.status ?? {}, { ...marker.status, ...status });
-    if (Object.keys(Object(patch)).length === 0) return;
-    await this.#patch(marker, { status: patch }, "status");
+    let matched = 0;
+    for (const pod of pods.values()) if (isProbed(pod) && nodes.get(pod.nodeName) !== undefined) matched++;
+    return matched;
   }
 
-  async #markServerless(marker: PodProbeMarker, pods: HeldPods<ObservedPod>): Promise<void> {
+  #serverlessMarks(marker: PodProbeMarker, pods: HeldPods<ObservedPod>): readonly PodMarks[] {
     const { options, caches } = this.#deps;
-    if (!options.gates.EnablePodProbeMarkerOnServerless) return;
     const marks: PodMarks[] = [];
+    if (!options.gates.EnablePodProbeMarkerOnServerless) return marks;
     for (const node of caches.nodes.values()) {
       if (!isVirtualNode(node)) continue;
       for (const pod of pods.byIndex("node", node.name)) {
@@ -127,19 +106,6 @@ class PodProbeMarkerShell implements KindShell {
         if (wanted !== undefined) marks.push(wanted);
       }
     }
-    await Promise.all(marks.map((one) => writeMarks(this.#deps, one, [pods])));
-  }
-
-  /** A marker that is gone needs nothing any more. */
-  async #patch(marker: PodProbeMarker, body: object, subresource?: string): Promise<void> {
-    const { client, resource, objects, signal } = this.#deps;
-    const { uid = "" } = marker.metadata;
-    const options = { flow: uid, signal, ...(subresource === undefined ? {} : { subresource }) };
-    const { namespace = "", name = "" } = marker.metadata;
-    try {
-      objects.writeBack(await client.patch(resource, { namespace, name }, { type: "merge", body }, options));
-    } catch (error) {
-      if (!isKubeError(error, "NotFound")) throw error;
-    }
+    return marks;
   }
 }
