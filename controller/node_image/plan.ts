@@ -1,8 +1,11 @@
 /** What one node's NodeImage needs. Pure. Spec: images N4. */
-import type { NodeImage, NodeImageSpec, NodeImageStatus } from "../../crds/index.ts";
-import { jsonEqual, type Labels } from "../../kube/core/index.ts";
-import { FAKE_LABEL } from "./model.ts";
-import { earlier, type Facts, pruneNodeImage } from "./prune.ts";
+import type { NodeImage } from "../../crds/index.ts";
+import { createMergePatch, jsonEqual, type Labels } from "../../kube/core/index.ts";
+import { earliest } from "../earliest.ts";
+import { imagePullJobResource } from "../resources.ts";
+import { apiVersionOf, type ObjectAction } from "../shell.ts";
+import { FAKE_LABEL, PULL_JOB } from "./model.ts";
+import { type Facts, pruneNodeImage } from "./prune.ts";
 import { type FailedTask, judgeSilence } from "./silence.ts";
 
 /** The node, as far as its NodeImage depends on it. */
@@ -22,25 +25,9 @@ interface NodeImageOptions {
   readonly creationDelayMs: number;
 }
 
-export type NodeImageAction =
-  | { readonly type: "create"; readonly labels: Labels }
-  | { readonly type: "delete"; readonly nodeImage: NodeImage }
-  | {
-      readonly type: "patch";
-      readonly nodeImage: NodeImage;
-      /** Absent: they are as they should be. */
-      readonly labels?: Labels;
-      readonly spec?: NodeImageSpec;
-    }
-  | {
-      readonly type: "fail tasks";
-      readonly nodeImage: NodeImage;
-      readonly status: NodeImageStatus;
-      readonly tasks: readonly FailedTask[];
-    };
-
 interface NodeImagePlan {
-  readonly action: NodeImageAction | undefined;
+  /** At most one write, and what is said of it. */
+  readonly actions: readonly ObjectAction[];
   readonly wakeAfterMs: number | undefined;
 }
 
@@ -53,28 +40,47 @@ export function planOneNodeImage(seen: NodeImageSeen, options: NodeImageOptions,
   const { deletionTimestamp, labels = {} } = nodeImage.metadata;
   if (deletionTimestamp !== undefined) return nothing;
   if (node === undefined && !(FAKE_LABEL in labels)) {
-    return { action: { type: "delete", nodeImage }, wakeAfterMs: undefined };
+    return { actions: [{ type: "delete object" }], wakeAfterMs: undefined };
   }
   const pruned = pruneNodeImage(nodeImage, { ...seen, now });
-  const wanted = node !== undefined && !jsonEqual(labels, node.labels) ? { labels: node.labels } : {};
-  const spec = pruned.spec === nodeImage.spec ? {} : { spec: pruned.spec };
-  if ("labels" in wanted || "spec" in spec) {
-    return { action: { type: "patch", nodeImage, ...wanted, ...spec }, wakeAfterMs: undefined };
+  const isLabelled = node === undefined || jsonEqual(labels, node.labels);
+  if (!isLabelled || pruned.spec !== nodeImage.spec) {
+    const body = {
+      ...(isLabelled ? {} : { metadata: { labels: createMergePatch(labels, node.labels) } }),
+      ...(pruned.spec === nodeImage.spec ? {} : { spec: createMergePatch(nodeImage.spec, pruned.spec) }),
+    };
+    return { actions: [{ type: "patch object", body, exact: true }], wakeAfterMs: undefined };
   }
   const judged = judgeSilence(nodeImage, now);
   if (judged.status !== undefined) {
-    const action = { type: "fail tasks", nodeImage, status: judged.status, tasks: judged.failed } as const;
-    return { action, wakeAfterMs: undefined };
+    const status = createMergePatch(nodeImage.status ?? {}, judged.status);
+    const events = judged.failed.flatMap((task) => eventsOf(nodeImage, task));
+    return { actions: [{ type: "patch status", status, exact: true }, ...events], wakeAfterMs: undefined };
   }
-  const nextAt = earlier(pruned.nextAt, judged.nextAt);
-  return { action: undefined, wakeAfterMs: nextAt === undefined ? undefined : Math.max(1, nextAt - now) };
+  const nextAt = earliest(pruned.nextAt, judged.nextAt);
+  return { actions: [], wakeAfterMs: nextAt === undefined ? undefined : Math.max(1, nextAt - now) };
 }
 
-const nothing: NodeImagePlan = { action: undefined, wakeAfterMs: undefined };
+const nothing: NodeImagePlan = { actions: [], wakeAfterMs: undefined };
 
 function planCreation(node: SeenNode, { creationDelayMs }: NodeImageOptions, now: number): NodeImagePlan {
   if (node.readySince === undefined || node.labels[VIRTUAL.label] === VIRTUAL.value) return nothing;
   const wait = node.readySince + creationDelayMs - now;
-  if (wait > 0) return { action: undefined, wakeAfterMs: wait };
-  return { action: { type: "create", labels: node.labels }, wakeAfterMs: undefined };
+  if (wait > 0) return { actions: [], wakeAfterMs: wait };
+  const body = { metadata: { labels: node.labels }, spec: {} };
+  return { actions: [{ type: "create object", body }], wakeAfterMs: undefined };
+}
+
+/** About the NodeImage and about each job that asked for the image. */
+function eventsOf({ metadata }: NodeImage, { image, message, owners }: FailedTask): ObjectAction[] {
+  const text = `Failed to pull image ${image} on node ${metadata.name} for ${message}`;
+  const event = { type: "Warning", reason: "PullImageFailed", message: text } as const;
+  const jobs = owners.map(({ apiVersion, kind = PULL_JOB, namespace, name = "", uid = "" }) => ({
+    apiVersion: apiVersion ?? apiVersionOf(imagePullJobResource),
+    kind,
+    name,
+    uid,
+    ...(namespace ? { namespace } : {}),
+  }));
+  return [{ type: "event", event }, ...jobs.map((about) => ({ type: "event", event, about }) as const)];
 }

@@ -33,14 +33,17 @@ function status(over: object): NonNullable<NodeImage["status"]> {
 }
 
 function plan(seen: Partial<NodeImageSeen>, at = now) {
-  return planOneNodeImage({ ...everything, node, nodeImage: undefined, ...seen }, options, at);
+  const all = { ...everything, node, nodeImage: undefined, ...seen };
+  const { actions, wakeAfterMs } = planOneNodeImage(all, options, at);
+  const [action, ...events] = actions;
+  return { action, events, wakeAfterMs };
 }
 
 t.test("a node gets its NodeImage when it has been Ready for long enough", async (t) => {
-  t.same(plan({}).action, { type: "create", labels });
+  t.same(plan({}).action, { type: "create object", body: { metadata: { labels }, spec: {} } });
   const fresh = plan({ node: { labels, readySince: now - 10_000 } });
-  t.same(fresh, { action: undefined, wakeAfterMs: 20_000 });
-  t.same(plan({ node: { labels, readySince: undefined } }), { action: undefined, wakeAfterMs: undefined });
+  t.match(fresh, { action: undefined, wakeAfterMs: 20_000 });
+  t.match(plan({ node: { labels, readySince: undefined } }), { action: undefined, wakeAfterMs: undefined });
   const virtual = { labels: { type: "virtual-kubelet" }, readySince: 0 };
   t.equal(plan({ node: virtual }).action, undefined);
 });
@@ -49,12 +52,16 @@ t.test("labels are those of the node; foreign ones go", async (t) => {
   const found = nodeImage([]);
   t.equal(plan({ nodeImage: found }).action, undefined);
   const foreign = { ...found, metadata: { ...found.metadata, labels: { ...labels, mine: "1" } } };
-  t.match(plan({ nodeImage: foreign }).action, { type: "patch", labels });
+  t.match(plan({ nodeImage: foreign }).action, {
+    type: "patch object",
+    body: { metadata: { labels: { mine: null } } },
+    exact: true,
+  });
 });
 
 t.test("it goes with its node, unless it says that it has none", async (t) => {
   const found = nodeImage([]);
-  t.match(plan({ node: undefined, nodeImage: found }).action, { type: "delete" });
+  t.match(plan({ node: undefined, nodeImage: found }).action, { type: "delete object" });
   const fake = { ...found, metadata: { name: "n", labels: { "apps.kruise.io/fake-nodeimage": "true" } } };
   t.equal(plan({ node: undefined, nodeImage: fake }).action, undefined);
   const going = { ...found, metadata: { ...found.metadata, deletionTimestamp: formatTime(now) } };
@@ -64,8 +71,12 @@ t.test("it goes with its node, unless it says that it has none", async (t) => {
 t.test("a finished task goes after its time to live", async (t) => {
   const done = status({ phase: "Succeeded", completionTime: formatTime(now) });
   const found = nodeImage([tag()], done);
-  t.same(plan({ nodeImage: found }), { action: undefined, wakeAfterMs: 300_000 });
-  t.match(plan({ nodeImage: found }, now + 300_000).action, { type: "patch", spec: { images: {} } });
+  t.match(plan({ nodeImage: found }), { action: undefined, wakeAfterMs: 300_000 });
+  t.match(plan({ nodeImage: found }, now + 300_000).action, {
+    type: "patch object",
+    body: { spec: { images: { nginx: null } } },
+    exact: true,
+  });
   const newer = nodeImage([tag({ version: 1 })], done);
   t.match(plan({ nodeImage: newer }), { action: undefined, wakeAfterMs: 600_000 });
 });
@@ -75,10 +86,10 @@ t.test("owners that are gone are dropped, and the tag with the last of them", as
   const other = { ...job, uid: "uid-other" };
   const both = nodeImage([tag({ ownerReferences: [job, other] })]);
   t.match(plan({ nodeImage: both, ...gone }).action, {
-    spec: { images: { nginx: { tags: [{ ownerReferences: [other] }] } } },
+    body: { spec: { images: { nginx: { tags: [{ ownerReferences: [other] }] } } } },
   });
   const only = nodeImage([tag({ ownerReferences: [job] })]);
-  t.match(plan({ nodeImage: only, ...gone }).action, { spec: { images: {} } });
+  t.match(plan({ nodeImage: only, ...gone }).action, { body: { spec: { images: { nginx: null } } } });
   t.equal(plan({ nodeImage: nodeImage([tag()]), ...gone }).action, undefined, "never had any");
   const foreign = { kind: "CronJob", uid: "uid-job" };
   t.equal(plan({ nodeImage: nodeImage([tag({ ownerReferences: [foreign] })]), ...gone }).action, undefined);
@@ -87,7 +98,7 @@ t.test("owners that are gone are dropped, and the tag with the last of them", as
 t.test("a tag without the time of its creation is no task", async (t) => {
   const { createdAt: _, ...timeless } = tag();
   t.match(plan({ nodeImage: nodeImage([timeless, tag({ tag: "2" })]) }).action, {
-    spec: { images: { nginx: { tags: [{ tag: "2" }] } } },
+    body: { spec: { images: { nginx: { tags: [{ tag: "2" }] } } } },
   });
 });
 
@@ -98,15 +109,17 @@ t.test("secrets that are no copies are dropped when they are gone", async (t) =>
   ];
   const found = nodeImage([tag()], undefined, { pullSecrets: secrets });
   t.match(plan({ nodeImage: found, secretExists: () => false }).action, {
-    spec: { images: { nginx: { pullSecrets: [{ name: "copy" }] } } },
+    body: { spec: { images: { nginx: { pullSecrets: [{ name: "copy" }] } } } },
   });
 });
 
 t.test("a node that does not answer for ten minutes has failed", async (t) => {
   const found = nodeImage([tag({ ownerReferences: [job] })]);
   t.equal(plan({ nodeImage: found }).wakeAfterMs, 600_000);
-  t.match(plan({ nodeImage: found }, now + 600_000).action, {
-    type: "fail tasks",
+  const { action, events } = plan({ nodeImage: found }, now + 600_000);
+  t.match(action, {
+    type: "patch status",
+    exact: true,
     status: {
       desired: 1,
       failed: 1,
@@ -123,19 +136,24 @@ t.test("a node that does not answer for ten minutes has failed", async (t) => {
         },
       },
     },
-    tasks: [{ image: "nginx:1", owners: [job] }],
   });
+  const reason = "PullImageFailed";
+  const message = "Failed to pull image nginx:1 on node n for node has not responded for a long time";
+  t.match(events, [
+    { event: { type: "Warning", reason, message }, about: undefined },
+    { event: { reason, message }, about: { apiVersion: "apps.kruise.io/v1beta1", ...job } },
+  ]);
 });
 
 t.test("a task that is ten minutes past its deadline has failed", async (t) => {
   const pullPolicy = { ttlSecondsAfterFinished: 1, activeDeadlineSeconds: 60 };
   const found = nodeImage([tag({ pullPolicy })], status({ startTime: formatTime(now) }));
   t.equal(plan({ nodeImage: found }).wakeAfterMs, 660_000);
-  t.match(plan({ nodeImage: found }, now + 660_000).action, {
-    tasks: [{ message: "pulling exceeds the activeDeadlineSeconds" }],
-  });
+  t.match(plan({ nodeImage: found }, now + 660_000).events, [
+    { event: { message: /pulling exceeds the activeDeadlineSeconds$/ } },
+  ]);
   const slow = nodeImage([tag()], status({ startTime: formatTime(now) }));
-  t.same(plan({ nodeImage: slow }, now + 3_600_000), { action: undefined, wakeAfterMs: undefined });
+  t.match(plan({ nodeImage: slow }, now + 3_600_000), { action: undefined, wakeAfterMs: undefined });
 });
 
 const tags = fc.uniqueArray(

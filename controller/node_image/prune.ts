@@ -1,6 +1,7 @@
 /** What is to go from a NodeImage's spec, and when the next thing will. Pure. Spec: images N4.2 to N4.6. */
 import type { NodeImage, NodeImageSpec } from "../../crds/index.ts";
 import { put, timeOf } from "../../kube/core/index.ts";
+import { earliest } from "../earliest.ts";
 import {
   currentStatus,
   type ImageSpec,
@@ -33,7 +34,7 @@ export function pruneNodeImage(nodeImage: NodeImage, facts: Facts): Pruned {
   let nextAt: number | undefined;
   for (const [name, image] of Object.entries(nodeImage.spec?.images ?? {})) {
     const kept = pruneImage(nodeImage, name, image, facts);
-    nextAt = earlier(nextAt, kept.nextAt);
+    nextAt = earliest(nextAt, kept.nextAt);
     if (kept.image !== image) isChanged = true;
     if (kept.image !== undefined) put(images, name, kept.image);
   }
@@ -52,7 +53,7 @@ function pruneImage(
     const expiresAt = expiry(nodeImage, name, tag);
     const kept = timeOf(tag.createdAt) === undefined ? undefined : withLivingOwners(tag, facts);
     if (kept === undefined || (expiresAt !== undefined && expiresAt <= facts.now)) continue;
-    nextAt = earlier(nextAt, expiresAt);
+    nextAt = earliest(nextAt, expiresAt);
     tags.push(kept);
   }
   const secrets = image.pullSecrets?.filter((each) => each.mode === "batch" || facts.secretExists(each));
@@ -78,9 +79,4 @@ function expiry(nodeImage: NodeImage, name: string, tag: TagSpec): number | unde
   const ttl = tag.pullPolicy?.ttlSecondsAfterFinished;
   const completedAt = timeOf(currentStatus(nodeImage, name, tag)?.completionTime);
   return typeof ttl === "number" && completedAt !== undefined ? completedAt + ttl * 1000 : undefined;
-}
-
-export function earlier(a: number | undefined, b: number | undefined): number | undefined {
-  if (a === undefined || b === undefined) return a ?? b;
-  return Math.min(a, b);
 }

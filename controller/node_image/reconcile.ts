@@ -1,32 +1,24 @@
-/** The shell of NodeImage: follows nodes, jobs and NodeImages, and carries out what the plan says. No policy here. */
+/** NodeImages: follows nodes, jobs and secrets. No policy here. */
 import type { ImagePullJob, NodeImage } from "../../crds/index.ts";
-import { createMergePatch, keyOf } from "../../kube/core/index.ts";
-import {
-  type Cache,
-  type Change,
-  type EventTarget,
-  isKubeError,
-  type KubeError,
-  type Node,
-  type Outcome,
-} from "../../kube/index.ts";
-import { imagePullJobResource } from "../image_pull_job/resource.ts";
+import { keyOf } from "../../kube/core/index.ts";
+import { type Cache, type Change, isKubeError, type Node } from "../../kube/index.ts";
 import type { KindDeps, KindShell } from "../kind.ts";
 import { type PullSecret, pullSecretResource } from "../pull_secrets.ts";
 import type { PodNeeds } from "../selected_pods.ts";
+import { type Pass, type Reconciler, shellOf } from "../shell.ts";
 import { ownerUids, PULL_JOB, type SecretReference, type TagOwner } from "./model.ts";
-import { type NodeImageAction, planOneNodeImage, type SeenNode } from "./plan.ts";
-import type { FailedTask } from "./silence.ts";
+import { planOneNodeImage, type SeenNode } from "./plan.ts";
 
-const RETRY_MS = 100;
 const REMEMBERED_JOBS = 16_384;
 const OWNER_INDEX = "pull job";
 
 export function nodeImageShell(deps: KindDeps<NodeImage>): KindShell {
-  return new NodeImageShell(deps);
+  return shellOf(deps, new NodeImages(deps));
 }
 
-class NodeImageShell implements KindShell {
+class NodeImages implements Reconciler<NodeImage> {
+  /** One for all: thousands of nodes are not to crowd out workloads. */
+  readonly flow = "nodeimages";
   readonly #deps: KindDeps<NodeImage>;
   readonly #jobs: Cache<ImagePullJob>;
   readonly #secrets: PodNeeds<PullSecret>;
@@ -49,44 +41,31 @@ class NodeImageShell implements KindShell {
     });
   }
 
-  coalescingMs(): number {
-    return 0;
-  }
-
   forget(key: string): void {
     this.#secrets.release(key);
     // Deleted by hand: the node gets another one.
     this.#deps.queue.add(key);
   }
 
-  drained(): Promise<void> {
-    return Promise.resolve();
+  reconcile(nodeImage: NodeImage, key: string): Promise<Pass> {
+    return this.#pass(key, nodeImage);
   }
 
-  async reconcile(key: string): Promise<Outcome> {
-    const { objects, caches, options, clock } = this.#deps;
-    const nodeImage = objects.get(key);
+  reconcileAbsent(key: string): Promise<Pass> {
+    return this.#pass(key, undefined);
+  }
+
+  async #pass(key: string, nodeImage: NodeImage | undefined): Promise<Pass> {
+    const { caches, options, clock } = this.#deps;
     await this.#askForUnknownJobs(nodeImage);
     const node = caches.nodes.get(key);
-    const plan = planOneNodeImage(
-      {
-        node: node === undefined ? undefined : seenNode(node),
-        nodeImage,
-        jobExists: (owner) => !this.#gone.has(owner.uid ?? ""),
-        secretExists: this.#secretsOf(key, nodeImage),
-      },
-      { creationDelayMs: options.nodeImageCreationDelayMs },
-      clock.now(),
-    );
-    if (plan.action === undefined) return { wakeAfterMs: plan.wakeAfterMs };
-    try {
-      await this.#perform(key, plan.action);
-      return {};
-    } catch (error) {
-      if (!isRace(error)) throw error;
-      // Somebody was faster: the watch brings what they did.
-      return { wakeAfterMs: RETRY_MS };
-    }
+    const seen = {
+      node: node === undefined ? undefined : seenNode(node),
+      nodeImage,
+      jobExists: (owner: TagOwner) => !this.#gone.has(owner.uid ?? ""),
+      secretExists: this.#secretsOf(key, nodeImage),
+    };
+    return planOneNodeImage(seen, { creationDelayMs: options.nodeImageCreationDelayMs }, clock.now());
   }
 
   #jobGone(uid: string): void {
@@ -150,76 +129,6 @@ class NodeImageShell implements KindShell {
       secret.namespace !== namespace ||
       held.get(keyOf({ namespace, name: secret.name ?? "" })) !== undefined;
   }
-
-  async #perform(name: string, action: NodeImageAction): Promise<void> {
-    const { client, objects, resource, signal } = this.#deps;
-    const options = { signal, flow: "nodeimages" } as const;
-    switch (action.type) {
-      case "create": {
-        const body = {
-          apiVersion: "apps.kruise.io/v1beta1",
-          kind: "NodeImage",
-          metadata: { name, labels: action.labels },
-          spec: {},
-        };
-        objects.writeBack(await client.create(resource, undefined, body, options));
-        return;
-      }
-      case "delete": {
-        const { uid = "" } = action.nodeImage.metadata;
-        const left = await client.delete(resource, { name }, { ...options, uid });
-        if (left === undefined) objects.remove(name, uid);
-        else objects.writeBack(left);
-        return;
-      }
-      case "patch": {
-        const { metadata, spec } = action.nodeImage;
-        const { resourceVersion = "", labels = {} } = metadata;
-        const changed =
-          action.labels === undefined ? {} : { labels: createMergePatch(labels, action.labels) };
-        const body = {
-          metadata: { resourceVersion, ...changed },
-          ...(action.spec === undefined ? {} : { spec: createMergePatch(spec, action.spec) }),
-        };
-        objects.writeBack(await client.patch(resource, { name }, { type: "merge", body }, options));
-        return;
-      }
-      case "fail tasks": {
-        const { metadata, status = {} } = action.nodeImage;
-        const body = {
-          metadata: { resourceVersion: metadata.resourceVersion ?? "" },
-          status: createMergePatch(status, action.status),
-        };
-        const patch = { type: "merge", body } as const;
-        const written = await client.patch(resource, { name }, patch, { ...options, subresource: "status" });
-        objects.writeBack(written);
-        for (const task of action.tasks) this.#tell(action.nodeImage, task);
-        return;
-      }
-    }
-  }
-
-  #tell(nodeImage: NodeImage, { image, message, owners }: FailedTask): void {
-    const { recorder } = this.#deps;
-    const { name = "", uid = "", resourceVersion = "" } = nodeImage.metadata;
-    const apiVersion = "apps.kruise.io/v1beta1";
-    const text = `Failed to pull image ${image} on node ${name} for ${message}`;
-    const targets: EventTarget[] = [{ apiVersion, kind: "NodeImage", name, uid, resourceVersion }];
-    for (const owner of owners) {
-      targets.push({
-        apiVersion: owner.apiVersion ?? apiVersion,
-        kind: owner.kind ?? PULL_JOB,
-        name: owner.name ?? "",
-        uid: owner.uid ?? "",
-        ...(owner.namespace ? { namespace: owner.namespace } : {}),
-      });
-    }
-    for (const target of targets) recorder.event(target, "Warning", "PullImageFailed", text);
-  }
-}
-
-function isRace(error: unknown): error is KubeError {
-  return isKubeError(error, "Conflict", "NotFound", "AlreadyExists");
 }
 
 function keyOfOwner(owner: TagOwner): string {

@@ -1,8 +1,8 @@
 /** What the controller says of tasks whose node does not. Pure. Spec: images N4.5. */
 import type { NodeImage, NodeImageStatus } from "../../crds/index.ts";
 import { formatTime, put, timeOf } from "../../kube/core/index.ts";
+import { earliest } from "../earliest.ts";
 import { currentStatus, type TagOwner, type TagSpec, type TagStatus, tagStatusOf } from "./model.ts";
-import { earlier } from "./prune.ts";
 
 /** How long a node may leave a task unanswered, and how late it may be after the task's own deadline. */
 const RESPONSE_MS = 10 * 60_000;
@@ -34,7 +34,7 @@ export function judgeSilence(nodeImage: NodeImage, now: number): Judged {
       const due = dueAt(nodeImage, name, tag);
       if (due === undefined) continue;
       if (due.at > now) {
-        nextAt = earlier(nextAt, due.at);
+        nextAt = earliest(nextAt, due.at);
         continue;
       }
       const { message } = due;
