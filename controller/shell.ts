@@ -28,6 +28,9 @@ interface ObjectBody {
   readonly status?: object;
 }
 
+/** A function is what only the kind knows how to do. */
+export type Step = ObjectAction | (() => Promise<unknown>);
+
 export interface Pass {
   /** As it should be; absent: it stays. Written once it differs, coalesced while it churns. */
   readonly status?: object | undefined;
@@ -35,11 +38,8 @@ export interface Pass {
   readonly size?: number;
   /** The status is not to wait for others: nothing else is going to happen. */
   readonly settled?: boolean;
-  /**
-   * Carried out in order, each answered before the next; what is refused ends the pass. A function is what only the kind
-   * knows how to do.
-   */
-  readonly actions?: readonly (ObjectAction | (() => Promise<unknown>))[];
+  /** Carried out in order, each answered before the next; what is refused ends the pass. */
+  readonly actions?: readonly Step[];
   readonly wakeAfterMs?: number | undefined;
 }
 
@@ -139,7 +139,7 @@ class Shell<T extends StatusObject> implements KindShell {
     return this.#status.offer(target, object.status, status, size, settled);
   }
 
-  async #carryOut(key: string, planned: T | undefined, actions: NonNullable<Pass["actions"]>): Promise<void> {
+  async #carryOut(key: string, planned: T | undefined, actions: readonly Step[]): Promise<void> {
     let object = planned;
     for (const action of actions) {
       if (typeof action === "function") await action();

@@ -1,14 +1,16 @@
-/** The shell of ImagePullJob: counts nodes as they report, and carries out what the plan says. No policy here. */
-import { type ImagePullJob, type NodeImage, pullJobFinalizer } from "../../crds/index.ts";
-import { keyOf, objectRef } from "../../kube/core/index.ts";
-import { type Cache, isKubeError, type KubeError, type Outcome, type Pod } from "../../kube/index.ts";
+/** ImagePullJobs: counts nodes as they report, tells nodes, copies secrets. No policy here. */
+import { pullJobFinalizer as finalizer, type ImagePullJob, type NodeImage } from "../../crds/index.ts";
+import type { Cache, Pod } from "../../kube/index.ts";
 import type { KindDeps, KindShell } from "../kind.ts";
 import type { SecretReference } from "../node_image/model.ts";
 import { nodeImageResource } from "../node_image/resource.ts";
 import { NodeImageWriter } from "../node_image/writer.ts";
+import { controllerOfKind, ownersOf } from "../owners.ts";
 import { hasFinalizer, pullSecretResource } from "../pull_secrets.ts";
-import { type StatusWriter, statusWriterOf } from "../rollout/status_writer.ts";
+import { imageListPullJobResource } from "../image_list_pull_job/resource.ts";
+import { nodeImageResource } from "../node_image/resource.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
+import { type Pass, type Reconciler, type Step, shellOf } from "../shell.ts";
 import { type PullJobPlan, planImagePullJob } from "./plan.ts";
 import { JobSecrets } from "./secrets.ts";
 import { Tallies, type Tally } from "./tallies.ts";
@@ -17,11 +19,9 @@ import { withTask } from "./task.ts";
 /** Others are written to first while a node refuses; then it is tried again, each time after a longer pause. */
 const FIRST_HOLD_MS = 1000;
 const LONGEST_HOLD_MS = 300_000;
-const RETRY_MS = 100;
 /** Reports of many nodes are gathered: longest time, and nodes per millisecond of it. */
 const LONGEST_COALESCING_MS = 200;
 const NODES_PER_MS = 20;
-const LIST_JOB = "ImageListPullJob";
 
 type ImagePullJobDeps = Pick<
   KindDeps<ImagePullJob>,
@@ -41,17 +41,16 @@ type ImagePullJobDeps = Pick<
 >;
 
 export function imagePullJobShell(deps: ImagePullJobDeps): KindShell {
-  return new ImagePullJobShell(deps);
+  return shellOf(deps, new ImagePullJobs(deps));
 }
 
-class ImagePullJobShell implements KindShell {
+class ImagePullJobs implements Reconciler<ImagePullJob> {
   readonly #deps: ImagePullJobDeps;
   readonly #nodeImages: Cache<NodeImage>;
   readonly #writer: NodeImageWriter;
   readonly #tallies: Tallies;
   readonly #secrets: JobSecrets;
   readonly #pods: PodNeeds<Pod>;
-  readonly #status: StatusWriter;
   /** Refusals in a row, by job and node. */
   readonly #refusals = new Map<string, Map<string, number>>();
 
@@ -80,7 +79,6 @@ class ImagePullJobShell implements KindShell {
       namespace: deps.options.daemonConfigNamespace,
       wake: (key) => queue.add(key),
     });
-    this.#status = statusWriterOf(deps);
   }
 
   coalescingMs(key: string): number {
@@ -88,46 +86,41 @@ class ImagePullJobShell implements KindShell {
     return Math.min(LONGEST_COALESCING_MS, Math.floor(nodes / NODES_PER_MS));
   }
 
-  forget(key: string, uid: string): void {
+  forget(key: string): void {
     this.#end(key);
     this.#secrets.forget(key);
-    this.#status.forget(uid);
   }
 
   drained(): Promise<void> {
     return this.#writer.drained();
   }
 
-  async reconcile(key: string): Promise<Outcome> {
-    const job = this.#deps.objects.get(key);
-    if (job === undefined) return {};
-    try {
-      return await this.#pass(key, job);
-    } catch (error) {
-      if (!isKubeError(error, "Conflict", "NotFound") || isMissingNamespace(error)) throw error;
-      // Somebody was faster: the watch brings what they did.
-      return { wakeAfterMs: RETRY_MS };
-    }
-  }
-
-  async #pass(key: string, job: ImagePullJob): Promise<Outcome> {
-    const { clock } = this.#deps;
+  async reconcile(job: ImagePullJob, key: string): Promise<Pass | undefined> {
+    const { clock, objects, queue } = this.#deps;
     const isOver = job.metadata.deletionTimestamp !== undefined || job.status?.completionTime !== undefined;
     if (isOver) this.#end(key);
-    const guarded = hasFinalizer(job, pullJobFinalizer);
+    const guarded = hasFinalizer(job, finalizer);
     const mayCopy = guarded || (job.spec.pullSecrets ?? []).length === 0;
     const secrets = isOver || !mayCopy ? undefined : await this.#secrets.provide(key, job);
-    if (!this.#deps.objects.holds(key, job.metadata.uid)) return {};
+    if (!objects.holds(key, job.metadata.uid)) return undefined;
     const tally = secrets === undefined ? undefined : this.#tally(key, job, secrets);
     tally?.nodes.releaseHeld(clock.monotonic());
-    const seen = { job, nodes: tally?.nodes, guarded, ownedByList: isOwnedByList(job) };
-    const plan = planImagePullJob(seen, clock.now());
-    if (plan.guard) await this.#patchFinalizers(job, [...(job.metadata.finalizers ?? []), pullJobFinalizer]);
-    if (plan.release) await this.#release(key, job);
-    if (plan.remove) await this.#remove(job);
-    if (!this.#deps.objects.holds(key, job.metadata.uid)) return {};
+    const ownedByList = controllerOfKind(ownersOf(job), imageListPullJobResource.kind) !== undefined;
+    const plan = planImagePullJob({ job, nodes: tally?.nodes, guarded, ownedByList }, clock.now());
+    const actions: Step[] = [];
+    // What needs the finalizer follows in the next pass.
+    if (plan.guard) actions.push({ type: "add finalizer", finalizer }, async () => queue.add(key));
+    if (plan.release && (await this.#secrets.giveBack(key, job)))
+      actions.push({ type: "remove finalizer", finalizer });
+    if (plan.remove) actions.push({ type: "delete object" });
     if (tally !== undefined) this.#tell(key, job, tally, plan);
-    return { wakeAfterMs: earlier(plan.wakeAfterMs, this.#offer(key, job, plan, tally)) };
+    return {
+      status: plan.status,
+      size: tally?.nodes.desired ?? 0,
+      settled: plan.status?.completionTime !== undefined,
+      actions,
+      wakeAfterMs: plan.wakeAfterMs,
+    };
   }
 
   /** Undefined until the pods that the job selects are known. */
@@ -180,60 +173,10 @@ class ImagePullJobShell implements KindShell {
     queue.addAfter(key, pause);
   }
 
-  #offer(key: string, job: ImagePullJob, plan: PullJobPlan, tally: Tally | undefined): number | undefined {
-    if (plan.status === undefined) return undefined;
-    const size = tally?.nodes.desired ?? 0;
-    const isFinal = plan.status.completionTime !== undefined;
-    const target = { key, uid: job.metadata.uid ?? "" };
-    return this.#status.offer(target, job.status, plan.status, size, isFinal);
-  }
-
-  async #patchFinalizers(job: ImagePullJob, finalizers: readonly string[]): Promise<void> {
-    const { client, objects, resource, signal } = this.#deps;
-    const { resourceVersion = "", uid = "" } = job.metadata;
-    const body = { metadata: { resourceVersion, finalizers } };
-    const patch = { type: "merge", body } as const;
-    const written = await client.patch(resource, objectRef(job), patch, { signal, flow: uid });
-    const isGone = written.metadata.deletionTimestamp !== undefined && finalizers.length === 0;
-    if (isGone) objects.remove(keyOf(objectRef(job)), uid);
-    else if (objects.writeBack(written)) this.#deps.queue.add(keyOf(objectRef(job)));
-  }
-
-  async #release(key: string, job: ImagePullJob): Promise<void> {
-    if (!(await this.#secrets.giveBack(key, job))) return;
-    const left = (job.metadata.finalizers ?? []).filter((each) => each !== pullJobFinalizer);
-    await this.#patchFinalizers(job, left);
-  }
-
-  async #remove(job: ImagePullJob): Promise<void> {
-    const { client, resource, signal } = this.#deps;
-    const { uid = "" } = job.metadata;
-    await client.delete(resource, objectRef(job), {
-      uid,
-      propagationPolicy: "Background",
-      signal,
-      flow: uid,
-    });
-  }
-
   /** Nothing more is counted or told for the job. */
   #end(key: string): void {
     this.#tallies.forget(key);
     this.#pods.release(key);
     this.#refusals.delete(key);
   }
-}
-
-function isOwnedByList({ metadata }: ImagePullJob): boolean {
-  return metadata.ownerReferences?.some(({ controller, kind }) => controller && kind === LIST_JOB) ?? false;
-}
-
-/** Copies of secrets have nowhere to go: that is for people to mend, and to hear of. */
-function isMissingNamespace(error: KubeError): boolean {
-  return error.code === "NotFound" && error.about?.kind === "namespaces";
-}
-
-function earlier(a: number | undefined, b: number | undefined): number | undefined {
-  if (a === undefined || b === undefined) return a ?? b;
-  return Math.min(a, b);
 }

@@ -4,7 +4,9 @@ import { createMergePatch, keyOf } from "../../kube/core/index.ts";
 import { type Change, type Client, type EventRecorder, isKubeError, type Log } from "../../kube/index.ts";
 import type { SecretReference } from "../node_image/model.ts";
 import { type PullSecret, pullSecretResource } from "../pull_secrets.ts";
+import { imagePullJobResource } from "../resources.ts";
 import type { PodNeeds, PodSelection, SelectedPods } from "../selected_pods.ts";
+import { eventTarget } from "../shell.ts";
 import {
   namesJob,
   planRelease,
@@ -92,17 +94,13 @@ export class JobSecrets {
     this.#told.set(key, told);
     if (told.has(secretUid)) return;
     told.add(secretUid);
-    const { name = "", namespace = "", uid = "", resourceVersion = "" } = metadata;
-    const target = {
-      apiVersion: "apps.kruise.io/v1beta1",
-      kind: "ImagePullJob",
-      namespace,
-      name,
-      uid,
-      resourceVersion,
-    };
     const message = `pull secret ${secret} is of type ${type || "Opaque"} and was not copied: use kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg`;
-    this.#deps.recorder.event(target, "Warning", "UnsupportedPullSecret", message);
+    this.#deps.recorder.event(
+      eventTarget(imagePullJobResource, metadata),
+      "Warning",
+      "UnsupportedPullSecret",
+      message,
+    );
   }
 
   #copies(): PodSelection {
