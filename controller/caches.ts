@@ -13,7 +13,7 @@ import {
 } from "../kube/index.ts";
 import { awaitsLaunch } from "./container_launch_priority/index.ts";
 import { awaitsReadiness } from "./pod_readiness/index.ts";
-import { GROUP } from "./resources.ts";
+import { GROUP } from "./resource.ts";
 
 export interface SharedCaches {
   pods: Cache<Pod>;

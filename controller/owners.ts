@@ -1,6 +1,6 @@
 /** Who owns an object. */
 import type { KubeObject, OwnerReference } from "../kube/core/index.ts";
-import { GROUP } from "./resources.ts";
+import { GROUP } from "./resource.ts";
 
 export type Owners = readonly OwnerReference[] | undefined;
 

@@ -4,7 +4,7 @@ import type { KubeObject } from "../kube/core/index.ts";
 import type { Change, ControllerRevision, PersistentVolumeClaim, Pod, WorkQueue } from "../kube/index.ts";
 import { claimantKeys, orphanKeys, type SharedCaches } from "./caches.ts";
 import type { Kind, KindShell } from "./kind.ts";
-import { GROUP } from "./resources.ts";
+import { GROUP } from "./resource.ts";
 import { OWNED_BY_ANNOTATION } from "./stateful_set/index.ts";
 
 const STATEFUL_SET = "StatefulSet";

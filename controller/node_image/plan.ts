@@ -2,7 +2,7 @@
 import type { NodeImage } from "../../crds/index.ts";
 import { createMergePatch, jsonEqual, type Labels } from "../../kube/core/index.ts";
 import { earliest } from "../earliest.ts";
-import { imagePullJobResource } from "../resources.ts";
+import { imagePullJobResource } from "../image_pull_job/resource.ts";
 import { apiVersionOf, type ObjectAction } from "../shell.ts";
 import { FAKE_LABEL, PULL_JOB } from "./model.ts";
 import { type Facts, pruneNodeImage } from "./prune.ts";

@@ -9,6 +9,7 @@ import {
   sameTarget,
 } from "../../crds/index.ts";
 import { jsonEqual, type Labels, type ObjectMeta } from "../../kube/core/index.ts";
+import type { ObjectAction } from "../shell.ts";
 
 /** A workload that may carry the annotations. */
 export interface Workload {
@@ -18,13 +19,10 @@ export interface Workload {
 }
 
 type Generation =
-  | { do: "nothing"; why: "settled" | "nothing asked" | "not ours" }
-  | { do: "create"; body: object }
-  /** Merge patch of `spec`; a member that goes is null. */
-  | { do: "replace"; spec: object }
-  | { do: "delete" }
+  | { type: "nothing"; why: "settled" | "nothing asked" | "not ours" }
+  | Extract<ObjectAction, { type: "create object" | "patch object" | "delete object" }>
   /** An object of an earlier workload of this name is still on its way out. */
-  | { do: "wait" };
+  | { type: "wait" };
 
 const names = [
   autoGeneratePersistentPodStateAnnotation,
@@ -51,24 +49,24 @@ export function planGeneration(workload: Workload, present: PersistentPodState |
   const isOurs = owner !== undefined && owner.uid === metadata.uid;
   if (metadata.annotations?.[autoGeneratePersistentPodStateAnnotation] !== "true") {
     // An object that somebody wrote is not ours to remove, whatever it is called.
-    return isOurs ? { do: "delete" } : { do: "nothing", why: "not ours" };
+    return isOurs ? { type: "delete object" } : { type: "nothing", why: "not ours" };
   }
   const spec = wantedSpec(workload);
-  if (spec === undefined) return { do: "nothing", why: "nothing asked" };
-  if (present === undefined) return { do: "create", body: bodyOf(workload, spec) };
+  if (spec === undefined) return { type: "nothing", why: "nothing asked" };
+  if (present === undefined) return { type: "create object", body: bodyOf(workload, spec) };
   if (!isOurs) {
     const isLeftOver = owner?.kind === workload.kind && owner.name === metadata.name;
     return isLeftOver || present.metadata.deletionTimestamp
-      ? { do: "wait" }
-      : { do: "nothing", why: "not ours" };
+      ? { type: "wait" }
+      : { type: "nothing", why: "not ours" };
   }
-  if (!sameTarget(present.spec.targetRef, spec.targetRef)) return { do: "nothing", why: "not ours" };
+  if (!sameTarget(present.spec.targetRef, spec.targetRef)) return { type: "nothing", why: "not ours" };
   const { persistentPodStateRetentionPolicy: _, ...compared } = present.spec;
   // The reference is immutable, its version included.
   const kept = { ...spec, targetRef: present.spec.targetRef };
   return jsonEqual(compared, kept)
-    ? { do: "nothing", why: "settled" }
-    : { do: "replace", spec: replaced(kept) };
+    ? { type: "nothing", why: "settled" }
+    : { type: "patch object", body: { spec: replaced(kept) } };
 }
 
 /** The retention policy is left to the user: it is never part of what is generated. */
@@ -93,16 +91,13 @@ function wantedSpec({ apiVersion, kind, metadata }: Workload): PersistentPodStat
   };
 }
 
-function bodyOf({ apiVersion, kind, metadata }: Workload, spec: PersistentPodStateSpec): object {
-  const { name = "", namespace = "", uid = "" } = metadata;
-  return {
-    apiVersion: "apps.kruise.io/v1beta1",
-    kind: "PersistentPodState",
-    metadata: { name, namespace, ownerReferences: [{ apiVersion, kind, name, uid, controller: true }] },
-    spec,
-  };
+function bodyOf({ apiVersion, kind, metadata }: Workload, spec: PersistentPodStateSpec) {
+  const { name = "", uid = "" } = metadata;
+  const owner = { apiVersion, kind, name, uid, controller: true };
+  return { metadata: { ownerReferences: [owner] }, spec };
 }
 
+/** A member that goes is null. */
 function replaced(spec: PersistentPodStateSpec): object {
   return {
     requiredPersistentTopology: null,

@@ -18,15 +18,14 @@ function workload(annotations: Record<string, string> = asked, uid = "u1"): Work
 /** The object that a creation leads to. */
 function made(from = workload(), spec: object = {}): PersistentPodState {
   const generation = planGeneration(from, undefined);
-  if (generation.do !== "create") throw new Error(generation.do);
+  if (generation.type !== "create object") throw new Error(generation.type);
   const body = { ...generation.body } as PersistentPodState;
-  return { ...body, spec: { ...body.spec, ...spec } };
+  const metadata = { name: "web", namespace: "default", ...body.metadata };
+  return { metadata, spec: { ...body.spec, ...spec } };
 }
 
 t.test("an object is made of the annotations", async (t) => {
   t.same(made(), {
-    apiVersion: "apps.kruise.io/v1beta1",
-    kind: "PersistentPodState",
     metadata: {
       name: "web",
       namespace: "default",
@@ -58,8 +57,8 @@ t.test("blanks and empty parts of a list are no keys", async (t) => {
 
 t.test("nothing happens without a topology, whether there is an object or not", async (t) => {
   const none = workload({ "kruise.io/auto-generate-persistent-pod-state": "true" });
-  t.equal(planGeneration(none, undefined).do, "nothing");
-  t.equal(planGeneration(none, made()).do, "nothing");
+  t.equal(planGeneration(none, undefined).type, "nothing");
+  t.equal(planGeneration(none, made()).type, "nothing");
   t.equal(asksForState(none.metadata.annotations), false);
   t.equal(asksForState(asked), true);
   t.equal(asksForState(undefined), false);
@@ -68,20 +67,21 @@ t.test("nothing happens without a topology, whether there is an object or not", 
 t.test("without the switch the generated object goes, and only that", async (t) => {
   for (const value of ["false", "True"]) {
     const off = workload({ ...asked, "kruise.io/auto-generate-persistent-pod-state": value });
-    t.same(planGeneration(off, made()), { do: "delete" });
-    t.equal(planGeneration(off, undefined).do, "nothing");
+    t.same(planGeneration(off, made()), { type: "delete object" });
+    t.equal(planGeneration(off, undefined).type, "nothing");
     const { ownerReferences: _, ...metadata } = made().metadata;
-    t.same(planGeneration(off, { ...made(), metadata }), { do: "nothing", why: "not ours" });
+    t.same(planGeneration(off, { ...made(), metadata }), { type: "nothing", why: "not ours" });
   }
 });
 
 t.test("a changed annotation rewrites the spec and keeps the user's retention policy", async (t) => {
   const { "kruise.io/required-persistent-topology": _, ...fewer } = asked;
   const present = made(workload(), { persistentPodStateRetentionPolicy: "WhenDeleted" });
-  t.same(planGeneration(workload(), present), { do: "nothing", why: "settled" });
+  t.same(planGeneration(workload(), present), { type: "nothing", why: "settled" });
   const generation = planGeneration(workload(fewer), present);
-  if (generation.do !== "replace" || !isJsonObject(generation.spec)) throw new Error(generation.do);
-  const spec = applyMergePatch({ ...present.spec }, generation.spec);
+  const patch = generation.type === "patch object" ? generation.body.spec : undefined;
+  if (!isJsonObject(patch)) throw new Error(generation.type);
+  const spec = applyMergePatch({ ...present.spec }, patch);
   t.same(spec, {
     targetRef: present.spec.targetRef,
     preferredPersistentTopology: present.spec.preferredPersistentTopology,
@@ -92,16 +92,16 @@ t.test("a changed annotation rewrites the spec and keeps the user's retention po
 
 t.test("another version in the reference is the same workload", async (t) => {
   const targetRef = { apiVersion: "apps.kruise.io/v1alpha1", kind: "StatefulSet", name: "web" };
-  t.same(planGeneration(workload(), made(workload(), { targetRef })), { do: "nothing", why: "settled" });
+  t.same(planGeneration(workload(), made(workload(), { targetRef })), { type: "nothing", why: "settled" });
 });
 
 t.test("an object of an earlier workload of this name is waited for", async (t) => {
-  t.same(planGeneration(workload(asked, "u2"), made()), { do: "wait" });
+  t.same(planGeneration(workload(asked, "u2"), made()), { type: "wait" });
 });
 
 t.test("an object that somebody wrote is not overwritten", async (t) => {
   const { ownerReferences: _, ...metadata } = made().metadata;
-  t.same(planGeneration(workload(), { ...made(), metadata }), { do: "nothing", why: "not ours" });
+  t.same(planGeneration(workload(), { ...made(), metadata }), { type: "nothing", why: "not ours" });
 });
 
 t.test("only these annotations matter", async (t) => {

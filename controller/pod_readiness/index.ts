@@ -5,7 +5,7 @@
  */
 import { isKubeError, keyOf, type Pod, podResource } from "../../kube/index.ts";
 import type { PlainController, SharedDeps } from "../kind.ts";
-import { GROUP } from "../resources.ts";
+import { GROUP } from "../resource.ts";
 import { podPatch } from "../rollout/pod_patch.ts";
 import { isActive, KRUISE_READY } from "../rollout/pod_state.ts";
 import { needsKruiseReady } from "../rollout/readiness.ts";
