@@ -157,6 +157,7 @@ class Shell<T extends StatusObject> implements KindShell {
       case "patch object":
         return this.#patch(key, metadata, action.body, action);
       case "patch status":
+        if (Object.keys(action.status).length === 0) return object;
         return this.#patch(key, metadata, { status: action.status }, action, "status");
       case "add finalizer":
       case "remove finalizer": {
@@ -234,8 +235,9 @@ export function apiVersionOf({ group, version }: Pick<Resource<unknown>, "group"
 /** The object of an event, from the metadata of any object. */
 export function eventTarget(
   resource: Pick<Resource<unknown>, "group" | "version" | "kind">,
-  { namespace, name = "", uid = "", resourceVersion = "" }: ObjectMeta,
+  metadata: Pick<ObjectMeta, "namespace" | "name" | "uid" | "resourceVersion">,
 ): EventTarget {
+  const { namespace, name = "", uid = "", resourceVersion = "" } = metadata;
   const target = { apiVersion: apiVersionOf(resource), kind: resource.kind, name, uid, resourceVersion };
   return namespace ? { ...target, namespace } : target;
 }

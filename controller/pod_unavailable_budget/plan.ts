@@ -2,6 +2,7 @@
 import type { PodUnavailableBudget, PodUnavailableBudgetStatus } from "../../crds/index.ts";
 import { scaledValue } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
+import { earliest } from "../earliest.ts";
 import { isActive } from "../rollout/pod_state.ts";
 import { isAvailableToBudget, relatedBudget } from "./pod_facts.ts";
 
@@ -64,7 +65,7 @@ export function planBudget(seen: Seen): BudgetPlan {
     notDeleted: deletions.expired.flatMap((pod) => active.get(pod) ?? []),
     problem,
     isIdle: active.size === 0,
-    wakeAfterMs: earlier(deletions.nextMs, updates.nextMs),
+    wakeAfterMs: earliest(deletions.nextMs, updates.nextMs),
   };
 }
 
@@ -109,12 +110,7 @@ function held(
     }
     result.kept[name] = since;
     result.isEmpty = false;
-    result.nextMs = earlier(result.nextMs, leftMs);
+    result.nextMs = earliest(result.nextMs, leftMs);
   }
   return result;
-}
-
-function earlier(a: number | undefined, b: number | undefined): number | undefined {
-  if (a === undefined || b === undefined) return a ?? b;
-  return Math.min(a, b);
 }

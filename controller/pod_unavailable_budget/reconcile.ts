@@ -1,6 +1,6 @@
 /**
- * The shell of PodUnavailableBudget: follows the pods of each budget and the workloads behind them, calls the plan,
- * writes the status and the links. No policy lives here.
+ * PodUnavailableBudgets: follows the pods of each budget and the workloads behind them, plans, links pods to their budget.
+ * No policy lives here.
  */
 import {
   type CloneSet,
@@ -13,12 +13,12 @@ import { createMergePatch, keyOf, type ObjectMeta, refOf } from "../../kube/core
 import {
   type Cache,
   type Change,
+  type EventTarget,
   isKubeError,
-  type Outcome,
   type Pod,
   podResource,
 } from "../../kube/index.ts";
-import { cloneSetResource } from "../clone_set/resource.ts";
+import { earliest } from "../earliest.ts";
 import type { KindDeps, KindShell } from "../kind.ts";
 import {
   type NativeStatefulSet,
@@ -26,7 +26,7 @@ import {
 } from "../persistent_pod_state/native_stateful_set.ts";
 import { isActive } from "../rollout/pod_state.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
-import { statefulSetResource } from "../stateful_set/resource.ts";
+import { eventTarget, type ObjectAction, type Pass, type Reconciler, shellOf } from "../shell.ts";
 import { deploymentResource, type NativeWorkload, replicaSetResource } from "./native_workload.ts";
 import { type BudgetPlan, planBudget } from "./plan.ts";
 import { isAvailableToBudget } from "./pod_facts.ts";
@@ -39,16 +39,14 @@ import {
   type WorkloadSource,
 } from "./workloads.ts";
 
-/** How soon a lost race for the status is tried again, milliseconds; the watch usually wakes the key before. */
-const CONFLICT_MS = 500;
 /** Workloads that nobody watches are looked at again after so long. */
 const POLL_MS = 10_000;
 
 export function podUnavailableBudgetShell(deps: KindDeps<PodUnavailableBudget>): KindShell {
-  return new BudgetShell(deps);
+  return shellOf(deps, new Budgets(deps));
 }
 
-class BudgetShell implements KindShell {
+class Budgets implements Reconciler<PodUnavailableBudget> {
   readonly #deps: KindDeps<PodUnavailableBudget>;
   readonly #pods: PodNeeds<Pod>;
   readonly #deployments: PodNeeds<NativeWorkload>;
@@ -84,10 +82,6 @@ class BudgetShell implements KindShell {
     );
   }
 
-  coalescingMs(): number {
-    return 0;
-  }
-
   forget(key: string): void {
     this.#pods.release(key);
     this.#deployments.release(key);
@@ -96,30 +90,29 @@ class BudgetShell implements KindShell {
     this.#wakeNamespace(refOf(key).namespace ?? "");
   }
 
-  async drained(): Promise<void> {
-    // Every write is awaited by the reconcile that made it.
-  }
-
-  async reconcile(key: string): Promise<Outcome> {
-    const object = this.#deps.objects.get(key);
-    if (object === undefined || object.metadata.deletionTimestamp !== undefined) return {};
+  async reconcile(object: PodUnavailableBudget, key: string): Promise<Pass | undefined> {
+    if (object.metadata.deletionTimestamp !== undefined) return undefined;
     const source = this.#sourceOf(key, object);
-    const found = source && (await this.#protected(object, source));
-    // Still being listed; the end of that wakes the key.
-    if (found === undefined) return {};
+    if (source === undefined) return undefined;
+    const found = await this.#protected(object, source);
     const { objects, clock } = this.#deps;
     const namespace = object.metadata.namespace ?? "";
     const plan = planBudget({
       object,
       pods: found.pods,
       totalReplicas: found.totalReplicas,
-      isBudget: (name) => objects.get(`${namespace}/${name}`) !== undefined,
+      isBudget: (name) => objects.get(keyOf({ namespace, name })) !== undefined,
       now: clock.now(),
     });
-    this.#tell(object, plan);
-    const heldMs = await this.#writeStatus(key, object, plan);
-    await this.#link(object, plan.link);
-    return { wakeAfterMs: earliest(plan.wakeAfterMs, heldMs, source?.asked() ? POLL_MS : undefined) };
+    return {
+      actions: [
+        ...eventsOf(object, plan),
+        // On the version that the plan saw: admission writes it, too.
+        { type: "patch status", status: createMergePatch(object.status ?? {}, plan.status), exact: true },
+        () => this.#link(object, plan.link),
+      ],
+      wakeAfterMs: earliest(plan.wakeAfterMs, source.asked() ? POLL_MS : undefined),
+    };
   }
 
   async #protected(
@@ -182,52 +175,6 @@ class BudgetShell implements KindShell {
     }
   }
 
-  #tell({ metadata }: PodUnavailableBudget, plan: BudgetPlan): void {
-    const { recorder, resource } = this.#deps;
-    const { namespace = "", name = "", uid = "", resourceVersion = "" } = metadata;
-    const apiVersion = `${resource.group}/${resource.version}`;
-    const target = { apiVersion, kind: resource.kind, namespace, name, uid, resourceVersion };
-    if (plan.isIdle) recorder.event(target, "Normal", "NoPods", "No matching pods found");
-    if (plan.problem !== undefined) {
-      const message = `Failed to calculate the number of expected pods: ${plan.problem}`;
-      recorder.event(target, "Warning", "CalculateExpectedPodCountFailed", message);
-    }
-    for (const pod of plan.notDeleted) {
-      const about = {
-        apiVersion: "v1",
-        kind: "Pod",
-        namespace,
-        name: pod.name,
-        uid: pod.uid,
-        resourceVersion: pod.resourceVersion,
-      };
-      const message = `Pod was expected by PUB ${namespace}/${name} to be deleted but it wasn't`;
-      recorder.event(about, "Warning", "NotDeleted", message);
-    }
-  }
-
-  /** With the version that the plan saw: admission writes it, too. Returns when to try again, in milliseconds. */
-  async #writeStatus(
-    key: string,
-    object: PodUnavailableBudget,
-    { status }: BudgetPlan,
-  ): Promise<number | undefined> {
-    const patch = createMergePatch(object.status ?? {}, status);
-    if (JSON.stringify(patch) === "{}") return undefined;
-    const { client, objects, resource, signal } = this.#deps;
-    const { uid, resourceVersion } = object.metadata;
-    const body = { metadata: { uid, resourceVersion }, status: patch };
-    try {
-      const options = { subresource: "status", flow: uid ?? "", signal } as const;
-      objects.writeBack(await client.patch(resource, refOf(key), { type: "merge", body }, options));
-      return undefined;
-    } catch (error) {
-      if (isKubeError(error, "NotFound")) return undefined;
-      if (isKubeError(error, "Conflict")) return CONFLICT_MS;
-      throw error;
-    }
-  }
-
   async #link({ metadata }: PodUnavailableBudget, pods: readonly Pod[]): Promise<void> {
     const { client, signal } = this.#deps;
     const { name = "", namespace = "", uid = "" } = metadata;
@@ -238,7 +185,7 @@ class BudgetShell implements KindShell {
         const ref = { namespace, name: pod.name };
         await client.patch(podResource, ref, { type: "strategic", body }, { flow: uid, signal });
       } catch (error) {
-        if (!isKubeError(error, "NotFound") && !isKubeError(error, "Conflict")) throw error;
+        if (!isKubeError(error, "NotFound", "Conflict")) throw error;
       }
     };
     // The client's window bounds what is in flight.
@@ -284,7 +231,23 @@ function matters(change: Change<Pod>): boolean {
   );
 }
 
-function earliest(...times: (number | undefined)[]): number | undefined {
-  const known = times.filter((time) => time !== undefined);
-  return known.length === 0 ? undefined : Math.min(...known);
+function eventsOf({ metadata }: PodUnavailableBudget, plan: BudgetPlan): ObjectAction[] {
+  const events: ObjectAction[] = [];
+  const say = (type: "Normal" | "Warning", reason: string, message: string, about?: EventTarget): void => {
+    events.push({
+      type: "event",
+      event: { type, reason, message },
+      ...(about === undefined ? {} : { about }),
+    });
+  };
+  if (plan.isIdle) say("Normal", "NoPods", "No matching pods found");
+  if (plan.problem !== undefined) {
+    const message = `Failed to calculate the number of expected pods: ${plan.problem}`;
+    say("Warning", "CalculateExpectedPodCountFailed", message);
+  }
+  for (const pod of plan.notDeleted) {
+    const message = `Pod was expected by PUB ${metadata.namespace}/${metadata.name} to be deleted but it wasn't`;
+    say("Warning", "NotDeleted", message, eventTarget(podResource, pod));
+  }
+  return events;
 }
