@@ -1,11 +1,11 @@
 /** AdvancedCronJobs: children from the caches, deletions before the creation, in the background. */
 import type { AdvancedCronJob } from "../../crds/index.ts";
 import { jobResource, severityOf, type WriteOptions } from "../../kube/index.ts";
+import { broadcastJobResource } from "../broadcast_job/resource.ts";
 import { Children } from "../children.ts";
+import { imageListPullJobResource } from "../image_list_pull_job/resource.ts";
 import type { KindDeps, KindShell } from "../kind.ts";
 import { ownersOf } from "../owners.ts";
-import { broadcastJobResource } from "../broadcast_job/resource.ts";
-import { imageListPullJobResource } from "../image_list_pull_job/resource.ts";
 import { Backoff } from "../rollout/backoff.ts";
 import { type Pass, type Reconciler, shellOf } from "../shell.ts";
 import {

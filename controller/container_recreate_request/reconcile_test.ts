@@ -13,8 +13,8 @@ import {
 } from "../../kube/index.ts";
 import { sharedCaches } from "../caches.ts";
 import type { Caches } from "../kind.ts";
-import { containerRecreateRequestResource as resource } from "./resource.ts";
 import { containerRecreateRequestShell } from "./reconcile.ts";
+import { containerRecreateRequestResource as resource } from "./resource.ts";
 
 const clock = testClock();
 const key = "default/one";

@@ -3,9 +3,9 @@ import type { ImageListPullJob, ImagePullJob, ImagePullJobSpec } from "../../crd
 import { objectRef } from "../../kube/core/index.ts";
 import type { Random } from "../../kube/index.ts";
 import { Children } from "../children.ts";
+import { imagePullJobResource } from "../image_pull_job/resource.ts";
 import type { KindDeps, KindShell } from "../kind.ts";
 import { ownersOf } from "../owners.ts";
-import { imagePullJobResource } from "../image_pull_job/resource.ts";
 import { ownerReference } from "../rollout/pod_manifest.ts";
 import { apiVersionOf, eventTarget, type Pass, type Reconciler, shellOf } from "../shell.ts";
 import { slowStart } from "../slow_start.ts";

@@ -1,14 +1,13 @@
 /** ImagePullJobs: counts nodes as they report, tells nodes, copies secrets. No policy here. */
 import { pullJobFinalizer as finalizer, type ImagePullJob, type NodeImage } from "../../crds/index.ts";
 import type { Cache, Pod } from "../../kube/index.ts";
+import { imageListPullJobResource } from "../image_list_pull_job/resource.ts";
 import type { KindDeps, KindShell } from "../kind.ts";
 import type { SecretReference } from "../node_image/model.ts";
 import { nodeImageResource } from "../node_image/resource.ts";
 import { NodeImageWriter } from "../node_image/writer.ts";
 import { controllerOfKind, ownersOf } from "../owners.ts";
 import { hasFinalizer, pullSecretResource } from "../pull_secrets.ts";
-import { imageListPullJobResource } from "../image_list_pull_job/resource.ts";
-import { nodeImageResource } from "../node_image/resource.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
 import { type Pass, type Reconciler, type Step, shellOf } from "../shell.ts";
 import { type PullJobPlan, planImagePullJob } from "./plan.ts";

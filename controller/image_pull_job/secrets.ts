@@ -4,9 +4,9 @@ import { createMergePatch, keyOf } from "../../kube/core/index.ts";
 import { type Change, type Client, type EventRecorder, isKubeError, type Log } from "../../kube/index.ts";
 import type { SecretReference } from "../node_image/model.ts";
 import { type PullSecret, pullSecretResource } from "../pull_secrets.ts";
-import { imagePullJobResource } from "./resource.ts";
 import type { PodNeeds, PodSelection, SelectedPods } from "../selected_pods.ts";
 import { eventTarget } from "../shell.ts";
+import { imagePullJobResource } from "./resource.ts";
 import {
   namesJob,
   planRelease,

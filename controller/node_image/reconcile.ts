@@ -1,7 +1,9 @@
 /** NodeImages: follows nodes, jobs and secrets. No policy here. */
+
 import type { ImagePullJob, NodeImage } from "../../crds/index.ts";
 import { keyOf } from "../../kube/core/index.ts";
 import { type Cache, type Change, isKubeError, type Node } from "../../kube/index.ts";
+import { imagePullJobResource } from "../image_pull_job/resource.ts";
 import type { KindDeps, KindShell } from "../kind.ts";
 import { type PullSecret, pullSecretResource } from "../pull_secrets.ts";
 import type { PodNeeds } from "../selected_pods.ts";

@@ -1,4 +1,5 @@
 /** Nodes: one NodePodProbe each, written here alone, and the results that its agent reports. Keys are names of nodes. */
+
 import type { NodePodProbe, PodProbeMarker } from "../../crds/index.ts";
 import { isConditionTrue, keyOf } from "../../kube/core/index.ts";
 import { type Cache, type Change, compareVersions, type Node } from "../../kube/index.ts";
@@ -9,6 +10,7 @@ import type { HeldPods, PodNeeds } from "../selected_pods.ts";
 import { type Pass, type Reconciler, shellOf } from "../shell.ts";
 import { isVirtualNode, type Marker, markerOf } from "./model.ts";
 import { planNode, type SeenNode, type SeenPod } from "./plan.ts";
+import { podProbeMarkerResource } from "./resource.ts";
 import { markerIndex, markerSelection, nodeIndex, writeMarks } from "./watching.ts";
 
 /** Pods of a node start in crowds, and each changes several times: gathered for so long, milliseconds. */

@@ -2,6 +2,7 @@
  * PodUnavailableBudgets: follows the pods of each budget and the workloads behind them, plans, links pods to their budget.
  * No policy lives here.
  */
+
 import {
   type CloneSet,
   oldRelatedBudgetAnnotation,
@@ -18,6 +19,7 @@ import {
   type Pod,
   podResource,
 } from "../../kube/index.ts";
+import { cloneSetResource } from "../clone_set/resource.ts";
 import { earliest } from "../earliest.ts";
 import type { KindDeps, KindShell } from "../kind.ts";
 import {
@@ -27,6 +29,7 @@ import {
 import { isActive } from "../rollout/pod_state.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
 import { eventTarget, type ObjectAction, type Pass, type Reconciler, shellOf } from "../shell.ts";
+import { statefulSetResource } from "../stateful_set/resource.ts";
 import { deploymentResource, type NativeWorkload, replicaSetResource } from "./native_workload.ts";
 import { type BudgetPlan, planBudget } from "./plan.ts";
 import { isAvailableToBudget } from "./pod_facts.ts";
