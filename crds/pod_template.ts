@@ -1,5 +1,5 @@
 /** Pod templates as JSON: the fields that this code names; all others ride along. */
-import type { ObjectMeta } from "../kube/core/index.ts";
+import type { NodeAffinity, ObjectMeta, Toleration } from "../kube/core/index.ts";
 
 export interface EnvVar {
   name: string;
@@ -26,31 +26,9 @@ export interface Container {
   [field: string]: unknown;
 }
 
-export interface NodeRequirement {
-  key: string;
-  operator: string;
-  values?: string[] | null;
-}
-
-export interface NodeTerm {
-  matchExpressions?: NodeRequirement[] | null;
-  matchFields?: NodeRequirement[] | null;
-}
-
 export interface Affinity {
-  nodeAffinity?: {
-    requiredDuringSchedulingIgnoredDuringExecution?: { nodeSelectorTerms?: NodeTerm[] | null };
-    preferredDuringSchedulingIgnoredDuringExecution?: unknown[];
-  };
+  nodeAffinity?: NodeAffinity;
   [kind: string]: unknown;
-}
-
-export interface Toleration {
-  key?: string;
-  operator?: string;
-  value?: string;
-  effect?: string;
-  tolerationSeconds?: number;
 }
 
 export interface PodSpec {

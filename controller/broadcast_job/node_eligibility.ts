@@ -1,27 +1,27 @@
 /** Which nodes a BroadcastJob's pod fits. Spec: jobs B4, rule 1. */
 import type { PodTemplate } from "../../crds/index.ts";
-import { aggregateResources, isJsonObject, quantityAdd, quantityCompare } from "../../kube/core/index.ts";
+import {
+  aggregateResources,
+  isJsonObject,
+  matchesNode,
+  quantityAdd,
+  quantityCompare,
+  unschedulableTaint,
+  untoleratedTaint,
+} from "../../kube/core/index.ts";
 import type { Node } from "../../kube/index.ts";
-import { nodeFit } from "../rollout/node_fit.ts";
-
-const unschedulableTaint = {
-  key: "node.kubernetes.io/unschedulable",
-  value: "",
-  effect: "NoSchedule",
-} as const;
 
 /**
  * Says of a node whether the pod fits there, on an empty node: pods that run there take nothing away. Tolerations are
  * those of the template alone. What the template asks is worked out once.
  */
 export function eligibility(template: PodTemplate): (node: Node) => boolean {
-  const fit = nodeFit(template.spec);
+  const { spec } = template;
   const requests = Object.entries(requestsOf(template));
   return (node) =>
-    fit.matches(node) &&
-    fit.untolerated(node, ["NoSchedule", "NoExecute"]) === undefined &&
-    (!node.unschedulable ||
-      fit.untolerated({ ...node, taints: [unschedulableTaint] }, ["NoSchedule"]) === undefined) &&
+    matchesNode(spec, node) &&
+    untoleratedTaint(node.taints, spec.tolerations) === undefined &&
+    (!node.unschedulable || untoleratedTaint([unschedulableTaint], spec.tolerations) === undefined) &&
     // A node that does not say how much it has (it has just joined) has room for nothing yet.
     quantityCompare(node.allocatable["pods"] ?? "0", "1") >= 0 &&
     requests.every(([name, amount]) => quantityCompare(amount, node.allocatable[name] ?? "0") <= 0);

@@ -1,6 +1,12 @@
 /** Which nodes a DaemonSet wants a pod on, and where it lets one be. Spec: daemonset 4.1, rules 1 to 4. */
-import type { PodTemplate, Toleration } from "../../crds/index.ts";
-import { type FittingNode, nodeFit } from "../rollout/node_fit.ts";
+import type { PodTemplate } from "../../crds/index.ts";
+import {
+  daemonTolerations,
+  type LabeledNode,
+  matchesNode,
+  type Taint,
+  untoleratedTaint,
+} from "../../kube/core/index.ts";
 
 export type Verdict =
   /** A pod belongs here. */
@@ -10,41 +16,14 @@ export type Verdict =
   /** Pods that are here go. */
   | "none";
 
-const everywhere: readonly Toleration[] = [
-  exists("node.kubernetes.io/not-ready", "NoExecute"),
-  exists("node.kubernetes.io/unreachable", "NoExecute"),
-  exists("node.kubernetes.io/disk-pressure", "NoSchedule"),
-  exists("node.kubernetes.io/memory-pressure", "NoSchedule"),
-  exists("node.kubernetes.io/pid-pressure", "NoSchedule"),
-  exists("node.kubernetes.io/unschedulable", "NoSchedule"),
-];
-const onHostNetwork = exists("node.kubernetes.io/network-unavailable", "NoSchedule");
-
-/** The template's tolerations and those that every daemon pod has: its node's troubles are no reason to be elsewhere. */
-export function daemonTolerations(spec: PodTemplate["spec"]): Toleration[] {
-  const added = spec.hostNetwork === true ? [...everywhere, onHostNetwork] : everywhere;
-  const isAdded = (toleration: Toleration) =>
-    added.some(
-      (one) => one.key === toleration.key && one.effect === toleration.effect && isSameTest(one, toleration),
-    );
-  return [...(spec.tolerations ?? []).filter((toleration) => !isAdded(toleration)), ...added];
-}
-
-/** What the API calls a match of tolerations: operator and value are equal, too. */
-function isSameTest(a: Toleration, b: Toleration): boolean {
-  return (a.operator ?? "") === (b.operator ?? "") && (a.value ?? "") === (b.value ?? "");
-}
-
-function exists(key: string, effect: string): Toleration {
-  return { key, operator: "Exists", effect };
-}
-
 /** Works out once what the template asks; the answer for a node depends on its name, labels and taints only. */
-export function nodeVerdicts(spec: PodTemplate["spec"]): (node: FittingNode) => Verdict {
-  const fit = nodeFit(spec, daemonTolerations(spec));
+export function nodeVerdicts(
+  spec: PodTemplate["spec"],
+): (node: LabeledNode & { readonly taints: readonly Taint[] }) => Verdict {
+  const tolerations = daemonTolerations(spec);
   return (node) => {
-    if (!fit.matches(node)) return "none";
-    if (fit.untolerated(node, ["NoExecute"]) !== undefined) return "none";
-    return fit.untolerated(node, ["NoSchedule"]) === undefined ? "run" : "keep";
+    if (!matchesNode(spec, node)) return "none";
+    if (untoleratedTaint(node.taints, tolerations, ["NoExecute"]) !== undefined) return "none";
+    return untoleratedTaint(node.taints, tolerations, ["NoSchedule"]) === undefined ? "run" : "keep";
   };
 }

@@ -2,7 +2,7 @@ import t from "tap";
 import type { PodTemplate } from "../../crds/index.ts";
 import type { Taint } from "../../kube/index.ts";
 import { plainNode } from "../rollout/projections.ts";
-import { daemonTolerations, nodeVerdicts } from "./eligibility.ts";
+import { nodeVerdicts } from "./eligibility.ts";
 
 const spec = (more: object = {}): PodTemplate["spec"] => ({ containers: [], ...more });
 const taint = (effect: string, key = "k"): Taint => ({ key, value: "", effect });
@@ -34,22 +34,4 @@ t.test("a node's own troubles are no reason to be elsewhere", async (t) => {
   const network = taint("NoSchedule", "node.kubernetes.io/network-unavailable");
   t.equal(verdict(spec(), network), "keep");
   t.equal(verdict(spec({ hostNetwork: true }), network), "run");
-});
-
-t.test("tolerations of the template stay, those that are added are there once", async (t) => {
-  const own = { key: "own", operator: "Exists" };
-  const same = {
-    key: "node.kubernetes.io/not-ready",
-    operator: "Exists",
-    effect: "NoExecute",
-    tolerationSeconds: 5,
-  };
-  const tolerations = daemonTolerations(spec({ tolerations: [own, same] }));
-  t.equal(tolerations.length, 7);
-  t.strictSame(tolerations[0], own);
-  t.notOk(
-    tolerations.some((one) => one.tolerationSeconds !== undefined),
-    "no time limit is left",
-  );
-  t.equal(daemonTolerations(spec({ hostNetwork: true })).length, 7);
 });

@@ -4,9 +4,9 @@ import { compileSelector, type Labels, type Selector } from "../../kube/core/ind
 import { type Cache, type ControllerRevision, type Node, type Pod, sidesOf } from "../../kube/index.ts";
 import type { Caches, KindDeps, KindShell, ServerFeatures } from "../kind.ts";
 import type { ControllerOptions } from "../options.ts";
-import { rememberedByNode } from "../rollout/node_fit.ts";
 import { CREATING } from "../rollout/pending_pods.ts";
 import type { Performer } from "../rollout/perform.ts";
+import { rememberedByNode } from "../rollout/remembered_by_node.ts";
 import { byNumber } from "../rollout/revisions.ts";
 import { workloadShell } from "../rollout/workload_shell.ts";
 import { nodeVerdicts, type Verdict } from "./eligibility.ts";

@@ -1,6 +1,7 @@
 /** Core kinds that the controller caches, as resources: where they are served and what is kept of them. */
 import { core, decode, type Message } from "../../proto/core/index.ts";
 import type { Resource } from "../client_types.ts";
+import type { Taint } from "../core/index.ts";
 import type { Pod } from "../pod.ts";
 import {
   type CoreCondition,
@@ -90,13 +91,6 @@ export const persistentVolumeClaimResource: Resource<PersistentVolumeClaim> = re
     conditions: (status?.conditions ?? []).map(conditionOf),
   }),
 );
-
-export interface Taint {
-  readonly key: string;
-  readonly value: string;
-  /** `NoSchedule` | `PreferNoSchedule` | `NoExecute`. */
-  readonly effect: string;
-}
 
 export interface Node extends Metadata {
   readonly taints: readonly Taint[];

@@ -74,33 +74,43 @@ export function selectorOf(requirements: readonly SelectorRequirement[]): Select
 
 const noLabels: Labels = {};
 
-function holds(requirement: SelectorRequirement, labels: Labels): boolean {
-  const found: unknown = labels[requirement.key];
+function holds({ key, operator, values }: SelectorRequirement, labels: Labels): boolean {
+  const found: unknown = labels[key];
   // A label that is called like a member of Object.prototype is a function or object when it is absent.
-  const value = typeof found === "string" ? found : undefined;
-  switch (requirement.operator) {
+  return requirementHolds(operator, values, typeof found === "string" ? found : undefined);
+}
+
+/** Whether a label of this value, undefined for none, is what the operator asks. */
+export function requirementHolds(
+  operator: SelectorOperator,
+  values: readonly string[],
+  value: string | undefined,
+): boolean {
+  switch (operator) {
     case "=":
     case "==":
     case "in":
-      return value !== undefined && requirement.values.includes(value);
+      return value !== undefined && values.includes(value);
     case "!=":
     case "notin":
-      return value === undefined || !requirement.values.includes(value);
+      return value === undefined || !values.includes(value);
     case "exists":
       return value !== undefined;
     case "!":
       return value === undefined;
     case "gt":
     case "lt":
-      return compares(requirement, value);
+      return compares(operator, values, value);
   }
 }
 
-function compares(requirement: SelectorRequirement, value: string | undefined): boolean {
-  const bound = requirement.values[0];
-  if (value === undefined || bound === undefined || !isInteger(value) || !isInteger(bound)) return false;
+/** Only integers compare, and only with one. */
+function compares(operator: "gt" | "lt", values: readonly string[], value: string | undefined): boolean {
+  const [bound] = values;
+  if (value === undefined || bound === undefined || values.length > 1) return false;
+  if (!isInteger(value) || !isInteger(bound)) return false;
   const difference = BigInt(value.replace("+", "")) - BigInt(bound.replace("+", ""));
-  return requirement.operator === "gt" ? difference > 0n : difference < 0n;
+  return operator === "gt" ? difference > 0n : difference < 0n;
 }
 
 /** A 64-bit integer in decimal. */

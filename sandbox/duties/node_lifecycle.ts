@@ -3,7 +3,7 @@
  * after their tolerations, removal of pods whose node is gone.
  */
 import type { Clock } from "../../kube/core/index.ts";
-import { refOf } from "../../kube/core/index.ts";
+import { refOf, type Taint, tolerates } from "../../kube/core/index.ts";
 import { type Agenda, createAgenda, type Next } from "../agenda.ts";
 import type { Cluster, ClusterChange } from "../cluster.ts";
 import type { EventWriter } from "../events.ts";
@@ -14,11 +14,9 @@ import {
   isPod,
   type NodeObject,
   type PodObject,
-  type Taint,
   timeOf,
   timeText,
 } from "../objects/index.ts";
-import { toleratesTaint } from "../scheduler/fit.ts";
 import type { HeartbeatTiming } from "../stages/profile.ts";
 import { keyOfObject } from "../workloads/workload.ts";
 
@@ -240,7 +238,7 @@ export function evictionIn(pod: PodObject, node: NodeObject, now: number): numbe
   let earliest: number | undefined;
   for (const taint of node.spec.taints ?? []) {
     if (taint.effect !== "NoExecute") continue;
-    const fitting = (pod.spec.tolerations ?? []).filter((toleration) => toleratesTaint(toleration, taint));
+    const fitting = (pod.spec.tolerations ?? []).filter((toleration) => tolerates(toleration, taint));
     if (fitting.length === 0) return 0;
     const seconds = fitting.map((toleration) => toleration.tolerationSeconds ?? Number.POSITIVE_INFINITY);
     const shortest = Math.min(...seconds);

@@ -1,16 +1,10 @@
 import t from "tap";
+import type { Taint, Toleration } from "../../kube/core/index.ts";
 import { MemoryCluster } from "../_memory_cluster.ts";
 import { virtualClock } from "../_virtual_clock.ts";
 import { createEventWriter } from "../events.ts";
 import { SandboxNodes } from "../nodes/sandbox_nodes.ts";
-import {
-  isNode,
-  isPod,
-  type NodeObject,
-  type PodObject,
-  type Taint,
-  type Toleration,
-} from "../objects/index.ts";
+import { isNode, isPod, type NodeObject, type PodObject } from "../objects/index.ts";
 import { seededRandom } from "../random.ts";
 import { profiles } from "../stages/profile.ts";
 import { evictionIn, NodeLifecycle } from "./node_lifecycle.ts";

@@ -1,6 +1,7 @@
 /** Node objects of simulated nodes. */
+import type { Taint } from "../../kube/core/index.ts";
 import type { StoredObject } from "../cluster.ts";
-import { type NodeObject, type Taint, timeText } from "../objects/index.ts";
+import { type NodeObject, timeText } from "../objects/index.ts";
 import type { Timing } from "../stages/profile.ts";
 
 /** What distinguishes a simulated node. Everything has a default. */

@@ -1,5 +1,5 @@
 /** Typed views of the core objects that simulated components read. Absent fields are absent, as in the API's JSON. */
-import type { Condition, LabelSelector } from "../../kube/core/index.ts";
+import type { Condition, LabelSelector, NodeAffinity, Taint, Toleration } from "../../kube/core/index.ts";
 import type { StoredObject } from "../cluster.ts";
 
 export interface ResourceList {
@@ -58,32 +58,6 @@ export interface Container {
   ports?: { containerPort: number; hostPort?: number; name?: string; protocol?: string }[];
 }
 
-export interface Toleration {
-  key?: string;
-  operator?: string;
-  value?: string;
-  effect?: string;
-  tolerationSeconds?: number;
-}
-
-export interface Taint {
-  key: string;
-  value?: string;
-  effect: string;
-  timeAdded?: string;
-}
-
-export interface NodeSelectorRequirement {
-  key: string;
-  operator: string;
-  values?: string[];
-}
-
-export interface NodeSelectorTerm {
-  matchExpressions?: NodeSelectorRequirement[];
-  matchFields?: NodeSelectorRequirement[];
-}
-
 export interface PodAffinityTerm {
   labelSelector?: LabelSelector;
   namespaces?: string[];
@@ -91,10 +65,7 @@ export interface PodAffinityTerm {
 }
 
 export interface Affinity {
-  nodeAffinity?: {
-    requiredDuringSchedulingIgnoredDuringExecution?: { nodeSelectorTerms?: NodeSelectorTerm[] };
-    preferredDuringSchedulingIgnoredDuringExecution?: { weight: number; preference: NodeSelectorTerm }[];
-  };
+  nodeAffinity?: NodeAffinity;
   podAffinity?: { requiredDuringSchedulingIgnoredDuringExecution?: PodAffinityTerm[] };
   podAntiAffinity?: { requiredDuringSchedulingIgnoredDuringExecution?: PodAffinityTerm[] };
 }

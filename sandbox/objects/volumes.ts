@@ -1,6 +1,7 @@
 /** Typed views of claims, volumes and storage classes. */
+import type { NodeSelectorTerm } from "../../kube/core/index.ts";
 import type { StoredObject } from "../cluster.ts";
-import { type ClaimSpec, isObject, type NodeSelectorTerm } from "./pods.ts";
+import { type ClaimSpec, isObject } from "./pods.ts";
 
 export type ClaimObject = StoredObject & {
   spec: ClaimSpec;
@@ -24,7 +25,7 @@ export type VolumeObject = StoredObject & {
     volumeMode?: string;
     persistentVolumeReclaimPolicy?: string;
     claimRef?: ClaimReference;
-    nodeAffinity?: { required?: { nodeSelectorTerms?: NodeSelectorTerm[] } };
+    nodeAffinity?: { required?: { nodeSelectorTerms?: NodeSelectorTerm[] | null } };
     [source: string]: unknown;
   };
   status?: { phase?: string };

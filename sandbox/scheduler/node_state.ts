@@ -1,6 +1,7 @@
 /** What the scheduler keeps of a node: what is free on it, and what keeps pods away. */
+import type { Taint } from "../../kube/core/index.ts";
 import { type Amounts, add, type Reckoner, subtract } from "../amounts.ts";
-import type { NodeObject, Taint } from "../objects/index.ts";
+import type { NodeObject } from "../objects/index.ts";
 
 export class NodeState {
   readonly name: string;

@@ -3,13 +3,13 @@
  * happen, nothing is listed again.
  */
 import type { Clock } from "../../kube/core/index.ts";
-import { type Condition, keyOf, refOf } from "../../kube/core/index.ts";
+import { type Condition, keyOf, matchesNode, refOf } from "../../kube/core/index.ts";
 import { type Agenda, createAgenda, type Next } from "../agenda.ts";
 import { type Amounts, Reckoner } from "../amounts.ts";
 import type { Cluster, ClusterChange } from "../cluster.ts";
 import type { EventWriter } from "../events.ts";
 import { isFinished, isNode, isPod, type NodeObject, type PodObject, timeText } from "../objects/index.ts";
-import { matchesNode, misfit, type PodDemand, pinnedNodes, scoreNode } from "./fit.ts";
+import { misfit, type PodDemand, pinnedNodes, scoreNode } from "./fit.ts";
 import { NodeState } from "./node_state.ts";
 import { PodCensus, spreadRules } from "./spread.ts";
 import { judgeClaims, selectNode } from "./volume_demand.ts";
@@ -187,7 +187,7 @@ export class Scheduler {
     const pinned = pinnedNodes(demand.pod);
     const candidates = pinned ? pinned.flatMap((name) => this.#nodes.get(name) ?? []) : this.#order;
     if (pinned) this.#countOthers(reasons, candidates.length);
-    const eligible = () => this.#order.filter((node) => matchesNode(demand, node));
+    const eligible = () => this.#order.filter((node) => matchesNode(demand.pod.spec, node));
     const rules = needsRules(demand.pod) ? spreadRules(demand.pod, eligible(), this.#census) : undefined;
     const limit = candidates.length > exhaustiveNodes ? enoughFitting : candidates.length;
     let best: { node: NodeState; score: number } | undefined;

@@ -1,11 +1,11 @@
 /** What a pod's claims mean for where it may run. */
+import type { NodeSelectorTerm } from "../../kube/core/index.ts";
 import type { Cluster } from "../cluster.ts";
 import {
   claimNames,
   isClaim,
   isStorageClass,
   isVolume,
-  type NodeSelectorTerm,
   type PodObject,
   selectedNodeAnnotation,
 } from "../objects/index.ts";

@@ -1,5 +1,11 @@
 /** Built-in DaemonSets: one pod on every node that the template suits. */
-import { refOf, scaledValue } from "../../kube/core/index.ts";
+import {
+  daemonTolerations,
+  matchesNode,
+  refOf,
+  scaledValue,
+  untoleratedTaint,
+} from "../../kube/core/index.ts";
 import type { Next } from "../agenda.ts";
 import type { StoredObject } from "../cluster.ts";
 import {
@@ -10,10 +16,8 @@ import {
   type NodeObject,
   type PodObject,
   type PodTemplate,
-  type Toleration,
   timeOf,
 } from "../objects/index.ts";
-import { matchesAnyTerm, tolerates } from "../scheduler/fit.ts";
 import { availableInMs, isActive } from "./pod_index.ts";
 import { forgetRevisions, type Revisions, syncRevisions } from "./revisions.ts";
 import {
@@ -34,16 +38,6 @@ const kind: WorkloadKind = {
   component: "daemonset-controller",
 };
 const revisionLabel = "controller-revision-hash";
-
-/** What every daemon pod tolerates, so that it stays on troubled and cordoned nodes. */
-const daemonTolerations: readonly Toleration[] = [
-  { key: "node.kubernetes.io/not-ready", operator: "Exists", effect: "NoExecute" },
-  { key: "node.kubernetes.io/unreachable", operator: "Exists", effect: "NoExecute" },
-  { key: "node.kubernetes.io/disk-pressure", operator: "Exists", effect: "NoSchedule" },
-  { key: "node.kubernetes.io/memory-pressure", operator: "Exists", effect: "NoSchedule" },
-  { key: "node.kubernetes.io/pid-pressure", operator: "Exists", effect: "NoSchedule" },
-  { key: "node.kubernetes.io/unschedulable", operator: "Exists", effect: "NoSchedule" },
-];
 
 export function startDaemonSets(deps: WorkloadDeps): WorkloadLoop {
   const loop: WorkloadLoop = new WorkloadLoop(deps, kind, (object, key) => reconcile(deps, object, key), {
@@ -105,18 +99,12 @@ function passOf(
 }
 
 function suits(template: PodTemplate, node: NodeObject): { shouldRun: boolean; mayStay: boolean } {
-  const labels = node.metadata.labels ?? {};
-  const { nodeSelector = {}, affinity, tolerations = [] } = template.spec;
-  const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
-  const selected =
-    Object.entries(nodeSelector).every(([key, value]) => labels[key] === value) &&
-    (required === undefined || matchesAnyTerm(required, { name: node.metadata.name ?? "", labels }));
-  const all = [...tolerations, ...daemonTolerations];
-  const repelling = (node.spec.taints ?? []).filter((taint) => !tolerates(all, taint));
-  return {
-    shouldRun: selected && !repelling.some((taint) => taint.effect !== "PreferNoSchedule"),
-    mayStay: selected && !repelling.some((taint) => taint.effect === "NoExecute"),
-  };
+  const { metadata, spec } = node;
+  const selected = matchesNode(template.spec, { name: metadata.name ?? "", labels: metadata.labels ?? {} });
+  const tolerations = daemonTolerations(template.spec);
+  const isFree = (effects?: readonly string[]): boolean =>
+    untoleratedTaint(spec.taints ?? [], tolerations, effects) === undefined;
+  return { shouldRun: selected && isFree(), mayStay: selected && isFree(["NoExecute"]) };
 }
 
 /** The node that a daemon pod is on or meant for. */
@@ -185,7 +173,7 @@ function podFor({ set, hash }: Pass, node: string): PodObject {
       requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms },
     },
   };
-  pod.spec.tolerations = [...(pod.spec.tolerations ?? []), ...daemonTolerations];
+  pod.spec.tolerations = daemonTolerations(pod.spec);
   return pod;
 }
 
