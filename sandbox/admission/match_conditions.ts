@@ -1,7 +1,11 @@
 /** The match conditions of a webhook: whether a request that its rules want is one to ask about. */
 
-import { type CompiledCondition, compileCondition } from "../cel/compile.ts";
-import { CelEvaluationError } from "../cel/evaluate.ts";
+import {
+  type Bindings,
+  CelEvaluationError,
+  type CompiledCondition,
+  compileCondition,
+} from "../cel/compile.ts";
 import { forbidden } from "../http/api_error.ts";
 import { type Fields, objectsAt, textAt } from "../json.ts";
 import type { Review } from "./admission.ts";
@@ -18,24 +22,16 @@ export function matchConditionsOf(webhook: Fields): readonly MatchCondition[] {
   });
 }
 
-/** What the expressions see; an absent object is null. */
-interface ConditionVariables {
-  readonly object: unknown;
-  readonly oldObject: unknown;
-  readonly request: Fields;
-}
-
 /**
  * Whether all conditions hold. One that is false decides, whatever happens to the others; else an error refuses the
  * request (403), or skips a webhook that may fail.
  */
 export function conditionsHold(
   conditions: readonly MatchCondition[],
-  variables: ConditionVariables,
+  bindings: Bindings,
   review: Review,
   failurePolicy: string,
 ): boolean {
-  const bindings = new Map<string, unknown>(Object.entries(variables));
   const errors: string[] = [];
   for (const { expression, compiled } of conditions) {
     try {

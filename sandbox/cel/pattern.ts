@@ -1,7 +1,8 @@
 /** Regular expressions in RE2's syntax, as far as JavaScript's engine means the same by them. */
 
-type CompiledPattern =
-  | { readonly pattern: RegExp }
+type Translation =
+  /** The same for JavaScript, with the flag `u`. */
+  | { readonly pattern: string }
   /** `isForeign`: perhaps right, but not something that this side can carry out. */
   | { readonly pattern: undefined; readonly isForeign: boolean };
 
@@ -16,38 +17,26 @@ const translated: ReadonlyMap<string, string> = new Map([
   [".", "[^\\n]"],
 ]);
 
-const known = new Map<string, CompiledPattern>();
-
-export function patternOf(text: string): CompiledPattern {
-  const found = known.get(text);
-  if (found !== undefined) return found;
-  const made = compile(text);
-  if (known.size >= 100) known.clear();
-  known.set(text, made);
-  return made;
-}
-
-function compile(text: string): CompiledPattern {
-  let source = "";
+export function translatedPattern(text: string): Translation {
+  let pattern = "";
   piece.lastIndex = 0;
   while (piece.lastIndex < text.length) {
     const [part] = piece.exec(text) ?? [];
     if (part === undefined) return { pattern: undefined, isForeign: isWellFormed(text) };
-    source += translated.get(part) ?? part;
+    pattern += translated.get(part) ?? part;
   }
-  try {
-    return { pattern: new RegExp(source, "u") };
-  } catch {
-    return { pattern: undefined, isForeign: false };
-  }
+  return isPattern(pattern, "u") ? { pattern } : { pattern: undefined, isForeign: false };
 }
 
 /** Wrong for both engines, or only unknown here. */
 function isWellFormed(text: string): boolean {
   if (/\(\?(?:[=!]|<[=!])|\\[1-9]/.test(text)) return false;
-  const unnamed = text.replace(/\(\?[imsU-]+\)/g, "").replace(/\(\?(?:P?<\w+>|[imsU-]+:)/g, "(?:");
+  return isPattern(text.replace(/\(\?[imsU-]+\)/g, "").replace(/\(\?(?:P?<\w+>|[imsU-]+:)/g, "(?:"));
+}
+
+function isPattern(text: string, flags?: string): boolean {
   try {
-    return new RegExp(unnamed) instanceof RegExp;
+    return new RegExp(text, flags) instanceof RegExp;
   } catch {
     return false;
   }

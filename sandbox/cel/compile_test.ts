@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import t from "tap";
-import { compileCondition } from "./compile.ts";
-import { CelEvaluationError } from "./evaluate.ts";
-import { patternOf } from "./pattern.ts";
+import { CelEvaluationError, compileCondition } from "./compile.ts";
+import { translatedPattern } from "./pattern.ts";
 
 const seed = 20_262;
 
@@ -13,7 +12,7 @@ function outcome(source: string, object: unknown = {}): Outcome {
   const compiled = compileCondition(source);
   if (compiled.error !== undefined) throw new Error(compiled.error);
   try {
-    return compiled.evaluate(new Map([["object", object]]));
+    return compiled.evaluate({ object, oldObject: null, request: {} });
   } catch (error) {
     if (error instanceof CelEvaluationError) return "error";
     throw error;
@@ -87,16 +86,58 @@ t.test("members that every JavaScript object has are no keys", async (t) => {
   t.equal(outcome("'toString' in object"), false);
   t.equal(outcome("object.__proto__ == object"), "error");
   t.equal(outcome("object['hasOwnProperty'] == 1"), "error");
+  t.equal(outcome("object.constructor == 'x' && object.a.n == 1", { constructor: "x", a: { n: 1 } }), true);
 });
 
 t.test("patterns mean what they mean to the server, or are not taken", async (t) => {
-  const pattern = patternOf("^a[^b-]*(?:c|\\.){1,3}?$").pattern;
-  t.equal(pattern?.test("axx.c"), true);
-  t.equal(pattern?.test("abc"), false);
+  const { pattern = "" } = translatedPattern("^a[^b-]*(?:c|\\.){1,3}?$");
+  t.match("axx.c", new RegExp(pattern, "u"));
+  t.notMatch("abc", new RegExp(pattern, "u"));
   for (const wrong of ["[", "a(", "(?=a)", "(a)\\1", "*"]) {
-    t.same(patternOf(wrong), { pattern: undefined, isForeign: false }, wrong);
+    t.same(translatedPattern(wrong), { pattern: undefined, isForeign: false }, wrong);
   }
   for (const foreign of ["(?i)abc", "a{2", "[]a]", "[[:alpha:]]", "(?P<name>a)", "\\bword\\b", "\\x41"]) {
-    t.same(patternOf(foreign), { pattern: undefined, isForeign: true }, foreign);
+    t.same(translatedPattern(foreign), { pattern: undefined, isForeign: true }, foreign);
   }
+});
+
+t.test("says what it does not carry out, and reads nothing too deep", async (t) => {
+  const refused: readonly (readonly [string, string])[] = [
+    ["object.?a == 1", "the sandbox does not evaluate optional values"],
+    [".object == 1", "the sandbox does not evaluate names that begin with a dot"],
+    ["namespaceObject.x == 1", "the sandbox does not evaluate 'namespaceObject'"],
+    ["isURL('a')", "the sandbox does not evaluate 'isURL'"],
+    [
+      "request.name.matches(object.a)",
+      "the sandbox does not evaluate regular expressions that are not literals",
+    ],
+    ["object.a.base64() == 'x'", "undeclared reference to 'base64'"],
+    [Array(2000).fill("a").join("||"), "the sandbox does not evaluate expressions of that length"],
+    ["(".repeat(900), "expression recursion limit exceeded: 250"],
+    ["[".repeat(900), "expression recursion limit exceeded: 250"],
+    ["-9223372036854775809 == 1", "invalid int literal"],
+  ];
+  for (const [source, what] of refused) t.match(compileCondition(source).error, what, source.slice(0, 40));
+  for (const source of ["!".repeat(900), "-9223372036854775808 == 1 && true"]) {
+    t.doesNotThrow(() => compileCondition(source), source.slice(0, 40));
+  }
+});
+
+t.test("compiles or refuses any words, with a position inside the text", async (t) => {
+  const word = fc.constantFrom(
+    ..."object . a ( ) [ ] , ? : ! - + == in true null has exists all x 1 2.5 0x1f 'a' \"b\" r'\\' b'' 1u { } # \\ && || \n matches size".split(
+      " ",
+    ),
+  );
+  fc.assert(
+    fc.property(fc.array(word, { maxLength: 12 }), (words) => {
+      const source = words.join(" ");
+      const { error = "" } = compileCondition(source);
+      const [, line = "1", column = "1"] = /<input>:(\d+):(\d+)/.exec(error) ?? [];
+      const lines = source.split("\n");
+      t.ok(Number(line) >= 1 && Number(line) <= lines.length, error);
+      t.ok(Number(column) >= 1 && Number(column) <= (lines[Number(line) - 1] ?? "").length + 1, error);
+    }),
+    { seed, numRuns: 1000 },
+  );
 });
