@@ -6,6 +6,7 @@ import {
   projectedJsonCodec,
   type Resource,
 } from "../kube/index.ts";
+import type { ReportedContainer } from "../node/index.ts";
 
 export interface AgentEnv {
   readonly name: string;
@@ -33,14 +34,9 @@ export interface AgentContainer {
   readonly resources: AgentResources;
 }
 
-export interface AgentContainerStatus {
-  readonly name: string;
-  /** `<runtime>://<id>`, empty before the container runs. */
-  readonly containerID: string;
-  readonly ready: boolean;
+export interface AgentContainerStatus extends ReportedContainer {
   /** A container that is only created has an id in the status, too. */
   readonly running: boolean;
-  readonly restartCount: number;
   /** What the container runs with; empty when the kubelet does not tell. */
   readonly resources: AgentResources;
 }
@@ -193,11 +189,4 @@ export function metadataEnvValue(env: AgentEnv, pod: AgentPod): string | undefin
   if (!match) return undefined;
   const values = match[1] === "labels" ? pod.labels : pod.annotations;
   return values[match[2] ?? ""] ?? "";
-}
-
-/** Runtime name and id of `containerd://<id>`; undefined when it is neither. */
-export function splitContainerID(containerID: string): { runtime: string; id: string } | undefined {
-  const at = containerID.indexOf("://");
-  if (at <= 0 || at + 3 === containerID.length) return undefined;
-  return { runtime: containerID.slice(0, at), id: containerID.slice(at + 3) };
 }

@@ -8,14 +8,15 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   "kube/core": [],
   kube: ["kube/core", "proto"],
   crds: ["kube/core"],
+  node: ["kube/core", "crds"],
   controller: ["kube/core", "kube", "crds"],
-  agent: ["kube/core", "kube", "crds", "proto"],
-  sandbox: ["kube/core", "crds", "proto"],
-  cli: ["kube/core", "kube", "crds", "controller", "agent", "sandbox", "proto"],
-  bench: ["kube/core", "kube", "crds", "controller", "agent", "sandbox", "proto", "cli"],
-  bundles: ["kube/core", "kube", "crds", "controller", "agent", "sandbox", "proto", "cli"],
-  tools: ["kube/core", "kube", "crds", "controller", "agent", "sandbox", "proto", "cli"],
-  test: ["kube/core", "kube", "crds", "controller", "agent", "sandbox", "proto", "cli", "bench"],
+  agent: ["kube/core", "kube", "crds", "proto", "node"],
+  sandbox: ["kube/core", "crds", "proto", "node"],
+  cli: ["kube/core", "kube", "crds", "node", "controller", "agent", "sandbox", "proto"],
+  bench: ["kube/core", "kube", "crds", "node", "controller", "agent", "sandbox", "proto", "cli"],
+  bundles: ["kube/core", "kube", "crds", "node", "controller", "agent", "sandbox", "proto", "cli"],
+  tools: ["kube/core", "kube", "crds", "node", "controller", "agent", "sandbox", "proto", "cli"],
+  test: ["kube/core", "kube", "crds", "node", "controller", "agent", "sandbox", "proto", "cli", "bench"],
 };
 
 /** Files of a room that others may import. */

@@ -1,7 +1,8 @@
 /** What the agent tells of a pod's containers, and which it restarts for new environment values. Pure. Spec: containers 3, inplace-update 51 to 54. */
 import { envHash, isJsonObject, plainHash } from "../../kube/index.ts";
+import { splitContainerID } from "../../node/index.ts";
 import type { SeenContainer } from "../containers/observe.ts";
-import { type AgentContainer, type AgentPod, metadataEnvValue, splitContainerID } from "../pod.ts";
+import { type AgentContainer, type AgentPod, metadataEnvValue } from "../pod.ts";
 
 export const metaAnnotation = "apps.kruise.io/runtime-containers-meta";
 const sidecarAnnotation = "kruise.io/sidecarset-hash";

@@ -1,4 +1,5 @@
 /** A pod's containers as the runtime has them. */
+import type { RuntimeContainer } from "../../node/index.ts";
 import { type Container, ContainerState, methods } from "../../proto/cri/index.ts";
 import type { CriClient } from "../cri/client.ts";
 
@@ -17,17 +18,10 @@ export const annotations = {
   ports: "io.kubernetes.container.ports",
 } as const;
 
-/** One instance of a container. Times are milliseconds since the Unix epoch; 0 when it did not happen. */
-export interface SeenContainer {
-  readonly name: string;
-  readonly id: string;
+export interface SeenContainer extends RuntimeContainer {
   readonly sandboxId: string;
   readonly attempt: number;
-  readonly restartCount: number;
-  readonly state: "created" | "running" | "exited" | "unknown";
   readonly createdAt: number;
-  readonly startedAt: number;
-  readonly exitCode: number;
   /** As the kubelet wrote it: hex without leading zeros. */
   readonly hash: string;
   readonly annotations: Readonly<Record<string, string>>;

@@ -10,15 +10,14 @@ import {
   type Log,
   startInformer,
 } from "../../kube/index.ts";
+import { checkedSpec, type OwnerRef, type PullTask } from "../../node/index.ts";
 import type { AgentContext, Feature } from "../context.ts";
 import { createStatusWriter } from "../status_writer.ts";
 import { loadPlugins } from "./credential_plugins.ts";
 import { criImages } from "./cri_images.ts";
 import { dockerConfigFiles } from "./docker_config_files.ts";
 import { createKeyring, type Keyring } from "./keyring.ts";
-import type { PullTask } from "./plan.ts";
-import { type OwnerRef, Puller, type PullerDependencies } from "./puller.ts";
-import { checkedSpec } from "./spec.ts";
+import { Puller, type PullerDependencies } from "./puller.ts";
 
 export const nodeImages = jsonResource<NodeImage>({
   group: "apps.kruise.io",

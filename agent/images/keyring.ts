@@ -2,11 +2,11 @@
 import { Buffer } from "node:buffer";
 import { readFile } from "node:fs/promises";
 import { type Clock, isKubeError, type Log } from "../../kube/index.ts";
+import type { SecretRef } from "../../node/index.ts";
 import { messageOf } from "../errors.ts";
 import type { PluginKeyring } from "./credential_plugins.ts";
 import { type Login, matchingLogins, parseDockerConfig, type RegistryLogin } from "./docker_config.ts";
 import { type KeptLogins, LoginCache } from "./login_cache.ts";
-import type { SecretRef } from "./puller.ts";
 
 export interface Secret {
   readonly type?: string;

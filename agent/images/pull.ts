@@ -1,8 +1,8 @@
 /** One pull from first attempt to result: retries, timeouts, logins one after the other. Spec: images 7.5 to 7.9. */
 import type { Clock } from "../../kube/index.ts";
+import { imageReference, type PullOrder, type PullResult } from "../../node/index.ts";
 import { AgentError, isAgentError, messageOf } from "../errors.ts";
 import type { Login } from "./docker_config.ts";
-import { imageReference } from "./reference.ts";
 
 /** What a pull needs of the runtime. */
 export interface ImageService {
@@ -19,36 +19,22 @@ export interface PullRequest {
   readonly timeoutMs: number;
 }
 
-export interface PullOrder {
-  readonly image: string;
-  readonly tag: string;
-  readonly onlyIfAbsent: boolean;
-  readonly timeoutSeconds: number;
-  /** Attempts after the first; negative means the default. */
-  readonly backoffLimit: number;
-  /** Milliseconds left of activeDeadlineSeconds; undefined: no limit. */
-  readonly deadlineMs: number | undefined;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly annotations: Readonly<Record<string, string>>;
+/** Whom and what a pull needs. */
+export interface PullContext {
+  readonly runtime: () => ImageService;
   /** Logins that match the image, read anew for each attempt so that a late or changed secret counts. */
   readonly logins: (signal: AbortSignal) => Promise<readonly Login[]>;
+  readonly clock: Clock;
+  /** The task was stopped. */
+  readonly signal: AbortSignal;
 }
 
-export type PullResult =
-  | { readonly ok: true; readonly imageID: string; readonly pulled: boolean }
-  | { readonly ok: false; readonly message: string };
-
-const defaultBackoffLimit = 3;
 const longestPauseMs = 30_000;
 const pulledBy = "apps.kruise.io/pulling-image-by";
 
-/** Resolves with the result; rejects only when `signal` aborts (the task was stopped). */
-export async function pullImage(
-  order: PullOrder,
-  runtime: () => ImageService,
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<PullResult> {
+/** Resolves with the result; rejects only when the context's signal aborts. */
+export async function pullImage(order: PullOrder, context: PullContext): Promise<PullResult> {
+  const { clock, signal } = context;
   const reference = imageReference(order.image, order.tag);
   if (reference === undefined) {
     return {
@@ -63,7 +49,7 @@ export async function pullImage(
       : clock.after(order.deadlineMs, () => limited.abort(deadlineError));
   const both = AbortSignal.any([signal, limited.signal]);
   try {
-    return await attempts(order, reference, runtime, clock, both);
+    return await attempts(order, reference, { ...context, signal: both });
   } catch (error) {
     if (signal.aborted) throw error;
     return { ok: false, message: messageOf(limited.signal.aborted ? deadlineError : error) };
@@ -74,23 +60,17 @@ export async function pullImage(
 
 const deadlineError = new Error("pulling exceeds the activeDeadlineSeconds");
 
-async function attempts(
-  order: PullOrder,
-  reference: string,
-  runtime: () => ImageService,
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<PullResult> {
-  const retries = order.backoffLimit < 0 ? defaultBackoffLimit : order.backoffLimit;
+async function attempts(order: PullOrder, reference: string, context: PullContext): Promise<PullResult> {
+  const { clock, signal } = context;
   let pauseMs = 1000;
   for (let attempt = 0; ; attempt++) {
     signal.throwIfAborted();
     try {
-      return await oneAttempt(order, reference, runtime(), clock, signal);
+      return await oneAttempt(order, reference, context);
     } catch (error) {
       signal.throwIfAborted();
       // A request that the runtime calls malformed stays malformed.
-      if (attempt >= retries || isAgentError(error, "Invalid"))
+      if (attempt >= order.backoffLimit || isAgentError(error, "Invalid"))
         return { ok: false, message: messageOf(error) };
     }
     await clock.sleep(pauseMs, signal);
@@ -98,13 +78,9 @@ async function attempts(
   }
 }
 
-async function oneAttempt(
-  order: PullOrder,
-  reference: string,
-  runtime: ImageService,
-  clock: Clock,
-  outer: AbortSignal,
-): Promise<PullResult> {
+async function oneAttempt(order: PullOrder, reference: string, context: PullContext): Promise<PullResult> {
+  const { clock, signal: outer } = context;
+  const runtime = context.runtime();
   const name = `${order.image}:${order.tag}`;
   const timeoutMs = order.timeoutSeconds * 1000;
   const limited = new AbortController();
@@ -115,7 +91,7 @@ async function oneAttempt(
       const id = await runtime.present(reference, signal);
       if (id !== undefined) return { ok: true, imageID: `${order.image}@${id}`, pulled: false };
     }
-    await pullWithLogins(order, reference, runtime, timeoutMs, signal);
+    await pullWithLogins(order, reference, runtime, await context.logins(signal), signal);
     const id = await runtime.present(reference, signal);
     return { ok: true, imageID: id === undefined ? "" : `${order.image}@${id}`, pulled: true };
   } catch (error) {
@@ -131,12 +107,12 @@ async function pullWithLogins(
   order: PullOrder,
   reference: string,
   runtime: ImageService,
-  timeoutMs: number,
+  logins: readonly Login[],
   signal: AbortSignal,
 ): Promise<void> {
   const { labels } = order;
+  const timeoutMs = order.timeoutSeconds * 1000;
   const annotations = { ...order.annotations, [pulledBy]: "kruise-daemon" };
-  const logins: readonly (Login | undefined)[] = await order.logins(signal);
   const failures: string[] = [];
   for (const login of logins.length > 0 ? logins : [undefined]) {
     try {

@@ -1,18 +1,23 @@
 /** Carries out what `planNodeImage` decides: keeps one pull per wanted tag, and the NodeImage's status up to date. */
 import type { NodeImage, NodeImageSpec, NodeImageStatus } from "../../crds/index.ts";
 import type { Clock, Log } from "../../kube/index.ts";
+import {
+  endedTask,
+  fullRepository,
+  type OwnerRef,
+  type PullOrder,
+  type PullResult,
+  type PullTask,
+  planNodeImage,
+  pullEvent,
+  pullOrder,
+  type SecretRef,
+  taskKey,
+} from "../../node/index.ts";
 import { AgentError } from "../errors.ts";
-import { goDuration } from "../go_duration.ts";
 import type { StatusWriter } from "../status_writer.ts";
 import type { Login } from "./docker_config.ts";
-import { type PullTask, planNodeImage, taskKey } from "./plan.ts";
-import { type ImageService, type PullOrder, type PullResult, pullImage } from "./pull.ts";
-import { fullRepository } from "./reference.ts";
-
-type ImageSpec = NonNullable<NodeImageSpec["images"]>[string];
-type TagSpec = ImageSpec["tags"][number];
-export type SecretRef = NonNullable<ImageSpec["pullSecrets"]>[number];
-export type OwnerRef = NonNullable<TagSpec["ownerReferences"]>[number];
+import { type ImageService, pullImage } from "./pull.ts";
 
 export interface PullerDependencies {
   readonly clock: Clock;
@@ -114,11 +119,10 @@ export class Puller {
 
   #startPull(key: string): void {
     const task = this.#tasks.get(key);
-    const image = task && this.#spec.images?.[task.image];
-    const tag = image?.tags.find((one) => one.tag === task?.tag);
-    if (!task || !image || !tag) return;
+    const order = task && pullOrder(task, this.#spec, this.#dependencies.clock.now());
+    if (!task || !order) return;
     const abort = new AbortController();
-    const done = this.#pull(task, image, tag, abort.signal).catch((error: unknown) => {
+    const done = this.#pull(task, order, abort.signal).catch((error: unknown) => {
       if (!abort.signal.aborted) this.#dependencies.log.error("a pull ended without a result", { error });
     });
     this.#running.set(key, { abort, done });
@@ -129,15 +133,19 @@ export class Puller {
     });
   }
 
-  async #pull(task: PullTask, image: ImageSpec, tag: TagSpec, signal: AbortSignal): Promise<void> {
-    const { clock } = this.#dependencies;
+  async #pull(task: PullTask, order: PullOrder, signal: AbortSignal): Promise<void> {
+    const { clock, logins } = this.#dependencies;
     const began = clock.monotonic();
-    const order = pullOrder(task, image, tag, this.#dependencies, clock.now());
-    const result = await pullImage(order, () => this.#service(), clock, signal);
+    const result = await pullImage(order, {
+      runtime: () => this.#service(),
+      logins: (until) => logins(order.secrets, fullRepository(order.image), until),
+      clock,
+      signal,
+    });
     if (signal.aborted) return;
     const tookMs = clock.monotonic() - began;
     this.#settle(task, result);
-    this.#report(task, tag.ownerReferences ?? [], result, tookMs);
+    this.#report(task, order.owners, result, tookMs);
   }
 
   #service(): ImageService {
@@ -157,33 +165,15 @@ export class Puller {
 
   #report(task: PullTask, owners: readonly OwnerRef[], result: PullResult, tookMs: number): void {
     const { event, log, pulled } = this.#dependencies;
-    const name = `${task.image}:${task.tag}`;
-    if (result.ok) {
-      pulled?.(result.pulled ? "succeeded" : "present", tookMs / 1000);
-      event("Normal", "PullImageSucceed", `Image ${name}, ecalpsedTime ${goDuration(tookMs)}`, []);
-    } else {
-      pulled?.("failed", tookMs / 1000);
-      log.warn("an image could not be pulled", { image: name, message: result.message });
-      event("Warning", "PullImageFailed", `Image ${name} ${result.message}`, owners);
-    }
+    const { type, reason, message } = pullEvent(task, result, tookMs);
+    pulled?.(result.ok ? (result.pulled ? "succeeded" : "present") : "failed", tookMs / 1000);
+    if (!result.ok)
+      log.warn("an image could not be pulled", {
+        image: `${task.image}:${task.tag}`,
+        message: result.message,
+      });
+    event(type, reason, message, result.ok ? [] : owners);
   }
-}
-
-function endedTask(task: PullTask, result: PullResult, now: number): PullTask {
-  return {
-    ...task,
-    completedAt: now,
-    ...(result.ok
-      ? { phase: "Succeeded", progress: 100, imageID: result.imageID, message: "" }
-      : { phase: "Failed", progress: 0, imageID: "", message: shortened(result.message) }),
-  };
-}
-
-/** Longest message in the status: a registry may answer with a whole page, and all tags share one object. */
-const longestMessage = 1024;
-
-function shortened(message: string): string {
-  return message.length > longestMessage ? `${message.slice(0, longestMessage - 1)}…` : message;
 }
 
 /** A task remembered from before a restart does not answer a tag that was asked for after it ended. */
@@ -198,34 +188,4 @@ function stillMeant(
       return Number.isNaN(createdAt) || task.completedAt === undefined || task.completedAt >= createdAt;
     }),
   );
-}
-
-const defaultTimeoutSeconds = 600;
-const defaultBackoffLimit = 3;
-
-/** An empty imagePullPolicy means Always at the agent (spec images N2). */
-function pullOrder(
-  task: PullTask,
-  image: ImageSpec,
-  tag: TagSpec,
-  dependencies: PullerDependencies,
-  now: number,
-): PullOrder {
-  const { timeoutSeconds, backoffLimit, activeDeadlineSeconds } = tag.pullPolicy ?? {};
-  const spentMs = now - (task.startedAt ?? now);
-  return {
-    image: task.image,
-    tag: task.tag,
-    onlyIfAbsent: tag.imagePullPolicy === "IfNotPresent",
-    timeoutSeconds:
-      timeoutSeconds !== undefined && timeoutSeconds > 0 ? timeoutSeconds : defaultTimeoutSeconds,
-    backoffLimit: backoffLimit ?? defaultBackoffLimit,
-    deadlineMs:
-      typeof activeDeadlineSeconds !== "number"
-        ? undefined
-        : Math.max(0, activeDeadlineSeconds * 1000 - spentMs),
-    labels: image.sandboxConfig?.labels ?? {},
-    annotations: image.sandboxConfig?.annotations ?? {},
-    logins: (signal) => dependencies.logins(image.pullSecrets ?? [], fullRepository(task.image), signal),
-  };
 }

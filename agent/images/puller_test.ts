@@ -1,10 +1,10 @@
 import t from "tap";
 import type { NodeImage, NodeImageSpec, NodeImageStatus } from "../../crds/index.ts";
 import { applyMergePatch, nullLog, type TestClock, testClock } from "../../kube/index.ts";
+import type { PullTask } from "../../node/index.ts";
 import { AgentError } from "../errors.ts";
 import { createStatusWriter } from "../status_writer.ts";
 import type { Login } from "./docker_config.ts";
-import type { PullTask } from "./plan.ts";
 import type { ImageService, PullRequest } from "./pull.ts";
 import { Puller, type PullerDependencies } from "./puller.ts";
 

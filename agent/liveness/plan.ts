@@ -3,8 +3,8 @@
  * The annotation is the user's to edit: whatever in it is no probe is left out.
  */
 import { isJsonObject, type JsonObject } from "../../kube/index.ts";
+import type { Probe } from "../../node/index.ts";
 import type { AgentPod } from "../pod.ts";
-import type { Probe } from "../probes/run.ts";
 
 export const enhancedLivenessAnnotation = "apps.kruise.io/using-enhanced-liveness";
 export const probeContextAnnotation = "apps.kruise.io/container-probe-context";

@@ -1,11 +1,11 @@
 import t from "tap";
 import { nullLog, testClock } from "../../kube/index.ts";
+import type { ProbeOutcome } from "../../node/index.ts";
 import type { SeenContainer } from "../containers/observe.ts";
 import { runningContainer } from "../context_fixture.ts";
 import type { CriClient } from "../cri/client.ts";
 import { type AgentPod, agentPod } from "../pod.ts";
 import { ExecProbes } from "../probes/exec_probes.ts";
-import type { ProbeOutcome } from "../probes/result.ts";
 import { livenessProbesOf } from "./plan.ts";
 import { Watchdog } from "./watchdog.ts";
 

@@ -1,10 +1,10 @@
 /** Connects the prober with the API server: the NodePodProbe of this node, and events on its pods. */
 import type { NodePodProbe, NodePodProbeStatus } from "../../crds/index.ts";
 import { Cache, createMergePatch, jsonResource, type Log, startInformer } from "../../kube/index.ts";
+import { checkedProbes } from "../../node/index.ts";
 import type { AgentContext, Feature } from "../context.ts";
 import { createStatusWriter } from "../status_writer.ts";
 import { Prober, type ProberDependencies } from "./prober.ts";
-import { checkedProbes } from "./spec.ts";
 
 export const nodePodProbes = jsonResource<NodePodProbe>({
   group: "apps.kruise.io",

@@ -1,13 +1,24 @@
 /** One loop for each probe of the node's NodePodProbe. */
 import type { NodePodProbe, NodePodProbeStatus } from "../../crds/index.ts";
-import { type Clock, formatTime, jsonEqual, type Log, type Random } from "../../kube/index.ts";
+import { type Clock, jsonEqual, type Log, type Random } from "../../kube/index.ts";
+import {
+  afterProbe,
+  outcomeBeforeRun,
+  type Probe,
+  type ProbedPod,
+  type ProbeOutcome,
+  type ProbeRecord,
+  periodMs,
+  probeStatus,
+  type WantedProbe,
+  wantedProbes,
+} from "../../node/index.ts";
 import { observeContainers, type SeenContainer } from "../containers/observe.ts";
 import type { CriClient } from "../cri/client.ts";
 import { messageOf } from "../errors.ts";
 import type { StatusWriter } from "../status_writer.ts";
 import type { ExecProbes } from "./exec_probes.ts";
-import { afterProbe, type ProbeOutcome, type ProbeRecord } from "./result.ts";
-import { type Probe, runProbe } from "./run.ts";
+import { runProbe } from "./run.ts";
 
 export interface ProberDependencies {
   readonly clock: Clock;
@@ -23,21 +34,6 @@ export interface ProberDependencies {
   readonly probed?: (result: string) => void;
   readonly observe?: typeof observeContainers;
   readonly run?: typeof runProbe;
-}
-
-export interface ProbedPod {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-}
-
-/** A probe as the NodePodProbe wants it. */
-interface WantedProbe {
-  readonly pod: ProbedPod;
-  readonly ip: string;
-  readonly name: string;
-  readonly containerName: string;
-  readonly probe: Probe;
 }
 
 interface Loop extends WantedProbe {
@@ -109,14 +105,14 @@ export class Prober {
   async #probe(key: string, loop: Loop, spread: boolean): Promise<void> {
     const { clock, random } = this.#dependencies;
     const { signal } = loop.abort;
-    const periodMs = Math.max(1, loop.probe.periodSeconds ?? 1) * 1000;
+    const period = periodMs(loop.probe);
     // Right after the start all probes begin at once: they are spread over their period.
-    if (spread) await clock.sleep(random() * periodMs, signal);
+    if (spread) await clock.sleep(random() * period, signal);
     for (;;) {
       signal.throwIfAborted();
       const began = clock.monotonic();
       await this.#once(key, loop, signal);
-      await clock.sleep(Math.max(0, periodMs - (clock.monotonic() - began)), signal);
+      await clock.sleep(Math.max(0, period - (clock.monotonic() - began)), signal);
     }
   }
 
@@ -149,13 +145,12 @@ export class Prober {
   async #outcomeOf(
     client: CriClient,
     container: SeenContainer,
-    { pod, ip, containerName, probe }: Loop,
+    loop: Loop,
     signal: AbortSignal,
   ): Promise<ProbeOutcome | undefined> {
-    if (container.state !== "running")
-      return { state: "Failed", message: `Container(${containerName}) is Non-running` };
-    const delayMs = Math.max(1, probe.initialDelaySeconds ?? 1) * 1000;
-    if (this.#dependencies.clock.now() - container.startedAt < delayMs) return undefined;
+    const known = outcomeBeforeRun(container, loop, this.#dependencies.clock.now());
+    if (known !== "run") return known;
+    const { pod, ip, probe } = loop;
     const podIP = this.#dependencies.podIP(pod.uid) ?? ip;
     const { execs } = this.#dependencies;
     return this.#run(probe, { client, containerId: container.id, podIP, execs }, signal);
@@ -180,63 +175,10 @@ export class Prober {
   }
 }
 
-function wantedProbes(nodePodProbe: NodePodProbe | undefined): Map<string, WantedProbe> {
-  const wanted = new Map<string, WantedProbe>();
-  for (const { name, namespace, uid, IP, probes = [] } of nodePodProbe?.spec.podProbes ?? []) {
-    for (const { name: probeName, containerName, probe } of probes) {
-      const key = probeKey(uid, containerName, probeName);
-      wanted.set(key, { pod: { namespace, name, uid }, ip: IP, name: probeName, containerName, probe });
-    }
-  }
-  return wanted;
-}
-
-function probeKey(podUid: string, containerName: string, probeName: string): string {
-  return JSON.stringify([podUid, containerName, probeName]);
-}
-
 function sameProbe(loop: WantedProbe, wanted: WantedProbe): boolean {
   return loop.ip === wanted.ip && jsonEqual(loop.probe, wanted.probe);
 }
 
 function sameHandler(a: Probe, b: Probe): boolean {
   return jsonEqual([a.exec, a.httpGet, a.tcpSocket], [b.exec, b.httpGet, b.tcpSocket]);
-}
-
-type PodStatus = NonNullable<NodePodProbeStatus["podProbeStatuses"]>[number];
-type StateEntry = NonNullable<PodStatus["probeStates"]>[number];
-
-/** Results of the pods and probes of the spec, in its order. What is not known here yet stays as the server has it. */
-export function probeStatus(
-  object: NodePodProbe,
-  records: ReadonlyMap<string, ProbeRecord>,
-): NodePodProbeStatus {
-  const podProbeStatuses: PodStatus[] = [];
-  for (const { name, namespace, uid, probes = [] } of object.spec.podProbes ?? []) {
-    const before = object.status?.podProbeStatuses?.find((one) => one.uid === uid)?.probeStates ?? [];
-    const probeStates = probes.flatMap((probe): StateEntry[] => {
-      const record = records.get(probeKey(uid, probe.containerName, probe.name));
-      const kept = before.find((one) => one.name === probe.name);
-      if (!record) return kept ? [kept] : [];
-      const entry = stateEntry(probe.name, record);
-      // An agent that was restarted does not move the time of a state that did not change.
-      return [
-        kept?.state === record.state && kept.lastTransitionTime
-          ? { ...entry, lastTransitionTime: kept.lastTransitionTime }
-          : entry,
-      ];
-    });
-    if (probeStates.length > 0) podProbeStatuses.push({ name, namespace, uid, probeStates });
-  }
-  return { podProbeStatuses };
-}
-
-function stateEntry(name: string, record: ProbeRecord): StateEntry {
-  return {
-    name,
-    state: record.state,
-    lastProbeTime: formatTime(record.publishedAt),
-    lastTransitionTime: formatTime(record.lastTransitionAt),
-    ...(record.message ? { message: record.message } : {}),
-  };
 }

@@ -2,14 +2,14 @@ import { createServer } from "node:http";
 import t from "tap";
 import type { NodePodProbe, NodePodProbeStatus } from "../../crds/index.ts";
 import { nullLog, systemClock, type TestClock, testClock } from "../../kube/index.ts";
+import type { Probe, ProbeOutcome } from "../../node/index.ts";
 import type { SeenContainer } from "../containers/observe.ts";
 import { runningContainer } from "../context_fixture.ts";
 import type { CriClient } from "../cri/client.ts";
 import { createStatusWriter } from "../status_writer.ts";
 import { ExecProbes } from "./exec_probes.ts";
 import { Prober, type ProberDependencies } from "./prober.ts";
-import { afterProbe, type ProbeOutcome, type ProbeRecord, shortened } from "./result.ts";
-import { type Probe, runProbe } from "./run.ts";
+import { runProbe } from "./run.ts";
 
 const unusedClient: CriClient = {
   socket: "",
@@ -168,26 +168,6 @@ t.test(
     );
   },
 );
-
-t.test("a new container starts at Unknown", async (t) => {
-  const thresholds = { failureThreshold: 1, successThreshold: 2 };
-  let record: ProbeRecord | undefined;
-  const step = (id: string, state: "Succeeded" | "Failed") => {
-    const after = afterProbe(record, id, { state, message: "m" }, thresholds, 1000);
-    record = after.record;
-    return `${after.record.state} ${after.publish}`;
-  };
-  t.equal(step("c1", "Succeeded"), "Unknown false");
-  t.equal(step("c1", "Succeeded"), "Succeeded true");
-  t.equal(step("c1", "Succeeded"), "Succeeded false");
-  t.equal(step("c2", "Succeeded"), "Unknown true");
-  t.equal(step("c2", "Failed"), "Failed true");
-});
-
-t.test("messages are cut to whole characters", async (t) => {
-  t.equal(shortened(`${"a".repeat(1023)}😀`).length, 1023);
-  t.equal(shortened("short"), "short");
-});
 
 t.test("httpGet and tcpSocket against a server of this test", async (t) => {
   const server = createServer((request, response) => {

@@ -1,15 +1,11 @@
 /** Runs one probe once: exec through the runtime, httpGet and tcpSocket against the pod's address. */
 import { connect } from "node:net";
-import type { NodePodProbeSpec } from "../../crds/index.ts";
 import { isJsonObject } from "../../kube/index.ts";
+import type { Probe, ProbeOutcome } from "../../node/index.ts";
 import { getStatus } from "../containers/pre_stop.ts";
 import type { CriClient } from "../cri/client.ts";
 import { isAgentError, messageOf } from "../errors.ts";
 import type { ExecProbes } from "./exec_probes.ts";
-import type { ProbeOutcome } from "./result.ts";
-
-type PodProbe = NonNullable<NodePodProbeSpec["podProbes"]>[number];
-export type Probe = NonNullable<PodProbe["probes"]>[number]["probe"];
 
 export interface ProbePlace {
   readonly client: CriClient;

@@ -9,14 +9,20 @@ import {
   type Log,
   type Outcome,
 } from "../../kube/index.ts";
+import {
+  isDrained,
+  pickRequest,
+  planRestart,
+  type RestartPlan,
+  restartStatus,
+  unreadablePart,
+} from "../../node/index.ts";
 import { observeContainers, type SeenContainer } from "../containers/observe.ts";
 import type { Recreator } from "../containers/recreator.ts";
 import { stopContainer } from "../containers/stop.ts";
 import { isAgentError, messageOf } from "../errors.ts";
 import type { AgentPod } from "../pod.ts";
 import type { Runtime } from "../runtime_socket/finder.ts";
-import { isDrained, pickRequest, planRestart, type RestartPlan, restartStatus } from "./plan.ts";
-import { unreadablePart } from "./request.ts";
 
 export interface RestartDependencies {
   readonly clock: Clock;

@@ -12,6 +12,7 @@ import {
   startInformer,
   WorkQueue,
 } from "../../kube/index.ts";
+import { podNameOf } from "../../node/index.ts";
 import type { AgentContext, Feature } from "../context.ts";
 import {
   createRestartExecutor,
@@ -20,7 +21,6 @@ import {
   type RestartExecutor,
   type StoppedContainers,
 } from "./executor.ts";
-import { podNameOf } from "./request.ts";
 
 export const recreateRequests = jsonResource<ContainerRecreateRequest>({
   group: "apps.kruise.io",

@@ -10,7 +10,7 @@ import t from "tap";
 
 const root = new URL("../../", import.meta.url).pathname;
 /** Rooms and folders that see text of users. */
-const folders = ["kube/core", "kube/codecs", "crds", "controller", "agent", "sandbox"];
+const folders = ["kube/core", "kube/codecs", "crds", "node", "controller", "agent", "sandbox"];
 const notProduct =
   /(_test|_fixture|_bench|testing|fake_\w+|gen_\w+)\.ts$|\/(gen|contract|testdata)\/|\/_|\/model\.ts$/;
 

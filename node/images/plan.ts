@@ -1,6 +1,6 @@
 /** What the node's pulls are and what its NodeImage says of them. Pure. Spec: images 7, agent 7. */
 import type { NodeImageSpec, NodeImageStatus } from "../../crds/index.ts";
-import { formatTime, isJsonObject, type JsonObject, timeOf } from "../../kube/index.ts";
+import { formatTime, isJsonObject, type JsonObject, timeOf } from "../../kube/core/index.ts";
 
 export type PullPhase = "Waiting" | "Pulling" | "Succeeded" | "Failed";
 

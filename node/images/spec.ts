@@ -3,7 +3,7 @@
  * that was saved on disk, or stored before a definition had its schema, may hold anything. Pure.
  */
 import type { NodeImageSpec } from "../../crds/index.ts";
-import { isJsonObject } from "../../kube/index.ts";
+import { isJsonObject } from "../../kube/core/index.ts";
 
 type ImageSpec = NonNullable<NodeImageSpec["images"]>[string];
 type TagSpec = ImageSpec["tags"][number];

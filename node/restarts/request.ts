@@ -3,7 +3,7 @@
  * stored before a definition had its schema may hold anything, and must not hold up the others. Pure.
  */
 import type { ContainerRecreateRequest } from "../../crds/index.ts";
-import { isJsonObject } from "../../kube/index.ts";
+import { isJsonObject } from "../../kube/core/index.ts";
 
 /** Empty when the request names none. */
 export function podNameOf(request: ContainerRecreateRequest): string {

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import t from "tap";
 import type { ContainerRecreateRequest } from "../../crds/index.ts";
-import type { SeenContainer } from "../containers/observe.ts";
+import type { RuntimeContainer } from "../container.ts";
 import { planRestart, restartStatus } from "./plan.ts";
 
 interface Instance {
@@ -70,13 +70,11 @@ class Model {
       {
         request: this.request,
         containers: new Map([...this.containers].map(([name, one]) => [name, seen(name, one)])),
-        podStatuses: [...this.containers].map(([name, { id, ready, running }]) => ({
+        podStatuses: [...this.containers].map(([name, { id, ready }]) => ({
           name,
           containerID: `containerd://${name}-${id}`,
           ready,
-          running,
           restartCount: id,
-          resources: {},
         })),
         restartPolicy: "Always",
         runtimeName: "containerd",
@@ -106,19 +104,14 @@ class Model {
   }
 }
 
-function seen(name: string, one: Instance): SeenContainer {
+function seen(name: string, one: Instance): RuntimeContainer {
   return {
     name,
     id: `${name}-${one.id}`,
-    sandboxId: "s",
-    attempt: one.id,
     restartCount: one.id,
     state: one.running ? "running" : "exited",
-    createdAt: one.startedAt,
     startedAt: one.startedAt,
     exitCode: 0,
-    hash: "",
-    annotations: {},
   };
 }
 

@@ -1,8 +1,7 @@
 /** What one pass over a ContainerRecreateRequest does. Pure. Spec: containers 1.4. */
 import type { ContainerRecreateRequest, ContainerRecreateRequestStatus } from "../../crds/index.ts";
-import { formatTime, timeOf } from "../../kube/index.ts";
-import type { SeenContainer } from "../containers/observe.ts";
-import { type AgentContainerStatus, splitContainerID } from "../pod.ts";
+import { formatTime, timeOf } from "../../kube/core/index.ts";
+import { type ReportedContainer, type RuntimeContainer, splitContainerID } from "../container.ts";
 
 export type RecreateState = NonNullable<ContainerRecreateRequestStatus["containerRecreateStates"]>[number];
 type Snapshot = NonNullable<ContainerRecreateRequestStatus["containerStatusSnapshot"]>;
@@ -10,9 +9,9 @@ type Snapshot = NonNullable<ContainerRecreateRequestStatus["containerStatusSnaps
 export interface RestartSeen {
   readonly request: ContainerRecreateRequest;
   /** Newest instance by container name. */
-  readonly containers: ReadonlyMap<string, SeenContainer>;
+  readonly containers: ReadonlyMap<string, RuntimeContainer>;
   /** `status.containerStatuses` of the pod as the agent's own watch shows it. */
-  readonly podStatuses: readonly AgentContainerStatus[];
+  readonly podStatuses: readonly ReportedContainer[];
   readonly restartPolicy: string;
   readonly runtimeName: string;
   /** When this agent first saw that the pod is held not ready, milliseconds since the epoch. */
@@ -154,7 +153,7 @@ function observedState(seen: RestartSeen, container: ContainerSpec, now: number)
 }
 
 /** Why the kubelet does not start an exited container again, or undefined. */
-function staysDown(restartPolicy: string, container: SeenContainer): string | undefined {
+function staysDown(restartPolicy: string, container: RuntimeContainer): string | undefined {
   if (restartPolicy === "Never" || (restartPolicy === "OnFailure" && container.exitCode === 0)) {
     return `the container is not started again: the pod's restartPolicy is ${restartPolicy}`;
   }
@@ -162,7 +161,7 @@ function staysDown(restartPolicy: string, container: SeenContainer): string | un
 }
 
 /** 0 when the new container is ready and ran long enough; milliseconds until it may be; undefined until something changes. */
-function readyLeftMs(seen: RestartSeen, container: SeenContainer, now: number): number | undefined {
+function readyLeftMs(seen: RestartSeen, container: RuntimeContainer, now: number): number | undefined {
   const id = `${seen.runtimeName}://${container.id}`;
   const { containerStatusSnapshot: snapshot = [] } = seen.request.status ?? {};
   const ready = [...snapshot, ...seen.podStatuses].some(

@@ -2,7 +2,7 @@
  * The NodePodProbe as the prober may rely on it: what was stored before its definition had a schema may hold anything. Pure.
  */
 import type { NodePodProbe, NodePodProbeSpec, NodePodProbeStatus } from "../../crds/index.ts";
-import { isJsonObject } from "../../kube/index.ts";
+import { isJsonObject } from "../../kube/core/index.ts";
 
 type PodProbe = NonNullable<NodePodProbeSpec["podProbes"]>[number];
 type ContainerProbe = NonNullable<PodProbe["probes"]>[number];

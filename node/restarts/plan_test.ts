@@ -1,6 +1,6 @@
 import t from "tap";
 import type { ContainerRecreateRequest, ContainerRecreateRequestSpec } from "../../crds/index.ts";
-import type { SeenContainer } from "../containers/observe.ts";
+import type { RuntimeContainer } from "../container.ts";
 import { pickRequest, planRestart, type RestartSeen, restartStatus } from "./plan.ts";
 
 const now = Date.parse("2026-01-01T00:01:00Z");
@@ -25,34 +25,27 @@ function request(
   };
 }
 
-function container(name: string, more: Partial<SeenContainer> = {}): [string, SeenContainer] {
+function container(name: string, more: Partial<RuntimeContainer> = {}): [string, RuntimeContainer] {
   return [
     name,
     {
       name,
       id: `old-${name}`,
-      sandboxId: "s",
-      attempt: 0,
       restartCount: 0,
       state: "running",
-      createdAt: now - 10_000,
       startedAt: now - 10_000,
       exitCode: 0,
-      hash: "",
-      annotations: {},
       ...more,
     },
   ];
 }
-const fresh = (name: string, more: Partial<SeenContainer> = {}) =>
-  container(name, { id: `new-${name}`, attempt: 1, restartCount: 1, ...more });
+const fresh = (name: string, more: Partial<RuntimeContainer> = {}) =>
+  container(name, { id: `new-${name}`, restartCount: 1, ...more });
 const ready = (name: string) => ({
   name,
   containerID: `containerd://new-${name}`,
   ready: true,
-  running: true,
   restartCount: 1,
-  resources: {},
 });
 
 function seen(more: Partial<RestartSeen>): RestartSeen {
@@ -130,7 +123,7 @@ t.test("a new, ready container is Succeeded when it ran long enough", async (t) 
 });
 
 t.test("the end brings the snapshot along, where the controller was not as quick", async (t) => {
-  const { running: _, resources: __, ...app } = ready("app");
+  const app = ready("app");
   const other = { ...app, name: "other" };
   const ended = (containerStatusSnapshot: NonNullable<NonNullable<Status>["containerStatusSnapshot"]>) =>
     restartStatus(
