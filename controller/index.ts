@@ -11,11 +11,11 @@ export {
   planAdvancedCronJob,
 } from "./advanced_cron_job/index.ts";
 export {
-  BroadcastJobRoster,
   broadcastJobEligibility,
   broadcastJobOptions,
   broadcastJobStrategy,
   planBroadcastJob,
+  TaskIndex,
 } from "./broadcast_job/index.ts";
 export { broadcastJobResource } from "./broadcast_job/resource.ts";
 export * from "./clone_set/index.ts";

@@ -1,12 +1,12 @@
 /** Plans of BroadcastJobs, by the controller's own function. */
 import {
-  BroadcastJobRoster,
   broadcastJobEligibility,
   broadcastJobOptions,
   broadcastJobStrategy,
   controllerOptions,
   PendingPods,
   planBroadcastJob,
+  TaskIndex,
 } from "../../controller/index.ts";
 import { type BroadcastJob, broadcastJob, defaultBroadcastJob } from "../../crds/index.ts";
 import { nodeResource, podResource } from "../../kube/index.ts";
@@ -24,7 +24,7 @@ export const broadcastJobPlanner: Planner = {
       everyItem(access.client, nodeResource, undefined),
     ]);
     const byName = new Map(nodes.map((node) => [node.name, node]));
-    const roster = new BroadcastJobRoster({
+    const index = new TaskIndex({
       uid,
       restartLimit: broadcastJobStrategy(job).restartLimit,
       fits: broadcastJobEligibility(job.spec.template),
@@ -35,7 +35,7 @@ export const broadcastJobPlanner: Planner = {
     });
     const isTaken = (name: string): boolean => pods.some((pod) => pod.name === name);
     const plan = planBroadcastJob({
-      seen: { job, status: job.status ?? {}, roster, isTaken },
+      seen: { job, status: job.status ?? {}, pods: index, isTaken },
       options: broadcastJobOptions(controllerOptions({ gates })),
       now: host.clock.now(),
       random: host.random,

@@ -3,14 +3,14 @@ import type { BroadcastJob, BroadcastJobSpec } from "../../crds/index.ts";
 import type { Node, Pod } from "../../kube/index.ts";
 import type { Action } from "../rollout/actions.ts";
 import { ClusterModel } from "../rollout/model.ts";
+import { nodeOf } from "../rollout/node_pods.ts";
 import { PendingPods } from "../rollout/pending_pods.ts";
 import { KRUISE_READY } from "../rollout/pod_state.ts";
-import { nodeOf } from "../rollout/pods_by_node.ts";
 import { plainNode } from "../rollout/projections.ts";
+import { TaskIndex } from "./classify.ts";
 import { eligibility } from "./node_eligibility.ts";
 import { type BroadcastJobOptions, type BroadcastJobSeen, strategyOf } from "./observe.ts";
 import { type BroadcastJobPlan, planBroadcastJob } from "./plan.ts";
-import { Roster } from "./roster.ts";
 
 export const defaultOptions: BroadcastJobOptions = { assignByScheduler: true };
 
@@ -26,13 +26,13 @@ export class Model extends ClusterModel<BroadcastJob> {
     for (const name of nodes) this.nodes.set(name, node(name));
   }
 
-  seen(roster = this.roster()): BroadcastJobSeen {
-    return { job: this.set, status: this.set.status ?? {}, roster, isTaken: (name) => this.pods.has(name) };
+  seen(pods = this.index()): BroadcastJobSeen {
+    return { job: this.set, status: this.set.status ?? {}, pods, isTaken: (name) => this.pods.has(name) };
   }
 
   /** One that was just made: it looks at every node. `inFlight`: writes that are not carried out yet. */
-  roster(inFlight = new PendingPods()): Roster {
-    return new Roster({
+  index(inFlight = new PendingPods()): TaskIndex {
+    return new TaskIndex({
       uid: this.set.metadata.uid ?? "",
       restartLimit: strategyOf(this.set).restartLimit,
       fits: eligibility(this.set.spec.template),
@@ -52,7 +52,7 @@ export class Model extends ClusterModel<BroadcastJob> {
   pass(): BroadcastJobPlan {
     const plan = this.plan();
     for (const action of plan.actions) this.perform(action);
-    for (const event of plan.standing) this.events.push(event);
+    for (const event of plan.warnings) this.events.push(event);
     this.set = { ...this.set, status: plan.status };
     return plan;
   }

@@ -42,8 +42,8 @@ function requestsOf({ spec }: PodTemplate): Record<string, string> {
   );
 }
 
-/** Whether a change of a node can change what fits it: most changes are heartbeats. */
-export function decidesAnew(before: Node, after: Node): boolean {
+/** Whether a change of a node can change what it counts as: most changes are heartbeats. */
+export function isReclassified(before: Node, after: Node): boolean {
   return (
     before.unschedulable !== after.unschedulable ||
     !same(before.labels, after.labels) ||

@@ -2,14 +2,14 @@
 import { type BroadcastJob, type BroadcastJobStatus, parallelismOf } from "../../crds/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import { CREATING } from "../rollout/pending_pods.ts";
-import type { Roster } from "./roster.ts";
+import type { TaskIndex } from "./classify.ts";
 
 export interface BroadcastJobSeen {
   job: BroadcastJob;
   /** The status that was planned last, or the stored one: what a plan builds on. */
   status: BroadcastJobStatus;
   /** Nodes and pods. */
-  roster: Roster;
+  pods: TaskIndex;
   /** Whether a pod of the namespace has the name, or is being created under it. */
   isTaken(name: string): boolean;
 }
@@ -68,15 +68,15 @@ function millisecondsOf(seconds: number | undefined | null): number | undefined 
 }
 
 /**
- * How a pod counts. `over`: alive, but restarted too often; it counts as failed. `going`: it is being deleted and has
+ * How a pod counts. `over`: alive, but restarted too often; it counts as failed. `deleting`: it is being deleted and has
  * not succeeded; it counts as nothing.
  */
-export type Standing = "succeeded" | "failed" | "over" | "going" | "active";
+export type TaskState = "succeeded" | "failed" | "over" | "deleting" | "active";
 
-export function standingOf(pod: Pod, restartLimit: number | undefined): Standing {
+export function taskStateOf(pod: Pod, restartLimit: number | undefined): TaskState {
   if (pod.phase === "Succeeded") return "succeeded";
   // The kubelet reports pods that are stopped for their deletion as failed: no task of theirs has failed.
-  if (pod.deletionAt !== undefined) return "going";
+  if (pod.deletionAt !== undefined) return "deleting";
   if (pod.phase === "Failed") return "failed";
   return restartLimit !== undefined && restartsOf(pod) > restartLimit ? "over" : "active";
 }

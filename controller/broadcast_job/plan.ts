@@ -6,9 +6,16 @@ import type { BroadcastJobStatus } from "../../crds/index.ts";
 import type { Action, ObjectEvent, Plan, Waiting } from "../rollout/actions.ts";
 import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
 import { KRUISE_READY } from "../rollout/pod_state.ts";
+import {
+  awaitsReadiness,
+  countingOn,
+  misplacedOn,
+  type Task,
+  type TaskNode,
+  type TaskView,
+} from "./classify.ts";
 import { type BroadcastJobOptions, type BroadcastJobSeen, type Strategy, strategyOf } from "./observe.ts";
 import { createPod } from "./pod_manifest.ts";
-import { awaitsReadiness, type Census, type Task } from "./roster.ts";
 import { type Counts, ended, finalCondition, jobKey, ongoing } from "./status.ts";
 import { waitingOf } from "./waiting.ts";
 
@@ -16,7 +23,7 @@ export interface BroadcastJobPlan extends Plan<BroadcastJobStatus> {
   /** Worked out when it is read: a pass after one pod's event looks at that pod alone. */
   readonly waiting: readonly Waiting[];
   /** Warnings about a state that lasts: to be told once, when it begins. */
-  readonly standing: readonly ObjectEvent[];
+  readonly warnings: readonly ObjectEvent[];
 }
 
 interface BroadcastJobPass {
@@ -31,29 +38,38 @@ export function planBroadcastJob(pass: BroadcastJobPass): BroadcastJobPlan {
   const { seen, now } = pass;
   const strategy = strategyOf(seen.job);
   if (seen.job.metadata.deletionTimestamp !== undefined) return idle(seen.status);
-  const census = seen.roster.census();
-  const refresh = readinessOf(census, now);
+  const pods = seen.pods.refresh();
+  const refresh = readinessOf(pods, now);
   const over = finalCondition(seen.status);
-  if (over !== undefined) return planOver(pass, strategy, census, refresh, over.type === "Failed");
-  const counts = countsOf(census);
+  if (over !== undefined) return planOver(pass, strategy, pods, refresh, over.type === "Failed");
+  const counts = countsOf(pods);
   const failure = failureOf(pass, strategy, counts);
-  if (failure !== undefined) return fail(pass, census, counts, refresh, failure);
+  if (failure !== undefined) return fail(pass, pods, counts, refresh, failure);
   const held = strategy.paused || (strategy.failurePolicy === "Pause" && counts.failed > 0);
   const wake = wakeAfter(pass, strategy);
-  if (held) return hold(pass, strategy, census, counts, refresh);
-  return goOn(pass, strategy, census, counts, refresh, wake);
+  if (held) return hold(pass, strategy, pods, counts, refresh);
+  return goOn(pass, strategy, pods, counts, refresh, wake);
 }
 
 function idle(status: BroadcastJobStatus): BroadcastJobPlan {
-  return { actions: [], status, waiting: [], standing: [], wakeAfterMs: undefined };
+  return { actions: [], status, waiting: [], warnings: [], wakeAfterMs: undefined };
 }
 
-function countsOf({ desired, active, succeeded, failed }: Census): Counts {
-  return { desired, active, succeeded, failed };
+function countsOf(pods: TaskView): Counts {
+  return {
+    desired: pods.count("desired"),
+    active: pods.count("active"),
+    succeeded: pods.count("succeeded"),
+    failed: pods.count("failed"),
+  };
 }
 
-function readinessOf({ noted }: Census, now: number): Action[] {
-  return noted.flatMap((task): Action[] => {
+function noted<T>(pods: TaskView, pick: (node: TaskNode) => readonly T[]): T[] {
+  return [...pods.entries(pods.groups.noted)].flatMap(pick);
+}
+
+function readinessOf(pods: TaskView, now: number): Action[] {
+  return noted(pods, ({ tasks }) => tasks).flatMap((task): Action[] => {
     if (task.busy || !awaitsReadiness(task)) return [];
     const { pod } = task;
     const change: PodChange = { conditions: [{ type: KRUISE_READY, status: "True" }] };
@@ -68,12 +84,12 @@ function readinessOf({ noted }: Census, now: number): Action[] {
 function planOver(
   { seen, now }: BroadcastJobPass,
   { ttlMs }: Strategy,
-  census: Census,
+  pods: TaskView,
   refresh: readonly Action[],
   failed: boolean,
 ): BroadcastJobPlan {
   const status = seen.status;
-  const left = failed ? living(census) : [];
+  const left = failed ? living(pods) : [];
   const end = dueTime(status.completionTime, ttlMs);
   if (end !== undefined && end <= now) {
     return { ...idle(status), actions: [{ type: "delete workload" }] };
@@ -117,7 +133,7 @@ function failureOf({ seen, now }: BroadcastJobPass, strategy: Strategy, counts: 
 
 function fail(
   { seen, now }: BroadcastJobPass,
-  census: Census,
+  pods: TaskView,
   counts: Counts,
   refresh: readonly Action[],
   { message, reason, foundFirst }: Failure,
@@ -132,7 +148,7 @@ function fail(
   });
   // Every pod that is stopped here counts as failed; one over its restart limit counts already.
   const last = { ...counts, active: 0, failed: counts.failed + counts.active };
-  const victims = living(census);
+  const victims = living(pods);
   return {
     ...idle(ended(seen.status, last, "Failed", message, now)),
     actions: [
@@ -146,8 +162,9 @@ function fail(
   };
 }
 
-function living(census: Census): Task[] {
-  return [...census.everyTask()].filter(({ standing }) => standing === "active" || standing === "over");
+function living(pods: TaskView): Task[] {
+  const tasks = [...pods.every()].flatMap((node) => node.tasks);
+  return tasks.filter(({ state }) => state === "active" || state === "over");
 }
 
 function deletions(tasks: readonly Task[]): Action[] {
@@ -175,7 +192,7 @@ function withoutVictims(refresh: readonly Action[], victims: readonly Task[]): A
 function hold(
   { seen, now }: BroadcastJobPass,
   strategy: Strategy,
-  census: Census,
+  pods: TaskView,
   counts: Counts,
   refresh: readonly Action[],
 ): BroadcastJobPlan {
@@ -188,7 +205,7 @@ function hold(
     ...idle(ongoing(seen.status, counts, "paused", now)),
     actions: begins ? [...refresh, event] : [...refresh],
     get waiting() {
-      return waitingOf(census, strategy, 0);
+      return waitingOf(pods, strategy, 0);
     },
   };
 }
@@ -196,7 +213,7 @@ function hold(
 function goOn(
   pass: BroadcastJobPass,
   strategy: Strategy,
-  census: Census,
+  pods: TaskView,
   counts: Counts,
   refresh: readonly Action[],
   wakeAfterMs: number | undefined,
@@ -209,34 +226,29 @@ function goOn(
       event: { type: "Normal", reason: "Continue", message: "continue to process job" },
     });
   }
-  if (isComplete(census, strategy)) return complete(pass, counts, [...refresh, ...events]);
-  const limit = strategy.parallelism(census.desired);
-  const room = Math.max(0, limit - census.occupying);
+  if (isComplete(pods, strategy)) return complete(pass, counts, [...refresh, ...events]);
+  const limit = strategy.parallelism(counts.desired);
+  const room = Math.max(0, limit - pods.count("occupying"));
   const chosen = new Set<string>();
   const { job, isTaken } = seen;
-  const creations = census.missing
-    .first(room)
-    .map((node) => createPod({ ...pass, job, node, isTaken, chosen }));
-  const held = census.missing.size - creations.length;
+  const { missing } = pods.groups;
+  const creations = missing.first(room).map((node) => createPod({ ...pass, job, node, isTaken, chosen }));
+  const held = missing.size - creations.length;
+  const misplaced = noted(pods, misplacedOn);
   return {
-    actions: [
-      ...withoutVictims(refresh, census.misplaced),
-      ...events,
-      ...deletions(census.misplaced),
-      ...creations,
-    ],
+    actions: [...withoutVictims(refresh, misplaced), ...events, ...deletions(misplaced), ...creations],
     status: ongoing(seen.status, counts, "running", now),
     get waiting() {
-      return waitingOf(census, strategy, held);
+      return waitingOf(pods, strategy, held);
     },
-    standing: standingWarnings(census, limit),
+    warnings: lastingWarnings(pods, limit),
     wakeAfterMs,
   };
 }
 
 /** Rule 4: every node has a pod, and none of these is still at work. */
-function isComplete({ desired, unfinished }: Census, { endless }: Strategy): boolean {
-  return !endless && desired > 0 && unfinished === 0;
+function isComplete(pods: TaskView, { endless }: Strategy): boolean {
+  return !endless && pods.count("desired") > 0 && pods.count("unfinished") === 0;
 }
 
 function complete(
@@ -267,15 +279,17 @@ function wakeAfter({ seen, now }: BroadcastJobPass, { deadlineMs }: Strategy): n
   return Math.max(0, (Number.isNaN(started) ? now : started) + deadlineMs - now);
 }
 
-function standingWarnings({ duplicates, occupying }: Census, limit: number): ObjectEvent[] {
-  const warnings = duplicates.map(
-    ({ pod, node }): ObjectEvent => ({
-      type: "Warning",
-      reason: "DuplicatePodCreatedOnSameNode",
-      message: `Duplicated pod ${pod.name} found on same node ${node}`,
-    }),
+function lastingWarnings(pods: TaskView, limit: number): ObjectEvent[] {
+  const warnings = noted(pods, (node) =>
+    countingOn(node).duplicates.map(
+      ({ name }): ObjectEvent => ({
+        type: "Warning",
+        reason: "DuplicatePodCreatedOnSameNode",
+        message: `Duplicated pod ${name} found on same node ${node.name}`,
+      }),
+    ),
   );
-  if (occupying > limit) {
+  if (pods.count("occupying") > limit) {
     const message = "Number of active pods exceed parallelism limit";
     warnings.push({ type: "Warning", reason: "TooManyActivePods", message });
   }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import t from "tap";
-import { nodeOf } from "../rollout/pods_by_node.ts";
+import { nodeOf } from "../rollout/node_pods.ts";
 import { broadcastJob, Model, node } from "./model.ts";
 
 const seed = 20_261_121;
@@ -101,8 +101,8 @@ t.test("lowered parallelism deletes nothing and is warned about", async (t) => {
   model.changeSpec((spec) => {
     spec.parallelism = 1;
   });
-  const { standing, actions } = model.pass();
-  t.match(standing, [{ type: "Warning", reason: "TooManyActivePods" }]);
+  const { warnings, actions } = model.pass();
+  t.match(warnings, [{ type: "Warning", reason: "TooManyActivePods" }]);
   t.same(actions, []);
 });
 
@@ -323,8 +323,8 @@ t.test("two pods on one node are told of; the newer one counts", async (t) => {
     uid: "second",
     createdAt: first.createdAt + 1,
   });
-  const { standing } = model.pass();
-  t.match(standing, [
+  const { warnings } = model.pass();
+  t.match(warnings, [
     {
       reason: "DuplicatePodCreatedOnSameNode",
       message: "Duplicated pod task-zzzzz found on same node a",

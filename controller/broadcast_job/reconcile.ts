@@ -1,40 +1,36 @@
 /** The shell of BroadcastJob: what it sees in the caches, its plan behind the shell that workloads share, its nodes. */
 import type { BroadcastJob, BroadcastJobStatus } from "../../crds/index.ts";
-import { type Change, type Node, type Pod, sidesOf } from "../../kube/index.ts";
+import type { Change, Node } from "../../kube/index.ts";
 import type { Caches, KindDeps, KindShell } from "../kind.ts";
 import type { ObjectEvent } from "../rollout/actions.ts";
 import { CREATING } from "../rollout/pending_pods.ts";
 import type { Performer } from "../rollout/perform.ts";
 import { PlannedStatus } from "../rollout/planned_status.ts";
-import { rememberedByNode } from "../rollout/remembered_by_node.ts";
+import { PodIndexes } from "../rollout/pod_indexes.ts";
 import { workloadShell } from "../rollout/workload_shell.ts";
-import { decidesAnew, eligibility } from "./node_eligibility.ts";
+import { TaskIndex } from "./classify.ts";
+import { eligibility, isReclassified } from "./node_eligibility.ts";
 import { type BroadcastJobOptions, strategyOf } from "./observe.ts";
 import { planBroadcastJob } from "./plan.ts";
-import { Roster } from "./roster.ts";
 import { finalCondition } from "./status.ts";
 
 export function broadcastJobShell(deps: KindDeps<BroadcastJob>): KindShell {
   const options = broadcastJobOptions(deps.options);
   const { pods, nodes } = deps.caches;
-  const judges = new Judges();
+  const indexes = new PodIndexes<TaskIndex>(pods);
   const statuses = new PlannedStatus<BroadcastJobStatus>();
   const told = new ToldOnce();
   nodes.subscribe((change) => {
-    for (const key of wokenBy(change, deps.objects.values(), judges)) deps.queue.add(key);
+    for (const key of wokenBy(change, deps.objects.values(), indexes)) deps.queue.add(key);
   });
-  pods.subscribe((change) => judges.podChanged(change));
   return workloadShell(deps, {
     plan: (job, { performer, now, random }) => {
-      const uid = job.metadata.uid ?? "";
-      const namespace = job.metadata.namespace ?? "";
-      const judge = judges.of(job);
-      judge.roster ??= newRoster(job, judge, deps.caches, performer);
+      const { uid = "", namespace = "", generation } = job.metadata;
       const plan = planBroadcastJob({
         seen: {
           job,
           status: statuses.before(uid, job.status ?? {}),
-          roster: judge.roster,
+          pods: indexes.of(uid, () => newIndex(job, deps.caches, performer), generation),
           isTaken: (name) =>
             pods.get(`${namespace}/${name}`) !== undefined ||
             performer.pending(uid).has(`${CREATING}${name}`),
@@ -44,14 +40,14 @@ export function broadcastJobShell(deps: KindDeps<BroadcastJob>): KindShell {
         random,
       });
       statuses.planned(uid, plan.status);
-      const news = told.news(uid, plan.standing).map((event) => ({ type: "event", event }) as const);
+      const news = told.news(uid, plan.warnings).map((event) => ({ type: "event", event }) as const);
       return news.length === 0 ? plan : { ...plan, actions: [...plan.actions, ...news] };
     },
     sizeOf: (status) => status?.desired ?? 0,
     forget: (uid) => {
       statuses.forget(uid);
       told.forget(uid);
-      judges.forget(uid);
+      indexes.forget(uid);
     },
   });
 }
@@ -63,17 +59,16 @@ export function broadcastJobOptions(options: {
   return { assignByScheduler: options.assignBroadcastJobPodsByScheduler };
 }
 
-function newRoster(
+function newIndex(
   job: BroadcastJob,
-  { fits }: Pick<Judge, "fits">,
   { pods, nodes }: Pick<Caches, "pods" | "nodes">,
   performer: Pick<Performer, "pending">,
-): Roster {
+): TaskIndex {
   const { uid = "" } = job.metadata;
-  return new Roster({
+  return new TaskIndex({
     uid,
     restartLimit: strategyOf(job).restartLimit,
-    fits,
+    fits: rememberedByNode(eligibility(job.spec.template)),
     nodes: () => nodes.values(),
     node: (name) => nodes.get(name),
     pods: () => pods.byIndex("controller", uid),
@@ -81,52 +76,28 @@ function newRoster(
   });
 }
 
-/** Rule 14: jobs for which a change of a node decides something. A node that goes takes its pod out of the count. */
-function* wokenBy(change: Change<Node>, jobs: Iterable<BroadcastJob>, judges: Judges): Iterable<string> {
-  if (change.type === "changed" && !decidesAnew(change.before, change.object)) return;
+/**
+ * Rule 14: jobs for which a change of a node decides something. A node that goes takes its pod out of the count. A job
+ * without an index is still to have its first pass.
+ */
+function* wokenBy(
+  change: Change<Node>,
+  jobs: Iterable<BroadcastJob>,
+  indexes: PodIndexes<TaskIndex>,
+): Iterable<string> {
+  if (change.type === "changed" && !isReclassified(change.before, change.object)) return;
+  const { name } = change.object;
   for (const job of jobs) {
-    const { fits, roster } = judges.of(job);
-    roster?.nodeChanged(change.object.name);
+    const index = indexes.get(job.metadata.uid ?? "");
+    if (index === undefined) continue;
+    index.touch(name);
     if (finalCondition(job.status ?? {}) !== undefined) continue;
-    const now = fits(change.object);
+    const fits = index.fits(change.object);
     const woken =
       change.type === "changed"
-        ? fits(change.before) !== now
-        : now || (change.type === "removed" && (roster?.hasPodOn(change.object.name) ?? false));
+        ? index.fits(change.before) !== fits
+        : fits || (change.type === "removed" && index.hasPodOn(name));
     if (woken) yield `${job.metadata.namespace ?? ""}/${job.metadata.name ?? ""}`;
-  }
-}
-
-/** What is worked out of a job's spec once a generation, and kept up from event to event. */
-interface Judge {
-  generation: number;
-  fits(node: Node): boolean;
-  /** Made by the first pass: from then on it hears of every change. */
-  roster: Roster | undefined;
-}
-
-class Judges {
-  readonly #byUid = new Map<string, Judge>();
-
-  of(job: BroadcastJob): Judge {
-    const { uid = "", generation = 0 } = job.metadata;
-    const held = this.#byUid.get(uid);
-    if (held?.generation === generation) return held;
-    const fits = rememberedByNode(eligibility(job.spec.template));
-    const judge: Judge = { generation, fits, roster: undefined };
-    this.#byUid.set(uid, judge);
-    return judge;
-  }
-
-  podChanged(change: Change<Pod>): void {
-    const { before, after } = sidesOf(change);
-    for (const uid of new Set([before?.controller?.uid, after?.controller?.uid])) {
-      if (uid !== undefined) this.#byUid.get(uid)?.roster?.podChanged(before, after);
-    }
-  }
-
-  forget(uid: string): void {
-    this.#byUid.delete(uid);
   }
 }
 

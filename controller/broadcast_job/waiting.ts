@@ -1,17 +1,17 @@
 /** Why a BroadcastJob does not go on, for people. */
 import type { Waiting } from "../rollout/actions.ts";
-import { nodeOf } from "../rollout/pods_by_node.ts";
+import { nodeOf } from "../rollout/node_pods.ts";
+import { occupies, type Task, type TaskView } from "./classify.ts";
 import { isBeingCreated, type Strategy } from "./observe.ts";
-import { type Census, occupies, type Task } from "./roster.ts";
 
 /** `held`: nodes whose pod must wait for another to end. As dear as there are pods. */
-export function waitingOf(census: Census, strategy: Strategy, held: number): Waiting[] {
-  const tasks = [...census.everyTask()];
+export function waitingOf(pods: TaskView, strategy: Strategy, held: number): Waiting[] {
+  const tasks = [...pods.every()].flatMap((node) => node.tasks);
   const waiting: Waiting[] = [];
   if (strategy.paused) {
     const message = "the job is paused";
     waiting.push({ reason: "Paused", message, until: "spec.paused is false" });
-  } else if (strategy.failurePolicy === "Pause" && census.failed > 0) {
+  } else if (strategy.failurePolicy === "Pause" && pods.count("failed") > 0) {
     waiting.push({
       reason: "FailedPod",
       message: "the job is paused because a pod failed",
@@ -19,14 +19,14 @@ export function waitingOf(census: Census, strategy: Strategy, held: number): Wai
       pods: namesOf(tasks, "failed", "over"),
     });
   }
-  if (census.desired === 0) {
+  if (pods.count("desired") === 0) {
     const until = "a node matches the template's node selector, affinity, tolerations and requests";
     waiting.push({ reason: "NoNode", message: "the pod fits no node", until });
   }
   if (held > 0) {
     waiting.push({
       reason: "Parallelism",
-      message: `${held} nodes wait, ${census.occupying} pods are active`,
+      message: `${held} nodes wait, ${pods.count("occupying")} pods are active`,
       until: "a pod ends, or spec.parallelism is raised",
     });
   }
@@ -47,7 +47,7 @@ export function waitingOf(census: Census, strategy: Strategy, held: number): Wai
       until,
       pods: active.map(({ pod }) => pod.name),
     });
-  } else if (strategy.endless && held === 0 && census.desired > 0) {
+  } else if (strategy.endless && held === 0 && pods.count("desired") > 0) {
     const message = "all nodes are done; completionPolicy Never keeps the job for new ones";
     waiting.push({ reason: "NewNode", message, until: "a node joins" });
   }
@@ -55,7 +55,7 @@ export function waitingOf(census: Census, strategy: Strategy, held: number): Wai
 }
 
 function namesOf(tasks: readonly Task[], ...wanted: readonly string[]): string[] {
-  return tasks.filter(({ standing }) => wanted.includes(standing)).map(({ pod }) => pod.name);
+  return tasks.filter(({ state }) => wanted.includes(state)).map(({ pod }) => pod.name);
 }
 
 function nodesOf([task, ...others]: readonly Task[]): string {

@@ -1,32 +1,32 @@
 /**
  * What one event costs a BroadcastJob of many nodes: a pod that restarts once more, with the plan after it.
- * `npx node --expose-gc controller/broadcast_job/roster_bench.ts 5000`
+ * `npx node --expose-gc controller/broadcast_job/index_bench.ts 5000`
  */
 import type { Pod } from "../../kube/index.ts";
 import { tellCost } from "../rollout/event_cost.ts";
+import type { TaskIndex } from "./classify.ts";
 import { broadcastJob, defaultOptions, Model } from "./model.ts";
 import { planBroadcastJob } from "./plan.ts";
-import type { Roster } from "./roster.ts";
 
 const nodes = Number(process.argv[2] ?? 5000);
 const names = Array.from({ length: nodes }, (_, index) => `node-${String(index).padStart(5, "0")}`);
 const model = new Model(broadcastJob(), names);
 
-function pass(roster: Roster): void {
-  const seen = model.seen(roster);
+function pass(index: TaskIndex): void {
+  const seen = model.seen(index);
   const plan = planBroadcastJob({ seen, options: defaultOptions, now: model.now, random: Math.random });
   for (const action of plan.actions) model.perform(action);
   model.set = { ...model.set, status: plan.status };
 }
 
 for (let round = 0; round < 4; round++) {
-  pass(model.roster());
+  pass(model.index());
   for (const { name } of model.owned()) model.place(name);
 }
 const [pod] = model.owned();
 if (pod === undefined || model.set.status?.active !== nodes) throw new Error("the job did not start");
 const other: Pod = { ...pod, resourceVersion: "other" };
-const kept = model.roster();
+const kept = model.index();
 for (let round = 0; round < 3; round++) pass(kept);
 
 let isOther = false;
@@ -37,7 +37,7 @@ function event(): void {
 
 tellCost(`every node of ${nodes}`, 40, () => {
   event();
-  pass(model.roster());
+  pass(model.index());
 });
 tellCost("the node of the event", 400, () => {
   event();
