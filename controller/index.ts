@@ -46,8 +46,8 @@ export { type Controllers, type ControllersDeps, startControllers } from "./star
 export { type Admission, type AdmissionDeps, admission, admissionWebhooks } from "./start_admission.ts";
 export {
   planStatefulSet,
+  StatefulSetIndex,
   type StatefulSetOptions,
-  StatefulSetRoster,
   type StatefulSetSeen,
   statefulSetOptions,
 } from "./stateful_set/index.ts";

@@ -5,7 +5,7 @@ import {
   PendingPods,
   type Plan,
   planStatefulSet,
-  StatefulSetRoster,
+  StatefulSetIndex,
   type StatefulSetSeen,
   statefulSetOptions,
 } from "../../controller/index.ts";
@@ -106,12 +106,12 @@ function seenOf(
   const { uid = "", name = "" } = set.metadata;
   const inFlight = new PendingPods();
   const named = new Map([...pods, ...orphans].map((pod) => [pod.name, pod]));
-  const roster = new StatefulSetRoster({
+  const index = new StatefulSetIndex({
     uid,
     name,
     pods: () => named.values(),
     pod: (pod) => named.get(pod),
     inFlight: () => inFlight,
   });
-  return { set, ...rest, roster, failures: {}, pullJobs };
+  return { set, ...rest, pods: index, failures: {}, pullJobs };
 }

@@ -62,6 +62,8 @@ interface Planning<T extends Workload, Model extends ClusterModel<T>, Index, Pla
   index(writes: LateWrites): Index;
   /** `nth`: of the plans, from 1. `fresh`: nothing is known from before. */
   plan(index: Index, nth: number, fresh: boolean): Plan;
+  /** One whose plans look at everything, whatever its class says. Default: `index`. */
+  looking?(writes: LateWrites): Index;
   /** Another generation has another index. */
   readonly byGeneration?: boolean;
 }
@@ -151,7 +153,8 @@ export class IndexTwin<
 
   override plan(): Plan {
     const plan = super.plan();
-    const other = this.planning.plan(this.planning.index(this.writes), this.plans, true);
+    const { planning, plans, writes } = this;
+    const other = planning.plan((planning.looking ?? planning.index)(writes), plans, true);
     const [kept, fresh] = [plan, other].map(this.#comparable);
     if (kept !== fresh) throw new Error(`kept: ${kept}\nfresh: ${fresh}`);
     return plan;

@@ -1,6 +1,7 @@
 /** Actions on one pod as every kind makes them. */
 import type { Pod } from "../../kube/index.ts";
 import type { Action, Concern, Waiting } from "./actions.ts";
+import type { Refresh } from "./in_place/update.ts";
 import { afterChange, type PodChange, podPatch } from "./pod_patch.ts";
 
 export type PodAction = Extract<Action, { type: "patch pod" }>;
@@ -13,6 +14,16 @@ export function patchPod(pod: Pod, change: PodChange, now: number, concern: Conc
     resourceVersion: pod.resourceVersion,
   });
   return { type: "patch pod", pod, write: { steps: [step], after: afterChange(pod, change, now) }, concern };
+}
+
+/** A pod waits for its node, or for time, before its update in place goes on. */
+export function waitingInPlace(pod: Pod, step: Extract<Refresh, { kind: "waiting" }>): Waiting {
+  return {
+    reason: step.reason,
+    message: `pod ${pod.name} waits for ${step.for}`,
+    until: step.wakeAfterMs === undefined ? "the node reports it" : "the time is over",
+    pods: [pod.name],
+  };
 }
 
 export function waitingForHook(pod: Pod, hook: "preDelete" | "inPlaceUpdate" | "preNormal"): Waiting {

@@ -3,7 +3,7 @@ import type { PersistentVolumeClaim as ClaimTemplate } from "../../crds/index.ts
 import { isJsonObject, isQuantity, quantityCompare } from "../../kube/core/index.ts";
 import type { PersistentVolumeClaim } from "../../kube/index.ts";
 import { claimName, type Member, OWNED_BY_ANNOTATION } from "./observe.ts";
-import { isFree, type Pass, type View } from "./pass.ts";
+import { isFree, type Pass, type PassContext } from "./pass.ts";
 import type { Unavailable } from "./update.ts";
 
 /** `go on`: the claims are as the pod's update needs them; `wait`: with the next pod; `stop`: with nothing more. */
@@ -20,21 +20,24 @@ export function planClaimGrowth(pass: Pass, member: Member, unavailable: Unavail
   if (small.length === 0) {
     return claimsOf(pass, member.ordinal).every(({ claim }) => isGrown(claim)) ? "go on" : "wait";
   }
-  if (unavailable.size >= pass.strategy.maxUnavailable && !unavailable.has(member.ordinal)) return "stop";
-  unavailable.add(member.ordinal);
+  if (unavailable.size >= pass.strategy.maxUnavailable && !unavailable.has(member.pod.name)) return "stop";
+  unavailable.add(member.pod.name);
   if (isFree(pass, member)) for (const { template, claim } of small) grow(pass, member, template, claim);
   return "wait";
 }
 
 /** A pod counts as unavailable while a claim of it is growing or does not fit its template. Rule 20. */
-export function isHeldByClaim(pass: View, ordinal: number): boolean {
+export function isHeldByClaim(pass: PassContext, ordinal: number): boolean {
   if (!pass.strategy.resizesClaims) return false;
   return claimsOf(pass, ordinal).some(
     ({ template, claim }) => !isGrown(claim) || !hasSameKind(template, claim),
   );
 }
 
-function claimsOf(pass: View, ordinal: number): { template: ClaimTemplate; claim: PersistentVolumeClaim }[] {
+function claimsOf(
+  pass: PassContext,
+  ordinal: number,
+): { template: ClaimTemplate; claim: PersistentVolumeClaim }[] {
   return pass.strategy.claimTemplates.flatMap((template) => {
     const claim = stayingClaim(pass, template, ordinal);
     return claim === undefined ? [] : [{ template, claim }];
@@ -42,7 +45,7 @@ function claimsOf(pass: View, ordinal: number): { template: ClaimTemplate; claim
 }
 
 function stayingClaim(
-  { seen, name }: View,
+  { seen, name }: PassContext,
   template: ClaimTemplate,
   ordinal: number,
 ): PersistentVolumeClaim | undefined {
@@ -52,7 +55,7 @@ function stayingClaim(
 
 /** Whether the claim of an ordinal is as its template asks, and whether it holds what it asks for; undefined when it is not. */
 export function fittingClaim(
-  view: View,
+  view: PassContext,
   template: ClaimTemplate,
   ordinal: number,
 ): { isHeld: boolean } | undefined {

@@ -5,14 +5,14 @@ import type { PersistentVolumeClaim } from "../../kube/index.ts";
 import type { NewClaim } from "../rollout/actions.ts";
 import { claimBody } from "../rollout/pod_manifest.ts";
 import { claimName, type Member } from "./observe.ts";
-import type { Pass, View } from "./pass.ts";
+import type { Pass, PassContext } from "./pass.ts";
 
 /** When to look again at a claim whose end nobody tells us about. */
 const CLAIM_POLL_MS = 1000;
 
 /** The claims that a pod of the ordinal needs and that do not exist, or why they cannot be had now. */
 export function missingClaims(
-  pass: View,
+  pass: PassContext,
   ordinal: number,
 ): { claims: NewClaim[]; blocked: string | undefined } {
   const claims: NewClaim[] = [];
@@ -26,7 +26,7 @@ export function missingClaims(
   return { claims, blocked };
 }
 
-function newClaim(pass: View, template: ClaimTemplate, name: string, ordinal: number): NewClaim {
+function newClaim(pass: PassContext, template: ClaimTemplate, name: string, ordinal: number): NewClaim {
   const pod = `${pass.name}-${ordinal}`;
   const { matchLabels } = pass.seen.set.spec.selector;
   const owner = ownersWanted(pass, true).set ? setReference(pass) : undefined;
@@ -92,11 +92,14 @@ export function planClaimOwners(pass: Pass, member: Member): boolean {
 }
 
 /** Whether `planClaimOwners` has something to correct. */
-export function hasWrongOwners(view: View, member: Member): boolean {
+export function hasWrongOwners(view: PassContext, member: Member): boolean {
   return wrongOwners(view, member).length > 0;
 }
 
-function wrongOwners(view: View, member: Member): { claim: PersistentVolumeClaim; changes: object[] }[] {
+function wrongOwners(
+  view: PassContext,
+  member: Member,
+): { claim: PersistentVolumeClaim; changes: object[] }[] {
   if (!view.options.deletesClaims) return [];
   return view.strategy.claimTemplates.flatMap((template) => {
     const claim = view.seen.claimNamed(claimName(template, view.name, member.ordinal));
@@ -106,12 +109,12 @@ function wrongOwners(view: View, member: Member): { claim: PersistentVolumeClaim
   });
 }
 
-function ownersWanted(pass: View, inWindow: boolean): { set: boolean; pod: boolean } {
+function ownersWanted(pass: PassContext, inWindow: boolean): { set: boolean; pod: boolean } {
   const { whenScaled, whenDeleted } = pass.strategy.deleteClaims;
   return { set: whenDeleted && (inWindow || !whenScaled), pod: whenScaled && !inWindow };
 }
 
-function ownerChanges(pass: View, member: Member, claim: PersistentVolumeClaim): object[] {
+function ownerChanges(pass: PassContext, member: Member, claim: PersistentVolumeClaim): object[] {
   const wanted = ownersWanted(pass, member.inWindow);
   const changes: object[] = [];
   let hasSet = false;
@@ -131,6 +134,6 @@ function ownerChanges(pass: View, member: Member, claim: PersistentVolumeClaim):
   return changes;
 }
 
-function setReference(pass: View): OwnerReference {
+function setReference(pass: PassContext): OwnerReference {
   return { apiVersion: "apps.kruise.io/v1beta1", kind: "StatefulSet", name: pass.name, uid: pass.uid };
 }

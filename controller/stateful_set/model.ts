@@ -3,8 +3,8 @@ import type { StatefulSet } from "../../crds/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import { ClusterModel } from "../rollout/model.ts";
 import { PendingPods } from "../rollout/pending_pods.ts";
+import { SetIndex } from "./classify.ts";
 import type { Seen, StatefulSetOptions } from "./observe.ts";
-import { Roster } from "./roster.ts";
 
 export { Refused } from "../rollout/model.ts";
 
@@ -26,11 +26,11 @@ export class Model extends ClusterModel<StatefulSet> {
     super("StatefulSet", set);
   }
 
-  /** As the set's pods are now, with a roster made from nothing. */
-  seen(roster = this.roster()): Seen {
+  /** As the set's pods are now, with an index made from nothing. */
+  seen(pods = this.index()): Seen {
     return {
       set: this.set,
-      roster,
+      pods,
       podNamed: (pod) => this.pods.get(pod),
       claimNamed: (claim) => this.claims.get(claim),
       revisions: this.sortedRevisions(),
@@ -40,7 +40,7 @@ export class Model extends ClusterModel<StatefulSet> {
     };
   }
 
-  roster(inFlight = new PendingPods(), Kind = Roster): Roster {
+  index(inFlight = new PendingPods(), Kind = SetIndex): SetIndex {
     const { uid = "", name = "" } = this.set.metadata;
     const pods = () => this.pods.values();
     const pod = (name: string) => this.pods.get(name);

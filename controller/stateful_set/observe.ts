@@ -6,8 +6,8 @@ import { isLean } from "../rollout/in_place/lean.ts";
 import { type Lifecycle, type LifecycleState, lifecycleState } from "../rollout/lifecycle.ts";
 import type { PriorityStrategy } from "../rollout/order.ts";
 import { isAvailable, isReady } from "../rollout/pod_state.ts";
+import type { SetIndex } from "./classify.ts";
 import { budgetOf, reservedRanges, Window } from "./numbers.ts";
-import type { Roster } from "./roster.ts";
 
 export const SPECIFIED_DELETE = "apps.kruise.io/specified-delete";
 export const REVISION_LABEL = "controller-revision-hash";
@@ -19,7 +19,7 @@ export const OWNED_BY_ANNOTATION = "apps.kruise.io/owned-by-asts";
 export interface Seen {
   set: StatefulSet;
   /** Owned pods, and those without a controller whose name is one of this set's; writes in flight are applied to them. */
-  roster: Roster;
+  pods: SetIndex;
   /** Any cached pod of the namespace. */
   podNamed: (name: string) => Pod | undefined;
   claimNamed: (name: string) => PersistentVolumeClaim | undefined;

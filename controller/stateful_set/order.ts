@@ -1,13 +1,13 @@
 /** Which pods are updated first. Spec: statefulset 4.5, rules 16 and 17. */
 import { prioritised } from "../rollout/order.ts";
+import type { SetView, Slot } from "./classify.ts";
 import type { Member, Strategy } from "./observe.ts";
-import type { View } from "./pass.ts";
-import type { Roster } from "./roster.ts";
+import type { PassContext } from "./pass.ts";
 
 /** What a rolling update wants changed. */
 export interface Reach {
   /** Pods that it wants at the update revision and that are not. */
-  readonly outdated: { readonly size: number; has(ordinal: number): boolean };
+  readonly outdated: { readonly size: number; has(pod: string): boolean };
   /** Pods that may be gone on with, in the order of the update. */
   readonly order: Iterable<Member>;
   /** Of those: pods about which a hook was told. */
@@ -15,26 +15,31 @@ export interface Reach {
 }
 
 /**
- * By ordinal the roster knows it already. Priorities and claims that grow with their pods need a look at every pod: what
- * the roster cannot tell is decided here.
+ * By ordinal the index knows it already. Priorities and claims that grow with their pods need a look at every pod: what
+ * the index cannot tell is decided here.
  */
-export function reachOf(roster: Roster, view: View): Reach {
-  const { strategy, options } = view;
+export function reachOf(pods: SetView, { strategy, options }: PassContext): Reach {
   if (strategy.onDelete) return { outdated: new Set(), order: [], begun: [] };
   if (strategy.unordered === undefined && !strategy.resizesClaims) {
     return {
-      outdated: roster.ordinals("outdated"),
-      order: { [Symbol.iterator]: () => roster.descending("outdated") },
-      begun: { [Symbol.iterator]: () => roster.descending("begun") },
+      outdated: pods.groups.outdated,
+      order: membersOf(pods.entries(pods.groups.outdated.descending())),
+      begun: membersOf(pods.entries(pods.groups.begun.descending())),
     };
   }
-  const order = updateOrder(roster.members(view), strategy, options).filter((member) => !member.terminating);
+  const order = updateOrder([...membersOf(pods.every())], strategy, options).filter(
+    (member) => !member.terminating,
+  );
   const outdated = order.filter((member) => !member.updated);
   return {
-    outdated: new Set(outdated.map(({ ordinal }) => ordinal)),
+    outdated: new Set(outdated.map(({ pod }) => pod.name)),
     order,
     begun: order.filter(({ state }) => state === "PreparingUpdate" || state === "PreparingDelete"),
   };
+}
+
+export function* membersOf(slots: Iterable<Slot>): Generator<Member> {
+  for (const { member } of slots) if (member !== undefined) yield member;
 }
 
 /**

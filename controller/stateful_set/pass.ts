@@ -1,17 +1,18 @@
 /** One evaluation of a plan: what was seen, resolved once, and what has been decided so far. */
+import type { Selector } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import type { Action, FailureWords, ObjectEvent, Waiting } from "../rollout/actions.ts";
 import type { Eligibility } from "../rollout/in_place/change.ts";
 import { isCompleted } from "../rollout/in_place/completion.ts";
-import { refreshInPlace } from "../rollout/in_place/update.ts";
+import { type Refresh, refreshInPlace } from "../rollout/in_place/update.ts";
 import type { PodAction } from "../rollout/pod_actions.ts";
-import type { Revision } from "../rollout/revisions.ts";
+import type { Revision, RevisionSearch } from "../rollout/revisions.ts";
+import type { SetView } from "./classify.ts";
 import { type Member, REVISION_LABEL, type Seen, type StatefulSetOptions, type Strategy } from "./observe.ts";
 import type { Reach } from "./order.ts";
-import type { Roster } from "./roster.ts";
 
-/** What pods are judged by. */
-export interface View {
+/** What is known before pods are looked at, and what they are classified by. */
+export interface PassContext {
   seen: Seen;
   options: StatefulSetOptions;
   strategy: Strategy;
@@ -21,12 +22,15 @@ export interface View {
   now: number;
   update: Revision;
   current: Revision;
+  /** What is to be done so that the update revision exists under its number. */
+  write: RevisionSearch["write"];
+  selector: Selector;
   /** Pods known to need no refresh; a pod's projection never changes, so this outlives passes. */
   settled: WeakMap<Pod, boolean>;
 }
 
-export interface Pass extends View {
-  roster: Roster;
+export interface Pass extends PassContext {
+  pods: SetView;
   /** What the rollout wants changed. */
   reach: Reach;
   /** Eligibility by revision label of the pod. */
@@ -64,14 +68,14 @@ export function isFree(pass: Pass, member: Member): boolean {
 }
 
 /** Whether no in-place update of the pod is under way. */
-export function isUpdateComplete(pass: View, pod: Pod): boolean {
+export function isUpdateComplete(pass: PassContext, pod: Pod): boolean {
   return pass.settled.get(pod) === true || isCompleted(pod, pass.options);
 }
 
-/** Nothing of the in-place update is left to do for the pod. */
-export function isInPlaceSettled(pass: View, pod: Pod): boolean {
+/** What is left to do of the pod's update in place. */
+export function inPlaceStep({ options, now }: PassContext, pod: Pod): Refresh {
   const revision = pod.labels[REVISION_LABEL] ?? "";
-  return refreshInPlace(pod, (wanted) => wanted === revision, pass.options, pass.now).kind === "settled";
+  return refreshInPlace(pod, (wanted) => wanted === revision, options, now);
 }
 
 /** The API's words for what happens to a pod. */

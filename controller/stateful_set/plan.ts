@@ -17,11 +17,12 @@ import {
   shortHash,
   surplusRevisions,
 } from "../rollout/revisions.ts";
+import { type Group, REVISION, type SetView } from "./classify.ts";
 import { REVISION_LABEL, type Seen, type StatefulSetOptions, strategyOf } from "./observe.ts";
-import { reachOf } from "./order.ts";
-import { Decided, type Pass, type View } from "./pass.ts";
+import { membersOf, reachOf } from "./order.ts";
+import { Decided, type Pass, type PassContext } from "./pass.ts";
 import { planImages } from "./pre_download.ts";
-import { planRefresh } from "./refresh.ts";
+import { planRefresh, tellBroken } from "./refresh.ts";
 import { planCondemned, planWindow } from "./scale.ts";
 import { statusOf } from "./status.ts";
 import { isTakenAsUpdated } from "./take_over.ts";
@@ -45,11 +46,14 @@ export function planStatefulSet(input: PlanInput): Plan<StatefulSetStatus> {
     set.status?.collisionCount ?? 0,
     seen.revisionData,
   );
-  const pass = passOf(input, search);
-  if (set.metadata.deletionTimestamp === undefined) decide(pass, search.write);
-  const { decided } = pass;
+  const context = contextOf(input, search);
+  const pods = seen.pods.refresh(context);
+  const decided = new Decided();
+  const pass = { ...context, pods, reach: reachOf(pods, context), eligible: new Map(), decided };
+  if (set.metadata.deletionTimestamp === undefined) decide(pass);
   const status = statusOf({
     seen,
+    pods,
     strategy: pass.strategy,
     updateRevision: search.update.name,
     currentRevision: pass.current.name,
@@ -68,33 +72,32 @@ export function planStatefulSet(input: PlanInput): Plan<StatefulSetStatus> {
   };
 }
 
-function passOf({ seen, options, now, settled }: PlanInput, search: RevisionSearch): Pass {
-  const { set, roster } = seen;
-  const { update } = search;
-  const strategy = strategyOf(set, options);
-  const view: View = {
+function contextOf(
+  { seen, options, now, settled }: PlanInput,
+  { update, write }: RevisionSearch,
+): PassContext {
+  const { metadata, spec } = seen.set;
+  return {
     seen,
     options,
-    strategy,
-    namespace: set.metadata.namespace ?? "",
-    name: set.metadata.name ?? "",
-    uid: set.metadata.uid ?? "",
+    strategy: strategyOf(seen.set, options),
+    namespace: metadata.namespace ?? "",
+    name: metadata.name ?? "",
+    uid: metadata.uid ?? "",
     now,
     update,
     current: currentRevision(seen, update),
+    write,
+    selector: compileSelector(spec.selector),
     settled: settled ?? new WeakMap(),
   };
-  const decided = new Decided();
-  roster.survey(view);
-  if (set.metadata.deletionTimestamp === undefined)
-    roster.adopt(view, planMembership(seen, search, decided, now));
-  const reach = reachOf(roster, view);
-  return { ...view, roster, reach, eligible: new Map(), decided };
 }
 
-function decide(pass: Pass, write: RevisionSearch["write"]): void {
-  const { decided, strategy } = pass;
-  planRevision(pass, write);
+function decide(pass: Pass): void {
+  const { decided, strategy, write } = pass;
+  planMembership(pass);
+  tellBroken(pass);
+  planRevision(pass);
   // Pods may only carry the name of a revision that exists.
   if (write === "create") return;
   planImages(pass);
@@ -110,40 +113,23 @@ function decide(pass: Pass, write: RevisionSearch["write"]): void {
   wakeForAvailability(pass);
 }
 
-/** Rule 6. Adopts what fits and nobody controls, releases what no longer fits. Returns the pods to adopt. */
-function planMembership(
-  seen: Seen,
-  { update, write }: RevisionSearch,
-  decided: Decided,
-  now: number,
-): readonly Pod[] {
-  const { set } = seen;
-  const name = set.metadata.name ?? "";
-  const uid = set.metadata.uid ?? "";
+/** Rule 6. Adopts what fits and nobody controls, releases what no longer fits. */
+function planMembership({ pods, decided, name, uid, now, update, seen }: Pass): void {
   const change = (pod: Pod, what: PodChange, adopts: boolean): void => {
     const step = podPatch(pod, what, now, { resourceVersion: pod.resourceVersion });
     const write = { steps: [step], after: afterChange(pod, what, now) };
     decided.take({ type: "patch pod", pod, write, concern: "refresh", ...(adopts ? { adopts } : {}) });
   };
-  for (const pod of byName(seen.roster.apart("loose"))) change(pod, { releaseOwner: uid }, false);
-  const orphans = byName(seen.roster.apart("orphan"));
-  if (orphans.length === 0) return [];
-  const selector = compileSelector(set.spec.selector);
-  const fitting = orphans.filter((pod) => pod.deletionAt === undefined && selector.matches(pod.labels));
-  // Pods may only carry the name of a revision that exists: until then those that will carry it wait.
-  const relabelled = new Set(fitting.filter((pod) => isTakenAsUpdated(pod, update, seen.revisions)));
-  const adopted = write === "create" ? fitting.filter((pod) => !relabelled.has(pod)) : fitting;
+  for (const pod of podsOf(pods, "toRelease")) change(pod, { releaseOwner: uid }, false);
   const addOwner = ownerReference("StatefulSet", name, uid);
-  for (const pod of adopted) {
-    if (seen.roster.isBusy(pod)) continue;
-    const labels = relabelled.has(pod) ? { labels: { [REVISION_LABEL]: update.name } } : {};
-    change(pod, { addOwner, ...labels }, true);
+  for (const pod of podsOf(pods, "toAdopt")) {
+    const isRelabelled = isTakenAsUpdated(pod, update, seen.revisions);
+    change(pod, { addOwner, ...(isRelabelled ? { labels: { [REVISION_LABEL]: update.name } } : {}) }, true);
   }
-  return adopted;
 }
 
-function byName(pods: Iterable<Pod>): Pod[] {
-  return [...pods].sort((a, b) => (a.name < b.name ? -1 : 1));
+function podsOf(pods: SetView, group: Group): Pod[] {
+  return [...pods.entries(pods.groups[group])].flatMap(({ pod }) => pod ?? []);
 }
 
 function currentRevision(seen: Seen, update: Revision): Revision {
@@ -153,8 +139,8 @@ function currentRevision(seen: Seen, update: Revision): Revision {
   return stored === undefined ? update : { name, number: stored.revision, data: stored.data, stored };
 }
 
-function planRevision(pass: Pass, write: RevisionSearch["write"]): void {
-  const { update, seen, decided } = pass;
+function planRevision(pass: Pass): void {
+  const { update, seen, decided, write } = pass;
   const owner = ownerReference("StatefulSet", pass.name, pass.uid);
   if (write === "create") {
     const metadata = {
@@ -184,7 +170,9 @@ function planRevision(pass: Pass, write: RevisionSearch["write"]): void {
 
 function planHistory(pass: Pass): void {
   const live = new Set([shortHash(pass.update.name), shortHash(pass.current.name)]);
-  for (const revision of pass.roster.revisions()) live.add(shortHash(revision));
+  for (const what of pass.pods.counted) {
+    if (what.startsWith(REVISION)) live.add(shortHash(what.slice(REVISION.length)));
+  }
   const limit = pass.seen.set.spec.revisionHistoryLimit ?? 10;
   for (const revision of surplusRevisions(pass.seen.revisions, live, limit)) {
     pass.decided.take({ type: "delete revision", revision });
@@ -192,7 +180,7 @@ function planHistory(pass: Pass): void {
 }
 
 function tellHeld(pass: Pass): void {
-  const old = pass.roster.count("behind and staying");
+  const old = pass.pods.count("behind and staying");
   if (old === 0) return;
   pass.decided.waiting.push(
     pass.strategy.onDelete
@@ -206,7 +194,7 @@ function tellHeld(pass: Pass): void {
 }
 
 function tellPartition(pass: Pass): void {
-  const old = pass.roster.count("behind and staying");
+  const old = pass.pods.count("behind and staying");
   const kept = pass.strategy.partition;
   if (kept === 0 || old === 0 || pass.reach.outdated.size > 0) return;
   const message = `${old} pods stay at an old revision by partition`;
@@ -214,8 +202,8 @@ function tellPartition(pass: Pass): void {
 }
 
 /** Pods that somebody made by hand with the set as owner, under a name that no ordinal has. */
-function tellStrangers({ roster, decided }: Pass): void {
-  for (const pod of byName(roster.apart("stranger"))) {
+function tellStrangers({ pods, decided }: Pass): void {
+  for (const pod of podsOf(pods, "strangers")) {
     decided.waiting.push({
       reason: "NoOrdinal",
       message: `pod ${pod.name} has the set as its owner, but a name that no ordinal has: it counts in status.replicas and is left alone`,
@@ -229,7 +217,7 @@ function tellStrangers({ roster, decided }: Pass): void {
 function wakeForAvailability(pass: Pass): void {
   const { minReadySeconds } = pass.strategy;
   if (minReadySeconds === 0) return;
-  for (const member of pass.roster.ripening()) {
+  for (const member of membersOf(pass.pods.entries(pass.pods.groups.awaitingMinReady))) {
     const left = untilAvailable(member.pod, minReadySeconds, pass.now);
     if (left !== undefined && left > 0) pass.decided.wake(left);
   }

@@ -39,7 +39,7 @@ export function imageWaitOf(pass: Pass): ImageWait | undefined {
 /** Enough pods run the new revision for the others' images to be pulled. */
 function hasBegun(pass: Pass): boolean {
   const least = pass.seen.set.metadata.annotations?.[LEAST_UPDATED];
-  return pass.roster.count("updatedReadyReplicas") >= amountOf(least, pass.strategy.replicas, 0);
+  return pass.pods.count("updatedReadyReplicas") >= amountOf(least, pass.strategy.replicas, 0);
 }
 
 /** A number or a percentage of `total`, rounded up; `otherwise` for text that is neither. */

@@ -1,23 +1,26 @@
 /** The shell of StatefulSet: what it sees in the caches, and its plan behind the shell that workloads share. */
 import type { StatefulSet } from "../../crds/index.ts";
-import { compileSelector } from "../../kube/core/index.ts";
-import type { ControllerRevision } from "../../kube/index.ts";
+import { compileSelector, keyOf } from "../../kube/core/index.ts";
+import type { Cache, ControllerRevision } from "../../kube/index.ts";
+import { claimantKeys, orphanKeys } from "../caches.ts";
 import type { Caches, KindDeps, KindShell, ServerFeatures } from "../kind.ts";
 import type { ControllerOptions } from "../options.ts";
 import type { Performer } from "../rollout/perform.ts";
+import { PodIndexes } from "../rollout/pod_indexes.ts";
 import { byNumber } from "../rollout/revisions.ts";
 import { workloadShell } from "../rollout/workload_shell.ts";
+import { SetIndex } from "./classify.ts";
 import type { Seen, StatefulSetOptions } from "./observe.ts";
 import { planStatefulSet } from "./plan.ts";
-import { Rosters } from "./rosters.ts";
 
 export function statefulSetShell(deps: KindDeps<StatefulSet>): KindShell {
   const options = statefulSetOptions(deps.options, deps.server);
-  const rosters = new Rosters(deps.caches);
+  const indexes = setIndexes(deps.caches, deps.objects);
   return workloadShell(deps, {
-    forget: (uid) => rosters.forget(uid),
+    kind: "StatefulSet",
+    forget: (uid) => indexes.forget(uid),
     plan: (set, { performer, now, settled }) => {
-      const seen = observe(set, deps.caches, performer, options, rosters);
+      const seen = observe(set, deps.caches, performer, options, indexes);
       return planStatefulSet({ seen, options, now, settled });
     },
   });
@@ -48,13 +51,13 @@ export function observe(
   caches: Caches,
   performer: Pick<Performer, "pending" | "failures">,
   options: StatefulSetOptions,
-  rosters: Rosters,
+  indexes: PodIndexes<SetIndex>,
 ): Seen {
   const uid = set.metadata.uid ?? "";
   const namespace = set.metadata.namespace ?? "";
   return {
     set,
-    roster: rosters.of(set, performer),
+    pods: indexes.of(uid, () => newIndex(set, caches, performer)),
     podNamed: (name) => caches.pods.get(`${namespace}/${name}`),
     claimNamed: (name) => caches.claims.get(`${namespace}/${name}`),
     revisions: revisionsOf(set, caches),
@@ -63,6 +66,35 @@ export function observe(
     pullJobs: options.preDownload ? [...caches.pullJobs(uid)] : undefined,
     nodeImage: (node) => caches.nodeImage(node),
   };
+}
+
+/** Pods of nobody and claims are known to be a set's by nothing else than their name. */
+export function setIndexes(
+  { pods, claims }: Pick<Caches, "pods" | "claims">,
+  sets: Pick<Cache<StatefulSet>, "get">,
+): PodIndexes<SetIndex> {
+  const uidsOf = (keys: readonly string[]): string[] =>
+    keys.flatMap((key) => sets.get(key)?.metadata.uid ?? []);
+  const indexes = new PodIndexes<SetIndex>(pods, (pod) => uidsOf(orphanKeys(pod)));
+  claims.subscribe(({ object }) => {
+    for (const uid of uidsOf(claimantKeys(object))) indexes.get(uid)?.claimChanged(object.name);
+  });
+  return indexes;
+}
+
+function newIndex(
+  { metadata }: StatefulSet,
+  { pods }: Pick<Caches, "pods">,
+  performer: Pick<Performer, "pending">,
+): SetIndex {
+  const { uid = "", name = "", namespace = "" } = metadata;
+  return new SetIndex({
+    uid,
+    name,
+    pods: () => [...pods.byIndex("controller", uid), ...pods.byIndex("orphan", keyOf({ namespace, name }))],
+    pod: (pod) => pods.get(keyOf({ namespace, name: pod })),
+    inFlight: () => performer.pending(uid),
+  });
 }
 
 /** Those of this set, and those of nobody that its selector matches (inplace-update rule 39). */

@@ -6,50 +6,50 @@ import type { Pod } from "../../kube/index.ts";
 import type { Action, Waiting } from "../rollout/actions.ts";
 import { brokenStateEvents } from "../rollout/in_place/broken_state.ts";
 import { graceState, inPlaceState } from "../rollout/in_place/state.ts";
-import { refreshInPlace } from "../rollout/in_place/update.ts";
 import { isAllHooked, STATE_LABEL, STATE_TIME, timestamp } from "../rollout/lifecycle.ts";
-import { patchPod, waitingForHook } from "../rollout/pod_actions.ts";
+import { patchPod, waitingForHook, waitingInPlace } from "../rollout/pod_actions.ts";
 import { afterChange, type ConditionChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
 import { needsKruiseReady, PRE_DELETE_KEY, PRE_UPDATE_KEY, removeNotReadyKey } from "../rollout/readiness.ts";
 import { hasWrongOwners, planClaimOwners } from "./claims.ts";
-import { type Member, POD_NAME_LABEL, REVISION_LABEL } from "./observe.ts";
-import { isFree, isInPlaceSettled, isUpdateComplete, type Pass, podWords, type View } from "./pass.ts";
+import { type Member, POD_NAME_LABEL } from "./observe.ts";
+import { inPlaceStep, isFree, isUpdateComplete, type Pass, type PassContext, podWords } from "./pass.ts";
 import { identityLabels } from "./pod_manifest.ts";
 
-export function planRefresh(pass: Pass): void {
-  for (const member of pass.roster.ascending("due")) {
-    if (member.inWindow) planClaimOwners(pass, member);
-    if (!isFree(pass, member) || member.finished) continue;
-    if (!isSettled(pass, member)) refreshMember(pass, member);
-    if (isFree(pass, member)) repairIdentity(pass, member);
-  }
+/** What there is to do for a pod, whatever the strategy says, as far as the pod itself tells. */
+export interface Refresh {
+  readonly isDue: boolean;
+  /** Its state cannot be read, and nobody was told so yet. */
+  readonly isBroken: boolean;
+  readonly isSettled: boolean;
+  /** What only its node can bring: told in each pass, and nothing else is to be written meanwhile. */
+  readonly awaited: Waiting | undefined;
 }
 
-/** Whether `planRefresh` is to look at a pod that stays. */
-export function needsRefresh(view: View, member: Member): boolean {
+export function refreshOf(context: PassContext, member: Member): Refresh {
   const { pod, state, inWindow } = member;
-  if (inWindow && hasWrongOwners(view, member)) return true;
-  if (member.busy || member.finished) return false;
-  if ((state !== "Normal" && state !== "") || (inWindow && !hasIdentity(member))) return true;
-  const known = view.settled.get(pod);
-  if (known !== undefined) return !known;
-  // Broken state is told of by the pass.
-  return eventsOfBroken(pod).length > 0 || !isQuiet(view, pod);
+  const isNormal = state === "Normal" || state === "";
+  const wrongOwners = inWindow && hasWrongOwners(context, member);
+  const none = { isDue: wrongOwners, isBroken: false, isSettled: isNormal, awaited: undefined };
+  if (member.busy || member.finished) return none;
+  const isNews = isNormal && !context.settled.has(pod);
+  const isSettled = isNormal && isInPlaceSettled(context, pod);
+  return {
+    isDue: wrongOwners || !isSettled || (inWindow && !hasIdentity(member)),
+    isBroken: isNews && eventsOfBroken(pod).length > 0,
+    isSettled,
+    awaited: isSettled ? undefined : awaitedOfNode(context, member),
+  };
 }
 
-function isQuiet(view: View, pod: Pod): boolean {
-  return graceState(pod).value === undefined && isInPlaceSettled(view, pod) && !needsKruiseReady(pod);
-}
-
-/** The common case, decided without any allocation: nothing to do for a pod that is as it should be. */
-function isSettled(pass: Pass, member: Member): boolean {
-  if (member.state !== "Normal" && member.state !== "") return false;
-  const { pod } = member;
-  const known = pass.settled.get(pod);
+/** Decided once for each projection, which never changes: nothing to do for a pod that is as it should be. */
+function isInPlaceSettled(context: PassContext, pod: Pod): boolean {
+  const known = context.settled.get(pod);
   if (known !== undefined) return known;
-  pass.decided.actions.push(...eventsOfBroken(pod));
-  const settled = isQuiet(pass, pod);
-  pass.settled.set(pod, settled);
+  const settled =
+    graceState(pod).value === undefined &&
+    inPlaceStep(context, pod).kind === "settled" &&
+    !needsKruiseReady(pod);
+  context.settled.set(pod, settled);
   return settled;
 }
 
@@ -57,38 +57,41 @@ function eventsOfBroken(pod: Pod): Action[] {
   return brokenStateEvents(pod, inPlaceState(pod), graceState(pod));
 }
 
-/**
- * Members about which only their node can bring news: what they wait for follows from the pod alone, and a rollout has as
- * many of them as its budget allows, pass after pass.
- */
-const awaitsNode = new WeakMap<Member, Waiting>();
+/** A rollout has as many of those as its budget allows, pass after pass. */
+function awaitedOfNode(context: PassContext, { pod, state }: Member): Waiting | undefined {
+  if ((state !== "Updating" && state !== "Normal" && state !== "") || needsKruiseReady(pod)) return undefined;
+  const step = inPlaceStep(context, pod);
+  return step.kind === "waiting" && step.wakeAfterMs === undefined ? waitingInPlace(pod, step) : undefined;
+}
+
+export function tellBroken({ pods, decided }: Pass): void {
+  for (const { pod } of pods.entries(pods.groups.broken)) {
+    if (pod !== undefined) decided.actions.push(...eventsOfBroken(pod));
+  }
+}
+
+export function planRefresh(pass: Pass): void {
+  for (const { member, refresh } of pass.pods.entries(pass.pods.groups.due)) {
+    if (member === undefined) continue;
+    if (member.inWindow) planClaimOwners(pass, member);
+    if (!isFree(pass, member) || member.finished) continue;
+    if (refresh.awaited !== undefined) pass.decided.waiting.push(refresh.awaited);
+    else if (!refresh.isSettled) refreshMember(pass, member);
+    if (isFree(pass, member)) repairIdentity(pass, member);
+  }
+}
 
 function refreshMember(pass: Pass, member: Member): void {
   const { pod } = member;
-  const known = awaitsNode.get(member);
-  if (known !== undefined) {
-    pass.decided.waiting.push(known);
-    return;
-  }
-  const revision = pod.labels[REVISION_LABEL] ?? "";
-  const step = refreshInPlace(pod, (wanted) => wanted === revision, pass.options, pass.now);
+  const step = inPlaceStep(pass, pod);
   if (step.kind === "write") {
     // A pod that is changed again in this pass takes along what was not issued yet: see update.ts.
     pass.decided.later.push({ type: "patch pod", pod, write: step.write, concern: "update" });
     return;
   }
   if (step.kind === "waiting") {
-    const timed = step.wakeAfterMs !== undefined;
-    const waiting: Waiting = {
-      reason: step.reason,
-      message: `pod ${pod.name} waits for ${step.for}`,
-      until: timed ? "the time is over" : "the node reports it",
-      pods: [pod.name],
-    };
-    pass.decided.waiting.push(waiting);
+    pass.decided.waiting.push(waitingInPlace(pod, step));
     pass.decided.wake(step.wakeAfterMs);
-    // Nothing else is to be written meanwhile, whatever the strategy says: neither gates nor a state.
-    if (!timed && member.state === "Updating" && !needsKruiseReady(pod)) awaitsNode.set(member, waiting);
   }
   const conditions: ConditionChange[] = step.kind === "gate" ? [...step.conditions] : [];
   if (needsKruiseReady(pod)) conditions.push({ type: "KruisePodReady", status: "True" });
@@ -143,7 +146,7 @@ function lifecycleMove(pass: Pass, member: Member): PodChange | undefined {
 }
 
 function isWanted(pass: Pass, member: Member): boolean {
-  return pass.reach.outdated.has(member.ordinal);
+  return pass.reach.outdated.has(member.pod.name);
 }
 
 /** Rule 33. Without a hook the state `Updated` would last no longer than the next request. */

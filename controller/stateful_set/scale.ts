@@ -6,6 +6,7 @@ import { addNotReadyKey, PRE_DELETE_KEY } from "../rollout/readiness.ts";
 import type { Revision } from "../rollout/revisions.ts";
 import { missingClaims, planClaimOwners, tellBlockedClaim, waitsForFormerPod } from "./claims.ts";
 import type { Member } from "./observe.ts";
+import { membersOf } from "./order.ts";
 import { isFree, type Pass, podWords } from "./pass.ts";
 import { createPod } from "./pod_manifest.ts";
 
@@ -14,17 +15,18 @@ import { createPod } from "./pod_manifest.ts";
  * first that is not (rule 10), and nothing else may happen then.
  */
 export function planWindow(pass: Pass): boolean {
-  const { strategy, decided, roster } = pass;
+  const { strategy, decided, pods } = pass;
+  const { unhealthy, acting } = pods.groups;
   const { ordered, scaleMaxUnavailable } = strategy;
-  const creation = { outdated: roster.count("behind") };
+  const creation = { outdated: pods.count("behind") };
   const isLimited = ordered || Number.isFinite(scaleMaxUnavailable);
   let unavailable = 0;
-  for (const ordinal of roster.ordinals(isLimited ? "unhealthy" : "acting")) {
+  for (const { ordinal, member } of pods.entries(isLimited ? unhealthy : acting)) {
+    if (ordinal === undefined) continue;
     if (unavailable >= scaleMaxUnavailable) {
       waitForScaleLimit(pass, ordinal);
       return false;
     }
-    const member = roster.at(ordinal);
     if (member === undefined) planMissing(pass, ordinal, creation);
     else if (member.finished && !member.terminating) planDeletion(pass, member);
     else if (member.pod.phase === "Pending" && !member.terminating) replaceLostClaims(pass, member);
@@ -33,7 +35,7 @@ export function planWindow(pass: Pass): boolean {
     decided.waiting.push(waitingFor(pass, ordinal, member));
     return false;
   }
-  return roster.ordinals("unhealthy").size === 0;
+  return unhealthy.size === 0;
 }
 
 function waitingFor(pass: Pass, ordinal: number, member: Member | undefined) {
@@ -55,7 +57,9 @@ function unavailability({ pod }: Member): string {
 }
 
 function waitForScaleLimit(pass: Pass, ordinal: number): void {
-  const missing = pass.roster.ordinals("missing").above(ordinal - 1);
+  const slot = `${pass.name}-${ordinal}`;
+  const { missing: slots } = pass.pods.groups;
+  const missing = slots.above(slot) + Number(slots.has(slot));
   if (missing === 0) return;
   pass.decided.waiting.push({
     reason: "ScaleLimit",
@@ -118,12 +122,13 @@ function replaceLostClaims(pass: Pass, member: Member): void {
 
 /** Pods outside of the window. True when there are none left. Rules 11 to 13. */
 export function planCondemned(pass: Pass): boolean {
-  const { roster } = pass;
+  const { pods } = pass;
+  const { leaving, condemned } = pods.groups;
   if (!pass.strategy.ordered) {
-    for (const member of roster.descending("leaving")) planCondemnedDeletion(pass, member);
-    return roster.ordinals("condemned").size === 0;
+    for (const member of membersOf(pods.entries(leaving.descending()))) planCondemnedDeletion(pass, member);
+    return condemned.size === 0;
   }
-  const [highest] = roster.descending("condemned");
+  const [highest] = membersOf(pods.entries(condemned.descending()));
   if (highest === undefined) return true;
   if (highest.terminating) {
     pass.decided.waiting.push({
@@ -147,8 +152,8 @@ export function planCondemned(pass: Pass): boolean {
   return false;
 }
 
-function lowestUnhealthy({ roster }: Pass): Member | undefined {
-  for (const member of roster.ascending("condemned")) if (!isHealthy(member)) return member;
+function lowestUnhealthy({ pods }: Pass): Member | undefined {
+  for (const member of membersOf(pods.entries(pods.groups.condemned))) if (!isHealthy(member)) return member;
   return undefined;
 }
 

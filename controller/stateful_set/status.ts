@@ -2,10 +2,12 @@
 import type { StatefulSet, StatefulSetStatus } from "../../crds/index.ts";
 import { formatSelector } from "../../kube/core/index.ts";
 import { timestamp } from "../rollout/lifecycle.ts";
+import type { SetView } from "./classify.ts";
 import type { Seen, Strategy } from "./observe.ts";
 
 interface StatusInput {
   seen: Seen;
+  pods: SetView;
   strategy: Strategy;
   updateRevision: string;
   currentRevision: string;
@@ -15,23 +17,22 @@ interface StatusInput {
 }
 
 export function statusOf(input: StatusInput): StatefulSetStatus {
-  const { seen, strategy, updateRevision } = input;
-  const { roster } = seen;
+  const { seen, pods, strategy, updateRevision } = input;
   const always = {
-    replicas: roster.count("replicas"),
-    readyReplicas: roster.count("readyReplicas"),
-    availableReplicas: roster.count("availableReplicas"),
-    currentReplicas: roster.count("currentReplicas"),
-    updatedReplicas: roster.count("updatedReplicas"),
+    replicas: pods.count("replicas"),
+    readyReplicas: pods.count("readyReplicas"),
+    availableReplicas: pods.count("availableReplicas"),
+    currentReplicas: pods.count("currentReplicas"),
+    updatedReplicas: pods.count("updatedReplicas"),
   };
-  const updatedReadyReplicas = roster.count("updatedReadyReplicas");
-  const updatedAvailableReplicas = roster.count("updatedAvailableReplicas");
+  const updatedReadyReplicas = pods.count("updatedReadyReplicas");
+  const updatedAvailableReplicas = pods.count("updatedAvailableReplicas");
   const complete =
     !strategy.onDelete &&
     always.updatedReplicas === always.replicas &&
     always.readyReplicas === always.replicas;
   const conditions = conditionsOf(seen.set, input);
-  const volumeClaims = claimsOf(seen, strategy);
+  const volumeClaims = claimsOf(pods, strategy);
   return {
     observedGeneration: seen.set.metadata.generation ?? 0,
     ...always,
@@ -50,11 +51,11 @@ export function statusOf(input: StatusInput): StatefulSetStatus {
 type ClaimStatus = NonNullable<StatefulSetStatus["volumeClaims"]>[number];
 
 /** Claims of existing pods; those that are going are left out. */
-function claimsOf({ roster }: Seen, { claimTemplates }: Strategy): ClaimStatus[] {
+function claimsOf(pods: SetView, { claimTemplates }: Strategy): ClaimStatus[] {
   return claimTemplates.map(({ metadata }, index) => ({
     volumeClaimName: metadata.name ?? "",
-    compatibleReplicas: roster.count(`claim ${index}`),
-    compatibleReadyReplicas: roster.count(`held claim ${index}`),
+    compatibleReplicas: pods.count(`claim ${index}`),
+    compatibleReadyReplicas: pods.count(`held claim ${index}`),
   }));
 }
 

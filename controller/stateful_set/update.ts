@@ -8,19 +8,20 @@ import { patchPod, waitingForHook } from "../rollout/pod_actions.ts";
 import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
 import { addNotReadyKey, PRE_UPDATE_KEY } from "../rollout/readiness.ts";
 import { templateOf } from "../rollout/revisions.ts";
-import type { Sorted } from "../rollout/sorted_names.ts";
+import type { SortedSlots } from "../rollout/sorted_slots.ts";
 import { planClaimGrowth } from "./claim_growth.ts";
 import { type Member, REVISION_LABEL } from "./observe.ts";
+import { membersOf } from "./order.ts";
 import { isFree, type Pass } from "./pass.ts";
 import { imageWaitOf } from "./pre_download.ts";
 import { planDeletion } from "./scale.ts";
 
-/** Ordinals of the window that count against maxUnavailable, those that a pass takes away among them: rule 20. */
+/** Pods of the window that count against maxUnavailable, those that a pass takes away among them: rule 20. */
 export class Unavailable {
-  readonly #before: Sorted<number>;
-  readonly #added = new Set<number>();
+  readonly #before: SortedSlots;
+  readonly #added = new Set<string>();
 
-  constructor(before: Sorted<number>) {
+  constructor(before: SortedSlots) {
     this.#before = before;
   }
 
@@ -28,15 +29,15 @@ export class Unavailable {
     return this.#before.size + this.#added.size;
   }
 
-  has(ordinal: number): boolean {
-    return this.#added.has(ordinal) || this.#before.has(ordinal);
+  has(pod: string): boolean {
+    return this.#added.has(pod) || this.#before.has(pod);
   }
 
-  add(ordinal: number): void {
-    if (!this.#before.has(ordinal)) this.#added.add(ordinal);
+  add(pod: string): void {
+    if (!this.#before.has(pod)) this.#added.add(pod);
   }
 
-  first(count: number): readonly number[] {
+  first(count: number): readonly string[] {
     return [...this.#before.first(count), ...this.#added].slice(0, count);
   }
 }
@@ -54,34 +55,34 @@ export function planUpdate(pass: Pass, complete: boolean): void {
 }
 
 function updateInOrder(pass: Pass, complete: boolean, wait: ImageWait | undefined): void {
-  const unavailable = new Unavailable(pass.roster.ordinals("unavailable"));
+  const unavailable = new Unavailable(pass.pods.groups.unavailable);
   if (complete) planSpecified(pass, unavailable);
   for (const member of complete ? pass.reach.order : pass.reach.begun) {
     const grown = planClaimGrowth(pass, member, unavailable);
     if (grown === "stop") return;
     if (grown === "wait" || member.updated) continue;
-    if (unavailable.size >= pass.strategy.maxUnavailable && !unavailable.has(member.ordinal)) {
+    if (unavailable.size >= pass.strategy.maxUnavailable && !unavailable.has(member.pod.name)) {
       waitForBudget(pass, member, unavailable);
       return;
     }
     // A pod with a write under way is decided on when it has ended; nobody may go before it.
     if (!isFree(pass, member)) {
-      if (unavailable.has(member.ordinal)) continue;
+      if (unavailable.has(member.pod.name)) continue;
       return;
     }
     if (!updateMember(pass, member, wait)) return;
-    unavailable.add(member.ordinal);
+    unavailable.add(member.pod.name);
   }
 }
 
 /** Rule 31: from the top; those without room are passed over. */
 function planSpecified(pass: Pass, unavailable: Unavailable): void {
-  for (const member of pass.roster.descending("specified")) {
-    const { ordinal } = member;
-    if (unavailable.size >= pass.strategy.maxUnavailable && !unavailable.has(ordinal)) continue;
+  for (const member of membersOf(pass.pods.entries(pass.pods.groups.specified.descending()))) {
+    const { name } = member.pod;
+    if (unavailable.size >= pass.strategy.maxUnavailable && !unavailable.has(name)) continue;
     if (!isFree(pass, member)) continue;
     planDeletion(pass, member);
-    unavailable.add(ordinal);
+    unavailable.add(name);
   }
 }
 
@@ -90,7 +91,7 @@ function waitForBudget(pass: Pass, member: Member, unavailable: Unavailable): vo
     reason: "Budget",
     message: `pod ${member.pod.name} and those after it wait: maxUnavailable is ${pass.strategy.maxUnavailable} and ${unavailable.size} pods are unavailable`,
     until: "these pods become available",
-    pods: unavailable.first(10).map((ordinal) => `${pass.name}-${ordinal}`),
+    pods: unavailable.first(10),
   });
 }
 

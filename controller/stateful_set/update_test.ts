@@ -292,7 +292,7 @@ t.test(
     );
     const writes = new LateWrites();
     const decide = () => {
-      const seen = model.seen(model.roster(writes.pods));
+      const seen = model.seen(model.index(writes.pods));
       const { actions } = planStatefulSet({ seen, options: defaultOptions, now: model.now });
       for (const action of actions) {
         if (isPodWrite(action)) writes.begin(action, model.now);

@@ -1,4 +1,4 @@
-/** The roster that is kept up from event to event leads to the same plans as one that is made anew for each pass. */
+/** An index that is kept up from event to event leads to the same plans as one that looks at every pod in each pass. */
 import fc from "fast-check";
 import t from "tap";
 import type { StatefulSet } from "../../crds/index.ts";
@@ -7,116 +7,72 @@ import { barePod } from "../_bare_pod.ts";
 import type { Action, Plan } from "../rollout/actions.ts";
 import { befall, changeTemplate, lateStep, takeLate, templateSteps } from "../rollout/histories.ts";
 import { STATE_ANNOTATION } from "../rollout/in_place/state.ts";
-import { isPodWrite, LateWrites } from "../rollout/late_writes.ts";
+import { IndexTwin, KeptIndex } from "../rollout/index_twin.ts";
+import type { LateWrites } from "../rollout/late_writes.ts";
 import { STATE_LABEL } from "../rollout/lifecycle.ts";
-import { RosterEvents } from "../rollout/roster_events.ts";
-import { Sorted } from "../rollout/sorted_names.ts";
-import { defaultOptions, Model, Refused, statefulSet } from "./model.ts";
-import { type Member, POD_NAME_LABEL, SPECIFIED_DELETE } from "./observe.ts";
-import { updateOrder } from "./order.ts";
-import type { View } from "./pass.ts";
+import { SetIndex, type SetView } from "./classify.ts";
+import { defaultOptions, Model, statefulSet } from "./model.ts";
+import { POD_NAME_LABEL, SPECIFIED_DELETE } from "./observe.ts";
+import { membersOf, updateOrder } from "./order.ts";
+import type { PassContext } from "./pass.ts";
 import { planStatefulSet } from "./plan.ts";
-import { Roster } from "./roster.ts";
-import type { Group } from "./standing.ts";
 
 const HOOK = "example.com/hold";
 type Options = typeof defaultOptions;
 
-/** The full computation: every pod is looked at, whatever its standing says that there is to do. */
-class LookingRoster extends Roster {
-  #view: View | undefined;
-
-  override survey(view: View): void {
-    super.survey(view);
-    this.#view = view;
-  }
-
-  override at(ordinal: number): Member | undefined {
-    return super.at(ordinal) ?? this.#everybody().find((member) => member.ordinal === ordinal);
-  }
-
-  override ordinals(group: Group): Sorted<number> {
-    if (group === "acting") return super.ordinals("unhealthy");
-    if (group === "leaving") return super.ordinals("condemned");
-    if (group !== "due" && group !== "outdated") return super.ordinals(group);
-    const found = new Sorted<number>();
-    if (this.#view === undefined) return found;
-    const staying = this.#everybody().filter(({ terminating }) => !terminating);
-    const wanted = updateOrder(staying, { ...this.#view.strategy, unordered: undefined }, defaultOptions);
-
-    const looked = group === "due" ? staying : wanted.filter(({ updated }) => !updated);
-    for (const { ordinal } of looked) found.add(ordinal);
-    return found;
-  }
-
-  #everybody(): Member[] {
-    return this.#view === undefined ? [] : this.members(this.#view);
+/** The full computation: every pod is looked at, whatever its class says that there is to do. */
+class LookingIndex extends SetIndex {
+  override refresh(context: PassContext): SetView {
+    const view = super.refresh(context);
+    const staying = [...membersOf(view.every())].filter(({ terminating }) => !terminating);
+    const wanted = updateOrder(staying, { ...context.strategy, unordered: undefined }, defaultOptions);
+    const { unhealthy, condemned, due, outdated } = view.groups;
+    due.clear();
+    for (const { pod } of staying) due.add(pod.name);
+    outdated.clear();
+    for (const { pod, updated } of wanted) if (!updated) outdated.add(pod.name);
+    return {
+      groups: { ...view.groups, acting: unhealthy, leaving: condemned },
+      get counted() {
+        return view.counted;
+      },
+      count: (what) => view.count(what),
+      at: (slot) => view.at(slot),
+      entries: (slots) => view.entries(slots),
+      every: () => view.every(),
+    };
   }
 }
 
-/** Keeps a roster as the shell does, writes that are not answered included, and holds each plan against a fresh one. */
-class Twin {
-  readonly model: Model;
-  readonly writes = new LateWrites();
-  plans = 0;
-  inFlight = 0;
-  readonly #options: Options;
-  readonly #events = new RosterEvents();
-  readonly #settled = new WeakMap<Pod, boolean>();
-  readonly #roster: Roster;
-  #claims: ReadonlyMap<string, PersistentVolumeClaim> = new Map();
+/** Keeps an index as the shell does, writes that are not answered included, and holds each plan against a fresh one. */
+function twinOf(set: StatefulSet, options: Options) {
+  const model = new Model(set);
+  const settled = new WeakMap<Pod, boolean>();
+  return new IndexTwin(
+    {
+      model,
+      index: (writes: LateWrites) => model.index(writes.pods),
+      looking: (writes: LateWrites) => model.index(writes.pods, LookingIndex),
+      plan: (index: SetIndex, _: number, fresh: boolean) =>
+        planStatefulSet({
+          options,
+          now: model.now,
+          seen: model.seen(index),
+          ...(fresh ? {} : { settled }),
+        }),
+    },
+    comparable,
+  );
+}
+type Twin = ReturnType<typeof twinOf>;
 
-  constructor(set: StatefulSet, options: Options) {
-    this.model = new Model(set);
-    this.#options = options;
-    this.#roster = this.model.roster(this.writes.pods);
-  }
-
-  plan(): void {
-    const { model } = this;
-    this.#follow();
-    this.plans++;
-    this.inFlight += this.writes.size;
-    const input = { options: this.#options, now: model.now };
-    const full = planStatefulSet({
-      ...input,
-      seen: model.seen(model.roster(this.writes.pods, LookingRoster)),
-    });
-    const kept = planStatefulSet({ ...input, seen: model.seen(this.#roster), settled: this.#settled });
-    const [a, b] = [comparable(kept), comparable(full)];
-    if (a !== b) throw new Error(`kept: ${a}\nfull: ${b}`);
-    for (const action of kept.actions) {
-      if (isPodWrite(action)) this.writes.begin(action, model.now);
-      else this.perform(action);
-    }
-    model.writeStatus(kept.status);
-  }
-
-  perform(action: Action): void {
-    try {
-      this.model.perform(action);
-    } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-    }
-  }
-
-  /** All writes are answered, and all kubelets at work, until there should be peace. */
-  settle(): void {
-    for (let round = 0; round < 12; round++) {
-      this.plan();
-      while (this.writes.size > 0) this.writes.answer(0, (action) => this.perform(action));
-      for (const name of [...this.model.pods.keys()]) this.model.kubelet(name);
-      this.model.now += 300;
-    }
-  }
-
-  #follow(): void {
-    const { claims } = this.model;
-    this.#events.follow(this.model, this.#roster);
-    for (const name of new Set([...this.#claims.keys(), ...claims.keys()])) {
-      if (this.#claims.get(name) !== claims.get(name)) this.#roster.claimChanged(name);
-    }
-    this.#claims = new Map(claims);
+/** All writes are answered, and all kubelets at work, until there should be peace. */
+function settle(twin: Twin): void {
+  for (let round = 0; round < 12; round++) {
+    twin.send();
+    while (twin.writes.size > 0) twin.answer();
+    for (const name of [...twin.model.pods.keys()]) twin.model.kubelet(name);
+    twin.model.now += 300;
   }
 }
 
@@ -233,7 +189,7 @@ type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 function take(twin: Twin, one: Step): void {
   const { model } = twin;
   model.now += 20;
-  if (one.do === "plan") twin.plan();
+  if (one.do === "plan") twin.send();
   else if (one.do === "late") takeLate(twin.writes, one.late, (action) => twin.perform(action));
   else if (one.do === "withdraw") twin.writes.withdraw(2);
   else if (one.do === "wait") model.now += one.ms;
@@ -285,13 +241,13 @@ for (const podManagementPolicy of ["Parallel", "OrderedReady"]) {
               revisionHistoryLimit: 1,
               volumeClaimUpdateStrategy: { type: "OnPodRollingUpdate" },
             });
-            const twin = new Twin(set, { ...defaultOptions, ...options });
+            const twin = twinOf(set, { ...defaultOptions, ...options });
             if (settled) {
-              twin.settle();
+              settle(twin);
               changeTemplate(twin.model, "image", 2);
             }
             for (const one of steps) take(twin, one);
-            twin.settle();
+            settle(twin);
             twin.model.set.metadata.deletionTimestamp = "2026-01-01T00:00:00Z";
             twin.plan();
             plans += twin.plans;
@@ -311,14 +267,16 @@ function plainSet(count: number) {
   const updateStrategy = { type: "RollingUpdate", rollingUpdate: { minReadySeconds: 1 } };
   const spec = { replicas: count, podManagementPolicy: "Parallel", updateStrategy };
   const model = new Model(statefulSet("app", spec));
-  const roster = model.roster();
-  const events = new RosterEvents();
+  const kept = new KeptIndex({
+    model,
+    index: () => model.index(),
+    plan: (index: SetIndex) =>
+      planStatefulSet({ seen: model.seen(index), options: defaultOptions, now: model.now }),
+  });
   const looked = new Set<string>();
   const plan = () => {
     looked.clear();
-    events.follow(model, roster);
-    const seen = model.seen(roster);
-    const made = planStatefulSet({ seen, options: defaultOptions, now: model.now });
+    const made = kept.plan();
     for (const action of made.actions) model.perform(action);
     return made;
   };
@@ -350,7 +308,7 @@ t.test("an event of one pod is one pod's work, however many there are", async (t
   t.same([...looked], [], "no other pod is looked at");
 });
 
-t.test("a survey that fails in its midst forgets nothing", async (t) => {
+t.test("a refresh that fails in its midst forgets nothing", async (t) => {
   const { model, plan } = plainSet(0);
   const controller = { group: "apps.kruise.io", kind: "StatefulSet", name: "app", uid: "set-app" };
   for (const name of ["app-1", "app-2"]) model.place(barePod(name, { labels: { app: "app" }, controller }));
@@ -360,11 +318,11 @@ t.test("a survey that fails in its midst forgets nothing", async (t) => {
   model.place({
     ...broken,
     get phase(): string {
-      throw new Error("cannot be judged");
+      throw new Error("cannot be classified");
     },
   });
   model.pods.delete("app-1");
-  t.throws(plan, { message: "cannot be judged" });
+  t.throws(plan, { message: "cannot be classified" });
   model.place({ ...broken, phase: "Failed" });
   t.equal(plan().status.replicas, 1);
 });

@@ -1,4 +1,4 @@
-/** What the caches tell of pods and claims reaches the roster of the set that it is about. */
+/** What the caches tell of pods and claims reaches the index of the set that it is about. */
 import t from "tap";
 import type { Pod } from "../../kube/index.ts";
 import { barePod } from "../_bare_pod.ts";
@@ -7,13 +7,11 @@ import { PendingPods } from "../rollout/pending_pods.ts";
 import { plainClaim } from "../rollout/projections.ts";
 import { defaultOptions, statefulSet } from "./model.ts";
 import { planStatefulSet } from "./plan.ts";
-import { observe } from "./reconcile.ts";
-import { Rosters } from "./rosters.ts";
+import { observe, setIndexes } from "./reconcile.ts";
 
 function world() {
   const shared = sharedCaches();
   const caches = { ...shared, pullJobs: () => [], pullJobWritten: () => {}, nodeImage: () => undefined };
-  const rosters = new Rosters(shared);
   const pending = new PendingPods();
   const set = statefulSet("app", {
     replicas: 2,
@@ -21,17 +19,18 @@ function world() {
     volumeClaimTemplates: [{ metadata: { name: "data" } }],
   });
   const controller = { group: "apps.kruise.io", kind: "StatefulSet", name: "app", uid: "set-app" };
+  const indexes = setIndexes(shared, { get: (key) => (key === "default/app" ? set : undefined) });
   let version = 1;
   return {
     caches: shared,
-    rosters,
+    indexes,
     put: (name: string, change: Partial<Pod> = {}) =>
       shared.pods.upsert(
         barePod(name, { labels: { app: "app" }, controller, resourceVersion: `${version++}`, ...change }),
       ),
     plan() {
       const performer = { pending: () => pending, failures: () => ({}) };
-      const seen = observe(set, caches, performer, defaultOptions, rosters);
+      const seen = observe(set, caches, performer, defaultOptions, indexes);
       return planStatefulSet({ seen, options: defaultOptions, now: 0 });
     },
     status() {
@@ -41,7 +40,7 @@ function world() {
     adopts() {
       return this.plan().actions.some((action) => action.type === "patch pod" && action.adopts);
     },
-    roster: () => rosters.of(set, { pending: () => pending }),
+    index: () => indexes.get("set-app"),
   };
 }
 
@@ -76,12 +75,14 @@ t.test("claims, by their names, of this set alone", async (t) => {
   t.same(here.status(), [1, 0]);
 });
 
-t.test("a set of the same name later has a roster of its own", async (t) => {
+t.test("a set of the same name later has an index of its own", async (t) => {
   const here = world();
   here.put("app-0");
-  const before = here.roster();
-  t.equal(here.roster(), before);
-  here.rosters.forget("set-app");
-  t.not(here.roster(), before);
   t.same(here.status(), [1, 0]);
+  const before = here.index();
+  here.plan();
+  t.equal(here.index(), before);
+  here.indexes.forget("set-app");
+  t.same(here.status(), [1, 0]);
+  t.not(here.index(), before);
 });

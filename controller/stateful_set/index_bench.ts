@@ -1,7 +1,7 @@
 /**
  * What one event costs a StatefulSet of many pods, from the caches to the plan: of a pod while the set is at rest, held by
  * its partition, or in the midst of a rollout; and the answer to one of thousands of creations in flight.
- * `npx node --expose-gc controller/stateful_set/roster_bench.ts 5000`; a further argument names the one case to run.
+ * `npx node --expose-gc controller/stateful_set/index_bench.ts 5000`; a further argument names the one case to run.
  */
 import type { Pod } from "../../kube/index.ts";
 import { sharedCaches } from "../caches.ts";
@@ -9,8 +9,7 @@ import { tellCost } from "../rollout/event_cost.ts";
 import { LateWrites } from "../rollout/late_writes.ts";
 import { defaultOptions, Model, statefulSet } from "./model.ts";
 import { planStatefulSet } from "./plan.ts";
-import { observe } from "./reconcile.ts";
-import { Rosters } from "./rosters.ts";
+import { observe, setIndexes } from "./reconcile.ts";
 
 const replicas = Number(process.argv[2] ?? 5000);
 const only = process.argv[3] ?? "";
@@ -28,7 +27,7 @@ class Bench {
     pullJobWritten: () => {},
     nodeImage: () => undefined,
   };
-  readonly #rosters = new Rosters(this.#caches);
+  readonly #indexes = setIndexes(this.#caches, { get: () => this.model.set });
   readonly #performer = { pending: () => this.writes.pods, failures: () => ({}) };
   readonly #settled = new WeakMap<Pod, boolean>();
   #version = 1_000_000;
@@ -39,7 +38,7 @@ class Bench {
 
   plan() {
     const { model } = this;
-    const seen = observe(model.set, this.#caches, this.#performer, defaultOptions, this.#rosters);
+    const seen = observe(model.set, this.#caches, this.#performer, defaultOptions, this.#indexes);
     return planStatefulSet({ seen, options: defaultOptions, now: model.now, settled: this.#settled });
   }
 
