@@ -1,4 +1,11 @@
 /** BroadcastJob: a pod to its end on each suitable node. */
+import type { BroadcastJob } from "../../crds/index.ts";
+import { rule } from "../access.ts";
+import type { Kind } from "../kind.ts";
+import { broadcastJobWebhooks } from "./admit.ts";
+import { broadcastJobShell } from "./reconcile.ts";
+import { broadcastJobResource } from "./resource.ts";
+
 export { TaskIndex } from "./classify.ts";
 export { eligibility as broadcastJobEligibility } from "./node_eligibility.ts";
 export {
@@ -7,4 +14,16 @@ export {
   strategyOf as broadcastJobStrategy,
 } from "./observe.ts";
 export { type BroadcastJobPlan, planBroadcastJob } from "./plan.ts";
-export { broadcastJobOptions, broadcastJobShell } from "./reconcile.ts";
+export { broadcastJobOptions } from "./reconcile.ts";
+
+export const broadcastJobKind: Kind<BroadcastJob> = {
+  controllerName: "broadcastjob-controller",
+  workersFlag: "broadcastjob-workers",
+  resource: broadcastJobResource,
+  sharded: true,
+  shell: broadcastJobShell,
+  statusMatters: (before, after) => before.status?.phase !== after.status?.phase,
+  webhooks: broadcastJobWebhooks,
+  // Finished jobs go after their time to live.
+  access: [rule("apps.kruise.io", ["broadcastjobs"], ["delete"])],
+};

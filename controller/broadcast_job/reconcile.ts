@@ -7,6 +7,7 @@ import { CREATING } from "../rollout/pending_pods.ts";
 import type { Performer } from "../rollout/perform.ts";
 import { PlannedStatus } from "../rollout/planned_status.ts";
 import { PodIndexes } from "../rollout/pod_indexes.ts";
+import { rememberedByNode } from "../rollout/remembered_by_node.ts";
 import { workloadShell } from "../rollout/workload_shell.ts";
 import { TaskIndex } from "./classify.ts";
 import { eligibility, isReclassified } from "./node_eligibility.ts";

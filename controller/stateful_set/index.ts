@@ -1,5 +1,24 @@
 /** StatefulSet: pods with stable names and claims, in place and several at once. */
+import type { StatefulSet } from "../../crds/index.ts";
+import { rule } from "../access.ts";
+import type { Kind } from "../kind.ts";
+import { statefulSetWebhooks } from "./admit.ts";
+import { statefulSetShell } from "./reconcile.ts";
+import { statefulSetResource } from "./resource.ts";
+
 export { SetIndex as StatefulSetIndex } from "./classify.ts";
 export { OWNED_BY_ANNOTATION, type Seen as StatefulSetSeen, type StatefulSetOptions } from "./observe.ts";
 export { planStatefulSet } from "./plan.ts";
-export { statefulSetOptions, statefulSetShell } from "./reconcile.ts";
+export { statefulSetOptions } from "./reconcile.ts";
+
+export const statefulSetKind: Kind<StatefulSet> = {
+  controllerName: "statefulset-controller",
+  workersFlag: "statefulset-workers",
+  resource: statefulSetResource,
+  sharded: true,
+  shell: statefulSetShell,
+  statusMatters: (before, after) => before.status?.currentRevision !== after.status?.currentRevision,
+  webhooks: statefulSetWebhooks,
+  // Whether claims can grow.
+  access: [rule("storage.k8s.io", ["storageclasses"], ["get", "list"])],
+};

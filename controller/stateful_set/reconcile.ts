@@ -17,7 +17,6 @@ export function statefulSetShell(deps: KindDeps<StatefulSet>): KindShell {
   const options = statefulSetOptions(deps.options, deps.server);
   const indexes = setIndexes(deps.caches, deps.objects);
   return workloadShell(deps, {
-    kind: "StatefulSet",
     forget: (uid) => indexes.forget(uid),
     plan: (set, { performer, now, settled }) => {
       const seen = observe(set, deps.caches, performer, options, indexes);
