@@ -41,7 +41,7 @@ export function admission(deps: AdmissionDeps): Admission {
   const budgets = podBudgets(deps, informers);
   const told: WebhookDeps["told"] = (kind, handler) =>
     tellingRefusals(handler, (request) => deps.refused(deletionRefusal(kind, request)));
-  const handlers = handlersByPath({ ...deps, informers, budgets, told });
+  const handlers = handlersByPath(admissionWebhooks, { ...deps, informers, budgets, told });
   informers.start();
   const webhooks = createWebhooks({
     settings,
@@ -71,9 +71,16 @@ export function admission(deps: AdmissionDeps): Admission {
 }
 
 /** Handlers on their paths, those of earlier releases included. */
-function handlersByPath(deps: WebhookDeps): Map<string, AdmissionHandler> {
+export function handlersByPath<Deps>(
+  webhooks: Iterable<{
+    readonly path: string;
+    readonly earlierPaths: readonly string[];
+    readonly handler: (deps: Deps) => AdmissionHandler | undefined;
+  }>,
+  deps: Deps,
+): Map<string, AdmissionHandler> {
   const byPath = new Map<string, AdmissionHandler>();
-  for (const { handler, path, earlierPaths } of admissionWebhooks) {
+  for (const { handler, path, earlierPaths } of webhooks) {
     const answer = handler(deps);
     if (answer === undefined) continue;
     for (const each of [path, ...earlierPaths]) byPath.set(each, answer);

@@ -171,11 +171,3 @@ t.test("settings come from the environment", async (t) => {
   t.equal(webhookSettings({ WEBHOOK_CERT_WRITER: "fs" }, { externalCerts: true }).certificates, "external");
   t.throws(() => webhookSettings({ WEBHOOK_PORT: "many" }, gates), /WEBHOOK_PORT must be a port number/);
 });
-
-t.test("handlers answer on their earlier paths, too", async (t) => {
-  const handlers = new Map([["/validate-apps-kruise-io-cloneset", () => allowed]]);
-  t.strictSame(
-    [...handlers.keys()],
-    ["/validate-apps-kruise-io-cloneset", "/validate-apps-kruise-io-v1alpha1-cloneset"],
-  );
-});
