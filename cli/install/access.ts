@@ -1,6 +1,6 @@
 /** What the controller and the agents may do. Least privilege: only what they all share, and what each kind declares. */
 import { controllers, kinds, type PolicyRule, read, rule } from "../../controller/index.ts";
-import { carriedOutKinds } from "../../crds/index.ts";
+import { carriedOutKinds, definitionName } from "../../crds/index.ts";
 
 /** Rules of the ClusterRole `kruise-manager-role`. */
 export function managerRules(): PolicyRule[] {
@@ -63,7 +63,7 @@ export function certificateRules(): PolicyRule[] {
       "apiextensions.k8s.io",
       ["customresourcedefinitions"],
       ["update", "patch"],
-      converted.map((kind) => `${kind.plural}.${kind.group}`),
+      converted.map(definitionName),
     ),
   ];
 }
@@ -103,8 +103,8 @@ export function agentRules(): PolicyRule[] {
     rule("", ["pods"], read),
     rule("", ["pods/status"], ["patch"]),
     rule("", ["events"], ["create", "patch"]),
-    ...kinds.flatMap(({ resource: { group, plural }, agentVerbs = [] }) =>
-      agentVerbs.length === 0
+    ...kinds.flatMap(({ resource: { group, plural }, agentVerbs }) =>
+      agentVerbs === undefined
         ? []
         : [rule(group, [plural], agentVerbs), rule(group, [`${plural}/status`], ["patch"])],
     ),

@@ -1,9 +1,8 @@
 /** The node agent in a cluster: its account, its rights, and the DaemonSet. Spec: agent 1, 9. */
 import { type AgentRuntime, agentEnvironment, agentProgram, denoPermissions } from "../../agent/index.ts";
-import type { PolicyRule } from "../../controller/index.ts";
 import type { AnyObject } from "../fields.ts";
-import { toAnyObject } from "../fields.ts";
 import { agentRules, agentSecretRules } from "./access.ts";
+import { object, roleOf } from "./objects.ts";
 import type { Reasons } from "./reasons.ts";
 
 export interface AgentInstall {
@@ -19,48 +18,15 @@ export interface AgentInstall {
 /** Where the manager puts the pull secrets that agents may read. */
 export const agentConfigNamespace = "kruise-daemon-config";
 const account = "kruise-daemon";
-const rbac = "rbac.authorization.k8s.io";
 
 /** Account and rights; they stand also where the agents are started by other means. */
 export function agentAccess(namespace: string): AnyObject[] {
-  const secrets = "kruise-daemon-secret-role";
-  const inConfig = { namespace: agentConfigNamespace };
+  const agent = { name: account, namespace };
   return [
-    object("v1", "ServiceAccount", { name: account, namespace }),
-    role("ClusterRole", { name: "kruise-daemon-role" }, agentRules()),
-    binding(
-      "ClusterRoleBinding",
-      { name: "kruise-daemon-rolebinding" },
-      "ClusterRole",
-      "kruise-daemon-role",
-      namespace,
-    ),
-    role("Role", { name: secrets, ...inConfig }, agentSecretRules()),
-    binding(
-      "RoleBinding",
-      { name: "kruise-daemon-secret-rolebinding", ...inConfig },
-      "Role",
-      secrets,
-      namespace,
-    ),
+    object("v1", "ServiceAccount", agent),
+    ...roleOf(agent, "kruise-daemon", agentRules()),
+    ...roleOf(agent, "kruise-daemon-secret", agentSecretRules(), agentConfigNamespace),
   ];
-}
-
-function role(kind: string, metadata: object, rules: readonly PolicyRule[]): AnyObject {
-  return object(`${rbac}/v1`, kind, metadata, { rules });
-}
-
-function binding(
-  kind: string,
-  metadata: object,
-  roleKind: string,
-  name: string,
-  namespace: string,
-): AnyObject {
-  return object(`${rbac}/v1`, kind, metadata, {
-    roleRef: { apiGroup: rbac, kind: roleKind, name },
-    subjects: [{ kind: "ServiceAccount", name: account, namespace }],
-  });
 }
 
 const bundle = "/refit/agent.mjs";
@@ -169,8 +135,4 @@ function agentCommand(runtime: AgentRuntime): string[] {
     home: "/root",
   });
   return agentProgram(runtime, permissions, bundle);
-}
-
-function object(apiVersion: string, kind: string, metadata: object, rest: object = {}): AnyObject {
-  return toAnyObject({ apiVersion, kind, metadata, ...rest });
 }

@@ -1,6 +1,5 @@
 /** Everything that a cluster needs before the controller starts, as objects in the order to apply them. Spec: platform 1, 6. */
 
-import type { PolicyRule } from "../../controller/index.ts";
 import { carriedOutKinds, customResourceDefinition } from "../../crds/index.ts";
 import type { AnyObject } from "../fields.ts";
 import { toAnyObject } from "../fields.ts";
@@ -15,6 +14,7 @@ import {
 } from "./access.ts";
 import { type AgentInstall, agentAccess, agentConfigNamespace, agentDaemonSet } from "./agent.ts";
 import { type ControllerInstall, controllerDeployment } from "./controller_deployment.ts";
+import { object, roleOf } from "./objects.ts";
 import { controllerSafeguards, criticalPodsQuota } from "./safeguards.ts";
 import { webhookObjects } from "./webhooks.ts";
 
@@ -72,69 +72,17 @@ function namespaces(options: InstallOptions): AnyObject[] {
 }
 
 function accessObjects({ namespace, guardsDefinitions = false }: InstallOptions): AnyObject[] {
-  const guard = ["kruise-definition-guard-role", "kruise-definition-guard-rolebinding"] as const;
+  const manager = { name: account, namespace };
   return [
-    object("v1", "ServiceAccount", { name: account, namespace }),
-    ...clusterRole("kruise-manager-role", "kruise-manager-rolebinding", managerRules(), namespace),
-    ...clusterRole("kruise-certs-role", "kruise-certs-rolebinding", certificateRules(), namespace),
-    ...clusterRole(
-      "kruise-pull-secret-source-role",
-      "kruise-pull-secret-source-rolebinding",
-      pullSecretSourceRules(),
-      namespace,
-    ),
-    ...(guardsDefinitions ? clusterRole(...guard, definitionGuardRules(), namespace) : []),
-    ...role(
-      "kruise-leader-election-role",
-      "kruise-leader-election-rolebinding",
-      leaderElectionRules(),
-      namespace,
-    ),
-    ...role("kruise-webhook-role", "kruise-webhook-rolebinding", webhookSecretRules(), namespace),
-    ...role(
-      "kruise-pull-secret-role",
-      "kruise-pull-secret-rolebinding",
-      pullSecretRules(),
-      namespace,
-      agentConfigNamespace,
-    ),
+    object("v1", "ServiceAccount", manager),
+    ...roleOf(manager, "kruise-manager", managerRules()),
+    ...roleOf(manager, "kruise-certs", certificateRules()),
+    ...roleOf(manager, "kruise-pull-secret-source", pullSecretSourceRules()),
+    ...(guardsDefinitions ? roleOf(manager, "kruise-definition-guard", definitionGuardRules()) : []),
+    ...roleOf(manager, "kruise-leader-election", leaderElectionRules(), namespace),
+    ...roleOf(manager, "kruise-webhook", webhookSecretRules(), namespace),
+    ...roleOf(manager, "kruise-pull-secret", pullSecretRules(), agentConfigNamespace),
   ];
-}
-
-const rbac = "rbac.authorization.k8s.io";
-
-function clusterRole(
-  name: string,
-  binding: string,
-  rules: readonly PolicyRule[],
-  namespace: string,
-): AnyObject[] {
-  return [
-    object(`${rbac}/v1`, "ClusterRole", { name }, { rules }),
-    object(`${rbac}/v1`, "ClusterRoleBinding", { name: binding }, bound("ClusterRole", name, namespace)),
-  ];
-}
-
-function role(
-  name: string,
-  binding: string,
-  rules: readonly PolicyRule[],
-  /** Of the controller's account. */
-  namespace: string,
-  /** Where the rules hold. */
-  place = namespace,
-): AnyObject[] {
-  return [
-    object(`${rbac}/v1`, "Role", { name, namespace: place }, { rules }),
-    object(`${rbac}/v1`, "RoleBinding", { name: binding, namespace: place }, bound("Role", name, namespace)),
-  ];
-}
-
-function bound(kind: string, name: string, namespace: string): object {
-  return {
-    roleRef: { apiGroup: rbac, kind, name },
-    subjects: [{ kind: "ServiceAccount", name: account, namespace }],
-  };
 }
 
 function serviceObjects({ namespace, webhookHost, webhookPort }: InstallOptions): AnyObject[] {
@@ -144,8 +92,4 @@ function serviceObjects({ namespace, webhookHost, webhookPort }: InstallOptions)
     selector: { "control-plane": "controller-manager" },
   };
   return [object("v1", "Service", { name: "kruise-webhook-service", namespace }, { spec })];
-}
-
-function object(apiVersion: string, kind: string, metadata: object, rest: object = {}): AnyObject {
-  return toAnyObject({ apiVersion, kind, metadata, ...rest });
 }
