@@ -102,6 +102,10 @@ export interface AnyKind extends Controller {
   enabled?(gates: FeatureGates): boolean;
   /** Whether objects are spread over shards by their UID, and their dependants with them; else shard 0 has them all. */
   sharded?: true;
+  /** Whether its former templates are ControllerRevisions. */
+  revisions?: true;
+  /** One object for each node, made by this program: nothing that users asked for is in it. */
+  perNode?: true;
   /** Admission of its objects; empty where all that the schema allows is accepted as it is. */
   webhooks: readonly Webhook[];
   /** What node agents do with its objects, beside writing their status; absent: they do not know the kind. */

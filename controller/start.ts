@@ -239,7 +239,7 @@ class Starting {
     const deps: KindDeps<T> = { ...shared, objects, resource: kind.resource };
     const { queue } = deps;
     const shell = kind.shell(deps);
-    this.#wakes.add(kind.resource.kind, (key) => queue.addAfter(key, shell.coalescingMs(key)));
+    this.#wakes.add(kind, (key) => queue.addAfter(key, shell.coalescingMs(key)));
     objects.subscribe((change) => wakeItself(kind, queue, shell, change));
     const reconcile = tellingFailedPlans(kind, deps, async (key) => {
       const uid = objects.get(key)?.metadata.uid;

@@ -3,20 +3,24 @@ import type { ImagePullJob } from "../crds/index.ts";
 import type { KubeObject } from "../kube/core/index.ts";
 import type { Change, ControllerRevision, PersistentVolumeClaim, Pod, WorkQueue } from "../kube/index.ts";
 import { claimantKeys, orphanKeys, type SharedCaches } from "./caches.ts";
-import type { Kind, KindShell } from "./kind.ts";
+import type { AnyKind, Kind, KindShell } from "./kind.ts";
 import { GROUP } from "./resource.ts";
 import { OWNED_BY_ANNOTATION } from "./stateful_set/index.ts";
 
 const STATEFUL_SET = "StatefulSet";
-const KINDS_WITH_REVISIONS = ["CloneSet", "DaemonSet", STATEFUL_SET];
 
 export class OwnerWakes {
   /** By kind of the owner: puts `namespace/name` into the queue of that kind. */
   readonly #byKind = new Map<string, (key: string) => void>();
+  readonly #withRevisions: string[] = [];
 
   /** From now on changes of dependants reach the owners of this kind in `apps.kruise.io`. */
-  add(kind: string, wake: (key: string) => void): void {
+  add(
+    { resource: { kind }, revisions }: Pick<AnyKind, "resource" | "revisions">,
+    wake: (key: string) => void,
+  ): void {
     this.#byKind.set(kind, wake);
+    if (revisions) this.#withRevisions.push(kind);
   }
 
   /** A change of a dependant wakes its owner, and the owner that it had before. */
@@ -81,7 +85,7 @@ export class OwnerWakes {
 
   /** A workload of another kind and the same name may have used the revision, too; it needs one of its own now. */
   #namesakesOf({ namespace, owners }: ControllerRevision): void {
-    for (const { name } of owners) for (const kind of KINDS_WITH_REVISIONS) this.#wake(kind, namespace, name);
+    for (const { name } of owners) for (const kind of this.#withRevisions) this.#wake(kind, namespace, name);
   }
 }
 

@@ -4,13 +4,15 @@ import { sharedCaches } from "./caches.ts";
 import { cloneSetResource } from "./clone_set/resource.ts";
 import { acceptedPod, ownerReference } from "./rollout/pod_manifest.ts";
 import { plainClaim, plainRevision } from "./rollout/projections.ts";
+import { statefulSetResource } from "./stateful_set/resource.ts";
 import { OwnerWakes, wakeItself } from "./wakes.ts";
 
 function followed() {
   const caches = sharedCaches();
   const wakes = new OwnerWakes();
   const woken: string[] = [];
-  for (const kind of ["CloneSet", "StatefulSet"]) wakes.add(kind, (key) => woken.push(`${kind} ${key}`));
+  for (const resource of [cloneSetResource, statefulSetResource])
+    wakes.add({ resource, revisions: true }, (key) => woken.push(`${resource.kind} ${key}`));
   wakes.follow(caches);
   return { caches, wakes, woken, taken: () => woken.splice(0) };
 }

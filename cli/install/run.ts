@@ -1,4 +1,4 @@
-import { carriedOutKinds } from "../../crds/index.ts";
+import { kinds } from "../../controller/index.ts";
 import { isKubeError } from "../../kube/index.ts";
 import type { Flags } from "../arguments.ts";
 import type { Call, ClusterAccess } from "../command.ts";
@@ -103,15 +103,12 @@ export async function runUninstall(call: Call): Promise<number> {
   return 0;
 }
 
-/** One for each node, made by the controller: what users asked for is not in them. */
-const ownKinds: ReadonlySet<string> = new Set(["NodeImage", "NodePodProbe"]);
-
 async function refuseWhileUsed(access: ClusterAccess): Promise<void> {
   const used: string[] = [];
-  for (const kind of carriedOutKinds) {
-    if (ownKinds.has(kind.kind)) continue;
-    const type = await access.types.findKind(kind.group, kind.kind);
-    if (type !== undefined && (await hasObjects(access, type))) used.push(kind.plural);
+  for (const { resource, perNode } of kinds) {
+    if (perNode) continue;
+    const type = await access.types.findKind(resource.group, resource.kind);
+    if (type !== undefined && (await hasObjects(access, type))) used.push(resource.plural);
   }
   if (used.length > 0) {
     const objects = used.map((plural) => `some ${plural}`).join(" and ");

@@ -15,6 +15,7 @@ export const cloneSetKind: Kind<CloneSet> = {
   workersFlag: "cloneset-workers",
   resource: cloneSetResource,
   sharded: true,
+  revisions: true,
   shell: cloneSetShell,
   statusMatters: (before, after) => before.status?.currentRevision !== after.status?.currentRevision,
   webhooks: cloneSetWebhooks,

@@ -16,6 +16,7 @@ export const daemonSetKind: Kind<DaemonSet> = {
   workersFlag: "daemonset-workers",
   resource: daemonSetResource,
   sharded: true,
+  revisions: true,
   shell: daemonSetShell,
   statusMatters: () => false,
   webhooks: daemonSetWebhooks,

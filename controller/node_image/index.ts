@@ -17,7 +17,7 @@ export const nodeImageKind: Kind<NodeImage> = {
   shell: nodeImageShell,
   statusMatters: (before, after) => !jsonEqual(before.status, after.status),
   webhooks: nodeImageWebhooks,
-  // One for each node, for its agent.
+  perNode: true,
   access: [rule("apps.kruise.io", ["nodeimages"], ["create", "delete"])],
   agentVerbs: ["list", "watch"],
 };

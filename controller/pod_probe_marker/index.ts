@@ -31,7 +31,7 @@ export const nodePodProbeKind: Kind<NodePodProbe> = {
   statusMatters: (before, after) => !jsonEqual(before.status, after.status),
   // Written by this program and its agents alone.
   webhooks: [],
-  // One for each node, for its agent.
+  perNode: true,
   access: [rule("apps.kruise.io", ["nodepodprobes"], ["create", "delete"])],
   agentVerbs: ["list", "watch"],
 };

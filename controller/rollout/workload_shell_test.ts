@@ -139,7 +139,7 @@ function scene(t: Test, { size, planMs = 0, answerMs = 2, actions, refuses = () 
     },
   );
   const wakes = new OwnerWakes();
-  wakes.add("CloneSet", (owner) => queue.addAfter(owner, shell.coalescingMs(owner)));
+  wakes.add({ resource: apps }, (owner) => queue.addAfter(owner, shell.coalescingMs(owner)));
   wakes.follow(caches);
   objects.subscribe((change) =>
     wakeItself({ resource: apps, statusMatters: () => false }, queue, shell, change),

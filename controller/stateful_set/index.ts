@@ -16,6 +16,7 @@ export const statefulSetKind: Kind<StatefulSet> = {
   workersFlag: "statefulset-workers",
   resource: statefulSetResource,
   sharded: true,
+  revisions: true,
   shell: statefulSetShell,
   statusMatters: (before, after) => before.status?.currentRevision !== after.status?.currentRevision,
   webhooks: statefulSetWebhooks,
