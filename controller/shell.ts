@@ -67,24 +67,19 @@ export interface StatusObject extends KubeObject {
   status?: object;
 }
 
-type ShellDeps<T> = Pick<
-  KindDeps<T>,
-  "client" | "clock" | "log" | "objects" | "queue" | "recorder" | "resource" | "signal"
->;
-
 /** Somebody else was faster: what they did is on its way here, or here already. */
 const RACE_MS = 100;
 
-export function shellOf<T extends StatusObject>(deps: ShellDeps<T>, reconciler: Reconciler<T>): KindShell {
+export function shellOf<T extends StatusObject>(deps: KindDeps<T>, reconciler: Reconciler<T>): KindShell {
   return new Shell(deps, reconciler);
 }
 
 class Shell<T extends StatusObject> implements KindShell {
-  readonly #deps: ShellDeps<T>;
+  readonly #deps: KindDeps<T>;
   readonly #reconciler: Reconciler<T>;
   readonly #status: StatusWriter;
 
-  constructor(deps: ShellDeps<T>, reconciler: Reconciler<T>) {
+  constructor(deps: KindDeps<T>, reconciler: Reconciler<T>) {
     this.#deps = deps;
     this.#reconciler = reconciler;
     this.#status = statusWriterOf(deps, (key) => this.coalescingMs(key));

@@ -17,26 +17,12 @@ import {
 } from "./observe.ts";
 import { type CronJobPlan, planAdvancedCronJob } from "./plan.ts";
 
-type CronJobDeps = Pick<
-  KindDeps<AdvancedCronJob>,
-  | "client"
-  | "clock"
-  | "informers"
-  | "log"
-  | "objects"
-  | "options"
-  | "queue"
-  | "recorder"
-  | "resource"
-  | "signal"
->;
-
-export function advancedCronJobShell(deps: CronJobDeps): KindShell {
+export function advancedCronJobShell(deps: KindDeps<AdvancedCronJob>): KindShell {
   return shellOf(deps, new AdvancedCronJobs(deps));
 }
 
 class AdvancedCronJobs implements Reconciler<AdvancedCronJob> {
-  readonly #deps: CronJobDeps;
+  readonly #deps: KindDeps<AdvancedCronJob>;
   readonly #children: Readonly<Record<ChildKind, Pick<Children<unknown>, "create" | "delete">>>;
   /** Those of the cron job of this UID. */
   readonly #childrenOf: (uid: string) => Child[];
@@ -47,7 +33,7 @@ class AdvancedCronJobs implements Reconciler<AdvancedCronJob> {
   /** What each cron job tried last: another run, or a changed object, is tried at once. */
   readonly #attempted = new Map<string, string>();
 
-  constructor(deps: CronJobDeps) {
+  constructor(deps: KindDeps<AdvancedCronJob>) {
     this.#deps = deps;
     const { kind } = deps.resource;
     const jobs = new Children(deps, kind, jobResource, ({ owners }) => owners);

@@ -1,15 +1,7 @@
 import t from "tap";
-import type { AdvancedCronJob } from "../../crds/index.ts";
 import { applyMergePatch, isJsonObject, type JsonObject } from "../../kube/core/index.ts";
-import {
-  Cache,
-  type Client,
-  KubeError,
-  type Resource,
-  testClock,
-  testLog,
-  WorkQueue,
-} from "../../kube/index.ts";
+import { type Client, KubeError, type Resource, testClock } from "../../kube/index.ts";
+import { kindDeps } from "../_kind_deps.ts";
 import { controllerOptions } from "../options.ts";
 import { advancedCronJobShell } from "./reconcile.ts";
 import { advancedCronJobResource } from "./resource.ts";
@@ -19,9 +11,6 @@ const encode = (object: JsonObject) => Buffer.from(JSON.stringify(object));
 /** A shell over a server whose answers to creations wait until they are let go. */
 function scene(names: readonly string[]) {
   const clock = testClock(Date.parse("2026-01-01T00:01:00Z"));
-  const queue = new WorkQueue({ clock });
-  const log = testLog();
-  const objects = new Cache<AdvancedCronJob>({ identify: advancedCronJobResource.codec.identify });
   const creations: { name: string; answer(error?: KubeError): Promise<void> }[] = [];
   let version = 1;
   const stored = new Map<string, JsonObject>();
@@ -35,7 +24,6 @@ function scene(names: readonly string[]) {
     stored.set(name, { metadata, spec });
     objects.upsert(decode(advancedCronJobResource, name));
   };
-  for (const name of names) put(name, 1);
   const refused = () => Promise.reject(new KubeError("MethodNotAllowed", "only creations are served here"));
   const client: Client = {
     get: refused,
@@ -65,18 +53,13 @@ function scene(names: readonly string[]) {
         creations.push({ name, answer });
       }),
   };
-  const shell = advancedCronJobShell({
-    client,
-    clock,
-    objects,
-    queue,
-    log,
-    recorder: { event: () => undefined },
+  const deps = {
+    ...kindDeps(advancedCronJobResource, client, clock),
     options: controllerOptions({ baseDelayMs: 100, maxDelayMs: 10_000 }),
-    informers: { cacheOf: (resource, indexes) => new Cache({ identify: resource.codec.identify, indexes }) },
-    resource: advancedCronJobResource,
-    signal: new AbortController().signal,
-  });
+  };
+  const { objects, queue, log } = deps;
+  const shell = advancedCronJobShell(deps);
+  for (const name of names) put(name, 1);
   const remove = (name: string) => {
     objects.remove(`ns/${name}`, name);
     shell.forget(`ns/${name}`, name);

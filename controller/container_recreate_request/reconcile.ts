@@ -11,26 +11,12 @@ import { shellOf } from "../shell.ts";
 import type { RecreateAction, Seen } from "./model.ts";
 import { planRecreateRequest } from "./plan.ts";
 
-type RecreateDeps = Pick<
-  KindDeps<ContainerRecreateRequest>,
-  | "client"
-  | "caches"
-  | "clock"
-  | "informers"
-  | "log"
-  | "objects"
-  | "queue"
-  | "recorder"
-  | "resource"
-  | "signal"
->;
-
 /** `namespace/name` of the pod. */
 function podKeyOf({ metadata, spec }: ContainerRecreateRequest): string {
   return keyOf({ namespace: metadata.namespace ?? "", name: spec.podName });
 }
 
-export function containerRecreateRequestShell(deps: RecreateDeps): KindShell {
+export function containerRecreateRequestShell(deps: KindDeps<ContainerRecreateRequest>): KindShell {
   const { caches, clock, queue, resource } = deps;
   const requests = deps.informers.cacheOf(resource, { pod: (request) => [podKeyOf(request)] });
   caches.pods.subscribe(({ object }) => {
@@ -63,7 +49,7 @@ function needsPod({ metadata, status }: ContainerRecreateRequest): boolean {
  * and few requests at a time: one read costs less. What says that a pod is gone is always a read: a cache may be late.
  */
 async function podOf(
-  { caches, client, signal }: RecreateDeps,
+  { caches, client, signal }: KindDeps<ContainerRecreateRequest>,
   request: ContainerRecreateRequest,
 ): Promise<Pick<Seen, "pod" | "watched">> {
   const uid = request.metadata.labels?.[RECREATE_POD_UID_LABEL];
@@ -81,7 +67,7 @@ async function podOf(
 
 /** On exactly the pod that was seen. */
 async function setConditions(
-  { caches, client, clock, signal }: RecreateDeps,
+  { caches, client, clock, signal }: KindDeps<ContainerRecreateRequest>,
   pod: Pod | undefined,
   { conditions, annotations }: RecreateAction & { type: "set pod conditions" },
 ): Promise<void> {

@@ -1,18 +1,9 @@
 import t from "tap";
 import type { ContainerRecreateRequest } from "../../crds/index.ts";
 import { formatTime, type JsonObject } from "../../kube/core/index.ts";
-import {
-  Cache,
-  type Client,
-  KubeError,
-  type Pod,
-  podResource,
-  testClock,
-  testLog,
-  WorkQueue,
-} from "../../kube/index.ts";
-import { sharedCaches } from "../caches.ts";
-import type { Caches } from "../kind.ts";
+import { type Client, KubeError, type Pod, podResource, testClock } from "../../kube/index.ts";
+import { kindDeps } from "../_kind_deps.ts";
+import { containerRecreateRequestResource as resource } from "./resource.ts";
 import { containerRecreateRequestShell } from "./reconcile.ts";
 import { containerRecreateRequestResource as resource } from "./resource.ts";
 
@@ -104,27 +95,10 @@ function setUp(cached: Pod | undefined, stored: Pod | undefined, refuse = "") {
       return undefined;
     },
   };
-  const shared = sharedCaches();
-  if (cached) shared.pods.upsert(cached);
-  const caches: Caches = {
-    ...shared,
-    pullJobs: () => [],
-    pullJobWritten: () => undefined,
-    nodeImage: () => undefined,
-  };
-  const objects = new Cache<ContainerRecreateRequest>(resource.codec);
-  const shell = containerRecreateRequestShell({
-    client,
-    resource,
-    objects,
-    caches,
-    clock,
-    informers: { cacheOf: (of, indexes) => new Cache({ identify: of.codec.identify, indexes }) },
-    log: testLog(),
-    queue: new WorkQueue({ clock }),
-    recorder: { event: () => undefined },
-    signal: new AbortController().signal,
-  });
+  const deps = kindDeps(resource, client, clock);
+  const { caches, objects } = deps;
+  if (cached) caches.pods.upsert(cached);
+  const shell = containerRecreateRequestShell(deps);
   const pass = (seen: ContainerRecreateRequest) => {
     objects.upsert(seen);
     return shell.reconcile(key);

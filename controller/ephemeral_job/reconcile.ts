@@ -16,25 +16,20 @@ import { isFinished } from "./status.ts";
 const PLAN_SHARE = 7;
 const SHORTEST_GATHERING_MS = 20;
 
-type EphemeralJobDeps = Pick<
-  KindDeps<EphemeralJob>,
-  "client" | "clock" | "log" | "objects" | "queue" | "recorder" | "resource" | "selectPods" | "signal"
->;
-
-export function ephemeralJobShell(deps: EphemeralJobDeps): KindShell {
+export function ephemeralJobShell(deps: KindDeps<EphemeralJob>): KindShell {
   return shellOf(deps, new EphemeralJobs(deps));
 }
 
 class EphemeralJobs implements Reconciler<EphemeralJob> {
   readonly finalizer = CLEANUP_FINALIZER;
-  readonly #deps: EphemeralJobDeps;
+  readonly #deps: KindDeps<EphemeralJob>;
   readonly #needs: PodNeeds<ObservedPod>;
   /** How long events of a job's pods are gathered, by key; milliseconds. */
   readonly #gathering = new Map<string, number>();
   /** By key: UIDs of pods that did not take the containers. */
   readonly #refusing = new Map<string, Set<string>>();
 
-  constructor(deps: EphemeralJobDeps) {
+  constructor(deps: KindDeps<EphemeralJob>) {
     this.#deps = deps;
     this.#needs = deps.selectPods(observedPodResource).needs((key, change) => {
       if (change === undefined) deps.queue.add(key);

@@ -1,19 +1,9 @@
 import t from "tap";
-import type { EphemeralJob } from "../../crds/index.ts";
 import { applyMergePatch, type JsonObject } from "../../kube/core/index.ts";
-import {
-  Cache,
-  type Client,
-  KubeError,
-  nullMetrics,
-  type Resource,
-  seededRandom,
-  testClock,
-  testLog,
-  WorkQueue,
-} from "../../kube/index.ts";
+import { type Client, KubeError, type Resource, testClock } from "../../kube/index.ts";
+import { kindDeps } from "../_kind_deps.ts";
 import { pod, podServer } from "../_pod_server.ts";
-import { type SelectablePod, SelectedPods } from "../selected_pods.ts";
+import { ephemeralJobResource } from "./resource.ts";
 import { ephemeralJobShell } from "./reconcile.ts";
 import { ephemeralJobResource } from "./resource.ts";
 
@@ -25,10 +15,7 @@ function scene(spec: JsonObject, refusing: ReadonlySet<string> = new Set()) {
     refusing.has(name) ? new KubeError("Invalid", "it takes none", { status: 422 }) : undefined,
   );
   const clock = testClock();
-  const signal = new AbortController().signal;
-  const objects = new Cache<EphemeralJob>({ identify: ephemeralJobResource.codec.identify });
   const writes: string[] = [];
-  const events: string[] = [];
   let version = 1;
   let stored: JsonObject = {
     metadata: { name: "look", namespace: "ns", uid: "j1", resourceVersion: "1" },
@@ -54,39 +41,20 @@ function scene(spec: JsonObject, refusing: ReadonlySet<string> = new Set()) {
       return undefined;
     },
   };
+  const deps = kindDeps(ephemeralJobResource, client, clock);
+  const { objects, events } = deps;
   objects.upsert(decode(ephemeralJobResource));
-  const selections: { stop(): Promise<void> }[] = [];
-  const queue = new WorkQueue({ clock });
-  const shell = ephemeralJobShell({
-    client,
-    clock,
-    log: testLog(),
-    objects,
-    queue,
-    recorder: { event: (_, type, reason, message) => events.push(`${type} ${reason} ${message}`) },
-    resource: ephemeralJobResource,
-    selectPods: <P extends SelectablePod>(resource: Resource<P>) => {
-      const deps = { client, clock, random: seededRandom(1), log: testLog(), metrics: nullMetrics };
-      const selected = new SelectedPods<P>({ ...deps, resource, namespace: "" });
-      selections.push(selected);
-      return selected;
-    },
-    signal,
-  });
+  const shell = ephemeralJobShell(deps);
   return {
     server,
     clock,
     shell,
     writes,
     events,
-    queue,
     status: () => objects.get(key)?.status,
     job: () => objects.get(key),
     injected: () => server.patches.map(({ name, subresource }) => `${name} ${subresource}`),
-    async stop() {
-      queue.stop();
-      await Promise.all(selections.map((selection) => selection.stop()));
-    },
+    stop: deps.stop,
   };
 }
 

@@ -22,29 +22,12 @@ const LONGEST_HOLD_MS = 300_000;
 const LONGEST_COALESCING_MS = 200;
 const NODES_PER_MS = 20;
 
-type ImagePullJobDeps = Pick<
-  KindDeps<ImagePullJob>,
-  | "client"
-  | "clock"
-  | "informers"
-  | "log"
-  | "objects"
-  | "options"
-  | "queue"
-  | "random"
-  | "recorder"
-  | "resource"
-  | "selectPods"
-  | "selectedPods"
-  | "signal"
->;
-
-export function imagePullJobShell(deps: ImagePullJobDeps): KindShell {
+export function imagePullJobShell(deps: KindDeps<ImagePullJob>): KindShell {
   return shellOf(deps, new ImagePullJobs(deps));
 }
 
 class ImagePullJobs implements Reconciler<ImagePullJob> {
-  readonly #deps: ImagePullJobDeps;
+  readonly #deps: KindDeps<ImagePullJob>;
   readonly #nodeImages: Cache<NodeImage>;
   readonly #writer: NodeImageWriter;
   readonly #tallies: Tallies;
@@ -53,7 +36,7 @@ class ImagePullJobs implements Reconciler<ImagePullJob> {
   /** Refusals in a row, by job and node. */
   readonly #refusals = new Map<string, Map<string, number>>();
 
-  constructor(deps: ImagePullJobDeps) {
+  constructor(deps: KindDeps<ImagePullJob>) {
     this.#deps = deps;
     const { client, informers, log, queue, recorder, signal } = deps;
     this.#nodeImages = informers.cacheOf(nodeImageResource);

@@ -3,8 +3,7 @@
 import type { NodePodProbe, PodProbeMarker } from "../../crds/index.ts";
 import { isConditionTrue, keyOf } from "../../kube/core/index.ts";
 import { type Cache, type Change, compareVersions, type Node } from "../../kube/index.ts";
-import type { Informers } from "../informers.ts";
-import type { Caches, KindDeps, KindShell } from "../kind.ts";
+import type { KindDeps, KindShell } from "../kind.ts";
 import { type ObservedPod, observedPodResource } from "../observed_pod.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
 import { type Pass, type Reconciler, shellOf } from "../shell.ts";
@@ -16,23 +15,18 @@ import { markerIndex, markerSelection, nodeIndex, writeMarks } from "./watching.
 /** Pods of a node start in crowds, and each changes several times: gathered for so long, milliseconds. */
 const GATHERING_MS = 50;
 
-type NodePodProbeDeps = Pick<
-  KindDeps<NodePodProbe>,
-  "client" | "clock" | "log" | "objects" | "queue" | "recorder" | "resource" | "selectPods" | "signal"
-> & { caches: Pick<Caches, "nodes">; informers: Pick<Informers, "cacheOf"> };
-
-export function nodePodProbeShell(deps: NodePodProbeDeps): KindShell {
+export function nodePodProbeShell(deps: KindDeps<NodePodProbe>): KindShell {
   return shellOf(deps, new NodePodProbes(deps));
 }
 
 class NodePodProbes implements Reconciler<NodePodProbe> {
-  readonly #deps: NodePodProbeDeps;
+  readonly #deps: KindDeps<NodePodProbe>;
   readonly #markers: Cache<PodProbeMarker>;
   readonly #needs: PodNeeds<ObservedPod>;
   /** By node, then by UID of its pods: what was written last. A process that starts writes everything once more. */
   readonly #applied = new Map<string, ReadonlyMap<string, string>>();
 
-  constructor(deps: NodePodProbeDeps) {
+  constructor(deps: KindDeps<NodePodProbe>) {
     this.#deps = deps;
     this.#markers = deps.informers.cacheOf(podProbeMarkerResource);
     deps.objects.addIndex("marker", markerIndex);

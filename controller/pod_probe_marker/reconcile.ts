@@ -1,8 +1,7 @@
 /** Markers: the finalizer, and the status that says how many pods are probed. What nodes get is in node_reconcile.ts. */
 import type { NodePodProbe, PodProbeMarker } from "../../crds/index.ts";
 import type { Cache } from "../../kube/index.ts";
-import type { Informers } from "../informers.ts";
-import type { Caches, KindDeps, KindShell } from "../kind.ts";
+import type { KindDeps, KindShell } from "../kind.ts";
 import { type ObservedPod, observedPodResource } from "../observed_pod.ts";
 import { statusPauseMs } from "../rollout/delays.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
@@ -15,31 +14,17 @@ import { markerIndex, markerSelection, nodeIndex, writeMarks } from "./watching.
 /** Pods come and go in crowds: their events are gathered for so long at most, milliseconds. */
 const LONGEST_GATHERING_MS = 200;
 
-type PodProbeMarkerDeps = Pick<
-  KindDeps<PodProbeMarker>,
-  | "client"
-  | "clock"
-  | "log"
-  | "objects"
-  | "options"
-  | "queue"
-  | "recorder"
-  | "resource"
-  | "selectPods"
-  | "signal"
-> & { caches: Pick<Caches, "nodes">; informers: Pick<Informers, "cacheOf"> };
-
-export function podProbeMarkerShell(deps: PodProbeMarkerDeps): KindShell {
+export function podProbeMarkerShell(deps: KindDeps<PodProbeMarker>): KindShell {
   return shellOf(deps, new PodProbeMarkers(deps));
 }
 
 class PodProbeMarkers implements Reconciler<PodProbeMarker> {
   readonly finalizer = CLEANUP_FINALIZER;
-  readonly #deps: PodProbeMarkerDeps;
+  readonly #deps: KindDeps<PodProbeMarker>;
   readonly #needs: PodNeeds<ObservedPod>;
   readonly #nodeProbes: Cache<NodePodProbe>;
 
-  constructor(deps: PodProbeMarkerDeps) {
+  constructor(deps: KindDeps<PodProbeMarker>) {
     this.#deps = deps;
     const { queue } = deps;
     this.#needs = deps.selectPods(observedPodResource).needs((key, change) => {

@@ -1,6 +1,5 @@
 /** What becomes of markers and of what nodes get when objects go, change or are malformed while they are written. */
 import t, { type Test } from "tap";
-import type { NodePodProbe, PodProbeMarker } from "../../crds/index.ts";
 import { applyMergePatch, type JsonObject, own } from "../../kube/core/index.ts";
 import {
   Cache,
@@ -8,18 +7,14 @@ import {
   KubeError,
   type KubeErrorCode,
   nodeResource,
-  nullMetrics,
   type Resource,
-  seededRandom,
   testClock,
-  testLog,
-  WorkQueue,
 } from "../../kube/index.ts";
+import { kindDeps } from "../_kind_deps.ts";
 import { pod, podServer } from "../_pod_server.ts";
-import { sharedCaches } from "../caches.ts";
 import type { Informers } from "../informers.ts";
-import { controllerOptions } from "../options.ts";
-import { type SelectablePod, SelectedPods } from "../selected_pods.ts";
+import { nodePodProbeResource } from "./resource.ts";
+import { podProbeMarkerResource } from "./resource.ts";
 import { nodePodProbeShell } from "./node_reconcile.ts";
 import { podProbeMarkerShell } from "./reconcile.ts";
 import { nodePodProbeResource, podProbeMarkerResource } from "./resource.ts";
@@ -55,7 +50,6 @@ function decoded<T>(resource: Resource<T>, object: object): T {
 function scene(t: Test, refuse: (write: string) => KubeErrorCode | undefined = () => undefined) {
   const server = podServer();
   const clock = testClock();
-  const log = testLog();
   const stored = new Map<string, JsonObject>();
   const writes: string[] = [];
   let version = 10;
@@ -90,22 +84,11 @@ function scene(t: Test, refuse: (write: string) => KubeErrorCode | undefined = (
       return undefined;
     },
   };
-  const markers = new Cache<PodProbeMarker>(podProbeMarkerResource.codec);
-  const probes = new Cache<NodePodProbe>(nodePodProbeResource.codec);
-  const caches = sharedCaches();
-  const queue = new WorkQueue({ clock });
-  const selections: { stop(): Promise<void> }[] = [];
-  const selectPods = <P extends SelectablePod>(resource: Resource<P>) => {
-    const deps = { client, clock, random: seededRandom(1), log, metrics: nullMetrics };
-    const selected = new SelectedPods<P>({ ...deps, resource, namespace: "" });
-    selections.push(selected);
-    return selected;
-  };
-  t.teardown(async () => {
-    queue.stop();
-    await Promise.all(selections.map((selection) => selection.stop()));
-  });
-  const { signal } = new AbortController();
+  const ofMarkers = kindDeps(podProbeMarkerResource, client, clock);
+  const ofNodes = kindDeps(nodePodProbeResource, client, clock);
+  t.teardown(() => Promise.all([ofMarkers.stop(), ofNodes.stop()]));
+  const { objects: markers, caches, queue } = ofMarkers;
+  const { objects: probes, log } = ofNodes;
   const feeds: ((object: JsonObject) => void)[] = [];
   const cacheOf: Informers["cacheOf"] = <T>(resource: Resource<T>, indexes = {}) => {
     const cache = new Cache<T>({ identify: resource.codec.identify, indexes });
@@ -117,9 +100,6 @@ function scene(t: Test, refuse: (write: string) => KubeErrorCode | undefined = (
   const see = (object: JsonObject) => {
     for (const feed of feeds) feed(object);
   };
-  const recorder = { event: () => undefined };
-  const options = controllerOptions();
-  const shared = { client, clock, log, queue, recorder, selectPods, caches, informers, signal, options };
   return {
     server,
     clock,
@@ -143,10 +123,10 @@ function scene(t: Test, refuse: (write: string) => KubeErrorCode | undefined = (
         }),
       ),
     removeNode: () => caches.nodes.remove("n1", "n1"),
-    ofMarkers: () => podProbeMarkerShell({ ...shared, objects: markers, resource: podProbeMarkerResource }),
+    ofMarkers: () => podProbeMarkerShell({ ...ofMarkers, informers }),
     /** With what it sees of markers. */
     ofNodes() {
-      const shell = nodePodProbeShell({ ...shared, objects: probes, resource: nodePodProbeResource });
+      const shell = nodePodProbeShell({ ...ofNodes, caches, informers });
       return { shell, seeMarker: see };
     },
     see,

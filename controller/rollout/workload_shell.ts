@@ -33,29 +33,12 @@ export interface Workload<T extends StatusObject> {
   forget?(uid: string): void;
 }
 
-type ShellDeps<T> = Pick<
-  KindDeps<T>,
-  | "caches"
-  | "client"
-  | "clock"
-  | "created"
-  | "log"
-  | "mayDisrupt"
-  | "objects"
-  | "options"
-  | "queue"
-  | "random"
-  | "recorder"
-  | "resource"
-  | "signal"
->;
-
-export function workloadShell<T extends StatusObject>(deps: ShellDeps<T>, workload: Workload<T>): KindShell {
+export function workloadShell<T extends StatusObject>(deps: KindDeps<T>, workload: Workload<T>): KindShell {
   return shellOf(deps, new WorkloadReconciler(deps, workload));
 }
 
 class WorkloadReconciler<T extends StatusObject> implements Reconciler<T> {
-  readonly #deps: ShellDeps<T>;
+  readonly #deps: KindDeps<T>;
   readonly #workload: Workload<T>;
   readonly #performer: Performer;
   readonly #observed = new ObservedGenerations();
@@ -63,7 +46,7 @@ class WorkloadReconciler<T extends StatusObject> implements Reconciler<T> {
   /** Until when to gather events before the next plan, by key; monotonic milliseconds. */
   readonly #gatherUntil = new Map<string, number>();
 
-  constructor(deps: ShellDeps<T>, workload: Workload<T>) {
+  constructor(deps: KindDeps<T>, workload: Workload<T>) {
     this.#deps = deps;
     this.#workload = workload;
     this.#performer = this.#newPerformer();

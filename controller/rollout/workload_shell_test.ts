@@ -2,7 +2,6 @@
 import t, { type Test } from "tap";
 import { applyMergePatch, applyStrategicPatch, type JsonObject } from "../../kube/core/index.ts";
 import {
-  Cache,
   type Client,
   jsonResource,
   KubeError,
@@ -14,10 +13,8 @@ import {
   seededRandom,
   testClock,
   testLog,
-  WorkQueue,
 } from "../../kube/index.ts";
-import { sharedCaches } from "../caches.ts";
-import { controllerOptions } from "../options.ts";
+import { kindDeps } from "../_kind_deps.ts";
 import { OwnerWakes, wakeItself } from "../wakes.ts";
 import type { Action } from "./actions.ts";
 import { ownerReference } from "./pod_manifest.ts";
@@ -62,9 +59,6 @@ interface Settings {
 /** A workload with one pod before a server that answers after a while. Its status repeats the pod's label `seen`. */
 function scene(t: Test, { size, planMs = 0, answerMs = 2, actions, refuses = () => false }: Settings) {
   const clock = testClock();
-  const caches = sharedCaches();
-  const objects = new Cache<App>({ identify: apps.codec.identify });
-  const queue = new WorkQueue({ clock });
   const stop = new AbortController();
   const writes: { readonly what: string; readonly at: number; readonly status?: App["status"] }[] = [];
   const statuses = { inFlight: 0, mostInFlight: 0 };
@@ -104,40 +98,26 @@ function scene(t: Test, { size, planMs = 0, answerMs = 2, actions, refuses = () 
       return resource.codec.decode(Buffer.from(text), "application/json");
     },
   };
-  const shell = workloadShell<App>(
-    {
-      client,
-      clock,
-      random: seededRandom(1),
-      log: testLog(),
-      recorder: { event: () => undefined },
-      options: controllerOptions(),
-      caches: { ...caches, pullJobs: () => [], pullJobWritten: () => undefined, nodeImage: () => undefined },
-      created: { imagepulljobs: apps },
-      queue,
-      signal: stop.signal,
-      objects,
-      resource: apps,
+  const deps = kindDeps<App>(apps, client, clock);
+  const { caches, objects, queue } = deps;
+  const shell = workloadShell(deps, {
+    plan: ({ metadata: { generation = 0 } }) => {
+      const held = caches.pods.get("ns/app-1");
+      const seen = Number(held?.labels["seen"]);
+      clock.skip(planMs);
+      // Something is always under way.
+      const event = { type: "Normal", reason: "Planned", message: "" } as const;
+      return {
+        actions: [
+          { type: "event", event },
+          ...(held === undefined ? [] : (actions?.(generation, held) ?? [])),
+        ],
+        status: { observedGeneration: generation, replicas: size, seen },
+        waiting: [],
+        wakeAfterMs: undefined,
+      };
     },
-    {
-      plan: ({ metadata: { generation = 0 } }) => {
-        const held = caches.pods.get("ns/app-1");
-        const seen = Number(held?.labels["seen"]);
-        clock.skip(planMs);
-        // Something is always under way.
-        const event = { type: "Normal", reason: "Planned", message: "" } as const;
-        return {
-          actions: [
-            { type: "event", event },
-            ...(held === undefined ? [] : (actions?.(generation, held) ?? [])),
-          ],
-          status: { observedGeneration: generation, replicas: size, seen },
-          waiting: [],
-          wakeAfterMs: undefined,
-        };
-      },
-    },
-  );
+  });
   const wakes = new OwnerWakes();
   wakes.add({ resource: apps }, (owner) => queue.addAfter(owner, shell.coalescingMs(owner)));
   wakes.follow(caches);

@@ -2,9 +2,7 @@
 import type { ContainerRecreateRequest } from "../../crds/index.ts";
 import { formatMicroTime, formatTime } from "../../kube/core/index.ts";
 import { Cache, isKubeError, type Outcome, startInformer } from "../../kube/index.ts";
-import { containerRecreateRequestResource } from "../container_recreate_request/resource.ts";
-import type { Informers } from "../informers.ts";
-import type { Caches, KindShell, SharedDeps } from "../kind.ts";
+import type { KindShell, PlainController, SharedDeps } from "../kind.ts";
 import { type ObservedPod, observedPodResource } from "../observed_pod.ts";
 import { isVirtualNode } from "../pod_probe_marker/index.ts";
 import {
@@ -19,24 +17,23 @@ import {
 /** The node of a pod may be seen a moment later than the pod. */
 const MISSING_NODE_MS = 1_000;
 
-type SidecarTerminatorDeps = Pick<
-  SharedDeps,
-  "client" | "clock" | "log" | "options" | "queue" | "random" | "recorder" | "signal"
-> & { caches: Pick<Caches, "nodes">; informers: Pick<Informers, "cacheOf"> };
+export const sidecarTerminatorController: PlainController = {
+  controllerName: "sidecarterminator-controller",
+  enabled: (gates) => gates.SidecarTerminator,
+  shell: sidecarTerminatorShell,
+};
 
-export function sidecarTerminatorShell(
-  deps: SidecarTerminatorDeps,
-): Pick<KindShell, "reconcile" | "drained"> {
+export function sidecarTerminatorShell(deps: SharedDeps): Pick<KindShell, "reconcile" | "drained"> {
   return new SidecarTerminator(deps);
 }
 
 class SidecarTerminator implements Pick<KindShell, "reconcile" | "drained"> {
-  readonly #deps: SidecarTerminatorDeps;
+  readonly #deps: SharedDeps;
   readonly #requests: Cache<ContainerRecreateRequest>;
   /** Only pods with sidecars that are still to be ended, whoever owns them. */
   readonly #pods: Cache<ObservedPod>;
 
-  constructor(deps: SidecarTerminatorDeps) {
+  constructor(deps: SharedDeps) {
     this.#deps = deps;
     this.#requests = deps.informers.cacheOf(containerRecreateRequestResource);
     const { codec } = observedPodResource;

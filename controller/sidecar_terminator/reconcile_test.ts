@@ -1,21 +1,9 @@
 /** What the terminator writes, and what it does when pods and nodes go or somebody else is first. */
 import t, { type Test } from "tap";
 import type { JsonObject } from "../../kube/core/index.ts";
-import {
-  Cache,
-  type Client,
-  KubeError,
-  nodeResource,
-  type Resource,
-  seededRandom,
-  testClock,
-  testLog,
-  WorkQueue,
-} from "../../kube/index.ts";
+import { type Client, KubeError, nodeResource, testClock } from "../../kube/index.ts";
+import { sharedDeps } from "../_kind_deps.ts";
 import { type PodPatch, pod, podServer } from "../_pod_server.ts";
-import { sharedCaches } from "../caches.ts";
-import type { Informers } from "../informers.ts";
-import { controllerOptions } from "../options.ts";
 import { sidecarTerminatorShell } from "./reconcile.ts";
 
 const key = "ns/job";
@@ -64,9 +52,6 @@ interface Faults {
 function scene(t: Test, { patch, create = () => undefined }: Faults = {}) {
   const server = podServer(patch);
   const clock = testClock();
-  const queue = new WorkQueue({ clock });
-  const ending = new AbortController();
-  const events: string[] = [];
   const requests: JsonObject[] = [];
   const client: Client = {
     ...server.client,
@@ -79,24 +64,11 @@ function scene(t: Test, { patch, create = () => undefined }: Faults = {}) {
       return resource.codec.decode(Buffer.from(JSON.stringify(made)), "application/json");
     },
   };
-  const cacheOf: Informers["cacheOf"] = <T>(resource: Resource<T>) => new Cache<T>(resource.codec);
-  const { nodes } = sharedCaches();
-  const shell = sidecarTerminatorShell({
-    client,
-    clock,
-    log: testLog(),
-    random: seededRandom(1),
-    options: controllerOptions(),
-    queue,
-    recorder: { event: (_, type, reason, message) => events.push(`${type} ${reason} ${message}`) },
-    signal: ending.signal,
-    caches: { nodes },
-    informers: { cacheOf },
-  });
-  t.teardown(() => {
-    ending.abort();
-    queue.stop();
-  });
+  const deps = sharedDeps(client, clock);
+  const { events } = deps;
+  const { nodes } = deps.caches;
+  const shell = sidecarTerminatorShell(deps);
+  t.teardown(() => deps.stop());
   const putNode = (labels: object = {}) => {
     const node = { metadata: { name: "n1", uid: "n1", resourceVersion: "1", labels } };
     nodes.upsert(nodeResource.codec.decode(Buffer.from(JSON.stringify(node)), "application/json"));
