@@ -7,7 +7,7 @@ import { type EventTarget, isKubeError, type Outcome, type Resource } from "../k
 import { earliest } from "./earliest.ts";
 import type { KindDeps, KindShell } from "./kind.ts";
 import type { ObjectEvent } from "./rollout/actions.ts";
-import { type StatusWriter, statusWriterOf } from "./rollout/status_writer.ts";
+import { StatusWriter } from "./rollout/status_writer.ts";
 
 /** What is to be done with the object of a pass. */
 export type ObjectAction =
@@ -77,12 +77,12 @@ export function shellOf<T extends StatusObject>(deps: KindDeps<T>, reconciler: R
 class Shell<T extends StatusObject> implements KindShell {
   readonly #deps: KindDeps<T>;
   readonly #reconciler: Reconciler<T>;
-  readonly #status: StatusWriter;
+  readonly #status: StatusWriter<T>;
 
   constructor(deps: KindDeps<T>, reconciler: Reconciler<T>) {
     this.#deps = deps;
     this.#reconciler = reconciler;
-    this.#status = statusWriterOf(deps, (key) => this.coalescingMs(key));
+    this.#status = new StatusWriter(deps, (key) => this.coalescingMs(key));
   }
 
   coalescingMs(key: string): number {

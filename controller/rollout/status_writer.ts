@@ -2,15 +2,15 @@
  * Writes the status of workloads: at once, then coalesced while it churns, exact when it settles; one write in flight
  * for an object, and none when nothing differs.
  */
-import { createMergePatch, jsonEqual, type ObjectMeta, refOf } from "../../kube/core/index.ts";
+import { createMergePatch, jsonEqual, refOf } from "../../kube/core/index.ts";
 import {
   backoffMs,
-  type Clock,
   type Failures,
   isKubeError,
   noFailures,
   oneMore,
   type Priority,
+  type WorkQueue,
 } from "../../kube/index.ts";
 import type { KindDeps } from "../kind.ts";
 import { SMALL_SIZE, statusPauseMs } from "./delays.ts";
@@ -28,15 +28,12 @@ export interface StatusTarget {
   uid: string;
 }
 
-interface StatusWriterDeps {
-  clock: Clock;
-  /** Sends a merge patch of the status subresource and writes the answer back. */
-  patch(target: StatusTarget, body: object, priority: Priority): Promise<void>;
-  /** Plan again after that many milliseconds; until then every offer is held back. */
-  failed(target: StatusTarget, error: unknown, retryAfterMs: number): void;
-  /** The write was answered: plan again if anything was held back. */
-  written(target: StatusTarget): void;
-}
+type StatusWriterDeps<T> = Pick<
+  KindDeps<T>,
+  "client" | "clock" | "log" | "objects" | "resource" | "signal"
+> & {
+  queue: Pick<WorkQueue, "addAfter">;
+};
 
 interface Entry {
   /** The status that a write in flight leads to. */
@@ -47,14 +44,17 @@ interface Entry {
   retryAt: number;
 }
 
-export class StatusWriter {
-  readonly #deps: StatusWriterDeps;
+export class StatusWriter<T> {
+  readonly #deps: StatusWriterDeps<T>;
+  readonly #gatheringMs: (key: string) => number;
   readonly #entries = new Map<string, Entry>();
   /** Writes in flight that take turns with pods. */
   #urgent = 0;
 
-  constructor(deps: StatusWriterDeps) {
+  /** `gatheringMs`: how long changes of one object are gathered. */
+  constructor(deps: StatusWriterDeps<T>, gatheringMs: (key: string) => number) {
     this.#deps = deps;
+    this.#gatheringMs = gatheringMs;
   }
 
   /**
@@ -108,53 +108,39 @@ export class StatusWriter {
     body: object,
     isUrgent: boolean,
   ): Promise<void> {
+    const { clock, log, queue, signal } = this.#deps;
+    const { key } = target;
     entry.sending = status;
     entry.heldBack = false;
-    entry.lastAt = this.#deps.clock.monotonic();
+    entry.lastAt = clock.monotonic();
     if (isUrgent) this.#urgent++;
     try {
-      await this.#deps.patch(target, body, isUrgent ? "high" : "normal");
+      await this.#patch(target, body, isUrgent ? "high" : "normal");
       entry.failures = noFailures;
     } catch (error) {
       entry.failures = oneMore(entry.failures, error);
       const retryMs = backoffMs(entry.failures, RETRIES);
-      entry.retryAt = this.#deps.clock.monotonic() + retryMs;
-      this.#deps.failed(target, error, retryMs);
+      entry.retryAt = clock.monotonic() + retryMs;
+      // A deletion that the cache has yet to hear of is nothing to warn of.
+      if (!signal.aborted && !isKubeError(error, "NotFound"))
+        log.warn("the status could not be written", { error, object: key });
+      queue.addAfter(key, retryMs);
       return;
     } finally {
       entry.sending = undefined;
       if (isUrgent) this.#urgent--;
     }
-    if (entry.heldBack) this.#deps.written(target);
+    if (entry.heldBack) queue.addAfter(key, this.#gatheringMs(key));
   }
-}
 
-/**
- * The writer of a controller's own kind: answers go into its cache, and who was held back is planned again after
- * `gatheringMs`, where changes of one object are gathered.
- */
-export function statusWriterOf<T extends { metadata: ObjectMeta }>(
-  deps: Pick<KindDeps<T>, "client" | "clock" | "log" | "objects" | "queue" | "resource" | "signal">,
-  gatheringMs: (key: string) => number = () => 0,
-): StatusWriter {
-  const { client, clock, log, objects, queue, resource, signal } = deps;
-  return new StatusWriter({
-    clock,
-    patch: async ({ key, uid }, body, priority) => {
-      // Gone, or replaced by another of its name, which gets its own status.
-      if (!objects.holds(key, uid)) return;
-      // A line of its own: it does not wait for all pods of the workload.
-      const options = { subresource: "status", flow: `${uid} status`, priority, signal } as const;
-      objects.writeBack(await client.patch(resource, refOf(key), { type: "merge", body }, options));
-    },
-    failed: ({ key }, error, retryAfterMs) => {
-      // A deletion that the cache has yet to hear of is nothing to warn of.
-      const isTold = !signal.aborted && !isKubeError(error, "NotFound");
-      if (isTold) log.warn("the status could not be written", { error, object: key });
-      queue.addAfter(key, retryAfterMs);
-    },
-    written: ({ key }) => queue.addAfter(key, gatheringMs(key)),
-  });
+  async #patch({ key, uid }: StatusTarget, body: object, priority: Priority): Promise<void> {
+    const { client, objects, resource, signal } = this.#deps;
+    // Gone, or replaced by another of its name, which gets its own status.
+    if (!objects.holds(key, uid)) return;
+    // A line of its own: it does not wait for all pods of the workload.
+    const options = { subresource: "status", flow: `${uid} status`, priority, signal } as const;
+    objects.writeBack(await client.patch(resource, refOf(key), { type: "merge", body }, options));
+  }
 }
 
 function isEmpty(patch: unknown): boolean {
