@@ -11,9 +11,9 @@ import {
   WorkQueue,
 } from "../kube/index.ts";
 import { sharedCaches } from "./caches.ts";
+import { imagePullJobResource } from "./image_pull_job/resource.ts";
 import type { KindDeps, SharedDeps } from "./kind.ts";
 import { controllerOptions } from "./options.ts";
-import { imagePullJobResource } from "./image_pull_job/resource.ts";
 import { type SelectablePod, SelectedPods } from "./selected_pods.ts";
 
 interface TestDeps extends SharedDeps {

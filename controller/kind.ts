@@ -123,6 +123,6 @@ export interface Kind<T extends KubeObject> extends AnyKind {
 /** A controller without a kind of its own: its keys are those of pods, for example. */
 export interface PlainController extends Controller {
   enabled(gates: FeatureGates): boolean;
-  /** It subscribes to what it needs and fills its queue itself. */
-  shell(deps: SharedDeps): Pick<KindShell, "reconcile" | "drained">;
+  /** It subscribes to what it needs and fills its queue itself; a pass ends with the answer to its last write. */
+  shell(deps: SharedDeps): Pick<KindShell, "reconcile">;
 }

@@ -3,7 +3,7 @@
  * and comes again where somebody else was faster. No policy lives here.
  */
 import { type KubeObject, type ObjectMeta, refOf } from "../kube/core/index.ts";
-import { type EventTarget, isKubeError, type Outcome, type Resource } from "../kube/index.ts";
+import { type EventTarget, isKubeError, type Outcome, type Resource, wordsOf } from "../kube/index.ts";
 import { earliest } from "./earliest.ts";
 import type { KindDeps, KindShell } from "./kind.ts";
 import type { ObjectEvent } from "./rollout/actions.ts";
@@ -78,6 +78,8 @@ class Shell<T extends StatusObject> implements KindShell {
   readonly #deps: KindDeps<T>;
   readonly #reconciler: Reconciler<T>;
   readonly #status: StatusWriter<T>;
+  /** By key: the generation that no plan could work with when it was last tried. */
+  readonly #failing = new Map<string, number>();
 
   constructor(deps: KindDeps<T>, reconciler: Reconciler<T>) {
     this.#deps = deps;
@@ -105,16 +107,29 @@ class Shell<T extends StatusObject> implements KindShell {
       const pass = await (object === undefined
         ? this.#reconciler.reconcileAbsent?.(key)
         : this.#reconciler.reconcile(object, key));
+      this.#failing.delete(key);
       if (pass === undefined) return {};
       wakeAfterMs = earliest(pass.wakeAfterMs, object && this.#offer(key, object, pass));
       await this.#carryOut(key, object, pass.actions ?? []);
       return { wakeAfterMs };
     } catch (error) {
       if (isRace(error)) return { wakeAfterMs: earliest(wakeAfterMs, RACE_MS) };
+      // What the server refused is no matter of the object.
+      if (!isKubeError(error)) this.#reportFailure(key, error);
       // What time alone changes does not wait for the backoff of a write that is refused.
       if (wakeAfterMs !== undefined) this.#deps.queue.addAfter(key, wakeAfterMs);
       throw error;
     }
+  }
+
+  /** An object that was stored before an upgrade or edited around admission: all others go on. Once a generation. */
+  #reportFailure(key: string, error: unknown): void {
+    const { objects, recorder, resource } = this.#deps;
+    const { metadata } = objects.get(key) ?? {};
+    if (metadata === undefined || this.#failing.get(key) === (metadata.generation ?? 0)) return;
+    this.#failing.set(key, metadata.generation ?? 0);
+    const message = `${resource.kind} cannot be reconciled: ${wordsOf(error)}`;
+    recorder.event(eventTarget(resource, metadata), "Warning", "FailedReconcile", message);
   }
 
   /** The object with its finalizer. */

@@ -10,6 +10,7 @@ import {
   type Metrics,
   nodeResource,
   nullMetrics,
+  type Outcome,
   type Pod,
   persistentVolumeClaimResource,
   podResource,
@@ -23,19 +24,9 @@ import {
 } from "../kube/index.ts";
 import type { Refusal } from "./admission/refusals.ts";
 import { everything, type Holding, type SharedCaches, sharedCaches } from "./caches.ts";
-import { tellingFailedPlans } from "./failed_plans.ts";
 import { imagePullJobResource } from "./image_pull_job/resource.ts";
 import { SharedInformers } from "./informers.ts";
-import type {
-  AnyKind,
-  Caches,
-  Kind,
-  KindDeps,
-  KindShell,
-  PlainController,
-  ServerFeatures,
-  SharedDeps,
-} from "./kind.ts";
+import type { AnyKind, Caches, Kind, KindDeps, PlainController, ServerFeatures, SharedDeps } from "./kind.ts";
 import { kinds, mapKinds, plainControllers } from "./kinds.ts";
 import type { ControllerOptions } from "./options.ts";
 import { BudgetGuard } from "./pod_unavailable_budget/guard.ts";
@@ -241,34 +232,39 @@ class Starting {
     const shell = kind.shell(deps);
     this.#wakes.add(kind, (key) => queue.addAfter(key, shell.coalescingMs(key)));
     objects.subscribe((change) => wakeItself(kind, queue, shell, change));
-    const reconcile = tellingFailedPlans(kind, deps, async (key) => {
+    const reconcile = async (key: string) => {
       const uid = objects.get(key)?.metadata.uid;
       const isOthers = kind.sharded && uid !== undefined && !owns(this.#shard, uid);
       return isOthers ? {} : shell.reconcile(key);
-    });
-    return () => this.#begin(kind.controllerName, queue, { reconcile, drained: () => shell.drained() });
+    };
+    return () => this.#begin(kind.controllerName, queue, reconcile, () => shell.drained());
   }
 
   #preparePlain(controller: PlainController, caches: Caches, server: ServerFeatures): () => void {
     const { controllerName } = controller;
     const deps = this.#shareWith(controllerName, caches, server);
     const shell = controller.shell(deps);
-    return () => this.#begin(controllerName, deps.queue, shell);
+    return () => this.#begin(controllerName, deps.queue, (key) => shell.reconcile(key));
   }
 
-  #begin(name: string, queue: WorkQueue, shell: Pick<KindShell, "reconcile" | "drained">): void {
+  #begin(
+    name: string,
+    queue: WorkQueue,
+    reconcile: (key: string) => Promise<Outcome>,
+    drained: () => Promise<void> = async () => undefined,
+  ): void {
     const { clock, options, metrics } = this.#deps;
     const stopped = runController({
       name,
       queue,
       workers: options.workers[name] ?? DEFAULT_WORKERS,
-      reconcile: (key) => shell.reconcile(key),
+      reconcile,
       clock,
       log: this.#deps.log.with({ controller: name }),
       metrics,
       signal: this.#stopping.signal,
     });
-    this.#running.push({ queue, drained: () => shell.drained(), stopped });
+    this.#running.push({ queue, drained, stopped });
   }
 }
 

@@ -33,7 +33,7 @@ const launchReleasedAnnotation = "refit.dev/launch-released";
 export type LaunchDeps = Pick<SharedDeps, "client" | "log" | "signal"> & { caches: Pick<Caches, "pods"> };
 
 /** Pods that wait are held in the shared cache whoever owns them: nothing else has to be watched. */
-export function launchPriorityShell(deps: SharedDeps): Pick<KindShell, "reconcile" | "drained"> {
+export function launchPriorityShell(deps: SharedDeps): Pick<KindShell, "reconcile"> {
   const { pods } = deps.caches;
   const released = new Map<string, Set<string>>();
   pods.subscribe(({ type, object }) => {
@@ -46,8 +46,6 @@ export function launchPriorityShell(deps: SharedDeps): Pick<KindShell, "reconcil
       if (pod !== undefined && awaitsLaunch(pod)) await reconcileLaunch(deps, released, pod);
       return {};
     },
-    // Reconciling ends with the answer to its last write.
-    drained: async () => undefined,
   };
 }
 

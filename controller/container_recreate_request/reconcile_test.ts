@@ -3,7 +3,6 @@ import type { ContainerRecreateRequest } from "../../crds/index.ts";
 import { formatTime, type JsonObject } from "../../kube/core/index.ts";
 import { type Client, KubeError, type Pod, podResource, testClock } from "../../kube/index.ts";
 import { kindDeps } from "../_kind_deps.ts";
-import { containerRecreateRequestResource as resource } from "./resource.ts";
 import { containerRecreateRequestShell } from "./reconcile.ts";
 import { containerRecreateRequestResource as resource } from "./resource.ts";
 

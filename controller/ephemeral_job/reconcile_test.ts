@@ -3,7 +3,6 @@ import { applyMergePatch, type JsonObject } from "../../kube/core/index.ts";
 import { type Client, KubeError, type Resource, testClock } from "../../kube/index.ts";
 import { kindDeps } from "../_kind_deps.ts";
 import { pod, podServer } from "../_pod_server.ts";
-import { ephemeralJobResource } from "./resource.ts";
 import { ephemeralJobShell } from "./reconcile.ts";
 import { ephemeralJobResource } from "./resource.ts";
 

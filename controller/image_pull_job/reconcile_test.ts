@@ -2,7 +2,6 @@ import t from "tap";
 import { testClock } from "../../kube/index.ts";
 import { kindDeps } from "../_kind_deps.ts";
 import { podServer } from "../_pod_server.ts";
-import { imagePullJobResource } from "./resource.ts";
 import { imagePullJobShell } from "./reconcile.ts";
 import { imagePullJobResource } from "./resource.ts";
 import { pullJob } from "./testing.ts";

@@ -13,8 +13,6 @@ import {
 import { kindDeps } from "../_kind_deps.ts";
 import { pod, podServer } from "../_pod_server.ts";
 import type { Informers } from "../informers.ts";
-import { nodePodProbeResource } from "./resource.ts";
-import { podProbeMarkerResource } from "./resource.ts";
 import { nodePodProbeShell } from "./node_reconcile.ts";
 import { podProbeMarkerShell } from "./reconcile.ts";
 import { nodePodProbeResource, podProbeMarkerResource } from "./resource.ts";

@@ -31,8 +31,6 @@ export const podReadinessController: PlainController = {
         if (pod !== undefined && awaitsReadiness(pod)) await open(deps, pod);
         return {};
       },
-      // Reconciling ends with the answer to its write.
-      drained: async () => undefined,
     };
   },
 };

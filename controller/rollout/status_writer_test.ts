@@ -1,7 +1,7 @@
 import t from "tap";
 import { type Client, fakeServer, testClock } from "../../kube/index.ts";
 import { kindDeps } from "../_kind_deps.ts";
-import { cloneSetResource } from "../resources.ts";
+import { cloneSetResource } from "../clone_set/resource.ts";
 import { StatusWriter } from "./status_writer.ts";
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));

@@ -1,10 +1,12 @@
 /** Ends sidecars once the job's own containers are over. Keys are those of pods; no policy lives here. */
 import type { ContainerRecreateRequest } from "../../crds/index.ts";
 import { formatMicroTime, formatTime } from "../../kube/core/index.ts";
-import { Cache, isKubeError, type Outcome, startInformer } from "../../kube/index.ts";
-import type { KindShell, PlainController, SharedDeps } from "../kind.ts";
+import { Cache, isKubeError, type Outcome, podResource, startInformer } from "../../kube/index.ts";
+import { containerRecreateRequestResource } from "../container_recreate_request/resource.ts";
+import type { KindShell, SharedDeps } from "../kind.ts";
 import { type ObservedPod, observedPodResource } from "../observed_pod.ts";
 import { isVirtualNode } from "../pod_probe_marker/index.ts";
+import { apiVersionOf, eventTarget } from "../shell.ts";
 import {
   hasSidecarsToEnd,
   planTermination,
@@ -17,17 +19,11 @@ import {
 /** The node of a pod may be seen a moment later than the pod. */
 const MISSING_NODE_MS = 1_000;
 
-export const sidecarTerminatorController: PlainController = {
-  controllerName: "sidecarterminator-controller",
-  enabled: (gates) => gates.SidecarTerminator,
-  shell: sidecarTerminatorShell,
-};
-
-export function sidecarTerminatorShell(deps: SharedDeps): Pick<KindShell, "reconcile" | "drained"> {
+export function sidecarTerminatorShell(deps: SharedDeps): Pick<KindShell, "reconcile"> {
   return new SidecarTerminator(deps);
 }
 
-class SidecarTerminator implements Pick<KindShell, "reconcile" | "drained"> {
+class SidecarTerminator implements Pick<KindShell, "reconcile"> {
   readonly #deps: SharedDeps;
   readonly #requests: Cache<ContainerRecreateRequest>;
   /** Only pods with sidecars that are still to be ended, whoever owns them. */
@@ -42,10 +38,6 @@ class SidecarTerminator implements Pick<KindShell, "reconcile" | "drained"> {
       if (type !== "removed") deps.queue.add(codec.identify(object).key);
     });
     this.#watch();
-  }
-
-  drained(): Promise<void> {
-    return Promise.resolve();
   }
 
   async reconcile(key: string): Promise<Outcome> {
@@ -86,11 +78,11 @@ class SidecarTerminator implements Pick<KindShell, "reconcile" | "drained"> {
   async #request(pod: ObservedPod, plan: Termination & { by: "request" }): Promise<void> {
     if (this.#isRequested(pod, plan)) return;
     const { client, signal } = this.#deps;
-    const { group, version, kind } = containerRecreateRequestResource;
+    const { kind } = containerRecreateRequestResource;
     const { namespace, name, uid } = pod;
     const owner = { apiVersion: "v1", kind: "Pod", name, uid, controller: true, blockOwnerDeletion: true };
     const body = {
-      apiVersion: `${group}/${version}`,
+      apiVersion: apiVersionOf(containerRecreateRequestResource),
       kind,
       metadata: { name: plan.name, namespace, ownerReferences: [owner] },
       spec: {
@@ -108,7 +100,7 @@ class SidecarTerminator implements Pick<KindShell, "reconcile" | "drained"> {
       if (isKubeError(error, "AlreadyExists")) return;
       throw error;
     }
-    this.#tell(pod, plan.containers, "crr");
+    this.#report(pod, plan.containers, "crr");
   }
 
   #isRequested({ namespace }: ObservedPod, { name }: { readonly name: string }): boolean {
@@ -133,7 +125,7 @@ class SidecarTerminator implements Pick<KindShell, "reconcile" | "drained"> {
   async #replaceImages(pod: ObservedPod, images: ReadonlyMap<string, string>): Promise<void> {
     const containers = [...images].map(([name, image]) => ({ name, image }));
     await this.#patch(pod, { metadata: { uid: pod.uid }, spec: { containers } });
-    this.#tell(pod, [...images.keys()], "in-place update");
+    this.#report(pod, [...images.keys()], "in-place update");
   }
 
   async #patch({ namespace, name, uid }: ObservedPod, body: object, subresource?: string): Promise<void> {
@@ -143,11 +135,8 @@ class SidecarTerminator implements Pick<KindShell, "reconcile" | "drained"> {
     this.#pods.writeBack(await client.patch(observedPodResource, { namespace, name }, patch, options));
   }
 
-  #tell(pod: ObservedPod, containers: readonly string[], how: string): void {
-    const { namespace, name, uid, resourceVersion } = pod;
-    const target = { apiVersion: "v1", kind: "Pod", namespace, name, uid, resourceVersion };
-    const list = `[${containers.join(" ")}]`;
-    const message = `Kruise SidecarTerminator is trying to terminate sidecar ${list} using ${how}`;
-    this.#deps.recorder.event(target, "Normal", "SidecarTerminator", message);
+  #report(pod: ObservedPod, containers: readonly string[], how: string): void {
+    const message = `Kruise SidecarTerminator is trying to terminate sidecar [${containers.join(" ")}] using ${how}`;
+    this.#deps.recorder.event(eventTarget(podResource, pod), "Normal", "SidecarTerminator", message);
   }
 }
