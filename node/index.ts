@@ -7,5 +7,6 @@ export * from "./images/spec.ts";
 export * from "./probes/result.ts";
 export * from "./probes/spec.ts";
 export * from "./probes/wanted.ts";
+export * from "./restarts/held_since.ts";
 export * from "./restarts/plan.ts";
 export * from "./restarts/request.ts";

@@ -10,11 +10,15 @@ import {
   type Outcome,
 } from "../../kube/index.ts";
 import {
-  isDrained,
+  HeldSince,
+  isOver,
   pickRequest,
   planRestart,
   type RestartPlan,
+  requestLabels,
   restartStatus,
+  stopTerms,
+  unacknowledged,
   unreadablePart,
 } from "../../node/index.ts";
 import { observeContainers, type SeenContainer } from "../containers/observe.ts";
@@ -85,8 +89,7 @@ export function createRestartExecutor(dependencies: RestartDependencies): Restar
 
 class Rounds implements RestartExecutor {
   readonly #deps: RestartDependencies;
-  /** By pod: the request that holds it not ready, and since when this agent knows. */
-  readonly #held = new Map<string, { uid: string | undefined; since: number }>();
+  readonly #held = new HeldSince();
 
   constructor(dependencies: RestartDependencies) {
     this.#deps = dependencies;
@@ -104,32 +107,21 @@ class Rounds implements RestartExecutor {
     const picked = pickRequest(requests);
     await this.#putOff(requests, picked);
     if (!picked) {
-      this.#held.delete(podKey);
+      this.#held.forget(podKey);
       return undefined;
     }
     try {
-      const drained = unreadablePart(picked) === undefined && isDrained(picked);
-      const since = drained ? this.#heldSince(podKey, picked) : undefined;
-      return await new Round(this.#deps, podKey, signal, since).run(picked);
+      return await new Round(this.#deps, podKey, signal, this.#held).run(picked);
     } catch (error) {
       return this.#afterError(podKey, error);
     }
-  }
-
-  #heldSince(podKey: string, { metadata: { uid } }: ContainerRecreateRequest): number {
-    const known = this.#held.get(podKey);
-    if (known !== undefined && known.uid === uid) return known.since;
-    const since = this.#deps.clock.now();
-    this.#held.set(podKey, { uid, since });
-    return since;
   }
 
   async #putOff(
     requests: readonly ContainerRecreateRequest[],
     picked: ContainerRecreateRequest | undefined,
   ): Promise<void> {
-    for (const other of requests) {
-      if (other === picked || other.status?.phase) continue;
+    for (const other of unacknowledged(requests, picked)) {
       await this.#deps.writeStatus(other, { phase: "Pending" }).catch((error: unknown) => {
         if (!isKubeError(error, "Conflict", "NotFound")) throw error;
       });
@@ -152,18 +144,13 @@ class Round {
   readonly #deps: RestartDependencies;
   readonly #podKey: string;
   readonly #signal: AbortSignal;
-  readonly #heldSince: number | undefined;
+  readonly #held: HeldSince;
 
-  constructor(
-    dependencies: RestartDependencies,
-    podKey: string,
-    signal: AbortSignal,
-    heldSince: number | undefined,
-  ) {
+  constructor(dependencies: RestartDependencies, podKey: string, signal: AbortSignal, held: HeldSince) {
     this.#deps = dependencies;
     this.#podKey = podKey;
     this.#signal = signal;
-    this.#heldSince = heldSince;
+    this.#held = held;
   }
 
   async run(picked: ContainerRecreateRequest): Promise<Outcome | undefined> {
@@ -182,6 +169,7 @@ class Round {
       const pod = await this.#deps.pod(this.#podKey, this.#signal);
       if (!isMeant(pod, request)) return this.#withoutPod(request);
       const containers = await observeContainers(runtime.client, pod.uid, this.#signal);
+      const now = this.#deps.clock.now();
       const plan = planRestart(
         {
           request,
@@ -189,10 +177,10 @@ class Round {
           podStatuses: pod.containerStatuses,
           restartPolicy: pod.restartPolicy,
           runtimeName: runtime.name,
-          heldSince: this.#heldSince,
+          heldSince: this.#held.of(this.#podKey, request, now),
           stoppedHere: this.#deps.stopped.of(request.metadata.uid ?? ""),
         },
-        this.#deps.clock.now(),
+        now,
       );
       if (plan.completed) {
         await this.#complete(request, plan);
@@ -315,15 +303,9 @@ class Round {
   }
 }
 
-function isOver({ status }: ContainerRecreateRequest): boolean {
-  return status?.phase === "Completed";
-}
-
 function isMeant(pod: AgentPod | undefined, { metadata }: ContainerRecreateRequest): pod is AgentPod {
-  return pod !== undefined && !pod.deleting && pod.uid === metadata.labels?.["crr.apps.kruise.io/pod-uid"];
+  return pod !== undefined && !pod.deleting && pod.uid === metadata.labels?.[requestLabels.podUid];
 }
-
-const defaultGraceSeconds = 30;
 
 function stopOrder(request: ContainerRecreateRequest, pod: AgentPod, container: SeenContainer) {
   const asked = request.spec.containers.find((one) => one.name === container.name);
@@ -331,11 +313,10 @@ function stopOrder(request: ContainerRecreateRequest, pod: AgentPod, container: 
   return {
     container: container.name,
     containerId: container.id,
-    graceSeconds: request.spec.strategy?.terminationGracePeriodSeconds ?? defaultGraceSeconds,
+    ...stopTerms(request, container.name),
     preStop: preStopOf(asked?.preStop, ofPod?.preStop),
     podIP: pod.podIP,
     ports: asked?.ports ?? ofPod?.ports ?? [],
-    message: `Stopping container ${container.name} by ContainerRecreateRequest ${request.metadata.name}`,
   };
 }
 

@@ -12,7 +12,7 @@ import {
   startInformer,
   WorkQueue,
 } from "../../kube/index.ts";
-import { podNameOf } from "../../node/index.ts";
+import { podNameOf, requestLabels } from "../../node/index.ts";
 import type { AgentContext, Feature } from "../context.ts";
 import {
   createRestartExecutor,
@@ -61,7 +61,7 @@ export async function startRestarts(context: AgentContext): Promise<Feature> {
   const executor = createRestartExecutor(executorDependencies(context, log, cache, stopped));
   const stopping = new AbortController();
   const running = runRounds(context, log, executor, { queue, arrivals, signal: stopping.signal });
-  const labelSelector = `crr.apps.kruise.io/node-name=${settings.nodeName},crr.apps.kruise.io/active=true`;
+  const labelSelector = `${requestLabels.node}=${settings.nodeName},${requestLabels.active}=true`;
   const informer = startInformer({ ...context, log, resource: recreateRequests, cache, labelSelector });
   const listed = (): void => stopped.keepOnly(uidsOf(cache));
   informer.synced.then(listed, () => undefined);

@@ -247,9 +247,9 @@ export function restartStatus(
 }
 
 /** Which request of a pod is carried out now: one that is under way, then one that waited, then the oldest (rule 3). */
-export function pickRequest(
-  requests: readonly ContainerRecreateRequest[],
-): ContainerRecreateRequest | undefined {
+export function pickRequest<Request extends ContainerRecreateRequest>(
+  requests: readonly Request[],
+): Request | undefined {
   const rank = (one: ContainerRecreateRequest): number => {
     const phase = one.status?.phase;
     return phase === "Recreating" ? 0 : phase === "Pending" ? 1 : 2;
@@ -257,6 +257,31 @@ export function pickRequest(
   const key = (one: ContainerRecreateRequest): string =>
     `${one.metadata.creationTimestamp} ${one.metadata.name}`;
   return requests
-    .filter((one) => one.status?.phase !== "Completed")
+    .filter((one) => !isOver(one))
     .sort((a, b) => rank(a) - rank(b) || (key(a) < key(b) ? -1 : 1))[0];
+}
+
+/** Those that are to be told that they wait: a stop may take longer than the controller waits for a sign of the agent. */
+export function unacknowledged<Request extends ContainerRecreateRequest>(
+  requests: readonly Request[],
+  picked: Request | undefined,
+): Request[] {
+  return requests.filter((request) => request !== picked && !request.status?.phase);
+}
+
+export function isOver({ status }: ContainerRecreateRequest): boolean {
+  return status?.phase === "Completed";
+}
+
+const defaultGraceSeconds = 30;
+
+/** How a container of a request is stopped. */
+export function stopTerms(
+  { metadata, spec }: ContainerRecreateRequest,
+  container: string,
+): { readonly graceSeconds: number; readonly message: string } {
+  return {
+    graceSeconds: spec.strategy?.terminationGracePeriodSeconds ?? defaultGraceSeconds,
+    message: `Stopping container ${container} by ContainerRecreateRequest ${metadata.name}`,
+  };
 }

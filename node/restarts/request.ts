@@ -5,6 +5,13 @@
 import type { ContainerRecreateRequest } from "../../crds/index.ts";
 import { isJsonObject } from "../../kube/core/index.ts";
 
+/** What the controller labels a request with, so that agents find theirs. */
+export const requestLabels = {
+  node: "crr.apps.kruise.io/node-name",
+  active: "crr.apps.kruise.io/active",
+  podUid: "crr.apps.kruise.io/pod-uid",
+} as const;
+
 /** Empty when the request names none. */
 export function podNameOf(request: ContainerRecreateRequest): string {
   const spec: unknown = request.spec;

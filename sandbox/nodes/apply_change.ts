@@ -203,7 +203,7 @@ function exit(
   setWaiting(container, "", "");
   const effects = exitEvents(container, cause);
   if (cause === "recreated") {
-    container.stoppedFor = container.stopAsked?.by ?? "";
+    container.stoppedFor = container.stopAsked && { by: container.stopAsked.by, id: container.id };
     // The agent starts the container itself, whatever the kubelet holds back.
     container.backOff.delete(spec.image ?? "");
   }

@@ -37,8 +37,8 @@ export interface ContainerRun {
   startAnew: boolean;
   /** The order of a ContainerRecreateRequest, by its UID, to stop the running container. */
   stopAsked: { readonly by: string; readonly message: string; readonly graceSeconds: number } | undefined;
-  /** UID of the ContainerRecreateRequest for which it was stopped last. */
-  stoppedFor: string;
+  /** UID of the ContainerRecreateRequest for which it was stopped last, and what its id was then. */
+  stoppedFor: { readonly by: string; readonly id: string } | undefined;
   /** Image -> back-off of the kubelet for starting it again after an exit. */
   readonly backOff: Map<string, { ms: number; at: number }>;
   pullBackOffMs: number;
@@ -143,7 +143,7 @@ function newContainer(
     hookUntil: 0,
     startAnew: false,
     stopAsked: undefined,
-    stoppedFor: "",
+    stoppedFor: undefined,
     backOff: new Map(),
     pullBackOffMs: 0,
     pullNotBefore: 0,

@@ -1,18 +1,29 @@
-/** Simulated agents that carry out ContainerRecreateRequests, while their definition is served. */
-import type { ContainerRecreateRequest } from "../../crds/index.ts";
+/** Carries out ContainerRecreateRequests on simulated containers, as `planRestart` decides. */
+import type { ContainerRecreateRequest, ContainerRecreateRequestStatus } from "../../crds/index.ts";
 import { type Clock, jsonEqual } from "../../kube/core/index.ts";
+import {
+  HeldSince,
+  isOver,
+  pickRequest,
+  planRestart,
+  podNameOf,
+  type RestartSeen,
+  type RuntimeContainer,
+  requestLabels,
+  restartStatus,
+  splitContainerID,
+  stopTerms,
+  unacknowledged,
+  unreadablePart,
+} from "../../node/index.ts";
 import { type Agenda, createAgenda, type Next } from "../agenda.ts";
 import type { Cluster, ClusterChange, StoredObject } from "../cluster.ts";
-import { isObject, isPod } from "../objects/index.ts";
+import { isPod, type PodObject } from "../objects/index.ts";
+import { followKind } from "./followed_kind.ts";
 import type { HollowNodes } from "./hollow_nodes.ts";
-import { recreationStep, requestInTurn } from "./recreation.ts";
+import type { ContainerRun, PodRun } from "./pod_run.ts";
 
 const resource = "containerrecreaterequests.apps.kruise.io";
-const definitions = "customresourcedefinitions.apiextensions.k8s.io";
-const nodeLabel = "crr.apps.kruise.io/node-name";
-const activeLabel = "crr.apps.kruise.io/active";
-const uidLabel = "crr.apps.kruise.io/pod-uid";
-const defaultGraceSeconds = 30;
 
 interface RecreateRequestsOptions {
   readonly cluster: Cluster;
@@ -28,16 +39,14 @@ export class RecreateRequests {
   readonly #agenda: Agenda;
   /** Pod as `namespace/name` -> names of the requests that are to be carried out. */
   readonly #active = new Map<string, Set<string>>();
+  readonly #held = new HeldSince();
   readonly #unsubscribe: () => void;
-  #endRequests: (() => void) | undefined;
 
   constructor(options: RecreateRequestsOptions) {
     this.#options = options;
     const { cluster, clock, onError } = options;
     this.#agenda = createAgenda({ clock, onError, run: (podKey) => this.#work(podKey) });
-    this.#unsubscribe = cluster.subscribe(definitions, (change) => this.#definitionChanged(change));
-    for (const definition of cluster.list(definitions))
-      this.#definitionChanged({ type: "ADDED", object: definition });
+    this.#unsubscribe = followKind(cluster, resource, (change) => this.#requestChanged(change));
   }
 
   podChanged(namespace: string, name: string): void {
@@ -47,66 +56,39 @@ export class RecreateRequests {
 
   stop(): void {
     this.#unsubscribe();
-    this.#endRequests?.();
     this.#agenda.stop();
-  }
-
-  #definitionChanged({ type, object }: ClusterChange): void {
-    if (object.metadata.name !== resource) return;
-    if (type === "DELETED") {
-      this.#endRequests?.();
-      this.#endRequests = undefined;
-      this.#active.clear();
-    } else if (this.#endRequests === undefined && isEstablished(object)) {
-      const { cluster } = this.#options;
-      this.#endRequests = cluster.subscribe(resource, (change) => this.#requestChanged(change));
-      for (const request of cluster.list(resource)) this.#requestChanged({ type: "ADDED", object: request });
-    }
   }
 
   #requestChanged({ type, object }: ClusterChange): void {
     if (!isRequest(object)) return;
-    const podKey = `${object.metadata.namespace}/${object.spec.podName}`;
+    const podKey = `${object.metadata.namespace}/${podNameOf(object)}`;
     const names = this.#active.get(podKey) ?? new Set();
     const name = object.metadata.name ?? "";
     if (type !== "DELETED" && (this.#isActive(object) || this.#isStopping(object)))
       this.#active.set(podKey, names.add(name));
     else names.delete(name);
-    if (names.size === 0) this.#active.delete(podKey);
-    else this.#agenda.add(podKey);
+    if (names.size > 0) this.#agenda.add(podKey);
+    else {
+      this.#active.delete(podKey);
+      this.#held.forget(podKey);
+    }
   }
 
-  #isActive({ metadata, status }: Request): boolean {
-    const { labels = {}, deletionTimestamp } = metadata;
+  #isActive(request: Request): boolean {
+    const { labels = {}, deletionTimestamp } = request.metadata;
     return (
-      labels[activeLabel] === "true" &&
+      labels[requestLabels.active] === "true" &&
       deletionTimestamp === undefined &&
-      status?.phase !== "Completed" &&
-      this.#options.nodes.node(labels[nodeLabel] ?? "") !== undefined
+      !isOver(request) &&
+      this.#options.nodes.node(nodeOf(request)) !== undefined
     );
   }
 
   /** The controller has ended it while its agent stops a container. */
-  #isStopping({ metadata, status }: Request): boolean {
-    if (status?.phase !== "Completed") return false;
-    const run = this.#options.nodes.runOf(metadata.labels?.[uidLabel] ?? "");
-    return run?.containers.some((container) => container.stopAsked?.by === metadata.uid) ?? false;
-  }
-
-  /** What was done is still told; the phase stays. */
-  #tellEnd(request: Request, podKey: string): void {
-    if (this.#isStopping(request)) return;
-    const { metadata, status } = request;
-    this.#active.get(podKey)?.delete(metadata.name ?? "");
-    const run = this.#options.nodes.runOf(metadata.labels?.[uidLabel] ?? "");
-    const stopped = (name: string) =>
-      run?.containers.some((one) => one.name === name && one.stoppedFor === metadata.uid) ?? false;
-    const states = status?.containerRecreateStates?.map((state) =>
-      state.phase === "Pending" && stopped(state.name)
-        ? { name: state.name, phase: "Recreating", isKilled: true }
-        : state,
-    );
-    if (states !== undefined) this.#write(request, { ...status, containerRecreateStates: states });
+  #isStopping(request: Request): boolean {
+    const run = this.#options.nodes.runOf(podUidOf(request));
+    const { uid } = request.metadata;
+    return isOver(request) && (run?.containers.some(({ stopAsked }) => stopAsked?.by === uid) ?? false);
   }
 
   #work(podKey: string): Next {
@@ -116,53 +98,114 @@ export class RecreateRequests {
       .map((name) => cluster.get(resource, { namespace, name }))
       .filter((request) => request !== undefined)
       .filter(isRequest);
-    const requests = known.filter(({ status }) => status?.phase !== "Completed");
-    for (const request of known) if (!requests.includes(request)) this.#tellEnd(request, podKey);
-    const request = requestInTurn(requests);
-    if (request === undefined || !nodes.node(request.metadata.labels?.[nodeLabel] ?? "")?.alive)
-      return undefined;
-    for (const other of requests)
-      if (other !== request && !other.status?.phase) this.#write(other, { phase: "Pending" });
-    const uid = request.metadata.labels?.[uidLabel] ?? "";
-    const run = nodes.runOf(uid);
     const pod = cluster.get("pods", { namespace, name: podName });
-    if (run === undefined || !isPod(pod) || pod.metadata.uid !== uid) return undefined;
-    const step = recreationStep(request, pod, run, clock.now());
-    if (step.stop !== undefined) this.#stop(request, uid, step.stop);
-    this.#write(request, step.status);
-    return step.wakeAfterMs;
+    for (const request of known) if (isOver(request)) this.#tellEnd(request, podKey, pod);
+    const request = pickRequest(known);
+    if (request === undefined || !nodes.node(nodeOf(request))?.alive) return undefined;
+    for (const other of unacknowledged(known, request)) this.#write(other, { phase: "Pending" });
+    const now = clock.now();
+    const unreadable = unreadablePart(request);
+    if (unreadable !== undefined) {
+      const completed = { message: `the request cannot be carried out: ${unreadable}` };
+      this.#write(request, restartStatus({ states: [], completed }, now));
+      return undefined;
+    }
+    const seen = this.#seen(request, pod, this.#held.of(podKey, request, now));
+    if (seen === undefined) return undefined;
+    const plan = planRestart(seen, now);
+    if (plan.kill !== undefined) this.#stop(request, plan.kill);
+    this.#write(request, restartStatus(plan, now));
+    return plan.wakeAfterMs;
   }
 
-  #stop({ metadata, spec }: Request, podUid: string, name: string): void {
-    this.#options.nodes.withContainer(podUid, name, (container) => {
-      container.stopAsked ??= {
-        by: metadata.uid ?? "",
-        message: `Stopping container ${name} by ContainerRecreateRequest ${metadata.name}`,
-        graceSeconds: spec.strategy?.terminationGracePeriodSeconds ?? defaultGraceSeconds,
-      };
+  /** Undefined when the pod is not the one that is meant, or not on a simulated node. */
+  #seen(
+    request: Request,
+    pod: StoredObject | undefined,
+    heldSince: number | undefined,
+  ): RestartSeen | undefined {
+    const run = this.#options.nodes.runOf(podUidOf(request));
+    if (run === undefined || !isPod(pod) || pod.metadata.uid !== podUidOf(request)) return undefined;
+    return restartSeen(request, pod, run, heldSince);
+  }
+
+  /** What was done is still told; the phase stays. */
+  #tellEnd(request: Request, podKey: string, pod: StoredObject | undefined): void {
+    if (this.#isStopping(request)) return;
+    this.#active.get(podKey)?.delete(request.metadata.name ?? "");
+    const seen = this.#seen(request, pod, undefined);
+    if (seen === undefined) return;
+    const { states } = planRestart(seen, this.#options.clock.now());
+    this.#write(request, { containerRecreateStates: [...states] });
+  }
+
+  #stop(request: Request, name: string): void {
+    this.#options.nodes.withContainer(podUidOf(request), name, (container) => {
+      container.stopAsked ??= { by: request.metadata.uid ?? "", ...stopTerms(request, name) };
     });
   }
 
-  #write({ metadata }: Request, status: object): void {
+  #write({ metadata }: Request, status: Partial<ContainerRecreateRequestStatus>): void {
     const { namespace = "", name = "", uid } = metadata;
     this.#options.cluster.update(resource, { namespace, name }, (draft) => {
-      if (draft.metadata.uid === uid && !jsonEqual(draft["status"], status)) draft["status"] = status;
+      if (draft.metadata.uid !== uid || !isRequest(draft)) return;
+      const next: ContainerRecreateRequestStatus = { phase: "Pending", ...draft.status, ...status };
+      if (!jsonEqual(draft.status, next)) draft.status = next;
     });
   }
 }
 
-/** Until then nothing of the kind is served. */
-function isEstablished({ status }: StoredObject): boolean {
-  const conditions: unknown = isObject(status) ? status["conditions"] : undefined;
-  return (
-    Array.isArray(conditions) &&
-    conditions.some(
-      (one: unknown) => isObject(one) && one["type"] === "Established" && one["status"] === "True",
-    )
+const runtimeName = "sandbox";
+
+function restartSeen(
+  request: Request,
+  pod: PodObject,
+  run: PodRun,
+  heldSince: number | undefined,
+): RestartSeen {
+  const made = run.containers.filter(({ kind, id }) => kind === "main" && id !== "");
+  const stopped = made.flatMap(({ name, stoppedFor }) =>
+    stoppedFor !== undefined && stoppedFor.by === request.metadata.uid
+      ? [[name, bareId(stoppedFor.id)] as const]
+      : [],
   );
+  return {
+    request,
+    containers: new Map(made.map((container) => [container.name, inRuntime(container)])),
+    podStatuses: (pod.status?.containerStatuses ?? []).map(({ containerID = "", ...status }) => ({
+      ...status,
+      containerID,
+    })),
+    restartPolicy: pod.spec.restartPolicy ?? "Always",
+    runtimeName,
+    heldSince,
+    stoppedHere: new Map(stopped),
+  };
+}
+
+function inRuntime({ name, id, restarts, state, startedAt, exitCode }: ContainerRun): RuntimeContainer {
+  return {
+    name,
+    id: bareId(id),
+    restartCount: restarts,
+    state: state === "waiting" ? "created" : state,
+    startedAt,
+    exitCode,
+  };
+}
+
+function bareId(id: string): string {
+  return splitContainerID(id)?.id ?? "";
+}
+
+function nodeOf({ metadata }: Request): string {
+  return metadata.labels?.[requestLabels.node] ?? "";
+}
+
+function podUidOf({ metadata }: Request): string {
+  return metadata.labels?.[requestLabels.podUid] ?? "";
 }
 
 function isRequest(object: StoredObject): object is Request {
-  const { spec } = object;
-  return isObject(spec) && typeof spec["podName"] === "string" && Array.isArray(spec["containers"]);
+  return object["spec"] !== undefined;
 }
