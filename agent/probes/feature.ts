@@ -1,7 +1,7 @@
 /** Connects the prober with the API server: the NodePodProbe of this node, and events on its pods. */
 import type { NodePodProbe, NodePodProbeStatus } from "../../crds/index.ts";
 import { Cache, createMergePatch, jsonResource, type Log, startInformer } from "../../kube/index.ts";
-import { checkedProbes } from "../../node/index.ts";
+import { checkedProbes, probeReason } from "../../node/index.ts";
 import type { AgentContext, Feature } from "../context.ts";
 import { createStatusWriter } from "../status_writer.ts";
 import { Prober, type ProberDependencies } from "./prober.ts";
@@ -59,8 +59,7 @@ function proberDependencies(context: AgentContext, log: Log): ProberDependencies
       write: (next, before, signal) => writeStatus(context, next, before, signal),
     }),
     event(pod, state, message) {
-      const reason = state === "Succeeded" ? "KruiseProbeSucceeded" : "KruiseProbeFailed";
-      recorder.event({ apiVersion: "v1", kind: "Pod", ...pod }, "Normal", reason, message);
+      recorder.event({ apiVersion: "v1", kind: "Pod", ...pod }, "Normal", probeReason(state), message);
     },
     probed: context.agentMetrics.probed,
   };

@@ -4,12 +4,13 @@ import { type Clock, jsonEqual, type Log, type Random } from "../../kube/index.t
 import {
   afterProbe,
   outcomeBeforeRun,
-  type Probe,
   type ProbedPod,
   type ProbeOutcome,
   type ProbeRecord,
   periodMs,
   probeStatus,
+  sameHandler,
+  thresholdsOf,
   type WantedProbe,
   wantedProbes,
 } from "../../node/index.ts";
@@ -67,7 +68,6 @@ export class Prober {
       const next = wanted.get(key);
       if (next && sameProbe(loop, next)) continue;
       this.#end(key, loop);
-      // A changed handler starts at Unknown again, a changed period does not.
       if (!next) this.#records.delete(key);
       else if (!sameHandler(loop.probe, next.probe)) otherHandler.add(key);
     }
@@ -159,11 +159,8 @@ export class Prober {
   #record(key: string, { pod, probe }: Loop, containerId: string, outcome: ProbeOutcome): void {
     const { clock, event, probed } = this.#dependencies;
     probed?.(outcome.state);
-    const thresholds = {
-      failureThreshold: probe.failureThreshold ?? 1,
-      successThreshold: probe.successThreshold ?? 1,
-    };
-    const after = afterProbe(this.#records.get(key), containerId, outcome, thresholds, clock.now());
+    const before = this.#records.get(key);
+    const after = afterProbe(before, containerId, outcome, thresholdsOf(probe), clock.now());
     this.#records.set(key, after.record);
     const { state, message } = after.record;
     if (after.changed && state !== "Unknown") event(pod, state, message);
@@ -177,8 +174,4 @@ export class Prober {
 
 function sameProbe(loop: WantedProbe, wanted: WantedProbe): boolean {
   return loop.ip === wanted.ip && jsonEqual(loop.probe, wanted.probe);
-}
-
-function sameHandler(a: Probe, b: Probe): boolean {
-  return jsonEqual([a.exec, a.httpGet, a.tcpSocket], [b.exec, b.httpGet, b.tcpSocket]);
 }

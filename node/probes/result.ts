@@ -64,6 +64,11 @@ export function afterProbe(
   };
 }
 
+/** Of the event about a changed state. */
+export function probeReason(state: "Succeeded" | "Failed"): string {
+  return state === "Succeeded" ? "KruiseProbeSucceeded" : "KruiseProbeFailed";
+}
+
 /** Cut to whole characters. */
 export function shortened(text: string): string {
   if (text.length <= longestMessage) return text;

@@ -1,8 +1,8 @@
 /** The probes of a NodePodProbe, and what is told of them. Pure. Spec: containers 4.4. */
 import type { NodePodProbe, NodePodProbeSpec, NodePodProbeStatus } from "../../crds/index.ts";
-import { formatTime } from "../../kube/core/index.ts";
+import { formatTime, jsonEqual } from "../../kube/core/index.ts";
 import type { RuntimeContainer } from "../container.ts";
-import type { ProbeOutcome, ProbeRecord } from "./result.ts";
+import type { ProbeOutcome, ProbeRecord, Thresholds } from "./result.ts";
 
 type PodProbe = NonNullable<NodePodProbeSpec["podProbes"]>[number];
 export type Probe = NonNullable<PodProbe["probes"]>[number]["probe"];
@@ -40,6 +40,15 @@ function probeKey(podUid: string, containerName: string, probeName: string): str
 
 export function periodMs(probe: Probe): number {
   return Math.max(1, probe.periodSeconds ?? 1) * 1000;
+}
+
+export function thresholdsOf({ failureThreshold = 1, successThreshold = 1 }: Probe): Thresholds {
+  return { failureThreshold, successThreshold };
+}
+
+/** A changed handler starts at Unknown again, a changed period does not. */
+export function sameHandler(a: Probe, b: Probe): boolean {
+  return jsonEqual([a.exec, a.httpGet, a.tcpSocket], [b.exec, b.httpGet, b.tcpSocket]);
 }
 
 /** The outcome that needs no run; `run` when one is due, undefined before the initial delay is over. */

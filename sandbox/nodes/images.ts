@@ -1,17 +1,14 @@
 /** Image stores of nodes: which images are there, which cannot be pulled, what their content is called. */
 import { createHash } from "node:crypto";
+import { fullRepository } from "../../node/index.ts";
 
 const rememberedIds = 10_000;
 
 /** The name without tag and digest, written in full: `nginx:1.20` -> `docker.io/library/nginx`. */
 function repositoryOf(image: string): string {
   const [name = ""] = image.split("@");
-  const slash = name.lastIndexOf("/");
-  const colon = name.indexOf(":", slash + 1);
-  const bare = colon < 0 ? name : name.slice(0, colon);
-  const first = bare.split("/")[0] ?? "";
-  if (!bare.includes("/")) return `docker.io/library/${bare}`;
-  return first.includes(".") || first.includes(":") || first === "localhost" ? bare : `docker.io/${bare}`;
+  const colon = name.indexOf(":", name.lastIndexOf("/") + 1);
+  return fullRepository(colon < 0 ? name : name.slice(0, colon));
 }
 
 /** Faults of pulling, shared by all nodes. */

@@ -1,17 +1,33 @@
 /**
- * The node agent's probes, simulated: what NodePodProbes ask of simulated nodes is run, and the results are reported
- * as an agent reports them (spec containers 4.4, rules 5 to 8). Commands are those that exec.ts understands; ports
- * answer when the running container declares them or the pod's annotation `sandbox.refit.dev/listens` names them.
+ * The agents' probes on simulated nodes: what NodePodProbes ask is run, `afterProbe` and `probeStatus` say what is told of
+ * it (spec containers 4.4, rules 5 to 8). Commands are those that exec.ts understands; ports answer when the running
+ * container declares them or the pod's annotation `sandbox.refit.dev/listens` names them.
  */
-
-import type { Clock } from "../../kube/core/index.ts";
-import { jsonEqual } from "../../kube/core/index.ts";
-import { type Agenda, createAgenda } from "../agenda.ts";
+import type { NodePodProbe } from "../../crds/index.ts";
+import { type Clock, isJsonObject, jsonEqual, timeOf } from "../../kube/core/index.ts";
+import {
+  afterProbe,
+  checkedProbes,
+  outcomeBeforeRun,
+  type ProbeOutcome,
+  type ProbeRecord,
+  periodMs,
+  probeReason,
+  probeStatus,
+  type RuntimeContainer,
+  sameHandler,
+  splitContainerID,
+  thresholdsOf,
+  type WantedProbe,
+  wantedProbes,
+} from "../../node/index.ts";
+import { type Agenda, createAgenda, type Next } from "../agenda.ts";
 import type { Cluster, StoredObject } from "../cluster.ts";
 import type { EventWriter } from "../events.ts";
-import { type Fields, fieldsAt, listAt, numberAt, objectsAt, setAt, textAt } from "../json.ts";
-import { isPod, type PodObject, timeText } from "../objects/index.ts";
+import { objectsAt } from "../json.ts";
+import { type ContainerStatus, isPod, type PodObject } from "../objects/index.ts";
 import type { ExecResult } from "./exec.ts";
+import { followKind } from "./followed_kind.ts";
 
 export interface ProbeAgentOptions {
   readonly cluster: Cluster;
@@ -29,43 +45,31 @@ export interface ProbeAgentOptions {
   readonly onError: (error: unknown, key: string) => void;
 }
 
-const definitions = "customresourcedefinitions.apiextensions.k8s.io";
 const resource = "nodepodprobes.apps.kruise.io";
+const component = "kruise-daemon-podprobe";
 const listensAnnotation = "sandbox.refit.dev/listens";
-/** How often is looked what is due, milliseconds. */
-const lookMs = 250;
 
-interface Outcome {
-  readonly state: "Succeeded" | "Failed";
-  readonly message: string;
-}
-
-interface Probing extends Partial<Outcome> {
-  nextAt: number;
-  state?: "Succeeded" | "Failed";
-  message?: string;
-  /** Outcomes like the last one in a row. */
-  run: { state: string; count: number };
-  /** As reported. */
-  entry?: Fields;
+interface Probing {
+  readonly wanted: WantedProbe;
+  readonly record: ProbeRecord | undefined;
+  /** When it runs next, milliseconds since the epoch. */
+  readonly nextAt: number;
 }
 
 export class ProbeAgent {
   readonly #options: ProbeAgentOptions;
   readonly #agenda: Agenda;
   readonly #unsubscribe: () => void;
-  /** By pod, container and probe. */
-  readonly #probings = new Map<string, Probing>();
+  /** By node, then by the probe's key. */
+  readonly #nodes = new Map<string, ReadonlyMap<string, Probing>>();
 
   constructor(options: ProbeAgentOptions) {
     this.#options = options;
     const { cluster, clock, onError } = options;
-    this.#agenda = createAgenda({ clock, onError, run: () => this.#look() });
-    const begin = (definition: StoredObject): void => {
-      if (definition.metadata.name === resource) this.#agenda.add(resource);
-    };
-    for (const definition of cluster.list(definitions)) begin(definition);
-    this.#unsubscribe = cluster.subscribe(definitions, ({ object }) => begin(object));
+    this.#agenda = createAgenda({ clock, onError, run: (node) => this.#look(node) });
+    this.#unsubscribe = followKind(cluster, resource, ({ object }) =>
+      this.#agenda.add(object.metadata.name ?? ""),
+    );
   }
 
   stop(): void {
@@ -73,89 +77,95 @@ export class ProbeAgent {
     this.#agenda.stop();
   }
 
-  #look(): number | undefined {
-    const { cluster, simulates } = this.#options;
-    if (!cluster.get(definitions, { name: resource })) return undefined;
-    const seen = new Set<string>();
-    for (const object of [...cluster.list(resource)]) {
-      if (simulates(object.metadata.name ?? "")) this.#probeNode(object, seen);
+  /** Runs what is due on a node and tells what there is to tell. */
+  #look(node: string): Next {
+    const { cluster, clock, simulates } = this.#options;
+    const stored = cluster.get(resource, { name: node });
+    if (!isNodePodProbe(stored) || !simulates(node)) {
+      this.#nodes.delete(node);
+      return undefined;
     }
-    for (const key of this.#probings.keys()) if (!seen.has(key)) this.#probings.delete(key);
-    return lookMs;
-  }
-
-  #probeNode(object: StoredObject, seen: Set<string>): void {
-    const name = object.metadata.name ?? "";
-    const statuses: Fields[] = [];
-    for (const entry of objectsAt(object, "spec", "podProbes")) {
-      const probeStates = objectsAt(entry, "probes").flatMap((probe) => {
-        const key = [textAt(entry, "uid"), textAt(probe, "containerName"), textAt(probe, "name")].join("/");
-        seen.add(key);
-        const state = this.#probe(key, name, entry, probe);
-        return state === undefined ? [] : [state];
-      });
-      const { name: pod, namespace, uid } = entry;
-      if (probeStates.length > 0) statuses.push({ name: pod, namespace, uid, probeStates });
-    }
-    if (jsonEqual(listAt(object, "status", "podProbeStatuses"), statuses)) return;
-    this.#options.cluster.update(resource, { name }, (draft) => {
-      setAt(draft, ["status", "podProbeStatuses"], statuses);
-    });
-  }
-
-  /** What is reported of one probe, after running it if it is due. */
-  #probe(key: string, node: string, entry: Fields, probe: Fields): Fields | undefined {
-    const { clock, cluster, events } = this.#options;
     const now = clock.now();
-    const probing = this.#probings.get(key) ?? { nextAt: now, run: { state: "", count: 0 } };
-    this.#probings.set(key, probing);
-    if (probing.nextAt > now) return probing.entry;
-    const settings = fieldsAt(probe, "probe");
-    probing.nextAt = now + Math.max(1, numberAt(settings, "periodSeconds") ?? 1) * 1_000;
-    const pod = cluster.get("pods", { namespace: textAt(entry, "namespace"), name: textAt(entry, "name") });
-    if (!isPod(pod) || pod.metadata.uid !== entry["uid"]) return probing.entry;
-    const outcome = this.#run(pod, textAt(probe, "containerName"), settings);
-    if (outcome === undefined) return probing.entry;
-    const { run } = probing;
-    probing.run = { state: outcome.state, count: run.state === outcome.state ? run.count + 1 : 1 };
-    const threshold = outcome.state === "Failed" ? "failureThreshold" : "successThreshold";
-    if (probing.run.count < Math.max(1, numberAt(settings, threshold) ?? 1)) return probing.entry;
-    if (probing.state === outcome.state && probing.message === outcome.message) return probing.entry;
-    if (probing.state !== outcome.state) {
-      const reason = outcome.state === "Succeeded" ? "KruiseProbeSucceeded" : "KruiseProbeFailed";
-      events.write(pod, "Normal", reason, outcome.message, "kruise-daemon-podprobe", node);
+    const { object } = checkedProbes(stored);
+    const before = this.#nodes.get(node);
+    const probings = new Map<string, Probing>();
+    for (const [key, wanted] of wantedProbes(object))
+      probings.set(key, this.#probed(node, wanted, before?.get(key), now));
+    this.#nodes.set(node, probings);
+    const records = [...probings].flatMap(([key, { record }]) => (record ? [[key, record] as const] : []));
+    const status = probeStatus(object, new Map(records));
+    if (!jsonEqual(stored.status?.podProbeStatuses ?? [], status.podProbeStatuses)) {
+      cluster.update(resource, { name: node }, (draft) => {
+        draft["status"] = status;
+      });
     }
-    const since = probing.state === outcome.state ? probing.entry?.["lastTransitionTime"] : timeText(now);
-    Object.assign(probing, outcome);
-    probing.entry = {
-      name: textAt(probe, "name"),
-      state: outcome.state,
-      lastProbeTime: timeText(now),
-      lastTransitionTime: since,
-      ...(outcome.message === "" ? {} : { message: outcome.message }),
-    };
-    return probing.entry;
+    const nextAt = Math.min(...[...probings.values()].map((probing) => probing.nextAt));
+    return Number.isFinite(nextAt) ? nextAt - now : undefined;
   }
 
-  /** Undefined when there is nothing to say: the container has not been made yet. */
-  #run(pod: PodObject, container: string, probe: Fields): Outcome | undefined {
-    const status = pod.status?.containerStatuses?.find(({ name }) => name === container);
-    if (!status?.containerID) return undefined;
-    if (!status.state.running) return { state: "Failed", message: `Container(${container}) is Non-running` };
-    const { namespace = "", name = "" } = pod.metadata;
-    const command = listAt(probe, "exec", "command").map(String);
-    if (command.length > 0) {
-      const result = this.#options.exec(namespace, name, container, command);
+  #probed(node: string, wanted: WantedProbe, before: Probing | undefined, now: number): Probing {
+    const { events } = this.#options;
+    const known = before !== undefined && sameHandler(before.wanted.probe, wanted.probe) ? before : undefined;
+    if (known !== undefined && known.nextAt > now) return { ...known, wanted };
+    const probing = { wanted, record: known?.record, nextAt: now + periodMs(wanted.probe) };
+    const pod = this.#podOf(wanted);
+    const container = pod && containerIn(pod, wanted.containerName);
+    if (pod === undefined || container === undefined) return probing;
+    const outcome = this.#outcome(pod, container, wanted, now);
+    if (outcome === undefined) return probing;
+    const after = afterProbe(known?.record, container.id, outcome, thresholdsOf(wanted.probe), now);
+    const { state, message } = after.record;
+    if (after.changed && state !== "Unknown")
+      events.write(pod, "Normal", probeReason(state), message, component, node);
+    return { ...probing, record: after.record };
+  }
+
+  #podOf({ pod: { namespace, name, uid } }: WantedProbe): PodObject | undefined {
+    const pod = this.#options.cluster.get("pods", { namespace, name });
+    return isPod(pod) && pod.metadata.uid === uid ? pod : undefined;
+  }
+
+  #outcome(
+    pod: PodObject,
+    container: RuntimeContainer,
+    wanted: WantedProbe,
+    now: number,
+  ): ProbeOutcome | undefined {
+    const known = outcomeBeforeRun(container, wanted, now);
+    if (known !== "run") return known;
+    const { exec, httpGet, tcpSocket } = wanted.probe;
+    if (exec) {
+      const { namespace, name } = wanted.pod;
+      const result = this.#options.exec(namespace, name, container.name, exec.command ?? []);
       if (result === undefined) return undefined;
       return result.code === 0
-        ? { state: "Succeeded", message: result.stdout.slice(0, 1024) }
-        : { state: "Failed", message: result.stderr.slice(0, 1024) };
+        ? { state: "Succeeded", message: result.stdout }
+        : { state: "Failed", message: result.stderr };
     }
-    const port = numberAt(probe, "httpGet", "port") ?? numberAt(probe, "tcpSocket", "port");
-    if (port === undefined) return undefined;
-    if (listens(pod, container, port)) return { state: "Succeeded", message: "" };
+    const action = httpGet ?? tcpSocket;
+    if (action === undefined) return undefined;
+    const port = Number(action.port);
+    if (listens(pod, container.name, port)) return { state: "Succeeded", message: "" };
     return { state: "Failed", message: `dial tcp ${pod.status?.podIP}:${port}: connect: connection refused` };
   }
+}
+
+/** Undefined before it has been made. */
+function containerIn(pod: PodObject, name: string): RuntimeContainer | undefined {
+  const status = pod.status?.containerStatuses?.find((one) => one.name === name);
+  const id = splitContainerID(status?.containerID ?? "")?.id;
+  return status === undefined || id === undefined ? undefined : inRuntime(status, id);
+}
+
+function inRuntime({ name, restartCount, state }: ContainerStatus, id: string): RuntimeContainer {
+  return {
+    name,
+    id,
+    restartCount,
+    state: state.running ? "running" : "exited",
+    startedAt: timeOf(state.running?.startedAt) ?? 0,
+    exitCode: state.terminated?.exitCode ?? 0,
+  };
 }
 
 function listens(pod: PodObject, container: string, port: number): boolean {
@@ -163,4 +173,8 @@ function listens(pod: PodObject, container: string, port: number): boolean {
   if (told !== undefined) return told.split(",").some((one) => Number(one) === port);
   const spec = pod.spec.containers.find(({ name }) => name === container);
   return objectsAt({ ...spec }, "ports").some((declared) => declared["containerPort"] === port);
+}
+
+function isNodePodProbe(object: StoredObject | undefined): object is StoredObject & NodePodProbe {
+  return isJsonObject(object?.["spec"]);
 }
