@@ -21,11 +21,12 @@ export { broadcastJobResource } from "./broadcast_job/resource.ts";
 export * from "./clone_set/index.ts";
 export { cloneSetResource } from "./clone_set/resource.ts";
 export {
+  availabilityOf,
+  DaemonIndex,
   type DaemonSetOptions,
-  DaemonSetRoster,
   type DaemonSetSeen,
   daemonSetOptions,
-  nodeVerdicts,
+  nodeEligibility,
   planDaemonSet,
 } from "./daemon_set/index.ts";
 export {

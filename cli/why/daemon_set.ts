@@ -1,10 +1,11 @@
 /** Plans of Advanced DaemonSets, by the controller's own function. */
 import {
+  availabilityOf,
   controllerOptions,
-  DaemonSetRoster,
+  DaemonIndex,
   type DaemonSetSeen,
   daemonSetOptions,
-  nodeVerdicts,
+  nodeEligibility,
   PendingPods,
   type Plan,
   planDaemonSet,
@@ -74,11 +75,12 @@ function seenOf(
   const { uid = "" } = set.metadata;
   const { namespace } = owned;
   const nodes = new Map(owned.nodes.map((node) => [node.name, node]));
-  const roster = new DaemonSetRoster({
+  const index = new DaemonIndex({
     uid,
     namespace,
     selector: compileSelector(set.spec.selector),
-    verdict: nodeVerdicts(set.spec.template.spec),
+    nodeSelector: availabilityOf(set).nodeSelector,
+    eligibility: nodeEligibility(set.spec.template.spec),
     nodes: () => nodes.values(),
     node: (name) => nodes.get(name),
     pods: () => [...owned.pods, ...owned.orphans],
@@ -86,7 +88,7 @@ function seenOf(
   });
   return {
     set,
-    roster,
+    pods: index,
     revisions: owned.revisions,
     revisionData: owned.revisionData,
     failures: {},

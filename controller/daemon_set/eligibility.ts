@@ -8,7 +8,7 @@ import {
   untoleratedTaint,
 } from "../../kube/core/index.ts";
 
-export type Verdict =
+export type NodeEligibility =
   /** A pod belongs here. */
   | "run"
   /** No new pod, but one that is here stays: only a taint without eviction stands against it. */
@@ -17,9 +17,9 @@ export type Verdict =
   | "none";
 
 /** Works out once what the template asks; the answer for a node depends on its name, labels and taints only. */
-export function nodeVerdicts(
+export function nodeEligibility(
   spec: PodTemplate["spec"],
-): (node: LabeledNode & { readonly taints: readonly Taint[] }) => Verdict {
+): (node: LabeledNode & { readonly taints: readonly Taint[] }) => NodeEligibility {
   const tolerations = daemonTolerations(spec);
   return (node) => {
     if (!matchesNode(spec, node)) return "none";

@@ -5,11 +5,11 @@ import { daemonSetWebhooks } from "./admit.ts";
 import { daemonSetShell } from "./reconcile.ts";
 import { daemonSetResource } from "./resource.ts";
 
-export { nodeVerdicts } from "./eligibility.ts";
-export type { DaemonSetOptions, Seen as DaemonSetSeen } from "./observe.ts";
+export { DaemonIndex } from "./classify.ts";
+export { nodeEligibility } from "./eligibility.ts";
+export { availabilityOf, type DaemonSetOptions, type Seen as DaemonSetSeen } from "./observe.ts";
 export { type DaemonSetPlan, planDaemonSet } from "./plan.ts";
 export { daemonSetOptions } from "./reconcile.ts";
-export { Roster as DaemonSetRoster } from "./roster.ts";
 
 export const daemonSetKind: Kind<DaemonSet> = {
   controllerName: "daemonset-controller",

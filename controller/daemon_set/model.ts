@@ -4,13 +4,13 @@ import { compileSelector } from "../../kube/core/index.ts";
 import type { Node, Pod } from "../../kube/index.ts";
 import { LateWrites } from "../rollout/late_writes.ts";
 import { ClusterModel } from "../rollout/model.ts";
+import { nodeOf } from "../rollout/node_pods.ts";
 import { CREATING } from "../rollout/pending_pods.ts";
-import { nodeOf } from "../rollout/pods_by_node.ts";
 import { plainNode } from "../rollout/projections.ts";
-import { nodeVerdicts } from "./eligibility.ts";
+import { DaemonIndex } from "./classify.ts";
+import { nodeEligibility } from "./eligibility.ts";
 import { FailedPods } from "./failed_pods.ts";
-import type { DaemonSetOptions, Seen } from "./observe.ts";
-import { Roster } from "./roster.ts";
+import { availabilityOf, type DaemonSetOptions, type Seen } from "./observe.ts";
 
 export { Refused } from "../rollout/model.ts";
 
@@ -37,10 +37,10 @@ export class Model extends ClusterModel<DaemonSet> {
   }
 
   /** What a plan sees that knows nothing from before. */
-  seen(roster = this.roster()): Seen {
+  seen(pods = this.index()): Seen {
     return {
       set: this.set,
-      roster,
+      pods,
       isTaken: (name) => this.pods.has(name) || this.writes.pods.has(`${CREATING}${name}`),
       revisions: this.sortedRevisions(),
       revisionData: (revision) => this.revisions.get(revision)?.data,
@@ -50,13 +50,14 @@ export class Model extends ClusterModel<DaemonSet> {
     };
   }
 
-  roster(): Roster {
+  index(Kind = DaemonIndex): DaemonIndex {
     const { uid = "", namespace = "" } = this.set.metadata;
-    return new Roster({
+    return new Kind({
       uid,
       namespace,
       selector: compileSelector(this.set.spec.selector),
-      verdict: nodeVerdicts(this.set.spec.template.spec),
+      nodeSelector: availabilityOf(this.set).nodeSelector,
+      eligibility: nodeEligibility(this.set.spec.template.spec),
       nodes: () => this.nodes.values(),
       node: (name) => this.nodes.get(name),
       pods: () => this.pods.values(),

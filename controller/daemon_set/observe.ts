@@ -1,16 +1,13 @@
 /** What a plan of a DaemonSet sees: plain data, read from the caches. Spec: daemonset 2, 4.1 to 4.3. */
 import type { DaemonSet, NodeImage } from "../../crds/index.ts";
-import { compileSelector, type Labels, type Selector } from "../../kube/core/index.ts";
+import { compileSelector, type Selector } from "../../kube/core/index.ts";
 import type { ControllerRevision, Pod } from "../../kube/index.ts";
 import type { SeenPullJob } from "../rollout/image_wait.ts";
-import { isCompleted } from "../rollout/in_place/completion.ts";
 import { isLean } from "../rollout/in_place/lean.ts";
-import { OLD_STATE_ANNOTATION, STATE_ANNOTATION } from "../rollout/in_place/state.ts";
-import { type Lifecycle, lifecycleState } from "../rollout/lifecycle.ts";
+import type { Lifecycle } from "../rollout/lifecycle.ts";
 import { isReady, readySince } from "../rollout/pod_state.ts";
-import type { Verdict } from "./eligibility.ts";
+import type { DaemonIndex } from "./classify.ts";
 import { budgetOf, burstOf, partitionOf } from "./numbers.ts";
-import type { Roster } from "./roster.ts";
 
 /** On pods and revisions: the bare hash. */
 export const REVISION_LABEL = "controller-revision-hash";
@@ -20,7 +17,7 @@ const GENERATION_ANNOTATION = "deprecated.daemonset.template.generation";
 export interface Seen {
   set: DaemonSet;
   /** Nodes and pods. */
-  roster: Roster;
+  pods: DaemonIndex;
   /** Whether a pod of the namespace has the name, or is being created under it. */
   isTaken(name: string): boolean;
   /** Revisions of this set or of nobody that its selector matches, sorted by number. */
@@ -74,8 +71,8 @@ export interface Strategy {
   lean: boolean;
 }
 
-/** The part of the strategy by which a pod is judged: it does not depend on how many nodes there are. */
-export function judgingOf({ spec }: DaemonSet): Pick<Strategy, "minReadySeconds" | "nodeSelector"> {
+/** The part of the strategy by which a pod is classified: it does not depend on how many nodes there are. */
+export function availabilityOf({ spec }: DaemonSet): Pick<Strategy, "minReadySeconds" | "nodeSelector"> {
   const update = spec.updateStrategy?.type === "OnDelete" ? {} : (spec.updateStrategy?.rollingUpdate ?? {});
   return {
     minReadySeconds: Math.max(0, spec.minReadySeconds ?? 0),
@@ -92,7 +89,7 @@ export function strategyOf(set: DaemonSet, desired: number): Strategy {
   const surges = !inPlace && budgetOf(update.maxSurge, 1) > 0;
   const maxUnavailable = budgetOf(update.maxUnavailable, desired);
   const partition = partitionOf(update.partition, desired);
-  const { minReadySeconds, nodeSelector } = judgingOf(set);
+  const { minReadySeconds, nodeSelector } = availabilityOf(set);
   const { lifecycle } = spec;
   return {
     desired,
@@ -125,15 +122,10 @@ export interface Daemon {
   preparing: boolean;
   /** A write is in flight, or the pod is still to be adopted. */
   busy: boolean;
-}
-
-/** A node that should have a pod or has one. */
-export interface Place {
-  name: string;
-  labels: Labels;
-  verdict: Verdict;
-  /** The oldest first; terminating and failed ones included. */
-  daemons: readonly Daemon[];
+  /** Needs nothing before it is heard of again. */
+  settled: boolean;
+  /** Its state cannot be read, and nobody was told so yet. */
+  broken: boolean;
 }
 
 export interface UpdateMark {
@@ -175,35 +167,4 @@ export function isDaemonAvailable(pod: Pod, minReadySeconds: number, now: number
  */
 export function availableAt(since: number, minReadySeconds: number): number {
   return since + (minReadySeconds + 1) * 1000;
-}
-
-/** Most pods were never updated in place: that is told without looking further. */
-function isUpdateComplete(pod: Pod, options: DaemonSetOptions): boolean {
-  const { annotations } = pod;
-  const isTold = STATE_ANNOTATION in annotations || OLD_STATE_ANNOTATION in annotations;
-  return !isTold || isCompleted(pod, options);
-}
-
-interface DaemonContext {
-  mark: UpdateMark;
-  minReadySeconds: number;
-  options: DaemonSetOptions;
-  now: number;
-}
-
-/** `stored` is the pod as the server holds it: another one where a write of ours is in flight. */
-export function daemonOf(pod: Pod, stored: Pod, busy: boolean, context: DaemonContext): Daemon {
-  const { mark, minReadySeconds, options, now } = context;
-  return {
-    pod,
-    updated: isUpdated(pod, mark),
-    terminating: pod.deletionAt !== undefined,
-    failed: pod.phase === "Failed",
-    available:
-      isDaemonAvailable(pod, minReadySeconds, now) &&
-      (stored === pod || isDaemonAvailable(stored, minReadySeconds, now)) &&
-      isUpdateComplete(pod, options),
-    preparing: lifecycleState(pod) === "PreparingDelete",
-    busy,
-  };
 }

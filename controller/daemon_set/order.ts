@@ -1,10 +1,10 @@
 /** Which nodes the rollout reaches, and in which order. Spec: daemonset 4.5, rules 25 and 26. */
-import type { Daemon, Place, Strategy } from "./observe.ts";
-import type { Quiet } from "./roster.ts";
+import type { DaemonNode, DaemonView } from "./classify.ts";
+import type { Daemon, Strategy } from "./observe.ts";
 
 /** What lives on a node, as the rollout counts: terminating and failed pods are the scale's matter (rules 14, 27). */
 export interface Site {
-  place: Place;
+  node: DaemonNode;
   fresh: readonly Daemon[];
   old: readonly Daemon[];
 }
@@ -24,6 +24,9 @@ export interface UpdateWindow {
   heldBySelector: number;
 }
 
+/** Nodes that need no look. */
+type QuietNodes = Pick<DaemonView, "groups" | "count" | "at">;
+
 interface Groups {
   begun: Site[];
   empty: Site[];
@@ -36,34 +39,35 @@ interface Groups {
  * to update; so the lowest names stay old. With a selector, nodes of old pods that it does not match are out.
  */
 export function updateWindow(
-  places: readonly Place[],
-  quiet: Quiet,
+  open: readonly DaemonNode[],
+  pods: QuietNodes,
   strategy: Pick<Strategy, "partition" | "nodeSelector">,
   options: { pruneIneligible: boolean },
 ): UpdateWindow {
-  const { begun, empty, due, heldBySelector } = groupsOf(places, strategy, options);
-  const held = heldBySelector + quiet.held;
-  const begunTotal = begun.length + quiet.begun.size;
-  const emptyTotal = empty.length + quiet.missing.size;
-  const dueTotal = due.length + quiet.due.size;
+  const { begun, empty, due, heldBySelector } = groupsOf(open, strategy, options);
+  const { groups } = pods;
+  const held = heldBySelector + pods.count("held");
+  const begunTotal = begun.length + groups.begun.size;
+  const emptyTotal = empty.length + groups.missing.size;
+  const dueTotal = due.length + groups.due.size;
   const reach = Math.max(0, begunTotal + emptyTotal + dueTotal + held - strategy.partition);
   const dueReach = Math.max(0, Math.min(dueTotal, reach - begunTotal - emptyTotal));
   const emptyReach = Math.max(0, Math.min(emptyTotal, reach - begunTotal));
   const emptyReached = empty.filter(
-    (site, index) => index + quiet.missing.above(site.place.name) < emptyReach,
+    (site, index) => index + groups.missing.above(site.node.name) < emptyReach,
   );
   const reached = [
-    ...begun.filter((site, index) => index + quiet.begun.above(site.place.name) < reach),
+    ...begun.filter((site, index) => index + groups.begun.above(site.node.name) < reach),
     ...emptyReached,
   ];
-  const dueReached = due.filter((site, index) => index + quiet.due.above(site.place.name) < dueReach);
+  const dueReached = due.filter((site, index) => index + groups.due.above(site.node.name) < dueReach);
   const old = [...begun, ...empty].filter((site) => site.old.length > 0).length;
   const oldReached = reached.filter((site) => site.old.length > 0).length;
   return {
     sites: [...reached, ...dueReached],
-    due: () => merged(dueReached, quiet, dueReach),
+    due: () => merged(dueReached, pods, dueReach),
     quietDue: dueReach - dueReached.length,
-    starting: reach < begunTotal ? 0 : quiet.starting,
+    starting: reach < begunTotal ? 0 : pods.count("starting"),
     missing: emptyReach - emptyReached.length,
     heldByPartition: old - oldReached + dueTotal - dueReach,
     heldBySelector: held,
@@ -71,48 +75,48 @@ export function updateWindow(
 }
 
 function groupsOf(
-  places: readonly Place[],
+  open: readonly DaemonNode[],
   strategy: Pick<Strategy, "nodeSelector">,
   options: { pruneIneligible: boolean },
 ): Groups {
   const groups: Groups = { begun: [], empty: [], due: [], heldBySelector: 0 };
-  for (let index = places.length - 1; index >= 0; index--) {
-    const place = places[index];
-    if (place === undefined || (options.pruneIneligible && place.verdict !== "run")) continue;
-    const site = siteOf(place);
+  for (let index = open.length - 1; index >= 0; index--) {
+    const node = open[index];
+    if (node === undefined || (options.pruneIneligible && node.eligibility !== "run")) continue;
+    const site = siteOf(node);
     const [old, second] = site.old;
     if (site.fresh.length > 0 || second !== undefined) groups.begun.push(site);
     else if (old === undefined || old.preparing) groups.empty.push(site);
-    else if (strategy.nodeSelector?.matches(place.labels) ?? true) groups.due.push(site);
+    else if (strategy.nodeSelector?.matches(node.labels) ?? true) groups.due.push(site);
     else groups.heldBySelector++;
   }
   return groups;
 }
 
 /** Quiet nodes are looked up only as far as somebody asks. */
-function* merged(due: readonly Site[], quiet: Quiet, reach: number): Generator<Site> {
+function* merged(due: readonly Site[], pods: QuietNodes, reach: number): Generator<Site> {
   let taken = 0;
   let next = 0;
-  for (const name of quiet.due.descending()) {
-    for (let site = due[next]; site !== undefined && site.place.name > name; site = due[next]) {
+  for (const name of pods.groups.due.descending()) {
+    for (let site = due[next]; site !== undefined && site.node.name > name; site = due[next]) {
       yield site;
       taken++;
       next++;
     }
     if (taken >= reach) return;
-    const place = quiet.placeOf(name);
-    if (place !== undefined) yield siteOf(place);
+    const node = pods.at(name);
+    if (node !== undefined) yield siteOf(node);
     taken++;
   }
   yield* due.slice(next);
 }
 
-function siteOf(place: Place): Site {
+function siteOf(node: DaemonNode): Site {
   const fresh: Daemon[] = [];
   const old: Daemon[] = [];
-  for (const daemon of place.daemons) {
+  for (const daemon of node.daemons) {
     if (daemon.terminating || daemon.failed) continue;
     (daemon.updated ? fresh : old).push(daemon);
   }
-  return { place, fresh, old };
+  return { node, fresh, old };
 }

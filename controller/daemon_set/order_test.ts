@@ -2,11 +2,10 @@
 import t from "tap";
 import { compileSelector } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
-import { SortedNames } from "../rollout/sorted_names.ts";
+import { type DaemonNode, newGroups } from "./classify.ts";
 import { foreignPod } from "./model.ts";
-import type { Daemon, Place } from "./observe.ts";
+import type { Daemon } from "./observe.ts";
 import { updateWindow } from "./order.ts";
-import type { Quiet } from "./roster.ts";
 
 function daemon(name: string, updated: boolean, more: Partial<Daemon> = {}): Daemon {
   const pod: Pod = foreignPod(`app-${name}`, name);
@@ -18,12 +17,14 @@ function daemon(name: string, updated: boolean, more: Partial<Daemon> = {}): Dae
     available: true,
     preparing: false,
     busy: false,
+    settled: true,
+    broken: false,
     ...more,
   };
 }
 
 /** `new`, `old`, `pair`, `none`, `preparing`, `going` or `failed`. */
-function place(name: string, what: string, labels: Record<string, string> = {}): Place {
+function place(name: string, what: string, labels: Record<string, string> = {}): DaemonNode {
   const daemons: Record<string, Daemon[]> = {
     new: [daemon(name, true)],
     old: [daemon(name, false)],
@@ -33,22 +34,23 @@ function place(name: string, what: string, labels: Record<string, string> = {}):
     going: [daemon(name, false, { terminating: true })],
     failed: [daemon(name, false, { failed: true })],
   };
-  return { name, labels, verdict: "run", daemons: daemons[what] ?? [] };
+  return {
+    name,
+    labels,
+    eligibility: "run",
+    daemons: daemons[what] ?? [],
+    lost: [],
+    toRelease: [],
+    toAdopt: [],
+  };
 }
 
-const noQuiet: Quiet = {
-  missing: { size: 0, above: () => 0, first: () => [] },
-  begun: { size: 0, above: () => 0 },
-  starting: 0,
-  due: { size: 0, above: () => 0, descending: function* () {} },
-  held: 0,
-  placeOf: () => undefined,
-};
+const noQuiet = { groups: newGroups(), count: () => 0, at: () => undefined };
 
-function reached(places: Place[], partition: number, selector?: Record<string, string>): string {
+function reached(places: DaemonNode[], partition: number, selector?: Record<string, string>): string {
   const nodeSelector = selector && compileSelector({ matchLabels: selector });
   const window = updateWindow(places, noQuiet, { partition, nodeSelector }, { pruneIneligible: false });
-  return window.sites.map((site) => site.place.name).join();
+  return window.sites.map((site) => site.node.name).join();
 }
 
 t.test("new ones first, then empty ones, then old ones, each from the highest name", async (t) => {
@@ -66,18 +68,18 @@ t.test("nodes without a pod count in their turn, also when nobody looks at them"
   const what = { n1: "none", n2: "old", n3: "none", n4: "going", n5: "none", n6: "preparing", n7: "new" };
   const places = Object.entries(what).map(([name, each]) => place(name, each));
   const isBare = (name: string) => ["n1", "n3", "n5"].includes(name);
-  const missing = new SortedNames();
-  for (const { name } of places) if (isBare(name)) missing.add(name);
+  const groups = newGroups();
+  for (const { name } of places) if (isBare(name)) groups.missing.add(name);
   const kept = places.filter(({ name }) => !isBare(name));
   const nodeSelector = undefined;
   for (let partition = 0; partition <= places.length + 1; partition++) {
     const [full, some] = [
       updateWindow(places, noQuiet, { partition, nodeSelector }, { pruneIneligible: false }),
-      updateWindow(kept, { ...noQuiet, missing }, { partition, nodeSelector }, { pruneIneligible: false }),
+      updateWindow(kept, { ...noQuiet, groups }, { partition, nodeSelector }, { pruneIneligible: false }),
     ];
-    const names = full.sites.map((site) => site.place.name);
+    const names = full.sites.map((site) => site.node.name);
     t.same(
-      some.sites.map((site) => site.place.name),
+      some.sites.map((site) => site.node.name),
       names.filter((name) => !isBare(name)),
     );
     t.equal(some.missing, names.filter(isBare).length);
@@ -111,7 +113,7 @@ t.test("only nodes that the selector matches", async (t) => {
 });
 
 t.test("nodes that are no longer wanted count unless the gate prunes them", async (t) => {
-  const places: Place[] = [{ ...place("n1", "old"), verdict: "keep" }, place("n2", "old")];
+  const places: DaemonNode[] = [{ ...place("n1", "old"), eligibility: "keep" }, place("n2", "old")];
   const names = (pruneIneligible: boolean) =>
     updateWindow(places, noQuiet, { partition: 0, nodeSelector: undefined }, { pruneIneligible }).sites
       .length;

@@ -3,8 +3,8 @@ import type { Action, Waiting } from "../rollout/actions.ts";
 import type { Eligibility } from "../rollout/in_place/change.ts";
 import type { PendingPods } from "../rollout/pending_pods.ts";
 import type { Revision } from "../rollout/revisions.ts";
-import type { Daemon, DaemonSetOptions, Place, Seen, Strategy, UpdateMark } from "./observe.ts";
-import type { Survey } from "./roster.ts";
+import type { DaemonNode, DaemonView } from "./classify.ts";
+import type { Daemon, DaemonSetOptions, Seen, Strategy, UpdateMark } from "./observe.ts";
 
 export interface Pass {
   seen: Seen;
@@ -17,9 +17,9 @@ export interface Pass {
   random: () => number;
   update: Revision;
   mark: UpdateMark;
-  survey: Survey;
-  /** The survey's: nodes to look at, names ascending; a node that does not exist is none of them. */
-  places: readonly Place[];
+  pods: DaemonView;
+  /** Of these: nodes to look at, names ascending; a node that does not exist is none of them. */
+  open: readonly DaemonNode[];
   /** Eligibility by revision label of the pod. */
   eligible: Map<string, Eligibility>;
   decided: Decided;

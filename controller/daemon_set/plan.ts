@@ -9,10 +9,11 @@ import type { Plan, Waiting } from "../rollout/actions.ts";
 import { ownerReference } from "../rollout/pod_manifest.ts";
 import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
 import { readySince } from "../rollout/pod_state.ts";
+import { REVISION } from "./classify.ts";
 import {
+  availabilityOf,
   availableAt,
   type DaemonSetOptions,
-  judgingOf,
   REVISION_LABEL,
   type Seen,
   strategyOf,
@@ -20,7 +21,7 @@ import {
 } from "./observe.ts";
 import { Decided, type Pass, roomOf } from "./pass.ts";
 import { planImages } from "./pre_download.ts";
-import { planRefresh, waitingInPlace } from "./refresh.ts";
+import { planRefresh, waitingForNodes } from "./refresh.ts";
 import {
   createRevision,
   findRevision,
@@ -56,13 +57,13 @@ export function planDaemonSet(input: PlanInput): DaemonSetPlan {
   if (selectsAll(seen)) return { ...untouched(seen), actions: [selectingAll] };
   const search = findRevision(set, seen.revisions, seen.revisionData);
   const pass = passOf(input, search);
-  decide(pass, search, input.settled ?? new WeakMap());
+  decide(pass, search);
   return {
     actions: pass.decided.actions,
     status: statusFor(pass, search),
     get waiting() {
       // Before its revision exists nothing is decided about pods.
-      return search.write === "create" ? [] : [...pass.decided.waiting, ...waitingInPlace(pass)];
+      return search.write === "create" ? [] : [...pass.decided.waiting, ...waitingForNodes(pass)];
     },
     wakeAfterMs: pass.decided.wakeAfterMs,
     failedOn: pass.decided.failedOn,
@@ -98,21 +99,11 @@ function passOf(
   { seen, options, now, random, settled = new WeakMap() }: PlanInput,
   search: RevisionSearch,
 ): Pass {
-  const { set, roster } = seen;
-  const membership = membershipOf(seen);
+  const { set } = seen;
   const mark = { hash: search.hash, generation: templateGeneration(set) };
-  const survey = roster.survey({
-    mark,
-    ...judgingOf(set),
-    options,
-    settled,
-    released: new Set(membership.released),
-    adopted: new Set(membership.adopted),
-    now,
-  });
-  const strategy = strategyOf(set, survey.counts.desired);
-  const decided = new Decided(roomOf(roster.inFlight, strategy.burst));
-  planMembership(seen, membership, decided, now);
+  const { minReadySeconds } = availabilityOf(set);
+  const pods = seen.pods.refresh({ mark, minReadySeconds, options, settled, now });
+  const strategy = strategyOf(set, pods.count("desired"));
   return {
     seen,
     options,
@@ -124,39 +115,31 @@ function passOf(
     random,
     update: search.update,
     mark,
-    survey,
-    places: survey.places,
+    pods,
+    open: [...pods.entries(pods.groups.open)],
     eligible: new Map(),
-    decided,
+    decided: new Decided(roomOf(seen.pods.source.inFlight(), strategy.burst)),
   };
 }
 
-interface Membership {
-  /** Of the set, but not selected any more. */
-  released: readonly Pod[];
-  /** Selected, and controlled by nobody. */
-  adopted: readonly Pod[];
-}
-
-/** Rule 15. */
-function membershipOf({ roster }: Seen): Membership {
-  const isFree = (pod: Pod): boolean => pod.deletionAt === undefined && !roster.inFlight.has(pod.uid);
-  return { released: roster.misfits.filter(isFree), adopted: roster.orphans.filter(isFree) };
-}
-
-function planMembership(seen: Seen, { released, adopted }: Membership, decided: Decided, now: number): void {
-  const { name = "", uid = "" } = seen.set.metadata;
+/** Rule 15: pods that are not selected any more go, those that are selected and controlled by nobody come. */
+function planMembership({ pods, decided, name, uid, now }: Pass): void {
+  const { groups } = pods;
   const change = (pod: Pod, what: PodChange, adopts: boolean): void => {
     const step = podPatch(pod, what, now, { resourceVersion: pod.resourceVersion });
     const write = { steps: [step], after: afterChange(pod, what, now) };
     decided.take({ type: "patch pod", pod, write, concern: "refresh", ...(adopts ? { adopts } : {}) });
   };
-  for (const pod of released) change(pod, { releaseOwner: uid }, false);
-  for (const pod of adopted) change(pod, { addOwner: ownerReference("DaemonSet", name, uid) }, true);
+  const addOwner = ownerReference("DaemonSet", name, uid);
+  for (const { toRelease } of pods.entries(groups.toRelease))
+    for (const pod of toRelease) change(pod, { releaseOwner: uid }, false);
+  for (const { toAdopt } of pods.entries(groups.toAdopt))
+    for (const pod of toAdopt) change(pod, { addOwner }, true);
 }
 
-function decide(pass: Pass, search: RevisionSearch, settled: WeakMap<object, boolean>): void {
+function decide(pass: Pass, search: RevisionSearch): void {
   const { seen, decided, strategy } = pass;
+  planMembership(pass);
   if (search.write === "create") {
     // Pods may only carry the hash of a revision that exists.
     decided.take(createRevision(seen.set, search));
@@ -169,7 +152,7 @@ function decide(pass: Pass, search: RevisionSearch, settled: WeakMap<object, boo
   planReleased(pass);
   if (!strategy.rolling || strategy.paused) tellHeld(pass);
   else planUpdate(pass);
-  planRefresh(pass, settled);
+  planRefresh(pass);
   planHistory(pass, search);
   tellBurst(pass);
   wakeForAvailability(pass);
@@ -180,7 +163,7 @@ function relabel(pass: Pass, { duplicates, hash }: RevisionSearch): void {
   if (duplicates.length === 0) return;
   const hashes = new Set(duplicates.map(hashOf));
   hashes.delete(hash);
-  for (const { daemons } of pass.survey.everyPlace()) {
+  for (const { daemons } of pass.pods.every()) {
     for (const { pod, busy, terminating } of daemons) {
       if (busy || terminating || pass.decided.touched.has(pod.uid)) continue;
       if (!hashes.has(pod.labels[REVISION_LABEL] ?? "")) continue;
@@ -194,18 +177,24 @@ function relabel(pass: Pass, { duplicates, hash }: RevisionSearch): void {
 
 function planHistory(pass: Pass, { duplicates, update }: RevisionSearch): void {
   const { seen, decided } = pass;
-  const live = new Set([pass.mark.hash, ...pass.survey.live]);
+  const live = new Set([pass.mark.hash, ...revisionsOf(pass)]);
   const idle = duplicates.filter((revision) => !live.has(hashOf(revision)));
   const others = seen.revisions.filter((one) => one !== update.stored && !duplicates.includes(one));
   const surplus = surplusRevisions(others, live, seen.set.spec.revisionHistoryLimit ?? 10);
   for (const revision of [...idle, ...surplus]) decided.take({ type: "delete revision", revision });
 }
 
-function tellHeld({ strategy, places, survey, decided }: Pass): void {
-  const open = places.filter(({ verdict, daemons }) => {
-    return verdict === "run" && daemons.some((daemon) => !daemon.updated && !daemon.terminating);
+/** Revision labels of pods, writes in flight included. */
+function revisionsOf({ pods }: Pass): string[] {
+  const revisions = [...pods.counted].filter((what) => what.startsWith(REVISION));
+  return revisions.map((what) => what.slice(REVISION.length));
+}
+
+function tellHeld({ strategy, open, pods, decided }: Pass): void {
+  const looked = open.filter(({ eligibility, daemons }) => {
+    return eligibility === "run" && daemons.some((daemon) => !daemon.updated && !daemon.terminating);
   }).length;
-  const old = open + survey.quiet.due.size + survey.quiet.held;
+  const old = looked + pods.groups.due.size + pods.count("held");
   if (old === 0) return;
   decided.waiting.push(
     strategy.rolling
@@ -233,10 +222,10 @@ function tellBurst({ strategy, decided }: Pass): void {
 }
 
 /** Time alone makes a ready pod available when there is a minReadySeconds (rule 19). */
-function wakeForAvailability({ strategy, places, now, decided }: Pass): void {
+function wakeForAvailability({ strategy, open, now, decided }: Pass): void {
   const { minReadySeconds } = strategy;
   if (minReadySeconds === 0) return;
-  for (const { daemons } of places) {
+  for (const { daemons } of open) {
     for (const { pod, available } of daemons) {
       const since = available ? undefined : readySince(pod);
       if (since === undefined) continue;
@@ -246,12 +235,12 @@ function wakeForAvailability({ strategy, places, now, decided }: Pass): void {
   }
 }
 
-function statusFor({ seen, mark, survey }: Pass, search: RevisionSearch): DaemonSetStatus {
+function statusFor({ seen, mark, pods }: Pass, search: RevisionSearch): DaemonSetStatus {
   return statusOf({
     set: seen.set,
     mark,
     collisionCount: search.collisionCount,
     observed: search.write !== "create",
-    counts: survey.counts,
+    pods,
   });
 }

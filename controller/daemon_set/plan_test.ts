@@ -4,7 +4,7 @@ import t from "tap";
 import type { Action } from "../rollout/actions.ts";
 import { changeTemplate, randomOf } from "../rollout/histories.ts";
 import { nodeOf } from "../rollout/pods_by_node.ts";
-import { nodeVerdicts } from "./eligibility.ts";
+import { nodeEligibility } from "./eligibility.ts";
 import {
   type DaemonWorld,
   HOOK,
@@ -27,12 +27,12 @@ function plan(model: Model, random: () => number) {
 }
 
 function verdicts(model: Model): Map<string, string> {
-  const verdict = nodeVerdicts(model.set.spec.template.spec);
-  return new Map([...model.nodes.values()].map((node) => [node.name, verdict(node)]));
+  const eligibility = nodeEligibility(model.set.spec.template.spec);
+  return new Map([...model.nodes.values()].map((node) => [node.name, eligibility(node)]));
 }
 
 function strategy(model: Model) {
-  const desired = [...verdicts(model).values()].filter((verdict) => verdict === "run").length;
+  const desired = [...verdicts(model).values()].filter((eligibility) => eligibility === "run").length;
   return strategyOf(model.set, desired);
 }
 
@@ -52,7 +52,7 @@ function isUp(model: Model, node: string): boolean {
 /** Rules that hold at every single write, whatever happened before. */
 function performChecked(model: Model, action: Action, stopAfter?: number): void {
   const judged = verdicts(model);
-  const wanted = [...judged].filter(([, verdict]) => verdict === "run").map(([name]) => name);
+  const wanted = [...judged].filter(([, eligibility]) => eligibility === "run").map(([name]) => name);
   const node = action.type === "delete pod" || action.type === "patch pod" ? nodeOf(action.pod) : undefined;
   const released =
     "pod" in action && (action.pod.labels["app"] !== "app" || action.pod.controller === undefined);
@@ -106,11 +106,11 @@ function checkSettled(model: Model): void {
   const hash = model.set.status?.updateRevision;
   const { rolling, paused, partition, nodeSelector, desired } = strategy(model);
   let old = 0;
-  for (const [name, verdict] of judged) {
+  for (const [name, eligibility] of judged) {
     const pods = podsOn(model, name);
-    if (verdict === "none" && pods.length > 0) throw new Error(`${name} still has ${pods.length} pods`);
-    if (verdict === "keep" && pods.length > 1) throw new Error(`${name} keeps ${pods.length} pods`);
-    if (verdict !== "run") continue;
+    if (eligibility === "none" && pods.length > 0) throw new Error(`${name} still has ${pods.length} pods`);
+    if (eligibility === "keep" && pods.length > 1) throw new Error(`${name} keeps ${pods.length} pods`);
+    if (eligibility !== "run") continue;
     if (pods.length !== 1 || !isUp(model, name))
       throw new Error(`${name} has ${pods.length} pods, not one that is up`);
     old += Number(pods[0]?.labels[REVISION_LABEL] !== hash);

@@ -36,9 +36,9 @@ export function planImages(pass: Pass): void {
 }
 
 /** Images of containers that some old pod runs with another one. */
-function changedImages({ seen, survey, update, mark: current }: Pass): [string, string][] {
+function changedImages({ seen, pods, update, mark: current }: Pass): [string, string][] {
   const old = new Set<string>();
-  for (const { daemons } of survey.everyPlace()) {
+  for (const { daemons } of pods.every()) {
     for (const { pod, updated } of daemons) if (!updated) old.add(pod.labels[REVISION_LABEL] ?? "");
   }
   const before = seen.revisions

@@ -3,18 +3,20 @@ import { isHooked, STATE_LABEL, STATE_TIME, timestamp } from "../rollout/lifecyc
 import { patchPod, waitingForHook } from "../rollout/pod_actions.ts";
 import { conditionOf } from "../rollout/pod_state.ts";
 import { addNotReadyKey, PRE_DELETE_KEY } from "../rollout/readiness.ts";
-import { type Daemon, isDaemonAvailable, type Place } from "./observe.ts";
+import type { DaemonNode } from "./classify.ts";
+import { type Daemon, isDaemonAvailable } from "./observe.ts";
 import { isFree, type Pass } from "./pass.ts";
 import { createPod } from "./pod_manifest.ts";
 
 export function planScale(pass: Pass): void {
   const missing: string[] = [];
-  for (const place of pass.places) {
-    if (place.verdict === "none") for (const daemon of place.daemons) planDeletion(pass, daemon);
-    else if (needsPod(pass, place)) missing.push(place.name);
-    else planPlace(pass, place);
+  for (const node of pass.open) {
+    if (node.eligibility === "none") for (const daemon of node.daemons) planDeletion(pass, daemon);
+    else if (needsPod(pass, node)) missing.push(node.name);
+    else planNode(pass, node);
   }
-  for (const daemon of pass.survey.lost) planDeletion(pass, daemon);
+  for (const { lost } of pass.pods.entries(pass.pods.groups.lost))
+    for (const daemon of lost) planDeletion(pass, daemon);
   planCreations(pass, nextOf(pass, missing));
 }
 
@@ -22,17 +24,17 @@ export function planScale(pass: Pass): void {
  * Without surge a pod on its way out still holds its node, so that two never run there; with surge its successor is
  * created at once (rule 12).
  */
-function needsPod({ strategy }: Pass, { verdict, daemons }: Place): boolean {
-  if (verdict !== "run") return false;
+function needsPod({ strategy }: Pass, { eligibility, daemons }: DaemonNode): boolean {
+  if (eligibility !== "run") return false;
   if (daemons.length === 0) return true;
   return strategy.surges && daemons.every(({ terminating }) => terminating);
 }
 
-function planPlace(pass: Pass, place: Place): void {
+function planNode(pass: Pass, node: DaemonNode): void {
   const living: Daemon[] = [];
-  for (const daemon of place.daemons) {
+  for (const daemon of node.daemons) {
     if (daemon.terminating) continue;
-    if (daemon.failed) planFailed(pass, place, daemon);
+    if (daemon.failed) planFailed(pass, node, daemon);
     else living.push(daemon);
   }
   // The oldest may still be on its way into the set: nobody makes room for it before it has arrived.
@@ -55,23 +57,23 @@ function surplusOfSurge(pass: Pass, living: readonly Daemon[]): Daemon[] {
 }
 
 /** Rule 14. */
-function planFailed(pass: Pass, place: Place, daemon: Daemon): void {
+function planFailed(pass: Pass, node: DaemonNode, daemon: Daemon): void {
   if (!isFree(pass, daemon)) return;
   const { name, namespace } = daemon.pod;
-  const wait = pass.seen.failedPodWaitMs(place.name);
+  const wait = pass.seen.failedPodWaitMs(node.name);
   if (wait > 0) {
     pass.decided.wake(wait);
     pass.decided.waiting.push({
       reason: "BackOff",
-      message: `pod ${name} on node ${place.name} failed again: it is replaced after ${Math.ceil(wait / 1000)} s`,
+      message: `pod ${name} on node ${node.name} failed again: it is replaced after ${Math.ceil(wait / 1000)} s`,
       until: "the time is over",
       pods: [name],
     });
     return;
   }
   if (!daemon.preparing && pass.decided.room.delete > 0) {
-    pass.decided.failedOn.push(place.name);
-    const message = `Found failed daemon pod ${namespace}/${name} on node ${place.name}, will try to kill it`;
+    pass.decided.failedOn.push(node.name);
+    const message = `Found failed daemon pod ${namespace}/${name} on node ${node.name}, will try to kill it`;
     pass.decided.take({ type: "event", event: { type: "Warning", reason: "FailedDaemonPod", message } });
   }
   planDeletion(pass, daemon);
@@ -82,7 +84,7 @@ function planFailed(pass: Pass, place: Place, daemon: Daemon): void {
  * `seen` are those that had to be looked at.
  */
 function nextOf(pass: Pass, seen: readonly string[]): readonly string[] {
-  const { missing } = pass.survey.quiet;
+  const { missing } = pass.pods.groups;
   const room = Math.max(0, Math.min(pass.decided.room.create, portionOf(pass, seen.length + missing.size)));
   const first = missing.first(room);
   return seen.length === 0 ? first : [...seen, ...first].sort().slice(0, room);
@@ -92,10 +94,10 @@ function nextOf(pass: Pass, seen: readonly string[]): readonly string[] {
 function portionOf(pass: Pass, missing: number): number {
   const { strategy } = pass;
   if (!strategy.partitionedScaling) return missing;
-  const open = pass.places.filter(({ verdict, daemons }) => {
-    return verdict === "run" && daemons.some((daemon) => daemon.updated && !daemon.terminating);
+  const looked = pass.open.filter(({ eligibility, daemons }) => {
+    return eligibility === "run" && daemons.some((daemon) => daemon.updated && !daemon.terminating);
   }).length;
-  const updated = open + pass.survey.quiet.begun.size;
+  const updated = looked + pass.pods.groups.begun.size;
   const kept = Math.min(strategy.partition, strategy.desired);
   const portion = Math.min(missing, Math.max(0, strategy.desired - updated - kept));
   if (portion < missing) {
@@ -153,7 +155,7 @@ export function planDeletion(pass: Pass, daemon: Daemon): void {
 
 /** Pods that a hook held: deleted as soon as it lets go, also while paused. */
 export function planReleased(pass: Pass): void {
-  for (const { daemons } of pass.places) {
+  for (const { daemons } of pass.open) {
     for (const daemon of daemons) if (daemon.preparing) planDeletion(pass, daemon);
   }
 }

@@ -1,5 +1,5 @@
 /** A rolling update with a new pod beside the old one, node by node. Spec: daemonset 4.6. */
-import type { Place } from "./observe.ts";
+import type { DaemonNode } from "./classify.ts";
 import type { Site, UpdateWindow } from "./order.ts";
 import type { Pass } from "./pass.ts";
 import { planCreations } from "./scale.ts";
@@ -11,11 +11,11 @@ export function planSurge(pass: Pass, window: UpdateWindow): void {
   let candidates = window.quietDue;
   let surging = 0;
   for (const site of window.sites) {
-    const { place, fresh, old } = site;
+    const { node, fresh, old } = site;
     const [oldest] = old;
-    if (isPair(place)) surging++;
+    if (isPair(node)) surging++;
     else if (isCandidate(site)) candidates++;
-    else if (fresh.length === 0 && oldest !== undefined && place.verdict === "run") urgent.push(place.name);
+    else if (fresh.length === 0 && oldest !== undefined && node.eligibility === "run") urgent.push(node.name);
   }
   // Nodes whose old pod serves nobody do not wait for room, but they take it.
   const room = Math.max(0, strategy.maxSurge - surging - urgent.length);
@@ -29,10 +29,10 @@ export function planSurge(pass: Pass, window: UpdateWindow): void {
 }
 
 /** A node whose only pod is old and serves. */
-function isCandidate({ place, fresh, old }: Site): boolean {
+function isCandidate({ node, fresh, old }: Site): boolean {
   const [oldest] = old;
-  if (fresh.length > 0 || oldest === undefined || place.verdict !== "run") return false;
-  return oldest.available && !oldest.preparing && !isPair(place);
+  if (fresh.length > 0 || oldest === undefined || node.eligibility !== "run") return false;
+  return oldest.available && !oldest.preparing && !isPair(node);
 }
 
 function firstOf(window: UpdateWindow, count: number): string[] {
@@ -40,13 +40,13 @@ function firstOf(window: UpdateWindow, count: number): string[] {
   if (count === 0) return first;
   for (const site of window.due()) {
     if (!isCandidate(site)) continue;
-    first.push(site.place.name);
+    first.push(site.node.name);
     if (first.length === count) break;
   }
   return first;
 }
 
 /** Two pods that live, as far as the server has confirmed: a deletion that is not answered yet may still be refused. */
-function isPair({ daemons }: Place): boolean {
+function isPair({ daemons }: DaemonNode): boolean {
   return daemons.filter(({ failed, terminating, busy }) => !failed && (!terminating || busy)).length > 1;
 }

@@ -14,13 +14,13 @@ import { planSurge } from "./surge.ts";
 
 export function planUpdate(pass: Pass): void {
   const { strategy, decided } = pass;
-  const window = updateWindow(pass.places, pass.survey.quiet, strategy, pass.options);
+  const window = updateWindow(pass.open, pass.pods, strategy, pass.options);
   tellHeld(pass, window.heldByPartition, window.heldBySelector);
   if (strategy.surges && strategy.maxSurge > 0) {
     planSurge(pass, window);
     return;
   }
-  const { urgent, unavailable } = judge(window);
+  const { urgent, unavailable } = urgencyOf(window);
   const wait = strategy.inPlace ? imageWait(pass, () => true) : undefined;
   for (const daemon of urgent) if (!isHeld(pass, daemon, wait)) updateDaemon(pass, daemon, wait);
   const room = Math.max(0, strategy.maxUnavailable - unavailable);
@@ -68,7 +68,7 @@ function dueCount({ sites, quietDue }: UpdateWindow): number {
   return count;
 }
 
-interface Judgement {
+interface Urgency {
   /** Old pods that serve nobody: replaced at once. */
   urgent: Daemon[];
   /** Nodes of the window without an available pod: they use up maxUnavailable. */
@@ -76,18 +76,18 @@ interface Judgement {
 }
 
 /** Rules 27 and 28, but for old pods that serve. An old pod that is not available counts, too: replacing it must not cost another node its pod. */
-function judge({ sites, starting, missing }: UpdateWindow): Judgement {
-  const judgement: Judgement = { urgent: [], unavailable: starting + missing };
+function urgencyOf({ sites, starting, missing }: UpdateWindow): Urgency {
+  const found: Urgency = { urgent: [], unavailable: starting + missing };
   for (const { fresh, old } of sites) {
     const [newest] = fresh;
     const [oldest] = old;
     const single = fresh.length + old.length === 1;
     const daemon = newest ?? oldest;
-    if (!single || daemon === undefined || daemon.preparing || !daemon.available) judgement.unavailable++;
+    if (!single || daemon === undefined || daemon.preparing || !daemon.available) found.unavailable++;
     if (!single || daemon === undefined || daemon.preparing || daemon.updated) continue;
-    if (!daemon.available) judgement.urgent.push(daemon);
+    if (!daemon.available) found.urgent.push(daemon);
   }
-  return judgement;
+  return found;
 }
 
 /** Whether the pod waits for an image that its node is still pulling; a pod that is recreated waits for none. */

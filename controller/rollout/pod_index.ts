@@ -68,7 +68,16 @@ export interface PodView<Groups, Count extends string, Entry> {
   every(): Iterable<Entry>;
 }
 
-type Kept<Group, Count> = { readonly groups: readonly Group[]; readonly counts: readonly Count[] };
+interface Kept<Group, Count> {
+  readonly groups: readonly Group[];
+  readonly counts: readonly Count[];
+}
+
+/** Classes by the words of their groups and counts. */
+interface Known<Group, Count> {
+  kept?: Kept<Group, Count>;
+  readonly next: Map<string, Known<Group, Count>>;
+}
 
 const noWrites: ReadonlyMap<string, Pod> = new Map();
 
@@ -90,12 +99,11 @@ export class PodIndex<
   #followed: { readonly pending: PendingPods; readonly version: number } | undefined;
   readonly #touched = new Set<string>();
   readonly #expiring = new Set<string>();
-  readonly #classes = new Map<string, Kept<keyof Groups, Count>>();
+  readonly #classes = new Map<string, Kept<keyof Groups & string, Count>>();
   /** Of slots that are not at rest. */
   readonly #entries = new Map<string, Entry>();
   readonly #counts = new Map<Count, number>();
-  /** Equal classes are one object, because thousands of slots share a few: by their text. */
-  readonly #known = new Map<string, Kept<keyof Groups, Count>>();
+  #known: Known<keyof Groups & string, Count> = { next: new Map() };
   #basis: string | undefined;
   /** As the last refresh classifies. */
   #classify: (slot: string) => PodClass<keyof Groups & string, Count, Entry> | undefined = () => undefined;
@@ -165,14 +173,19 @@ export class PodIndex<
   }
 
   #reclassify(slot: string): void {
-    this.#leave(slot);
     const found = this.#classify(slot);
-    if (found === undefined) return;
-    const { entry, atRest, expires } = found;
+    if (found?.expires) this.#expiring.add(slot);
+    else this.#expiring.delete(slot);
+    if (found === undefined) {
+      this.#leave(slot);
+      return;
+    }
+    const { entry, atRest } = found;
     const kept = this.#likeOthers(found);
+    if (atRest && !this.#entries.has(slot) && this.#classes.get(slot) === kept) return;
+    this.#leave(slot);
     this.#classes.set(slot, kept);
     if (!atRest) this.#entries.set(slot, entry);
-    if (expires) this.#expiring.add(slot);
     for (const group of kept.groups) this.groups[group].add(slot, entry);
     for (const what of kept.counts) this.#counts.set(what, this.count(what) + 1);
   }
@@ -188,16 +201,21 @@ export class PodIndex<
     }
     this.#classes.delete(slot);
     this.#entries.delete(slot);
-    this.#expiring.delete(slot);
   }
 
-  #likeOthers({ groups, counts }: Kept<keyof Groups, Count>): Kept<keyof Groups, Count> {
-    const text = `${groups.join()} ${counts.join()}`;
-    const known = this.#known.get(text);
-    if (known !== undefined) return known;
-    const kept = { groups, counts };
-    this.#known.set(text, kept);
-    return kept;
+  /** Equal classes are one object, because thousands of slots share a few. */
+  #likeOthers({ groups, counts }: Kept<keyof Groups & string, Count>): Kept<keyof Groups & string, Count> {
+    let known = this.#known;
+    for (const word of [...groups, "", ...counts]) {
+      let next = known.next.get(word);
+      if (next === undefined) {
+        next = { next: new Map() };
+        known.next.set(word, next);
+      }
+      known = next;
+    }
+    known.kept ??= { groups, counts };
+    return known.kept;
   }
 
   #restart(basis: string, context: Context): void {
@@ -206,7 +224,7 @@ export class PodIndex<
     this.#entries.clear();
     this.#expiring.clear();
     this.#counts.clear();
-    this.#known.clear();
+    this.#known = { next: new Map() };
     for (const group in this.groups) this.groups[group].clear();
     for (const slots of [this.#stored.slots(), this.#writes.keys(), this.#classifier.slots(context)]) {
       for (const slot of slots) this.#touched.add(slot);

@@ -1,12 +1,89 @@
-/** The roster that is kept up from event to event leads to the same plans as one that is made anew for each pass. */
+/** An index that is kept up from event to event leads to the same plans as one that looks at every node in each pass. */
 import fc from "fast-check";
 import t from "tap";
-import { changeTemplate, lateStep, makeUnready, takeLate } from "../rollout/histories.ts";
-import { nodeOf } from "../rollout/pods_by_node.ts";
+import { changeTemplate, lateStep, makeUnready, randomOf, takeLate } from "../rollout/histories.ts";
+import { IndexTwin, KeptIndex, lookedUp } from "../rollout/index_twin.ts";
+import { nodeOf } from "../rollout/node_pods.ts";
 import { plainNode } from "../rollout/projections.ts";
+import { type DaemonContext, DaemonIndex, type DaemonView, newGroups } from "./classify.ts";
 import { HOOK, happen, nodeNames, rolling, send, settleDaemons, slowStep, step, take } from "./histories.ts";
-import { daemonSet, Model } from "./model.ts";
-import { Twin, Watched } from "./roster_twin.ts";
+import { daemonSet, defaultOptions, Model } from "./model.ts";
+import { planDaemonSet } from "./plan.ts";
+
+/** The full computation: every node is looked at, whatever could be a count and a name. */
+class LookingIndex extends DaemonIndex {
+  override refresh(context: DaemonContext): DaemonView {
+    const view = super.refresh(context);
+    const { lost, toRelease, toAdopt } = view.groups;
+    const groups = { ...newGroups(), lost, toRelease, toAdopt };
+    for (const { name, daemons, eligibility } of view.every())
+      if (daemons.length > 0 || eligibility === "run") groups.open.add(name);
+    return {
+      groups,
+      get counted() {
+        return view.counted;
+      },
+      count: (what) => (what === "starting" || what === "held" ? 0 : view.count(what)),
+      at: (slot) => view.at(slot),
+      entries: (slots) => view.entries(slots),
+      every: () => view.every(),
+    };
+  }
+}
+
+function planningOf(model: Model, seed: number) {
+  const settled = new WeakMap<object, boolean>();
+  return {
+    model,
+    writes: model.writes,
+    byGeneration: true,
+    index: () => model.index(),
+    looking: () => model.index(LookingIndex),
+    plan: (index: DaemonIndex, nth: number, fresh: boolean) => {
+      model.failed.observe(model.set.status?.observedGeneration);
+      const plan = planDaemonSet({
+        options: defaultOptions,
+        now: model.now,
+        seen: model.seen(index),
+        random: randomOf(seed + nth),
+        ...(fresh ? {} : { settled }),
+      });
+      if (fresh) for (const name of plan.failedOn) model.failed.replaced(name);
+      return plan;
+    },
+  };
+}
+const newTwin = (model: Model, seed: number) => new IndexTwin(planningOf(model, seed));
+type Twin = ReturnType<typeof newTwin>;
+
+/** A set on many nodes, and the nodes that a pass looks at. */
+function watched(nodes: number, spec: Parameters<typeof daemonSet>[0] = {}) {
+  const names = Array.from({ length: nodes }, (_, index) => `n${String(index).padStart(4, "0")}`);
+  const model = new Model(daemonSet(spec), names);
+  const kept = new KeptIndex(planningOf(model, 1));
+  const looked = lookedUp(model.nodes);
+  return {
+    kept,
+    model,
+    looked,
+    pass: () => {
+      looked.clear();
+      const plan = kept.plan();
+      for (const action of plan.actions) kept.perform(action);
+      model.writeStatus(plan.status);
+      return plan;
+    },
+    send: () => {
+      looked.clear();
+      return kept.send();
+    },
+    /** Kubelets and time. */
+    live: () => {
+      for (const name of [...model.pods.keys()]) model.kubelet(name);
+      model.now += 50;
+    },
+  };
+}
 
 const options = fc.record({
   minReadySeconds: fc.constantFrom(0, 0, 1),
@@ -28,7 +105,7 @@ function twinOf(first: First, more: Options, seed: number): Twin {
     burstReplicas,
   });
   const names = Array.from({ length: nodes }, (_, index) => nodeNames[index] ?? `n${index}`);
-  return new Twin(new Model(set, names), seed);
+  return newTwin(new Model(set, names), seed);
 }
 
 t.test("property: from event to event the same plans as from nothing", async (t) => {
@@ -151,7 +228,7 @@ t.test(
       updateStrategy: { type: "RollingUpdate", rollingUpdate: update },
       minReadySeconds: 5,
     } as const;
-    const twin = new Twin(new Model(daemonSet(spec), ["n1"]), 1);
+    const twin = newTwin(new Model(daemonSet(spec), ["n1"]), 1);
     const { model } = twin;
     settleDaemons(twin);
     const [pod] = model.owned();
@@ -169,7 +246,7 @@ t.test(
 );
 
 t.test("a pod that goes while it is being adopted is missed", async (t) => {
-  const twin = new Twin(new Model(daemonSet(), ["n1"]), 1);
+  const twin = newTwin(new Model(daemonSet(), ["n1"]), 1);
   const { model } = twin;
   settleDaemons(twin);
   const [pod] = model.owned();
@@ -185,29 +262,27 @@ t.test("a pod that goes while it is being adopted is missed", async (t) => {
 });
 
 t.test("once all is settled a pass looks at no node, and after an event at one", async (t) => {
-  const watched = new Watched(100);
-  const { model, looked } = watched;
+  const { model, looked, pass, live } = watched(100);
   for (let count = 0; count < 20; count++) {
-    watched.pass();
-    watched.live();
+    pass();
+    live();
   }
   t.equal(model.set.status?.numberAvailable, 100);
-  watched.pass();
+  pass();
   t.same([...looked], []);
   const [pod] = model.owned();
   if (pod === undefined) throw new Error("no pod was made");
   model.change(pod.name, { conditions: [], containerStatuses: [] });
-  const plan = watched.pass();
+  const plan = pass();
   t.same([...looked], [nodeOf(pod)]);
   t.match(plan.status, { desiredNumberScheduled: 100, numberAvailable: 99, numberUnavailable: 1 });
 });
 
 t.test("while thousands of nodes have no pod a pass looks at those alone that just got one", async (t) => {
-  const watched = new Watched(5000, { burstReplicas: 50 });
-  const { model, looked } = watched;
-  watched.pass();
+  const { model, looked, pass } = watched(5000, { burstReplicas: 50 });
+  pass();
   for (let count = 0; count < 10; count++) {
-    const plan = watched.pass();
+    const plan = pass();
     t.equal(plan.actions.filter(({ type }) => type === "create pod").length, 50);
     t.match(plan.status, { desiredNumberScheduled: 5000, currentNumberScheduled: 50 * count });
     const last = [...looked].filter((name) => Number(name.slice(1)) >= 50 * (count - 2));
@@ -219,20 +294,18 @@ t.test("while thousands of nodes have no pod a pass looks at those alone that ju
 
 t.test("a pass looks at as many nodes however many creations are in flight", async (t) => {
   for (const nodes of [200, 2000]) {
-    const watched = new Watched(nodes, { burstReplicas: 10_000 });
-    const { model, looked } = watched;
-    watched.pass();
-    t.equal(watched.send().actions.length, nodes, "all creations are in flight");
-    watched.send();
+    const { model, looked, pass, send, kept } = watched(nodes, { burstReplicas: 10_000 });
+    pass();
+    t.equal(send().actions.length, nodes, "all creations are in flight");
+    send();
     t.equal(model.writes.size, nodes);
     for (let count = 1; count <= 10; count++) {
-      watched.answer();
-      t.match(watched.send().status, { desiredNumberScheduled: nodes, currentNumberScheduled: count });
+      kept.answer();
+      t.match(send().status, { desiredNumberScheduled: nodes, currentNumberScheduled: count });
       t.ok(looked.size <= 2, `${looked.size} of ${nodes} nodes`);
     }
     model.nodes.delete("n0100");
-    watched.nodeChanged("n0100");
-    t.match(watched.send().status, { desiredNumberScheduled: nodes - 1 });
+    t.match(send().status, { desiredNumberScheduled: nodes - 1 });
     t.ok(looked.size <= 2, `${looked.size} of ${nodes} nodes, one of which is gone`);
   }
 });
@@ -241,22 +314,20 @@ t.test("a pass looks at as many nodes however many kubelets are at work on an up
   const update = { rollingUpdateType: "InPlaceIfPossible", maxUnavailable: "50%", maxSurge: 0 } as const;
   for (const nodes of [20, 200]) {
     const spec = { updateStrategy: { type: "RollingUpdate", rollingUpdate: update } } as const;
-    const watched = new Watched(nodes, { ...spec, burstReplicas: 1000 });
-    const { model, looked } = watched;
+    const { model, looked, pass, live } = watched(nodes, { ...spec, burstReplicas: 1000 });
     for (let count = 0; count < 20; count++) {
-      watched.pass();
-      watched.live();
+      pass();
+      live();
     }
     t.match(model.set.status, { numberAvailable: nodes });
     changeTemplate(model, "image", 2);
-    watched.renew();
-    watched.pass();
-    t.equal(watched.pass().actions.length, nodes / 2, "half of them are updated");
-    for (let count = 0; count < 3; count++) watched.pass();
+    pass();
+    t.equal(pass().actions.length, nodes / 2, "half of them are updated");
+    for (let count = 0; count < 3; count++) pass();
     const [first] = model.owned().filter(({ containers }) => containers[0]?.image === "app:2");
     if (first === undefined) throw new Error("no pod was updated");
     model.kubelet(first.name);
-    const plan = watched.pass();
+    const plan = pass();
     t.same([...looked], [nodeOf(first)]);
     t.equal(plan.waiting.filter(({ reason }) => reason === "InPlace").length, nodes / 2 - 1, "those told of");
   }

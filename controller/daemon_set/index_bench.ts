@@ -2,28 +2,28 @@
  * What one event costs a DaemonSet of many nodes: a pod that turns unready and ready again, with the plan after each;
  * one of a node while all nodes wait for their pod, or a tenth of them for a kubelet; and the answer to a creation while
  * thousands are in flight.
- * `npx node --expose-gc controller/daemon_set/roster_bench.ts 5000`
+ * `npx node --expose-gc controller/daemon_set/index_bench.ts 5000`
  */
 import type { Pod } from "../../kube/index.ts";
 import { tellCost } from "../rollout/event_cost.ts";
+import type { DaemonIndex } from "./classify.ts";
 import { daemonSet, defaultOptions, Model } from "./model.ts";
 import { planDaemonSet } from "./plan.ts";
-import type { Roster } from "./roster.ts";
 
 const nodes = Number(process.argv[2] ?? 5000);
 const names = Array.from({ length: nodes }, (_, index) => `node-${String(index).padStart(5, "0")}`);
 const model = new Model(daemonSet({ burstReplicas: nodes }), names);
 const settled = new WeakMap<object, boolean>();
 
-function pass(roster: Roster, model: Model): void {
-  const seen = model.seen(roster);
+function pass(index: DaemonIndex, model: Model): void {
+  const seen = model.seen(index);
   const plan = planDaemonSet({ seen, options: defaultOptions, now: model.now, random: Math.random, settled });
   for (const action of plan.actions) model.perform(action);
   model.set = { ...model.set, status: plan.status };
 }
 
 for (let round = 0; round < 10; round++) {
-  pass(model.roster(), model);
+  pass(model.index(), model);
   for (const name of [...model.pods.keys()]) model.kubelet(name);
   model.now += 50;
 }
@@ -31,7 +31,7 @@ const [pod] = model.owned();
 if (pod === undefined || model.set.status?.numberAvailable !== nodes)
   throw new Error("the set did not settle");
 const unready: Pod = { ...pod, conditions: [], resourceVersion: "unready" };
-const kept = model.roster();
+const kept = model.index();
 for (let round = 0; round < 3; round++) pass(kept, model);
 
 let isReady = true;
@@ -42,22 +42,22 @@ function event(): void {
 
 tellCost(`every node of ${nodes}`, 40, () => {
   event();
-  pass(model.roster(), model);
+  pass(model.index(), model);
 });
 tellCost("the node of the event", 400, () => {
   event();
   pass(kept, model);
 });
 const empty = new Model(daemonSet({ burstReplicas: 0 }), names);
-const waiting = empty.roster();
+const waiting = empty.index();
 for (let round = 0; round < 3; round++) pass(waiting, empty);
 tellCost(`a node's, while ${nodes} have no pod`, 100, () => {
-  waiting.nodeChanged("node-00000");
+  waiting.touch("node-00000");
   pass(waiting, empty);
 });
 
 const burst = new Model(daemonSet({ burstReplicas: nodes }), names);
-const bursting = burst.roster();
+const bursting = burst.index();
 pass(bursting, burst);
 function send(): void {
   const seen = burst.seen(bursting);
@@ -79,18 +79,18 @@ const rollingUpdate = { rollingUpdateType: "InPlaceIfPossible", maxUnavailable: 
 const updateStrategy = { type: "RollingUpdate", rollingUpdate } as const;
 const rolling = new Model(daemonSet({ burstReplicas: nodes, updateStrategy }), names);
 for (let round = 0; round < 12; round++) {
-  pass(rolling.roster(), rolling);
+  pass(rolling.index(), rolling);
   for (const name of [...rolling.pods.keys()]) rolling.kubelet(name);
   rolling.now += 50;
 }
 rolling.changeSpec((spec) => {
   for (const container of spec.template.spec.containers) container.image = "app:2";
 });
-for (let round = 0; round < 2; round++) pass(rolling.roster(), rolling);
-const updating = rolling.roster();
+for (let round = 0; round < 2; round++) pass(rolling.index(), rolling);
+const updating = rolling.index();
 for (let round = 0; round < 3; round++) pass(updating, rolling);
 const updated = rolling.owned().filter(({ containers }) => containers[0]?.image === "app:2");
 tellCost(`a node's, while ${updated.length} kubelets are at work on an update in place`, 300, () => {
-  updating.nodeChanged("node-00000");
+  updating.touch("node-00000");
   pass(updating, rolling);
 });
