@@ -4,10 +4,9 @@ import { type Log, nullMetrics } from "../kube/index.ts";
 import { tellingRefusals } from "./admission/deletion_protection.ts";
 import { protectionWebhooks } from "./admission/protection_webhooks.ts";
 import { deletionRefusal, type Refusal } from "./admission/refusals.ts";
-import type { AdmissionHandler } from "./admission/request.ts";
 import type { AdmissionMetrics } from "./admission/server.ts";
 import type { WebhookSettings } from "./admission/settings.ts";
-import type { Webhook, WebhookDeps } from "./admission/webhook.ts";
+import { handlersByPath, type Webhook, type WebhookDeps } from "./admission/webhook.ts";
 import { createWebhooks, type Webhooks } from "./admission/webhooks.ts";
 import { SharedInformers } from "./informers.ts";
 import { kinds } from "./kinds.ts";
@@ -68,22 +67,4 @@ export function admission(deps: AdmissionDeps): Admission {
       await budgets.stop();
     },
   };
-}
-
-/** Handlers on their paths, those of earlier releases included. */
-export function handlersByPath<Deps>(
-  webhooks: Iterable<{
-    readonly path: string;
-    readonly earlierPaths: readonly string[];
-    readonly handler: (deps: Deps) => AdmissionHandler | undefined;
-  }>,
-  deps: Deps,
-): Map<string, AdmissionHandler> {
-  const byPath = new Map<string, AdmissionHandler>();
-  for (const { handler, path, earlierPaths } of webhooks) {
-    const answer = handler(deps);
-    if (answer === undefined) continue;
-    for (const each of [path, ...earlierPaths]) byPath.set(each, answer);
-  }
-  return byPath;
 }

@@ -87,3 +87,17 @@ export function kindWebhook(
     handler: options.handler,
   };
 }
+
+/** Handlers on their paths, those of earlier releases included. */
+export function handlersByPath(
+  webhooks: readonly Webhook[],
+  deps: WebhookDeps,
+): Map<string, AdmissionHandler> {
+  const byPath = new Map<string, AdmissionHandler>();
+  for (const { handler, path, earlierPaths } of webhooks) {
+    const answer = handler(deps);
+    if (answer === undefined) continue;
+    for (const each of [path, ...earlierPaths]) byPath.set(each, answer);
+  }
+  return byPath;
+}

@@ -1,0 +1,49 @@
+import t from "tap";
+import { cloneSet } from "../../crds/index.ts";
+import { nullLog, nullMetrics, seededRandom, testClock } from "../../kube/index.ts";
+import { parseFeatureGates } from "../feature_gates.ts";
+import { SharedInformers } from "../informers.ts";
+import { controllerOptions } from "../options.ts";
+import { admissionWebhooks } from "../start_admission.ts";
+import { memoryClient } from "./memory_client.ts";
+import { allowed } from "./request.ts";
+import { handlersByPath, kindWebhook, type WebhookDeps } from "./webhook.ts";
+
+function deps(gates = ""): WebhookDeps {
+  const parts = { client: memoryClient(), clock: testClock(), random: seededRandom(1) };
+  return {
+    ...parts,
+    options: controllerOptions({ gates: parseFeatureGates(gates) }),
+    allowPrivileged: true,
+    informers: new SharedInformers({ ...parts, log: nullLog, metrics: nullMetrics, namespace: "" }),
+    budgets: { chain: {} },
+    told: (_, handler) => handler,
+  };
+}
+
+t.test("a kind's webhook, from its definition", async (t) => {
+  const webhook = kindWebhook("validating", cloneSet, { handler: () => () => allowed });
+  t.match(webhook, {
+    name: "vcloneset.kb.io",
+    path: "/validate-apps-kruise-io-cloneset",
+    rules: [{ apiVersions: ["v1alpha1", "v1beta1"], operations: ["CREATE", "UPDATE"] }],
+    failurePolicy: "Fail",
+  });
+  t.strictSame(
+    [...handlersByPath([webhook], deps()).keys()],
+    ["/validate-apps-kruise-io-cloneset", "/validate-apps-kruise-io-v1alpha1-cloneset"],
+  );
+});
+
+t.test("what the gates leave out is not served", async (t) => {
+  const served = (gates: string) => [...handlersByPath(admissionWebhooks, deps(gates)).keys()];
+  t.ok(served("").includes("/mutate-pod"));
+  t.notOk(served("PodWebhook=false").includes("/mutate-pod"));
+  t.notOk(served("").includes("/validate-service"));
+  t.ok(served("ResourcesDeletionProtection=true").includes("/validate-service"));
+});
+
+t.test("names, which configurations are merged by, are each taken once", async (t) => {
+  const names = admissionWebhooks.map(({ name }) => name);
+  t.equal(new Set(names).size, names.length);
+});
