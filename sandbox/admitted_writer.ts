@@ -1,15 +1,15 @@
 /** Requests of the simulated controllers: through defaulting, webhooks and validation, as their HTTP calls would go. */
 import { cloneJson, type ObjectRef } from "../kube/core/index.ts";
+import type { Registry } from "./resources/registry.ts";
 import type { Resource } from "./resources/resource.ts";
 import type { RequestWriter } from "./workloads/writer.ts";
-import type { World } from "./world.ts";
-import { createObject } from "./writes/create.ts";
+import { type CreateParts, createObject } from "./writes/create.ts";
 import { deleteObject } from "./writes/delete.ts";
 import type { WriteRequest } from "./writes/request.ts";
 
 const userAgent = "kube-controller-manager";
 
-export function admittedWriter(world: World): RequestWriter {
+export function admittedWriter(world: CreateParts): RequestWriter {
   const find = (name: string): Resource => {
     const resource = world.registry.resource(name);
     if (resource === undefined) throw new Error(`the sandbox serves no resource ${JSON.stringify(name)}`);
@@ -18,19 +18,19 @@ export function admittedWriter(world: World): RequestWriter {
   return {
     async create(name, object) {
       const { namespace = "", name: objectName = "" } = object.metadata;
-      const request = requestFor(world, find(name), { namespace, name: objectName });
+      const request = requestFor(world.registry, find(name), { namespace, name: objectName });
       return (await createObject(world, request, cloneJson(object))).object;
     },
     async remove(name, ref, options = {}) {
       const resource = find(name);
       if (resource.table.get(ref.namespace ?? "", ref.name) === undefined) return;
-      await deleteObject(world, requestFor(world, resource, ref), options);
+      await deleteObject(world, requestFor(world.registry, resource, ref), options);
     },
   };
 }
 
-function requestFor(world: World, resource: Resource, ref: ObjectRef): WriteRequest {
-  const served = world.registry.storedView(resource);
+function requestFor(registry: Registry, resource: Resource, ref: ObjectRef): WriteRequest {
+  const served = registry.storedView(resource);
   if (served === undefined) throw new Error(`the sandbox serves no version of ${resource.name}`);
   return {
     served,

@@ -1,14 +1,14 @@
 /** The state as components inside the process see it. */
 import type { Cluster, ClusterChange } from "./cluster.ts";
 import { ApiError } from "./http/api_error.ts";
+import type { Registry } from "./resources/registry.ts";
 import type { Resource, Served } from "./resources/resource.ts";
-import type { World } from "./world.ts";
-import { createAtOnce } from "./writes/create.ts";
+import { type CreateParts, createAtOnce } from "./writes/create.ts";
 import { deleteAtOnce } from "./writes/delete.ts";
 import { requestAtOnce } from "./writes/request.ts";
 import { updateAtOnce } from "./writes/update.ts";
 
-export function clusterView(world: World): Cluster {
+export function clusterView(world: Omit<CreateParts, "admission">): Cluster {
   const find = (name: string): Resource => {
     const resource = world.registry.resource(name);
     if (resource === undefined) throw new Error(`the sandbox serves no resource ${JSON.stringify(name)}`);
@@ -20,16 +20,16 @@ export function clusterView(world: World): Cluster {
       for (const revision of find(name).table.list(namespace)) yield revision.object;
     },
     create(name, object) {
-      const served = viewOf(world, find(name));
+      const served = viewOf(world.registry, find(name));
       const { namespace = "", name: objectName = "" } = object.metadata;
       return createAtOnce(world, requestAtOnce(served, { namespace, name: objectName }), object).object;
     },
     update(name, ref, change) {
-      return updateAtOnce(requestAtOnce(viewOf(world, find(name)), ref), change)?.object;
+      return updateAtOnce(requestAtOnce(viewOf(world.registry, find(name)), ref), change)?.object;
     },
     remove(name, ref, options = {}) {
       try {
-        deleteAtOnce(world, requestAtOnce(viewOf(world, find(name)), ref), options);
+        deleteAtOnce(world.clock, requestAtOnce(viewOf(world.registry, find(name)), ref), options);
       } catch (error) {
         // What is gone already, or is another object by now, needs no removal.
         if (!(error instanceof ApiError) || (error.code !== 404 && error.code !== 409)) throw error;
@@ -49,8 +49,8 @@ export function clusterView(world: World): Cluster {
   };
 }
 
-function viewOf(world: World, resource: Resource): Served {
-  const served = world.registry.storedView(resource);
+function viewOf(registry: Registry, resource: Resource): Served {
+  const served = registry.storedView(resource);
   if (served === undefined) throw new Error(`the sandbox serves no version of ${resource.name}`);
   return served;
 }

@@ -3,13 +3,11 @@
  * foreground deletion back. Deleted namespaces are emptied here as well.
  */
 
-import type { Timer } from "../kube/core/index.ts";
-import { cloneJson, type OwnerReference } from "../kube/core/index.ts";
+import { cloneJson, type OwnerReference, type Timer } from "../kube/core/index.ts";
 import { hasWebhooks } from "./admission/matching.ts";
 import type { StoredObject } from "./cluster.ts";
 import { ApiError } from "./http/api_error.ts";
-import type { Resource } from "./resources/resource.ts";
-import { splitApiVersion } from "./resources/resource.ts";
+import { type Resource, splitApiVersion } from "./resources/resource.ts";
 import type { Revision } from "./revision.ts";
 import type { StoredChange, Table } from "./storage.ts";
 import { serviceAccountUser } from "./tokens.ts";
@@ -39,8 +37,10 @@ interface Dependent {
   readonly name: string;
 }
 
+type CollectorParts = Pick<World, "admission" | "clock" | "log" | "registry" | "storage">;
+
 export class GarbageCollector {
-  readonly #world: World;
+  readonly #world: CollectorParts;
   /** uid of an owner -> its dependents, by table and key. */
   readonly #dependents = new Map<string, Map<string, Dependent>>();
   readonly #uids = new Set<string>();
@@ -49,7 +49,7 @@ export class GarbageCollector {
   #planned = false;
   #stopped = false;
 
-  constructor(world: World) {
+  constructor(world: CollectorParts) {
     this.#world = world;
     world.storage.observe((change) => this.#observe(change));
   }
@@ -228,8 +228,8 @@ export class GarbageCollector {
     if (served === undefined || table.get(found.namespace, found.name) === undefined) return;
     const options = { uid: found.object.metadata.uid, propagationPolicy: propagationPolicy ?? "Background" };
     const request = { ...requestAtOnce(served, found), ...user };
-    if (!hasWebhooks(this.#world)) {
-      deleteAtOnce(this.#world, request, options);
+    if (!hasWebhooks(this.#world.registry)) {
+      deleteAtOnce(this.#world.clock, request, options);
       return;
     }
     deleteObject(this.#world, request, options).catch((error: unknown) => {

@@ -13,9 +13,9 @@ export {
   HollowNodes,
   type HollowNodesOptions,
   type NodeSink,
-  type NodeSources,
 } from "./nodes/hollow_nodes.ts";
 export { controlPlaneProfile, type NodeProfile, nodeObject, nodeStatus } from "./nodes/node_object.ts";
+export type { NodeSources } from "./nodes/pod_inputs.ts";
 export { hollowLabel, type SandboxNodes } from "./nodes/sandbox_nodes.ts";
 export type { PodObject, PodStatus } from "./objects/index.ts";
 export { seededRandom } from "./random.ts";

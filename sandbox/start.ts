@@ -136,16 +136,19 @@ function emptyWorld(options: SandboxOptions): World {
   const storage = new Storage({ now: () => clock.now(), historyLimit: options.historyLimit ?? 10_000 });
   const registry = new Registry();
   registerBuiltin(registry, storage);
+  const faults = new Faults(random);
+  const webhooks = new WebhookCaller(new Map(Object.entries(options.serviceUrls ?? {})), clock, faults);
+  const log = options.log ?? (() => {});
   return {
     clock,
     random,
     storage,
     registry,
-    admission: webhookAdmission,
-    faults: new Faults(random),
+    admission: webhookAdmission({ registry, random, webhooks, log }),
+    faults,
     tokens: new Tokens(random),
-    webhooks: new WebhookCaller(new Map(Object.entries(options.serviceUrls ?? {}))),
-    log: options.log ?? (() => {}),
+    webhooks,
+    log,
   };
 }
 

@@ -1,7 +1,8 @@
 /** Calls to HTTPS webhooks, for admission and conversion. */
 import { Agent, type Dispatcher } from "undici";
+import type { Clock } from "../kube/core/index.ts";
+import type { Faults } from "./faults.ts";
 import { isFields, numberAt, textAt } from "./json.ts";
-import type { World } from "./world.ts";
 
 /** `host:port` or URL by `namespace/name` of a service. */
 type ServiceUrls = Map<string, string>;
@@ -22,29 +23,28 @@ export class WebhookCaller {
   readonly serviceUrls: ServiceUrls;
   readonly #agents = new Map<string, Agent>();
 
-  constructor(serviceUrls: ServiceUrls) {
+  readonly #clock: Clock;
+  readonly #faults: Faults;
+
+  constructor(serviceUrls: ServiceUrls, clock: Clock, faults: Faults) {
     this.serviceUrls = serviceUrls;
+    this.#clock = clock;
+    this.#faults = faults;
   }
 
   /**
    * Posts a review and gives the JSON of the answer. `clientConfig` is that of the webhook; `name` is what faults
    * match. Throws WebhookError, worded as the server words a failed call.
    */
-  async call(
-    world: World,
-    name: string,
-    clientConfig: unknown,
-    review: unknown,
-    timeoutSeconds: number,
-  ): Promise<unknown> {
+  async call(name: string, clientConfig: unknown, review: unknown, timeoutSeconds: number): Promise<unknown> {
     const { url, servername, ca, shown } = this.#endpoint(clientConfig);
     url.searchParams.set("timeout", `${timeoutSeconds}s`);
     const target = { verb: "webhook", resource: name, namespace: "", name, userAgent: "" };
     const post = `Post ${JSON.stringify(`${shown}?timeout=${timeoutSeconds}s`)}`;
-    if (world.faults.strike("timeout", target) !== undefined)
+    if (this.#faults.strike("timeout", target) !== undefined)
       throw new WebhookError(`${post}: context deadline exceeded`);
     const limit = new AbortController();
-    const timer = world.clock.after(timeoutSeconds * 1000, () => limit.abort());
+    const timer = this.#clock.after(timeoutSeconds * 1000, () => limit.abort());
     try {
       const response = await this.#agent(servername, ca).request({
         origin: url.origin,

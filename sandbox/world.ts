@@ -22,7 +22,10 @@ export interface World {
   readonly log: Log;
 }
 
-export function writeContext(world: World, warnings: string[]): WriteContext {
+/** What strategies are told of it. */
+export type WriteParts = Pick<World, "clock" | "random" | "registry">;
+
+export function writeContext(world: WriteParts, warnings: string[]): WriteContext {
   return {
     now: world.clock.now(),
     random: world.random,

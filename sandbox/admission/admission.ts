@@ -1,7 +1,6 @@
 /** What happens to an object between the request and the store. */
 import type { StoredObject } from "../cluster.ts";
 import type { GroupVersionKind } from "../resources/resource.ts";
-import type { World } from "../world.ts";
 import type { WriteRequest } from "../writes/request.ts";
 
 export interface Review {
@@ -16,6 +15,6 @@ export interface Review {
 
 export interface Admission {
   /** Gives the object as the mutating webhooks want it; refusals are thrown. */
-  mutate(world: World, review: Review & { readonly object: StoredObject }): Promise<StoredObject>;
-  validate(world: World, review: Review): Promise<void>;
+  mutate(review: Review & { readonly object: StoredObject }): Promise<StoredObject>;
+  validate(review: Review): Promise<void>;
 }

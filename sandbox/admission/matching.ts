@@ -1,9 +1,9 @@
 /** Which webhooks a request goes to. */
 import { compileSelector, type LabelSelector, type Selector } from "../../kube/core/index.ts";
 import { type Fields, isFields, listAt, numberAt, objectsAt, textAt } from "../json.ts";
+import type { Registry } from "../resources/registry.ts";
 import type { GroupVersionKind, Served } from "../resources/resource.ts";
 import type { Revision } from "../revision.ts";
-import type { World } from "../world.ts";
 import type { Review } from "./admission.ts";
 import { type MatchCondition, matchConditionsOf } from "./match_conditions.ts";
 
@@ -32,8 +32,8 @@ export interface View extends GroupVersionKind {
 const compiled = new WeakMap<Revision, readonly Webhook[]>();
 
 /** The webhooks of all configurations, ordered by configuration name. */
-export function webhooksOf(world: World, resource: string): readonly Webhook[] {
-  const table = world.registry.resource(`${resource}.admissionregistration.k8s.io`)?.table;
+export function webhooksOf(registry: Registry, resource: string): readonly Webhook[] {
+  const table = registry.resource(`${resource}.admissionregistration.k8s.io`)?.table;
   return (table?.list() ?? []).flatMap((revision) => {
     const known = compiled.get(revision);
     if (known !== undefined) return known;
@@ -44,9 +44,9 @@ export function webhooksOf(world: World, resource: string): readonly Webhook[] {
 }
 
 /** Whether any webhook may want to know of anything. */
-export function hasWebhooks(world: World): boolean {
+export function hasWebhooks(registry: Registry): boolean {
   return ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"].some(
-    (resource) => webhooksOf(world, resource).length > 0,
+    (resource) => webhooksOf(registry, resource).length > 0,
   );
 }
 
@@ -77,19 +77,19 @@ function isSelector(value: unknown): value is LabelSelector {
 }
 
 /** Undefined where the webhook does not want the request, else the version that its rules name. */
-export function matchedView(world: World, webhook: Webhook, review: Review): View | undefined {
-  const view = viewFor(world, webhook, review);
+export function matchedView(registry: Registry, webhook: Webhook, review: Review): View | undefined {
+  const view = viewFor(registry, webhook, review);
   if (view === undefined) return undefined;
-  return selectsNamespace(world, webhook, review) && selectsObject(webhook, review) ? view : undefined;
+  return selectsNamespace(registry, webhook, review) && selectsObject(webhook, review) ? view : undefined;
 }
 
-function viewFor(world: World, webhook: Webhook, review: Review): View | undefined {
+function viewFor(registry: Registry, webhook: Webhook, review: Review): View | undefined {
   const { request } = review;
   const exact = ownView(review);
   if (rulesMatch(webhook, review, exact)) return exact;
   // Subresources with a kind of their own have no other version.
   if (!webhook.equivalent || review.kind !== undefined) return undefined;
-  for (const served of world.registry.all()) {
+  for (const served of registry.all()) {
     if (served.resource.name !== request.served.resource.name) continue;
     const view = servedView(served);
     if (rulesMatch(webhook, review, view)) return view;
@@ -131,7 +131,7 @@ function resourceMatches(pattern: string, plural: string, subresource: string): 
   return (resource === "*" || resource === plural) && (below === "*" || below === subresource);
 }
 
-function selectsNamespace(world: World, webhook: Webhook, review: Review): boolean {
+function selectsNamespace(registry: Registry, webhook: Webhook, review: Review): boolean {
   if (webhook.namespaceSelector.empty) return true;
   const { served, namespace } = review.request;
   if (served.resource.name === "namespaces" && review.request.subresource === "") {
@@ -139,7 +139,7 @@ function selectsNamespace(world: World, webhook: Webhook, review: Review): boole
     return webhook.namespaceSelector.matches(object?.metadata.labels);
   }
   if (!served.resource.namespaced) return true;
-  const found = world.registry.resource("namespaces")?.table.get("", namespace)?.object;
+  const found = registry.resource("namespaces")?.table.get("", namespace)?.object;
   return webhook.namespaceSelector.matches(found?.metadata.labels);
 }
 

@@ -2,15 +2,15 @@
 import { quantityValue } from "../../kube/core/index.ts";
 import { forbidden } from "../http/api_error.ts";
 import { fieldsAt, textAt } from "../json.ts";
-import type { World } from "../world.ts";
+import type { Registry } from "../resources/registry.ts";
 import type { WriteRequest } from "../writes/request.ts";
 
 const counted = ["pods", "count/pods"] as const;
 
 /** Throws 403 when one more pod is more than a quota of the namespace allows. */
-export function checkPodQuota(world: World, request: WriteRequest, name: string): void {
+export function checkPodQuota(registry: Registry, request: WriteRequest, name: string): void {
   if (request.served.resource.name !== "pods" || request.subresource !== "") return;
-  const quotas = world.registry.resource("resourcequotas")?.table.list(request.namespace) ?? [];
+  const quotas = registry.resource("resourcequotas")?.table.list(request.namespace) ?? [];
   for (const quota of quotas) {
     const hard = fieldsAt(quota.object, "spec", "hard");
     for (const resource of counted) {

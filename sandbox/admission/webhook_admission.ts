@@ -17,39 +17,43 @@ import { matchedView, ownView, type View, type Webhook, webhooksOf } from "./mat
 
 const configurations = /^(mutating|validating)webhookconfigurations\.admissionregistration\.k8s\.io$/;
 
-export const webhookAdmission: Admission = { mutate, validate };
+type AdmissionParts = Pick<World, "registry" | "random" | "webhooks" | "log">;
+
+export function webhookAdmission(parts: AdmissionParts): Admission {
+  return { mutate: (review) => mutate(parts, review), validate: (review) => validate(parts, review) };
+}
 
 async function mutate(
-  world: World,
+  parts: AdmissionParts,
   review: Review & { readonly object: StoredObject },
 ): Promise<StoredObject> {
   // Nobody can lock themselves out of the webhook configurations.
   if (configurations.test(review.request.served.resource.name)) return review.object;
-  const webhooks = webhooksOf(world, "mutatingwebhookconfigurations");
+  const webhooks = webhooksOf(parts.registry, "mutatingwebhookconfigurations");
   let object = review.object;
   const results: { webhook: Webhook; after: StoredObject }[] = [];
   for (const webhook of webhooks) {
-    const called = await mutateBy(world, webhook, { ...review, object });
+    const called = await mutateBy(parts, webhook, { ...review, object });
     if (called === undefined) continue;
     object = called;
     results.push({ webhook, after: called });
   }
   for (const { webhook, after } of results) {
     if (!webhook.reinvocation || jsonEqual(after, object)) continue;
-    object = (await mutateBy(world, webhook, { ...review, object })) ?? object;
+    object = (await mutateBy(parts, webhook, { ...review, object })) ?? object;
   }
   return object;
 }
 
 /** Undefined when the webhook was not asked. */
 async function mutateBy(
-  world: World,
+  parts: AdmissionParts,
   webhook: Webhook,
   review: Review & { readonly object: StoredObject },
 ): Promise<StoredObject | undefined> {
-  const view = matchedView(world, webhook, review);
+  const view = matchedView(parts.registry, webhook, review);
   if (view === undefined || !(await passesConditions(webhook, review, view))) return undefined;
-  const response = await ask(world, webhook, review, view);
+  const response = await ask(parts, webhook, review, view);
   if (response === undefined) return review.object;
   const patch = textAt(response, "patch");
   if (patch === "") return review.object;
@@ -88,38 +92,32 @@ function isOperations(value: unknown): value is JsonPatchOperation[] {
   return Array.isArray(value) && value.every((item) => isFields(item) && typeof item["op"] === "string");
 }
 
-async function validate(world: World, review: Review): Promise<void> {
+async function validate(parts: AdmissionParts, review: Review): Promise<void> {
   if (configurations.test(review.request.served.resource.name)) return;
-  const webhooks = webhooksOf(world, "validatingwebhookconfigurations");
+  const webhooks = webhooksOf(parts.registry, "validatingwebhookconfigurations");
   const wanted: { webhook: Webhook; view: View }[] = [];
   for (const webhook of webhooks) {
-    const view = matchedView(world, webhook, review);
+    const view = matchedView(parts.registry, webhook, review);
     if (view === undefined || !(await passesConditions(webhook, review, view))) continue;
     wanted.push({ webhook, view });
   }
   if (wanted.length === 0) return;
   const results = await Promise.allSettled(
-    wanted.map(({ webhook, view }) => ask(world, webhook, review, view)),
+    wanted.map(({ webhook, view }) => ask(parts, webhook, review, view)),
   );
   for (const result of results) if (result.status === "rejected") throw result.reason;
 }
 
 /** The response of an allowing webhook; undefined when a failed call is ignored. Throws refusals. */
-async function ask(world: World, webhook: Webhook, review: Review, view: View): Promise<unknown> {
+async function ask(parts: AdmissionParts, webhook: Webhook, review: Review, view: View): Promise<unknown> {
   if (review.request.dryRun && webhook.sideEffects !== "None" && webhook.sideEffects !== "NoneOnDryRun") {
     throw badRequest(`admission webhook ${JSON.stringify(webhook.name)} does not support dry run`);
   }
-  const uid = randomUid(world.random);
+  const uid = randomUid(parts.random);
   const body = await reviewBody(review, webhook, view, uid);
   let answer: unknown;
   try {
-    answer = await world.webhooks.call(
-      world,
-      webhook.name,
-      webhook.clientConfig,
-      body,
-      webhook.timeoutSeconds,
-    );
+    answer = await parts.webhooks.call(webhook.name, webhook.clientConfig, body, webhook.timeoutSeconds);
     const response = valueAt(answer, "response");
     if (!isFields(response)) throw new WebhookError("webhook response was absent");
     if (textAt(response, "uid") !== uid) {
@@ -130,7 +128,7 @@ async function ask(world: World, webhook: Webhook, review: Review, view: View): 
   } catch (error) {
     if (!(error instanceof WebhookError)) throw error;
     if (webhook.failurePolicy === "Ignore") {
-      world.log("a webhook failed and is ignored", { webhook: webhook.name, error: error.message });
+      parts.log("a webhook failed and is ignored", { webhook: webhook.name, error: error.message });
       return undefined;
     }
     throw internalError(

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createServer, type Server } from "node:https";
 import { makeCertificates } from "../certificates.ts";
 import { type Fields, fieldsAt, isFields, textAt, valueAt } from "../json.ts";
-import type { Contract, ContractCase } from "./contract.ts";
+import type { Contract, ContractCase } from "./case.ts";
 import { configMapBody } from "./objects.ts";
 
 type Respond = (request: Fields) => Fields;

@@ -1,7 +1,7 @@
 /** Server-side apply: ownership, conflicts, giving fields up. */
 import assert from "node:assert/strict";
 import { type Fields, isFields, listAt, textAt, valueAt } from "../json.ts";
-import type { Contract, ContractCase } from "./contract.ts";
+import type { Contract, ContractCase } from "./case.ts";
 import { podBody } from "./objects.ts";
 import type { Answer } from "./target.ts";
 

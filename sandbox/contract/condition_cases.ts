@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { type Fields, textAt } from "../json.ts";
 import { type Hook, startHook } from "./admission_cases.ts";
+import type { Contract, ContractCase } from "./case.ts";
 import { conditionDecisions, conditionRefusals } from "./condition_tables.ts";
-import type { Contract, ContractCase } from "./contract.ts";
 import { configMapBody } from "./objects.ts";
 
 const base = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";

@@ -3,7 +3,8 @@ import { readFileSync } from "node:fs";
 import t from "tap";
 import { systemClock } from "../../kube/core/index.ts";
 import { startSandbox } from "../index.ts";
-import { contractCases, runCase } from "./contract.ts";
+import { runCase } from "./case.ts";
+import { contractCases } from "./contract.ts";
 import { credentialsOf, openTarget } from "./target.ts";
 
 const sandbox = await startSandbox({ seed: 7, clock: systemClock });

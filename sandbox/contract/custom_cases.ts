@@ -1,7 +1,7 @@
 /** Custom resources: validation, pruning, defaults, versions, subresources, removal. */
 import assert from "node:assert/strict";
 import { type Fields, isFields, listAt, objectsAt, textAt, valueAt } from "../json.ts";
-import type { Contract, ContractCase } from "./contract.ts";
+import type { Contract, ContractCase } from "./case.ts";
 
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 

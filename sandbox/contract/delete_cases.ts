@@ -1,7 +1,7 @@
 /** Deleting: grace, finalizers, preconditions, propagation, namespaces. */
 import assert from "node:assert/strict";
 import { type Fields, textAt, valueAt } from "../json.ts";
-import type { Contract, ContractCase } from "./contract.ts";
+import type { Contract, ContractCase } from "./case.ts";
 import { configMapBody, ownerOf, podBody } from "./objects.ts";
 
 async function family({ expect, path }: Contract, finalizers: readonly string[] = []): Promise<Fields> {

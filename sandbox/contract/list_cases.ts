@@ -1,7 +1,7 @@
 /** Lists: pages, versions, selectors, discovery. */
 import assert from "node:assert/strict";
 import { listAt, objectsAt, textAt, valueAt } from "../json.ts";
-import type { Contract, ContractCase } from "./contract.ts";
+import type { Contract, ContractCase } from "./case.ts";
 import { configMapBody, podBody } from "./objects.ts";
 
 const names = (list: unknown): string[] =>

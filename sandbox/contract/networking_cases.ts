@@ -1,7 +1,7 @@
 /** Ingresses and network policies, which manifests of workloads bring along. */
 import assert from "node:assert/strict";
 import { type Fields, listAt, objectsAt, textAt, valueAt } from "../json.ts";
-import type { Contract, ContractCase } from "./contract.ts";
+import type { Contract, ContractCase } from "./case.ts";
 
 const table = "application/json;as=Table;v=v1;g=meta.k8s.io";
 

@@ -1,7 +1,7 @@
 /** JSON, merge and strategic merge patches; status and scale. */
 import assert from "node:assert/strict";
 import { textAt, valueAt } from "../json.ts";
-import type { ContractCase } from "./contract.ts";
+import type { ContractCase } from "./case.ts";
 import { configMapBody, podBody } from "./objects.ts";
 
 const json = "application/json-patch+json";

@@ -1,7 +1,7 @@
 /** What is refused, and in which words. */
 import assert from "node:assert/strict";
 import { textAt, valueAt } from "../json.ts";
-import type { ContractCase } from "./contract.ts";
+import type { ContractCase } from "./case.ts";
 import { configMapBody, podBody } from "./objects.ts";
 import { refusals } from "./refusal_tables.ts";
 

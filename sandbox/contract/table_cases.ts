@@ -1,7 +1,7 @@
 /** Answers in other forms: tables and partial metadata. */
 import assert from "node:assert/strict";
 import { listAt, objectsAt, textAt, valueAt } from "../json.ts";
-import type { ContractCase } from "./contract.ts";
+import type { ContractCase } from "./case.ts";
 import { widget, withWidgets } from "./custom_cases.ts";
 import { configMapBody, podBody } from "./objects.ts";
 

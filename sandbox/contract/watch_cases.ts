@@ -1,7 +1,7 @@
 /** Watches: order, selectors, versions, bookmarks. */
 import assert from "node:assert/strict";
 import { textAt, valueAt } from "../json.ts";
-import type { Contract, ContractCase } from "./contract.ts";
+import type { Contract, ContractCase } from "./case.ts";
 import { configMapBody } from "./objects.ts";
 import type { OpenStream } from "./target.ts";
 

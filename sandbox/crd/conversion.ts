@@ -14,7 +14,7 @@ const timeoutSeconds = 30;
 
 /** `shapes` by apiVersion; `spec` is that of the definition. */
 export function converter(
-  world: World,
+  world: Pick<World, "random" | "webhooks">,
   spec: () => Fields,
   shapes: ReadonlyMap<string, Shape>,
 ): (objects: readonly StoredObject[], apiVersion: string) => StoredObject[] | Promise<StoredObject[]> {
@@ -50,7 +50,7 @@ function fitted(object: StoredObject, shape: Shape | undefined): StoredObject {
 }
 
 async function convertByWebhook(
-  world: World,
+  world: Pick<World, "random" | "webhooks">,
   kind: string,
   clientConfig: unknown,
   objects: readonly StoredObject[],
@@ -67,7 +67,7 @@ async function convertByWebhook(
   };
   let answer: unknown;
   try {
-    answer = await world.webhooks.call(world, `conversion ${kind}`, clientConfig, review, timeoutSeconds);
+    answer = await world.webhooks.call(`conversion ${kind}`, clientConfig, review, timeoutSeconds);
   } catch (error) {
     if (error instanceof WebhookError) throw failed(error.message);
     throw error;

@@ -1,5 +1,5 @@
 /** Serves the kinds of definitions as they come, change and go. */
-import { jsonEqual } from "../../kube/core/index.ts";
+import { type Clock, jsonEqual } from "../../kube/core/index.ts";
 import type { StoredObject } from "../cluster.ts";
 import {
   type Fields,
@@ -35,7 +35,9 @@ import { customStrategy } from "./strategy.ts";
 
 const resourceName = "customresourcedefinitions.apiextensions.k8s.io";
 
-export function serveDefinitions(world: World): void {
+export function serveDefinitions(
+  world: Pick<World, "clock" | "random" | "registry" | "storage" | "webhooks">,
+): void {
   const definitions = world.registry.resource(resourceName)?.table;
   definitions?.subscribe({
     onChange({ type, current }) {
@@ -47,7 +49,10 @@ export function serveDefinitions(world: World): void {
   });
 }
 
-function install(world: World, definition: StoredObject): void {
+function install(
+  world: Pick<World, "clock" | "random" | "registry" | "storage" | "webhooks">,
+  definition: StoredObject,
+): void {
   const conflicts = nameConflicts(world.registry, definition);
   if (conflicts === "") serve(world, definition);
   recordStatus(world, definition, conflicts);
@@ -80,7 +85,10 @@ function texts(value: unknown, name: string): string[] {
   return listAt(value, name).filter((item) => typeof item === "string");
 }
 
-function serve(world: World, definition: StoredObject): void {
+function serve(
+  world: Pick<World, "random" | "registry" | "storage" | "webhooks">,
+  definition: StoredObject,
+): void {
   const spec = fieldsAt(definition, "spec");
   const name = definition.metadata.name ?? "";
   const group = textAt(spec, "group");
@@ -201,8 +209,12 @@ function selectableFields(version: Fields): Map<string, ReadField> {
 }
 
 /** Conditions, accepted names and stored versions, as the naming controller writes them. */
-function recordStatus(world: World, definition: StoredObject, conflicts: string): void {
-  const status = statusOf(world, definition, conflicts);
+function recordStatus(
+  world: Pick<World, "clock" | "registry">,
+  definition: StoredObject,
+  conflicts: string,
+): void {
+  const status = statusOf(world.clock, definition, conflicts);
   if (jsonEqual(status, definition["status"])) return;
   const served = world.registry.served("apiextensions.k8s.io", "v1", "customresourcedefinitions");
   if (served === undefined) return;
@@ -211,7 +223,7 @@ function recordStatus(world: World, definition: StoredObject, conflicts: string)
   });
 }
 
-function statusOf(world: World, definition: StoredObject, conflicts: string): Fields {
+function statusOf(clock: Clock, definition: StoredObject, conflicts: string): Fields {
   const names = fieldsAt(definition, "spec", "names");
   const stored = objectsAt(definition, "spec", "versions").find((version) => version["storage"] === true);
   const known = texts(fieldsAt(definition, "status"), "storedVersions");
@@ -221,7 +233,7 @@ function statusOf(world: World, definition: StoredObject, conflicts: string): Fi
     const before = objectsAt(definition, "status", "conditions").find((one) => one["type"] === type);
     const text = status ? "True" : "False";
     const same = before !== undefined && before["status"] === text;
-    const lastTransitionTime = same ? before["lastTransitionTime"] : timeText(world.clock.now());
+    const lastTransitionTime = same ? before["lastTransitionTime"] : timeText(clock.now());
     return { lastTransitionTime, message, reason, status: text, type };
   };
   return {
@@ -239,7 +251,7 @@ function statusOf(world: World, definition: StoredObject, conflicts: string): Fi
 }
 
 /** A definition goes when the last object of its kind is gone. */
-function cleanUp(world: World, definition: StoredObject): void {
+function cleanUp(world: Pick<World, "clock" | "registry">, definition: StoredObject): void {
   if (!(definition.metadata.finalizers ?? []).includes(cleanupFinalizer)) return;
   const resource = world.registry.resource(definition.metadata.name ?? "");
   const served = resource === undefined ? undefined : world.registry.storedView(resource);
@@ -271,11 +283,11 @@ function cleanUp(world: World, definition: StoredObject): void {
     return;
   }
   for (const { namespace, name } of resource.table.list()) {
-    deleteAtOnce(world, requestAtOnce(served, { namespace, name }), {});
+    deleteAtOnce(world.clock, requestAtOnce(served, { namespace, name }), {});
   }
 }
 
-function uninstall(world: World, definition: StoredObject): void {
+function uninstall(world: Pick<World, "registry" | "storage">, definition: StoredObject): void {
   const name = definition.metadata.name ?? "";
   world.registry.remove(name);
   world.storage.dropTable(name);

@@ -13,8 +13,8 @@ import {
 import type { StoredObject } from "../cluster.ts";
 import { type Fields, isFields } from "../json.ts";
 import type { Revision } from "../revision.ts";
-import type { World } from "../world.ts";
 import { applyConfiguration } from "../writes/apply.ts";
+import type { CreateParts } from "../writes/create.ts";
 import type { WriteRequest } from "../writes/request.ts";
 import { updateObject } from "../writes/update.ts";
 import { convertObject, workingVersion } from "../writes/working.ts";
@@ -31,7 +31,7 @@ const applyPatch = "application/apply-patch+yaml";
 const operationLimit = 10_000;
 
 export async function patchChange(
-  world: World,
+  world: CreateParts,
   exchange: Exchange,
   target: Target,
   request: WriteRequest,

@@ -7,7 +7,7 @@ import { coreShape, coreSource } from "../resources/builtin.ts";
 import { Shape } from "../resources/shape.ts";
 import type { World } from "../world.ts";
 import { type DeleteOptions, deleteAtOnce } from "../writes/delete.ts";
-import { updateObject } from "../writes/update.ts";
+import { type UpdateParts, updateObject } from "../writes/update.ts";
 import { ApiError, badRequest, conflict, notFound } from "./api_error.ts";
 import { readObject } from "./body.ts";
 import { type Exchange, type Reply, statusReply, textReply } from "./exchange.ts";
@@ -32,7 +32,7 @@ function expected(apiVersion: string, kind: string, group: string, version: stri
 }
 
 /** `target.name` may be empty for the older path `/bindings`, where the body names the pod. */
-export async function bindPod(world: World, exchange: Exchange, target: Target): Promise<Reply> {
+export async function bindPod(world: UpdateParts, exchange: Exchange, target: Target): Promise<Reply> {
   const binding = await readObject(exchange, expected("v1", "Binding", "", "v1"));
   const name = target.name === "" ? (binding.metadata.name ?? "") : target.name;
   const node = textAt(binding, "target", "name");
@@ -79,7 +79,11 @@ function bound(current: StoredObject, node: string, binding: StoredObject, now: 
   return draft;
 }
 
-export async function evictPod(world: World, exchange: Exchange, target: Target): Promise<Reply> {
+export async function evictPod(
+  world: Pick<World, "admission" | "clock" | "registry">,
+  exchange: Exchange,
+  target: Target,
+): Promise<Reply> {
   const eviction = await readObject(exchange, expected("policy/v1", "Eviction", "policy", "v1"));
   const pod = podOf(target);
   const request = writeRequest(exchange, target, "CreateOptions");
@@ -92,8 +96,8 @@ export async function evictPod(world: World, exchange: Exchange, target: Target)
     oldObject: undefined,
     kind: { group: "policy", version: "v1", kind: "Eviction" },
   };
-  await world.admission.mutate(world, review);
-  await world.admission.validate(world, review);
+  await world.admission.mutate(review);
+  await world.admission.validate(review);
   takeFromBudget(world, target, pod, request.dryRun);
   const { dryRun: _dryRun, ...deletion } = fieldsAt(eviction, "deleteOptions");
   const options: DeleteOptions = {
@@ -104,12 +108,17 @@ export async function evictPod(world: World, exchange: Exchange, target: Target)
   };
   const dryRun = request.dryRun || Array.isArray(_dryRun);
   // The eviction has been admitted; its deletion is not asked about again.
-  deleteAtOnce(world, { ...request, dryRun, subresource: "" }, options);
+  deleteAtOnce(world.clock, { ...request, dryRun, subresource: "" }, options);
   return statusReply(exchange, 201, success);
 }
 
 /** Pods that do not run or are not ready cost nothing; others need an allowed disruption. */
-function takeFromBudget(world: World, target: Target, pod: StoredObject, dryRun: boolean): void {
+function takeFromBudget(
+  world: Pick<World, "clock" | "registry">,
+  target: Target,
+  pod: StoredObject,
+  dryRun: boolean,
+): void {
   const phase = textAt(pod, "status", "phase");
   if (phase === "Succeeded" || phase === "Failed" || phase === "Pending") return;
   if (pod.metadata.deletionTimestamp !== undefined) return;
@@ -170,7 +179,7 @@ function checkScheduled(pod: StoredObject): void {
   throw badRequest(`pod ${pod.metadata.name ?? ""} does not have a host assigned`);
 }
 
-export async function podLog(_world: World, exchange: Exchange, target: Target): Promise<Reply> {
+export async function podLog(_world: unknown, exchange: Exchange, target: Target): Promise<Reply> {
   const pod = podOf(target);
   const names = ["containers", "initContainers", "ephemeralContainers"].flatMap((list) =>
     objectsAt(pod, "spec", list).map((container) => textAt(container, "name")),
@@ -188,7 +197,7 @@ export async function podLog(_world: World, exchange: Exchange, target: Target):
   return textReply(200, "no logs: containers of the sandbox are simulated and print nothing\n");
 }
 
-export async function refuseStream(_world: World, _exchange: Exchange, target: Target): Promise<Reply> {
+export async function refuseStream(_world: unknown, _exchange: Exchange, target: Target): Promise<Reply> {
   checkScheduled(podOf(target));
   throw badRequest(
     `pods of the sandbox are simulated: there is no process to reach with ${target.subresource}`,

@@ -5,7 +5,12 @@ import type { Served } from "../resources/resource.ts";
 import type { Revision } from "../revision.ts";
 import { badRequest } from "./api_error.ts";
 import { decodeMessage, encodeMessage, messageOf, ProtobufError } from "./protobuf_codec.ts";
-import type { ListMeta } from "./represent.ts";
+
+export interface ListMeta {
+  readonly resourceVersion: string;
+  readonly continue?: string;
+  readonly remainingItemCount?: number;
+}
 
 type Kind = Pick<Served, "apiVersion" | "kind">;
 

@@ -1,15 +1,19 @@
 /** GET of one object and lists of many. */
+import type { Clock } from "../../kube/core/index.ts";
 import type { Served } from "../resources/resource.ts";
 import type { Revision } from "../revision.ts";
+import type { Storage } from "../storage.ts";
 import type { World } from "../world.ts";
 import { inVersion } from "../writes/working.ts";
 import { ApiError, badRequest, expired, notFound } from "./api_error.ts";
 import type { Exchange, Reply } from "./exchange.ts";
 import { type ListOptions, matcher, parseListOptions, usableIndex } from "./list_options.ts";
 import { type Media, negotiate } from "./negotiate.ts";
-import { protobufKnows } from "./protobuf.ts";
-import { type ListMeta, listReply, objectReply, type TableOptions } from "./represent.ts";
+import { type ListMeta, protobufKnows } from "./protobuf.ts";
+import { listReply, objectReply, type TableOptions } from "./represent.ts";
 import { faultTarget, type Target } from "./target.ts";
+
+type ReadParts = Pick<World, "clock" | "faults" | "storage">;
 
 export function mediaFor(exchange: Exchange, served: Served): Media {
   const pretty = exchange.query.get("pretty");
@@ -17,14 +21,14 @@ export function mediaFor(exchange: Exchange, served: Served): Media {
   return negotiate(exchange.header("accept"), offer, pretty === "true" || pretty === "1");
 }
 
-export function tableOptions(world: World, exchange: Exchange): TableOptions {
+export function tableOptions(clock: Clock, exchange: Exchange): TableOptions {
   return {
     includeObject: exchange.query.get("includeObject") ?? "Metadata",
-    now: world.clock.now(),
+    now: clock.now(),
   };
 }
 
-export async function getObject(world: World, exchange: Exchange, target: Target): Promise<Reply> {
+export async function getObject(world: ReadParts, exchange: Exchange, target: Target): Promise<Reply> {
   const { served, namespace, name } = target;
   const media = mediaFor(exchange, served);
   const { table } = served.resource;
@@ -35,16 +39,16 @@ export async function getObject(world: World, exchange: Exchange, target: Target
       : table.listAt(lag, namespace)?.find((found) => found.name === name);
   if (revision === undefined) throw notFound(served, name);
   const [view] = await inVersion([revision], served, served.apiVersion);
-  return objectReply(200, view ?? revision, served, media, tableOptions(world, exchange));
+  return objectReply(200, view ?? revision, served, media, tableOptions(world.clock, exchange));
 }
 
-export async function listObjects(world: World, exchange: Exchange, target: Target): Promise<Reply> {
+export async function listObjects(world: ReadParts, exchange: Exchange, target: Target): Promise<Reply> {
   const { served } = target;
   const media = mediaFor(exchange, served);
   const options = parseListOptions(exchange.query, served);
   const page = pageOf(world, exchange, target, options);
   const views = await inVersion(page.items, served, served.apiVersion);
-  return listReply(views, served, page.meta, media, tableOptions(world, exchange));
+  return listReply(views, served, page.meta, media, tableOptions(world.clock, exchange));
 }
 
 interface Page {
@@ -52,7 +56,7 @@ interface Page {
   readonly meta: ListMeta;
 }
 
-function pageOf(world: World, exchange: Exchange, target: Target, options: ListOptions): Page {
+function pageOf(world: ReadParts, exchange: Exchange, target: Target, options: ListOptions): Page {
   const { served, namespace } = target;
   const { table } = served.resource;
   const matches = matcher(options, served);
@@ -103,7 +107,7 @@ interface Snapshot {
   readonly after: string;
 }
 
-function snapshotOf(world: World, exchange: Exchange, target: Target, options: ListOptions): Snapshot {
+function snapshotOf(world: ReadParts, exchange: Exchange, target: Target, options: ListOptions): Snapshot {
   const asked = options.resourceVersion ?? 0;
   if (asked > world.storage.version) {
     throw new ApiError(
@@ -122,19 +126,19 @@ function snapshotOf(world: World, exchange: Exchange, target: Target, options: L
       "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.",
     );
   }
-  if (options.continueToken !== "") return continued(world, target, options);
+  if (options.continueToken !== "") return continued(world.storage, target, options);
   if (options.resourceVersionMatch === "Exact") return { version: asked, after: "" };
   return { version: laggingVersion(world, exchange, target), after: "" };
 }
 
-function continued(world: World, target: Target, options: ListOptions): Snapshot {
+function continued(storage: Storage, target: Target, options: ListOptions): Snapshot {
   const token = readToken(options.continueToken);
   if (token.version > 0 && target.served.resource.table.listAt(token.version, "") === undefined) {
     throw expired(
       "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.",
     );
   }
-  return { version: token.version > 0 ? token.version : world.storage.version, after: token.after };
+  return { version: token.version > 0 ? token.version : storage.version, after: token.after };
 }
 
 function readToken(text: string): { version: number; after: string } {
@@ -153,7 +157,7 @@ function readToken(text: string): { version: number; after: string } {
 }
 
 /** The version that a lagging server answers from; undefined when it does not lag. */
-function laggingVersion(world: World, exchange: Exchange, target: Target): number | undefined {
+function laggingVersion(world: ReadParts, exchange: Exchange, target: Target): number | undefined {
   const lag = world.faults.strike("lag", faultTarget(exchange, target, target.name === "" ? "list" : "get"));
   if (lag === undefined) return undefined;
   const { table } = target.served.resource;

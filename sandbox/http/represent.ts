@@ -6,13 +6,7 @@ import type { Served } from "../resources/resource.ts";
 import type { Revision } from "../revision.ts";
 import type { Reply } from "./exchange.ts";
 import type { Media } from "./negotiate.ts";
-import { protobufList, protobufObject } from "./protobuf.ts";
-
-export interface ListMeta {
-  readonly resourceVersion: string;
-  readonly continue?: string;
-  readonly remainingItemCount?: number;
-}
+import { type ListMeta, protobufList, protobufObject } from "./protobuf.ts";
 
 export interface TableOptions {
   /** `None`, `Metadata` or `Object`. */

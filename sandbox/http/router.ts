@@ -1,5 +1,5 @@
 /** From a request to the handler that answers it. */
-import type { World } from "../world.ts";
+import type { Log, World } from "../world.ts";
 import { ApiError, internalError, methodNotAllowed, noSuchResource } from "./api_error.ts";
 import type { Discovery } from "./discovery.ts";
 import { type Exchange, jsonReply, type Reply, sendReply, statusReply, textReply } from "./exchange.ts";
@@ -48,15 +48,15 @@ export async function answer(routes: Routes, exchange: Exchange): Promise<void> 
     if (reply !== undefined) sendReply(exchange, reply);
   } catch (error) {
     if (exchange.closed.aborted) return;
-    sendReply(exchange, errorReply(routes.world, exchange, error));
+    sendReply(exchange, errorReply(routes.world.log, exchange, error));
   }
 }
 
-function errorReply(world: World, exchange: Exchange, error: unknown): Reply {
+function errorReply(log: Log, exchange: Exchange, error: unknown): Reply {
   let refusal: ApiError;
   if (error instanceof ApiError) refusal = error;
   else {
-    world.log("request failed inside the sandbox", {
+    log("request failed inside the sandbox", {
       path: exchange.path,
       error: String(error),
       stack: error instanceof Error ? error.stack : "",

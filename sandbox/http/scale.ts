@@ -1,5 +1,6 @@
 /** The scale subresource: autoscaling/v1 Scale over fields of the object. */
 import {
+  type Clock,
   formatSelector,
   isJsonObject,
   type LabelSelector,
@@ -13,7 +14,7 @@ import type { ScalePaths, Served } from "../resources/resource.ts";
 import { Shape } from "../resources/shape.ts";
 import { Revision } from "../revision.ts";
 import type { World } from "../world.ts";
-import { updateObject } from "../writes/update.ts";
+import { type UpdateParts, updateObject } from "../writes/update.ts";
 import { convertObject, inVersion, workingVersion } from "../writes/working.ts";
 import { badRequest, conflict, invalid, modifiedMeanwhile, notFound } from "./api_error.ts";
 import { parseBody, typedObject } from "./body.ts";
@@ -102,23 +103,27 @@ async function workingObject(target: Target): Promise<StoredObject> {
   return view?.object ?? revision.object;
 }
 
-function reply(world: World, exchange: Exchange, target: Target, scale: StoredObject): Reply {
+function reply(clock: Clock, exchange: Exchange, target: Target, scale: StoredObject): Reply {
   const served = scaleServed(target.served);
   const media = mediaFor(exchange, served);
-  return objectReply(200, new Revision(scale, 0), served, media, tableOptions(world, exchange));
+  return objectReply(200, new Revision(scale, 0), served, media, tableOptions(clock, exchange));
 }
 
-export async function getScale(world: World, exchange: Exchange, target: Target): Promise<Reply> {
-  return reply(world, exchange, target, scaleOf(await workingObject(target), target.served));
+export async function getScale(
+  world: Pick<World, "clock">,
+  exchange: Exchange,
+  target: Target,
+): Promise<Reply> {
+  return reply(world.clock, exchange, target, scaleOf(await workingObject(target), target.served));
 }
 
-export async function putScale(world: World, exchange: Exchange, target: Target): Promise<Reply> {
+export async function putScale(world: UpdateParts, exchange: Exchange, target: Target): Promise<Reply> {
   const { value, duplicates } = await parseBody(exchange, "Scale");
   if (!isFields(value)) throw badRequest("the body is not a Scale");
   return writeScale(world, exchange, target, async () => typedObject(exchange, value, expected, duplicates));
 }
 
-export async function patchScale(world: World, exchange: Exchange, target: Target): Promise<Reply> {
+export async function patchScale(world: UpdateParts, exchange: Exchange, target: Target): Promise<Reply> {
   const apply = await mergedPatch(exchange, "autoscaling/v1", "Scale");
   return writeScale(world, exchange, target, async (current) =>
     typedObject(exchange, apply(current), expected),
@@ -126,7 +131,7 @@ export async function patchScale(world: World, exchange: Exchange, target: Targe
 }
 
 async function writeScale(
-  world: World,
+  world: UpdateParts,
   exchange: Exchange,
   target: Target,
   wanted: (current: StoredObject) => Promise<StoredObject>,
@@ -151,7 +156,7 @@ async function writeScale(
     return { draft };
   });
   return reply(
-    world,
+    world.clock,
     exchange,
     target,
     scaleOf(await convertObject(updated.object, served, workingVersion(served)), served),

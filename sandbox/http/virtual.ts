@@ -1,9 +1,10 @@
 /** Kinds that are answered and never stored: access and token reviews, bindings by the older path. */
+
 import { type Fields, fieldsAt, numberAt, textAt, timeText } from "../json.ts";
 import { coreShape, coreSource, virtualResources } from "../resources/builtin.ts";
 import { splitApiVersion } from "../resources/resource.ts";
 import { Shape } from "../resources/shape.ts";
-import { serviceAccountUser } from "../tokens.ts";
+import { serviceAccountUser, type Tokens } from "../tokens.ts";
 import type { World } from "../world.ts";
 import { methodNotAllowed, notFound } from "./api_error.ts";
 import { readObject } from "./body.ts";
@@ -37,21 +38,21 @@ export function virtualCall(path: ResourcePath): VirtualCall | undefined {
   };
 }
 
-async function review(world: World, exchange: Exchange, entry: Fields): Promise<Reply> {
+async function review({ tokens }: Pick<World, "tokens">, exchange: Exchange, entry: Fields): Promise<Reply> {
   const apiVersion = textAt(entry, "groupVersion");
   const kind = textAt(entry, "kind");
   const { group, version } = splitApiVersion(apiVersion);
   const shape = coreShape(group, version, kind) ?? new Shape({}, coreSource);
   const body = await readObject(exchange, { apiVersion, kind, shape, custom: false });
-  return jsonReply(201, { ...body, status: statusOf(world, exchange, kind, body) });
+  return jsonReply(201, { ...body, status: statusOf(tokens, exchange, kind, body) });
 }
 
 const everything = { verbs: ["*"], apiGroups: ["*"], resources: ["*"] };
 
-function statusOf(world: World, exchange: Exchange, kind: string, body: Fields): Fields {
+function statusOf(tokens: Tokens, exchange: Exchange, kind: string, body: Fields): Fields {
   switch (kind) {
     case "TokenReview": {
-      const user = world.tokens.userOf(textAt(body, "spec", "token"));
+      const user = tokens.userOf(textAt(body, "spec", "token"));
       if (user === undefined) return { user: {}, error: "invalid bearer token" };
       return { authenticated: true, user, audiences: ["https://kubernetes.default.svc"] };
     }
@@ -69,7 +70,11 @@ function statusOf(world: World, exchange: Exchange, kind: string, body: Fields):
 }
 
 /** `serviceaccounts/token`: a token that the server will know its bearer by. */
-export async function requestToken(world: World, exchange: Exchange, target: Target): Promise<Reply> {
+export async function requestToken(
+  world: Pick<World, "clock" | "tokens">,
+  exchange: Exchange,
+  target: Target,
+): Promise<Reply> {
   const account = target.served.resource.table.get(target.namespace, target.name);
   if (account === undefined) throw notFound(target.served, target.name);
   const shape = coreShape("authentication.k8s.io", "v1", "TokenRequest") ?? new Shape({}, coreSource);

@@ -23,8 +23,10 @@ const shortestWatchMs = 1_800_000;
 
 type EventType = "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
 
+type WatchParts = Pick<World, "clock" | "faults" | "log" | "random" | "storage">;
+
 /** Answers a watch; returns when it is set up, the stream goes on. */
-export function watchObjects(world: World, exchange: Exchange, target: Target): void {
+export function watchObjects(world: WatchParts, exchange: Exchange, target: Target): void {
   const options = parseListOptions(exchange.query, target.served);
   const media = mediaFor(exchange, target.served);
   new WatchStream(world, exchange, target, options, media).start();
@@ -38,7 +40,7 @@ interface Outgoing {
 }
 
 class WatchStream {
-  readonly #world: World;
+  readonly #world: WatchParts;
   readonly #exchange: Exchange;
   readonly #target: Target;
   readonly #options: ListOptions;
@@ -58,7 +60,7 @@ class WatchStream {
   #chunks: Buffer[] = [];
   #flushPlanned = false;
 
-  constructor(world: World, exchange: Exchange, target: Target, options: ListOptions, media: Media) {
+  constructor(world: WatchParts, exchange: Exchange, target: Target, options: ListOptions, media: Media) {
     this.#world = world;
     this.#exchange = exchange;
     this.#target = target;
@@ -270,7 +272,7 @@ class WatchStream {
     if (shared !== undefined) return shared;
     const frame = encodeFrame(outgoing.type, view, this.#media, {
       served,
-      table: tableOptions(this.#world, this.#exchange),
+      table: tableOptions(this.#world.clock, this.#exchange),
       headers: this.#firstRow,
     });
     this.#firstRow = false;

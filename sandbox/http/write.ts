@@ -1,12 +1,13 @@
 /** POST, PUT, PATCH and DELETE of objects. */
+import type { Clock } from "../../kube/core/index.ts";
 import { type Fields, isFields, numberAt, textAt, valueAt } from "../json.ts";
 import { coreShape } from "../resources/builtin.ts";
 import type { Revision } from "../revision.ts";
 import type { World } from "../world.ts";
-import { createObject } from "../writes/create.ts";
+import { type CreateParts, createObject } from "../writes/create.ts";
 import { type DeleteOptions, deleteObject } from "../writes/delete.ts";
 import type { WriteRequest } from "../writes/request.ts";
-import { updateObject } from "../writes/update.ts";
+import { type UpdateParts, updateObject } from "../writes/update.ts";
 import { convertObject, inVersion, workingVersion } from "../writes/working.ts";
 import { badRequest, invalid, methodNotAllowed } from "./api_error.ts";
 import { expectedOf, parseBody, readObject, typedObject } from "./body.ts";
@@ -52,17 +53,17 @@ export function writeRequest(exchange: Exchange, target: Target, optionsKind: st
   };
 }
 
-export async function postObject(world: World, exchange: Exchange, target: Target): Promise<Reply> {
+export async function postObject(world: CreateParts, exchange: Exchange, target: Target): Promise<Reply> {
   const media = mediaFor(exchange, target.served);
   const request = writeRequest(exchange, target, "CreateOptions");
   const draft = await readObject(exchange, expectedOf(target.served));
   const named = { ...request, name: draft.metadata.name ?? "" };
   const created = await createObject(world, named, draft);
-  const reply = await answer(world, exchange, target, created, media, 201);
+  const reply = await answer(world.clock, exchange, target, created, media, 201);
   return { ...reply, created: created.name };
 }
 
-export async function putObject(world: World, exchange: Exchange, target: Target): Promise<Reply> {
+export async function putObject(world: UpdateParts, exchange: Exchange, target: Target): Promise<Reply> {
   const media = mediaFor(exchange, target.served);
   const request = writeRequest(exchange, target, "UpdateOptions");
   const { value, duplicates } = await parseBody(exchange, target.served.kind);
@@ -74,7 +75,7 @@ export async function putObject(world: World, exchange: Exchange, target: Target
     draft.metadata.name ??= target.name;
     return { draft };
   });
-  return answer(world, exchange, target, updated, media, 200);
+  return answer(world.clock, exchange, target, updated, media, 200);
 }
 
 function checkUpdateBody(version: string | undefined, namespace: string | undefined, target: Target): void {
@@ -94,16 +95,16 @@ function checkUpdateBody(version: string | undefined, namespace: string | undefi
   }
 }
 
-export async function patchObject(world: World, exchange: Exchange, target: Target): Promise<Reply> {
+export async function patchObject(world: CreateParts, exchange: Exchange, target: Target): Promise<Reply> {
   const media = mediaFor(exchange, target.served);
   const request = writeRequest(exchange, target, "PatchOptions");
   const existed = target.served.resource.table.get(target.namespace, target.name) !== undefined;
   const patched = await patchChange(world, exchange, target, request);
-  return answer(world, exchange, target, patched, media, existed ? 200 : 201);
+  return answer(world.clock, exchange, target, patched, media, existed ? 200 : 201);
 }
 
 async function answer(
-  world: World,
+  clock: Clock,
   exchange: Exchange,
   target: Target,
   revision: Revision,
@@ -112,16 +113,21 @@ async function answer(
 ): Promise<Reply> {
   const { served } = target;
   const [view] = await inVersion([revision], served, served.apiVersion);
-  return objectReply(code, view ?? revision, served, media, tableOptions(world, exchange));
+  return objectReply(code, view ?? revision, served, media, tableOptions(clock, exchange));
 }
 
-export async function deleteOne(world: World, exchange: Exchange, target: Target): Promise<Reply> {
+export async function deleteOne(
+  world: Pick<World, "admission" | "clock">,
+  exchange: Exchange,
+  target: Target,
+): Promise<Reply> {
   const { served } = target;
   const { options, request } = await deletionRequest(exchange, target);
   warnAboutOrphans(exchange, target, options);
   const { gone, revision } = await deleteObject(world, request, options);
   const media = mediaFor(exchange, served);
-  if (!gone || served.resource.name === "pods") return answer(world, exchange, target, revision, media, 200);
+  if (!gone || served.resource.name === "pods")
+    return answer(world.clock, exchange, target, revision, media, 200);
   const details = {
     name: target.name,
     ...(served.group === "" ? {} : { group: served.group }),
@@ -191,7 +197,11 @@ async function readDeleteOptions(exchange: Exchange): Promise<Fields> {
   return { kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1", ...rest };
 }
 
-export async function deleteMany(world: World, exchange: Exchange, target: Target): Promise<Reply> {
+export async function deleteMany(
+  world: Pick<World, "admission" | "clock" | "storage">,
+  exchange: Exchange,
+  target: Target,
+): Promise<Reply> {
   const { served, namespace } = target;
   if (!served.verbs.includes("deletecollection")) throw methodNotAllowed();
   const { options, request } = await deletionRequest(exchange, target);
@@ -215,12 +225,16 @@ export async function deleteMany(world: World, exchange: Exchange, target: Targe
 }
 
 /** `namespaces/finalize`: the only write that may change a namespace's own finalizers. */
-export async function finalizeNamespace(world: World, exchange: Exchange, target: Target): Promise<Reply> {
+export async function finalizeNamespace(
+  world: UpdateParts,
+  exchange: Exchange,
+  target: Target,
+): Promise<Reply> {
   const media = mediaFor(exchange, target.served);
   const request = writeRequest(exchange, target, "UpdateOptions");
   const body = await readObject(exchange, expectedOf(target.served));
   const updated = await updateObject(world, request, async (current) => ({
     draft: { ...current, metadata: { ...body.metadata, name: target.name }, spec: body["spec"] },
   }));
-  return answer(world, exchange, target, updated, media, 200);
+  return answer(world.clock, exchange, target, updated, media, 200);
 }

@@ -2,7 +2,8 @@
 import type { Cluster, StoredObject } from "../cluster.ts";
 import type { EventWriter } from "../events.ts";
 import { isPod, type PodObject } from "../objects/index.ts";
-import type { NodeSink, NodeSources } from "./hollow_nodes.ts";
+import type { NodeSink } from "./hollow_nodes.ts";
+import type { NodeSources } from "./pod_inputs.ts";
 
 export function clusterSink(cluster: Cluster, events: EventWriter): NodeSink {
   const update = (pod: PodObject, change: (draft: PodObject) => void): undefined => {

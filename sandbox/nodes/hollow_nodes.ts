@@ -2,11 +2,9 @@
  * The driver of simulated nodes: holds the runs of all their pods, asks the stages what comes next, and hands
  * reports to a sink. It knows neither the in-process cluster nor HTTP, so that it can stand before either.
  */
-import type { Clock, Random } from "../../kube/core/index.ts";
-import { jsonEqual } from "../../kube/core/index.ts";
+import { type Clock, jsonEqual, type Random } from "../../kube/core/index.ts";
 import { type Agenda, createAgenda, type Next } from "../agenda.ts";
 import { Reckoner } from "../amounts.ts";
-import type { StoredObject } from "../cluster.ts";
 import type { Container, PodObject, PodStatus } from "../objects/index.ts";
 import type { Timing } from "../stages/profile.ts";
 import { applyChange, type Effect } from "./apply_change.ts";
@@ -15,7 +13,7 @@ import { Registry } from "./images.ts";
 import { type NextStage, nextStage } from "./next_stage.ts";
 import { containersRecord, recordAnnotation } from "./node_agent.ts";
 import type { NodeProfile } from "./node_object.ts";
-import { missingConfig, missingVolume, refersTo } from "./pod_inputs.ts";
+import { missingConfig, missingVolume, type NodeSources, refersTo } from "./pod_inputs.ts";
 import { type ContainerRun, newRun, type PodRun, takeUpEphemeral } from "./pod_run.ts";
 import { podStatus } from "./pod_status.ts";
 import { SimulatedNode } from "./simulated_node.ts";
@@ -37,11 +35,6 @@ export interface NodeSink {
     reason: string,
     message: string,
   ): undefined | Promise<void>;
-}
-
-export interface NodeSources {
-  /** ConfigMaps, Secrets and claims by `Cluster` resource name. */
-  get(resource: string, namespace: string, name: string): StoredObject | undefined;
 }
 
 export interface HollowNodesOptions {

@@ -1,6 +1,11 @@
 /** What a pod needs besides images before its containers can be made: ConfigMaps, Secrets, claims. */
+import type { StoredObject } from "../cluster.ts";
 import { type Container, claimNames, isObject, type KeyReference, type PodObject } from "../objects/index.ts";
-import type { NodeSources } from "./hollow_nodes.ts";
+
+export interface NodeSources {
+  /** ConfigMaps, Secrets and claims by `Cluster` resource name. */
+  get(resource: string, namespace: string, name: string): StoredObject | undefined;
+}
 
 /** The kubelet's words for the first variable that has no source yet; undefined when all are there. */
 export function missingConfig(

@@ -9,8 +9,7 @@ import { type Fields, isFields, timeText } from "../json.ts";
 import { normalize } from "../resources/normal_form.ts";
 import type { Shape } from "../resources/shape.ts";
 import type { Revision } from "../revision.ts";
-import type { World } from "../world.ts";
-import { createObject } from "./create.ts";
+import { type CreateParts, createObject } from "./create.ts";
 import {
   compareValues,
   differenceOf,
@@ -21,13 +20,13 @@ import {
   pathsOf,
   withParents,
 } from "./field_set.ts";
-import { type ManagedEntry, ownedParts, readEntries, writeEntries } from "./managed_fields.ts";
+import { ownedParts, readEntries, writeEntries } from "./managed_fields.ts";
 import { mergeValues, withoutFields } from "./merge.ts";
-import type { WriteRequest } from "./request.ts";
+import type { ManagedEntry, WriteRequest } from "./request.ts";
 import { updateObject } from "./update.ts";
 
 export async function applyConfiguration(
-  world: World,
+  world: CreateParts,
   exchange: Exchange,
   target: Target,
   request: WriteRequest,
@@ -81,7 +80,7 @@ function checkApply(exchange: Exchange, target: Target, body: Fields, manager: s
 }
 
 async function createApplied(
-  world: World,
+  world: CreateParts,
   applying: Applying,
   configuration: StoredObject,
 ): Promise<Revision> {

@@ -6,8 +6,10 @@ import { ApiError, alreadyExists, badRequest, forbidden, invalid, notFound } fro
 import { timeText } from "../json.ts";
 import { nameSuffix, randomUid } from "../random.ts";
 import { normalize } from "../resources/normal_form.ts";
+import type { Registry } from "../resources/registry.ts";
 import { Revision } from "../revision.ts";
-import { type World, writeContext } from "../world.ts";
+import type { Storage } from "../storage.ts";
+import { type World, type WriteParts, writeContext } from "../world.ts";
 import { recordWrite } from "./managed_fields.ts";
 import { validateMetadata } from "./metadata.ts";
 import type { WriteRequest } from "./request.ts";
@@ -16,50 +18,57 @@ import { convertObject, workingVersion } from "./working.ts";
 /** Longest name that a generateName can grow to. */
 const generatedLimit = 63;
 
+/** What the creation of an object needs of the sandbox. */
+export type CreateParts = Pick<World, "admission" | "clock" | "random" | "registry" | "storage">;
+
 /** `draft` is decoded and belongs to the caller no more. */
 export async function createObject(
-  world: World,
+  world: CreateParts,
   request: WriteRequest,
   draft: StoredObject,
 ): Promise<Revision> {
   const { served } = request;
-  placeInNamespace(world, request, draft);
+  placeInNamespace(world.registry, request, draft);
   const working = await convertObject(draft, served, workingVersion(served));
   applyDefaults(world, request, working);
   recordWrite(working, undefined, request, world.clock.now(), request.applied);
   admitPlainly(world, request, working);
-  const mutated = await world.admission.mutate(world, {
+  const mutated = await world.admission.mutate({
     operation: "CREATE",
     request,
     object: working,
     oldObject: undefined,
   });
   applyDefaults(world, request, mutated);
-  checkNamespace(world, request);
+  checkNamespace(world.registry, request);
   const ready = prepareCreate(world, request, mutated);
-  await world.admission.validate(world, {
+  await world.admission.validate({
     operation: "CREATE",
     request,
     object: ready,
     oldObject: undefined,
   });
   const stored = await convertObject(ready, served, served.resource.storedApiVersion);
-  checkNamespace(world, request);
-  checkPodQuota(world, request, stored.metadata.name ?? "");
-  return storeCreated(world, request, stored);
+  checkNamespace(world.registry, request);
+  checkPodQuota(world.registry, request, stored.metadata.name ?? "");
+  return storeCreated(world.storage, request, stored);
 }
 
 /** The same without webhooks, at once: for components inside the process. `object` is copied. */
-export function createAtOnce(world: World, request: WriteRequest, object: StoredObject): Revision {
+export function createAtOnce(
+  world: Omit<CreateParts, "admission">,
+  request: WriteRequest,
+  object: StoredObject,
+): Revision {
   const draft = cloneJson(object);
-  placeInNamespace(world, request, draft);
+  placeInNamespace(world.registry, request, draft);
   if (!request.served.resource.custom) normalize(draft);
   applyDefaults(world, request, draft);
   admitPlainly(world, request, draft);
-  return storeCreated(world, request, prepareCreate(world, request, draft));
+  return storeCreated(world.storage, request, prepareCreate(world, request, draft));
 }
 
-function placeInNamespace(world: World, request: WriteRequest, draft: StoredObject): void {
+function placeInNamespace(registry: Registry, request: WriteRequest, draft: StoredObject): void {
   const { served, namespace } = request;
   draft.apiVersion ??= served.apiVersion;
   draft.kind ??= served.kind;
@@ -74,7 +83,7 @@ function placeInNamespace(world: World, request: WriteRequest, draft: StoredObje
       );
     }
     draft.metadata.namespace = namespace;
-    checkNamespace(world, request);
+    checkNamespace(registry, request);
   } else delete draft.metadata.namespace;
   if (draft.metadata.resourceVersion !== undefined && draft.metadata.resourceVersion !== "") {
     throw new ApiError(500, "", "resourceVersion should not be set on objects to be created");
@@ -82,10 +91,10 @@ function placeInNamespace(world: World, request: WriteRequest, draft: StoredObje
 }
 
 /** Nothing is created in a namespace that does not exist or is going away. */
-function checkNamespace(world: World, request: WriteRequest): void {
+function checkNamespace(registry: Registry, request: WriteRequest): void {
   const { served, namespace } = request;
   if (!served.resource.namespaced) return;
-  const found = world.registry.resource("namespaces")?.table.get("", namespace)?.object;
+  const found = registry.resource("namespaces")?.table.get("", namespace)?.object;
   if (found === undefined) throw notFound({ group: "", plural: "namespaces" }, namespace);
   if (found.metadata.deletionTimestamp === undefined) return;
   const message = `unable to create new content in namespace ${namespace} because it is being terminated`;
@@ -102,15 +111,15 @@ function checkNamespace(world: World, request: WriteRequest): void {
   });
 }
 
-export function applyDefaults(world: World, request: WriteRequest, draft: StoredObject): void {
+export function applyDefaults(world: WriteParts, request: WriteRequest, draft: StoredObject): void {
   request.served.resource.strategy.defaults?.(draft, writeContext(world, request.warnings));
 }
 
-export function admitPlainly(world: World, request: WriteRequest, draft: StoredObject): void {
+export function admitPlainly(world: WriteParts, request: WriteRequest, draft: StoredObject): void {
   request.served.resource.strategy.admit?.(draft, writeContext(world, request.warnings));
 }
 
-function prepareCreate(world: World, request: WriteRequest, draft: StoredObject): StoredObject {
+function prepareCreate(world: WriteParts, request: WriteRequest, draft: StoredObject): StoredObject {
   const { served } = request;
   const { strategy } = served.resource;
   const context = writeContext(world, request.warnings);
@@ -131,7 +140,7 @@ function prepareCreate(world: World, request: WriteRequest, draft: StoredObject)
   return ordered(draft);
 }
 
-function storeCreated(world: World, request: WriteRequest, object: StoredObject): Revision {
+function storeCreated(storage: Storage, request: WriteRequest, object: StoredObject): Revision {
   const { served } = request;
   const { table } = served.resource;
   const name = object.metadata.name ?? "";
@@ -139,7 +148,7 @@ function storeCreated(world: World, request: WriteRequest, object: StoredObject)
   if (existing !== undefined) {
     throw alreadyExists(served, name, existing.object.metadata.deletionTimestamp !== undefined);
   }
-  if (request.dryRun) return new Revision(object, world.storage.version);
+  if (request.dryRun) return new Revision(object, storage.version);
   return table.put(object);
 }
 

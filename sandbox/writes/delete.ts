@@ -1,5 +1,5 @@
 /** Deleting: grace periods, finalizers, propagation (Background, Foreground, Orphan). */
-import { cloneJson } from "../../kube/core/index.ts";
+import { type Clock, cloneJson } from "../../kube/core/index.ts";
 import type { StoredObject } from "../cluster.ts";
 import { badRequest, conflict, notFound } from "../http/api_error.ts";
 import { numberAt, textAt, timeText } from "../json.ts";
@@ -29,7 +29,7 @@ const orphan = "orphan";
 
 /** Checks, asks the webhooks, deletes. */
 export async function deleteObject(
-  world: World,
+  world: Pick<World, "admission" | "clock">,
   request: WriteRequest,
   options: DeleteOptions,
 ): Promise<Deletion> {
@@ -39,7 +39,7 @@ export async function deleteObject(
     if (before === undefined) throw notFound(request.served, request.name);
     checkPreconditions(request, before, options);
     const [view] = await inVersion([before], request.served, workingVersion(request.served));
-    await world.admission.validate(world, {
+    await world.admission.validate({
       operation: "DELETE",
       request,
       object: undefined,
@@ -47,7 +47,7 @@ export async function deleteObject(
     });
     const now = request.served.resource.table.get(request.namespace, request.name);
     if (now !== before) continue;
-    return deleteAtOnce(world, request, options);
+    return deleteAtOnce(world.clock, request, options);
   }
 }
 
@@ -80,7 +80,7 @@ function checkPreconditions(request: WriteRequest, revision: Revision, options: 
 }
 
 /** The deletion itself, without webhooks. */
-export function deleteAtOnce(world: World, request: WriteRequest, options: DeleteOptions): Deletion {
+export function deleteAtOnce(clock: Clock, request: WriteRequest, options: DeleteOptions): Deletion {
   const { resource } = request.served;
   const before = resource.table.get(request.namespace, request.name);
   if (before === undefined) throw notFound(request.served, request.name);
@@ -93,7 +93,7 @@ export function deleteAtOnce(world: World, request: WriteRequest, options: Delet
     const removed = resource.table.remove(request.namespace, request.name);
     return { gone: true, revision: removed ?? before };
   }
-  const draft = markDeleted(world, before.object, grace, finalizers);
+  const draft = markDeleted(clock, before.object, grace, finalizers);
   if (isNamespace(resource)) draft["status"] = { phase: "Terminating" };
   if (draft === before.object || isSameDeletion(draft, before.object))
     return { gone: false, revision: before };
@@ -142,7 +142,7 @@ function policyOf(resource: Resource, object: StoredObject, options: DeleteOptio
 }
 
 function markDeleted(
-  world: World,
+  clock: Clock,
   before: StoredObject,
   grace: number,
   finalizers: readonly string[],
@@ -156,7 +156,7 @@ function markDeleted(
     const asked =
       again && metadata.deletionTimestamp !== undefined ? Date.parse(metadata.deletionTimestamp) : undefined;
     const start =
-      asked === undefined ? world.clock.now() : asked - (metadata.deletionGracePeriodSeconds ?? 0) * 1000;
+      asked === undefined ? clock.now() : asked - (metadata.deletionGracePeriodSeconds ?? 0) * 1000;
     metadata.deletionTimestamp = timeText(start + grace * 1000);
     metadata.deletionGracePeriodSeconds = grace;
   }

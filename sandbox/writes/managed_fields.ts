@@ -9,22 +9,8 @@ import {
   readFieldSet,
   unionOf,
 } from "./field_set.ts";
-import type { WriteRequest } from "./request.ts";
+import type { ApplyRecord, ManagedEntry, WriteRequest } from "./request.ts";
 import { workingVersion } from "./working.ts";
-
-export interface ManagedEntry {
-  readonly manager: string;
-  readonly operation: "Apply" | "Update";
-  readonly apiVersion: string;
-  readonly time: string;
-  readonly subresource: string;
-  readonly fields: FieldSet;
-}
-
-/** What server-side apply decided: the entries after it. */
-export interface ApplyRecord {
-  readonly entries: readonly ManagedEntry[];
-}
 
 const notOwned: readonly string[] = [
   "name",

@@ -1,13 +1,27 @@
 import type { ObjectRef } from "../../kube/core/index.ts";
 import type { Fields } from "../json.ts";
 import type { Served } from "../resources/resource.ts";
-import type { ApplyRecord } from "./managed_fields.ts";
+import type { FieldSet } from "./field_set.ts";
 
 export interface User {
   readonly username: string;
   readonly uid?: string;
   readonly groups: readonly string[];
   readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+export interface ManagedEntry {
+  readonly manager: string;
+  readonly operation: "Apply" | "Update";
+  readonly apiVersion: string;
+  readonly time: string;
+  readonly subresource: string;
+  readonly fields: FieldSet;
+}
+
+/** What server-side apply decided: the entries after it. */
+export interface ApplyRecord {
+  readonly entries: readonly ManagedEntry[];
 }
 
 /** One write as the handlers understood it. */

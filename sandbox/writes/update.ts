@@ -3,20 +3,27 @@ import { cloneJson, jsonEqual } from "../../kube/core/index.ts";
 import type { StoredObject } from "../cluster.ts";
 import { badRequest, conflict, invalid, modifiedMeanwhile, notFound } from "../http/api_error.ts";
 import { Revision } from "../revision.ts";
-import { type World, writeContext } from "../world.ts";
+import { type World, type WriteParts, writeContext } from "../world.ts";
 import { admitPlainly, applyDefaults, ordered } from "./create.ts";
-import { type ApplyRecord, recordWrite } from "./managed_fields.ts";
+import { recordWrite } from "./managed_fields.ts";
 import { restoreSystemMetadata, validateMetadata, validateMetadataUpdate } from "./metadata.ts";
-import type { WriteRequest } from "./request.ts";
+import type { ApplyRecord, WriteRequest } from "./request.ts";
 import { convertObject, inVersion, workingVersion } from "./working.ts";
 
 /** How often a change is made anew on top of what others wrote meanwhile. */
 const attempts = 5;
 
 /** The wanted state, made from the current one; may be called again. `apply` is set by server-side apply. */
+/** What a change of an object needs of the sandbox. */
+export type UpdateParts = Pick<World, "admission" | "clock" | "random" | "registry">;
+
 export type Change = (current: StoredObject) => Promise<{ draft: StoredObject; apply?: ApplyRecord }>;
 
-export async function updateObject(world: World, request: WriteRequest, change: Change): Promise<Revision> {
+export async function updateObject(
+  world: UpdateParts,
+  request: WriteRequest,
+  change: Change,
+): Promise<Revision> {
   const { served } = request;
   for (let attempt = 1; ; attempt++) {
     const before = served.resource.table.get(request.namespace, request.name);
@@ -68,7 +75,7 @@ function storageKey({ served, namespace, name }: WriteRequest): string {
 }
 
 async function finishUpdate(
-  world: World,
+  world: UpdateParts,
   request: WriteRequest,
   draft: StoredObject,
   current: StoredObject,
@@ -79,7 +86,7 @@ async function finishUpdate(
   applyDefaults(world, request, draft);
   recordWrite(draft, current, request, world.clock.now(), apply);
   admitPlainly(world, request, draft);
-  const mutated = await world.admission.mutate(world, {
+  const mutated = await world.admission.mutate({
     operation: "UPDATE",
     request,
     object: draft,
@@ -88,7 +95,7 @@ async function finishUpdate(
   applyDefaults(world, request, mutated);
   restoreSystemMetadata(mutated, current);
   const ready = prepareUpdate(world, request, mutated, current);
-  await world.admission.validate(world, { operation: "UPDATE", request, object: ready, oldObject: current });
+  await world.admission.validate({ operation: "UPDATE", request, object: ready, oldObject: current });
   ready.metadata.resourceVersion = current.metadata.resourceVersion;
   return ready;
 }
@@ -127,7 +134,7 @@ function restoreOtherParts(request: WriteRequest, draft: StoredObject, current: 
 const ownStatusWriters: ReadonlySet<string> = new Set(["binding", "eviction", "resize"]);
 
 function prepareUpdate(
-  world: World,
+  world: WriteParts,
   request: WriteRequest,
   draft: StoredObject,
   current: StoredObject,
