@@ -4,6 +4,7 @@
  */
 import { isJsonObject, type JsonObject, keyOf, type Labels, own } from "../kube/core/index.ts";
 import { projectedJsonCodec, type Resource } from "../kube/index.ts";
+import { objectAt, objectsAt, textAt, textsAt } from "./json_fields.ts";
 
 interface ObservedCondition {
   readonly type: string;
@@ -84,7 +85,7 @@ export function observedPod(value: JsonObject): ObservedPod {
     createdAt: textAt(metadata, "creationTimestamp"),
     deleting: textAt(metadata, "deletionTimestamp") !== "",
     labels: textsAt(metadata, "labels"),
-    annotations: textsAt(metadata, "annotations"),
+    annotations: annotationsOf(metadata),
     nodeName: textAt(spec, "nodeName"),
     restartPolicy: textAt(spec, "restartPolicy"),
     containers: objectsAt(spec, "containers").map(containerOf),
@@ -131,27 +132,8 @@ function runOf(status: JsonObject): ObservedRun {
   return isJsonObject(waiting) ? { name, waiting: textAt(waiting, "reason") } : { name };
 }
 
-function objectAt(object: JsonObject, key: string): JsonObject {
-  const value = own(object, key);
-  return isJsonObject(value) ? value : {};
-}
-
-function objectsAt(object: JsonObject, key: string): JsonObject[] {
-  const value = own(object, key);
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
-}
-
-function textAt(object: JsonObject, key: string): string {
-  const value = own(object, key);
-  return typeof value === "string" ? value : "";
-}
-
-/** Metadata of `kubectl apply`: as large as the pod's spec and read by nobody here. */
-const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
-
-function textsAt(object: JsonObject, key: string): Labels {
-  const texts = Object.entries(objectAt(object, key)).flatMap(([name, value]) => {
-    return typeof value === "string" && name !== lastApplied ? [[name, value] as const] : [];
-  });
-  return Object.fromEntries(texts);
+/** Without the metadata of `kubectl apply`: as large as the pod's spec and read by nobody here. */
+function annotationsOf(metadata: JsonObject): Labels {
+  const { "kubectl.kubernetes.io/last-applied-configuration": _, ...read } = textsAt(metadata, "annotations");
+  return read;
 }

@@ -1,7 +1,8 @@
 /** Secrets with registry credentials, as far as pull jobs look at them. Their data is never logged. */
 import type { KubeObject, Labels } from "../kube/core/index.ts";
-import { isJsonObject, keyOf } from "../kube/core/index.ts";
+import { keyOf } from "../kube/core/index.ts";
 import { projectedJsonCodec, type Resource } from "../kube/index.ts";
+import { objectAt, textAt, textsAt } from "./json_fields.ts";
 
 export interface PullSecret {
   readonly namespace: string;
@@ -24,17 +25,17 @@ export const pullSecretResource: Resource<PullSecret> = {
   namespaced: true,
   codec: projectedJsonCodec<PullSecret>({
     fromJson: (value) => {
-      const metadata = isJsonObject(value["metadata"]) ? value["metadata"] : {};
+      const metadata = objectAt(value, "metadata");
       return {
-        namespace: textOf(metadata["namespace"]),
-        name: textOf(metadata["name"]),
-        uid: textOf(metadata["uid"]),
-        resourceVersion: textOf(metadata["resourceVersion"]),
-        labels: textsOf(metadata["labels"]),
-        annotations: textsOf(metadata["annotations"]),
-        type: textOf(value["type"]),
-        data: textsOf(value["data"]),
-        deleting: typeof metadata["deletionTimestamp"] === "string",
+        namespace: textAt(metadata, "namespace"),
+        name: textAt(metadata, "name"),
+        uid: textAt(metadata, "uid"),
+        resourceVersion: textAt(metadata, "resourceVersion"),
+        labels: textsAt(metadata, "labels"),
+        annotations: textsAt(metadata, "annotations"),
+        type: textAt(value, "type"),
+        data: textsAt(value, "data"),
+        deleting: textAt(metadata, "deletionTimestamp") !== "",
       };
     },
     identify: ({ namespace, name, uid, resourceVersion }) => ({
@@ -44,17 +45,6 @@ export const pullSecretResource: Resource<PullSecret> = {
     }),
   }),
 };
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
-}
-
-function textsOf(value: unknown): Labels {
-  const entries = Object.entries(isJsonObject(value) ? value : {});
-  return Object.fromEntries(
-    entries.filter((entry): entry is [string, string] => typeof entry[1] === "string"),
-  );
-}
 
 /** Whether an object carries the finalizer. */
 export function hasFinalizer(object: KubeObject, finalizer: string): boolean {

@@ -18,6 +18,8 @@ import {
   allowed,
   denied,
 } from "../admission/request.ts";
+import { objectAt } from "../json_fields.ts";
+import { podUnavailableBudgetResource } from "./resource.ts";
 import { type BudgetOperation, operationOf } from "./operation.ts";
 import { isAvailableToBudget, isUnprotected, relatedBudget } from "./pod_facts.ts";
 import { podUnavailableBudgetResource } from "./resource.ts";
@@ -158,12 +160,7 @@ async function podOf(request: AdmissionRequest, operation: BudgetOperation, clie
 
 /** An eviction carries its options in its body, too. */
 function isDryRun({ dryRun, object }: AdmissionRequest): boolean {
-  const options: JsonObject = isJsonObject(object) ? member(object, "deleteOptions") : {};
+  const options: JsonObject = isJsonObject(object) ? objectAt(object, "deleteOptions") : {};
   const listed = own(options, "dryRun");
   return dryRun || (Array.isArray(listed) && listed.includes("All"));
-}
-
-function member(object: JsonObject, key: string): JsonObject {
-  const value = own(object, key);
-  return isJsonObject(value) ? value : {};
 }

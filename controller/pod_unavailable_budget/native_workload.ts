@@ -1,6 +1,7 @@
 /** What is kept of Deployments and ReplicaSets: who they are, whose, and how many pods they want. */
-import { isJsonObject, type JsonObject, type Labels, own } from "../../kube/core/index.ts";
+import type { JsonObject, Labels } from "../../kube/core/index.ts";
 import { type ControllerOf, projectedJsonCodec, type Resource } from "../../kube/index.ts";
+import { numberAt, objectAt, objectsAt, textAt } from "../json_fields.ts";
 
 export interface NativeWorkload {
   readonly namespace: string;
@@ -36,42 +37,28 @@ function nativeWorkload(plural: string, kind: string): Resource<NativeWorkload> 
 }
 
 function read(value: JsonObject): NativeWorkload {
-  const metadata = member(value, "metadata");
-  const replicas = own(member(value, "spec"), "replicas");
+  const metadata = objectAt(value, "metadata");
   return {
-    namespace: text(metadata, "namespace"),
-    name: text(metadata, "name"),
-    uid: text(metadata, "uid"),
-    resourceVersion: text(metadata, "resourceVersion"),
+    namespace: textAt(metadata, "namespace"),
+    name: textAt(metadata, "name"),
+    uid: textAt(metadata, "uid"),
+    resourceVersion: textAt(metadata, "resourceVersion"),
     labels: {},
-    replicas: typeof replicas === "number" ? replicas : 1,
-    terminating: text(metadata, "deletionTimestamp") !== "",
+    replicas: numberAt(objectAt(value, "spec"), "replicas") ?? 1,
+    terminating: textAt(metadata, "deletionTimestamp") !== "",
     controller: controllerIn(metadata),
   };
 }
 
 /** The controlling owner in the metadata of any object. */
 function controllerIn(metadata: JsonObject): ControllerOf | undefined {
-  const owners = own(metadata, "ownerReferences");
-  const owner = Array.isArray(owners)
-    ? owners.filter(isJsonObject).find((each) => each["controller"] === true)
-    : undefined;
+  const owner = objectsAt(metadata, "ownerReferences").find((each) => each["controller"] === true);
   if (owner === undefined) return undefined;
-  const [group = "", version] = text(owner, "apiVersion").split("/");
+  const [group = "", version] = textAt(owner, "apiVersion").split("/");
   return {
     group: version === undefined ? "" : group,
-    kind: text(owner, "kind"),
-    name: text(owner, "name"),
-    uid: text(owner, "uid"),
+    kind: textAt(owner, "kind"),
+    name: textAt(owner, "name"),
+    uid: textAt(owner, "uid"),
   };
-}
-
-function member(object: JsonObject, key: string): JsonObject {
-  const value = own(object, key);
-  return isJsonObject(value) ? value : {};
-}
-
-function text(object: JsonObject, key: string): string {
-  const value = own(object, key);
-  return typeof value === "string" ? value : "";
 }

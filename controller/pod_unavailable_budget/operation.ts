@@ -1,6 +1,7 @@
 /** Which operation of a budget a request on a pod is. Spec: protection A4, rules 11, 12, 20. */
 import { isJsonObject, type JsonObject, jsonEqual, own, podQos } from "../../kube/core/index.ts";
 import type { AdmissionRequest } from "../admission/request.ts";
+import { objectAt, objectsAt } from "../json_fields.ts";
 import { hasUnavailableLabel } from "./pod_facts.ts";
 
 export type BudgetOperation = "DELETE" | "UPDATE" | "EVICT" | "RESIZE";
@@ -15,7 +16,7 @@ export function operationOf(request: AdmissionRequest): BudgetOperation | undefi
   if (operation !== "UPDATE" || object === undefined || oldObject === undefined) return undefined;
   const becomesUnavailable =
     !hasUnavailableLabel(labelsOf(oldObject)) && hasUnavailableLabel(labelsOf(object));
-  const [before, after] = [member(oldObject, "spec"), member(object, "spec")];
+  const [before, after] = [objectAt(oldObject, "spec"), objectAt(object, "spec")];
   if (!becomesUnavailable && jsonEqual(before, after)) return undefined;
   return !becomesUnavailable && isResize(object, before, after) ? "RESIZE" : "UPDATE";
 }
@@ -23,13 +24,15 @@ export function operationOf(request: AdmissionRequest): BudgetOperation | undefi
 function isResize(newPod: JsonObject, before: JsonObject, after: JsonObject): boolean {
   if (isStatic(newPod) || !jsonEqual(withoutResources(before), withoutResources(after))) return false;
   if (podQos(before) !== podQos(after)) return false;
-  const containers = containersOf(after);
-  return containersOf(before).every((container, index) => resizesInPlace(container, containers[index] ?? {}));
+  const containers = objectsAt(after, "containers");
+  return objectsAt(before, "containers").every((container, index) =>
+    resizesInPlace(container, containers[index] ?? {}),
+  );
 }
 
 /** Every changed amount is of cpu or memory, and its change restarts nothing. */
 function resizesInPlace(before: JsonObject, after: JsonObject): boolean {
-  const [old, next] = [member(before, "resources"), member(after, "resources")];
+  const [old, next] = [objectAt(before, "resources"), objectAt(after, "resources")];
   const policies = own(after, "resizePolicy");
   const restarts = new Set(
     (Array.isArray(policies) ? policies.filter(isJsonObject) : [])
@@ -37,7 +40,7 @@ function resizesInPlace(before: JsonObject, after: JsonObject): boolean {
       .map(({ resourceName }) => resourceName),
   );
   return ["limits", "requests"].every((kind) => {
-    const [from, to] = [member(old, kind), member(next, kind)];
+    const [from, to] = [objectAt(old, kind), objectAt(next, kind)];
     const changed = [...new Set([...Object.keys(from), ...Object.keys(to)])].filter(
       (name) => from[name] !== to[name],
     );
@@ -46,26 +49,16 @@ function resizesInPlace(before: JsonObject, after: JsonObject): boolean {
 }
 
 function withoutResources(spec: JsonObject): JsonObject {
-  const containers = containersOf(spec).map(({ resources: _, ...container }) => container);
+  const containers = objectsAt(spec, "containers").map(({ resources: _, ...container }) => container);
   return { ...spec, containers };
 }
 
 function isStatic(pod: JsonObject): boolean {
-  const source = member(member(pod, "metadata"), "annotations")["kubernetes.io/config.source"];
+  const source = objectAt(objectAt(pod, "metadata"), "annotations")["kubernetes.io/config.source"];
   return typeof source === "string" && source !== "" && source !== "api";
 }
 
 function labelsOf(pod: JsonObject): Record<string, string> {
-  const labels = member(member(pod, "metadata"), "labels");
+  const labels = objectAt(objectAt(pod, "metadata"), "labels");
   return Object.fromEntries(Object.entries(labels).map(([key, value]) => [key, String(value)]));
-}
-
-function containersOf(spec: JsonObject): JsonObject[] {
-  const containers = own(spec, "containers");
-  return Array.isArray(containers) ? containers.filter(isJsonObject) : [];
-}
-
-function member(object: JsonObject, key: string): JsonObject {
-  const value = own(object, key);
-  return isJsonObject(value) ? value : {};
 }

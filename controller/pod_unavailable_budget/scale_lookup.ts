@@ -1,6 +1,7 @@
 /** Workloads of kinds that nobody here knows, through their scale subresource. Spec: protection A4, rules 1 and 3. */
-import { isJsonObject, type JsonObject, own } from "../../kube/core/index.ts";
+import { isJsonObject, type JsonObject } from "../../kube/core/index.ts";
 import { type Client, isKubeError } from "../../kube/index.ts";
+import { numberAt, objectAt, objectsAt, textAt } from "../json_fields.ts";
 
 export interface Scale {
   uid: string;
@@ -23,7 +24,7 @@ export async function scaleOf(client: Client, reference: ScaleReference): Promis
   const root = group === "" ? "/api/v1" : await preferredRoot(client, group);
   if (root === undefined) return undefined;
   const resources = await found(() => client.request("GET", root));
-  const served = Array.isArray(resources?.["resources"]) ? resources["resources"].filter(isJsonObject) : [];
+  const served = objectsAt(resources ?? {}, "resources");
   const plural = served.find((each) => each["kind"] === kind && !String(each["name"]).includes("/"))?.[
     "name"
   ];
@@ -32,20 +33,17 @@ export async function scaleOf(client: Client, reference: ScaleReference): Promis
   const hasScale = served.some((each) => each["name"] === `${plural}/scale`);
   const object = await found(() => client.request("GET", hasScale ? `${path}/scale` : path));
   if (object === undefined) return undefined;
-  const metadata = member(object, "metadata");
-  const replicas = own(member(object, "spec"), "replicas");
-  const selector = own(member(object, "status"), "selector");
   return {
-    uid: String(metadata["uid"] ?? ""),
-    replicas: !hasScale ? -1 : typeof replicas === "number" ? replicas : 0,
-    selector: hasScale && typeof selector === "string" ? selector : "",
+    uid: textAt(objectAt(object, "metadata"), "uid"),
+    replicas: hasScale ? (numberAt(objectAt(object, "spec"), "replicas") ?? 0) : -1,
+    selector: hasScale ? textAt(objectAt(object, "status"), "selector") : "",
   };
 }
 
 async function preferredRoot(client: Client, group: string): Promise<string | undefined> {
   const answer = await found(() => client.request("GET", `/apis/${encodeURIComponent(group)}`));
-  const version = answer && own(member(answer, "preferredVersion"), "groupVersion");
-  return typeof version === "string" ? `/apis/${version}` : undefined;
+  const version = answer && textAt(objectAt(answer, "preferredVersion"), "groupVersion");
+  return version ? `/apis/${version}` : undefined;
 }
 
 async function found(ask: () => Promise<unknown>): Promise<JsonObject | undefined> {
@@ -56,9 +54,4 @@ async function found(ask: () => Promise<unknown>): Promise<JsonObject | undefine
     if (isKubeError(error, "NotFound")) return undefined;
     throw error;
   }
-}
-
-function member(object: JsonObject, key: string): JsonObject {
-  const value = own(object, key);
-  return isJsonObject(value) ? value : {};
 }
