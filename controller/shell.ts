@@ -192,7 +192,7 @@ class Shell<T extends StatusObject> implements KindShell {
     const { client, resource, objects } = this.#deps;
     const ref = refOf(key);
     const body = {
-      apiVersion: apiVersionOf(resource),
+      apiVersion: groupVersionOf(resource),
       kind: resource.kind,
       metadata: { ...ref, ...metadata },
       ...rest,
@@ -238,7 +238,7 @@ function isRace(error: unknown): boolean {
   return isKubeError(error, "Conflict", "NotFound", "AlreadyExists") && error.about?.kind !== "namespaces";
 }
 
-export function apiVersionOf({ group, version }: Pick<Resource<unknown>, "group" | "version">): string {
+export function groupVersionOf({ group, version }: Pick<Resource<unknown>, "group" | "version">): string {
   return group === "" ? version : `${group}/${version}`;
 }
 
@@ -248,6 +248,6 @@ export function eventTarget(
   metadata: Pick<ObjectMeta, "namespace" | "name" | "uid" | "resourceVersion">,
 ): EventTarget {
   const { namespace, name = "", uid = "", resourceVersion = "" } = metadata;
-  const target = { apiVersion: apiVersionOf(resource), kind: resource.kind, name, uid, resourceVersion };
+  const target = { apiVersion: groupVersionOf(resource), kind: resource.kind, name, uid, resourceVersion };
   return namespace ? { ...target, namespace } : target;
 }

@@ -29,12 +29,12 @@ import { SharedInformers } from "./informers.ts";
 import type { AnyKind, Caches, Kind, KindDeps, PlainController, ServerFeatures, SharedDeps } from "./kind.ts";
 import { kinds, mapKinds, plainControllers } from "./kinds.ts";
 import type { ControllerOptions } from "./options.ts";
+import { enqueueItself, OwnerQueues } from "./owner_queues.ts";
 import { BudgetGuard } from "./pod_unavailable_budget/guard.ts";
-import { pulledAhead } from "./pulled_ahead.ts";
+import { predownload } from "./predownload.ts";
 import type { CreatedResource } from "./rollout/actions.ts";
 import { type SelectablePod, SelectedPods } from "./selected_pods.ts";
 import { owns, type Shard, wholeCluster } from "./shard.ts";
-import { OwnerWakes, wakeItself } from "./wakes.ts";
 
 export interface ControllersDeps {
   client: Client;
@@ -84,7 +84,7 @@ class Starting {
   /** Aborts every request that is still under way. */
   readonly #cut = new AbortController();
   readonly #stopping = new AbortController();
-  readonly #wakes = new OwnerWakes();
+  readonly #owners = new OwnerQueues();
   readonly #events: Events;
   readonly #terminating: TerminatingNamespaces;
   readonly #mayDisrupt: ((pod: Pod) => Promise<boolean>) | undefined;
@@ -113,10 +113,10 @@ class Starting {
   async run(): Promise<void> {
     const server = await this.#serverFeatures();
     const { pods, claims, revisions, nodes } = this.#shared;
-    const ahead = pulledAhead(this.#informers, server, this.#deps.options.gates, (change) =>
-      this.#wakes.pullJobChanged(change),
+    const images = predownload(this.#informers, server, this.#deps.options.gates, (change) =>
+      this.#owners.pullJobChanged(change),
     );
-    const caches: Caches = { ...this.#shared, ...ahead };
+    const caches: Caches = { ...this.#shared, ...images };
     this.#informers.watch(podResource, pods);
     this.#informers.watch(persistentVolumeClaimResource, claims);
     this.#informers.watch(controllerRevisionResource, revisions);
@@ -127,7 +127,7 @@ class Starting {
       if (this.#shard.index === 0 && controller.enabled(this.#deps.options.gates))
         begin.push(this.#preparePlain(controller, caches, server));
     }
-    this.#wakes.follow(this.#shared);
+    this.#owners.follow(this.#shared);
     this.#informers.start();
     await this.#informers.synced();
     if (!this.#stopping.signal.aborted) for (const start of begin) start();
@@ -230,8 +230,8 @@ class Starting {
     const deps: KindDeps<T> = { ...shared, objects, resource: kind.resource };
     const { queue } = deps;
     const shell = kind.shell(deps);
-    this.#wakes.add(kind, (key) => queue.addAfter(key, shell.coalescingMs(key)));
-    objects.subscribe((change) => wakeItself(kind, queue, shell, change));
+    this.#owners.add(kind, (key) => queue.addAfter(key, shell.coalescingMs(key)));
+    objects.subscribe((change) => enqueueItself(kind, queue, shell, change));
     const reconcile = async (key: string) => {
       const uid = objects.get(key)?.metadata.uid;
       const isOthers = kind.sharded && uid !== undefined && !owns(this.#shard, uid);

@@ -16,7 +16,7 @@ import {
 import { timeOf } from "../../kube/core/index.ts";
 import type { Waiting } from "../rollout/actions.ts";
 import { timestamp } from "../rollout/lifecycle.ts";
-import { childBody } from "./child_manifest.ts";
+import { childApiVersions, childBody } from "./child_manifest.ts";
 import { type Child, type CronJobSeen, cronStrategyOf, type Strategy } from "./observe.ts";
 import { type Occurrences, occurrencesOf } from "./occurrences.ts";
 
@@ -158,8 +158,7 @@ function statusOf(
 }
 
 function reference({ kind, name, uid, resourceVersion }: Child, namespace: string) {
-  const apiVersion = kind === "Job" ? "batch/v1" : "apps.kruise.io/v1beta1";
-  return { apiVersion, kind, name, namespace, resourceVersion, uid };
+  return { apiVersion: childApiVersions[kind], kind, name, namespace, resourceVersion, uid };
 }
 
 const pausedWaiting: Waiting = {

@@ -1,13 +1,12 @@
 /** ImageListPullJobs: carries out what the plan says of their jobs, an image each. No policy here. */
 import type { ImageListPullJob, ImagePullJob, ImagePullJobSpec } from "../../crds/index.ts";
 import { objectRef } from "../../kube/core/index.ts";
-import type { Random } from "../../kube/index.ts";
 import { Children } from "../children.ts";
 import { imagePullJobResource } from "../image_pull_job/resource.ts";
 import type { KindDeps, KindShell } from "../kind.ts";
 import { ownersOf } from "../owners.ts";
-import { ownerReference } from "../rollout/pod_manifest.ts";
-import { apiVersionOf, eventTarget, type Pass, type Reconciler, shellOf } from "../shell.ts";
+import { ownerReference, randomId } from "../rollout/pod_manifest.ts";
+import { eventTarget, groupVersionOf, type Pass, type Reconciler, shellOf } from "../shell.ts";
 import { slowStart } from "../slow_start.ts";
 import { HASH_LABEL, type ListJobPlan, planImageListPullJob } from "./plan.ts";
 
@@ -73,10 +72,10 @@ class ImageListPullJobs implements Reconciler<ImageListPullJob> {
     const { uid = "" } = job.metadata;
     const generateName = `${name.slice(0, LONGEST_PREFIX)}-`;
     const body = {
-      apiVersion: apiVersionOf(imagePullJobResource),
+      apiVersion: groupVersionOf(imagePullJobResource),
       kind: imagePullJobResource.kind,
       metadata: {
-        name: generateName + suffix(random),
+        name: generateName + randomId(random),
         generateName,
         namespace,
         labels: { [HASH_LABEL]: hash },
@@ -94,11 +93,4 @@ class ImageListPullJobs implements Reconciler<ImageListPullJob> {
     const reason = `Successful ${what} ImagePullJob`;
     this.#deps.recorder.event(target, "Normal", reason, `${verb} ${count} ImagePullJob`);
   }
-}
-
-const SUFFIX = "bcdfghjklmnpqrstvwxz2456789";
-
-/** Five characters, as the API server appends them to generated names. */
-function suffix(random: Random): string {
-  return Array.from({ length: 5 }, () => SUFFIX[Math.floor(random() * SUFFIX.length)]).join("");
 }

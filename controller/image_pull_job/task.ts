@@ -1,8 +1,10 @@
 /** What a job writes into a NodeImage, and what it reads back. Pure. Spec: images P4.3 to P4.7. */
 import {
+  apiVersionOf,
   defaultPullBackoffLimit,
   defaultPullTimeoutSeconds,
   type ImagePullJob,
+  imagePullJob,
   type NodeImage,
   type NodeImageSpec,
 } from "../../crds/index.ts";
@@ -43,7 +45,7 @@ interface TaskOptions {
 /** Throws ParseError `InvalidImage` for an image that admission would have refused. */
 export function pullTarget(job: ImagePullJob, secrets: readonly SecretReference[]): PullTarget {
   const { name = "", namespace = "", uid = "" } = job.metadata;
-  const owner = { apiVersion: "apps.kruise.io/v1beta1", kind: PULL_JOB, name, namespace, uid };
+  const owner = { apiVersion: apiVersionOf(imagePullJob), kind: PULL_JOB, name, namespace, uid };
   return { ...familiarImage(job.spec.image), owner, secrets };
 }
 

@@ -1,9 +1,8 @@
 /** What one node's NodeImage needs. Pure. Spec: images N4. */
-import type { NodeImage } from "../../crds/index.ts";
+import { apiVersionOf, imagePullJob, type NodeImage } from "../../crds/index.ts";
 import { createMergePatch, jsonEqual, type Labels } from "../../kube/core/index.ts";
 import { earliest } from "../earliest.ts";
-import { imagePullJobResource } from "../image_pull_job/resource.ts";
-import { apiVersionOf, type ObjectAction } from "../shell.ts";
+import type { ObjectAction } from "../shell.ts";
 import { FAKE_LABEL, PULL_JOB } from "./model.ts";
 import { type Facts, pruneNodeImage } from "./prune.ts";
 import { type FailedTask, judgeSilence } from "./silence.ts";
@@ -76,7 +75,7 @@ function eventsOf({ metadata }: NodeImage, { image, message, owners }: FailedTas
   const text = `Failed to pull image ${image} on node ${metadata.name} for ${message}`;
   const event = { type: "Warning", reason: "PullImageFailed", message: text } as const;
   const jobs = owners.map(({ apiVersion, kind = PULL_JOB, namespace, name = "", uid = "" }) => ({
-    apiVersion: apiVersion ?? apiVersionOf(imagePullJobResource),
+    apiVersion: apiVersion ?? apiVersionOf(imagePullJob),
     kind,
     name,
     uid,

@@ -10,7 +10,7 @@ import type { KindDeps, KindShell } from "../kind.ts";
 import { GROUP } from "../resource.ts";
 import { isActive, isReady } from "../rollout/pod_state.ts";
 import type { PodNeeds } from "../selected_pods.ts";
-import { apiVersionOf, type Pass, type Reconciler, type Step, shellOf } from "../shell.ts";
+import { groupVersionOf, type Pass, type Reconciler, type Step, shellOf } from "../shell.ts";
 import { statefulSetResource } from "../stateful_set/resource.ts";
 import { asksForState, generationChanged, planGeneration, type Workload } from "./generate.ts";
 import { type NativeStatefulSet, nativeStatefulSetResource } from "./native_stateful_set.ts";
@@ -126,7 +126,7 @@ class PersistentPodStates implements Reconciler<PersistentPodState> {
     const found = isNative ? this.#native.get(key) : this.#advanced.get(key);
     if (found === undefined || found.metadata.deletionTimestamp !== undefined) return undefined;
     const resource = isNative ? nativeStatefulSetResource : statefulSetResource;
-    return { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata: found.metadata };
+    return { apiVersion: groupVersionOf(resource), kind: resource.kind, metadata: found.metadata };
   }
 
   #asked(key: string, group: string): void {

@@ -19,7 +19,6 @@ import {
   denied,
 } from "../admission/request.ts";
 import { objectAt } from "../json_fields.ts";
-import { podUnavailableBudgetResource } from "./resource.ts";
 import { type BudgetOperation, operationOf } from "./operation.ts";
 import { isAvailableToBudget, isUnprotected, relatedBudget } from "./pod_facts.ts";
 import { podUnavailableBudgetResource } from "./resource.ts";

@@ -1,6 +1,6 @@
 /** New pods and their claims from a template. Spec: cloneset 4.3. */
 
-import type { PersistentVolumeClaim, PodTemplate } from "../../crds/index.ts";
+import { apiVersionOf, kinds, type PersistentVolumeClaim, type PodTemplate } from "../../crds/index.ts";
 import type { ObjectMeta, OwnerReference } from "../../kube/core/index.ts";
 import type { Pod, PodContainer, ResourceAmounts } from "../../kube/index.ts";
 import { CREATING } from "./pending_pods.ts";
@@ -17,8 +17,10 @@ export function randomId(random: () => number): string {
 }
 
 export function ownerReference(kind: string, name: string, uid: string): OwnerReference {
+  const definition = kinds.find((each) => each.kind === kind);
+  if (definition === undefined) throw new Error(`${kind} is no kind of this API`);
   return {
-    apiVersion: "apps.kruise.io/v1beta1",
+    apiVersion: apiVersionOf(definition),
     kind,
     name,
     uid,

@@ -1,5 +1,5 @@
 /** Image pull jobs ahead of an in-place update. Spec: cloneset 4.9, statefulset 4.12. */
-import type { PodTemplate } from "../../crds/index.ts";
+import { apiVersionOf, imagePullJob, type PodTemplate } from "../../crds/index.ts";
 import type { IntOrString, LabelSelector } from "../../kube/core/index.ts";
 import type { Action } from "./actions.ts";
 import { type ChangeOptions, inPlaceChange } from "./in_place/change.ts";
@@ -103,8 +103,8 @@ export function pullJob(input: PullJobs, container: string, image: string): Acti
   const name = pullJobName(update, container);
   const hash = shortHash(update.name);
   const body = {
-    apiVersion: "apps.kruise.io/v1beta1",
-    kind: "ImagePullJob",
+    apiVersion: apiVersionOf(imagePullJob),
+    kind: imagePullJob.kind,
     metadata: {
       name,
       namespace: owner.namespace,

@@ -15,7 +15,7 @@ import {
   testLog,
 } from "../../kube/index.ts";
 import { kindDeps } from "../_kind_deps.ts";
-import { OwnerWakes, wakeItself } from "../wakes.ts";
+import { enqueueItself, OwnerQueues } from "../owner_queues.ts";
 import type { Action } from "./actions.ts";
 import { ownerReference } from "./pod_manifest.ts";
 import { workloadShell } from "./workload_shell.ts";
@@ -118,11 +118,11 @@ function scene(t: Test, { size, planMs = 0, answerMs = 2, actions, refuses = () 
       };
     },
   });
-  const wakes = new OwnerWakes();
-  wakes.add({ resource: apps }, (owner) => queue.addAfter(owner, shell.coalescingMs(owner)));
-  wakes.follow(caches);
+  const queues = new OwnerQueues();
+  queues.add({ resource: apps }, (owner) => queue.addAfter(owner, shell.coalescingMs(owner)));
+  queues.follow(caches);
   objects.subscribe((change) =>
-    wakeItself({ resource: apps, statusMatters: () => false }, queue, shell, change),
+    enqueueItself({ resource: apps, statusMatters: () => false }, queue, shell, change),
   );
   const ended = runController({
     name: "test",

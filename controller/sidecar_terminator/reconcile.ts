@@ -6,7 +6,7 @@ import { containerRecreateRequestResource } from "../container_recreate_request/
 import type { KindShell, SharedDeps } from "../kind.ts";
 import { type ObservedPod, observedPodResource } from "../observed_pod.ts";
 import { isVirtualNode } from "../pod_probe_marker/index.ts";
-import { apiVersionOf, eventTarget } from "../shell.ts";
+import { eventTarget, groupVersionOf } from "../shell.ts";
 import {
   hasSidecarsToEnd,
   planTermination,
@@ -82,7 +82,7 @@ class SidecarTerminator implements Pick<KindShell, "reconcile"> {
     const { namespace, name, uid } = pod;
     const owner = { apiVersion: "v1", kind: "Pod", name, uid, controller: true, blockOwnerDeletion: true };
     const body = {
-      apiVersion: apiVersionOf(containerRecreateRequestResource),
+      apiVersion: groupVersionOf(containerRecreateRequestResource),
       kind,
       metadata: { name: plan.name, namespace, ownerReferences: [owner] },
       spec: {

@@ -1,5 +1,5 @@
 /** Claims of a StatefulSet's pods: creation, and who owns them. Spec: statefulset 4.10, 4.2 rule 5. */
-import type { PersistentVolumeClaim as ClaimTemplate } from "../../crds/index.ts";
+import { apiVersionOf, type PersistentVolumeClaim as ClaimTemplate, statefulSet } from "../../crds/index.ts";
 import type { OwnerReference } from "../../kube/core/index.ts";
 import type { PersistentVolumeClaim } from "../../kube/index.ts";
 import type { NewClaim } from "../rollout/actions.ts";
@@ -135,5 +135,5 @@ function ownerChanges(pass: PassContext, member: Member, claim: PersistentVolume
 }
 
 function setReference(pass: PassContext): OwnerReference {
-  return { apiVersion: "apps.kruise.io/v1beta1", kind: "StatefulSet", name: pass.name, uid: pass.uid };
+  return { apiVersion: apiVersionOf(statefulSet), kind: statefulSet.kind, name: pass.name, uid: pass.uid };
 }

@@ -1,4 +1,4 @@
-/** Which change wakes which plan: that of the object itself, of its owner, or of who waits for it. */
+/** Which change enqueues which object: the object itself, its owner, or what waits for it. */
 import type { ImagePullJob } from "../crds/index.ts";
 import type { KubeObject } from "../kube/core/index.ts";
 import type { Change, ControllerRevision, PersistentVolumeClaim, Pod, WorkQueue } from "../kube/index.ts";
@@ -9,7 +9,7 @@ import { OWNED_BY_ANNOTATION } from "./stateful_set/index.ts";
 
 const STATEFUL_SET = "StatefulSet";
 
-export class OwnerWakes {
+export class OwnerQueues {
   /** By kind of the owner: puts `namespace/name` into the queue of that kind. */
   readonly #byKind = new Map<string, (key: string) => void>();
   readonly #withRevisions: string[] = [];
@@ -17,13 +17,13 @@ export class OwnerWakes {
   /** From now on changes of dependants reach the owners of this kind in `apps.kruise.io`. */
   add(
     { resource: { kind }, revisions }: Pick<AnyKind, "resource" | "revisions">,
-    wake: (key: string) => void,
+    enqueue: (key: string) => void,
   ): void {
-    this.#byKind.set(kind, wake);
+    this.#byKind.set(kind, enqueue);
     if (revisions) this.#withRevisions.push(kind);
   }
 
-  /** A change of a dependant wakes its owner, and the owner that it had before. */
+  /** A change of a dependant enqueues its owner, and the owner that it had before. */
   follow({ pods, claims, revisions }: Pick<SharedCaches, "pods" | "claims" | "revisions">): void {
     pods.subscribe((change) => {
       this.#ownerOf(change.object);
@@ -34,7 +34,7 @@ export class OwnerWakes {
     claims.subscribe((change) => {
       this.#controllersOf(change.object);
       const set = change.object.annotations[OWNED_BY_ANNOTATION];
-      if (set !== undefined) this.#wake(STATEFUL_SET, change.object.namespace, set);
+      if (set !== undefined) this.#enqueueOwner(STATEFUL_SET, change.object.namespace, set);
       if (change.type === "removed") this.#claimantsOf(change.object);
     });
     revisions.subscribe((change) => {
@@ -53,11 +53,11 @@ export class OwnerWakes {
       before?.failed !== status?.failed ||
       before?.completionTime !== status?.completionTime;
     for (const { controller, kind, name } of isNews ? (metadata.ownerReferences ?? []) : []) {
-      if (controller) this.#wake(kind, metadata.namespace, name);
+      if (controller) this.#enqueueOwner(kind, metadata.namespace, name);
     }
   }
 
-  #wake(kind: string, namespace: string | undefined, name: string): void {
+  #enqueueOwner(kind: string, namespace: string | undefined, name: string): void {
     this.#byKind.get(kind)?.(`${namespace}/${name}`);
   }
 
@@ -67,14 +67,14 @@ export class OwnerWakes {
       // Whoever has this name among its pods' may adopt it, or wait for it to go.
       for (const key of orphanKeys(pod)) this.#byKind.get(STATEFUL_SET)?.(key);
     } else if (owner.group === GROUP) {
-      this.#wake(owner.kind, pod.namespace, owner.name);
+      this.#enqueueOwner(owner.kind, pod.namespace, owner.name);
     }
   }
 
   #controllersOf({ owners, namespace }: PersistentVolumeClaim | ControllerRevision): void {
     for (const owner of owners) {
       if (!owner.controller || owner.apiVersion.split("/")[0] !== GROUP) continue;
-      this.#wake(owner.kind, namespace, owner.name);
+      this.#enqueueOwner(owner.kind, namespace, owner.name);
     }
   }
 
@@ -85,12 +85,13 @@ export class OwnerWakes {
 
   /** A workload of another kind and the same name may have used the revision, too; it needs one of its own now. */
   #namesakesOf({ namespace, owners }: ControllerRevision): void {
-    for (const { name } of owners) for (const kind of this.#withRevisions) this.#wake(kind, namespace, name);
+    for (const { name } of owners)
+      for (const kind of this.#withRevisions) this.#enqueueOwner(kind, namespace, name);
   }
 }
 
 /** A change of the object itself. */
-export function wakeItself<T extends KubeObject>(
+export function enqueueItself<T extends KubeObject>(
   kind: Pick<Kind<T>, "resource" | "statusMatters">,
   queue: Pick<WorkQueue, "add">,
   shell: Pick<KindShell, "forget">,

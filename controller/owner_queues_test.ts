@@ -2,19 +2,19 @@ import t from "tap";
 import type { CloneSet } from "../crds/index.ts";
 import { sharedCaches } from "./caches.ts";
 import { cloneSetResource } from "./clone_set/resource.ts";
+import { enqueueItself, OwnerQueues } from "./owner_queues.ts";
 import { acceptedPod, ownerReference } from "./rollout/pod_manifest.ts";
 import { plainClaim, plainRevision } from "./rollout/projections.ts";
 import { statefulSetResource } from "./stateful_set/resource.ts";
-import { OwnerWakes, wakeItself } from "./wakes.ts";
 
 function followed() {
   const caches = sharedCaches();
-  const wakes = new OwnerWakes();
-  const woken: string[] = [];
+  const queues = new OwnerQueues();
+  const enqueued: string[] = [];
   for (const resource of [cloneSetResource, statefulSetResource])
-    wakes.add({ resource, revisions: true }, (key) => woken.push(`${resource.kind} ${key}`));
-  wakes.follow(caches);
-  return { caches, wakes, woken, taken: () => woken.splice(0) };
+    queues.add({ resource, revisions: true }, (key) => enqueued.push(`${resource.kind} ${key}`));
+  queues.follow(caches);
+  return { caches, queues, enqueued, taken: () => enqueued.splice(0) };
 }
 
 const owner = ownerReference("CloneSet", "app", "set-1");
@@ -25,7 +25,7 @@ function pod(name: string, resourceVersion: string, ownerReferences: (typeof own
   return { ...accepted, resourceVersion, uid: `uid-${name}` };
 }
 
-t.test("a pod wakes its owner, and the owner that it had", async (t) => {
+t.test("a pod enqueues its owner, and the owner that it had", async (t) => {
   const { caches, taken } = followed();
   caches.pods.upsert(pod("a", "1", [owner]));
   t.same(taken(), ["CloneSet d/app"]);
@@ -35,7 +35,7 @@ t.test("a pod wakes its owner, and the owner that it had", async (t) => {
   t.same(taken(), ["StatefulSet d/web"], "who may adopt it by its name");
 });
 
-t.test("a revision that goes wakes those of its name that may have shared it", async (t) => {
+t.test("a revision that goes enqueues those of its name that may have shared it", async (t) => {
   const { caches, taken } = followed();
   caches.revisions.upsert(plainRevision("d", "app-1", { uid: "r", owners: [owner] }));
   t.same(taken(), ["CloneSet d/app"]);
@@ -44,7 +44,7 @@ t.test("a revision that goes wakes those of its name that may have shared it", a
 });
 
 t.test(
-  "a claim that goes wakes the sets that may have made it, others only who is named on it",
+  "a claim that goes enqueues the sets that may have made it, others only who is named on it",
   async (t) => {
     const { caches, taken } = followed();
     const claim = plainClaim("d", "data-web-0", { uid: "c" });
@@ -62,8 +62,8 @@ t.test(
   },
 );
 
-t.test("only news of a pull job wakes who waits for its images", async (t) => {
-  const { wakes, taken } = followed();
+t.test("only news of a pull job enqueues who waits for its images", async (t) => {
+  const { queues, taken } = followed();
   const job = (succeeded: number, message: string) => ({
     apiVersion: "apps.kruise.io/v1beta1",
     kind: "ImagePullJob",
@@ -71,15 +71,15 @@ t.test("only news of a pull job wakes who waits for its images", async (t) => {
     spec: { image: "app:2", completionPolicy: {} },
     status: { succeeded, message, desired: 2, active: 0, completed: 0, failed: 0 },
   });
-  wakes.pullJobChanged({ type: "added", object: job(0, "") });
+  queues.pullJobChanged({ type: "added", object: job(0, "") });
   t.same(taken(), ["CloneSet d/app"]);
-  wakes.pullJobChanged({ type: "changed", before: job(0, ""), object: job(0, "pulling") });
+  queues.pullJobChanged({ type: "changed", before: job(0, ""), object: job(0, "pulling") });
   t.same(taken(), []);
-  wakes.pullJobChanged({ type: "changed", before: job(0, ""), object: job(1, "") });
+  queues.pullJobChanged({ type: "changed", before: job(0, ""), object: job(1, "") });
   t.same(taken(), ["CloneSet d/app"]);
 });
 
-t.test("an object's own status wakes it only where its plan reads it", async (t) => {
+t.test("an object's own status enqueues it only where its plan reads it", async (t) => {
   const queued: string[] = [];
   const forgotten: string[] = [];
   const queue = { add: (key: string, priority?: string) => queued.push(`${key} ${priority}`) };
@@ -98,12 +98,12 @@ t.test("an object's own status wakes it only where its plan reads it", async (t)
     status: { ...counts, replicas, currentRevision },
   });
   const change = (before: CloneSet, object: CloneSet) =>
-    wakeItself(kind, queue, shell, { type: "changed", before, object });
+    enqueueItself(kind, queue, shell, { type: "changed", before, object });
   change(set(1, 1, "a"), set(1, 2, "a"));
   t.same(queued, []);
   change(set(1, 1, "a"), set(1, 1, "b"));
   change(set(1, 1, "a"), set(2, 1, "a"));
   t.same(queued, ["d/app high", "d/app high"]);
-  wakeItself(kind, queue, shell, { type: "removed", object: set(2, 1, "a") });
+  enqueueItself(kind, queue, shell, { type: "removed", object: set(2, 1, "a") });
   t.same(forgotten, ["d/app"]);
 });

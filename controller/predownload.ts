@@ -1,4 +1,4 @@
-/** What plans see of images that are pulled ahead of a rollout. */
+/** What plans see of images that are downloaded before a rollout. */
 import type { ImagePullJob } from "../crds/index.ts";
 import type { KubeObject } from "../kube/core/index.ts";
 import type { Change, Reader } from "../kube/index.ts";
@@ -9,15 +9,15 @@ import type { Caches, ServerFeatures } from "./kind.ts";
 import { nodeImageResource } from "./node_image/resource.ts";
 import type { SeenPullJob } from "./rollout/image_wait.ts";
 
-type PulledAhead = Pick<Caches, "pullJobs" | "pullJobWritten" | "nodeImage">;
+type Predownload = Pick<Caches, "pullJobs" | "pullJobWritten" | "nodeImage">;
 
 /** Jobs and node images are followed only where a gate lets a kind pull ahead and the server has the jobs. */
-export function pulledAhead(
+export function predownload(
   informers: Informers,
   { imagePullJobs }: ServerFeatures,
   { PreDownloadImageForInPlaceUpdate, PreDownloadImageForDaemonSetUpdate }: FeatureGates,
   changed: (change: Change<ImagePullJob>) => void,
-): PulledAhead {
+): Predownload {
   if (!imagePullJobs || !(PreDownloadImageForInPlaceUpdate || PreDownloadImageForDaemonSetUpdate)) {
     return { pullJobs: () => [], pullJobWritten: () => undefined, nodeImage: () => undefined };
   }
