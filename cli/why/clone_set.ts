@@ -1,6 +1,6 @@
 /** Plans of CloneSets, by the controller's own function. */
 import {
-  CloneSetRoster,
+  CloneIndex,
   cloneSetOptions,
   controllerOptions,
   PendingPods,
@@ -66,12 +66,10 @@ async function planOf(
 function seenOf(set: CloneSet, owned: Possessions, pullJobs: Seen["pullJobs"]): Seen {
   const { pods, ...rest } = owned;
   const named = new Map(pods.map((pod) => [pod.name, pod]));
-  const roster = new CloneSetRoster({
-    uid: set.metadata.uid ?? "",
+  const index = new CloneIndex({
     pods: () => pods,
     pod: (name) => named.get(name),
     inFlight: () => new PendingPods(),
-    overlaid: () => pods,
   });
-  return { set, ...rest, roster, failures: {}, pullJobs };
+  return { set, ...rest, pods: index, failures: {}, pullJobs };
 }

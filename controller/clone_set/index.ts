@@ -5,10 +5,10 @@ import { cloneSetWebhooks } from "./admit.ts";
 import { cloneSetShell } from "./reconcile.ts";
 import { cloneSetResource } from "./resource.ts";
 
+export { CloneIndex } from "./classify.ts";
 export type { CloneSetOptions, Seen } from "./observe.ts";
 export { type PlanInput, planCloneSet } from "./plan.ts";
 export { cloneSetOptions } from "./reconcile.ts";
-export { Roster as CloneSetRoster } from "./roster.ts";
 
 export const cloneSetKind: Kind<CloneSet> = {
   controllerName: "cloneset-controller",

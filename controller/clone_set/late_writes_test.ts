@@ -18,7 +18,7 @@ class Late {
   }
 
   seen(): Seen {
-    return this.#model.seen(this.#model.roster(this.#writes.pods));
+    return this.#model.seen(this.#model.index(this.#writes.pods));
   }
 
   send(action: Action): void {

@@ -1,11 +1,10 @@
 /** The model cluster with one CloneSet. */
 import type { CloneSet } from "../../crds/index.ts";
 import { ClusterModel } from "../rollout/model.ts";
-import { overlay } from "../rollout/overlay.ts";
 import { PendingPods } from "../rollout/pending_pods.ts";
 import { isAvailable } from "../rollout/pod_state.ts";
+import { CloneIndex } from "./classify.ts";
 import type { CloneSetOptions, Seen } from "./observe.ts";
-import { Roster } from "./roster.ts";
 
 export { Refused } from "../rollout/model.ts";
 
@@ -27,11 +26,11 @@ export class Model extends ClusterModel<CloneSet> {
     super("CloneSet", set);
   }
 
-  /** As the set's pods are now, with a roster made from nothing. */
-  seen(roster = this.roster()): Seen {
+  /** As the set's pods are now, with an index made from nothing. */
+  seen(pods = this.index()): Seen {
     return {
       set: this.set,
-      roster,
+      pods,
       claims: [...this.claims.values()],
       revisions: this.sortedRevisions(),
       revisionData: (name) => this.revisions.get(name)?.data,
@@ -41,14 +40,11 @@ export class Model extends ClusterModel<CloneSet> {
     };
   }
 
-  roster(inFlight = new PendingPods()): Roster {
-    const { uid = "" } = this.set.metadata;
-    return new Roster({
-      uid,
+  index(inFlight = new PendingPods()): CloneIndex {
+    return new CloneIndex({
       pods: () => this.owned(),
       pod: (name) => this.ownedPod(name),
       inFlight: () => inFlight,
-      overlaid: () => overlay(this.owned(), inFlight).pods,
     });
   }
 

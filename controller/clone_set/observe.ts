@@ -9,8 +9,8 @@ import { type LifecycleState, lifecycleState } from "../rollout/lifecycle.ts";
 import type { PriorityStrategy, ScatterStrategy } from "../rollout/order.ts";
 import { isAvailable, isReady } from "../rollout/pod_state.ts";
 import { sameRevision } from "../rollout/revisions.ts";
+import type { CloneIndex } from "./classify.ts";
 import { type Limits, limitsOf } from "./numbers.ts";
-import type { Roster } from "./roster.ts";
 
 export const SPECIFIED_DELETE = "apps.kruise.io/specified-delete";
 export const INSTANCE_ID = "apps.kruise.io/cloneset-instance-id";
@@ -22,7 +22,7 @@ export const TEMPLATE_HASH = "pod-template-hash";
 export interface Seen {
   set: CloneSet;
   /** Owned pods, inactive ones included; writes in flight are already applied to them. */
-  roster: Roster;
+  pods: CloneIndex;
   claims: readonly PersistentVolumeClaim[];
   /** Revisions of this set or of nobody that its selector matches, sorted by number. */
   revisions: readonly ControllerRevision[];

@@ -2,7 +2,6 @@
 import type { Labels } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import {
-  ByActivity,
   byName,
   byPhase,
   firstDifference,
@@ -15,6 +14,7 @@ import {
   sortedByActivity,
   unscheduledFirst,
 } from "../rollout/order.ts";
+import type { Slot } from "./classify.ts";
 import type { Member, Strategy } from "./observe.ts";
 
 const DELETION_COST = "controller.kubernetes.io/pod-deletion-cost";
@@ -115,17 +115,22 @@ export function isUnderWay(member: Member): boolean {
   return member.state === "PreparingUpdate" || member.specified;
 }
 
-/** Candidates in the order in which they are updated. `all` members: what a scattered order is measured by. */
+export function* membersOf(slots: Iterable<Slot>): Generator<Member> {
+  for (const { member } of slots) if (member !== undefined) yield member;
+}
+
+/**
+ * Candidates, which come by activity and those under way first, in the order in which they are updated. `all` active pods:
+ * what a scattered order is measured by.
+ */
 export function updateOrder(
   candidates: Iterable<Member>,
-  all: () => Iterable<Member>,
+  all: () => Iterable<Pod>,
   strategy: Pick<Strategy, "priority" | "scatter">,
 ): Iterable<Member> {
-  if (strategy.priority === undefined && (strategy.scatter ?? []).length === 0)
-    return candidates instanceof ByActivity ? candidates : new ByActivity(isUnderWay, candidates);
-  const active = sortedByActivity([...candidates]);
-  const wrapped = active.map((member) => ({ member, labels: member.pod.labels }));
-  const everyone = Array.from(all(), (member) => ({ member, labels: member.pod.labels }));
+  if (strategy.priority === undefined && (strategy.scatter ?? []).length === 0) return candidates;
+  const wrapped = sortedByActivity([...candidates]).map((member) => ({ member, labels: member.pod.labels }));
+  const everyone = Array.from(all(), ({ labels }) => ({ labels }));
   const ordered = scattered(prioritised(wrapped, strategy.priority), everyone, strategy.scatter);
   const members = ordered.map(({ member }) => member);
   return [...members.filter(isUnderWay), ...members.filter((member) => !isUnderWay(member))];

@@ -3,13 +3,13 @@
  * Spec: cloneset 4.1 (the order of a pass), 4.2 (revisions).
  */
 import type { CloneSetStatus } from "../../crds/index.ts";
-import { claimTemplatesHash } from "../../kube/core/index.ts";
+import { claimTemplatesHash, compileSelector } from "../../kube/core/index.ts";
 import type { ControllerRevision, Pod } from "../../kube/index.ts";
 import type { Action, Plan, Waiting } from "../rollout/actions.ts";
 import type { Eligibility } from "../rollout/in_place/change.ts";
 import { ownerReference } from "../rollout/pod_manifest.ts";
 import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
-import { isActive, untilAvailable } from "../rollout/pod_state.ts";
+import { untilAvailable } from "../rollout/pod_state.ts";
 import {
   findRevision,
   HASH_LABEL,
@@ -18,20 +18,12 @@ import {
   shortHash,
   surplusRevisions,
 } from "../rollout/revisions.ts";
-import { numbersOf } from "./numbers.ts";
-import {
-  CLAIM_HASH,
-  type CloneSetOptions,
-  type Member,
-  REVISION_LABEL,
-  type Seen,
-  type Strategy,
-  strategyOf,
-} from "./observe.ts";
+import { type CloneView, memberCounts, REVISION, storedCounts } from "./classify.ts";
+import { type Numbers, numbersOf } from "./numbers.ts";
+import { CLAIM_HASH, type CloneSetOptions, type Seen, type Strategy, strategyOf } from "./observe.ts";
 import type { Topology } from "./order.ts";
 import { planPreDownload } from "./pre_download.ts";
-import { isSettled, planRefresh } from "./refresh.ts";
-import type { Survey } from "./roster.ts";
+import { planRefresh, tellBroken } from "./refresh.ts";
 import { planClaims, planScale } from "./scale.ts";
 import { statusOf, untilDeadline } from "./status.ts";
 import { planUpdate } from "./update.ts";
@@ -48,12 +40,11 @@ export interface Pass {
   random: () => number;
   update: Revision;
   current: Revision;
-  survey: Survey;
+  pods: CloneView;
+  numbers: Numbers;
   topology: Topology;
   /** Eligibility by revision label of the pod. */
   eligible: Map<string, Eligibility>;
-  /** Whether the pod's revision is the one it is meant to have. */
-  wantsRevision: (member: Member) => boolean;
 }
 
 export interface PlanInput {
@@ -76,13 +67,13 @@ export function planCloneSet(input: PlanInput): Plan<CloneSetStatus> {
     set.status?.collisionCount ?? 0,
     seen.revisionData,
   );
-  const { pass, broken } = lookAt(input, search.update);
+  const pass = passOf(input, search.update);
   const isStaying = set.metadata.deletionTimestamp === undefined;
   const released = isStaying ? planRelease(pass) : [];
   const decided = isStaying ? decide(pass, search.write) : nothing();
   const status = statusOf({
     set,
-    counts: { ...pass.survey.stored },
+    counts: storedCounts(pass.pods),
     strategy: pass.strategy,
     updateRevision: search.update.name,
     currentRevision: pass.current.name,
@@ -91,7 +82,7 @@ export function planCloneSet(input: PlanInput): Plan<CloneSetStatus> {
     now,
   });
   return {
-    actions: [...released, ...broken, ...decided.actions],
+    actions: [...released, ...tellBroken(pass), ...decided.actions],
     status,
     waiting: decided.waiting,
     wakeAfterMs: earliest([
@@ -102,22 +93,20 @@ export function planCloneSet(input: PlanInput): Plan<CloneSetStatus> {
   };
 }
 
-/** `broken`: events about pods whose state cannot be read, each told once. */
-function lookAt(
-  { seen, options, now, random, settled = new WeakMap() }: PlanInput,
-  update: Revision,
-): { pass: Pass; broken: Action[] } {
+function passOf({ seen, options, now, random, settled = new WeakMap() }: PlanInput, update: Revision): Pass {
   const { metadata, spec } = seen.set;
   const strategy = strategyOf(seen.set, options);
-  const broken: Action[] = [];
-  const survey = seen.roster.survey({
+  const current = currentRevision(seen, update);
+  const pods = seen.pods.refresh({
     updateRevision: update.name,
     strategy,
-    selector: spec.selector,
+    selector: compileSelector(spec.selector),
+    selectorText: JSON.stringify(spec.selector),
+    options,
     now,
-    isSettled: (member) => isSettled(member, { options, now, settled, broken }),
+    settled,
   });
-  const pass: Pass = {
+  return {
     seen,
     options,
     strategy,
@@ -127,13 +116,16 @@ function lookAt(
     now,
     random,
     update,
-    current: currentRevision(seen, update),
-    survey,
+    current,
+    pods,
+    numbers: numbersOf(strategy.limits, memberCounts(pods), {
+      rollback: options.partitionRollback && !sameRevision(update.name, current.name),
+      excludePreparingDelete: strategy.excludePreparingDelete,
+      preparingUpdateAsUpdate: options.preparingUpdateAsUpdate,
+    }),
     topology: topologyOf(seen),
     eligible: new Map(),
-    wantsRevision: () => true,
   };
-  return { pass, broken };
 }
 
 interface Decided {
@@ -151,13 +143,7 @@ function decide(pass: Pass, write: "none" | "create" | "renumber"): Decided {
   const revision = planRevision(pass, write);
   // Pods may only carry the name of a revision that exists.
   if (write === "create") return { ...nothing(), actions: revision };
-  const numbers = numbersOf(pass.strategy.limits, pass.survey.counts, {
-    rollback: pass.options.partitionRollback && !sameRevision(pass.update.name, pass.current.name),
-    excludePreparingDelete: pass.strategy.excludePreparingDelete,
-    preparingUpdateAsUpdate: pass.options.preparingUpdateAsUpdate,
-  });
-  pass.wantsRevision = (member) => numbers.update >= 0 || !member.updated;
-  const scale = planScale(pass, numbers);
+  const scale = planScale(pass);
   const refresh = planRefresh(pass, uidsOf(scale.actions));
   const decided: Decided = {
     actions: [
@@ -176,7 +162,7 @@ function decide(pass: Pass, write: "none" | "create" | "renumber"): Decided {
   if (pass.strategy.onDelete || pass.strategy.paused) {
     decided.waiting.push(...heldWaiting(pass));
   } else if (!scale.actions.some((action) => action.type !== "event")) {
-    const update = planUpdate(pass, numbers, uidsOf(refresh.actions));
+    const update = planUpdate(pass, uidsOf(refresh.actions));
     decided.actions.push(...update.actions);
     decided.waiting.push(...update.waiting);
     decided.failure = update.failure;
@@ -245,14 +231,12 @@ function adoption(pass: Pass, revision: ControllerRevision): Action[] {
 }
 
 /** Owned pods whose labels no longer match lose the owner and live on (rule 5). */
-function planRelease({ survey, uid, now }: Pass): Action[] {
-  const released: Action[] = [];
-  for (const pod of survey.loose) {
+function planRelease({ pods, uid, now }: Pass): Action[] {
+  return Array.from(pods.entries(pods.groups.toRelease), ({ pod }) => {
     const change: PodChange = { releaseOwner: uid };
     const write = { steps: [podPatch(pod, change, now)], after: afterChange(pod, change, now) };
-    released.push({ type: "patch pod", pod, write, concern: "scale" });
-  }
-  return released;
+    return { type: "patch pod", pod, write, concern: "scale" };
+  });
 }
 
 function topologyOf(seen: Seen): Topology {
@@ -270,9 +254,7 @@ function planPodsToDelete(pass: Pass): Action[] {
   const names = pass.seen.set.spec.scaleStrategy?.podsToDelete ?? [];
   if (names.length === 0) return [];
   // What the server shows decides: a deletion in flight may still fail.
-  const active = new Set<string>();
-  for (const pod of pass.survey.storedPods()) if (isActive(pod)) active.add(pod.name);
-  const rest = names.filter((name) => active.has(name));
+  const rest = names.filter((name) => pass.pods.at(name)?.stored !== undefined);
   if (rest.length === names.length) return [];
   const body = {
     metadata: { resourceVersion: pass.seen.set.metadata.resourceVersion },
@@ -285,14 +267,14 @@ function planHistory(pass: Pass): Action[] {
   const limit = pass.seen.set.spec.revisionHistoryLimit ?? 10;
   if (pass.seen.revisions.length <= limit) return [];
   const live = new Set([shortHash(pass.update.name), shortHash(pass.current.name)]);
-  for (const { pod } of pass.survey.members()) live.add(shortHash(pod.labels[REVISION_LABEL] ?? ""));
+  for (const what of pass.pods.counted)
+    if (what.startsWith(REVISION)) live.add(shortHash(what.slice(REVISION.length)));
   const surplus = surplusRevisions(pass.seen.revisions, live, limit);
   return surplus.map((revision) => ({ type: "delete revision", revision }));
 }
 
-function oldOnes({ survey }: Pass): number {
-  const { active, preDeleting } = survey.counts.old;
-  return active + preDeleting;
+function oldOnes({ pods }: Pass): number {
+  return pods.count("old active") + pods.count("old preDeleting");
 }
 
 function heldWaiting(pass: Pass): Waiting[] {
@@ -326,9 +308,10 @@ function partitionWaiting(pass: Pass): Waiting[] {
 /** When the next ready pod counts as available: time alone moves a rollout with minReadySeconds. */
 function soonestAvailable(pass: Pass): number | undefined {
   if (pass.strategy.minReadySeconds === 0) return undefined;
+  const { pods, strategy, now } = pass;
   return earliest(
-    Array.from(pass.survey.unavailable, ({ pod }) => {
-      const left = untilAvailable(pod, pass.strategy.minReadySeconds, pass.now);
+    Array.from(pods.entries(pods.groups.awaitingMinReady), ({ member }) => {
+      const left = member && untilAvailable(member.pod, strategy.minReadySeconds, now);
       return left === 0 ? undefined : left;
     }),
   );

@@ -5,7 +5,7 @@
  *     npx node controller/clone_set/plan_bench.ts 1000 5000
  */
 import type { Pod } from "../../kube/index.ts";
-import { RosterEvents } from "../rollout/roster_events.ts";
+import { IndexEvents } from "../rollout/index_twin.ts";
 import { cloneSet, defaultOptions, Model } from "./model.ts";
 import { planCloneSet } from "./plan.ts";
 
@@ -19,12 +19,12 @@ function measure(pods: number): object {
     }),
   );
   const settled = new WeakMap<Pod, boolean>();
-  const roster = model.roster();
-  const events = new RosterEvents();
+  const index = model.index();
+  const events = new IndexEvents();
   const times: number[] = [];
   const pass = (): { changed: number; ms: number } => {
-    events.follow(model, roster);
-    const seen = model.seen(roster);
+    events.follow(model, index);
+    const seen = model.seen(index);
     const started = performance.now();
     const plan = planCloneSet({
       seen,

@@ -34,7 +34,7 @@ export function imageWaitOf(pass: Pass): ImageWait | undefined {
 /** Enough pods run the new revision for the others' images to be pulled. */
 function hasBegun(pass: Pass): boolean {
   const least = inPlaceStrategy(pass)["imagePreDownloadMinUpdatedReadyPods"];
-  return pass.survey.stored.updatedReadyReplicas >= (typeof least === "number" ? least : 0);
+  return pass.pods.count("updatedReadyReplicas") >= (typeof least === "number" ? least : 0);
 }
 
 function inPlaceStrategy(pass: Pass) {

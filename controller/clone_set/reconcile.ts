@@ -1,30 +1,24 @@
 /** The shell of CloneSet: what it sees in the caches, and its plan behind the shell that workloads share. */
 import type { CloneSet } from "../../crds/index.ts";
 import { compileSelector, keyOf } from "../../kube/core/index.ts";
-import {
-  type Cache,
-  type ControllerRevision,
-  type PersistentVolumeClaim,
-  type Pod,
-  sidesOf,
-} from "../../kube/index.ts";
+import type { ControllerRevision, PersistentVolumeClaim } from "../../kube/index.ts";
 import type { Caches, KindDeps, KindShell, ServerFeatures } from "../kind.ts";
 import type { ControllerOptions } from "../options.ts";
 import type { Performer } from "../rollout/perform.ts";
+import { PodIndexes } from "../rollout/pod_indexes.ts";
 import { byNumber } from "../rollout/revisions.ts";
 import { workloadShell } from "../rollout/workload_shell.ts";
+import { CloneIndex } from "./classify.ts";
 import type { CloneSetOptions, Seen } from "./observe.ts";
 import { planCloneSet } from "./plan.ts";
-import { Roster } from "./roster.ts";
 
 export function cloneSetShell(deps: KindDeps<CloneSet>): KindShell {
   const options = cloneSetOptions(deps.options, deps.server);
-  const rosters = new Map<string, Roster>();
-  followPods(deps.caches.pods, rosters);
+  const indexes = new PodIndexes<CloneIndex>(deps.caches.pods);
   return workloadShell(deps, {
-    forget: (uid) => rosters.delete(uid),
+    forget: (uid) => indexes.forget(uid),
     plan: (set, { performer, now, random, settled }) => {
-      const seen = observe(set, deps.caches, performer, options, rosters);
+      const seen = observe(set, deps.caches, performer, options, indexes);
       return planCloneSet({ seen, options, now, random, settled });
     },
   });
@@ -53,34 +47,19 @@ export function cloneSetOptions(
   };
 }
 
-/** Plain data from the caches. A set's roster is made by its first pass, and hears of every change from then on. */
+/** Plain data from the caches. A set's index is made by its first pass, and hears of every change from then on. */
 function observe(
   set: CloneSet,
   caches: Caches,
-  performer: Pick<Performer, "overlay" | "pending" | "failures">,
+  performer: Pick<Performer, "pending" | "failures">,
   options: CloneSetOptions,
-  rosters: Map<string, Roster>,
+  indexes: PodIndexes<CloneIndex>,
 ): Seen {
   const uid = set.metadata.uid ?? "";
   const namespace = set.metadata.namespace ?? "";
-  let roster = rosters.get(uid);
-  if (roster === undefined) {
-    const pods = () => caches.pods.byIndex("controller", uid);
-    roster = new Roster({
-      uid,
-      pods,
-      pod: (name) => {
-        const pod = caches.pods.get(keyOf({ namespace, name }));
-        return pod?.controller?.uid === uid ? pod : undefined;
-      },
-      inFlight: () => performer.pending(uid),
-      overlaid: () => performer.overlay(uid, [...pods()]).pods,
-    });
-    rosters.set(uid, roster);
-  }
   return {
     set,
-    roster,
+    pods: indexes.of(uid, () => newIndex(set, caches.pods, performer)),
     claims: [...claimsOf(caches, uid)],
     revisions: revisionsOf(set, caches),
     revisionData: (name) => caches.revisions.get(`${namespace}/${name}`)?.data,
@@ -91,13 +70,19 @@ function observe(
   };
 }
 
-/** Tells rosters of their pods. */
-function followPods(pods: Cache<Pod>, rosters: ReadonlyMap<string, Roster>): void {
-  pods.subscribe((change) => {
-    const { before, after } = sidesOf(change);
-    const [from, to] = [before?.controller?.uid, after?.controller?.uid];
-    if (from !== undefined) rosters.get(from)?.podChanged(before, after);
-    if (to !== undefined && to !== from) rosters.get(to)?.podChanged(before, after);
+function newIndex(
+  { metadata }: CloneSet,
+  pods: Caches["pods"],
+  performer: Pick<Performer, "pending">,
+): CloneIndex {
+  const { uid = "", namespace = "" } = metadata;
+  return new CloneIndex({
+    pods: () => pods.byIndex("controller", uid),
+    pod: (name) => {
+      const pod = pods.get(keyOf({ namespace, name }));
+      return pod?.controller?.uid === uid ? pod : undefined;
+    },
+    inFlight: () => performer.pending(uid),
   });
 }
 

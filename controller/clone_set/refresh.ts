@@ -7,13 +7,15 @@ import type { Action, Waiting } from "../rollout/actions.ts";
 import { brokenStateEvents } from "../rollout/in_place/broken_state.ts";
 import { isCompleted } from "../rollout/in_place/completion.ts";
 import { graceState, inPlaceState } from "../rollout/in_place/state.ts";
-import { refreshInPlace } from "../rollout/in_place/update.ts";
+import { type Refresh as InPlaceStep, refreshInPlace } from "../rollout/in_place/update.ts";
 import { isAllHooked, STATE_LABEL, STATE_TIME, timestamp } from "../rollout/lifecycle.ts";
+import { waitingInPlace } from "../rollout/pod_actions.ts";
 import type { ConditionChange, PodChange } from "../rollout/pod_patch.ts";
 import { afterChange, podPatch } from "../rollout/pod_patch.ts";
 import { needsKruiseReady, PRE_UPDATE_KEY, removeNotReadyKey } from "../rollout/readiness.ts";
 import { sameRevision, shortHash } from "../rollout/revisions.ts";
-import { type CloneSetOptions, type Member, REVISION_LABEL, TEMPLATE_HASH } from "./observe.ts";
+import type { ClassifyContext } from "./classify.ts";
+import { type Member, REVISION_LABEL, TEMPLATE_HASH } from "./observe.ts";
 import type { Pass } from "./plan.ts";
 import { hookWaiting, patchAction } from "./scale.ts";
 
@@ -26,69 +28,81 @@ interface Refreshed {
   wakeAfterMs: number | undefined;
 }
 
-/** `touched`: UIDs of pods that get another action in this pass. */
-export function planRefresh(pass: Pass, touched: ReadonlySet<string>): Refreshed {
-  const refreshed: Refreshed = { actions: [], waiting: [], wakeAfterMs: undefined };
-  for (const member of pass.survey.due) {
-    if (!touched.has(member.pod.uid)) refreshMember(pass, member, refreshed);
-  }
-  return refreshed;
+/** What there is to do for a pod, whatever the strategy says, as far as the pod itself tells. */
+export interface Refresh {
+  readonly isDue: boolean;
+  /** Its state cannot be read, and nobody was told so yet. */
+  readonly isBroken: boolean;
+  /** What only its node can bring: told in each pass, and nothing else is to be written meanwhile. */
+  readonly awaited: Waiting | undefined;
 }
 
-export interface SettledContext {
-  options: CloneSetOptions;
-  now: number;
-  /** What is known of projections, which never change. */
-  settled: WeakMap<Pod, boolean>;
-  /** Gets an event for each state that cannot be read, when its pod is first asked about. */
-  broken: Action[];
+export function refreshOf(member: Member, context: ClassifyContext): Refresh {
+  const { pod, state, busy } = member;
+  if (busy) return { isDue: false, isBroken: false, awaited: undefined };
+  const isAsked = (state === "Normal" || state === "") && TEMPLATE_HASH in pod.labels;
+  const isNews = isAsked && !context.settled.has(pod);
+  const isDue = !isAsked || !isSettled(pod, context);
+  return {
+    isDue,
+    isBroken: isNews && eventsOfBroken(pod).length > 0,
+    awaited: isDue ? awaitedOfNode(member, context) : undefined,
+  };
 }
 
-/** The common case, decided once for each projection: nothing to do for a pod that is as it should be. */
-export function isSettled({ pod, state }: Member, context: SettledContext): boolean {
-  if (state !== "Normal" && state !== "") return false;
-  if (!(TEMPLATE_HASH in pod.labels)) return false;
+/** Decided once for each projection, which never changes: nothing to do for a pod that is as it should be. */
+function isSettled(pod: Pod, context: ClassifyContext): boolean {
   const known = context.settled.get(pod);
   if (known !== undefined) return known;
-  context.broken.push(...brokenStateEvents(pod, inPlaceState(pod), graceState(pod)));
   const settled =
-    graceState(pod).value === undefined &&
-    refreshInPlace(pod, () => true, context.options, context.now).kind === "settled" &&
-    !needsKruiseReady(pod);
+    graceState(pod).value === undefined && stepOf(pod, context).kind === "settled" && !needsKruiseReady(pod);
   context.settled.set(pod, settled);
   return settled;
 }
 
-/**
- * Pods about which only their node can bring news: what is waited for follows from the pod alone, which never changes,
- * and a rollout has as many of them as its budget allows, pass after pass.
- */
-const awaitsNode = new WeakMap<Pod, { options: CloneSetOptions; waiting: Waiting }>();
+function stepOf(pod: Pod, { options, now }: Pick<ClassifyContext, "options" | "now">): InPlaceStep {
+  const revision = pod.labels[REVISION_LABEL] ?? "";
+  return refreshInPlace(pod, (wanted) => sameRevision(wanted, revision), options, now);
+}
+
+/** A rollout has as many of those as its budget allows, pass after pass. */
+function awaitedOfNode({ pod, state }: Member, context: ClassifyContext): Waiting | undefined {
+  if (state !== "Updating" && state !== "Normal" && state !== "") return undefined;
+  if (!(TEMPLATE_HASH in pod.labels) || needsKruiseReady(pod)) return undefined;
+  const step = stepOf(pod, context);
+  return step.kind === "waiting" && step.wakeAfterMs === undefined ? waitingInPlace(pod, step) : undefined;
+}
+
+function eventsOfBroken(pod: Pod): Action[] {
+  return brokenStateEvents(pod, inPlaceState(pod), graceState(pod));
+}
+
+export function tellBroken({ pods }: Pass): Action[] {
+  return [...pods.entries(pods.groups.broken)].flatMap(({ pod }) => eventsOfBroken(pod));
+}
+
+/** `touched`: UIDs of pods that get another action in this pass. */
+export function planRefresh(pass: Pass, touched: ReadonlySet<string>): Refreshed {
+  const refreshed: Refreshed = { actions: [], waiting: [], wakeAfterMs: undefined };
+  for (const { member, refresh } of pass.pods.entries(pass.pods.groups.due)) {
+    if (member === undefined || touched.has(member.pod.uid)) continue;
+    if (refresh.awaited === undefined) refreshMember(pass, member, refreshed);
+    else refreshed.waiting.push(refresh.awaited);
+  }
+  return refreshed;
+}
 
 function refreshMember(pass: Pass, member: Member, refreshed: Refreshed): void {
   const { pod } = member;
-  const known = awaitsNode.get(pod);
-  if (known?.options === pass.options) {
-    refreshed.waiting.push(known.waiting);
-    return;
-  }
   const revision = pod.labels[REVISION_LABEL] ?? "";
-  const step = refreshInPlace(pod, (wanted) => sameRevision(wanted, revision), pass.options, pass.now);
+  const step = stepOf(pod, pass);
   if (step.kind === "write") {
     refreshed.actions.push({ type: "patch pod", pod, write: step.write, concern: "update" });
     return;
   }
   if (step.kind === "waiting") {
-    const timed = step.wakeAfterMs !== undefined;
-    const waiting: Waiting = {
-      reason: step.reason,
-      message: `pod ${pod.name} waits for ${step.for}`,
-      until: timed ? "the time is over" : "the node reports it",
-      pods: [pod.name],
-    };
-    refreshed.waiting.push(waiting);
+    refreshed.waiting.push(waitingInPlace(pod, step));
     wake(refreshed, step.wakeAfterMs);
-    if (!timed && isLeftToNode(member)) awaitsNode.set(pod, { options: pass.options, waiting });
   }
   const conditions: ConditionChange[] = step.kind === "gate" ? [...step.conditions] : [];
   if (needsKruiseReady(pod)) conditions.push({ type: "KruisePodReady", status: "True" });
@@ -100,11 +114,6 @@ function refreshMember(pass: Pass, member: Member, refreshed: Refreshed): void {
   if (deferred(pass, member, refreshed)) return;
   const change: PodChange = { labels, annotations: moved?.annotations ?? {}, conditions };
   refreshed.actions.push(refreshAction(pass, member, change));
-}
-
-/** Nothing else is to be written meanwhile, whatever the strategy says: neither gates nor labels nor a state. */
-function isLeftToNode({ pod, state }: Member): boolean {
-  return state === "Updating" && TEMPLATE_HASH in pod.labels && !needsKruiseReady(pod);
 }
 
 /** Gates of a pod that is about to be scheduled wait for it: one request then does for gates and state. */
@@ -145,7 +154,7 @@ function lifecycleMove(pass: Pass, member: Member, refreshed: Refreshed): PodCha
       return isCompleted(pod, pass.options) ? afterUpdate(pass, pod) : undefined;
     case "PreparingUpdate":
       // The template went back to what the pod already has: nothing is left to prepare for (rule 55).
-      return member.updated && isCompleted(pod, pass.options) && pass.wantsRevision(member)
+      return member.updated && isCompleted(pod, pass.options) && wantsRevision(pass, member)
         ? afterUpdate(pass, pod)
         : undefined;
     case "Updated": {
@@ -160,6 +169,11 @@ function lifecycleMove(pass: Pass, member: Member, refreshed: Refreshed): PodCha
     default:
       return undefined;
   }
+}
+
+/** Whether the pod's revision is the one it is meant to have: above the partition pods may go back. */
+function wantsRevision({ numbers }: Pass, member: Member): boolean {
+  return numbers.update >= 0 || !member.updated;
 }
 
 /** Rule 54. Without a hook the state `Updated` would last no longer than the next request. */

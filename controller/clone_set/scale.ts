@@ -3,7 +3,6 @@ import type { PodTemplate } from "../../crds/index.ts";
 import type { PersistentVolumeClaim } from "../../kube/index.ts";
 import type { Action, Waiting } from "../rollout/actions.ts";
 import { isHooked, STATE_LABEL, STATE_TIME, timestamp } from "../rollout/lifecycle.ts";
-import { byName } from "../rollout/order.ts";
 import { patchPod, waitingForHook } from "../rollout/pod_actions.ts";
 import {
   acceptedPod,
@@ -17,20 +16,19 @@ import type { PodChange } from "../rollout/pod_patch.ts";
 import { IN_PLACE_READY, isActive } from "../rollout/pod_state.ts";
 import { addNotReadyKey, PRE_DELETE_KEY } from "../rollout/readiness.ts";
 import { type Revision, shortHash, templateOf } from "../rollout/revisions.ts";
-import type { Numbers } from "./numbers.ts";
 import { INSTANCE_ID, instanceId, type Member, REVISION_LABEL, TEMPLATE_HASH } from "./observe.ts";
-import { deletionOrder } from "./order.ts";
+import { deletionOrder, membersOf } from "./order.ts";
 import type { Pass } from "./plan.ts";
 
 /** Creation, or, when nothing is missing, deletion: never both in one pass (rule 30). */
-export function planScale(pass: Pass, numbers: Numbers): { actions: Action[]; waiting: Waiting[] } {
-  const regret = planRegret(pass, numbers);
+export function planScale(pass: Pass): { actions: Action[]; waiting: Waiting[] } {
+  const regret = planRegret(pass);
   if (regret.length > 0) return { actions: regret, waiting: [] };
-  if (numbers.missing > 0) return planCreation(pass, numbers);
-  return planDeletion(pass, numbers);
+  return pass.numbers.missing > 0 ? planCreation(pass) : planDeletion(pass);
 }
 
-function planCreation(pass: Pass, numbers: Numbers): { actions: Action[]; waiting: Waiting[] } {
+function planCreation(pass: Pass): { actions: Action[]; waiting: Waiting[] } {
+  const { numbers, pods } = pass;
   const actions: Action[] = [];
   const waiting: Waiting[] = [];
   if (numbers.createLimit < numbers.missing) {
@@ -43,7 +41,7 @@ function planCreation(pass: Pass, numbers: Numbers): { actions: Action[]; waitin
     });
   }
   // A successor sent before a deletion is answered may be stored first: more pods than replicas and maxSurge allow.
-  const count = Math.max(0, Math.min(numbers.createLimit, numbers.missing - pass.survey.departing));
+  const count = Math.max(0, Math.min(numbers.createLimit, numbers.missing - pods.count("deleting")));
   if (count === 0) return { actions, waiting };
   const ids = freeInstanceIds(pass);
   const oldOnes = Math.min(numbers.missingOld, count);
@@ -70,7 +68,7 @@ function planCreation(pass: Pass, numbers: Numbers): { actions: Action[]; waitin
 function freeInstanceIds(pass: Pass): { next(): string | undefined } {
   const inUse = new Set<string>();
   const terminating = new Set<string>();
-  for (const pod of pass.survey.pods()) {
+  for (const pod of pass.seen.pods.pods()) {
     inUse.add(instanceId(pod));
     if (pod.deletionAt !== undefined) terminating.add(instanceId(pod));
   }
@@ -165,13 +163,13 @@ function templateFor(pass: Pass, revision: Revision): PodTemplate {
 }
 
 /** Pods that were about to be deleted are wanted again (rule 53). */
-function planRegret(pass: Pass, numbers: Numbers): Action[] {
+function planRegret(pass: Pass): Action[] {
   const lifecycle = pass.strategy.lifecycle;
   if (lifecycle?.preDelete?.markPodNotReady || lifecycle?.inPlaceUpdate?.markPodNotReady) return [];
   if (pass.strategy.excludePreparingDelete) return [];
-  const doomed = [...pass.survey.preparingDelete].filter((member) => !member.specified);
+  const doomed = membersIn(pass, "preparingDelete").filter((member) => !member.specified);
   const held = doomed.filter((member) => !member.busy);
-  const kept = Math.max(0, Math.min(held.length, doomed.length - numbers.surplus));
+  const kept = Math.max(0, Math.min(held.length, doomed.length - pass.numbers.surplus));
   if (kept === 0) return [];
   const order = deletionOrder(held, pass.topology);
   return order.slice(order.length - kept).map((member) => {
@@ -183,21 +181,21 @@ function planRegret(pass: Pass, numbers: Numbers): Action[] {
   });
 }
 
-function planDeletion(pass: Pass, numbers: Numbers): { actions: Action[]; waiting: Waiting[] } {
+function planDeletion(pass: Pass): { actions: Action[]; waiting: Waiting[] } {
   const actions: Action[] = [];
   const waiting: Waiting[] = [];
   const hook = pass.strategy.lifecycle?.preDelete;
-  const { preparingDelete } = pass.survey;
+  const preparingDelete = membersIn(pass, "preparingDelete");
   for (const member of preparingDelete) {
     if (member.busy) continue;
     if (!isHooked(member.pod, hook)) actions.push(deletePod(pass, member));
     else waiting.push(hookWaiting(member, "preDelete"));
   }
-  let readyLimit = numbers.deleteReadyLimit;
-  const specified = [...pass.survey.specified].sort((a, b) => byName(a.pod, b.pod));
+  let readyLimit = pass.numbers.deleteReadyLimit;
+  const specified = membersIn(pass, "specified");
   // Deletions in flight have spent their part of the limit already: their pods are not among the members.
   const held: string[] = [];
-  const chosen = preparingDelete.size > 0 || specified.length > 0 ? specified : surplusMembers(pass, numbers);
+  const chosen = preparingDelete.length > 0 || specified.length > 0 ? specified : surplusMembers(pass);
   for (const member of chosen) {
     if (member.ready && readyLimit <= 0) {
       held.push(member.pod.name);
@@ -219,9 +217,10 @@ function planDeletion(pass: Pass, numbers: Numbers): { actions: Action[]; waitin
 }
 
 /** Scale-in: pods of the old revision first, each class in its own order (rule 27, 37). */
-function surplusMembers(pass: Pass, numbers: Numbers): Member[] {
+function surplusMembers(pass: Pass): Member[] {
+  const { numbers } = pass;
   if (numbers.surplus <= 0) return [];
-  const settled = [...pass.survey.members()].filter((member) => member.state !== "PreparingDelete");
+  const settled = [...membersOf(pass.pods.every())].filter((member) => member.state !== "PreparingDelete");
   const old = deletionOrder(
     settled.filter((member) => !member.updated),
     pass.topology,
@@ -231,6 +230,11 @@ function surplusMembers(pass: Pass, numbers: Numbers): Member[] {
     pass.topology,
   );
   return [...old, ...updated.slice(0, numbers.surplus - numbers.surplusOld)];
+}
+
+/** By name. */
+function membersIn({ pods }: Pass, group: "preparingDelete" | "specified"): Member[] {
+  return [...membersOf(pods.entries(pods.groups[group]))];
 }
 
 function prepareDelete(pass: Pass, member: Member): Action {
@@ -283,7 +287,7 @@ export function hookWaiting(member: Member, hook: "preDelete" | "inPlaceUpdate" 
 /** Claims of vanished pods when they are not to be used again (rule 20). */
 export function planClaims(pass: Pass): Action[] {
   if (pass.strategy.reuseClaims || pass.seen.claims.length === 0) return [];
-  const pods = new Map(pass.survey.pods().map((pod) => [instanceId(pod), pod]));
+  const pods = new Map(pass.seen.pods.pods().map((pod) => [instanceId(pod), pod]));
   const actions: Action[] = [];
   for (const claim of pass.seen.claims) {
     const id = instanceId(claim);

@@ -2,8 +2,8 @@
 import type { CloneSet, CloneSetStatus } from "../../crds/index.ts";
 import { formatSelector } from "../../kube/core/index.ts";
 import { timestamp } from "../rollout/lifecycle.ts";
+import type { StoredCount } from "./classify.ts";
 import type { Strategy } from "./observe.ts";
-import type { StoredCounts } from "./roster.ts";
 
 /** Meaning: no deadline. */
 const NO_DEADLINE = 2147483647;
@@ -15,7 +15,7 @@ export interface Failures {
 
 interface StatusInput {
   set: CloneSet;
-  counts: StoredCounts;
+  counts: Record<StoredCount, number>;
   strategy: Strategy;
   updateRevision: string;
   /** The revision that pods were at before, if it still exists. */

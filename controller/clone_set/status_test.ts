@@ -1,14 +1,14 @@
 import t from "tap";
 import type { CloneSet } from "../../crds/index.ts";
+import type { StoredCount } from "./classify.ts";
 import { cloneSet, defaultOptions } from "./model.ts";
 import { strategyOf } from "./observe.ts";
-import type { StoredCounts } from "./roster.ts";
 import { statusOf, untilDeadline } from "./status.ts";
 
 const start = Date.parse("2030-01-01T00:00:00Z");
 
 /** So many pods, all available, of which the first `updated` are at the revision. */
-function countsOf(updated: number, replicas: number): StoredCounts {
+function countsOf(updated: number, replicas: number): Record<StoredCount, number> {
   return {
     replicas,
     readyReplicas: replicas,

@@ -1,4 +1,5 @@
 /** Bringing pods to the target revision. Spec: cloneset 4.7, rules 41 to 47, 4.8 rules 54, 55. */
+import type { Pod } from "../../kube/index.ts";
 import type { Action, Waiting } from "../rollout/actions.ts";
 import type { ImageWait } from "../rollout/image_wait.ts";
 import { type Eligibility, inPlaceChange } from "../rollout/in_place/change.ts";
@@ -6,12 +7,13 @@ import { graceState } from "../rollout/in_place/state.ts";
 import { withUnissued } from "../rollout/in_place/unissued.ts";
 import { startInPlace } from "../rollout/in_place/update.ts";
 import { isHooked, STATE_LABEL, STATE_TIME, timestamp } from "../rollout/lifecycle.ts";
+import { ByActivity } from "../rollout/order.ts";
 import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
+import { isActive } from "../rollout/pod_state.ts";
 import { addNotReadyKey, PRE_UPDATE_KEY } from "../rollout/readiness.ts";
 import { type Revision, sameRevision, templateOf } from "../rollout/revisions.ts";
-import type { Numbers } from "./numbers.ts";
 import { CLAIM_HASH, type Member, REVISION_LABEL, SPECIFIED_DELETE } from "./observe.ts";
-import { updateOrder } from "./order.ts";
+import { isUnderWay, membersOf, updateOrder } from "./order.ts";
 import type { Pass } from "./plan.ts";
 import { imageWaitOf } from "./pre_download.ts";
 import { hookWaiting, patchAction, revisionLabels } from "./scale.ts";
@@ -25,7 +27,8 @@ interface Updates {
 }
 
 /** `touched`: UIDs of pods that get another action in this pass. */
-export function planUpdate(pass: Pass, numbers: Numbers, touched: ReadonlySet<string>): Updates {
+export function planUpdate(pass: Pass, touched: ReadonlySet<string>): Updates {
+  const { numbers } = pass;
   const updates: Updates = { actions: [], waiting: [], failure: undefined, wakeAfterMs: undefined };
   if (numbers.update === 0) return updates;
   const target = numbers.update > 0 ? pass.update : pass.current;
@@ -63,14 +66,15 @@ interface Candidates {
 
 /** Who may be updated to the target. Whoever waits for an image lets those go first whose nodes have it. */
 function candidatesFor(pass: Pass, target: Revision, wait: ImageWait | undefined): Candidates {
-  const { survey, update } = pass;
+  const { pods, update } = pass;
+  const { candidates } = pods.groups;
   if (target === update && wait === undefined) {
-    const { candidates, unavailableCandidates } = survey;
-    return { count: candidates.size, unavailable: unavailableCandidates, members: candidates };
+    const unavailable = pods.count("unavailable candidate");
+    return { count: candidates.size, unavailable, members: candidates };
   }
   const members: Member[] = [];
   let unavailable = 0;
-  for (const member of target === update ? survey.candidates : others(pass, target)) {
+  for (const member of target === update ? candidates : others(pass, target)) {
     if (wait?.holds(member.pod, imagesFor(pass, member, target))) continue;
     members.push(member);
     if (!member.available) unavailable++;
@@ -78,12 +82,13 @@ function candidatesFor(pass: Pass, target: Revision, wait: ImageWait | undefined
   return { count: members.length, unavailable, members };
 }
 
-/** Those above the partition that go back: as `Survey.candidates`, for the current revision. */
-function* others({ survey }: Pass, target: Revision): Generator<Member> {
-  for (const member of survey.members()) {
-    if (isAt(member, target) || member.state === "PreparingDelete") continue;
-    if (graceState(member.pod).value === undefined) yield member;
-  }
+/** Those above the partition that go back: as the group of candidates, for the current revision. */
+function others({ pods }: Pass, target: Revision): Iterable<Member> {
+  const going = [...membersOf(pods.every())].filter((member) => {
+    if (isAt(member, target) || member.state === "PreparingDelete") return false;
+    return graceState(member.pod).value === undefined;
+  });
+  return new ByActivity(isUnderWay, going);
 }
 
 function isAt(member: Member, target: Revision): boolean {
@@ -96,12 +101,12 @@ interface Room {
   available: number;
 }
 
-function roomOf({ survey, update }: Pass, target: Revision, budget: number): Room {
-  const { unavailable, unavailableUpdated } = survey;
+function roomOf({ pods, update }: Pass, target: Revision, budget: number): Room {
+  const { unavailable } = pods.groups;
   const atTarget =
     target === update
-      ? unavailableUpdated
-      : [...unavailable].reduce((count, member) => count + Number(isAt(member, target)), 0);
+      ? pods.count("unavailable at the update revision")
+      : [...membersOf(pods.entries(unavailable))].filter((member) => isAt(member, target)).length;
   return { atTarget: budget - atTarget, available: budget - unavailable.size };
 }
 
@@ -117,7 +122,7 @@ function withinBudget(candidates: Candidates, wanted: number, room: Room, pass: 
   // Most passes of a rollout find no room: the order is worked out when there is some.
   if (room.atTarget <= 0 || (room.available <= 0 && unavailableLeft === 0)) return taken;
   let read = 0;
-  for (const member of updateOrder(candidates.members, () => pass.survey.members(), pass.strategy)) {
+  for (const member of updateOrder(candidates.members, () => activePods(pass), pass.strategy)) {
     if (read++ >= wanted || taken.length >= room.atTarget) break;
     if (!member.available) unavailableLeft--;
     else if (availableTaken < room.available) availableTaken++;
@@ -128,17 +133,18 @@ function withinBudget(candidates: Candidates, wanted: number, room: Room, pass: 
   return taken;
 }
 
+function activePods({ seen, pods }: Pass): Pod[] {
+  const { toRelease } = pods.groups;
+  return seen.pods.pods().filter((pod) => isActive(pod) && !toRelease.has(pod.name));
+}
+
 function budgetWaiting(pass: Pass, count: number): Waiting {
-  const { unavailable } = pass.survey;
-  const pods: string[] = [];
-  for (const { pod } of unavailable)
-    if (pods.length < 10) pods.push(pod.name);
-    else break;
+  const { unavailable } = pass.pods.groups;
   return {
     reason: "Budget",
     message: `${count} pods wait: maxUnavailable is ${pass.strategy.limits.maxUnavailable} and ${unavailable.size} pods are unavailable`,
     until: "these pods become available",
-    pods,
+    pods: unavailable.first(10),
   };
 }
 

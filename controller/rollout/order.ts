@@ -225,7 +225,7 @@ function decorated<T, K>(items: readonly T[], keyOf: (item: T) => K, compare: (a
  */
 export function scattered<T extends { labels: Labels }>(
   candidates: readonly T[],
-  all: readonly T[],
+  all: readonly { labels: Labels }[],
   strategy: ScatterStrategy | undefined,
 ): T[] {
   const terms = (strategy ?? []).map((term) => ({
@@ -238,10 +238,10 @@ export function scattered<T extends { labels: Labels }>(
 
 function scatterOne<T extends { labels: Labels }>(
   candidates: T[],
-  all: readonly T[],
+  all: readonly { labels: Labels }[],
   term: { key: string; value: string },
 ): T[] {
-  const matches = (pod: T): boolean => pod.labels[term.key] === term.value;
+  const matches = (pod: { labels: Labels }): boolean => pod.labels[term.key] === term.value;
   const matching = candidates.filter(matches);
   const others = candidates.filter((pod) => !matches(pod));
   if (matching.length <= 1 || others.length <= 1) return candidates;

@@ -1,15 +1,9 @@
 /** Pods as they will be once the writes in flight are done. */
 import type { Pod } from "../../kube/index.ts";
-import { CREATING } from "./pending_pods.ts";
+import { CREATING, type PendingPods } from "./pending_pods.ts";
 
-const none: ReadonlySet<string> = new Set();
-
-/** `inFlight`: by UID or by `in-flight/<name>`, the pod after its write. `busy`: those ids. */
-export function overlay(
-  stored: readonly Pod[],
-  inFlight: ReadonlyMap<string, Pod>,
-): { pods: readonly Pod[]; busy: ReadonlySet<string> } {
-  if (inFlight.size === 0) return { pods: stored, busy: none };
+export function overlay(stored: readonly Pod[], inFlight: PendingPods): readonly Pod[] {
+  if (inFlight.size === 0) return stored;
   const pods: Pod[] = [];
   for (const pod of stored) pods.push(inFlight.get(pod.uid) ?? pod);
   let names: Set<string> | undefined;
@@ -20,5 +14,5 @@ export function overlay(
     names ??= new Set(stored.map((one) => one.name));
     if (!names.has(pod.name)) pods.push(pod);
   }
-  return { pods, busy: new Set(inFlight.keys()) };
+  return pods;
 }

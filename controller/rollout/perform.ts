@@ -9,7 +9,6 @@ import type { Action } from "./actions.ts";
 import { Backoff } from "./backoff.ts";
 import { Departures } from "./departures.ts";
 import { OtherWriter } from "./other_writer.ts";
-import { overlay } from "./overlay.ts";
 import { CREATING, PendingPods } from "./pending_pods.ts";
 import { isReady } from "./pod_state.ts";
 import {
@@ -99,11 +98,6 @@ export class Performer {
       const flight = this.#owners.get((before ?? after)?.controller?.uid ?? "");
       if (flight?.departures.see(uid, after)) this.#advance(flight, flight.beginning);
     });
-  }
-
-  /** Pods as they will be once the writes in flight are done; `busy` are those with one. */
-  overlay(ownerUid: string, stored: readonly Pod[]): { pods: readonly Pod[]; busy: ReadonlySet<string> } {
-    return overlay(stored, this.pending(ownerUid));
   }
 
   /** Of the owner; not to be changed by others. */

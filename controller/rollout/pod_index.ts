@@ -50,8 +50,7 @@ export interface Classifier<Context, Group extends string, Count extends string,
 /** Slots of one group; plans see more of it: see `SortedSlots`. */
 interface SlotGroup<Entry> {
   add(slot: string, entry: Entry): void;
-  /** `entry`: undefined for a slot at rest. */
-  delete(slot: string, entry: Entry | undefined): void;
+  delete(slot: string): void;
   clear(): void;
 }
 
@@ -193,7 +192,7 @@ export class PodIndex<
   #leave(slot: string): void {
     const kept = this.#classes.get(slot);
     if (kept === undefined) return;
-    for (const group of kept.groups) this.groups[group].delete(slot, this.#entries.get(slot));
+    for (const group of kept.groups) this.groups[group].delete(slot);
     for (const what of kept.counts) {
       const left = this.count(what) - 1;
       if (left === 0) this.#counts.delete(what);

@@ -16,7 +16,7 @@ import type { Owner } from "./pod_writer.ts";
 const PLAN_SHARE = 15;
 
 interface PlanningContext {
-  performer: Pick<Performer, "overlay" | "pending" | "failures">;
+  performer: Pick<Performer, "pending" | "failures">;
   /** Milliseconds since the epoch. */
   now: number;
   random: () => number;

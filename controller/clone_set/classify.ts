@@ -1,0 +1,253 @@
+/** What a pod of a CloneSet counts as, and what it gives a pass to do. Spec: cloneset 4.1 rule 7. */
+import type { Selector } from "../../kube/core/index.ts";
+import type { Pod } from "../../kube/index.ts";
+import { graceState } from "../rollout/in_place/state.ts";
+import { NamedPods, type PodSource } from "../rollout/named_pods.ts";
+import { ByActivity, type Placed } from "../rollout/order.ts";
+import { overlay } from "../rollout/overlay.ts";
+import { CREATING, type PendingPods } from "../rollout/pending_pods.ts";
+import { type PodClass, PodIndex, type PodView, type SlotPods } from "../rollout/pod_index.ts";
+import { isActive, isAvailable, isReady } from "../rollout/pod_state.ts";
+import { sameRevision } from "../rollout/revisions.ts";
+import { SortedSlots } from "../rollout/sorted_slots.ts";
+import type { ClassCount, Counts } from "./numbers.ts";
+import { type CloneSetOptions, type Member, memberOf, REVISION_LABEL, type Strategy } from "./observe.ts";
+import { isUnderWay } from "./order.ts";
+import { type Refresh, refreshOf } from "./refresh.ts";
+
+/** What pods are classified by: all of them again when the revision, the selector or this part of the strategy changes. */
+export interface ClassifyContext {
+  readonly updateRevision: string;
+  readonly strategy: Pick<Strategy, "minReadySeconds" | "podsToDelete">;
+  readonly selector: Selector;
+  /** The same as text. */
+  readonly selectorText: string;
+  readonly options: CloneSetOptions;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  /** Pods of which it is known whether they need a refresh; a projection never changes, so this outlives passes. */
+  readonly settled: WeakMap<Pod, boolean>;
+}
+
+/** Members that an update may begin with, in the order of their activity, as far as it is read. */
+export class Candidates implements Iterable<Member> {
+  readonly #order = new ByActivity<Member>(isUnderWay);
+  readonly #placed = new Map<string, Placed<Member>>();
+
+  get size(): number {
+    return this.#order.size;
+  }
+
+  add(slot: string, { member }: Pick<Slot, "member">): void {
+    if (member !== undefined) this.#placed.set(slot, this.#order.add(member));
+  }
+
+  delete(slot: string): void {
+    const placed = this.#placed.get(slot);
+    if (placed !== undefined) this.#order.delete(placed);
+    this.#placed.delete(slot);
+  }
+
+  clear(): void {
+    this.#order.clear();
+    this.#placed.clear();
+  }
+
+  [Symbol.iterator](): Iterator<Member> {
+    return this.#order[Symbol.iterator]();
+  }
+}
+
+/** Pods by what a pass has to do about them; groups overlap. */
+const newGroups = () => ({
+  unavailable: new SortedSlots(),
+  /** Without a write in flight, and not settled, or waiting for something. */
+  due: new SortedSlots(),
+  /** Their state cannot be read, and nobody was told so yet. */
+  broken: new SortedSlots(),
+  preparingDelete: new SortedSlots(),
+  /** Chosen for deletion by label or by name, and not being prepared for it. */
+  specified: new SortedSlots(),
+  /** At another revision, and not on their way out or in a grace period. */
+  candidates: new Candidates(),
+  /** Owned, not selected any more, and without a write in flight: no members. */
+  toRelease: new SortedSlots(),
+  /** Time alone makes them available. */
+  awaitingMinReady: new SortedSlots(),
+});
+type Groups = ReturnType<typeof newGroups>;
+type Group = keyof Groups;
+
+/** What members at a revision count as, before its name. */
+export const REVISION = "revision ";
+
+export type StoredCount =
+  | "replicas"
+  | "readyReplicas"
+  | "availableReplicas"
+  | "updatedReplicas"
+  | "updatedReadyReplicas"
+  | "updatedAvailableReplicas";
+
+export type Count =
+  /** What the status reports: pods as the server shows them. */
+  | StoredCount
+  /** Members, to which writes in flight are applied. */
+  | `${"updated" | "old"} ${keyof ClassCount}`
+  | "unavailable at the update revision"
+  | "unavailable candidate"
+  | `${typeof REVISION}${string}`
+  /** Deletions that are under way and not answered. */
+  | "deleting";
+
+/** The pod of one name. */
+export interface Slot {
+  /** As it will be after a write in flight. */
+  readonly pod: Pod;
+  /** As the server shows it, while it is active. */
+  readonly stored: Pod | undefined;
+  /** Undefined for one that is not active, or not selected any more. */
+  readonly member: Member | undefined;
+  readonly refresh: Refresh;
+}
+
+export type CloneView = PodView<Groups, Count, Slot>;
+
+interface CloneSource extends PodSource {
+  inFlight(): PendingPods;
+}
+
+/** Of a source that has the pods that the set controls. */
+export class CloneIndex extends PodIndex<ClassifyContext, Groups, Count, Slot> {
+  readonly #source: CloneSource;
+
+  constructor(source: CloneSource) {
+    super(
+      new NamedPods(source),
+      source.inFlight,
+      {
+        slots: () => [],
+        basisOf: ({ updateRevision, strategy: { minReadySeconds, podsToDelete }, selectorText }) =>
+          JSON.stringify([updateRevision, minReadySeconds, [...podsToDelete], selectorText]),
+        classify,
+      },
+      newGroups(),
+    );
+    this.#source = source;
+  }
+
+  /** Those that are not active included, as they will be after the writes in flight. Costs as much as there are pods. */
+  pods(): readonly Pod[] {
+    return overlay([...this.#source.pods()], this.#source.inFlight());
+  }
+}
+
+function classify(
+  { slot, stored: [stored], writes }: SlotPods,
+  context: ClassifyContext,
+): PodClass<Group, Count, Slot> | undefined {
+  // Of pods that are not stored only those to be created are there.
+  const write = writes.get(stored?.uid ?? `${CREATING}${slot}`);
+  const pod = write ?? stored;
+  if (pod === undefined) return undefined;
+  const busy = write !== undefined;
+  const { strategy, updateRevision, now } = context;
+  const toRelease = !busy && !context.selector.matches(pod.labels);
+  const member =
+    isActive(pod) && !toRelease
+      ? memberOf(pod, stored ?? pod, busy, strategy, updateRevision, now)
+      : undefined;
+  const shown = stored !== undefined && isActive(stored) ? stored : undefined;
+  const refresh = member === undefined ? noRefresh : refreshOf(member, context);
+  const isMaturing = awaitsMinReady(member, shown, context);
+  const groups: Group[] = member === undefined ? [] : groupsOf(member, refresh);
+  if (toRelease) groups.push("toRelease");
+  if (isMaturing) groups.push("awaitingMinReady");
+  const counts: Count[] = [];
+  if (member !== undefined) countMember(counts, member, groups.includes("candidates"));
+  if (shown !== undefined) countStored(counts, shown, context);
+  if (busy && !isActive(pod) && shown !== undefined) counts.push("deleting");
+  return {
+    groups,
+    counts,
+    entry: { pod, stored: shown, member, refresh },
+    atRest: groups.length === 0,
+    expires: isMaturing || refresh.isBroken,
+  };
+}
+
+const noRefresh: Refresh = { isDue: false, isBroken: false, awaited: undefined };
+
+function groupsOf(member: Member, { isDue, isBroken }: Refresh): Group[] {
+  const { pod, available, updated, state, specified } = member;
+  const groups: Group[] = [];
+  if (isDue) groups.push("due");
+  if (isBroken) groups.push("broken");
+  if (!available) groups.push("unavailable");
+  if (state === "PreparingDelete") groups.push("preparingDelete");
+  else if (specified) groups.push("specified");
+  if (!updated && state !== "PreparingDelete" && graceState(pod).value === undefined)
+    groups.push("candidates");
+  return groups;
+}
+
+function awaitsMinReady(
+  member: Member | undefined,
+  stored: Pod | undefined,
+  { strategy: { minReadySeconds }, now }: ClassifyContext,
+): boolean {
+  if (minReadySeconds === 0) return false;
+  if (member?.ready && !member.available) return true;
+  return stored !== undefined && isReady(stored) && !isAvailable(stored, minReadySeconds, now);
+}
+
+function countMember(counts: Count[], member: Member, isCandidate: boolean): void {
+  const { pod, available, updated, state, specified } = member;
+  const at = updated ? "updated" : "old";
+  counts.push(`${REVISION}${pod.labels[REVISION_LABEL] ?? ""}`);
+  if (!available && updated) counts.push("unavailable at the update revision");
+  if (!available && isCandidate) counts.push("unavailable candidate");
+  if (state === "PreparingDelete") {
+    counts.push(`${at} preDeleting`);
+    return;
+  }
+  counts.push(`${at} active`);
+  if (state === "PreparingUpdate") counts.push(`${at} preparingUpdate`);
+  if (specified) counts.push(`${at} toDelete`);
+  else if (!available) counts.push(`${at} unavailable`);
+}
+
+function countStored(counts: Count[], pod: Pod, context: ClassifyContext): void {
+  const ready = isReady(pod);
+  const available = ready && isAvailable(pod, context.strategy.minReadySeconds, context.now);
+  counts.push("replicas");
+  if (ready) counts.push("readyReplicas");
+  if (available) counts.push("availableReplicas");
+  if (!sameRevision(pod.labels[REVISION_LABEL] ?? "", context.updateRevision)) return;
+  counts.push("updatedReplicas");
+  if (ready) counts.push("updatedReadyReplicas");
+  if (available) counts.push("updatedAvailableReplicas");
+}
+
+/** What the status reports. */
+export function storedCounts(pods: CloneView): Record<StoredCount, number> {
+  return {
+    replicas: pods.count("replicas"),
+    readyReplicas: pods.count("readyReplicas"),
+    availableReplicas: pods.count("availableReplicas"),
+    updatedReplicas: pods.count("updatedReplicas"),
+    updatedReadyReplicas: pods.count("updatedReadyReplicas"),
+    updatedAvailableReplicas: pods.count("updatedAvailableReplicas"),
+  };
+}
+
+export function memberCounts(pods: CloneView): Counts {
+  const at = (revision: "updated" | "old"): ClassCount => ({
+    active: pods.count(`${revision} active`),
+    preDeleting: pods.count(`${revision} preDeleting`),
+    toDelete: pods.count(`${revision} toDelete`),
+    unavailable: pods.count(`${revision} unavailable`),
+    preparingUpdate: pods.count(`${revision} preparingUpdate`),
+  });
+  return { updated: at("updated"), old: at("old") };
+}
