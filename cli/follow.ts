@@ -1,5 +1,5 @@
 /** One object as it changes: read once, then watched; a stream that ends is opened again. */
-import { type Clock, isKubeError } from "../kube/index.ts";
+import { type Clock, ignoreNotFound, isKubeError } from "../kube/index.ts";
 import type { ClusterAccess } from "./command.ts";
 import type { AnyObject } from "./fields.ts";
 import { objectResource } from "./resource_types.ts";
@@ -36,22 +36,13 @@ export async function* follow(
     }
     await clock.sleep(pauseBetweenWatchesMs, signal).catch(() => undefined);
     if (signal.aborted) return;
-    const again = await reread(access, target);
+    const again = await access.client.get(objectResource(target.type), target.ref).catch(ignoreNotFound);
     if (again === undefined) {
       yield undefined;
       return;
     }
     current = again;
     yield current;
-  }
-}
-
-async function reread(access: ClusterAccess, target: Target): Promise<AnyObject | undefined> {
-  try {
-    return await access.client.get(objectResource(target.type), target.ref);
-  } catch (error) {
-    if (isKubeError(error, "NotFound")) return undefined;
-    throw error;
   }
 }
 

@@ -1,7 +1,7 @@
 /** Storage classes as admission asks for them: by name, or the default of the cluster. */
 import type { FoundStorageClass } from "../crds/index.ts";
 import type { KubeObject } from "../kube/core/index.ts";
-import { type Client, isKubeError, jsonResource } from "../kube/index.ts";
+import { type Client, ignoreNotFound, jsonResource } from "../kube/index.ts";
 
 interface StorageClass extends KubeObject {
   allowVolumeExpansion?: boolean;
@@ -23,12 +23,7 @@ export async function lookupStorageClass(
   name: string | undefined,
 ): Promise<FoundStorageClass | undefined> {
   if (name === undefined) return found(newestDefault((await client.list(storageClassResource, {})).items));
-  try {
-    return found(await client.get(storageClassResource, { name }));
-  } catch (error) {
-    if (isKubeError(error, "NotFound")) return undefined;
-    throw error;
-  }
+  return found(await client.get(storageClassResource, { name }).catch(ignoreNotFound));
 }
 
 function newestDefault(classes: readonly StorageClass[]): StorageClass | undefined {

@@ -84,3 +84,8 @@ export function severityOf(error: unknown): "debug" | "warn" {
 export function isKubeError(error: unknown, ...codes: readonly KubeErrorCode[]): error is KubeError {
   return error instanceof KubeError && (codes.length === 0 || codes.includes(error.code));
 }
+
+/** For what may be gone: `client.get(...).catch(ignoreNotFound)` is undefined then. */
+export function ignoreNotFound(error: unknown): undefined {
+  if (!isKubeError(error, "NotFound")) throw error;
+}

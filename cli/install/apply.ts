@@ -1,6 +1,6 @@
 /** Writes objects whatever they were before, and waits until definitions are served. */
 import { cloneJson, isJsonObject } from "../../kube/core/index.ts";
-import { type Client, isKubeError, type Patch } from "../../kube/index.ts";
+import { type Client, ignoreNotFound, type Patch } from "../../kube/index.ts";
 import type { ClusterAccess, Host } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { type AnyObject, at, fieldsAt, isFields, listAt, textAt, toAnyObject } from "../fields.ts";
@@ -93,11 +93,6 @@ function definitionOver(live: AnyObject, object: AnyObject): object {
     metadata: { labels },
     spec: { ...spec, conversion: { strategy: "Webhook", webhook: { ...webhook, clientConfig } } },
   };
-}
-
-export function ignoreNotFound(error: unknown): undefined {
-  if (isKubeError(error, "NotFound")) return undefined;
-  throw error;
 }
 
 const establishedWithinMs = 30_000;

@@ -1,12 +1,12 @@
 import { kinds } from "../../controller/index.ts";
-import { isKubeError } from "../../kube/index.ts";
+import { ignoreNotFound, isKubeError } from "../../kube/index.ts";
 import type { Flags } from "../arguments.ts";
 import type { Call, ClusterAccess } from "../command.ts";
 import { CliError } from "../errors.ts";
 import type { AnyObject } from "../fields.ts";
 import { objectName, objectResource, type ResourceType } from "../resource_types.ts";
 import { type AgentInstall, agentReasons } from "./agent.ts";
-import { applyObject, builtinType, ignoreNotFound, refOfObject, waitEstablished } from "./apply.ts";
+import { applyObject, builtinType, refOfObject, waitEstablished } from "./apply.ts";
 import { type ControllerInstall, deploymentReasons } from "./controller_deployment.ts";
 import { definitions, type InstallOptions, installObjects } from "./manifests.ts";
 import { explainedYaml } from "./reasons.ts";

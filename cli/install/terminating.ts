@@ -1,10 +1,10 @@
 /** What a former installation left on its way out: a new one has to wait until it is gone. */
-import type { Client } from "../../kube/index.ts";
+import { type Client, ignoreNotFound } from "../../kube/index.ts";
 import type { Host } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { type AnyObject, listAt, textAt } from "../fields.ts";
 import { objectName, objectResource } from "../resource_types.ts";
-import { builtinType, ignoreNotFound, refOfObject } from "./apply.ts";
+import { builtinType, refOfObject } from "./apply.ts";
 
 /** Pods have half a minute to end, and a namespace ends after them. */
 const goneWithinMs = 120_000;

@@ -1,6 +1,6 @@
 /** Former templates of a workload, from the ControllerRevisions or ReplicaSets that it owns. */
 import { formatSelector } from "../../kube/core/index.ts";
-import { type Client, isKubeError } from "../../kube/index.ts";
+import { type Client, ignoreNotFound } from "../../kube/index.ts";
 import type { ClusterAccess } from "../command.ts";
 import { CliError } from "../errors.ts";
 import {
@@ -100,14 +100,7 @@ export async function runningRevision(
   const type = await access.types.findKind("apps", "ControllerRevision");
   if (type === undefined) return undefined;
   const { namespace } = object.metadata;
-  try {
-    const found = await access.client.get(
-      objectResource(type),
-      namespace === undefined ? { name } : { namespace, name },
-    );
-    return numberAt(found, "revision");
-  } catch (error) {
-    if (isKubeError(error, "NotFound")) return undefined;
-    throw error;
-  }
+  const ref = namespace === undefined ? { name } : { namespace, name };
+  const found = await access.client.get(objectResource(type), ref).catch(ignoreNotFound);
+  return numberAt(found, "revision");
 }

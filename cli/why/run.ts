@@ -4,7 +4,7 @@ import {
   parseFeatureGates,
   type Waiting,
 } from "../../controller/index.ts";
-import { isKubeError } from "../../kube/index.ts";
+import { ignoreNotFound } from "../../kube/index.ts";
 import type { Call, ClusterAccess } from "../command.ts";
 import { CliError } from "../errors.ts";
 import type { AnyObject } from "../fields.ts";
@@ -87,22 +87,9 @@ async function itemOf(access: ClusterAccess, manifest: AnyObject): Promise<PlanI
     name: manifest.metadata.name ?? "",
   };
   const placed = { ...manifest, metadata: { ...manifest.metadata, ...ref } };
-  const stored = await find(access, type, ref);
+  const stored = await access.client.get(objectResource(type), ref).catch(ignoreNotFound);
   const subject = stored === undefined ? { manifest: placed } : { manifest: placed, stored };
   return { type, name: ref.name, planner, subject };
-}
-
-async function find(
-  access: ClusterAccess,
-  type: ResourceType,
-  ref: { namespace: string; name: string },
-): Promise<AnyObject | undefined> {
-  try {
-    return await access.client.get(objectResource(type), ref);
-  } catch (error) {
-    if (isKubeError(error, "NotFound")) return undefined;
-    throw error;
-  }
 }
 
 async function printPlan(call: Call, access: ClusterAccess, item: PlanItem): Promise<void> {

@@ -6,7 +6,7 @@ import { definitionName, type KindDefinition } from "../../crds/index.ts";
 import { isJsonObject, type JsonObject, jsonEqual, own } from "../../kube/core/index.ts";
 import {
   type Client,
-  isKubeError,
+  ignoreNotFound,
   jsonResource,
   type KubeObject,
   type Log,
@@ -96,7 +96,9 @@ export function clusterTrust(options: ClusterTrustOptions): ClusterTrust {
         }
       }
       for (const kind of options.kinds) {
-        const live = await find(options.client, definitions, definitionName(kind));
+        const live = await options.client
+          .get(definitions, { name: definitionName(kind) })
+          .catch(ignoreNotFound);
         const config = live === undefined ? undefined : conversionConfig(live);
         if (config !== undefined && bundleOf(config) !== caBundle) {
           throw new Error(`caBundle of CRD ${definitionName(kind)} does not match external caBundle`);
@@ -117,7 +119,7 @@ async function applyConfiguration(
   ours: WebhookConfiguration,
 ): Promise<void> {
   const name = ours.metadata.name ?? "";
-  const live = await find(client, resource, name);
+  const live = await client.get(resource, { name }).catch(ignoreNotFound);
   if (live === undefined) {
     await client.create(resource, undefined, newConfiguration(ours, livePaths, target, caBundle));
     log.info("created webhook configuration", { name });
@@ -145,7 +147,7 @@ async function applyConversion(
   kind: KindDefinition,
 ): Promise<void> {
   const name = definitionName(kind);
-  const live = await find(client, definitions, name);
+  const live = await client.get(definitions, { name }).catch(ignoreNotFound);
   const present = live === undefined ? undefined : conversionConfig(live);
   if (live === undefined || present === undefined) return;
   if (!leads && bundleOf(present)) return;
@@ -172,15 +174,6 @@ function conversionConfig(definition: Definition): JsonObject | undefined {
 
 function bundleOf(config: unknown): unknown {
   return isJsonObject(config) ? config["caBundle"] : undefined;
-}
-
-async function find<T>(client: Client, resource: Resource<T>, name: string): Promise<T | undefined> {
-  try {
-    return await client.get(resource, { name });
-  } catch (error) {
-    if (isKubeError(error, "NotFound")) return undefined;
-    throw error;
-  }
 }
 
 function base64(text: string): string {

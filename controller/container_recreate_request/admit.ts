@@ -18,7 +18,7 @@ import {
   own,
   put,
 } from "../../kube/core/index.ts";
-import { type Client, isKubeError, jsonResource, type KubeObject, nodeResource } from "../../kube/index.ts";
+import { ignoreNotFound, jsonResource, type KubeObject, nodeResource } from "../../kube/index.ts";
 import {
   type AdmissionHandler,
   type AdmissionRequest,
@@ -204,17 +204,6 @@ function objectsIn(object: JsonObject, key: string): JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
-export const containerRecreateRequestWebhooks: readonly Webhook[] = [
-  kindWebhook("mutating", containerRecreateRequest, {
-    handler: ({ client, options: { gates } }) =>
-      mutateContainerRecreateRequest({
-        agents: gates.KruiseDaemon,
-        lookupPod: (namespace, name) => lookupPod(client, namespace, name),
-        lookupNodeLabels: async (name) => (await client.get(nodeResource, { name })).labels,
-      }),
-  }),
-];
-
 /** Hooks and ports, which no cache holds. */
 const podJsonResource = jsonResource<KubeObject & JsonObject>({
   group: "",
@@ -224,11 +213,14 @@ const podJsonResource = jsonResource<KubeObject & JsonObject>({
   namespaced: true,
 });
 
-async function lookupPod(client: Client, namespace: string, name: string): Promise<JsonObject | undefined> {
-  try {
-    return await client.get(podJsonResource, { namespace, name });
-  } catch (error) {
-    if (isKubeError(error, "NotFound")) return undefined;
-    throw error;
-  }
-}
+export const containerRecreateRequestWebhooks: readonly Webhook[] = [
+  kindWebhook("mutating", containerRecreateRequest, {
+    handler: ({ client, options: { gates } }) =>
+      mutateContainerRecreateRequest({
+        agents: gates.KruiseDaemon,
+        lookupPod: (namespace, name) =>
+          client.get(podJsonResource, { namespace, name }).catch(ignoreNotFound),
+        lookupNodeLabels: async (name) => (await client.get(nodeResource, { name })).labels,
+      }),
+  }),
+];

@@ -1,5 +1,5 @@
 /** What admission of pods has of budgets, by the gates: the tie of new pods, and the guard. */
-import { createEvents, isKubeError, nullMetrics } from "../../kube/index.ts";
+import { createEvents, ignoreNotFound, nullMetrics } from "../../kube/index.ts";
 import type { AdmissionHandler } from "../admission/request.ts";
 import type { Informers } from "../informers.ts";
 import type { PodAdmissionOptions } from "../pod_admission/chain.ts";
@@ -47,12 +47,8 @@ export function podBudgets(
           return found.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
         },
         async controllerOfReplicaSet(namespace, name) {
-          try {
-            return (await client.get(replicaSetResource, { namespace, name })).controller;
-          } catch (error) {
-            if (isKubeError(error, "NotFound")) return undefined;
-            throw error;
-          }
+          const found = await client.get(replicaSetResource, { namespace, name }).catch(ignoreNotFound);
+          return found?.controller;
         },
       },
     },

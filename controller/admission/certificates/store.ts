@@ -1,5 +1,11 @@
 /** Where the certificates of all replicas come from. Spec: platform 4.2. */
-import { type Client, isKubeError, jsonResource, type KubeObject } from "../../../kube/index.ts";
+import {
+  type Client,
+  ignoreNotFound,
+  isKubeError,
+  jsonResource,
+  type KubeObject,
+} from "../../../kube/index.ts";
 import { type CertificateSet, certificateProblem, type ServingNames } from "./certificate_set.ts";
 import {
   certificateFiles,
@@ -52,10 +58,7 @@ export function secretStore(options: SecretStoreOptions): CertificateStore {
   return {
     async ensure(now) {
       for (let attempt = 0; attempt < 5; attempt++) {
-        const secret = await client.get(secrets, ref).catch((error: unknown) => {
-          if (isKubeError(error, "NotFound")) return undefined;
-          throw error;
-        });
+        const secret = await client.get(secrets, ref).catch(ignoreNotFound);
         const stored = secret === undefined ? undefined : setOf(secret);
         if (stored !== undefined && certificateProblem(stored, names, now, renewBeforeMs) === undefined)
           return stored;
