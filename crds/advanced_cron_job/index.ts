@@ -1,4 +1,4 @@
-export { defaultAdvancedCronJob } from "./default.ts";
+export * from "./default.ts";
 export {
   everFires,
   type FieldValues,
@@ -6,5 +6,5 @@ export {
   type Schedule,
 } from "./schedule.ts";
 export * from "./schema.ts";
-export { validateAdvancedCronJob } from "./validate.ts";
-export { advancedCronJobWarnings } from "./warnings.ts";
+export * from "./validate.ts";
+export * from "./warnings.ts";

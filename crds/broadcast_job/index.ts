@@ -1,8 +1,3 @@
-export { defaultBroadcastJob } from "./default.ts";
+export * from "./default.ts";
 export * from "./schema.ts";
-export {
-  broadcastJobNameLabel,
-  broadcastJobUidLabel,
-  parallelismOf,
-  validateBroadcastJob,
-} from "./validate.ts";
+export * from "./validate.ts";

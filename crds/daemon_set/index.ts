@@ -1,3 +1,3 @@
-export { defaultDaemonSet } from "./default.ts";
+export * from "./default.ts";
 export * from "./schema.ts";
-export { type DaemonSetValidation, validateDaemonSet } from "./validate.ts";
+export * from "./validate.ts";

@@ -1,2 +1,2 @@
 export * from "./schema.ts";
-export { validateEphemeralJob } from "./validate.ts";
+export * from "./validate.ts";

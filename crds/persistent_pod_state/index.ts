@@ -1,9 +1,3 @@
 export * from "./names.ts";
 export * from "./schema.ts";
-export {
-  groupOf,
-  isStatefulSet,
-  sameTarget,
-  type TargetReference,
-  validatePersistentPodState,
-} from "./validate.ts";
+export * from "./validate.ts";

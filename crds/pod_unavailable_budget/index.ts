@@ -1,3 +1,3 @@
 export * from "./names.ts";
 export * from "./schema.ts";
-export { validatePodUnavailableBudget } from "./validate.ts";
+export * from "./validate.ts";

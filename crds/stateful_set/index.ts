@@ -1,6 +1,6 @@
 export { defaultStatefulSet } from "./default.ts";
 export * from "./schema.ts";
-export { type StatefulSetValidation, validateStatefulSet } from "./validate.ts";
+export * from "./validate.ts";
 export {
   type FoundStorageClass,
   type StorageClassLookup,
