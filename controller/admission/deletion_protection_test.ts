@@ -10,6 +10,7 @@ import {
 } from "./deletion_protection.ts";
 import { deletionRefusal } from "./refusals.ts";
 import type { AdmissionHandler, AdmissionRequest } from "./request.ts";
+import { admissionRequest } from "./testing.ts";
 
 const label = "policy.kruise.io/delete-protection";
 const words = "forbidden by ResourcesProtectionDeletion for";
@@ -18,21 +19,7 @@ function request(
   oldObject: JsonObject | undefined,
   changes: Partial<AdmissionRequest> = {},
 ): AdmissionRequest {
-  return {
-    uid: "u",
-    operation: "DELETE",
-    group: "apps",
-    version: "v1",
-    resource: "deployments",
-    subresource: "",
-    namespace: "default",
-    name: "web",
-    userName: "someone",
-    dryRun: false,
-    object: undefined,
-    oldObject,
-    ...changes,
-  };
+  return admissionRequest({ operation: "DELETE", name: "web", oldObject, ...changes });
 }
 
 function labelled(policy: string, more: JsonObject = {}, metadata: JsonObject = {}): JsonObject {

@@ -1,25 +1,13 @@
 import t from "tap";
 import { applyJsonPatch, type JsonObject } from "../../kube/core/index.ts";
 import type { AdmissionRequest, AdmissionResponse } from "../admission/request.ts";
+import { admissionRequest } from "../admission/testing.ts";
 import { mutateAdvancedCronJob, validateAdvancedCronJobRequest } from "./admit.ts";
 
 const mutate = mutateAdvancedCronJob({ templateDefaults: true, hostNetworkPorts: false });
 
 function request(object: JsonObject, oldObject?: JsonObject): AdmissionRequest {
-  return {
-    uid: "1",
-    operation: oldObject === undefined ? "CREATE" : "UPDATE",
-    group: "apps.kruise.io",
-    version: "v1beta1",
-    resource: "advancedcronjobs",
-    subresource: "",
-    namespace: "default",
-    name: "tick",
-    userName: "user",
-    dryRun: false,
-    object,
-    oldObject,
-  };
+  return admissionRequest({ object, oldObject });
 }
 
 const pods = { spec: { restartPolicy: "Never", containers: [{ name: "a", image: "task:1" }] } };

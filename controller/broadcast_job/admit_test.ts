@@ -1,25 +1,13 @@
 import t from "tap";
 import { applyJsonPatch, type JsonObject } from "../../kube/core/index.ts";
 import type { AdmissionRequest } from "../admission/request.ts";
+import { admissionRequest } from "../admission/testing.ts";
 import { mutateBroadcastJob, validateBroadcastJobRequest } from "./admit.ts";
 
 const mutate = mutateBroadcastJob({ templateDefaults: true, hostNetworkPorts: false });
 
 function request(object: JsonObject, oldObject?: JsonObject): AdmissionRequest {
-  return {
-    uid: "1",
-    operation: oldObject === undefined ? "CREATE" : "UPDATE",
-    group: "apps.kruise.io",
-    version: "v1beta1",
-    resource: "broadcastjobs",
-    subresource: "",
-    namespace: "default",
-    name: "task",
-    userName: "user",
-    dryRun: false,
-    object,
-    oldObject,
-  };
+  return admissionRequest({ object, oldObject });
 }
 
 function job(spec: object, podSpec: object = {}, name = "task"): JsonObject {

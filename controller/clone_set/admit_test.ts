@@ -1,6 +1,7 @@
 import t from "tap";
 import { applyJsonPatch, type JsonObject } from "../../kube/core/index.ts";
 import type { AdmissionRequest } from "../admission/request.ts";
+import { admissionRequest } from "../admission/testing.ts";
 import { type CloneSetAdmissionOptions, mutateCloneSet, validateCloneSetRequest } from "./admit.ts";
 
 const options: CloneSetAdmissionOptions = {
@@ -26,21 +27,7 @@ function cloneSet(spec: JsonObject = {}, changes: JsonObject = {}): JsonObject {
 }
 
 function request(object: JsonObject | undefined, changes: Partial<AdmissionRequest> = {}): AdmissionRequest {
-  return {
-    uid: "u",
-    operation: "CREATE",
-    group: "apps.kruise.io",
-    version: "v1alpha1",
-    resource: "clonesets",
-    subresource: "",
-    namespace: "default",
-    name: "sample",
-    userName: "someone",
-    dryRun: false,
-    object,
-    oldObject: undefined,
-    ...changes,
-  };
+  return admissionRequest({ operation: "CREATE", object, ...changes });
 }
 
 async function defaulted(object: JsonObject): Promise<JsonObject> {

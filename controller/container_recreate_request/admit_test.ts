@@ -2,6 +2,7 @@ import fc from "fast-check";
 import t from "tap";
 import { applyJsonPatch, cloneJson, type JsonObject } from "../../kube/core/index.ts";
 import type { AdmissionRequest, AdmissionResponse } from "../admission/request.ts";
+import { admissionRequest } from "../admission/testing.ts";
 import { mutateContainerRecreateRequest, type RecreateAdmissionOptions } from "./admit.ts";
 
 const hook = { httpGet: { path: "/stop", port: "web" } };
@@ -44,21 +45,7 @@ const options: RecreateAdmissionOptions = {
 };
 
 function admissionOf(object: JsonObject, changes: Partial<AdmissionRequest> = {}): AdmissionRequest {
-  return {
-    uid: "u",
-    operation: "CREATE",
-    group: "apps.kruise.io",
-    version: "v1beta1",
-    resource: "containerrecreaterequests",
-    subresource: "",
-    namespace: "default",
-    name: "one",
-    userName: "someone",
-    dryRun: false,
-    object,
-    oldObject: undefined,
-    ...changes,
-  };
+  return admissionRequest({ operation: "CREATE", object, ...changes });
 }
 
 function crr(spec: JsonObject, version = "v1beta1", metadata: JsonObject = {}): JsonObject {

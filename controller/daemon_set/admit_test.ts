@@ -1,6 +1,7 @@
 import t from "tap";
 import type { JsonObject } from "../../kube/core/index.ts";
 import type { AdmissionOperation, AdmissionRequest, AdmissionResponse } from "../admission/request.ts";
+import { admissionRequest } from "../admission/testing.ts";
 import { mutateDaemonSet, validateDaemonSetRequest } from "./admit.ts";
 
 const validate = validateDaemonSetRequest({ hostNetworkPorts: false });
@@ -27,20 +28,7 @@ function request(
   object: JsonObject | undefined,
   oldObject?: JsonObject,
 ): AdmissionRequest {
-  return {
-    uid: "1",
-    operation,
-    group: "apps.kruise.io",
-    version: "v1beta1",
-    resource: "daemonsets",
-    subresource: "",
-    namespace: "default",
-    name: "sample",
-    userName: "somebody",
-    dryRun: false,
-    object,
-    oldObject,
-  };
+  return admissionRequest({ operation, object, oldObject });
 }
 
 const good = daemons("v1beta1", { maxUnavailable: 1 });

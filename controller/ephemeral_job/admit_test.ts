@@ -1,6 +1,7 @@
 import t from "tap";
 import type { JsonObject } from "../../kube/core/index.ts";
 import type { AdmissionResponse } from "../admission/request.ts";
+import { admissionRequest } from "../admission/testing.ts";
 import { validateEphemeralJobRequest } from "./admit.ts";
 
 const good = {
@@ -12,20 +13,7 @@ const good = {
 };
 
 async function ask(object: JsonObject | undefined): Promise<AdmissionResponse> {
-  return validateEphemeralJobRequest({
-    uid: "u",
-    operation: "CREATE",
-    group: "apps.kruise.io",
-    version: "v1alpha1",
-    resource: "ephemeraljobs",
-    subresource: "",
-    namespace: "default",
-    name: "look",
-    userName: "someone",
-    dryRun: false,
-    object,
-    oldObject: undefined,
-  });
+  return validateEphemeralJobRequest(admissionRequest({ object }));
 }
 
 function job(ephemeralContainers: unknown, more: object = {}): JsonObject {

@@ -2,6 +2,7 @@ import t from "tap";
 import { applyJsonPatch, type JsonObject } from "../../kube/core/index.ts";
 import { testClock } from "../../kube/index.ts";
 import type { AdmissionHandler, AdmissionRequest } from "../admission/request.ts";
+import { admissionRequest } from "../admission/testing.ts";
 import { parseFeatureGates } from "../feature_gates.ts";
 import { mutateImageListPullJob, validateImageListPullJob } from "../image_list_pull_job/admit.ts";
 import { mutateNodeImage, validateNodeImage } from "../node_image/admit.ts";
@@ -11,21 +12,12 @@ const gates = parseFeatureGates("ImagePullJobGate=true");
 
 function request(kind: string, object: JsonObject, over: Partial<AdmissionRequest> = {}): AdmissionRequest {
   const apiVersion = `apps.kruise.io/${over.version ?? "v1beta1"}`;
-  return {
-    uid: "1",
+  return admissionRequest({
     operation: "CREATE",
-    group: "apps.kruise.io",
-    version: "v1beta1",
-    resource: `${kind.toLowerCase()}s`,
-    subresource: "",
     namespace: "ns",
-    name: "x",
-    userName: "u",
-    dryRun: false,
-    oldObject: undefined,
     ...over,
     object: { apiVersion, kind, metadata: { name: "x" }, ...object },
-  };
+  });
 }
 
 async function defaulted(handler: AdmissionHandler, asked: AdmissionRequest): Promise<JsonObject> {

@@ -1,7 +1,7 @@
 import t from "tap";
 import type { PersistentPodState } from "../../crds/index.ts";
 import type { JsonObject } from "../../kube/core/index.ts";
-import type { AdmissionRequest } from "../admission/request.ts";
+import { admissionRequest } from "../admission/testing.ts";
 import { validatePersistentPodStateRequest } from "./admit.ts";
 
 const targetRef = { apiVersion: "apps/v1", kind: "StatefulSet", name: "web" };
@@ -30,20 +30,7 @@ async function admit(
   const handler = validatePersistentPodStateRequest({
     list: async () => others,
   });
-  const request: AdmissionRequest = {
-    uid: "u",
-    operation: oldObject === undefined ? "CREATE" : "UPDATE",
-    group: "apps.kruise.io",
-    version: "v1beta1",
-    resource: "persistentpodstates",
-    subresource: "",
-    namespace: "default",
-    name: "state",
-    userName: "someone",
-    dryRun: false,
-    object,
-    oldObject,
-  };
+  const request = admissionRequest({ object, oldObject });
   const answer = await handler(request);
   return answer.allowed ? "allowed" : `${answer.code} ${answer.message}`;
 }

@@ -3,6 +3,7 @@ import t from "tap";
 import { applyJsonPatch, cloneJson, type JsonObject } from "../../kube/core/index.ts";
 import { seededRandom } from "../../kube/index.ts";
 import type { AdmissionRequest, AdmissionResponse } from "../admission/request.ts";
+import { admissionRequest } from "../admission/testing.ts";
 import { mutatePod, type PodAdmissionOptions } from "./chain.ts";
 
 const options: PodAdmissionOptions = {
@@ -14,21 +15,7 @@ const options: PodAdmissionOptions = {
 };
 
 function request(object: JsonObject | undefined, changes: Partial<AdmissionRequest> = {}): AdmissionRequest {
-  return {
-    uid: "u",
-    operation: "CREATE",
-    group: "",
-    version: "v1",
-    resource: "pods",
-    subresource: "",
-    namespace: "default",
-    name: "",
-    userName: "someone",
-    dryRun: false,
-    object,
-    oldObject: undefined,
-    ...changes,
-  };
+  return admissionRequest({ operation: "CREATE", name: "", object, ...changes });
 }
 
 function pod(spec: JsonObject = {}, metadata: JsonObject = {}): JsonObject {

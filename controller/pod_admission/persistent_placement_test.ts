@@ -1,7 +1,7 @@
 import t from "tap";
 import type { PersistentPodState, PersistentPodStateSpec } from "../../crds/index.ts";
 import { cloneJson, type JsonObject } from "../../kube/core/index.ts";
-import type { AdmissionRequest } from "../admission/request.ts";
+import { admissionRequest } from "../admission/testing.ts";
 import { PodDraft } from "./draft.ts";
 import { addPersistentPlacement } from "./persistent_placement.ts";
 
@@ -37,20 +37,7 @@ async function place(
   state: PersistentPodState | null = stateWith(),
   operation = "CREATE" as const,
 ) {
-  const request: AdmissionRequest = {
-    uid: "u",
-    operation,
-    group: "",
-    version: "v1",
-    resource: "pods",
-    subresource: "",
-    namespace: "default",
-    name: "",
-    userName: "someone",
-    dryRun: false,
-    object: pod,
-    oldObject: undefined,
-  };
+  const request = admissionRequest({ operation, name: "", object: pod });
   const asked: string[] = [];
   const before = cloneJson(pod);
   const draft = new PodDraft(request, pod);

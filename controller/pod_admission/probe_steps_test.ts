@@ -2,6 +2,7 @@ import t from "tap";
 import type { PodProbeMarker } from "../../crds/index.ts";
 import { applyJsonPatch, type JsonObject } from "../../kube/core/index.ts";
 import { seededRandom } from "../../kube/index.ts";
+import { admissionRequest } from "../admission/testing.ts";
 import { mutatePod, type PodAdmissionOptions } from "./chain.ts";
 
 const liveness = (path: string) => ({ httpGet: { path, port: 80 } });
@@ -37,20 +38,7 @@ async function admit(object: JsonObject, options: Partial<PodAdmissionOptions>):
     random: seededRandom(1),
     placement: { isRecorded: () => false, stateOf: async () => undefined },
     ...options,
-  })({
-    uid: "u",
-    operation: "CREATE",
-    group: "",
-    version: "v1",
-    resource: "pods",
-    subresource: "",
-    namespace: "ns",
-    name: "p",
-    userName: "someone",
-    dryRun: false,
-    object,
-    oldObject: undefined,
-  });
+  })(admissionRequest({ namespace: "ns", object }));
   if (!answer.allowed) throw new Error(answer.message);
   return applyJsonPatch(object, [...(answer.patch ?? [])]);
 }

@@ -1,6 +1,7 @@
 import t from "tap";
 import type { JsonObject } from "../../kube/core/index.ts";
-import type { AdmissionRequest, AdmissionResponse } from "../admission/request.ts";
+import type { AdmissionResponse } from "../admission/request.ts";
+import { admissionRequest } from "../admission/testing.ts";
 import { parseFeatureGates } from "../feature_gates.ts";
 import { validatePodProbeMarkerRequest } from "./admit.ts";
 
@@ -17,20 +18,7 @@ function marker(spec: object = {}, metadata: object = {}): JsonObject {
 }
 
 async function ask(object: JsonObject, oldObject?: JsonObject, gates = ""): Promise<AdmissionResponse> {
-  const request: AdmissionRequest = {
-    uid: "u",
-    operation: oldObject === undefined ? "CREATE" : "UPDATE",
-    group: "apps.kruise.io",
-    version: "v1alpha1",
-    resource: "podprobemarkers",
-    subresource: "",
-    namespace: "default",
-    name: "idle",
-    userName: "someone",
-    dryRun: false,
-    object,
-    oldObject,
-  };
+  const request = admissionRequest({ object, oldObject });
   return validatePodProbeMarkerRequest(parseFeatureGates(gates))(request);
 }
 

@@ -1,6 +1,7 @@
 import t from "tap";
 import type { JsonObject } from "../../kube/core/index.ts";
 import type { AdmissionRequest } from "../admission/request.ts";
+import { admissionRequest } from "../admission/testing.ts";
 import { operationOf } from "./operation.ts";
 
 const container = { name: "main", image: "app:1", resources: { requests: { cpu: "1" } } };
@@ -10,21 +11,7 @@ function pod(spec: JsonObject = {}, metadata: JsonObject = {}): JsonObject {
 }
 
 function request(changes: Partial<AdmissionRequest>): AdmissionRequest {
-  return {
-    uid: "u",
-    operation: "UPDATE",
-    group: "",
-    version: "v1",
-    resource: "pods",
-    subresource: "",
-    namespace: "default",
-    name: "web",
-    userName: "someone",
-    dryRun: false,
-    object: undefined,
-    oldObject: undefined,
-    ...changes,
-  };
+  return admissionRequest({ operation: "UPDATE", ...changes });
 }
 
 function update(object: JsonObject, oldObject = pod()) {

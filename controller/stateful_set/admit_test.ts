@@ -1,6 +1,7 @@
 import t from "tap";
 import { applyJsonPatch, isJsonObject, type JsonObject } from "../../kube/core/index.ts";
 import type { AdmissionRequest, AdmissionResponse } from "../admission/request.ts";
+import { admissionRequest } from "../admission/testing.ts";
 import { mutateStatefulSet, type StatefulSetAdmissionOptions, validateStatefulSetRequest } from "./admit.ts";
 
 const options: StatefulSetAdmissionOptions = {
@@ -30,20 +31,7 @@ function set(spec: object = {}, version = "v1beta1"): JsonObject {
 }
 
 function request(object: JsonObject | undefined, oldObject?: JsonObject): AdmissionRequest {
-  return {
-    uid: "1",
-    operation: object === undefined ? "DELETE" : oldObject === undefined ? "CREATE" : "UPDATE",
-    group: "apps.kruise.io",
-    version: "v1beta1",
-    resource: "statefulsets",
-    subresource: "",
-    namespace: "default",
-    name: "web",
-    userName: "somebody",
-    dryRun: false,
-    object,
-    oldObject,
-  };
+  return admissionRequest({ object, oldObject });
 }
 
 async function defaulted(object: JsonObject): Promise<JsonObject> {

@@ -1,0 +1,24 @@
+/** For tests of admission. */
+import type { AdmissionRequest } from "./request.ts";
+
+/** What the API server asks: about a creation, an update if there is an old object, a deletion if there is only that. */
+export function admissionRequest(given: Partial<AdmissionRequest>): AdmissionRequest {
+  const { object, oldObject } = given;
+  const { apiVersion = "v1", kind = "Pod", metadata } = Object(object ?? oldObject);
+  const [version, group = ""] = String(apiVersion).split("/").reverse();
+  return {
+    uid: "u",
+    operation: object === undefined ? "DELETE" : oldObject === undefined ? "CREATE" : "UPDATE",
+    group,
+    version: version ?? "",
+    resource: `${String(kind).toLowerCase()}s`,
+    subresource: "",
+    namespace: "default",
+    name: metadata?.name ?? "",
+    userName: "someone",
+    dryRun: false,
+    object,
+    oldObject,
+    ...given,
+  };
+}
