@@ -1,13 +1,13 @@
 import type { JsonPatchOperation } from "../../kube/index.ts";
 import type { Call, Command } from "../command.ts";
 import { CliError } from "../errors.ts";
-import { type AnyObject, at, listAt, textAt } from "../fields.ts";
+import { type AnyObject, listAt, textAt } from "../fields.ts";
 import { outputFlag } from "../global_flags.ts";
 import { pluralName } from "../resource_types.ts";
 import { printResult } from "../result.ts";
 import { readTarget, type Target, targetsOf } from "../target.ts";
 import { changeObject, pointer, setOperations } from "../write.ts";
-import { type Workload, workloadOf } from "./workloads.ts";
+import { isFrozen, type Workload, workloadOf } from "./workloads.ts";
 
 const variable = "RESTARTED_AT";
 const annotation = "kubectl.kubernetes.io/restartedAt";
@@ -30,8 +30,7 @@ async function restart(call: Call, target: Target): Promise<void> {
   const workload = workloadOf(target.type, "restarting");
   const access = await call.cluster();
   const object = await readTarget(access, target);
-  const pausedPath = workload.pausedPath?.(object.apiVersion);
-  if (target.type.kind === "Deployment" && pausedPath !== undefined && at(object, ...pausedPath) === true) {
+  if (isFrozen(workload, object)) {
     throw new CliError(
       `can't restart paused ${pluralName(target.type)} "${target.ref.name}" (run rollout resume first)`,
     );

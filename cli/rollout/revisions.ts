@@ -94,8 +94,7 @@ export async function runningRevision(
     const number = Number(object.metadata.annotations?.[deploymentRevisionAnnotation]);
     return Number.isInteger(number) ? number : undefined;
   }
-  // A DaemonSet's status tells the hash of its newest template, not a name.
-  const name = workload.kind === "DaemonSet" ? undefined : textAt(object, "status", "updateRevision");
+  const name = workload.namesRevision ? textAt(object, "status", "updateRevision") : undefined;
   if (name === undefined) return (await revisionsOf(access, workload, object)).at(-1)?.number;
   const type = await access.types.findKind("apps", "ControllerRevision");
   if (type === undefined) return undefined;

@@ -7,7 +7,7 @@ import { oneTarget, readTarget, type Target } from "../target.ts";
 import { changeObject } from "../write.ts";
 import { type Revision, revisionsOf } from "./revisions.ts";
 import { podTemplateText } from "./template_text.ts";
-import { type Workload, workloadOf } from "./workloads.ts";
+import { isFrozen, type Workload, workloadOf } from "./workloads.ts";
 
 export const rolloutUndo: Command = {
   name: "rollout undo",
@@ -37,7 +37,7 @@ changed the object in the meantime.`,
 
 async function undo(call: Call, access: ClusterAccess, target: Target, workload: Workload): Promise<void> {
   const object = await readTarget(access, target);
-  if (target.type.kind === "Deployment" && at(object, "spec", "paused") === true) {
+  if (isFrozen(workload, object)) {
     throw new CliError(
       `you cannot rollback a paused deployment; resume it first with "refit rollout resume"`,
     );

@@ -1,6 +1,6 @@
 /** The kinds that the rollout commands know, and how they differ. */
 import { CliError } from "../errors.ts";
-import type { AnyObject } from "../fields.ts";
+import { type AnyObject, at } from "../fields.ts";
 import { pluralName, type ResourceType } from "../resource_types.ts";
 import { cloneSetProgress, cloneSetStrategyPath } from "./clone_set.ts";
 import { daemonSetProgress } from "./daemon_set.ts";
@@ -14,41 +14,49 @@ export interface Workload {
   progress(object: AnyObject): Progress;
   /** Path of the flag that holds updates back, for kinds that can be paused by command. */
   pausedPath?(apiVersion: string | undefined): readonly string[];
+  /** While it is paused neither its pods can be restarted nor a former template put back. */
+  readonly frozenWhilePaused?: true;
   /** What keeps former templates. */
   readonly history: "ControllerRevision" | "ReplicaSet";
+  /** Whether `status.updateRevision` names the newest template; that of a DaemonSet tells a hash. */
+  readonly namesRevision?: true;
   /** How a restart is written: an environment variable always recreates or restarts, also in place. */
   readonly restart: "environment" | "annotation";
 }
 
-const pausedDeployment = (): readonly string[] => ["spec", "paused"];
-const pausedCloneSet = (apiVersion: string | undefined): readonly string[] => [
-  ...cloneSetStrategyPath(apiVersion),
-  "paused",
-];
-const pausedDaemonSet = (): readonly string[] => ["spec", "updateStrategy", "rollingUpdate", "paused"];
+const kruise = { group: "apps.kruise.io", history: "ControllerRevision", restart: "environment" } as const;
+const builtin = { group: "apps", history: "ControllerRevision", restart: "annotation" } as const;
 
 export const workloads: readonly Workload[] = [
-  kruise("CloneSet", cloneSetProgress, pausedCloneSet),
-  kruise("StatefulSet", advancedStatefulSetProgress),
-  kruise("DaemonSet", daemonSetProgress, pausedDaemonSet),
-  { ...builtin("Deployment", deploymentProgress), history: "ReplicaSet", pausedPath: pausedDeployment },
-  builtin("StatefulSet", statefulSetProgress),
-  builtin("DaemonSet", daemonSetProgress),
+  {
+    ...kruise,
+    kind: "CloneSet",
+    progress: cloneSetProgress,
+    pausedPath: (apiVersion) => [...cloneSetStrategyPath(apiVersion), "paused"],
+    namesRevision: true,
+  },
+  { ...kruise, kind: "StatefulSet", progress: advancedStatefulSetProgress, namesRevision: true },
+  {
+    ...kruise,
+    kind: "DaemonSet",
+    progress: daemonSetProgress,
+    pausedPath: () => ["spec", "updateStrategy", "rollingUpdate", "paused"],
+  },
+  {
+    ...builtin,
+    kind: "Deployment",
+    progress: deploymentProgress,
+    pausedPath: () => ["spec", "paused"],
+    frozenWhilePaused: true,
+    history: "ReplicaSet",
+  },
+  { ...builtin, kind: "StatefulSet", progress: statefulSetProgress, namesRevision: true },
+  { ...builtin, kind: "DaemonSet", progress: daemonSetProgress },
 ];
 
-function kruise(kind: string, progress: Workload["progress"], pausedPath?: Workload["pausedPath"]): Workload {
-  const workload: Workload = {
-    group: "apps.kruise.io",
-    kind,
-    progress,
-    history: "ControllerRevision",
-    restart: "environment",
-  };
-  return pausedPath === undefined ? workload : { ...workload, pausedPath };
-}
-
-function builtin(kind: string, progress: Workload["progress"]): Workload {
-  return { group: "apps", kind, progress, history: "ControllerRevision", restart: "annotation" };
+/** Whether it is paused, and nothing else can be asked of it meanwhile. */
+export function isFrozen({ frozenWhilePaused, pausedPath }: Workload, object: AnyObject): boolean {
+  return frozenWhilePaused === true && at(object, ...(pausedPath?.(object.apiVersion) ?? [])) === true;
 }
 
 /** Undefined for a kind without rollouts. */
