@@ -8,9 +8,9 @@ export interface PolicyRule {
 }
 
 /** What a watch and its cache need. */
-export const read = ["get", "list", "watch"] as const;
+export const readVerbs = ["get", "list", "watch"] as const;
 
-export function rule(
+export function policyRule(
   group: string,
   resources: readonly string[],
   verbs: readonly string[],

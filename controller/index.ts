@@ -1,6 +1,6 @@
 /** The controller: workloads planned as pure functions, carried out by patches; admission for pods and kinds. */
 
-export { type PolicyRule, read, rule } from "./access.ts";
+export { type PolicyRule, policyRule, readVerbs } from "./access.ts";
 export * from "./admission/index.ts";
 export {
   type CronJobChild,

@@ -1,20 +1,20 @@
 /** What the controller and the agents may do. Least privilege: only what they all share, and what each kind declares. */
-import { controllers, kinds, type PolicyRule, read, rule } from "../../controller/index.ts";
+import { controllers, kinds, type PolicyRule, policyRule, readVerbs } from "../../controller/index.ts";
 import { carriedOutKinds, definitionName } from "../../crds/index.ts";
 
 /** Rules of the ClusterRole `kruise-manager-role`. */
 export function managerRules(): PolicyRule[] {
   return [
-    rule("", ["pods"], [...read, "create", "delete", "patch"]),
-    rule("", ["pods/status", "pods/resize"], ["patch"]),
-    rule("", ["persistentvolumeclaims"], [...read, "create", "delete", "patch"]),
-    rule("", ["nodes", "namespaces"], read),
-    rule("", ["events"], ["create", "patch"]),
-    rule("apps", ["controllerrevisions"], [...read, "create", "delete", "patch"]),
+    policyRule("", ["pods"], [...readVerbs, "create", "delete", "patch"]),
+    policyRule("", ["pods/status", "pods/resize"], ["patch"]),
+    policyRule("", ["persistentvolumeclaims"], [...readVerbs, "create", "delete", "patch"]),
+    policyRule("", ["nodes", "namespaces"], readVerbs),
+    policyRule("", ["events"], ["create", "patch"]),
+    policyRule("apps", ["controllerrevisions"], [...readVerbs, "create", "delete", "patch"]),
     ...kindRules(),
     ...controllers.flatMap(({ access }) => access),
-    rule("apiextensions.k8s.io", ["customresourcedefinitions"], read),
-    rule("admissionregistration.k8s.io", webhookConfigurations, read),
+    policyRule("apiextensions.k8s.io", ["customresourcedefinitions"], readVerbs),
+    policyRule("admissionregistration.k8s.io", webhookConfigurations, readVerbs),
   ];
 }
 
@@ -26,13 +26,13 @@ function kindRules(): PolicyRule[] {
   return groups.flatMap((group) => {
     const plurals = carriedOutKinds.filter((kind) => kind.group === group).map((kind) => kind.plural);
     return [
-      rule(group, plurals, [...read, "patch"]),
-      rule(
+      policyRule(group, plurals, [...readVerbs, "patch"]),
+      policyRule(
         group,
         plurals.map((plural) => `${plural}/status`),
         ["patch", "update"],
       ),
-      rule(
+      policyRule(
         group,
         plurals.map((plural) => `${plural}/finalizers`),
         ["update"],
@@ -46,20 +46,20 @@ function kindRules(): PolicyRule[] {
  * DeletionProtectionForCRDCascadingGate). Reading everything is much: only on request.
  */
 export function definitionGuardRules(): PolicyRule[] {
-  return [rule("*", ["*"], ["list"])];
+  return [policyRule("*", ["*"], ["list"])];
 }
 
 /** Rules of `kruise-certs-role`: the bundle goes into the named configurations and definitions only. */
 export function certificateRules(): PolicyRule[] {
   const converted = carriedOutKinds.filter((kind) => kind.conversion !== "None");
   return [
-    rule(
+    policyRule(
       "admissionregistration.k8s.io",
       webhookConfigurations,
       ["update", "patch"],
       ["kruise-mutating-webhook-configuration", "kruise-validating-webhook-configuration"],
     ),
-    rule(
+    policyRule(
       "apiextensions.k8s.io",
       ["customresourcedefinitions"],
       ["update", "patch"],
@@ -71,8 +71,8 @@ export function certificateRules(): PolicyRule[] {
 /** Rules in the manager's own namespace. */
 export function leaderElectionRules(): PolicyRule[] {
   return [
-    rule("coordination.k8s.io", ["leases"], [...read, "create", "update", "patch", "delete"]),
-    rule("", ["events"], ["create"]),
+    policyRule("coordination.k8s.io", ["leases"], [...readVerbs, "create", "update", "patch", "delete"]),
+    policyRule("", ["events"], ["create"]),
   ];
 }
 
@@ -81,16 +81,16 @@ export function leaderElectionRules(): PolicyRule[] {
  * that its binding can be replaced by one in each namespace that may use pull secrets.
  */
 export function pullSecretSourceRules(): PolicyRule[] {
-  return [rule("", ["secrets"], read)];
+  return [policyRule("", ["secrets"], readVerbs)];
 }
 
 /** Rules in the namespace in which node agents may read secrets: copies of pull secrets for as long as they are used. */
 export function pullSecretRules(): PolicyRule[] {
-  return [rule("", ["secrets"], ["create", "patch", "delete"])];
+  return [policyRule("", ["secrets"], ["create", "patch", "delete"])];
 }
 
 export function webhookSecretRules(): PolicyRule[] {
-  return [rule("", ["secrets"], [...read, "create", "update", "patch"])];
+  return [policyRule("", ["secrets"], [...readVerbs, "create", "update", "patch"])];
 }
 
 /**
@@ -99,19 +99,19 @@ export function webhookSecretRules(): PolicyRule[] {
  */
 export function agentRules(): PolicyRule[] {
   return [
-    rule("", ["nodes"], ["get"]),
-    rule("", ["pods"], read),
-    rule("", ["pods/status"], ["patch"]),
-    rule("", ["events"], ["create", "patch"]),
+    policyRule("", ["nodes"], ["get"]),
+    policyRule("", ["pods"], readVerbs),
+    policyRule("", ["pods/status"], ["patch"]),
+    policyRule("", ["events"], ["create", "patch"]),
     ...kinds.flatMap(({ resource: { group, plural }, agentVerbs }) =>
       agentVerbs === undefined
         ? []
-        : [rule(group, [plural], agentVerbs), rule(group, [`${plural}/status`], ["patch"])],
+        : [policyRule(group, [plural], agentVerbs), policyRule(group, [`${plural}/status`], ["patch"])],
     ),
   ];
 }
 
 /** Rules of `kruise-daemon-secret-role`, in the namespace of the pull secrets alone. */
 export function agentSecretRules(): PolicyRule[] {
-  return [rule("", ["secrets"], ["get"])];
+  return [policyRule("", ["secrets"], ["get"])];
 }

@@ -1,6 +1,6 @@
 /** AdvancedCronJob: starts jobs of several kinds by the clock. */
 import type { AdvancedCronJob } from "../../crds/index.ts";
-import { read, rule } from "../access.ts";
+import { policyRule, readVerbs } from "../access.ts";
 import type { Kind } from "../kind.ts";
 import { advancedCronJobWebhooks } from "./admit.ts";
 import { advancedCronJobShell } from "./reconcile.ts";
@@ -25,7 +25,7 @@ export const advancedCronJobKind: Kind<AdvancedCronJob> = {
   webhooks: advancedCronJobWebhooks,
   // Makes jobs and keeps a history of them.
   access: [
-    rule("apps.kruise.io", ["broadcastjobs", "imagelistpulljobs"], ["create", "delete"]),
-    rule("batch", ["jobs"], [...read, "create", "delete"]),
+    policyRule("apps.kruise.io", ["broadcastjobs", "imagelistpulljobs"], ["create", "delete"]),
+    policyRule("batch", ["jobs"], [...readVerbs, "create", "delete"]),
   ],
 };

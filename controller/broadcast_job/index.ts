@@ -1,6 +1,6 @@
 /** BroadcastJob: a pod to its end on each suitable node. */
 import type { BroadcastJob } from "../../crds/index.ts";
-import { rule } from "../access.ts";
+import { policyRule } from "../access.ts";
 import type { Kind } from "../kind.ts";
 import { broadcastJobWebhooks } from "./admit.ts";
 import { broadcastJobShell } from "./reconcile.ts";
@@ -25,5 +25,5 @@ export const broadcastJobKind: Kind<BroadcastJob> = {
   statusMatters: (before, after) => before.status?.phase !== after.status?.phase,
   webhooks: broadcastJobWebhooks,
   // Finished jobs go after their time to live.
-  access: [rule("apps.kruise.io", ["broadcastjobs"], ["delete"])],
+  access: [policyRule("apps.kruise.io", ["broadcastjobs"], ["delete"])],
 };

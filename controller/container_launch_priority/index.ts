@@ -1,5 +1,5 @@
 /** Launch priority: containers of a pod start one level after another. */
-import { rule } from "../access.ts";
+import { policyRule } from "../access.ts";
 import type { PlainController } from "../kind.ts";
 import { launchPriorityShell } from "./reconcile.ts";
 
@@ -10,6 +10,6 @@ export const launchPriorityController: PlainController = {
   // Without gate PodWebhook nothing holds new pods back; those of before go on.
   enabled: () => true,
   // The barriers of pods.
-  access: [rule("", ["configmaps"], ["get", "create", "patch", "delete"])],
+  access: [policyRule("", ["configmaps"], ["get", "create", "patch", "delete"])],
   shell: launchPriorityShell,
 };

@@ -1,7 +1,7 @@
 /** ContainerRecreateRequest: containers of a running pod are restarted by the agent of its node. */
 import type { ContainerRecreateRequest } from "../../crds/index.ts";
 import { jsonEqual } from "../../kube/core/index.ts";
-import { read, rule } from "../access.ts";
+import { policyRule, readVerbs } from "../access.ts";
 import type { Kind } from "../kind.ts";
 import { containerRecreateRequestWebhooks } from "./admit.ts";
 import { containerRecreateRequestShell } from "./reconcile.ts";
@@ -18,7 +18,7 @@ export const containerRecreateRequestKind: Kind<ContainerRecreateRequest> = {
     !jsonEqual(before.status?.containerRecreateStates, after.status?.containerRecreateStates),
   webhooks: containerRecreateRequestWebhooks,
   // Finished requests end with their time to live.
-  access: [rule("apps.kruise.io", ["containerrecreaterequests"], ["delete"])],
+  access: [policyRule("apps.kruise.io", ["containerrecreaterequests"], ["delete"])],
   // A request that somebody else wrote meanwhile is read again.
-  agentVerbs: read,
+  agentVerbs: readVerbs,
 };

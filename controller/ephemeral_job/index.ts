@@ -1,6 +1,6 @@
 /** EphemeralJob: ephemeral containers in running pods. */
 import type { EphemeralJob } from "../../crds/index.ts";
-import { rule } from "../access.ts";
+import { policyRule } from "../access.ts";
 import type { Kind } from "../kind.ts";
 import { ephemeralJobWebhooks } from "./admit.ts";
 import { ephemeralJobShell } from "./reconcile.ts";
@@ -14,7 +14,7 @@ export const ephemeralJobKind: Kind<EphemeralJob> = {
   webhooks: ephemeralJobWebhooks,
   // Ephemeral containers join running pods; finished jobs end with their time to live.
   access: [
-    rule("", ["pods/ephemeralcontainers"], ["patch"]),
-    rule("apps.kruise.io", ["ephemeraljobs"], ["delete"]),
+    policyRule("", ["pods/ephemeralcontainers"], ["patch"]),
+    policyRule("apps.kruise.io", ["ephemeraljobs"], ["delete"]),
   ],
 };

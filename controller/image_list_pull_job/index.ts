@@ -1,6 +1,6 @@
 /** ImageListPullJob: several images, an ImagePullJob each. */
 import type { ImageListPullJob } from "../../crds/index.ts";
-import { rule } from "../access.ts";
+import { policyRule } from "../access.ts";
 import type { Kind } from "../kind.ts";
 import { imageListPullJobWebhooks } from "./admit.ts";
 import { imageListPullJobShell } from "./reconcile.ts";
@@ -14,5 +14,5 @@ export const imageListPullJobKind: Kind<ImageListPullJob> = {
   statusMatters: (before, after) => before.status?.completionTime !== after.status?.completionTime,
   webhooks: imageListPullJobWebhooks,
   // Finished lists go after their time to live.
-  access: [rule("apps.kruise.io", ["imagelistpulljobs"], ["delete"])],
+  access: [policyRule("apps.kruise.io", ["imagelistpulljobs"], ["delete"])],
 };

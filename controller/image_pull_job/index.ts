@@ -1,6 +1,6 @@
 /** ImagePullJob: one image, pulled ahead on chosen nodes. */
 import type { ImagePullJob } from "../../crds/index.ts";
-import { rule } from "../access.ts";
+import { policyRule } from "../access.ts";
 import type { Kind } from "../kind.ts";
 import { imagePullJobWebhooks } from "./admit.ts";
 import { imagePullJobShell } from "./reconcile.ts";
@@ -15,5 +15,5 @@ export const imagePullJobKind: Kind<ImagePullJob> = {
   statusMatters: (before, after) => before.status?.completionTime !== after.status?.completionTime,
   webhooks: imagePullJobWebhooks,
   // Made for lists and ahead of updates; finished ones go after their time to live.
-  access: [rule("apps.kruise.io", ["imagepulljobs"], ["create", "delete"])],
+  access: [policyRule("apps.kruise.io", ["imagepulljobs"], ["create", "delete"])],
 };

@@ -1,7 +1,7 @@
 /** NodeImage: the list of images of one node, and what becomes of its entries. */
 import type { NodeImage } from "../../crds/index.ts";
 import { jsonEqual } from "../../kube/core/index.ts";
-import { rule } from "../access.ts";
+import { policyRule } from "../access.ts";
 import type { Kind } from "../kind.ts";
 import { nodeImageWebhooks } from "./admit.ts";
 import { nodeImageShell } from "./reconcile.ts";
@@ -18,6 +18,6 @@ export const nodeImageKind: Kind<NodeImage> = {
   statusMatters: (before, after) => !jsonEqual(before.status, after.status),
   webhooks: nodeImageWebhooks,
   perNode: true,
-  access: [rule("apps.kruise.io", ["nodeimages"], ["create", "delete"])],
+  access: [policyRule("apps.kruise.io", ["nodeimages"], ["create", "delete"])],
   agentVerbs: ["list", "watch"],
 };

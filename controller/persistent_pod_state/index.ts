@@ -1,5 +1,5 @@
 import type { PersistentPodState } from "../../crds/index.ts";
-import { rule } from "../access.ts";
+import { policyRule } from "../access.ts";
 import type { Kind } from "../kind.ts";
 import { persistentPodStateWebhooks } from "./admit.ts";
 import { persistentPodStateShell } from "./reconcile.ts";
@@ -15,5 +15,5 @@ export const persistentPodStateKind: Kind<PersistentPodState> = {
   statusMatters: () => false,
   webhooks: persistentPodStateWebhooks,
   // Made and removed as the annotations of StatefulSets, native ones too, ask for it.
-  access: [rule("apps.kruise.io", ["persistentpodstates"], ["create", "delete"])],
+  access: [policyRule("apps.kruise.io", ["persistentpodstates"], ["create", "delete"])],
 };

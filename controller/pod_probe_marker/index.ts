@@ -1,7 +1,7 @@
 /** PodProbeMarker and NodePodProbe: probes of the user's own, and what their results mark on pods. */
 import type { NodePodProbe, PodProbeMarker } from "../../crds/index.ts";
 import { jsonEqual } from "../../kube/core/index.ts";
-import { rule } from "../access.ts";
+import { policyRule } from "../access.ts";
 import type { Kind } from "../kind.ts";
 import { podProbeMarkerWebhooks } from "./admit.ts";
 import { nodePodProbeShell } from "./node_reconcile.ts";
@@ -32,6 +32,6 @@ export const nodePodProbeKind: Kind<NodePodProbe> = {
   // Written by this program and its agents alone.
   webhooks: [],
   perNode: true,
-  access: [rule("apps.kruise.io", ["nodepodprobes"], ["create", "delete"])],
+  access: [policyRule("apps.kruise.io", ["nodepodprobes"], ["create", "delete"])],
   agentVerbs: ["list", "watch"],
 };

@@ -1,5 +1,5 @@
 import type { PodUnavailableBudget } from "../../crds/index.ts";
-import { read, rule } from "../access.ts";
+import { policyRule, readVerbs } from "../access.ts";
 import type { Kind } from "../kind.ts";
 import { budgetsAreOn, podUnavailableBudgetWebhooks } from "./admit.ts";
 import { podUnavailableBudgetShell } from "./reconcile.ts";
@@ -18,8 +18,8 @@ export const podUnavailableBudgetKind: Kind<PodUnavailableBudget> = {
   webhooks: podUnavailableBudgetWebhooks,
   // Workloads behind budgets; others than these are asked for their scale.
   access: [
-    rule("apps", ["statefulsets", "deployments", "replicasets"], read),
-    rule("*", ["*/scale"], ["get"]),
+    policyRule("apps", ["statefulsets", "deployments", "replicasets"], readVerbs),
+    policyRule("*", ["*/scale"], ["get"]),
   ],
 };
 

@@ -1,5 +1,5 @@
 /** Ends the sidecars of jobs' pods once the job's own containers are over. */
-import { rule } from "../access.ts";
+import { policyRule } from "../access.ts";
 import type { PlainController } from "../kind.ts";
 import { sidecarTerminatorShell } from "./reconcile.ts";
 
@@ -7,6 +7,6 @@ export const sidecarTerminatorController: PlainController = {
   controllerName: "sidecarterminator-controller",
   workersFlag: "sidecarterminator-workers",
   enabled: (gates) => gates.SidecarTerminator,
-  access: [rule("apps.kruise.io", ["containerrecreaterequests"], ["create"])],
+  access: [policyRule("apps.kruise.io", ["containerrecreaterequests"], ["create"])],
   shell: sidecarTerminatorShell,
 };

@@ -1,6 +1,6 @@
 /** StatefulSet: pods with stable names and claims, in place and several at once. */
 import type { StatefulSet } from "../../crds/index.ts";
-import { rule } from "../access.ts";
+import { policyRule } from "../access.ts";
 import type { Kind } from "../kind.ts";
 import { statefulSetWebhooks } from "./admit.ts";
 import { statefulSetShell } from "./reconcile.ts";
@@ -21,5 +21,5 @@ export const statefulSetKind: Kind<StatefulSet> = {
   statusMatters: (before, after) => before.status?.currentRevision !== after.status?.currentRevision,
   webhooks: statefulSetWebhooks,
   // Whether claims can grow.
-  access: [rule("storage.k8s.io", ["storageclasses"], ["get", "list"])],
+  access: [policyRule("storage.k8s.io", ["storageclasses"], ["get", "list"])],
 };
