@@ -59,6 +59,8 @@ export interface PhasePlan {
   /** The first trace of the manager's work. */
   touched(pod: PodObject): boolean;
   readonly budget?: BudgetRules;
+  /** Whether nothing more is to come, for as long as `settleMs` does not say so; the phase waits up to `timeoutMs` for it. */
+  isSettled?(): boolean;
   /** Read when the phase is over. */
   facts?(): Record<string, number>;
   /** Clocks that the scenario reads itself, in place of the manager's. */
@@ -88,7 +90,7 @@ export async function runPhase(bench: Bench, plan: PhasePlan): Promise<Phase> {
     await arrivals.all();
     const benchBusy = performance.eventLoopUtilization(busy).utilization;
     const tookMs = arrivals.lastMs;
-    await sleep(bench, bench.settleMs);
+    await settled(bench, plan);
     const after = await spent(bench);
     const from = before.pid === after.pid ? before : anew(before);
     const { series, peakMb } = sampler.stop();
@@ -115,6 +117,12 @@ export async function runPhase(bench: Bench, plan: PhasePlan): Promise<Phase> {
 }
 
 /** Waits, unless Ctrl-C comes first. */
+async function settled(bench: Bench, { isSettled = () => true }: PhasePlan): Promise<void> {
+  const givenUp = bench.clock.monotonic() + bench.timeoutMs;
+  do await sleep(bench, bench.settleMs);
+  while (!isSettled() && bench.clock.monotonic() < givenUp && !bench.signal.aborted);
+}
+
 export async function sleep({ clock, signal }: Pick<Bench, "clock" | "signal">, ms: number): Promise<void> {
   await clock.sleep(ms, signal).catch((error: unknown) => {
     throw signal.aborted ? new Interrupted() : error;

@@ -32,6 +32,10 @@ export class StatusLag {
     this.#tell(this.#told.counts, this.#told.at);
   }
 
+  get isAllTold(): boolean {
+    return this.#untold.length === 0;
+  }
+
   /** Since the last call. */
   facts(): Record<string, number> {
     const lags = ascending(this.#lags);

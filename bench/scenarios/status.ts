@@ -58,6 +58,7 @@ export const status: Scenario = {
         pods,
         begin: async () => undefined,
         touched: () => true,
+        isSettled: () => lag.isAllTold,
         facts: () => lag.facts(),
         ...rest,
       });
