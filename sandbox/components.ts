@@ -5,9 +5,8 @@ import { Disruption } from "./duties/disruption.ts";
 import { ServiceEndpoints } from "./duties/endpoints.ts";
 import { startNamespaceDefaults } from "./duties/namespace_defaults.ts";
 import { NodeLifecycle } from "./duties/node_lifecycle.ts";
-import { createEventWriter, type EventWriter } from "./events.ts";
+import { createEventWriter } from "./events.ts";
 import type { NodeProfile } from "./nodes/node_object.ts";
-import { ProbeAgent, type ProbeAgentOptions } from "./nodes/probe_agent.ts";
 import { SandboxNodes } from "./nodes/sandbox_nodes.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
 import { type ProfileName, profiles, type Timing } from "./stages/profile.ts";
@@ -84,7 +83,6 @@ export function startComponents(cluster: Cluster, options: ComponentOptions): Co
       onError: onError("workload"),
     }),
     nodes,
-    ...(options.agent ? [probeAgent(cluster, options, events, nodes, onError("node agent"))] : []),
   ];
   if (options.storageClass !== false) makeStorageClass(cluster);
   if (options.nodes !== undefined) nodes.add(options.nodes);
@@ -94,18 +92,6 @@ export function startComponents(cluster: Cluster, options: ComponentOptions): Co
       for (const part of parts) part.stop();
     },
   };
-}
-
-function probeAgent(
-  cluster: Cluster,
-  { clock }: ComponentOptions,
-  events: EventWriter,
-  nodes: SandboxNodes,
-  onError: (error: unknown, key: string) => void,
-): ProbeAgent {
-  const simulates = (node: string): boolean => nodes.simulates(node);
-  const exec: ProbeAgentOptions["exec"] = (...place) => nodes.exec(...place);
-  return new ProbeAgent({ cluster, clock, events, simulates, exec, onError });
 }
 
 function startWorkloads(deps: WorkloadDeps): { stop(): void }[] {

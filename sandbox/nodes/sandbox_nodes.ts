@@ -1,6 +1,9 @@
 /** The simulated nodes of a sandbox, as tests and try-outs handle them: adding, killing, faults. */
 import type { Clock, Random } from "../../kube/core/index.ts";
 import { type Agenda, createAgenda } from "../agenda.ts";
+import { startImagePulls } from "../agents/image_pulls.ts";
+import { startProbes } from "../agents/probes.ts";
+import { RecreateRequests } from "../agents/recreate_requests.ts";
 import type { Cluster, ClusterChange, StoredObject } from "../cluster.ts";
 import type { EventWriter } from "../events.ts";
 import { conditionOf, isNode, isPod, type NodeObject, type PodObject } from "../objects/index.ts";
@@ -8,11 +11,9 @@ import type { Timing } from "../stages/profile.ts";
 import { clusterSink, clusterSources } from "./cluster_sink.ts";
 import { type ExecResult, execute } from "./exec.ts";
 import { HollowNodes } from "./hollow_nodes.ts";
-import { ImagePullers } from "./image_puller.ts";
 import { renewLease } from "./node_lease.ts";
 import { type NodeProfile, nodeObject, nodeStatus } from "./node_object.ts";
 import type { ContainerRun } from "./pod_run.ts";
-import { RecreateRequests } from "./recreate_requests.ts";
 
 /** Nodes with this label at `false` are left alone: somebody else plays their kubelet. */
 export const hollowLabel = "sandbox.refit.dev/hollow";
@@ -32,7 +33,7 @@ export class SandboxNodes {
   readonly #hollow: HollowNodes;
   readonly #leases: Agenda;
   readonly #requests: RecreateRequests | undefined;
-  readonly #pullers: ImagePullers | undefined;
+  readonly #agents: readonly { stop(): void }[];
   readonly #profiles = new Map<string, NodeProfile>();
   readonly #silentSince = new Map<string, number>();
   readonly #unsubscribe: (() => void)[] = [];
@@ -50,14 +51,9 @@ export class SandboxNodes {
       sources: clusterSources(cluster),
     });
     this.#leases = createAgenda({ clock, onError, run: (name) => this.#heartbeat(name) });
-    this.#requests = options.agent ? new RecreateRequests({ ...options, nodes: this.#hollow }) : undefined;
-    this.#pullers = options.agent
-      ? new ImagePullers({
-          ...options,
-          registry: this.#hollow.registry,
-          node: (name) => this.#hollow.node(name),
-        })
-      : undefined;
+    const parts = { ...options, nodes: this.#hollow };
+    this.#requests = options.agent ? new RecreateRequests(parts) : undefined;
+    this.#agents = this.#requests ? [this.#requests, startImagePulls(parts), startProbes(parts)] : [];
     this.#subscribe();
   }
 
@@ -179,9 +175,8 @@ export class SandboxNodes {
   stop(): void {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#hollow.stop();
-    this.#requests?.stop();
     this.#leases.stop();
-    this.#pullers?.stop();
+    for (const agent of this.#agents) agent.stop();
   }
 
   #addOne(profile: NodeProfile): string {
@@ -217,7 +212,7 @@ export class SandboxNodes {
       if (change.type === "DELETED") this.#hollow.podGone(change.object.metadata.uid ?? "");
       else if (isPod(change.object) && change.object.spec.nodeName) this.#hollow.podChanged(change.object);
       const { namespace = "", name = "" } = change.object.metadata;
-      this.#requests?.podChanged(namespace, name);
+      this.#requests?.podChanged(`${namespace}/${name}`);
     });
     for (const resource of ["configmaps", "secrets", "persistentvolumeclaims"]) {
       listen(resource, ({ type, object }) => {

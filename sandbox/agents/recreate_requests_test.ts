@@ -5,10 +5,10 @@ import { MemoryCluster } from "../_memory_cluster.ts";
 import { virtualClock } from "../_virtual_clock.ts";
 import type { StoredObject } from "../cluster.ts";
 import { createEventWriter } from "../events.ts";
+import { SandboxNodes } from "../nodes/sandbox_nodes.ts";
 import { isPod, isPodReady, type PodObject, type PodSpec } from "../objects/index.ts";
 import { seededRandom } from "../random.ts";
 import { profiles } from "../stages/profile.ts";
-import { SandboxNodes } from "./sandbox_nodes.ts";
 
 const resource = "containerrecreaterequests.apps.kruise.io";
 type Spec = Partial<ContainerRecreateRequest["spec"]>;

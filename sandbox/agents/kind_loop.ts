@@ -1,0 +1,81 @@
+/** Loops of the simulated agents: each follows a kind of object while somebody has defined it. */
+
+import type { Condition } from "../../kube/core/index.ts";
+import { type Clock, isConditionTrue, type Random } from "../../kube/core/index.ts";
+import { type RuntimeContainer, splitContainerID } from "../../node/index.ts";
+import { type Agenda, createAgenda, type Next } from "../agenda.ts";
+import type { Cluster, ClusterChange, StoredObject } from "../cluster.ts";
+import type { EventWriter } from "../events.ts";
+import type { HollowNodes } from "../nodes/hollow_nodes.ts";
+import type { ContainerRun } from "../nodes/pod_run.ts";
+
+/** What the agents work with. */
+export interface AgentParts {
+  readonly cluster: Cluster;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly events: EventWriter;
+  readonly nodes: HollowNodes;
+  readonly onError: (error: unknown, key: string) => void;
+}
+
+export type KindLoop = Pick<Agenda, "add" | "stop">;
+
+const definitions = "customresourcedefinitions.apiextensions.k8s.io";
+
+/** `changed` is told of the objects of the kind while it is served, first of those that are there; `work` is asked by key. */
+export function startKindLoop(
+  { cluster, clock, onError }: AgentParts,
+  resource: string,
+  changed: (change: ClusterChange, agenda: Agenda) => void,
+  work: (key: string) => Next,
+): KindLoop {
+  const agenda = createAgenda({ clock, onError, run: work });
+  let end: (() => void) | undefined;
+  const look = ({ type, object }: ClusterChange): void => {
+    if (object.metadata.name !== resource) return;
+    if (type === "DELETED") {
+      end?.();
+      end = undefined;
+    } else if (end === undefined && isEstablished(object)) {
+      end = cluster.subscribe(resource, (change) => changed(change, agenda));
+      for (const present of cluster.list(resource)) changed({ type: "ADDED", object: present }, agenda);
+    }
+  };
+  const unsubscribe = cluster.subscribe(definitions, look);
+  for (const object of cluster.list(definitions)) look({ type: "ADDED", object });
+  return {
+    add: (key, afterMs) => agenda.add(key, afterMs),
+    stop() {
+      unsubscribe();
+      end?.();
+      agenda.stop();
+    },
+  };
+}
+
+function isEstablished({ status }: StoredObject & { status?: { conditions?: Condition[] } }): boolean {
+  return isConditionTrue(status?.conditions, "Established");
+}
+
+/** Unless another object has taken the name. */
+export function writeStatus(
+  cluster: Cluster,
+  resource: string,
+  { metadata }: StoredObject,
+  status: object,
+): void {
+  const { namespace = "", name = "", uid } = metadata;
+  cluster.update(resource, { namespace, name }, (draft) => {
+    if (draft.metadata.uid === uid) draft["status"] = status;
+  });
+}
+
+/** A simulated container as an agent sees it in its runtime; undefined before it has been made. */
+export function inRuntime(run: ContainerRun | undefined): RuntimeContainer | undefined {
+  const id = splitContainerID(run?.id ?? "")?.id;
+  if (run === undefined || id === undefined) return undefined;
+  const { name, restarts, state, startedAt, exitCode } = run;
+  const seen = state === "waiting" ? "created" : state;
+  return { name, id, restartCount: restarts, state: seen, startedAt, exitCode };
+}
