@@ -1,7 +1,8 @@
 /** For tests: the smallest client of a sandbox's API, and waiting for what its store comes to hold. */
+
 import { Agent, request } from "undici";
+import { isJsonObject } from "../kube/core/index.ts";
 import type { StoredObject } from "./cluster.ts";
-import { isObject } from "./objects/index.ts";
 import type { Sandbox } from "./start.ts";
 
 export interface Api {
@@ -24,7 +25,7 @@ export function apiOf(sandbox: Sandbox): Api {
       ...(body ? { body: JSON.stringify(body) } : {}),
     });
     const answer: unknown = await response.body.json();
-    if (!isObject(answer)) throw new Error(`${method} ${path}: no object in the answer`);
+    if (!isJsonObject(answer)) throw new Error(`${method} ${path}: no object in the answer`);
     if (response.statusCode >= 300)
       throw new Error(`${method} ${path}: ${response.statusCode} ${JSON.stringify(answer)}`);
     return answer;

@@ -1,7 +1,6 @@
 /** Requests of the simulated controllers: through defaulting, webhooks and validation, as their HTTP calls would go. */
 import { cloneJson, type ObjectRef } from "../kube/core/index.ts";
-import type { Registry } from "./resources/registry.ts";
-import type { Resource } from "./resources/resource.ts";
+import type { Served } from "./resources/resource.ts";
 import type { RequestWriter } from "./workloads/writer.ts";
 import { type CreateParts, createObject } from "./writes/create.ts";
 import { deleteObject } from "./writes/delete.ts";
@@ -10,28 +9,21 @@ import type { WriteRequest } from "./writes/request.ts";
 const userAgent = "kube-controller-manager";
 
 export function admittedWriter(world: CreateParts): RequestWriter {
-  const find = (name: string): Resource => {
-    const resource = world.registry.resource(name);
-    if (resource === undefined) throw new Error(`the sandbox serves no resource ${JSON.stringify(name)}`);
-    return resource;
-  };
   return {
     async create(name, object) {
       const { namespace = "", name: objectName = "" } = object.metadata;
-      const request = requestFor(world.registry, find(name), { namespace, name: objectName });
+      const request = requestFor(world.registry.knownView(name), { namespace, name: objectName });
       return (await createObject(world, request, cloneJson(object))).object;
     },
     async remove(name, ref, options = {}) {
-      const resource = find(name);
-      if (resource.table.get(ref.namespace ?? "", ref.name) === undefined) return;
-      await deleteObject(world, requestFor(world.registry, resource, ref), options);
+      const served = world.registry.knownView(name);
+      if (served.resource.table.get(ref.namespace ?? "", ref.name) === undefined) return;
+      await deleteObject(world, requestFor(served, ref), options);
     },
   };
 }
 
-function requestFor(registry: Registry, resource: Resource, ref: ObjectRef): WriteRequest {
-  const served = registry.storedView(resource);
-  if (served === undefined) throw new Error(`the sandbox serves no version of ${resource.name}`);
+function requestFor(served: Served, ref: ObjectRef): WriteRequest {
   return {
     served,
     subresource: "",

@@ -1,10 +1,10 @@
 /** End to end: the simulated cluster as a client sees it over HTTPS. */
 import t from "tap";
-import { systemClock } from "../kube/core/index.ts";
+import { findCondition, systemClock } from "../kube/core/index.ts";
 import { type Api, apiOf, reached } from "./_http.ts";
 import type { StoredObject } from "./cluster.ts";
 import type { NodeProfile } from "./nodes/node_object.ts";
-import { conditionOf, isFinished, isNode, isPod, isPodReady, type PodObject } from "./objects/index.ts";
+import { isFinished, isNode, isPod, isPodReady, type PodObject } from "./objects/index.ts";
 import { type SandboxWithNodes, startSandbox } from "./start.ts";
 
 type Nodes = number | readonly NodeProfile[];
@@ -110,7 +110,7 @@ t.test("a killed node is told Unknown, tainted, its pods not Ready; revived, all
   sandbox.nodes.kill("node1");
   const unknown = (objects: readonly StoredObject[]) =>
     objects.filter(isNode).some((node) => {
-      const ready = conditionOf(node.status?.conditions, "Ready")?.status;
+      const ready = findCondition(node.status?.conditions, "Ready")?.status;
       return ready === "Unknown" && (node.spec.taints ?? []).length === 2;
     });
   await reached(sandbox, "nodes", unknown, "node unknown");
@@ -123,11 +123,11 @@ t.test("a killed node is told Unknown, tainted, its pods not Ready; revived, all
   await api.post(pods, podBody("b"));
   const refused = (objects: readonly StoredObject[]) =>
     podsOf(objects, "b").some(
-      (pod) => conditionOf(pod.status?.conditions, "PodScheduled")?.reason === "Unschedulable",
+      (pod) => findCondition(pod.status?.conditions, "PodScheduled")?.reason === "Unschedulable",
     );
   const [waiting] = podsOf(await reached(sandbox, "pods", refused, "unschedulable"), "b");
   t.equal(
-    conditionOf(waiting?.status?.conditions, "PodScheduled")?.message,
+    findCondition(waiting?.status?.conditions, "PodScheduled")?.message,
     "0/1 nodes are available: 1 node(s) had untolerated taint {node.kubernetes.io/unreachable: }.",
   );
   sandbox.nodes.revive("node1");

@@ -1,7 +1,6 @@
 /** Events as the simulated components write them; repetitions are counted on the first one. */
-import type { Clock, Random } from "../kube/core/index.ts";
+import { type Clock, formatTime, type Random } from "../kube/core/index.ts";
 import type { Cluster, StoredObject } from "./cluster.ts";
-import { timeText } from "./objects/index.ts";
 
 export interface EventWriter {
   write(
@@ -29,7 +28,7 @@ export function createEventWriter(cluster: Cluster, clock: Clock, random: Random
     write(about, type, reason, message, component, host) {
       const { name = "", uid = "", resourceVersion } = about.metadata;
       const namespace = about.metadata.namespace ?? "default";
-      const now = timeText(clock.now());
+      const now = formatTime(clock.now());
       const key = `${uid}/${component}/${host ?? ""}/${reason}/${message}`;
       const before = known.get(key);
       if (before !== undefined && count(namespace, before, now)) return;

@@ -65,8 +65,3 @@ export function asObject(value: unknown): StoredObject | undefined {
 function isStored(value: unknown): value is StoredObject {
   return isFields(value) && isFields(value["metadata"]);
 }
-
-/** `2025-01-31T12:00:00Z`: times of the API have whole seconds. */
-export function timeText(milliseconds: number): string {
-  return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
-}

@@ -2,7 +2,9 @@
  * Pulls of the simulated agents: what `planNodeImage` starts is "pulled" into the node's store, with the delays of the
  * node's profile. Spec: images N3, agent 7.
  */
+
 import type { NodeImage } from "../../crds/index.ts";
+import { isJsonObject } from "../../kube/core/index.ts";
 import {
   checkedSpec,
   endedTask,
@@ -18,7 +20,6 @@ import {
 import type { Next } from "../agenda.ts";
 import type { StoredObject } from "../cluster.ts";
 import type { SimulatedNode } from "../nodes/simulated_node.ts";
-import { isObject } from "../objects/index.ts";
 import type { Delay } from "../stages/profile.ts";
 import { type AgentParts, type KindLoop, startKindLoop, writeStatus } from "./kind_loop.ts";
 
@@ -154,5 +155,5 @@ function lasts({ from, to }: Delay, random: () => number): number {
 }
 
 function isNodeImage(object: StoredObject | undefined): object is StoredObject & NodeImage {
-  return isObject(object?.["spec"]);
+  return isJsonObject(object?.["spec"]);
 }

@@ -3,7 +3,9 @@
  * Commands are those that exec.ts understands; ports answer when the running container declares them or the pod's
  * annotation `sandbox.refit.dev/listens` names them. Spec: containers 4.4, rules 5 to 8.
  */
+
 import type { NodePodProbe } from "../../crds/index.ts";
+import { isJsonObject } from "../../kube/core/index.ts";
 import {
   afterProbe,
   checkedProbes,
@@ -22,7 +24,7 @@ import type { Next } from "../agenda.ts";
 import type { StoredObject } from "../cluster.ts";
 import { execute } from "../nodes/exec.ts";
 import type { ContainerRun } from "../nodes/pod_run.ts";
-import { isObject, isPod, type PodObject } from "../objects/index.ts";
+import { isPod, type PodObject } from "../objects/index.ts";
 import { type AgentParts, inRuntime, type KindLoop, startKindLoop, writeStatus } from "./kind_loop.ts";
 
 const resource = "nodepodprobes.apps.kruise.io";
@@ -107,5 +109,5 @@ function listens(pod: PodObject, container: string, port: number): boolean {
 }
 
 function isNodePodProbe(object: StoredObject | undefined): object is StoredObject & NodePodProbe {
-  return isObject(object?.["spec"]);
+  return isJsonObject(object?.["spec"]);
 }

@@ -1,17 +1,7 @@
 /** Serves the kinds of definitions as they come, change and go. */
-import { type Clock, jsonEqual } from "../../kube/core/index.ts";
+import { type Clock, formatTime, jsonEqual } from "../../kube/core/index.ts";
 import type { StoredObject } from "../cluster.ts";
-import {
-  type Fields,
-  fieldsAt,
-  isFields,
-  listAt,
-  objectsAt,
-  setAt,
-  textAt,
-  timeText,
-  valueAt,
-} from "../json.ts";
+import { type Fields, fieldsAt, isFields, listAt, objectsAt, setAt, textAt, valueAt } from "../json.ts";
 import type { Registry } from "../resources/registry.ts";
 import {
   apiVersionOf,
@@ -233,7 +223,7 @@ function statusOf(clock: Clock, definition: StoredObject, conflicts: string): Fi
     const before = objectsAt(definition, "status", "conditions").find((one) => one["type"] === type);
     const text = status ? "True" : "False";
     const same = before !== undefined && before["status"] === text;
-    const lastTransitionTime = same ? before["lastTransitionTime"] : timeText(clock.now());
+    const lastTransitionTime = same ? before["lastTransitionTime"] : formatTime(clock.now());
     return { lastTransitionTime, message, reason, status: text, type };
   };
   return {

@@ -1,15 +1,16 @@
 /** Status of PodDisruptionBudgets: how many of the covered pods may go. */
-import type { Clock } from "../../kube/core/index.ts";
 import {
+  type Clock,
   compileSelector,
   type IntOrString,
+  isJsonObject,
   type LabelSelector,
   refOf,
   scaledValue,
 } from "../../kube/core/index.ts";
 import { type Agenda, createAgenda } from "../agenda.ts";
 import type { Cluster, ClusterChange, StoredObject } from "../cluster.ts";
-import { controllerOf, isFinished, isObject, isPod, isPodReady, type PodObject } from "../objects/index.ts";
+import { controllerOf, isFinished, isPod, isPodReady, type PodObject } from "../objects/index.ts";
 import { keyOfObject } from "../workloads/workload.ts";
 
 interface DisruptionOptions {
@@ -124,12 +125,15 @@ export class Disruption {
         name: owner.name,
       });
       const spec = object?.["spec"];
-      owners.set(owner.uid, isObject(spec) && typeof spec["replicas"] === "number" ? spec["replicas"] : 1);
+      owners.set(
+        owner.uid,
+        isJsonObject(spec) && typeof spec["replicas"] === "number" ? spec["replicas"] : 1,
+      );
     }
     return loose + [...owners.values()].reduce((sum, replicas) => sum + replicas, 0);
   }
 }
 
 function isBudget(object: StoredObject | undefined): object is BudgetObject {
-  return object !== undefined && isObject(object["spec"]);
+  return object !== undefined && isJsonObject(object["spec"]);
 }

@@ -1,9 +1,16 @@
 /** Endpoints and EndpointSlices of Services with a selector. */
-import type { Clock } from "../../kube/core/index.ts";
-import { compileSelector, jsonEqual, refOf, type Selector } from "../../kube/core/index.ts";
+import {
+  type Clock,
+  compileSelector,
+  formatTime,
+  isJsonObject,
+  jsonEqual,
+  refOf,
+  type Selector,
+} from "../../kube/core/index.ts";
 import { type Agenda, createAgenda } from "../agenda.ts";
 import type { Cluster, ClusterChange, StoredObject } from "../cluster.ts";
-import { isFinished, isObject, isPod, isPodReady, type PodObject, timeText } from "../objects/index.ts";
+import { isFinished, isPod, isPodReady, type PodObject } from "../objects/index.ts";
 import { keyOfObject } from "../workloads/workload.ts";
 
 interface EndpointsOptions {
@@ -132,7 +139,7 @@ export class ServiceEndpoints {
       if (jsonEqual(draft["subsets"] ?? [], subsets)) return;
       draft.metadata.annotations = {
         ...draft.metadata.annotations,
-        "endpoints.kubernetes.io/last-change-trigger-time": timeText(clock.now()),
+        "endpoints.kubernetes.io/last-change-trigger-time": formatTime(clock.now()),
       };
       draft["subsets"] = subsets;
     });
@@ -204,14 +211,14 @@ function isGoing(pod: PodObject): boolean {
 
 function isServing(service: StoredObject, pod: PodObject): boolean {
   const spec = service["spec"];
-  if (isObject(spec) && spec["publishNotReadyAddresses"] === true) return true;
+  if (isJsonObject(spec) && spec["publishNotReadyAddresses"] === true) return true;
   return isPodReady(pod) && !isGoing(pod);
 }
 
 function selectorOfService(service: StoredObject): Selector | undefined {
   const spec = service["spec"];
-  const labels = isObject(spec) ? spec["selector"] : undefined;
-  if (!isObject(labels) || Object.keys(labels).length === 0) return undefined;
+  const labels = isJsonObject(spec) ? spec["selector"] : undefined;
+  if (!isJsonObject(labels) || Object.keys(labels).length === 0) return undefined;
   const matchLabels = Object.fromEntries(Object.entries(labels).map(([key, value]) => [key, String(value)]));
   return compileSelector({ matchLabels });
 }
@@ -223,7 +230,7 @@ function targetRef(pod: PodObject): object {
 
 function portsOf(service: StoredObject, pod: PodObject | undefined): object[] {
   const spec = service["spec"];
-  const ports: unknown[] = isObject(spec) && Array.isArray(spec["ports"]) ? spec["ports"] : [];
+  const ports: unknown[] = isJsonObject(spec) && Array.isArray(spec["ports"]) ? spec["ports"] : [];
   return ports.filter(isPort).map(({ name, port, protocol = "TCP", targetPort }) => ({
     ...(name === undefined ? {} : { name }),
     port: typeof targetPort === "string" ? (namedPort(pod, targetPort) ?? port) : (targetPort ?? port),
@@ -232,7 +239,7 @@ function portsOf(service: StoredObject, pod: PodObject | undefined): object[] {
 }
 
 function isPort(port: unknown): port is ServicePort {
-  return isObject(port) && typeof port["port"] === "number";
+  return isJsonObject(port) && typeof port["port"] === "number";
 }
 
 function namedPort(pod: PodObject | undefined, name: string): number | undefined {

@@ -2,21 +2,18 @@
  * What happens when nodes fall silent, are tainted, or vanish: condition Unknown, taints, pods not Ready, eviction
  * after their tolerations, removal of pods whose node is gone.
  */
-import type { Clock } from "../../kube/core/index.ts";
-import { refOf, type Taint, tolerates } from "../../kube/core/index.ts";
+import {
+  type Clock,
+  findCondition,
+  formatTime,
+  refOf,
+  type Taint,
+  tolerates,
+} from "../../kube/core/index.ts";
 import { type Agenda, createAgenda, type Next } from "../agenda.ts";
 import type { Cluster, ClusterChange } from "../cluster.ts";
 import type { EventWriter } from "../events.ts";
-import {
-  conditionOf,
-  isFinished,
-  isNode,
-  isPod,
-  type NodeObject,
-  type PodObject,
-  timeOf,
-  timeText,
-} from "../objects/index.ts";
+import { isFinished, isNode, isPod, type NodeObject, type PodObject, timeOf } from "../objects/index.ts";
 import type { HeartbeatTiming } from "../stages/profile.ts";
 import { keyOfObject } from "../workloads/workload.ts";
 
@@ -110,7 +107,7 @@ export class NodeLifecycle {
     const since = silence.silentSince(name);
     const now = clock.now();
     const isGone = since !== undefined && now - since >= heartbeat.graceMs;
-    const ready = conditionOf(node.status?.conditions, "Ready");
+    const ready = findCondition(node.status?.conditions, "Ready");
     if (isGone && ready?.status !== "Unknown") this.#declareUnknown(name, now);
     this.#syncTaints(name, now);
     const alive = !isGone && ready?.status === "True";
@@ -119,7 +116,7 @@ export class NodeLifecycle {
   }
 
   #declareUnknown(name: string, now: number): void {
-    const time = timeText(now);
+    const time = formatTime(now);
     const updated = this.#options.cluster.update("nodes", { name }, (draft) => {
       if (!isNode(draft)) return;
       const conditions = (draft.status?.conditions ?? []).map((condition) => ({
@@ -147,7 +144,7 @@ export class NodeLifecycle {
       const wanted = wantedTaints(draft);
       const others = before.filter((taint) => !isOurs(taint) || wanted.some((known) => same(known, taint)));
       const missing = wanted.filter((taint) => !before.some((known) => same(known, taint)));
-      const time = timeText(now);
+      const time = formatTime(now);
       const taints = [...others, ...missing.map((taint) => ({ ...taint, timeAdded: time }))];
       if (taints.length > 0) draft.spec.taints = taints;
       else delete draft.spec.taints;
@@ -156,11 +153,11 @@ export class NodeLifecycle {
 
   /** Pods of a silent node are no longer Ready, whatever their kubelet said last. */
   #markPods(node: string, now: number): void {
-    const time = timeText(now);
+    const time = formatTime(now);
     for (const key of this.#podsOn.get(node) ?? []) {
       this.#options.cluster.update("pods", refOf(key), (draft) => {
         if (!isPod(draft)) return;
-        const ready = conditionOf(draft.status?.conditions, "Ready");
+        const ready = findCondition(draft.status?.conditions, "Ready");
         if (ready?.status !== "True") return;
         const conditions = (draft.status?.conditions ?? []).map((condition) =>
           condition.type === "Ready"
@@ -223,7 +220,7 @@ function taintsAgree(node: NodeObject): boolean {
 
 function wantedTaints(node: NodeObject): Taint[] {
   const taints: Taint[] = [];
-  const ready = conditionOf(node.status?.conditions, "Ready");
+  const ready = findCondition(node.status?.conditions, "Ready");
   const key = ready?.status === "Unknown" ? unreachable : ready?.status === "False" ? notReady : undefined;
   if (key) taints.push({ key, effect: "NoSchedule" }, { key, effect: "NoExecute" });
   if (node.spec.unschedulable) taints.push({ key: unschedulable, effect: "NoSchedule" });

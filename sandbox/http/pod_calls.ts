@@ -1,8 +1,8 @@
 /** Subresources that only pods have. */
 
-import { cloneJson, compileSelector, type LabelSelector } from "../../kube/core/index.ts";
+import { cloneJson, compileSelector, formatTime, type LabelSelector } from "../../kube/core/index.ts";
 import type { StoredObject } from "../cluster.ts";
-import { fieldsAt, isFields, numberAt, objectsAt, setAt, textAt, timeText, valueAt } from "../json.ts";
+import { fieldsAt, isFields, numberAt, objectsAt, setAt, textAt, valueAt } from "../json.ts";
 import { coreShape, coreSource } from "../resources/builtin.ts";
 import { Shape } from "../resources/shape.ts";
 import type { World } from "../world.ts";
@@ -72,7 +72,7 @@ function bound(current: StoredObject, node: string, binding: StoredObject, now: 
     type: "PodScheduled",
     status: "True",
     lastProbeTime: null,
-    lastTransitionTime: timeText(now),
+    lastTransitionTime: formatTime(now),
     observedGeneration: draft.metadata.generation,
   };
   setAt(draft, ["status", "conditions"], [...others, scheduled]);
@@ -155,7 +155,7 @@ function takeFromBudget(
   if (dryRun) return;
   const draft = cloneJson(budget.object);
   setAt(draft, ["status", "disruptionsAllowed"], allowed - 1);
-  setAt(draft, ["status", "disruptedPods", target.name], timeText(world.clock.now()));
+  setAt(draft, ["status", "disruptedPods", target.name], formatTime(world.clock.now()));
   table.put(draft);
 }
 

@@ -1,6 +1,7 @@
 /** Kinds that are answered and never stored: access and token reviews, bindings by the older path. */
 
-import { type Fields, fieldsAt, numberAt, textAt, timeText } from "../json.ts";
+import { formatTime } from "../../kube/core/index.ts";
+import { type Fields, fieldsAt, numberAt, textAt } from "../json.ts";
 import { coreShape, coreSource, virtualResources } from "../resources/builtin.ts";
 import { splitApiVersion } from "../resources/resource.ts";
 import { Shape } from "../resources/shape.ts";
@@ -91,7 +92,7 @@ export async function requestToken(
     spec: { ...fieldsAt(body, "spec"), expirationSeconds: seconds },
     status: {
       token: world.tokens.issue(user),
-      expirationTimestamp: timeText(world.clock.now() + seconds * 1000),
+      expirationTimestamp: formatTime(world.clock.now() + seconds * 1000),
     },
   });
 }

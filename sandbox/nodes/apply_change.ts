@@ -1,6 +1,6 @@
 /** What a stage's change does to a pod's run on its node. The only place that changes runs. */
+import { formatTime } from "../../kube/core/index.ts";
 import type { Container, ContainerTermination, PodObject } from "../objects/index.ts";
-import { timeText } from "../objects/index.ts";
 import type { Timing } from "../stages/profile.ts";
 import type { Change, ExitCause } from "../stages/stage.ts";
 import { endOf, postStartMs } from "./command.ts";
@@ -187,8 +187,8 @@ function exit(
   const ended: ContainerTermination = {
     exitCode: code,
     reason: code === 0 ? "Completed" : code === 137 ? "OOMKilled" : "Error",
-    startedAt: timeText(container.startedAt),
-    finishedAt: timeText(now),
+    startedAt: formatTime(container.startedAt),
+    finishedAt: formatTime(now),
     containerID: container.id,
   };
   container.endBefore = container.lastEnd;

@@ -1,7 +1,6 @@
 /** The commands that tests run inside simulated containers. */
 import type { PodObject } from "../objects/index.ts";
 import { behaviourOf, filesOf } from "./command.ts";
-import { environmentEntries } from "./node_agent.ts";
 import { type ContainerRun, specOf } from "./pod_run.ts";
 
 export interface ExecResult {
@@ -69,7 +68,7 @@ function hasFile(pod: PodObject, run: ContainerRun, file: string, now: number): 
 
 /** Literal variables and those from metadata as they were when the container started. */
 function environment(pod: PodObject, run: ContainerRun): string {
-  const fromMetadata = new Map(environmentEntries(run.environment).map(({ name, value }) => [name, value]));
+  const fromMetadata = new Map((run.environment ?? []).map(({ name, value }) => [name, value]));
   const lines = [`HOSTNAME=${pod.spec.hostname ?? pod.metadata.name}`];
   for (const { name, value } of specOf(pod, run)?.env ?? []) {
     const known = value ?? fromMetadata.get(name);

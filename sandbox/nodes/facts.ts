@@ -1,6 +1,6 @@
 /** What is true of a pod on a simulated node right now, in the words that stages ask in. */
-import { jsonEqual } from "../../kube/core/index.ts";
-import { type Container, conditionOf, type PodObject, type ResourceList } from "../objects/index.ts";
+import { findCondition, jsonEqual } from "../../kube/core/index.ts";
+import type { Container, PodObject, ResourceList } from "../objects/index.ts";
 import type { Facts } from "../stages/stage.ts";
 import { probePassesMs } from "./command.ts";
 import { metadataEnvironment } from "./node_agent.ts";
@@ -33,7 +33,7 @@ export type PodFacts = Pick<Facts, "pod" | "containers" | "deadline" | "gate" | 
 export function podFacts(view: View): PodFacts {
   const { pod, run, world } = view;
   const running = run.containers.some((container) => container.state === "running");
-  const gate = conditionOf(pod.status?.conditions, "InPlaceUpdateReady")?.status === "False";
+  const gate = findCondition(pod.status?.conditions, "InPlaceUpdateReady")?.status === "False";
   return {
     pod: podStage(view, running),
     containers: running ? "running" : "stopped",
@@ -179,5 +179,5 @@ export function sameResources(left: ResourceList | undefined, right: ResourceLis
 }
 
 function isEnvironmentStale(pod: PodObject, run: ContainerRun, spec: Container): boolean {
-  return run.environment !== "" && run.environment !== metadataEnvironment(pod, spec);
+  return run.environment !== undefined && !jsonEqual(run.environment, metadataEnvironment(pod, spec));
 }

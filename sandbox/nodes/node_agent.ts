@@ -1,22 +1,13 @@
 /** What a node agent beside the kubelet records about running containers (spec inplace-update 3.3, 24, 52). */
 import { envHash, extractMetadataEnv, plainHash } from "../../kube/core/index.ts";
-import { type Container, isObject, type PodObject } from "../objects/index.ts";
-import { type PodRun, specOf } from "./pod_run.ts";
+import type { Container, PodObject } from "../objects/index.ts";
+import { type EnvEntry, type PodRun, specOf } from "./pod_run.ts";
 
 export const recordAnnotation = "apps.kruise.io/runtime-containers-meta";
 
-/** JSON list of the variables that a container takes from its pod's labels and annotations. */
-export function metadataEnvironment(pod: PodObject, container: Container): string {
-  return JSON.stringify(extractMetadataEnv({ ...container }, pod.metadata));
-}
-
-/** The variables of a text that `metadataEnvironment` made. */
-export function environmentEntries(text: string): { name: string; value: string }[] {
-  const entries: unknown = text === "" ? [] : JSON.parse(text);
-  const list: unknown[] = Array.isArray(entries) ? entries : [];
-  return list
-    .filter(isObject)
-    .map((entry) => ({ name: String(entry["name"]), value: String(entry["value"] ?? "") }));
+/** The variables that a container takes from its pod's labels and annotations. */
+export function metadataEnvironment(pod: PodObject, container: Container): EnvEntry[] {
+  return extractMetadataEnv({ ...container }, pod.metadata);
 }
 
 /** The annotation's text for the containers that a pod has now. */
@@ -30,7 +21,7 @@ export function containersRecord(pod: PodObject, run: PodRun): string {
       restartCount: container.restarts,
       hashes: {
         plainHash: plainHash(container.name, container.image),
-        extractedEnvFromMetadataHash: envHash(environmentEntries(container.environment)),
+        extractedEnvFromMetadataHash: envHash(container.environment ?? []),
       },
     });
   }

@@ -1,7 +1,7 @@
 /** Node objects of simulated nodes. */
-import type { Taint } from "../../kube/core/index.ts";
+import { formatTime, type Taint } from "../../kube/core/index.ts";
 import type { StoredObject } from "../cluster.ts";
-import { type NodeObject, timeText } from "../objects/index.ts";
+import type { NodeObject } from "../objects/index.ts";
 import type { Timing } from "../stages/profile.ts";
 
 /** What distinguishes a simulated node. Everything has a default. */
@@ -109,7 +109,7 @@ export function nodeStatus(
 }
 
 function readyConditions(now: number): NonNullable<NonNullable<NodeObject["status"]>["conditions"]> {
-  const time = timeText(now);
+  const time = formatTime(now);
   const fine = (type: string, reason: string, message: string) => ({
     type,
     status: "False" as const,

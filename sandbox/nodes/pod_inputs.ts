@@ -1,6 +1,7 @@
 /** What a pod needs besides images before its containers can be made: ConfigMaps, Secrets, claims. */
+import { isJsonObject } from "../../kube/core/index.ts";
 import type { StoredObject } from "../cluster.ts";
-import { type Container, claimNames, isObject, type KeyReference, type PodObject } from "../objects/index.ts";
+import { type Container, claimNames, type KeyReference, type PodObject } from "../objects/index.ts";
 
 export interface NodeSources {
   /** ConfigMaps, Secrets and claims by `Cluster` resource name. */
@@ -43,7 +44,7 @@ function missingKey(
   const source = sources.get(kind, namespace, reference.name ?? "");
   for (const member of ["data", "binaryData"]) {
     const values = source?.[member];
-    if (isObject(values) && Object.hasOwn(values, reference.key)) return undefined;
+    if (isJsonObject(values) && Object.hasOwn(values, reference.key)) return undefined;
   }
   const title = kind === "configmaps" ? "ConfigMap" : "Secret";
   return `couldn't find key ${reference.key} in ${title} ${namespace}/${reference.name}`;
@@ -76,7 +77,7 @@ export function missingVolume(sources: NodeSources, pod: PodObject): string | un
   }
   for (const name of claimNames(pod)) {
     const status = sources.get("persistentvolumeclaims", namespace, name)?.["status"];
-    if (!isObject(status) || status["phase"] !== "Bound") return `claim "${name}" is not bound`;
+    if (!isJsonObject(status) || status["phase"] !== "Bound") return `claim "${name}" is not bound`;
   }
   return undefined;
 }

@@ -10,6 +10,11 @@ import { timeOf } from "../objects/index.ts";
 
 export type ContainerKind = "init" | "sidecar" | "main" | "ephemeral";
 
+export interface EnvEntry {
+  readonly name: string;
+  readonly value: string;
+}
+
 export interface ContainerRun {
   readonly name: string;
   readonly kind: ContainerKind;
@@ -44,8 +49,8 @@ export interface ContainerRun {
   pullBackOffMs: number;
   pullNotBefore: number;
   resources: ResourceList | undefined;
-  /** Values of the variables that come from labels and annotations, as of the start; JSON. */
-  environment: string;
+  /** The variables that come from labels and annotations, as of the start; undefined before it. */
+  environment: readonly EnvEntry[] | undefined;
   /** Overrides of tests: a probe that passes or fails, files made from outside. */
   probe: boolean | undefined;
   readonly touched: Set<string>;
@@ -148,7 +153,7 @@ function newContainer(
     pullBackOffMs: 0,
     pullNotBefore: 0,
     resources: status?.resources,
-    environment: "",
+    environment: undefined,
     probe: undefined,
     touched: new Set(),
   };

@@ -1,13 +1,6 @@
 /** The status that a kubelet reports for a pod, from its run. Pure; keeps what others wrote. */
-import type { Condition } from "../../kube/core/index.ts";
-import {
-  type ContainerState,
-  type ContainerStatus,
-  conditionOf,
-  type PodObject,
-  type PodStatus,
-  timeText,
-} from "../objects/index.ts";
+import { type Condition, findCondition, formatTime } from "../../kube/core/index.ts";
+import type { ContainerState, ContainerStatus, PodObject, PodStatus } from "../objects/index.ts";
 import { workIsDone } from "./facts.ts";
 import { type ContainerRun, type PodRun, specOf } from "./pod_run.ts";
 
@@ -34,7 +27,7 @@ export function podStatus(input: StatusInput): PodStatus {
   if (run.admitted) {
     status.hostIP = input.hostIp;
     status.hostIPs = [{ ip: input.hostIp }];
-    status.startTime ??= timeText(run.startedAt);
+    status.startTime ??= formatTime(run.startedAt);
     status.podIP = run.ip;
     status.podIPs = [{ ip: run.ip }];
   }
@@ -117,7 +110,7 @@ function hasEntries(list: { limits?: object; requests?: object }): boolean {
 }
 
 function stateOf(run: PodRun, container: ContainerRun): ContainerState {
-  if (container.state === "running") return { running: { startedAt: timeText(container.startedAt) } };
+  if (container.state === "running") return { running: { startedAt: formatTime(container.startedAt) } };
   if (container.state === "exited" && container.waitingFor === "" && container.lastEnd) {
     return { terminated: container.lastEnd };
   }
@@ -159,7 +152,7 @@ function conditionsOf(input: StatusInput, phase: string, statuses: readonly Cont
     verdicts.push(["PodResizePending", { status: "True", reason, message }]);
   }
   const before = pod.status?.conditions ?? [];
-  if (conditionOf(before, "PodScheduled")?.status !== "True")
+  if (findCondition(before, "PodScheduled")?.status !== "True")
     verdicts.push(["PodScheduled", { status: "True" }]);
   const conditions: Condition[] = [];
   const left = new Map(verdicts);
@@ -187,7 +180,7 @@ function conditionFrom(
     type,
     status,
     lastProbeTime: null,
-    lastTransitionTime: same && before.lastTransitionTime ? before.lastTransitionTime : timeText(now),
+    lastTransitionTime: same && before.lastTransitionTime ? before.lastTransitionTime : formatTime(now),
   };
   if (pod.metadata.generation !== undefined) condition.observedGeneration = pod.metadata.generation;
   if (reason) condition.reason = reason;
@@ -240,7 +233,7 @@ function containersVerdict(
 function gatesVerdict(pod: PodObject): Verdict {
   const messages: string[] = [];
   for (const gate of pod.spec.readinessGates ?? []) {
-    const condition = conditionOf(pod.status?.conditions, gate.conditionType);
+    const condition = findCondition(pod.status?.conditions, gate.conditionType);
     if (!condition)
       messages.push(`corresponding condition of pod readiness gate "${gate.conditionType}" does not exist.`);
     else if (condition.status !== "True") {

@@ -1,12 +1,12 @@
 /** The simulated nodes of a sandbox, as tests and try-outs handle them: adding, killing, faults. */
-import type { Clock, Random } from "../../kube/core/index.ts";
+import { type Clock, findCondition, type Random } from "../../kube/core/index.ts";
 import { type Agenda, createAgenda } from "../agenda.ts";
 import { startImagePulls } from "../agents/image_pulls.ts";
 import { startProbes } from "../agents/probes.ts";
 import { RecreateRequests } from "../agents/recreate_requests.ts";
 import type { Cluster, ClusterChange, StoredObject } from "../cluster.ts";
 import type { EventWriter } from "../events.ts";
-import { conditionOf, isNode, isPod, type NodeObject, type PodObject } from "../objects/index.ts";
+import { isNode, isPod, type NodeObject, type PodObject } from "../objects/index.ts";
 import type { Timing } from "../stages/profile.ts";
 import { clusterSink, clusterSources } from "./cluster_sink.ts";
 import { type ExecResult, execute } from "./exec.ts";
@@ -247,7 +247,7 @@ export class SandboxNodes {
     const profile = this.#profileWithTiming(this.#profiles.get(name) ?? {});
     const planned = nodeStatus(node, profile, "", 0);
     const simulated = this.#hollow.addNode(name, profile, planned.allocatable ?? {});
-    if (!conditionOf(node.status?.conditions, "Ready")) this.#report(name);
+    if (!findCondition(node.status?.conditions, "Ready")) this.#report(name);
     const { cluster } = this.#options;
     for (const pod of cluster.list("pods")) {
       if (isPod(pod) && pod.spec.nodeName === name) this.#hollow.podChanged(pod);

@@ -1,8 +1,9 @@
 import t from "tap";
+import { findCondition } from "../../kube/core/index.ts";
 import { MemoryCluster } from "../_memory_cluster.ts";
 import { virtualClock } from "../_virtual_clock.ts";
 import { createEventWriter } from "../events.ts";
-import { conditionOf, isPod, isPodReady, type PodObject, type PodSpec } from "../objects/index.ts";
+import { isPod, isPodReady, type PodObject, type PodSpec } from "../objects/index.ts";
 import { seededRandom } from "../random.ts";
 import { type ProfileName, profiles } from "../stages/profile.ts";
 import { SandboxNodes } from "./sandbox_nodes.ts";
@@ -94,7 +95,7 @@ t.test("an image change restarts only that container, in at most two writes, and
   let dipped = false;
   cluster.subscribe("pods", ({ object }) => {
     if (isPod(object) && !isPodReady(object))
-      dipped = conditionOf(object.status?.conditions, "ContainersReady")?.status === "False";
+      dipped = findCondition(object.status?.conditions, "ContainersReady")?.status === "False";
   });
   const writes = podWrites();
   patch("a", (draft) => {
@@ -134,13 +135,13 @@ t.test("Ready needs every readiness gate, in the kubelet's words", async (t) => 
     readinessGates: [{ conditionType: "InPlaceUpdateReady" }, { conditionType: "KruisePodReady" }],
   });
   clock.advance(1_000);
-  t.match(conditionOf(pod("a").status?.conditions, "Ready"), {
+  t.match(findCondition(pod("a").status?.conditions, "Ready"), {
     status: "False",
     reason: "ReadinessGatesNotReady",
     message:
       'corresponding condition of pod readiness gate "InPlaceUpdateReady" does not exist., corresponding condition of pod readiness gate "KruisePodReady" does not exist.',
   });
-  t.equal(conditionOf(pod("a").status?.conditions, "ContainersReady")?.status, "True");
+  t.equal(findCondition(pod("a").status?.conditions, "ContainersReady")?.status, "True");
   const set = (type: string, status: "True" | "False") =>
     patch("a", (draft) => {
       const others = (draft.status?.conditions ?? []).filter((condition) => condition.type !== type);
@@ -150,7 +151,7 @@ t.test("Ready needs every readiness gate, in the kubelet's words", async (t) => 
   set("KruisePodReady", "True");
   clock.advance(100);
   t.equal(
-    conditionOf(pod("a").status?.conditions, "Ready")?.message,
+    findCondition(pod("a").status?.conditions, "Ready")?.message,
     'the status of pod readiness gate "InPlaceUpdateReady" is not "True", but False',
   );
   set("InPlaceUpdateReady", "True");
@@ -200,7 +201,10 @@ t.test("tasks end as their commands say", async (t) => {
   clock.advance(3_000);
   t.equal(pod("good").status?.phase, "Succeeded");
   t.match(first(pod("good")).state, { terminated: { exitCode: 0, reason: "Completed" } });
-  t.match(conditionOf(pod("good").status?.conditions, "Ready"), { status: "False", reason: "PodCompleted" });
+  t.match(findCondition(pod("good").status?.conditions, "Ready"), {
+    status: "False",
+    reason: "PodCompleted",
+  });
   t.equal(pod("bad").status?.phase, "Failed");
   t.equal(first(pod("bad")).state.terminated?.exitCode, 3);
   t.equal(pod("sleeps").status?.phase, "Running");
@@ -288,7 +292,7 @@ t.test("init containers run in turn, sidecars stay, a postStart hook holds back 
   });
   clock.advance(1_000);
   t.equal(first(pod("a")).state.waiting?.reason, "PodInitializing");
-  t.match(conditionOf(pod("a").status?.conditions, "Initialized"), {
+  t.match(findCondition(pod("a").status?.conditions, "Initialized"), {
     status: "False",
     message: "containers with incomplete status: [prepare proxy]",
   });
@@ -334,14 +338,14 @@ t.test("resizes are carried out, refused, and restart where the policy says so",
   t.match(first(pod("b")), { restartCount: 1, ready: true, resources: resources("2") });
   ask("a", "800");
   clock.advance(500);
-  t.match(conditionOf(pod("a").status?.conditions, "PodResizePending"), {
+  t.match(findCondition(pod("a").status?.conditions, "PodResizePending"), {
     status: "True",
     reason: "Infeasible",
   });
   t.same(first(pod("a")).resources, resources("2"));
   ask("a", "3");
   clock.advance(500);
-  t.equal(conditionOf(pod("a").status?.conditions, "PodResizePending"), undefined);
+  t.equal(findCondition(pod("a").status?.conditions, "PodResizePending"), undefined);
   t.same(first(pod("a")).resources, resources("3"));
 });
 

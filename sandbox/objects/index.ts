@@ -1,4 +1,4 @@
-export { formatTime as timeText, timeOf } from "../../kube/core/index.ts";
+export { timeOf } from "../../kube/core/index.ts";
 export * from "./pods.ts";
 export * from "./volumes.ts";
 export * from "./workloads.ts";

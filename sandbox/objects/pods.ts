@@ -1,5 +1,13 @@
 /** Typed views of the core objects that simulated components read. Absent fields are absent, as in the API's JSON. */
-import type { Condition, LabelSelector, NodeAffinity, Taint, Toleration } from "../../kube/core/index.ts";
+import {
+  type Condition,
+  isConditionTrue,
+  isJsonObject,
+  type LabelSelector,
+  type NodeAffinity,
+  type Taint,
+  type Toleration,
+} from "../../kube/core/index.ts";
 import type { StoredObject } from "../cluster.ts";
 
 export interface ResourceList {
@@ -191,11 +199,7 @@ export function isPod(object: StoredObject | undefined): object is PodObject {
 }
 
 export function isNode(object: StoredObject | undefined): object is NodeObject {
-  return object !== undefined && isObject(object["spec"]);
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return object !== undefined && isJsonObject(object["spec"]);
 }
 
 /** Succeeded or Failed: such a pod holds no resources and never changes by itself again. */
@@ -203,15 +207,8 @@ export function isFinished(pod: PodObject): boolean {
   return pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed";
 }
 
-export function conditionOf(
-  conditions: readonly Condition[] | undefined,
-  type: string,
-): Condition | undefined {
-  return conditions?.find((condition) => condition.type === type);
-}
-
 export function isPodReady(pod: PodObject): boolean {
-  return conditionOf(pod.status?.conditions, "Ready")?.status === "True";
+  return isConditionTrue(pod.status?.conditions, "Ready");
 }
 
 /** Names of the claims that a pod mounts; generic ephemeral volumes are claims named after pod and volume. */

@@ -1,7 +1,7 @@
 /** Typed views of claims, volumes and storage classes. */
-import type { NodeSelectorTerm } from "../../kube/core/index.ts";
+import { isJsonObject, type NodeSelectorTerm } from "../../kube/core/index.ts";
 import type { StoredObject } from "../cluster.ts";
-import { type ClaimSpec, isObject } from "./pods.ts";
+import type { ClaimSpec } from "./pods.ts";
 
 export type ClaimObject = StoredObject & {
   spec: ClaimSpec;
@@ -38,11 +38,11 @@ export type StorageClassObject = StoredObject & {
 };
 
 export function isClaim(object: StoredObject | undefined): object is ClaimObject {
-  return object !== undefined && isObject(object["spec"]);
+  return object !== undefined && isJsonObject(object["spec"]);
 }
 
 export function isVolume(object: StoredObject | undefined): object is VolumeObject {
-  return object !== undefined && isObject(object["spec"]);
+  return object !== undefined && isJsonObject(object["spec"]);
 }
 
 export function isStorageClass(object: StoredObject | undefined): object is StorageClassObject {

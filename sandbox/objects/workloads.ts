@@ -1,7 +1,13 @@
 /** Typed views of the built-in workloads that the sandbox's own loops carry out. */
-import type { Condition, IntOrString, LabelSelector, OwnerReference } from "../../kube/core/index.ts";
+import {
+  type Condition,
+  type IntOrString,
+  isJsonObject,
+  type LabelSelector,
+  type OwnerReference,
+} from "../../kube/core/index.ts";
 import type { StoredObject } from "../cluster.ts";
-import { isObject, type PodSpec } from "./pods.ts";
+import type { PodSpec } from "./pods.ts";
 import type { ClaimObject } from "./volumes.ts";
 
 export interface PodTemplate {
@@ -147,7 +153,7 @@ export function hasTemplate(
   object: StoredObject | undefined,
 ): object is StoredObject & { spec: { selector?: LabelSelector; template: PodTemplate } } {
   const spec = object?.["spec"];
-  return isObject(spec) && isObject(spec["template"]) && isObject(spec["template"]["spec"]);
+  return isJsonObject(spec) && isJsonObject(spec["template"]) && isJsonObject(spec["template"]["spec"]);
 }
 
 export const isReplicaSet = (object: StoredObject | undefined): object is ReplicaSetObject =>

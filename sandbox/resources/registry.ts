@@ -47,6 +47,20 @@ export class Registry {
     return undefined;
   }
 
+  /** A resource that parts of the sandbox rely on. Throws when it is not served. */
+  known(name: string): Resource {
+    const resource = this.#resources.get(name);
+    if (resource === undefined) throw new Error(`the sandbox serves no resource ${JSON.stringify(name)}`);
+    return resource;
+  }
+
+  /** Its stored view. */
+  knownView(name: string): Served {
+    const served = this.storedView(this.known(name));
+    if (served === undefined) throw new Error(`the sandbox serves no version of ${name}`);
+    return served;
+  }
+
   resources(): Iterable<Resource> {
     return this.#resources.values();
   }

@@ -2,13 +2,12 @@
  * Binds pods to nodes. One pod costs at most one pass over the nodes; changes of other pods are counted as they
  * happen, nothing is listed again.
  */
-import type { Clock } from "../../kube/core/index.ts";
-import { type Condition, keyOf, matchesNode, refOf } from "../../kube/core/index.ts";
+import { type Clock, type Condition, formatTime, keyOf, matchesNode, refOf } from "../../kube/core/index.ts";
 import { type Agenda, createAgenda, type Next } from "../agenda.ts";
 import { type Amounts, Reckoner } from "../amounts.ts";
 import type { Cluster, ClusterChange } from "../cluster.ts";
 import type { EventWriter } from "../events.ts";
-import { isFinished, isNode, isPod, type NodeObject, type PodObject, timeText } from "../objects/index.ts";
+import { isFinished, isNode, isPod, type NodeObject, type PodObject } from "../objects/index.ts";
 import { misfit, type PodDemand, pinnedNodes, scoreNode } from "./fit.ts";
 import { NodeState } from "./node_state.ts";
 import { PodCensus, spreadRules } from "./spread.ts";
@@ -223,7 +222,7 @@ export class Scheduler {
   #bind(key: string, pod: PodObject, node: string): void {
     const { cluster, events, clock, tellSuccess } = this.#options;
     this.#unschedulable.delete(key);
-    const now = timeText(clock.now());
+    const now = formatTime(clock.now());
     const stored = cluster.update("pods", refOf(key), (draft) => {
       if (!isPod(draft) || draft.metadata.uid !== pod.metadata.uid || draft.spec.nodeName) return;
       draft.spec.nodeName = node;
@@ -245,7 +244,7 @@ export class Scheduler {
     const known = pod.status?.conditions?.find((condition) => condition.type === "PodScheduled");
     this.#unschedulable.add(key);
     if (known?.message === message && known.status === "False") return retryLateMs;
-    const now = timeText(clock.now());
+    const now = formatTime(clock.now());
     const lastTransitionTime = known?.status === "False" ? (known.lastTransitionTime ?? now) : now;
     cluster.update("pods", refOf(key), (draft) => {
       if (!isPod(draft) || draft.metadata.uid !== pod.metadata.uid || draft.spec.nodeName) return;

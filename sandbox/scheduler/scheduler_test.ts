@@ -1,9 +1,10 @@
 import t from "tap";
+import { findCondition } from "../../kube/core/index.ts";
 import { MemoryCluster } from "../_memory_cluster.ts";
 import { virtualClock } from "../_virtual_clock.ts";
 import { createEventWriter } from "../events.ts";
 import { type NodeProfile, nodeObject } from "../nodes/node_object.ts";
-import { conditionOf, isPod, type PodObject, type PodSpec } from "../objects/index.ts";
+import { isPod, type PodObject, type PodSpec } from "../objects/index.ts";
 import { seededRandom } from "../random.ts";
 import { Scheduler } from "./scheduler.ts";
 
@@ -40,7 +41,7 @@ function setUp(nodes: readonly NodeProfile[]) {
   };
   const at = (name: string): string => pod(name).spec.nodeName ?? "";
   const why = (name: string): string =>
-    conditionOf(pod(name).status?.conditions, "PodScheduled")?.message ?? "";
+    findCondition(pod(name).status?.conditions, "PodScheduled")?.message ?? "";
   return { clock, cluster, add, addNode, pod, at, why, errors };
 }
 
@@ -58,7 +59,7 @@ t.test("pods are spread over nodes, and told why where none fits", async (t) => 
   const places = ["a", "b", "c", "d"].map(at);
   t.equal(places.filter((node) => node === "node1").length, 2);
   t.equal(places.filter((node) => node === "node2").length, 2);
-  t.equal(conditionOf(pod("a").status?.conditions, "PodScheduled")?.status, "True");
+  t.equal(findCondition(pod("a").status?.conditions, "PodScheduled")?.status, "True");
   add("e", asking("900m"));
   t.equal(at("e"), "");
   t.equal(

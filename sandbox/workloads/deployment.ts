@@ -4,7 +4,9 @@ import {
   canonicalPodTemplate,
   cloneJson,
   compileSelector,
+  findCondition,
   fnv32a,
+  formatTime,
   refOf,
   safeEncode,
   scaledValue,
@@ -12,7 +14,6 @@ import {
 import type { Next } from "../agenda.ts";
 import type { StoredObject } from "../cluster.ts";
 import {
-  conditionOf,
   controllerOf,
   type DeploymentObject,
   type DeploymentStatus,
@@ -21,7 +22,6 @@ import {
   type PodTemplate,
   type ReplicaSetObject,
   timeOf,
-  timeText,
 } from "../objects/index.ts";
 import {
   keyOfObject,
@@ -253,7 +253,7 @@ function writeStatus(deps: WorkloadDeps, object: DeploymentObject, key: string):
   const enough = available >= replicasOf(object) - limits(object).maxUnavailable;
   const complete = updated === replicasOf(object) && replicas === updated && available >= updated;
   const progress = progressOf(deps, object, counts, complete, current?.metadata.name ?? "");
-  const now = timeText(deps.clock.now());
+  const now = formatTime(deps.clock.now());
   deps.cluster.update(kind.resource, refOf(key), (draft) => {
     if (!isDeployment(draft) || draft.metadata.uid !== object.metadata.uid) return;
     const known = draft.status?.conditions;
@@ -296,7 +296,7 @@ function progressOf(
     return { condition: done, moved: false, deadlineInMs: undefined };
   }
   const goesOn = condition("True", "ReplicaSetUpdated", "is progressing.");
-  const before = conditionOf(status?.conditions, "Progressing");
+  const before = findCondition(status?.conditions, "Progressing");
   const isNew =
     before?.reason === "NewReplicaSetAvailable" || status?.observedGeneration !== object.metadata.generation;
   const limitMs = (object.spec.progressDeadlineSeconds ?? 600) * 1_000;
@@ -336,7 +336,7 @@ function dated(
   now: string,
   moved: boolean,
 ): Condition {
-  const known = conditionOf(before, condition.type);
+  const known = findCondition(before, condition.type);
   const same = known?.status === condition.status;
   if (same && !moved && known.reason === condition.reason && known.message === condition.message)
     return known;

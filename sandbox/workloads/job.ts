@@ -1,16 +1,14 @@
 /** Built-in Jobs: pods until enough of them have succeeded, or too many have failed. */
-import { type Condition, refOf } from "../../kube/core/index.ts";
+import { type Condition, findCondition, formatTime, refOf } from "../../kube/core/index.ts";
 import type { Next } from "../agenda.ts";
 import type { StoredObject } from "../cluster.ts";
 import {
-  conditionOf,
   isJob,
   isPodReady,
   type JobObject,
   type JobStatus,
   type PodObject,
   timeOf,
-  timeText,
 } from "../objects/index.ts";
 import { isActive } from "./pod_index.ts";
 import {
@@ -195,7 +193,7 @@ function podOf(job: JobObject, index: number | undefined): PodObject {
 function writeStatus(pass: Pass, key: string, verdict: Condition | undefined): void {
   const { deps, job, now } = pass;
   const active = deps.pods.ownedBy(job.metadata.uid ?? "").filter(isActive);
-  const time = timeText(now);
+  const time = formatTime(now);
   deps.cluster.update(kind.resource, refOf(key), (draft) => {
     if (!isJob(draft) || draft.metadata.uid !== job.metadata.uid) return;
     const status: JobStatus = { ...draft.status };
@@ -217,7 +215,7 @@ function writeStatus(pass: Pass, key: string, verdict: Condition | undefined): v
 }
 
 function conditionsBefore(job: JobObject): Condition[] {
-  return (job.status?.conditions ?? []).filter((condition) => !conditionOf(finalTypes, condition.type));
+  return (job.status?.conditions ?? []).filter((condition) => !findCondition(finalTypes, condition.type));
 }
 
 const finalTypes: readonly Condition[] = ["SuccessCriteriaMet", "FailureTarget", "Complete", "Failed"].map(

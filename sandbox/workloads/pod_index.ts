@@ -1,14 +1,7 @@
 /** Pods by their owner, kept up to date: what every built-in workload looks at. */
+import { findCondition } from "../../kube/core/index.ts";
 import type { Cluster, ClusterChange } from "../cluster.ts";
-import {
-  conditionOf,
-  controllerOf,
-  isFinished,
-  isPod,
-  isPodReady,
-  type PodObject,
-  timeOf,
-} from "../objects/index.ts";
+import { controllerOf, isFinished, isPod, isPodReady, type PodObject, timeOf } from "../objects/index.ts";
 
 export class PodIndex {
   readonly #byOwner = new Map<string, Map<string, PodObject>>();
@@ -77,7 +70,7 @@ export function isActive(pod: PodObject): boolean {
 export function availableInMs(pod: PodObject, minReadySeconds: number, now: number): number | undefined {
   if (!isPodReady(pod)) return undefined;
   if (minReadySeconds === 0) return 0;
-  const since = timeOf(conditionOf(pod.status?.conditions, "Ready")?.lastTransitionTime) ?? now;
+  const since = timeOf(findCondition(pod.status?.conditions, "Ready")?.lastTransitionTime) ?? now;
   return Math.max(0, since + minReadySeconds * 1_000 - now);
 }
 

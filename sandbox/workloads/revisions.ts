@@ -3,6 +3,7 @@ import {
   cloneJson,
   compileSelector,
   goJson,
+  isJsonObject,
   refOf,
   revisionData,
   revisionDataEqual,
@@ -13,7 +14,6 @@ import {
   type ControllerRevisionObject,
   controllerOf,
   hasTemplate,
-  isObject,
   isRevision,
   type PodTemplate,
 } from "../objects/index.ts";
@@ -38,11 +38,11 @@ export function nativeRevisionData(template: PodTemplate): string {
 function hasTemplateData(
   data: unknown,
 ): data is { spec: { template: { metadata?: Record<string, unknown>; spec: PodTemplate["spec"] } } } {
-  return isObject(data) && isObject(data["spec"]) && isObject(data["spec"]["template"]);
+  return isJsonObject(data) && isJsonObject(data["spec"]) && isJsonObject(data["spec"]["template"]);
 }
 
 function dataOf({ data }: ControllerRevisionObject): object {
-  return isObject(data) ? data : {};
+  return isJsonObject(data) ? data : {};
 }
 
 /** The template that a revision holds. */

@@ -1,11 +1,11 @@
 /** Server-side apply: merging a configuration under field ownership. */
-import { cloneJson } from "../../kube/core/index.ts";
+import { cloneJson, formatTime } from "../../kube/core/index.ts";
 import type { StoredObject } from "../cluster.ts";
 import { ApiError, badRequest, conflict, invalid, notFound } from "../http/api_error.ts";
 import { expectedOf, typedObject } from "../http/body.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Target } from "../http/target.ts";
-import { type Fields, isFields, timeText } from "../json.ts";
+import { type Fields, isFields } from "../json.ts";
 import { normalize } from "../resources/normal_form.ts";
 import type { Shape } from "../resources/shape.ts";
 import type { Revision } from "../revision.ts";
@@ -40,7 +40,7 @@ export async function applyConfiguration(
     manager,
     force: exchange.query.get("force") === "true",
     shape: target.served.shape,
-    now: timeText(world.clock.now()),
+    now: formatTime(world.clock.now()),
   };
   const { table } = target.served.resource;
   if (table.get(target.namespace, target.name) === undefined) {

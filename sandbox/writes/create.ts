@@ -1,9 +1,8 @@
 /** Creating objects. */
-import { cloneJson, type ObjectMeta } from "../../kube/core/index.ts";
+import { cloneJson, formatTime, type ObjectMeta } from "../../kube/core/index.ts";
 import { checkPodQuota } from "../admission/quota.ts";
 import type { StoredObject } from "../cluster.ts";
 import { ApiError, alreadyExists, badRequest, forbidden, invalid, notFound } from "../http/api_error.ts";
-import { timeText } from "../json.ts";
 import { nameSuffix, randomUid } from "../random.ts";
 import { normalize } from "../resources/normal_form.ts";
 import type { Registry } from "../resources/registry.ts";
@@ -132,7 +131,7 @@ function prepareCreate(world: WriteParts, request: WriteRequest, draft: StoredOb
   }
   strategy.prepareCreate?.(draft, context);
   kept.uid = randomUid(world.random);
-  kept.creationTimestamp = timeText(world.clock.now());
+  kept.creationTimestamp = formatTime(world.clock.now());
   if (strategy.generationOf === undefined) delete kept.generation;
   else kept.generation = 1;
   const errors = [...validateMetadata(draft, served), ...(strategy.validateCreate?.(draft, context) ?? [])];

@@ -1,8 +1,8 @@
 /** Deleting: grace periods, finalizers, propagation (Background, Foreground, Orphan). */
-import { type Clock, cloneJson } from "../../kube/core/index.ts";
+import { type Clock, cloneJson, formatTime } from "../../kube/core/index.ts";
 import type { StoredObject } from "../cluster.ts";
 import { badRequest, conflict, notFound } from "../http/api_error.ts";
-import { numberAt, textAt, timeText } from "../json.ts";
+import { numberAt, textAt } from "../json.ts";
 import type { Resource } from "../resources/resource.ts";
 import { Revision } from "../revision.ts";
 import type { World } from "../world.ts";
@@ -157,7 +157,7 @@ function markDeleted(
       again && metadata.deletionTimestamp !== undefined ? Date.parse(metadata.deletionTimestamp) : undefined;
     const start =
       asked === undefined ? clock.now() : asked - (metadata.deletionGracePeriodSeconds ?? 0) * 1000;
-    metadata.deletionTimestamp = timeText(start + grace * 1000);
+    metadata.deletionTimestamp = formatTime(start + grace * 1000);
     metadata.deletionGracePeriodSeconds = grace;
   }
   return { ...before, metadata };

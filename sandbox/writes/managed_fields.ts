@@ -1,6 +1,7 @@
 /** `metadata.managedFields`: who last wrote which field. Entries are per manager, operation, version, subresource. */
+import { formatTime } from "../../kube/core/index.ts";
 import type { StoredObject } from "../cluster.ts";
-import { type Fields, isFields, textAt, timeText } from "../json.ts";
+import { type Fields, isFields, textAt } from "../json.ts";
 import {
   compareValues,
   differenceOf,
@@ -114,7 +115,7 @@ export function recordWrite(
     manager: request.fieldManager,
     operation: "Update",
     apiVersion,
-    time: touched || own === undefined ? timeText(now) : own.time,
+    time: touched || own === undefined ? formatTime(now) : own.time,
     subresource: request.subresource,
     fields,
   });
