@@ -3,7 +3,7 @@
  * Spec: jobs B4, in the order of a pass: over, deadline and failure, pause, then pods.
  */
 import type { BroadcastJobStatus } from "../../crds/index.ts";
-import type { Action, ObjectEvent, Plan, Waiting } from "../rollout/actions.ts";
+import type { Action, ObjectEvent, Plan } from "../rollout/actions.ts";
 import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
 import { KRUISE_READY } from "../rollout/pod_state.ts";
 import {
@@ -20,8 +20,6 @@ import { type Counts, ended, finalCondition, jobKey, ongoing } from "./status.ts
 import { waitingOf } from "./waiting.ts";
 
 export interface BroadcastJobPlan extends Plan<BroadcastJobStatus> {
-  /** Worked out when it is read: a pass after one pod's event looks at that pod alone. */
-  readonly waiting: readonly Waiting[];
   /** Warnings about a state that lasts: to be told once, when it begins. */
   readonly warnings: readonly ObjectEvent[];
 }

@@ -63,6 +63,8 @@ const newGroups = () => ({
   unavailable: new SortedSlots(),
   /** Without a write in flight, and not settled, or waiting for something. */
   due: new SortedSlots(),
+  /** As those, but that only their node can bring what they wait for. */
+  awaitingNode: new SortedSlots(),
   /** Their state cannot be read, and nobody was told so yet. */
   broken: new SortedSlots(),
   preparingDelete: new SortedSlots(),
@@ -178,10 +180,11 @@ function classify(
 
 const noRefresh: Refresh = { isDue: false, isBroken: false, awaited: undefined };
 
-function groupsOf(member: Member, { isDue, isBroken }: Refresh): Group[] {
+function groupsOf(member: Member, { isDue, isBroken, awaited }: Refresh): Group[] {
   const { pod, available, updated, state, specified } = member;
   const groups: Group[] = [];
   if (isDue) groups.push("due");
+  if (awaited !== undefined) groups.push("awaitingNode");
   if (isBroken) groups.push("broken");
   if (!available) groups.push("unavailable");
   if (state === "PreparingDelete") groups.push("preparingDelete");

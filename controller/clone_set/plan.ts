@@ -23,7 +23,7 @@ import { type Numbers, numbersOf } from "./numbers.ts";
 import { CLAIM_HASH, type CloneSetOptions, type Seen, type Strategy, strategyOf } from "./observe.ts";
 import type { Topology } from "./order.ts";
 import { planPreDownload } from "./pre_download.ts";
-import { planRefresh, tellBroken } from "./refresh.ts";
+import { awaitedOfNodes, planRefresh, tellBroken } from "./refresh.ts";
 import { planClaims, planScale } from "./scale.ts";
 import { statusOf, untilDeadline } from "./status.ts";
 import { planUpdate } from "./update.ts";
@@ -69,6 +69,7 @@ export function planCloneSet(input: PlanInput): Plan<CloneSetStatus> {
   );
   const pass = passOf(input, search.update);
   const isStaying = set.metadata.deletionTimestamp === undefined;
+  const isDecided = isStaying && search.write !== "create";
   const released = isStaying ? planRelease(pass) : [];
   const decided = isStaying ? decide(pass, search.write) : nothing();
   const status = statusOf({
@@ -84,7 +85,9 @@ export function planCloneSet(input: PlanInput): Plan<CloneSetStatus> {
   return {
     actions: [...released, ...tellBroken(pass), ...decided.actions],
     status,
-    waiting: decided.waiting,
+    get waiting() {
+      return isDecided ? [...awaitedOfNodes(pass, uidsOf(decided.actions)), ...decided.waiting] : [];
+    },
     wakeAfterMs: earliest([
       decided.wakeAfterMs,
       soonestAvailable(pass),

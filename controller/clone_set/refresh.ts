@@ -16,6 +16,7 @@ import { needsKruiseReady, PRE_UPDATE_KEY, removeNotReadyKey } from "../rollout/
 import { sameRevision, shortHash } from "../rollout/revisions.ts";
 import type { ClassifyContext } from "./classify.ts";
 import { type Member, REVISION_LABEL, TEMPLATE_HASH } from "./observe.ts";
+import { membersOf } from "./order.ts";
 import type { Pass } from "./plan.ts";
 import { hookWaiting, patchAction } from "./scale.ts";
 
@@ -33,7 +34,7 @@ export interface Refresh {
   readonly isDue: boolean;
   /** Its state cannot be read, and nobody was told so yet. */
   readonly isBroken: boolean;
-  /** What only its node can bring: told in each pass, and nothing else is to be written meanwhile. */
+  /** What only its node can bring: nothing is to be written meanwhile. */
   readonly awaited: Waiting | undefined;
 }
 
@@ -42,11 +43,12 @@ export function refreshOf(member: Member, context: ClassifyContext): Refresh {
   if (busy) return { isDue: false, isBroken: false, awaited: undefined };
   const isAsked = (state === "Normal" || state === "") && TEMPLATE_HASH in pod.labels;
   const isNews = isAsked && !context.settled.has(pod);
-  const isDue = !isAsked || !isSettled(pod, context);
+  const settled = isAsked && isSettled(pod, context);
+  const awaited = settled ? undefined : awaitedOfNode(member, context);
   return {
-    isDue,
+    isDue: !settled && awaited === undefined,
     isBroken: isNews && eventsOfBroken(pod).length > 0,
-    awaited: isDue ? awaitedOfNode(member, context) : undefined,
+    awaited,
   };
 }
 
@@ -65,7 +67,6 @@ function stepOf(pod: Pod, { options, now }: Pick<ClassifyContext, "options" | "n
   return refreshInPlace(pod, (wanted) => sameRevision(wanted, revision), options, now);
 }
 
-/** A rollout has as many of those as its budget allows, pass after pass. */
 function awaitedOfNode({ pod, state }: Member, context: ClassifyContext): Waiting | undefined {
   if (state !== "Updating" && state !== "Normal" && state !== "") return undefined;
   if (!(TEMPLATE_HASH in pod.labels) || needsKruiseReady(pod)) return undefined;
@@ -84,12 +85,17 @@ export function tellBroken({ pods }: Pass): Action[] {
 /** `touched`: UIDs of pods that get another action in this pass. */
 export function planRefresh(pass: Pass, touched: ReadonlySet<string>): Refreshed {
   const refreshed: Refreshed = { actions: [], waiting: [], wakeAfterMs: undefined };
-  for (const { member, refresh } of pass.pods.entries(pass.pods.groups.due)) {
-    if (member === undefined || touched.has(member.pod.uid)) continue;
-    if (refresh.awaited === undefined) refreshMember(pass, member, refreshed);
-    else refreshed.waiting.push(refresh.awaited);
+  for (const member of membersOf(pass.pods.entries(pass.pods.groups.due))) {
+    if (!touched.has(member.pod.uid)) refreshMember(pass, member, refreshed);
   }
   return refreshed;
+}
+
+/** What pods wait for that get no action in this pass. A rollout has as many of them as its budget allows. */
+export function awaitedOfNodes({ pods }: Pass, touched: ReadonlySet<string>): Waiting[] {
+  return [...pods.entries(pods.groups.awaitingNode)].flatMap(({ pod, refresh: { awaited } }) =>
+    awaited === undefined || touched.has(pod.uid) ? [] : awaited,
+  );
 }
 
 function refreshMember(pass: Pass, member: Member, refreshed: Refreshed): void {

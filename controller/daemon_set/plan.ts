@@ -5,7 +5,7 @@
 import type { DaemonSetStatus } from "../../crds/index.ts";
 import { compileSelector } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
-import type { Plan, Waiting } from "../rollout/actions.ts";
+import type { Plan } from "../rollout/actions.ts";
 import { ownerReference } from "../rollout/pod_manifest.ts";
 import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
 import { readySince } from "../rollout/pod_state.ts";
@@ -44,8 +44,6 @@ export interface PlanInput {
 }
 
 export interface DaemonSetPlan extends Plan<DaemonSetStatus> {
-  /** Worked out when it is read: a pass after one node's event looks at that node alone. */
-  readonly waiting: readonly Waiting[];
   /** Nodes whose failed pod this plan deletes: the next failure there waits longer. */
   failedOn: readonly string[];
 }

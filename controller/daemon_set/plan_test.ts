@@ -3,7 +3,7 @@ import fc from "fast-check";
 import t from "tap";
 import type { Action } from "../rollout/actions.ts";
 import { changeTemplate, randomOf } from "../rollout/histories.ts";
-import { nodeOf } from "../rollout/pods_by_node.ts";
+import { nodeOf } from "../rollout/node_pods.ts";
 import { nodeEligibility } from "./eligibility.ts";
 import {
   type DaemonWorld,

@@ -101,7 +101,8 @@ export interface Waiting {
 export interface Plan<Status> {
   actions: readonly Action[];
   status: Status;
-  waiting: readonly Waiting[];
+  /** Worked out when it is read: most passes are about one pod alone, and a rollout waits for many. */
+  readonly waiting: readonly Waiting[];
   /** When time alone changes the plan; undefined when only events can. */
   wakeAfterMs: number | undefined;
 }

@@ -67,15 +67,10 @@ export interface PodView<Groups, Count extends string, Entry> {
   every(): Iterable<Entry>;
 }
 
-interface Kept<Group, Count> {
-  readonly groups: readonly Group[];
+/** What is kept of each slot. Equal ones are one object, because thousands of slots share a few. */
+interface Kept<Groups, Count> {
+  readonly groups: readonly (keyof Groups & string)[];
   readonly counts: readonly Count[];
-}
-
-/** Classes by the words of their groups and counts. */
-interface Known<Group, Count> {
-  kept?: Kept<Group, Count>;
-  readonly next: Map<string, Known<Group, Count>>;
 }
 
 const noWrites: ReadonlyMap<string, Pod> = new Map();
@@ -98,13 +93,17 @@ export class PodIndex<
   #followed: { readonly pending: PendingPods; readonly version: number } | undefined;
   readonly #touched = new Set<string>();
   readonly #expiring = new Set<string>();
-  readonly #classes = new Map<string, Kept<keyof Groups & string, Count>>();
+  readonly #classes = new Map<string, Kept<Groups, Count>>();
   /** Of slots that are not at rest. */
   readonly #entries = new Map<string, Entry>();
-  readonly #counts = new Map<Count, number>();
-  #known: Known<keyof Groups & string, Count> = { next: new Map() };
+  /** Classes by their text; the one that was asked for last; and how many slots each has. */
+  readonly #known = new Map<string, Kept<Groups, Count>>();
+  #latest: Kept<Groups, Count> | undefined;
+  readonly #sizes = new Map<Kept<Groups, Count>, number>();
+  /** What all slots count as together; undefined: to be summed up. */
+  #sums: ReadonlyMap<Count, number> | undefined;
   #basis: string | undefined;
-  /** As the last refresh classifies. */
+  /** As the last refresh does it. */
   #classify: (slot: string) => PodClass<keyof Groups & string, Count, Entry> | undefined = () => undefined;
 
   constructor(
@@ -148,11 +147,11 @@ export class PodIndex<
   }
 
   count(what: Count): number {
-    return this.#counts.get(what) ?? 0;
+    return this.#counts().get(what) ?? 0;
   }
 
   get counted(): Iterable<Count> {
-    return this.#counts.keys();
+    return this.#counts().keys();
   }
 
   at(slot: string): Entry | undefined {
@@ -186,35 +185,42 @@ export class PodIndex<
     this.#classes.set(slot, kept);
     if (!atRest) this.#entries.set(slot, entry);
     for (const group of kept.groups) this.groups[group].add(slot, entry);
-    for (const what of kept.counts) this.#counts.set(what, this.count(what) + 1);
+    this.#resize(kept, 1);
   }
 
   #leave(slot: string): void {
     const kept = this.#classes.get(slot);
     if (kept === undefined) return;
     for (const group of kept.groups) this.groups[group].delete(slot);
-    for (const what of kept.counts) {
-      const left = this.count(what) - 1;
-      if (left === 0) this.#counts.delete(what);
-      else this.#counts.set(what, left);
-    }
     this.#classes.delete(slot);
     this.#entries.delete(slot);
+    this.#resize(kept, -1);
   }
 
-  /** Equal classes are one object, because thousands of slots share a few. */
-  #likeOthers({ groups, counts }: Kept<keyof Groups & string, Count>): Kept<keyof Groups & string, Count> {
-    let known = this.#known;
-    for (const word of [...groups, "", ...counts]) {
-      let next = known.next.get(word);
-      if (next === undefined) {
-        next = { next: new Map() };
-        known.next.set(word, next);
-      }
-      known = next;
-    }
-    known.kept ??= { groups, counts };
-    return known.kept;
+  #resize(kept: Kept<Groups, Count>, by: 1 | -1): void {
+    const size = (this.#sizes.get(kept) ?? 0) + by;
+    if (size === 0) this.#sizes.delete(kept);
+    else this.#sizes.set(kept, size);
+    this.#sums = undefined;
+  }
+
+  #counts(): ReadonlyMap<Count, number> {
+    if (this.#sums !== undefined) return this.#sums;
+    const sums = new Map<Count, number>();
+    for (const [{ counts }, size] of this.#sizes)
+      for (const what of counts) sums.set(what, (sums.get(what) ?? 0) + size);
+    this.#sums = sums;
+    return sums;
+  }
+
+  #likeOthers({ groups, counts }: Kept<Groups, Count>): Kept<Groups, Count> {
+    const latest = this.#latest;
+    if (latest && isAlike(latest.groups, groups) && isAlike(latest.counts, counts)) return latest;
+    const text = `${groups.join()} ${counts.join()}`;
+    const kept = this.#known.get(text) ?? { groups, counts };
+    this.#known.set(text, kept);
+    this.#latest = kept;
+    return kept;
   }
 
   #restart(basis: string, context: Context): void {
@@ -222,8 +228,10 @@ export class PodIndex<
     this.#classes.clear();
     this.#entries.clear();
     this.#expiring.clear();
-    this.#counts.clear();
-    this.#known = { next: new Map() };
+    this.#known.clear();
+    this.#latest = undefined;
+    this.#sizes.clear();
+    this.#sums = undefined;
     for (const group in this.groups) this.groups[group].clear();
     for (const slots of [this.#stored.slots(), this.#writes.keys(), this.#classifier.slots(context)]) {
       for (const slot of slots) this.#touched.add(slot);
@@ -261,4 +269,8 @@ export class PodIndex<
     there?.delete(id);
     if (there?.size === 0) this.#writes.delete(slot);
   }
+}
+
+function isAlike(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((word, index) => word === b[index]);
 }

@@ -34,6 +34,8 @@ const newGroups = () => ({
   leaving: new SortedSlots(byOrdinal),
   /** Gates, lifecycle state, identity or owners of claims are not as they should be. */
   due: new SortedSlots(byOrdinal),
+  /** Only their node can bring what they wait for. */
+  awaitingNode: new SortedSlots(byOrdinal),
   /** Their state cannot be read, and nobody was told so yet. */
   broken: new SortedSlots(byOrdinal),
   /** Time alone makes them available. */
@@ -252,6 +254,7 @@ function groupsOf(
     }
   }
   if (!terminating && refresh.isDue) found.push("due");
+  if (!terminating && refresh.awaited !== undefined) found.push("awaitingNode");
   return found;
 }
 

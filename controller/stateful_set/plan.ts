@@ -22,7 +22,7 @@ import { REVISION_LABEL, type Seen, type StatefulSetOptions, strategyOf } from "
 import { membersOf, reachOf } from "./order.ts";
 import { Decided, type Pass, type PassContext } from "./pass.ts";
 import { planImages } from "./pre_download.ts";
-import { planRefresh, tellBroken } from "./refresh.ts";
+import { awaitedOfNodes, planRefresh, tellBroken } from "./refresh.ts";
 import { planCondemned, planWindow } from "./scale.ts";
 import { statusOf } from "./status.ts";
 import { isTakenAsUpdated } from "./take_over.ts";
@@ -50,6 +50,7 @@ export function planStatefulSet(input: PlanInput): Plan<StatefulSetStatus> {
   const pods = seen.pods.refresh(context);
   const decided = new Decided();
   const pass = { ...context, pods, reach: reachOf(pods, context), eligible: new Map(), decided };
+  const isDecided = set.metadata.deletionTimestamp === undefined && search.write !== "create";
   if (set.metadata.deletionTimestamp === undefined) decide(pass);
   const status = statusOf({
     seen,
@@ -67,7 +68,9 @@ export function planStatefulSet(input: PlanInput): Plan<StatefulSetStatus> {
   return {
     actions: decided.actions,
     status,
-    waiting: decided.waiting,
+    get waiting() {
+      return isDecided ? [...decided.waiting, ...awaitedOfNodes(pass)] : [];
+    },
     wakeAfterMs: decided.wakeAfterMs,
   };
 }

@@ -21,7 +21,7 @@ export interface Refresh {
   /** Its state cannot be read, and nobody was told so yet. */
   readonly isBroken: boolean;
   readonly isSettled: boolean;
-  /** What only its node can bring: told in each pass, and nothing else is to be written meanwhile. */
+  /** What only its node can bring: neither gates nor a state are to be written meanwhile. */
   readonly awaited: Waiting | undefined;
 }
 
@@ -33,11 +33,13 @@ export function refreshOf(context: PassContext, member: Member): Refresh {
   if (member.busy || member.finished) return none;
   const isNews = isNormal && !context.settled.has(pod);
   const isSettled = isNormal && isInPlaceSettled(context, pod);
+  const awaited = isSettled ? undefined : awaitedOfNode(context, member);
+  const isLeftToNode = isSettled || awaited !== undefined;
   return {
-    isDue: wrongOwners || !isSettled || (inWindow && !hasIdentity(member)),
+    isDue: wrongOwners || !isLeftToNode || (inWindow && !hasIdentity(member)),
     isBroken: isNews && eventsOfBroken(pod).length > 0,
     isSettled,
-    awaited: isSettled ? undefined : awaitedOfNode(context, member),
+    awaited,
   };
 }
 
@@ -57,7 +59,6 @@ function eventsOfBroken(pod: Pod): Action[] {
   return brokenStateEvents(pod, inPlaceState(pod), graceState(pod));
 }
 
-/** A rollout has as many of those as its budget allows, pass after pass. */
 function awaitedOfNode(context: PassContext, { pod, state }: Member): Waiting | undefined {
   if ((state !== "Updating" && state !== "Normal" && state !== "") || needsKruiseReady(pod)) return undefined;
   const step = inPlaceStep(context, pod);
@@ -75,10 +76,16 @@ export function planRefresh(pass: Pass): void {
     if (member === undefined) continue;
     if (member.inWindow) planClaimOwners(pass, member);
     if (!isFree(pass, member) || member.finished) continue;
-    if (refresh.awaited !== undefined) pass.decided.waiting.push(refresh.awaited);
-    else if (!refresh.isSettled) refreshMember(pass, member);
+    if (!refresh.isSettled && refresh.awaited === undefined) refreshMember(pass, member);
     if (isFree(pass, member)) repairIdentity(pass, member);
   }
+}
+
+/** What pods wait for that get no action in this pass. A rollout has as many of them as its budget allows. */
+export function awaitedOfNodes({ pods, decided }: Pass): Waiting[] {
+  return [...pods.entries(pods.groups.awaitingNode)].flatMap(({ pod, refresh: { awaited } }) =>
+    awaited === undefined || pod === undefined || decided.touched.has(pod.uid) ? [] : awaited,
+  );
 }
 
 function refreshMember(pass: Pass, member: Member): void {
