@@ -32,7 +32,10 @@ interface ObjectBody {
 export type Step = ObjectAction | (() => Promise<unknown>);
 
 export interface Pass {
-  /** As it should be; absent: it stays. Written once it differs, coalesced while it churns. */
+  /**
+   * As it should be; absent: it stays. Written when it differs, coalesced while it churns. Offered before the actions, so
+   * that it is told also where those are refused; an exact patch of the object in the same pass would meet it as a race.
+   */
   readonly status?: object | undefined;
   /** How many pods, nodes or images the status is about: the more, the more changes go into one write of it. */
   readonly size?: number;
@@ -103,7 +106,9 @@ class Shell<T extends StatusObject> implements KindShell {
   async reconcile(key: string): Promise<Outcome> {
     let wakeAfterMs: number | undefined;
     try {
-      const object = await this.#guarded(key);
+      const { finalizer } = this.#reconciler;
+      if (finalizer !== undefined) await this.#addFinalizer(key, finalizer);
+      const object = this.#deps.objects.get(key);
       const pass = await (object === undefined
         ? this.#reconciler.reconcileAbsent?.(key)
         : this.#reconciler.reconcile(object, key));
@@ -132,15 +137,10 @@ class Shell<T extends StatusObject> implements KindShell {
     recorder.event(eventTarget(resource, metadata), "Warning", "FailedReconcile", message);
   }
 
-  /** The object with its finalizer. */
-  async #guarded(key: string): Promise<T | undefined> {
-    const { objects } = this.#deps;
-    const { finalizer } = this.#reconciler;
-    const object = objects.get(key);
-    if (finalizer === undefined || object === undefined) return object;
-    if (object.metadata.deletionTimestamp === undefined)
+  async #addFinalizer(key: string, finalizer: string): Promise<void> {
+    const object = this.#deps.objects.get(key);
+    if (object !== undefined && object.metadata.deletionTimestamp === undefined)
       await this.#perform(key, object, { type: "add finalizer", finalizer });
-    return objects.get(key);
   }
 
   #offer(key: string, object: T, { status, size = 0, settled = false }: Pass): number | undefined {

@@ -3,16 +3,9 @@
  * for an object, and none when nothing differs.
  */
 import { createMergePatch, jsonEqual, refOf } from "../../kube/core/index.ts";
-import {
-  backoffMs,
-  type Failures,
-  isKubeError,
-  noFailures,
-  oneMore,
-  type Priority,
-  type WorkQueue,
-} from "../../kube/index.ts";
+import { isKubeError, type Priority, type WorkQueue } from "../../kube/index.ts";
 import type { KindDeps } from "../kind.ts";
+import { Backoff } from "./backoff.ts";
 import { SMALL_SIZE, statusPauseMs } from "./delays.ts";
 
 /**
@@ -21,7 +14,7 @@ import { SMALL_SIZE, statusPauseMs } from "./delays.ts";
  */
 const MOST_URGENT = 2;
 /** A status that cannot be written is tried again after this, doubling; also when the rest of the object goes well. */
-const RETRIES = { firstMs: 5, longestMs: 30_000 };
+const RETRIES = { baseDelayMs: 5, maxDelayMs: 30_000 };
 
 export interface StatusTarget {
   key: string;
@@ -40,14 +33,13 @@ interface Entry {
   sending: object | undefined;
   heldBack: boolean;
   lastAt: number;
-  failures: Failures;
-  retryAt: number;
 }
 
 export class StatusWriter<T> {
   readonly #deps: StatusWriterDeps<T>;
   readonly #gatheringMs: (key: string) => number;
   readonly #entries = new Map<string, Entry>();
+  readonly #backoff: Backoff;
   /** Writes in flight that take turns with pods. */
   #urgent = 0;
 
@@ -55,6 +47,7 @@ export class StatusWriter<T> {
   constructor(deps: StatusWriterDeps<T>, gatheringMs: (key: string) => number) {
     this.#deps = deps;
     this.#gatheringMs = gatheringMs;
+    this.#backoff = new Backoff({ clock: deps.clock, ...RETRIES });
   }
 
   /**
@@ -67,7 +60,7 @@ export class StatusWriter<T> {
     before: object | undefined,
     after: object,
     size: number,
-    important: boolean,
+    settled: boolean,
   ): number | undefined {
     const known = this.#entries.get(target.uid);
     if (known?.sending !== undefined) {
@@ -79,9 +72,10 @@ export class StatusWriter<T> {
     if (isEmpty(patch)) return undefined;
     const entry = this.#entry(target.uid);
     const now = this.#deps.clock.monotonic();
-    if (entry.retryAt > now) return entry.retryAt - now;
+    const heldMs = this.#backoff.leftMs(target.uid);
+    if (heldMs > 0) return heldMs;
     const wait = entry.lastAt + statusPauseMs(size) - now;
-    if (wait > 0 && !important) return wait;
+    if (wait > 0 && !settled) return wait;
     const isUrgent = size <= SMALL_SIZE && this.#urgent < MOST_URGENT;
     void this.#send(target, entry, after, { status: patch }, isUrgent);
     return undefined;
@@ -89,13 +83,13 @@ export class StatusWriter<T> {
 
   forget(uid: string): void {
     this.#entries.delete(uid);
+    this.#backoff.forget(uid);
   }
 
   #entry(uid: string): Entry {
     let entry = this.#entries.get(uid);
     if (entry === undefined) {
-      const never = Number.NEGATIVE_INFINITY;
-      entry = { sending: undefined, heldBack: false, lastAt: never, failures: noFailures, retryAt: never };
+      entry = { sending: undefined, heldBack: false, lastAt: Number.NEGATIVE_INFINITY };
       this.#entries.set(uid, entry);
     }
     return entry;
@@ -109,22 +103,20 @@ export class StatusWriter<T> {
     isUrgent: boolean,
   ): Promise<void> {
     const { clock, log, queue, signal } = this.#deps;
-    const { key } = target;
+    const { key, uid } = target;
     entry.sending = status;
     entry.heldBack = false;
     entry.lastAt = clock.monotonic();
     if (isUrgent) this.#urgent++;
     try {
       await this.#patch(target, body, isUrgent ? "high" : "normal");
-      entry.failures = noFailures;
+      this.#backoff.forget(uid);
     } catch (error) {
-      entry.failures = oneMore(entry.failures, error);
-      const retryMs = backoffMs(entry.failures, RETRIES);
-      entry.retryAt = clock.monotonic() + retryMs;
       // A deletion that the cache has yet to hear of is nothing to warn of.
       if (!signal.aborted && !isKubeError(error, "NotFound"))
         log.warn("the status could not be written", { error, object: key });
-      queue.addAfter(key, retryMs);
+      // Forgotten meanwhile: nobody would take the failure away again.
+      if (this.#entries.get(uid) === entry) queue.addAfter(key, this.#backoff.failed(uid, error));
       return;
     } finally {
       entry.sending = undefined;
