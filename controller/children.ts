@@ -3,6 +3,7 @@ import { keyOf, type OwnerReference, refOf } from "../kube/core/index.ts";
 import { type Cache, isKubeError, type Resource, type WriteOptions } from "../kube/index.ts";
 import type { SharedDeps } from "./kind.ts";
 import { controllerOfKind, type Owners } from "./owners.ts";
+import { deleteQuietly } from "./rollout/pod_writer.ts";
 
 interface Owner {
   readonly namespace: string;
@@ -59,15 +60,9 @@ export class Children<C> {
   async delete({ namespace }: Owner, name: string, uid: string, options: WriteOptions): Promise<void> {
     const { client } = this.#deps;
     const ref = { namespace, name };
-    try {
-      const background = { ...options, uid, propagationPolicy: "Background" } as const;
-      const left = await client.delete(this.#resource, ref, background);
-      if (left === undefined) this.#cache.remove(keyOf(ref), uid);
-      else this.#cache.writeBack(left);
-    } catch (error) {
-      // Gone, or replaced by another of its name: deleted as far as we care.
-      if (!isKubeError(error, "NotFound", "Conflict")) throw error;
-      this.#cache.remove(keyOf(ref), uid);
-    }
+    const background = { ...options, uid, propagationPolicy: "Background" } as const;
+    const left = await deleteQuietly(() => client.delete(this.#resource, ref, background));
+    if (left === undefined || left === "absent") this.#cache.remove(keyOf(ref), uid);
+    else this.#cache.writeBack(left);
   }
 }

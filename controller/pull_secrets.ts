@@ -1,6 +1,5 @@
 /** Secrets with registry credentials, as far as pull jobs look at them. Their data is never logged. */
-import type { KubeObject, Labels } from "../kube/core/index.ts";
-import { keyOf } from "../kube/core/index.ts";
+import { keyOf, type Labels } from "../kube/core/index.ts";
 import { projectedJsonCodec, type Resource } from "../kube/index.ts";
 import { objectAt, textAt, textsAt } from "./json_fields.ts";
 
@@ -45,8 +44,3 @@ export const pullSecretResource: Resource<PullSecret> = {
     }),
   }),
 };
-
-/** Whether an object carries the finalizer. */
-export function hasFinalizer(object: KubeObject, finalizer: string): boolean {
-  return object.metadata.finalizers?.includes(finalizer) ?? false;
-}

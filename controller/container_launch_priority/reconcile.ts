@@ -9,7 +9,7 @@ import {
   type Pod,
   podResource,
 } from "../../kube/index.ts";
-import type { Caches, KindShell, SharedDeps } from "../kind.ts";
+import type { KindShell, PlainController, SharedDeps } from "../kind.ts";
 import { awaitsLaunch, barrierName, launchCompletedAnnotation, planLaunch } from "./plan.ts";
 
 interface ConfigMap extends KubeObject {
@@ -30,7 +30,12 @@ const configMapResource = jsonResource<ConfigMap>({
  */
 const launchReleasedAnnotation = "refit.dev/launch-released";
 
-export type LaunchDeps = Pick<SharedDeps, "client" | "log" | "signal"> & { caches: Pick<Caches, "pods"> };
+export const launchPriorityController: PlainController = {
+  controllerName: "container-launch-priority-controller",
+  // Without gate PodWebhook nothing holds new pods back; those of before go on.
+  enabled: () => true,
+  shell: launchPriorityShell,
+};
 
 /** Pods that wait are held in the shared cache whoever owns them: nothing else has to be watched. */
 export function launchPriorityShell(deps: SharedDeps): Pick<KindShell, "reconcile"> {
@@ -51,7 +56,7 @@ export function launchPriorityShell(deps: SharedDeps): Pick<KindShell, "reconcil
 
 /** `released`: by UID, the keys that this process has written. One that starts writes once more: it does no harm. */
 export async function reconcileLaunch(
-  deps: LaunchDeps,
+  deps: SharedDeps,
   released: Map<string, Set<string>>,
   pod: Pod,
 ): Promise<void> {
@@ -72,7 +77,7 @@ export async function reconcileLaunch(
 }
 
 async function annotate(
-  { client, caches, signal }: LaunchDeps,
+  { client, caches, signal }: SharedDeps,
   { namespace, name, uid }: Pod,
   annotations: Record<string, string | null>,
 ): Promise<void> {
@@ -89,7 +94,7 @@ async function annotate(
 
 /** Adds the keys; makes the ConfigMap where there is none. One request unless something is odd. */
 async function letGo(
-  { client, log, signal }: LaunchDeps,
+  { client, log, signal }: SharedDeps,
   pod: Pod,
   data: Record<string, string>,
   fresh: boolean,

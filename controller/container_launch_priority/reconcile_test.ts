@@ -1,11 +1,9 @@
 import t from "tap";
 import type { JsonObject } from "../../kube/core/index.ts";
-import { type Client, KubeError, nullLog, type Pod } from "../../kube/index.ts";
+import { type Client, KubeError, type Pod, testClock } from "../../kube/index.ts";
 import { barePod } from "../_bare_pod.ts";
-import { sharedCaches } from "../caches.ts";
-import { type LaunchDeps, reconcileLaunch } from "./reconcile.ts";
-
-const signal = new AbortController().signal;
+import { sharedDeps } from "../_kind_deps.ts";
+import { reconcileLaunch } from "./reconcile.ts";
 
 function pod(ready: readonly string[], more: Partial<Pod> = {}): Pod {
   const containers = ["a", "b", "c"].map((name, index) => ({
@@ -73,7 +71,7 @@ function setUp(present?: JsonObject) {
       return undefined;
     },
   };
-  const deps: LaunchDeps = { client, log: nullLog, signal, caches: { pods: sharedCaches().pods } };
+  const deps = sharedDeps(client, testClock());
   const released = new Map<string, Set<string>>();
   const launch = (one: Pod) => reconcileLaunch(deps, released, one);
   return { launch, released, calls, maps };

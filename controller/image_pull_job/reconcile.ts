@@ -7,7 +7,10 @@ import type { SecretReference } from "../node_image/model.ts";
 import { nodeImageResource } from "../node_image/resource.ts";
 import { NodeImageWriter } from "../node_image/writer.ts";
 import { controllerOfKind, ownersOf } from "../owners.ts";
-import { hasFinalizer, pullSecretResource } from "../pull_secrets.ts";
+import { pullSecretResource } from "../pull_secrets.ts";
+import { imageListPullJobResource } from "../image_list_pull_job/resource.ts";
+import { nodeImageResource } from "../node_image/resource.ts";
+import { Backoff } from "../rollout/backoff.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
 import { type Pass, type Reconciler, type Step, shellOf } from "../shell.ts";
 import { type PullJobPlan, planImagePullJob } from "./plan.ts";
@@ -16,8 +19,7 @@ import { Tallies, type Tally } from "./tallies.ts";
 import { withTask } from "./task.ts";
 
 /** Others are written to first while a node refuses; then it is tried again, each time after a longer pause. */
-const FIRST_HOLD_MS = 1000;
-const LONGEST_HOLD_MS = 300_000;
+const REFUSALS = { baseDelayMs: 1000, maxDelayMs: 300_000 };
 /** Reports of many nodes are gathered: longest time, and nodes per millisecond of it. */
 const LONGEST_COALESCING_MS = 200;
 const NODES_PER_MS = 20;
@@ -33,8 +35,8 @@ class ImagePullJobs implements Reconciler<ImagePullJob> {
   readonly #tallies: Tallies;
   readonly #secrets: JobSecrets;
   readonly #pods: PodNeeds<Pod>;
-  /** Refusals in a row, by job and node. */
-  readonly #refusals = new Map<string, Map<string, number>>();
+  /** By job: its nodes that refused. */
+  readonly #refusals = new Map<string, Backoff>();
 
   constructor(deps: KindDeps<ImagePullJob>) {
     this.#deps = deps;
@@ -81,7 +83,7 @@ class ImagePullJobs implements Reconciler<ImagePullJob> {
     const { clock, objects, queue } = this.#deps;
     const isOver = job.metadata.deletionTimestamp !== undefined || job.status?.completionTime !== undefined;
     if (isOver) this.#end(key);
-    const guarded = hasFinalizer(job, finalizer);
+    const guarded = job.metadata.finalizers?.includes(finalizer) ?? false;
     const mayCopy = guarded || (job.spec.pullSecrets ?? []).length === 0;
     const secrets = isOver || !mayCopy ? undefined : await this.#secrets.provide(key, job);
     if (!objects.holds(key, job.metadata.uid)) return undefined;
@@ -131,26 +133,24 @@ class ImagePullJobs implements Reconciler<ImagePullJob> {
     try {
       const task = { ttlSeconds: options.pullTaskTtlSeconds, random, now: clock.now() };
       await this.#writer.write(node, (nodeImage) => withTask(nodeImage, job, target, task));
-      this.#refusals.get(key)?.delete(node);
+      this.#refusals.get(key)?.forget(node);
     } catch (error) {
       if (signal.aborted) return;
       log.warn("a node could not be told of an image", { error, object: key, node });
-      this.#hold(key, nodes, node);
+      this.#hold(key, nodes, node, error);
     } finally {
       nodes.endWrite(node);
       queue.addAfter(key, this.coalescingMs(key));
     }
   }
 
-  #hold(key: string, nodes: Tally["nodes"], node: string): void {
+  #hold(key: string, nodes: Tally["nodes"], node: string, error: unknown): void {
     const { clock, queue } = this.#deps;
     // Ended meanwhile: nobody would take the count away again.
     if (this.#tallies.get(key) === undefined) return;
-    const refusals = this.#refusals.get(key) ?? new Map<string, number>();
+    const refusals = this.#refusals.get(key) ?? new Backoff({ clock, ...REFUSALS });
     this.#refusals.set(key, refusals);
-    const count = refusals.get(node) ?? 0;
-    refusals.set(node, count + 1);
-    const pause = Math.min(LONGEST_HOLD_MS, FIRST_HOLD_MS * 2 ** Math.min(count, 30));
+    const pause = refusals.failed(node, error);
     nodes.hold(node, clock.monotonic() + pause);
     queue.addAfter(key, pause);
   }
