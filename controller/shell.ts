@@ -3,7 +3,7 @@
  * and comes again where somebody else was faster. No policy lives here.
  */
 import { type KubeObject, type ObjectMeta, refOf } from "../kube/core/index.ts";
-import { type EventTarget, isKubeError, type Outcome, type Resource, wordsOf } from "../kube/index.ts";
+import { type EventTarget, isKubeError, messageOf, type Outcome, type Resource } from "../kube/index.ts";
 import { earliest } from "./earliest.ts";
 import type { KindDeps, KindShell } from "./kind.ts";
 import type { ObjectEvent } from "./rollout/actions.ts";
@@ -133,7 +133,7 @@ class Shell<T extends StatusObject> implements KindShell {
     const { metadata } = objects.get(key) ?? {};
     if (metadata === undefined || this.#failing.get(key) === (metadata.generation ?? 0)) return;
     this.#failing.set(key, metadata.generation ?? 0);
-    const message = `${resource.kind} cannot be reconciled: ${wordsOf(error)}`;
+    const message = `${resource.kind} cannot be reconciled: ${messageOf(error)}`;
     recorder.event(eventTarget(resource, metadata), "Warning", "FailedReconcile", message);
   }
 

@@ -8,7 +8,7 @@ import { jsonResource } from "./codecs/json.ts";
 import type { KubeObject } from "./core/index.ts";
 import { fixedCredentials } from "./credentials_types.ts";
 import { serverVersion, serves } from "./discovery.ts";
-import { isKubeError, KubeError, wordsOf } from "./errors.ts";
+import { isKubeError, KubeError, messageOf } from "./errors.ts";
 import { nullMetrics, type RequestSample } from "./metrics_types.ts";
 import { seededRandom } from "./testing.ts";
 import { undiciTransport } from "./undici_transport.ts";
@@ -182,7 +182,7 @@ t.test("refusals become KubeErrors with the server's words", async (t) => {
     t.match(error, { code: expected, status: code, reason, message: /GET widgets: no/, ambiguous: false });
     t.match(error instanceof KubeError && error.causes[0], { field: "spec.size" });
     t.same(error instanceof KubeError && error.about, { kind: "widgets", name: "a" });
-    t.equal(wordsOf(error), "no");
+    t.equal(messageOf(error), "no");
   }
 });
 

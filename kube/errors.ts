@@ -71,7 +71,7 @@ export class KubeError extends Error {
 }
 
 /** For users of the API: what the server said where it did, for anything else its own message. */
-export function wordsOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   if (error instanceof KubeError && error.said !== undefined) return error.said;
   return error instanceof Error ? error.message : String(error);
 }

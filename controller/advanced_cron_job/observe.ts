@@ -122,8 +122,8 @@ function scheduledTime(
   annotations: Readonly<Record<string, string>>,
   owners: readonly OwnerReference[] | undefined,
 ): number | undefined {
-  const told = timeOf(annotations[scheduledAtAnnotation]);
-  if (told !== undefined) return told;
+  const annotated = timeOf(annotations[scheduledAtAnnotation]);
+  if (annotated !== undefined) return annotated;
   const prefix = `${controllingCronJob(owners)?.name ?? ""}-`;
   const seconds = name.startsWith(prefix) ? name.slice(prefix.length) : "";
   return /^\d{1,12}$/.test(seconds) ? Number(seconds) * 1000 : undefined;

@@ -1,6 +1,6 @@
 /** Jobs: reads pods, calls the plan, adds containers. No policy lives here. */
 import type { EphemeralJob } from "../../crds/index.ts";
-import { isKubeError, wordsOf } from "../../kube/index.ts";
+import { isKubeError, messageOf } from "../../kube/index.ts";
 import type { KindDeps, KindShell } from "../kind.ts";
 import { type ObservedPod, observedPodResource } from "../observed_pod.ts";
 import { longestGatheringMs } from "../rollout/delays.ts";
@@ -104,7 +104,7 @@ class EphemeralJobs implements Reconciler<EphemeralJob> {
       refusing.add(pod.uid);
       // Otherwise it was written by others at the same time, or is another pod by now: the next pass sees.
       if (!isKubeError(error, "Conflict")) {
-        const message = `failed to add ephemeral containers to pod ${name}: ${wordsOf(error)}`;
+        const message = `failed to add ephemeral containers to pod ${name}: ${messageOf(error)}`;
         recorder.event(eventTarget(resource, job.metadata), "Warning", "CreateFailed", message);
       }
       throw error;

@@ -30,8 +30,8 @@ interface JobSecretsDeps {
 export class JobSecrets {
   readonly #deps: JobSecretsDeps;
   readonly #needs: PodNeeds<PullSecret>;
-  /** Secrets that a job was told about, by job: once, not with every pass. */
-  readonly #told = new Map<string, Set<string>>();
+  /** UIDs of secrets that an event was about, by job: one event each, not one a pass. */
+  readonly #reported = new Map<string, Set<string>>();
 
   constructor(deps: JobSecretsDeps) {
     this.#deps = deps;
@@ -67,7 +67,7 @@ export class JobSecrets {
       sources: found,
       copies: [...(copies?.values() ?? [])],
     });
-    for (const secret of plan.unsupported) this.#tell(key, job, secret);
+    for (const secret of plan.unsupported) this.#report(key, job, secret);
     for (const write of plan.writes) copies?.writeBack(await this.#write(write));
     return plan.references;
   }
@@ -86,14 +86,14 @@ export class JobSecrets {
 
   forget(key: string): void {
     this.#needs.release(key);
-    this.#told.delete(key);
+    this.#reported.delete(key);
   }
 
-  #tell(key: string, { metadata }: ImagePullJob, { name: secret, uid: secretUid, type }: PullSecret): void {
-    const told = this.#told.get(key) ?? new Set();
-    this.#told.set(key, told);
-    if (told.has(secretUid)) return;
-    told.add(secretUid);
+  #report(key: string, { metadata }: ImagePullJob, { name: secret, uid: secretUid, type }: PullSecret): void {
+    const reported = this.#reported.get(key) ?? new Set();
+    this.#reported.set(key, reported);
+    if (reported.has(secretUid)) return;
+    reported.add(secretUid);
     const message = `pull secret ${secret} is of type ${type || "Opaque"} and was not copied: use kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg`;
     this.#deps.recorder.event(
       eventTarget(imagePullJobResource, metadata),

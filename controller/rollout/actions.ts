@@ -12,7 +12,7 @@ export interface ObjectEvent {
 export type Concern = "scale" | "update" | "refresh";
 
 /** Reason and text of the Warning event on failure; the error is appended. */
-export interface FailureWords {
+export interface FailureMessage {
   reason: string;
   message: string;
   /** What the workload's status tells of it, in place of the message; the error is appended. */
@@ -23,7 +23,7 @@ export interface NewClaim {
   name: string;
   body: object;
   succeeded?: ObjectEvent;
-  failed?: FailureWords;
+  failed?: FailureMessage;
 }
 
 export type Action =
@@ -36,7 +36,7 @@ export type Action =
       /** Claims to create before it; existing ones are skipped. */
       claims: readonly NewClaim[];
       succeeded?: ObjectEvent;
-      failed?: FailureWords;
+      failed?: FailureMessage;
     }
   | {
       type: "patch pod";
@@ -44,7 +44,7 @@ export type Action =
       write: PodWrite;
       concern: Concern;
       succeeded?: ObjectEvent;
-      failed?: FailureWords;
+      failed?: FailureMessage;
       /** Makes an available pod unavailable: its budget, if it has one, is asked before. */
       disrupts?: boolean;
       /** Makes the workload the pod's controller: only if the server says that it still exists. */
@@ -56,7 +56,7 @@ export type Action =
       /** Claims that go with it. */
       claims: readonly PersistentVolumeClaim[];
       succeeded?: ObjectEvent;
-      failed?: FailureWords;
+      failed?: FailureMessage;
     }
   | ({ type: "create claim" } & NewClaim)
   | {
@@ -64,7 +64,7 @@ export type Action =
       claim: PersistentVolumeClaim;
       body: object;
       succeeded?: ObjectEvent;
-      failed?: FailureWords;
+      failed?: FailureMessage;
     }
   | { type: "delete claim"; claim: PersistentVolumeClaim }
   | { type: "create revision"; name: string; body: object; data: string }
@@ -80,7 +80,7 @@ export type Action =
       name: string;
       body: object;
       succeeded?: ObjectEvent;
-      failed?: FailureWords;
+      failed?: FailureMessage;
     }
   | { type: "delete object"; resource: CreatedResource; name: string; uid: string }
   | { type: "event"; event: ObjectEvent };

@@ -5,10 +5,10 @@ import {
   type ControllerRevision,
   controllerRevisionResource,
   isKubeError,
+  messageOf,
   persistentVolumeClaimResource,
   severityOf,
   type WriteOptions,
-  wordsOf,
 } from "../../kube/index.ts";
 import type { Action } from "./actions.ts";
 import {
@@ -52,12 +52,12 @@ export class OtherWriter {
   }
 
   #failed(owner: Owner, action: OtherAction, error: unknown): void {
-    const text = wordsOf(error);
+    const text = messageOf(error);
     this.#deps.log[severityOf(error)](`${action.type} failed`, { error, object: owner.key });
-    const told = "failed" in action ? failure(action, text) : undefined;
-    if (told !== undefined) {
+    const event = "failed" in action ? failure(action, text) : undefined;
+    if (event !== undefined) {
       // The API has this one as a Normal event; alerts that count on it keep working.
-      this.#deps.record(owner, action.type === "create object" ? { ...told, type: "Normal" } : told);
+      this.#deps.record(owner, action.type === "create object" ? { ...event, type: "Normal" } : event);
     } else if (action.type === "patch claim") {
       const message = `failed to update PVC ${action.claim.name}: ${text}`;
       this.#deps.record(owner, { type: "Warning", reason: "FailedUpdate", message });
@@ -72,9 +72,9 @@ export class OtherWriter {
     const options = this.#options(owner);
     switch (action.type) {
       case "create claim": {
-        // A failure was told about where it happened; here it only has to hold back the next attempt.
+        // A failure was reported where it happened; here it only has to hold back the next attempt.
         const ended = await this.#pods.createClaim(owner, failures, action);
-        if (typeof ended === "object") throw new ClaimRefused("told already", { cause: ended.error });
+        if (typeof ended === "object") throw new ClaimRefused("reported already", { cause: ended.error });
         return;
       }
       case "patch claim": {

@@ -7,15 +7,15 @@ import {
   type ControllerRevision,
   isKubeError,
   type Log,
+  messageOf,
   type PersistentVolumeClaim,
   type Pod,
   persistentVolumeClaimResource,
   podResource,
   type Resource,
   type WriteOptions,
-  wordsOf,
 } from "../../kube/index.ts";
-import type { Action, Concern, CreatedResource, FailureWords, NewClaim, ObjectEvent } from "./actions.ts";
+import type { Action, Concern, CreatedResource, FailureMessage, NewClaim, ObjectEvent } from "./actions.ts";
 
 /** The workload whose plan is carried out. */
 export interface Owner {
@@ -96,7 +96,7 @@ export class PodWriter {
       return "done";
     } catch (error) {
       if (isAborted(error)) return { error };
-      const text = wordsOf(error);
+      const text = messageOf(error);
       const what = JSON.stringify({ namespace: owner.namespace, name: action.name });
       failures.scale = `${action.failed?.condition ?? "failed to create pod"}: ${text}`;
       record(
@@ -145,10 +145,10 @@ export class PodWriter {
       if (isKubeError(error, "AlreadyExists") && !error.message.includes("being deleted")) return "done";
       if (isAborted(error)) return { error };
       const what = JSON.stringify({ namespace: owner.namespace, name: claim.name });
-      const message = `failed to create pvc: ${wordsOf(error)}, pvc: ${what}`;
+      const message = `failed to create pvc: ${messageOf(error)}, pvc: ${what}`;
       failures.scale = message;
-      const told = failure(claim, wordsOf(error));
-      record(owner, told ?? { type: "Warning", reason: "FailedCreate", message });
+      const event = failure(claim, messageOf(error));
+      record(owner, event ?? { type: "Warning", reason: "FailedCreate", message });
       return { error };
     }
   }
@@ -178,9 +178,9 @@ export class PodWriter {
       // Somebody else was first, or the pod is gone: the next plan sees it as it is then.
       if (!isKubeError(error, "Conflict", "NotFound")) {
         const what = action.failed?.message ?? `failed to patch pod ${action.pod.name}`;
-        const message = `${what}: ${wordsOf(error)}`;
-        const told = `${action.failed?.condition ?? what}: ${wordsOf(error)}`;
-        if (action.concern !== "refresh") failures[action.concern] = told;
+        const message = `${what}: ${messageOf(error)}`;
+        const reported = `${action.failed?.condition ?? what}: ${messageOf(error)}`;
+        if (action.concern !== "refresh") failures[action.concern] = reported;
         this.#deps.log.warn("a pod could not be patched", { error, object: owner.key, pod: action.pod.name });
         this.#deps.record(owner, {
           type: "Warning",
@@ -211,10 +211,10 @@ export class PodWriter {
       return "done";
     } catch (error) {
       if (isAborted(error)) return "done";
-      const message = `failed to delete pod ${ref.name}: ${wordsOf(error)}`;
+      const message = `failed to delete pod ${ref.name}: ${messageOf(error)}`;
       if (action.failed === undefined) failures.scale = message;
-      const told = failure(action, wordsOf(error));
-      record(owner, told ?? { type: "Warning", reason: "FailedDelete", message });
+      const event = failure(action, messageOf(error));
+      record(owner, event ?? { type: "Warning", reason: "FailedDelete", message });
       return { error };
     }
   }
@@ -249,7 +249,7 @@ function remains<T extends { uid: string; deletionAt: number | undefined }>(
 }
 
 /** The event that an action wants for its failure. */
-export function failure(action: { failed?: FailureWords }, text: string): ObjectEvent | undefined {
+export function failure(action: { failed?: FailureMessage }, text: string): ObjectEvent | undefined {
   if (action.failed === undefined) return undefined;
   const { reason, message } = action.failed;
   return { type: "Warning", reason, message: `${message}: ${text}` };

@@ -57,10 +57,12 @@ export function planTermination(
   if (!hasSidecarsToEnd(pod) || pod.phase === "" || pod.phase === "Pending" || !mainsEnded(pod))
     return nothing;
   if (virtual) return imagesFor(pod);
-  const told = pod.conditions.find(({ type, status }) => type === TERMINATED_CONDITION && status === "True");
+  const reported = pod.conditions.find(
+    ({ type, status }) => type === TERMINATED_CONDITION && status === "True",
+  );
   const finished = pod.phase === "Succeeded" || pod.phase === "Failed";
   // A pod that came to its end by other means is ended as a whole.
-  if (finished && told === undefined) return nothing;
+  if (finished && reported === undefined) return nothing;
   const own = pod.containers.filter(isEndedByRequest);
   const counting = unfinished(
     pod,
@@ -73,11 +75,11 @@ export function planTermination(
   // Where others were ended by a request of the usual name, it is used up.
   const name = isSecond ? `${requestName(pod)}-ignored` : requestName(pod);
   // A status that the kubelet had under way may have set the result back.
-  if (!finished || told === undefined) {
+  if (!finished || reported === undefined) {
     const phase = mainsOf(pod).every(({ exitCode }) => exitCode === 0) ? "Succeeded" : "Failed";
     return { by: "result", name, phase };
   }
-  const leftMs = isResultTaken(pod) ? 0 : Date.parse(told.lastTransitionTime) + RESULT_MS - now;
+  const leftMs = isResultTaken(pod) ? 0 : Date.parse(reported.lastTransitionTime) + RESULT_MS - now;
   return leftMs > 0 ? { by: "nothing", wakeAfterMs: leftMs } : { by: "request", name, containers: ignored };
 }
 

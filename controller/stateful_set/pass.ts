@@ -1,7 +1,7 @@
 /** One evaluation of a plan: what was seen, resolved once, and what has been decided so far. */
 import type { Selector } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
-import type { Action, FailureWords, ObjectEvent, Waiting } from "../rollout/actions.ts";
+import type { Action, FailureMessage, ObjectEvent, Waiting } from "../rollout/actions.ts";
 import type { Eligibility } from "../rollout/in_place/change.ts";
 import { isCompleted } from "../rollout/in_place/completion.ts";
 import { type Refresh, refreshInPlace } from "../rollout/in_place/update.ts";
@@ -83,7 +83,7 @@ export function podWords(
   pass: Pass,
   verb: "create" | "update" | "delete",
   pod: string,
-): { succeeded: ObjectEvent; failed: FailureWords } {
+): { succeeded: ObjectEvent; failed: FailureMessage } {
   const title = `${verb.slice(0, 1).toUpperCase()}${verb.slice(1)}`;
   return {
     succeeded: {
