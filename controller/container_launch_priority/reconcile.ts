@@ -9,7 +9,7 @@ import {
   type Pod,
   podResource,
 } from "../../kube/index.ts";
-import type { KindShell, PlainController, SharedDeps } from "../kind.ts";
+import type { KindShell, SharedDeps } from "../kind.ts";
 import { awaitsLaunch, barrierName, launchCompletedAnnotation, planLaunch } from "./plan.ts";
 
 interface ConfigMap extends KubeObject {
@@ -29,13 +29,6 @@ const configMapResource = jsonResource<ConfigMap>({
  * but looks at once when the pod changes: this annotation is such a change.
  */
 const launchReleasedAnnotation = "refit.dev/launch-released";
-
-export const launchPriorityController: PlainController = {
-  controllerName: "container-launch-priority-controller",
-  // Without gate PodWebhook nothing holds new pods back; those of before go on.
-  enabled: () => true,
-  shell: launchPriorityShell,
-};
 
 /** Pods that wait are held in the shared cache whoever owns them: nothing else has to be watched. */
 export function launchPriorityShell(deps: SharedDeps): Pick<KindShell, "reconcile"> {

@@ -8,8 +8,6 @@ import { nodeImageResource } from "../node_image/resource.ts";
 import { NodeImageWriter } from "../node_image/writer.ts";
 import { controllerOfKind, ownersOf } from "../owners.ts";
 import { pullSecretResource } from "../pull_secrets.ts";
-import { imageListPullJobResource } from "../image_list_pull_job/resource.ts";
-import { nodeImageResource } from "../node_image/resource.ts";
 import { Backoff } from "../rollout/backoff.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
 import { type Pass, type Reconciler, type Step, shellOf } from "../shell.ts";
