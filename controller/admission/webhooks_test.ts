@@ -127,7 +127,8 @@ function failOnce(): FaultRule {
 t.test("a pass that failed is repeated", async (t) => {
   const base = memoryClient();
   const { clock, webhooks } = setup(t, { client: withFaults(base, { create: failOnce() }) });
-  const started = webhooks.start();
+  // Files are written in real time, however long that takes: its time does not run out meanwhile.
+  const started = webhooks.start(3_600_000);
   await until(async () => {
     await clock.advance(100);
     return base.objects.size === 3;
