@@ -1,49 +1,26 @@
 /** Printer columns of a custom kind. */
 import { goJson } from "../../kube/core/index.ts";
 import { type Fields, numberAt, objectsAt, textAt } from "../json.ts";
-import {
-  ageColumn,
-  ageOf,
-  ageOfObject,
-  type Column,
-  nameColumn,
-  type Printer,
-} from "../resources/printer.ts";
+import { ageColumn, ageOf, column, nameColumn, type Printer, tableOf } from "../resources/printer.ts";
 import { jsonPath } from "./json_path.ts";
-
-interface CustomColumn {
-  readonly column: Column;
-  readonly read: (value: unknown) => readonly unknown[];
-}
 
 /** `version` is one entry of `spec.versions`. */
 export function customPrinter(version: Fields): Printer {
-  const columns: CustomColumn[] = objectsAt(version, "additionalPrinterColumns").map((entry) => ({
-    column: {
-      name: textAt(entry, "name"),
-      type: textAt(entry, "type"),
-      format: textAt(entry, "format"),
-      description: textAt(entry, "description") || `Value at ${textAt(entry, "jsonPath")}.`,
-      priority: numberAt(entry, "priority") ?? 0,
-    },
-    read: jsonPath(textAt(entry, "jsonPath")) ?? (() => []),
-  }));
-  if (columns.length === 0) {
-    return {
-      columns: [nameColumn, ageColumn],
-      row: (object, now) => [object.metadata.name ?? "", ageOfObject(object, now)],
-    };
-  }
-  return {
-    columns: [nameColumn, ...columns.map(({ column }) => column)],
-    row: (object, now) => [
-      object.metadata.name ?? "",
-      ...columns.map(({ column, read }) => cell(read(object)[0], column.type, now)),
-    ],
-  };
+  const own = objectsAt(version, "additionalPrinterColumns").map((entry) => {
+    const path = textAt(entry, "jsonPath");
+    const type = textAt(entry, "type");
+    const read = jsonPath(path) ?? (() => []);
+    return column(
+      textAt(entry, "name"),
+      textAt(entry, "description") || `Value at ${path}.`,
+      (object, now) => cellText(read(object)[0], type, now),
+      { type, format: textAt(entry, "format"), priority: numberAt(entry, "priority") ?? 0 },
+    );
+  });
+  return tableOf([nameColumn, ...(own.length === 0 ? [ageColumn] : own)]);
 }
 
-function cell(value: unknown, type: string, now: number): unknown {
+function cellText(value: unknown, type: string, now: number): unknown {
   if (value === undefined || value === null) return null;
   switch (type) {
     case "integer":

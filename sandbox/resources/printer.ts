@@ -13,20 +13,52 @@ export interface Column {
   readonly priority: number;
 }
 
+/** What stands in a column; `now` in milliseconds, for ages. */
+export type Cell = (object: StoredObject, now: number) => unknown;
+
 export interface Printer {
   readonly columns: readonly Column[];
-  /** One cell a column; `now` in milliseconds, for ages. */
+  /** One cell a column. */
   row(object: StoredObject, now: number): readonly unknown[];
 }
 
-export function column(name: string, description: string, options: Partial<Column> = {}): Column {
+export interface CellColumn extends Column {
+  readonly cell: Cell;
+}
+
+export function column(
+  name: string,
+  description: string,
+  cell: Cell,
+  options: Partial<Column> = {},
+): CellColumn {
+  return { ...shownColumn(name, description, options), cell };
+}
+
+export function shownColumn(name: string, description: string, options: Partial<Column> = {}): Column {
   return { name, type: "string", format: "", description, priority: 0, ...options };
 }
 
-export const nameColumn = column("Name", "Name of the object, unique among its kind and namespace.", {
-  format: "name",
-});
-export const ageColumn = column("Age", "Time since the object was created.");
+/** A table whose cells are read one by one. */
+export function tableOf(all: readonly CellColumn[]): Printer {
+  return {
+    columns: all.map(({ cell: _cell, ...shown }) => shown),
+    row: (object, now) => all.map(({ cell }) => cell(object, now)),
+  };
+}
+
+/** The text at a path. */
+export function at(...path: readonly string[]): Cell {
+  return (object) => textAt(object, ...path);
+}
+
+/** Only with `-o wide`. */
+export const wide = { priority: 1 } as const;
+export const integer = { type: "integer" } as const;
+
+const nameText = "Name of the object, unique among its kind and namespace.";
+export const nameColumn = column("Name", nameText, at("metadata", "name"), { format: "name" });
+export const ageColumn = column("Age", "Time since the object was created.", ageOfObject);
 
 /** `<unknown>`, `5s`, `3d2h`: how long ago an RFC 3339 time was. */
 export function ageOf(time: string, now: number): string {
@@ -34,7 +66,7 @@ export function ageOf(time: string, now: number): string {
   return Number.isNaN(at) ? "<unknown>" : humanDuration(now - at);
 }
 
-export function ageOfObject(object: StoredObject, now: number): string {
+function ageOfObject(object: StoredObject, now: number): string {
   return ageOf(textAt(object, "metadata", "creationTimestamp"), now);
 }
 
@@ -61,8 +93,10 @@ export function humanDuration(milliseconds: number): string {
   return `${years}y`;
 }
 
+const created: Cell = ({ metadata }) => metadata.creationTimestamp ?? null;
+
 /** For kinds without columns of their own. */
-export const plainPrinter: Printer = {
-  columns: [nameColumn, column("Created At", "When the object was created.", { type: "date" })],
-  row: (object) => [object.metadata.name ?? "", object.metadata.creationTimestamp ?? null],
-};
+export const plainPrinter = tableOf([
+  nameColumn,
+  column("Created At", "When the object was created.", created, { type: "date" }),
+]);

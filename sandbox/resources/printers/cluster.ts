@@ -1,40 +1,100 @@
 /** Tables of nodes, namespaces, services, configuration and events. */
 import type { StoredObject } from "../../cluster.ts";
 import { type Fields, fieldsAt, listAt, numberAt, objectsAt, textAt } from "../../json.ts";
-import { ageColumn, ageOf, ageOfObject, column, nameColumn, type Printer } from "../printer.ts";
+import {
+  ageColumn,
+  ageOf,
+  at,
+  type Cell,
+  column,
+  nameColumn,
+  type Printer,
+  tableOf,
+  wide,
+} from "../printer.ts";
 import { labelText, simple } from "./parts.ts";
 
-const wide = { priority: 1 };
+const size = (object: StoredObject, ...members: readonly string[]): number =>
+  members.reduce((sum, member) => sum + Object.keys(fieldsAt(object, member)).length, 0);
+const nodeInfo = (name: string): Cell => {
+  return (object) => textAt(object, "status", "nodeInfo", name) || "<unknown>";
+};
 
-export const namespacePrinter = simple([column("Status", "Active or Terminating.")], (object) => [
-  textAt(object, "status", "phase"),
+/** Reads the core form, which both event groups are stored in. */
+const events = tableOf([
+  column("Last Seen", "When it happened last.", (object, now) => ageOf(lastSeen(object), now)),
+  column("Type", "Normal or Warning.", at("type")),
+  column("Reason", "Short reason.", at("reason")),
+  column("Object", "What it is about.", (object) => aboutText(about(object))),
+  column("Subobject", "Part of the object.", (object) => textAt(about(object), "fieldPath"), wide),
+  column("Source", "Who reported it.", sourceText, wide),
+  column("Message", "What happened.", (object) =>
+    (textAt(object, "message") || textAt(object, "note")).trim(),
+  ),
+  column("First Seen", "When it happened first.", (object, now) => ageOf(firstSeen(object), now), wide),
+  column("Count", "How often it happened.", timesSeen, wide),
+  column("Name", "Name of the event.", at("metadata", "name"), { format: "name", priority: 1 }),
 ]);
 
-export const nodePrinter: Printer = {
-  columns: [
+export const clusterPrinters: Readonly<Record<string, Printer>> = {
+  events,
+  "events.events.k8s.io": events,
+  namespaces: simple([column("Status", "Active or Terminating.", at("status", "phase"))]),
+  nodes: tableOf([
     nameColumn,
-    column("Status", "Whether the node takes pods."),
-    column("Roles", "From the labels node-role.kubernetes.io/."),
+    column("Status", "Whether the node takes pods.", nodeStatus),
+    column("Roles", "From the labels node-role.kubernetes.io/.", nodeRoles),
     ageColumn,
-    column("Version", "Of the kubelet."),
-    column("Internal-IP", "Address inside the cluster.", wide),
-    column("External-IP", "Address outside the cluster.", wide),
-    column("OS-Image", "Operating system.", wide),
-    column("Kernel-Version", "Kernel.", wide),
-    column("Container-Runtime", "Runtime and its version.", wide),
-  ],
-  row: (object, now) => [
-    object.metadata.name ?? "",
-    nodeStatus(object),
-    nodeRoles(object),
-    ageOfObject(object, now),
-    textAt(object, "status", "nodeInfo", "kubeletVersion"),
-    address(object, "InternalIP"),
-    address(object, "ExternalIP"),
-    textAt(object, "status", "nodeInfo", "osImage") || "<unknown>",
-    textAt(object, "status", "nodeInfo", "kernelVersion") || "<unknown>",
-    textAt(object, "status", "nodeInfo", "containerRuntimeVersion") || "<unknown>",
-  ],
+    column("Version", "Of the kubelet.", at("status", "nodeInfo", "kubeletVersion")),
+    column("Internal-IP", "Address inside the cluster.", (object) => address(object, "InternalIP"), wide),
+    column("External-IP", "Address outside the cluster.", (object) => address(object, "ExternalIP"), wide),
+    column("OS-Image", "Operating system.", nodeInfo("osImage"), wide),
+    column("Kernel-Version", "Kernel.", nodeInfo("kernelVersion"), wide),
+    column("Container-Runtime", "Runtime and its version.", nodeInfo("containerRuntimeVersion"), wide),
+  ]),
+  services: simple(
+    [
+      column("Type", "How the service is reached.", at("spec", "type")),
+      column(
+        "Cluster-IP",
+        "Address inside the cluster.",
+        (object) => textAt(object, "spec", "clusterIP") || "<none>",
+      ),
+      column("External-IP", "Address outside the cluster.", externalAddress),
+      column("Port(s)", "Ports, with node ports behind a colon.", ports),
+    ],
+    [
+      column(
+        "Selector",
+        "Labels of its pods.",
+        (object) => labelText(fieldsAt(object, "spec", "selector")),
+        wide,
+      ),
+    ],
+  ),
+  configmaps: simple([column("Data", "Number of entries.", (object) => size(object, "data", "binaryData"))]),
+  secrets: simple([
+    column("Type", "What the secret is for.", at("type")),
+    column("Data", "Number of entries.", (object) => size(object, "data")),
+  ]),
+  serviceaccounts: simple([
+    column("Secrets", "Number of secrets.", (object) => listAt(object, "secrets").length),
+  ]),
+  "leases.coordination.k8s.io": simple([
+    column("Holder", "Who holds the lease.", at("spec", "holderIdentity")),
+  ]),
+  endpoints: simple([column("Endpoints", "Addresses with ports.", endpointsText)]),
+  "endpointslices.discovery.k8s.io": simple([
+    column("AddressType", "Family of the addresses.", at("addressType")),
+    column("Ports", "Ports of the endpoints.", (object) => {
+      const numbers = objectsAt(object, "ports").map((port) => String(numberAt(port, "port") ?? "*"));
+      return numbers.join(",") || "<unset>";
+    }),
+    column("Endpoints", "Addresses.", (object) => {
+      const addresses = objectsAt(object, "endpoints").flatMap((one) => listAt(one, "addresses").map(String));
+      return addresses.length === 0 ? "<unset>" : shortened(addresses);
+    }),
+  ]),
 };
 
 function nodeStatus(node: StoredObject): string {
@@ -55,27 +115,6 @@ function address(node: StoredObject, type: string): string {
   const found = objectsAt(node, "status", "addresses").find((one) => one["type"] === type);
   return found === undefined ? "<none>" : textAt(found, "address");
 }
-
-export const servicePrinter: Printer = {
-  columns: [
-    nameColumn,
-    column("Type", "How the service is reached."),
-    column("Cluster-IP", "Address inside the cluster."),
-    column("External-IP", "Address outside the cluster."),
-    column("Port(s)", "Ports, with node ports behind a colon."),
-    ageColumn,
-    column("Selector", "Labels of its pods.", wide),
-  ],
-  row: (object, now) => [
-    object.metadata.name ?? "",
-    textAt(object, "spec", "type"),
-    textAt(object, "spec", "clusterIP") || "<none>",
-    externalAddress(object),
-    ports(object),
-    ageOfObject(object, now),
-    labelText(fieldsAt(object, "spec", "selector")),
-  ],
-};
 
 function externalAddress(service: StoredObject): string {
   switch (textAt(service, "spec", "type")) {
@@ -103,100 +142,48 @@ function ports(service: StoredObject): string {
   return texts.length === 0 ? "<none>" : texts.join(",");
 }
 
-const size = (object: StoredObject, ...members: readonly string[]): number =>
-  members.reduce((sum, member) => sum + Object.keys(fieldsAt(object, member)).length, 0);
-
-export const configMapPrinter = simple([column("Data", "Number of entries.")], (object) => [
-  size(object, "data", "binaryData"),
-]);
-
-export const secretPrinter = simple(
-  [column("Type", "What the secret is for."), column("Data", "Number of entries.")],
-  (object) => [textAt(object, "type"), size(object, "data")],
-);
-
-export const serviceAccountPrinter = simple([column("Secrets", "Number of secrets.")], (object) => [
-  listAt(object, "secrets").length,
-]);
-
-export const leasePrinter = simple([column("Holder", "Who holds the lease.")], (object) => [
-  textAt(object, "spec", "holderIdentity"),
-]);
-
-export const endpointsPrinter = simple([column("Endpoints", "Addresses with ports.")], (object) => {
-  const found = objectsAt(object, "subsets").flatMap((subset) => {
+function endpointsText(endpoints: StoredObject): string {
+  const found = objectsAt(endpoints, "subsets").flatMap((subset) => {
     const numbers = objectsAt(subset, "ports").map((port) => numberAt(port, "port") ?? 0);
     return objectsAt(subset, "addresses").flatMap((one) =>
       numbers.length === 0 ? [textAt(one, "ip")] : numbers.map((number) => `${textAt(one, "ip")}:${number}`),
     );
   });
-  return [shortened(found)];
-});
+  return shortened(found);
+}
 
 function shortened(texts: readonly string[]): string {
   if (texts.length === 0) return "<none>";
   return texts.length > 3 ? `${texts.slice(0, 3).join(",")} + ${texts.length - 3} more...` : texts.join(",");
 }
 
-export const endpointSlicePrinter = simple(
-  [
-    column("AddressType", "Family of the addresses."),
-    column("Ports", "Ports of the endpoints."),
-    column("Endpoints", "Addresses."),
-  ],
-  (object) => {
-    const numbers = objectsAt(object, "ports").map((port) => String(numberAt(port, "port") ?? "*"));
-    const addresses = objectsAt(object, "endpoints").flatMap((one) => listAt(one, "addresses").map(String));
-    return [
-      textAt(object, "addressType"),
-      numbers.length === 0 ? "<unset>" : numbers.join(","),
-      addresses.length === 0 ? "<unset>" : shortened(addresses),
-    ];
-  },
-);
+function firstSeen(event: StoredObject): string {
+  return (
+    textAt(event, "firstTimestamp") ||
+    textAt(event, "deprecatedFirstTimestamp") ||
+    textAt(event, "eventTime") ||
+    textAt(event, "metadata", "creationTimestamp")
+  );
+}
 
-/** Reads the core form, which both event groups are stored in. */
-export const eventPrinter: Printer = {
-  columns: [
-    column("Last Seen", "When it happened last."),
-    column("Type", "Normal or Warning."),
-    column("Reason", "Short reason."),
-    column("Object", "What it is about."),
-    column("Subobject", "Part of the object.", wide),
-    column("Source", "Who reported it.", wide),
-    column("Message", "What happened."),
-    column("First Seen", "When it happened first.", wide),
-    column("Count", "How often it happened.", wide),
-    column("Name", "Name of the event.", { format: "name", priority: 1 }),
-  ],
-  row(object, now) {
-    const eventTime = textAt(object, "eventTime");
-    const created = textAt(object, "metadata", "creationTimestamp");
-    const first =
-      textAt(object, "firstTimestamp") || textAt(object, "deprecatedFirstTimestamp") || eventTime || created;
-    const last =
-      textAt(object, "series", "lastObservedTime") ||
-      textAt(object, "lastTimestamp") ||
-      textAt(object, "deprecatedLastTimestamp") ||
-      first;
-    const about = "regarding" in object ? fieldsAt(object, "regarding") : fieldsAt(object, "involvedObject");
-    return [
-      ageOf(last, now),
-      textAt(object, "type"),
-      textAt(object, "reason"),
-      aboutText(about),
-      textAt(about, "fieldPath"),
-      sourceText(object),
-      (textAt(object, "message") || textAt(object, "note")).trim(),
-      ageOf(first, now),
-      numberAt(object, "series", "count") ??
-        numberAt(object, "count") ??
-        numberAt(object, "deprecatedCount") ??
-        1,
-      object.metadata.name ?? "",
-    ];
-  },
-};
+function lastSeen(event: StoredObject): string {
+  return (
+    textAt(event, "series", "lastObservedTime") ||
+    textAt(event, "lastTimestamp") ||
+    textAt(event, "deprecatedLastTimestamp") ||
+    firstSeen(event)
+  );
+}
+
+function timesSeen(event: StoredObject): number {
+  return (
+    numberAt(event, "series", "count") ?? numberAt(event, "count") ?? numberAt(event, "deprecatedCount") ?? 1
+  );
+}
+
+function about(event: StoredObject): Fields {
+  return "regarding" in event ? fieldsAt(event, "regarding") : fieldsAt(event, "involvedObject");
+}
 
 function aboutText(about: Fields): string {
   const kind = textAt(about, "kind").toLowerCase();

@@ -2,24 +2,11 @@
 import { formatSelector, isJsonObject, type LabelSelector } from "../../../kube/core/index.ts";
 import type { StoredObject } from "../../cluster.ts";
 import { type Fields, fieldsAt, isFields, objectsAt, textAt } from "../../json.ts";
-import { ageColumn, ageOfObject, type Column, column, nameColumn, type Printer } from "../printer.ts";
+import { ageColumn, type CellColumn, column, nameColumn, type Printer, tableOf, wide } from "../printer.ts";
 
-/** Name, these columns, age. */
-export function simple(
-  columns: readonly Column[],
-  cells: (object: StoredObject, now: number) => readonly unknown[],
-  behind: readonly Column[] = [],
-  cellsBehind: (object: StoredObject) => readonly unknown[] = () => [],
-): Printer {
-  return {
-    columns: [nameColumn, ...columns, ageColumn, ...behind],
-    row: (object, now) => [
-      object.metadata.name ?? "",
-      ...cells(object, now),
-      ageOfObject(object, now),
-      ...cellsBehind(object),
-    ],
-  };
+/** Name, these columns, age, and what stands behind it. */
+export function simple(columns: readonly CellColumn[], behind: readonly CellColumn[] = []): Printer {
+  return tableOf([nameColumn, ...columns, ageColumn, ...behind]);
 }
 
 /** `app=web,tier=a`, `<none>`. */
@@ -28,17 +15,16 @@ export function labelText(labels: Fields): string {
   return texts.length === 0 ? "<none>" : texts.sort().join(",");
 }
 
-/** Containers, images and selector of kinds with a pod template; for `-o wide`. */
-export const templateColumns: readonly Column[] = [
-  column("Containers", "Names of the template's containers.", { priority: 1 }),
-  column("Images", "Images of the template's containers.", { priority: 1 }),
-];
-export const selectorColumn = column("Selector", "Labels of its pods.", { priority: 1 });
-
-export function templateCells(template: Fields): string[] {
-  const containers = objectsAt(template, "spec", "containers");
-  const join = (name: string): string => containers.map((container) => textAt(container, name)).join(",");
-  return [join("name"), join("image")];
+/** Containers and images of kinds with a pod template; `path` is where that is. */
+export function templateColumns(...path: readonly string[]): CellColumn[] {
+  const join = (object: StoredObject, name: string): string =>
+    objectsAt(object, ...path, "spec", "containers")
+      .map((container) => textAt(container, name))
+      .join(",");
+  return [
+    column("Containers", "Names of the template's containers.", (object) => join(object, "name"), wide),
+    column("Images", "Images of the template's containers.", (object) => join(object, "image"), wide),
+  ];
 }
 
 export function selectorCell(object: StoredObject): string {

@@ -1,39 +1,48 @@
 /** The pod table: READY, STATUS and RESTARTS as kubectl users know them. */
 import type { StoredObject } from "../../cluster.ts";
 import { type Fields, listAt, numberAt, objectsAt, textAt, valueAt } from "../../json.ts";
-import { ageColumn, ageOf, ageOfObject, column, nameColumn, type Printer } from "../printer.ts";
+import {
+  ageColumn,
+  ageOf,
+  type Cell,
+  column,
+  nameColumn,
+  type Printer,
+  shownColumn,
+  tableOf,
+  wide,
+} from "../printer.ts";
 
-const wide = { priority: 1 };
+const orNone = (...path: readonly string[]): Cell => {
+  return (object) => textAt(object, ...path) || "<none>";
+};
+const behind = tableOf([
+  ageColumn,
+  column("IP", "Address of the pod.", orNone("status", "podIP"), wide),
+  column("Node", "Where it runs.", orNone("spec", "nodeName"), wide),
+  column(
+    "Nominated Node",
+    "Where it will run once room is made.",
+    orNone("status", "nominatedNodeName"),
+    wide,
+  ),
+  column("Readiness Gates", "Gates that are open of all.", gates, wide),
+]);
 
+/** The state of the containers is read once a row. */
 export const podPrinter: Printer = {
   columns: [
-    nameColumn,
-    column("Ready", "Ready containers of all that should be."),
-    column("Status", "Why the pod does not run, or its phase."),
-    column("Restarts", "How often its containers were started again, and when last."),
-    ageColumn,
-    column("IP", "Address of the pod.", wide),
-    column("Node", "Where it runs.", wide),
-    column("Nominated Node", "Where it will run once room is made.", wide),
-    column("Readiness Gates", "Gates that are open of all.", wide),
+    ...tableOf([nameColumn]).columns,
+    shownColumn("Ready", "Ready containers of all that should be."),
+    shownColumn("Status", "Why the pod does not run, or its phase."),
+    shownColumn("Restarts", "How often its containers were started again, and when last."),
+    ...behind.columns,
   ],
   row(object, now) {
-    const state = podState(object);
-    const restarts =
-      state.restarts > 0 && state.lastRestart !== ""
-        ? `${state.restarts} (${ageOf(state.lastRestart, now)} ago)`
-        : String(state.restarts);
-    return [
-      object.metadata.name ?? "",
-      `${state.ready}/${state.total}`,
-      state.reason,
-      restarts,
-      ageOfObject(object, now),
-      textAt(object, "status", "podIP") || "<none>",
-      textAt(object, "spec", "nodeName") || "<none>",
-      textAt(object, "status", "nominatedNodeName") || "<none>",
-      gates(object),
-    ];
+    const { ready, total, reason, restarts, lastRestart } = podState(object);
+    const last = restarts > 0 && lastRestart !== "" ? ` (${ageOf(lastRestart, now)} ago)` : "";
+    const own = [object.metadata.name ?? "", `${ready}/${total}`, reason, `${restarts}${last}`];
+    return [...own, ...behind.row(object, now)];
   },
 };
 

@@ -1,87 +1,124 @@
 /** Tables of the built-in workloads and of what limits them. */
 import type { StoredObject } from "../../cluster.ts";
-import { type Fields, fieldsAt, listAt, numberAt, objectsAt, textAt, valueAt } from "../../json.ts";
-import {
-  ageColumn,
-  ageOf,
-  ageOfObject,
-  column,
-  humanDuration,
-  nameColumn,
-  type Printer,
-} from "../printer.ts";
-import { labelText, selectorCell, selectorColumn, simple, templateCells, templateColumns } from "./parts.ts";
+import { fieldsAt, listAt, numberAt, objectsAt, textAt, valueAt } from "../../json.ts";
+import { ageOf, at, type Cell, column, humanDuration, integer, type Printer, wide } from "../printer.ts";
+import { labelText, selectorCell, simple, templateColumns } from "./parts.ts";
 
-const integer = { type: "integer" };
 const number = (object: StoredObject, ...path: readonly string[]): number => numberAt(object, ...path) ?? 0;
-const template = (object: StoredObject): Fields => fieldsAt(object, "spec", "template");
-const wideCells = (object: StoredObject): string[] => [
-  ...templateCells(template(object)),
-  selectorCell(object),
-];
+const count = (...path: readonly string[]): Cell => {
+  return (object) => number(object, ...path);
+};
+const countText = (...path: readonly string[]): Cell => {
+  return (object) => String(number(object, ...path));
+};
+const readyOfWanted: Cell = (object) =>
+  `${number(object, "status", "readyReplicas")}/${number(object, "spec", "replicas")}`;
+const template = templateColumns("spec", "template");
+const templateAndSelector = [...template, column("Selector", "Labels of its pods.", selectorCell, wide)];
 
-export const deploymentPrinter = simple(
+const replicaSets = simple(
   [
-    column("Ready", "Ready pods of those wanted."),
-    column("Up-to-date", "Pods of the newest template."),
-    column("Available", "Pods that are ready for long enough."),
+    column("Desired", "Pods wanted.", count("spec", "replicas"), integer),
+    column("Current", "Pods that exist.", count("status", "replicas"), integer),
+    column("Ready", "Pods that are ready.", count("status", "readyReplicas"), integer),
   ],
-  (object) => [
-    `${number(object, "status", "readyReplicas")}/${number(object, "spec", "replicas")}`,
-    String(number(object, "status", "updatedReplicas")),
-    String(number(object, "status", "availableReplicas")),
-  ],
-  [...templateColumns, selectorColumn],
-  wideCells,
+  templateAndSelector,
 );
 
-export const replicaSetPrinter = simple(
-  [
-    column("Desired", "Pods wanted.", integer),
-    column("Current", "Pods that exist.", integer),
-    column("Ready", "Pods that are ready.", integer),
-  ],
-  (object) => [
-    number(object, "spec", "replicas"),
-    number(object, "status", "replicas"),
-    number(object, "status", "readyReplicas"),
-  ],
-  [...templateColumns, selectorColumn],
-  wideCells,
-);
-
-export const statefulSetPrinter = simple(
-  [column("Ready", "Ready pods of those wanted.")],
-  (object) => [`${number(object, "status", "readyReplicas")}/${number(object, "spec", "replicas")}`],
-  templateColumns,
-  (object) => templateCells(template(object)),
-);
-
-export const daemonSetPrinter = simple(
-  [
-    column("Desired", "Nodes that should run a pod.", integer),
-    column("Current", "Nodes that run one.", integer),
-    column("Ready", "Pods that are ready.", integer),
-    column("Up-to-date", "Pods of the newest template.", integer),
-    column("Available", "Pods that are ready for long enough.", integer),
-    column("Node Selector", "Labels of its nodes."),
-  ],
-  (object) => [
-    number(object, "status", "desiredNumberScheduled"),
-    number(object, "status", "currentNumberScheduled"),
-    number(object, "status", "numberReady"),
-    number(object, "status", "updatedNumberScheduled"),
-    number(object, "status", "numberAvailable"),
-    labelText(fieldsAt(template(object), "spec", "nodeSelector")),
-  ],
-  [...templateColumns, selectorColumn],
-  wideCells,
-);
-
-export const revisionPrinter = simple(
-  [column("Controller", "Whose revision it is."), column("Revision", "Number of the revision.")],
-  (object) => [ownerText(object), String(number(object, "revision"))],
-);
+export const workloadPrinters: Readonly<Record<string, Printer>> = {
+  replicationcontrollers: replicaSets,
+  "replicasets.apps": replicaSets,
+  "deployments.apps": simple(
+    [
+      column("Ready", "Ready pods of those wanted.", readyOfWanted),
+      column("Up-to-date", "Pods of the newest template.", countText("status", "updatedReplicas")),
+      column("Available", "Pods that are ready for long enough.", countText("status", "availableReplicas")),
+    ],
+    templateAndSelector,
+  ),
+  "statefulsets.apps": simple([column("Ready", "Ready pods of those wanted.", readyOfWanted)], template),
+  "daemonsets.apps": simple(
+    [
+      column("Desired", "Nodes that should run a pod.", count("status", "desiredNumberScheduled"), integer),
+      column("Current", "Nodes that run one.", count("status", "currentNumberScheduled"), integer),
+      column("Ready", "Pods that are ready.", count("status", "numberReady"), integer),
+      column(
+        "Up-to-date",
+        "Pods of the newest template.",
+        count("status", "updatedNumberScheduled"),
+        integer,
+      ),
+      column(
+        "Available",
+        "Pods that are ready for long enough.",
+        count("status", "numberAvailable"),
+        integer,
+      ),
+      column("Node Selector", "Labels of its nodes.", (object) =>
+        labelText(fieldsAt(object, "spec", "template", "spec", "nodeSelector")),
+      ),
+    ],
+    templateAndSelector,
+  ),
+  "controllerrevisions.apps": simple([
+    column("Controller", "Whose revision it is.", ownerText),
+    column("Revision", "Number of the revision.", countText("revision")),
+  ]),
+  "jobs.batch": simple(
+    [
+      column("Status", "How far the job is.", jobStatus),
+      column("Completions", "Finished pods of those wanted.", completions),
+      column("Duration", "How long it ran.", duration),
+    ],
+    templateAndSelector,
+  ),
+  "cronjobs.batch": simple(
+    [
+      column("Schedule", "When jobs start.", at("spec", "schedule")),
+      column("Timezone", "Of the schedule.", (object) => textAt(object, "spec", "timeZone") || "<none>"),
+      column(
+        "Suspend",
+        "Whether it rests.",
+        (object) => (valueAt(object, "spec", "suspend") === true ? "True" : "False"),
+        { type: "boolean" },
+      ),
+      column("Active", "Jobs that run now.", (object) => listAt(object, "status", "active").length, integer),
+      column("Last Schedule", "Since the last start.", (object, now) => {
+        const last = textAt(object, "status", "lastScheduleTime");
+        return last === "" ? "<none>" : ageOf(last, now);
+      }),
+    ],
+    [
+      ...templateColumns("spec", "jobTemplate", "spec", "template"),
+      column("Selector", "Labels of its pods.", () => "<none>", wide),
+    ],
+  ),
+  "poddisruptionbudgets.policy": simple([
+    column("Min Available", "Pods that must stay.", (object) =>
+      String(valueAt(object, "spec", "minAvailable") ?? "N/A"),
+    ),
+    column("Max Unavailable", "Pods that may be away.", (object) =>
+      String(valueAt(object, "spec", "maxUnavailable") ?? "N/A"),
+    ),
+    column("Allowed Disruptions", "Pods that may go now.", count("status", "disruptionsAllowed"), integer),
+  ]),
+  resourcequotas: simple([
+    column("Request", "What is used of what may be asked for.", (object) => quotaText(object, false)),
+    column("Limit", "The same for limits.", (object) => quotaText(object, true)),
+  ]),
+  "horizontalpodautoscalers.autoscaling": simple([
+    column("Reference", "What is scaled.", (object) => {
+      const { kind, name } = fieldsAt(object, "spec", "scaleTargetRef");
+      return `${String(kind ?? "")}/${String(name ?? "")}`;
+    }),
+    column("Targets", "Present and wanted metrics.", targets),
+    column("MinPods", "Fewest pods.", (object) =>
+      String(valueAt(object, "spec", "minReplicas") ?? "<unset>"),
+    ),
+    column("MaxPods", "Most pods.", count("spec", "maxReplicas")),
+    column("Replicas", "Pods now.", count("status", "currentReplicas")),
+  ]),
+};
 
 function ownerText(object: StoredObject): string {
   const owner = object.metadata.ownerReferences?.find((one) => one.controller === true);
@@ -89,17 +126,6 @@ function ownerText(object: StoredObject): string {
   const group = owner.apiVersion.includes("/") ? `.${owner.apiVersion.split("/")[0]}` : "";
   return `${owner.kind.toLowerCase()}${group}/${owner.name}`;
 }
-
-export const jobPrinter = simple(
-  [
-    column("Status", "How far the job is."),
-    column("Completions", "Finished pods of those wanted."),
-    column("Duration", "How long it ran."),
-  ],
-  (object, now) => [jobStatus(object), completions(object), duration(object, now)],
-  [...templateColumns, selectorColumn],
-  wideCells,
-);
 
 function jobStatus(job: StoredObject): string {
   const holds = (type: string): boolean =>
@@ -127,54 +153,7 @@ function duration(job: StoredObject, now: number): string {
   return humanDuration((Number.isNaN(end) ? now : end) - start);
 }
 
-export const cronJobPrinter: Printer = {
-  columns: [
-    nameColumn,
-    column("Schedule", "When jobs start."),
-    column("Timezone", "Of the schedule."),
-    column("Suspend", "Whether it rests.", { type: "boolean" }),
-    column("Active", "Jobs that run now.", integer),
-    column("Last Schedule", "Since the last start."),
-    ageColumn,
-    ...templateColumns,
-    selectorColumn,
-  ],
-  row(object, now) {
-    const last = textAt(object, "status", "lastScheduleTime");
-    const job = fieldsAt(object, "spec", "jobTemplate", "spec");
-    return [
-      object.metadata.name ?? "",
-      textAt(object, "spec", "schedule"),
-      textAt(object, "spec", "timeZone") || "<none>",
-      valueAt(object, "spec", "suspend") === true ? "True" : "False",
-      listAt(object, "status", "active").length,
-      last === "" ? "<none>" : ageOf(last, now),
-      ageOfObject(object, now),
-      ...templateCells(fieldsAt(job, "template")),
-      "<none>",
-    ];
-  },
-};
-
-export const budgetPrinter = simple(
-  [
-    column("Min Available", "Pods that must stay."),
-    column("Max Unavailable", "Pods that may be away."),
-    column("Allowed Disruptions", "Pods that may go now.", integer),
-  ],
-  (object) => [
-    String(valueAt(object, "spec", "minAvailable") ?? "N/A"),
-    String(valueAt(object, "spec", "maxUnavailable") ?? "N/A"),
-    number(object, "status", "disruptionsAllowed"),
-  ],
-);
-
 /** `pods: 1/10` for each limited resource. */
-export const quotaPrinter = simple(
-  [column("Request", "What is used of what may be asked for."), column("Limit", "The same for limits.")],
-  (object) => [quotaText(object, false), quotaText(object, true)],
-);
-
 function quotaText(quota: StoredObject, limits: boolean): string {
   const used = fieldsAt(quota, "status", "used");
   return Object.entries(fieldsAt(quota, "spec", "hard"))
@@ -182,23 +161,6 @@ function quotaText(quota: StoredObject, limits: boolean): string {
     .map(([name, hard]) => `${name}: ${String(used[name] ?? "0")}/${String(hard)}`)
     .join(", ");
 }
-
-export const autoscalerPrinter = simple(
-  [
-    column("Reference", "What is scaled."),
-    column("Targets", "Present and wanted metrics."),
-    column("MinPods", "Fewest pods."),
-    column("MaxPods", "Most pods."),
-    column("Replicas", "Pods now."),
-  ],
-  (object) => [
-    `${textAt(object, "spec", "scaleTargetRef", "kind")}/${textAt(object, "spec", "scaleTargetRef", "name")}`,
-    targets(object),
-    String(valueAt(object, "spec", "minReplicas") ?? "<unset>"),
-    number(object, "spec", "maxReplicas"),
-    number(object, "status", "currentReplicas"),
-  ],
-);
 
 function targets(autoscaler: StoredObject): string {
   const current = objectsAt(autoscaler, "status", "currentMetrics");
