@@ -1,6 +1,7 @@
 /** What a pod of a CloneSet counts as, and what it gives a pass to do. Spec: cloneset 4.1 rule 7. */
 import type { Selector } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
+import { notAsked, type Refresh, type RefreshContext, refreshOf } from "../rollout/in_place/refresh.ts";
 import { graceState } from "../rollout/in_place/state.ts";
 import { NamedPods, type PodSource } from "../rollout/named_pods.ts";
 import { ByActivity, type Placed } from "../rollout/order.ts";
@@ -11,22 +12,16 @@ import { isActive, isAvailable, isReady } from "../rollout/pod_state.ts";
 import { sameRevision } from "../rollout/revisions.ts";
 import { SortedSlots } from "../rollout/sorted_slots.ts";
 import type { ClassCount, Counts } from "./numbers.ts";
-import { type CloneSetOptions, type Member, memberOf, REVISION_LABEL, type Strategy } from "./observe.ts";
+import { type Member, memberOf, REVISION_LABEL, type Strategy, TEMPLATE_HASH } from "./observe.ts";
 import { isUnderWay } from "./order.ts";
-import { type Refresh, refreshOf } from "./refresh.ts";
 
 /** What pods are classified by: all of them again when the revision, the selector or this part of the strategy changes. */
-export interface ClassifyContext {
+export interface ClassifyContext extends RefreshContext {
   readonly updateRevision: string;
   readonly strategy: Pick<Strategy, "minReadySeconds" | "podsToDelete">;
   readonly selector: Selector;
   /** The same as text. */
   readonly selectorText: string;
-  readonly options: CloneSetOptions;
-  /** Milliseconds since the epoch. */
-  readonly now: number;
-  /** Pods of which it is known whether they need a refresh; a projection never changes, so this outlives passes. */
-  readonly settled: WeakMap<Pod, boolean>;
 }
 
 /** Members that an update may begin with, in the order of their activity, as far as it is read. */
@@ -160,7 +155,7 @@ function classify(
       ? memberOf(pod, stored ?? pod, busy, strategy, updateRevision, now)
       : undefined;
   const shown = stored !== undefined && isActive(stored) ? stored : undefined;
-  const refresh = member === undefined ? noRefresh : refreshOf(member, context);
+  const refresh = member === undefined || busy ? notAsked : refreshOfMember(member, context);
   const isMaturing = awaitsMinReady(member, shown, context);
   const groups: Group[] = member === undefined ? [] : groupsOf(member, refresh);
   if (toRelease) groups.push("toRelease");
@@ -178,13 +173,17 @@ function classify(
   };
 }
 
-const noRefresh: Refresh = { isDue: false, isBroken: false, awaited: undefined };
+/** A pod of another controller lacks a label first. */
+function refreshOfMember(member: Member, context: ClassifyContext): Refresh {
+  const isLabelled = TEMPLATE_HASH in member.pod.labels;
+  return isLabelled ? refreshOf(member, context) : { ...notAsked, isSettled: false };
+}
 
-function groupsOf(member: Member, { isDue, isBroken, awaited }: Refresh): Group[] {
+function groupsOf(member: Member, { isSettled, isBroken, awaited }: Refresh): Group[] {
   const { pod, available, updated, state, specified } = member;
   const groups: Group[] = [];
-  if (isDue) groups.push("due");
   if (awaited !== undefined) groups.push("awaitingNode");
+  else if (!isSettled) groups.push("due");
   if (isBroken) groups.push("broken");
   if (!available) groups.push("unavailable");
   if (state === "PreparingDelete") groups.push("preparingDelete");

@@ -2,7 +2,8 @@
 import type { PodTemplate } from "../../crds/index.ts";
 import type { PersistentVolumeClaim } from "../../kube/index.ts";
 import type { Action, Waiting } from "../rollout/actions.ts";
-import { isHooked, STATE_LABEL, STATE_TIME, timestamp } from "../rollout/lifecycle.ts";
+import { preparingDelete } from "../rollout/hooks.ts";
+import { isHooked, STATE_LABEL, STATE_TIME, stateMetadata, timestamp } from "../rollout/lifecycle.ts";
 import { patchPod, waitingForHook } from "../rollout/pod_actions.ts";
 import {
   acceptedPod,
@@ -12,9 +13,7 @@ import {
   withClaimVolumes,
   withGates,
 } from "../rollout/pod_manifest.ts";
-import type { PodChange } from "../rollout/pod_patch.ts";
 import { IN_PLACE_READY, isActive } from "../rollout/pod_state.ts";
-import { addNotReadyKey, PRE_DELETE_KEY } from "../rollout/readiness.ts";
 import { type Revision, shortHash, templateOf } from "../rollout/revisions.ts";
 import { INSTANCE_ID, instanceId, type Member, REVISION_LABEL, TEMPLATE_HASH } from "./observe.ts";
 import { deletionOrder, membersOf } from "./order.ts";
@@ -173,11 +172,8 @@ function planRegret(pass: Pass): Action[] {
   if (kept === 0) return [];
   const order = deletionOrder(held, pass.topology);
   return order.slice(order.length - kept).map((member) => {
-    const change: PodChange = {
-      labels: { [STATE_LABEL]: "PreparingNormal" },
-      annotations: { [STATE_TIME]: timestamp(pass.now) },
-    };
-    return patchAction(pass, member, change, "scale");
+    const change = stateMetadata("PreparingNormal", pass.now);
+    return patchPod(member.pod, change, pass.now, "scale");
   });
 }
 
@@ -185,17 +181,17 @@ function planDeletion(pass: Pass): { actions: Action[]; waiting: Waiting[] } {
   const actions: Action[] = [];
   const waiting: Waiting[] = [];
   const hook = pass.strategy.lifecycle?.preDelete;
-  const preparingDelete = membersIn(pass, "preparingDelete");
-  for (const member of preparingDelete) {
+  const prepared = membersIn(pass, "preparingDelete");
+  for (const member of prepared) {
     if (member.busy) continue;
     if (!isHooked(member.pod, hook)) actions.push(deletePod(pass, member));
-    else waiting.push(hookWaiting(member, "preDelete"));
+    else waiting.push(waitingForHook(member.pod, "preDelete"));
   }
   let readyLimit = pass.numbers.deleteReadyLimit;
   const specified = membersIn(pass, "specified");
   // Deletions in flight have spent their part of the limit already: their pods are not among the members.
   const held: string[] = [];
-  const chosen = preparingDelete.length > 0 || specified.length > 0 ? specified : surplusMembers(pass);
+  const chosen = prepared.length > 0 || specified.length > 0 ? specified : surplusMembers(pass);
   for (const member of chosen) {
     if (member.ready && readyLimit <= 0) {
       held.push(member.pod.name);
@@ -203,7 +199,11 @@ function planDeletion(pass: Pass): { actions: Action[]; waiting: Waiting[] } {
     }
     if (member.ready) readyLimit--;
     if (member.busy) continue;
-    actions.push(isHooked(member.pod, hook) ? prepareDelete(pass, member) : deletePod(pass, member));
+    actions.push(
+      isHooked(member.pod, hook)
+        ? patchPod(member.pod, preparingDelete(member.pod, hook, pass.now), pass.now, "scale")
+        : deletePod(pass, member),
+    );
   }
   if (held.length > 0) {
     waiting.push({
@@ -237,22 +237,6 @@ function membersIn({ pods }: Pass, group: "preparingDelete" | "specified"): Memb
   return [...membersOf(pods.entries(pods.groups[group]))];
 }
 
-function prepareDelete(pass: Pass, member: Member): Action {
-  const conditions = pass.strategy.lifecycle?.preDelete?.markPodNotReady
-    ? addNotReadyKey(member.pod, PRE_DELETE_KEY)
-    : [];
-  return patchAction(
-    pass,
-    member,
-    {
-      labels: { [STATE_LABEL]: "PreparingDelete" },
-      annotations: { [STATE_TIME]: timestamp(pass.now) },
-      conditions,
-    },
-    "scale",
-  );
-}
-
 function deletePod(pass: Pass, member: Member): Action {
   const id = instanceId(member.pod);
   const claims = pass.seen.claims.filter(
@@ -269,19 +253,6 @@ function deletePod(pass: Pass, member: Member): Action {
       message: `succeed to delete pod ${member.pod.name}`,
     },
   };
-}
-
-export function patchAction(
-  pass: Pass,
-  member: Member,
-  change: PodChange,
-  concern: "scale" | "update" | "refresh",
-): Action {
-  return patchPod(member.pod, change, pass.now, concern);
-}
-
-export function hookWaiting(member: Member, hook: "preDelete" | "inPlaceUpdate" | "preNormal"): Waiting {
-  return waitingForHook(member.pod, hook);
 }
 
 /** Claims of vanished pods when they are not to be used again (rule 20). */

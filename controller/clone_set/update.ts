@@ -1,22 +1,21 @@
 /** Bringing pods to the target revision. Spec: cloneset 4.7, rules 41 to 47, 4.8 rules 54, 55. */
 import type { Pod } from "../../kube/index.ts";
 import type { Action, Waiting } from "../rollout/actions.ts";
+import { beforeUpdate } from "../rollout/hooks.ts";
 import type { ImageWait } from "../rollout/image_wait.ts";
 import { type Eligibility, inPlaceChange } from "../rollout/in_place/change.ts";
 import { graceState } from "../rollout/in_place/state.ts";
 import { withUnissued } from "../rollout/in_place/unissued.ts";
 import { startInPlace } from "../rollout/in_place/update.ts";
-import { isHooked, STATE_LABEL, STATE_TIME, timestamp } from "../rollout/lifecycle.ts";
 import { ByActivity } from "../rollout/order.ts";
-import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
+import { patchPod } from "../rollout/pod_actions.ts";
 import { isActive } from "../rollout/pod_state.ts";
-import { addNotReadyKey, PRE_UPDATE_KEY } from "../rollout/readiness.ts";
 import { type Revision, sameRevision, templateOf } from "../rollout/revisions.ts";
 import { CLAIM_HASH, type Member, REVISION_LABEL, SPECIFIED_DELETE } from "./observe.ts";
 import { isUnderWay, membersOf, updateOrder } from "./order.ts";
 import type { Pass } from "./plan.ts";
 import { imageWaitOf } from "./pre_download.ts";
-import { hookWaiting, patchAction, revisionLabels } from "./scale.ts";
+import { revisionLabels } from "./scale.ts";
 
 interface Updates {
   actions: Action[];
@@ -173,7 +172,7 @@ function updateMember(pass: Pass, member: Member, target: Revision, updates: Upd
 function recreate(pass: Pass, member: Member, target: Revision): Action {
   const { name } = member.pod;
   return {
-    ...patchOf(pass, member, { labels: { [SPECIFIED_DELETE]: "true" } }),
+    ...patchPod(member.pod, { labels: { [SPECIFIED_DELETE]: "true" } }, pass.now, "update"),
     disrupts: true,
     succeeded: {
       type: "Normal",
@@ -185,12 +184,6 @@ function recreate(pass: Pass, member: Member, target: Revision): Action {
       message: `failed to patch pod specified-delete ${name} for update(revision ${target.name})`,
     },
   };
-}
-
-function patchOf(pass: Pass, member: Member, change: PodChange): Extract<Action, { type: "patch pod" }> {
-  const step = podPatch(member.pod, change, pass.now, { resourceVersion: member.pod.resourceVersion });
-  const write = { steps: [step], after: afterChange(member.pod, change, pass.now) };
-  return { type: "patch pod", pod: member.pod, write, concern: "update" };
 }
 
 /** Template to template, once a pair of revisions in a pass. */
@@ -231,18 +224,10 @@ function updateInPlace(
   updates: Updates,
 ): void {
   const { pod } = member;
-  const hook = pass.strategy.lifecycle?.inPlaceUpdate;
-  if (hook !== undefined && member.state === "PreparingUpdate" && isHooked(pod, hook)) {
-    updates.waiting.push(hookWaiting(member, "inPlaceUpdate"));
-    return;
-  }
-  if (hook !== undefined && member.state === "Updated") {
-    updates.actions.push(prepare(pass, member, { ...hook.labelsHandler }, hook.finalizersHandler ?? []));
-    return;
-  }
-  const fresh = member.state === "" || member.state === "Normal" || member.state === "PreparingNormal";
-  if (fresh && isHooked(pod, hook)) {
-    updates.actions.push(prepare(pass, member, {}, []));
+  const before = beforeUpdate(member, pass.strategy.lifecycle?.inPlaceUpdate, pass.now);
+  if (before !== undefined) {
+    if ("action" in before) updates.actions.push(before.action);
+    else updates.waiting.push(before.waiting);
     return;
   }
   const write = startInPlace(
@@ -274,29 +259,4 @@ function updateInPlace(
       message: `failed to update pod ${pod.name} in-place(revision ${target.name})`,
     },
   });
-}
-
-/** Hands the pod to whoever hooks the update; a pod in `Updated` gets the hook's marks back. Rule 34 of inplace-update. */
-function prepare(
-  pass: Pass,
-  member: Member,
-  labels: Record<string, string>,
-  finalizers: readonly string[],
-): Action {
-  const marks: PodChange = {
-    labels: { ...labels, [STATE_LABEL]: "PreparingUpdate" },
-    annotations: { [STATE_TIME]: timestamp(pass.now) },
-    addFinalizers: finalizers,
-  };
-  if (!pass.strategy.lifecycle?.inPlaceUpdate?.markPodNotReady) return patchOf(pass, member, marks);
-  const conditions = addNotReadyKey(member.pod, PRE_UPDATE_KEY);
-  if (conditions.length === 0) return patchOf(pass, member, marks);
-  // Finalizers do not go through the status subresource: not ready first, then the marks.
-  const off = patchAction(pass, member, { conditions }, "update");
-  if (off.type !== "patch pod") return off;
-  const marked = podPatch(member.pod, marks, pass.now);
-  return {
-    ...off,
-    write: { steps: [...off.write.steps, marked], after: afterChange(off.write.after, marks, pass.now) },
-  };
 }

@@ -1,9 +1,9 @@
 /** What a node counts as for a DaemonSet, by the pods that are there, and whether a pass is to look at it. */
 import type { Labels, Selector } from "../../kube/core/index.ts";
 import type { Node, Pod } from "../../kube/index.ts";
-import { brokenStateEvents } from "../rollout/in_place/broken_state.ts";
 import { isCompleted } from "../rollout/in_place/completion.ts";
-import { inPlaceState, OLD_STATE_ANNOTATION, STATE_ANNOTATION } from "../rollout/in_place/state.ts";
+import { notAsked, type RefreshContext, refreshOf } from "../rollout/in_place/refresh.ts";
+import { OLD_STATE_ANNOTATION, STATE_ANNOTATION } from "../rollout/in_place/state.ts";
 import { lifecycleState } from "../rollout/lifecycle.ts";
 import { NodePods } from "../rollout/node_pods.ts";
 import { CREATING, type PendingPods } from "../rollout/pending_pods.ts";
@@ -20,7 +20,6 @@ import {
   REVISION_LABEL,
   type UpdateMark,
 } from "./observe.ts";
-import { isSettled } from "./refresh.ts";
 import { type StatusCount, statusCounts } from "./status.ts";
 
 /**
@@ -73,13 +72,10 @@ export interface DaemonNode {
 export type DaemonView = PodView<Groups, Count, DaemonNode>;
 
 /** What a pass classifies by: while `mark` and the set's generation stay, a node that nothing happens to stays the same. */
-export interface DaemonContext {
+export interface DaemonContext extends RefreshContext {
   mark: UpdateMark;
   minReadySeconds: number;
   options: DaemonSetOptions;
-  /** Pods of which it is known whether they need a refresh. */
-  settled: WeakMap<object, boolean>;
-  now: number;
 }
 
 export interface DaemonSource {
@@ -191,11 +187,11 @@ class DaemonSlot {
 
   /** `stored` is the pod as the server holds it: another one where a write of ours is in flight. */
   #daemon(pod: Pod, stored: Pod, busy: boolean): Daemon {
-    const { mark, minReadySeconds, options, settled, now } = this.context;
+    const { mark, minReadySeconds, options, now } = this.context;
     const terminating = pod.deletionAt !== undefined;
     const failed = pod.phase === "Failed";
     const isAsked = !terminating && !failed && !busy;
-    const isNews = isAsked && !settled.has(pod);
+    const refresh = isAsked ? refreshOf({ pod, state: "" }, this.context) : notAsked;
     return {
       pod,
       updated: isUpdated(pod, mark),
@@ -207,8 +203,8 @@ class DaemonSlot {
         isUpdateComplete(pod, options),
       preparing: lifecycleState(pod) === "PreparingDelete",
       busy,
-      settled: isAsked && isSettled(pod, this.context),
-      broken: isNews && brokenStateEvents(pod, inPlaceState(pod)).length > 0,
+      settled: refresh.isSettled || refresh.awaited !== undefined,
+      broken: refresh.isBroken,
     };
   }
 }

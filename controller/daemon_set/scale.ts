@@ -1,8 +1,8 @@
 /** Which pods are created and which go, node by node, whatever the rollout does. Spec: daemonset 4.2, 4.4, rule 34. */
-import { isHooked, STATE_LABEL, STATE_TIME, timestamp } from "../rollout/lifecycle.ts";
+import { preparingDelete } from "../rollout/hooks.ts";
+import { isHooked } from "../rollout/lifecycle.ts";
 import { patchPod, waitingForHook } from "../rollout/pod_actions.ts";
 import { conditionOf } from "../rollout/pod_state.ts";
-import { addNotReadyKey, PRE_DELETE_KEY } from "../rollout/readiness.ts";
 import type { DaemonNode } from "./classify.ts";
 import { type Daemon, isDaemonAvailable } from "./observe.ts";
 import { isFree, type Pass } from "./pass.ts";
@@ -145,12 +145,7 @@ export function planDeletion(pass: Pass, daemon: Daemon): void {
     return;
   }
   decided.waiting.push(waitingForHook(pod, "preDelete"));
-  const change = {
-    labels: { [STATE_LABEL]: "PreparingDelete" },
-    annotations: { [STATE_TIME]: timestamp(pass.now) },
-    conditions: hook?.markPodNotReady ? addNotReadyKey(pod, PRE_DELETE_KEY) : [],
-  };
-  decided.take(patchPod(pod, change, pass.now, "update"));
+  decided.take(patchPod(pod, preparingDelete(pod, hook, pass.now), pass.now, "update"));
 }
 
 /** Pods that a hook held: deleted as soon as it lets go, also while paused. */

@@ -1,7 +1,7 @@
 /** Actions on one pod as every kind makes them. */
 import type { Pod } from "../../kube/index.ts";
 import type { Action, Concern, Waiting } from "./actions.ts";
-import type { Refresh } from "./in_place/update.ts";
+import type { InPlaceStep } from "./in_place/update.ts";
 import { afterChange, type PodChange, podPatch } from "./pod_patch.ts";
 
 export type PodAction = Extract<Action, { type: "patch pod" }>;
@@ -17,7 +17,7 @@ export function patchPod(pod: Pod, change: PodChange, now: number, concern: Conc
 }
 
 /** A pod waits for its node, or for time, before its update in place goes on. */
-export function waitingInPlace(pod: Pod, step: Extract<Refresh, { kind: "waiting" }>): Waiting {
+export function waitingInPlace(pod: Pod, step: Extract<InPlaceStep, { kind: "waiting" }>): Waiting {
   return {
     reason: step.reason,
     message: `pod ${pod.name} waits for ${step.for}`,

@@ -1,5 +1,6 @@
 /** What one ordinal of a StatefulSet counts as, and what it gives a pass to do. */
 import type { Pod } from "../../kube/index.ts";
+import { notAsked, type Refresh, refreshOf } from "../rollout/in_place/refresh.ts";
 import { NamedPods, type PodSource } from "../rollout/named_pods.ts";
 import { CREATING, type PendingPods } from "../rollout/pending_pods.ts";
 import { type PodClass, PodIndex, type PodView, type SlotPods } from "../rollout/pod_index.ts";
@@ -9,7 +10,7 @@ import { fittingClaim, isHeldByClaim } from "./claim_growth.ts";
 import { hasWrongOwners, missingClaims } from "./claims.ts";
 import { type Member, memberOf, ordinalOf, REVISION_LABEL } from "./observe.ts";
 import { isUpdateComplete, type PassContext } from "./pass.ts";
-import { type Refresh, refreshOf } from "./refresh.ts";
+import { isDue } from "./refresh.ts";
 import { isTakenAsUpdated } from "./take_over.ts";
 
 /** Pods by what a pass has to do about them; groups overlap. */
@@ -144,7 +145,8 @@ function classify(pods: SlotPods, context: PassContext): PodClass<Group, Count, 
   const apart = adopted ? undefined : apartOf(place, context);
   const member = apart === undefined ? memberAt(place, adopted, context) : undefined;
   const stored = place.stored?.controller?.uid === context.uid ? place.stored : undefined;
-  const refresh = member === undefined ? noRefresh : refreshOf(context, member);
+  const isAsked = member !== undefined && !member.busy && !member.finished;
+  const refresh = isAsked ? refreshOf(member, context) : notAsked;
   const isMaturing = awaitsMinReady(context, member, stored);
   const groups: Group[] = ordinal === undefined ? [] : groupsOf(context, ordinal, member, refresh);
   if (isMaturing) groups.push("awaitingMinReady");
@@ -159,8 +161,6 @@ function classify(pods: SlotPods, context: PassContext): PodClass<Group, Count, 
     expires: adopted || apart === "orphan" || isMaturing || refresh.isBroken,
   };
 }
-
-const noRefresh: Refresh = { isDue: false, isBroken: false, isSettled: true, awaited: undefined };
 
 function placeOf({ slot, stored: [found], writes }: SlotPods, { name, uid }: PassContext): Place {
   const ordinal = ordinalOf(name, slot);
@@ -253,7 +253,7 @@ function groupsOf(
       if (member.state === "PreparingUpdate" || member.state === "PreparingDelete") found.push("begun");
     }
   }
-  if (!terminating && refresh.isDue) found.push("due");
+  if (!terminating && isDue(context, member, refresh)) found.push("due");
   if (!terminating && refresh.awaited !== undefined) found.push("awaitingNode");
   return found;
 }

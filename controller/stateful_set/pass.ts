@@ -4,11 +4,10 @@ import type { Pod } from "../../kube/index.ts";
 import type { Action, FailureMessage, ObjectEvent, Waiting } from "../rollout/actions.ts";
 import type { Eligibility } from "../rollout/in_place/change.ts";
 import { isCompleted } from "../rollout/in_place/completion.ts";
-import { type Refresh, refreshInPlace } from "../rollout/in_place/update.ts";
 import type { PodAction } from "../rollout/pod_actions.ts";
 import type { Revision, RevisionSearch } from "../rollout/revisions.ts";
 import type { SetView } from "./classify.ts";
-import { type Member, REVISION_LABEL, type Seen, type StatefulSetOptions, type Strategy } from "./observe.ts";
+import type { Member, Seen, StatefulSetOptions, Strategy } from "./observe.ts";
 import type { Reach } from "./order.ts";
 
 /** What is known before pods are looked at, and what they are classified by. */
@@ -70,12 +69,6 @@ export function isFree(pass: Pass, member: Member): boolean {
 /** Whether no in-place update of the pod is under way. */
 export function isUpdateComplete(pass: PassContext, pod: Pod): boolean {
   return pass.settled.get(pod) === true || isCompleted(pod, pass.options);
-}
-
-/** What is left to do of the pod's update in place. */
-export function inPlaceStep({ options, now }: PassContext, pod: Pod): Refresh {
-  const revision = pod.labels[REVISION_LABEL] ?? "";
-  return refreshInPlace(pod, (wanted) => wanted === revision, options, now);
 }
 
 /** The API's words for what happens to a pod. */

@@ -1,8 +1,8 @@
 /** Creating what is missing in the window and deleting what is outside of it. Spec: statefulset 4.3 rule 9, 4.4. */
-import { isHooked, STATE_LABEL, STATE_TIME, timestamp } from "../rollout/lifecycle.ts";
+import { preparingDelete } from "../rollout/hooks.ts";
+import { isHooked } from "../rollout/lifecycle.ts";
 import { patchPod, waitingForHook } from "../rollout/pod_actions.ts";
 import { conditionOf } from "../rollout/pod_state.ts";
-import { addNotReadyKey, PRE_DELETE_KEY } from "../rollout/readiness.ts";
 import type { Revision } from "../rollout/revisions.ts";
 import { missingClaims, planClaimOwners, tellBlockedClaim, waitsForFormerPod } from "./claims.ts";
 import type { Member } from "./observe.ts";
@@ -182,10 +182,6 @@ export function planDeletion(pass: Pass, member: Member): void {
   }
   pass.decided.waiting.push(waitingForHook(member.pod, "preDelete"));
   if (member.state === "PreparingDelete") return;
-  const change = {
-    labels: { [STATE_LABEL]: "PreparingDelete" },
-    annotations: { [STATE_TIME]: timestamp(pass.now) },
-    conditions: hook?.markPodNotReady ? addNotReadyKey(member.pod, PRE_DELETE_KEY) : [],
-  };
+  const change = preparingDelete(member.pod, hook, pass.now);
   pass.decided.take(patchPod(member.pod, change, pass.now, "update"));
 }

@@ -1,12 +1,10 @@
 /** Bringing pods to the update revision. Spec: statefulset 4.5 to 4.8, 4.11. */
+import { beforeUpdate } from "../rollout/hooks.ts";
 import type { ImageWait } from "../rollout/image_wait.ts";
 import { type Eligibility, inPlaceChange } from "../rollout/in_place/change.ts";
 import { withUnissued } from "../rollout/in_place/unissued.ts";
 import { startInPlace } from "../rollout/in_place/update.ts";
-import { isHooked, STATE_LABEL, STATE_TIME, timestamp } from "../rollout/lifecycle.ts";
-import { patchPod, waitingForHook } from "../rollout/pod_actions.ts";
-import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
-import { addNotReadyKey, PRE_UPDATE_KEY } from "../rollout/readiness.ts";
+import { STATE_LABEL } from "../rollout/lifecycle.ts";
 import { templateOf } from "../rollout/revisions.ts";
 import type { SortedSlots } from "../rollout/sorted_slots.ts";
 import { planClaimGrowth } from "./claim_growth.ts";
@@ -153,18 +151,10 @@ function updateInPlace(
   eligible: { change: NonNullable<Eligibility["change"]> },
 ): void {
   const { pod } = member;
-  const hook = pass.strategy.lifecycle?.inPlaceUpdate;
-  if (hook !== undefined && member.state === "PreparingUpdate" && isHooked(pod, hook)) {
-    pass.decided.waiting.push(waitingForHook(pod, "inPlaceUpdate"));
-    return;
-  }
-  if (hook !== undefined && member.state === "Updated") {
-    prepare(pass, member, { ...hook.labelsHandler }, hook.finalizersHandler ?? []);
-    return;
-  }
-  const fresh = member.state === "" || member.state === "Normal" || member.state === "PreparingNormal";
-  if (fresh && isHooked(pod, hook)) {
-    prepare(pass, member, {}, []);
+  const before = beforeUpdate(member, pass.strategy.lifecycle?.inPlaceUpdate, pass.now);
+  if (before !== undefined) {
+    if ("action" in before) pass.decided.take(before.action);
+    else pass.decided.waiting.push(before.waiting);
     return;
   }
   const { update } = pass;
@@ -190,36 +180,6 @@ function updateInPlace(
       reason: "FailedUpdatePodInPlace",
       message: `failed to update pod ${pod.name} in-place(revision ${update.name})`,
       condition: "StatefulPodControl failed to update Pod error",
-    },
-  });
-}
-
-/** Hands the pod to whoever hooks the update; a pod in `Updated` gets the hook's marks back. Rule 33. */
-function prepare(
-  pass: Pass,
-  member: Member,
-  labels: Record<string, string>,
-  finalizers: readonly string[],
-): void {
-  const marks: PodChange = {
-    labels: { ...labels, [STATE_LABEL]: "PreparingUpdate" },
-    annotations: { [STATE_TIME]: timestamp(pass.now) },
-    addFinalizers: finalizers,
-  };
-  const hook = pass.strategy.lifecycle?.inPlaceUpdate;
-  const conditions = hook?.markPodNotReady ? addNotReadyKey(member.pod, PRE_UPDATE_KEY) : [];
-  if (conditions.length === 0) {
-    pass.decided.take(patchPod(member.pod, marks, pass.now, "update"));
-    return;
-  }
-  // Finalizers do not go through the status subresource: not ready first, then the marks.
-  const off = patchPod(member.pod, { conditions }, pass.now, "update");
-  const marked = podPatch(member.pod, marks, pass.now);
-  pass.decided.take({
-    ...off,
-    write: {
-      steps: [...off.write.steps, marked],
-      after: afterChange(off.write.after, marks, pass.now),
     },
   });
 }

@@ -27,7 +27,7 @@ import {
   stateText,
 } from "./state.ts";
 
-interface InPlaceOptions extends CompletionOptions {
+export interface InPlaceOptions extends CompletionOptions {
   /** The server has the `pods/resize` subresource (1.32 and newer). Rule 26. */
   resizeSubresource: boolean;
   /** The write of a new spec ends the tracking of field managers, unless somebody uses server-side apply. */
@@ -247,7 +247,7 @@ function differing(
   return entries.length > 0 ? Object.fromEntries(entries) : undefined;
 }
 
-export type Refresh =
+export type InPlaceStep =
   | { kind: "settled" }
   | { kind: "waiting"; reason: "Grace" | "InPlace"; for: string; wakeAfterMs?: number }
   | {
@@ -264,7 +264,7 @@ export function refreshInPlace(
   matchesRevision: (revision: string) => boolean,
   options: InPlaceOptions,
   now: number,
-): Refresh {
+): InPlaceStep {
   const grace = graceState(pod).value;
   if (grace !== undefined) return refreshGrace(pod, grace, matchesRevision, options, now);
   const state = inPlaceState(pod).value;
@@ -280,8 +280,8 @@ export function refreshInPlace(
  * Two names may stand for one image, and runtimes tell either: an image that was asked for in between is waited away for
  * so long only, by which time a node that has seen the newest spec has started what it asks for.
  */
-function refreshAwaited(pod: Pod, state: InPlaceState, missing: string, now: number): Refresh {
-  const waiting: Refresh = { kind: "waiting", reason: "InPlace", for: missing };
+function refreshAwaited(pod: Pod, state: InPlaceState, missing: string, now: number): InPlaceStep {
+  const waiting: InPlaceStep = { kind: "waiting", reason: "InPlace", for: missing };
   if (state.supersededImages === undefined || pod.behind) return waiting;
   const since = Date.parse(state.updateTimestamp);
   const leftMs = (Number.isNaN(since) ? 0 : since) + SUPERSEDED_MS - now;
@@ -299,7 +299,7 @@ function refreshGrace(
   matchesRevision: (revision: string) => boolean,
   options: InPlaceOptions,
   now: number,
-): Refresh {
+): InPlaceStep {
   const removal = {
     [GRACE_ANNOTATION]: null,
     ...(OLD_GRACE_ANNOTATION in pod.annotations ? { [OLD_GRACE_ANNOTATION]: null } : {}),
@@ -351,7 +351,7 @@ export function decodeMetadataPatch(text: string | undefined): NonNullable<InPla
   }
 }
 
-function refreshBatch(pod: Pod, state: InPlaceState, options: InPlaceOptions, now: number): Refresh {
+function refreshBatch(pod: Pod, state: InPlaceState, options: InPlaceOptions, now: number): InPlaceStep {
   for (const name of state.preCheckBeforeNext?.containersRequiredReady ?? []) {
     if (pod.containerStatuses.find((status) => status.name === name)?.ready !== true) {
       const wait = `container ${name} to be ready before the next containers change`;

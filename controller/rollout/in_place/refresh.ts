@@ -1,0 +1,91 @@
+/** What a pod needs whatever its workload's strategy says, as far as the pod itself tells. Spec: inplace-update 4.4. */
+import type { Pod } from "../../../kube/index.ts";
+import type { Action, Waiting } from "../actions.ts";
+import type { LifecycleState } from "../lifecycle.ts";
+import { type PodAction, patchPod, waitingInPlace } from "../pod_actions.ts";
+import { afterChange, type ConditionChange, type PodChange, podPatch } from "../pod_patch.ts";
+import { KRUISE_READY } from "../pod_state.ts";
+import { needsKruiseReady } from "../readiness.ts";
+import { sameRevision } from "../revisions.ts";
+import { brokenStateEvents } from "./broken_state.ts";
+import { graceState, inPlaceState } from "./state.ts";
+import { type InPlaceOptions, type InPlaceStep, refreshInPlace } from "./update.ts";
+
+/** On pods of every kind. */
+const REVISION_LABEL = "controller-revision-hash";
+
+export interface RefreshContext {
+  readonly options: InPlaceOptions;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  /** Pods of which it is known whether they need anything; a projection never changes, so this outlives passes. */
+  readonly settled: WeakMap<Pod, boolean>;
+}
+
+export interface Refresh {
+  /** Nothing is to be done. */
+  readonly isSettled: boolean;
+  /** What only its node can bring: neither gates nor a state are to be written meanwhile. */
+  readonly awaited: Waiting | undefined;
+  /** Its state cannot be read, and nobody was told so yet. */
+  readonly isBroken: boolean;
+}
+
+/** Of a pod of which nobody asks, because a write of it is in flight or it is on its way out. */
+export const notAsked: Refresh = { isSettled: true, awaited: undefined, isBroken: false };
+
+export function refreshOf(
+  { pod, state }: { readonly pod: Pod; readonly state: LifecycleState },
+  context: RefreshContext,
+): Refresh {
+  const isNormal = state === "" || state === "Normal";
+  const isNews = isNormal && !context.settled.has(pod);
+  const isSettled = isNormal && isKnownSettled(pod, context);
+  return {
+    isSettled,
+    awaited: isSettled || !(isNormal || state === "Updating") ? undefined : awaitedOf(pod, context),
+    isBroken: isNews && eventsOfBroken(pod).length > 0,
+  };
+}
+
+/** Decided once for each projection: in the common case there is nothing to do for a pod that is as it should be. */
+function isKnownSettled(pod: Pod, context: RefreshContext): boolean {
+  const known = context.settled.get(pod);
+  if (known !== undefined) return known;
+  const settled = stepOf(pod, context).kind === "settled" && !needsKruiseReady(pod);
+  context.settled.set(pod, settled);
+  return settled;
+}
+
+function awaitedOf(pod: Pod, context: RefreshContext): Waiting | undefined {
+  const step = needsKruiseReady(pod) ? undefined : stepOf(pod, context);
+  if (step?.kind !== "waiting" || step.wakeAfterMs !== undefined) return undefined;
+  return waitingInPlace(pod, step);
+}
+
+/** The next step of the pod's update in place to the revision that its label names. */
+export function stepOf(pod: Pod, { options, now }: Pick<RefreshContext, "options" | "now">): InPlaceStep {
+  const revision = pod.labels[REVISION_LABEL] ?? "";
+  return refreshInPlace(pod, (wanted) => wanted === revision || sameRevision(wanted, revision), options, now);
+}
+
+export function eventsOfBroken(pod: Pod): Action[] {
+  return brokenStateEvents(pod, inPlaceState(pod), graceState(pod));
+}
+
+/** Readiness gates of ours that may be True now. */
+export function gatesOf(pod: Pod, step: InPlaceStep): ConditionChange[] {
+  const gates = step.kind === "gate" ? [...step.conditions] : [];
+  return needsKruiseReady(pod) ? [...gates, { type: KRUISE_READY, status: "True" }] : gates;
+}
+
+/**
+ * A pod that was never updated gets its gates whatever its status says, so only the UID is a precondition; what
+ * `dependsOnSeen` is refused when the pod has changed.
+ */
+export function refreshPod(pod: Pod, change: PodChange, now: number, dependsOnSeen: boolean): PodAction {
+  if (dependsOnSeen || inPlaceState(pod).value !== undefined) return patchPod(pod, change, now, "refresh");
+  const how = (change.conditions ?? []).length > 0 ? { subresource: "status" as const } : {};
+  const write = { steps: [podPatch(pod, change, now, how)], after: afterChange(pod, change, now) };
+  return { type: "patch pod", pod, write, concern: "refresh" };
+}
