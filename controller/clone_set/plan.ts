@@ -11,6 +11,7 @@ import { ownerReference } from "../rollout/pod_manifest.ts";
 import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
 import { untilAvailable } from "../rollout/pod_state.ts";
 import {
+  currentRevision,
   findRevision,
   HASH_LABEL,
   type Revision,
@@ -99,7 +100,7 @@ export function planCloneSet(input: PlanInput): Plan<CloneSetStatus> {
 function passOf({ seen, options, now, random, settled = new WeakMap() }: PlanInput, update: Revision): Pass {
   const { metadata, spec } = seen.set;
   const strategy = strategyOf(seen.set, options);
-  const current = currentRevision(seen, update);
+  const current = currentRevision(seen.set.status?.currentRevision, seen.revisions, update);
   const pods = seen.pods.refresh({
     updateRevision: update.name,
     strategy,
@@ -182,13 +183,6 @@ function uidsOf(actions: readonly Action[]): Set<string> {
     if (action.type === "patch pod" || action.type === "delete pod") touched.add(action.pod.uid);
   }
   return touched;
-}
-
-function currentRevision(seen: Seen, update: Revision): Revision {
-  const name = seen.set.status?.currentRevision;
-  if (name === undefined || name === "" || name === update.name) return update;
-  const stored = seen.revisions.find((revision) => revision.name === name);
-  return stored === undefined ? update : { name, number: stored.revision, data: stored.data, stored };
 }
 
 function planRevision(pass: Pass, write: "none" | "create" | "renumber"): Action[] {

@@ -1,12 +1,12 @@
 /** The shell of CloneSet: what it sees in the caches, and its plan behind the shell that workloads share. */
 import type { CloneSet } from "../../crds/index.ts";
 import { compileSelector, keyOf } from "../../kube/core/index.ts";
-import type { ControllerRevision, PersistentVolumeClaim } from "../../kube/index.ts";
+import type { PersistentVolumeClaim } from "../../kube/index.ts";
 import type { Caches, KindDeps, KindShell, ServerFeatures } from "../kind.ts";
 import type { ControllerOptions } from "../options.ts";
 import type { Performer } from "../rollout/perform.ts";
 import { PodIndexes } from "../rollout/pod_indexes.ts";
-import { byNumber } from "../rollout/revisions.ts";
+import { revisionsOf } from "../rollout/revisions.ts";
 import { workloadShell } from "../rollout/workload_shell.ts";
 import { CloneIndex } from "./classify.ts";
 import type { CloneSetOptions, Seen } from "./observe.ts";
@@ -61,7 +61,7 @@ function observe(
     set,
     pods: indexes.of(uid, () => newIndex(set, caches.pods, performer)),
     claims: [...claimsOf(caches, uid)],
-    revisions: revisionsOf(set, caches),
+    revisions: revisionsOf(set.metadata, compileSelector(set.spec.selector), caches.revisions),
     revisionData: (name) => caches.revisions.get(`${namespace}/${name}`)?.data,
     failures: performer.failures(uid),
     nodeLabels: (node) => caches.nodes.get(node)?.labels,
@@ -88,14 +88,4 @@ function newIndex(
 
 function claimsOf(caches: Caches, uid: string): Iterable<PersistentVolumeClaim> {
   return caches.claims.byIndex("owner", uid);
-}
-
-/** Those of this set, and those of nobody that its selector matches (inplace-update rule 39). */
-function revisionsOf(set: CloneSet, caches: Caches): ControllerRevision[] {
-  const own = [...caches.revisions.byIndex("controller", set.metadata.uid ?? "")];
-  const selector = compileSelector(set.spec.selector);
-  for (const orphan of caches.revisions.byIndex("orphan", set.metadata.namespace ?? "")) {
-    if (selector.matches(orphan.labels)) own.push(orphan);
-  }
-  return own.sort(byNumber);
 }

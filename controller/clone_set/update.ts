@@ -3,14 +3,15 @@ import type { Pod } from "../../kube/index.ts";
 import type { Action, Waiting } from "../rollout/actions.ts";
 import { beforeUpdate } from "../rollout/hooks.ts";
 import type { ImageWait } from "../rollout/image_wait.ts";
-import { type Eligibility, inPlaceChange } from "../rollout/in_place/change.ts";
+import type { Eligibility } from "../rollout/in_place/change.ts";
+import { eligibilityOf } from "../rollout/in_place/eligibility.ts";
 import { graceState } from "../rollout/in_place/state.ts";
 import { withUnissued } from "../rollout/in_place/unissued.ts";
 import { startInPlace } from "../rollout/in_place/update.ts";
 import { ByActivity } from "../rollout/order.ts";
 import { patchPod } from "../rollout/pod_actions.ts";
 import { isActive } from "../rollout/pod_state.ts";
-import { type Revision, sameRevision, templateOf } from "../rollout/revisions.ts";
+import { type Revision, sameRevision } from "../rollout/revisions.ts";
 import { CLAIM_HASH, type Member, REVISION_LABEL, SPECIFIED_DELETE } from "./observe.ts";
 import { isUnderWay, membersOf, updateOrder } from "./order.ts";
 import type { Pass } from "./plan.ts";
@@ -198,22 +199,11 @@ function eligibility(pass: Pass, member: Member, target: Revision): Eligibility 
 
 function computeEligibility(pass: Pass, from: string, target: Revision): Eligibility {
   const old = pass.seen.revisions.find((revision) => sameRevision(revision.name, from));
-  if (old === undefined)
-    return { change: undefined, reason: `revision ${from || "(none)"} of the pod is not known` };
-  const before = templateOf(old.data);
-  const after = templateOf(target.data);
-  if (before === undefined || after === undefined) {
-    return {
-      change: undefined,
-      reason: `revision ${before === undefined ? old.name : target.name} holds broken data`,
-    };
-  }
   const claims = [old, target.stored].map((revision) => revision?.annotations[CLAIM_HASH]);
   const changedClaims = claims[0] !== undefined && claims[1] !== undefined && claims[0] !== claims[1];
-  if (pass.options.recreateOnClaimChange && pass.strategy.policy !== "InPlaceOnly" && changedClaims) {
-    return { change: undefined, reason: "the claim templates changed" };
-  }
-  return inPlaceChange(before, after, pass.options);
+  return pass.options.recreateOnClaimChange && pass.strategy.policy !== "InPlaceOnly" && changedClaims
+    ? { change: undefined, reason: "the claim templates changed" }
+    : eligibilityOf(from, old, target, pass.options);
 }
 
 function updateInPlace(

@@ -19,7 +19,7 @@ import {
   strategyOf,
   templateGeneration,
 } from "./observe.ts";
-import { Decided, type Pass, roomOf } from "./pass.ts";
+import { DaemonDecided, type Pass, roomOf } from "./pass.ts";
 import { planImages } from "./pre_download.ts";
 import { planRefresh, waitingForNodes } from "./refresh.ts";
 import {
@@ -116,7 +116,7 @@ function passOf(
     pods,
     open: [...pods.entries(pods.groups.open)],
     eligible: new Map(),
-    decided: new Decided(roomOf(seen.pods.source.inFlight(), strategy.burst)),
+    decided: new DaemonDecided(roomOf(seen.pods.source.inFlight(), strategy.burst)),
   };
 }
 
@@ -175,7 +175,7 @@ function relabel(pass: Pass, { duplicates, hash }: RevisionSearch): void {
 
 function planHistory(pass: Pass, { duplicates, update }: RevisionSearch): void {
   const { seen, decided } = pass;
-  const live = new Set([pass.mark.hash, ...revisionsOf(pass)]);
+  const live = new Set([pass.mark.hash, ...liveRevisions(pass)]);
   const idle = duplicates.filter((revision) => !live.has(hashOf(revision)));
   const others = seen.revisions.filter((one) => one !== update.stored && !duplicates.includes(one));
   const surplus = surplusRevisions(others, live, seen.set.spec.revisionHistoryLimit ?? 10);
@@ -183,7 +183,7 @@ function planHistory(pass: Pass, { duplicates, update }: RevisionSearch): void {
 }
 
 /** Revision labels of pods, writes in flight included. */
-function revisionsOf({ pods }: Pass): string[] {
+function liveRevisions({ pods }: Pass): string[] {
   const revisions = [...pods.counted].filter((what) => what.startsWith(REVISION));
   return revisions.map((what) => what.slice(REVISION.length));
 }

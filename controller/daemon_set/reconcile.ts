@@ -1,14 +1,13 @@
 /** The shell of DaemonSet: what it sees in the caches, who wakes it, and its plan behind the shell that workloads share. */
 import type { DaemonSet } from "../../crds/index.ts";
-import { compileSelector, type Labels, type Selector } from "../../kube/core/index.ts";
-import { type Change, type ControllerRevision, type Node, type Pod, sidesOf } from "../../kube/index.ts";
+import { compileSelector, type Labels } from "../../kube/core/index.ts";
+import { type Change, type Node, type Pod, sidesOf } from "../../kube/index.ts";
 import type { Caches, KindDeps, KindShell, ServerFeatures } from "../kind.ts";
 import type { ControllerOptions } from "../options.ts";
 import { CREATING } from "../rollout/pending_pods.ts";
 import type { Performer } from "../rollout/perform.ts";
 import { PodIndexes } from "../rollout/pod_indexes.ts";
-import { rememberedByNode } from "../rollout/remembered_by_node.ts";
-import { byNumber } from "../rollout/revisions.ts";
+import { revisionsOf } from "../rollout/revisions.ts";
 import { workloadShell } from "../rollout/workload_shell.ts";
 import { DaemonIndex } from "./classify.ts";
 import { nodeEligibility } from "./eligibility.ts";
@@ -102,7 +101,7 @@ function observe(
     isTaken: (name) =>
       caches.pods.get(`${namespace}/${name}`) !== undefined ||
       performer.pending(uid).has(`${CREATING}${name}`),
-    revisions: revisionsOf(set, caches, index.source.selector),
+    revisions: revisionsOf(set.metadata, index.source.selector, caches.revisions),
     revisionData: (name) => caches.revisions.get(`${namespace}/${name}`)?.data,
     failures: performer.failures(uid),
     pullJobs: options.preDownload ? [...caches.pullJobs(uid)] : undefined,
@@ -129,15 +128,6 @@ function newIndex(
     pods: () => [...pods.byIndex("controller", uid), ...pods.byIndex(OWNERLESS, namespace)],
     inFlight: () => performer.pending(uid),
   });
-}
-
-/** Those of this set, and those of nobody that its selector matches. */
-function revisionsOf(set: DaemonSet, caches: Caches, selector: Selector): ControllerRevision[] {
-  const own = [...caches.revisions.byIndex("controller", set.metadata.uid ?? "")];
-  for (const orphan of caches.revisions.byIndex("orphan", set.metadata.namespace ?? "")) {
-    if (selector.matches(orphan.labels)) own.push(orphan);
-  }
-  return own.sort(byNumber);
 }
 
 /**

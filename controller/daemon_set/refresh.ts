@@ -5,13 +5,13 @@ import { gatesOf, refreshPod, stepOf } from "../rollout/in_place/refresh.ts";
 import { inPlaceState } from "../rollout/in_place/state.ts";
 import { waitingInPlace } from "../rollout/pod_actions.ts";
 import type { Daemon } from "./observe.ts";
-import { isFree, type Pass } from "./pass.ts";
+import type { Pass } from "./pass.ts";
 
 export function planRefresh(pass: Pass): void {
   for (const { daemons } of pass.open) {
     for (const daemon of daemons) {
       if (daemon.terminating || daemon.failed || (daemon.settled && !daemon.broken)) continue;
-      if (isFree(pass, daemon)) refreshDaemon(pass, daemon);
+      if (pass.decided.isFree(daemon)) refreshDaemon(pass, daemon);
     }
   }
 }
@@ -22,7 +22,7 @@ export function waitingForNodes(pass: Pass): Waiting[] {
   for (const { daemons } of pass.pods.every()) {
     for (const daemon of daemons) {
       const { pod, terminating, failed } = daemon;
-      if (terminating || failed || !isFree(pass, daemon)) continue;
+      if (terminating || failed || !pass.decided.isFree(daemon)) continue;
       const step = stepOf(pod, pass);
       if (step.kind === "waiting") waiting.push(waitingInPlace(pod, step));
     }

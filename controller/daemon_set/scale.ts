@@ -5,7 +5,7 @@ import { patchPod, waitingForHook } from "../rollout/pod_actions.ts";
 import { conditionOf } from "../rollout/pod_state.ts";
 import type { DaemonNode } from "./classify.ts";
 import { type Daemon, isDaemonAvailable } from "./observe.ts";
-import { isFree, type Pass } from "./pass.ts";
+import type { Pass } from "./pass.ts";
 import { createPod } from "./pod_manifest.ts";
 
 export function planScale(pass: Pass): void {
@@ -58,7 +58,7 @@ function surplusOfSurge(pass: Pass, living: readonly Daemon[]): Daemon[] {
 
 /** Rule 14. */
 function planFailed(pass: Pass, node: DaemonNode, daemon: Daemon): void {
-  if (!isFree(pass, daemon)) return;
+  if (!pass.decided.isFree(daemon)) return;
   const { name, namespace } = daemon.pod;
   const wait = pass.seen.failedPodWaitMs(node.name);
   if (wait > 0) {
@@ -122,7 +122,7 @@ export function planCreations(pass: Pass, nodes: readonly string[]): void {
 
 /** Every deletion of ours passes the preDelete hook; a pod that has come so far never comes back (rules 40 to 42). */
 export function planDeletion(pass: Pass, daemon: Daemon): void {
-  if (!isFree(pass, daemon) || daemon.terminating) return;
+  if (!pass.decided.isFree(daemon) || daemon.terminating) return;
   const { pod } = daemon;
   const { decided } = pass;
   const hook = pass.strategy.lifecycle?.preDelete;

@@ -7,7 +7,7 @@ import { startInPlace } from "../rollout/in_place/update.ts";
 import { hasGate, IN_PLACE_READY } from "../rollout/pod_state.ts";
 import { type Daemon, REVISION_LABEL } from "./observe.ts";
 import { type UpdateWindow, updateWindow } from "./order.ts";
-import { isFree, type Pass } from "./pass.ts";
+import type { Pass } from "./pass.ts";
 import { hashOf, templatesOf } from "./revisions.ts";
 import { planDeletion } from "./scale.ts";
 import { planSurge } from "./surge.ts";
@@ -49,7 +49,7 @@ function updateDue(pass: Pass, window: UpdateWindow, room: number, wait: ImageWa
     if (isHeld(pass, daemon, wait)) continue;
     if (taken < room) {
       // A pod with a write under way keeps its turn: it is decided on when the write has ended.
-      if (isFree(pass, daemon)) updateDaemon(pass, daemon, wait);
+      if (pass.decided.isFree(daemon)) updateDaemon(pass, daemon, wait);
       taken++;
       if (isCounted) left--;
     } else if (isCounted) return left;
@@ -92,14 +92,14 @@ function urgencyOf({ sites, starting, missing }: UpdateWindow): Urgency {
 
 /** Whether the pod waits for an image that its node is still pulling; a pod that is recreated waits for none. */
 function isHeld(pass: Pass, daemon: Daemon, wait: ImageWait | undefined): boolean {
-  if (wait === undefined || !isFree(pass, daemon)) return false;
+  if (wait === undefined || !pass.decided.isFree(daemon)) return false;
   const { change } = eligibility(pass, daemon);
   return change !== undefined && wait.holds(daemon.pod, change.images);
 }
 
 /** Rule 29. */
 function updateDaemon(pass: Pass, daemon: Daemon, wait: ImageWait | undefined): void {
-  if (!isFree(pass, daemon)) return;
+  if (!pass.decided.isFree(daemon)) return;
   const eligible = pass.strategy.inPlace ? eligibility(pass, daemon) : undefined;
   if (eligible?.change === undefined) {
     planDeletion(pass, daemon);

@@ -3,11 +3,13 @@ import type { PodTemplate } from "../../crds/index.ts";
 import {
   isJsonObject,
   type JsonObject,
+  type ObjectMeta,
   revisionData,
   revisionDataEqual,
   revisionHash,
+  type Selector,
 } from "../../kube/core/index.ts";
-import type { ControllerRevision } from "../../kube/index.ts";
+import type { ControllerRevision, Reader } from "../../kube/index.ts";
 
 export const HASH_LABEL = "controller.kubernetes.io/hash";
 
@@ -52,6 +54,33 @@ export function dataOfTemplate(template: object): string {
   const data = revisionData(template);
   dataOfTemplates.set(template, data);
   return data;
+}
+
+/**
+ * Revisions of a workload, and those of nobody that its selector matches, sorted by number. `cached`: by the indexes
+ * `controller` and `orphan`. Spec: inplace-update, rule 39.
+ */
+export function revisionsOf(
+  { uid = "", namespace = "" }: ObjectMeta,
+  selector: Selector,
+  cached: Pick<Reader<ControllerRevision>, "byIndex">,
+): ControllerRevision[] {
+  const own = [...cached.byIndex("controller", uid)];
+  for (const orphan of cached.byIndex("orphan", namespace)) {
+    if (selector.matches(orphan.labels)) own.push(orphan);
+  }
+  return own.sort(byNumber);
+}
+
+/** The revision that pods were at before, as the status names it; the update revision if it no longer exists. */
+export function currentRevision(
+  name: string | undefined,
+  revisions: readonly ControllerRevision[],
+  update: Revision,
+): Revision {
+  if (name === undefined || name === "" || name === update.name) return update;
+  const stored = revisions.find((revision) => revision.name === name);
+  return stored === undefined ? update : { name, number: stored.revision, data: stored.data, stored };
 }
 
 export function byNumber(a: ControllerRevision, b: ControllerRevision): number {

@@ -3,7 +3,7 @@ import type { PersistentVolumeClaim as ClaimTemplate } from "../../crds/index.ts
 import { isJsonObject, isQuantity, quantityCompare } from "../../kube/core/index.ts";
 import type { PersistentVolumeClaim } from "../../kube/index.ts";
 import { claimName, type Member, OWNED_BY_ANNOTATION } from "./observe.ts";
-import { isFree, type Pass, type PassContext } from "./pass.ts";
+import type { Pass, PassContext } from "./pass.ts";
 import type { Unavailable } from "./update.ts";
 
 /** `go on`: the claims are as the pod's update needs them; `wait`: with the next pod; `stop`: with nothing more. */
@@ -22,7 +22,8 @@ export function planClaimGrowth(pass: Pass, member: Member, unavailable: Unavail
   }
   if (unavailable.size >= pass.strategy.maxUnavailable && !unavailable.has(member.pod.name)) return "stop";
   unavailable.add(member.pod.name);
-  if (isFree(pass, member)) for (const { template, claim } of small) grow(pass, member, template, claim);
+  if (pass.decided.isFree(member))
+    for (const { template, claim } of small) grow(pass, member, template, claim);
   return "wait";
 }
 

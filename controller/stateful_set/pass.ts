@@ -1,13 +1,14 @@
 /** One evaluation of a plan: what was seen, resolved once, and what has been decided so far. */
 import type { Selector } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
-import type { Action, FailureMessage, ObjectEvent, Waiting } from "../rollout/actions.ts";
+import type { FailureWords, ObjectEvent } from "../rollout/actions.ts";
+import { Decided } from "../rollout/decided.ts";
 import type { Eligibility } from "../rollout/in_place/change.ts";
 import { isCompleted } from "../rollout/in_place/completion.ts";
 import type { PodAction } from "../rollout/pod_actions.ts";
 import type { Revision, RevisionSearch } from "../rollout/revisions.ts";
 import type { SetView } from "./classify.ts";
-import type { Member, Seen, StatefulSetOptions, Strategy } from "./observe.ts";
+import type { Seen, StatefulSetOptions, Strategy } from "./observe.ts";
 import type { Reach } from "./order.ts";
 
 /** What is known before pods are looked at, and what they are classified by. */
@@ -34,36 +35,16 @@ export interface Pass extends PassContext {
   reach: Reach;
   /** Eligibility by revision label of the pod. */
   eligible: Map<string, Eligibility>;
-  decided: Decided;
+  decided: SetDecided;
 }
 
-export class Decided {
-  readonly actions: Action[] = [];
-  readonly waiting: Waiting[] = [];
+export class SetDecided extends Decided {
   /** Actions on pods that are taken in the end if nothing else was decided for their pod. */
   readonly later: PodAction[] = [];
-  /** Pods with an action of this pass: a pod gets at most one. */
-  readonly touched = new Set<string>();
   /** Text of the condition FailedCreatePod, where a pod cannot even be asked for. */
   creationFailure: string | undefined;
   /** Text of the condition FailedUpdatePod. */
   failure: string | undefined;
-  wakeAfterMs: number | undefined;
-
-  take(action: Action): void {
-    this.actions.push(action);
-    if (action.type === "patch pod" || action.type === "delete pod") this.touched.add(action.pod.uid);
-  }
-
-  wake(afterMs: number | undefined): void {
-    if (afterMs !== undefined)
-      this.wakeAfterMs = Math.min(this.wakeAfterMs ?? Number.POSITIVE_INFINITY, afterMs);
-  }
-}
-
-/** Whether an action may be planned for the pod in this pass. */
-export function isFree(pass: Pass, member: Member): boolean {
-  return !member.busy && !pass.decided.touched.has(member.pod.uid);
 }
 
 /** Whether no in-place update of the pod is under way. */

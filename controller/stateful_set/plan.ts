@@ -10,9 +10,9 @@ import { ownerReference } from "../rollout/pod_manifest.ts";
 import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
 import { untilAvailable } from "../rollout/pod_state.ts";
 import {
+  currentRevision,
   findRevision,
   HASH_LABEL,
-  type Revision,
   type RevisionSearch,
   shortHash,
   surplusRevisions,
@@ -20,7 +20,7 @@ import {
 import { type Group, REVISION, type SetView } from "./classify.ts";
 import { REVISION_LABEL, type Seen, type StatefulSetOptions, strategyOf } from "./observe.ts";
 import { membersOf, reachOf } from "./order.ts";
-import { Decided, type Pass, type PassContext } from "./pass.ts";
+import { type Pass, type PassContext, SetDecided } from "./pass.ts";
 import { planImages } from "./pre_download.ts";
 import { awaitedOfNodes, planRefresh, tellBroken } from "./refresh.ts";
 import { planCondemned, planWindow } from "./scale.ts";
@@ -48,7 +48,7 @@ export function planStatefulSet(input: PlanInput): Plan<StatefulSetStatus> {
   );
   const context = contextOf(input, search);
   const pods = seen.pods.refresh(context);
-  const decided = new Decided();
+  const decided = new SetDecided();
   const pass = { ...context, pods, reach: reachOf(pods, context), eligible: new Map(), decided };
   const isDecided = set.metadata.deletionTimestamp === undefined && search.write !== "create";
   if (set.metadata.deletionTimestamp === undefined) decide(pass);
@@ -89,7 +89,7 @@ function contextOf(
     uid: metadata.uid ?? "",
     now,
     update,
-    current: currentRevision(seen, update),
+    current: currentRevision(seen.set.status?.currentRevision, seen.revisions, update),
     write,
     selector: compileSelector(spec.selector),
     settled: settled ?? new WeakMap(),
@@ -133,13 +133,6 @@ function planMembership({ pods, decided, name, uid, now, update, seen }: Pass): 
 
 function podsOf(pods: SetView, group: Group): Pod[] {
   return [...pods.entries(pods.groups[group])].flatMap(({ pod }) => pod ?? []);
-}
-
-function currentRevision(seen: Seen, update: Revision): Revision {
-  const name = seen.set.status?.currentRevision;
-  if (name === undefined || name === "" || name === update.name) return update;
-  const stored = seen.revisions.find((revision) => revision.name === name);
-  return stored === undefined ? update : { name, number: stored.revision, data: stored.data, stored };
 }
 
 function planRevision(pass: Pass): void {

@@ -1,13 +1,13 @@
 /** The shell of StatefulSet: what it sees in the caches, and its plan behind the shell that workloads share. */
 import type { StatefulSet } from "../../crds/index.ts";
 import { compileSelector, keyOf } from "../../kube/core/index.ts";
-import type { Cache, ControllerRevision } from "../../kube/index.ts";
+import type { Cache } from "../../kube/index.ts";
 import { claimantKeys, orphanKeys } from "../caches.ts";
 import type { Caches, KindDeps, KindShell, ServerFeatures } from "../kind.ts";
 import type { ControllerOptions } from "../options.ts";
 import type { Performer } from "../rollout/perform.ts";
 import { PodIndexes } from "../rollout/pod_indexes.ts";
-import { byNumber } from "../rollout/revisions.ts";
+import { revisionsOf } from "../rollout/revisions.ts";
 import { workloadShell } from "../rollout/workload_shell.ts";
 import { SetIndex } from "./classify.ts";
 import type { Seen, StatefulSetOptions } from "./observe.ts";
@@ -59,7 +59,7 @@ export function observe(
     pods: indexes.of(uid, () => newIndex(set, caches, performer)),
     podNamed: (name) => caches.pods.get(`${namespace}/${name}`),
     claimNamed: (name) => caches.claims.get(`${namespace}/${name}`),
-    revisions: revisionsOf(set, caches),
+    revisions: revisionsOf(set.metadata, compileSelector(set.spec.selector), caches.revisions),
     revisionData: (name) => caches.revisions.get(`${namespace}/${name}`)?.data,
     failures: performer.failures(uid),
     pullJobs: options.preDownload ? [...caches.pullJobs(uid)] : undefined,
@@ -94,14 +94,4 @@ function newIndex(
     pod: (pod) => pods.get(keyOf({ namespace, name: pod })),
     inFlight: () => performer.pending(uid),
   });
-}
-
-/** Those of this set, and those of nobody that its selector matches (inplace-update rule 39). */
-function revisionsOf(set: StatefulSet, caches: Caches): ControllerRevision[] {
-  const own = [...caches.revisions.byIndex("controller", set.metadata.uid ?? "")];
-  const selector = compileSelector(set.spec.selector);
-  for (const orphan of caches.revisions.byIndex("orphan", set.metadata.namespace ?? "")) {
-    if (selector.matches(orphan.labels)) own.push(orphan);
-  }
-  return own.sort(byNumber);
 }

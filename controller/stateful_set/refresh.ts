@@ -11,7 +11,7 @@ import type { PodChange } from "../rollout/pod_patch.ts";
 import { PRE_DELETE_KEY, removeNotReadyKey } from "../rollout/readiness.ts";
 import { hasWrongOwners, planClaimOwners } from "./claims.ts";
 import { type Member, POD_NAME_LABEL } from "./observe.ts";
-import { isFree, isUpdateComplete, type Pass, type PassContext, podWords } from "./pass.ts";
+import { isUpdateComplete, type Pass, type PassContext, podWords } from "./pass.ts";
 import { identityLabels } from "./pod_manifest.ts";
 
 /** Whether `planRefresh` is to look at a pod that stays. */
@@ -31,9 +31,9 @@ export function planRefresh(pass: Pass): void {
   for (const { member, refresh } of pass.pods.entries(pass.pods.groups.due)) {
     if (member === undefined) continue;
     if (member.inWindow) planClaimOwners(pass, member);
-    if (!isFree(pass, member) || member.finished) continue;
+    if (!pass.decided.isFree(member) || member.finished) continue;
     if (!refresh.isSettled && refresh.awaited === undefined) refreshMember(pass, member);
-    if (isFree(pass, member)) repairIdentity(pass, member);
+    if (pass.decided.isFree(member)) repairIdentity(pass, member);
   }
 }
 

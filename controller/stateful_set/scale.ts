@@ -7,7 +7,7 @@ import type { Revision } from "../rollout/revisions.ts";
 import { missingClaims, planClaimOwners, tellBlockedClaim, waitsForFormerPod } from "./claims.ts";
 import type { Member } from "./observe.ts";
 import { membersOf } from "./order.ts";
-import { isFree, type Pass, podWords } from "./pass.ts";
+import { type Pass, podWords } from "./pass.ts";
 import { createPod } from "./pod_manifest.ts";
 
 /**
@@ -169,7 +169,7 @@ function planCondemnedDeletion(pass: Pass, member: Member): void {
 
 /** Every deletion of ours passes the preDelete hook (rule 33). */
 export function planDeletion(pass: Pass, member: Member): void {
-  if (!isFree(pass, member) || member.terminating) return;
+  if (!pass.decided.isFree(member) || member.terminating) return;
   const hook = pass.strategy.lifecycle?.preDelete;
   if (!isHooked(member.pod, hook)) {
     pass.decided.take({

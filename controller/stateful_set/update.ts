@@ -1,16 +1,16 @@
 /** Bringing pods to the update revision. Spec: statefulset 4.5 to 4.8, 4.11. */
 import { beforeUpdate } from "../rollout/hooks.ts";
 import type { ImageWait } from "../rollout/image_wait.ts";
-import { type Eligibility, inPlaceChange } from "../rollout/in_place/change.ts";
+import type { Eligibility } from "../rollout/in_place/change.ts";
+import { eligibilityOf } from "../rollout/in_place/eligibility.ts";
 import { withUnissued } from "../rollout/in_place/unissued.ts";
 import { startInPlace } from "../rollout/in_place/update.ts";
 import { STATE_LABEL } from "../rollout/lifecycle.ts";
-import { templateOf } from "../rollout/revisions.ts";
 import type { SortedSlots } from "../rollout/sorted_slots.ts";
 import { planClaimGrowth } from "./claim_growth.ts";
 import { type Member, REVISION_LABEL } from "./observe.ts";
 import { membersOf } from "./order.ts";
-import { isFree, type Pass } from "./pass.ts";
+import type { Pass } from "./pass.ts";
 import { imageWaitOf } from "./pre_download.ts";
 import { planDeletion } from "./scale.ts";
 
@@ -64,7 +64,7 @@ function updateInOrder(pass: Pass, complete: boolean, wait: ImageWait | undefine
       return;
     }
     // A pod with a write under way is decided on when it has ended; nobody may go before it.
-    if (!isFree(pass, member)) {
+    if (!pass.decided.isFree(member)) {
       if (unavailable.has(member.pod.name)) continue;
       return;
     }
@@ -78,7 +78,7 @@ function planSpecified(pass: Pass, unavailable: Unavailable): void {
   for (const member of membersOf(pass.pods.entries(pass.pods.groups.specified.descending()))) {
     const { name } = member.pod;
     if (unavailable.size >= pass.strategy.maxUnavailable && !unavailable.has(name)) continue;
-    if (!isFree(pass, member)) continue;
+    if (!pass.decided.isFree(member)) continue;
     planDeletion(pass, member);
     unavailable.add(name);
   }
@@ -127,22 +127,10 @@ function eligibility(pass: Pass, member: Member): Eligibility {
   const from = member.pod.labels[REVISION_LABEL] ?? "";
   const known = pass.eligible.get(from);
   if (known !== undefined) return known;
-  const computed = computeEligibility(pass, from);
+  const old = pass.seen.revisions.find((revision) => revision.name === from);
+  const computed = eligibilityOf(from, old, pass.update, pass.options);
   pass.eligible.set(from, computed);
   return computed;
-}
-
-function computeEligibility(pass: Pass, from: string): Eligibility {
-  const old = pass.seen.revisions.find((revision) => revision.name === from);
-  if (old === undefined)
-    return { change: undefined, reason: `revision ${from || "(none)"} of the pod is not known` };
-  const before = templateOf(old.data);
-  const after = templateOf(pass.update.data);
-  if (before === undefined || after === undefined) {
-    const broken = before === undefined ? old.name : pass.update.name;
-    return { change: undefined, reason: `revision ${broken} holds broken data` };
-  }
-  return inPlaceChange(before, after, pass.options);
 }
 
 function updateInPlace(

@@ -1,0 +1,22 @@
+/** Whether pods of one revision may be brought to another one in place, template to template. Spec: inplace-update, rule 26. */
+import type { ControllerRevision } from "../../../kube/index.ts";
+import { type Revision, templateOf } from "../revisions.ts";
+import { type ChangeOptions, type Eligibility, inPlaceChange } from "./change.ts";
+
+/** `label`: what pods carry of the revision `old`, which may no longer exist. */
+export function eligibilityOf(
+  label: string,
+  old: ControllerRevision | undefined,
+  target: Revision,
+  options: ChangeOptions,
+): Eligibility {
+  if (old === undefined)
+    return { change: undefined, reason: `revision ${label || "(none)"} of the pod is not known` };
+  const before = templateOf(old.data);
+  const after = templateOf(target.data);
+  if (before === undefined || after === undefined) {
+    const broken = before === undefined ? old.name : target.name;
+    return { change: undefined, reason: `revision ${broken} holds broken data` };
+  }
+  return inPlaceChange(before, after, options);
+}
