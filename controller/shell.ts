@@ -115,7 +115,7 @@ class Shell<T extends StatusObject> implements KindShell {
       this.#failing.delete(key);
       if (pass === undefined) return {};
       wakeAfterMs = earliest(pass.wakeAfterMs, object && this.#offer(key, object, pass));
-      await this.#carryOut(key, object, pass.actions ?? []);
+      if (pass.actions !== undefined) await this.#carryOut(key, object, pass.actions);
       return { wakeAfterMs };
     } catch (error) {
       if (isRace(error)) return { wakeAfterMs: earliest(wakeAfterMs, RACE_MS) };
