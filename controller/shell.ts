@@ -114,11 +114,11 @@ class Shell<T extends StatusObject> implements KindShell {
         : this.#reconciler.reconcile(object, key));
       this.#failing.delete(key);
       if (pass === undefined) return {};
-      wakeAfterMs = earliest(pass.wakeAfterMs, object && this.#offer(key, object, pass));
+      wakeAfterMs = earliest([pass.wakeAfterMs, object && this.#offer(key, object, pass)]);
       if (pass.actions !== undefined) await this.#carryOut(key, object, pass.actions);
       return { wakeAfterMs };
     } catch (error) {
-      if (isRace(error)) return { wakeAfterMs: earliest(wakeAfterMs, RACE_MS) };
+      if (isRace(error)) return { wakeAfterMs: earliest([wakeAfterMs, RACE_MS]) };
       // What the server refused is no matter of the object.
       if (!isKubeError(error)) this.#reportFailure(key, error);
       // What time alone changes does not wait for the backoff of a write that is refused.

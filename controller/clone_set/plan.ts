@@ -5,6 +5,7 @@
 import type { CloneSetStatus } from "../../crds/index.ts";
 import { claimTemplatesHash, compileSelector } from "../../kube/core/index.ts";
 import type { ControllerRevision, Pod } from "../../kube/index.ts";
+import { earliest } from "../earliest.ts";
 import type { Action, Plan, Waiting } from "../rollout/actions.ts";
 import type { Eligibility } from "../rollout/in_place/change.ts";
 import { ownerReference } from "../rollout/pod_manifest.ts";
@@ -312,10 +313,4 @@ function soonestAvailable(pass: Pass): number | undefined {
       return left === 0 ? undefined : left;
     }),
   );
-}
-
-function earliest(times: readonly (number | undefined)[]): number | undefined {
-  let first: number | undefined;
-  for (const time of times) if (time !== undefined && (first === undefined || time < first)) first = time;
-  return first;
 }

@@ -56,7 +56,7 @@ export function planOneNodeImage(seen: NodeImageSeen, options: NodeImageOptions,
     const events = judged.failed.flatMap((task) => eventsOf(nodeImage, task));
     return { actions: [{ type: "patch status", status, exact: true }, ...events], wakeAfterMs: undefined };
   }
-  const nextAt = earliest(pruned.nextAt, judged.nextAt);
+  const nextAt = earliest([pruned.nextAt, judged.nextAt]);
   return { actions: [], wakeAfterMs: nextAt === undefined ? undefined : Math.max(1, nextAt - now) };
 }
 

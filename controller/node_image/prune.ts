@@ -34,7 +34,7 @@ export function pruneNodeImage(nodeImage: NodeImage, facts: Facts): Pruned {
   let nextAt: number | undefined;
   for (const [name, image] of Object.entries(nodeImage.spec?.images ?? {})) {
     const kept = pruneImage(nodeImage, name, image, facts);
-    nextAt = earliest(nextAt, kept.nextAt);
+    nextAt = earliest([nextAt, kept.nextAt]);
     if (kept.image !== image) isChanged = true;
     if (kept.image !== undefined) put(images, name, kept.image);
   }
@@ -53,7 +53,7 @@ function pruneImage(
     const expiresAt = expiry(nodeImage, name, tag);
     const kept = timeOf(tag.createdAt) === undefined ? undefined : withLivingOwners(tag, facts);
     if (kept === undefined || (expiresAt !== undefined && expiresAt <= facts.now)) continue;
-    nextAt = earliest(nextAt, expiresAt);
+    nextAt = earliest([nextAt, expiresAt]);
     tags.push(kept);
   }
   const secrets = image.pullSecrets?.filter((each) => each.mode === "batch" || facts.secretExists(each));

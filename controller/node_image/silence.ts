@@ -34,7 +34,7 @@ export function judgeSilence(nodeImage: NodeImage, now: number): Judged {
       const due = dueAt(nodeImage, name, tag);
       if (due === undefined) continue;
       if (due.at > now) {
-        nextAt = earliest(nextAt, due.at);
+        nextAt = earliest([nextAt, due.at]);
         continue;
       }
       const { message } = due;

@@ -76,7 +76,7 @@ class PersistentPodStates implements Reconciler<PersistentPodState> {
       ...generated,
       status,
       size: Object.keys(status.podStates ?? {}).length,
-      wakeAfterMs: earliest(generated.wakeAfterMs, retryMs),
+      wakeAfterMs: earliest([generated.wakeAfterMs, retryMs]),
     };
   }
 

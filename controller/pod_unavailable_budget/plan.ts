@@ -65,7 +65,7 @@ export function planBudget(seen: Seen): BudgetPlan {
     notDeleted: deletions.expired.flatMap((pod) => active.get(pod) ?? []),
     problem,
     isIdle: active.size === 0,
-    wakeAfterMs: earliest(deletions.nextMs, updates.nextMs),
+    wakeAfterMs: earliest([deletions.nextMs, updates.nextMs]),
   };
 }
 
@@ -110,7 +110,7 @@ function held(
     }
     result.kept[name] = since;
     result.isEmpty = false;
-    result.nextMs = earliest(result.nextMs, leftMs);
+    result.nextMs = earliest([result.nextMs, leftMs]);
   }
   return result;
 }

@@ -114,7 +114,7 @@ class Budgets implements Reconciler<PodUnavailableBudget> {
         { type: "patch status", status: createMergePatch(object.status ?? {}, plan.status), exact: true },
         () => this.#link(object, plan.link),
       ],
-      wakeAfterMs: earliest(plan.wakeAfterMs, source.asked() ? POLL_MS : undefined),
+      wakeAfterMs: earliest([plan.wakeAfterMs, source.asked() ? POLL_MS : undefined]),
     };
   }
 
