@@ -3,8 +3,9 @@ import type { ImagePullJob } from "../crds/index.ts";
 import { type Client, fakeServer, KubeError, testClock } from "../kube/index.ts";
 import { kindDeps } from "./_kind_deps.ts";
 import { Children } from "./children.ts";
+import { imageListPullJobResource } from "./image_list_pull_job/resource.ts";
+import { imagePullJobResource } from "./image_pull_job/resource.ts";
 import { ownersOf } from "./owners.ts";
-import { imageListPullJobResource, imagePullJobResource } from "./resources.ts";
 import { ownerReference } from "./rollout/pod_manifest.ts";
 
 const options = {};

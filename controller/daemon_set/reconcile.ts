@@ -7,6 +7,7 @@ import type { ControllerOptions } from "../options.ts";
 import { CREATING } from "../rollout/pending_pods.ts";
 import type { Performer } from "../rollout/perform.ts";
 import { PodIndexes } from "../rollout/pod_indexes.ts";
+import { rememberedByNode } from "../rollout/remembered_by_node.ts";
 import { revisionsOf } from "../rollout/revisions.ts";
 import { workloadShell } from "../rollout/workload_shell.ts";
 import { DaemonIndex } from "./classify.ts";

@@ -1,7 +1,7 @@
 /** One evaluation of a plan: what was seen, resolved once, and what has been decided so far. */
 import type { Selector } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
-import type { FailureWords, ObjectEvent } from "../rollout/actions.ts";
+import type { FailureMessage, ObjectEvent } from "../rollout/actions.ts";
 import { Decided } from "../rollout/decided.ts";
 import type { Eligibility } from "../rollout/in_place/change.ts";
 import { isCompleted } from "../rollout/in_place/completion.ts";
