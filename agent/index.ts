@@ -2,8 +2,6 @@
 
 export { planContainerMeta } from "./container_meta/plan.ts";
 export { type CriClient, createCriClient } from "./cri/client.ts";
-export { type ContainerdFixture, containerdMissing, startContainerd } from "./cri/containerd_fixture.ts";
-export { type FakeCri, type FakeCriOptions, startFakeCri } from "./cri/fake_server.ts";
 export { AgentError, type AgentErrorCode, isAgentError } from "./errors.ts";
 export { type AgentRuntime, agentEnvironment, agentProgram } from "./launch.ts";
 export { denoPermissions, type PermissionSettings } from "./permissions.ts";

@@ -10,8 +10,8 @@ import {
   nullLog,
   systemClock,
 } from "../kube/index.ts";
-import { silentServer } from "./context_fixture.ts";
-import { startFakeCri } from "./cri/fake_server.ts";
+import { silentServer } from "../testkit/agent/context_fixture.ts";
+import { startFakeCri } from "../testkit/cri/fake_cri.ts";
 import { agentSettings } from "./settings.ts";
 import { type Agent, startAgent } from "./start.ts";
 

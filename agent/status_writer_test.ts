@@ -1,5 +1,7 @@
 import t from "tap";
-import { KubeError, testClock, testLog } from "../kube/index.ts";
+import { KubeError } from "../kube/index.ts";
+import { testClock } from "../testkit/kube/fake_clock.ts";
+import { testLog } from "../testkit/kube/fake_log.ts";
 import { createStatusWriter } from "./status_writer.ts";
 
 interface Status {

@@ -1,7 +1,7 @@
 import t from "tap";
 import { seededRandom } from "../kube/index.ts";
+import { samplePhase, sampleRun } from "../testkit/bench/result_builder.ts";
 import { compareRuns, worseThan } from "./compare.ts";
-import { samplePhase, sampleRun } from "./measure/result_samples.ts";
 import { comparisonText, intervalHint } from "./report/comparison_table.ts";
 
 const runs = (times: readonly number[], words: object = {}) =>

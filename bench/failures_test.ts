@@ -1,7 +1,8 @@
 import t from "tap";
-import { seededRandom, testClock } from "../kube/index.ts";
+import { seededRandom } from "../kube/index.ts";
+import { pod } from "../testkit/bench/pod_builder.ts";
+import { testClock } from "../testkit/kube/fake_clock.ts";
 import { FailureDraw } from "./failures.ts";
-import { pod } from "./measure/pod_samples.ts";
 
 const names = Array.from({ length: 2_000 }, (_, index) => `p${index}`);
 

@@ -1,6 +1,6 @@
 import { Writable } from "node:stream";
 import t from "tap";
-import { testClock } from "../kube/index.ts";
+import { testClock } from "../testkit/kube/fake_clock.ts";
 import { createProgress } from "./progress.ts";
 
 function output() {

@@ -1,13 +1,14 @@
 import { readFileSync } from "node:fs";
 import t from "tap";
+import { run } from "../testkit/cli/command_fixture.ts";
+import { FakeCluster } from "../testkit/cli/fake_cluster.ts";
+import { golden } from "../testkit/cli/golden.ts";
 import { parseArguments, parseDuration } from "./arguments.ts";
 import { commandGroups } from "./commands.ts";
 import { describeError } from "./errors.ts";
 import { globalFlags } from "./global_flags.ts";
-import { golden } from "./golden.ts";
 import { paintFor } from "./io.ts";
 import { editDistance, nearest } from "./suggest.ts";
-import { FakeCluster, run } from "./testing.ts";
 import { age, textTable } from "./text_table.ts";
 
 t.test("help for all, for a group, for each command", async (t) => {

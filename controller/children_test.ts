@@ -1,7 +1,9 @@
 import t from "tap";
 import type { ImagePullJob } from "../crds/index.ts";
-import { type Client, fakeServer, KubeError, testClock } from "../kube/index.ts";
-import { kindDeps } from "./_kind_deps.ts";
+import { type Client, KubeError } from "../kube/index.ts";
+import { kindDeps } from "../testkit/controller/kind_deps_builder.ts";
+import { testClock } from "../testkit/kube/fake_clock.ts";
+import { fakeServer } from "../testkit/kube/fake_server.ts";
 import { Children } from "./children.ts";
 import { imageListPullJobResource } from "./image_list_pull_job/resource.ts";
 import { imagePullJobResource } from "./image_pull_job/resource.ts";

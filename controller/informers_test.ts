@@ -1,6 +1,9 @@
 import t from "tap";
 import type { KubeObject } from "../kube/core/index.ts";
-import { fakeServer, jsonResource, nullMetrics, seededRandom, testClock, testLog } from "../kube/index.ts";
+import { jsonResource, nullMetrics, seededRandom } from "../kube/index.ts";
+import { testClock } from "../testkit/kube/fake_clock.ts";
+import { testLog } from "../testkit/kube/fake_log.ts";
+import { fakeServer } from "../testkit/kube/fake_server.ts";
 import { SharedInformers } from "./informers.ts";
 
 const widget = () =>

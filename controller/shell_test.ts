@@ -2,8 +2,10 @@
 import t from "tap";
 import type { CloneSet } from "../crds/index.ts";
 import { applyMergePatch, type JsonObject, type ObjectMeta } from "../kube/core/index.ts";
-import { type Client, fakeServer, KubeError, type KubeErrorCode, testClock } from "../kube/index.ts";
-import { kindDeps } from "./_kind_deps.ts";
+import { type Client, KubeError, type KubeErrorCode } from "../kube/index.ts";
+import { kindDeps } from "../testkit/controller/kind_deps_builder.ts";
+import { testClock } from "../testkit/kube/fake_clock.ts";
+import { fakeServer } from "../testkit/kube/fake_server.ts";
 import { cloneSetResource } from "./clone_set/resource.ts";
 import { type Pass, type Reconciler, shellOf } from "./shell.ts";
 

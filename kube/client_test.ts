@@ -6,11 +6,11 @@ import type { Client, ListOptions } from "./client_types.ts";
 import { systemClock } from "./clock.ts";
 import { jsonResource } from "./codecs/json.ts";
 import type { KubeObject } from "./core/index.ts";
+import { seededRandom } from "./core/random.ts";
 import { fixedCredentials } from "./credentials_types.ts";
 import { serverVersion, serves } from "./discovery.ts";
 import { isKubeError, KubeError, messageOf } from "./errors.ts";
 import { nullMetrics, type RequestSample } from "./metrics_types.ts";
-import { seededRandom } from "./testing.ts";
 import { undiciTransport } from "./undici_transport.ts";
 
 interface Widget extends KubeObject {

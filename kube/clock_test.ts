@@ -1,16 +1,16 @@
 import t from "tap";
-import { fakeServer } from "./_fake_server.ts";
-import { sleepOn, systemClock } from "./clock.ts";
-import { leaseResource } from "./lease.ts";
+import { testClock } from "../testkit/kube/fake_clock.ts";
 import {
   conflictOnce,
   droppedAfterOnce,
   droppedBeforeOnce,
   latency,
-  seededRandom,
-  testClock,
   withFaults,
-} from "./testing.ts";
+} from "../testkit/kube/fake_faults.ts";
+import { fakeServer } from "../testkit/kube/fake_server.ts";
+import { sleepOn, systemClock } from "./clock.ts";
+import { seededRandom } from "./core/random.ts";
+import { leaseResource } from "./lease.ts";
 
 t.test("sleeping ends in time, or at once when it is aborted", async (t) => {
   await systemClock.sleep(1);

@@ -1,9 +1,10 @@
 import t from "tap";
+import { testClock } from "../testkit/kube/fake_clock.ts";
+import { testLog } from "../testkit/kube/fake_log.ts";
 import { type ControllerOptions, queueObserver, runController, TerminalError } from "./controller_runner.ts";
 import { KubeError } from "./errors.ts";
 import { nullMetrics } from "./metrics_types.ts";
 import { WorkQueue } from "./queue.ts";
-import { testClock, testLog } from "./testing.ts";
 
 function started(reconcile: ControllerOptions["reconcile"], more: Partial<ControllerOptions> = {}) {
   const clock = testClock();

@@ -7,12 +7,13 @@ import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
 import t from "tap";
 import { stringify } from "yaml";
+import { testClock } from "../testkit/kube/fake_clock.ts";
 import { createClient } from "./client.ts";
 import type { Client } from "./client_types.ts";
 import { systemClock } from "./clock.ts";
+import { seededRandom } from "./core/random.ts";
 import { loadCredentials } from "./credentials.ts";
 import type { Credentials } from "./credentials_types.ts";
-import { seededRandom, testClock } from "./testing.ts";
 import { undiciTransport } from "./undici_transport.ts";
 
 const folder = t.testdir({});

@@ -1,10 +1,12 @@
 import t from "tap";
-import { fakeServer } from "./_fake_server.ts";
+import { testClock } from "../testkit/kube/fake_clock.ts";
+import { withFaults } from "../testkit/kube/fake_faults.ts";
+import { fakeServer } from "../testkit/kube/fake_server.ts";
+import { seededRandom } from "./core/random.ts";
 import { KubeError } from "./errors.ts";
 import { createEvents, type EventTarget } from "./events.ts";
 import { nullLog } from "./log.ts";
 import { nullMetrics } from "./metrics_types.ts";
-import { seededRandom, testClock, withFaults } from "./testing.ts";
 
 const target: EventTarget = {
   apiVersion: "apps.kruise.io/v1alpha1",

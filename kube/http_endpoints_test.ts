@@ -2,11 +2,11 @@ import { once } from "node:events";
 import { request } from "node:http";
 import { connect, type Socket } from "node:net";
 import t from "tap";
+import { testLog } from "../testkit/kube/fake_log.ts";
 import { checksRoute, metricsRoute, parseAddress, startHttpEndpoints } from "./http_endpoints.ts";
 import { nullLog } from "./log.ts";
 import { createMetrics, createRegistry } from "./metrics.ts";
 import { nullMetrics } from "./metrics_types.ts";
-import { testLog } from "./testing.ts";
 
 function fetchText(port: number, path: string, method = "GET"): Promise<{ status: number; body: string }> {
   return new Promise((resolve, reject) => {

@@ -1,5 +1,4 @@
 /** API machinery: client, watch, cache, queue, lease, events, metrics and the reconcile runner. Knows no kind of ours. */
-export { type FakeServer, fakeServer } from "./_fake_server.ts";
 export * from "./backoff.ts";
 export * from "./cache.ts";
 export * from "./client.ts";
@@ -29,7 +28,6 @@ export * from "./proxy.ts";
 export * from "./queue.ts";
 export * from "./sharded_election.ts";
 export { TerminatingNamespaces } from "./terminating_namespaces.ts";
-export * from "./testing.ts";
 export type { Transport } from "./transport.ts";
 export { undiciTransport } from "./undici_transport.ts";
 export { type ErrorSource, endOnUnexpectedErrors } from "./unexpected_errors.ts";

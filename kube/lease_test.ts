@@ -1,10 +1,12 @@
 import t from "tap";
-import { fakeServer } from "./_fake_server.ts";
+import { type TestClock, testClock } from "../testkit/kube/fake_clock.ts";
+import { withFaults } from "../testkit/kube/fake_faults.ts";
+import { fakeServer } from "../testkit/kube/fake_server.ts";
 import type { Client } from "./client_types.ts";
+import { seededRandom } from "./core/random.ts";
 import { KubeError } from "./errors.ts";
 import { startElection } from "./lease.ts";
 import { nullLog } from "./log.ts";
-import { seededRandom, type TestClock, testClock, withFaults } from "./testing.ts";
 
 /** A candidate whose story is told in `story`. */
 function stand(client: Client, clock: TestClock, identity: string, story: string[], seed = 1) {

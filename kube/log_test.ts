@@ -1,8 +1,8 @@
 import t from "tap";
+import { testLog } from "../testkit/kube/fake_log.ts";
 import { KubeError } from "./errors.ts";
 import { nullLog, safeFields } from "./log.ts";
 import { pinoLog } from "./pino_log.ts";
-import { testLog } from "./testing.ts";
 
 t.test("lines are JSON with ts, level, msg and the fields of the log they came through", async (t) => {
   const lines: string[] = [];

@@ -1,7 +1,8 @@
 import t from "tap";
+import { testClock } from "../testkit/kube/fake_clock.ts";
+import { seededRandom } from "./core/random.ts";
 import { KubeError } from "./errors.ts";
 import { type QueueObserver, WorkQueue } from "./queue.ts";
-import { seededRandom, testClock } from "./testing.ts";
 
 t.test("a key is queued once, and once more when it was added while it ran", async (t) => {
   const queue = new WorkQueue({ clock: testClock() });

@@ -1,10 +1,12 @@
 import t from "tap";
-import { fakeServer } from "./_fake_server.ts";
+import { testClock } from "../testkit/kube/fake_clock.ts";
+import { withFaults } from "../testkit/kube/fake_faults.ts";
+import { fakeServer } from "../testkit/kube/fake_server.ts";
 import type { Clock } from "./clock.ts";
+import { seededRandom } from "./core/random.ts";
 import { KubeError } from "./errors.ts";
 import { nullLog } from "./log.ts";
 import { startShardedElection } from "./sharded_election.ts";
-import { seededRandom, testClock, withFaults } from "./testing.ts";
 
 /** Replicas before one server. `cut` is a replica that reaches nothing any more, as one that was killed. */
 function replicas(shards: number, seed = 1) {

@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import t from "tap";
+import { testLog } from "../testkit/kube/fake_log.ts";
 import { nullMetrics } from "./metrics_types.ts";
-import { testLog } from "./testing.ts";
 import { endOnUnexpectedErrors } from "./unexpected_errors.ts";
 
 class ProcessStub extends EventEmitter {

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import t from "tap";
 import type { ListPage, WatchEvent } from "./client_types.ts";
+import { seededRandom } from "./core/random.ts";
 import { KubeError } from "./errors.ts";
-import { seededRandom } from "./testing.ts";
 import { type Effect, firstState, type Input, type State, step } from "./watch_state.ts";
 
 interface Thing {

@@ -1,11 +1,14 @@
 import t from "tap";
-import { fakeServer } from "./_fake_server.ts";
+import { testClock } from "../testkit/kube/fake_clock.ts";
+import { withFaults } from "../testkit/kube/fake_faults.ts";
+import { testLog } from "../testkit/kube/fake_log.ts";
+import { fakeServer } from "../testkit/kube/fake_server.ts";
 import { Cache } from "./cache.ts";
 import type { Client } from "./client_types.ts";
 import { jsonResource } from "./codecs/json.ts";
 import type { KubeObject } from "./core/index.ts";
+import { seededRandom } from "./core/random.ts";
 import { KubeError } from "./errors.ts";
-import { seededRandom, testClock, testLog, withFaults } from "./testing.ts";
 import { startInformer } from "./watch.ts";
 
 interface Widget extends KubeObject {

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import t from "tap";
+import { testClock } from "../testkit/kube/fake_clock.ts";
 import type { Priority } from "./client_types.ts";
-import { seededRandom, testClock } from "./testing.ts";
+import { seededRandom } from "./core/random.ts";
 import { createWindow, type Place } from "./window.ts";
 import {
   ladder,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import t from "tap";
-import { virtualClock } from "./_virtual_clock.ts";
+import { testClock } from "../testkit/kube/fake_clock.ts";
 import { type Agenda, createAgenda } from "./agenda.ts";
 
 const noErrors = (error: unknown): void => {
@@ -12,7 +12,7 @@ t.test("keys come due in order of time; the earlier of two times wins", async (t
   const addition = fc.record({ key, after: fc.integer({ min: 0, max: 50 }) });
   fc.assert(
     fc.property(fc.array(addition, { maxLength: 40 }), (additions) => {
-      const clock = virtualClock();
+      const clock = testClock();
       const ran: { key: string; at: number }[] = [];
       const agenda = createAgenda({
         clock,
@@ -27,7 +27,7 @@ t.test("keys come due in order of time; the earlier of two times wins", async (t
         agenda.add(key, after);
         earliest.set(key, Math.min(after, earliest.get(key) ?? after));
       }
-      clock.advance(100);
+      clock.skip(100);
       const expected = [...earliest].map(([key, at]) => ({ key, at }));
       const byKey = (left: { key: string }, right: { key: string }) => (left.key < right.key ? -1 : 1);
       t.same(ran.toSorted(byKey), expected.toSorted(byKey));
@@ -42,7 +42,7 @@ t.test("keys come due in order of time; the earlier of two times wins", async (t
 });
 
 t.test("one timer of the clock serves all keys", async (t) => {
-  const clock = virtualClock();
+  const clock = testClock();
   const agenda = createAgenda({ clock, onError: noErrors, run: () => undefined });
   for (let index = 0; index < 1_000; index++) agenda.add(`k${index}`, 1_000 - index);
   t.equal(clock.pending, 1);
@@ -51,7 +51,7 @@ t.test("one timer of the clock serves all keys", async (t) => {
 });
 
 t.test("failures are tried again, later each time", async (t) => {
-  const clock = virtualClock();
+  const clock = testClock();
   const at: number[] = [];
   const errors: unknown[] = [];
   const agenda = createAgenda({
@@ -64,13 +64,13 @@ t.test("failures are tried again, later each time", async (t) => {
     },
   });
   agenda.add("k");
-  clock.advance(1_000);
+  clock.skip(1_000);
   t.same(at, [0, 10, 30, 70]);
   t.equal(errors.length, 3);
 });
 
 t.test("a key whose work is under way is held back", async (t) => {
-  const clock = virtualClock();
+  const clock = testClock();
   let running = 0;
   let runs = 0;
   const finish: (() => void)[] = [];
@@ -87,13 +87,13 @@ t.test("a key whose work is under way is held back", async (t) => {
     },
   });
   agenda.add("k");
-  clock.advance(0);
+  clock.skip(0);
   agenda.add("k");
-  clock.advance(5);
+  clock.skip(5);
   t.equal(runs, 1);
   finish.shift()?.();
   await new Promise((resolve) => setImmediate(resolve));
-  clock.advance(5);
+  clock.skip(5);
   t.equal(runs, 2);
   finish.shift()?.();
 });

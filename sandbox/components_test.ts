@@ -1,7 +1,7 @@
 /** End to end: the simulated cluster as a client sees it over HTTPS. */
 import t from "tap";
 import { findCondition, systemClock } from "../kube/core/index.ts";
-import { type Api, apiOf, reached } from "./_http.ts";
+import { type Api, apiOf, reached } from "../testkit/sandbox/sandbox_client.ts";
 import type { StoredObject } from "./cluster.ts";
 import type { NodeProfile } from "./nodes/node_object.ts";
 import { isFinished, isNode, isPod, isPodReady, type PodObject } from "./objects/index.ts";

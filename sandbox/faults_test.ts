@@ -1,14 +1,14 @@
 import t from "tap";
-import { virtualClock } from "./_virtual_clock.ts";
-import { configMapBody } from "./contract/objects.ts";
-import { credentialsOf, openTarget } from "./contract/target.ts";
+import { configMapBody } from "../testkit/api_contract/objects.ts";
+import { credentialsOf, openTarget } from "../testkit/api_contract/target.ts";
+import { testClock } from "../testkit/kube/fake_clock.ts";
 import { startSandbox } from "./index.ts";
 import { objectsAt, textAt } from "./json.ts";
 
 const maps = "/api/v1/namespaces/default/configmaps";
 
 async function started() {
-  const clock = virtualClock();
+  const clock = testClock();
   const sandbox = await startSandbox({ seed: 3, clock });
   const target = openTarget(credentialsOf(sandbox.kubeconfig));
   const create = (name: string) => target.call("POST", maps, { body: configMapBody(name) });
@@ -76,7 +76,7 @@ t.test("delays by the clock", async (t) => {
   const slow = create("slow");
   while (clock.pending === before) await new Promise((resolve) => setImmediate(resolve));
   t.equal(sandbox.cluster.get("configmaps", { namespace: "default", name: "slow" }), undefined);
-  clock.advance(5000);
+  clock.skip(5000);
   t.equal((await slow).code, 201);
   await stop();
 });
@@ -105,7 +105,7 @@ t.test("delivers events late, in order", async (t) => {
   });
   await target.call("GET", maps);
   t.equal(arrived, 0);
-  clock.advance(1000);
+  clock.skip(1000);
   t.equal(textAt((await first)?.object, "metadata", "name"), "late");
   t.equal(textAt((await stream.next())?.object, "metadata", "name"), "next");
   await stream.close();

@@ -18,6 +18,5 @@ export { controlPlaneProfile, type NodeProfile, nodeObject, nodeStatus } from ".
 export type { NodeSources } from "./nodes/pod_inputs.ts";
 export { hollowLabel, type SandboxNodes } from "./nodes/sandbox_nodes.ts";
 export type { PodObject, PodStatus } from "./objects/index.ts";
-export { seededRandom } from "./random.ts";
 export { type Delay, type ProfileName, profiles, type Timing } from "./stages/profile.ts";
 export { type Sandbox, type SandboxOptions, type SandboxWithNodes, startSandbox } from "./start.ts";

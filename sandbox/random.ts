@@ -3,17 +3,6 @@ import type { Random } from "../kube/core/index.ts";
 
 const suffixLetters = "bcdfghjklmnpqrstvwxz2456789";
 
-/** A small generator with 32 bits of state (mulberry32): fast, repeatable, no secret depends on it. */
-export function seededRandom(seed: number): Random {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-  };
-}
-
 /** A UUID of version 4. */
 export function randomUid(random: Random): string {
   let digits = "";

@@ -1,5 +1,6 @@
 /** Starting and stopping one sandbox. */
 import type { Clock, Random } from "../kube/core/index.ts";
+import { seededRandom } from "../kube/core/index.ts";
 import { webhookAdmission } from "./admission/webhook_admission.ts";
 import { admittedWriter } from "./admitted_writer.ts";
 import { makeCertificates } from "./certificates.ts";
@@ -16,7 +17,6 @@ import { asObject } from "./json.ts";
 import { kubeconfigText } from "./kubeconfig.ts";
 import type { NodeProfile } from "./nodes/node_object.ts";
 import type { SandboxNodes } from "./nodes/sandbox_nodes.ts";
-import { seededRandom } from "./random.ts";
 import { registerBuiltin } from "./resources/builtin.ts";
 import { Registry } from "./resources/registry.ts";
 import type { ProfileName, Timing } from "./stages/profile.ts";

@@ -1,10 +1,10 @@
 import { createServer } from "node:https";
 import t from "tap";
 import { systemClock } from "../kube/core/index.ts";
+import { widget, widgetDefinition } from "../testkit/api_contract/custom_cases.ts";
+import { configMapBody, podBody } from "../testkit/api_contract/objects.ts";
+import { credentialsOf, openTarget } from "../testkit/api_contract/target.ts";
 import { makeCertificates } from "./certificates.ts";
-import { widget, widgetDefinition } from "./contract/custom_cases.ts";
-import { configMapBody, podBody } from "./contract/objects.ts";
-import { credentialsOf, openTarget } from "./contract/target.ts";
 import { startSandbox } from "./index.ts";
 import { type Fields, fieldsAt, objectsAt, setAt, textAt, valueAt } from "./json.ts";
 

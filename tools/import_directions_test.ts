@@ -19,6 +19,21 @@ t.test("wrong arrows are found", async (t) => {
   t.equal(refusal({ from: "kube/watch.ts", to: "kube/cache.ts" }), undefined);
 });
 
+t.test("the testkit is for tests", async (t) => {
+  const to = "testkit/kube/fake_server.ts";
+  for (const from of [
+    "kube/watch_test.ts",
+    "sandbox/http/list_bench.ts",
+    "test/faults/lab.ts",
+    "bench/run.ts",
+  ]) {
+    t.equal(refusal({ from, to }), undefined);
+  }
+  t.match(refusal({ from: "kube/watch.ts", to }), /only tests may import testkit/);
+  t.match(refusal({ from: "kube/index.ts", to }), /only tests/, "an index that exports a double");
+  t.equal(refusal({ from: to, to: "kube/watch_state.ts" }), undefined);
+});
+
 t.test("every form of import is seen", async (t) => {
   const text = `import a from "./a.ts";\nimport type { B } from '../b.ts';\nexport * from "./c.ts";\nimport "./d.ts";\nawait import("./e.ts");\nimport {\n  f,\n  g,\n} from "./f.ts";`;
   t.same(importsOf(text), ["./a.ts", "../b.ts", "./c.ts", "./d.ts", "./e.ts", "./f.ts"]);

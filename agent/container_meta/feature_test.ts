@@ -1,10 +1,11 @@
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { type Client, systemClock, testClock } from "../../kube/index.ts";
+import { type Client, systemClock } from "../../kube/index.ts";
 import { methods } from "../../proto/cri/index.ts";
-import { silentServer, temporaryFolder, testContext } from "../context_fixture.ts";
+import { silentServer, temporaryFolder, testContext } from "../../testkit/agent/context_fixture.ts";
+import { startFakeCri } from "../../testkit/cri/fake_cri.ts";
+import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { createCriClient } from "../cri/client.ts";
-import { startFakeCri } from "../cri/fake_server.ts";
 import { startContainerMeta } from "./feature.ts";
 import { metaAnnotation } from "./plan.ts";
 

@@ -1,7 +1,7 @@
 import t from "tap";
 import { isJsonObject } from "../../kube/index.ts";
+import { runningContainer } from "../../testkit/agent/context_fixture.ts";
 import type { SeenContainer } from "../containers/observe.ts";
-import { runningContainer } from "../context_fixture.ts";
 import { type AgentPod, agentPod } from "../pod.ts";
 import { recordedEnv } from "./feature.ts";
 import {

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { systemClock } from "../../kube/index.ts";
 import { encode, ListImagesResponse, methods } from "../../proto/cri/index.ts";
+import { type FakeCri, type FakeCriOptions, startFakeCri } from "../../testkit/cri/fake_cri.ts";
+import { criContract } from "../../testkit/cri_contract/contract.ts";
+import { criContractOnDeno } from "../../testkit/cri_contract/deno_fixture.ts";
+import { underTap } from "../../testkit/cri_contract/on_tap.ts";
 import { createCriClient } from "./client.ts";
-import { criContract } from "./contract.ts";
-import { criContractOnDeno } from "./deno_fixture.ts";
-import { type FakeCri, type FakeCriOptions, startFakeCri } from "./fake_server.ts";
-import { underTap } from "./tap_contract.ts";
 
 async function temporarySocket(t: Test): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "refit-cri-"));

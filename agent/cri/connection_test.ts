@@ -8,8 +8,8 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { systemClock } from "../../kube/index.ts";
 import { methods } from "../../proto/cri/index.ts";
+import { startFakeCri } from "../../testkit/cri/fake_cri.ts";
 import { createCriClient } from "./client.ts";
-import { startFakeCri } from "./fake_server.ts";
 
 async function temporarySocket(t: Test): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "refit-cri-"));

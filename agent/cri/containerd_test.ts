@@ -3,11 +3,11 @@ import { join } from "node:path";
 import t from "tap";
 import { systemClock } from "../../kube/index.ts";
 import { methods, NamespaceMode } from "../../proto/cri/index.ts";
+import { containerdMissing, startContainerd } from "../../testkit/cri/containerd_fixture.ts";
+import { criContract } from "../../testkit/cri_contract/contract.ts";
+import { criContractOnDeno } from "../../testkit/cri_contract/deno_fixture.ts";
+import { underTap } from "../../testkit/cri_contract/on_tap.ts";
 import { createCriClient } from "./client.ts";
-import { containerdMissing, startContainerd } from "./containerd_fixture.ts";
-import { criContract } from "./contract.ts";
-import { criContractOnDeno } from "./deno_fixture.ts";
-import { underTap } from "./tap_contract.ts";
 
 const missing = containerdMissing();
 

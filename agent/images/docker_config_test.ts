@@ -2,7 +2,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
-import { nullLog, testClock } from "../../kube/index.ts";
+import { nullLog } from "../../kube/index.ts";
+import { testClock } from "../../testkit/kube/fake_clock.ts";
 import {
   type CredentialProvider,
   loadPlugins,

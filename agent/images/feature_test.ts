@@ -1,6 +1,8 @@
 import t from "tap";
-import { KubeError, testClock, testLog } from "../../kube/index.ts";
-import { silentServer, temporaryFolder, testContext } from "../context_fixture.ts";
+import { KubeError } from "../../kube/index.ts";
+import { silentServer, temporaryFolder, testContext } from "../../testkit/agent/context_fixture.ts";
+import { testClock } from "../../testkit/kube/fake_clock.ts";
+import { testLog } from "../../testkit/kube/fake_log.ts";
 import { startImages } from "./feature.ts";
 
 const unanswered = "the API server does not answer, images are pulled as wanted last";

@@ -1,5 +1,6 @@
 import t from "tap";
-import { KubeError, nullLog, testClock } from "../../kube/index.ts";
+import { KubeError, nullLog } from "../../kube/index.ts";
+import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { createKeyring, type Secret } from "./keyring.ts";
 
 const signal = new AbortController().signal;

@@ -1,7 +1,8 @@
 import t from "tap";
 import type { NodeImage, NodeImageSpec, NodeImageStatus } from "../../crds/index.ts";
-import { applyMergePatch, nullLog, type TestClock, testClock } from "../../kube/index.ts";
+import { applyMergePatch, nullLog } from "../../kube/index.ts";
 import type { PullTask } from "../../node/index.ts";
+import { type TestClock, testClock } from "../../testkit/kube/fake_clock.ts";
 import { AgentError } from "../errors.ts";
 import { createStatusWriter } from "../status_writer.ts";
 import type { Login } from "./docker_config.ts";

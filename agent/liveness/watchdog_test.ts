@@ -1,8 +1,9 @@
 import t from "tap";
-import { nullLog, testClock } from "../../kube/index.ts";
+import { nullLog } from "../../kube/index.ts";
 import type { ProbeOutcome } from "../../node/index.ts";
+import { runningContainer } from "../../testkit/agent/context_fixture.ts";
+import { testClock } from "../../testkit/kube/fake_clock.ts";
 import type { SeenContainer } from "../containers/observe.ts";
-import { runningContainer } from "../context_fixture.ts";
 import type { CriClient } from "../cri/client.ts";
 import { type AgentPod, agentPod } from "../pod.ts";
 import { ExecProbes } from "../probes/exec_probes.ts";

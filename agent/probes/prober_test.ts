@@ -1,10 +1,11 @@
 import { createServer } from "node:http";
 import t from "tap";
 import type { NodePodProbe, NodePodProbeStatus } from "../../crds/index.ts";
-import { nullLog, systemClock, type TestClock, testClock } from "../../kube/index.ts";
+import { nullLog, systemClock } from "../../kube/index.ts";
 import type { Probe, ProbeOutcome } from "../../node/index.ts";
+import { runningContainer } from "../../testkit/agent/context_fixture.ts";
+import { type TestClock, testClock } from "../../testkit/kube/fake_clock.ts";
 import type { SeenContainer } from "../containers/observe.ts";
-import { runningContainer } from "../context_fixture.ts";
 import type { CriClient } from "../cri/client.ts";
 import { createStatusWriter } from "../status_writer.ts";
 import { ExecProbes } from "./exec_probes.ts";

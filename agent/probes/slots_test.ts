@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import t from "tap";
-import { testClock } from "../../kube/index.ts";
+import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { Slots } from "./slots.ts";
 
 const never = new AbortController().signal;

@@ -1,9 +1,6 @@
 import t from "tap";
 import { isJsonObject, plainHash } from "../../kube/index.ts";
 import { methods } from "../../proto/cri/index.ts";
-import { observeContainers } from "../containers/observe.ts";
-import type { CriClient } from "../cri/client.ts";
-import { createRestartExecutor, createStoppedContainers } from "./executor.ts";
 import {
   exited,
   instances,
@@ -15,7 +12,10 @@ import {
   signal,
   uid,
   withStatus,
-} from "./executor_fixture.ts";
+} from "../../testkit/agent/executor_fixture.ts";
+import { observeContainers } from "../containers/observe.ts";
+import type { CriClient } from "../cri/client.ts";
+import { createRestartExecutor, createStoppedContainers } from "./executor.ts";
 
 t.test("stops and starts the container itself, as the kubelet would have", async (t) => {
   const s = await scene(t, ["app", "sidecar"]);

@@ -1,5 +1,5 @@
 import t from "tap";
-import { silentServer, temporaryFolder, testContext } from "../context_fixture.ts";
+import { silentServer, temporaryFolder, testContext } from "../../testkit/agent/context_fixture.ts";
 import { startRestarts } from "./feature.ts";
 
 t.test("what was stopped for requests that are gone is forgotten once all have been listed", async (t) => {

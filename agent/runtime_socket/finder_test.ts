@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import * as grpc from "@grpc/grpc-js";
 import t, { type Test } from "tap";
-import { type Clock, nullLog, systemClock, testLog } from "../../kube/index.ts";
-import { type FakeCri, startFakeCri } from "../cri/fake_server.ts";
+import { type Clock, nullLog, systemClock } from "../../kube/index.ts";
+import { type FakeCri, startFakeCri } from "../../testkit/cri/fake_cri.ts";
+import { testLog } from "../../testkit/kube/fake_log.ts";
 import { type Answer, candidatePaths, chooseRuntime } from "./candidates.ts";
 import { type FinderDependencies, type Runtime, type RuntimeFinder, startRuntimeFinder } from "./finder.ts";
 

@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import t, { type Test } from "tap";
-import { nullLog, testLog } from "../../kube/index.ts";
+import { nullLog } from "../../kube/index.ts";
+import { testLog } from "../../testkit/kube/fake_log.ts";
 import { createStateStore, decodeState, encodeState } from "./store.ts";
 
 async function folder(t: Test): Promise<string> {

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { nullLog, plainHash, systemClock } from "../../kube/index.ts";
 import { ContainerState, methods } from "../../proto/cri/index.ts";
+import { type FakeCri, startFakeCri } from "../../testkit/cri/fake_cri.ts";
 import { createRecreator } from "../containers/recreator.ts";
 import { createCriClient } from "../cri/client.ts";
-import { type FakeCri, startFakeCri } from "../cri/fake_server.ts";
 import { type AgentPod, agentPod } from "../pod.ts";
 import { Swapper, swapAnnotation, swapsOf } from "./swapper.ts";
 

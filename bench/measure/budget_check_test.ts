@@ -1,8 +1,8 @@
 /** The check must be able to fail: each rule is broken once, and once only nearly. */
 import t from "tap";
+import { type PodWords, pod } from "../../testkit/bench/pod_builder.ts";
 import { BudgetCheck, type BudgetRules } from "./budget_check.ts";
 import { workloadOf } from "./pod_board.ts";
-import { type PodWords, pod } from "./pod_samples.ts";
 
 const names = Array.from({ length: 10 }, (_, index) => `p${index}`);
 

@@ -1,7 +1,7 @@
 import t from "tap";
+import { sampleFile, samplePhase, sampleRun } from "../../testkit/bench/result_builder.ts";
 import { BenchError } from "../errors.ts";
 import { parseResult, violationsOf } from "./result.ts";
-import { sampleFile, samplePhase, sampleRun } from "./result_samples.ts";
 
 t.test("a result is read as it was written, and only as such", async (t) => {
   const file = sampleFile([sampleRun([samplePhase()])]);

@@ -1,7 +1,7 @@
 import t from "tap";
+import { type PodWords, pod } from "../../testkit/bench/pod_builder.ts";
 import { BudgetCheck } from "./budget_check.ts";
 import { workloadOf } from "./pod_board.ts";
-import { type PodWords, pod } from "./pod_samples.ts";
 import { ServiceTimes } from "./service_times.ts";
 
 function follow(names: readonly string[]) {

@@ -1,7 +1,7 @@
 import t from "tap";
 import { seededRandom } from "../../kube/index.ts";
+import { sampleFile, samplePhase, sampleRun } from "../../testkit/bench/result_builder.ts";
 import { compareRuns } from "../compare.ts";
-import { sampleFile, samplePhase, sampleRun } from "../measure/result_samples.ts";
 import { resultPage } from "./page.ts";
 import { alignTable, figureRows, tableOf } from "./table.ts";
 import { bytes, duration } from "./words.ts";

@@ -6,9 +6,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
 import { systemClock } from "../../kube/index.ts";
 import { startSandbox } from "../../sandbox/index.ts";
+import { run } from "../../testkit/cli/command_fixture.ts";
 import { freePort } from "../free_port.ts";
 import { processHost } from "../host.ts";
-import { run } from "../testing.ts";
 
 const host = processHost();
 const sandbox = await startSandbox({ seed: 11, clock: systemClock });

@@ -1,8 +1,8 @@
 import t from "tap";
+import { run } from "../../testkit/cli/command_fixture.ts";
+import { golden } from "../../testkit/cli/golden.ts";
 import { parseArguments } from "../arguments.ts";
 import { globalFlags } from "../global_flags.ts";
-import { golden } from "../golden.ts";
-import { run } from "../testing.ts";
 import { controllerFlags } from "./controller_flags.ts";
 import { processSettings } from "./settings.ts";
 import { textLog } from "./text_log.ts";

@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { agentProgram } from "../../agent/index.ts";
+import { run } from "../../testkit/cli/command_fixture.ts";
 import { controllerEnvironment } from "../controller/launch.ts";
 import { at, listAt } from "../fields.ts";
 import { parseManifests } from "../manifest_input.ts";
-import { run } from "../testing.ts";
 
 const bundles = join(import.meta.dirname, "..", "..", "bundles");
 

@@ -1,7 +1,7 @@
 import t from "tap";
+import { run } from "../../testkit/cli/command_fixture.ts";
 import { at, listAt, textAt } from "../fields.ts";
 import { parseManifests } from "../manifest_input.ts";
-import { run } from "../testing.ts";
 import { builtinType } from "./apply.ts";
 
 async function deployment(flags: string) {

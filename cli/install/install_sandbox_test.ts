@@ -3,8 +3,8 @@ import { join } from "node:path";
 import t from "tap";
 import { systemClock } from "../../kube/index.ts";
 import { startSandbox } from "../../sandbox/index.ts";
+import { run } from "../../testkit/cli/command_fixture.ts";
 import { processHost } from "../host.ts";
-import { run } from "../testing.ts";
 
 t.test("what stands around the controller is installed once, and removed with it", async (t) => {
   const sandbox = await startSandbox({ seed: 13, clock: systemClock });

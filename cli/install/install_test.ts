@@ -1,8 +1,8 @@
 import t from "tap";
+import { run } from "../../testkit/cli/command_fixture.ts";
+import { golden } from "../../testkit/cli/golden.ts";
 import { at, listAt, textAt } from "../fields.ts";
-import { golden } from "../golden.ts";
 import { parseManifests } from "../manifest_input.ts";
-import { run } from "../testing.ts";
 import { managerRules } from "./access.ts";
 
 async function printed(flags = "") {

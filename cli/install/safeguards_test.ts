@@ -1,7 +1,7 @@
 import t from "tap";
+import { run } from "../../testkit/cli/command_fixture.ts";
 import { at, listAt, textAt } from "../fields.ts";
 import { parseManifests } from "../manifest_input.ts";
-import { run } from "../testing.ts";
 import { agentReasons } from "./agent.ts";
 import { deploymentReasons } from "./controller_deployment.ts";
 import { safeguardReasons } from "./safeguards.ts";

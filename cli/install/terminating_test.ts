@@ -1,7 +1,7 @@
 import t from "tap";
-import { testClock } from "../../kube/index.ts";
+import { FakeCluster } from "../../testkit/cli/fake_cluster.ts";
+import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { toAnyObject } from "../fields.ts";
-import { FakeCluster } from "../testing.ts";
 import { waitUntilGone } from "./terminating.ts";
 
 const deletionTimestamp = "2026-01-01T00:00:00Z";

@@ -1,8 +1,11 @@
 import t from "tap";
-import { conflictOnce, testClock, withFaults } from "../../kube/index.ts";
+import { run } from "../../testkit/cli/command_fixture.ts";
+import { FakeCluster } from "../../testkit/cli/fake_cluster.ts";
+import { golden } from "../../testkit/cli/golden.ts";
+import { cloneSet, controllerRevision, imageOf, podTemplate } from "../../testkit/cli/workload_builder.ts";
+import { testClock } from "../../testkit/kube/fake_clock.ts";
+import { conflictOnce, withFaults } from "../../testkit/kube/fake_faults.ts";
 import { at, toAnyObject } from "../fields.ts";
-import { golden } from "../golden.ts";
-import { cloneSet, controllerRevision, FakeCluster, imageOf, podTemplate, run } from "../testing.ts";
 
 const clones = "clonesets.apps.kruise.io";
 

@@ -1,7 +1,9 @@
 import t from "tap";
-import { testClock } from "../../kube/index.ts";
-import { golden } from "../golden.ts";
-import { cloneSet, controllerRevision, FakeCluster, imageOf, podTemplate, run } from "../testing.ts";
+import { run } from "../../testkit/cli/command_fixture.ts";
+import { FakeCluster } from "../../testkit/cli/fake_cluster.ts";
+import { golden } from "../../testkit/cli/golden.ts";
+import { cloneSet, controllerRevision, imageOf, podTemplate } from "../../testkit/cli/workload_builder.ts";
+import { testClock } from "../../testkit/kube/fake_clock.ts";
 
 function withHistory(): FakeCluster {
   const cluster = new FakeCluster();

@@ -3,8 +3,8 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import t from "tap";
+import { run } from "../../testkit/cli/command_fixture.ts";
 import { processHost } from "../host.ts";
-import { run } from "../testing.ts";
 
 const host = processHost();
 

@@ -1,8 +1,8 @@
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
+import { golden } from "../../testkit/cli/golden.ts";
 import { toAnyObject } from "../fields.ts";
-import { golden } from "../golden.ts";
 import { cellsOf, paintFor } from "../io.ts";
 import { createDisplay, podLines } from "./display.ts";
 import { compare, type PodView, podView } from "./pod_view.ts";

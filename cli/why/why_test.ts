@@ -1,7 +1,9 @@
 import t from "tap";
+import { run } from "../../testkit/cli/command_fixture.ts";
+import { FakeCluster } from "../../testkit/cli/fake_cluster.ts";
+import { golden } from "../../testkit/cli/golden.ts";
+import { cloneSet, controllerRevision, podTemplate } from "../../testkit/cli/workload_builder.ts";
 import { type AnyObject, fieldsAt, toAnyObject } from "../fields.ts";
-import { golden } from "../golden.ts";
-import { cloneSet, controllerRevision, FakeCluster, podTemplate, run } from "../testing.ts";
 
 const clones = "clonesets.apps.kruise.io";
 

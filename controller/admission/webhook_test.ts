@@ -1,6 +1,7 @@
 import t from "tap";
 import { cloneSet } from "../../crds/index.ts";
-import { nullLog, nullMetrics, seededRandom, testClock } from "../../kube/index.ts";
+import { nullLog, nullMetrics, seededRandom } from "../../kube/index.ts";
+import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { parseFeatureGates } from "../feature_gates.ts";
 import { SharedInformers } from "../informers.ts";
 import { controllerOptions } from "../options.ts";

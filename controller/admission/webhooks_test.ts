@@ -1,7 +1,9 @@
 import { join } from "node:path";
 import t from "tap";
 import { kinds } from "../../crds/index.ts";
-import { type FaultRule, nullLog, seededRandom, testClock, withFaults } from "../../kube/index.ts";
+import { nullLog, seededRandom } from "../../kube/index.ts";
+import { testClock } from "../../testkit/kube/fake_clock.ts";
+import { type FaultRule, withFaults } from "../../testkit/kube/fake_faults.ts";
 import { admissionWebhooks } from "../start_admission.ts";
 import { servingNames } from "./certificates/certificate_set.ts";
 import { readCertificateDirectory } from "./certificates/directory.ts";

@@ -1,7 +1,8 @@
 import t from "tap";
 import { applyMergePatch, isJsonObject, type JsonObject } from "../../kube/core/index.ts";
-import { type Client, KubeError, type Resource, testClock } from "../../kube/index.ts";
-import { kindDeps } from "../_kind_deps.ts";
+import { type Client, KubeError, type Resource } from "../../kube/index.ts";
+import { kindDeps } from "../../testkit/controller/kind_deps_builder.ts";
+import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { controllerOptions } from "../options.ts";
 import { advancedCronJobShell } from "./reconcile.ts";
 import { advancedCronJobResource } from "./resource.ts";

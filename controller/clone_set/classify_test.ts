@@ -4,7 +4,7 @@ import t from "tap";
 import type { CloneSet } from "../../crds/index.ts";
 import { compileSelector } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
-import { barePod } from "../_bare_pod.ts";
+import { barePod } from "../../testkit/controller/pod_builder.ts";
 import type { Action, Plan } from "../rollout/actions.ts";
 import {
   changeTemplate,

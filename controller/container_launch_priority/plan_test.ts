@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import t from "tap";
 import type { ContainerStatus, Pod, PodContainer } from "../../kube/index.ts";
-import { barePod } from "../_bare_pod.ts";
+import { barePod } from "../../testkit/controller/pod_builder.ts";
 import { awaitsLaunch, planLaunch } from "./plan.ts";
 
 function container(name: string, key: string | undefined, configMap = "web-barrier"): PodContainer {

@@ -1,8 +1,9 @@
 import t from "tap";
 import type { JsonObject } from "../../kube/core/index.ts";
-import { type Client, KubeError, type Pod, testClock } from "../../kube/index.ts";
-import { barePod } from "../_bare_pod.ts";
-import { sharedDeps } from "../_kind_deps.ts";
+import { type Client, KubeError, type Pod } from "../../kube/index.ts";
+import { sharedDeps } from "../../testkit/controller/kind_deps_builder.ts";
+import { barePod } from "../../testkit/controller/pod_builder.ts";
+import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { reconcileLaunch } from "./reconcile.ts";
 
 function pod(ready: readonly string[], more: Partial<Pod> = {}): Pod {

@@ -1,8 +1,9 @@
 import t from "tap";
 import type { ContainerRecreateRequest } from "../../crds/index.ts";
 import { formatTime, type JsonObject } from "../../kube/core/index.ts";
-import { type Client, KubeError, type Pod, podResource, testClock } from "../../kube/index.ts";
-import { kindDeps } from "../_kind_deps.ts";
+import { type Client, KubeError, type Pod, podResource } from "../../kube/index.ts";
+import { kindDeps } from "../../testkit/controller/kind_deps_builder.ts";
+import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { containerRecreateRequestShell } from "./reconcile.ts";
 import { containerRecreateRequestResource as resource } from "./resource.ts";
 

@@ -1,7 +1,8 @@
 import t from "tap";
 import { applyMergePatch, type JsonObject } from "../../kube/core/index.ts";
-import { type Client, KubeError, type Resource, testClock } from "../../kube/index.ts";
-import { kindDeps } from "../_kind_deps.ts";
+import { type Client, KubeError, type Resource } from "../../kube/index.ts";
+import { kindDeps } from "../../testkit/controller/kind_deps_builder.ts";
+import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { pod, podServer } from "../_pod_server.ts";
 import { ephemeralJobShell } from "./reconcile.ts";
 import { ephemeralJobResource } from "./resource.ts";

@@ -1,6 +1,6 @@
 import t from "tap";
 import { applyJsonPatch, type JsonObject } from "../../kube/core/index.ts";
-import { testClock } from "../../kube/index.ts";
+import { testClock } from "../../testkit/kube/fake_clock.ts";
 import type { AdmissionHandler, AdmissionRequest } from "../admission/request.ts";
 import { admissionRequest } from "../admission/testing.ts";
 import { parseFeatureGates } from "../feature_gates.ts";

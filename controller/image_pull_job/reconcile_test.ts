@@ -1,6 +1,6 @@
 import t from "tap";
-import { testClock } from "../../kube/index.ts";
-import { kindDeps } from "../_kind_deps.ts";
+import { kindDeps } from "../../testkit/controller/kind_deps_builder.ts";
+import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { podServer } from "../_pod_server.ts";
 import { imagePullJobShell } from "./reconcile.ts";
 import { imagePullJobResource } from "./resource.ts";

@@ -3,7 +3,7 @@ import t from "tap";
 import type { PersistentPodState, PersistentPodStateSpec } from "../../crds/index.ts";
 import type { Labels } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
-import { barePod } from "../_bare_pod.ts";
+import { barePod } from "../../testkit/controller/pod_builder.ts";
 import { reservedRanges, Window } from "../stateful_set/numbers.ts";
 import type { Target } from "./observe.ts";
 import { planPersistentPodState } from "./plan.ts";

@@ -8,9 +8,9 @@ import {
   type KubeErrorCode,
   nodeResource,
   type Resource,
-  testClock,
 } from "../../kube/index.ts";
-import { kindDeps } from "../_kind_deps.ts";
+import { kindDeps } from "../../testkit/controller/kind_deps_builder.ts";
+import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { pod, podServer } from "../_pod_server.ts";
 import type { Informers } from "../informers.ts";
 import { nodePodProbeShell } from "./node_reconcile.ts";

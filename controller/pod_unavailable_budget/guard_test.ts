@@ -1,7 +1,9 @@
 import t from "tap";
 import type { JsonObject } from "../../kube/core/index.ts";
-import { type Client, KubeError, type Pod, seededRandom, testClock, withFaults } from "../../kube/index.ts";
-import { barePod } from "../_bare_pod.ts";
+import { type Client, KubeError, type Pod, seededRandom } from "../../kube/index.ts";
+import { barePod } from "../../testkit/controller/pod_builder.ts";
+import { testClock } from "../../testkit/kube/fake_clock.ts";
+import { withFaults } from "../../testkit/kube/fake_faults.ts";
 import { memoryClient } from "../admission/memory_client.ts";
 import type { Refusal } from "../admission/refusals.ts";
 import { BudgetGuard } from "./guard.ts";

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import t from "tap";
 import type { PodUnavailableBudget } from "../../crds/index.ts";
 import type { Pod } from "../../kube/index.ts";
-import { barePod } from "../_bare_pod.ts";
+import { barePod } from "../../testkit/controller/pod_builder.ts";
 import { planBudget } from "./plan.ts";
 import { isConsistent } from "./pod_facts.ts";
 import { spend } from "./spend.ts";

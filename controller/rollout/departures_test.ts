@@ -1,5 +1,6 @@
 import t from "tap";
-import { type Pod, testClock } from "../../kube/index.ts";
+import type { Pod } from "../../kube/index.ts";
+import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { Departures } from "./departures.ts";
 import { acceptedPod } from "./pod_manifest.ts";
 

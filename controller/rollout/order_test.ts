@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import t from "tap";
-import { barePod } from "../_bare_pod.ts";
+import { barePod } from "../../testkit/controller/pod_builder.ts";
 import { ByActivity, prioritised, scattered, sortedByActivity } from "./order.ts";
 import { acceptedPod } from "./pod_manifest.ts";
 

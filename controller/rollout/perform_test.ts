@@ -7,8 +7,8 @@ import {
   nullLog,
   type Pod,
   systemClock,
-  testClock,
 } from "../../kube/index.ts";
+import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { sharedCaches } from "../caches.ts";
 import type { ObjectEvent } from "./actions.ts";
 import { Performer } from "./perform.ts";

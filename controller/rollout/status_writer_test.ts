@@ -1,6 +1,8 @@
 import t from "tap";
-import { type Client, fakeServer, testClock } from "../../kube/index.ts";
-import { kindDeps } from "../_kind_deps.ts";
+import type { Client } from "../../kube/index.ts";
+import { kindDeps } from "../../testkit/controller/kind_deps_builder.ts";
+import { testClock } from "../../testkit/kube/fake_clock.ts";
+import { fakeServer } from "../../testkit/kube/fake_server.ts";
 import { cloneSetResource } from "../clone_set/resource.ts";
 import { StatusWriter } from "./status_writer.ts";
 

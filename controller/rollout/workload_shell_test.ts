@@ -11,10 +11,10 @@ import {
   podResource,
   runController,
   seededRandom,
-  testClock,
-  testLog,
 } from "../../kube/index.ts";
-import { kindDeps } from "../_kind_deps.ts";
+import { kindDeps } from "../../testkit/controller/kind_deps_builder.ts";
+import { testClock } from "../../testkit/kube/fake_clock.ts";
+import { testLog } from "../../testkit/kube/fake_log.ts";
 import { enqueueItself, OwnerQueues } from "../owner_queues.ts";
 import type { Action } from "./actions.ts";
 import { ownerReference } from "./pod_manifest.ts";

@@ -1,8 +1,9 @@
 /** What the terminator writes, and what it does when pods and nodes go or somebody else is first. */
 import t, { type Test } from "tap";
 import type { JsonObject } from "../../kube/core/index.ts";
-import { type Client, KubeError, nodeResource, testClock } from "../../kube/index.ts";
-import { sharedDeps } from "../_kind_deps.ts";
+import { type Client, KubeError, nodeResource } from "../../kube/index.ts";
+import { sharedDeps } from "../../testkit/controller/kind_deps_builder.ts";
+import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { type PodPatch, pod, podServer } from "../_pod_server.ts";
 import { sidecarTerminatorShell } from "./reconcile.ts";
 

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import t from "tap";
 import type { StatefulSet } from "../../crds/index.ts";
 import type { PersistentVolumeClaim, Pod } from "../../kube/index.ts";
-import { barePod } from "../_bare_pod.ts";
+import { barePod } from "../../testkit/controller/pod_builder.ts";
 import type { Action, Plan } from "../rollout/actions.ts";
 import { befall, changeTemplate, lateStep, takeLate, templateSteps } from "../rollout/histories.ts";
 import { STATE_ANNOTATION } from "../rollout/in_place/state.ts";

@@ -1,7 +1,7 @@
 /** What the caches tell of pods and claims reaches the index of the set that it is about. */
 import t from "tap";
 import type { Pod } from "../../kube/index.ts";
-import { barePod } from "../_bare_pod.ts";
+import { barePod } from "../../testkit/controller/pod_builder.ts";
 import { sharedCaches } from "../caches.ts";
 import { PendingPods } from "../rollout/pending_pods.ts";
 import { plainClaim } from "../rollout/projections.ts";

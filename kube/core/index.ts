@@ -14,6 +14,7 @@ export * from "./names.ts";
 export * from "./pod_template/index.ts";
 export * from "./qos.ts";
 export * from "./quantity.ts";
+export * from "./random.ts";
 export * from "./scheduling.ts";
 export * from "./selector.ts";
 export * from "./selector_text.ts";

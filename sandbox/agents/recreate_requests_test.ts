@@ -1,13 +1,12 @@
 import t from "tap";
 import type { ContainerRecreateRequest } from "../../crds/index.ts";
-import { formatTime } from "../../kube/core/index.ts";
-import { MemoryCluster } from "../_memory_cluster.ts";
-import { virtualClock } from "../_virtual_clock.ts";
+import { formatTime, seededRandom } from "../../kube/core/index.ts";
+import { testClock } from "../../testkit/kube/fake_clock.ts";
+import { MemoryCluster } from "../../testkit/sandbox/fake_cluster.ts";
 import type { StoredObject } from "../cluster.ts";
 import { createEventWriter } from "../events.ts";
 import { SandboxNodes } from "../nodes/sandbox_nodes.ts";
 import { isPod, isPodReady, type PodObject, type PodSpec } from "../objects/index.ts";
-import { seededRandom } from "../random.ts";
 import { profiles } from "../stages/profile.ts";
 
 const resource = "containerrecreaterequests.apps.kruise.io";
@@ -15,7 +14,7 @@ type Spec = Partial<ContainerRecreateRequest["spec"]>;
 
 /** A pod `web` of two containers on a node with an agent, ready. */
 function setUp(spec: Partial<PodSpec> = {}) {
-  const clock = virtualClock();
+  const clock = testClock();
   const cluster = new MemoryCluster();
   cluster.now = clock.now;
   const random = seededRandom(7);
@@ -42,7 +41,7 @@ function setUp(spec: Partial<PodSpec> = {}) {
     return found;
   };
   clock.until(() => isPodReady(pod()), 1_000);
-  clock.advance(500);
+  clock.skip(500);
   const containerOf = (name: string) => pod().status?.containerStatuses?.find((one) => one.name === name);
   const ask = (name: string, containers: readonly string[], more: Spec = {}): void => {
     const labels = {
@@ -78,7 +77,7 @@ t.test("the named container restarts, and only that", async (t) => {
   ask("one", ["app"], { strategy: { minStartedSeconds: 5 } });
   clock.until(() => isPodReady(pod()) && containerOf("app")?.restartCount === 1, 1_000);
   const restarted = clock.now();
-  clock.advance(4_500);
+  clock.skip(4_500);
   t.match(statusOf("one"), {
     phase: "Recreating",
     containerRecreateStates: [{ name: "app", phase: "Recreating" }],
@@ -133,7 +132,7 @@ t.test("in order, within the grace of the request", async (t) => {
   const containers = ["app", "side"].map((name) => ({ name, image: "nginx:1.20", lifecycle: { preStop } }));
   const { clock, ask, statusOf, completed, containerOf } = setUp({ containers });
   ask("hooked", ["side", "app"], { strategy: { orderedRecreate: true, terminationGracePeriodSeconds: 30 } });
-  clock.advance(7_900);
+  clock.skip(7_900);
   t.equal(containerOf("side")?.restartCount, 0);
   clock.until(() => containerOf("side")?.restartCount === 1, 1_000);
   t.equal(containerOf("app")?.restartCount, 0);
@@ -149,13 +148,13 @@ t.test("a stop under way is told although the controller has ended the request",
   const containers = ["app", "side"].map((name) => ({ name, image: "nginx:1.20", lifecycle: { preStop } }));
   const { clock, cluster, ask, statusOf, containerOf } = setUp({ containers });
   ask("late", ["app", "side"]);
-  clock.advance(3_000);
+  clock.skip(3_000);
   t.match(statusOf("late").containerRecreateStates, [{ phase: "Pending" }, { phase: "Pending" }]);
   cluster.update(resource, { namespace: "default", name: "late" }, (draft) => {
     draft["status"] = { ...Object(draft["status"]), phase: "Completed" };
     delete draft.metadata.labels?.["crr.apps.kruise.io/active"];
   });
-  clock.advance(10_000);
+  clock.skip(10_000);
   t.equal(containerOf("app")?.restartCount, 1);
   t.equal(containerOf("side")?.restartCount, 0);
   t.strictSame(statusOf("late").containerRecreateStates, [
@@ -167,7 +166,7 @@ t.test("a stop under way is told although the controller has ended the request",
 t.test("nothing is stopped before the pod was not ready long enough", async (t) => {
   const { clock, cluster, ask, completed, containerOf } = setUp();
   ask("drain", ["app"], { strategy: { unreadyGracePeriodSeconds: 3 } });
-  clock.advance(5_000);
+  clock.skip(5_000);
   t.equal(containerOf("app")?.restartCount, 0);
   const lastTransitionTime = formatTime(clock.now());
   cluster.update(resource, { namespace: "default", name: "drain" }, (draft) => {
@@ -176,7 +175,7 @@ t.test("nothing is stopped before the pod was not ready long enough", async (t) 
     ];
     draft["status"] = { ...Object(draft["status"]), conditions };
   });
-  clock.advance(3_000);
+  clock.skip(3_000);
   t.equal(containerOf("app")?.restartCount, 0);
   clock.until(completed("drain"), 3_000);
   t.equal(containerOf("app")?.restartCount, 1);

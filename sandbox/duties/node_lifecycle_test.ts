@@ -1,16 +1,16 @@
 import t from "tap";
 import type { Taint, Toleration } from "../../kube/core/index.ts";
-import { MemoryCluster } from "../_memory_cluster.ts";
-import { virtualClock } from "../_virtual_clock.ts";
+import { seededRandom } from "../../kube/core/index.ts";
+import { testClock } from "../../testkit/kube/fake_clock.ts";
+import { MemoryCluster } from "../../testkit/sandbox/fake_cluster.ts";
 import { createEventWriter } from "../events.ts";
 import { SandboxNodes } from "../nodes/sandbox_nodes.ts";
 import { isNode, isPod, type NodeObject, type PodObject } from "../objects/index.ts";
-import { seededRandom } from "../random.ts";
 import { profiles } from "../stages/profile.ts";
 import { evictionIn, NodeLifecycle } from "./node_lifecycle.ts";
 
 function setUp(leaseMs = 0) {
-  const clock = virtualClock();
+  const clock = testClock();
   const cluster = new MemoryCluster();
   cluster.now = clock.now;
   const random = seededRandom(3);
@@ -57,24 +57,24 @@ t.test("silence beyond the grace period taints the node; tolerations say when it
   pod("brief", [{ ...unreachable, tolerationSeconds: 300 }]);
   pod("forever", [unreachable]);
   pod("intolerant");
-  clock.advance(1_000);
+  clock.skip(1_000);
   nodes.kill("node1");
-  clock.advance(39_000);
+  clock.skip(39_000);
   t.same(theNode().spec.taints ?? [], []);
-  clock.advance(2_000);
+  clock.skip(2_000);
   t.same(
     theNode().spec.taints?.map(({ key, effect }) => `${key}:${effect}`),
     ["node.kubernetes.io/unreachable:NoSchedule", "node.kubernetes.io/unreachable:NoExecute"],
   );
   t.ok(thePod("intolerant")?.metadata.deletionTimestamp);
   t.notOk(thePod("brief")?.metadata.deletionTimestamp);
-  clock.advance(298_000);
+  clock.skip(298_000);
   t.notOk(thePod("brief")?.metadata.deletionTimestamp);
-  clock.advance(3_000);
+  clock.skip(3_000);
   t.ok(thePod("brief")?.metadata.deletionTimestamp);
   t.notOk(thePod("forever")?.metadata.deletionTimestamp);
   nodes.revive("node1");
-  clock.advance(2_000);
+  clock.skip(2_000);
   t.same(theNode().spec.taints ?? [], []);
   t.equal(thePod("brief"), undefined, "its kubelet ends what was deleted meanwhile");
   t.same(errors, []);
@@ -86,7 +86,7 @@ t.test("a cordon is a taint, and goes with it", async (t) => {
     cluster.update("nodes", { name: "node1" }, (draft) => {
       if (isNode(draft)) draft.spec.unschedulable = unschedulable;
     });
-    clock.advance(0);
+    clock.skip(0);
   };
   cordon(true);
   t.match(theNode().spec.taints, [{ key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" }]);
@@ -97,11 +97,11 @@ t.test("a cordon is a taint, and goes with it", async (t) => {
 t.test("pods of a node that is gone are removed after their time", async (t) => {
   const { clock, cluster, nodes, pod, thePod } = setUp();
   pod("a");
-  clock.advance(1_000);
+  clock.skip(1_000);
   nodes.remove("node1");
-  clock.advance(44_000);
+  clock.skip(44_000);
   t.ok(thePod("a"));
-  clock.advance(2_000);
+  clock.skip(2_000);
   t.equal(thePod("a"), undefined);
   t.equal([...cluster.list("nodes")].length, 0);
 });
@@ -131,13 +131,13 @@ t.test("nodes renew their Lease where the profile says so", async (t) => {
     const spec: unknown = lease?.["spec"];
     return typeof spec === "object" && spec !== null && "renewTime" in spec ? spec.renewTime : undefined;
   };
-  clock.advance(10_000);
+  clock.skip(10_000);
   const first = renewed();
   t.type(first, "string");
-  clock.advance(10_000);
+  clock.skip(10_000);
   t.not(renewed(), first);
   nodes.kill("node1");
   const last = renewed();
-  clock.advance(60_000);
+  clock.skip(60_000);
   t.equal(renewed(), last);
 });

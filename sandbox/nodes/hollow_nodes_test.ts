@@ -1,15 +1,15 @@
 /** The driver before a sink that answers later, as one that speaks HTTP would. */
 import t from "tap";
-import { virtualClock } from "../_virtual_clock.ts";
+import { seededRandom } from "../../kube/core/index.ts";
+import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { isPodReady, type PodObject } from "../objects/index.ts";
-import { seededRandom } from "../random.ts";
 import { profiles } from "../stages/profile.ts";
 import { HollowNodes, type NodeSink } from "./hollow_nodes.ts";
 
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 function setUp() {
-  const clock = virtualClock();
+  const clock = testClock();
   let version = 1;
   let stored: PodObject = {
     apiVersion: "v1",
@@ -64,14 +64,14 @@ t.test(
   async (t) => {
     const { clock, nodes, answer, store, pod, gone, writes, errors } = setUp();
     nodes.podChanged(pod());
-    clock.advance(250);
+    clock.skip(250);
     t.equal(writes(), 1);
     // While the first report is on its way, somebody changes the image.
     const web = (image: string) => ({ ...pod().spec, containers: [{ name: "web", image }] });
     nodes.podChanged(store({ spec: web("nginx:1.21") }));
     await answer();
     t.equal(isPodReady(pod()), true);
-    clock.advance(250);
+    clock.skip(250);
     await answer();
     t.equal(writes(), 2);
     t.match(pod().status?.containerStatuses, [{ image: "nginx:1.21", restartCount: 1, ready: true }]);
@@ -81,7 +81,7 @@ t.test(
       deletionGracePeriodSeconds: 30,
     };
     nodes.podChanged(store({ metadata }));
-    clock.advance(250);
+    clock.skip(250);
     t.equal(gone(), true);
     nodes.podGone("u");
     t.equal(nodes.node("n")?.pods.size, 0);
@@ -94,7 +94,7 @@ t.test("an older state that arrives late is not believed", async (t) => {
   const old = pod();
   nodes.podChanged(store({ spec: { ...old.spec, containers: [{ name: "web", image: "nginx:1.22" }] } }));
   nodes.podChanged(old);
-  clock.advance(250);
+  clock.skip(250);
   await answer();
   t.equal(writes(), 1);
   t.match(pod().status?.containerStatuses, [{ image: "nginx:1.22", restartCount: 0 }]);
@@ -103,11 +103,11 @@ t.test("an older state that arrives late is not believed", async (t) => {
 t.test("a pod that a node takes over keeps its running containers", async (t) => {
   const first = setUp();
   first.nodes.podChanged(first.pod());
-  first.clock.advance(250);
+  first.clock.skip(250);
   await first.answer();
   const second = setUp();
   second.nodes.podChanged(first.pod());
-  second.clock.advance(5_000);
+  second.clock.skip(5_000);
   t.equal(second.writes(), 0, "nothing to report");
   t.equal(second.nodes.node("n")?.pods.size, 1);
 });

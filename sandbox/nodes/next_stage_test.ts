@@ -1,5 +1,5 @@
 import t from "tap";
-import { seededRandom } from "../random.ts";
+import { seededRandom } from "../../kube/core/index.ts";
 import { draw } from "./next_stage.ts";
 
 t.test("delays lie in their range, with a long tail where asked", async (t) => {

@@ -1,15 +1,14 @@
 import t from "tap";
-import { findCondition } from "../../kube/core/index.ts";
-import { MemoryCluster } from "../_memory_cluster.ts";
-import { virtualClock } from "../_virtual_clock.ts";
+import { findCondition, seededRandom } from "../../kube/core/index.ts";
+import { testClock } from "../../testkit/kube/fake_clock.ts";
+import { MemoryCluster } from "../../testkit/sandbox/fake_cluster.ts";
 import { createEventWriter } from "../events.ts";
 import { isPod, isPodReady, type PodObject, type PodSpec } from "../objects/index.ts";
-import { seededRandom } from "../random.ts";
 import { type ProfileName, profiles } from "../stages/profile.ts";
 import { SandboxNodes } from "./sandbox_nodes.ts";
 
 function setUp(profile: ProfileName = "fast", agent = false) {
-  const clock = virtualClock();
+  const clock = testClock();
   const cluster = new MemoryCluster();
   cluster.now = clock.now;
   const random = seededRandom(7);
@@ -90,7 +89,7 @@ t.test("an image change restarts only that container, in at most two writes, and
     ],
   });
   clock.until(ready("a"), 1_000);
-  clock.advance(1_000);
+  clock.skip(1_000);
   const before = pod("a");
   let dipped = false;
   cluster.subscribe("pods", ({ object }) => {
@@ -103,7 +102,7 @@ t.test("an image change restarts only that container, in at most two writes, and
       if (container.name === "web") container.image = "nginx:1.21";
   });
   clock.until(() => first(pod("a"), 1).image === "nginx:1.21" && isPodReady(pod("a")), 1_000);
-  clock.advance(1_000);
+  clock.skip(1_000);
   t.equal(dipped, true);
   t.equal(podWrites() - writes, 3, "the patch and two reports");
   const web = first(pod("a"), 1);
@@ -122,9 +121,9 @@ t.test("with the bench profile a restart is one report after 200 ms", async (t) 
   patch("a", (draft) => {
     for (const container of draft.spec.containers) container.image = "nginx:1.21";
   });
-  clock.advance(199);
+  clock.skip(199);
   t.equal(first(pod("a")).restartCount, 0);
-  clock.advance(2);
+  clock.skip(2);
   t.equal(first(pod("a")).restartCount, 1);
   t.equal(podWrites(), 3);
 });
@@ -134,7 +133,7 @@ t.test("Ready needs every readiness gate, in the kubelet's words", async (t) => 
   run("a", {
     readinessGates: [{ conditionType: "InPlaceUpdateReady" }, { conditionType: "KruisePodReady" }],
   });
-  clock.advance(1_000);
+  clock.skip(1_000);
   t.match(findCondition(pod("a").status?.conditions, "Ready"), {
     status: "False",
     reason: "ReadinessGatesNotReady",
@@ -149,13 +148,13 @@ t.test("Ready needs every readiness gate, in the kubelet's words", async (t) => 
     });
   set("InPlaceUpdateReady", "False");
   set("KruisePodReady", "True");
-  clock.advance(100);
+  clock.skip(100);
   t.equal(
     findCondition(pod("a").status?.conditions, "Ready")?.message,
     'the status of pod readiness gate "InPlaceUpdateReady" is not "True", but False',
   );
   set("InPlaceUpdateReady", "True");
-  clock.advance(100);
+  clock.skip(100);
   t.equal(isPodReady(pod("a")), true);
 });
 
@@ -163,12 +162,12 @@ t.test("a metadata change is no reason to write", async (t) => {
   const { clock, run, patch, ready, podWrites } = setUp();
   run("a");
   clock.until(ready("a"), 1_000);
-  clock.advance(1_000);
+  clock.skip(1_000);
   const before = podWrites();
   patch("a", (draft) => {
     draft.metadata.labels = { colour: "green" };
   });
-  clock.advance(5_000);
+  clock.skip(5_000);
   t.equal(podWrites() - before, 1);
 });
 
@@ -181,10 +180,10 @@ t.test("a deleted pod goes after its containers have stopped, within its grace p
   clock.until(ready("hooked"), 1_000);
   cluster.remove("pods", { namespace: "default", name: "a" }, { gracePeriodSeconds: 30 });
   cluster.remove("pods", { namespace: "default", name: "hooked" }, { gracePeriodSeconds: 3 });
-  clock.advance(200);
+  clock.skip(200);
   t.equal(cluster.get("pods", { namespace: "default", name: "a" }), undefined);
   t.ok(cluster.get("pods", { namespace: "default", name: "hooked" }));
-  clock.advance(3_000);
+  clock.skip(3_000);
   t.equal(cluster.get("pods", { namespace: "default", name: "hooked" }), undefined);
 });
 
@@ -198,7 +197,7 @@ t.test("tasks end as their commands say", async (t) => {
   run("bad", task(["sh", "-c", "sleep 1; exit 3"]));
   run("sleeps", task(["sleep", "90"]));
   run("retries", { ...task(["false"]), restartPolicy: "OnFailure" });
-  clock.advance(3_000);
+  clock.skip(3_000);
   t.equal(pod("good").status?.phase, "Succeeded");
   t.match(first(pod("good")).state, { terminated: { exitCode: 0, reason: "Completed" } });
   t.match(findCondition(pod("good").status?.conditions, "Ready"), {
@@ -210,7 +209,7 @@ t.test("tasks end as their commands say", async (t) => {
   t.equal(pod("sleeps").status?.phase, "Running");
   t.equal(pod("retries").status?.phase, "Running");
   t.ok(first(pod("retries")).restartCount > 1);
-  clock.advance(90_000);
+  clock.skip(90_000);
   t.equal(pod("sleeps").status?.phase, "Succeeded");
 });
 
@@ -219,22 +218,22 @@ t.test("a crashing container backs off as the kubelet does: at once, 10 s, 20 s"
   run("a");
   clock.until(ready("a"), 10_000);
   nodes.crashContainer("default", "a", "web", 2);
-  clock.advance(3_000);
+  clock.skip(3_000);
   t.equal(first(pod("a")).restartCount, 1);
   nodes.crashContainer("default", "a", "web", 2);
-  clock.advance(3_000);
+  clock.skip(3_000);
   t.match(first(pod("a")), {
     restartCount: 1,
     ready: false,
     state: { waiting: { reason: "CrashLoopBackOff" } },
   });
   t.equal(first(pod("a")).lastState.terminated?.exitCode, 2);
-  clock.advance(9_000);
+  clock.skip(9_000);
   t.equal(first(pod("a")).restartCount, 2);
   nodes.crashContainer("default", "a", "web", 2);
-  clock.advance(15_000);
+  clock.skip(15_000);
   t.equal(first(pod("a")).restartCount, 2);
-  clock.advance(8_000);
+  clock.skip(8_000);
   t.equal(first(pod("a")).restartCount, 3);
 });
 
@@ -243,13 +242,13 @@ t.test("pulls that fail, and recover", async (t) => {
   nodes.failPull("nginx:1.20");
   run("a");
   run("b", { containers: [{ name: "web", image: "registry.invalid/x:1" }] });
-  clock.advance(150);
+  clock.skip(150);
   t.equal(first(pod("a")).state.waiting?.reason, "ImagePullBackOff");
   t.equal(first(pod("b")).state.waiting?.reason, "ImagePullBackOff");
   nodes.mendPull("nginx:1.20");
   clock.until(ready("a"), 10_000);
   t.ok(nodes.images("node1").has("nginx:1.20"));
-  clock.advance(10_000);
+  clock.skip(10_000);
   t.equal(isPodReady(pod("b")), false);
 });
 
@@ -262,13 +261,13 @@ t.test("containers wait for the ConfigMap key that holds them back", async (t) =
       { name: "two", image: "x", env: barrier("p_-1") },
     ],
   });
-  clock.advance(500);
+  clock.skip(500);
   t.match(first(pod("a")).state.waiting, {
     reason: "CreateContainerConfigError",
     message: 'configmap "bar" not found',
   });
   cluster.create("configmaps", { metadata: { namespace: "default", name: "bar" }, data: { p_0: "true" } });
-  clock.advance(500);
+  clock.skip(500);
   t.equal(first(pod("a")).ready, true);
   t.match(first(pod("a"), 1).state.waiting, { reason: "CreateContainerConfigError" });
   cluster.update("configmaps", { namespace: "default", name: "bar" }, (draft) => {
@@ -290,16 +289,16 @@ t.test("init containers run in turn, sidecars stay, a postStart hook holds back 
       { name: "later", image: "nginx:1.20" },
     ],
   });
-  clock.advance(1_000);
+  clock.skip(1_000);
   t.equal(first(pod("a")).state.waiting?.reason, "PodInitializing");
   t.match(findCondition(pod("a").status?.conditions, "Initialized"), {
     status: "False",
     message: "containers with incomplete status: [prepare proxy]",
   });
-  clock.advance(2_000);
+  clock.skip(2_000);
   t.ok(first(pod("a"), 1).state.running, "web runs its hook");
   t.ok(first(pod("a")).state.waiting, "later waits for it");
-  clock.advance(3_000);
+  clock.skip(3_000);
   t.equal(isPodReady(pod("a")), true);
   t.match(pod("a").status?.initContainerStatuses, [
     { name: "prepare", ready: true },
@@ -328,7 +327,7 @@ t.test("resizes are carried out, refused, and restart where the policy says so",
     });
   ask("a", "2");
   ask("b", "2");
-  clock.advance(500);
+  clock.skip(500);
   t.match(first(pod("a")), {
     restartCount: 0,
     ready: true,
@@ -337,14 +336,14 @@ t.test("resizes are carried out, refused, and restart where the policy says so",
   });
   t.match(first(pod("b")), { restartCount: 1, ready: true, resources: resources("2") });
   ask("a", "800");
-  clock.advance(500);
+  clock.skip(500);
   t.match(findCondition(pod("a").status?.conditions, "PodResizePending"), {
     status: "True",
     reason: "Infeasible",
   });
   t.same(first(pod("a")).resources, resources("2"));
   ask("a", "3");
-  clock.advance(500);
+  clock.skip(500);
   t.equal(findCondition(pod("a").status?.conditions, "PodResizePending"), undefined);
   t.same(first(pod("a")).resources, resources("3"));
 });
@@ -357,7 +356,7 @@ t.test("a killed node says nothing; revived, it takes up its work", async (t) =>
   t.equal(nodes.silentSince("node1"), clock.now());
   run("b");
   cluster.remove("pods", { namespace: "default", name: "a" });
-  clock.advance(5_000);
+  clock.skip(5_000);
   t.ok(pod("a").metadata.deletionTimestamp);
   t.equal(pod("b").status?.phase, "Pending");
   nodes.revive("node1");
@@ -370,14 +369,14 @@ t.test("the simulated agent records containers and renews environment from metad
   const env = [{ name: "MODE", valueFrom: { fieldRef: { fieldPath: "metadata.annotations['mode']" } } }];
   run("a", { containers: [{ name: "web", image: "x", env }] }, { mode: "first" });
   clock.until(ready("a"), 1_000);
-  clock.advance(500);
+  clock.skip(500);
   const record = () =>
     JSON.parse(pod("a").metadata.annotations?.["apps.kruise.io/runtime-containers-meta"] ?? "{}");
   t.equal(record().containers[0].containerID, first(pod("a")).containerID);
   patch("a", (draft) => {
     draft.metadata.annotations = { ...draft.metadata.annotations, mode: "second" };
   });
-  clock.advance(1_000);
+  clock.skip(1_000);
   t.equal(first(pod("a")).restartCount, 0, "nothing restarts while the gate is open");
   patch("a", (draft) => {
     const conditions = draft.status?.conditions ?? [];
@@ -386,7 +385,7 @@ t.test("the simulated agent records containers and renews environment from metad
       conditions: [...conditions, { type: "InPlaceUpdateReady", status: "False" }],
     };
   });
-  clock.advance(1_000);
+  clock.skip(1_000);
   t.equal(first(pod("a")).restartCount, 1);
   t.match(nodes.exec("default", "a", "web", ["env"])?.stdout, /^MODE=second$/m);
   t.equal(record().containers[0].containerID, first(pod("a")).containerID);
@@ -408,15 +407,15 @@ t.test("probes look for files that the process or a test makes", async (t) => {
     ],
   });
   run("never", { containers: [{ name: "web", image: "x", readinessProbe }] });
-  clock.advance(7_000);
+  clock.skip(7_000);
   t.equal(isPodReady(pod("slow")), false);
-  clock.advance(1_500);
+  clock.skip(1_500);
   t.equal(isPodReady(pod("slow")), true);
   t.equal(isPodReady(pod("never")), false);
   nodes.exec("default", "never", "web", ["touch", "/tmp/ok"]);
-  clock.advance(200);
+  clock.skip(200);
   t.equal(isPodReady(pod("never")), true);
   nodes.exec("default", "never", "web", ["rm", "/tmp/ok"]);
-  clock.advance(200);
+  clock.skip(200);
   t.equal(isPodReady(pod("never")), false);
 });

@@ -1,15 +1,14 @@
 import t from "tap";
-import { findCondition } from "../../kube/core/index.ts";
-import { MemoryCluster } from "../_memory_cluster.ts";
-import { virtualClock } from "../_virtual_clock.ts";
+import { findCondition, seededRandom } from "../../kube/core/index.ts";
+import { testClock } from "../../testkit/kube/fake_clock.ts";
+import { MemoryCluster } from "../../testkit/sandbox/fake_cluster.ts";
 import { createEventWriter } from "../events.ts";
 import { type NodeProfile, nodeObject } from "../nodes/node_object.ts";
 import { isPod, type PodObject, type PodSpec } from "../objects/index.ts";
-import { seededRandom } from "../random.ts";
 import { Scheduler } from "./scheduler.ts";
 
 function setUp(nodes: readonly NodeProfile[]) {
-  const clock = virtualClock();
+  const clock = testClock();
   const cluster = new MemoryCluster();
   cluster.now = clock.now;
   const addresses = { hostIp: "1.2.3.4", cidr: "10.0.0.0/22" };
@@ -32,7 +31,7 @@ function setUp(nodes: readonly NodeProfile[]) {
       metadata: { namespace: "default", name, labels },
       spec: { containers: [{ name: "c", image: "x" }], ...spec },
     });
-    clock.advance(0);
+    clock.skip(0);
   };
   const pod = (name: string): PodObject => {
     const found = cluster.get("pods", { namespace: "default", name });
@@ -68,12 +67,12 @@ t.test("pods are spread over nodes, and told why where none fits", async (t) => 
   );
   t.ok([...cluster.list("events")].some((event) => event["reason"] === "FailedScheduling"));
   cluster.remove("pods", { namespace: "default", name: "a" }, { gracePeriodSeconds: 0 });
-  clock.advance(100);
+  clock.skip(100);
   t.match(at("e"), /^node[12]$/, "room was made");
   add("f", asking("1500m"));
   t.equal(at("f"), "");
   addNode({ name: "node3" });
-  clock.advance(100);
+  clock.skip(100);
   t.equal(at("f"), "node3", "a node came");
   t.same(errors, []);
 });
@@ -165,7 +164,7 @@ t.test("binding is one write per pod, and many pods cost no rescans", async (t) 
     lists += 1;
     return list(resource, namespace);
   };
-  clock.advance(10);
+  clock.skip(10);
   t.equal(cluster.writes.length - before, 1_000);
   t.equal(lists, 0);
   const perNode = new Map<string, number>();

@@ -1,11 +1,11 @@
 import t from "tap";
-import { MemoryCluster } from "../_memory_cluster.ts";
-import { virtualClock } from "../_virtual_clock.ts";
+import { testClock } from "../../testkit/kube/fake_clock.ts";
+import { MemoryCluster } from "../../testkit/sandbox/fake_cluster.ts";
 import { type ClaimObject, isClaim, isVolume, type VolumeObject } from "../objects/index.ts";
 import { VolumeBinder } from "./volume_binder.ts";
 
 function setUp() {
-  const clock = virtualClock();
+  const clock = testClock();
   const cluster = new MemoryCluster();
   cluster.now = clock.now;
   const errors: unknown[] = [];
@@ -16,7 +16,7 @@ function setUp() {
       metadata: { namespace: "default", name },
       spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, ...spec },
     });
-    clock.advance(0);
+    clock.skip(0);
   };
   const volume = (
     name: string,
@@ -28,7 +28,7 @@ function setUp() {
       metadata: { name, labels },
       spec: { capacity: { storage }, accessModes: ["ReadWriteOnce"], ...spec },
     });
-    clock.advance(0);
+    clock.skip(0);
   };
   const theClaim = (name: string): ClaimObject => {
     const found = cluster.get("persistentvolumeclaims", { namespace: "default", name });
@@ -42,7 +42,7 @@ function setUp() {
   };
   const storageClass = (name: string, rest: object): void => {
     cluster.create("storageclasses.storage.k8s.io", { metadata: { name }, provisioner: "sandbox", ...rest });
-    clock.advance(0);
+    clock.skip(0);
   };
   return { clock, cluster, claim, volume, theClaim, theVolume, storageClass, errors };
 }
@@ -107,7 +107,7 @@ t.test(
     cluster.update("persistentvolumeclaims", { namespace: "default", name: "b" }, (draft) => {
       draft.metadata.annotations = { "volume.kubernetes.io/selected-node": "node1" };
     });
-    clock.advance(0);
+    clock.skip(0);
     t.equal(theClaim("b").status?.phase, "Bound");
   },
 );
@@ -129,11 +129,11 @@ t.test("a claim in use outlives its deletion; then its volume is deleted or rele
   });
   for (const name of ["kept", "made"])
     cluster.remove("persistentvolumeclaims", { namespace: "default", name });
-  clock.advance(0);
+  clock.skip(0);
   t.ok(theClaim("made").metadata.deletionTimestamp, "held by the pod");
   t.equal(theVolume("kept").status?.phase, "Released");
   cluster.remove("pods", { namespace: "default", name: "p" }, { gracePeriodSeconds: 0 });
-  clock.advance(0);
+  clock.skip(0);
   t.equal(cluster.get("persistentvolumeclaims", { namespace: "default", name: "made" }), undefined);
   t.equal(cluster.get("persistentvolumes", { name: made }), undefined);
   claim("again", { storageClassName: "" });

@@ -1,7 +1,7 @@
 /** Objects that nobody should have written: each is answered or left out by itself, and what is sound goes on. */
 import t, { type Test } from "tap";
-import type { FakeCri } from "../../agent/index.ts";
 import { hollowLabel } from "../../sandbox/index.ts";
+import type { FakeCri } from "../../testkit/cri/fake_cri.ts";
 import { type Item, isRecord } from "../cluster/api.ts";
 import {
   eventually,

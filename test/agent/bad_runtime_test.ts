@@ -4,10 +4,10 @@ import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { type AgentRuntime, startFakeCri } from "../../agent/index.ts";
-import { systemClock } from "../../kube/index.ts";
+import type { AgentRuntime } from "../../agent/index.ts";
+import { seededRandom, systemClock } from "../../kube/index.ts";
 import { encode, ListImagesResponse } from "../../proto/cri/index.ts";
-import { seededRandom } from "../../sandbox/index.ts";
+import { startFakeCri } from "../../testkit/cri/fake_cri.ts";
 import {
   type AgentPlace,
   eventually,

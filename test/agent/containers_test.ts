@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import t, { type Test } from "tap";
-import type { FakeCri } from "../../agent/index.ts";
 import { plainHash } from "../../kube/index.ts";
 import { ContainerState } from "../../proto/cri/index.ts";
 import { hollowLabel } from "../../sandbox/index.ts";
+import type { FakeCri } from "../../testkit/cri/fake_cri.ts";
 import type { Item } from "../cluster/api.ts";
 import { eventually, type NodeUnderTest, node, recreateRequests, startFake, startNode } from "./fixture.ts";
 

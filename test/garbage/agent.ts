@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { dirname } from "node:path";
 import t from "tap";
-import { type AgentRuntime, startFakeCri } from "../../agent/index.ts";
+import type { AgentRuntime } from "../../agent/index.ts";
 import { seededRandom, systemClock } from "../../kube/index.ts";
+import { startFakeCri } from "../../testkit/cri/fake_cri.ts";
 import { startNode } from "../agent/fixture.ts";
 import { bundleProgram } from "../agent/mounted.ts";
 import { plainGarbage } from "./plain.ts";

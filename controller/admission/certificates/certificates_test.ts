@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { chmod, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import t from "tap";
-import { testClock } from "../../../kube/index.ts";
+import { testClock } from "../../../testkit/kube/fake_clock.ts";
 import { memoryClient } from "../memory_client.ts";
 import {
   type CertificateSet,

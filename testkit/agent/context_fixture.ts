@@ -1,0 +1,108 @@
+/** For tests of features: what they are given, with an API server and a runtime that the test makes up. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Test } from "tap";
+import type { SeenContainer } from "../../agent/containers/observe.ts";
+import { createRecreator } from "../../agent/containers/recreator.ts";
+import type { AgentContext } from "../../agent/context.ts";
+import { createAgentMetrics } from "../../agent/metrics.ts";
+import { startPodWatch } from "../../agent/pod_watch.ts";
+import { ExecProbes } from "../../agent/probes/exec_probes.ts";
+import type { Runtime, RuntimeFinder } from "../../agent/runtime_socket/finder.ts";
+import { agentSettings } from "../../agent/settings.ts";
+import { createStateStore } from "../../agent/state/store.ts";
+import {
+  type Client,
+  createEvents,
+  createMetrics,
+  createRegistry,
+  KubeError,
+  nullLog,
+  systemClock,
+} from "../../kube/index.ts";
+
+/** An API server without objects, whose watches are silent. */
+export function silentServer(): Client {
+  const notFound = async (): Promise<never> => {
+    throw new KubeError("NotFound", "not found");
+  };
+  return {
+    get: notFound,
+    list: async () => ({ items: [], resourceVersion: "1", continue: "", undecodable: [] }),
+    create: notFound,
+    replace: notFound,
+    patch: notFound,
+    delete: notFound,
+    async watch(_, { signal, sendInitialEvents }) {
+      if (sendInitialEvents) throw new KubeError("Invalid", "sendInitialEvents: Forbidden", { status: 422 });
+      return (async function* () {
+        await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+      })();
+    },
+    request: notFound,
+    close: async () => undefined,
+  };
+}
+
+export async function temporaryFolder(t: Test): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "refit-feature-"));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Of the node `node-1`. `folder` holds the agent's memory; pods are watched from here on. */
+export function testContext(
+  t: Test,
+  given: Pick<AgentContext, "client"> & Partial<Pick<AgentContext, "clock" | "log">>,
+  folder: string,
+  runtime?: Runtime,
+): AgentContext {
+  const registry = createRegistry();
+  const metrics = createMetrics(registry);
+  const shared = { clock: systemClock, log: nullLog, random: () => 0.5, metrics, ...given };
+  const pods = startPodWatch({ ...shared, nodeName: "node-1", enabled: true });
+  t.teardown(() => pods.stop());
+  return {
+    ...shared,
+    settings: agentSettings([], { NODE_NAME: "node-1" }, () => false),
+    agentMetrics: createAgentMetrics(registry),
+    events: createEvents(shared),
+    finder: settledFinder(runtime),
+    state: createStateStore(folder, shared.log),
+    pods,
+    execs: new ExecProbes(shared.clock, shared.log),
+    recreator: createRecreator({
+      ...shared,
+      startedBy: "kubelet",
+      pods,
+      kubeletVersion: async () => "v1.34.4",
+    }),
+  };
+}
+
+function settledFinder(current: Runtime | undefined): RuntimeFinder {
+  return {
+    current,
+    reason: current ? "" : "not found container runtime sock",
+    searched: true,
+    subscribe: () => () => undefined,
+    suspect: () => undefined,
+    stop: async () => undefined,
+  };
+}
+
+/** The container `main` as the runtime shows it while it runs. */
+export const runningContainer: SeenContainer = {
+  name: "main",
+  id: "c1",
+  sandboxId: "s",
+  attempt: 0,
+  restartCount: 0,
+  state: "running",
+  createdAt: 0,
+  startedAt: 0,
+  exitCode: 0,
+  hash: "",
+  annotations: {},
+};
