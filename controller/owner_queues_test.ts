@@ -1,10 +1,10 @@
 import t from "tap";
 import type { CloneSet } from "../crds/index.ts";
+import { plainClaim, plainRevision } from "../testkit/controller/projection_builder.ts";
 import { sharedCaches } from "./caches.ts";
 import { cloneSetResource } from "./clone_set/resource.ts";
 import { enqueueItself, OwnerQueues } from "./owner_queues.ts";
 import { acceptedPod, ownerReference } from "./rollout/pod_manifest.ts";
-import { plainClaim, plainRevision } from "./rollout/projections.ts";
 import { statefulSetResource } from "./stateful_set/resource.ts";
 
 function followed() {

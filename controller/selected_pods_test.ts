@@ -2,7 +2,7 @@ import t from "tap";
 import { type Change, nullMetrics, type Pod, podResource, seededRandom } from "../kube/index.ts";
 import { testClock } from "../testkit/kube/fake_clock.ts";
 import { testLog } from "../testkit/kube/fake_log.ts";
-import { pod, podServer } from "./_pod_server.ts";
+import { pod, podServer } from "../testkit/kube/fake_pod_server.ts";
 import { type PodSelection, SelectedPods } from "./selected_pods.ts";
 
 function selecting(server: ReturnType<typeof podServer>, namespace = "") {

@@ -1,5 +1,6 @@
 import t from "tap";
 import type { JsonObject } from "../../kube/core/index.ts";
+import { admissionRequest } from "../../testkit/controller/admission_builder.ts";
 import {
   type CustomKind,
   protectAlways,
@@ -10,7 +11,6 @@ import {
 } from "./deletion_protection.ts";
 import { deletionRefusal } from "./refusals.ts";
 import type { AdmissionHandler, AdmissionRequest } from "./request.ts";
-import { admissionRequest } from "./testing.ts";
 
 const label = "policy.kruise.io/delete-protection";
 const words = "forbidden by ResourcesProtectionDeletion for";

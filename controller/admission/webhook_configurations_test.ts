@@ -2,6 +2,7 @@ import t from "tap";
 import { customResourceDefinition, kinds } from "../../crds/index.ts";
 import type { JsonObject } from "../../kube/core/index.ts";
 import { nullLog } from "../../kube/index.ts";
+import { memoryClient } from "../../testkit/kube/fake_store.ts";
 import { admissionWebhooks as webhooks } from "../start_admission.ts";
 import {
   clusterTrust,
@@ -9,7 +10,6 @@ import {
   mutatingConfigurations,
   validatingConfigurations,
 } from "./cluster_trust.ts";
-import { memoryClient } from "./memory_client.ts";
 import {
   mutatingConfigurationName,
   pathOf,

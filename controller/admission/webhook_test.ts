@@ -2,11 +2,11 @@ import t from "tap";
 import { cloneSet } from "../../crds/index.ts";
 import { nullLog, nullMetrics, seededRandom } from "../../kube/index.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
+import { memoryClient } from "../../testkit/kube/fake_store.ts";
 import { parseFeatureGates } from "../feature_gates.ts";
 import { SharedInformers } from "../informers.ts";
 import { controllerOptions } from "../options.ts";
 import { admissionWebhooks } from "../start_admission.ts";
-import { memoryClient } from "./memory_client.ts";
 import { allowed } from "./request.ts";
 import { handlersByPath, kindWebhook, type WebhookDeps } from "./webhook.ts";
 

@@ -1,7 +1,7 @@
 import t from "tap";
 import { applyJsonPatch, type JsonObject } from "../../kube/core/index.ts";
+import { admissionRequest } from "../../testkit/controller/admission_builder.ts";
 import type { AdmissionRequest, AdmissionResponse } from "../admission/request.ts";
-import { admissionRequest } from "../admission/testing.ts";
 import { mutateAdvancedCronJob, validateAdvancedCronJobRequest } from "./admit.ts";
 
 const mutate = mutateAdvancedCronJob({ templateDefaults: true, hostNetworkPorts: false });

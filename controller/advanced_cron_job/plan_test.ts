@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import t from "tap";
-import { CronModel } from "./model.ts";
+import { CronModel } from "../../testkit/controller/advanced_cron_job_model.ts";
 
 const seed = 20_261_121;
 const second = 1000;

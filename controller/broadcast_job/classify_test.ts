@@ -1,12 +1,18 @@
 /** An index that is kept up from event to event leads to the same plans as one that is made anew for each pass. */
 import fc from "fast-check";
 import t from "tap";
-import { lateStep, takeLate } from "../rollout/histories.ts";
-import { IndexTwin, KeptIndex, lookedUp } from "../rollout/index_twin.ts";
-import { LateWrites } from "../rollout/late_writes.ts";
+import {
+  broadcastJob,
+  counting,
+  defaultOptions,
+  Model,
+  node,
+} from "../../testkit/controller/broadcast_job_model.ts";
+import { LateWrites } from "../../testkit/controller/late_writes_model.ts";
+import { IndexTwin, KeptIndex, lookedUp } from "../../testkit/controller/pod_index_model.ts";
+import { lateStep, takeLate } from "../../testkit/controller/workload_history.ts";
 import { nodeOf } from "../rollout/node_pods.ts";
 import type { TaskIndex } from "./classify.ts";
-import { broadcastJob, counting, defaultOptions, Model, node } from "./model.ts";
 import { planBroadcastJob } from "./plan.ts";
 
 function planningOf(model: Model, writes: LateWrites) {

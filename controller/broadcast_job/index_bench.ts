@@ -3,9 +3,9 @@
  * `npx node --expose-gc controller/broadcast_job/index_bench.ts 5000`
  */
 import type { Pod } from "../../kube/index.ts";
-import { tellCost } from "../rollout/event_cost.ts";
+import { broadcastJob, defaultOptions, Model } from "../../testkit/controller/broadcast_job_model.ts";
+import { tellCost } from "../../testkit/controller/event_cost.ts";
 import type { TaskIndex } from "./classify.ts";
-import { broadcastJob, defaultOptions, Model } from "./model.ts";
 import { planBroadcastJob } from "./plan.ts";
 
 const nodes = Number(process.argv[2] ?? 5000);

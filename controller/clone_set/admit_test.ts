@@ -1,7 +1,7 @@
 import t from "tap";
 import { applyJsonPatch, type JsonObject } from "../../kube/core/index.ts";
+import { admissionRequest } from "../../testkit/controller/admission_builder.ts";
 import type { AdmissionRequest } from "../admission/request.ts";
-import { admissionRequest } from "../admission/testing.ts";
 import { type CloneSetAdmissionOptions, mutateCloneSet, validateCloneSetRequest } from "./admit.ts";
 
 const options: CloneSetAdmissionOptions = {

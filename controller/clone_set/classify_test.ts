@@ -4,8 +4,10 @@ import t from "tap";
 import type { CloneSet } from "../../crds/index.ts";
 import { compileSelector } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
+import { cloneSet, defaultOptions, Model } from "../../testkit/controller/clone_set_model.ts";
+import type { LateWrites } from "../../testkit/controller/late_writes_model.ts";
 import { barePod } from "../../testkit/controller/pod_builder.ts";
-import type { Action, Plan } from "../rollout/actions.ts";
+import { IndexTwin } from "../../testkit/controller/pod_index_model.ts";
 import {
   changeTemplate,
   lateStep,
@@ -13,13 +15,11 @@ import {
   randomOf,
   takeLate,
   templateSteps,
-} from "../rollout/histories.ts";
+} from "../../testkit/controller/workload_history.ts";
+import type { Action, Plan } from "../rollout/actions.ts";
 import { STATE_ANNOTATION } from "../rollout/in_place/state.ts";
-import { IndexTwin } from "../rollout/index_twin.ts";
-import type { LateWrites } from "../rollout/late_writes.ts";
 import { STATE_LABEL } from "../rollout/lifecycle.ts";
 import type { CloneIndex } from "./classify.ts";
-import { cloneSet, defaultOptions, Model } from "./model.ts";
 import { SPECIFIED_DELETE, TEMPLATE_HASH } from "./observe.ts";
 import { planCloneSet } from "./plan.ts";
 

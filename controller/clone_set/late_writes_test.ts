@@ -1,10 +1,10 @@
 /** Writes that arrive late and in any order: what the server holds at any moment stays within the strategy's limits. */
 import fc from "fast-check";
 import t from "tap";
+import { cloneSet, defaultOptions, Model, Refused } from "../../testkit/controller/clone_set_model.ts";
+import { isPodWrite, LateWrites } from "../../testkit/controller/late_writes_model.ts";
 import type { Action } from "../rollout/actions.ts";
-import { isPodWrite, LateWrites } from "../rollout/late_writes.ts";
 import { isActive } from "../rollout/pod_state.ts";
-import { cloneSet, defaultOptions, Model, Refused } from "./model.ts";
 import { type Seen, strategyOf } from "./observe.ts";
 import { planCloneSet } from "./plan.ts";
 

@@ -1,6 +1,6 @@
 import t from "tap";
 import { excludePreparingDeleteLabel } from "../../crds/index.ts";
-import { defaultOptions } from "./model.ts";
+import { defaultOptions } from "../../testkit/controller/clone_set_model.ts";
 import { strategyOf } from "./observe.ts";
 
 t.test(

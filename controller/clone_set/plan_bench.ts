@@ -5,8 +5,8 @@
  *     npx node controller/clone_set/plan_bench.ts 1000 5000
  */
 import type { Pod } from "../../kube/index.ts";
-import { IndexEvents } from "../rollout/index_twin.ts";
-import { cloneSet, defaultOptions, Model } from "./model.ts";
+import { cloneSet, defaultOptions, Model } from "../../testkit/controller/clone_set_model.ts";
+import { IndexEvents } from "../../testkit/controller/pod_index_model.ts";
 import { planCloneSet } from "./plan.ts";
 
 const EVENTS_A_PASS = 10;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import t from "tap";
 import type { CloneSet } from "../../crds/index.ts";
-import type { Action } from "../rollout/actions.ts";
+import { cloneSet, defaultOptions, Model, Refused } from "../../testkit/controller/clone_set_model.ts";
 import {
   changeTemplate,
   faultyPass,
@@ -11,11 +11,11 @@ import {
   settle,
   templateSteps,
   type World,
-} from "../rollout/histories.ts";
+} from "../../testkit/controller/workload_history.ts";
+import type { Action } from "../rollout/actions.ts";
 import { inPlaceState } from "../rollout/in_place/state.ts";
 import { isActive, isAvailable } from "../rollout/pod_state.ts";
 import { sameRevision } from "../rollout/revisions.ts";
-import { cloneSet, defaultOptions, Model, Refused } from "./model.ts";
 import { REVISION_LABEL, SPECIFIED_DELETE, strategyOf } from "./observe.ts";
 import { planCloneSet } from "./plan.ts";
 

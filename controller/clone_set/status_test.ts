@@ -1,7 +1,7 @@
 import t from "tap";
 import type { CloneSet } from "../../crds/index.ts";
+import { cloneSet, defaultOptions } from "../../testkit/controller/clone_set_model.ts";
 import type { StoredCount } from "./classify.ts";
-import { cloneSet, defaultOptions } from "./model.ts";
 import { strategyOf } from "./observe.ts";
 import { statusOf, untilDeadline } from "./status.ts";
 

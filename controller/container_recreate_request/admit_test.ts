@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import t from "tap";
 import { applyJsonPatch, cloneJson, type JsonObject } from "../../kube/core/index.ts";
+import { admissionRequest } from "../../testkit/controller/admission_builder.ts";
 import type { AdmissionRequest, AdmissionResponse } from "../admission/request.ts";
-import { admissionRequest } from "../admission/testing.ts";
 import { mutateContainerRecreateRequest, type RecreateAdmissionOptions } from "./admit.ts";
 
 const hook = { httpGet: { path: "/stop", port: "web" } };

@@ -1,7 +1,7 @@
 import t from "tap";
 import type { JsonObject } from "../../kube/core/index.ts";
+import { admissionRequest } from "../../testkit/controller/admission_builder.ts";
 import type { AdmissionOperation, AdmissionRequest, AdmissionResponse } from "../admission/request.ts";
-import { admissionRequest } from "../admission/testing.ts";
 import { mutateDaemonSet, validateDaemonSetRequest } from "./admit.ts";
 
 const validate = validateDaemonSetRequest({ hostNetworkPorts: false });

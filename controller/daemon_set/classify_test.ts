@@ -1,13 +1,29 @@
 /** An index that is kept up from event to event leads to the same plans as one that looks at every node in each pass. */
 import fc from "fast-check";
 import t from "tap";
-import { changeTemplate, lateStep, makeUnready, randomOf, takeLate } from "../rollout/histories.ts";
-import { IndexTwin, KeptIndex, lookedUp } from "../rollout/index_twin.ts";
+import {
+  HOOK,
+  happen,
+  nodeNames,
+  rolling,
+  send,
+  settleDaemons,
+  slowStep,
+  step,
+  take,
+} from "../../testkit/controller/daemon_set_history.ts";
+import { daemonSet, defaultOptions, Model } from "../../testkit/controller/daemon_set_model.ts";
+import { IndexTwin, KeptIndex, lookedUp } from "../../testkit/controller/pod_index_model.ts";
+import { plainNode } from "../../testkit/controller/projection_builder.ts";
+import {
+  changeTemplate,
+  lateStep,
+  makeUnready,
+  randomOf,
+  takeLate,
+} from "../../testkit/controller/workload_history.ts";
 import { nodeOf } from "../rollout/node_pods.ts";
-import { plainNode } from "../rollout/projections.ts";
 import { type DaemonContext, DaemonIndex, type DaemonView, newGroups } from "./classify.ts";
-import { HOOK, happen, nodeNames, rolling, send, settleDaemons, slowStep, step, take } from "./histories.ts";
-import { daemonSet, defaultOptions, Model } from "./model.ts";
 import { planDaemonSet } from "./plan.ts";
 
 /** The full computation: every node is looked at, whatever could be a count and a name. */

@@ -1,7 +1,7 @@
 import t from "tap";
 import type { PodTemplate } from "../../crds/index.ts";
 import type { Taint } from "../../kube/index.ts";
-import { plainNode } from "../rollout/projections.ts";
+import { plainNode } from "../../testkit/controller/projection_builder.ts";
 import { nodeEligibility } from "./eligibility.ts";
 
 const spec = (more: object = {}): PodTemplate["spec"] => ({ containers: [], ...more });

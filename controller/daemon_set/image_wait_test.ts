@@ -2,10 +2,10 @@
 import fc from "fast-check";
 import t from "tap";
 import { seededRandom } from "../../kube/index.ts";
-import { answers, PullsAhead } from "../image_pull_job/testing.ts";
-import { changeTemplate } from "../rollout/histories.ts";
+import { daemonSet, defaultOptions, Model } from "../../testkit/controller/daemon_set_model.ts";
+import { answers, PullsAhead } from "../../testkit/controller/image_pull_job_builder.ts";
+import { changeTemplate } from "../../testkit/controller/workload_history.ts";
 import { WAIT_FOR_IMAGE_ANNOTATION } from "../rollout/image_wait.ts";
-import { daemonSet, defaultOptions, Model } from "./model.ts";
 import { planDaemonSet } from "./plan.ts";
 
 const names = ["n0", "n1", "n2", "n3", "n4"];

@@ -5,9 +5,9 @@
  * `npx node --expose-gc controller/daemon_set/index_bench.ts 5000`
  */
 import type { Pod } from "../../kube/index.ts";
-import { tellCost } from "../rollout/event_cost.ts";
+import { daemonSet, defaultOptions, Model } from "../../testkit/controller/daemon_set_model.ts";
+import { tellCost } from "../../testkit/controller/event_cost.ts";
 import type { DaemonIndex } from "./classify.ts";
-import { daemonSet, defaultOptions, Model } from "./model.ts";
 import { planDaemonSet } from "./plan.ts";
 
 const nodes = Number(process.argv[2] ?? 5000);

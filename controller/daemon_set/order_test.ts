@@ -2,8 +2,8 @@
 import t from "tap";
 import { compileSelector } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
+import { foreignPod } from "../../testkit/controller/daemon_set_model.ts";
 import { type DaemonNode, newGroups } from "./classify.ts";
-import { foreignPod } from "./model.ts";
 import type { Daemon } from "./observe.ts";
 import { updateWindow } from "./order.ts";
 

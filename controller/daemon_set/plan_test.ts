@@ -1,10 +1,6 @@
 /** Properties of DaemonSets that hold for random histories, crashes between any two writes included. */
 import fc from "fast-check";
 import t from "tap";
-import type { Action } from "../rollout/actions.ts";
-import { changeTemplate, randomOf } from "../rollout/histories.ts";
-import { nodeOf } from "../rollout/node_pods.ts";
-import { nodeEligibility } from "./eligibility.ts";
 import {
   type DaemonWorld,
   HOOK,
@@ -14,8 +10,12 @@ import {
   slowStep,
   step,
   take,
-} from "./histories.ts";
-import { daemonSet, defaultOptions, Model, Refused } from "./model.ts";
+} from "../../testkit/controller/daemon_set_history.ts";
+import { daemonSet, defaultOptions, Model, Refused } from "../../testkit/controller/daemon_set_model.ts";
+import { changeTemplate, randomOf } from "../../testkit/controller/workload_history.ts";
+import type { Action } from "../rollout/actions.ts";
+import { nodeOf } from "../rollout/node_pods.ts";
+import { nodeEligibility } from "./eligibility.ts";
 import { isDaemonAvailable, REVISION_LABEL, strategyOf } from "./observe.ts";
 import { planDaemonSet } from "./plan.ts";
 

@@ -3,7 +3,7 @@ import { applyMergePatch, type JsonObject } from "../../kube/core/index.ts";
 import { type Client, KubeError, type Resource } from "../../kube/index.ts";
 import { kindDeps } from "../../testkit/controller/kind_deps_builder.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
-import { pod, podServer } from "../_pod_server.ts";
+import { pod, podServer } from "../../testkit/kube/fake_pod_server.ts";
 import { ephemeralJobShell } from "./reconcile.ts";
 import { ephemeralJobResource } from "./resource.ts";
 

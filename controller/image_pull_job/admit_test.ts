@@ -1,8 +1,8 @@
 import t from "tap";
 import { applyJsonPatch, type JsonObject } from "../../kube/core/index.ts";
+import { admissionRequest } from "../../testkit/controller/admission_builder.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
 import type { AdmissionHandler, AdmissionRequest } from "../admission/request.ts";
-import { admissionRequest } from "../admission/testing.ts";
 import { parseFeatureGates } from "../feature_gates.ts";
 import { mutateImageListPullJob, validateImageListPullJob } from "../image_list_pull_job/admit.ts";
 import { mutateNodeImage, validateNodeImage } from "../node_image/admit.ts";

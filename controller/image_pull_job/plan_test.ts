@@ -3,11 +3,18 @@ import t from "tap";
 import type { ImagePullJob, NodeImage } from "../../crds/index.ts";
 import { parseTime } from "../../kube/core/index.ts";
 import type { Cache } from "../../kube/index.ts";
+import {
+  answered,
+  nodeImage,
+  nodeImageCache,
+  pullJob,
+  startMs,
+  written,
+} from "../../testkit/controller/image_pull_job_builder.ts";
 import type { NodeCounts } from "./nodes.ts";
 import { planImagePullJob } from "./plan.ts";
 import { Tallies, type Tally } from "./tallies.ts";
 import { lacksSecret, nodeState, pullTarget, withTask } from "./task.ts";
-import { answered, nodeImage, nodeImageCache, pullJob, startMs, written } from "./testing.ts";
 
 function counts(over: Partial<NodeCounts> = {}): NodeCounts {
   const none = { desired: 3, active: 0, succeeded: 0, failed: 0, ready: 3, lacking: 0 };

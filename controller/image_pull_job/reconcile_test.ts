@@ -1,10 +1,10 @@
 import t from "tap";
+import { pullJob } from "../../testkit/controller/image_pull_job_builder.ts";
 import { kindDeps } from "../../testkit/controller/kind_deps_builder.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
-import { podServer } from "../_pod_server.ts";
+import { podServer } from "../../testkit/kube/fake_pod_server.ts";
 import { imagePullJobShell } from "./reconcile.ts";
 import { imagePullJobResource } from "./resource.ts";
-import { pullJob } from "./testing.ts";
 
 t.test("pods of a job that goes during its pass are not watched", async (t) => {
   const { client, watches } = podServer();

@@ -2,7 +2,7 @@ import t from "tap";
 import type { NodeImage } from "../../crds/index.ts";
 import type { JsonObject } from "../../kube/core/index.ts";
 import { Cache, type Client, isKubeError, KubeError } from "../../kube/index.ts";
-import { memoryClient } from "../admission/memory_client.ts";
+import { memoryClient } from "../../testkit/kube/fake_store.ts";
 import { nodeImageResource } from "./resource.ts";
 import { type Edit, NodeImageWriter } from "./writer.ts";
 

@@ -1,7 +1,7 @@
 import t from "tap";
 import type { PersistentPodState } from "../../crds/index.ts";
 import type { JsonObject } from "../../kube/core/index.ts";
-import { admissionRequest } from "../admission/testing.ts";
+import { admissionRequest } from "../../testkit/controller/admission_builder.ts";
 import { validatePersistentPodStateRequest } from "./admit.ts";
 
 const targetRef = { apiVersion: "apps/v1", kind: "StatefulSet", name: "web" };

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import t from "tap";
 import { applyJsonPatch, cloneJson, type JsonObject } from "../../kube/core/index.ts";
 import { seededRandom } from "../../kube/index.ts";
+import { admissionRequest } from "../../testkit/controller/admission_builder.ts";
 import type { AdmissionRequest, AdmissionResponse } from "../admission/request.ts";
-import { admissionRequest } from "../admission/testing.ts";
 import { mutatePod, type PodAdmissionOptions } from "./chain.ts";
 
 const options: PodAdmissionOptions = {

@@ -1,7 +1,7 @@
 import t from "tap";
 import type { PersistentPodState, PersistentPodStateSpec } from "../../crds/index.ts";
 import { cloneJson, type JsonObject } from "../../kube/core/index.ts";
-import { admissionRequest } from "../admission/testing.ts";
+import { admissionRequest } from "../../testkit/controller/admission_builder.ts";
 import { PodDraft } from "./draft.ts";
 import { addPersistentPlacement } from "./persistent_placement.ts";
 

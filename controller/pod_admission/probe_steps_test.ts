@@ -2,7 +2,7 @@ import t from "tap";
 import type { PodProbeMarker } from "../../crds/index.ts";
 import { applyJsonPatch, type JsonObject } from "../../kube/core/index.ts";
 import { seededRandom } from "../../kube/index.ts";
-import { admissionRequest } from "../admission/testing.ts";
+import { admissionRequest } from "../../testkit/controller/admission_builder.ts";
 import { mutatePod, type PodAdmissionOptions } from "./chain.ts";
 
 const liveness = (path: string) => ({ httpGet: { path, port: 80 } });

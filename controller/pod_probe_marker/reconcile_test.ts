@@ -11,7 +11,7 @@ import {
 } from "../../kube/index.ts";
 import { kindDeps } from "../../testkit/controller/kind_deps_builder.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
-import { pod, podServer } from "../_pod_server.ts";
+import { pod, podServer } from "../../testkit/kube/fake_pod_server.ts";
 import type { Informers } from "../informers.ts";
 import { nodePodProbeShell } from "./node_reconcile.ts";
 import { podProbeMarkerShell } from "./reconcile.ts";

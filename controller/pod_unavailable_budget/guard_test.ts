@@ -4,7 +4,7 @@ import { type Client, KubeError, type Pod, seededRandom } from "../../kube/index
 import { barePod } from "../../testkit/controller/pod_builder.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { withFaults } from "../../testkit/kube/fake_faults.ts";
-import { memoryClient } from "../admission/memory_client.ts";
+import { memoryClient } from "../../testkit/kube/fake_store.ts";
 import type { Refusal } from "../admission/refusals.ts";
 import { BudgetGuard } from "./guard.ts";
 

@@ -1,7 +1,7 @@
 import t from "tap";
 import type { JsonObject } from "../../kube/core/index.ts";
+import { admissionRequest } from "../../testkit/controller/admission_builder.ts";
 import type { AdmissionRequest } from "../admission/request.ts";
-import { admissionRequest } from "../admission/testing.ts";
 import { operationOf } from "./operation.ts";
 
 const container = { name: "main", image: "app:1", resources: { requests: { cpu: "1" } } };

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../kube/core/index.ts";
 import { type Client, KubeError, nodeResource } from "../../kube/index.ts";
 import { sharedDeps } from "../../testkit/controller/kind_deps_builder.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
-import { type PodPatch, pod, podServer } from "../_pod_server.ts";
+import { type PodPatch, pod, podServer } from "../../testkit/kube/fake_pod_server.ts";
 import { sidecarTerminatorShell } from "./reconcile.ts";
 
 const key = "ns/job";

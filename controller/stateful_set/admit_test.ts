@@ -1,7 +1,7 @@
 import t from "tap";
 import { applyJsonPatch, isJsonObject, type JsonObject } from "../../kube/core/index.ts";
+import { admissionRequest } from "../../testkit/controller/admission_builder.ts";
 import type { AdmissionRequest, AdmissionResponse } from "../admission/request.ts";
-import { admissionRequest } from "../admission/testing.ts";
 import { mutateStatefulSet, type StatefulSetAdmissionOptions, validateStatefulSetRequest } from "./admit.ts";
 
 const options: StatefulSetAdmissionOptions = {

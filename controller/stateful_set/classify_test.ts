@@ -3,15 +3,21 @@ import fc from "fast-check";
 import t from "tap";
 import type { StatefulSet } from "../../crds/index.ts";
 import type { PersistentVolumeClaim, Pod } from "../../kube/index.ts";
+import type { LateWrites } from "../../testkit/controller/late_writes_model.ts";
 import { barePod } from "../../testkit/controller/pod_builder.ts";
+import { IndexTwin, KeptIndex } from "../../testkit/controller/pod_index_model.ts";
+import { defaultOptions, Model, statefulSet } from "../../testkit/controller/stateful_set_model.ts";
+import {
+  befall,
+  changeTemplate,
+  lateStep,
+  takeLate,
+  templateSteps,
+} from "../../testkit/controller/workload_history.ts";
 import type { Action, Plan } from "../rollout/actions.ts";
-import { befall, changeTemplate, lateStep, takeLate, templateSteps } from "../rollout/histories.ts";
 import { STATE_ANNOTATION } from "../rollout/in_place/state.ts";
-import { IndexTwin, KeptIndex } from "../rollout/index_twin.ts";
-import type { LateWrites } from "../rollout/late_writes.ts";
 import { STATE_LABEL } from "../rollout/lifecycle.ts";
 import { SetIndex, type SetView } from "./classify.ts";
-import { defaultOptions, Model, statefulSet } from "./model.ts";
 import { POD_NAME_LABEL, SPECIFIED_DELETE } from "./observe.ts";
 import { membersOf, updateOrder } from "./order.ts";
 import type { PassContext } from "./pass.ts";

@@ -1,8 +1,8 @@
 import t from "tap";
-import { PullsAhead } from "../image_pull_job/testing.ts";
-import { changeTemplate } from "../rollout/histories.ts";
+import { PullsAhead } from "../../testkit/controller/image_pull_job_builder.ts";
+import { defaultOptions, Model, statefulSet } from "../../testkit/controller/stateful_set_model.ts";
+import { changeTemplate } from "../../testkit/controller/workload_history.ts";
 import { WAIT_FOR_IMAGE_ANNOTATION } from "../rollout/image_wait.ts";
-import { defaultOptions, Model, statefulSet } from "./model.ts";
 import { planStatefulSet } from "./plan.ts";
 
 const REPLICAS = 4;

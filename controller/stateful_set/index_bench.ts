@@ -4,10 +4,10 @@
  * `npx node --expose-gc controller/stateful_set/index_bench.ts 5000`; a further argument names the one case to run.
  */
 import type { Pod } from "../../kube/index.ts";
+import { tellCost } from "../../testkit/controller/event_cost.ts";
+import { LateWrites } from "../../testkit/controller/late_writes_model.ts";
+import { defaultOptions, Model, statefulSet } from "../../testkit/controller/stateful_set_model.ts";
 import { sharedCaches } from "../caches.ts";
-import { tellCost } from "../rollout/event_cost.ts";
-import { LateWrites } from "../rollout/late_writes.ts";
-import { defaultOptions, Model, statefulSet } from "./model.ts";
 import { planStatefulSet } from "./plan.ts";
 import { observe, setIndexes } from "./reconcile.ts";
 

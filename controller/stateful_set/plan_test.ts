@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import t from "tap";
 import type { StatefulSet } from "../../crds/index.ts";
-import type { Action } from "../rollout/actions.ts";
+import { defaultOptions, Model, Refused, statefulSet } from "../../testkit/controller/stateful_set_model.ts";
 import {
   befall,
   changeTemplate,
@@ -11,9 +11,9 @@ import {
   settle,
   templateSteps,
   type World,
-} from "../rollout/histories.ts";
+} from "../../testkit/controller/workload_history.ts";
+import type { Action } from "../rollout/actions.ts";
 import { isAvailable } from "../rollout/pod_state.ts";
-import { defaultOptions, Model, Refused, statefulSet } from "./model.ts";
 import { ordinalOf, REVISION_LABEL, SPECIFIED_DELETE, strategyOf } from "./observe.ts";
 import { planStatefulSet } from "./plan.ts";
 

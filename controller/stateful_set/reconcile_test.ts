@@ -2,10 +2,10 @@
 import t from "tap";
 import type { Pod } from "../../kube/index.ts";
 import { barePod } from "../../testkit/controller/pod_builder.ts";
+import { plainClaim } from "../../testkit/controller/projection_builder.ts";
+import { defaultOptions, statefulSet } from "../../testkit/controller/stateful_set_model.ts";
 import { sharedCaches } from "../caches.ts";
 import { PendingPods } from "../rollout/pending_pods.ts";
-import { plainClaim } from "../rollout/projections.ts";
-import { defaultOptions, statefulSet } from "./model.ts";
 import { planStatefulSet } from "./plan.ts";
 import { observe, setIndexes } from "./reconcile.ts";
 

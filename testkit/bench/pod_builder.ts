@@ -1,5 +1,4 @@
 /** For tests: pods as the watch shows them. */
-
 import { WORKLOAD_LABEL } from "../../bench/measure/pod_board.ts";
 import type { PodObject } from "../../sandbox/index.ts";
 

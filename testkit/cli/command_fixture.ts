@@ -1,5 +1,4 @@
 /** A command line run in process, on a host that has nothing unless the test gives it. */
-
 import type { Host } from "../../cli/command.ts";
 import type { Io } from "../../cli/io.ts";
 import { main } from "../../cli/main.ts";

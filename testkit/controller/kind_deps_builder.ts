@@ -1,5 +1,4 @@
 /** For tests of reconcilers: what a controller is given, over the client and the time of the test. */
-
 import { sharedCaches } from "../../controller/caches.ts";
 import { imagePullJobResource } from "../../controller/image_pull_job/resource.ts";
 import type { KindDeps, SharedDeps } from "../../controller/kind.ts";

@@ -1,5 +1,4 @@
 /** What every runtime must do for the agent: run against the fake and a real containerd, with the client on Node and on Deno. */
-
 import { type CriClient, stopDeadlineMs } from "../../agent/cri/client.ts";
 import { AgentError, isAgentError } from "../../agent/errors.ts";
 import { ContainerState, type Input, methods, type PodSandboxConfig } from "../../proto/cri/index.ts";

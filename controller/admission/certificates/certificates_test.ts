@@ -3,7 +3,7 @@ import { chmod, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import t from "tap";
 import { testClock } from "../../../testkit/kube/fake_clock.ts";
-import { memoryClient } from "../memory_client.ts";
+import { memoryClient } from "../../../testkit/kube/fake_store.ts";
 import {
   type CertificateSet,
   caIsReusable,

@@ -1,16 +1,20 @@
 /** The model cluster with one BroadcastJob: nodes that come and go, pods that end. */
+import { TaskIndex } from "../../controller/broadcast_job/classify.ts";
+import { eligibility } from "../../controller/broadcast_job/node_eligibility.ts";
+import {
+  type BroadcastJobOptions,
+  type BroadcastJobSeen,
+  strategyOf,
+} from "../../controller/broadcast_job/observe.ts";
+import { type BroadcastJobPlan, planBroadcastJob } from "../../controller/broadcast_job/plan.ts";
+import type { Action } from "../../controller/rollout/actions.ts";
+import { nodeOf } from "../../controller/rollout/node_pods.ts";
+import { PendingPods } from "../../controller/rollout/pending_pods.ts";
+import { KRUISE_READY } from "../../controller/rollout/pod_state.ts";
 import type { BroadcastJob, BroadcastJobSpec } from "../../crds/index.ts";
 import type { Node, Pod } from "../../kube/index.ts";
-import type { Action } from "../rollout/actions.ts";
-import { ClusterModel } from "../rollout/model.ts";
-import { nodeOf } from "../rollout/node_pods.ts";
-import { PendingPods } from "../rollout/pending_pods.ts";
-import { KRUISE_READY } from "../rollout/pod_state.ts";
-import { plainNode } from "../rollout/projections.ts";
-import { TaskIndex } from "./classify.ts";
-import { eligibility } from "./node_eligibility.ts";
-import { type BroadcastJobOptions, type BroadcastJobSeen, strategyOf } from "./observe.ts";
-import { type BroadcastJobPlan, planBroadcastJob } from "./plan.ts";
+import { ClusterModel } from "./cluster_model.ts";
+import { plainNode } from "./projection_builder.ts";
 
 export const defaultOptions: BroadcastJobOptions = { assignByScheduler: true };
 

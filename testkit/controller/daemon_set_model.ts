@@ -1,18 +1,18 @@
 /** The model cluster with one DaemonSet and some nodes. */
+import { DaemonIndex } from "../../controller/daemon_set/classify.ts";
+import { nodeEligibility } from "../../controller/daemon_set/eligibility.ts";
+import { FailedPods } from "../../controller/daemon_set/failed_pods.ts";
+import { availabilityOf, type DaemonSetOptions, type Seen } from "../../controller/daemon_set/observe.ts";
+import { nodeOf } from "../../controller/rollout/node_pods.ts";
+import { CREATING } from "../../controller/rollout/pending_pods.ts";
 import type { DaemonSet } from "../../crds/index.ts";
 import { compileSelector } from "../../kube/core/index.ts";
 import type { Node, Pod } from "../../kube/index.ts";
-import { LateWrites } from "../rollout/late_writes.ts";
-import { ClusterModel } from "../rollout/model.ts";
-import { nodeOf } from "../rollout/node_pods.ts";
-import { CREATING } from "../rollout/pending_pods.ts";
-import { plainNode } from "../rollout/projections.ts";
-import { DaemonIndex } from "./classify.ts";
-import { nodeEligibility } from "./eligibility.ts";
-import { FailedPods } from "./failed_pods.ts";
-import { availabilityOf, type DaemonSetOptions, type Seen } from "./observe.ts";
+import { ClusterModel } from "./cluster_model.ts";
+import { LateWrites } from "./late_writes_model.ts";
+import { plainNode } from "./projection_builder.ts";
 
-export { Refused } from "../rollout/model.ts";
+export { Refused } from "./cluster_model.ts";
 
 export const defaultOptions: DaemonSetOptions = {
   envFromMetadata: true,

@@ -1,13 +1,13 @@
 /** Builders for tests of pull jobs: nodes that answer as their agents would. */
 import fc from "fast-check";
+import { nodeState, pullTarget, withTask } from "../../controller/image_pull_job/task.ts";
+import { nodeImageResource } from "../../controller/node_image/resource.ts";
+import type { Action } from "../../controller/rollout/actions.ts";
+import type { SeenPullJob } from "../../controller/rollout/image_wait.ts";
 import type { ImagePullJob, ImagePullJobSpec, NodeImage } from "../../crds/index.ts";
 import { formatTime } from "../../kube/core/index.ts";
 import { Cache, type Pod } from "../../kube/index.ts";
-import { nodeImageResource } from "../node_image/resource.ts";
-import type { Action } from "../rollout/actions.ts";
-import type { Workload, World } from "../rollout/histories.ts";
-import type { SeenPullJob } from "../rollout/image_wait.ts";
-import { nodeState, pullTarget, withTask } from "./task.ts";
+import type { Workload, World } from "./workload_history.ts";
 
 /** 2026-01-01T00:00:00Z */
 export const startMs = 1_767_225_600_000;

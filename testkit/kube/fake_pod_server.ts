@@ -1,5 +1,5 @@
 /** For tests of what selects pods: a server in memory with watches limited by selectors. */
-import { applyStrategicPatch, type JsonObject, type Labels, parseSelector } from "../kube/core/index.ts";
+import { applyStrategicPatch, type JsonObject, type Labels, parseSelector } from "../../kube/core/index.ts";
 import {
   type Client,
   KubeError,
@@ -8,7 +8,7 @@ import {
   type Resource,
   type WatchEvent,
   type WatchOptions,
-} from "../kube/index.ts";
+} from "../../kube/index.ts";
 
 interface PodManifest extends JsonObject {
   metadata: { name: string; namespace: string; uid: string; labels: Labels; resourceVersion?: string };

@@ -1,12 +1,12 @@
 /** The model cluster with one StatefulSet. */
+import { PendingPods } from "../../controller/rollout/pending_pods.ts";
+import { SetIndex } from "../../controller/stateful_set/classify.ts";
+import type { Seen, StatefulSetOptions } from "../../controller/stateful_set/observe.ts";
 import type { StatefulSet } from "../../crds/index.ts";
 import type { Pod } from "../../kube/index.ts";
-import { ClusterModel } from "../rollout/model.ts";
-import { PendingPods } from "../rollout/pending_pods.ts";
-import { SetIndex } from "./classify.ts";
-import type { Seen, StatefulSetOptions } from "./observe.ts";
+import { ClusterModel } from "./cluster_model.ts";
 
-export { Refused } from "../rollout/model.ts";
+export { Refused } from "./cluster_model.ts";
 
 export const defaultOptions: StatefulSetOptions = {
   preparingUpdateAsUpdate: false,

@@ -1,9 +1,9 @@
 /** Indexes of pods that are kept up from event to event, beside ones that are made from nothing. For tests. */
+import type { Action } from "../../controller/rollout/actions.ts";
 import type { ObjectMeta } from "../../kube/core/index.ts";
 import type { PersistentVolumeClaim, Pod } from "../../kube/index.ts";
-import type { Action } from "./actions.ts";
-import { isPodWrite, LateWrites } from "./late_writes.ts";
-import { type ClusterModel, Refused } from "./model.ts";
+import { type ClusterModel, Refused } from "./cluster_model.ts";
+import { isPodWrite, LateWrites } from "./late_writes_model.ts";
 
 interface Listening {
   podChanged(before: Pod | undefined, after: Pod | undefined): void;

@@ -1,6 +1,9 @@
 /** Random histories of a DaemonSet: what users, nodes, kubelets and slow servers may do to it. For tests. */
 import fc from "fast-check";
+import type { DaemonSetPlan } from "../../controller/daemon_set/plan.ts";
+import { STATE_LABEL } from "../../controller/rollout/lifecycle.ts";
 import type { DaemonSet } from "../../crds/index.ts";
+import { foreignPod, type Model } from "./daemon_set_model.ts";
 import {
   befall,
   changeTemplate,
@@ -10,10 +13,7 @@ import {
   settle,
   templateSteps,
   type World,
-} from "../rollout/histories.ts";
-import { STATE_LABEL } from "../rollout/lifecycle.ts";
-import { foreignPod, type Model } from "./model.ts";
-import type { DaemonSetPlan } from "./plan.ts";
+} from "./workload_history.ts";
 
 export const nodeNames = ["node-1", "node-2", "node-3", "node-4", "node-5"];
 /** Label by which deletions are hooked. */

@@ -1,12 +1,12 @@
 /** The model cluster with one CloneSet. */
+import { CloneIndex } from "../../controller/clone_set/classify.ts";
+import type { CloneSetOptions, Seen } from "../../controller/clone_set/observe.ts";
+import { PendingPods } from "../../controller/rollout/pending_pods.ts";
+import { isAvailable } from "../../controller/rollout/pod_state.ts";
 import type { CloneSet } from "../../crds/index.ts";
-import { ClusterModel } from "../rollout/model.ts";
-import { PendingPods } from "../rollout/pending_pods.ts";
-import { isAvailable } from "../rollout/pod_state.ts";
-import { CloneIndex } from "./classify.ts";
-import type { CloneSetOptions, Seen } from "./observe.ts";
+import { ClusterModel } from "./cluster_model.ts";
 
-export { Refused } from "../rollout/model.ts";
+export { Refused } from "./cluster_model.ts";
 
 export const defaultOptions: CloneSetOptions = {
   shortHash: false,

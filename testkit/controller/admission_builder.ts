@@ -1,5 +1,5 @@
 /** For tests of admission. */
-import type { AdmissionRequest } from "./request.ts";
+import type { AdmissionRequest } from "../../controller/admission/request.ts";
 
 /** What the API server asks: about a creation, an update if there is an old object, a deletion if there is only that. */
 export function admissionRequest(given: Partial<AdmissionRequest>): AdmissionRequest {

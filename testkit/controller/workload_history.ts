@@ -1,11 +1,11 @@
 /** What random histories of workloads have in common: faulty passes, kubelets, and the quiet at their end. For tests. */
 import fc from "fast-check";
+import type { Action } from "../../controller/rollout/actions.ts";
 import type { PodTemplate } from "../../crds/index.ts";
 import type { ObjectMeta } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
-import type { Action } from "./actions.ts";
-import type { LateWrites } from "./late_writes.ts";
-import type { ClusterModel } from "./model.ts";
+import type { ClusterModel } from "./cluster_model.ts";
+import type { LateWrites } from "./late_writes_model.ts";
 
 export interface Workload {
   metadata: ObjectMeta;

@@ -2,9 +2,9 @@
  * Writes of pods that are under way for long, as plans see them: answered in any order, refused, their events ahead of
  * their answer, or their answer lost. For tests.
  */
+import type { Action } from "../../controller/rollout/actions.ts";
+import { PendingPods } from "../../controller/rollout/pending_pods.ts";
 import type { Pod } from "../../kube/index.ts";
-import type { Action } from "./actions.ts";
-import { PendingPods } from "./pending_pods.ts";
 
 type Perform = (action: Action) => void;
 
