@@ -10,15 +10,15 @@ import {
   nullLog,
   systemClock,
 } from "../kube/index.ts";
-import { silentServer } from "../testkit/agent/context_fixture.ts";
 import { startFakeCri } from "../testkit/cri/fake_cri.ts";
+import { fakeServer } from "../testkit/kube/fake_server.ts";
 import { agentSettings } from "./settings.ts";
 import { type Agent, startAgent } from "./start.ts";
 
 /** As the silent one, with created events kept. */
 function emptyServer(events: Record<string, unknown>[]): Client {
   return {
-    ...silentServer(),
+    ...fakeServer({ streamingLists: false }).client,
     async create(resource, _, body) {
       events.push(Object.fromEntries(Object.entries(body)));
       return resource.codec.decode(Buffer.from(JSON.stringify(body)), "application/json");

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { run } from "../testkit/cli/command_fixture.ts";
-import { FakeCluster } from "../testkit/cli/fake_cluster.ts";
+import { fakeCluster } from "../testkit/cli/fake_cluster.ts";
 import { golden } from "../testkit/cli/golden.ts";
 import { parseArguments, parseDuration } from "./arguments.ts";
 import { commandGroups } from "./commands.ts";
@@ -55,7 +55,7 @@ t.test("version is the package's", async (t) => {
 });
 
 t.test("a mistyped resource type gets a suggestion", async (t) => {
-  const { stderr } = await run("rollout status clonset/x", { client: new FakeCluster().client() });
+  const { stderr } = await run("rollout status clonset/x", { client: fakeCluster().client });
   t.equal(stderr, 'error: the server doesn\'t have a resource type "clonset"; did you mean "cloneset"?\n');
 });
 
@@ -64,7 +64,7 @@ t.test("global flags stand before or after the command", async (t) => {
   const host = {
     connect: async (request: object) => {
       asked.push(request);
-      return { client: new FakeCluster().client(), namespace: "from-context" };
+      return { client: fakeCluster().client, namespace: "from-context" };
     },
   };
   await run("--context there -n here rollout pause statefulset.apps.kruise.io/web", { host });

@@ -2,10 +2,11 @@ import t from "tap";
 import { type Change, nullMetrics, type Pod, podResource, seededRandom } from "../kube/index.ts";
 import { testClock } from "../testkit/kube/fake_clock.ts";
 import { testLog } from "../testkit/kube/fake_log.ts";
-import { pod, podServer } from "../testkit/kube/fake_pod_server.ts";
+import { type FakeServer, fakeServer } from "../testkit/kube/fake_server.ts";
+import { pod } from "../testkit/kube/pod_manifest_builder.ts";
 import { type PodSelection, SelectedPods } from "./selected_pods.ts";
 
-function selecting(server: ReturnType<typeof podServer>, namespace = "") {
+function selecting(server: FakeServer, namespace = "") {
   const clock = testClock();
   const selected = new SelectedPods<Pod>({
     client: server.client,
@@ -25,10 +26,10 @@ const names = (pods: { values(): Iterable<Pod> }) => [...pods.values()].map(({ n
 t.test(
   "only what is selected is watched; the key is woken once when it is there, then by each change",
   async (t) => {
-    const server = podServer();
-    server.put(pod("a", { app: "web" }));
-    server.put(pod("b", { app: "web" }));
-    server.put(pod("other", { app: "db" }));
+    const server = fakeServer();
+    server.put("pods", pod("a", { app: "web" }));
+    server.put("pods", pod("b", { app: "web" }));
+    server.put("pods", pod("other", { app: "db" }));
     const { clock, selected } = selecting(server);
     const woken: [string, string | undefined][] = [];
     const needs = selected.needs((key: string, change?: Change<Pod>) =>
@@ -39,18 +40,18 @@ t.test(
     t.same(woken, [["ns/x", undefined]]);
     const [held] = needs.need("ns/x", [web]) ?? [];
     t.same(held && names(held), ["a", "b"]);
-    server.put(pod("other", { app: "db", changed: "yes" }));
-    server.put(pod("c", { app: "web" }));
+    server.put("pods", pod("other", { app: "db", changed: "yes" }));
+    server.put("pods", pod("c", { app: "web" }));
     await clock.settle();
     t.same(woken.slice(1), [["ns/x", "c"]], "a pod that is not selected wakes nobody");
-    t.same(server.opened, ["ns|app=web|"]);
+    t.same(server.watched, ["ns|app=web|"]);
     await selected.stop();
-    t.equal(server.watches.size, 0);
+    t.equal(server.openWatches, 0);
   },
 );
 
 t.test("equal selections share a watch, which ends with its last user", async (t) => {
-  const server = podServer();
+  const server = fakeServer();
   const { clock, selected } = selecting(server);
   const woken: string[] = [];
   const budgets = selected.needs((key) => woken.push(`budget ${key}`));
@@ -68,15 +69,15 @@ t.test("equal selections share a watch, which ends with its last user", async (t
   budgets.release("ns/y");
   budgets.release("ns/y");
   await clock.settle();
-  t.equal(server.watches.size, 2, "a marker still needs it");
+  t.equal(server.openWatches, 2, "a marker still needs it");
   woken.length = 0;
-  server.put(pod("a", { app: "web" }));
+  server.put("pods", pod("a", { app: "web" }));
   await clock.settle();
   t.same(woken.sort(), ["marker ns/x", "marker ns/z"]);
   markers.release("ns/z");
   markers.release("ns/x");
   await clock.settle();
-  t.equal(server.watches.size, 0);
+  t.equal(server.openWatches, 0);
   t.equal(selected.watches, 0);
   t.ok(markers.need("ns/z", [web]) === undefined, "and begins anew");
   await clock.settle();
@@ -85,9 +86,9 @@ t.test("equal selections share a watch, which ends with its last user", async (t
 });
 
 t.test("a changed selector takes the place of the one before", async (t) => {
-  const server = podServer();
-  server.put(pod("a", { app: "web", tier: "front" }));
-  server.put(pod("b", { app: "web" }));
+  const server = fakeServer();
+  server.put("pods", pod("a", { app: "web", tier: "front" }));
+  server.put("pods", pod("b", { app: "web" }));
   const { clock, selected } = selecting(server);
   const needs = selected.needs(() => undefined);
   const front: PodSelection = { namespace: "", labels: "all", fields: "spec.restartPolicy!=Always" };
@@ -99,18 +100,19 @@ t.test("a changed selector takes the place of the one before", async (t) => {
     ["a", "b"],
     ["a", "b"],
   ]);
-  t.same(server.opened, ["ns|app=web|", "*||spec.restartPolicy!=Always"], "what stays is not watched anew");
+  t.same(server.watched, ["ns|app=web|", "*||spec.restartPolicy!=Always"], "what stays is not watched anew");
   needs.need("k", [front]);
   await clock.settle();
-  t.equal(server.watches.size, 1);
+  t.equal(server.openWatches, 1);
   await selected.stop();
 });
 
 t.test(
   "a pod that leaves the selection may come back; late answers of writes bring nothing back",
   async (t) => {
-    const server = podServer();
-    const stored = server.put(pod("a", { app: "web" }));
+    const server = fakeServer();
+    server.put("pods", pod("a", { app: "web" }));
+    const stored = await server.client.get(podResource, { namespace: "ns", name: "a" });
     const { clock, selected } = selecting(server);
     const needs = selected.needs(() => undefined);
     needs.need("k", [web]);
@@ -119,11 +121,11 @@ t.test(
     if (held === undefined) throw new Error("the selection is complete");
     t.ok(held.writeBack({ ...stored, phase: "Running", resourceVersion: "2" }));
     t.equal(held.get("ns/a")?.phase, "Running");
-    server.put(pod("a", { app: "db" }));
+    server.put("pods", pod("a", { app: "db" }));
     await clock.settle();
     t.equal(held.size, 0);
     t.notOk(held.writeBack({ ...stored, resourceVersion: "100" }), "it left while the write was under way");
-    server.put(pod("a", { app: "web" }));
+    server.put("pods", pod("a", { app: "web" }));
     await clock.settle();
     t.same(names(held), ["a"]);
     t.ok(held.writeBack({ ...stored, labels: {}, resourceVersion: "101" }));
@@ -133,16 +135,16 @@ t.test(
 );
 
 t.test("a process for one namespace watches only there", async (t) => {
-  const server = podServer();
+  const server = fakeServer();
   const { clock, selected } = selecting(server, "mine");
   selected.needs(() => undefined).need("k", [{ namespace: "", labels: {} }]);
   await clock.settle();
-  t.same(server.opened, ["mine||"]);
+  t.same(server.watched, ["mine||"]);
   await selected.stop();
 });
 
 t.test("a selector that no server accepts is told and holds nothing", async (t) => {
-  const server = podServer();
+  const server = fakeServer();
   const { selected } = selecting(server);
   const needs = selected.needs(() => undefined);
   t.throws(() => needs.need("k", [{ namespace: "ns", labels: { matchLabels: { "a b": "" } } }]), {

@@ -63,12 +63,12 @@ t.test("faults come before or after the server acted", async (t) => {
     code: "Network",
     ambiguous: false,
   });
-  t.equal(server.object("leases", "ns/a"), undefined);
+  t.equal(server.object("leases.coordination.k8s.io", "ns/a"), undefined);
   await t.rejects(create(withFaults(server.client, { create: droppedAfterOnce() })), {
     code: "Network",
     ambiguous: true,
   });
-  t.ok(server.object("leases", "ns/a"));
+  t.ok(server.object("leases.coordination.k8s.io", "ns/a"));
   const client = withFaults(server.client, { patch: conflictOnce(), get: latency(clock, 50) });
   const patch = () => client.patch(leaseResource, ref, { type: "merge", body: { spec: {} } });
   await t.rejects(patch(), { code: "Conflict" });

@@ -35,17 +35,19 @@ t.test("one of several leads, renews, and gives back what it held", async (t) =>
     [true, false, false],
   );
   t.equal(candidates[1]?.holder, "a");
-  t.match(server.object("leases", "ns/manager"), {
+  t.match(server.object("leases.coordination.k8s.io", "ns/manager"), {
     spec: { holderIdentity: "a", leaseDurationSeconds: 15, leaseTransitions: 0, renewTime: /\.\d{6}Z$/ },
   });
   const stopped = candidates[0]?.stop();
   await clock.settle();
   await stopped;
-  t.match(server.object("leases", "ns/manager"), { spec: { holderIdentity: "", leaseDurationSeconds: 1 } });
+  t.match(server.object("leases.coordination.k8s.io", "ns/manager"), {
+    spec: { holderIdentity: "", leaseDurationSeconds: 1 },
+  });
   await clock.advance(3_000);
   t.equal(story.length, 3, "the next one need not wait for the lease to expire");
   t.equal(story[1], "a lost");
-  t.match(server.object("leases", "ns/manager"), { spec: { leaseTransitions: 1 } });
+  t.match(server.object("leases.coordination.k8s.io", "ns/manager"), { spec: { leaseTransitions: 1 } });
   await Promise.all([...candidates.slice(1).map((each) => each.stop()), clock.settle()]);
 });
 
@@ -134,7 +136,7 @@ t.test("the holder's clock does not matter: an unchanged lease expires by what i
   t.same(story, [], "an old time alone proves nothing");
   await clock.advance(5_000);
   t.same(story, ["a leads"]);
-  t.match(server.object("leases", "ns/manager"), { spec: { leaseTransitions: 5 } });
+  t.match(server.object("leases.coordination.k8s.io", "ns/manager"), { spec: { leaseTransitions: 5 } });
   await Promise.all([election.stop(), clock.settle()]);
 });
 

@@ -90,7 +90,7 @@ t.test("the lease of a single shard has the plain name", async (t) => {
   const { clock, start, server } = replicas(1);
   const only = start("a");
   await clock.advance(1_000);
-  t.match(server.object("leases", "ns/manager"), { spec: { holderIdentity: "a" } });
+  t.match(server.object("leases.coordination.k8s.io", "ns/manager"), { spec: { holderIdentity: "a" } });
   await Promise.all([only.stop(), clock.advance(5_000)]);
 });
 

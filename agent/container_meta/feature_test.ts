@@ -2,9 +2,10 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { type Client, systemClock } from "../../kube/index.ts";
 import { methods } from "../../proto/cri/index.ts";
-import { silentServer, temporaryFolder, testContext } from "../../testkit/agent/context_fixture.ts";
+import { temporaryFolder, testContext } from "../../testkit/agent/context_fixture.ts";
 import { startFakeCri } from "../../testkit/cri/fake_cri.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
+import { fakeServer } from "../../testkit/kube/fake_server.ts";
 import { createCriClient } from "../cri/client.ts";
 import { startContainerMeta } from "./feature.ts";
 import { metaAnnotation } from "./plan.ts";
@@ -51,7 +52,7 @@ function metaOf(containerId: string): string {
 /** Answers lists with this one pod; `patched` is told each body. */
 function serverWith(pod: object, patched: (body: object) => void): Client {
   return {
-    ...silentServer(),
+    ...fakeServer({ streamingLists: false }).client,
     list: async (resource) => {
       const item = resource.codec.decode(Buffer.from(JSON.stringify(pod)), "application/json");
       return { items: [item], resourceVersion: "5", continue: "", undecodable: [] };

@@ -1,8 +1,9 @@
 import t from "tap";
 import { KubeError } from "../../kube/index.ts";
-import { silentServer, temporaryFolder, testContext } from "../../testkit/agent/context_fixture.ts";
+import { temporaryFolder, testContext } from "../../testkit/agent/context_fixture.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { testLog } from "../../testkit/kube/fake_log.ts";
+import { fakeServer } from "../../testkit/kube/fake_server.ts";
 import { startImages } from "./feature.ts";
 
 const unanswered = "the API server does not answer, images are pulled as wanted last";
@@ -17,7 +18,7 @@ for (const stopped of [false, true]) {
       const away = async (): Promise<never> => {
         throw new KubeError("Network", "connection refused");
       };
-      const client = { ...silentServer(), list: away, watch: away };
+      const client = { ...fakeServer({ streamingLists: false }).client, list: away, watch: away };
       const context = testContext(t, { client, clock, log }, folder);
       context.state.write("node_image", { name: "node-1", spec: {} });
       await context.state.flush();
@@ -35,7 +36,11 @@ for (const stopped of [false, true]) {
 
 t.test("a NodeImage that went while nobody looked is forgotten with the first list", async (t) => {
   const folder = await temporaryFolder(t);
-  const context = testContext(t, { client: silentServer(), clock: testClock() }, folder);
+  const context = testContext(
+    t,
+    { client: fakeServer({ streamingLists: false }).client, clock: testClock() },
+    folder,
+  );
   context.state.write("node_image", { name: "node-1", spec: {} });
   await context.state.flush();
   const feature = await startImages(context, undefined);

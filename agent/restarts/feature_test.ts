@@ -1,9 +1,14 @@
 import t from "tap";
-import { silentServer, temporaryFolder, testContext } from "../../testkit/agent/context_fixture.ts";
+import { temporaryFolder, testContext } from "../../testkit/agent/context_fixture.ts";
+import { fakeServer } from "../../testkit/kube/fake_server.ts";
 import { startRestarts } from "./feature.ts";
 
 t.test("what was stopped for requests that are gone is forgotten once all have been listed", async (t) => {
-  const context = testContext(t, { client: silentServer() }, await temporaryFolder(t));
+  const context = testContext(
+    t,
+    { client: fakeServer({ streamingLists: false }).client },
+    await temporaryFolder(t),
+  );
   context.state.write("restarts", { "gone-1": { app: "c1" } });
   await context.state.flush();
   const feature = await startRestarts(context);

@@ -1,5 +1,5 @@
 import t from "tap";
-import { FakeCluster } from "../../testkit/cli/fake_cluster.ts";
+import { fakeCluster } from "../../testkit/cli/fake_cluster.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { toAnyObject } from "../fields.ts";
 import { waitUntilGone } from "./terminating.ts";
@@ -25,11 +25,11 @@ function namespace(messages: readonly string[]) {
 }
 
 function setup() {
-  const cluster = new FakeCluster();
+  const cluster = fakeCluster();
   const clock = testClock();
   const told: string[] = [];
   const waiting = {
-    client: cluster.client(),
+    client: cluster.client,
     host: { clock },
     signal: new AbortController().signal,
     tell: (line: string) => told.push(line),
@@ -55,7 +55,7 @@ t.test("tells anew when the reason changes, and ends with the object", async (t)
     "waiting: namespace/kruise-system is being deleted",
     "waiting: namespace/kruise-system is being deleted: one pod is left; a webhook fails",
   ]);
-  cluster.remove("namespaces", "kruise-system", "");
+  cluster.remove("namespaces", "kruise-system");
   await clock.advance(1000);
   await waited;
 });

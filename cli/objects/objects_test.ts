@@ -1,16 +1,17 @@
 import t from "tap";
 import { run } from "../../testkit/cli/command_fixture.ts";
-import { FakeCluster } from "../../testkit/cli/fake_cluster.ts";
+import { fakeCluster } from "../../testkit/cli/fake_cluster.ts";
 import { golden } from "../../testkit/cli/golden.ts";
 import { cloneSet, controllerRevision, imageOf, podTemplate } from "../../testkit/cli/workload_builder.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { conflictOnce, withFaults } from "../../testkit/kube/fake_faults.ts";
+import type { FakeServer } from "../../testkit/kube/fake_server.ts";
 import { at, toAnyObject } from "../fields.ts";
 
 const clones = "clonesets.apps.kruise.io";
 
-function withPods(): FakeCluster {
-  const cluster = new FakeCluster();
+function withPods(): FakeServer {
+  const cluster = fakeCluster();
   cluster.put(
     clones,
     cloneSet("pick", { spec: { replicas: 5 }, metadata: { creationTimestamp: "2025-12-31T23:55:00Z" } }),
@@ -51,14 +52,14 @@ function pod(name: string, ownerUid: string, ready: string) {
 
 t.test("scaledown lowers replicas and names the pods in one write, also after a conflict", async (t) => {
   const cluster = withPods();
-  const client = withFaults(cluster.client(), { patch: conflictOnce() });
+  const client = withFaults(cluster.client, { patch: conflictOnce() });
   const { code, stdout } = await run("scaledown clone/pick --pods pick-a,pick-b", { client });
   t.equal(code, 0);
   t.equal(
     stdout,
     "# pick delete pods [pick-a pick-b] successfully\ncloneset.apps.kruise.io/pick selective pod deletion\n",
   );
-  const written = cluster.read(clones, "pick");
+  const written = cluster.read(clones, "default/pick");
   t.equal(at(written, "spec", "replicas"), 3);
   t.same(at(written, "spec", "scaleStrategy", "podsToDelete"), ["pick-a", "pick-b"]);
   t.equal(cluster.patches.length, 1);
@@ -66,7 +67,7 @@ t.test("scaledown lowers replicas and names the pods in one write, also after a 
 
 t.test("scaledown refuses what would remove other pods than those named", async (t) => {
   const cluster = withPods();
-  const client = cluster.client();
+  const client = cluster.client;
   const refusals: [string, RegExp][] = [
     ["scaledown clone/pick --pods stranger", /pod stranger does not belong to cloneset.apps.kruise.io\/pick/],
     ["scaledown clone/pick --pods nobody", /NotFound.*nobody/],
@@ -80,7 +81,7 @@ t.test("scaledown refuses what would remove other pods than those named", async 
 
 t.test("scale writes the subresource and honours --current-replicas", async (t) => {
   const cluster = withPods();
-  const client = cluster.client();
+  const client = cluster.client;
   t.equal(
     (await run("scale clone pick --replicas=2", { client })).stdout,
     "cloneset.apps.kruise.io/pick scaled\n",
@@ -99,26 +100,27 @@ t.test("scale writes the subresource and honours --current-replicas", async (t) 
 
 t.test("set image changes named containers, or all", async (t) => {
   const cluster = withPods();
-  const client = cluster.client();
+  const client = cluster.client;
   const set = await run("set image cloneset/pick nginx=nginx:1.21", { client });
   t.equal(set.stdout, "cloneset.apps.kruise.io/pick image updated\n");
-  t.equal(imageOf(cluster.read(clones, "pick")), "nginx:1.21");
+  t.equal(imageOf(cluster.read(clones, "default/pick")), "nginx:1.21");
   t.equal((await run("set image cloneset/pick nginx=nginx:1.21", { client })).stdout, "");
   await run("set image cloneset/pick *=nginx:1.22", { client });
-  t.equal(imageOf(cluster.read(clones, "pick")), "nginx:1.22");
+  t.equal(imageOf(cluster.read(clones, "default/pick")), "nginx:1.22");
   const wrong = await run("set image clone/pick web=nginx:1", { client });
   t.equal(wrong.stderr, 'error: unable to find container named "web"; the template has nginx\n');
 });
 
 t.test("set env adds, changes and removes; set resources merges", async (t) => {
   const cluster = withPods();
-  const client = cluster.client();
+  const client = cluster.client;
   await run("set env clone/pick A=1 B=2", { client });
   t.equal(
     (await run("set env clone/pick A=3 B-", { client })).stdout,
     "cloneset.apps.kruise.io/pick env updated\n",
   );
-  const container = () => at(cluster.read(clones, "pick"), "spec", "template", "spec", "containers", 0);
+  const container = () =>
+    at(cluster.read(clones, "default/pick"), "spec", "template", "spec", "containers", 0);
   t.same(at(container(), "env"), [{ name: "A", value: "3" }]);
   t.equal((await run("set env clone/pick --list", { client })).stdout, "# container nginx\nA=3\n");
   await run("set resources clone/pick -c nginx --limits cpu=1,memory=1Gi", { client });
@@ -135,32 +137,32 @@ t.test("set --local rewrites a manifest without a server", async (t) => {
 
 t.test("dry runs change nothing", async (t) => {
   const cluster = withPods();
-  const client = cluster.client();
+  const client = cluster.client;
   const { stdout } = await run("set image clone/pick nginx=nginx:9 --dry-run -o json", { client });
   t.equal(imageOf(toAnyObject(JSON.parse(stdout))), "nginx:9");
   t.equal(
     (await run("set image clone/pick nginx=nginx:9 --dry-run=server", { client })).stdout,
     "cloneset.apps.kruise.io/pick image updated (server dry run)\n",
   );
-  t.equal(imageOf(cluster.read(clones, "pick")), "nginx:1.20");
+  t.equal(imageOf(cluster.read(clones, "default/pick")), "nginx:1.20");
 });
 
 t.test("tree draws owners with readiness", async (t) => {
   const cluster = withPods();
   cluster.put(
     "controllerrevisions.apps",
-    controllerRevision(cluster.read(clones, "pick"), "79c667d6cb", 1, "nginx:1.20"),
+    controllerRevision(cluster.read(clones, "default/pick"), "79c667d6cb", 1, "nginx:1.20"),
   );
-  const { stdout } = await run("tree clone/pick", { client: cluster.client() });
+  const { stdout } = await run("tree clone/pick", { client: cluster.client });
   t.equal(stdout, golden("tree.txt", stdout));
 });
 
 t.test("expose selects the workload's pods", async (t) => {
   const cluster = withPods();
-  const client = cluster.client();
+  const client = cluster.client;
   const exposed = await run("expose cloneset pick --port 80 --target-port 8080 --name web", { client });
   t.equal(exposed.stdout, "service/web exposed\n");
-  t.same(cluster.read("services", "web")["spec"], {
+  t.same(cluster.read("services", "default/web")["spec"], {
     selector: { app: "pick" },
     ports: [{ port: 80, protocol: "TCP", targetPort: 8080 }],
   });
@@ -168,7 +170,7 @@ t.test("expose selects the workload's pods", async (t) => {
 });
 
 t.test("migrate creates a CloneSet of a Deployment, then moves replicas step by step", async (t) => {
-  const cluster = new FakeCluster();
+  const cluster = fakeCluster();
   const deployment = {
     apiVersion: "apps/v1",
     kind: "Deployment",
@@ -185,10 +187,10 @@ t.test("migrate creates a CloneSet of a Deployment, then moves replicas step by 
     },
   };
   cluster.put("deployments.apps", deployment);
-  const client = cluster.client();
+  const client = cluster.client;
   const create = "migrate CloneSet --from Deployment -n default --src-name a --dst-name b --create";
   t.equal((await run(create, { client })).stdout, "Successfully created from Deployment/a to CloneSet/b\n");
-  const made = cluster.read(clones, "b");
+  const made = cluster.read(clones, "default/b");
   t.match(made, {
     metadata: { annotations: { note: "kept" } },
     spec: { replicas: 0, minReadySeconds: 2, selector: { matchLabels: { app: "a" } } },
@@ -201,7 +203,7 @@ t.test("migrate creates a CloneSet of a Deployment, then moves replicas step by 
   );
   for (let round = 0; round < 6; round++) {
     await clock.settle();
-    const current = cluster.read(clones, "b");
+    const current = cluster.read(clones, "default/b");
     const replicas = at(current, "spec", "replicas");
     cluster.put(clones, { ...current, status: { observedGeneration: 9, availableReplicas: replicas } });
     await clock.advance(1000);
@@ -209,12 +211,12 @@ t.test("migrate creates a CloneSet of a Deployment, then moves replicas step by 
   const { code, stdout } = await moving;
   t.equal(code, 0);
   t.equal(stdout, golden("migrate.txt", stdout));
-  t.equal(at(cluster.read("deployments.apps", "a"), "spec", "replicas"), 0);
-  t.equal(at(cluster.read(clones, "b"), "spec", "replicas"), 3);
+  t.equal(at(cluster.read("deployments.apps", "default/a"), "spec", "replicas"), 0);
+  t.equal(at(cluster.read(clones, "default/b"), "spec", "replicas"), 3);
 });
 
 t.test("migrate refuses other kinds and a missing namespace", async (t) => {
-  const client = new FakeCluster().client();
+  const client = fakeCluster().client;
   t.equal(
     (await run("migrate CloneSet --from Deployment", { client })).stderr,
     "error: must specify namespace by -n or --namespace\n",
@@ -235,7 +237,7 @@ t.test("exec and logs are kubectl's; a missing kubectl is said so", async (t) =>
   const upgraded = pod("pick-z", "uid-pick", "True");
   const annotations = { "kruise.io/sidecarset-working-hotupgrade-container": '{"envoy":"envoy-2"}' };
   cluster.put("pods", { ...upgraded, metadata: { ...upgraded.metadata, annotations } });
-  const client = cluster.client();
+  const client = cluster.client;
   const entered = await run("exec pick-z -S envoy -it -- sh -S", { client, host: { runProgram } });
   t.match(entered, { code: 7, stderr: "Enter working container envoy-2 of SidecarSet.\n" });
   t.same(calls, [["exec", "-c", "envoy-2", "pick-z", "-it", "--", "sh", "-S"]]);
@@ -244,12 +246,12 @@ t.test("exec and logs are kubectl's; a missing kubectl is said so", async (t) =>
 
 t.test("create ContainerRecreateRequest takes the pod's containers unless some are named", async (t) => {
   const requests = "containerrecreaterequests.apps.kruise.io";
-  const cluster = new FakeCluster();
+  const cluster = fakeCluster();
   const containers = ["app", "proxy"].map((name) => ({ name, image: "i" }));
   cluster.put("pods", { ...pod("web-1", "uid-web", "True"), spec: { containers } });
-  const all = await run("create ContainerRecreateRequest both --pod web-1", { client: cluster.client() });
+  const all = await run("create ContainerRecreateRequest both --pod web-1", { client: cluster.client });
   t.same([all.code, all.stdout], [0, "containerrecreaterequest.apps.kruise.io/both created\n"]);
-  t.same(at(cluster.read(requests, "both"), "spec"), {
+  t.same(at(cluster.read(requests, "default/both"), "spec"), {
     podName: "web-1",
     containers: [{ name: "app" }, { name: "proxy" }],
     strategy: { failurePolicy: "Fail", unreadyGracePeriodSeconds: 3, minStartedSeconds: 3 },
@@ -257,18 +259,18 @@ t.test("create ContainerRecreateRequest takes the pod's containers unless some a
     ttlSecondsAfterFinished: 1800,
   });
   const one = "create crr one --pod web-1 --containers proxy -u 0 -m 9";
-  t.equal((await run(one, { client: cluster.client() })).code, 0);
-  t.match(at(cluster.read(requests, "one"), "spec"), {
+  t.equal((await run(one, { client: cluster.client })).code, 0);
+  t.match(at(cluster.read(requests, "default/one"), "spec"), {
     containers: [{ name: "proxy" }],
     strategy: { unreadyGracePeriodSeconds: 0, minStartedSeconds: 9 },
   });
-  const bad = await run("create crr", { client: cluster.client() });
+  const bad = await run("create crr", { client: cluster.client });
   t.match(bad.stderr, /exactly one NAME is required/);
-  t.match((await run("create crr x", { client: cluster.client() })).stderr, /--pod is not set/);
+  t.match((await run("create crr x", { client: cluster.client })).stderr, /--pod is not set/);
 });
 
 t.test("create broadcastJob and job: of an image, or of a cron job", async (t) => {
-  const cluster = new FakeCluster();
+  const cluster = fakeCluster();
   const template = { spec: { restartPolicy: "Never", containers: [{ name: "a", image: "task:1" }] } };
   const cron = (name: string, form: object) =>
     toAnyObject({
@@ -283,15 +285,15 @@ t.test("create broadcastJob and job: of an image, or of a cron job", async (t) =
     cron("every", { broadcastJobTemplate: { metadata, spec: { template } } }),
   );
   cluster.put("advancedcronjobs.apps.kruise.io", cron("other", { jobTemplate: { spec: { template } } }));
-  const client = cluster.client();
+  const client = cluster.client;
   const image = await run("create broadcastJob now --image busybox:1.34 -- date -u", { client });
   t.same([image.code, image.stdout], [0, "broadcastjob.apps.kruise.io/now created\n"]);
-  t.match(at(cluster.read("broadcastjobs.apps.kruise.io", "now"), "spec", "template", "spec"), {
+  t.match(at(cluster.read("broadcastjobs.apps.kruise.io", "default/now"), "spec", "template", "spec"), {
     restartPolicy: "Never",
     containers: [{ image: "busybox:1.34", command: ["date", "-u"] }],
   });
   t.equal((await run("create bcj once --from acj/every", { client })).code, 0);
-  t.match(cluster.read("broadcastjobs.apps.kruise.io", "once"), {
+  t.match(cluster.read("broadcastjobs.apps.kruise.io", "default/once"), {
     metadata: {
       labels: { a: "b" },
       annotations: { c: "d", "cronjob.kubernetes.io/instantiate": "manual" },

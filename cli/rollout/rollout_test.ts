@@ -1,12 +1,13 @@
 import t from "tap";
 import { run } from "../../testkit/cli/command_fixture.ts";
-import { FakeCluster } from "../../testkit/cli/fake_cluster.ts";
+import { fakeCluster } from "../../testkit/cli/fake_cluster.ts";
 import { golden } from "../../testkit/cli/golden.ts";
 import { cloneSet, controllerRevision, imageOf, podTemplate } from "../../testkit/cli/workload_builder.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
+import type { FakeServer } from "../../testkit/kube/fake_server.ts";
 
-function withHistory(): FakeCluster {
-  const cluster = new FakeCluster();
+function withHistory(): FakeServer {
+  const cluster = fakeCluster();
   const sample = cloneSet("sample", { spec: { template: podTemplate("sample", "nginx:1.21") } });
   cluster.put("clonesets.apps.kruise.io", sample);
   cluster.put(
@@ -21,7 +22,7 @@ function withHistory(): FakeCluster {
 }
 
 t.test("status prints each state once and ends when the rollout is done", async (t) => {
-  const cluster = new FakeCluster();
+  const cluster = fakeCluster();
   const counters = (updated: number, ready: number) => ({
     status: { observedGeneration: 2, updatedReplicas: updated, updatedReadyReplicas: ready },
     metadata: { generation: 2 },
@@ -31,7 +32,7 @@ t.test("status prints each state once and ends when the rollout is done", async 
     cloneSet("sample", { metadata: { generation: 2 }, status: { observedGeneration: 1 } }),
   );
   const clock = testClock();
-  const running = run("rollout status cloneset/sample", { client: cluster.client(), host: { clock } });
+  const running = run("rollout status cloneset/sample", { client: cluster.client, host: { clock } });
   for (const [updated, ready] of [
     [0, 0],
     [1, 0],
@@ -50,7 +51,7 @@ t.test("status prints each state once and ends when the rollout is done", async 
 });
 
 t.test("status of a paused or partitioned CloneSet counts what the partition lets through", async (t) => {
-  const cluster = new FakeCluster();
+  const cluster = fakeCluster();
   const spec = {
     updateStrategy: {
       type: "RollingUpdate",
@@ -59,26 +60,26 @@ t.test("status of a paused or partitioned CloneSet counts what the partition let
   };
   const status = { updatedReplicas: 1, updatedReadyReplicas: 1 };
   cluster.put("clonesets.apps.kruise.io", cloneSet("part", { spec: { replicas: 4, ...spec }, status }));
-  const { stdout } = await run("rollout status clone part", { client: cluster.client() });
+  const { stdout } = await run("rollout status clone part", { client: cluster.client });
   t.equal(stdout, "partitioned roll out complete: 1 new pods have been updated...\n");
 });
 
 t.test("status of a recreating CloneSet names its revision", async (t) => {
-  const cluster = new FakeCluster();
+  const cluster = fakeCluster();
   cluster.put(
     "clonesets.apps.kruise.io",
     cloneSet("sample", { spec: { updateStrategy: { type: "RollingUpdate", rollingUpdate: {} } } }),
   );
-  const { stdout } = await run("rollout status clone/sample", { client: cluster.client() });
+  const { stdout } = await run("rollout status clone/sample", { client: cluster.client });
   t.equal(stdout, "CloneSet rolling update complete 3 pods at revision sample-79c667d6cb...\n");
 });
 
 t.test("status gives up after its timeout", async (t) => {
-  const cluster = new FakeCluster();
+  const cluster = fakeCluster();
   cluster.put("clonesets.apps.kruise.io", cloneSet("sample", { status: { updatedReplicas: 1 } }));
   const clock = testClock();
   const running = run("rollout status clone/sample --timeout 2s", {
-    client: cluster.client(),
+    client: cluster.client,
     host: { clock },
   });
   await clock.advance(2000);
@@ -91,16 +92,16 @@ t.test("status ends with an error when the object is deleted or another revision
   const cluster = withHistory();
   cluster.put("clonesets.apps.kruise.io", cloneSet("other", { status: { updatedReplicas: 1 } }));
   const clock = testClock();
-  const running = run("rollout status clone/other", { client: cluster.client(), host: { clock } });
+  const running = run("rollout status clone/other", { client: cluster.client, host: { clock } });
   await clock.settle();
-  cluster.remove("clonesets.apps.kruise.io", "other");
+  cluster.remove("clonesets.apps.kruise.io", "default/other");
   t.match(await running, { code: 1, stderr: "error: cloneset.apps.kruise.io/other was deleted\n" });
-  const pinned = await run("rollout status clone/sample --revision 2", { client: cluster.client() });
+  const pinned = await run("rollout status clone/sample --revision 2", { client: cluster.client });
   t.equal(pinned.stderr, "error: desired revision (2) is different from the running revision (1)\n");
 });
 
 t.test("history lists revisions and shows the template of one", async (t) => {
-  const client = withHistory().client();
+  const client = withHistory().client;
   const list = await run("rollout history cloneset/sample", { client });
   t.equal(list.stdout, golden("rollout_history.txt", list.stdout));
   const one = await run("rollout history cloneset/sample --revision=1", { client });
@@ -111,38 +112,38 @@ t.test("history lists revisions and shows the template of one", async (t) => {
 
 t.test("undo puts the former template back, against the version it read", async (t) => {
   const cluster = withHistory();
-  const undone = await run("rollout undo clone/sample", { client: cluster.client() });
+  const undone = await run("rollout undo clone/sample", { client: cluster.client });
   t.match(undone, { code: 0, stdout: "cloneset.apps.kruise.io/sample rolled back\n" });
-  t.equal(imageOf(cluster.read("clonesets.apps.kruise.io", "sample")), "nginx:1.20");
+  t.equal(imageOf(cluster.read("clonesets.apps.kruise.io", "default/sample")), "nginx:1.20");
   const patch = cluster.patches.at(-1)?.patch;
   t.match(patch, {
     type: "json",
     body: [{ path: "/metadata/resourceVersion" }, { op: "replace", path: "/spec/template" }],
   });
-  const again = await run("rollout undo clone/sample --to-revision=1", { client: cluster.client() });
+  const again = await run("rollout undo clone/sample --to-revision=1", { client: cluster.client });
   t.equal(
     again.stdout,
     "cloneset.apps.kruise.io/sample skipped rollback (current template already matches revision 1)\n",
   );
-  const missing = await run("rollout undo clone/sample --to-revision=7", { client: cluster.client() });
+  const missing = await run("rollout undo clone/sample --to-revision=7", { client: cluster.client });
   t.equal(missing.stderr, "error: unable to find specified revision 7 in history\n");
   t.equal(cluster.patches.length, 1);
 });
 
 t.test("undo without a former revision is refused", async (t) => {
-  const cluster = new FakeCluster();
+  const cluster = fakeCluster();
   const lonely = cloneSet("lonely");
   cluster.put("clonesets.apps.kruise.io", lonely);
   cluster.put("controllerrevisions.apps", controllerRevision(lonely, "abc", 1, "nginx:1.20"));
   t.equal(
-    (await run("rollout undo clone/lonely", { client: cluster.client() })).stderr,
+    (await run("rollout undo clone/lonely", { client: cluster.client })).stderr,
     "error: no last revision to roll back to\n",
   );
 });
 
 t.test("pause and resume write where the version keeps it, once", async (t) => {
   const cluster = withHistory();
-  const client = cluster.client();
+  const client = cluster.client;
   t.equal(
     (await run("rollout pause clone/sample", { client })).stdout,
     "cloneset.apps.kruise.io/sample paused\n",
@@ -162,8 +163,8 @@ t.test("pause and resume write where the version keeps it, once", async (t) => {
 });
 
 t.test("pausing another kind is refused", async (t) => {
-  const cluster = new FakeCluster();
-  const refused = await run("rollout pause statefulset.apps.kruise.io/web", { client: cluster.client() });
+  const cluster = fakeCluster();
+  const refused = await run("rollout pause statefulset.apps.kruise.io/web", { client: cluster.client });
   t.match(refused, {
     code: 1,
     stderr: 'error: statefulsets.apps.kruise.io "web" pausing is not supported\n',
@@ -171,7 +172,7 @@ t.test("pausing another kind is refused", async (t) => {
 });
 
 t.test("restart sets RESTARTED_AT in every container and keeps other variables", async (t) => {
-  const cluster = new FakeCluster();
+  const cluster = fakeCluster();
   const containers = [
     {
       name: "a",
@@ -187,10 +188,10 @@ t.test("restart sets RESTARTED_AT in every container and keeps other variables",
     "clonesets.apps.kruise.io",
     cloneSet("sample", { spec: { template: { spec: { containers } } } }),
   );
-  const { stdout } = await run("rollout restart clone/sample", { client: cluster.client() });
+  const { stdout } = await run("rollout restart clone/sample", { client: cluster.client });
   t.equal(stdout, "cloneset.apps.kruise.io/sample restarted\n");
   const variable = { name: "RESTARTED_AT", value: "2026-01-01T00:00:00Z" };
-  t.same(cluster.read("clonesets.apps.kruise.io", "sample")["spec"], {
+  t.same(cluster.read("clonesets.apps.kruise.io", "default/sample")["spec"], {
     ...(cloneSet("sample")["spec"] as object),
     template: {
       spec: {
@@ -204,8 +205,8 @@ t.test("restart sets RESTARTED_AT in every container and keeps other variables",
 });
 
 t.test("a missing object says where its namesake is", async (t) => {
-  const cluster = new FakeCluster();
+  const cluster = fakeCluster();
   cluster.put("statefulsets.apps.kruise.io", { ...cloneSet("web"), kind: "StatefulSet" });
-  const { stderr } = await run("rollout status sts/web", { client: cluster.client() });
+  const { stderr } = await run("rollout status sts/web", { client: cluster.client });
   t.equal(stderr, 'error: statefulsets.apps "web" not found; there is statefulset.apps.kruise.io/web\n');
 });

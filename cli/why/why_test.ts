@@ -1,15 +1,16 @@
 import t from "tap";
 import { run } from "../../testkit/cli/command_fixture.ts";
-import { FakeCluster } from "../../testkit/cli/fake_cluster.ts";
+import { fakeCluster } from "../../testkit/cli/fake_cluster.ts";
 import { golden } from "../../testkit/cli/golden.ts";
 import { cloneSet, controllerRevision, podTemplate } from "../../testkit/cli/workload_builder.ts";
+import type { FakeServer } from "../../testkit/kube/fake_server.ts";
 import { type AnyObject, fieldsAt, toAnyObject } from "../fields.ts";
 
 const clones = "clonesets.apps.kruise.io";
 
 /** Three pods at an old revision; the template asks for another image. */
-function cluster(rolling: object, broken: readonly string[] = []): FakeCluster {
-  const fake = new FakeCluster();
+function cluster(rolling: object, broken: readonly string[] = []): FakeServer {
+  const fake = fakeCluster();
   const set = cloneSet("sample", {
     spec: {
       updateStrategy: {
@@ -88,13 +89,13 @@ function pod(name: string, ready: boolean): AnyObject {
 }
 
 t.test("why names the budget and the pods that exhaust it", async (t) => {
-  const { code, stdout } = await run("why clone/sample", { client: cluster({}, ["a"]).client() });
+  const { code, stdout } = await run("why clone/sample", { client: cluster({}, ["a"]).client });
   t.equal(code, 0);
   t.equal(stdout, golden("why_budget.txt", stdout));
 });
 
 t.test("why names a pause, and plan agrees", async (t) => {
-  const client = cluster({ paused: true }).client();
+  const client = cluster({ paused: true }).client;
   const { stdout } = await run("why clone/sample", { client });
   t.match(stdout, /Paused/);
   t.match((await run("plan clone/sample", { client })).stdout, /Paused/);
@@ -102,16 +103,16 @@ t.test("why names a pause, and plan agrees", async (t) => {
 
 t.test("plan says what comes next, from the object or from a manifest", async (t) => {
   const fake = cluster({});
-  const { stdout } = await run("plan clone/sample", { client: fake.client() });
+  const { stdout } = await run("plan clone/sample", { client: fake.client });
   t.equal(stdout, golden("plan.txt", stdout));
-  const stored = fake.read(clones, "sample");
+  const stored = fake.read(clones, "default/sample");
   const manifest = {
     ...stored,
     metadata: { name: "sample" },
     spec: { ...fieldsAt(stored, "spec"), replicas: 5 },
   };
   const host = { readFile: async () => JSON.stringify(manifest) };
-  const planned = await run("plan -f sample.json", { client: fake.client(), host });
+  const planned = await run("plan -f sample.json", { client: fake.client, host });
   t.match(planned.stdout, /3 of 5 pods/);
   t.equal(fake.patches.length, 0, "nothing is written");
 });
@@ -128,7 +129,7 @@ spec:
     spec: {containers: [{name: a, image: "nginx:1.20"}]}
 `;
   const { code, stdout } = await run("plan -f fresh.yaml", {
-    client: new FakeCluster().client(),
+    client: fakeCluster().client,
     host: { readFile: async () => yaml },
   });
   t.equal(code, 0);
@@ -136,7 +137,7 @@ spec:
 });
 
 t.test("plan and why refuse what they cannot plan", async (t) => {
-  const client = new FakeCluster().client();
+  const client = fakeCluster().client;
   t.match(await run("why deploy/x", { client }), { code: 1, stderr: /not supported on deployments.apps/ });
   t.match(await run("plan crr/x", { client }), {
     code: 1,
@@ -150,7 +151,7 @@ t.test("plan and why refuse what they cannot plan", async (t) => {
 });
 
 t.test("jobs: which nodes wait, what runs next", async (t) => {
-  const fake = new FakeCluster();
+  const fake = fakeCluster();
   const node = (name: string, unschedulable: boolean) =>
     toAnyObject({
       apiVersion: "v1",
@@ -172,16 +173,16 @@ t.test("jobs: which nodes wait, what runs next", async (t) => {
     },
   });
   fake.put("broadcastjobs.apps.kruise.io", job);
-  const planned = await run("plan bcj/task", { client: fake.client() });
+  const planned = await run("plan bcj/task", { client: fake.client });
   t.equal(planned.code, 0, planned.stderr);
   t.match(planned.stdout, /running, 2 nodes, 0 pods active/);
   t.match(planned.stdout, /create pod task-/);
   t.match(planned.stdout, /1 nodes wait, 0 pods are active/);
-  t.match((await run("why bcj/task", { client: fake.client() })).stdout, /Parallelism/);
+  t.match((await run("why bcj/task", { client: fake.client })).stdout, /Parallelism/);
 });
 
 t.test("cron jobs: what is due, and when the next run is", async (t) => {
-  const fake = new FakeCluster();
+  const fake = fakeCluster();
   const cron = toAnyObject({
     apiVersion: "apps.kruise.io/v1beta1",
     kind: "AdvancedCronJob",
@@ -205,9 +206,9 @@ t.test("cron jobs: what is due, and when the next run is", async (t) => {
     },
   });
   fake.put("advancedcronjobs.apps.kruise.io", cron);
-  const planned = await run("plan acj/tick", { client: fake.client() });
+  const planned = await run("plan acj/tick", { client: fake.client });
   t.equal(planned.code, 0, planned.stderr);
   t.match(planned.stdout, /0 children, 0 active, last run never/);
   t.match(planned.stdout, /create Job tick-\d+/);
-  t.match((await run("why acj/tick", { client: fake.client() })).stdout, /the next run is due at 20/);
+  t.match((await run("why acj/tick", { client: fake.client })).stdout, /the next run is due at 20/);
 });

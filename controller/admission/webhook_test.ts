@@ -2,7 +2,7 @@ import t from "tap";
 import { cloneSet } from "../../crds/index.ts";
 import { nullLog, nullMetrics, seededRandom } from "../../kube/index.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
-import { memoryClient } from "../../testkit/kube/fake_store.ts";
+import { fakeServer } from "../../testkit/kube/fake_server.ts";
 import { parseFeatureGates } from "../feature_gates.ts";
 import { SharedInformers } from "../informers.ts";
 import { controllerOptions } from "../options.ts";
@@ -11,7 +11,7 @@ import { allowed } from "./request.ts";
 import { handlersByPath, kindWebhook, type WebhookDeps } from "./webhook.ts";
 
 function deps(gates = ""): WebhookDeps {
-  const parts = { client: memoryClient(), clock: testClock(), random: seededRandom(1) };
+  const parts = { client: fakeServer().client, clock: testClock(), random: seededRandom(1) };
   return {
     ...parts,
     options: controllerOptions({ gates: parseFeatureGates(gates) }),

@@ -4,7 +4,7 @@ import { kinds } from "../../crds/index.ts";
 import { nullLog, seededRandom } from "../../kube/index.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { type FaultRule, withFaults } from "../../testkit/kube/fake_faults.ts";
-import { memoryClient } from "../../testkit/kube/fake_store.ts";
+import { fakeServer } from "../../testkit/kube/fake_server.ts";
 import { admissionWebhooks } from "../start_admission.ts";
 import { servingNames } from "./certificates/certificate_set.ts";
 import { readCertificateDirectory } from "./certificates/directory.ts";
@@ -34,7 +34,8 @@ function setup(
 ) {
   // Certificates are made for real time, which is that of the TLS handshake.
   const clock = testClock(Date.now());
-  const client = memoryClient();
+  const server = fakeServer();
+  const { client } = server;
   const directory = join(t.testdir(), "certs");
   const settings = { ...webhookSettings({ WEBHOOK_CERT_DIR: directory }, { externalCerts: false }), port: 0 };
   const handlers = new Map([["/mutate-pod", () => allowed]]);
@@ -53,7 +54,7 @@ function setup(
     ...changes,
   });
   t.teardown(() => passing(clock, webhooks.stop()));
-  return { clock, client, directory, webhooks };
+  return { clock, server, client, directory, webhooks };
 }
 
 /** Lets promises and file operations run until something holds. */
@@ -90,10 +91,10 @@ t.test("a start ends with webhooks that can be called", async (t) => {
 t.test(
   "a deleted Secret is back within a minute, with trust in the new CA, and the server goes on",
   async (t) => {
-    const { clock, client, webhooks } = setup(t);
+    const { clock, server, client, webhooks } = setup(t);
     await webhooks.start();
     const before = webhooks.certificates.caCert;
-    client.objects.delete("secrets/kruise-system/kruise-webhook-certs");
+    server.remove("secrets", "kruise-system/kruise-webhook-certs");
     await until(() => clock.pending > 0);
     for (let second = 0; second < 61; second++) await clock.advance(1000);
     await until(() => webhooks.certificates.caCert !== before);
@@ -127,20 +128,20 @@ function failOnce(): FaultRule {
 }
 
 t.test("a pass that failed is repeated", async (t) => {
-  const base = memoryClient();
-  const { clock, webhooks } = setup(t, { client: withFaults(base, { create: failOnce() }) });
+  const base = fakeServer();
+  const { clock, webhooks } = setup(t, { client: withFaults(base.client, { create: failOnce() }) });
   // Files are written in real time, however long that takes: its time does not run out meanwhile.
   const started = webhooks.start(3_600_000);
   await until(async () => {
     await clock.advance(100);
-    return base.objects.size === 3;
+    return base.size === 3;
   });
   await started;
   t.equal(await webhooks.ready(), undefined);
 });
 
 t.test("a start that does not get anywhere says so and why", async (t) => {
-  const broken = withFaults(memoryClient(), {
+  const broken = withFaults(fakeServer().client, {
     get: () => ({
       before: () => {
         throw new Error("no route to host");

@@ -3,7 +3,8 @@ import { applyMergePatch, type JsonObject } from "../../kube/core/index.ts";
 import { type Client, KubeError, type Resource } from "../../kube/index.ts";
 import { kindDeps } from "../../testkit/controller/kind_deps_builder.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
-import { pod, podServer } from "../../testkit/kube/fake_pod_server.ts";
+import { fakeServer } from "../../testkit/kube/fake_server.ts";
+import { pod } from "../../testkit/kube/pod_manifest_builder.ts";
 import { ephemeralJobShell } from "./reconcile.ts";
 import { ephemeralJobResource } from "./resource.ts";
 
@@ -11,9 +12,10 @@ const key = "ns/look";
 
 /** A shell over a server with the given pods; pods in `refusing` take no containers. */
 function scene(spec: JsonObject, refusing: ReadonlySet<string> = new Set()) {
-  const server = podServer(({ name }) =>
-    refusing.has(name) ? new KubeError("Invalid", "it takes none", { status: 422 }) : undefined,
-  );
+  const server = fakeServer({
+    refuse: ({ name }) =>
+      refusing.has(name) ? new KubeError("Invalid", "it takes none", { status: 422 }) : undefined,
+  });
   const clock = testClock();
   const writes: string[] = [];
   let version = 1;
@@ -62,7 +64,7 @@ const running = (name: string) => pod(name, { a: "b" }, { status: { phase: "Runn
 
 t.test("one request a pod, the finalizer first, the status once", async (t) => {
   const s = scene({ parallelism: 3 });
-  for (const name of ["p1", "p2", "p3"]) s.server.put(running(name));
+  for (const name of ["p1", "p2", "p3"]) s.server.put("pods", running(name));
   await s.shell.reconcile(key);
   t.same(s.writes, ["job"], "nothing is known of pods yet");
   t.same(s.job()?.metadata.finalizers, ["apps.kruise.io/ephemeralcontainers-cleanup"]);
@@ -83,7 +85,7 @@ t.test("one request a pod, the finalizer first, the status once", async (t) => {
 
 t.test("a pod that refuses is told of, and the others go first from then on", async (t) => {
   const s = scene({ parallelism: 1 }, new Set(["p1"]));
-  for (const name of ["p1", "p2"]) s.server.put(running(name));
+  for (const name of ["p1", "p2"]) s.server.put("pods", running(name));
   await s.shell.reconcile(key);
   await s.clock.settle();
   await t.rejects(s.shell.reconcile(key), { code: "Invalid" });
@@ -96,13 +98,13 @@ t.test("a pod that refuses is told of, and the others go first from then on", as
 
 t.test("a finished job watches no pods any more and goes after its time to live", async (t) => {
   const s = scene({ ttlSecondsAfterFinished: 5 });
-  s.server.put(running("p1"));
+  s.server.put("pods", running("p1"));
   await s.shell.reconcile(key);
   await s.clock.settle();
   await s.shell.reconcile(key);
   const env = [{ name: "KRUISE_EJOB_ID", value: "j1" }];
   const state = { terminated: { exitCode: 0 } };
-  s.server.put({
+  s.server.put("pods", {
     ...running("p1"),
     spec: { ephemeralContainers: [{ name: "look", image: "i", env }] },
     status: { phase: "Running", ephemeralContainerStatuses: [{ name: "look", state }] },
@@ -111,7 +113,7 @@ t.test("a finished job watches no pods any more and goes after its time to live"
   t.same(await s.shell.reconcile(key), { wakeAfterMs: 5_000 });
   t.match(s.status(), { phase: "Succeeded", succeeded: 1 });
   await s.clock.settle();
-  t.equal(s.server.watches.size, 0);
+  t.equal(s.server.openWatches, 0);
   await s.clock.advance(5_000);
   await s.shell.reconcile(key);
   t.equal(s.writes.at(-1), "delete");

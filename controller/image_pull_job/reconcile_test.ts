@@ -2,14 +2,14 @@ import t from "tap";
 import { pullJob } from "../../testkit/controller/image_pull_job_builder.ts";
 import { kindDeps } from "../../testkit/controller/kind_deps_builder.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
-import { podServer } from "../../testkit/kube/fake_pod_server.ts";
+import { fakeServer } from "../../testkit/kube/fake_server.ts";
 import { imagePullJobShell } from "./reconcile.ts";
 import { imagePullJobResource } from "./resource.ts";
 
 t.test("pods of a job that goes during its pass are not watched", async (t) => {
-  const { client, watches } = podServer();
+  const server = fakeServer();
   const clock = testClock();
-  const deps = kindDeps(imagePullJobResource, client, clock);
+  const deps = kindDeps(imagePullJobResource, server.client, clock);
   const { objects } = deps;
   t.teardown(() => deps.stop());
   const shell = imagePullJobShell(deps);
@@ -21,9 +21,9 @@ t.test("pods of a job that goes during its pass are not watched", async (t) => {
   shell.forget("ns/job", "one");
   await pass;
   await clock.settle();
-  t.equal(watches.size, 0);
+  t.equal(server.openWatches, 0);
   put("other", "2");
   await shell.reconcile("ns/job");
   await clock.settle();
-  t.equal(watches.size, 1, "those of a job that is there are");
+  t.equal(server.openWatches, 1, "those of a job that is there are");
 });

@@ -11,7 +11,8 @@ import {
 } from "../../kube/index.ts";
 import { kindDeps } from "../../testkit/controller/kind_deps_builder.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
-import { pod, podServer } from "../../testkit/kube/fake_pod_server.ts";
+import { fakeServer } from "../../testkit/kube/fake_server.ts";
+import { pod } from "../../testkit/kube/pod_manifest_builder.ts";
 import type { Informers } from "../informers.ts";
 import { nodePodProbeShell } from "./node_reconcile.ts";
 import { podProbeMarkerShell } from "./reconcile.ts";
@@ -46,7 +47,7 @@ function decoded<T>(resource: Resource<T>, object: object): T {
 
 /** Both shells over one server with a node and a pod; `refuse` names the error of a write: `patch podprobemarkers`. */
 function scene(t: Test, refuse: (write: string) => KubeErrorCode | undefined = () => undefined) {
-  const server = podServer();
+  const server = fakeServer();
   const clock = testClock();
   const stored = new Map<string, JsonObject>();
   const writes: string[] = [];
@@ -133,7 +134,7 @@ function scene(t: Test, refuse: (write: string) => KubeErrorCode | undefined = (
 
 t.test("a new marker gets its finalizer and tells how many pods it probes", async (t) => {
   const { server, clock, writes, markers, putMarker, putNode, ofMarkers } = scene(t);
-  server.put(webPod);
+  server.put("pods", webPod);
   putNode();
   putMarker(markerJson());
   const shell = ofMarkers();
@@ -147,14 +148,14 @@ t.test("a new marker gets its finalizer and tells how many pods it probes", asyn
 
 t.test("a marker of few pods is looked at within 50 ms of a change of theirs", async (t) => {
   const { server, clock, queue, putMarker, putNode, ofMarkers } = scene(t);
-  server.put(webPod);
+  server.put("pods", webPod);
   putNode();
   putMarker(markerJson());
   const shell = ofMarkers();
   await shell.reconcile(key);
   await clock.settle();
   queue.done((await queue.next()) ?? "");
-  server.put({ ...webPod, metadata: { ...webPod.metadata, name: "web-2", uid: "web-2" } });
+  server.put("pods", { ...webPod, metadata: { ...webPod.metadata, name: "web-2", uid: "web-2" } });
   await clock.settle();
   t.equal(queue.depth, 0, "others may follow");
   await clock.advance(50);
@@ -184,7 +185,7 @@ t.test("pods of a marker that is gone before its write is answered are not watch
   t.same(await shell.reconcile(key), { wakeAfterMs: 100 });
   t.same(await shell.reconcile(key), {});
   await clock.settle();
-  t.equal(server.watches.size, 0);
+  t.equal(server.openWatches, 0);
 });
 
 t.test(
@@ -221,7 +222,7 @@ t.test("a marker on its way out is let go once no node has its probes", async (t
 
 t.test("a node's probes are made, follow the node's end, and are made anew for a new one", async (t) => {
   const { server, clock, writes, probes, putNode, removeNode, ofNodes } = scene(t);
-  server.put(webPod);
+  server.put("pods", webPod);
   putNode();
   const { shell, seeMarker } = ofNodes();
   seeMarker(markerJson());
@@ -243,7 +244,7 @@ t.test("a node's probes are made, follow the node's end, and are made anew for a
 for (const code of ["NotFound", "AlreadyExists"] as const) {
   t.test(`a NodePodProbe that somebody else wrote first is no failure: ${code}`, async (t) => {
     const { server, clock, writes, putNode, ofNodes } = scene(t, () => code);
-    server.put(webPod);
+    server.put("pods", webPod);
     putNode();
     const { shell, seeMarker } = ofNodes();
     seeMarker(markerJson());
@@ -255,7 +256,7 @@ for (const code of ["NotFound", "AlreadyExists"] as const) {
 
 t.test("a malformed selector is told of, and other markers are served", async (t) => {
   const { server, clock, log, probes, putNode, ofNodes } = scene(t);
-  server.put(webPod);
+  server.put("pods", webPod);
   putNode();
   const { shell, seeMarker } = ofNodes();
   const selector = { matchExpressions: [{ key: "app", operator: "Near", values: ["web"] }] };

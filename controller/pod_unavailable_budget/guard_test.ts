@@ -4,11 +4,11 @@ import { type Client, KubeError, type Pod, seededRandom } from "../../kube/index
 import { barePod } from "../../testkit/controller/pod_builder.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { withFaults } from "../../testkit/kube/fake_faults.ts";
-import { memoryClient } from "../../testkit/kube/fake_store.ts";
+import { fakeServer } from "../../testkit/kube/fake_server.ts";
 import type { Refusal } from "../admission/refusals.ts";
 import { BudgetGuard } from "./guard.ts";
 
-const key = "podunavailablebudgets/default/three";
+const plural = "podunavailablebudgets.policy.kruise.io";
 
 function pod(name: string, changes: Partial<Pod> = {}): Pod {
   return barePod(name, {
@@ -23,8 +23,8 @@ function pod(name: string, changes: Partial<Pod> = {}): Pod {
 }
 
 function setup(allowed: number, wrap: (client: Client) => Client = (client) => client) {
-  const client = memoryClient();
-  client.objects.set(key, {
+  const server = fakeServer();
+  server.put(plural, {
     apiVersion: "policy.kruise.io/v1beta1",
     kind: "PodUnavailableBudget",
     metadata: { name: "three", namespace: "default", uid: "u", generation: 1, resourceVersion: "1" },
@@ -41,7 +41,7 @@ function setup(allowed: number, wrap: (client: Client) => Client = (client) => c
   const events: string[] = [];
   const clock = testClock();
   const guard = new BudgetGuard({
-    client: wrap(client),
+    client: wrap(server.client),
     clock,
     random: seededRandom(1),
     recorder: {
@@ -52,8 +52,8 @@ function setup(allowed: number, wrap: (client: Client) => Client = (client) => c
     updates: true,
     resizeApart: false,
   });
-  const status = (): JsonObject => Object(client.objects.get(key))["status"];
-  return { client, clock, guard, refused, events, status };
+  const status = (): JsonObject => Object(server.object(plural, "default/three"))["status"];
+  return { server, clock, guard, refused, events, status };
 }
 
 t.test("of two deletions at the same time one passes", async (t) => {
@@ -76,12 +76,12 @@ t.test("of two deletions at the same time one passes", async (t) => {
 t.test("a dry run spends nothing and is refused alike", async (t) => {
   const some = setup(1);
   t.same(await some.guard.ask(pod("a"), "EVICT", "someone", true), { allowed: true });
-  t.equal(some.client.writes.length, 0);
+  t.equal(some.server.writes.length, 0);
   t.match(await setup(0).guard.ask(pod("a"), "EVICT", "someone", true), { allowed: false });
 });
 
 t.test("pods that nobody counts on pass", async (t) => {
-  const { guard, client } = setup(0);
+  const { guard, server } = setup(0);
   for (const free of [
     pod("a", { annotations: {} }),
     pod("a", { annotations: { "kruise.io/related-pub": "three", "pub.kruise.io/no-protect": "true" } }),
@@ -90,7 +90,7 @@ t.test("pods that nobody counts on pass", async (t) => {
   ]) {
     t.same(await guard.ask(free, "DELETE", "someone", false), { allowed: true });
   }
-  t.equal(client.writes.length, 0);
+  t.equal(server.writes.length, 0);
 });
 
 t.test("a race for the status is run again, four times at most", async (t) => {

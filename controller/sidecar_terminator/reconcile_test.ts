@@ -4,7 +4,8 @@ import type { JsonObject } from "../../kube/core/index.ts";
 import { type Client, KubeError, nodeResource } from "../../kube/index.ts";
 import { sharedDeps } from "../../testkit/controller/kind_deps_builder.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
-import { type PodPatch, pod, podServer } from "../../testkit/kube/fake_pod_server.ts";
+import { fakeServer, type SentPatch } from "../../testkit/kube/fake_server.ts";
+import { pod } from "../../testkit/kube/pod_manifest_builder.ts";
 import { sidecarTerminatorShell } from "./reconcile.ts";
 
 const key = "ns/job";
@@ -46,12 +47,12 @@ const resultTaken = jobPod([end, ignore], {
 });
 
 interface Faults {
-  patch?: (patch: PodPatch) => KubeError | undefined;
+  patch?: (patch: SentPatch) => KubeError | undefined;
   create?: () => KubeError | undefined;
 }
 
 function scene(t: Test, { patch, create = () => undefined }: Faults = {}) {
-  const server = podServer(patch);
+  const server = fakeServer(patch ? { refuse: patch } : {});
   const clock = testClock();
   const requests: JsonObject[] = [];
   const client: Client = {
@@ -80,7 +81,7 @@ function scene(t: Test, { patch, create = () => undefined }: Faults = {}) {
 t.test("sidecars are ended by one request, which the pod owns, and the pod is told once", async (t) => {
   const { server, clock, shell, events, requests, putNode } = scene(t);
   putNode();
-  server.put(jobPod([end]));
+  server.put("pods", jobPod([end]));
   await clock.settle();
   await shell.reconcile(key);
   await shell.reconcile(key);
@@ -103,16 +104,18 @@ t.test("sidecars are ended by one request, which the pod owns, and the pod is to
 t.test("a sidecar whose code is ignored ends once the kubelet has taken up the pod's result", async (t) => {
   const { server, clock, shell, requests, putNode } = scene(t);
   putNode();
-  server.put(jobPod([end, ignore]));
+  server.put("pods", jobPod([end, ignore]));
   await clock.settle();
   await shell.reconcile(key);
   t.match(server.patches, [
     {
       name: "job",
       subresource: "status",
-      body: {
-        metadata: { uid: "uid-job", annotations: { "refit.dev/result-told-at": /Z$/ } },
-        status: { phase: "Succeeded" },
+      patch: {
+        body: {
+          metadata: { uid: "uid-job", annotations: { "refit.dev/result-told-at": /Z$/ } },
+          status: { phase: "Succeeded" },
+        },
       },
     },
   ]);
@@ -120,7 +123,7 @@ t.test("a sidecar whose code is ignored ends once the kubelet has taken up the p
   const { wakeAfterMs } = Object(await shell.reconcile(key));
   t.ok(wakeAfterMs > 9_000 && wakeAfterMs <= 10_000, "it is looked at again in any case");
   t.same(requests, []);
-  server.put(resultTaken);
+  server.put("pods", resultTaken);
   await clock.settle();
   await shell.reconcile(key);
   t.equal(requests.length, 1);
@@ -130,11 +133,14 @@ t.test("a sidecar whose code is ignored ends once the kubelet has taken up the p
 t.test("on a virtual node the image is replaced", async (t) => {
   const { server, clock, shell, events, requests, putNode } = scene(t);
   putNode({ type: "virtual-kubelet" });
-  server.put(jobPod([image]));
+  server.put("pods", jobPod([image]));
   await clock.settle();
   await shell.reconcile(key);
   t.match(server.patches, [
-    { subresource: "", body: { spec: { containers: [{ name: "side", image: "exits:1" }] } } },
+    {
+      subresource: undefined,
+      patch: { body: { spec: { containers: [{ name: "side", image: "exits:1" }] } } },
+    },
   ]);
   t.same(requests, []);
   t.match(events, [/using in-place update/]);
@@ -142,7 +148,7 @@ t.test("on a virtual node the image is replaced", async (t) => {
 
 t.test("a pod whose node is not seen yet, or gone, is looked at again soon", async (t) => {
   const { server, clock, shell, requests, putNode } = scene(t);
-  server.put(jobPod([end]));
+  server.put("pods", jobPod([end]));
   await clock.settle();
   t.same(await shell.reconcile(key), { wakeAfterMs: 1000 });
   t.same(requests, []);
@@ -156,7 +162,7 @@ t.test("a pod that goes in between needs nothing any more", async (t) => {
   const { server, clock, shell, events, requests, putNode } = scene(t, { patch: gone });
   putNode();
   t.same(await shell.reconcile(key), {}, "one that was never there");
-  server.put(jobPod([end, ignore]));
+  server.put("pods", jobPod([end, ignore]));
   await clock.settle();
   t.same(await shell.reconcile(key), {});
   t.same([requests, events], [[], []], "nothing is asked for a pod that is gone");
@@ -167,7 +173,7 @@ t.test("another pod of the name, or a server that cannot: the pass fails and is 
   const patch = () => (conflicts-- > 0 ? new KubeError("Conflict", "the UID differs") : undefined);
   const { server, clock, shell, requests, putNode } = scene(t, { patch });
   putNode();
-  server.put(jobPod([end, ignore]));
+  server.put("pods", jobPod([end, ignore]));
   await clock.settle();
   await t.rejects(shell.reconcile(key), { code: "Conflict" });
   t.same([server.patches, requests], [[], []]);
@@ -179,7 +185,7 @@ t.test("a request that is there already is no failure, and is not told again", a
   const create = () => new KubeError("AlreadyExists", "it is there");
   const { server, clock, shell, events, putNode } = scene(t, { create });
   putNode();
-  server.put(jobPod([end]));
+  server.put("pods", jobPod([end]));
   await clock.settle();
   t.same(await shell.reconcile(key), {});
   t.same(events, []);
@@ -188,7 +194,7 @@ t.test("a request that is there already is no failure, and is not told again", a
 t.test("a pod without any status is left alone", async (t) => {
   const { server, clock, shell, requests, putNode } = scene(t);
   putNode();
-  server.put(jobPod([end], { phase: undefined, containerStatuses: null }));
+  server.put("pods", jobPod([end], { phase: undefined, containerStatuses: null }));
   await clock.settle();
   t.same(await shell.reconcile(key), {});
   t.same(requests, []);

@@ -12,38 +12,7 @@ import { ExecProbes } from "../../agent/probes/exec_probes.ts";
 import type { Runtime, RuntimeFinder } from "../../agent/runtime_socket/finder.ts";
 import { agentSettings } from "../../agent/settings.ts";
 import { createStateStore } from "../../agent/state/store.ts";
-import {
-  type Client,
-  createEvents,
-  createMetrics,
-  createRegistry,
-  KubeError,
-  nullLog,
-  systemClock,
-} from "../../kube/index.ts";
-
-/** An API server without objects, whose watches are silent. */
-export function silentServer(): Client {
-  const notFound = async (): Promise<never> => {
-    throw new KubeError("NotFound", "not found");
-  };
-  return {
-    get: notFound,
-    list: async () => ({ items: [], resourceVersion: "1", continue: "", undecodable: [] }),
-    create: notFound,
-    replace: notFound,
-    patch: notFound,
-    delete: notFound,
-    async watch(_, { signal, sendInitialEvents }) {
-      if (sendInitialEvents) throw new KubeError("Invalid", "sendInitialEvents: Forbidden", { status: 422 });
-      return (async function* () {
-        await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
-      })();
-    },
-    request: notFound,
-    close: async () => undefined,
-  };
-}
+import { createEvents, createMetrics, createRegistry, nullLog, systemClock } from "../../kube/index.ts";
 
 export async function temporaryFolder(t: Test): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "refit-feature-"));

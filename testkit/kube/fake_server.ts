@@ -1,175 +1,283 @@
-/** An in-memory stand-in for the client, for tests of what is built on it: optimistic locking, lists and watches. */
+/**
+ * An API server over memory, behind the client: versions and preconditions, the four kinds of patches, lists and watches with
+ * selectors. It knows no kinds, so it neither checks nor completes what it is given.
+ */
 import {
+  applyJsonPatch,
   applyMergePatch,
+  applyStrategicPatch,
   type Client,
   KubeError,
   type KubeObject,
   keyOf,
-  type ListPage,
   type ObjectRef,
+  objectRef,
   type Patch,
+  parseFieldSelector,
+  parseSelector,
   type Resource,
+  refOf,
   type WatchEvent,
   type WatchOptions,
-  type WatchStream,
 } from "../../kube/index.ts";
 
-type Stored = KubeObject & Record<string, unknown>;
+export type StoredObject = KubeObject & Readonly<Record<string, unknown>>;
 type Change = "ADDED" | "MODIFIED" | "DELETED";
 
-export interface FakeServer {
+export interface SentPatch {
+  /** With the group, as in `clonesets.apps.kruise.io`. */
+  readonly plural: string;
+  readonly name: string;
+  readonly subresource?: string;
+  readonly patch: Patch;
+}
+
+export interface FakeServerOptions {
+  /** False: `sendInitialEvents` is refused, as by servers before 1.32. */
+  readonly streamingLists?: boolean;
+  /** Answers a patch with an error; it is not carried out then. */
+  readonly refuse?: (patch: SentPatch) => KubeError | undefined;
+  /** Answers what is asked of a path; default: refused. */
+  readonly request?: (path: string) => unknown;
+}
+
+export function fakeServer(options: FakeServerOptions = {}): FakeServer {
+  return new FakeServer(options);
+}
+
+/** Objects are told apart by plural with group, and key: `leases.coordination.k8s.io`, `default/lock`. */
+export class FakeServer {
   readonly client: Client;
-  /** Verb and key of each call, `create leases default/lock`. */
-  readonly calls: string[];
-  object(plural: string, key: string): Stored | undefined;
-  /** Ends all open watches, as a restarting server does; with an error, breaks them. */
-  endWatches(error?: KubeError): void;
-  readonly openWatches: number;
-}
-
-/** Serves JSON resources only. What it cannot do it refuses with MethodNotAllowed. */
-export function fakeServer(options: { streamingLists?: boolean } = {}): FakeServer {
-  const client = new MemoryClient(options.streamingLists ?? true);
-  return {
-    client,
-    calls: client.calls,
-    object: (plural, key) => client.objects.get(`${plural} ${key}`),
-    endWatches: (error) => {
-      for (const stream of [...client.streams]) stream.end(error);
-    },
-    get openWatches() {
-      return client.streams.size;
-    },
-  };
-}
-
-class MemoryClient implements Client {
-  readonly objects = new Map<string, Stored>();
+  /** Verb, plural and key of each call, `create leases default/lock`. */
   readonly calls: string[] = [];
-  readonly streams = new Set<Stream>();
-  readonly #streamsLists: boolean;
+  /** Those that were carried out, newest last. */
+  readonly patches: SentPatch[] = [];
+  readonly #objects = new Map<string, StoredObject>();
+  readonly #streams = new Set<Stream>();
+  readonly #options: FakeServerOptions;
   #version = 0;
 
-  constructor(streamsLists: boolean) {
-    this.#streamsLists = streamsLists;
+  constructor(options: FakeServerOptions) {
+    this.#options = options;
+    this.client = this.#client();
   }
 
-  async get<T>(resource: Resource<T>, ref: ObjectRef): Promise<T> {
-    this.calls.push(`get ${idOf(resource, ref)}`);
-    return decode(resource, this.#must(resource, ref));
+  /** The calls that write. */
+  get writes(): string[] {
+    return this.calls.filter((call) => /^(create|replace|patch|delete) /.test(call));
   }
 
-  async list<T>(resource: Resource<T>): Promise<ListPage<T>> {
-    this.calls.push(`list ${resource.plural}`);
-    const items = this.#all(resource.plural).map((object) => decode(resource, object));
-    return { items, resourceVersion: String(this.#version), continue: "", undecodable: [] };
+  /** What each watch that was opened selects: `namespace|labels|fields`. */
+  readonly watched: string[] = [];
+
+  get openWatches(): number {
+    return this.#streams.size;
   }
 
-  async create<T>(resource: Resource<T>, namespace: string | undefined, body: object | string): Promise<T> {
-    if (typeof body === "string") throw new KubeError("MethodNotAllowed", "no JSON text here");
-    const metadata = {
-      uid: `uid-${this.#version + 1}`,
-      ...metadataOf(body),
-      ...(namespace ? { namespace } : {}),
-    };
-    const id = idOf(resource, { name: metadata.name ?? "", ...(namespace ? { namespace } : {}) });
-    this.calls.push(`create ${id}`);
-    if (this.objects.has(id)) throw new KubeError("AlreadyExists", `${id} exists`, { status: 409 });
-    return this.#store(resource, "ADDED", { ...body, metadata });
+  get size(): number {
+    return this.#objects.size;
   }
 
-  async replace<T>(resource: Resource<T>, ref: ObjectRef, body: object): Promise<T> {
-    this.calls.push(`replace ${idOf(resource, ref)}`);
-    const held = this.#must(resource, ref);
-    const wanted = metadataOf(body).resourceVersion;
-    if (wanted !== undefined && wanted !== held.metadata.resourceVersion) {
-      throw new KubeError("Conflict", `${idOf(resource, ref)} has been modified`, { status: 409 });
-    }
-    return this.#store(resource, "MODIFIED", { ...body, metadata: { ...held.metadata } });
+  object(plural: string, key: string): StoredObject | undefined {
+    return this.#objects.get(`${plural} ${key}`);
   }
 
-  async patch<T>(resource: Resource<T>, ref: ObjectRef, patch: Patch): Promise<T> {
-    this.calls.push(`patch ${idOf(resource, ref)}`);
-    const held = this.#must(resource, ref);
-    if (patch.type !== "merge") throw new KubeError("MethodNotAllowed", "only merge patches here");
-    const { uid, resourceVersion } = held.metadata;
-    const merged = applyMergePatch(held, patch.body);
-    return this.#store(resource, "MODIFIED", {
-      ...merged,
-      metadata: {
-        ...metadataOf(merged),
-        ...(uid ? { uid } : {}),
-        ...(resourceVersion ? { resourceVersion } : {}),
+  /** As `object`, of one that must be there: throws NotFound. */
+  read(plural: string, key: string): StoredObject {
+    const held = this.object(plural, key);
+    if (held) return held;
+    const message = `${plural} "${refOf(key).name}" not found`;
+    throw new KubeError("NotFound", message, { status: 404, reason: "NotFound" });
+  }
+
+  /** Another's write, of an object that may be new. */
+  put(plural: string, object: StoredObject): StoredObject {
+    return this.#store(plural, object);
+  }
+
+  /** Another's deletion. */
+  remove(plural: string, key: string): void {
+    const { metadata, ...rest } = this.read(plural, key);
+    this.#version++;
+    this.#objects.delete(`${plural} ${key}`);
+    const last = { ...rest, metadata: { ...metadata, resourceVersion: String(this.#version) } };
+    for (const stream of this.#streams) if (stream.shows(plural, last)) stream.push("DELETED", last);
+  }
+
+  /** Ends all open watches, as a restarting server does; with an error, breaks them. */
+  endWatches(error?: KubeError): void {
+    for (const stream of [...this.#streams]) stream.end(error);
+  }
+
+  #client(): Client {
+    return {
+      get: async (resource, ref, options = {}) => {
+        this.#called("get", resource, ref);
+        return decode(resource, represented(this.read(pluralOf(resource), keyOf(ref)), options.subresource));
       },
-    });
+      list: async (resource, options = {}) => {
+        this.calls.push(`list ${resource.plural}`);
+        const items = this.#selected(pluralOf(resource), options).map((object) => decode(resource, object));
+        return { items, resourceVersion: String(this.#version), continue: "", undecodable: [] };
+      },
+      create: async (resource, namespace, body) => {
+        if (typeof body === "string") throw new KubeError("MethodNotAllowed", "no JSON text here");
+        const { metadata, ...rest } = storedObject(body);
+        const uid = `uid-${this.#version + 1}`;
+        const made = { ...rest, metadata: { uid, ...metadata, ...(namespace ? { namespace } : {}) } };
+        const { name } = objectRef(made);
+        this.#called("create", resource, objectRef(made));
+        const plural = pluralOf(resource);
+        if (this.#objects.has(idOf(plural, made))) {
+          throw new KubeError("AlreadyExists", `${plural} "${name}" already exists`, { status: 409 });
+        }
+        return decode(resource, this.#store(plural, made));
+      },
+      replace: async (resource, ref, body) => {
+        this.#called("replace", resource, ref);
+        const held = this.read(pluralOf(resource), keyOf(ref)).metadata;
+        const { metadata, ...rest } = storedObject(body);
+        const { uid, resourceVersion } = held;
+        const given = {
+          ...(uid ? { uid } : {}),
+          ...(resourceVersion ? { resourceVersion } : {}),
+          ...metadata,
+        };
+        checkPreconditions(given, held);
+        return decode(resource, this.#store(pluralOf(resource), { ...rest, metadata: { ...given, ...ref } }));
+      },
+      patch: async (resource, ref, patch, { subresource, dryRun } = {}) => {
+        this.#called("patch", resource, ref);
+        const plural = pluralOf(resource);
+        const held = this.read(plural, keyOf(ref));
+        const sent = { plural, name: ref.name, patch, ...(subresource ? { subresource } : {}) };
+        const refusal = this.#options.refuse?.(sent);
+        if (refusal !== undefined) throw refusal;
+        this.patches.push(sent);
+        const after = storedObject(patched(held, patch, resource.kind));
+        checkPreconditions(after.metadata, held.metadata);
+        return decode(resource, represented(dryRun ? after : this.#store(plural, after), subresource));
+      },
+      delete: async (resource, ref) => {
+        this.#called("delete", resource, ref);
+        this.remove(pluralOf(resource), keyOf(ref));
+        return undefined;
+      },
+      watch: async (resource, options) => this.#watch(resource, options),
+      request: async (_method, path) => {
+        if (this.#options.request) return this.#options.request(path);
+        throw new KubeError("MethodNotAllowed", "no plain requests here");
+      },
+      close: () => Promise.resolve(),
+    };
   }
 
-  async delete<T>(resource: Resource<T>, ref: ObjectRef): Promise<undefined> {
-    this.calls.push(`delete ${idOf(resource, ref)}`);
-    this.#store(resource, "DELETED", { ...this.#must(resource, ref) });
-    return undefined;
+  #called(verb: string, resource: Resource<unknown>, ref: ObjectRef): void {
+    this.calls.push(`${verb} ${resource.plural} ${keyOf(ref)}`);
   }
 
-  async watch<T>(resource: Resource<T>, options: WatchOptions): Promise<WatchStream<T>> {
+  #watch<T>(resource: Resource<T>, options: WatchOptions): AsyncGenerator<readonly WatchEvent<T>[]> {
     const from = options.sendInitialEvents ? "with list" : `from ${options.resourceVersion}`;
     this.calls.push(`watch ${resource.plural} ${from}`);
-    if (options.sendInitialEvents && !this.#streamsLists) {
-      throw new KubeError("Invalid", "sendInitialEvents is forbidden");
+    const { namespace = "", labelSelector = "", fieldSelector = "" } = options;
+    this.watched.push([namespace || "*", labelSelector, fieldSelector].join("|"));
+    if (options.sendInitialEvents && this.#options.streamingLists === false) {
+      throw new KubeError("Invalid", "sendInitialEvents is forbidden", { status: 422 });
     }
+    const plural = pluralOf(resource);
     // From here on nothing is missed, even before the stream is read.
-    const stream = new Stream(resource.plural, () => this.streams.delete(stream));
-    this.streams.add(stream);
+    const stream = new Stream(plural, selection(options), () => this.#streams.delete(stream));
+    this.#streams.add(stream);
     options.signal.addEventListener("abort", () => stream.end(new KubeError("Aborted", "aborted")), {
       once: true,
     });
-    const initial = options.sendInitialEvents ? this.#all(resource.plural) : undefined;
+    const initial = options.sendInitialEvents ? this.#selected(plural, options) : undefined;
     return eventsOf(resource, stream, initial, String(this.#version));
   }
 
-  request(): Promise<unknown> {
-    return Promise.reject(new KubeError("MethodNotAllowed", "no plain requests here"));
+  #selected(plural: string, options: Selection): StoredObject[] {
+    const matches = selection(options);
+    return [...this.#objects]
+      .filter(([id, object]) => id.startsWith(`${plural} `) && matches(object))
+      .map(([, object]) => object);
   }
 
-  close(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  #all(plural: string): Stored[] {
-    return [...this.objects].filter(([id]) => id.startsWith(`${plural} `)).map(([, object]) => object);
-  }
-
-  #must(resource: Resource<unknown>, ref: ObjectRef): Stored {
-    const held = this.objects.get(idOf(resource, ref));
-    if (!held) throw new KubeError("NotFound", `${idOf(resource, ref)} not found`, { status: 404 });
-    return held;
-  }
-
-  #store<T>(resource: Resource<T>, type: Change, from: Stored): T {
+  #store(plural: string, from: StoredObject): StoredObject {
     this.#version++;
     const object = { ...from, metadata: { ...from.metadata, resourceVersion: String(this.#version) } };
-    const { name = "", namespace } = object.metadata;
-    const id = idOf(resource, namespace ? { name, namespace } : { name });
-    if (type === "DELETED") this.objects.delete(id);
-    else this.objects.set(id, object);
-    for (const stream of this.streams) if (stream.plural === resource.plural) stream.push(type, object);
-    return decode(resource, object);
+    const id = idOf(plural, object);
+    const before = this.#objects.get(id);
+    this.#objects.set(id, object);
+    for (const stream of this.#streams) {
+      const was = before !== undefined && stream.shows(plural, before);
+      if (stream.shows(plural, object)) stream.push(was ? "MODIFIED" : "ADDED", object);
+      else if (was) stream.push("DELETED", object);
+    }
+    return object;
   }
+}
+
+type Selection = Pick<WatchOptions, "namespace" | "labelSelector" | "fieldSelector">;
+
+function selection({ namespace = "", labelSelector = "", fieldSelector = "" }: Selection) {
+  const labels = parseSelector(labelSelector);
+  const fields = parseFieldSelector(fieldSelector);
+  return (object: StoredObject): boolean =>
+    (namespace === "" || object.metadata.namespace === namespace) &&
+    labels.matches(object.metadata.labels ?? {}) &&
+    fields.matches((path) => fieldOf(object, path));
+}
+
+function fieldOf(object: unknown, path: string): string {
+  let value = object;
+  for (const step of path.split(".")) value = Object(value)[step];
+  return typeof value === "string" ? value : "";
+}
+
+function patched(held: StoredObject, patch: Patch, kind: string): object {
+  if (patch.type === "json") return applyJsonPatch(held, patch.body);
+  if (patch.type === "merge") return applyMergePatch(held, patch.body);
+  if (patch.type === "strategic") return applyStrategicPatch(held, patch.body, kind);
+  throw new KubeError("MethodNotAllowed", "nothing is applied here");
+}
+
+type Metadata = KubeObject["metadata"];
+
+function checkPreconditions(wanted: Metadata, held: Metadata): void {
+  if (wanted.resourceVersion === held.resourceVersion && wanted.uid === held.uid) return;
+  const message =
+    "the object has been modified; please apply your changes to the latest version and try again";
+  throw new KubeError("Conflict", message, { status: 409, reason: "Conflict" });
+}
+
+/** An object as a subresource shows it. */
+function represented(object: StoredObject, subresource: string | undefined): object {
+  if (subresource !== "scale") return object;
+  const { name, namespace, resourceVersion } = object.metadata;
+  const replicas: unknown = Object(object["spec"])["replicas"];
+  return { kind: "Scale", metadata: { name, namespace, resourceVersion }, spec: { replicas: replicas ?? 0 } };
 }
 
 /** The changes that one watch has not read yet. */
 class Stream {
-  readonly plural: string;
-  readonly waiting: { type: Change; object: Stored }[] = [];
+  readonly waiting: { type: Change; object: StoredObject }[] = [];
   ended: { error: KubeError | undefined } | undefined;
+  readonly #plural: string;
+  readonly #matches: (object: StoredObject) => boolean;
   readonly #leave: () => void;
   #wake: () => void = () => undefined;
 
-  constructor(plural: string, leave: () => void) {
-    this.plural = plural;
+  constructor(plural: string, matches: (object: StoredObject) => boolean, leave: () => void) {
+    this.#plural = plural;
+    this.#matches = matches;
     this.#leave = leave;
   }
 
-  push(type: Change, object: Stored): void {
+  shows(plural: string, object: StoredObject): boolean {
+    return plural === this.#plural && this.#matches(object);
+  }
+
+  push(type: Change, object: StoredObject): void {
     this.waiting.push({ type, object });
     this.#wake();
   }
@@ -190,7 +298,7 @@ class Stream {
 async function* eventsOf<T>(
   resource: Resource<T>,
   stream: Stream,
-  initial: Stored[] | undefined,
+  initial: StoredObject[] | undefined,
   version: string,
 ): AsyncGenerator<readonly WatchEvent<T>[]> {
   try {
@@ -210,15 +318,20 @@ async function* eventsOf<T>(
   }
 }
 
+/** Through bytes, as over the network: a codec that loses something is found out. */
 function decode<T>(resource: Resource<T>, object: object): T {
   return resource.codec.decode(Buffer.from(JSON.stringify(object)), "application/json");
 }
 
-function idOf(resource: Resource<unknown>, ref: ObjectRef): string {
-  return `${resource.plural} ${keyOf(ref)}`;
+function pluralOf({ group, plural }: Resource<unknown>): string {
+  return group === "" ? plural : `${plural}.${group}`;
 }
 
-function metadataOf(body: object): KubeObject["metadata"] {
+function idOf(plural: string, object: StoredObject): string {
+  return `${plural} ${keyOf(objectRef(object))}`;
+}
+
+function storedObject(body: object): StoredObject {
   const metadata: unknown = "metadata" in body ? body.metadata : undefined;
-  return typeof metadata === "object" && metadata !== null ? { ...metadata } : {};
+  return { ...body, metadata: typeof metadata === "object" && metadata !== null ? { ...metadata } : {} };
 }

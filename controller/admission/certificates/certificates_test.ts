@@ -3,7 +3,7 @@ import { chmod, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import t from "tap";
 import { testClock } from "../../../testkit/kube/fake_clock.ts";
-import { memoryClient } from "../../../testkit/kube/fake_store.ts";
+import { fakeServer } from "../../../testkit/kube/fake_server.ts";
 import {
   type CertificateSet,
   caIsReusable,
@@ -20,6 +20,7 @@ const now = testClock().now();
 const service = { name: "kruise-webhook-service", namespace: "kruise-system" };
 const names = servingNames(service);
 const ref = { namespace: "kruise-system", name: "kruise-webhook-certs" };
+const key = `${ref.namespace}/${ref.name}`;
 
 const first = await generateCertificates(names, now);
 
@@ -124,7 +125,8 @@ t.test("a directory that a crash left half written is put right", async (t) => {
 const secretOptions = { ...ref, names, renewBeforeMs: 180 * day, generate: generateCertificates };
 
 t.test("the first replica creates the Secret with its six keys, the next one reads it", async (t) => {
-  const client = memoryClient();
+  const server = fakeServer();
+  const { client } = server;
   const made = await secretStore({ client, ...secretOptions }).ensure(now);
   const secret = await client.get(secrets, ref);
   t.strictSame(Object.keys(secret.data ?? {}).sort(), [
@@ -137,28 +139,31 @@ t.test("the first replica creates the Secret with its six keys, the next one rea
   ]);
   t.equal(secret.data?.["tls.key"], encode(made.key));
   t.strictSame(await secretStore({ client, ...secretOptions }).ensure(now), made);
-  t.strictSame(client.writes, ["create secrets"]);
+  t.strictSame(server.writes, [`create secrets ${key}`]);
 });
 
 t.test("replicas that start together end with one set", async (t) => {
-  const client = memoryClient();
+  const server = fakeServer();
+  const { client } = server;
   const stores = [1, 2, 3].map(() => secretStore({ client, ...secretOptions }));
   const sets = await Promise.all(stores.map((store) => store.ensure(now)));
   t.equal(new Set(sets.map((set) => set.cert)).size, 1);
 });
 
 t.test("an invalid Secret is replaced, under its version, and the CA kept", async (t) => {
-  const client = memoryClient();
+  const server = fakeServer();
+  const { client } = server;
   const files = Object.entries({ ...certificateFiles(first), "cert.pem": "broken" });
   const data = Object.fromEntries(files.map(([name, text]) => [name, encode(text)]));
   await client.create(secrets, ref.namespace, { metadata: { name: ref.name }, type: "Opaque", data });
   const made = await secretStore({ client, ...secretOptions }).ensure(now);
   t.equal(made.caCert, first.caCert);
-  t.strictSame(client.writes, ["create secrets", "replace secrets"]);
+  t.strictSame(server.writes, [`create secrets ${key}`, `replace secrets ${key}`]);
 });
 
 t.test("a certificate is renewed before its end", async (t) => {
-  const client = memoryClient();
+  const server = fakeServer();
+  const { client } = server;
   const store = secretStore({ client, ...secretOptions });
   const made = await store.ensure(now);
   t.equal((await store.ensure(now + 3400 * day)).cert, made.cert);
@@ -174,7 +179,8 @@ t.test("fs mode keeps to its directory", async (t) => {
 });
 
 t.test("external certificates are read, never written, and must name the service", async (t) => {
-  const client = memoryClient();
+  const server = fakeServer();
+  const { client } = server;
   const data = {
     "ca.crt": encode(first.caCert),
     "ca.key": "",
@@ -190,5 +196,5 @@ t.test("external certificates are read, never written, and must name the service
     wrong.ensure(now),
     /external certificates in secret kruise-system\/kruise-webhook-certs: the certificate does not name other\.x\.svc/,
   );
-  t.strictSame(client.writes, ["create secrets"]);
+  t.strictSame(server.writes, [`create secrets ${key}`]);
 });
