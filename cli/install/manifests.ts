@@ -16,14 +16,9 @@ import { type AgentInstall, agentAccess, agentConfigNamespace, agentDaemonSet } 
 import { type ControllerInstall, controllerDeployment } from "./controller_deployment.ts";
 import { object, roleOf } from "./objects.ts";
 import { controllerSafeguards, criticalPodsQuota } from "./safeguards.ts";
-import { webhookObjects } from "./webhooks.ts";
+import { type WebhookPlace, webhookObjects } from "./webhooks.ts";
 
-export interface InstallOptions {
-  /** Namespace of the controller. */
-  readonly namespace: string;
-  /** Serve admission at this host, without a Service; undefined inside a cluster. */
-  readonly webhookHost: string | undefined;
-  readonly webhookPort: number;
+export interface InstallOptions extends WebhookPlace {
   /** Grants what gate DeletionProtectionForCRDCascadingGate needs. */
   readonly guardsDefinitions?: boolean;
   /** Undefined: no Deployment; the controller is started by other means. */

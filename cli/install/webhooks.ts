@@ -1,6 +1,5 @@
 import { admissionWebhooks, webhookConfigurations } from "../../controller/index.ts";
 import { type AnyObject, toAnyObject } from "../fields.ts";
-import type { InstallOptions } from "./manifests.ts";
 import type { Reasons } from "./reasons.ts";
 
 /** Beside the first entry: they hold for all. */
@@ -16,9 +15,17 @@ export const webhookReasons: Reasons = {
   "ValidatingWebhookConfiguration/kruise-validating-webhook-configuration": entryReasons,
 };
 
+/** Where the API server finds the webhooks. */
+export interface WebhookPlace {
+  /** Namespace of the controller. */
+  readonly namespace: string;
+  /** Serve admission at this host, without a Service; undefined inside a cluster. */
+  readonly webhookHost: string | undefined;
+  readonly webhookPort: number;
+}
+
 /** Both webhook configurations, last: from here on the API server asks the controller. */
-export function webhookObjects(options: InstallOptions): AnyObject[] {
-  const { namespace, webhookHost, webhookPort } = options;
+export function webhookObjects({ namespace, webhookHost, webhookPort }: WebhookPlace): AnyObject[] {
   const { mutating, validating } = webhookConfigurations({
     namespace,
     service: "kruise-webhook-service",

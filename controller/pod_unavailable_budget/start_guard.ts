@@ -1,9 +1,18 @@
 /** What admission of pods has of budgets, by the gates: the tie of new pods, and the guard. */
-import { createEvents, ignoreNotFound, nullMetrics } from "../../kube/index.ts";
+import {
+  type Client,
+  type Clock,
+  createEvents,
+  ignoreNotFound,
+  type Log,
+  nullMetrics,
+  type Random,
+} from "../../kube/index.ts";
+import type { Refusal } from "../admission/refusals.ts";
 import type { AdmissionHandler } from "../admission/request.ts";
 import type { Informers } from "../informers.ts";
+import type { ControllerOptions } from "../options.ts";
 import type { PodAdmissionOptions } from "../pod_admission/chain.ts";
-import type { AdmissionDeps } from "../start_admission.ts";
 import { budgetsAreOn } from "./admit.ts";
 import { BudgetGuard, type BudgetGuardOptions, guardPods } from "./guard.ts";
 import { replicaSetResource } from "./native_workload.ts";
@@ -16,8 +25,18 @@ export interface PodBudgets {
   stop(): Promise<void>;
 }
 
+interface PodBudgetDeps {
+  client: Client;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  options: ControllerOptions;
+  /** Counts and audits a refusal. Must not throw. */
+  refused(refusal: Refusal): void;
+}
+
 export function podBudgets(
-  deps: AdmissionDeps,
+  deps: PodBudgetDeps,
   informers: Informers & { synced(): Promise<void> },
 ): PodBudgets {
   const { client, clock, random, log, options, refused } = deps;
