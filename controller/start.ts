@@ -64,8 +64,8 @@ const created: Readonly<Record<CreatedResource, Resource<KubeObject>>> = {
 };
 
 export function startControllers(deps: ControllersDeps): Controllers {
-  const starting = new Starting(deps);
-  return { synced: starting.run(), stop: (graceMs) => starting.stop(graceMs ?? DEFAULT_GRACE_MS) };
+  const controllers = new ControllerSet(deps);
+  return { synced: controllers.run(), stop: (graceMs) => controllers.stop(graceMs ?? DEFAULT_GRACE_MS) };
 }
 
 /** One kind at work. */
@@ -75,7 +75,7 @@ interface Running {
   stopped: Promise<void>;
 }
 
-class Starting {
+class ControllerSet {
   readonly #deps: ControllersDeps & { metrics: Metrics };
   readonly #shard: Shard;
   readonly #shared: SharedCaches;

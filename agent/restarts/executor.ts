@@ -84,10 +84,10 @@ export interface RestartExecutor {
 }
 
 export function createRestartExecutor(dependencies: RestartDependencies): RestartExecutor {
-  return new Rounds(dependencies);
+  return new RestartReconciler(dependencies);
 }
 
-class Rounds implements RestartExecutor {
+class RestartReconciler implements RestartExecutor {
   readonly #deps: RestartDependencies;
   readonly #held = new HeldSince();
 

@@ -26,7 +26,7 @@ export const tree: Command = {
     const target = await oneTarget(call);
     const access = await call.cluster();
     const root = await readTarget(access, target);
-    const children = childrenByOwner(await possessions(access, root.metadata.namespace));
+    const children = childrenByOwner(await ownedObjects(access, root.metadata.namespace));
     const rows: string[][] = [];
     addRows(call, rows, children, root, { first: "", others: "" });
     const header = ["NAMESPACE", "NAME", "READY", "REASON", "AGE"];
@@ -35,7 +35,7 @@ export const tree: Command = {
   },
 };
 
-async function possessions(access: ClusterAccess, namespace: string | undefined): Promise<AnyObject[]> {
+async function ownedObjects(access: ClusterAccess, namespace: string | undefined): Promise<AnyObject[]> {
   const types: ResourceType[] = [];
   for (const [group, kinds] of ownedKinds) {
     for (const kind of kinds) {

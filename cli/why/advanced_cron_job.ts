@@ -14,7 +14,7 @@ import type { OwnerReference } from "../../kube/core/index.ts";
 import { jobResource, type Resource } from "../../kube/index.ts";
 import type { ClusterAccess } from "../command.ts";
 import type { Planner, Subject } from "./forecast.ts";
-import { everyItem } from "./possessions.ts";
+import { everyItem } from "./owned_objects.ts";
 import { subjectOf } from "./subject.ts";
 
 export const advancedCronJobPlanner: Planner = {

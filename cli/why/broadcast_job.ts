@@ -11,7 +11,7 @@ import {
 import { type BroadcastJob, broadcastJob, defaultBroadcastJob } from "../../crds/index.ts";
 import { nodeResource, podResource } from "../../kube/index.ts";
 import type { Planner, Subject } from "./forecast.ts";
-import { everyItem } from "./possessions.ts";
+import { everyItem } from "./owned_objects.ts";
 import { subjectOf } from "./subject.ts";
 
 export const broadcastJobPlanner: Planner = {

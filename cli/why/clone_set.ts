@@ -10,7 +10,7 @@ import {
 } from "../../controller/index.ts";
 import { type CloneSet, type CloneSetStatus, cloneSet, defaultCloneSet } from "../../crds/index.ts";
 import type { ForecastRequest, Planner, Subject } from "./forecast.ts";
-import { type Possessions, planPastRevision, readPossessions } from "./possessions.ts";
+import { type OwnedObjects, planPastRevision, readOwnedObjects } from "./owned_objects.ts";
 import { nodeImagesFor, pullJobsOf } from "./pull_jobs.ts";
 import { subjectOf } from "./subject.ts";
 
@@ -48,7 +48,7 @@ async function planOf(
   set: CloneSet,
 ): Promise<{ plan: Plan<CloneSetStatus>; pods: number }> {
   const { uid = "", namespace = access.namespace } = set.metadata;
-  const owned = await readPossessions(access.client, { uid, namespace, selector: set.spec.selector });
+  const owned = await readOwnedObjects(access.client, { uid, namespace, selector: set.spec.selector });
   const pullJobs = gates.PreDownloadImageForInPlaceUpdate
     ? await pullJobsOf(access, uid, namespace)
     : undefined;
@@ -56,14 +56,14 @@ async function planOf(
   const options = cloneSetOptions(controllerOptions({ gates }), server);
   const now = host.clock.now();
   const nodeImage = await nodeImagesFor(access, pullJobs);
-  const planned = (possessions: Possessions): Plan<CloneSetStatus> => {
-    const seen = { ...seenOf(set, possessions, pullJobs), nodeImage };
+  const planned = (owned: OwnedObjects): Plan<CloneSetStatus> => {
+    const seen = { ...seenOf(set, owned, pullJobs), nodeImage };
     return planCloneSet({ seen, options, now, random: host.random });
   };
   return { plan: planPastRevision(planned, owned, namespace, now), pods: owned.pods.length };
 }
 
-function seenOf(set: CloneSet, owned: Possessions, pullJobs: Seen["pullJobs"]): Seen {
+function seenOf(set: CloneSet, owned: OwnedObjects, pullJobs: Seen["pullJobs"]): Seen {
   const { pods, ...rest } = owned;
   const named = new Map(pods.map((pod) => [pod.name, pod]));
   const index = new CloneIndex({

@@ -13,7 +13,7 @@ import {
 import { type DaemonSet, type DaemonSetStatus, daemonSet, defaultDaemonSet } from "../../crds/index.ts";
 import { compileSelector } from "../../kube/core/index.ts";
 import type { ForecastRequest, Planner, Subject } from "./forecast.ts";
-import { type Possessions, planPastRevision, readPossessions } from "./possessions.ts";
+import { type OwnedObjects, planPastRevision, readOwnedObjects } from "./owned_objects.ts";
 import { nodeImagesFor, pullJobsOf } from "./pull_jobs.ts";
 import { subjectOf } from "./subject.ts";
 
@@ -49,7 +49,7 @@ async function planOf(
   set: DaemonSet,
 ): Promise<{ plan: Plan<DaemonSetStatus>; pods: number }> {
   const { uid = "", namespace = access.namespace } = set.metadata;
-  const owned = await readPossessions(access.client, { uid, namespace, selector: set.spec.selector });
+  const owned = await readOwnedObjects(access.client, { uid, namespace, selector: set.spec.selector });
   const pullJobs = gates.PreDownloadImageForDaemonSetUpdate
     ? await pullJobsOf(access, uid, namespace)
     : undefined;
@@ -59,8 +59,8 @@ async function planOf(
   });
   const now = host.clock.now();
   const nodeImage = await nodeImagesFor(access, pullJobs);
-  const planned = (possessions: Possessions): Plan<DaemonSetStatus> => {
-    const seen = { ...seenOf(set, { ...possessions, namespace }, pullJobs), nodeImage };
+  const planned = (owned: OwnedObjects): Plan<DaemonSetStatus> => {
+    const seen = { ...seenOf(set, { ...owned, namespace }, pullJobs), nodeImage };
     return planDaemonSet({ seen, options, now, random: host.random });
   };
   return { plan: planPastRevision(planned, owned, namespace, now), pods: owned.pods.length };
@@ -69,7 +69,7 @@ async function planOf(
 /** A failed pod counts as replaceable at once: how often it failed only the controller knows. */
 function seenOf(
   set: DaemonSet,
-  owned: Possessions & { namespace: string },
+  owned: OwnedObjects & { namespace: string },
   pullJobs: DaemonSetSeen["pullJobs"],
 ): DaemonSetSeen {
   const { uid = "" } = set.metadata;

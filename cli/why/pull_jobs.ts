@@ -3,7 +3,7 @@ import { type ImagePullJob, imagePullJob, type NodeImage, nodeImage } from "../.
 import type { KubeObject } from "../../kube/index.ts";
 import type { ClusterAccess } from "../command.ts";
 import { objectResource } from "../resource_types.ts";
-import { everyItem } from "./possessions.ts";
+import { everyItem } from "./owned_objects.ts";
 
 /** Image pull jobs that an owner controls; undefined when the kind is not served. */
 export async function pullJobsOf(

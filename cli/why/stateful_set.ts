@@ -19,7 +19,7 @@ import { isKubeError } from "../../kube/index.ts";
 import type { ClusterAccess } from "../command.ts";
 import { objectResource } from "../resource_types.ts";
 import type { ForecastRequest, Planner, Subject } from "./forecast.ts";
-import { type Possessions, planPastRevision, readPossessions } from "./possessions.ts";
+import { type OwnedObjects, planPastRevision, readOwnedObjects } from "./owned_objects.ts";
 import { nodeImagesFor, pullJobsOf } from "./pull_jobs.ts";
 import { subjectOf } from "./subject.ts";
 
@@ -82,7 +82,7 @@ async function planOf(
   set: StatefulSet,
 ): Promise<{ plan: Plan<StatefulSetStatus>; pods: number }> {
   const { uid = "", namespace = access.namespace } = set.metadata;
-  const owned = await readPossessions(access.client, { uid, namespace, selector: set.spec.selector });
+  const owned = await readOwnedObjects(access.client, { uid, namespace, selector: set.spec.selector });
   const pullJobs = gates.PreDownloadImageForInPlaceUpdate
     ? await pullJobsOf(access, uid, namespace)
     : undefined;
@@ -92,14 +92,14 @@ async function planOf(
   });
   const now = host.clock.now();
   const nodeImage = await nodeImagesFor(access, pullJobs);
-  const planned = (possessions: Possessions): Plan<StatefulSetStatus> =>
-    planStatefulSet({ seen: { ...seenOf(set, possessions, pullJobs), nodeImage }, options, now });
+  const planned = (owned: OwnedObjects): Plan<StatefulSetStatus> =>
+    planStatefulSet({ seen: { ...seenOf(set, owned, pullJobs), nodeImage }, options, now });
   return { plan: planPastRevision(planned, owned, namespace, now), pods: owned.pods.length };
 }
 
 function seenOf(
   set: StatefulSet,
-  owned: Possessions,
+  owned: OwnedObjects,
   pullJobs: StatefulSetSeen["pullJobs"],
 ): StatefulSetSeen {
   const { pods, orphans, ...rest } = owned;

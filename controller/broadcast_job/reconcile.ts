@@ -22,7 +22,7 @@ export function broadcastJobShell(deps: KindDeps<BroadcastJob>): KindShell {
   const statuses = new PlannedStatus<BroadcastJobStatus>();
   const told = new ToldOnce();
   nodes.subscribe((change) => {
-    for (const key of wokenBy(change, deps.objects.values(), indexes)) deps.queue.add(key);
+    for (const key of enqueuedBy(change, deps.objects.values(), indexes)) deps.queue.add(key);
   });
   return workloadShell(deps, {
     plan: (job, { performer, now, random }) => {
@@ -81,7 +81,7 @@ function newIndex(
  * Rule 14: jobs for which a change of a node decides something. A node that goes takes its pod out of the count. A job
  * without an index is still to have its first pass.
  */
-function* wokenBy(
+function* enqueuedBy(
   change: Change<Node>,
   jobs: Iterable<BroadcastJob>,
   indexes: PodIndexes<TaskIndex>,
@@ -94,11 +94,11 @@ function* wokenBy(
     index.touch(name);
     if (finalCondition(job.status ?? {}) !== undefined) continue;
     const fits = index.fits(change.object);
-    const woken =
+    const isEnqueued =
       change.type === "changed"
         ? index.fits(change.before) !== fits
         : fits || (change.type === "removed" && index.hasPodOn(name));
-    if (woken) yield `${job.metadata.namespace ?? ""}/${job.metadata.name ?? ""}`;
+    if (isEnqueued) yield `${job.metadata.namespace ?? ""}/${job.metadata.name ?? ""}`;
   }
 }
 

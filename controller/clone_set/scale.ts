@@ -21,8 +21,8 @@ import type { Pass } from "./plan.ts";
 
 /** Creation, or, when nothing is missing, deletion: never both in one pass (rule 30). */
 export function planScale(pass: Pass): { actions: Action[]; waiting: Waiting[] } {
-  const regret = planRegret(pass);
-  if (regret.length > 0) return { actions: regret, waiting: [] };
+  const cancelDeletion = planCancelDeletion(pass);
+  if (cancelDeletion.length > 0) return { actions: cancelDeletion, waiting: [] };
   return pass.numbers.missing > 0 ? planCreation(pass) : planDeletion(pass);
 }
 
@@ -162,7 +162,7 @@ function templateFor(pass: Pass, revision: Revision): PodTemplate {
 }
 
 /** Pods that were about to be deleted are wanted again (rule 53). */
-function planRegret(pass: Pass): Action[] {
+function planCancelDeletion(pass: Pass): Action[] {
   const lifecycle = pass.strategy.lifecycle;
   if (lifecycle?.preDelete?.markPodNotReady || lifecycle?.inPlaceUpdate?.markPodNotReady) return [];
   if (pass.strategy.excludePreparingDelete) return [];

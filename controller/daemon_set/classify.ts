@@ -133,7 +133,7 @@ class DaemonSlot {
   readonly context: DaemonContext;
   /** Of the set, as the server last showed them. */
   readonly owned: readonly Pod[];
-  readonly misfits: readonly Pod[];
+  readonly unselected: readonly Pod[];
   readonly orphans: readonly Pod[];
   readonly writes: ReadonlyMap<string, Pod>;
   readonly source: DaemonSource;
@@ -144,7 +144,7 @@ class DaemonSlot {
     this.context = context;
     this.owned = stored.every(isControlled) ? stored : stored.filter(isControlled);
     this.orphans = stored.length === this.owned.length ? [] : stored.filter((pod) => !isControlled(pod));
-    this.misfits = this.owned.filter(({ labels }) => !source.selector.matches(labels));
+    this.unselected = this.owned.filter(({ labels }) => !source.selector.matches(labels));
     this.writes = writes;
     this.source = source;
   }
@@ -160,11 +160,11 @@ class DaemonSlot {
 
   /** Pods of the set as they will be, the oldest first; those that are just being adopted are among them. */
   daemons(): Daemon[] {
-    const { owned, orphans, misfits, writes } = this;
+    const { owned, orphans, unselected, writes } = this;
     const daemons: Daemon[] = [];
     for (const pod of owned) {
       const after = writes.get(pod.uid) ?? pod;
-      const isReleased = misfits.includes(pod) && this.isFree(pod);
+      const isReleased = unselected.includes(pod) && this.isFree(pod);
       if (this.#isOwned(after) && !isReleased) daemons.push(this.#daemon(after, pod, after !== pod));
     }
     for (const pod of orphans) {
@@ -217,7 +217,7 @@ function isUpdateComplete(pod: Pod, options: DaemonSetOptions): boolean {
 }
 
 function classify(slot: DaemonSlot): PodClass<Group, Count, DaemonNode> | undefined {
-  const { name, node, owned, orphans, misfits, writes, context } = slot;
+  const { name, node, owned, orphans, unselected, writes, context } = slot;
   const { eligibility } = slot;
   if (owned.length + orphans.length + writes.size === 0 && eligibility !== "run") return undefined;
   const daemons = slot.daemons();
@@ -227,7 +227,7 @@ function classify(slot: DaemonSlot): PodClass<Group, Count, DaemonNode> | undefi
     eligibility,
     daemons: node === undefined ? [] : daemons,
     lost: node === undefined && name !== "" ? daemons.filter(({ pod }) => pod.nodeName === "") : [],
-    toRelease: misfits.filter((pod) => slot.isFree(pod)),
+    toRelease: unselected.filter((pod) => slot.isFree(pod)),
     toAdopt: orphans.filter((pod) => slot.isFree(pod)),
   };
   const { group, counts = [] } = stateOf(slot, entry);
@@ -248,7 +248,7 @@ function classify(slot: DaemonSlot): PodClass<Group, Count, DaemonNode> | undefi
     atRest: group !== "open" && groups.length === Number(group !== undefined),
     // Nobody tells when a write ends of a pod that has come to another node meanwhile.
     expires:
-      orphans.length + misfits.length > 0 ||
+      orphans.length + unselected.length > 0 ||
       isMaturing(slot, daemons) ||
       daemons.some(({ broken }) => broken),
   };

@@ -55,7 +55,7 @@ export function daemonSetShell(deps: KindDeps<DaemonSet>): KindShell {
     deps.queue.addAfter(key, shell.coalescingMs(key));
   };
   nodes.subscribe((change) => {
-    for (const set of wokenByNode(change, deps.objects.values(), indexes)) wake(set);
+    for (const set of enqueuedByNode(change, deps.objects.values(), indexes)) wake(set);
   });
   // A pod that nobody controls may be one to adopt: the shell hears of others only.
   pods.subscribe((change) => {
@@ -135,7 +135,7 @@ function newIndex(
  * A node matters to a set when its eligibility or its part in the rollout changes; heartbeats change neither (rule 5). A
  * set without an index is still to have its first pass.
  */
-function* wokenByNode(
+function* enqueuedByNode(
   change: Change<Node>,
   sets: Iterable<DaemonSet>,
   indexes: PodIndexes<DaemonIndex>,

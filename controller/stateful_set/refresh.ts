@@ -89,7 +89,7 @@ function lifecycleMove(pass: Pass, member: Member): PodChange | undefined {
       });
       return undefined;
     case "PreparingDelete":
-      return regret(pass, member);
+      return cancelDeletion(pass, member);
     default:
       return undefined;
   }
@@ -100,7 +100,7 @@ function isWanted(pass: Pass, member: Member): boolean {
 }
 
 /** A pod that was about to be deleted is wanted again: back in the window, no longer chosen, nothing to replace it for. */
-function regret(pass: Pass, member: Member): PodChange | undefined {
+function cancelDeletion(pass: Pass, member: Member): PodChange | undefined {
   if (!member.inWindow || member.specified || isWanted(pass, member)) return undefined;
   const { preNormal } = pass.strategy.lifecycle ?? {};
   const state = preNormal === undefined || isAllHooked(member.pod, preNormal) ? "Normal" : "PreparingNormal";

@@ -24,7 +24,7 @@ export interface PodDemand {
 const tolerance = 1e-9;
 
 /** The scheduler's reason why the pod cannot run there; undefined when it can. */
-export function misfit(demand: PodDemand, node: NodeState): string | undefined {
+export function unfitReason(demand: PodDemand, node: NodeState): string | undefined {
   const { spec } = demand.pod;
   if (node.unschedulable && untoleratedTaint([unschedulableTaint], spec.tolerations)) {
     return "node(s) were unschedulable";

@@ -8,7 +8,7 @@ import { type Amounts, Reckoner } from "../amounts.ts";
 import type { Cluster, ClusterChange } from "../cluster.ts";
 import type { EventWriter } from "../events.ts";
 import { isFinished, isNode, isPod, type NodeObject, type PodObject } from "../objects/index.ts";
-import { misfit, type PodDemand, pinnedNodes, scoreNode } from "./fit.ts";
+import { type PodDemand, pinnedNodes, scoreNode, unfitReason } from "./fit.ts";
 import { NodeState } from "./node_state.ts";
 import { PodCensus, spreadRules } from "./spread.ts";
 import { judgeClaims, selectNode } from "./volume_demand.ts";
@@ -194,7 +194,7 @@ export class Scheduler {
     for (let step = 0; step < candidates.length && fitting < limit; step++) {
       const node = candidates[(this.#turn + step) % candidates.length];
       if (!node) continue;
-      const reason = misfit(demand, node) ?? rules?.misfit(node);
+      const reason = unfitReason(demand, node) ?? rules?.unfitReason(node);
       if (reason !== undefined) {
         reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
         continue;

@@ -63,7 +63,7 @@ function includes(census: Census, pod: PodObject): boolean {
 /** Refuses or grades nodes for one pod by where other pods are. */
 interface SpreadRules {
   /** The scheduler's reason against a node; undefined when there is none. */
-  misfit(node: NodeState): string | undefined;
+  unfitReason(node: NodeState): string | undefined;
   score(node: NodeState): number;
 }
 
@@ -122,7 +122,7 @@ function rulesFrom(
   const count = ({ key, domains }: Domains, node: NodeState): number =>
     domains.get(node.labels[key] ?? "") ?? 0;
   return {
-    misfit(node) {
+    unfitReason(node) {
       for (const spread of spreads) {
         if (spread.whenUnsatisfiable !== "DoNotSchedule") continue;
         const domain = node.labels[spread.topologyKey];

@@ -15,7 +15,7 @@ import {
 } from "../../kube/index.ts";
 import { isAnyObject, numberAt, textsAt } from "../fields.ts";
 
-export interface Possessions {
+export interface OwnedObjects {
   readonly pods: readonly Pod[];
   readonly claims: readonly PersistentVolumeClaim[];
   /** Own revisions and those of nobody that the selector matches, lowest number first. */
@@ -38,7 +38,7 @@ export interface Owner {
   readonly selector: LabelSelector;
 }
 
-export async function readPossessions(client: Client, owner: Owner): Promise<Possessions> {
+export async function readOwnedObjects(client: Client, owner: Owner): Promise<OwnedObjects> {
   const { uid, namespace } = owner;
   const [pods, claims, revisions, nodes] = await Promise.all([
     everyItem(client, podResource, namespace),
@@ -76,8 +76,8 @@ function ownRevisions(owner: Owner, revisions: readonly ControllerRevision[]): C
  * the next one.
  */
 export function planPastRevision<Status>(
-  planned: (owned: Possessions) => Plan<Status>,
-  owned: Possessions,
+  planned: (owned: OwnedObjects) => Plan<Status>,
+  owned: OwnedObjects,
   namespace: string,
   now: number,
 ): Plan<Status> {
@@ -90,11 +90,11 @@ export function planPastRevision<Status>(
 
 /** What is owned once a revision is written. */
 function withRevision(
-  before: Possessions,
+  before: OwnedObjects,
   action: Extract<Action, { type: "create revision" }>,
   namespace: string,
   now: number,
-): Possessions {
+): OwnedObjects {
   const written: ControllerRevision = {
     namespace,
     name: action.name,
