@@ -100,7 +100,7 @@ function applyToContainer(
     case "resize":
       return resize(view, container, spec, surroundings);
     case "refuse resize": {
-      const verdict = view.world.judgeResize(view.pod);
+      const verdict = view.kubelet.judgeResize(view.pod);
       if (verdict) view.run.refusal = { asked: askedResources(view.pod), ...verdict };
       return [];
     }
@@ -127,7 +127,7 @@ function waitingMessage(view: View, container: ContainerRun, spec: Container, re
     case "ErrImageNeverPull":
       return `Container image "${spec.image}" is not present with pull policy of Never`;
     case "CreateContainerConfigError":
-      return view.world.missingConfig(view.pod, spec) ?? "";
+      return view.kubelet.missingConfig(view.pod, spec) ?? "";
     default:
       return container.waitingMessage;
   }

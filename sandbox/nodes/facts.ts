@@ -6,8 +6,8 @@ import { probePassesMs } from "./command.ts";
 import { metadataEnvironment } from "./node_agent.ts";
 import { type ContainerRun, type PodRun, specOf } from "./pod_run.ts";
 
-/** What the pod's node and the cluster hold for it. */
-export interface World {
+/** What the kubelet of a pod knows: of its node and of the cluster. */
+export interface Kubelet {
   hasImage(image: string): boolean;
   pullFails(image: string): boolean;
   /** Milliseconds that this image takes to pull; undefined: as the profile says. */
@@ -25,13 +25,13 @@ export interface World {
 export interface View {
   readonly pod: PodObject;
   readonly run: PodRun;
-  readonly world: World;
+  readonly kubelet: Kubelet;
 }
 
 export type PodFacts = Pick<Facts, "pod" | "containers" | "deadline" | "gate" | "record" | "removal">;
 
 export function podFacts(view: View): PodFacts {
-  const { pod, run, world } = view;
+  const { pod, run, kubelet } = view;
   const running = run.containers.some((container) => container.state === "running");
   const gate = findCondition(pod.status?.conditions, "InPlaceUpdateReady")?.status === "False";
   return {
@@ -40,7 +40,7 @@ export function podFacts(view: View): PodFacts {
     deadline: pod.spec.activeDeadlineSeconds === undefined ? "none" : "set",
     removal: run.removalAsked ? "asked" : "open",
     gate: gate ? "closed" : "open",
-    record: world.agent && isRecordStale(run) ? "stale" : "current",
+    record: kubelet.agent && isRecordStale(run) ? "stale" : "current",
   };
 }
 
@@ -94,7 +94,7 @@ export function restartOf(pod: PodObject, run: ContainerRun): Facts["restart"] {
 }
 
 export function containerFacts(view: View, shared: PodFacts, index: number): Facts | undefined {
-  const { pod, run, world } = view;
+  const { pod, run, kubelet } = view;
   const container = run.containers[index];
   const spec = container && specOf(pod, container);
   if (!container || !spec) return undefined;
@@ -105,9 +105,9 @@ export function containerFacts(view: View, shared: PodFacts, index: number): Fac
     state: container.state,
     turn: running || hasTurn(run.containers, index) ? "yes" : "no",
     restart: running ? "unwanted" : restartOf(pod, container),
-    image: running ? "present" : imageFact(world, spec),
-    config: running || world.missingConfig(pod, spec) === undefined ? "complete" : "missing",
-    volumes: running || world.missingVolume(pod) === undefined ? "complete" : "missing",
+    image: running ? "present" : imageFact(kubelet, spec),
+    config: running || kubelet.missingConfig(pod, spec) === undefined ? "complete" : "missing",
+    volumes: running || kubelet.missingVolume(pod) === undefined ? "complete" : "missing",
     made: container.image === image ? "as specified" : "differently",
     ends: container.endsAt === undefined ? "never" : "itself",
     ready: container.ready ? "yes" : "no",
@@ -116,16 +116,16 @@ export function containerFacts(view: View, shared: PodFacts, index: number): Fac
     waitingFor: container.waitingFor,
     ...resizeFacts(view, container, spec, running),
     recreation: running && container.stopAsked !== undefined ? "asked" : "none",
-    environment: world.agent && running && isEnvironmentStale(pod, container, spec) ? "stale" : "current",
+    environment: kubelet.agent && running && isEnvironmentStale(pod, container, spec) ? "stale" : "current",
   };
 }
 
-function imageFact(world: World, spec: Container): Facts["image"] {
+function imageFact(kubelet: Kubelet, spec: Container): Facts["image"] {
   const image = spec.image ?? "";
-  if (spec.imagePullPolicy === "Never") return world.hasImage(image) ? "present" : "never";
-  if (world.hasImage(image) && spec.imagePullPolicy !== "Always") return "present";
-  if (world.pullFails(image)) return "failing";
-  return world.hasImage(image) ? "present" : "missing";
+  if (spec.imagePullPolicy === "Never") return kubelet.hasImage(image) ? "present" : "never";
+  if (kubelet.hasImage(image) && spec.imagePullPolicy !== "Always") return "present";
+  if (kubelet.pullFails(image)) return "failing";
+  return kubelet.hasImage(image) ? "present" : "missing";
 }
 
 function hasTurn(containers: readonly ContainerRun[], index: number): boolean {
@@ -155,7 +155,7 @@ function resizeFacts(
 ): Pick<Facts, "resources" | "refusal"> {
   if (!running || sameResources(run.resources, spec.resources))
     return { resources: "applied", refusal: "reported" };
-  const verdict = view.world.judgeResize(view.pod);
+  const verdict = view.kubelet.judgeResize(view.pod);
   if (!verdict) return { resources: "feasible", refusal: "reported" };
   const reported =
     view.run.refusal?.asked === askedResources(view.pod) && view.run.refusal.reason === verdict.reason;

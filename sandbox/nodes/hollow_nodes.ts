@@ -8,7 +8,7 @@ import { Reckoner } from "../amounts.ts";
 import type { Container, PodObject, PodStatus } from "../objects/index.ts";
 import type { Timing } from "../stages/profile.ts";
 import { applyChange, type Effect } from "./apply_change.ts";
-import type { World } from "./facts.ts";
+import type { Kubelet } from "./facts.ts";
 import { Registry } from "./images.ts";
 import { type NextStage, nextStage } from "./next_stage.ts";
 import { containersRecord, recordAnnotation } from "./node_agent.ts";
@@ -208,20 +208,20 @@ export class HollowNodes {
   #work(uid: string): Next | Promise<Next> {
     const entry = this.#pods.get(uid);
     if (!entry?.node.alive) return undefined;
-    const world = this.#world(entry);
+    const kubelet = this.#kubeletOf(entry);
     const { clock, random } = this.#options;
     const now = clock.now();
     const writes: Promise<unknown>[] = [];
     entry.waitsForInputs = false;
     let next: NextStage | undefined;
     for (;;) {
-      next = nextStage({ pod: entry.pod, run: entry.run, world }, entry.node.timing, now, random);
+      next = nextStage({ pod: entry.pod, run: entry.run, kubelet }, entry.node.timing, now, random);
       entry.run.due = next?.due ?? [];
       if (!next || next.afterMs > 0) break;
       const happened = next.key;
       entry.run.due = next.due.filter((stage) => stage.key !== happened);
       entry.report = stronger(entry.report, next.report);
-      const effects = applyChange({ pod: entry.pod, run: entry.run, world }, next.change, next.container, {
+      const effects = applyChange({ pod: entry.pod, run: entry.run, kubelet }, next.change, next.container, {
         timing: entry.node.timing,
         now,
         newContainerId: () => this.#newContainerId(),
@@ -296,7 +296,7 @@ export class HollowNodes {
     );
   }
 
-  #world(entry: Entry): World {
+  #kubeletOf(entry: Entry): Kubelet {
     const { node } = entry;
     const wait = (message: string | undefined): string | undefined => {
       if (message !== undefined) entry.waitsForInputs = true;

@@ -121,13 +121,13 @@ function containerDelayMs(
   now: number,
   random: Random,
 ): number {
-  const { pod, world } = view;
+  const { pod, kubelet } = view;
   const spec = specOf(pod, run);
   const image = spec?.image ?? "";
   switch (name) {
     case "pull":
     case "pullFailure":
-      return Math.max(0, run.pullNotBefore - now) + (world.pullMs(image) ?? draw(timing.pull, random));
+      return Math.max(0, run.pullNotBefore - now) + (kubelet.pullMs(image) ?? draw(timing.pull, random));
     case "start":
       return Math.max(startNotBefore(run, image, timing) - now, draw(timing.start, random));
     case "ready": {

@@ -6,7 +6,7 @@ import t from "tap";
 import { parse, stringify } from "yaml";
 import { applyMergePatch, isJsonObject } from "../../kube/core/index.ts";
 import { applyChange } from "../nodes/apply_change.ts";
-import type { World } from "../nodes/facts.ts";
+import type { Kubelet } from "../nodes/facts.ts";
 import { nextStage } from "../nodes/next_stage.ts";
 import { newRun } from "../nodes/pod_run.ts";
 import { podStatus } from "../nodes/pod_status.ts";
@@ -40,7 +40,7 @@ function play(given: Given): { steps: string[]; status: unknown } {
   let now = start;
   let pod = structuredClone(given.pod);
   const run = newRun(pod);
-  const world: World = {
+  const kubelet: Kubelet = {
     hasImage: (image) => images.has(image),
     pullFails: (image) => given.failing?.includes(image) ?? false,
     pullMs: () => undefined,
@@ -55,7 +55,7 @@ function play(given: Given): { steps: string[]; status: unknown } {
       const edited: unknown = edit.afterSteps === count ? applyMergePatch(pod, edit.patch) : pod;
       if (isJsonObject(edited)) pod = asPod(edited);
     }
-    const next = nextStage({ pod, run, world }, timing, now, () => 0.5);
+    const next = nextStage({ pod, run, kubelet }, timing, now, () => 0.5);
     if (!next) break;
     now += next.afterMs;
     run.due = next.due.filter((due) => due.key !== next.key);
@@ -64,7 +64,7 @@ function play(given: Given): { steps: string[]; status: unknown } {
         .filter((part) => part !== undefined)
         .join(" "),
     );
-    const effects = applyChange({ pod, run, world }, next.change, next.container, {
+    const effects = applyChange({ pod, run, kubelet }, next.change, next.container, {
       timing,
       now,
       newContainerId: () => `sandbox://${++ids}`,
