@@ -50,7 +50,7 @@ export const REVISION = "revision ";
 
 export type Count =
   | StatusCount
-  /** Nodes that begun and whose pod is not ready yet. */
+  /** Nodes whose pod is up to date and not ready yet. */
   | "starting"
   /** Nodes whose old pod is available and that the node selector leaves out. */
   | "held"
@@ -165,7 +165,7 @@ class DaemonSlot {
     for (const pod of owned) {
       const after = writes.get(pod.uid) ?? pod;
       const isReleased = unselected.includes(pod) && this.isFree(pod);
-      if (this.#isOwned(after) && !isReleased) daemons.push(this.#daemon(after, pod, after !== pod));
+      if (this.#isOwned(after) && !isReleased) daemons.push(this.#daemon(after, pod, writes.has(pod.uid)));
     }
     for (const pod of orphans) {
       const after = writes.get(pod.uid);

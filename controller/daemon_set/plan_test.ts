@@ -26,13 +26,13 @@ function plan(model: Model, random: () => number) {
   return planned;
 }
 
-function verdicts(model: Model): Map<string, string> {
+function eligibilities(model: Model): Map<string, string> {
   const eligibility = nodeEligibility(model.set.spec.template.spec);
   return new Map([...model.nodes.values()].map((node) => [node.name, eligibility(node)]));
 }
 
 function strategy(model: Model) {
-  const desired = [...verdicts(model).values()].filter((eligibility) => eligibility === "run").length;
+  const desired = [...eligibilities(model).values()].filter((eligibility) => eligibility === "run").length;
   return strategyOf(model.set, desired);
 }
 
@@ -51,15 +51,15 @@ function isUp(model: Model, node: string): boolean {
 
 /** Rules that hold at every single write, whatever happened before. */
 function performChecked(model: Model, action: Action, stopAfter?: number): void {
-  const judged = verdicts(model);
-  const wanted = [...judged].filter(([, eligibility]) => eligibility === "run").map(([name]) => name);
+  const byNode = eligibilities(model);
+  const wanted = [...byNode].filter(([, eligibility]) => eligibility === "run").map(([name]) => name);
   const node = action.type === "delete pod" || action.type === "patch pod" ? nodeOf(action.pod) : undefined;
   const released =
     "pod" in action && (action.pod.labels["app"] !== "app" || action.pod.controller === undefined);
   const alone =
     !released && node !== undefined && wanted.includes(node) && livingOn(model, node).length === 1;
   const wasUp = alone && isUp(model, node);
-  if (action.type === "create pod") checkCreation(model, action, judged);
+  if (action.type === "create pod") checkCreation(model, action, byNode);
   try {
     model.perform(action, stopAfter);
   } catch (error) {
@@ -79,11 +79,11 @@ function performChecked(model: Model, action: Action, stopAfter?: number): void 
 function checkCreation(
   model: Model,
   action: Extract<Action, { type: "create pod" }>,
-  judged: ReadonlyMap<string, string>,
+  byNode: ReadonlyMap<string, string>,
 ): void {
   const node = nodeOf(action.after);
   const { surges, maxSurge } = strategy(model);
-  if (judged.get(node) !== "run") throw new Error(`a pod for ${node}, which is ${judged.get(node)}`);
+  if (byNode.get(node) !== "run") throw new Error(`a pod for ${node}, which is ${byNode.get(node)}`);
   if (!surges && podsOn(model, node).length > 0) throw new Error(`a second pod for ${node} without surge`);
   const living = livingOn(model, node);
   if (living.length > 1) throw new Error(`a third pod for ${node}`);
@@ -102,11 +102,11 @@ function worldOf(model: Model, random: () => number): DaemonWorld {
 
 /** What the set comes to when nobody disturbs it any more. */
 function checkSettled(model: Model): void {
-  const judged = verdicts(model);
+  const byNode = eligibilities(model);
   const hash = model.set.status?.updateRevision;
   const { rolling, paused, partition, nodeSelector, desired } = strategy(model);
   let old = 0;
-  for (const [name, eligibility] of judged) {
+  for (const [name, eligibility] of byNode) {
     const pods = podsOn(model, name);
     if (eligibility === "none" && pods.length > 0) throw new Error(`${name} still has ${pods.length} pods`);
     if (eligibility === "keep" && pods.length > 1) throw new Error(`${name} keeps ${pods.length} pods`);
