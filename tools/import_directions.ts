@@ -35,6 +35,19 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   cli: ["cli/index.ts"],
 };
 
+/** Rooms of what ships. */
+const products: readonly string[] = [
+  "proto",
+  "kube/core",
+  "kube",
+  "crds",
+  "node",
+  "controller",
+  "agent",
+  "sandbox",
+  "cli",
+];
+
 export const rooms = [...Object.keys(mayImport), testkit];
 
 export function roomOf(file: string): string | undefined {
@@ -107,6 +120,17 @@ function filesIn(folder: string): string[] {
       return entry.name === "gen" || entry.name === "node_modules" ? [] : filesIn(path);
     return path.endsWith(".ts") && !path.endsWith(".d.ts") ? [path] : [];
   });
+}
+
+/** Files of product rooms that tests alone import: their place is the testkit. */
+export function doublesIn(arrows: readonly Arrow[]): string[] {
+  const importers = new Map<string, string[]>();
+  for (const { from, to } of arrows) importers.set(to, [...(importers.get(to) ?? []), from]);
+  return [...importers]
+    .filter(([file]) => products.includes(roomOf(file) ?? "") && !mayImportTestkit(file))
+    .filter(([, from]) => from.every((file) => mayImportTestkit(file) || roomOf(file) === testkit))
+    .filter(([file]) => !doorsOf(roomOf(file) ?? "").includes(file))
+    .map(([file]) => file);
 }
 
 /** Files that import each other in a circle, one line a circle; type imports count as well. */

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import t from "tap";
-import { arrowsIn, importsOf, refusal } from "./import_directions.ts";
+import { arrowsIn, doublesIn, importsOf, refusal } from "./import_directions.ts";
 
 t.test("imports point up the list of rooms and go through doors", async (t) => {
   const arrows = arrowsIn(join(import.meta.dirname, ".."));
@@ -17,6 +17,16 @@ t.test("wrong arrows are found", async (t) => {
   t.match(refusal({ from: "controller/start.ts", to: "kube/cache.ts" }), /only kube\/index.ts/);
   t.equal(refusal({ from: "controller/start.ts", to: "kube/core/index.ts" }), undefined);
   t.equal(refusal({ from: "kube/watch.ts", to: "kube/cache.ts" }), undefined);
+});
+
+t.test("what tests alone import is in the testkit", async (t) => {
+  t.same(doublesIn(arrowsIn(join(import.meta.dirname, ".."))), []);
+  const arrows = [
+    { from: "kube/watch_test.ts", to: "kube/fake_server.ts" },
+    { from: "kube/watch_test.ts", to: "kube/watch.ts" },
+    { from: "kube/index.ts", to: "kube/watch.ts" },
+  ];
+  t.same(doublesIn(arrows), ["kube/fake_server.ts"]);
 });
 
 t.test("the testkit is for tests", async (t) => {
