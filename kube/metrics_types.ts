@@ -37,7 +37,15 @@ export interface Metrics {
 }
 
 /** The first three were contained, the last two ended the process. */
-export type UnexpectedWhere = "reconcile" | "admission" | "endpoint" | "exception" | "rejection";
+export type UnexpectedWhere =
+  | "reconcile"
+  | "action"
+  | "admission"
+  | "endpoint"
+  | "pull"
+  | "probe"
+  | "exception"
+  | "rejection";
 
 export const nullMetrics: Metrics = {
   request: () => undefined,

@@ -108,6 +108,7 @@ function pullerDependencies(
   return {
     clock,
     log,
+    metrics: context.metrics,
     maxPulls: settings.maxPulls,
     runtime: () =>
       finder.current

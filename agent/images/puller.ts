@@ -1,6 +1,6 @@
 /** Carries out what `planNodeImage` decides: keeps one pull per wanted tag, and the NodeImage's status up to date. */
 import type { NodeImage, NodeImageSpec, NodeImageStatus } from "../../crds/index.ts";
-import type { Clock, Log } from "../../kube/index.ts";
+import type { Clock, Log, Metrics } from "../../kube/index.ts";
 import {
   endedTask,
   fullRepository,
@@ -22,6 +22,7 @@ import { type ImageService, pullImage } from "./pull.ts";
 export interface PullerDependencies {
   readonly clock: Clock;
   readonly log: Log;
+  readonly metrics: Pick<Metrics, "unexpectedError">;
   /** `--max-workers-for-pull-image`; 0 or less is no limit. */
   readonly maxPulls: number;
   /** The image service, or undefined and the reason why there is none. */
@@ -123,7 +124,10 @@ export class Puller {
     if (!task || !order) return;
     const abort = new AbortController();
     const done = this.#pull(task, order, abort.signal).catch((error: unknown) => {
-      if (!abort.signal.aborted) this.#dependencies.log.error("a pull ended without a result", { error });
+      if (abort.signal.aborted) return;
+      const { log, metrics } = this.#dependencies;
+      metrics.unexpectedError("pull");
+      log.error("a pull ended without a result", { error });
     });
     this.#running.set(key, { abort, done });
     this.#ending.add(done);

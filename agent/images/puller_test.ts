@@ -1,6 +1,6 @@
 import t from "tap";
 import type { NodeImage, NodeImageSpec, NodeImageStatus } from "../../crds/index.ts";
-import { applyMergePatch, nullLog } from "../../kube/index.ts";
+import { applyMergePatch, nullLog, nullMetrics } from "../../kube/index.ts";
 import type { PullTask } from "../../node/index.ts";
 import { type TestClock, testClock } from "../../testkit/kube/fake_clock.ts";
 import { AgentError } from "../errors.ts";
@@ -53,6 +53,7 @@ function bench(maxPulls = 0, known: readonly PullTask[] = []): Bench {
   const dependencies: PullerDependencies = {
     clock,
     log: nullLog,
+    metrics: nullMetrics,
     maxPulls,
     runtime: () =>
       b.runtime ? { service } : { service: undefined, reason: "not found container runtime sock" },

@@ -11,6 +11,7 @@ export function startLiveness(context: AgentContext): Feature {
   const watchdog = new Watchdog({
     clock,
     log: context.log.with({ component }),
+    metrics: context.metrics,
     runtime: () => finder.current?.client,
     execs,
     unhealthy(pod, container, message) {

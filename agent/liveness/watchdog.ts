@@ -1,5 +1,5 @@
 /** One loop for each moved liveness probe: after its failures in a row the container is restarted. */
-import { type Clock, jsonEqual, type Log } from "../../kube/index.ts";
+import { type Clock, jsonEqual, type Log, type Metrics } from "../../kube/index.ts";
 import { observeContainers, type SeenContainer } from "../containers/observe.ts";
 import type { CriClient } from "../cri/client.ts";
 import { messageOf } from "../errors.ts";
@@ -11,6 +11,7 @@ import { type LivenessProbe, livenessProbesOf } from "./plan.ts";
 export interface WatchdogDependencies {
   readonly clock: Clock;
   readonly log: Log;
+  readonly metrics: Pick<Metrics, "unexpectedError">;
   readonly runtime: () => CriClient | undefined;
   readonly execs: ExecProbes;
   /** A run failed. */
@@ -87,8 +88,10 @@ export class Watchdog {
   #begin(pod: AgentPod, probe: LivenessProbe): Loop {
     const loop: Loop = { ...probe, pod, abort: new AbortController(), ended: Promise.resolve() };
     loop.ended = this.#probe(loop).catch((error: unknown) => {
-      if (!loop.abort.signal.aborted)
-        this.#dependencies.log.error("a liveness probe ended", { pod: pod.name, error });
+      if (loop.abort.signal.aborted) return;
+      const { log, metrics } = this.#dependencies;
+      metrics.unexpectedError("probe");
+      log.error("a liveness probe ended", { pod: pod.name, error });
     });
     this.#ending.add(loop.ended);
     void loop.ended.then(() => this.#ending.delete(loop.ended));

@@ -1,5 +1,5 @@
 import t from "tap";
-import { nullLog } from "../../kube/index.ts";
+import { nullLog, nullMetrics } from "../../kube/index.ts";
 import type { ProbeOutcome } from "../../node/index.ts";
 import { runningContainer } from "../../testkit/agent/context_fixture.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
@@ -105,6 +105,7 @@ function bench() {
     clock,
     execs: new ExecProbes(clock, nullLog),
     log: nullLog,
+    metrics: nullMetrics,
     runtime: () => noRuntime,
     unhealthy: (_, container, message) => b.told.push(`${container} ${message}`),
     restart: async (_client, _pod, { id }) => {
@@ -192,6 +193,7 @@ t.test("a restart that waits for its turn is dropped when its probe is no longer
     clock,
     execs: new ExecProbes(clock, nullLog),
     log: nullLog,
+    metrics: nullMetrics,
     runtime: () => noRuntime,
     unhealthy: () => undefined,
     restart: async (_client, _pod, { id }) => {
@@ -208,5 +210,25 @@ t.test("a restart that waits for its turn is dropped when its probe is no longer
   watchdog.update(pod([at("main")]));
   await clock.advance(1_500);
   t.same(restarted, ["main"]);
+  await watchdog.stop();
+});
+
+t.test("an error that nothing expected ends its probe alone, and is counted", async (t) => {
+  const clock = testClock();
+  const counted: string[] = [];
+  const watchdog = new Watchdog({
+    clock,
+    execs: new ExecProbes(clock, nullLog),
+    log: nullLog,
+    metrics: { unexpectedError: (where) => counted.push(where) },
+    runtime: () => {
+      throw new TypeError("a bug");
+    },
+    unhealthy: () => undefined,
+    restart: async () => undefined,
+  });
+  watchdog.update(pod([{ name: "main", livenessProbe: exec({ failureThreshold: 1 }) }]));
+  await clock.advance(1);
+  t.same(counted, ["probe"]);
   await watchdog.stop();
 });

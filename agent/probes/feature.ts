@@ -48,6 +48,7 @@ function proberDependencies(context: AgentContext, log: Log): ProberDependencies
   return {
     clock,
     log,
+    metrics: context.metrics,
     random,
     runtime: () => finder.current?.client,
     execs,

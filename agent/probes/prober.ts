@@ -1,6 +1,6 @@
 /** One loop for each probe of the node's NodePodProbe. */
 import type { NodePodProbe, NodePodProbeStatus } from "../../crds/index.ts";
-import { type Clock, jsonEqual, type Log, type Random } from "../../kube/index.ts";
+import { type Clock, jsonEqual, type Log, type Metrics, type Random } from "../../kube/index.ts";
 import {
   afterProbe,
   outcomeBeforeRun,
@@ -24,6 +24,7 @@ import { runProbe } from "./run.ts";
 export interface ProberDependencies {
   readonly clock: Clock;
   readonly log: Log;
+  readonly metrics: Pick<Metrics, "unexpectedError">;
   readonly random: Random;
   readonly runtime: () => CriClient | undefined;
   readonly execs: ExecProbes;
@@ -96,7 +97,10 @@ export class Prober {
     const loop: Loop = { ...wanted, abort, ended: Promise.resolve() };
     this.#loops.set(key, loop);
     loop.ended = this.#probe(key, loop, spread).catch((error: unknown) => {
-      if (!abort.signal.aborted) this.#dependencies.log.error("a probe ended", { probe: wanted.name, error });
+      if (abort.signal.aborted) return;
+      const { log, metrics } = this.#dependencies;
+      metrics.unexpectedError("probe");
+      log.error("a probe ended", { probe: wanted.name, error });
     });
     this.#ending.add(loop.ended);
     void loop.ended.then(() => this.#ending.delete(loop.ended));

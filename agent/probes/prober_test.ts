@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import t from "tap";
 import type { NodePodProbe, NodePodProbeStatus } from "../../crds/index.ts";
-import { nullLog, systemClock } from "../../kube/index.ts";
+import { nullLog, nullMetrics, systemClock } from "../../kube/index.ts";
 import type { Probe, ProbeOutcome } from "../../node/index.ts";
 import { runningContainer } from "../../testkit/agent/context_fixture.ts";
 import { type TestClock, testClock } from "../../testkit/kube/fake_clock.ts";
@@ -48,6 +48,7 @@ function bench(): Bench {
   const dependencies: ProberDependencies = {
     clock,
     log: nullLog,
+    metrics: nullMetrics,
     random: () => 0,
     runtime: () => unusedClient,
     execs: new ExecProbes(clock, nullLog),
