@@ -2,7 +2,7 @@ import t from "tap";
 import type { ContainerRecreateRequest } from "../../crds/index.ts";
 import { formatTime, seededRandom } from "../../kube/core/index.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
-import { MemoryCluster } from "../../testkit/sandbox/fake_cluster.ts";
+import { FakeCluster } from "../../testkit/sandbox/fake_cluster.ts";
 import type { StoredObject } from "../cluster.ts";
 import { createEventWriter } from "../events.ts";
 import { SandboxNodes } from "../nodes/sandbox_nodes.ts";
@@ -15,7 +15,7 @@ type Spec = Partial<ContainerRecreateRequest["spec"]>;
 /** A pod `web` of two containers on a node with an agent, ready. */
 function setUp(spec: Partial<PodSpec> = {}) {
   const clock = testClock();
-  const cluster = new MemoryCluster();
+  const cluster = new FakeCluster();
   cluster.now = clock.now;
   const random = seededRandom(7);
   const errors: unknown[] = [];

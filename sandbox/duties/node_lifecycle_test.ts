@@ -2,7 +2,7 @@ import t from "tap";
 import type { Taint, Toleration } from "../../kube/core/index.ts";
 import { seededRandom } from "../../kube/core/index.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
-import { MemoryCluster } from "../../testkit/sandbox/fake_cluster.ts";
+import { FakeCluster } from "../../testkit/sandbox/fake_cluster.ts";
 import { createEventWriter } from "../events.ts";
 import { SandboxNodes } from "../nodes/sandbox_nodes.ts";
 import { isNode, isPod, type NodeObject, type PodObject } from "../objects/index.ts";
@@ -11,7 +11,7 @@ import { evictionIn, NodeLifecycle } from "./node_lifecycle.ts";
 
 function setUp(leaseMs = 0) {
   const clock = testClock();
-  const cluster = new MemoryCluster();
+  const cluster = new FakeCluster();
   cluster.now = clock.now;
   const random = seededRandom(3);
   const errors: unknown[] = [];

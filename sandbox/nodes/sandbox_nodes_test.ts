@@ -1,7 +1,7 @@
 import t from "tap";
 import { findCondition, seededRandom } from "../../kube/core/index.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
-import { MemoryCluster } from "../../testkit/sandbox/fake_cluster.ts";
+import { FakeCluster } from "../../testkit/sandbox/fake_cluster.ts";
 import { createEventWriter } from "../events.ts";
 import { isPod, isPodReady, type PodObject, type PodSpec } from "../objects/index.ts";
 import { type ProfileName, profiles } from "../stages/profile.ts";
@@ -9,7 +9,7 @@ import { SandboxNodes } from "./sandbox_nodes.ts";
 
 function setUp(profile: ProfileName = "fast", agent = false) {
   const clock = testClock();
-  const cluster = new MemoryCluster();
+  const cluster = new FakeCluster();
   cluster.now = clock.now;
   const random = seededRandom(7);
   const errors: unknown[] = [];

@@ -1,7 +1,7 @@
 import t from "tap";
 import { findCondition, seededRandom } from "../../kube/core/index.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
-import { MemoryCluster } from "../../testkit/sandbox/fake_cluster.ts";
+import { FakeCluster } from "../../testkit/sandbox/fake_cluster.ts";
 import { createEventWriter } from "../events.ts";
 import { type NodeProfile, nodeObject } from "../nodes/node_object.ts";
 import { isPod, type PodObject, type PodSpec } from "../objects/index.ts";
@@ -9,7 +9,7 @@ import { Scheduler } from "./scheduler.ts";
 
 function setUp(nodes: readonly NodeProfile[]) {
   const clock = testClock();
-  const cluster = new MemoryCluster();
+  const cluster = new FakeCluster();
   cluster.now = clock.now;
   const addresses = { hostIp: "1.2.3.4", cidr: "10.0.0.0/22" };
   const addNode = (profile: NodeProfile): void => {

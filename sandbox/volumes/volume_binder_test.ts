@@ -1,12 +1,12 @@
 import t from "tap";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
-import { MemoryCluster } from "../../testkit/sandbox/fake_cluster.ts";
+import { FakeCluster } from "../../testkit/sandbox/fake_cluster.ts";
 import { type ClaimObject, isClaim, isVolume, type VolumeObject } from "../objects/index.ts";
 import { VolumeBinder } from "./volume_binder.ts";
 
 function setUp() {
   const clock = testClock();
-  const cluster = new MemoryCluster();
+  const cluster = new FakeCluster();
   cluster.now = clock.now;
   const errors: unknown[] = [];
   const binder = new VolumeBinder({ cluster, clock, onError: (error) => errors.push(error) });

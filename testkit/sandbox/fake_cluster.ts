@@ -2,7 +2,7 @@
 import { cloneJson, jsonEqual, keyOf, type ObjectRef } from "../../kube/core/index.ts";
 import type { Cluster, ClusterChange, StoredObject } from "../../sandbox/cluster.ts";
 
-export class MemoryCluster implements Cluster {
+export class FakeCluster implements Cluster {
   readonly #tables = new Map<string, Map<string, StoredObject>>();
   readonly #listeners = new Map<string, Set<(change: ClusterChange) => void>>();
   readonly #queue: [string, ClusterChange][] = [];
