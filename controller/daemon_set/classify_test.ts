@@ -2,9 +2,6 @@
 import fc from "fast-check";
 import t from "tap";
 import {
-  HOOK,
-  happen,
-  nodeNames,
   rolling,
   send,
   settleDaemons,
@@ -12,65 +9,11 @@ import {
   step,
   take,
 } from "../../testkit/controller/daemon_set_history.ts";
-import { daemonSet, defaultOptions, Model } from "../../testkit/controller/daemon_set_model.ts";
-import { IndexTwin, KeptIndex, lookedUp } from "../../testkit/controller/pod_index_model.ts";
-import { plainNode } from "../../testkit/controller/projection_builder.ts";
-import {
-  changeTemplate,
-  lateStep,
-  makeUnready,
-  randomOf,
-  takeLate,
-} from "../../testkit/controller/workload_history.ts";
+import { newTwin, options, planningOf, twinOf } from "../../testkit/controller/daemon_set_index_model.ts";
+import { daemonSet, Model } from "../../testkit/controller/daemon_set_model.ts";
+import { KeptIndex, lookedUp } from "../../testkit/controller/pod_index_model.ts";
+import { changeTemplate, makeUnready } from "../../testkit/controller/workload_history.ts";
 import { nodeOf } from "../rollout/node_pods.ts";
-import { type DaemonContext, DaemonIndex, type DaemonView, newGroups } from "./classify.ts";
-import { planDaemonSet } from "./plan.ts";
-
-/** The full computation: every node is looked at, whatever could be a count and a name. */
-class LookingIndex extends DaemonIndex {
-  override refresh(context: DaemonContext): DaemonView {
-    const view = super.refresh(context);
-    const { lost, toRelease, toAdopt } = view.groups;
-    const groups = { ...newGroups(), lost, toRelease, toAdopt };
-    for (const { name, daemons, eligibility } of view.every())
-      if (daemons.length > 0 || eligibility === "run") groups.open.add(name);
-    return {
-      groups,
-      get counted() {
-        return view.counted;
-      },
-      count: (what) => (what === "starting" || what === "held" ? 0 : view.count(what)),
-      at: (slot) => view.at(slot),
-      entries: (slots) => view.entries(slots),
-      every: () => view.every(),
-    };
-  }
-}
-
-function planningOf(model: Model, seed: number) {
-  const settled = new WeakMap<object, boolean>();
-  return {
-    model,
-    writes: model.writes,
-    byGeneration: true,
-    index: () => model.index(),
-    looking: () => model.index(LookingIndex),
-    plan: (index: DaemonIndex, nth: number, fresh: boolean) => {
-      model.failed.observe(model.set.status?.observedGeneration);
-      const plan = planDaemonSet({
-        options: defaultOptions,
-        now: model.now,
-        seen: model.seen(index),
-        random: randomOf(seed + nth),
-        ...(fresh ? {} : { settled }),
-      });
-      if (fresh) for (const name of plan.failedOn) model.failed.replaced(name);
-      return plan;
-    },
-  };
-}
-const newTwin = (model: Model, seed: number) => new IndexTwin(planningOf(model, seed));
-type Twin = ReturnType<typeof newTwin>;
 
 /** A set on many nodes, and the nodes that a pass looks at. */
 function watched(nodes: number, spec: Parameters<typeof daemonSet>[0] = {}) {
@@ -101,29 +44,6 @@ function watched(nodes: number, spec: Parameters<typeof daemonSet>[0] = {}) {
   };
 }
 
-const options = fc.record({
-  minReadySeconds: fc.constantFrom(0, 0, 1),
-  hooked: fc.boolean(),
-  partitionedScaling: fc.boolean(),
-  burstReplicas: fc.constantFrom(250, 2),
-  nodes: fc.constantFrom(4, 5, 30),
-});
-type Options = typeof options extends fc.Arbitrary<infer O> ? O : never;
-type First = typeof rolling extends fc.Arbitrary<infer R> ? R : never;
-
-function twinOf(first: First, more: Options, seed: number): Twin {
-  const { minReadySeconds, hooked, partitionedScaling, burstReplicas, nodes } = more;
-  const set = daemonSet({
-    updateStrategy: { type: "RollingUpdate", rollingUpdate: first },
-    ...(hooked ? { lifecycle: { preDelete: { labelsHandler: { [HOOK]: "true" } } } } : {}),
-    scaleStrategy: { partitionedScaling },
-    minReadySeconds,
-    burstReplicas,
-  });
-  const names = Array.from({ length: nodes }, (_, index) => nodeNames[index] ?? `n${index}`);
-  return newTwin(new Model(set, names), seed);
-}
-
 t.test("property: from event to event the same plans as from nothing", async (t) => {
   let plans = 0;
   fc.assert(
@@ -144,96 +64,6 @@ t.test("property: from event to event the same plans as from nothing", async (t)
     { seed: 20_261_121, numRuns: 700 },
   );
   t.ok(plans > 10_000, `${plans} plans`);
-});
-
-const masses = fc.record({ many: fc.constantFrom("pods lost", "nodes join", "nodes leave") });
-type Masses = typeof masses extends fc.Arbitrary<infer M> ? M : never;
-
-function takeMasses({ model }: Twin, what: Masses["many"]): void {
-  // Names between those that are there, before and behind them.
-  const joining = Array.from({ length: 20 }, (_, index) => `${["a", "n1", "z"][index % 3]}${index}`);
-  if (what === "pods lost") for (const { name } of model.owned()) model.pods.delete(name);
-  else if (what === "nodes leave") for (const name of joining) model.nodes.delete(name);
-  else for (const name of joining) if (!model.nodes.has(name)) model.nodes.set(name, plainNode(name));
-}
-
-t.test("property: the same plans while many nodes are missing their pod", async (t) => {
-  let plans = 0;
-  fc.assert(
-    fc.property(
-      fc.array(fc.oneof({ weight: 6, arbitrary: fc.oneof(slowStep, step) }, masses), {
-        minLength: 20,
-        maxLength: 80,
-      }),
-      rolling,
-      fc.record({ options, begun: fc.boolean() }),
-      fc.nat(),
-      (steps, first, { options, begun }, seed) => {
-        const twin = twinOf(first, { ...options, nodes: 30 }, seed);
-        if (begun) settleDaemons(twin);
-        for (const one of steps) {
-          if ("many" in one) takeMasses(twin, one.many);
-          else take(twin, one);
-        }
-        settleDaemons(twin);
-        plans += twin.plans;
-      },
-    ),
-    { seed: 20_261_121, numRuns: 300 },
-  );
-  t.ok(plans > 5000, `${plans} plans`);
-});
-
-/** What slow servers do to writes, and time; nothing waits for an answer. */
-const burstStep = fc.oneof(
-  { weight: 10, arbitrary: lateStep },
-  { weight: 14, arbitrary: fc.oneof(slowStep, slowStep, step) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant("wait"), ms: fc.constantFrom(500, 2500) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constantFrom("vanish", "orphan"), pod: fc.nat(30) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("image" as const), tag: fc.constantFrom(1, 2) }) },
-);
-type BurstStep = typeof burstStep extends fc.Arbitrary<infer S> ? S : never;
-
-function takeBurst(twin: Twin, one: BurstStep): void {
-  const { model } = twin;
-  const { generation } = model.set.metadata;
-  if ("ms" in one) model.now += one.ms;
-  else if ("pod" in one) {
-    const name = [...model.pods.keys()][one.pod % Math.max(1, model.pods.size)] ?? "";
-    if (one.do === "vanish") model.pods.delete(name);
-    else model.change(name, { controller: undefined });
-  } else if ("late" in one) takeLate(model.writes, one, (action) => twin.perform(action));
-  else happen(twin, one);
-  // What is not on its way to the server is withdrawn with the spec that wanted it.
-  if (model.set.metadata.generation !== generation) model.writes.withdraw(3);
-}
-
-t.test("property: the same plans while many writes are under way", async (t) => {
-  let plans = 0;
-  let most = 0;
-  fc.assert(
-    fc.property(
-      fc.array(burstStep, { minLength: 20, maxLength: 100 }),
-      rolling,
-      fc.record({ options, begun: fc.boolean() }),
-      fc.nat(),
-      (steps, first, { options, begun }, seed) => {
-        const twin = twinOf(first, options, seed);
-        const { writes } = twin.model;
-        if (begun) settleDaemons(twin);
-        for (const one of steps) {
-          takeBurst(twin, one);
-          most = Math.max(most, writes.size);
-        }
-        writes.arriveLate((action) => twin.perform(action));
-        settleDaemons(twin);
-        plans += twin.plans;
-      },
-    ),
-    { seed: 20_261_121, numRuns: 700 },
-  );
-  t.ok(plans > 10_000, `${plans} plans`);
-  t.ok(most >= 30, `${most} writes under way`);
 });
 
 t.test(
