@@ -34,6 +34,8 @@ export class Candidates implements Iterable<Member> {
   }
 
   add(slot: string, { member }: Pick<Slot, "member">): void {
+    const before = this.#placed.get(slot);
+    if (before !== undefined) this.#order.delete(before);
     if (member !== undefined) this.#placed.set(slot, this.#order.add(member));
   }
 

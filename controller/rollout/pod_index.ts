@@ -49,6 +49,7 @@ export interface Classifier<Context, Group extends string, Count extends string,
 
 /** Slots of one group; plans see more of it: see `SortedSlots`. */
 interface SlotGroup<Entry> {
+  /** The slot may be in it already, with another entry. */
   add(slot: string, entry: Entry): void;
   delete(slot: string): void;
   clear(): void;
@@ -174,27 +175,22 @@ export class PodIndex<
     const found = this.#classify(slot);
     if (found?.expires) this.#expiring.add(slot);
     else this.#expiring.delete(slot);
-    if (found === undefined) {
-      this.#leave(slot);
+    const before = this.#classes.get(slot);
+    const kept = found && this.#likeOthers(found);
+    for (const group of before?.groups ?? [])
+      if (!kept?.groups.includes(group)) this.groups[group].delete(slot);
+    if (before !== undefined) this.#resize(before, -1);
+    // Maps of thousands are written over where that is possible: a place that is left and taken again costs them more.
+    if (found === undefined || kept === undefined) {
+      this.#classes.delete(slot);
+      this.#entries.delete(slot);
       return;
     }
-    const { entry, atRest } = found;
-    const kept = this.#likeOthers(found);
-    if (atRest && !this.#entries.has(slot) && this.#classes.get(slot) === kept) return;
-    this.#leave(slot);
-    this.#classes.set(slot, kept);
-    if (!atRest) this.#entries.set(slot, entry);
-    for (const group of kept.groups) this.groups[group].add(slot, entry);
+    if (kept !== before) this.#classes.set(slot, kept);
+    if (!found.atRest) this.#entries.set(slot, found.entry);
+    else this.#entries.delete(slot);
+    for (const group of kept.groups) this.groups[group].add(slot, found.entry);
     this.#resize(kept, 1);
-  }
-
-  #leave(slot: string): void {
-    const kept = this.#classes.get(slot);
-    if (kept === undefined) return;
-    for (const group of kept.groups) this.groups[group].delete(slot);
-    this.#classes.delete(slot);
-    this.#entries.delete(slot);
-    this.#resize(kept, -1);
   }
 
   #resize(kept: Kept<Groups, Count>, by: 1 | -1): void {
