@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import t from "tap";
-import { arrowsIn, doublesIn, importsOf, refusal } from "./import_directions.ts";
+import { arrowsIn, cyclesIn, doublesIn, importsOf, refusal } from "./import_directions.ts";
 
 t.test("imports point up the list of rooms and go through doors", async (t) => {
   const arrows = arrowsIn(join(import.meta.dirname, ".."));
@@ -42,6 +42,18 @@ t.test("the testkit is for tests", async (t) => {
   t.match(refusal({ from: "kube/watch.ts", to }), /only tests may import testkit/);
   t.match(refusal({ from: "kube/index.ts", to }), /only tests/, "an index that exports a double");
   t.equal(refusal({ from: to, to: "kube/watch_state.ts" }), undefined);
+});
+
+t.test("no files import each other in a circle, types included", async (t) => {
+  t.same(cyclesIn(arrowsIn(join(import.meta.dirname, ".."))), []);
+  t.same(
+    cyclesIn([
+      { from: "a", to: "b" },
+      { from: "b", to: "c" },
+      { from: "c", to: "b" },
+    ]),
+    ["b -> c -> b"],
+  );
 });
 
 t.test("every form of import is seen", async (t) => {

@@ -10,10 +10,9 @@ export { TaskIndex } from "./classify.ts";
 export { eligibility as broadcastJobEligibility } from "./node_eligibility.ts";
 export {
   type BroadcastJobOptions,
-  type BroadcastJobSeen,
   strategyOf as broadcastJobStrategy,
 } from "./observe.ts";
-export { type BroadcastJobPlan, planBroadcastJob } from "./plan.ts";
+export { type BroadcastJobPlan, type BroadcastJobSeen, planBroadcastJob } from "./plan.ts";
 export { broadcastJobOptions } from "./reconcile.ts";
 
 export const broadcastJobKind: Kind<BroadcastJob> = {

@@ -1,18 +1,7 @@
 /** What a plan of a BroadcastJob sees: plain data, read from the caches. Spec: jobs B2, B4. */
-import { type BroadcastJob, type BroadcastJobStatus, parallelismOf } from "../../crds/index.ts";
+import { type BroadcastJob, parallelismOf } from "../../crds/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import { CREATING } from "../rollout/pending_pods.ts";
-import type { TaskIndex } from "./classify.ts";
-
-export interface BroadcastJobSeen {
-  job: BroadcastJob;
-  /** The status that was planned last, or the stored one: what a plan builds on. */
-  status: BroadcastJobStatus;
-  /** Nodes and pods. */
-  pods: TaskIndex;
-  /** Whether a pod of the namespace has the name, or is being created under it. */
-  isTaken(name: string): boolean;
-}
 
 /** Everything that is not in the object. */
 export interface BroadcastJobOptions {

@@ -2,7 +2,7 @@
  * What a BroadcastJob needs now, as a pure function of what is seen: no I/O, no clock, no chance of its own.
  * Spec: jobs B4, in the order of a pass: over, deadline and failure, pause, then pods.
  */
-import type { BroadcastJobStatus } from "../../crds/index.ts";
+import type { BroadcastJob, BroadcastJobStatus } from "../../crds/index.ts";
 import type { Action, ObjectEvent, Plan } from "../rollout/actions.ts";
 import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
 import { KRUISE_READY } from "../rollout/pod_state.ts";
@@ -11,10 +11,11 @@ import {
   countingOn,
   misplacedOn,
   type Task,
+  type TaskIndex,
   type TaskNode,
   type TaskView,
 } from "./classify.ts";
-import { type BroadcastJobOptions, type BroadcastJobSeen, type Strategy, strategyOf } from "./observe.ts";
+import { type BroadcastJobOptions, type Strategy, strategyOf } from "./observe.ts";
 import { createPod } from "./pod_manifest.ts";
 import { type Counts, ended, finalCondition, jobKey, ongoing } from "./status.ts";
 import { waitingOf } from "./waiting.ts";
@@ -22,6 +23,16 @@ import { waitingOf } from "./waiting.ts";
 export interface BroadcastJobPlan extends Plan<BroadcastJobStatus> {
   /** Warnings about a state that lasts: to be told once, when it begins. */
   readonly warnings: readonly ObjectEvent[];
+}
+
+export interface BroadcastJobSeen {
+  job: BroadcastJob;
+  /** The status that was planned last, or the stored one: what a plan builds on. */
+  status: BroadcastJobStatus;
+  /** Nodes and pods. */
+  pods: TaskIndex;
+  /** Whether a pod of the namespace has the name, or is being created under it. */
+  isTaken(name: string): boolean;
 }
 
 interface BroadcastJobPass {

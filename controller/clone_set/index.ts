@@ -6,7 +6,8 @@ import { cloneSetShell } from "./reconcile.ts";
 import { cloneSetResource } from "./resource.ts";
 
 export { CloneIndex } from "./classify.ts";
-export type { CloneSetOptions, Seen } from "./observe.ts";
+export type { CloneSetOptions } from "./observe.ts";
+export type { Seen } from "./pass.ts";
 export { type PlanInput, planCloneSet } from "./plan.ts";
 export { cloneSetOptions } from "./reconcile.ts";
 

@@ -5,7 +5,8 @@ import { cloneSet, defaultOptions, Model, Refused } from "../../testkit/controll
 import { isPodWrite, LateWrites } from "../../testkit/controller/late_writes_model.ts";
 import type { Action } from "../rollout/actions.ts";
 import { isActive } from "../rollout/pod_state.ts";
-import { type Seen, strategyOf } from "./observe.ts";
+import { strategyOf } from "./observe.ts";
+import type { Seen } from "./pass.ts";
 import { planCloneSet } from "./plan.ts";
 
 /** Actions that are sent and not answered; plans see their pods as they will be. */

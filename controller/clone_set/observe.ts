@@ -1,15 +1,13 @@
 /** What a plan of a CloneSet sees: plain data, read from the caches. Spec: cloneset 4.1, rules 5 to 7. */
-import { type CloneSet, excludePreparingDeleteLabel, type NodeImage } from "../../crds/index.ts";
+import { type CloneSet, excludePreparingDeleteLabel } from "../../crds/index.ts";
 import type { Labels } from "../../kube/core/index.ts";
-import type { ControllerRevision, PersistentVolumeClaim, Pod } from "../../kube/index.ts";
-import type { SeenPullJob } from "../rollout/image_wait.ts";
+import type { Pod } from "../../kube/index.ts";
 import { isLean } from "../rollout/in_place/lean.ts";
 import type { Lifecycle } from "../rollout/lifecycle.ts";
 import { type LifecycleState, lifecycleState } from "../rollout/lifecycle.ts";
 import type { PriorityStrategy, ScatterStrategy } from "../rollout/order.ts";
 import { isAvailable, isReady } from "../rollout/pod_state.ts";
 import { sameRevision } from "../rollout/revisions.ts";
-import type { CloneIndex } from "./classify.ts";
 import { type Limits, limitsOf } from "./numbers.ts";
 
 export const SPECIFIED_DELETE = "apps.kruise.io/specified-delete";
@@ -18,25 +16,6 @@ export const INSTANCE_ID = "apps.kruise.io/cloneset-instance-id";
 export const CLAIM_HASH = "kruise.io/cloneset-volumeclaimtemplate-hash";
 export const REVISION_LABEL = "controller-revision-hash";
 export const TEMPLATE_HASH = "pod-template-hash";
-
-export interface Seen {
-  set: CloneSet;
-  /** Owned pods, inactive ones included; writes in flight are already applied to them. */
-  pods: CloneIndex;
-  claims: readonly PersistentVolumeClaim[];
-  /** Revisions of this set or of nobody that its selector matches, sorted by number. */
-  revisions: readonly ControllerRevision[];
-  /** Data of any revision in the namespace by name: a name may be taken by another workload's. */
-  revisionData: (name: string) => string | undefined;
-  /** Errors of the last writes, by concern; absent once they went well. */
-  failures: { scale?: string; update?: string };
-  /** Labels of a node, for topology spread. */
-  nodeLabels: (node: string) => Labels | undefined;
-  /** Names of image pull jobs that this set controls; undefined when pre-download is off. */
-  pullJobs: readonly SeenPullJob[] | undefined;
-  /** What a node is to pull; absent where nobody asks. */
-  nodeImage?: (node: string) => NodeImage | undefined;
-}
 
 /** Everything that is not in the object: gates and flags, resolved once. */
 export interface CloneSetOptions {

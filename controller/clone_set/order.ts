@@ -14,7 +14,6 @@ import {
   sortedByActivity,
   unscheduledFirst,
 } from "../rollout/order.ts";
-import type { Slot } from "./classify.ts";
 import type { Member, Strategy } from "./observe.ts";
 
 const DELETION_COST = "controller.kubernetes.io/pod-deletion-cost";
@@ -115,7 +114,7 @@ export function isUnderWay(member: Member): boolean {
   return member.state === "PreparingUpdate" || member.specified;
 }
 
-export function* membersOf(slots: Iterable<Slot>): Generator<Member> {
+export function* membersOf(slots: Iterable<{ readonly member: Member | undefined }>): Generator<Member> {
   for (const { member } of slots) if (member !== undefined) yield member;
 }
 

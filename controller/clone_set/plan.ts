@@ -7,7 +7,6 @@ import { claimTemplatesHash, compileSelector } from "../../kube/core/index.ts";
 import type { ControllerRevision, Pod } from "../../kube/index.ts";
 import { earliest } from "../earliest.ts";
 import type { Action, Plan, Waiting } from "../rollout/actions.ts";
-import type { Eligibility } from "../rollout/in_place/change.ts";
 import { ownerReference } from "../rollout/pod_manifest.ts";
 import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
 import { untilAvailable } from "../rollout/pod_state.ts";
@@ -20,34 +19,16 @@ import {
   shortHash,
   surplusRevisions,
 } from "../rollout/revisions.ts";
-import { type CloneView, memberCounts, REVISION, storedCounts } from "./classify.ts";
-import { type Numbers, numbersOf } from "./numbers.ts";
-import { CLAIM_HASH, type CloneSetOptions, type Seen, type Strategy, strategyOf } from "./observe.ts";
+import { memberCounts, REVISION, storedCounts } from "./classify.ts";
+import { numbersOf } from "./numbers.ts";
+import { CLAIM_HASH, type CloneSetOptions, strategyOf } from "./observe.ts";
 import type { Topology } from "./order.ts";
+import type { Pass, Seen } from "./pass.ts";
 import { planPreDownload } from "./pre_download.ts";
 import { awaitedOfNodes, planRefresh, tellBroken } from "./refresh.ts";
 import { planClaims, planScale } from "./scale.ts";
 import { statusOf, untilDeadline } from "./status.ts";
 import { planUpdate } from "./update.ts";
-
-/** One evaluation: what was seen, resolved once, and shared by the parts of the plan. */
-export interface Pass {
-  seen: Seen;
-  options: CloneSetOptions;
-  strategy: Strategy;
-  namespace: string;
-  name: string;
-  uid: string;
-  now: number;
-  random: () => number;
-  update: Revision;
-  current: Revision;
-  pods: CloneView;
-  numbers: Numbers;
-  topology: Topology;
-  /** Eligibility by revision label of the pod. */
-  eligible: Map<string, Eligibility>;
-}
 
 export interface PlanInput {
   seen: Seen;

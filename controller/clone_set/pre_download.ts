@@ -2,7 +2,7 @@
 import type { Action } from "../rollout/actions.ts";
 import { type ImageWait, imageWait, longestWaitMs } from "../rollout/image_wait.ts";
 import { planPullJobs } from "../rollout/pre_download.ts";
-import type { Pass } from "./plan.ts";
+import type { Pass } from "./pass.ts";
 
 export function planPreDownload(pass: Pass): Action[] {
   const { seen, namespace, name, uid } = pass;

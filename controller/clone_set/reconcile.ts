@@ -9,7 +9,8 @@ import { PodIndexes } from "../rollout/pod_indexes.ts";
 import { revisionsOf } from "../rollout/revisions.ts";
 import { workloadShell } from "../rollout/workload_shell.ts";
 import { CloneIndex } from "./classify.ts";
-import type { CloneSetOptions, Seen } from "./observe.ts";
+import type { CloneSetOptions } from "./observe.ts";
+import type { Seen } from "./pass.ts";
 import { planCloneSet } from "./plan.ts";
 
 export function cloneSetShell(deps: KindDeps<CloneSet>): KindShell {

@@ -12,7 +12,7 @@ import type { PodChange } from "../rollout/pod_patch.ts";
 import { shortHash } from "../rollout/revisions.ts";
 import { type Member, REVISION_LABEL, TEMPLATE_HASH } from "./observe.ts";
 import { membersOf } from "./order.ts";
-import type { Pass } from "./plan.ts";
+import type { Pass } from "./pass.ts";
 
 /** An unscheduled pod gets its gates after this time; most pods are scheduled sooner and save a request. */
 const UNSCHEDULED_GATES_MS = 5000;

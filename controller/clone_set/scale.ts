@@ -17,7 +17,7 @@ import { IN_PLACE_READY, isActive } from "../rollout/pod_state.ts";
 import { type Revision, shortHash, templateOf } from "../rollout/revisions.ts";
 import { INSTANCE_ID, instanceId, type Member, REVISION_LABEL, TEMPLATE_HASH } from "./observe.ts";
 import { deletionOrder, membersOf } from "./order.ts";
-import type { Pass } from "./plan.ts";
+import type { Pass } from "./pass.ts";
 
 /** Creation, or, when nothing is missing, deletion: never both in one pass (rule 30). */
 export function planScale(pass: Pass): { actions: Action[]; waiting: Waiting[] } {

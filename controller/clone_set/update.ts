@@ -14,7 +14,7 @@ import { isActive } from "../rollout/pod_state.ts";
 import { type Revision, sameRevision } from "../rollout/revisions.ts";
 import { CLAIM_HASH, type Member, REVISION_LABEL, SPECIFIED_DELETE } from "./observe.ts";
 import { isUnderWay, membersOf, updateOrder } from "./order.ts";
-import type { Pass } from "./plan.ts";
+import type { Pass } from "./pass.ts";
 import { imageWaitOf } from "./pre_download.ts";
 import { revisionLabels } from "./scale.ts";
 

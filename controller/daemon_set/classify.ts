@@ -20,7 +20,7 @@ import {
   REVISION_LABEL,
   type UpdateMark,
 } from "./observe.ts";
-import { type StatusCount, statusCounts } from "./status.ts";
+import { type StatusCount, statusCounts } from "./status_counts.ts";
 
 /**
  * Nodes by what there is to do. Besides those to look at they should have a pod and have none, or exactly one with nothing

@@ -7,7 +7,8 @@ import { daemonSetResource } from "./resource.ts";
 
 export { DaemonIndex } from "./classify.ts";
 export { nodeEligibility } from "./eligibility.ts";
-export { availabilityOf, type DaemonSetOptions, type Seen as DaemonSetSeen } from "./observe.ts";
+export { availabilityOf, type DaemonSetOptions } from "./observe.ts";
+export type { Seen as DaemonSetSeen } from "./pass.ts";
 export { type DaemonSetPlan, planDaemonSet } from "./plan.ts";
 export { daemonSetOptions } from "./reconcile.ts";
 

@@ -1,38 +1,16 @@
 /** What a plan of a DaemonSet sees: plain data, read from the caches. Spec: daemonset 2, 4.1 to 4.3. */
-import type { DaemonSet, NodeImage } from "../../crds/index.ts";
+import type { DaemonSet } from "../../crds/index.ts";
 import { compileSelector, type Selector } from "../../kube/core/index.ts";
-import type { ControllerRevision, Pod } from "../../kube/index.ts";
-import type { SeenPullJob } from "../rollout/image_wait.ts";
+import type { Pod } from "../../kube/index.ts";
 import { isLean } from "../rollout/in_place/lean.ts";
 import type { Lifecycle } from "../rollout/lifecycle.ts";
 import { isReady, readySince } from "../rollout/pod_state.ts";
-import type { DaemonIndex } from "./classify.ts";
 import { budgetOf, burstOf, partitionOf } from "./numbers.ts";
 
 /** On pods and revisions: the bare hash. */
 export const REVISION_LABEL = "controller-revision-hash";
 export const GENERATION_LABEL = "pod-template-generation";
 const GENERATION_ANNOTATION = "deprecated.daemonset.template.generation";
-
-export interface Seen {
-  set: DaemonSet;
-  /** Nodes and pods. */
-  pods: DaemonIndex;
-  /** Whether a pod of the namespace has the name, or is being created under it. */
-  isTaken(name: string): boolean;
-  /** Revisions of this set or of nobody that its selector matches, sorted by number. */
-  revisions: readonly ControllerRevision[];
-  /** Data of any revision in the namespace by name: a name may be taken by another workload's. */
-  revisionData: (name: string) => string | undefined;
-  /** Errors of the last writes, by concern; absent once they went well. */
-  failures: { scale?: string; update?: string };
-  /** Image pull jobs that this set controls; undefined when pre-download is off. */
-  pullJobs: readonly SeenPullJob[] | undefined;
-  /** What the puller of a node reports; absent when nobody asked for the caches. */
-  nodeImage?: (node: string) => NodeImage | undefined;
-  /** Milliseconds until a failed pod of the node may be replaced; 0 when it may be now. */
-  failedPodWaitMs(node: string): number;
-}
 
 /** Everything that is not in the object: gates and flags, resolved once. */
 export interface DaemonSetOptions {

@@ -15,11 +15,10 @@ import {
   availableAt,
   type DaemonSetOptions,
   REVISION_LABEL,
-  type Seen,
   strategyOf,
   templateGeneration,
 } from "./observe.ts";
-import { DaemonDecided, type Pass, roomOf } from "./pass.ts";
+import { DaemonDecided, type Pass, roomOf, type Seen } from "./pass.ts";
 import { planImages } from "./pre_download.ts";
 import { planRefresh, waitingForNodes } from "./refresh.ts";
 import {

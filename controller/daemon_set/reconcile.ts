@@ -13,7 +13,8 @@ import { workloadShell } from "../rollout/workload_shell.ts";
 import { DaemonIndex } from "./classify.ts";
 import { nodeEligibility } from "./eligibility.ts";
 import { FailedPods } from "./failed_pods.ts";
-import { availabilityOf, type DaemonSetOptions, type Seen } from "./observe.ts";
+import { availabilityOf, type DaemonSetOptions } from "./observe.ts";
+import type { Seen } from "./pass.ts";
 import { planDaemonSet } from "./plan.ts";
 
 /** Index of pods without a controller, by namespace. */

@@ -8,7 +8,7 @@ import {
 import { type AdmissionHandler, allowed, denied } from "../admission/request.ts";
 import { refusedFor, typedHandler } from "../admission/typed.ts";
 import { kindWebhook, type Webhook } from "../admission/webhook.ts";
-import type { FeatureGates } from "../feature_gates.ts";
+import { budgetsAreOn } from "./gates.ts";
 import { podUnavailableBudgetResource } from "./resource.ts";
 
 interface BudgetAdmissionOptions {
@@ -41,11 +41,6 @@ function readStored(value: unknown): ReturnType<typeof podUnavailableBudget.read
     if (!(error instanceof SchemaError) || error.code !== "NoConversion") throw error;
     throw new SchemaError(error.code, `failed to convert v1alpha1 PUB to v1beta1: ${error.message}`);
   }
-}
-
-/** One of the two gates is on. */
-export function budgetsAreOn(gates: FeatureGates): boolean {
-  return gates.PodUnavailableBudgetDeleteGate || gates.PodUnavailableBudgetUpdateGate;
 }
 
 export const podUnavailableBudgetWebhooks: readonly Webhook[] = [

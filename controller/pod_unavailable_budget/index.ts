@@ -1,7 +1,8 @@
 import type { PodUnavailableBudget } from "../../crds/index.ts";
 import { policyRule, readVerbs } from "../access.ts";
 import type { Kind } from "../kind.ts";
-import { budgetsAreOn, podUnavailableBudgetWebhooks } from "./admit.ts";
+import { podUnavailableBudgetWebhooks } from "./admit.ts";
+import { budgetsAreOn } from "./gates.ts";
 import { podUnavailableBudgetShell } from "./reconcile.ts";
 import { podUnavailableBudgetResource } from "./resource.ts";
 

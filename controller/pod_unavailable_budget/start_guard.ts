@@ -13,7 +13,7 @@ import type { AdmissionHandler } from "../admission/request.ts";
 import type { Informers } from "../informers.ts";
 import type { ControllerOptions } from "../options.ts";
 import type { PodAdmissionOptions } from "../pod_admission/chain.ts";
-import { budgetsAreOn } from "./admit.ts";
+import { budgetsAreOn } from "./gates.ts";
 import { BudgetGuard, type BudgetGuardOptions, guardPods } from "./guard.ts";
 import { replicaSetResource } from "./native_workload.ts";
 import { podUnavailableBudgetResource } from "./resource.ts";

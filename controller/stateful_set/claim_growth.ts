@@ -4,7 +4,7 @@ import { isJsonObject, isQuantity, quantityCompare } from "../../kube/core/index
 import type { PersistentVolumeClaim } from "../../kube/index.ts";
 import { claimName, type Member, OWNED_BY_ANNOTATION } from "./observe.ts";
 import type { Pass, PassContext } from "./pass.ts";
-import type { Unavailable } from "./update.ts";
+import type { Unavailable } from "./unavailable.ts";
 
 /** `go on`: the claims are as the pod's update needs them; `wait`: with the next pod; `stop`: with nothing more. */
 type Growth = "go on" | "wait" | "stop";

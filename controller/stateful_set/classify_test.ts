@@ -17,11 +17,12 @@ import {
 import type { Action, Plan } from "../rollout/actions.ts";
 import { STATE_ANNOTATION } from "../rollout/in_place/state.ts";
 import { STATE_LABEL } from "../rollout/lifecycle.ts";
-import { SetIndex, type SetView } from "./classify.ts";
+import { SetIndex } from "./classify.ts";
 import { POD_NAME_LABEL, SPECIFIED_DELETE } from "./observe.ts";
 import { membersOf, updateOrder } from "./order.ts";
 import type { PassContext } from "./pass.ts";
 import { planStatefulSet } from "./plan.ts";
+import type { SetView } from "./slots.ts";
 
 const HOOK = "example.com/hold";
 type Options = typeof defaultOptions;

@@ -7,7 +7,8 @@ import { statefulSetShell } from "./reconcile.ts";
 import { statefulSetResource } from "./resource.ts";
 
 export { SetIndex as StatefulSetIndex } from "./classify.ts";
-export { OWNED_BY_ANNOTATION, type Seen as StatefulSetSeen, type StatefulSetOptions } from "./observe.ts";
+export { OWNED_BY_ANNOTATION, type StatefulSetOptions } from "./observe.ts";
+export type { Seen as StatefulSetSeen } from "./pass.ts";
 export { planStatefulSet } from "./plan.ts";
 export { statefulSetOptions } from "./reconcile.ts";
 

@@ -1,12 +1,10 @@
 /** What a plan of a StatefulSet sees: plain data, read from the caches. Spec: statefulset 4.1, 4.2. */
-import type { PersistentVolumeClaim as ClaimTemplate, NodeImage, StatefulSet } from "../../crds/index.ts";
-import type { ControllerRevision, PersistentVolumeClaim, Pod } from "../../kube/index.ts";
-import type { SeenPullJob } from "../rollout/image_wait.ts";
+import type { PersistentVolumeClaim as ClaimTemplate, StatefulSet } from "../../crds/index.ts";
+import type { Pod } from "../../kube/index.ts";
 import { isLean } from "../rollout/in_place/lean.ts";
 import { type Lifecycle, type LifecycleState, lifecycleState } from "../rollout/lifecycle.ts";
 import type { PriorityStrategy } from "../rollout/order.ts";
 import { isAvailable, isReady } from "../rollout/pod_state.ts";
-import type { SetIndex } from "./classify.ts";
 import { budgetOf, reservedRanges, Window } from "./numbers.ts";
 
 export const SPECIFIED_DELETE = "apps.kruise.io/specified-delete";
@@ -15,25 +13,6 @@ export const POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name";
 export const POD_INDEX_LABEL = "apps.kubernetes.io/pod-index";
 /** On claims that grow with their set: their changes wake it. */
 export const OWNED_BY_ANNOTATION = "apps.kruise.io/owned-by-asts";
-
-export interface Seen {
-  set: StatefulSet;
-  /** Owned pods, and those without a controller whose name is one of this set's; writes in flight are applied to them. */
-  pods: SetIndex;
-  /** Any cached pod of the namespace. */
-  podNamed: (name: string) => Pod | undefined;
-  claimNamed: (name: string) => PersistentVolumeClaim | undefined;
-  /** Revisions of this set or of nobody that its selector matches, sorted by number. */
-  revisions: readonly ControllerRevision[];
-  /** Data of any revision in the namespace by name: a name may be taken by another workload's. */
-  revisionData: (name: string) => string | undefined;
-  /** Errors of the last writes, by concern; absent once they went well. */
-  failures: { scale?: string; update?: string };
-  /** Names of image pull jobs that this set controls; undefined when pre-download is off. */
-  pullJobs: readonly SeenPullJob[] | undefined;
-  /** What a node is to pull; absent where nobody asks. */
-  nodeImage?: (node: string) => NodeImage | undefined;
-}
 
 /** Everything that is not in the object: gates and flags, resolved once. */
 export interface StatefulSetOptions {

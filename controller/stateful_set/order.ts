@@ -1,18 +1,8 @@
 /** Which pods are updated first. Spec: statefulset 4.5, rules 16 and 17. */
 import { prioritised } from "../rollout/order.ts";
-import type { SetView, Slot } from "./classify.ts";
 import type { Member, Strategy } from "./observe.ts";
-import type { PassContext } from "./pass.ts";
-
-/** What a rolling update wants changed. */
-export interface Reach {
-  /** Pods that it wants at the update revision and that are not. */
-  readonly outdated: { readonly size: number; has(pod: string): boolean };
-  /** Pods that may be gone on with, in the order of the update. */
-  readonly order: Iterable<Member>;
-  /** Of those: pods about which a hook was told. */
-  readonly begun: Iterable<Member>;
-}
+import type { PassContext, Reach } from "./pass.ts";
+import type { SetView } from "./slots.ts";
 
 /**
  * By ordinal the index knows it already. Priorities and claims that grow with their pods need a look at every pod: what
@@ -38,7 +28,7 @@ export function reachOf(pods: SetView, { strategy, options }: PassContext): Reac
   };
 }
 
-export function* membersOf(slots: Iterable<Slot>): Generator<Member> {
+export function* membersOf(slots: Iterable<{ readonly member: Member | undefined }>): Generator<Member> {
   for (const { member } of slots) if (member !== undefined) yield member;
 }
 

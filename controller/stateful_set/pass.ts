@@ -1,15 +1,35 @@
 /** One evaluation of a plan: what was seen, resolved once, and what has been decided so far. */
+import type { NodeImage, StatefulSet } from "../../crds/index.ts";
 import type { Selector } from "../../kube/core/index.ts";
-import type { Pod } from "../../kube/index.ts";
+import type { ControllerRevision, PersistentVolumeClaim, Pod } from "../../kube/index.ts";
 import type { FailureMessage, ObjectEvent } from "../rollout/actions.ts";
 import { Decided } from "../rollout/decided.ts";
+import type { SeenPullJob } from "../rollout/image_wait.ts";
 import type { Eligibility } from "../rollout/in_place/change.ts";
 import { isCompleted } from "../rollout/in_place/completion.ts";
 import type { PodAction } from "../rollout/pod_actions.ts";
 import type { Revision, RevisionSearch } from "../rollout/revisions.ts";
-import type { SetView } from "./classify.ts";
-import type { Seen, StatefulSetOptions, Strategy } from "./observe.ts";
-import type { Reach } from "./order.ts";
+import type { Member, StatefulSetOptions, Strategy } from "./observe.ts";
+import type { SetView } from "./slots.ts";
+
+export interface Seen {
+  set: StatefulSet;
+  /** Owned pods, and those without a controller whose name is one of this set's; writes in flight are applied to them. */
+  pods: { refresh(context: PassContext): SetView };
+  /** Any cached pod of the namespace. */
+  podNamed: (name: string) => Pod | undefined;
+  claimNamed: (name: string) => PersistentVolumeClaim | undefined;
+  /** Revisions of this set or of nobody that its selector matches, sorted by number. */
+  revisions: readonly ControllerRevision[];
+  /** Data of any revision in the namespace by name: a name may be taken by another workload's. */
+  revisionData: (name: string) => string | undefined;
+  /** Errors of the last writes, by concern; absent once they went well. */
+  failures: { scale?: string; update?: string };
+  /** Names of image pull jobs that this set controls; undefined when pre-download is off. */
+  pullJobs: readonly SeenPullJob[] | undefined;
+  /** What a node is to pull; absent where nobody asks. */
+  nodeImage?: (node: string) => NodeImage | undefined;
+}
 
 /** What is known before pods are looked at, and what they are classified by. */
 export interface PassContext {
@@ -27,6 +47,16 @@ export interface PassContext {
   selector: Selector;
   /** Pods known to need no refresh; a pod's projection never changes, so this outlives passes. */
   settled: WeakMap<Pod, boolean>;
+}
+
+/** What a rolling update wants changed. */
+export interface Reach {
+  /** Pods that it wants at the update revision and that are not. */
+  readonly outdated: { readonly size: number; has(pod: string): boolean };
+  /** Pods that may be gone on with, in the order of the update. */
+  readonly order: Iterable<Member>;
+  /** Of those: pods about which a hook was told. */
+  readonly begun: Iterable<Member>;
 }
 
 export interface Pass extends PassContext {

@@ -17,13 +17,13 @@ import {
   shortHash,
   surplusRevisions,
 } from "../rollout/revisions.ts";
-import { type Group, REVISION, type SetView } from "./classify.ts";
-import { REVISION_LABEL, type Seen, type StatefulSetOptions, strategyOf } from "./observe.ts";
+import { REVISION_LABEL, type StatefulSetOptions, strategyOf } from "./observe.ts";
 import { membersOf, reachOf } from "./order.ts";
-import { type Pass, type PassContext, SetDecided } from "./pass.ts";
+import { type Pass, type PassContext, type Seen, SetDecided } from "./pass.ts";
 import { planImages } from "./pre_download.ts";
 import { awaitedOfNodes, planRefresh, tellBroken } from "./refresh.ts";
 import { planCondemned, planWindow } from "./scale.ts";
+import { type Group, REVISION, type SetView } from "./slots.ts";
 import { statusOf } from "./status.ts";
 import { isTakenAsUpdated } from "./take_over.ts";
 import { planUpdate } from "./update.ts";

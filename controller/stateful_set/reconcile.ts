@@ -10,7 +10,8 @@ import { PodIndexes } from "../rollout/pod_indexes.ts";
 import { revisionsOf } from "../rollout/revisions.ts";
 import { workloadShell } from "../rollout/workload_shell.ts";
 import { SetIndex } from "./classify.ts";
-import type { Seen, StatefulSetOptions } from "./observe.ts";
+import type { StatefulSetOptions } from "./observe.ts";
+import type { Seen } from "./pass.ts";
 import { planStatefulSet } from "./plan.ts";
 
 export function statefulSetShell(deps: KindDeps<StatefulSet>): KindShell {

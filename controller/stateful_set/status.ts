@@ -2,8 +2,9 @@
 import type { StatefulSet, StatefulSetStatus } from "../../crds/index.ts";
 import { formatSelector } from "../../kube/core/index.ts";
 import { timestamp } from "../rollout/lifecycle.ts";
-import type { SetView } from "./classify.ts";
-import type { Seen, Strategy } from "./observe.ts";
+import type { Strategy } from "./observe.ts";
+import type { Seen } from "./pass.ts";
+import type { SetView } from "./slots.ts";
 
 interface StatusInput {
   seen: Seen;

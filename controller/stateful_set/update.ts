@@ -6,39 +6,13 @@ import { eligibilityOf } from "../rollout/in_place/eligibility.ts";
 import { withUnissued } from "../rollout/in_place/unissued.ts";
 import { startInPlace } from "../rollout/in_place/update.ts";
 import { STATE_LABEL } from "../rollout/lifecycle.ts";
-import type { SortedSlots } from "../rollout/sorted_slots.ts";
 import { planClaimGrowth } from "./claim_growth.ts";
 import { type Member, REVISION_LABEL } from "./observe.ts";
 import { membersOf } from "./order.ts";
 import type { Pass } from "./pass.ts";
 import { imageWaitOf } from "./pre_download.ts";
 import { planDeletion } from "./scale.ts";
-
-/** Pods of the window that count against maxUnavailable, those that a pass takes away among them: rule 20. */
-export class Unavailable {
-  readonly #before: SortedSlots;
-  readonly #added = new Set<string>();
-
-  constructor(before: SortedSlots) {
-    this.#before = before;
-  }
-
-  get size(): number {
-    return this.#before.size + this.#added.size;
-  }
-
-  has(pod: string): boolean {
-    return this.#added.has(pod) || this.#before.has(pod);
-  }
-
-  add(pod: string): void {
-    if (!this.#before.has(pod)) this.#added.add(pod);
-  }
-
-  first(count: number): readonly string[] {
-    return [...this.#before.first(count), ...this.#added].slice(0, count);
-  }
-}
+import { Unavailable } from "./unavailable.ts";
 
 /**
  * One phase of the rolling update. With OrderedReady and an incomplete window only pods that are on their way already

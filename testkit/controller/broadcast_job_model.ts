@@ -1,12 +1,12 @@
 /** The model cluster with one BroadcastJob: nodes that come and go, pods that end. */
 import { TaskIndex } from "../../controller/broadcast_job/classify.ts";
 import { eligibility } from "../../controller/broadcast_job/node_eligibility.ts";
+import { type BroadcastJobOptions, strategyOf } from "../../controller/broadcast_job/observe.ts";
 import {
-  type BroadcastJobOptions,
+  type BroadcastJobPlan,
   type BroadcastJobSeen,
-  strategyOf,
-} from "../../controller/broadcast_job/observe.ts";
-import { type BroadcastJobPlan, planBroadcastJob } from "../../controller/broadcast_job/plan.ts";
+  planBroadcastJob,
+} from "../../controller/broadcast_job/plan.ts";
 import type { Action } from "../../controller/rollout/actions.ts";
 import { nodeOf } from "../../controller/rollout/node_pods.ts";
 import { PendingPods } from "../../controller/rollout/pending_pods.ts";

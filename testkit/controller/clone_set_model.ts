@@ -1,6 +1,7 @@
 /** The model cluster with one CloneSet. */
 import { CloneIndex } from "../../controller/clone_set/classify.ts";
-import type { CloneSetOptions, Seen } from "../../controller/clone_set/observe.ts";
+import type { CloneSetOptions } from "../../controller/clone_set/observe.ts";
+import type { Seen } from "../../controller/clone_set/pass.ts";
 import { PendingPods } from "../../controller/rollout/pending_pods.ts";
 import { isAvailable } from "../../controller/rollout/pod_state.ts";
 import type { CloneSet } from "../../crds/index.ts";

@@ -2,7 +2,8 @@
 import { DaemonIndex } from "../../controller/daemon_set/classify.ts";
 import { nodeEligibility } from "../../controller/daemon_set/eligibility.ts";
 import { FailedPods } from "../../controller/daemon_set/failed_pods.ts";
-import { availabilityOf, type DaemonSetOptions, type Seen } from "../../controller/daemon_set/observe.ts";
+import { availabilityOf, type DaemonSetOptions } from "../../controller/daemon_set/observe.ts";
+import type { Seen } from "../../controller/daemon_set/pass.ts";
 import { nodeOf } from "../../controller/rollout/node_pods.ts";
 import { CREATING } from "../../controller/rollout/pending_pods.ts";
 import type { DaemonSet } from "../../crds/index.ts";
