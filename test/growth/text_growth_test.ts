@@ -23,8 +23,6 @@ const exempt: Readonly<Record<string, string>> = {
   "agent/images/docker_config_files.ts dockerConfigFiles": "takes folders of the settings",
   "agent/runtime_socket/ask.ts askSocket": "opens a connection",
   "controller/admission/certificates/directory.ts": "takes a folder of the settings",
-  "controller/rollout/event_cost.ts tellCost": "takes what stands in the sources",
-  "controller/rollout/projections.ts plainNode": "makes objects for tests",
   "sandbox/certificates.ts": "takes host names of the settings",
   "sandbox/kubeconfig.ts": "takes what the sandbox made itself",
 };
