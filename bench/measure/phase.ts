@@ -116,13 +116,14 @@ export async function runPhase(bench: Bench, plan: PhasePlan): Promise<Phase> {
   }
 }
 
-/** Waits, unless Ctrl-C comes first. */
+/** Waits for what follows the last pod. */
 async function settled(bench: Bench, { isSettled = () => true }: PhasePlan): Promise<void> {
   const givenUp = bench.clock.monotonic() + bench.timeoutMs;
   do await sleep(bench, bench.settleMs);
   while (!isSettled() && bench.clock.monotonic() < givenUp && !bench.signal.aborted);
 }
 
+/** Waits, unless Ctrl-C comes first. */
 export async function sleep({ clock, signal }: Pick<Bench, "clock" | "signal">, ms: number): Promise<void> {
   await clock.sleep(ms, signal).catch((error: unknown) => {
     throw signal.aborted ? new Interrupted() : error;

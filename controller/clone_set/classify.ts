@@ -9,6 +9,7 @@ import { overlay } from "../rollout/overlay.ts";
 import { CREATING, type PendingPods } from "../rollout/pending_pods.ts";
 import { type PodClass, PodIndex, type PodView, type SlotPods } from "../rollout/pod_index.ts";
 import { isActive, isAvailable, isReady } from "../rollout/pod_state.ts";
+import { type RevisionCount, revisionCount } from "../rollout/revision_counts.ts";
 import { sameRevision } from "../rollout/revisions.ts";
 import { SortedSlots } from "../rollout/sorted_slots.ts";
 import type { ClassCount, Counts } from "./numbers.ts";
@@ -77,9 +78,6 @@ const newGroups = () => ({
 type Groups = ReturnType<typeof newGroups>;
 type Group = keyof Groups;
 
-/** What members at a revision count as, before its name. */
-export const REVISION = "revision ";
-
 export type StoredCount =
   | "replicas"
   | "readyReplicas"
@@ -95,7 +93,7 @@ export type Count =
   | `${"updated" | "old"} ${keyof ClassCount}`
   | "unavailable at the update revision"
   | "unavailable candidate"
-  | `${typeof REVISION}${string}`
+  | RevisionCount
   /** Deletions that are under way and not answered. */
   | "deleting";
 
@@ -208,7 +206,7 @@ function awaitsMinReady(
 function countMember(counts: Count[], member: Member, isCandidate: boolean): void {
   const { pod, available, updated, state, specified } = member;
   const at = updated ? "updated" : "old";
-  counts.push(`${REVISION}${pod.labels[REVISION_LABEL] ?? ""}`);
+  counts.push(revisionCount(pod.labels[REVISION_LABEL]));
   if (!available && updated) counts.push("unavailable at the update revision");
   if (!available && isCandidate) counts.push("unavailable candidate");
   if (state === "PreparingDelete") {

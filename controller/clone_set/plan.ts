@@ -2,6 +2,7 @@
  * What a CloneSet needs now, as a pure function of what is seen: no I/O, no clock, no chance of its own.
  * Spec: cloneset 4.1 (the order of a pass), 4.2 (revisions).
  */
+
 import type { CloneSetStatus } from "../../crds/index.ts";
 import { claimTemplatesHash, compileSelector } from "../../kube/core/index.ts";
 import type { ControllerRevision, Pod } from "../../kube/index.ts";
@@ -10,6 +11,7 @@ import type { Action, Plan, Waiting } from "../rollout/actions.ts";
 import { ownerReference } from "../rollout/pod_manifest.ts";
 import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
 import { untilAvailable } from "../rollout/pod_state.ts";
+import { countedRevisions } from "../rollout/revision_counts.ts";
 import {
   currentRevision,
   findRevision,
@@ -19,7 +21,7 @@ import {
   shortHash,
   surplusRevisions,
 } from "../rollout/revisions.ts";
-import { memberCounts, REVISION, storedCounts } from "./classify.ts";
+import { memberCounts, storedCounts } from "./classify.ts";
 import { numbersOf } from "./numbers.ts";
 import { CLAIM_HASH, type CloneSetOptions, strategyOf } from "./observe.ts";
 import type { Topology } from "./order.ts";
@@ -246,8 +248,7 @@ function planHistory(pass: Pass): Action[] {
   const limit = pass.seen.set.spec.revisionHistoryLimit ?? 10;
   if (pass.seen.revisions.length <= limit) return [];
   const live = new Set([shortHash(pass.update.name), shortHash(pass.current.name)]);
-  for (const what of pass.pods.counted)
-    if (what.startsWith(REVISION)) live.add(shortHash(what.slice(REVISION.length)));
+  for (const label of countedRevisions(pass.pods.counted)) live.add(shortHash(label));
   const surplus = surplusRevisions(pass.seen.revisions, live, limit);
   return surplus.map((revision) => ({ type: "delete revision", revision }));
 }

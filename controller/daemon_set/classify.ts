@@ -9,6 +9,7 @@ import { NodePods } from "../rollout/node_pods.ts";
 import { CREATING, type PendingPods } from "../rollout/pending_pods.ts";
 import { type PodClass, PodIndex, type PodView, type SlotPods } from "../rollout/pod_index.ts";
 import { readySince } from "../rollout/pod_state.ts";
+import { type RevisionCount, revisionCount } from "../rollout/revision_counts.ts";
 import { SortedSlots } from "../rollout/sorted_slots.ts";
 import type { NodeEligibility } from "./eligibility.ts";
 import {
@@ -45,16 +46,14 @@ export const newGroups = () => ({
 type Groups = ReturnType<typeof newGroups>;
 type Group = keyof Groups;
 
-/** What pods carry as their revision label counts as, before its value. Writes in flight are included. */
-export const REVISION = "revision ";
-
 export type Count =
   | StatusCount
   /** Nodes whose pod is up to date and not ready yet. */
   | "starting"
   /** Nodes whose old pod is available and that the node selector leaves out. */
   | "held"
-  | `${typeof REVISION}${string}`;
+  /** Writes in flight are included. */
+  | RevisionCount;
 
 export interface DaemonNode {
   readonly name: string;
@@ -240,9 +239,7 @@ function classify(slot: DaemonSlot): PodClass<Group, Count, DaemonNode> | undefi
     counts: [
       ...(node === undefined ? [] : statusCounts(eligibility, owned, context)),
       ...counts,
-      ...[...owned, ...writes.values()].map(
-        ({ labels }): Count => `${REVISION}${labels[REVISION_LABEL] ?? ""}`,
-      ),
+      ...[...owned, ...writes.values()].map(({ labels }) => revisionCount(labels[REVISION_LABEL])),
     ],
     entry,
     atRest: group !== "open" && groups.length === Number(group !== undefined),

@@ -2,6 +2,7 @@
  * What a DaemonSet needs now, as a pure function of what is seen: no I/O, no clock, no chance of its own.
  * Spec: daemonset 4.2 (membership), 4.3 (the order of a pass), 4.10 (revisions).
  */
+
 import type { DaemonSetStatus } from "../../crds/index.ts";
 import { compileSelector } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
@@ -9,7 +10,7 @@ import type { Plan } from "../rollout/actions.ts";
 import { ownerReference } from "../rollout/pod_manifest.ts";
 import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
 import { readySince } from "../rollout/pod_state.ts";
-import { REVISION } from "./classify.ts";
+import { countedRevisions } from "../rollout/revision_counts.ts";
 import {
   availabilityOf,
   availableAt,
@@ -174,17 +175,11 @@ function relabel(pass: Pass, { duplicates, hash }: RevisionSearch): void {
 
 function planHistory(pass: Pass, { duplicates, update }: RevisionSearch): void {
   const { seen, decided } = pass;
-  const live = new Set([pass.mark.hash, ...liveRevisions(pass)]);
+  const live = new Set([pass.mark.hash, ...countedRevisions(pass.pods.counted)]);
   const idle = duplicates.filter((revision) => !live.has(hashOf(revision)));
   const others = seen.revisions.filter((one) => one !== update.stored && !duplicates.includes(one));
   const surplus = surplusRevisions(others, live, seen.set.spec.revisionHistoryLimit ?? 10);
   for (const revision of [...idle, ...surplus]) decided.take({ type: "delete revision", revision });
-}
-
-/** Revision labels of pods, writes in flight included. */
-function liveRevisions({ pods }: Pass): string[] {
-  const revisions = [...pods.counted].filter((what) => what.startsWith(REVISION));
-  return revisions.map((what) => what.slice(REVISION.length));
 }
 
 function tellHeld({ strategy, open, pods, decided }: Pass): void {

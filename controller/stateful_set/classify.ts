@@ -5,12 +5,13 @@ import { NamedPods, type PodSource } from "../rollout/named_pods.ts";
 import { CREATING, type PendingPods } from "../rollout/pending_pods.ts";
 import { type PodClass, PodIndex, type SlotPods } from "../rollout/pod_index.ts";
 import { isAvailable, isReady } from "../rollout/pod_state.ts";
+import { revisionCount } from "../rollout/revision_counts.ts";
 import { fittingClaim, isHeldByClaim } from "./claim_growth.ts";
 import { hasWrongOwners, missingClaims } from "./claims.ts";
 import { type Member, memberOf, ordinalOf, REVISION_LABEL } from "./observe.ts";
 import { isUpdateComplete, type PassContext } from "./pass.ts";
 import { isDue } from "./refresh.ts";
-import { byOrdinal, type Count, type Group, type Groups, newGroups, REVISION, type Slot } from "./slots.ts";
+import { byOrdinal, type Count, type Group, type Groups, newGroups, type Slot } from "./slots.ts";
 import { isTakenAsUpdated } from "./take_over.ts";
 
 export interface SetSource extends PodSource {
@@ -190,7 +191,7 @@ function isActing(context: PassContext, { finished, pod, ordinal, busy }: Member
 
 function countsOf(member: Member | undefined): Count[] {
   if (member === undefined) return [];
-  const revision: Count = `${REVISION}${member.pod.labels[REVISION_LABEL] ?? ""}`;
+  const revision = revisionCount(member.pod.labels[REVISION_LABEL]);
   if (!member.inWindow || member.updated) return [revision];
   return member.terminating ? [revision, "behind"] : [revision, "behind", "behind and staying"];
 }

@@ -2,6 +2,7 @@
  * What a StatefulSet needs now, as a pure function of what is seen: no I/O, no clock, no chance of its own.
  * Spec: statefulset 4.2 (membership), 4.3 (the order of a pass), 4.13 (revisions).
  */
+
 import type { StatefulSetStatus } from "../../crds/index.ts";
 import { compileSelector } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
@@ -9,6 +10,7 @@ import type { Plan } from "../rollout/actions.ts";
 import { ownerReference } from "../rollout/pod_manifest.ts";
 import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
 import { untilAvailable } from "../rollout/pod_state.ts";
+import { countedRevisions } from "../rollout/revision_counts.ts";
 import {
   currentRevision,
   findRevision,
@@ -23,7 +25,7 @@ import { type Pass, type PassContext, type Seen, SetDecided } from "./pass.ts";
 import { planImages } from "./pre_download.ts";
 import { awaitedOfNodes, planRefresh, tellBroken } from "./refresh.ts";
 import { planCondemned, planWindow } from "./scale.ts";
-import { type Group, REVISION, type SetView } from "./slots.ts";
+import type { Group, SetView } from "./slots.ts";
 import { statusOf } from "./status.ts";
 import { isTakenAsUpdated } from "./take_over.ts";
 import { planUpdate } from "./update.ts";
@@ -166,9 +168,7 @@ function planRevision(pass: Pass): void {
 
 function planHistory(pass: Pass): void {
   const live = new Set([shortHash(pass.update.name), shortHash(pass.current.name)]);
-  for (const what of pass.pods.counted) {
-    if (what.startsWith(REVISION)) live.add(shortHash(what.slice(REVISION.length)));
-  }
+  for (const label of countedRevisions(pass.pods.counted)) live.add(shortHash(label));
   const limit = pass.seen.set.spec.revisionHistoryLimit ?? 10;
   for (const revision of surplusRevisions(pass.seen.revisions, live, limit)) {
     pass.decided.take({ type: "delete revision", revision });

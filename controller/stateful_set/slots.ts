@@ -2,6 +2,7 @@
 import type { Pod } from "../../kube/index.ts";
 import type { Refresh } from "../rollout/in_place/refresh.ts";
 import type { PodView } from "../rollout/pod_index.ts";
+import type { RevisionCount } from "../rollout/revision_counts.ts";
 import { SortedSlots } from "../rollout/sorted_slots.ts";
 import type { Member } from "./observe.ts";
 
@@ -48,9 +49,6 @@ export function byOrdinal(a: string, b: string): number {
   return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
 }
 
-/** What members at a revision count as, before its name. */
-export const REVISION = "revision ";
-
 /** What a pod counts as one of: of the status's numbers, and of what is told of pods that stay behind. */
 export type Count =
   | "replicas"
@@ -62,7 +60,7 @@ export type Count =
   | "updatedAvailableReplicas"
   | "behind"
   | "behind and staying"
-  | `${typeof REVISION}${string}`
+  | RevisionCount
   /** As the claim template of this index asks, and holding what it asks for. */
   | `claim ${number}`
   | `held claim ${number}`;

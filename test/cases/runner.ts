@@ -55,7 +55,7 @@ export async function runSuites(
  * Suites by the gates of their controller: those that only switch gates on share one with all of these on, so that the
  * controller is not started anew for each; a suite that switches one off has a controller of its own.
  */
-export function byGates(suites: readonly Suite[]): Map<string, Suite[]> {
+function byGates(suites: readonly Suite[]): Map<string, Suite[]> {
   const additions = suites.filter(({ gates }) => gates !== undefined && !gates.includes("=false"));
   const union = [...new Set(additions.flatMap(({ gates = "" }) => gates.split(",")))].sort().join(",");
   return Map.groupBy(suites, (suite) => (additions.includes(suite) ? union : (suite.gates ?? "")));
