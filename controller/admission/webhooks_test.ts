@@ -1,3 +1,6 @@
+import { mkdtempSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { kinds } from "../../crds/index.ts";
@@ -28,15 +31,14 @@ function generator(): Generate {
 const secret = { namespace: "kruise-system", name: "kruise-webhook-certs" };
 const mutating = { name: "kruise-mutating-webhook-configuration" };
 
-function setup(
-  t: { testdir(): string; teardown(run: () => Promise<void>): void },
-  changes: Partial<WebhooksOptions> = {},
-) {
+function setup(t: { teardown(run: () => Promise<void>): void }, changes: Partial<WebhooksOptions> = {}) {
   // Certificates are made for real time, which is that of the TLS handshake.
   const clock = testClock(Date.now());
   const server = fakeServer();
   const { client } = server;
-  const directory = join(t.testdir(), "certs");
+  // Not tap's own, which is removed before what the test set up ends.
+  const folder = mkdtempSync(join(tmpdir(), "refit-webhooks-"));
+  const directory = join(folder, "certs");
   const settings = { ...webhookSettings({ WEBHOOK_CERT_DIR: directory }, { externalCerts: false }), port: 0 };
   const handlers = new Map([["/mutate-pod", () => allowed]]);
   const webhooks = createWebhooks({
@@ -53,7 +55,11 @@ function setup(
     generate: generator(),
     ...changes,
   });
-  t.teardown(() => passing(clock, webhooks.stop()));
+  // Time stands still: a stop gives up on a pass after a second, which would go on to write files here.
+  t.teardown(async () => {
+    await webhooks.stop();
+    await rm(folder, { recursive: true });
+  });
   return { clock, server, client, directory, webhooks };
 }
 
