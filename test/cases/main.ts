@@ -36,7 +36,7 @@ if (values.kubeconfig === undefined) {
     parallel: 4,
   };
   if (values["start-controller"]) await install(target.api, values.kubeconfig);
-  await runSuites(target, chosen, { report: tally.report });
+  await runSuites([target], chosen, { report: tally.report });
   await target.api.close();
 }
 console.log(tally.line());

@@ -36,19 +36,31 @@ interface Job {
   readonly version: ApiVersion;
 }
 
-/** Runs every suite in each of its versions; resolves when all are over and what they made is gone. */
+/**
+ * Runs every suite in each of its versions; resolves when all are over and what they made is gone. Each target takes the
+ * next work as soon as it has none: suites that share a controller together, those with controllers of their own alone.
+ */
 export async function runSuites(
-  target: Target,
+  targets: readonly Target[],
   suites: readonly Suite[],
   options: RunOptions,
 ): Promise<void> {
   const shared = suites.filter((suite) => !suite.needs.includes("own-controller"));
   const alone = suites.filter((suite) => suite.needs.includes("own-controller"));
-  for (const [gates, members] of byGates(shared)) await runShared(target, gates, members, options);
-  for (const job of jobsOf(alone)) {
-    if (missingNeed(target, job, options)) continue;
-    await runJob(target, job, options);
-  }
+  const work = [
+    ...[...byGates(shared)].map(
+      ([gates, members]) =>
+        (target: Target) =>
+          runShared(target, gates, members, options),
+    ),
+    ...jobsOf(alone).map((job) => async (target: Target) => {
+      if (!missingNeed(target, job, options)) await runJob(target, job, options);
+    }),
+  ];
+  const takeWork = async (target: Target) => {
+    for (let next = work.shift(); next !== undefined; next = work.shift()) await next(target);
+  };
+  await Promise.all(targets.map(takeWork));
 }
 
 /**

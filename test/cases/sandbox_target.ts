@@ -89,7 +89,7 @@ async function runGroup(suites: readonly Suite[], report: (result: StepResult) =
       startsControllers: true,
       parallel: 10,
     };
-    await runSuites(target, suites, { report });
+    await runSuites([target], suites, { report });
   } finally {
     await sandbox.stop();
   }

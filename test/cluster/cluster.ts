@@ -64,15 +64,25 @@ export async function buildPrograms(environment: NodeJS.ProcessEnv): Promise<str
   return stdout.trim();
 }
 
-/** Starts the cluster and resolves when its nodes are Ready. When a stage fails, what ran before it is ended. */
-export async function startCluster(options: ClusterOptions): Promise<TestCluster> {
-  const cluster = new LocalCluster(options);
-  exitOnInterrupt(() => cluster.stop());
+/**
+ * Starts clusters, one after another, and resolves when their nodes are Ready. When a stage fails, all that ran before it
+ * is ended.
+ */
+export async function startClusters(
+  count: number,
+  options: ClusterOptions,
+): Promise<readonly [TestCluster, ...TestCluster[]]> {
+  const first = new LocalCluster(0, options);
+  const others = Array.from({ length: count - 1 }, (_, index) => new LocalCluster(index + 1, options));
+  const stop = async () => {
+    await Promise.all([first, ...others].map((cluster) => cluster.stop()));
+  };
+  exitOnInterrupt(stop);
   try {
-    await cluster.start();
-    return cluster;
+    for (const cluster of [first, ...others]) await cluster.start();
+    return [first, ...others];
   } catch (error) {
-    await cluster.stop();
+    await stop();
     throw error;
   }
 }
@@ -81,17 +91,21 @@ class LocalCluster implements TestCluster {
   readonly folder: string;
   readonly kubeconfig: string;
   readonly nodes: TestNode[] = [];
+  readonly #ordinal: number;
   readonly #options: ClusterOptions;
   readonly #services: Service[] = [];
-  readonly #bridge = `rft${process.pid}`;
+  readonly #bridge: string;
   #api: Api | undefined;
   #server: Service | undefined;
   #ports: number[] = [];
   #agents: readonly AgentProcess[] = [];
   #stopped: Promise<void> | undefined;
 
-  constructor(options: ClusterOptions) {
+  /** `ordinal`, from 0 to 15, tells clusters of one process apart: in names of nodes and bridges, in addresses of pods. */
+  constructor(ordinal: number, options: ClusterOptions) {
+    this.#ordinal = ordinal;
     this.#options = options;
+    this.#bridge = `rft${process.pid}x${ordinal}`;
     this.folder = mkdtempSync(join(tmpdir(), "refit-test-"));
     this.kubeconfig = join(this.folder, "admin.kubeconfig");
   }
@@ -106,7 +120,10 @@ class LocalCluster implements TestCluster {
   }
 
   async start(): Promise<void> {
-    const names = Array.from({ length: this.#options.nodes }, (_, index) => `refit-test-node-${index + 1}`);
+    const names = Array.from(
+      { length: this.#options.nodes },
+      (_, index) => `refit-test-${this.#ordinal}-node-${index + 1}`,
+    );
     await this.#stage("packages", () => this.#script("packages.sh"));
     await this.#stage(`kubernetes ${kubernetesVersion}`, async () => {
       await buildPrograms(this.#options.environment);
@@ -226,7 +243,7 @@ class LocalCluster implements TestCluster {
   async #startNodes(names: readonly string[], imageArchive: string): Promise<void> {
     const networkFolder = join(this.folder, "network");
     mkdirSync(networkFolder);
-    const subnet = `10.${100 + (process.pid % 100)}.0.0/16`;
+    const subnet = `10.${100 + (process.pid % 100)}.${16 * this.#ordinal}.0/20`;
     writeFileSync(join(networkFolder, "10-refit.conflist"), networkConfig(this.folder, this.#bridge, subnet));
     const mark = hostMark(this.folder);
     rewriteHosts(

@@ -1,6 +1,7 @@
 /**
- * `npm run test:cluster -- [--nodes N] [--agents RUNTIME [--agent-flag=FLAG...]] [--keep] [CASE...]`: starts a real cluster, installs the project's
- * definitions, runs the suites against it and removes everything again. The last line counts.
+ * `npm run test:cluster -- [--nodes N] [--clusters N] [--agents RUNTIME [--agent-flag=FLAG...]] [--keep] [CASE...]`:
+ * starts real clusters, one if not told otherwise, installs the project's definitions, runs the suites against them and
+ * removes everything again. The last line counts.
  * `--bench "agent --cycles 3"` runs a bench on it after the suites, or alone when no suite is named; it may be repeated.
  * `npm run test:cluster -- --build` only builds the cluster's programs, so that the next run finds them.
  */
@@ -8,17 +9,19 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { oneVersionEach, suites } from "../cases/all.ts";
-import { runSuites } from "../cases/runner.ts";
+import { runSuites, type Target } from "../cases/runner.ts";
 import { select } from "../cases/select.ts";
 import { Tally } from "../cases/tally.ts";
 import { agentRuntimes } from "./agents.ts";
-import { buildPrograms, startCluster, type TestCluster } from "./cluster.ts";
+import { buildPrograms, startClusters, type TestCluster } from "./cluster.ts";
 import { install } from "./install.ts";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     nodes: { type: "string", default: "2" },
+    /** Clusters that share the suites: most of a suite is waiting, and one with a controller of its own waits alone. */
+    clusters: { type: "string", default: "1" },
     /** Leaves the cluster up until the process is interrupted. */
     keep: { type: "boolean", default: false },
     /** Each suite in one version, the other one than `npm test` takes: half the time. */
@@ -39,16 +42,14 @@ const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 const print = (line: string) => console.log(line);
 const tally = new Tally(print);
 
-async function runAll(cluster: TestCluster): Promise<void> {
-  const start = performance.now();
+async function targetOf(cluster: TestCluster): Promise<Target> {
   await install(cluster.api, cluster.kubeconfig);
-  print(`stage: definitions and webhooks in ${seconds(performance.now() - start)}`);
   const runtime = agentRuntimes.find((name) => name === values.agents);
   if (runtime === undefined && values.agents !== "none") {
     throw new Error(`--agents=${values.agents}: must be ${agentRuntimes.join(", ")} or none`);
   }
   const nodeAgents = runtime === undefined ? [] : await cluster.startAgents(runtime, values["agent-flag"]);
-  const target = {
+  return {
     api: cluster.api,
     kubeconfig: cluster.kubeconfig,
     simulated: false,
@@ -58,13 +59,18 @@ async function runAll(cluster: TestCluster): Promise<void> {
     startsControllers: true,
     parallel: 6,
   };
+}
+
+async function runAll(clusters: readonly [TestCluster, ...TestCluster[]]): Promise<void> {
+  const targets: Target[] = [];
+  for (const cluster of clusters) targets.push(await targetOf(cluster));
   const begun = performance.now();
   const benchesAlone = values.bench.length > 0 && positionals.length === 0;
   const selected = benchesAlone ? [] : select(suites, positionals);
   const chosen = values["one-version"] ? oneVersionEach(selected, 1) : selected;
-  await runSuites(target, chosen, { report: tally.report });
+  await runSuites(targets, chosen, { report: tally.report });
   print(`stage: suites in ${seconds(performance.now() - begun)}`);
-  for (const words of values.bench) await runBench(cluster, words);
+  for (const words of values.bench) await runBench(clusters[0], words);
 }
 
 async function runBench(cluster: TestCluster, words: string): Promise<void> {
@@ -85,26 +91,26 @@ async function runBench(cluster: TestCluster, words: string): Promise<void> {
   );
 }
 
-async function testCluster(): Promise<void> {
-  const cluster = await startCluster({
+async function testClusters(): Promise<void> {
+  const clusters = await startClusters(Number(values.clusters), {
     nodes: Number(values.nodes),
     outageMs: Number(values.outage) * 1_000,
     environment: process.env,
     onStage: (name, ms) => print(`stage: ${name} in ${seconds(ms)}`),
   });
-  print(`kubeconfig: ${cluster.kubeconfig}`);
+  for (const { kubeconfig } of clusters) print(`kubeconfig: ${kubeconfig}`);
   try {
-    await runAll(cluster);
+    await runAll(clusters);
     if (values.keep) await new Promise(() => setInterval(() => undefined, 60_000));
   } finally {
-    await cluster.stop();
+    await Promise.all(clusters.map((cluster) => cluster.stop()));
   }
 }
 
 if (values.build) {
   print(await buildPrograms(process.env));
 } else {
-  await testCluster().catch((error: unknown) => {
+  await testClusters().catch((error: unknown) => {
     tally.report({ outcome: "failed", suite: "test:cluster", step: "run", error: String(error) });
   });
   print(tally.line());
