@@ -199,5 +199,18 @@ export const firstCases: Readonly<Record<string, Suite>> = {
   EphemeralJob: ephemeralJobs,
 };
 
-/** What `first_cases_test.ts` does not run. */
-export const rest: readonly Suite[] = suites.filter((suite) => !Object.values(firstCases).includes(suite));
+/** Files that share suites out, so that they run side by side. */
+type File = "cloneset" | "statefulset" | "daemonset" | "gated" | "fault" | "own controller" | "other";
+
+function fileOf({ title, needs, gates }: Suite): File {
+  if (needs.includes("own-controller")) return title.startsWith("Fault: ") ? "fault" : "own controller";
+  if (gates !== undefined) return "gated";
+  if (title.startsWith("CloneSet: ")) return "cloneset";
+  if (title.startsWith("Advanced StatefulSet: ")) return "statefulset";
+  return title.startsWith("Advanced DaemonSet: ") ? "daemonset" : "other";
+}
+
+/** What a test file takes of the suites that `first_cases_test.ts` does not. */
+export function suitesFor(file: File): Suite[] {
+  return suites.filter((suite) => !Object.values(firstCases).includes(suite) && fileOf(suite) === file);
+}

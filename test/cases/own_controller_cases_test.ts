@@ -1,8 +1,6 @@
-/** The acceptance suites that start and kill controllers themselves, each on a sandbox of its own. */
+/** The acceptance suites that start and end controllers themselves, each with a sandbox of its own. */
 import t from "tap";
-import { rest } from "./all.ts";
+import { suitesFor } from "./all.ts";
 import { tapSteps } from "./tap_steps.ts";
 
-const alone = rest.filter(({ needs }) => needs.includes("own-controller"));
-
-t.test("acceptance cases with controllers of their own", { timeout: 850_000 }, (t) => tapSteps(t, alone));
+t.test("acceptance cases", { timeout: 850_000 }, (t) => tapSteps(t, suitesFor("own controller")));
