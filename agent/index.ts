@@ -1,6 +1,5 @@
 /** The node agent. */
 
-export { planContainerMeta } from "./container_meta/plan.ts";
 export { type CriClient, createCriClient } from "./cri/client.ts";
 export { AgentError, type AgentErrorCode, isAgentError } from "./errors.ts";
 export { type AgentRuntime, agentEnvironment, agentProgram } from "./launch.ts";

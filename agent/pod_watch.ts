@@ -6,13 +6,28 @@ import {
   type Clock,
   type Informer,
   isKubeError,
+  keyOf,
   type Log,
   type Metrics,
+  projectedJsonCodec,
   type Random,
+  type Resource,
   refOf,
   startInformer,
 } from "../kube/index.ts";
-import { type AgentPod, agentPods } from "./pod.ts";
+import { type AgentPod, agentPod } from "../node/index.ts";
+
+export const agentPods: Resource<AgentPod> = {
+  group: "",
+  version: "v1",
+  plural: "pods",
+  kind: "Pod",
+  namespaced: true,
+  codec: projectedJsonCodec<AgentPod>({
+    fromJson: agentPod,
+    identify: (pod) => ({ key: keyOf(pod), uid: pod.uid, version: pod.resourceVersion }),
+  }),
+};
 
 export interface PodWatch {
   readonly synced: Promise<void>;

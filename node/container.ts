@@ -9,6 +9,8 @@ export interface RuntimeContainer {
   readonly state: "created" | "running" | "exited" | "unknown";
   readonly startedAt: number;
   readonly exitCode: number;
+  /** Of name and image, as the kubelet writes it onto the container: hex without leading zeros. */
+  readonly hash: string;
 }
 
 /** One of `status.containerStatuses`. */

@@ -1,21 +1,22 @@
 /** Reports what runs in the pods of this node, and restarts containers whose environment is to change. */
 import { isJsonObject, keyOf, queueObserver, runController, WorkQueue } from "../../kube/index.ts";
+import {
+  type AgentPod,
+  actualEnvHash,
+  hasNoMetadataEnv,
+  isKubeletBehind,
+  metaAnnotation,
+  needsReport,
+  PendingRestarts,
+  planContainerMeta,
+} from "../../node/index.ts";
 import { methods } from "../../proto/cri/index.ts";
 import { observeContainers, type SeenContainer } from "../containers/observe.ts";
 import { envEncoding } from "../containers/recreate.ts";
 import { restartContainer } from "../containers/restart.ts";
 import type { AgentContext, Feature } from "../context.ts";
 import type { CriClient } from "../cri/client.ts";
-import { type AgentPod, agentPods } from "../pod.ts";
-import { PendingRestarts } from "./pending_restarts.ts";
-import {
-  actualEnvHash,
-  hasNoMetadataEnv,
-  isKubeletBehind,
-  metaAnnotation,
-  needsReport,
-  planContainerMeta,
-} from "./plan.ts";
+import { agentPods } from "../pod_watch.ts";
 
 const component = "kruise-daemon-containermeta";
 const reporter = "runtime_container_meta";
@@ -119,8 +120,7 @@ class ContainerMeta {
       : noHashes;
     const plan = planContainerMeta({ pod, containers, envHashes: hashes }, this.#withEnv);
     if (plan.annotation !== undefined) await this.#write(pod, plan.annotation);
-    for (const { container, wanted } of plan.restart) {
-      const { id, name } = container;
+    for (const { name, containerId: id, wanted } of plan.restart) {
       this.#restarts.addAfter(id, this.#pending.ask(id, { podKey: key, name, wanted }, clock.monotonic()));
     }
     return missing ? { wakeAfterMs: retryEnvMs } : undefined;
@@ -162,7 +162,7 @@ class ContainerMeta {
   #wanted(pod: AgentPod, container: SeenContainer): number | undefined {
     const containers = new Map([[container.name, container]]);
     const { restart } = planContainerMeta({ pod, containers, envHashes: new Map() }, this.#withEnv);
-    return restart.find((one) => one.container.id === container.id)?.wanted;
+    return restart.find((one) => one.containerId === container.id)?.wanted;
   }
 
   async #stopAndStart(client: CriClient, pod: AgentPod, container: SeenContainer): Promise<void> {

@@ -1,14 +1,14 @@
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { type Client, systemClock } from "../../kube/index.ts";
+import { metaAnnotation } from "../../node/index.ts";
 import { methods } from "../../proto/cri/index.ts";
 import { temporaryFolder, testContext } from "../../testkit/agent/context_fixture.ts";
 import { startFakeCri } from "../../testkit/cri/fake_cri.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { fakeServer } from "../../testkit/kube/fake_server.ts";
 import { createCriClient } from "../cri/client.ts";
-import { startContainerMeta } from "./feature.ts";
-import { metaAnnotation } from "./plan.ts";
+import { recordedEnv, startContainerMeta } from "./feature.ts";
 
 /** The pod of a CloneSet with one container, as the API server has it. `asked`: it is held for a new environment. */
 function podJson(containerId: string, asked = false): object {
@@ -49,7 +49,7 @@ function metaOf(containerId: string): string {
   return JSON.stringify({ containers: [{ name: "main", containerID, restartCount: 0, hashes }] });
 }
 
-/** Answers lists with this one pod; `patched` is told each body. */
+/** Answers lists with this one pod; `patched` is called with each body. */
 function serverWith(pod: object, patched: (body: object) => void): Client {
   return {
     ...fakeServer({ streamingLists: false }).client,
@@ -131,3 +131,28 @@ t.test(
     t.ok(stoppedAt >= 2_000, `it was stopped after ${stoppedAt} ms`);
   },
 );
+
+t.test("environments are read from what the runtime recorded, text or base64", async (t) => {
+  const text = JSON.stringify({ config: { envs: [{ key: "A", value: "two\nlines" }, { key: "B" }] } });
+  t.same(
+    [...(recordedEnv(text) ?? [])],
+    [
+      ["A", "two\nlines"],
+      ["B", ""],
+    ],
+  );
+  const base64 = (value: string): string => Buffer.from(value).toString("base64");
+  const encoded = {
+    envs: [
+      { key: "KUBERNETES_PORT", value: base64("tcp://10.0.0.1:443") },
+      { key: "A", value: base64("x") },
+    ],
+  };
+  t.equal(recordedEnv(JSON.stringify({ config: encoded }))?.get("A"), "x");
+  t.equal(
+    recordedEnv(JSON.stringify({ config: { envs: [{ key: "A", value: "abcd" }] } })),
+    undefined,
+    "text or base64: both fit",
+  );
+  t.equal(recordedEnv("{"), undefined);
+});

@@ -2,9 +2,10 @@
  * Whether the kubelet would start a container of an image that is on the node already. It may have been pulled with
  * another pod's credentials, and newer kubelets do not give it to everybody. docs/direct-swap.md, "Images and credentials".
  */
+
+import type { AgentPod } from "../../node/index.ts";
 import { methods } from "../../proto/cri/index.ts";
 import type { CriClient } from "../cri/client.ts";
-import type { AgentPod } from "../pod.ts";
 
 /** `status.nodeInfo.kubeletVersion` of the own Node; undefined when it cannot be known now. */
 export type KubeletVersion = (signal: AbortSignal | undefined) => Promise<string | undefined>;

@@ -22,8 +22,6 @@ export interface SeenContainer extends RuntimeContainer {
   readonly sandboxId: string;
   readonly attempt: number;
   readonly createdAt: number;
-  /** As the kubelet wrote it: hex without leading zeros. */
-  readonly hash: string;
   readonly annotations: Readonly<Record<string, string>>;
 }
 
@@ -59,7 +57,7 @@ function isNewer(a: Container, b: Container): boolean {
   return difference === 0 ? a.created_at > b.created_at : difference > 0;
 }
 
-/** ListContainers does not tell when a container started. */
+/** ListContainers does not say when a container started. */
 async function withTimes(
   client: CriClient,
   name: string,

@@ -3,6 +3,7 @@
  * the kubelet takes it for its own. The runtime's name reservation decides when both reach for the same attempt.
  */
 import { isJsonObject, plainHash, quantityEqual } from "../../kube/index.ts";
+import { type AgentContainer, type AgentPod, metadataEnvValue } from "../../node/index.ts";
 import {
   ContainerConfig,
   type ContainerStatus,
@@ -17,7 +18,6 @@ import {
 } from "../../proto/cri/index.ts";
 import type { CriClient } from "../cri/client.ts";
 import { isAgentError, messageOf } from "../errors.ts";
-import { type AgentContainer, type AgentPod, metadataEnvValue } from "../pod.ts";
 import { imageRefusal, type KubeletVersion } from "./image_access.ts";
 import { annotations, type SeenContainer } from "./observe.ts";
 

@@ -1,9 +1,9 @@
 /** Starts containers the agent's own way, with the next attempt's name held until the kubelet knows the new container. */
 import { type Clock, keyOf, type Log } from "../../kube/index.ts";
+import type { AgentPod } from "../../node/index.ts";
 import { type ContainerMetadata, type Input, methods } from "../../proto/cri/index.ts";
 import type { CriClient } from "../cri/client.ts";
 import { isAgentError, messageOf } from "../errors.ts";
-import type { AgentPod } from "../pod.ts";
 import type { PodWatch } from "../pod_watch.ts";
 import type { KubeletVersion } from "./image_access.ts";
 import type { SeenContainer } from "./observe.ts";

@@ -1,8 +1,8 @@
 /** Stops a container of a pod and starts it again: by the agent where that is possible, else the kubelet does it. */
 import { isJsonObject, type JsonObject } from "../../kube/index.ts";
+import type { AgentContainer, AgentPod } from "../../node/index.ts";
 import type { AgentContext } from "../context.ts";
 import type { CriClient } from "../cri/client.ts";
-import type { AgentContainer, AgentPod } from "../pod.ts";
 import { annotations, type SeenContainer } from "./observe.ts";
 import { stopContainer } from "./stop.ts";
 

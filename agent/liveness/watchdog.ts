@@ -1,12 +1,11 @@
 /** One loop for each moved liveness probe: after its failures in a row the container is restarted. */
 import { type Clock, jsonEqual, type Log, type Metrics } from "../../kube/index.ts";
+import { type AgentPod, type LivenessProbe, livenessProbesOf } from "../../node/index.ts";
 import { observeContainers, type SeenContainer } from "../containers/observe.ts";
 import type { CriClient } from "../cri/client.ts";
 import { messageOf } from "../errors.ts";
-import type { AgentPod } from "../pod.ts";
 import type { ExecProbes } from "../probes/exec_probes.ts";
 import { runProbe } from "../probes/run.ts";
-import { type LivenessProbe, livenessProbesOf } from "./plan.ts";
 
 export interface WatchdogDependencies {
   readonly clock: Clock;

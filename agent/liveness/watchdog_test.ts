@@ -1,13 +1,11 @@
 import t from "tap";
 import { nullLog, nullMetrics } from "../../kube/index.ts";
-import type { ProbeOutcome } from "../../node/index.ts";
+import { type AgentPod, agentPod, type ProbeOutcome } from "../../node/index.ts";
 import { runningContainer } from "../../testkit/agent/context_fixture.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
 import type { SeenContainer } from "../containers/observe.ts";
 import type { CriClient } from "../cri/client.ts";
-import { type AgentPod, agentPod } from "../pod.ts";
 import { ExecProbes } from "../probes/exec_probes.ts";
-import { livenessProbesOf } from "./plan.ts";
 import { Watchdog } from "./watchdog.ts";
 
 const noRuntime: CriClient = {
@@ -18,26 +16,23 @@ const noRuntime: CriClient = {
   close: () => undefined,
 };
 
-function pod(
-  context: unknown,
-  more: { annotations?: object; phase?: string; owner?: string } = {},
-): AgentPod {
-  const { annotations, phase = "Running", owner = "apps.kruise.io/v1beta1" } = more;
+function pod(context: unknown): AgentPod {
   return agentPod({
     metadata: {
       name: "web",
       namespace: "ns",
       uid: "u1",
       resourceVersion: "1",
-      annotations: annotations ?? {
+      annotations: {
         "apps.kruise.io/using-enhanced-liveness": "true",
-        "apps.kruise.io/container-probe-context":
-          typeof context === "string" ? context : JSON.stringify(context),
+        "apps.kruise.io/container-probe-context": JSON.stringify(context),
       },
-      ownerReferences: [{ apiVersion: owner, kind: "CloneSet", name: "x", uid: "o", controller: true }],
+      ownerReferences: [
+        { apiVersion: "apps.kruise.io/v1beta1", kind: "CloneSet", name: "x", uid: "o", controller: true },
+      ],
     },
-    spec: { containers: [{ name: "main", ports: [{ name: "web", containerPort: 8080 }] }, { name: "side" }] },
-    status: { phase, podIP: "10.0.0.1" },
+    spec: { containers: [{ name: "main" }, { name: "side" }] },
+    status: { phase: "Running", podIP: "10.0.0.1" },
   });
 }
 
@@ -46,46 +41,6 @@ const exec = (more: object = {}) => ({
   periodSeconds: 5,
   failureThreshold: 2,
   ...more,
-});
-
-t.test("what the annotation asks for, with the API's defaults", async (t) => {
-  const found = livenessProbesOf(
-    pod([
-      { name: "main", livenessProbe: { httpGet: { port: "web" }, periodSeconds: 3 } },
-      { name: "side", livenessProbe: { tcpSocket: { port: 81 } } },
-      { name: "gone", livenessProbe: exec() },
-      { name: "side", livenessProbe: { grpc: { port: 1 } } },
-      "odd",
-    ]),
-  );
-  t.same(found, [
-    {
-      container: "main",
-      probe: {
-        initialDelaySeconds: 0,
-        periodSeconds: 3,
-        timeoutSeconds: 1,
-        failureThreshold: 3,
-        httpGet: { port: 8080, path: "/", scheme: "HTTP", httpHeaders: [] },
-      },
-    },
-    {
-      container: "side",
-      probe: {
-        initialDelaySeconds: 0,
-        periodSeconds: 10,
-        timeoutSeconds: 1,
-        failureThreshold: 3,
-        tcpSocket: { port: 81 },
-      },
-    },
-  ]);
-  const asked = [{ name: "main", livenessProbe: exec() }];
-  t.equal(livenessProbesOf(pod(asked)).length, 1);
-  t.same(livenessProbesOf(pod("{not json")), []);
-  t.same(livenessProbesOf(pod(asked, { annotations: {} })), []);
-  t.same(livenessProbesOf(pod(asked, { phase: "Pending" })), []);
-  t.same(livenessProbesOf(pod(asked, { owner: "apps/v1" })), []);
 });
 
 const seen: SeenContainer = runningContainer;

@@ -9,6 +9,7 @@ import {
   type Log,
   type Outcome,
 } from "../../kube/index.ts";
+import type { AgentPod } from "../../node/index.ts";
 import {
   HeldSince,
   isOver,
@@ -25,7 +26,6 @@ import { observeContainers, type SeenContainer } from "../containers/observe.ts"
 import type { Recreator } from "../containers/recreator.ts";
 import { stopContainer } from "../containers/stop.ts";
 import { isAgentError, messageOf } from "../errors.ts";
-import type { AgentPod } from "../pod.ts";
 import type { Runtime } from "../runtime_socket/finder.ts";
 
 export interface RestartDependencies {

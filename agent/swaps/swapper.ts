@@ -4,13 +4,13 @@
  * wins its name; the other finds the work done. docs/direct-swap.md.
  */
 import { type Clock, keyOf, type Log, plainHash } from "../../kube/index.ts";
+import type { AgentPod } from "../../node/index.ts";
 import { ContainerState, methods } from "../../proto/cri/index.ts";
 import { observeContainers, type SeenContainer } from "../containers/observe.ts";
 import type { Prepared, Recreator } from "../containers/recreator.ts";
 import { stopContainer } from "../containers/stop.ts";
 import type { CriClient } from "../cri/client.ts";
 import { messageOf } from "../errors.ts";
-import type { AgentPod } from "../pod.ts";
 
 /** On a pod, usually from its workload's template: `"true"` asks for direct swaps. */
 export const swapAnnotation = "agent.refit/direct-swap";

@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { nullLog, plainHash, systemClock } from "../../kube/index.ts";
+import { type AgentPod, agentPod } from "../../node/index.ts";
 import { ContainerState, methods } from "../../proto/cri/index.ts";
 import { type FakeCri, startFakeCri } from "../../testkit/cri/fake_cri.ts";
 import { createRecreator } from "../containers/recreator.ts";
 import { createCriClient } from "../cri/client.ts";
-import { type AgentPod, agentPod } from "../pod.ts";
 import { Swapper, swapAnnotation, swapsOf } from "./swapper.ts";
 
 const uid = "pod-uid-1";

@@ -109,6 +109,7 @@ function seen(name: string, one: Instance): RuntimeContainer {
     name,
     id: `${name}-${one.id}`,
     restartCount: one.id,
+    hash: "",
     state: one.running ? "running" : "exited",
     startedAt: one.startedAt,
     exitCode: 0,

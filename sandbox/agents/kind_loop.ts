@@ -2,12 +2,10 @@
 
 import type { Condition } from "../../kube/core/index.ts";
 import { type Clock, isConditionTrue, type Random } from "../../kube/core/index.ts";
-import { type RuntimeContainer, splitContainerID } from "../../node/index.ts";
 import { type Agenda, createAgenda, type Next } from "../agenda.ts";
 import type { Cluster, ClusterChange, StoredObject } from "../cluster.ts";
 import type { EventWriter } from "../events.ts";
 import type { HollowNodes } from "../nodes/hollow_nodes.ts";
-import type { ContainerRun } from "../nodes/pod_run.ts";
 
 /** What the agents work with. */
 export interface AgentParts {
@@ -23,7 +21,7 @@ export type KindLoop = Pick<Agenda, "add" | "stop">;
 
 const definitions = "customresourcedefinitions.apiextensions.k8s.io";
 
-/** `changed` is told of the objects of the kind while it is served, first of those that are there; `work` is asked by key. */
+/** `changed` is called with the objects of the kind while it is served, first with those that are there; `work` with each key. */
 export function startKindLoop(
   { cluster, clock, onError }: AgentParts,
   resource: string,
@@ -69,13 +67,4 @@ export function writeStatus(
   cluster.update(resource, { namespace, name }, (draft) => {
     if (draft.metadata.uid === uid) draft["status"] = status;
   });
-}
-
-/** A simulated container as an agent sees it in its runtime; undefined before it has been made. */
-export function inRuntime(run: ContainerRun | undefined): RuntimeContainer | undefined {
-  const id = splitContainerID(run?.id ?? "")?.id;
-  if (run === undefined || id === undefined) return undefined;
-  const { name, restarts, state, startedAt, exitCode } = run;
-  const seen = state === "waiting" ? "created" : state;
-  return { name, id, restartCount: restarts, state: seen, startedAt, exitCode };
 }

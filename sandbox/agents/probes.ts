@@ -23,9 +23,10 @@ import {
 import type { Next } from "../agenda.ts";
 import type { StoredObject } from "../cluster.ts";
 import { execute } from "../nodes/exec.ts";
+import { inRuntime } from "../nodes/node_agent.ts";
 import type { ContainerRun } from "../nodes/pod_run.ts";
 import { isPod, type PodObject } from "../objects/index.ts";
-import { type AgentParts, inRuntime, type KindLoop, startKindLoop, writeStatus } from "./kind_loop.ts";
+import { type AgentParts, type KindLoop, startKindLoop, writeStatus } from "./kind_loop.ts";
 
 const resource = "nodepodprobes.apps.kruise.io";
 const component = "kruise-daemon-podprobe";

@@ -16,9 +16,10 @@ import {
 } from "../../node/index.ts";
 import type { Agenda, Next } from "../agenda.ts";
 import type { ClusterChange, StoredObject } from "../cluster.ts";
+import { inRuntime } from "../nodes/node_agent.ts";
 import type { PodRun } from "../nodes/pod_run.ts";
 import { isPod, type PodObject } from "../objects/index.ts";
-import { type AgentParts, inRuntime, type KindLoop, startKindLoop, writeStatus } from "./kind_loop.ts";
+import { type AgentParts, type KindLoop, startKindLoop, writeStatus } from "./kind_loop.ts";
 
 const resource = "containerrecreaterequests.apps.kruise.io";
 const runtimeName = "sandbox";

@@ -3,6 +3,7 @@
  * reports to a sink. It knows neither the in-process cluster nor HTTP, so that it can stand before either.
  */
 import { type Clock, jsonEqual, type Random } from "../../kube/core/index.ts";
+import { metaAnnotation } from "../../node/index.ts";
 import { type Agenda, createAgenda, type Next } from "../agenda.ts";
 import { Reckoner } from "../amounts.ts";
 import type { Container, PodObject, PodStatus } from "../objects/index.ts";
@@ -11,7 +12,7 @@ import { applyChange, type Effect } from "./apply_change.ts";
 import type { Kubelet } from "./facts.ts";
 import { Registry } from "./images.ts";
 import { type NextStage, nextStage } from "./next_stage.ts";
-import { containersRecord, recordAnnotation } from "./node_agent.ts";
+import { containersRecord } from "./node_agent.ts";
 import type { NodeProfile } from "./node_object.ts";
 import { missingConfig, missingVolume, type NodeSources, refersTo } from "./pod_inputs.ts";
 import { type ContainerRun, newRun, type PodRun, takeUpEphemeral } from "./pod_run.ts";
@@ -244,9 +245,11 @@ export class HollowNodes {
         case "keep image":
           entry.node.images.add(effect.image);
           break;
-        case "record":
-          note(writes, sink.annotate(entry.pod, recordAnnotation, containersRecord(entry.pod, entry.run)));
+        case "record": {
+          const record = containersRecord(entry.pod, entry.run);
+          if (record !== undefined) note(writes, sink.annotate(entry.pod, metaAnnotation, record));
           break;
+        }
         case "event": {
           const wanted = entry.node.timing.events;
           if (wanted === "none" || (wanted === "warnings" && effect.type === "Normal")) break;

@@ -74,7 +74,7 @@ export interface PodRun {
   refusal: { asked: string; reason: "Infeasible" | "Deferred"; message: string } | undefined;
   /** The pod object's removal was asked for; finalizers may still hold it. */
   removalAsked: boolean;
-  /** The node agent's last record of the containers. */
+  /** The containers that the node agent recorded last, as `recordKey` has them. */
   recorded: string;
 }
 
@@ -99,7 +99,7 @@ export function newRun(pod: PodObject): PodRun {
     failure: undefined,
     refusal: undefined,
     removalAsked: false,
-    recorded: pod.metadata.annotations?.["apps.kruise.io/runtime-containers-meta"] ?? "",
+    recorded: "",
   };
   takeUpEphemeral(pod, run);
   return run;

@@ -5,11 +5,11 @@ import { join } from "node:path";
 import type { Test } from "tap";
 import { createRecreator, type Recreator } from "../../agent/containers/recreator.ts";
 import { createCriClient } from "../../agent/cri/client.ts";
-import { type AgentPod, agentPod } from "../../agent/pod.ts";
 import { createStoppedContainers, type RestartDependencies } from "../../agent/restarts/executor.ts";
 import type { Runtime } from "../../agent/runtime_socket/finder.ts";
 import type { ContainerRecreateRequest, ContainerRecreateRequestStatus } from "../../crds/index.ts";
 import { KubeError, nullLog, plainHash, systemClock } from "../../kube/index.ts";
+import { type AgentPod, agentPod } from "../../node/index.ts";
 import { type ContainerConfig, ContainerState, type Input, methods } from "../../proto/cri/index.ts";
 import { type FakeCri, startFakeCri } from "../cri/fake_cri.ts";
 

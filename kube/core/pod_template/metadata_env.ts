@@ -9,7 +9,10 @@ export interface MetadataReference {
 }
 
 /** Variables that sidecar injection sets; they never count (rule 22). */
-const ignored: ReadonlySet<string> = new Set(["SIDECARSET_VERSION", "SIDECARSET_VERSION_ALT"]);
+export const ignoredMetadataEnv: ReadonlySet<string> = new Set([
+  "SIDECARSET_VERSION",
+  "SIDECARSET_VERSION_ALT",
+]);
 
 /** What `metadata.labels['key']` or `metadata.annotations['key']` refers to; undefined for any other field path. */
 export function metadataReference(fieldPath: string): MetadataReference | undefined {
@@ -24,7 +27,7 @@ function metadataEnv(container: JsonObject): (MetadataReference & { readonly nam
   for (const [env] of objectsAt(container, "env")) {
     const name = textAt(env, "name");
     const value = textAt(env, "value");
-    if (value !== "" || ignored.has(name) || !has(env, "valueFrom")) continue;
+    if (value !== "" || ignoredMetadataEnv.has(name) || !has(env, "valueFrom")) continue;
     const reference = metadataReference(
       textAt(objectAt(objectAt(env, "valueFrom"), "fieldRef"), "fieldPath"),
     );

@@ -1,12 +1,6 @@
-/** What the agent keeps of the pods of its node. Times are milliseconds since the Unix epoch. */
-import {
-  isJsonObject as isObject,
-  type JsonObject,
-  keyOf,
-  projectedJsonCodec,
-  type Resource,
-} from "../kube/index.ts";
-import type { ReportedContainer } from "../node/index.ts";
+/** What plans see of the pods of their node. Times are milliseconds since the Unix epoch. */
+import { isJsonObject as isObject, type JsonObject, metadataReference } from "../kube/core/index.ts";
+import type { ReportedContainer } from "./container.ts";
 
 export interface AgentEnv {
   readonly name: string;
@@ -169,24 +163,8 @@ function agentContainer(json: JsonObject): AgentContainer {
   };
 }
 
-export const agentPods: Resource<AgentPod> = {
-  group: "",
-  version: "v1",
-  plural: "pods",
-  kind: "Pod",
-  namespaced: true,
-  codec: projectedJsonCodec<AgentPod>({
-    fromJson: agentPod,
-    identify: (pod) => ({ key: keyOf(pod), uid: pod.uid, version: pod.resourceVersion }),
-  }),
-};
-
-const labelPath = /^metadata\.(labels|annotations)\['(.*)'\]$/;
-
 /** Value of an env entry that refers to a label or annotation of its pod; undefined for any other entry. */
 export function metadataEnvValue(env: AgentEnv, pod: AgentPod): string | undefined {
-  const match = env.value === "" && env.fieldPath !== undefined ? labelPath.exec(env.fieldPath) : null;
-  if (!match) return undefined;
-  const values = match[1] === "labels" ? pod.labels : pod.annotations;
-  return values[match[2] ?? ""] ?? "";
+  const reference = env.value === "" ? metadataReference(env.fieldPath ?? "") : undefined;
+  return reference && (pod[reference.from][reference.key] ?? "");
 }

@@ -1,7 +1,12 @@
-/** What the agent tells of a pod's containers, and which it restarts for new environment values. Pure. Spec: containers 3, inplace-update 51 to 54. */
-import { envHash, isJsonObject, plainHash } from "../../kube/index.ts";
-import { splitContainerID } from "../../node/index.ts";
-import type { SeenContainer } from "../containers/observe.ts";
+/** What the agent reports of a pod's containers, and which it restarts for new environment values. Pure. Spec: containers 3, inplace-update 51 to 54. */
+import {
+  envHash,
+  ignoredMetadataEnv,
+  isJsonObject,
+  metadataReference,
+  plainHash,
+} from "../../kube/core/index.ts";
+import { type RuntimeContainer, splitContainerID } from "../container.ts";
 import { type AgentContainer, type AgentPod, metadataEnvValue } from "../pod.ts";
 
 export const metaAnnotation = "apps.kruise.io/runtime-containers-meta";
@@ -45,36 +50,23 @@ function isContainerMeta(value: unknown): value is ContainerMeta {
   );
 }
 
-/** Names that the sidecar injection owns. */
-const excluded = new Set(["SIDECARSET_VERSION", "SIDECARSET_VERSION_ALT"]);
-
-function metadataEnv(container: AgentContainer): readonly string[] {
-  return container.env
-    .filter(
-      (env) =>
-        !excluded.has(env.name) &&
-        env.value === "" &&
-        /^metadata\.(labels|annotations)\['.*'\]$/.test(env.fieldPath ?? ""),
-    )
-    .map((env) => env.name)
-    .sort();
+function metadataEnv({ env }: AgentContainer): AgentContainer["env"] {
+  return env.filter(
+    ({ name, value, fieldPath = "" }) =>
+      value === "" && !ignoredMetadataEnv.has(name) && metadataReference(fieldPath) !== undefined,
+  );
 }
 
 /** Hash of the values that the container should have by the pod's present metadata. */
 export function expectedEnvHash(container: AgentContainer, pod: AgentPod): number {
-  return hashOf(container, (name) => {
-    const env = container.env.find((one) => one.name === name);
-    return (env && metadataEnvValue(env, pod)) ?? "";
-  });
+  return envHash(
+    metadataEnv(container).map((env) => ({ name: env.name, value: metadataEnvValue(env, pod) ?? "" })),
+  );
 }
 
 /** Hash of the values that it really has. */
 export function actualEnvHash(container: AgentContainer, values: ReadonlyMap<string, string>): number {
-  return hashOf(container, (name) => values.get(name) ?? "");
-}
-
-function hashOf(container: AgentContainer, read: (name: string) => string): number {
-  return envHash(metadataEnv(container).map((name) => ({ name, value: read(name) })));
+  return envHash(metadataEnv(container).map(({ name }) => ({ name, value: values.get(name) ?? "" })));
 }
 
 /** True when no values need to be read to know the hash. */
@@ -100,13 +92,12 @@ export function needsReport(pod: AgentPod, withEnv: boolean): boolean {
 export interface MetaSeen {
   readonly pod: AgentPod;
   /** Newest instance by container name. */
-  readonly containers: ReadonlyMap<string, SeenContainer>;
+  readonly containers: ReadonlyMap<string, RuntimeContainer>;
   /** Real env hash by container id; absent while it is not known. */
   readonly envHashes: ReadonlyMap<string, number>;
 }
 
 export interface MetaPlan {
-  readonly meta: readonly ContainerMeta[];
   /** The annotation's new text; absent when the pod has it already. */
   readonly annotation?: string;
   /** Containers that run with old values although the pod is held for an update (rule 54). */
@@ -114,7 +105,8 @@ export interface MetaPlan {
 }
 
 export interface EnvironmentLack {
-  readonly container: SeenContainer;
+  readonly name: string;
+  readonly containerId: string;
   /** Hash of the environment that the pod's present metadata asks for. */
   readonly wanted: number;
 }
@@ -142,17 +134,18 @@ export function planContainerMeta({ pod, containers, envHashes }: MetaSeen, with
     const updating = pod.conditions["InPlaceUpdateReady"] === "False";
     if (!container || !updating || seen.state !== "running" || hash === 0) continue;
     const wanted = expectedEnvHash(container, pod);
-    if (hash !== wanted && !isLeftToKubelet(pod, container, seen)) restart.push({ container: seen, wanted });
+    if (hash !== wanted && !isLeftToKubelet(pod, container, seen)) {
+      restart.push({ name, containerId: seen.id, wanted });
+    }
   }
   const annotation = JSON.stringify({ containers: meta });
   return {
-    meta,
     restart,
     ...(annotation === pod.annotations[metaAnnotation] || meta.length === 0 ? {} : { annotation }),
   };
 }
 
-/** A kubelet with an older spec has older metadata, too. Kubelets before 1.33 do not tell. */
+/** A kubelet with an older spec has older metadata, too. Kubelets before 1.33 do not report it. */
 export function isKubeletBehind({ generation, observedGeneration }: AgentPod): boolean {
   return observedGeneration > 0 && observedGeneration < generation;
 }
@@ -161,6 +154,6 @@ export function isKubeletBehind({ generation, observedGeneration }: AgentPod): b
  * The kubelet restarts a container of another image itself, with the new environment: one restart for both. Before 1.33
  * its hash may be of more than name and image.
  */
-function isLeftToKubelet(pod: AgentPod, { name, image }: AgentContainer, seen: SeenContainer): boolean {
+function isLeftToKubelet(pod: AgentPod, { name, image }: AgentContainer, seen: RuntimeContainer): boolean {
   return pod.observedGeneration > 0 && seen.hash !== plainHash(name, image).toString(16);
 }

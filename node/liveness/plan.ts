@@ -2,12 +2,12 @@
  * Liveness probes that admission took out of a pod's spec, for the agent to run (spec containers 6). Pure.
  * The annotation is the user's to edit: whatever in it is no probe is left out.
  */
-import { isJsonObject, type JsonObject } from "../../kube/index.ts";
-import type { Probe } from "../../node/index.ts";
+import { isJsonObject, type JsonObject } from "../../kube/core/index.ts";
 import type { AgentPod } from "../pod.ts";
+import type { Probe } from "../probes/wanted.ts";
 
-export const enhancedLivenessAnnotation = "apps.kruise.io/using-enhanced-liveness";
-export const probeContextAnnotation = "apps.kruise.io/container-probe-context";
+const enhancedLivenessAnnotation = "apps.kruise.io/using-enhanced-liveness";
+const probeContextAnnotation = "apps.kruise.io/container-probe-context";
 
 /** As the API defaults a liveness probe. */
 const defaults = {
