@@ -1,6 +1,6 @@
 /** What every feature of the agent is given. */
 import type { Client, Clock, Events, Log, Metrics, Random } from "../kube/index.ts";
-import type { Recreator } from "./containers/recreator.ts";
+import type { ContainerRestarter } from "./containers/restarter.ts";
 import type { AgentMetrics } from "./metrics.ts";
 import type { PodWatch } from "./pod_watch.ts";
 import type { ExecProbes } from "./probes/exec_probes.ts";
@@ -20,7 +20,7 @@ export interface AgentContext {
   readonly finder: RuntimeFinder;
   readonly state: StateStore;
   readonly pods: PodWatch;
-  readonly recreator: Recreator;
+  readonly restarter: ContainerRestarter;
   /** Of all probes together: they share the memory. */
   readonly execs: ExecProbes;
 }

@@ -6,10 +6,12 @@ import Gauge from "prom-client/lib/gauge.js";
 import Histogram from "prom-client/lib/histogram.js";
 import type { CriCall } from "./cri/client.ts";
 
+export type KillReason = "crr" | "meta" | "swap" | "liveness";
+
 export interface AgentMetrics {
   criCall(call: CriCall): void;
   pulled(result: "succeeded" | "failed" | "present", seconds: number): void;
-  killed(reason: "crr" | "meta" | "swap" | "liveness", result: string): void;
+  killed(reason: KillReason, result: string): void;
   probed(result: string): void;
   runtime(name: string, version: string, ready: boolean): void;
 }

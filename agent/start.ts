@@ -17,7 +17,7 @@ import {
   startHttpEndpoints,
 } from "../kube/index.ts";
 import { startContainerMeta } from "./container_meta/feature.ts";
-import { createRecreator } from "./containers/recreator.ts";
+import { ContainerRestarter } from "./containers/restarter.ts";
 import type { AgentContext, Feature } from "./context.ts";
 import { startImages } from "./images/feature.ts";
 import { startLiveness } from "./liveness/feature.ts";
@@ -78,7 +78,7 @@ export async function startAgent(dependencies: AgentDependencies): Promise<Agent
   const events = createEvents({ ...dependencies, host: settings.nodeName });
   const finder = startFinder(dependencies, agentMetrics);
   health.watch(finder);
-  tellNode(finder, settings.nodeName, events, agentMetrics.runtime);
+  reportRuntime(finder, settings.nodeName, events, agentMetrics.runtime);
   const context = createContext(dependencies, { agentMetrics, events, finder });
   await startFeatures(context, dependencies.home, features);
   health.watchFeatures();
@@ -118,32 +118,33 @@ function createContext(
   const { nodeName, startedBy, gates } = settings;
   const pods = startPodWatch({ ...dependencies, nodeName, enabled: gates.DaemonWatchingPod });
   const state = createStateStore(settings.stateFolder, log.with({ component: "state" }));
-  const recreatorLog = log.with({ component: "recreator" });
-  const recreator = createRecreator({
+  const restarterLog = log.with({ component: "restarter" });
+  const restarter = new ContainerRestarter({
+    ...made,
     clock,
-    log: recreatorLog,
+    log: restarterLog,
     startedBy,
     pods,
-    // Asked each time: a kubelet is replaced beside a running agent.
+    // Read each time: a kubelet is replaced beside a running agent.
     kubeletVersion: async (signal) => {
       const node = await client
         .get(nodes, { name: nodeName }, { timeoutMs: 2_000, ...(signal ? { signal } : {}) })
-        .catch((error: unknown) => recreatorLog.debug("the kubelet's version is not known", { error }));
+        .catch((error: unknown) => restarterLog.debug("the kubelet's version is not known", { error }));
       return node?.status?.nodeInfo?.kubeletVersion;
     },
   });
   made.finder.subscribe((runtime) => {
     if (!runtime) return;
-    recreator
+    restarter
       .cleanUp(runtime.client)
-      .catch((error: unknown) => recreatorLog.warn("no look for placeholders", { error }));
+      .catch((error: unknown) => restarterLog.warn("no look for placeholders", { error }));
   });
   return {
     ...dependencies,
     ...made,
     state,
     pods,
-    recreator,
+    restarter,
     execs: new ExecProbes(clock, log.with({ component: "probes" })),
   };
 }
@@ -223,7 +224,7 @@ function createHealth(features: readonly Feature[]): Health {
 }
 
 /** One Warning on the Node for each outage, one Normal when the runtime is back. */
-function tellNode(
+function reportRuntime(
   finder: RuntimeFinder,
   node: string,
   events: Events,

@@ -14,3 +14,4 @@ export * from "./probes/wanted.ts";
 export * from "./restarts/held_since.ts";
 export * from "./restarts/plan.ts";
 export * from "./restarts/request.ts";
+export * from "./swaps/plan.ts";

@@ -11,9 +11,9 @@ import {
   planContainerMeta,
 } from "../../node/index.ts";
 import { methods } from "../../proto/cri/index.ts";
+import { envEncoding } from "../containers/next_attempt.ts";
 import { observeContainers, type SeenContainer } from "../containers/observe.ts";
-import { envEncoding } from "../containers/recreate.ts";
-import { restartContainer } from "../containers/restart.ts";
+import { stopTermsOf } from "../containers/restarter.ts";
 import type { AgentContext, Feature } from "../context.ts";
 import type { CriClient } from "../cri/client.ts";
 import { agentPods } from "../pod_watch.ts";
@@ -70,7 +70,7 @@ class ContainerMeta {
         if (runtime) for (const pod of pods.values()) this.#look(pod);
       }),
     ];
-    // What came while other features started tells nobody again.
+    // What came while other features started is not announced again.
     for (const pod of pods.values()) this.#look(pod);
     this.#running = this.#run();
   }
@@ -152,7 +152,7 @@ class ContainerMeta {
       if (leftMs > 0) return { wakeAfterMs: leftMs };
       // Its report is an event of the pod, and that comes here at once.
       if (isKubeletBehind(pod)) return { wakeAfterMs: shortestRestartMs };
-      await this.#stopAndStart(runtime.client, pod, container);
+      await this.#restartOne(runtime.client, pod, container);
     }
     this.#pending.delete(containerId);
     return undefined;
@@ -165,17 +165,10 @@ class ContainerMeta {
     return restart.find((one) => one.containerId === container.id)?.wanted;
   }
 
-  async #stopAndStart(client: CriClient, pod: AgentPod, container: SeenContainer): Promise<void> {
-    const what = `containerID ${runtimeOf(pod, container)}://${container.name}`;
-    await restartContainer(this.#context, {
-      component,
-      reason: "meta",
-      message: `Stopping ${what} by container meta restarter`,
-      client,
-      pod,
-      container,
-      signal: this.#stopping.signal,
-    });
+  #restartOne(client: CriClient, pod: AgentPod, container: SeenContainer): Promise<void> {
+    const message = `Stopping containerID ${runtimeOf(pod, container)}://${container.name} by container meta restarter`;
+    const terms = { ...stopTermsOf(pod, container), component, reason: "meta", message } as const;
+    return this.#context.restarter.restart({ client, pod, container }, terms, this.#stopping.signal);
   }
 }
 
@@ -204,7 +197,7 @@ async function envHashes(
 
 /**
  * The environment that the container was started with: from the runtime's own record, which also works for images
- * without an `env` program; where the runtime does not tell, from `env` in the container.
+ * without an `env` program; where the runtime does not report it, from `env` in the container.
  */
 async function envOf(
   client: CriClient,

@@ -1,5 +1,5 @@
 /** Connects the watchdog with the pods of this node, their events and their containers. */
-import { containerTarget, restartContainer } from "../containers/restart.ts";
+import { containerTarget, stopTermsOf } from "../containers/restarter.ts";
 import type { AgentContext, Feature } from "../context.ts";
 import { Watchdog } from "./watchdog.ts";
 
@@ -22,16 +22,11 @@ export function startLiveness(context: AgentContext): Feature {
         `Liveness probe failed: ${message}`,
       );
     },
-    restart: (client, pod, container, signal) =>
-      restartContainer(context, {
-        component,
-        reason: "liveness",
-        message: `Container ${container.name} failed liveness probe, will be restarted`,
-        client,
-        pod,
-        container,
-        signal,
-      }),
+    restart(client, pod, container, signal) {
+      const message = `Container ${container.name} failed liveness probe, will be restarted`;
+      const terms = { ...stopTermsOf(pod, container), component, reason: "liveness", message } as const;
+      return context.restarter.restart({ client, pod, container }, terms, signal);
+    },
   });
   for (const pod of pods.values()) watchdog.update(pod);
   const unsubscribe = pods.subscribe(({ type, object }) => {

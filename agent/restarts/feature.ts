@@ -1,52 +1,26 @@
-/** Connects the restart executor with the API server: requests of this node, their pods, events. */
-import type { ContainerRecreateRequest, ContainerRecreateRequestStatus } from "../../crds/index.ts";
-import {
-  Cache,
-  type Client,
-  isKubeError,
-  jsonResource,
-  keyOf,
-  type Log,
-  queueObserver,
-  runController,
-  startInformer,
-  WorkQueue,
-} from "../../kube/index.ts";
-import { podNameOf, requestLabels } from "../../node/index.ts";
+/** Watches the recreate requests of this node and their pods, and runs the reconciler. */
+import { keyOf, queueObserver, runController, startInformer, WorkQueue } from "../../kube/index.ts";
+import { requestLabels } from "../../node/index.ts";
 import type { AgentContext, Feature } from "../context.ts";
-import {
-  createRestartExecutor,
-  createStoppedContainers,
-  type RestartDependencies,
-  type RestartExecutor,
-  type StoppedContainers,
-} from "./executor.ts";
+import { component, RestartReconciler } from "./reconciler.ts";
+import { podKeyOf, RecreateRequests, recreateRequests } from "./requests.ts";
+import { StoppedContainers } from "./stopped_containers.ts";
 
-export const recreateRequests = jsonResource<ContainerRecreateRequest>({
-  group: "apps.kruise.io",
-  version: "v1beta1",
-  plural: "containerrecreaterequests",
-  kind: "ContainerRecreateRequest",
-  namespaced: true,
-});
-
-const component = "kruise-daemon-crr";
 const workers = 32;
 
 export async function startRestarts(context: AgentContext): Promise<Feature> {
-  const { clock, metrics, pods, settings, state } = context;
+  const { client, clock, metrics, pods, settings, state } = context;
   const log = context.log.with({ component });
-  const cache = new Cache<ContainerRecreateRequest>({
-    identify: recreateRequests.codec.identify,
-    indexes: { pod: (request) => [podKeyOf(request)] },
-    tombstones: 1024,
-  });
-  const delays = { baseDelayMs: 500, maxDelayMs: 50_000 };
-  const queue = new WorkQueue({ clock, ...delays, observer: queueObserver(metrics, "crr") });
-  const arrivals = new WorkQueue({ clock, ...delays });
-  const stopped = createStoppedContainers(await state.read("restarts"), (content) =>
+  const requests = new RecreateRequests(client);
+  const { cache } = requests;
+  const stopped = new StoppedContainers(await state.read("restarts"), (content) =>
     state.write("restarts", content),
   );
+  const reconciler = new RestartReconciler({ ...context, log, requests, stopped });
+  const delays = { baseDelayMs: 500, maxDelayMs: 50_000 };
+  const queue = new WorkQueue({ clock, ...delays, observer: queueObserver(metrics, "crr") });
+  /** Pods for which a request came, perhaps while another one is carried out. */
+  const arrivals = new WorkQueue({ clock, ...delays });
   cache.subscribe(({ object, type }) => {
     const key = podKeyOf(object);
     // Ended or deleted by somebody else: nothing is stopped for it any more.
@@ -56,14 +30,29 @@ export async function startRestarts(context: AgentContext): Promise<Feature> {
   });
   const stopWatching = pods.subscribe(({ object }) => {
     const key = keyOf(object);
-    if (requestsOf(cache, key).length > 0) queue.add(key);
+    if (requests.ofPod(key).length > 0) queue.add(key);
   });
-  const executor = createRestartExecutor(executorDependencies(context, log, cache, stopped));
   const stopping = new AbortController();
-  const running = runRounds(context, log, executor, { queue, arrivals, signal: stopping.signal });
+  const shared = { clock, log, metrics, signal: stopping.signal };
+  const running = [
+    runController({
+      ...shared,
+      name: "crr",
+      queue,
+      workers,
+      reconcile: (key, signal) => reconciler.reconcile(key, signal),
+    }),
+    runController({
+      ...shared,
+      name: "crr-arrivals",
+      queue: arrivals,
+      workers: 1,
+      reconcile: (key) => reconciler.acknowledge(key),
+    }),
+  ];
   const labelSelector = `${requestLabels.node}=${settings.nodeName},${requestLabels.active}=true`;
   const informer = startInformer({ ...context, log, resource: recreateRequests, cache, labelSelector });
-  const listed = (): void => stopped.keepOnly(uidsOf(cache));
+  const listed = (): void => stopped.keepOnly(requests.uids());
   informer.synced.then(listed, () => undefined);
   return {
     name: "crrInformerSynced",
@@ -74,102 +63,4 @@ export async function startRestarts(context: AgentContext): Promise<Feature> {
       await Promise.all([informer.stop(), ...running]);
     },
   };
-}
-
-/** Two controllers: one works on the pods' requests, one tells those that came meanwhile that they wait. */
-function runRounds(
-  { clock, metrics }: AgentContext,
-  log: Log,
-  executor: RestartExecutor,
-  { queue, arrivals, signal }: { queue: WorkQueue; arrivals: WorkQueue; signal: AbortSignal },
-): Promise<void>[] {
-  const shared = { clock, log, metrics, signal };
-  return [
-    runController({
-      ...shared,
-      name: "crr",
-      queue,
-      workers,
-      reconcile: (key, cut) => executor.reconcile(key, cut),
-    }),
-    runController({
-      ...shared,
-      name: "crr-arrivals",
-      queue: arrivals,
-      workers: 1,
-      reconcile: async (key) => {
-        await executor.acknowledge(key);
-        return undefined;
-      },
-    }),
-  ];
-}
-
-function executorDependencies(
-  context: AgentContext,
-  log: Log,
-  cache: Cache<ContainerRecreateRequest>,
-  stopped: StoppedContainers,
-): RestartDependencies {
-  const { client, clock, finder, pods, recreator, settings } = context;
-  const recorder = context.events.from(component);
-  return {
-    clock,
-    log,
-    recreator,
-    stopped,
-    nodeName: settings.nodeName,
-    runtime: () => finder.current,
-    runtimeReason: () => finder.reason,
-    detecting: () => !finder.searched,
-    requests: (key) => requestsOf(cache, key).filter((request) => !request.metadata.deletionTimestamp),
-    pod: (key, signal) => pods.pod(key, signal),
-    podNow: (key, signal) => pods.podNow(key, signal),
-    newest: (request) => newest(client, request),
-    async writeStatus(request, status) {
-      const written = await writeStatus(client, request, status);
-      cache.writeBack(written);
-      return written;
-    },
-    event(pod, container, type, reason, message) {
-      const target = { apiVersion: "v1", kind: "Pod", ...pod, fieldPath: `spec.containers{${container}}` };
-      recorder.event(target, type, reason, message);
-    },
-    killed: (result) => context.agentMetrics.killed("crr", result),
-  };
-}
-
-function podKeyOf(request: ContainerRecreateRequest): string {
-  return keyOf({ namespace: request.metadata.namespace ?? "", name: podNameOf(request) });
-}
-
-function requestsOf(cache: Cache<ContainerRecreateRequest>, podKey: string): ContainerRecreateRequest[] {
-  return [...cache.byIndex("pod", podKey)];
-}
-
-function uidsOf(cache: Cache<ContainerRecreateRequest>): ReadonlySet<string> {
-  return new Set(Array.from(cache.values(), ({ metadata }) => metadata.uid ?? ""));
-}
-
-async function newest(
-  client: Client,
-  { metadata: { namespace = "", name = "" } }: ContainerRecreateRequest,
-): Promise<ContainerRecreateRequest | undefined> {
-  try {
-    return await client.get(recreateRequests, { namespace, name });
-  } catch (error) {
-    if (isKubeError(error, "NotFound")) return undefined;
-    throw error;
-  }
-}
-
-/** On top of exactly the version that was planned with. */
-function writeStatus(
-  client: Client,
-  { metadata: { namespace = "", name = "", resourceVersion } }: ContainerRecreateRequest,
-  status: Partial<ContainerRecreateRequestStatus>,
-): Promise<ContainerRecreateRequest> {
-  const body = { metadata: { resourceVersion }, status };
-  const options = { subresource: "status", priority: "high" } as const;
-  return client.patch(recreateRequests, { namespace, name }, { type: "merge", body }, options);
 }

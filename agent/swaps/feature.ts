@@ -3,15 +3,8 @@ import type { AgentContext, Feature } from "../context.ts";
 import { Swapper } from "./swapper.ts";
 
 export function startSwaps(context: AgentContext): Feature {
-  const { clock, finder, pods, recreator } = context;
-  const swapper = new Swapper({
-    clock,
-    log: context.log.with({ component: "swaps" }),
-    runtime: () => finder.current?.client,
-    pod: (uid) => pods.byUid(uid),
-    recreator,
-    swapped: (_, by) => context.agentMetrics.killed("swap", by),
-  });
+  const { pods } = context;
+  const swapper = new Swapper({ ...context, log: context.log.with({ component: "swaps" }) });
   const unsubscribe = pods.subscribe((change) => {
     if (change.type === "changed") swapper.changed(change.before, change.object);
     else if (change.type === "removed") swapper.removed(change.object);

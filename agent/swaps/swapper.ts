@@ -3,38 +3,18 @@
  * parallel, while the kubelet works through them one after the other. Whichever is first at a container's next attempt
  * wins its name; the other finds the work done. docs/direct-swap.md.
  */
-import { type Clock, keyOf, type Log, plainHash } from "../../kube/index.ts";
-import type { AgentPod } from "../../node/index.ts";
+import { type Clock, keyOf, plainHash } from "../../kube/index.ts";
+import { type AgentPod, imageOf, kubeletEvidence, swapsOf } from "../../node/index.ts";
 import { ContainerState, methods } from "../../proto/cri/index.ts";
 import { observeContainers, type SeenContainer } from "../containers/observe.ts";
-import type { Prepared, Recreator } from "../containers/recreator.ts";
-import { stopContainer } from "../containers/stop.ts";
+import type { AgentContext } from "../context.ts";
 import type { CriClient } from "../cri/client.ts";
 import { messageOf } from "../errors.ts";
 
-/** On a pod, usually from its workload's template: `"true"` asks for direct swaps. */
-export const swapAnnotation = "agent.refit/direct-swap";
-
-export interface SwapDependencies {
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly runtime: () => CriClient | undefined;
-  readonly pod: (uid: string) => AgentPod | undefined;
-  readonly recreator: Recreator;
-  readonly swapped?: (container: string, by: "agent" | "kubelet", seconds: number) => void;
-}
-
-/** Containers whose image changed and that the agent may swap. Pure. */
-export function swapsOf(before: AgentPod, after: AgentPod): { name: string; lastImage: string }[] {
-  if (after.annotations[swapAnnotation] !== "true" || after.deleting || before.uid !== after.uid) return [];
-  // Without generations nobody knows when the kubelet has the new spec, and until then it undoes the swap.
-  if (after.generation === 0) return [];
-  return after.containers.flatMap((container) => {
-    const old = before.containers.find((one) => one.name === container.name);
-    if (!old || old.image === container.image) return [];
-    // The kubelet runs the hook when it stops the container: it must not run twice.
-    return container.preStop ? [] : [{ name: container.name, lastImage: old.image }];
-  });
+export interface SwapDependencies extends Pick<AgentContext, "clock" | "log" | "restarter"> {
+  readonly agentMetrics: Pick<AgentContext["agentMetrics"], "killed">;
+  readonly finder: Pick<AgentContext["finder"], "current">;
+  readonly pods: Pick<AgentContext["pods"], "byUid">;
 }
 
 interface Running {
@@ -74,7 +54,7 @@ export class Swapper {
   /** Containers whose swap begins when the kubelet has seen the new spec. */
   readonly #waiting = new Set<string>();
   readonly #stopping = new AbortController();
-  /** Told of each change of a pod. */
+  /** Woken by each change of a pod. */
   readonly #waits = new Set<ChangeWait>();
 
   constructor(dependencies: SwapDependencies) {
@@ -141,67 +121,43 @@ export class Swapper {
   }
 
   async #swap(key: string, uid: string, name: string): Promise<void> {
-    const { clock, recreator, runtime, pod: podOf } = this.#dependencies;
+    const { agentMetrics, clock, finder, log, pods, restarter } = this.#dependencies;
     const { signal } = this.#stopping;
-    const client = runtime();
+    const client = finder.current?.client;
     if (!client) return;
     const began = clock.monotonic();
-    const last = (await observeContainers(client, uid, signal, name)).get(name);
-    const pod = podOf(uid);
+    const container = (await observeContainers(client, uid, signal, name)).get(name);
+    const pod = pods.byUid(uid);
     const image = imageOf(pod, name);
     if (!pod || image === undefined) return;
     // The kubelet was faster, or the image changed back before anything happened.
-    if (!last || last.hash === plainHash(name, image).toString(16)) return;
-    const images = [...(this.#lastImages.get(key) ?? [])];
-    const prepared = await recreator.prepare(client, pod, last, signal, images);
+    if (!container || container.hash === plainHash(name, image).toString(16)) return;
+    const place = { client, pod, container };
+    const prepared = await restarter.prepare(place, signal, [...(this.#lastImages.get(key) ?? [])]);
     if (!prepared) return;
-    const evidence = await this.#untilKubeletKnows(client, pod, last, image).catch(() => "none" as const);
+    const evidence = await this.#untilKubeletKnows(client, pod, container, image).catch(
+      () => "none" as const,
+    );
     if (evidence === "none") {
-      await recreator.cancel(prepared);
-      if (imageOf(podOf(uid), name) === image) this.#waiting.add(key);
+      await restarter.release(prepared);
+      if (imageOf(pods.byUid(uid), name) === image) this.#waiting.add(key);
       return;
     }
-    if (evidence === "reported") await this.#stop(client, pod, last, prepared);
-    const by = await recreator.start(prepared);
-    this.#tell(pod, name, by, evidence, (clock.monotonic() - began) / 1000);
-  }
-
-  #tell(
-    pod: AgentPod,
-    container: string,
-    startedBy: "agent" | "kubelet",
-    evidence: Evidence,
-    seconds: number,
-  ): void {
-    const { log, swapped } = this.#dependencies;
-    log.info("an image was swapped", { pod: keyOf(pod), container, startedBy, evidence, seconds });
-    swapped?.(container, startedBy, seconds);
-  }
-
-  async #stop(client: CriClient, pod: AgentPod, last: SeenContainer, prepared: Prepared): Promise<void> {
-    const { clock, recreator } = this.#dependencies;
-    const order = {
-      container: last.name,
-      containerId: last.id,
-      graceSeconds: pod.terminationGracePeriodSeconds,
-      preStop: undefined,
-      podIP: pod.podIP,
-      ports: [],
-      message: "",
-    };
-    try {
-      // The kubelet tells of the stop: it sees the same change.
-      await stopContainer(order, { client, clock, event: () => undefined });
-    } catch (error) {
-      await recreator.cancel(prepared);
-      throw error;
+    if (evidence === "reported") {
+      // The kubelet reports the stop: it sees the same change.
+      const terms = { graceSeconds: pod.terminationGracePeriodSeconds, preStop: undefined, ports: [] };
+      await restarter.stop(place, terms, prepared, () => undefined);
     }
+    const startedBy = await restarter.start(prepared);
+    const seconds = (clock.monotonic() - began) / 1000;
+    log.info("an image was swapped", { pod: keyOf(pod), container: name, startedBy, evidence, seconds });
+    agentMetrics.killed("swap", startedBy);
   }
 
   /**
    * A kubelet with the old spec would undo the swap. It has the new one when it says so (`reported`), which takes one
    * write of a status, or when it has stopped the container (`stopped`), which it does before the report arrives here.
-   * One that did not run when the spec changed tells nothing.
+   * One that did not run when the spec changed shows nothing.
    */
   async #untilKubeletKnows(
     client: CriClient,
@@ -209,14 +165,14 @@ export class Swapper {
     { id, name, state }: SeenContainer,
     image: string,
   ): Promise<Evidence> {
-    const { clock, pod } = this.#dependencies;
+    const { clock, pods } = this.#dependencies;
     const began = clock.monotonic();
     const wait = new ChangeWait(clock);
     this.#waits.add(wait);
     try {
       for (;;) {
         this.#stopping.signal.throwIfAborted();
-        const shown = shownBy(pod(uid), name, image);
+        const shown = kubeletEvidence(pods.byUid(uid), name, image);
         if (shown) return shown;
         wait.look();
         const spent = clock.monotonic() - began;
@@ -264,17 +220,7 @@ class ChangeWait {
   }
 }
 
-/** What the pod says of the kubelet; undefined: it does not know yet that this container has a new image. */
-function shownBy(pod: AgentPod | undefined, name: string, image: string): "reported" | "none" | undefined {
-  if (!pod || pod.deleting || imageOf(pod, name) !== image) return "none";
-  return pod.observedGeneration >= pod.generation ? "reported" : undefined;
-}
-
 async function hasExited(client: CriClient, containerId: string, signal: AbortSignal): Promise<boolean> {
   const { status } = await client.call(methods.ContainerStatus, { container_id: containerId }, { signal });
   return status?.state === ContainerState.CONTAINER_EXITED;
-}
-
-function imageOf(pod: AgentPod | undefined, name: string): string | undefined {
-  return pod?.containers.find((one) => one.name === name)?.image;
 }

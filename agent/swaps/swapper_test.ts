@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { nullLog, plainHash, systemClock } from "../../kube/index.ts";
-import { type AgentPod, agentPod } from "../../node/index.ts";
+import { type AgentPod, agentPod, swapAnnotation, swapsOf } from "../../node/index.ts";
 import { ContainerState, methods } from "../../proto/cri/index.ts";
 import { type FakeCri, startFakeCri } from "../../testkit/cri/fake_cri.ts";
-import { createRecreator } from "../containers/recreator.ts";
+import { ContainerRestarter } from "../containers/restarter.ts";
 import { createCriClient } from "../cri/client.ts";
-import { Swapper, swapAnnotation, swapsOf } from "./swapper.ts";
+import { Swapper } from "./swapper.ts";
 
 const uid = "pod-uid-1";
 
@@ -92,6 +92,7 @@ async function scene(
     await client.call(methods.StartContainer, made);
   }
   const swaps: string[] = [];
+  const agentMetrics = { killed: (reason: string, by: string) => swaps.push(`${reason} ${by}`) };
   const pods = { subscribe: () => () => undefined, byUid: () => s.present };
   const s: Scene = {
     fake,
@@ -100,16 +101,18 @@ async function scene(
     swapper: new Swapper({
       clock: systemClock,
       log: nullLog,
-      runtime: () => client,
-      pod: () => s.present,
-      recreator: createRecreator({
+      agentMetrics,
+      finder: { current: { client, name: "containerd", version: "1", socket } },
+      pods,
+      restarter: new ContainerRestarter({
         clock: systemClock,
         log: nullLog,
+        agentMetrics,
+        events: { from: () => ({ event: () => undefined }) },
         startedBy: "agent",
         pods,
         kubeletVersion: async () => more.kubelet ?? "v1.34.4",
       }),
-      swapped: (name, by) => swaps.push(`${name} ${by}`),
     }),
     change(next) {
       const before = s.present;
@@ -135,7 +138,7 @@ t.test("the new image runs as the next attempt, with the hash that the kubelet e
   t.same(s.running("app"), [
     { attempt: 1, image: "sha256:02", hash: plainHash("app", "nginx:2").toString(16) },
   ]);
-  t.same(s.swaps, ["app agent"]);
+  t.same(s.swaps, ["swap agent"]);
   s.change(pod({ app: "nginx:1" }));
   await s.swapper.idle();
   t.match(s.running("app"), [{ attempt: 2, image: "sha256:01" }]);
@@ -189,7 +192,7 @@ t.test("the kubelet was first: nothing is stopped twice, one container runs", as
   await s.swapper.idle();
   t.match(s.running("app"), [{ attempt: 1, image: "sha256:02" }]);
   t.equal(s.running("app").length, 1);
-  t.same(s.swaps, ["app kubelet"]);
+  t.same(s.swaps, ["swap kubelet"]);
 });
 
 t.test(
@@ -278,7 +281,7 @@ t.test("the kubelet's stop is as good as its word: what it stopped is started at
   t.equal(s.fake.calls.get("StopContainer"), undefined);
 });
 
-t.test("a container that did not run before tells nothing of the kubelet", async (t) => {
+t.test("a container that did not run before shows nothing of the kubelet", async (t) => {
   const s = await scene(t, ["app"]);
   for (const one of s.fake.runtime.containers.values()) one.state = ContainerState.CONTAINER_EXITED;
   s.change(pod({ app: "nginx:2" }, { seen: false }));

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Test } from "tap";
 import type { SeenContainer } from "../../agent/containers/observe.ts";
-import { createRecreator } from "../../agent/containers/recreator.ts";
+import { ContainerRestarter } from "../../agent/containers/restarter.ts";
 import type { AgentContext } from "../../agent/context.ts";
 import { createAgentMetrics } from "../../agent/metrics.ts";
 import { startPodWatch } from "../../agent/pod_watch.ts";
@@ -32,17 +32,21 @@ export function testContext(
   const shared = { clock: systemClock, log: nullLog, random: () => 0.5, metrics, ...given };
   const pods = startPodWatch({ ...shared, nodeName: "node-1", enabled: true });
   t.teardown(() => pods.stop());
+  const agentMetrics = createAgentMetrics(registry);
+  const events = createEvents(shared);
   return {
     ...shared,
     settings: agentSettings([], { NODE_NAME: "node-1" }, () => false),
-    agentMetrics: createAgentMetrics(registry),
-    events: createEvents(shared),
+    agentMetrics,
+    events,
     finder: settledFinder(runtime),
     state: createStateStore(folder, shared.log),
     pods,
     execs: new ExecProbes(shared.clock, shared.log),
-    recreator: createRecreator({
+    restarter: new ContainerRestarter({
       ...shared,
+      events,
+      agentMetrics,
       startedBy: "kubelet",
       pods,
       kubeletVersion: async () => "v1.34.4",

@@ -5,17 +5,19 @@ import {
   exited,
   instances,
   kubeletConfig,
-  recreator,
+  restarter,
   running,
   type Scene,
   scene,
   signal,
   uid,
   withStatus,
-} from "../../testkit/agent/executor_fixture.ts";
+} from "../../testkit/agent/restart_fixture.ts";
 import { observeContainers } from "../containers/observe.ts";
 import type { CriClient } from "../cri/client.ts";
-import { createRestartExecutor, createStoppedContainers } from "./executor.ts";
+import type { Runtime } from "../runtime_socket/finder.ts";
+import { RestartReconciler } from "./reconciler.ts";
+import { StoppedContainers } from "./stopped_containers.ts";
 
 t.test("stops and starts the container itself, as the kubelet would have", async (t) => {
   const s = await scene(t, ["app", "sidecar"]);
@@ -23,7 +25,7 @@ t.test("stops and starts the container itself, as the kubelet would have", async
     ...s.request,
     spec: { ...s.request.spec, containers: s.request.spec.containers.slice(0, 1) },
   };
-  await createRestartExecutor(s.deps).reconcile("default/web", signal);
+  await new RestartReconciler(s.deps).reconcile("default/web", signal);
   t.match(s.request.status, {
     phase: "Completed",
     containerRecreateStates: [{ name: "app", phase: "Succeeded", isKilled: true }],
@@ -54,8 +56,8 @@ t.test("a grace of 30 hours is carried out once, as it was asked for", async (t)
   const seconds = 30 * 3600;
   const strategy = { terminationGracePeriodSeconds: seconds };
   s.request = { ...s.request, spec: { ...s.request.spec, strategy } };
-  const executor = createRestartExecutor(s.deps);
-  for (let pass = 0; pass < 3; pass++) await executor.reconcile("default/web", signal);
+  const reconciler = new RestartReconciler(s.deps);
+  for (let pass = 0; pass < 3; pass++) await reconciler.reconcile("default/web", signal);
   t.equal(s.request.status?.phase, "Completed");
   t.same(
     s.fake.runtime.stops.map(({ timeout }) => timeout),
@@ -69,16 +71,16 @@ t.test("a grace of 30 hours is carried out once, as it was asked for", async (t)
 
 t.test("the kubelet's way: the container is only stopped, the request waits", async (t) => {
   const s = await scene(t, ["app"]);
-  s.deps = { ...s.deps, recreator: recreator("kubelet", () => s.pod()) };
-  const executor = createRestartExecutor(s.deps);
-  await executor.reconcile("default/web", signal);
+  s.deps = { ...s.deps, restarter: restarter("kubelet", () => s.pod()) };
+  const reconciler = new RestartReconciler(s.deps);
+  await reconciler.reconcile("default/web", signal);
   t.match(s.request.status, {
     phase: "Recreating",
     containerRecreateStates: [{ phase: "Recreating", isKilled: true }],
   });
   t.same(instances(s, "app"), [[0, exited]]);
   s.fake.runtime.start(await create(s, "app", 1));
-  await executor.reconcile("default/web", signal);
+  await reconciler.reconcile("default/web", signal);
   t.equal(s.request.status?.phase, "Completed");
 });
 
@@ -96,14 +98,14 @@ t.test("a restart keeps its image; one that the tag names only now is the kubele
   };
   s.fake.runtime.addImage("nginx:1", "sha256:22");
   s.fake.runtime.images.set("sha256:11", { tags: new Set(), size: 1 });
-  await createRestartExecutor(s.deps).reconcile("default/web", signal);
+  await new RestartReconciler(s.deps).reconcile("default/web", signal);
   t.same(instances(s, "app"), [[0, exited]], "stopped, and left to the kubelet");
   const same = await scene(t, ["app"]);
   same.podJson = {
     ...same.podJson,
     spec: { ...(isJsonObject(spec) ? spec : {}), imagePullSecrets: [{ name: "registry" }] },
   };
-  await createRestartExecutor(same.deps).reconcile("default/web", signal);
+  await new RestartReconciler(same.deps).reconcile("default/web", signal);
   t.same(instances(same, "app"), [
     [0, exited],
     [1, running],
@@ -127,13 +129,13 @@ t.test("what only the kubelet can prepare is left to it", async (t) => {
   for (const [what, podSpec] of cases) {
     const s = await scene(t, ["app"]);
     s.podJson["spec"] = podSpec;
-    await createRestartExecutor(s.deps).reconcile("default/web", signal);
+    await new RestartReconciler(s.deps).reconcile("default/web", signal);
     t.same(instances(s, "app"), [[0, exited]], what);
   }
   const barrier = await scene(t, ["app"]);
   const from = { configMapKeyRef: { name: "web-barrier", key: "p_0" } };
   barrier.podJson["spec"] = spec({ env: [{ name: "KRUISE_CONTAINER_BARRIER", valueFrom: from }] });
-  await createRestartExecutor(barrier.deps).reconcile("default/web", signal);
+  await new RestartReconciler(barrier.deps).reconcile("default/web", signal);
   t.equal(instances(barrier, "app").length, 2, "the launch barrier is no obstacle");
 });
 
@@ -148,7 +150,7 @@ t.test("the kubelet was first: exactly one new container", async (t) => {
         s.fake.runtime.create(s.sandbox, { ...config, metadata: { name: "app", attempt: 1 } }),
       );
   };
-  await createRestartExecutor(s.deps).reconcile("default/web", signal);
+  await new RestartReconciler(s.deps).reconcile("default/web", signal);
   t.equal(s.request.status?.phase, "Completed");
   t.same(instances(s, "app"), [
     [0, exited],
@@ -160,14 +162,14 @@ t.test("after a crash between stop and start the agent goes on, and stops nothin
   const s = await scene(t, ["app"]);
   const id = [...s.fake.runtime.containers.keys()][0] ?? "";
   let saved: unknown;
-  createStoppedContainers(undefined, (content) => {
+  new StoppedContainers(undefined, (content) => {
     saved = JSON.parse(JSON.stringify(content));
   }).add("crr-1", "app", id);
   s.fake.runtime.exit(id, 0);
   s.request = withStatus(s.request, { phase: "Recreating" });
-  const deps = { ...s.deps, stopped: createStoppedContainers(saved, () => undefined) };
-  await createRestartExecutor(deps).reconcile("default/web", signal);
-  await createRestartExecutor(deps).reconcile("default/web", signal);
+  const deps = { ...s.deps, stopped: new StoppedContainers(saved, () => undefined) };
+  await new RestartReconciler(deps).reconcile("default/web", signal);
+  await new RestartReconciler(deps).reconcile("default/web", signal);
   t.match(s.request.status, {
     phase: "Completed",
     containerRecreateStates: [{ phase: "Succeeded", isKilled: true }],
@@ -185,14 +187,14 @@ t.test("hooks run before the stop; one that fails is reported and the stop goes 
   };
   const [app] = s.request.spec.containers;
   if (app) app.preStop = { exec: { command: ["bye"] } };
-  await createRestartExecutor(s.deps).reconcile("default/web", signal);
+  await new RestartReconciler(s.deps).reconcile("default/web", signal);
   t.same(commands, ["bye"]);
   t.match(s.events[1], /app Warning FailedPreStopHook .*exited with 7: no/);
   t.equal(s.request.status?.phase, "Completed");
 });
 
 t.test(
-  "what is to be stopped is told before it is, and what was done after the controller ended the request",
+  "what is to be stopped is reported before it is, and what was done after the controller ended the request",
   async (t) => {
     const s = await scene(t, ["app", "sidecar"]);
     const [app] = s.request.spec.containers;
@@ -205,7 +207,7 @@ t.test(
       s.request = withStatus(s.request, { phase: "Completed", completionTime, message });
       return { exitCode: 0 };
     };
-    await createRestartExecutor(s.deps).reconcile("default/web", signal);
+    await new RestartReconciler(s.deps).reconcile("default/web", signal);
     const pending = (name: string) => ({ name, phase: "Pending" });
     t.same(shown, { phase: "Recreating", containerRecreateStates: [pending("app"), pending("sidecar")] });
     t.same(s.request.status, {
@@ -228,36 +230,39 @@ t.test("other writers of the status do not hold a round up", async (t) => {
     s.request = withStatus(s.request, { containerStatusSnapshot: snapshot });
     return { exitCode: 0 };
   };
-  await createRestartExecutor(s.deps).reconcile("default/web", signal);
+  await new RestartReconciler(s.deps).reconcile("default/web", signal);
   t.match(s.request.status, {
     phase: "Completed",
     containerStatusSnapshot: [...snapshot, { name: "app", ready: true }],
   });
 });
 
-t.test("requests that come while another is carried out are told that they wait", async (t) => {
+t.test("requests that come while another is carried out are acknowledged", async (t) => {
   const s = await scene(t, ["app"]);
   const written: string[] = [];
   const late = { ...s.request, metadata: { ...s.request.metadata, name: "two", uid: "crr-2" } };
-  const executor = createRestartExecutor({
+  const reconciler = new RestartReconciler({
     ...s.deps,
-    requests: () => [s.request, late],
-    writeStatus: async (request, status) => {
-      written.push(`${request.metadata.name} ${status.phase}`);
-      return request;
+    requests: {
+      ...s.deps.requests,
+      ofPod: () => [s.request, late],
+      writeStatus: async (request, status) => {
+        written.push(`${request.metadata.name} ${status.phase}`);
+        return request;
+      },
     },
   });
-  await executor.acknowledge("default/web");
+  await reconciler.acknowledge("default/web");
   t.same(written, [], "not before the first is under way");
   s.request = withStatus(s.request, { phase: "Recreating" });
-  await executor.acknowledge("default/web");
+  await reconciler.acknowledge("default/web");
   t.same(written, ["two Pending"]);
 });
 
 t.test("a stop that fails is a failed container", async (t) => {
   const s = await scene(t, ["app"]);
   s.fake.faults.set("StopContainer", { kind: "fail", status: 2, message: "the shim is gone" });
-  await createRestartExecutor(s.deps).reconcile("default/web", signal);
+  await new RestartReconciler(s.deps).reconcile("default/web", signal);
   t.match(s.request.status, {
     phase: "Completed",
     containerRecreateStates: [
@@ -269,20 +274,19 @@ t.test("a stop that fails is a failed container", async (t) => {
 t.test("a runtime that goes away during a stop is waited for", async (t) => {
   const s = await scene(t, ["app"]);
   s.fake.faults.set("StopContainer", { kind: "fail", status: 14, message: "connection reset" });
-  const executor = createRestartExecutor(s.deps);
-  t.same(await executor.reconcile("default/web", signal), { wakeAfterMs: 1000 });
+  const reconciler = new RestartReconciler(s.deps);
+  t.same(await reconciler.reconcile("default/web", signal), { wakeAfterMs: 1000 });
   t.equal(s.request.status?.phase, "Recreating");
   s.fake.faults.clear();
-  await executor.reconcile("default/web", signal);
+  await reconciler.reconcile("default/web", signal);
   t.match(s.request.status?.containerRecreateStates, [{ name: "app", phase: "Succeeded", isKilled: true }]);
 });
 
 t.test("without a runtime a new request ends with the reason", async (t) => {
   const s = await scene(t, ["app"], {
-    runtime: () => undefined,
-    runtimeReason: () => "not found container runtime sock",
+    finder: { current: undefined, reason: "not found container runtime sock", searched: true },
   });
-  await createRestartExecutor(s.deps).reconcile("default/web", signal);
+  await new RestartReconciler(s.deps).reconcile("default/web", signal);
   t.match(s.request.status, {
     phase: "Completed",
     message: /failed to find runtime service: not found container runtime sock/,
@@ -290,14 +294,14 @@ t.test("without a runtime a new request ends with the reason", async (t) => {
 });
 
 t.test("a request that was there before the agent found its runtime waits for it", async (t) => {
-  let found = false;
-  const s = await scene(t, ["app"], { detecting: () => !found });
-  const { runtime } = s.deps;
-  const executor = createRestartExecutor({ ...s.deps, runtime: () => (found ? runtime() : undefined) });
-  t.same(await executor.reconcile("default/web", signal), { wakeAfterMs: 200 });
+  const s = await scene(t, ["app"]);
+  const finder = { current: undefined as Runtime | undefined, reason: "", searched: false };
+  const reconciler = new RestartReconciler({ ...s.deps, finder });
+  t.same(await reconciler.reconcile("default/web", signal), { wakeAfterMs: 200 });
   t.equal(s.request.status, undefined);
-  found = true;
-  await executor.reconcile("default/web", signal);
+  finder.current = s.runtime;
+  finder.searched = true;
+  await reconciler.reconcile("default/web", signal);
   t.equal(s.request.status?.phase, "Completed");
   t.equal(s.request.status?.message, undefined);
 });
@@ -307,15 +311,15 @@ t.test(
   async (t) => {
     const s = await scene(t, ["app"]);
     if (isJsonObject(s.podJson["metadata"])) s.podJson["metadata"]["uid"] = "another";
-    await createRestartExecutor(s.deps).reconcile("default/web", signal);
+    await new RestartReconciler(s.deps).reconcile("default/web", signal);
     t.same(instances(s, "app"), [[0, running]]);
     t.match(s.request.status, { phase: "Completed", message: "pod has gone" });
   },
 );
 
 t.test("a watch that is behind does not say that a pod is gone", async (t) => {
-  const s = await scene(t, ["app"], { pod: async () => undefined });
-  t.same(await createRestartExecutor(s.deps).reconcile("default/web", signal), { wakeAfterMs: 200 });
+  const s = await scene(t, ["app"], { pods: { pod: async () => undefined, podNow: async () => s.pod() } });
+  t.same(await new RestartReconciler(s.deps).reconcile("default/web", signal), { wakeAfterMs: 200 });
   t.equal(s.request.status, undefined);
 });
 
@@ -342,7 +346,7 @@ t.test("while the agent starts a container nobody can make the attempt after it"
       refused = error;
     }
   };
-  await createRestartExecutor(s.deps).reconcile("default/web", signal);
+  await new RestartReconciler(s.deps).reconcile("default/web", signal);
   t.match(refused, { message: /is reserved for/ });
   t.same(placeholders, [1]);
   t.same(instances(s, "app"), [
@@ -363,17 +367,17 @@ t.test("a placeholder that a crash left behind is replaced, and cleaned up", asy
     labels: { "agent.refit/placeholder": "true" },
   };
   await s.runtime.client.call(methods.CreateContainer, { pod_sandbox_id: s.sandbox, config });
-  await createRestartExecutor(s.deps).reconcile("default/web", signal);
+  await new RestartReconciler(s.deps).reconcile("default/web", signal);
   t.equal(s.request.status?.phase, "Completed");
   const later = { ...config, metadata: { name: "app", attempt: 9 } };
   await s.runtime.client.call(methods.CreateContainer, { pod_sandbox_id: s.sandbox, config: later });
-  await recreator("agent", () => s.pod()).cleanUp(s.runtime.client);
+  await restarter("agent", () => s.pod()).cleanUp(s.runtime.client);
   t.equal(s.fake.runtime.containers.size, 2);
 });
 
 t.test("a clean-up leaves alone what is just being made, answered or not", async (t) => {
   const s = await scene(t, ["app"]);
-  const own = recreator("agent", () => s.pod());
+  const own = restarter("agent", () => s.pod());
   const { client } = s.runtime;
   const [last] = (await observeContainers(client, uid, signal)).values();
   if (last === undefined) throw new Error("no container");
@@ -386,8 +390,8 @@ t.test("a clean-up leaves alone what is just being made, answered or not", async
     },
     close: () => undefined,
   };
-  const prepared = await own.prepare(interrupted, s.pod(), last, signal);
+  const prepared = await own.prepare({ client: interrupted, pod: s.pod(), container: last }, signal);
   t.ok(s.fake.runtime.containers.has(prepared?.placeholderId ?? ""));
-  if (prepared !== undefined) await own.cancel(prepared);
+  if (prepared !== undefined) await own.release(prepared);
   t.equal(s.fake.runtime.containers.size, 1);
 });

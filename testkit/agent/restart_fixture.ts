@@ -1,14 +1,15 @@
-/** For tests of the restart executor: a pod on a runtime in this process, and one request for it. */
+/** For tests of the restart reconciler: a pod on a runtime in this process, and one request for it. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Test } from "tap";
-import { createRecreator, type Recreator } from "../../agent/containers/recreator.ts";
+import { ContainerRestarter } from "../../agent/containers/restarter.ts";
 import { createCriClient } from "../../agent/cri/client.ts";
-import { createStoppedContainers, type RestartDependencies } from "../../agent/restarts/executor.ts";
+import type { RestartDependencies } from "../../agent/restarts/reconciler.ts";
+import { StoppedContainers } from "../../agent/restarts/stopped_containers.ts";
 import type { Runtime } from "../../agent/runtime_socket/finder.ts";
 import type { ContainerRecreateRequest, ContainerRecreateRequestStatus } from "../../crds/index.ts";
-import { KubeError, nullLog, plainHash, systemClock } from "../../kube/index.ts";
+import { type EventTarget, KubeError, nullLog, plainHash, systemClock } from "../../kube/index.ts";
 import { type AgentPod, agentPod } from "../../node/index.ts";
 import { type ContainerConfig, ContainerState, type Input, methods } from "../../proto/cri/index.ts";
 import { type FakeCri, startFakeCri } from "../cri/fake_cri.ts";
@@ -50,13 +51,20 @@ export interface Scene {
 }
 
 /** With the pod's present state as the watch: placeholders are released as soon as the new container runs. */
-export function recreator(startedBy: "agent" | "kubelet", pod: () => AgentPod): Recreator {
-  const pods = { subscribe: () => () => undefined, byUid: pod };
-  return createRecreator({
+export function restarter(
+  startedBy: "agent" | "kubelet",
+  pod: () => AgentPod,
+  events: string[] = [],
+): ContainerRestarter {
+  const event = (target: EventTarget, ...said: readonly string[]) =>
+    events.push(`${/\{(.*)\}/.exec(target.fieldPath ?? "")?.[1]} ${said.join(" ")}`);
+  return new ContainerRestarter({
     clock: systemClock,
     log: nullLog,
+    events: { from: () => ({ event }) },
+    agentMetrics: { killed: () => undefined },
     startedBy,
-    pods,
+    pods: { subscribe: () => () => undefined, byUid: pod },
     kubeletVersion: async () => "v1.34.4",
   });
 }
@@ -136,25 +144,22 @@ export async function scene(
     deps: {
       clock: systemClock,
       log: nullLog,
-      runtime: () => s.runtime,
-      runtimeReason: () => "",
-      nodeName: "node-1",
-      detecting: () => false,
-      requests: () => (s.request.status?.phase === "Completed" ? [] : [s.request]),
-      pod: async () => s.pod(),
-      podNow: async () => s.pod(),
-      newest: async () => s.request,
-      async writeStatus(request, status) {
-        if (request.metadata.resourceVersion !== s.request.metadata.resourceVersion) {
-          throw new KubeError("Conflict", "changed");
-        }
-        s.request = withStatus(s.request, status);
-        return s.request;
+      finder: { current: { client, name: "containerd", version: "1", socket }, reason: "", searched: true },
+      settings: { nodeName: "node-1" },
+      pods: { pod: async () => s.pod(), podNow: async () => s.pod() },
+      requests: {
+        ofPod: () => (s.request.status?.phase === "Completed" ? [] : [s.request]),
+        newest: async () => s.request,
+        async writeStatus(request, status) {
+          if (request.metadata.resourceVersion !== s.request.metadata.resourceVersion) {
+            throw new KubeError("Conflict", "changed");
+          }
+          s.request = withStatus(s.request, status);
+          return s.request;
+        },
       },
-      event: (_, container, type, reason, message) =>
-        events.push(`${container} ${type} ${reason} ${message}`),
-      recreator: recreator("agent", () => s.pod()),
-      stopped: createStoppedContainers(undefined, () => undefined),
+      restarter: restarter("agent", () => s.pod(), events),
+      stopped: new StoppedContainers(undefined, () => undefined),
       ...more,
     },
   };

@@ -22,7 +22,7 @@ import { imageRefusal, type KubeletVersion } from "./image_access.ts";
 import { annotations, type SeenContainer } from "./observe.ts";
 
 /** Everything for the next attempt, prepared while the old container still runs. */
-export interface Recreation {
+export interface NextAttempt {
   readonly podUid: string;
   readonly containerName: string;
   readonly request: Input<CreateContainerRequest>;
@@ -82,14 +82,14 @@ function isBeingResized(pod: AgentPod, { name, resources }: AgentContainer): boo
  * Asks the runtime for the last container's config and makes the next attempt of it. `lastImages`: the spec's images
  * that the last container may be of, when the spec has another one now. Throws AgentError.
  */
-export async function prepareRecreation(
+export async function prepareNextAttempt(
   client: CriClient,
   pod: AgentPod,
   last: SeenContainer,
   signal: AbortSignal | undefined,
   kubeletVersion: KubeletVersion,
   lastImages: readonly string[] = [],
-): Promise<Recreation | Refusal> {
+): Promise<NextAttempt | Refusal> {
   const container = pod.containers.find((one) => one.name === last.name);
   const refusal = refusalOf(
     pod,
@@ -110,7 +110,7 @@ export async function prepareRecreation(
   const denied = await imageRefusal(client, pod, imageId, kubeletVersion, signal);
   if (denied !== undefined) return { refusal: denied };
   const status = ofContainer.status;
-  if (!status) return { refusal: "the runtime does not tell the container's status" };
+  if (!status) return { refusal: "the runtime does not report the container's status" };
   if (lastImages.length > 0) {
     const before = await client.call(methods.ImageStatus, { image: { image: status.image_ref } }, { signal });
     // Without a user in the spec the kubelet takes the image's.
@@ -118,7 +118,7 @@ export async function prepareRecreation(
       return { refusal: "the images run as different users" };
     }
   }
-  const made = nextAttempt(
+  const made = requestOfNext(
     ofContainer.info["info"],
     status,
     ofSandbox.info["info"],
@@ -133,7 +133,7 @@ export async function prepareRecreation(
 }
 
 /** Pure. `containerInfo` and `sandboxInfo` are the runtime's verbose texts. */
-export function nextAttempt(
+export function requestOfNext(
   containerInfo: string | undefined,
   status: ContainerStatus,
   sandboxInfo: string | undefined,
@@ -145,9 +145,9 @@ export function nextAttempt(
   const containerJson = configOf(containerInfo);
   const sandboxJson = configOf(sandboxInfo);
   if (!containerJson || !sandboxJson)
-    return { refusal: "the runtime does not tell the config of its containers" };
+    return { refusal: "the runtime does not report the config of its containers" };
   const bytes = envEncoding(containerJson["envs"]);
-  if (!bytes) return { refusal: "how the runtime prints env values cannot be told" };
+  if (!bytes) return { refusal: "how the runtime prints env values is not clear: as text or as base64" };
   let config: ContainerConfig;
   let sandbox: PodSandboxConfig;
   try {
@@ -267,10 +267,10 @@ export type Started =
  * only created is taken by the kubelet for one to start. Throws AgentError when the runtime cannot start it; then
  * nothing is left behind and the kubelet starts the container in its own time.
  */
-export async function startNextAttempt(client: CriClient, recreation: Recreation): Promise<Started> {
+export async function startNextAttempt(client: CriClient, next: NextAttempt): Promise<Started> {
   let containerId: string;
   try {
-    containerId = (await client.call(methods.CreateContainer, recreation.request)).container_id;
+    containerId = (await client.call(methods.CreateContainer, next.request)).container_id;
   } catch (error) {
     if (isAgentError(error, "AlreadyExists")) return { by: "kubelet" };
     throw error;
