@@ -3,7 +3,7 @@ import type { Client, Clock, Events, Log, Metrics, Random } from "../kube/index.
 import type { ContainerRestarter } from "./containers/restarter.ts";
 import type { AgentMetrics } from "./metrics.ts";
 import type { PodWatch } from "./pod_watch.ts";
-import type { ExecProbes } from "./probes/exec_probes.ts";
+import type { ProbeRunner } from "./probes/runner.ts";
 import type { RuntimeFinder } from "./runtime_socket/finder.ts";
 import type { AgentSettings } from "./settings.ts";
 import type { StateStore } from "./state/store.ts";
@@ -22,7 +22,7 @@ export interface AgentContext {
   readonly pods: PodWatch;
   readonly restarter: ContainerRestarter;
   /** Of all probes together: they share the memory. */
-  readonly execs: ExecProbes;
+  readonly probes: ProbeRunner;
 }
 
 /** A running part of the agent. */

@@ -25,6 +25,7 @@ import { type AgentMetrics, createAgentMetrics } from "./metrics.ts";
 import { startPodWatch } from "./pod_watch.ts";
 import { ExecProbes } from "./probes/exec_probes.ts";
 import { startProbes } from "./probes/feature.ts";
+import { ProbeRunner } from "./probes/runner.ts";
 import { startRestarts } from "./restarts/feature.ts";
 import { type Runtime, type RuntimeFinder, startRuntimeFinder } from "./runtime_socket/finder.ts";
 import type { AgentSettings } from "./settings.ts";
@@ -145,7 +146,7 @@ function createContext(
     state,
     pods,
     restarter,
-    execs: new ExecProbes(clock, log.with({ component: "probes" })),
+    probes: new ProbeRunner(made.finder, new ExecProbes(clock, log.with({ component: "probes" }))),
   };
 }
 

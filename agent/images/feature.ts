@@ -10,14 +10,14 @@ import {
   type Log,
   startInformer,
 } from "../../kube/index.ts";
-import { checkedSpec, type OwnerRef, type PullTask } from "../../node/index.ts";
+import { checkedSpec, type PullTask } from "../../node/index.ts";
 import type { AgentContext, Feature } from "../context.ts";
 import { createStatusWriter } from "../status_writer.ts";
 import { loadPlugins } from "./credential_plugins.ts";
-import { criImages } from "./cri_images.ts";
 import { dockerConfigFiles } from "./docker_config_files.ts";
+import { CriImages } from "./image_service.ts";
 import { createKeyring, type Keyring } from "./keyring.ts";
-import { Puller, type PullerDependencies } from "./puller.ts";
+import { Puller } from "./puller.ts";
 
 export const nodeImages = jsonResource<NodeImage>({
   group: "apps.kruise.io",
@@ -40,25 +40,34 @@ const secrets = jsonResource<SecretObject>({
 });
 
 const component = "kruise-daemon-imagepuller";
-const apiVersion = "apps.kruise.io/v1beta1";
 
 export async function startImages(context: AgentContext, home: string | undefined): Promise<Feature> {
   const { finder, settings, state } = context;
   const log = context.log.with({ component });
   const name = settings.nodeName;
-  /** Of the NodeImage: events name it. */
-  let uid = "";
   const keyring = await nodeKeyring(context, log, home);
   const known = savedTasks(await state.read("images"), name);
+  const status = createStatusWriter<NodeImageStatus>({
+    clock: context.clock,
+    log,
+    write: (next, before, signal) => writeStatus(context, next, before, signal),
+  });
   const puller = new Puller(
-    pullerDependencies(context, log, keyring, () => uid),
+    {
+      ...context,
+      log,
+      images: new CriImages(finder),
+      keyring,
+      recorder: context.events.from(component),
+      status,
+      finished: (tasks) => state.write("images", { node: name, tasks }),
+    },
     known,
   );
   const stopWatching = finder.subscribe(() => puller.runtimeChanged());
   const cache = new Cache<NodeImage>({ identify: nodeImages.codec.identify, tombstones: 16 });
   cache.subscribe((change) => {
     const nodeImage = change.type === "removed" ? undefined : readable(change.object, log);
-    uid = nodeImage?.metadata.uid ?? "";
     if (change.type !== "changed" || !jsonEqual(change.before.spec, change.object.spec))
       rememberSpec(context, nodeImage);
     puller.update(nodeImage);
@@ -94,45 +103,6 @@ async function nodeKeyring(context: AgentContext, log: Log, home: string | undef
     plugins: await loadPlugins({ configFile, binaryFolder }, { clock, log }),
     files: dockerConfigFiles(home),
   });
-}
-
-function pullerDependencies(
-  context: AgentContext,
-  log: Log,
-  keyring: Keyring,
-  uid: () => string,
-): PullerDependencies {
-  const { clock, finder, settings, state } = context;
-  const node = settings.nodeName;
-  const recorder = context.events.from(component);
-  return {
-    clock,
-    log,
-    metrics: context.metrics,
-    maxPulls: settings.maxPulls,
-    runtime: () =>
-      finder.current
-        ? { service: criImages(finder.current.client) }
-        : { service: undefined, reason: finder.reason },
-    logins: (refs, repository, signal) => keyring.logins(refs, repository, signal),
-    status: createStatusWriter<NodeImageStatus>({
-      clock,
-      log,
-      write: (next, before, signal) => writeStatus(context, next, before, signal),
-    }),
-    event(type, reason, message, owners) {
-      const nodeImage = { apiVersion, kind: "NodeImage", name: node, uid: uid() };
-      for (const target of [nodeImage, ...owners.map(jobOf)]) recorder.event(target, type, reason, message);
-    },
-    finished: (tasks) => state.write("images", { node, tasks }),
-    pulled: context.agentMetrics.pulled,
-  };
-}
-
-/** What an event about the job is about that asked for a tag. */
-function jobOf(owner: OwnerRef) {
-  const { kind = "ImagePullJob", name = "", namespace, uid = "" } = owner;
-  return { apiVersion: owner.apiVersion ?? apiVersion, kind, namespace, name, uid };
 }
 
 /** A merge patch of what differs from the server's status, so that another writer's members stay. */

@@ -3,25 +3,11 @@ import type { Clock } from "../../kube/index.ts";
 import { imageReference, type PullOrder, type PullResult } from "../../node/index.ts";
 import { AgentError, isAgentError, messageOf } from "../errors.ts";
 import type { Login } from "./docker_config.ts";
+import type { ImageService } from "./image_service.ts";
 
-/** What a pull needs of the runtime. */
-export interface ImageService {
-  /** The runtime's id of an image that is on the node. */
-  present(reference: string, signal: AbortSignal): Promise<string | undefined>;
-  pull(request: PullRequest, signal: AbortSignal): Promise<void>;
-}
-
-export interface PullRequest {
-  readonly reference: string;
-  readonly login: Login | undefined;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly annotations: Readonly<Record<string, string>>;
-  readonly timeoutMs: number;
-}
-
-/** Whom and what a pull needs. */
+/** What a pull needs besides its order. */
 export interface PullContext {
-  readonly runtime: () => ImageService;
+  readonly images: ImageService;
   /** Logins that match the image, read anew for each attempt so that a late or changed secret counts. */
   readonly logins: (signal: AbortSignal) => Promise<readonly Login[]>;
   readonly clock: Clock;
@@ -79,8 +65,8 @@ async function attempts(order: PullOrder, reference: string, context: PullContex
 }
 
 async function oneAttempt(order: PullOrder, reference: string, context: PullContext): Promise<PullResult> {
-  const { clock, signal: outer } = context;
-  const runtime = context.runtime();
+  const { clock, images, signal: outer } = context;
+  if (images.missing !== undefined) throw new AgentError("Unavailable", images.missing);
   const name = `${order.image}:${order.tag}`;
   const timeoutMs = order.timeoutSeconds * 1000;
   const limited = new AbortController();
@@ -88,11 +74,11 @@ async function oneAttempt(order: PullOrder, reference: string, context: PullCont
   const signal = AbortSignal.any([outer, limited.signal]);
   try {
     if (order.onlyIfAbsent) {
-      const id = await runtime.present(reference, signal);
+      const id = await images.present(reference, signal);
       if (id !== undefined) return { ok: true, imageID: `${order.image}@${id}`, pulled: false };
     }
-    await pullWithLogins(order, reference, runtime, await context.logins(signal), signal);
-    const id = await runtime.present(reference, signal);
+    await pullWithLogins(order, reference, images, await context.logins(signal), signal);
+    const id = await images.present(reference, signal);
     return { ok: true, imageID: id === undefined ? "" : `${order.image}@${id}`, pulled: true };
   } catch (error) {
     if (limited.signal.aborted && !outer.aborted) throw limited.signal.reason;
@@ -106,7 +92,7 @@ async function oneAttempt(order: PullOrder, reference: string, context: PullCont
 async function pullWithLogins(
   order: PullOrder,
   reference: string,
-  runtime: ImageService,
+  images: ImageService,
   logins: readonly Login[],
   signal: AbortSignal,
 ): Promise<void> {
@@ -116,7 +102,7 @@ async function pullWithLogins(
   const failures: string[] = [];
   for (const login of logins.length > 0 ? logins : [undefined]) {
     try {
-      await runtime.pull({ reference, login, labels, annotations, timeoutMs }, signal);
+      await images.pull({ reference, login, labels, annotations, timeoutMs }, signal);
       return;
     } catch (error) {
       signal.throwIfAborted();

@@ -6,7 +6,7 @@ import { type TestClock, testClock } from "../../testkit/kube/fake_clock.ts";
 import { AgentError } from "../errors.ts";
 import { createStatusWriter } from "../status_writer.ts";
 import type { Login } from "./docker_config.ts";
-import type { ImageService, PullRequest } from "./pull.ts";
+import type { ImageService, PullRequest } from "./image_service.ts";
 import { Puller, type PullerDependencies } from "./puller.ts";
 
 type TagSpec = NonNullable<NodeImageSpec["images"]>[string]["tags"][number];
@@ -33,7 +33,10 @@ interface Bench {
 function bench(maxPulls = 0, known: readonly PullTask[] = []): Bench {
   const clock = testClock();
   let server: NodeImageStatus | undefined;
-  const service: ImageService = {
+  const images: ImageService = {
+    get missing() {
+      return b.runtime ? undefined : "not found container runtime sock";
+    },
     present: async (reference) => (b.onNode.has(reference) ? "sha256:1d" : undefined),
     async pull(request, signal) {
       b.pulls.push(request);
@@ -54,12 +57,15 @@ function bench(maxPulls = 0, known: readonly PullTask[] = []): Bench {
     clock,
     log: nullLog,
     metrics: nullMetrics,
-    maxPulls,
-    runtime: () =>
-      b.runtime ? { service } : { service: undefined, reason: "not found container runtime sock" },
-    logins: async () => b.logins,
+    agentMetrics: { pulled: () => undefined },
+    settings: { maxPulls, nodeName: "node-1" },
+    images,
+    keyring: { logins: async () => [...b.logins] },
     status,
-    event: (type, reason, message, owners) => b.events.push(`${type} ${reason} ${message} ${owners.length}`),
+    recorder: {
+      event: ({ kind, name }, type, reason, message) =>
+        b.events.push(`${kind} ${name} ${type} ${reason} ${message}`),
+    },
     finished: (tasks) => b.finished.push(tasks),
   };
   const b: Bench = {
@@ -101,7 +107,7 @@ t.test("pulls, reports and says how long it took", async (t) => {
   t.match(b.tag("1"), { phase: "Pulling" });
   await b.clock.advance(1600);
   t.match(b.tag("1"), { phase: "Succeeded", progress: 100, imageID: "nginx@sha256:1d" });
-  t.same(b.events, ["Normal PullImageSucceed Image nginx:1, ecalpsedTime 1.5s 0"]);
+  t.same(b.events, ["NodeImage node-1 Normal PullImageSucceed Image nginx:1, ecalpsedTime 1.5s"]);
   t.match(b.pulls[0], {
     reference: "nginx:1",
     login: undefined,
@@ -148,9 +154,9 @@ t.test(
       phase: "Failed",
       message: 'Failed to pull image reference "nginx:1": registry says no',
     });
-    t.same(b.events, [
-      'Warning PullImageFailed Image nginx:1 Failed to pull image reference "nginx:1": registry says no 1',
-    ]);
+    const failed =
+      'Warning PullImageFailed Image nginx:1 Failed to pull image reference "nginx:1": registry says no';
+    t.same(b.events, [`NodeImage node-1 ${failed}`, `ImagePullJob job ${failed}`]);
   },
 );
 

@@ -5,10 +5,10 @@ import { runningContainer } from "../../testkit/agent/context_fixture.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
 import type { SeenContainer } from "../containers/observe.ts";
 import type { CriClient } from "../cri/client.ts";
-import { ExecProbes } from "../probes/exec_probes.ts";
+import { AgentError } from "../errors.ts";
 import { Watchdog } from "./watchdog.ts";
 
-const noRuntime: CriClient = {
+const client: CriClient = {
   socket: "",
   call: async () => {
     throw new Error("no runtime in this test");
@@ -52,26 +52,30 @@ function bench() {
     container: seen as SeenContainer | undefined,
     outcome: { state: "Failed", message: "bad" } as ProbeOutcome | undefined,
     runs: 0,
-    told: [] as string[],
+    events: [] as string[],
     restarted: [] as string[],
     refuse: false,
   };
   const watchdog = new Watchdog({
     clock,
-    execs: new ExecProbes(clock, nullLog),
     log: nullLog,
     metrics: nullMetrics,
-    runtime: () => noRuntime,
-    unhealthy: (_, container, message) => b.told.push(`${container} ${message}`),
-    restart: async (_client, _pod, { id }) => {
-      if (b.refuse) throw new Error("the runtime refuses");
-      b.restarted.push(id);
-      if (b.container) b.container = { ...b.container, id: "c2", startedAt: clock.now() };
+    recorder: {
+      event: (target, _, reason, message) => b.events.push(`${target.fieldPath} ${reason} ${message}`),
     },
-    observe: async () => new Map(b.container ? [["main", b.container]] : []),
-    run: async () => {
-      b.runs++;
-      return b.outcome;
+    probes: {
+      find: async () => b.container && { client, container: b.container },
+      run: async () => {
+        b.runs++;
+        return b.outcome;
+      },
+    },
+    restarter: {
+      restart: async ({ container: { id } }) => {
+        if (b.refuse) throw new AgentError("Runtime", "the runtime refuses");
+        b.restarted.push(id);
+        if (b.container) b.container = { ...b.container, id: "c2", startedAt: clock.now() };
+      },
     },
   });
   return { b, watchdog };
@@ -81,7 +85,7 @@ t.test("failures in a row restart the container; a new one starts with none", as
   const { b, watchdog } = bench();
   watchdog.update(pod([{ name: "main", livenessProbe: exec({ initialDelaySeconds: 7 }) }]));
   await b.clock.advance(1);
-  t.same(b.told, ["main bad"]);
+  t.same(b.events, ["spec.containers{main} Unhealthy Liveness probe failed: bad"]);
   t.same(b.restarted, []);
   await b.clock.advance(5_000);
   t.same(b.restarted, ["c1"]);
@@ -140,23 +144,21 @@ t.test(
 t.test("a restart that waits for its turn is dropped when its probe is no longer wanted", async (t) => {
   const clock = testClock();
   const restarted: string[] = [];
-  const containers = ["main", "side"].map((name): [string, SeenContainer] => [
-    name,
-    { ...seen, name, id: name },
-  ]);
   const watchdog = new Watchdog({
     clock,
-    execs: new ExecProbes(clock, nullLog),
     log: nullLog,
     metrics: nullMetrics,
-    runtime: () => noRuntime,
-    unhealthy: () => undefined,
-    restart: async (_client, _pod, { id }) => {
-      restarted.push(id);
-      await clock.sleep(1_000);
+    recorder: { event: () => undefined },
+    probes: {
+      find: async (_, name) => ({ client, container: { ...seen, name, id: name } }),
+      run: async () => ({ state: "Failed", message: "bad" }),
     },
-    observe: async () => new Map(containers),
-    run: async () => ({ state: "Failed", message: "bad" }),
+    restarter: {
+      restart: async ({ container: { id } }) => {
+        restarted.push(id);
+        await clock.sleep(1_000);
+      },
+    },
   });
   const at = (name: string) => ({ name, livenessProbe: exec({ failureThreshold: 1 }) });
   watchdog.update(pod([at("main"), at("side")]));
@@ -173,14 +175,16 @@ t.test("an error that nothing expected ends its probe alone, and is counted", as
   const counted: string[] = [];
   const watchdog = new Watchdog({
     clock,
-    execs: new ExecProbes(clock, nullLog),
     log: nullLog,
     metrics: { unexpectedError: (where) => counted.push(where) },
-    runtime: () => {
-      throw new TypeError("a bug");
+    recorder: { event: () => undefined },
+    probes: {
+      find: async () => {
+        throw new TypeError("a bug");
+      },
+      run: async () => undefined,
     },
-    unhealthy: () => undefined,
-    restart: async () => undefined,
+    restarter: { restart: async () => undefined },
   });
   watchdog.update(pod([{ name: "main", livenessProbe: exec({ failureThreshold: 1 }) }]));
   await clock.advance(1);

@@ -1,10 +1,10 @@
 /** Connects the prober with the API server: the NodePodProbe of this node, and events on its pods. */
 import type { NodePodProbe, NodePodProbeStatus } from "../../crds/index.ts";
-import { Cache, createMergePatch, jsonResource, type Log, startInformer } from "../../kube/index.ts";
-import { checkedProbes, probeReason } from "../../node/index.ts";
+import { Cache, createMergePatch, jsonResource, startInformer } from "../../kube/index.ts";
+import { checkedProbes } from "../../node/index.ts";
 import type { AgentContext, Feature } from "../context.ts";
 import { createStatusWriter } from "../status_writer.ts";
-import { Prober, type ProberDependencies } from "./prober.ts";
+import { Prober } from "./prober.ts";
 
 export const nodePodProbes = jsonResource<NodePodProbe>({
   group: "apps.kruise.io",
@@ -18,7 +18,17 @@ const component = "kruise-daemon-podprobe";
 
 export function startProbes(context: AgentContext): Feature {
   const log = context.log.with({ component });
-  const prober = new Prober(proberDependencies(context, log));
+  const prober = new Prober({
+    ...context,
+    log,
+    recorder: context.events.from(component),
+    status: createStatusWriter<NodePodProbeStatus>({
+      clock: context.clock,
+      log,
+      perSecond: 1,
+      write: (next, before, signal) => writeStatus(context, next, before, signal),
+    }),
+  });
   const cache = new Cache<NodePodProbe>({ identify: nodePodProbes.codec.identify, tombstones: 16 });
   cache.subscribe(({ type, object: stored }) => {
     const { object, ignored } = checkedProbes(stored);
@@ -39,30 +49,6 @@ export function startProbes(context: AgentContext): Feature {
     async stop() {
       await Promise.all([informer.stop(), prober.stop()]);
     },
-  };
-}
-
-function proberDependencies(context: AgentContext, log: Log): ProberDependencies {
-  const { clock, execs, finder, pods, random } = context;
-  const recorder = context.events.from(component);
-  return {
-    clock,
-    log,
-    metrics: context.metrics,
-    random,
-    runtime: () => finder.current?.client,
-    execs,
-    podIP: (uid) => pods.byUid(uid)?.podIP || undefined,
-    status: createStatusWriter<NodePodProbeStatus>({
-      clock,
-      log,
-      perSecond: 1,
-      write: (next, before, signal) => writeStatus(context, next, before, signal),
-    }),
-    event(pod, state, message) {
-      recorder.event({ apiVersion: "v1", kind: "Pod", ...pod }, "Normal", probeReason(state), message);
-    },
-    probed: context.agentMetrics.probed,
   };
 }
 

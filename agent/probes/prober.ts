@@ -1,173 +1,128 @@
-/** One loop for each probe of the node's NodePodProbe. */
+/** Runs the probes of the node's NodePodProbe, one task for each, and offers their results as its status. */
 import type { NodePodProbe, NodePodProbeStatus } from "../../crds/index.ts";
-import { type Clock, jsonEqual, type Log, type Metrics, type Random } from "../../kube/index.ts";
+import { type EventRecorder, jsonEqual } from "../../kube/index.ts";
 import {
   afterProbe,
   outcomeBeforeRun,
-  type ProbedPod,
   type ProbeOutcome,
   type ProbeRecord,
   periodMs,
+  probeReason,
   probeStatus,
   sameHandler,
   thresholdsOf,
   type WantedProbe,
   wantedProbes,
 } from "../../node/index.ts";
-import { observeContainers, type SeenContainer } from "../containers/observe.ts";
-import type { CriClient } from "../cri/client.ts";
-import { messageOf } from "../errors.ts";
+import type { AgentContext } from "../context.ts";
+import { isAgentError } from "../errors.ts";
 import type { StatusWriter } from "../status_writer.ts";
-import type { ExecProbes } from "./exec_probes.ts";
-import { runProbe } from "./run.ts";
+import { Tasks } from "../tasks.ts";
+import { type ProbeRunner, type RunningPlace, repeat } from "./runner.ts";
 
-export interface ProberDependencies {
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Pick<Metrics, "unexpectedError">;
-  readonly random: Random;
-  readonly runtime: () => CriClient | undefined;
-  readonly execs: ExecProbes;
-  /** The pod's present address, which may have changed since the probe was written; undefined when it is not known. */
-  readonly podIP: (podUid: string) => string | undefined;
+export interface ProberDependencies extends Pick<AgentContext, "clock" | "log" | "random"> {
+  readonly agentMetrics: Pick<AgentContext["agentMetrics"], "probed">;
+  readonly metrics: Pick<AgentContext["metrics"], "unexpectedError">;
+  readonly pods: Pick<AgentContext["pods"], "byUid">;
+  readonly probes: Pick<ProbeRunner, "find" | "run">;
+  readonly recorder: EventRecorder;
   readonly status: StatusWriter<NodePodProbeStatus>;
-  /** A probe's state changed. */
-  readonly event: (pod: ProbedPod, state: "Succeeded" | "Failed", message: string) => void;
-  readonly probed?: (result: string) => void;
-  readonly observe?: typeof observeContainers;
-  readonly run?: typeof runProbe;
-}
-
-interface Loop extends WantedProbe {
-  readonly abort: AbortController;
-  ended: Promise<void>;
 }
 
 export class Prober {
   readonly #dependencies: ProberDependencies;
-  readonly #observe: typeof observeContainers;
-  readonly #run: typeof runProbe;
-  readonly #loops = new Map<string, Loop>();
+  readonly #tasks: Tasks;
+  #wanted: ReadonlyMap<string, WantedProbe> = new Map();
   readonly #records = new Map<string, ProbeRecord>();
-  readonly #ending = new Set<Promise<void>>();
   #object: NodePodProbe | undefined;
   #firstUpdate = true;
 
   constructor(dependencies: ProberDependencies) {
     this.#dependencies = dependencies;
-    this.#observe = dependencies.observe ?? observeContainers;
-    this.#run = dependencies.run ?? runProbe;
+    this.#tasks = new Tasks({ ...dependencies, kind: "probe" });
   }
 
   /** The node's NodePodProbe as the server has it; undefined when there is none. */
   update(nodePodProbe: NodePodProbe | undefined): void {
     this.#object = nodePodProbe;
     this.#dependencies.status.observed(nodePodProbe?.status);
-    const wanted = wantedProbes(nodePodProbe);
-    const otherHandler = new Set<string>();
-    for (const [key, loop] of this.#loops) {
-      const next = wanted.get(key);
-      if (next && sameProbe(loop, next)) continue;
-      this.#end(key, loop);
-      if (!next) this.#records.delete(key);
-      else if (!sameHandler(loop.probe, next.probe)) otherHandler.add(key);
+    const before = this.#wanted;
+    this.#wanted = wantedProbes(nodePodProbe);
+    for (const key of before.keys()) {
+      if (this.#wanted.has(key)) continue;
+      this.#tasks.stop(key);
+      this.#records.delete(key);
     }
-    for (const [key, next] of wanted) {
-      if (this.#loops.has(key)) continue;
-      if (otherHandler.has(key)) this.#records.delete(key);
-      this.#begin(key, next, this.#firstUpdate);
+    for (const [key, next] of this.#wanted) {
+      const last = before.get(key);
+      if (last && sameProbe(last, next)) continue;
+      if (last && !sameHandler(last.probe, next.probe)) this.#records.delete(key);
+      const spread = this.#firstUpdate;
+      this.#tasks.start(key, (signal) => this.#probe(key, next, spread, signal));
     }
     this.#firstUpdate = false;
     this.#publish();
   }
 
   async stop(): Promise<void> {
-    for (const [key, loop] of [...this.#loops]) this.#end(key, loop);
-    await Promise.all(this.#ending);
+    await this.#tasks.stopAll();
     await this.#dependencies.status.stop();
   }
 
-  #end(key: string, loop: Loop): void {
-    loop.abort.abort(new Error("the probe is no longer wanted"));
-    this.#loops.delete(key);
-  }
-
-  #begin(key: string, wanted: WantedProbe, spread: boolean): void {
-    const abort = new AbortController();
-    const loop: Loop = { ...wanted, abort, ended: Promise.resolve() };
-    this.#loops.set(key, loop);
-    loop.ended = this.#probe(key, loop, spread).catch((error: unknown) => {
-      if (abort.signal.aborted) return;
-      const { log, metrics } = this.#dependencies;
-      metrics.unexpectedError("probe");
-      log.error("a probe ended", { probe: wanted.name, error });
-    });
-    this.#ending.add(loop.ended);
-    void loop.ended.then(() => this.#ending.delete(loop.ended));
-  }
-
-  async #probe(key: string, loop: Loop, spread: boolean): Promise<void> {
+  async #probe(key: string, wanted: WantedProbe, spread: boolean, signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#dependencies;
-    const { signal } = loop.abort;
-    const period = periodMs(loop.probe);
+    const period = periodMs(wanted.probe);
     // Right after the start all probes begin at once: they are spread over their period.
     if (spread) await clock.sleep(random() * period, signal);
-    for (;;) {
-      signal.throwIfAborted();
-      const began = clock.monotonic();
-      await this.#once(key, loop, signal);
-      await clock.sleep(Math.max(0, period - (clock.monotonic() - began)), signal);
-    }
+    await repeat(clock, period, signal, () => this.#once(key, wanted, signal));
   }
 
-  async #once(key: string, loop: Loop, signal: AbortSignal): Promise<void> {
-    const client = this.#dependencies.runtime();
-    if (!client) return;
-    const container = await this.#containerOf(client, loop, signal);
-    if (!container) return;
-    const outcome = await this.#outcomeOf(client, container, loop, signal);
+  async #once(key: string, wanted: WantedProbe, signal: AbortSignal): Promise<void> {
+    const place = await this.#find(wanted, signal);
+    if (!place) return;
+    const outcome = await this.#outcomeOf(place, wanted, signal);
     signal.throwIfAborted();
-    if (outcome) this.#record(key, loop, container.id, outcome);
+    if (outcome) this.#record(key, wanted, place.container.id, outcome);
   }
 
-  async #containerOf(
-    client: CriClient,
-    { pod, name, containerName }: Loop,
+  async #find(
+    { pod, name, containerName }: WantedProbe,
     signal: AbortSignal,
-  ): Promise<SeenContainer | undefined> {
+  ): Promise<RunningPlace | undefined> {
+    const { log, probes } = this.#dependencies;
     try {
-      return (await this.#observe(client, pod.uid, signal)).get(containerName);
+      return await probes.find(pod.uid, containerName, signal);
     } catch (error) {
       signal.throwIfAborted();
-      const { log } = this.#dependencies;
-      log.debug("a probe could not look at its container", { probe: name, error: messageOf(error) });
+      if (!isAgentError(error)) throw error;
+      log.debug("a probe could not look at its container", { probe: name, error: error.message });
       return undefined;
     }
   }
 
   /** Undefined: nothing is known of the container, or its initial delay is not over. */
   async #outcomeOf(
-    client: CriClient,
-    container: SeenContainer,
-    loop: Loop,
+    place: RunningPlace,
+    wanted: WantedProbe,
     signal: AbortSignal,
   ): Promise<ProbeOutcome | undefined> {
-    const known = outcomeBeforeRun(container, loop, this.#dependencies.clock.now());
+    const { clock, pods, probes } = this.#dependencies;
+    const known = outcomeBeforeRun(place.container, wanted, clock.now());
     if (known !== "run") return known;
-    const { pod, ip, probe } = loop;
-    const podIP = this.#dependencies.podIP(pod.uid) ?? ip;
-    const { execs } = this.#dependencies;
-    return this.#run(probe, { client, containerId: container.id, podIP, execs }, signal);
+    // The pod's address may have changed since the probe was written.
+    const podIP = pods.byUid(wanted.pod.uid)?.podIP || wanted.ip;
+    return probes.run(wanted.probe, place, podIP, signal);
   }
 
-  #record(key: string, { pod, probe }: Loop, containerId: string, outcome: ProbeOutcome): void {
-    const { clock, event, probed } = this.#dependencies;
-    probed?.(outcome.state);
+  #record(key: string, { pod, probe }: WantedProbe, containerId: string, outcome: ProbeOutcome): void {
+    const { agentMetrics, clock, recorder } = this.#dependencies;
+    agentMetrics.probed(outcome.state);
     const before = this.#records.get(key);
     const after = afterProbe(before, containerId, outcome, thresholdsOf(probe), clock.now());
     this.#records.set(key, after.record);
     const { state, message } = after.record;
-    if (after.changed && state !== "Unknown") event(pod, state, message);
+    if (after.changed && state !== "Unknown")
+      recorder.event({ apiVersion: "v1", kind: "Pod", ...pod }, "Normal", probeReason(state), message);
     if (after.publish) this.#publish();
   }
 
@@ -176,6 +131,6 @@ export class Prober {
   }
 }
 
-function sameProbe(loop: WantedProbe, wanted: WantedProbe): boolean {
-  return loop.ip === wanted.ip && jsonEqual(loop.probe, wanted.probe);
+function sameProbe(a: WantedProbe, b: WantedProbe): boolean {
+  return a.ip === b.ip && jsonEqual(a.probe, b.probe);
 }

@@ -9,7 +9,7 @@ import type { SeenContainer } from "../containers/observe.ts";
 import type { CriClient } from "../cri/client.ts";
 import { createStatusWriter } from "../status_writer.ts";
 import { ExecProbes } from "./exec_probes.ts";
-import { Prober, type ProberDependencies } from "./prober.ts";
+import { Prober } from "./prober.ts";
 import { runProbe } from "./run.ts";
 
 const unusedClient: CriClient = {
@@ -45,23 +45,23 @@ function bench(): Bench {
       return next;
     },
   });
-  const dependencies: ProberDependencies = {
+  const prober = new Prober({
     clock,
     log: nullLog,
     metrics: nullMetrics,
+    agentMetrics: { probed: () => undefined },
     random: () => 0,
-    runtime: () => unusedClient,
-    execs: new ExecProbes(clock, nullLog),
-    podIP: () => undefined,
-    status,
-    event: (_, state, message) => b.events.push(`${state} ${message}`),
-    observe: async () => new Map(b.container ? [["main", b.container]] : []),
-    run: async () => {
-      b.runs++;
-      return b.outcome;
+    pods: { byUid: () => undefined },
+    probes: {
+      find: async () => b.container && { client: unusedClient, container: b.container },
+      run: async () => {
+        b.runs++;
+        return b.outcome;
+      },
     },
-  };
-  const prober = new Prober(dependencies);
+    recorder: { event: (_, type, reason, message) => b.events.push(`${type} ${reason} ${message}`) },
+    status,
+  });
   const b: Bench = {
     clock,
     events: [],
@@ -105,7 +105,7 @@ t.test("each probe has its result, two on one container too", async (t) => {
   ]);
   await b.clock.advance(1);
   t.same(b.states(), ["ppm#a Succeeded fine", "ppm#b Succeeded fine"]);
-  t.same(b.events, ["Succeeded fine", "Succeeded fine"]);
+  t.same(b.events, ["Normal KruiseProbeSucceeded fine", "Normal KruiseProbeSucceeded fine"]);
   await b.clock.advance(30_000);
   t.equal(b.runs, 8);
   t.equal(b.events.length, 2, "one event for a change, not for a run");

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { nullLog, plainHash, systemClock } from "../../kube/index.ts";
-import { type AgentPod, agentPod, swapAnnotation, swapsOf } from "../../node/index.ts";
+import { type AgentPod, agentPod, swapAnnotation } from "../../node/index.ts";
 import { ContainerState, methods } from "../../proto/cri/index.ts";
 import { type FakeCri, startFakeCri } from "../../testkit/cri/fake_cri.ts";
 import { ContainerRestarter } from "../containers/restarter.ts";
@@ -195,21 +195,13 @@ t.test("the kubelet was first: nothing is stopped twice, one container runs", as
   t.same(s.swaps, ["swap kubelet"]);
 });
 
-t.test(
-  "without the annotation, with a hook, or without the image on the node the kubelet does it",
-  async (t) => {
-    const before = pod({ app: "nginx:1" });
-    t.equal(swapsOf(before, pod({ app: "nginx:2" })).length, 1);
-    t.equal(swapsOf(before, pod({ app: "nginx:2" }, { annotation: "false" })).length, 0);
-    t.equal(swapsOf(before, pod({ app: "nginx:2" }, { hook: true })).length, 0);
-    t.equal(swapsOf(before, before).length, 0);
-    const s = await scene(t, ["app"]);
-    s.change(pod({ app: "nginx:9" }));
-    await s.swapper.idle();
-    t.match(s.running("app"), [{ attempt: 0, image: "sha256:01" }]);
-    t.equal(s.fake.calls.get("StopContainer"), undefined);
-  },
-);
+t.test("without the image on the node the kubelet does it", async (t) => {
+  const s = await scene(t, ["app"]);
+  s.change(pod({ app: "nginx:9" }));
+  await s.swapper.idle();
+  t.match(s.running("app"), [{ attempt: 0, image: "sha256:01" }]);
+  t.equal(s.fake.calls.get("StopContainer"), undefined);
+});
 
 t.test("an image that the kubelet may not give to the pod is left to it", async (t) => {
   const cases = [

@@ -3,6 +3,7 @@
  * The annotation is the user's to edit: whatever in it is no probe is left out.
  */
 import { isJsonObject, type JsonObject } from "../../kube/core/index.ts";
+import type { RuntimeContainer } from "../container.ts";
 import type { AgentPod } from "../pod.ts";
 import type { Probe } from "../probes/wanted.ts";
 
@@ -34,6 +35,15 @@ export function livenessProbesOf(pod: AgentPod): LivenessProbe[] {
       ? []
       : [{ container: container.name, probe: { ...numbers(livenessProbe), ...action } }];
   });
+}
+
+/** A container that does not run is left to the kubelet. */
+export function isLivenessDue(
+  { initialDelaySeconds }: LivenessProbe["probe"],
+  { state, startedAt }: RuntimeContainer,
+  now: number,
+): boolean {
+  return state === "running" && now - startedAt >= initialDelaySeconds * 1000;
 }
 
 function listed(text: string | undefined): JsonObject[] {

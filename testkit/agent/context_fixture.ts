@@ -9,6 +9,7 @@ import type { AgentContext } from "../../agent/context.ts";
 import { createAgentMetrics } from "../../agent/metrics.ts";
 import { startPodWatch } from "../../agent/pod_watch.ts";
 import { ExecProbes } from "../../agent/probes/exec_probes.ts";
+import { ProbeRunner } from "../../agent/probes/runner.ts";
 import type { Runtime, RuntimeFinder } from "../../agent/runtime_socket/finder.ts";
 import { agentSettings } from "../../agent/settings.ts";
 import { createStateStore } from "../../agent/state/store.ts";
@@ -34,15 +35,16 @@ export function testContext(
   t.teardown(() => pods.stop());
   const agentMetrics = createAgentMetrics(registry);
   const events = createEvents(shared);
+  const finder = settledFinder(runtime);
   return {
     ...shared,
     settings: agentSettings([], { NODE_NAME: "node-1" }, () => false),
     agentMetrics,
     events,
-    finder: settledFinder(runtime),
+    finder,
     state: createStateStore(folder, shared.log),
     pods,
-    execs: new ExecProbes(shared.clock, shared.log),
+    probes: new ProbeRunner(finder, new ExecProbes(shared.clock, shared.log)),
     restarter: new ContainerRestarter({
       ...shared,
       events,
