@@ -13,7 +13,7 @@ export interface PermissionSettings {
 const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /**
- * Flags for `deno run`. No `--allow-run`: credential provider plugins need it, and whoever configures plugins adds
+ * Flags for `deno run`. No `--allow-run`: credential provider plugins need it, so an installation with plugins adds
  * `--allow-run=<folder>/<plugin>` for each.
  */
 export function denoPermissions(settings: PermissionSettings): string[] {

@@ -59,7 +59,7 @@ const withoutEffect: Readonly<Record<string, string>> = {
 };
 const flagsWithoutValue = new Set(["direct-swap", "enable-pprof", "logtostderr", "alsologtostderr"]);
 
-/** Throws AgentError `Config`. `exists` tells whether a path is there. */
+/** Throws AgentError `Config`. `exists` says whether a path is there. */
 export function agentSettings(
   argv: readonly string[],
   env: Readonly<Record<string, string | undefined>>,

@@ -46,7 +46,7 @@ class LatestStatus<T extends object> implements StatusWriter<T> {
   #wanted: T | undefined;
   #server: T | undefined;
   #running: Promise<void> | undefined;
-  /** Cleared in the same turn in which the last look found nothing to write: an offer after it starts anew. */
+  /** Cleared in the same turn in which the last look found nothing to write: an offer after it starts another one. */
   #busy = false;
 
   constructor(options: StatusWriterOptions<T>) {
@@ -103,7 +103,7 @@ class LatestStatus<T extends object> implements StatusWriter<T> {
     } catch (error) {
       if (signal.aborted) return before;
       if (isKubeError(error, "NotFound")) {
-        // The object is gone; whoever makes a new one tells of it by `observed`.
+        // The object is gone; a new one comes by `observed`.
         this.#wanted = undefined;
         return noFailures;
       }

@@ -31,7 +31,7 @@ export interface AgentContainer {
 export interface AgentContainerStatus extends ReportedContainer {
   /** A container that is only created has an id in the status, too. */
   readonly running: boolean;
-  /** What the container runs with; empty when the kubelet does not tell. */
+  /** What the container runs with; empty when the kubelet does not report it. */
   readonly resources: AgentResources;
 }
 

@@ -103,7 +103,7 @@ t.test(
   },
 );
 
-t.test("a killed node is told Unknown, tainted, its pods not Ready; revived, all is well", async (t) => {
+t.test("a killed node is shown Unknown, tainted, its pods not Ready; revived, all is well", async (t) => {
   const { sandbox, api } = await setUp(t, 1);
   await api.post(pods, podBody("a"));
   await reached(sandbox, "pods", allReady("a", 1), "ready");

@@ -22,7 +22,7 @@ export interface World {
   readonly log: Log;
 }
 
-/** What strategies are told of it. */
+/** What strategies see of it. */
 export type WriteParts = Pick<World, "clock" | "random" | "registry">;
 
 export function writeContext(world: WriteParts, warnings: string[]): WriteContext {

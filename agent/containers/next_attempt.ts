@@ -40,7 +40,7 @@ const barrier = "KRUISE_CONTAINER_BARRIER";
 
 /**
  * What the agent would do differently from the kubelet, and therefore leaves to it: things that the kubelet prepares
- * anew at each start. `hash` is the one that the last container carries, `lastImages` are the spec's images of which
+ * again at each start. `hash` is the one that the last container carries, `lastImages` are the spec's images of which
  * it may be. Pure.
  */
 export function refusalOf(
@@ -240,7 +240,7 @@ function configOf(info: string | undefined): Record<string, unknown> | undefined
 
 /**
  * Env values are `bytes` in the newest definition and `string` before: JSON shows them as base64 or as text. The
- * kubelet's own variables (`KUBERNETES_PORT=tcp://…`) tell which; so does any value that is no base64.
+ * kubelet's own variables (`KUBERNETES_PORT=tcp://…`) show which; so does any value that is no base64.
  */
 export function envEncoding(envs: unknown): "text" | "base64" | undefined {
   const values = Array.isArray(envs) ? envs.filter(isJsonObject) : [];

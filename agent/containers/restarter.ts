@@ -233,7 +233,7 @@ function nameIn(sandbox: string | undefined, metadata: Input<ContainerMetadata> 
   return JSON.stringify([sandbox, metadata?.name, metadata?.attempt]);
 }
 
-/** A placeholder of this attempt that is there already belongs to an earlier try: it is made anew. */
+/** A placeholder of this attempt that is there already belongs to an earlier try: it is made again. */
 async function hold(client: CriClient, next: NextAttempt): Promise<string> {
   for (let attempt = 0; ; attempt++) {
     try {

@@ -203,7 +203,7 @@ function decoded<Response>(
 }
 
 const codes: Readonly<Partial<Record<status, AgentErrorCode>>> = {
-  // Cancelled by the runtime: what the caller gives up is told apart before.
+  // Cancelled by the runtime: what the caller gives up is found out before.
   [status.CANCELLED]: "Unavailable",
   [status.INVALID_ARGUMENT]: "Invalid",
   [status.DEADLINE_EXCEEDED]: "Timeout",

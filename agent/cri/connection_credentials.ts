@@ -4,7 +4,7 @@ import { type ChannelCredentials, credentials } from "@grpc/grpc-js";
 
 /**
  * The library leaves a connection open on which the peer has not said a word of HTTP/2 yet, also when its client is
- * closed: a runtime that hangs would cost a file descriptor with each look for it. The connector is told of the end.
+ * closed: a runtime that hangs would cost a file descriptor with each look for it. The connector is called with the end.
  */
 export function connectionCredentials(): ChannelCredentials {
   const plain = credentials.createInsecure();

@@ -160,12 +160,12 @@ t.test("closing ends calls under way, and those that come later", async (t) => {
   client.close();
 });
 
-t.test("deadlines of any length are told in the eight digits that gRPC has for them", async (t) => {
+t.test("deadlines of any length are sent in the eight digits that gRPC has for them", async (t) => {
   const socket = await temporarySocket(t);
   const server = http2.createServer();
-  const told: unknown[] = [];
+  const sent: unknown[] = [];
   server.on("stream", (stream: http2.ServerHttp2Stream, headers) => {
-    told.push(headers["grpc-timeout"]);
+    sent.push(headers["grpc-timeout"]);
     stream.respond({ ":status": 200, "grpc-status": "12" }, { endStream: true });
   });
   server.listen(socket);
@@ -175,6 +175,6 @@ t.test("deadlines of any length are told in the eight digits that gRPC has for t
   t.teardown(() => client.close());
   for (const timeoutMs of [1000, 30 * 3_600_000, 2 ** 31, 2 ** 40, Number.MAX_SAFE_INTEGER, Infinity])
     await t.rejects(client.call(methods.Version, {}, { timeoutMs }), { code: "Unimplemented" });
-  for (const one of told) t.match(one, /^\d{1,8}[mSMH]$/);
-  t.equal(told[1], "108000S", "30 hours");
+  for (const one of sent) t.match(one, /^\d{1,8}[mSMH]$/);
+  t.equal(sent[1], "108000S", "30 hours");
 });

@@ -8,7 +8,7 @@ import type { ImageService } from "./image_service.ts";
 /** What a pull needs besides its order. */
 export interface PullContext {
   readonly images: ImageService;
-  /** Logins that match the image, read anew for each attempt so that a late or changed secret counts. */
+  /** Logins that match the image, read again for each attempt so that a late or changed secret counts. */
   readonly logins: (signal: AbortSignal) => Promise<readonly Login[]>;
   readonly clock: Clock;
   /** The task was stopped. */

@@ -21,7 +21,7 @@ export class ExecProbes {
   readonly #large: Slots;
   /** Probes that printed more than `usualBytes`. */
   readonly #loud = new WeakSet<object>();
-  /** Probes that printed more than `largestBytes`: told once. */
+  /** Probes that printed more than `largestBytes`: logged once. */
   readonly #tooLoud = new WeakSet<object>();
   readonly #log: Log;
 

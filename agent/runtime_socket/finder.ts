@@ -243,7 +243,7 @@ class FolderWatch {
     }
   }
 
-  /** Looks for the folders anew: they come and go with the runtime. */
+  /** Looks for the folders again: they come and go with the runtime. */
   watch(): void {
     this.close();
     for (const folder of this.#folders) {

@@ -37,7 +37,7 @@ export function createStateStore(folder: string, log: Log): StateStore {
         });
       }
     }
-    // In the same turn as the last look, so that a write after it starts anew.
+    // In the same turn as the last look, so that a write after it starts another one.
     running.delete(section);
   }
 

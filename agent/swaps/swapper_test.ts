@@ -15,15 +15,11 @@ const uid = "pod-uid-1";
 function pod(
   images: Readonly<Record<string, string>>,
   more: {
-    annotation?: string;
-    hook?: boolean;
-    grace?: number;
     seen?: boolean;
     secrets?: boolean;
     cpu?: string;
   } = {},
 ): AgentPod {
-  const { annotation = "true", hook = false, grace = 5 } = more;
   return agentPod({
     status: {
       observedGeneration: more.seen === false ? 1 : 2,
@@ -37,17 +33,16 @@ function pod(
       namespace: "default",
       uid,
       generation: 2,
-      annotations: { [swapAnnotation]: annotation },
+      annotations: { [swapAnnotation]: "true" },
     },
     spec: {
-      terminationGracePeriodSeconds: grace,
+      terminationGracePeriodSeconds: 5,
       ...(more.secrets ? { imagePullSecrets: [{ name: "registry" }] } : {}),
       containers: Object.entries(images).map(([name, image]) => ({
         name,
         image,
         imagePullPolicy: "IfNotPresent",
         resources: { requests: { cpu: more.cpu ?? "0.010" } },
-        ...(hook ? { lifecycle: { preStop: { exec: { command: ["bye"] } } } } : {}),
       })),
     },
   });

@@ -5,7 +5,7 @@
  * takes the pod as it is, then waits for a look at the runtime that is newer than its last sync, and starts what that look
  * shows as ended: with the pod that it took before the wait. Looks are a second apart, and each takes time; the kubelet
  * itself counts on 2 s (podWorkerLoop in pod_workers.go, genericPlegRelistPeriod). A worker that took the pod without the
- * new metadata has done with it by then, and nobody tells when: a generation counts changes of the spec alone.
+ * new metadata has done with it by then, and nothing reports when: a generation counts changes of the spec alone.
  */
 export const staleSyncMs = 2_000;
 
@@ -29,7 +29,7 @@ export class PendingRestarts {
     this.#byContainer.delete(containerId);
   }
 
-  /** Milliseconds until the container may be stopped. They begin anew when the pod asks for yet another environment. */
+  /** Milliseconds until the container may be stopped. They begin again when the pod asks for yet another environment. */
   ask(containerId: string, asked: Omit<PendingRestart, "since">, monotonicMs: number): number {
     const before = this.#byContainer.get(containerId);
     const since = before?.wanted === asked.wanted ? before.since : monotonicMs;

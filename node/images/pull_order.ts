@@ -1,4 +1,4 @@
-/** What is asked of one pull, and what is told of its end. Pure. Spec: images 7.5 to 7.9, N2. */
+/** What is asked of one pull, and what is reported of its end. Pure. Spec: images 7.5 to 7.9, N2. */
 import type { NodeImageSpec } from "../../crds/index.ts";
 import { goDuration } from "../../kube/core/index.ts";
 import type { PullTask } from "./plan.ts";
@@ -72,7 +72,7 @@ function shortened(message: string): string {
   return message.length > longestMessage ? `${message.slice(0, longestMessage - 1)}…` : message;
 }
 
-/** The event about a pull's end. A failure is told to the jobs that asked for the tag as well. */
+/** The event about a pull's end. A failure is reported on the jobs that asked for the tag as well. */
 export function pullEvent({ image, tag }: PullTask, result: PullResult, tookMs: number) {
   const name = `${image}:${tag}`;
   return result.ok

@@ -43,9 +43,9 @@ export function afterProbe(
   // Below the threshold the outcome is not yet the state, and its text would not fit the state.
   const message = state === outcome.state ? shortened(outcome.message) : (same?.message ?? "");
   const changed = state !== (same?.state ?? "Unknown");
-  const told = changed || message !== (same?.message ?? "");
+  const isNews = changed || message !== (same?.message ?? "");
   const publish =
-    told ||
+    isNews ||
     (same !== undefined && now - same.publishedAt >= republishMs) ||
     (same === undefined && before !== undefined);
   const stateBefore = before?.state ?? "Unknown";

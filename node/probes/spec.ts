@@ -58,7 +58,7 @@ function isText(value: unknown): boolean {
   return typeof value === "string";
 }
 
-/** Each pod's results have to be a list; a status of another shape is written anew. */
+/** Each pod's results have to be a list; a status of another shape is replaced. */
 function isStatus(value: unknown): value is NodePodProbeStatus {
   if (!isJsonObject(value)) return false;
   const pods = value["podProbeStatuses"] ?? [];

@@ -1,4 +1,4 @@
-/** The probes of a NodePodProbe, and what is told of them. Pure. Spec: containers 4.4. */
+/** The probes of a NodePodProbe, and what is reported of them. Pure. Spec: containers 4.4. */
 import type { NodePodProbe, NodePodProbeSpec, NodePodProbeStatus } from "../../crds/index.ts";
 import { formatTime, jsonEqual } from "../../kube/core/index.ts";
 import type { RuntimeContainer } from "../container.ts";

@@ -135,7 +135,7 @@ const histories: fc.Arbitrary<History> = fc.record({
 });
 
 /** Undefined when the history keeps the rules, else what broke. */
-function judge(history: History): string | undefined {
+function violationIn(history: History): string | undefined {
   const model = new Model(history);
   const { names, strategy } = history;
   for (let step = 0; step < 120; step++) {
@@ -168,7 +168,7 @@ function judge(history: History): string | undefined {
 t.test("any request ends, in its order, and stops nothing twice", async (t) => {
   fc.assert(
     fc.property(histories, (history) => {
-      const broken = judge(history);
+      const broken = violationIn(history);
       if (broken !== undefined) throw new Error(broken);
     }),
     { seed: 47, numRuns: 2000 },

@@ -141,7 +141,7 @@ function observedState(seen: RestartSeen, container: ContainerSpec, now: number)
   }
   if (force && !isKilled) return { state: state("Pending"), startable: false };
   const replaced = present.id !== oldId || present.restartCount > (statusContext?.restartCount ?? 0);
-  // Also when it was said to be stopped: that is told first, and the agent may have died before it was done.
+  // Also when it was said to be stopped: that is reported first, and the agent may have died before it was done.
   if (!replaced) return { state: state("Pending"), startable: false };
   const leftMs = readyLeftMs(seen, present, now);
   if (leftMs === 0) return { state: state("Succeeded"), startable: false };
@@ -261,7 +261,7 @@ export function pickRequest<Request extends ContainerRecreateRequest>(
     .sort((a, b) => rank(a) - rank(b) || (key(a) < key(b) ? -1 : 1))[0];
 }
 
-/** Those that are to be told that they wait: a stop may take longer than the controller waits for a sign of the agent. */
+/** Those to acknowledge as waiting: a stop may take longer than the controller waits for a sign of the agent. */
 export function unacknowledged<Request extends ContainerRecreateRequest>(
   requests: readonly Request[],
   picked: Request | undefined,

@@ -58,7 +58,7 @@ export function startImagePulls(parts: AgentParts): KindLoop {
       if (task === undefined || result === undefined) continue;
       pulls.delete(key);
       tasks.set(key, endedTask(task, result, now));
-      tell(parts, node, object, task, pull.order, result);
+      report(parts, node, object, task, pull.order, result);
     }
     writeStatus(cluster, resource, object, pullStatus(tasks));
     const next = Math.min(...[...pulls.values()].map(({ dueAt }) => dueAt));
@@ -133,8 +133,8 @@ function attempted(
     : { ok: false, message: `Failed to pull image reference "${reference}": ${why}` };
 }
 
-/** A failure is told to the jobs that asked for the tag as well. */
-function tell(
+/** A failure is reported on the jobs that asked for the tag as well. */
+function report(
   { cluster, clock, events }: AgentParts,
   node: SimulatedNode,
   object: StoredObject,

@@ -1,5 +1,5 @@
 /**
- * Probes of the simulated agents: what NodePodProbes ask is run, `afterProbe` and `probeStatus` say what is told of it.
+ * Probes of the simulated agents: what NodePodProbes ask is run, `afterProbe` and `probeStatus` say what is reported of it.
  * Commands are those that exec.ts understands; ports answer when the running container declares them or the pod's
  * annotation `sandbox.refit.dev/listens` names them. Spec: containers 4.4, rules 5 to 8.
  */
@@ -43,7 +43,7 @@ export function startProbes(parts: AgentParts): KindLoop {
   const { cluster, clock, nodes } = parts;
   /** By node, then by the probe's key. */
   const known = new Map<string, ReadonlyMap<string, Probing>>();
-  /** Runs what is due on a node and tells what there is to tell. */
+  /** Runs what is due on a node and reports what there is to report. */
   const look = (node: string): Next => {
     const stored = cluster.get(resource, { name: node });
     const before = known.get(node);
@@ -103,8 +103,8 @@ function outcomeOf(
 }
 
 function listens(pod: PodObject, container: string, port: number): boolean {
-  const told = pod.metadata.annotations?.[listensAnnotation];
-  if (told !== undefined) return told.split(",").some((one) => Number(one) === port);
+  const named = pod.metadata.annotations?.[listensAnnotation];
+  if (named !== undefined) return named.split(",").some((one) => Number(one) === port);
   const { ports = [] } = pod.spec.containers.find(({ name }) => name === container) ?? {};
   return ports.some(({ containerPort }) => containerPort === port);
 }

@@ -91,7 +91,7 @@ export class RecreateRequests {
       .map((name) => cluster.get(resource, { namespace, name }))
       .filter(isRequest);
     const pod = cluster.get("pods", { namespace, name: podName });
-    for (const request of known) if (isOver(request)) this.#tellEnd(request, podKey, pod);
+    for (const request of known) if (isOver(request)) this.#reportEnd(request, podKey, pod);
     const request = pickRequest(known);
     if (request === undefined || !this.#nodeOf(request)?.alive) return undefined;
     for (const other of unacknowledged(known, request)) this.#write(other, { phase: "Pending" });
@@ -122,8 +122,8 @@ export class RecreateRequests {
     return { ...containersOf(request, pod, run), request, runtimeName, heldSince };
   }
 
-  /** What was done is still told; the phase stays. */
-  #tellEnd(request: Request, podKey: string, pod: StoredObject | undefined): void {
+  /** What was done is still reported; the phase stays. */
+  #reportEnd(request: Request, podKey: string, pod: StoredObject | undefined): void {
     if (this.#isStopping(request)) return;
     this.#active.get(podKey)?.delete(request.metadata.name ?? "");
     const seen = this.#seen(request, podKey, pod);

@@ -95,18 +95,18 @@ t.test("the named container restarts, and only that", async (t) => {
 });
 
 t.test(
-  "at its end the request tells the new containers, also what its controller has not told yet",
+  "at its end the request shows the new containers, also what its controller has not shown yet",
   async (t) => {
     const { clock, containerOf, ask, statusOf, completed } = setUp();
     ask("both", ["app", "side"]);
     clock.until(completed("both"), 60_000);
-    const told = (name: string) => ({
+    const shown = (name: string) => ({
       name,
       ready: true,
       restartCount: 1,
       containerID: containerOf(name)?.containerID,
     });
-    t.same(statusOf("both").containerStatusSnapshot, [told("app"), told("side")]);
+    t.same(statusOf("both").containerStatusSnapshot, [shown("app"), shown("side")]);
   },
 );
 
@@ -143,7 +143,7 @@ t.test("in order, within the grace of the request", async (t) => {
   t.equal(containerOf("app")?.restartCount, 2);
 });
 
-t.test("a stop under way is told although the controller has ended the request", async (t) => {
+t.test("a stop under way is reported although the controller has ended the request", async (t) => {
   const preStop = { exec: { command: ["sleep", "8"] } };
   const containers = ["app", "side"].map((name) => ({ name, image: "nginx:1.20", lifecycle: { preStop } }));
   const { clock, cluster, ask, statusOf, containerOf } = setUp({ containers });

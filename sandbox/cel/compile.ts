@@ -109,7 +109,7 @@ function patternIn(part: ASTNode): ASTNode | undefined {
   return (part.op === "call" ? part.args[1] : part.args[2]).at(-1);
 }
 
-/** What is known beforehand is judged beforehand. */
+/** What is known beforehand is evaluated beforehand. */
 function checkPattern(pattern: ASTNode | undefined): void {
   if (pattern === undefined) return;
   if (typeof pattern.args !== "string" || pattern.op !== "value")

@@ -14,11 +14,11 @@ import { type Fields, isFields, numberAt, objectsAt, textAt } from "../json.ts";
 import { Shape } from "../resources/shape.ts";
 import { formatError } from "./formats.ts";
 
-/** `path` is empty for the whole object, whose apiVersion, kind and metadata are judged elsewhere. */
+/** `path` is empty for the whole object, whose apiVersion, kind and metadata are validated elsewhere. */
 export function validateValue(value: unknown, shape: Shape, path: string): FieldError[] {
   if (value === null && shape.nullable) return [];
   const wrongType = typeError(value, shape, path);
-  // Schemas that combine others are judged all the same.
+  // Schemas that combine others are validated all the same.
   if (wrongType !== undefined) return [wrongType, ...combinedErrors(value, shape, path)];
   const errors = [...enumErrors(value, shape, path), ...combinedErrors(value, shape, path)];
   if (typeof value === "string") errors.push(...textErrors(value, shape, path));
@@ -203,21 +203,24 @@ function below(path: string, name: string): string {
 /** allOf, anyOf, oneOf and not. */
 function combinedErrors(value: unknown, shape: Shape, path: string): FieldError[] {
   const { raw, source } = shape;
-  const judge = (part: Fields): FieldError[] => validateValue(value, new Shape(part, source), path);
-  const errors = objectsAt(raw, "allOf").flatMap(judge);
+  const errorsOf = (part: Fields): FieldError[] => validateValue(value, new Shape(part, source), path);
+  const errors = objectsAt(raw, "allOf").flatMap(errorsOf);
   const any = objectsAt(raw, "anyOf");
   const [first] = any;
-  if (first !== undefined && !any.some((part) => judge(part).length === 0)) {
-    errors.push(invalid("<nil>", "", `"${path}" must validate at least one schema (anyOf)`), ...judge(first));
+  if (first !== undefined && !any.some((part) => errorsOf(part).length === 0)) {
+    errors.push(
+      invalid("<nil>", "", `"${path}" must validate at least one schema (anyOf)`),
+      ...errorsOf(first),
+    );
   }
   const one = objectsAt(raw, "oneOf");
-  const fitting = one.filter((part) => judge(part).length === 0).length;
+  const fitting = one.filter((part) => errorsOf(part).length === 0).length;
   if (one.length > 0 && fitting !== 1) {
     const found = fitting === 0 ? "Found none valid" : `Found ${fitting} valid alternatives`;
     errors.push(invalid("<nil>", "", `"${path}" must validate one and only one schema (oneOf). ${found}`));
   }
   const { not } = raw;
-  if (isFields(not) && judge(not).length === 0) {
+  if (isFields(not) && errorsOf(not).length === 0) {
     errors.push(invalid("<nil>", "", `"${path}" must not validate the schema (not)`));
   }
   return errors;

@@ -108,20 +108,20 @@ t.test("pods of a node that is gone are removed after their time", async (t) => 
 
 t.test("tolerations against NoExecute taints", async (t) => {
   const at = Date.UTC(2026, 0, 1);
-  const verdict = (taints: Taint[], tolerations: Toleration[]) =>
+  const evictedAfter = (taints: Taint[], tolerations: Toleration[]) =>
     evictionIn(
       { metadata: {}, spec: { containers: [], tolerations } },
       { metadata: {}, spec: { taints } },
       at + 5_000,
     );
   const taint = { key: "k", value: "v", effect: "NoExecute", timeAdded: new Date(at).toISOString() };
-  t.equal(verdict([], []), undefined);
-  t.equal(verdict([{ ...taint, effect: "NoSchedule" }], []), undefined);
-  t.equal(verdict([taint], []), 0);
-  t.equal(verdict([taint], [{ key: "k", operator: "Equal", value: "w" }]), 0);
-  t.equal(verdict([taint], [{ key: "k", operator: "Equal", value: "v" }]), undefined);
-  t.equal(verdict([taint], [{ operator: "Exists", tolerationSeconds: 20 }]), 15_000);
-  t.equal(verdict([taint, { ...taint, key: "l" }], [{ key: "k", operator: "Exists" }]), 0);
+  t.equal(evictedAfter([], []), undefined);
+  t.equal(evictedAfter([{ ...taint, effect: "NoSchedule" }], []), undefined);
+  t.equal(evictedAfter([taint], []), 0);
+  t.equal(evictedAfter([taint], [{ key: "k", operator: "Equal", value: "w" }]), 0);
+  t.equal(evictedAfter([taint], [{ key: "k", operator: "Equal", value: "v" }]), undefined);
+  t.equal(evictedAfter([taint], [{ operator: "Exists", tolerationSeconds: 20 }]), 15_000);
+  t.equal(evictedAfter([taint, { ...taint, key: "l" }], [{ key: "k", operator: "Exists" }]), 0);
 });
 
 t.test("nodes renew their Lease where the profile says so", async (t) => {

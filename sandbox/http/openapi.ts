@@ -157,7 +157,7 @@ const actions: readonly (readonly [method: string, verb: string, onItem: boolean
 ];
 
 const parameters: readonly Fields[] = [
-  { name: "dryRun", in: "query", description: "All: the request is judged and not stored." },
+  { name: "dryRun", in: "query", description: "All: the request is validated and not stored." },
   { name: "fieldManager", in: "query", description: "Who the written fields belong to." },
   {
     name: "fieldValidation",

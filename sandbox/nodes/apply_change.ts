@@ -100,8 +100,8 @@ function applyToContainer(
     case "resize":
       return resize(view, container, spec, surroundings);
     case "refuse resize": {
-      const verdict = view.kubelet.judgeResize(view.pod);
-      if (verdict) view.run.refusal = { asked: askedResources(view.pod), ...verdict };
+      const refusal = view.kubelet.resizeRefusal(view.pod);
+      if (refusal) view.run.refusal = { asked: askedResources(view.pod), ...refusal };
       return [];
     }
   }

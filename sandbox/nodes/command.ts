@@ -33,9 +33,9 @@ function sleepMs(text: string | undefined): number | undefined {
 }
 
 export function behaviourOf(pod: PodObject, container: Container): Behaviour {
-  const told = annotated(pod, container.name, exitAnnotation);
-  if (told !== undefined) {
-    const parts = /^(\d+)(?:@(\d+))?$/.exec(told);
+  const given = annotated(pod, container.name, exitAnnotation);
+  if (given !== undefined) {
+    const parts = /^(\d+)(?:@(\d+))?$/.exec(given);
     if (parts)
       return {
         end: { afterMs: Number(parts[2] ?? 0), code: Number(parts[1]) },
@@ -147,14 +147,14 @@ export function endOf(
 
 /** Milliseconds that the postStart hook takes; the container's successors in the list start after it. */
 export function postStartMs(pod: PodObject, container: Container): number {
-  const told = annotated(pod, container.name, postStartAnnotation);
-  if (told !== undefined && /^\d+$/.test(told)) return Number(told);
+  const given = annotated(pod, container.name, postStartAnnotation);
+  if (given !== undefined && /^\d+$/.test(given)) return Number(given);
   return hookMs(container.lifecycle?.postStart);
 }
 
 export function preStopMs(pod: PodObject, container: Container): number {
-  const told = annotated(pod, container.name, preStopAnnotation);
-  if (told !== undefined && /^\d+$/.test(told)) return Number(told);
+  const given = annotated(pod, container.name, preStopAnnotation);
+  if (given !== undefined && /^\d+$/.test(given)) return Number(given);
   return hookMs(container.lifecycle?.preStop);
 }
 

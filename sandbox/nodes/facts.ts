@@ -17,7 +17,7 @@ export interface Kubelet {
   /** The kubelet's words when a volume cannot be mounted yet. */
   missingVolume(pod: PodObject): string | undefined;
   /** Whether the node can give the pod what its spec asks now. */
-  judgeResize(pod: PodObject): { reason: "Infeasible" | "Deferred"; message: string } | undefined;
+  resizeRefusal(pod: PodObject): { reason: "Infeasible" | "Deferred"; message: string } | undefined;
   /** Whether a node agent runs beside the kubelet. */
   readonly agent: boolean;
 }
@@ -155,12 +155,12 @@ function resizeFacts(
 ): Pick<Facts, "resources" | "refusal"> {
   if (!running || sameResources(run.resources, spec.resources))
     return { resources: "applied", refusal: "reported" };
-  const verdict = view.kubelet.judgeResize(view.pod);
-  if (!verdict) return { resources: "feasible", refusal: "reported" };
+  const refusal = view.kubelet.resizeRefusal(view.pod);
+  if (!refusal) return { resources: "feasible", refusal: "reported" };
   const reported =
-    view.run.refusal?.asked === askedResources(view.pod) && view.run.refusal.reason === verdict.reason;
+    view.run.refusal?.asked === askedResources(view.pod) && view.run.refusal.reason === refusal.reason;
   return {
-    resources: verdict.reason === "Infeasible" ? "infeasible" : "deferred",
+    resources: refusal.reason === "Infeasible" ? "infeasible" : "deferred",
     refusal: reported ? "reported" : "new",
   };
 }

@@ -313,7 +313,7 @@ export class HollowNodes {
       missingConfig: (pod: PodObject, container: Container) =>
         wait(missingConfig(this.#options.sources, pod, container)),
       missingVolume: (pod: PodObject) => wait(missingVolume(this.#options.sources, pod)),
-      judgeResize: (pod: PodObject) => node.judgeResize(pod, [...this.#podsOf(node)], this.#reckoner),
+      resizeRefusal: (pod: PodObject) => node.resizeRefusal(pod, [...this.#podsOf(node)], this.#reckoner),
       agent: this.#options.agent ?? false,
     };
   }

@@ -133,37 +133,37 @@ function lastStateOf(container: ContainerRun): ContainerState {
   return end ? { terminated: end } : {};
 }
 
-type Verdict = { status: "True" | "False"; reason?: string; message?: string };
+type ConditionState = { status: "True" | "False"; reason?: string; message?: string };
 
 function conditionsOf(input: StatusInput, phase: string, statuses: readonly ContainerStatus[]): Condition[] {
   const { pod, run } = input;
-  const containersReady = containersVerdict(pod, run, phase, statuses);
-  const verdicts: [string, Verdict][] = [
+  const containersReady = containersCondition(pod, run, phase, statuses);
+  const states: [string, ConditionState][] = [
     [
       "PodReadyToStartContainers",
       { status: run.admitted && phase !== "Succeeded" && phase !== "Failed" ? "True" : "False" },
     ],
-    ["Initialized", initialisedVerdict(run, phase)],
-    ["Ready", containersReady.status === "True" ? gatesVerdict(pod) : containersReady],
+    ["Initialized", initialisedCondition(run, phase)],
+    ["Ready", containersReady.status === "True" ? gatesCondition(pod) : containersReady],
     ["ContainersReady", containersReady],
   ];
   if (run.refusal) {
     const { reason, message } = run.refusal;
-    verdicts.push(["PodResizePending", { status: "True", reason, message }]);
+    states.push(["PodResizePending", { status: "True", reason, message }]);
   }
   const before = pod.status?.conditions ?? [];
   if (findCondition(before, "PodScheduled")?.status !== "True")
-    verdicts.push(["PodScheduled", { status: "True" }]);
+    states.push(["PodScheduled", { status: "True" }]);
   const conditions: Condition[] = [];
-  const left = new Map(verdicts);
+  const left = new Map(states);
   // The order of what is there stays, so that nothing but a real change differs.
   for (const condition of before) {
-    const verdict = left.get(condition.type);
+    const state = left.get(condition.type);
     left.delete(condition.type);
-    if (verdict) conditions.push(conditionFrom(input, condition, condition.type, verdict));
+    if (state) conditions.push(conditionFrom(input, condition, condition.type, state));
     else if (condition.type !== "PodResizePending") conditions.push(condition);
   }
-  for (const [type, verdict] of left) conditions.push(conditionFrom(input, undefined, type, verdict));
+  for (const [type, state] of left) conditions.push(conditionFrom(input, undefined, type, state));
   return conditions;
 }
 
@@ -171,7 +171,7 @@ function conditionFrom(
   { pod, now }: StatusInput,
   before: Condition | undefined,
   type: string,
-  { status, reason, message }: Verdict,
+  { status, reason, message }: ConditionState,
 ): Condition {
   const same = before?.status === status;
   if (same && (before.reason ?? "") === (reason ?? "") && (before.message ?? "") === (message ?? ""))
@@ -188,7 +188,7 @@ function conditionFrom(
   return condition;
 }
 
-function initialisedVerdict(run: PodRun, phase: string): Verdict {
+function initialisedCondition(run: PodRun, phase: string): ConditionState {
   if (phase === "Succeeded") return { status: "True", reason: "PodCompleted" };
   if (initialised(run)) return { status: "True" };
   const unfinished = run.containers.filter(
@@ -204,12 +204,12 @@ function initialisedVerdict(run: PodRun, phase: string): Verdict {
   };
 }
 
-function containersVerdict(
+function containersCondition(
   pod: PodObject,
   run: PodRun,
   phase: string,
   statuses: readonly ContainerStatus[],
-): Verdict {
+): ConditionState {
   if (phase === "Succeeded") return { status: "False", reason: "PodCompleted" };
   if (phase === "Failed") return { status: "False", reason: "PodFailed" };
   const unready = statuses.filter((status) => !status.ready).map((status) => status.name);
@@ -230,7 +230,7 @@ function containersVerdict(
 }
 
 /** Ready needs every readiness gate; the words are the kubelet's (spec inplace-update 4.2, rule 7). */
-function gatesVerdict(pod: PodObject): Verdict {
+function gatesCondition(pod: PodObject): ConditionState {
   const messages: string[] = [];
   for (const gate of pod.spec.readinessGates ?? []) {
     const condition = findCondition(pod.status?.conditions, gate.conditionType);

@@ -32,7 +32,7 @@ export class SimulatedNode {
   }
 
   /** The kubelet's answer to a pod's new resources: undefined when they fit beside the other pods. */
-  judgeResize(
+  resizeRefusal(
     pod: PodObject,
     others: readonly PodObject[],
     reckoner: Reckoner,

@@ -24,7 +24,7 @@ export interface Subresource extends GroupVersionKind {
   readonly verbs: readonly string[];
 }
 
-/** What a strategy may look at while it prepares or judges an object. */
+/** What a strategy may look at while it prepares or validates an object. */
 export interface WriteContext {
   /** Milliseconds since the Unix epoch. */
   readonly now: number;

@@ -11,7 +11,7 @@ import { isFinished, isNode, isPod, type NodeObject, type PodObject } from "../o
 import { type PodDemand, pinnedNodes, scoreNode, unfitReason } from "./fit.ts";
 import { NodeState } from "./node_state.ts";
 import { PodCensus, spreadRules } from "./spread.ts";
-import { judgeClaims, selectNode } from "./volume_demand.ts";
+import { claimsDemand, selectNode } from "./volume_demand.ts";
 
 interface SchedulerOptions {
   readonly cluster: Cluster;
@@ -162,7 +162,7 @@ export class Scheduler {
       this.#unschedulable.delete(key);
       return undefined;
     }
-    const claims = judgeClaims(this.#options.cluster, pod);
+    const claims = claimsDemand(this.#options.cluster, pod);
     if (claims.refusal !== undefined) return this.#refuse(key, pod, claims.refusal);
     const demand: PodDemand = {
       pod,

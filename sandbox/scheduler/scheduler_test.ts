@@ -48,7 +48,7 @@ const asking = (cpu: string): Partial<PodSpec> => ({
   containers: [{ name: "c", image: "x", resources: { requests: { cpu } } }],
 });
 
-t.test("pods are spread over nodes, and told why where none fits", async (t) => {
+t.test("pods are spread over nodes, and the reason is shown where none fits", async (t) => {
   const { clock, cluster, add, addNode, at, why, pod, errors } = setUp([
     { name: "master1", taints: [{ key: "node-role.kubernetes.io/control-plane", effect: "NoSchedule" }] },
     { name: "node1", capacity: { cpu: "2" } },

@@ -10,7 +10,7 @@ import {
   selectedNodeAnnotation,
 } from "../objects/index.ts";
 
-interface ClaimsVerdict {
+interface ClaimsDemand {
   /** Why the pod cannot be placed at all yet. */
   readonly refusal: string | undefined;
   /** Node affinity of bound volumes. */
@@ -19,11 +19,11 @@ interface ClaimsVerdict {
   readonly waitForNode: readonly string[];
 }
 
-export function judgeClaims(cluster: Cluster, pod: PodObject): ClaimsVerdict {
+export function claimsDemand(cluster: Cluster, pod: PodObject): ClaimsDemand {
   const namespace = pod.metadata.namespace ?? "";
   const nodeTerms: (readonly NodeSelectorTerm[])[] = [];
   const waitForNode: string[] = [];
-  const refuse = (refusal: string): ClaimsVerdict => ({ refusal, nodeTerms, waitForNode });
+  const refuse = (refusal: string): ClaimsDemand => ({ refusal, nodeTerms, waitForNode });
   for (const name of claimNames(pod)) {
     const claim = cluster.get("persistentvolumeclaims", { namespace, name });
     if (!isClaim(claim)) return refuse(`persistentvolumeclaim "${name}" not found`);

@@ -46,7 +46,7 @@ function play(given: Given): { steps: string[]; status: unknown } {
     pullMs: () => undefined,
     missingConfig: () => undefined,
     missingVolume: () => undefined,
-    judgeResize: () => (given.infeasible ? { reason: "Infeasible", message: "too much" } : undefined),
+    resizeRefusal: () => (given.infeasible ? { reason: "Infeasible", message: "too much" } : undefined),
     agent: false,
   };
   const steps: string[] = [];

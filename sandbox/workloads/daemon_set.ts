@@ -90,9 +90,9 @@ function passOf(
   const mayStay = new Set<string>();
   for (const node of deps.cluster.list("nodes")) {
     if (!isNode(node)) continue;
-    const verdict = suits(set.spec.template, node);
-    if (verdict.shouldRun) shouldRun.add(node.metadata.name ?? "");
-    if (verdict.mayStay) mayStay.add(node.metadata.name ?? "");
+    const fit = suits(set.spec.template, node);
+    if (fit.shouldRun) shouldRun.add(node.metadata.name ?? "");
+    if (fit.mayStay) mayStay.add(node.metadata.name ?? "");
   }
   const hash = revisions.update.metadata.labels?.[revisionLabel] ?? "";
   return { deps, set, revisions, hash, now: deps.clock.now(), onNode, shouldRun, mayStay };
@@ -162,7 +162,7 @@ function podFor({ set, hash }: Pass, node: string): PodObject {
   const field = { key: "metadata.name", operator: "In", values: [node] };
   const before =
     pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
-  // The field takes the place of the fields of every term; what the terms say of labels was judged before.
+  // The field takes the place of the fields of every term; what the terms say of labels was evaluated before.
   const terms = before?.length
     ? before.map((term) => ({ ...term, matchFields: [field] }))
     : [{ matchFields: [field] }];

@@ -48,20 +48,20 @@ async function reconcile(deps: WorkloadDeps, object: StoredObject, key: string):
   const over = overCondition(object);
   if (over) return removeLater(deps, object, over, key);
   const pass = passOf(deps, object);
-  const verdict = verdictOf(pass);
+  const outcome = outcomeOf(pass);
   let wakeAfterMs: Next;
-  if (verdict) {
+  if (outcome) {
     for (const pod of pass.active) await deletePod(deps, kind, object, pod);
   } else {
     wakeAfterMs = await work(pass);
   }
-  writeStatus(pass, key, verdict);
-  if (verdict) {
+  writeStatus(pass, key, outcome);
+  if (outcome) {
     const [type, words] =
-      verdict.type === "Failed"
-        ? (["Warning", verdict.message] as const)
+      outcome.type === "Failed"
+        ? (["Warning", outcome.message] as const)
         : (["Normal", "Job completed"] as const);
-    deps.events.write(object, type, verdict.reason ?? "", words ?? "", kind.component);
+    deps.events.write(object, type, outcome.reason ?? "", words ?? "", kind.component);
     return 0;
   }
   const deadline = deadlineIn(pass);
@@ -110,7 +110,7 @@ function indexOf(pod: PodObject): number | undefined {
   return text === undefined ? undefined : Number(text);
 }
 
-function verdictOf({ job, now, active, succeeded, failed }: Pass): Condition | undefined {
+function outcomeOf({ job, now, active, succeeded, failed }: Pass): Condition | undefined {
   const { completions, backoffLimit = 6, activeDeadlineSeconds, suspend } = job.spec;
   const over = (type: "Complete" | "Failed", reason: string, message: string): Condition => ({
     type,
@@ -190,7 +190,7 @@ function podOf(job: JobObject, index: number | undefined): PodObject {
   return pod;
 }
 
-function writeStatus(pass: Pass, key: string, verdict: Condition | undefined): void {
+function writeStatus(pass: Pass, key: string, outcome: Condition | undefined): void {
   const { deps, job, now } = pass;
   const active = deps.pods.ownedBy(job.metadata.uid ?? "").filter(isActive);
   const time = formatTime(now);
@@ -208,8 +208,8 @@ function writeStatus(pass: Pass, key: string, verdict: Condition | undefined): v
     if (pass.succeeded === 0) delete status.succeeded;
     if (pass.failed === 0) delete status.failed;
     if (!job.spec.suspend) status.startTime ??= time;
-    if (verdict) status.conditions = [...conditionsBefore(draft), ...finalConditions(verdict, time)];
-    if (verdict?.type === "Complete") status.completionTime = time;
+    if (outcome) status.conditions = [...conditionsBefore(draft), ...finalConditions(outcome, time)];
+    if (outcome?.type === "Complete") status.completionTime = time;
     draft.status = status;
   });
 }
@@ -225,10 +225,10 @@ const finalTypes: readonly Condition[] = ["SuccessCriteriaMet", "FailureTarget",
   }),
 );
 
-/** The verdict, after the condition that announces it. */
-function finalConditions(verdict: Condition, time: string): Condition[] {
-  const announced = verdict.type === "Complete" ? "SuccessCriteriaMet" : "FailureTarget";
-  return [{ ...verdict, type: announced }, verdict].map((condition) => ({
+/** The outcome, after the condition that announces it. */
+function finalConditions(outcome: Condition, time: string): Condition[] {
+  const announced = outcome.type === "Complete" ? "SuccessCriteriaMet" : "FailureTarget";
+  return [{ ...outcome, type: announced }, outcome].map((condition) => ({
     ...condition,
     lastProbeTime: time,
     lastTransitionTime: time,

@@ -178,7 +178,7 @@ export function podFromTemplate(
   return { apiVersion: "v1", kind: "Pod", metadata, spec: cloneJson(template.spec) };
 }
 
-/** Creates a pod and tells so; false when it was refused (told as a warning). */
+/** Creates a pod and writes an event; false when it was refused, with a warning. */
 export async function createPod(
   deps: WorkloadDeps,
   kind: WorkloadKind,

@@ -3,7 +3,7 @@ import type { StoredObject } from "../cluster.ts";
 import type { Served } from "../resources/resource.ts";
 import type { Revision } from "../revision.ts";
 
-/** Custom kinds are judged in the version of the request, built-in ones in the version that is stored. */
+/** Custom kinds are validated in the version of the request, built-in ones in the version that is stored. */
 export function workingVersion(served: Served): string {
   return served.resource.custom ? served.apiVersion : served.resource.storedApiVersion;
 }
