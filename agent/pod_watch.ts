@@ -29,20 +29,6 @@ export const agentPods: Resource<AgentPod> = {
   }),
 };
 
-export interface PodWatch {
-  readonly synced: Promise<void>;
-  /** The pod as the watch shows it; asked of the server when the watch does not run or has not delivered yet. */
-  pod(key: string, signal: AbortSignal): Promise<AgentPod | undefined>;
-  /** The pod as the server has it now. */
-  podNow(key: string, signal: AbortSignal): Promise<AgentPod | undefined>;
-  byUid(uid: string): AgentPod | undefined;
-  values(): Iterable<AgentPod>;
-  subscribe(listener: (change: Change<AgentPod>) => void): () => void;
-  /** What a write returned. */
-  writeBack(pod: AgentPod): void;
-  stop(): Promise<void>;
-}
-
 export interface PodWatchOptions {
   readonly client: Client;
   readonly clock: Clock;
@@ -54,46 +40,66 @@ export interface PodWatchOptions {
   readonly enabled: boolean;
 }
 
-export function startPodWatch(options: PodWatchOptions): PodWatch {
-  const { client, enabled } = options;
-  const cache = new Cache<AgentPod>({
+/** Watches from its construction on. */
+export class PodWatch {
+  readonly synced: Promise<void>;
+  readonly #client: Client;
+  readonly #cache = new Cache<AgentPod>({
     identify: agentPods.codec.identify,
     indexes: { uid: (pod) => [pod.uid] },
     tombstones: 1024,
   });
-  let synced = false;
-  let informer: Informer | undefined;
-  if (enabled) {
+  readonly #informer: Informer | undefined;
+  #isSynced = false;
+
+  constructor(options: PodWatchOptions) {
+    this.#client = options.client;
     const fieldSelector = `spec.nodeName=${options.nodeName}`;
-    informer = startInformer({ ...options, resource: agentPods, cache, fieldSelector });
-    informer.synced.then(
+    if (options.enabled)
+      this.#informer = startInformer({ ...options, resource: agentPods, cache: this.#cache, fieldSelector });
+    this.synced = this.#informer?.synced ?? Promise.resolve();
+    this.#informer?.synced.then(
       () => {
-        synced = true;
+        this.#isSynced = true;
       },
       () => undefined,
     );
   }
-  async function read(key: string, signal: AbortSignal): Promise<AgentPod | undefined> {
+
+  /** The pod as the watch shows it; asked of the server when the watch does not run or has not delivered yet. */
+  async pod(key: string, signal: AbortSignal): Promise<AgentPod | undefined> {
+    const held = this.#cache.get(key);
+    return held || this.#isSynced ? held : this.podNow(key, signal);
+  }
+
+  /** The pod as the server has it now. Throws KubeError. */
+  async podNow(key: string, signal: AbortSignal): Promise<AgentPod | undefined> {
     try {
-      return await client.get(agentPods, refOf(key), { signal });
+      return await this.#client.get(agentPods, refOf(key), { signal });
     } catch (error) {
       if (isKubeError(error, "NotFound")) return undefined;
       throw error;
     }
   }
-  return {
-    synced: informer?.synced ?? Promise.resolve(),
-    async pod(key, signal) {
-      const held = cache.get(key);
-      return held || synced ? held : read(key, signal);
-    },
-    podNow: read,
-    byUid: (uid) => [...cache.byIndex("uid", uid)][0],
-    values: () => cache.values(),
-    subscribe: (listener) => cache.subscribe(listener),
-    writeBack: (pod) => {
-      if (enabled) cache.writeBack(pod);
-    },
-    stop: async () => informer?.stop(),
-  };
+
+  byUid(uid: string): AgentPod | undefined {
+    return [...this.#cache.byIndex("uid", uid)][0];
+  }
+
+  values(): Iterable<AgentPod> {
+    return this.#cache.values();
+  }
+
+  subscribe(listener: (change: Change<AgentPod>) => void): () => void {
+    return this.#cache.subscribe(listener);
+  }
+
+  /** What a write returned. */
+  writeBack(pod: AgentPod): void {
+    if (this.#informer) this.#cache.writeBack(pod);
+  }
+
+  async stop(): Promise<void> {
+    await this.#informer?.stop();
+  }
 }

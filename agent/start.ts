@@ -22,7 +22,7 @@ import type { AgentContext, Feature } from "./context.ts";
 import { startImages } from "./images/feature.ts";
 import { startLiveness } from "./liveness/feature.ts";
 import { type AgentMetrics, createAgentMetrics } from "./metrics.ts";
-import { startPodWatch } from "./pod_watch.ts";
+import { PodWatch } from "./pod_watch.ts";
 import { ExecProbes } from "./probes/exec_probes.ts";
 import { startProbes } from "./probes/feature.ts";
 import { ProbeRunner } from "./probes/runner.ts";
@@ -117,7 +117,7 @@ function createContext(
 ): AgentContext {
   const { client, clock, log, settings } = dependencies;
   const { nodeName, startedBy, gates } = settings;
-  const pods = startPodWatch({ ...dependencies, nodeName, enabled: gates.DaemonWatchingPod });
+  const pods = new PodWatch({ ...dependencies, nodeName, enabled: gates.DaemonWatchingPod });
   const state = createStateStore(settings.stateFolder, log.with({ component: "state" }));
   const restarterLog = log.with({ component: "restarter" });
   const restarter = new ContainerRestarter({

@@ -14,14 +14,6 @@ import {
 } from "../kube/index.ts";
 import { messageOf } from "./errors.ts";
 
-export interface StatusWriter<T> {
-  /** Takes the status that is to be on the server. Returns at once. */
-  offer(status: T): void;
-  /** What the server has now; a status that differs from it is written again. */
-  observed(status: T | undefined): void;
-  stop(): Promise<void>;
-}
-
 export interface StatusWriterOptions<T> {
   readonly clock: Clock;
   readonly log: Log;
@@ -35,11 +27,7 @@ export interface StatusWriterOptions<T> {
 
 const retries = { firstMs: 500, longestMs: 50_000 };
 
-export function createStatusWriter<T extends object>(options: StatusWriterOptions<T>): StatusWriter<T> {
-  return new LatestStatus(options);
-}
-
-class LatestStatus<T extends object> implements StatusWriter<T> {
+export class StatusWriter<T extends object> {
   readonly #options: StatusWriterOptions<T>;
   readonly #tokens: Tokens;
   readonly #stopping = new AbortController();
@@ -54,11 +42,13 @@ class LatestStatus<T extends object> implements StatusWriter<T> {
     this.#tokens = new Tokens(options.clock, options.perSecond ?? 0.5, options.burst ?? 5);
   }
 
+  /** Takes the status that is to be on the server. Returns at once. */
   offer(status: T): void {
     this.#wanted = status;
     this.#kick();
   }
 
+  /** What the server has now; a status that differs from it is written again. */
   observed(status: T | undefined): void {
     if (this.#busy) return;
     this.#server = status;

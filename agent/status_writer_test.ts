@@ -2,7 +2,7 @@ import t from "tap";
 import { KubeError } from "../kube/index.ts";
 import { testClock } from "../testkit/kube/fake_clock.ts";
 import { testLog } from "../testkit/kube/fake_log.ts";
-import { createStatusWriter } from "./status_writer.ts";
+import { StatusWriter } from "./status_writer.ts";
 
 interface Status {
   readonly done: number;
@@ -12,7 +12,7 @@ function writer() {
   const clock = testClock();
   const tries: number[] = [];
   let fault: KubeError | undefined;
-  const statuses = createStatusWriter<Status>({
+  const statuses = new StatusWriter<Status>({
     clock,
     log: testLog(),
     perSecond: 100,

@@ -12,11 +12,11 @@ import {
 } from "../../kube/index.ts";
 import { checkedSpec, type PullTask } from "../../node/index.ts";
 import type { AgentContext, Feature } from "../context.ts";
-import { createStatusWriter } from "../status_writer.ts";
+import { StatusWriter } from "../status_writer.ts";
 import { loadPlugins } from "./credential_plugins.ts";
 import { dockerConfigFiles } from "./docker_config_files.ts";
 import { CriImages } from "./image_service.ts";
-import { createKeyring, type Keyring } from "./keyring.ts";
+import { Keyring } from "./keyring.ts";
 import { Puller } from "./puller.ts";
 
 export const nodeImages = jsonResource<NodeImage>({
@@ -47,7 +47,7 @@ export async function startImages(context: AgentContext, home: string | undefine
   const name = settings.nodeName;
   const keyring = await nodeKeyring(context, log, home);
   const known = savedTasks(await state.read("images"), name);
-  const status = createStatusWriter<NodeImageStatus>({
+  const status = new StatusWriter<NodeImageStatus>({
     clock: context.clock,
     log,
     write: (next, before, signal) => writeStatus(context, next, before, signal),
@@ -96,7 +96,7 @@ export async function startImages(context: AgentContext, home: string | undefine
 async function nodeKeyring(context: AgentContext, log: Log, home: string | undefined): Promise<Keyring> {
   const { client, clock } = context;
   const { pluginConfigFile: configFile, pluginBinaryFolder: binaryFolder } = context.settings;
-  return createKeyring({
+  return new Keyring({
     clock,
     log,
     readSecret: (namespace, name, signal) => client.get(secrets, { namespace, name }, { signal }),

@@ -30,15 +30,7 @@ const secretKeys: Readonly<Record<string, string>> = {
 const secretKeepMs = 60_000;
 const fileKeepMs = 300_000;
 
-export interface Keyring {
-  logins(secrets: readonly SecretRef[], repository: string, signal: AbortSignal): Promise<Login[]>;
-}
-
-export function createKeyring(dependencies: KeyringDependencies): Keyring {
-  return new NodeKeyring(dependencies);
-}
-
-class NodeKeyring implements Keyring {
+export class Keyring {
   readonly #dependencies: KeyringDependencies;
   /** By `namespace/name`. */
   readonly #secrets = new LoginCache();

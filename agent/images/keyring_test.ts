@@ -1,7 +1,7 @@
 import t from "tap";
 import { KubeError, nullLog } from "../../kube/index.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
-import { createKeyring, type Secret } from "./keyring.ts";
+import { Keyring, type Secret } from "./keyring.ts";
 
 const signal = new AbortController().signal;
 
@@ -15,7 +15,7 @@ function secretFor(username: string): Secret {
 
 function bench() {
   const b = { clock: testClock(), reads: 0, failure: undefined as KubeError | undefined };
-  const keyring = createKeyring({
+  const keyring = new Keyring({
     clock: b.clock,
     log: nullLog,
     readSecret: async (_, name) => {

@@ -4,7 +4,7 @@ import { applyMergePatch, nullLog, nullMetrics } from "../../kube/index.ts";
 import type { PullTask } from "../../node/index.ts";
 import { type TestClock, testClock } from "../../testkit/kube/fake_clock.ts";
 import { AgentError } from "../errors.ts";
-import { createStatusWriter } from "../status_writer.ts";
+import { StatusWriter } from "../status_writer.ts";
 import type { Login } from "./docker_config.ts";
 import type { ImageService, PullRequest } from "./image_service.ts";
 import { Puller, type PullerDependencies } from "./puller.ts";
@@ -44,7 +44,7 @@ function bench(maxPulls = 0, known: readonly PullTask[] = []): Bench {
       b.onNode.add(request.reference);
     },
   };
-  const status = createStatusWriter<NodeImageStatus>({
+  const status = new StatusWriter<NodeImageStatus>({
     clock,
     log: nullLog,
     write: async (next) => {

@@ -3,7 +3,7 @@ import type { NodePodProbe, NodePodProbeStatus } from "../../crds/index.ts";
 import { Cache, createMergePatch, jsonResource, startInformer } from "../../kube/index.ts";
 import { checkedProbes } from "../../node/index.ts";
 import type { AgentContext, Feature } from "../context.ts";
-import { createStatusWriter } from "../status_writer.ts";
+import { StatusWriter } from "../status_writer.ts";
 import { Prober } from "./prober.ts";
 
 export const nodePodProbes = jsonResource<NodePodProbe>({
@@ -22,7 +22,7 @@ export function startProbes(context: AgentContext): Feature {
     ...context,
     log,
     recorder: context.events.from(component),
-    status: createStatusWriter<NodePodProbeStatus>({
+    status: new StatusWriter<NodePodProbeStatus>({
       clock: context.clock,
       log,
       perSecond: 1,

@@ -7,7 +7,7 @@ import { runningContainer } from "../../testkit/agent/context_fixture.ts";
 import { type TestClock, testClock } from "../../testkit/kube/fake_clock.ts";
 import type { SeenContainer } from "../containers/observe.ts";
 import type { CriClient } from "../cri/client.ts";
-import { createStatusWriter } from "../status_writer.ts";
+import { StatusWriter } from "../status_writer.ts";
 import { ExecProbes } from "./exec_probes.ts";
 import { Prober } from "./prober.ts";
 import { runProbe } from "./run.ts";
@@ -35,7 +35,7 @@ interface Bench {
 
 function bench(): Bench {
   const clock = testClock();
-  const status = createStatusWriter<NodePodProbeStatus>({
+  const status = new StatusWriter<NodePodProbeStatus>({
     clock,
     log: nullLog,
     perSecond: 1000,

@@ -7,7 +7,7 @@ import type { SeenContainer } from "../../agent/containers/observe.ts";
 import { ContainerRestarter } from "../../agent/containers/restarter.ts";
 import type { AgentContext } from "../../agent/context.ts";
 import { createAgentMetrics } from "../../agent/metrics.ts";
-import { startPodWatch } from "../../agent/pod_watch.ts";
+import { PodWatch } from "../../agent/pod_watch.ts";
 import { ExecProbes } from "../../agent/probes/exec_probes.ts";
 import { ProbeRunner } from "../../agent/probes/runner.ts";
 import type { Runtime, RuntimeFinder } from "../../agent/runtime_socket/finder.ts";
@@ -31,7 +31,7 @@ export function testContext(
   const registry = createRegistry();
   const metrics = createMetrics(registry);
   const shared = { clock: systemClock, log: nullLog, random: () => 0.5, metrics, ...given };
-  const pods = startPodWatch({ ...shared, nodeName: "node-1", enabled: true });
+  const pods = new PodWatch({ ...shared, nodeName: "node-1", enabled: true });
   t.teardown(() => pods.stop());
   const agentMetrics = createAgentMetrics(registry);
   const events = createEvents(shared);
