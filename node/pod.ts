@@ -166,5 +166,7 @@ function agentContainer(json: JsonObject): AgentContainer {
 /** Value of an env entry that refers to a label or annotation of its pod; undefined for any other entry. */
 export function metadataEnvValue(env: AgentEnv, pod: AgentPod): string | undefined {
   const reference = env.value === "" ? metadataReference(env.fieldPath ?? "") : undefined;
-  return reference && (pod[reference.from][reference.key] ?? "");
+  if (reference === undefined) return undefined;
+  const values = pod[reference.from];
+  return Object.hasOwn(values, reference.key) ? values[reference.key] : "";
 }

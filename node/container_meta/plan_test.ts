@@ -80,6 +80,12 @@ t.test("hash vectors", async (t) => {
   t.equal(expectedEnvHash(main, pod()), 27323935);
   t.equal(expectedEnvHash(main, pod({ label: "bar" })), 3944769931);
   t.equal(expectedEnvHash(none, pod()), 86995377);
+  const inherited = {
+    name: "TEST_ENV",
+    valueFrom: { fieldRef: { fieldPath: "metadata.labels['constructor']" } },
+  };
+  const [odd] = pod({ env: [inherited] }).containers;
+  t.equal(odd && expectedEnvHash(odd, pod()), expectedEnvHash(main, pod({ label: "" })), "no such label");
   t.equal(actualEnvHash(main, new Map([["TEST_ENV", "bar"]])), 3944769931);
 });
 
