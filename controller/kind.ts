@@ -1,4 +1,4 @@
-/** What a kind brings (a plan behind a shell) and what it is given. New kinds add these, not a new loop. */
+/** What a kind brings (a reconciler, which the shell runs) and what it is given. New kinds add these, not a new loop. */
 import type { NodeImage } from "../crds/index.ts";
 import type { KubeObject } from "../kube/core/index.ts";
 import type {
@@ -9,7 +9,6 @@ import type {
   EventRecorder,
   Log,
   Node,
-  Outcome,
   PersistentVolumeClaim,
   Pod,
   Random,
@@ -21,6 +20,7 @@ import type { Webhook } from "./admission/webhook.ts";
 import type { FeatureGates } from "./feature_gates.ts";
 import type { Informers } from "./informers.ts";
 import type { ControllerOptions } from "./options.ts";
+import type { PlainReconciler, Reconciler } from "./reconciler.ts";
 import type { CreatedResource } from "./rollout/actions.ts";
 import type { SeenPullJob } from "./rollout/image_wait.ts";
 import type { SelectablePod, SelectedPods } from "./selected_pods.ts";
@@ -75,16 +75,6 @@ export interface KindDeps<T> extends SharedDeps {
   resource: Resource<T>;
 }
 
-export interface KindShell {
-  reconcile(key: string): Promise<Outcome>;
-  /** Milliseconds in which further events of the same object are gathered. */
-  coalescingMs(key: string): number;
-  /** The object is gone. */
-  forget(key: string, uid: string): void;
-  /** Resolves when no write is in flight. */
-  drained(): Promise<void>;
-}
-
 /** What every controller of this program says of itself. */
 export interface Controller {
   /** Name in metrics and logs; also the event source, and the name under which `workers` of the options are found. */
@@ -115,7 +105,7 @@ export interface AnyKind extends Controller {
 /** What the folder of a kind exports, and the list in kinds.ts holds. */
 export interface Kind<T extends KubeObject> extends AnyKind {
   resource: Resource<T>;
-  shell(deps: KindDeps<T>): KindShell;
+  reconciler(deps: KindDeps<T>): Reconciler<T>;
   /** Whether a change of the object alone, its generation being equal, needs a new plan. */
   statusMatters(before: T, after: T): boolean;
 }
@@ -123,6 +113,5 @@ export interface Kind<T extends KubeObject> extends AnyKind {
 /** A controller without a kind of its own: its keys are those of pods, for example. */
 export interface PlainController extends Controller {
   enabled(gates: FeatureGates): boolean;
-  /** It subscribes to what it needs and fills its queue itself; a pass ends with the answer to its last write. */
-  shell(deps: SharedDeps): Pick<KindShell, "reconcile">;
+  reconciler(deps: SharedDeps): PlainReconciler;
 }

@@ -3,8 +3,9 @@ import type { ImagePullJob } from "../crds/index.ts";
 import type { KubeObject } from "../kube/core/index.ts";
 import type { Change, ControllerRevision, PersistentVolumeClaim, Pod, WorkQueue } from "../kube/index.ts";
 import { claimantKeys, orphanKeys, type SharedCaches } from "./caches.ts";
-import type { AnyKind, Kind, KindShell } from "./kind.ts";
+import type { AnyKind, Kind } from "./kind.ts";
 import { GROUP } from "./resource.ts";
+import type { KindShell } from "./shell.ts";
 import { OWNED_BY_ANNOTATION } from "./stateful_set/index.ts";
 
 const STATEFUL_SET = "StatefulSet";

@@ -1,73 +1,40 @@
 /**
- * The shell of every kind: reads the cache, lets the kind's reconciler plan, offers the status, carries the actions out
- * and comes again where somebody else was faster. No policy lives here.
+ * The shell of every controller: lets its reconciler plan, carries the actions out and comes again where somebody else
+ * was faster. For a kind it also reads the cache and offers the status. No policy lives here.
  */
-import { type KubeObject, type ObjectMeta, refOf } from "../kube/core/index.ts";
-import { type EventTarget, isKubeError, messageOf, type Outcome, type Resource } from "../kube/index.ts";
+import { type ObjectMeta, refOf } from "../kube/core/index.ts";
+import {
+  type EventTarget,
+  isKubeError,
+  messageOf,
+  type Outcome,
+  type Resource,
+  type WorkQueue,
+} from "../kube/index.ts";
 import { earliest } from "./earliest.ts";
-import type { KindDeps, KindShell } from "./kind.ts";
-import type { ObjectEvent } from "./rollout/actions.ts";
+import type { KindDeps } from "./kind.ts";
+import type {
+  ObjectAction,
+  ObjectBody,
+  Pass,
+  PlainReconciler,
+  Reconciler,
+  StatusObject,
+  Step,
+} from "./reconciler.ts";
 import { StatusWriter } from "./rollout/status_writer.ts";
 
-/** What is to be done with the object of a pass. */
-export type ObjectAction =
-  /** `body` lacks what the shell knows: version, kind, name and namespace. */
-  | { readonly type: "create object"; readonly body: ObjectBody }
-  /** Merge patch; `exact`: of no other version than the one that was planned with. */
-  | { readonly type: "patch object"; readonly body: ObjectBody; readonly exact?: boolean }
-  /** Merge patch of a status that has to be stored before what follows. All others are offered as the pass's `status`. */
-  | { readonly type: "patch status"; readonly status: object; readonly exact?: boolean }
-  | { readonly type: "add finalizer" | "remove finalizer"; readonly finalizer: string }
-  | { readonly type: "delete object" }
-  /** `about`: another object. */
-  | { readonly type: "event"; readonly event: ObjectEvent; readonly about?: EventTarget };
-
-interface ObjectBody {
-  readonly metadata?: object;
-  readonly spec?: object;
-  readonly status?: object;
+export interface PlainShell {
+  reconcile(key: string): Promise<Outcome>;
 }
 
-/** A function is what only the kind knows how to do. */
-export type Step = ObjectAction | (() => Promise<unknown>);
-
-export interface Pass {
-  /**
-   * As it should be; absent: it stays. Written when it differs, coalesced while it churns. Offered before the actions, so
-   * that it is told also where those are refused; an exact patch of the object in the same pass would meet it as a race.
-   */
-  readonly status?: object | undefined;
-  /** How many pods, nodes or images the status is about: the more, the more changes go into one write of it. */
-  readonly size?: number;
-  /** The status is not to wait for others: nothing else is going to happen. */
-  readonly settled?: boolean;
-  /** Carried out in order, each answered before the next; what is refused ends the pass. */
-  readonly actions?: readonly Step[];
-  readonly wakeAfterMs?: number | undefined;
-}
-
-type Planned = Pass | undefined | Promise<Pass | undefined>;
-
-/** What a kind brings; keys are those of its queue. */
-export interface Reconciler<T> {
-  /** What the object needs now. Undefined while something it depends on is still being listed, which enqueues the key. */
-  reconcile(object: T, key: string): Planned;
-  /** The same where there is no object of this name. Default: nothing. */
-  reconcileAbsent?(key: string): Planned;
-  /** Milliseconds in which further events of the same object are gathered. Default: none. */
-  coalescingMs?(key: string): number;
+export interface KindShell extends PlainShell {
+  /** Milliseconds in which further events of the same object are gathered. */
+  coalescingMs(key: string): number;
   /** The object is gone. */
-  forget?(key: string, uid: string): void;
-  /** Resolves when no write is in flight. Needed for writes that a pass does not wait for. */
-  drained?(): Promise<void>;
-  /** What every object carries before anything is done for it. Passes over a deleted object take it off. */
-  readonly finalizer?: string;
-  /** Fairness key of the writes. Default: the object's UID. */
-  readonly flow?: string;
-}
-
-export interface StatusObject extends KubeObject {
-  status?: object;
+  forget(key: string, uid: string): void;
+  /** Resolves when no write is in flight. */
+  drained(): Promise<void>;
 }
 
 /** Somebody else was faster: what they did is on its way here, or here already. */
@@ -75,6 +42,47 @@ const RACE_MS = 100;
 
 export function shellOf<T extends StatusObject>(deps: KindDeps<T>, reconciler: Reconciler<T>): KindShell {
   return new Shell(deps, reconciler);
+}
+
+export function plainShellOf(
+  { queue }: { readonly queue: Pick<WorkQueue, "addAfter"> },
+  reconciler: PlainReconciler,
+): PlainShell {
+  const planned = async (key: string): Promise<Planned | undefined> => {
+    const pass = await reconciler.reconcile(key);
+    if (pass === undefined) return undefined;
+    const carryOut = async (): Promise<void> => {
+      for (const write of pass.actions ?? []) await write();
+    };
+    return { wakeAfterMs: pass.wakeAfterMs, carryOut };
+  };
+  return { reconcile: (key) => carriedOut(queue, key, () => planned(key)) };
+}
+
+interface Planned {
+  readonly wakeAfterMs: number | undefined;
+  carryOut(): Promise<void>;
+}
+
+/** One pass, whatever it is about: what is refused leaves the key to the queue, but what was lost to others. */
+async function carriedOut(
+  queue: Pick<WorkQueue, "addAfter">,
+  key: string,
+  plan: () => Promise<Planned | undefined>,
+): Promise<Outcome> {
+  let wakeAfterMs: number | undefined;
+  try {
+    const planned = await plan();
+    if (planned === undefined) return {};
+    wakeAfterMs = planned.wakeAfterMs;
+    await planned.carryOut();
+    return { wakeAfterMs };
+  } catch (error) {
+    if (isRace(error)) return { wakeAfterMs: earliest([wakeAfterMs, RACE_MS]) };
+    // What time alone changes does not wait for the backoff of a write that is refused.
+    if (wakeAfterMs !== undefined) queue.addAfter(key, wakeAfterMs);
+    throw error;
+  }
 }
 
 class Shell<T extends StatusObject> implements KindShell {
@@ -104,27 +112,26 @@ class Shell<T extends StatusObject> implements KindShell {
   }
 
   async reconcile(key: string): Promise<Outcome> {
-    let wakeAfterMs: number | undefined;
     try {
-      const { finalizer } = this.#reconciler;
-      if (finalizer !== undefined) await this.#addFinalizer(key, finalizer);
-      const object = this.#deps.objects.get(key);
-      const pass = await (object === undefined
-        ? this.#reconciler.reconcileAbsent?.(key)
-        : this.#reconciler.reconcile(object, key));
-      this.#failing.delete(key);
-      if (pass === undefined) return {};
-      wakeAfterMs = earliest([pass.wakeAfterMs, object && this.#offer(key, object, pass)]);
-      if (pass.actions !== undefined) await this.#carryOut(key, object, pass.actions);
-      return { wakeAfterMs };
+      return await carriedOut(this.#deps.queue, key, () => this.#plan(key));
     } catch (error) {
-      if (isRace(error)) return { wakeAfterMs: earliest([wakeAfterMs, RACE_MS]) };
       // What the server refused is no matter of the object.
       if (!isKubeError(error)) this.#reportFailure(key, error);
-      // What time alone changes does not wait for the backoff of a write that is refused.
-      if (wakeAfterMs !== undefined) this.#deps.queue.addAfter(key, wakeAfterMs);
       throw error;
     }
+  }
+
+  async #plan(key: string): Promise<Planned | undefined> {
+    const { finalizer } = this.#reconciler;
+    if (finalizer !== undefined) await this.#addFinalizer(key, finalizer);
+    const object = this.#deps.objects.get(key);
+    const pass = await (object === undefined
+      ? this.#reconciler.reconcileAbsent?.(key)
+      : this.#reconciler.reconcile(object, key));
+    this.#failing.delete(key);
+    if (pass === undefined) return undefined;
+    const wakeAfterMs = earliest([pass.wakeAfterMs, object && this.#offer(key, object, pass)]);
+    return { wakeAfterMs, carryOut: () => this.#carryOut(key, object, pass.actions ?? []) };
   }
 
   /** An object that was stored before an upgrade or edited around admission: all others go on. Once a generation. */

@@ -7,7 +7,8 @@ import { kindDeps } from "../testkit/controller/kind_deps_builder.ts";
 import { testClock } from "../testkit/kube/fake_clock.ts";
 import { fakeServer } from "../testkit/kube/fake_server.ts";
 import { cloneSetResource } from "./clone_set/resource.ts";
-import { type Pass, type Reconciler, shellOf } from "./shell.ts";
+import type { Pass, Reconciler } from "./reconciler.ts";
+import { shellOf } from "./shell.ts";
 
 const key = "d/app";
 

@@ -35,6 +35,7 @@ import { predownload } from "./predownload.ts";
 import type { CreatedResource } from "./rollout/actions.ts";
 import { type SelectablePod, SelectedPods } from "./selected_pods.ts";
 import { owns, type Shard, wholeCluster } from "./shard.ts";
+import { plainShellOf, shellOf } from "./shell.ts";
 
 export interface ControllersDeps {
   client: Client;
@@ -229,7 +230,7 @@ class ControllerSet {
     const shared = this.#shareWith(kind.controllerName, caches, server);
     const deps: KindDeps<T> = { ...shared, objects, resource: kind.resource };
     const { queue } = deps;
-    const shell = kind.shell(deps);
+    const shell = shellOf(deps, kind.reconciler(deps));
     this.#owners.add(kind, (key) => queue.addAfter(key, shell.coalescingMs(key)));
     objects.subscribe((change) => enqueueItself(kind, queue, shell, change));
     const reconcile = async (key: string) => {
@@ -243,7 +244,7 @@ class ControllerSet {
   #preparePlain(controller: PlainController, caches: Caches, server: ServerFeatures): () => void {
     const { controllerName } = controller;
     const deps = this.#shareWith(controllerName, caches, server);
-    const shell = controller.shell(deps);
+    const shell = plainShellOf(deps, controller.reconciler(deps));
     return () => this.#begin(controllerName, deps.queue, (key) => shell.reconcile(key));
   }
 

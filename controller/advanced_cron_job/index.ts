@@ -3,7 +3,7 @@ import type { AdvancedCronJob } from "../../crds/index.ts";
 import { policyRule, readVerbs } from "../access.ts";
 import type { Kind } from "../kind.ts";
 import { advancedCronJobWebhooks } from "./admit.ts";
-import { advancedCronJobShell } from "./reconcile.ts";
+import { AdvancedCronJobReconciler } from "./reconcile.ts";
 import { advancedCronJobResource } from "./resource.ts";
 
 export {
@@ -20,7 +20,7 @@ export const advancedCronJobKind: Kind<AdvancedCronJob> = {
   controllerName: "advancedcronjob-controller",
   workersFlag: "advancedcronjob-workers",
   resource: advancedCronJobResource,
-  shell: advancedCronJobShell,
+  reconciler: (deps) => new AdvancedCronJobReconciler(deps),
   statusMatters: (before, after) => before.status?.lastScheduleTime !== after.status?.lastScheduleTime,
   webhooks: advancedCronJobWebhooks,
   // Makes jobs and keeps a history of them.

@@ -4,10 +4,10 @@ import { jobResource, severityOf, type WriteOptions } from "../../kube/index.ts"
 import { broadcastJobResource } from "../broadcast_job/resource.ts";
 import { Children } from "../children.ts";
 import { imageListPullJobResource } from "../image_list_pull_job/resource.ts";
-import type { KindDeps, KindShell } from "../kind.ts";
+import type { KindDeps } from "../kind.ts";
 import { ownersOf } from "../owners.ts";
+import type { Pass, Reconciler } from "../reconciler.ts";
 import { Backoff } from "../rollout/backoff.ts";
-import { type Pass, type Reconciler, shellOf } from "../shell.ts";
 import {
   type Child,
   type ChildKind,
@@ -17,11 +17,7 @@ import {
 } from "./observe.ts";
 import { type CronJobPlan, planAdvancedCronJob } from "./plan.ts";
 
-export function advancedCronJobShell(deps: KindDeps<AdvancedCronJob>): KindShell {
-  return shellOf(deps, new AdvancedCronJobs(deps));
-}
-
-class AdvancedCronJobs implements Reconciler<AdvancedCronJob> {
+export class AdvancedCronJobReconciler implements Reconciler<AdvancedCronJob> {
   readonly #deps: KindDeps<AdvancedCronJob>;
   readonly #children: Readonly<Record<ChildKind, Pick<Children<unknown>, "create" | "delete">>>;
   /** Those of the cron job of this UID. */

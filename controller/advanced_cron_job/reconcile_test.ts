@@ -4,7 +4,8 @@ import { type Client, KubeError, type Resource } from "../../kube/index.ts";
 import { kindDeps } from "../../testkit/controller/kind_deps_builder.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { controllerOptions } from "../options.ts";
-import { advancedCronJobShell } from "./reconcile.ts";
+import { shellOf } from "../shell.ts";
+import { AdvancedCronJobReconciler } from "./reconcile.ts";
 import { advancedCronJobResource } from "./resource.ts";
 
 const encode = (object: JsonObject) => Buffer.from(JSON.stringify(object));
@@ -59,7 +60,7 @@ function scene(names: readonly string[]) {
     options: controllerOptions({ baseDelayMs: 100, maxDelayMs: 10_000 }),
   };
   const { objects, queue, log } = deps;
-  const shell = advancedCronJobShell(deps);
+  const shell = shellOf(deps, new AdvancedCronJobReconciler(deps));
   for (const name of names) put(name, 1);
   const remove = (name: string) => {
     objects.remove(`ns/${name}`, name);

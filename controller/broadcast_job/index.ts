@@ -3,7 +3,7 @@ import type { BroadcastJob } from "../../crds/index.ts";
 import { policyRule } from "../access.ts";
 import type { Kind } from "../kind.ts";
 import { broadcastJobWebhooks } from "./admit.ts";
-import { broadcastJobShell } from "./reconcile.ts";
+import { broadcastJobReconciler } from "./reconcile.ts";
 import { broadcastJobResource } from "./resource.ts";
 
 export { TaskIndex } from "./classify.ts";
@@ -20,7 +20,7 @@ export const broadcastJobKind: Kind<BroadcastJob> = {
   workersFlag: "broadcastjob-workers",
   resource: broadcastJobResource,
   sharded: true,
-  shell: broadcastJobShell,
+  reconciler: broadcastJobReconciler,
   statusMatters: (before, after) => before.status?.phase !== after.status?.phase,
   webhooks: broadcastJobWebhooks,
   // Finished jobs go after their time to live.

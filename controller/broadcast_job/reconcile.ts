@@ -1,21 +1,22 @@
-/** The shell of BroadcastJob: what it sees in the caches, its plan behind the shell that workloads share, its nodes. */
+/** Reconciles a BroadcastJob: what its plan sees in the caches, who carries its plan out, its nodes. */
 import type { BroadcastJob, BroadcastJobStatus } from "../../crds/index.ts";
 import type { Change, Node } from "../../kube/index.ts";
-import type { Caches, KindDeps, KindShell } from "../kind.ts";
+import type { Caches, KindDeps } from "../kind.ts";
+import type { Reconciler } from "../reconciler.ts";
 import type { ObjectEvent } from "../rollout/actions.ts";
 import { CREATING } from "../rollout/pending_pods.ts";
 import type { Performer } from "../rollout/perform.ts";
 import { PlannedStatus } from "../rollout/planned_status.ts";
 import { PodIndexes } from "../rollout/pod_indexes.ts";
 import { rememberedByNode } from "../rollout/remembered_by_node.ts";
-import { workloadShell } from "../rollout/workload_shell.ts";
+import { WorkloadReconciler } from "../rollout/workload_reconciler.ts";
 import { TaskIndex } from "./classify.ts";
 import { eligibility, isReclassified } from "./node_eligibility.ts";
 import { type BroadcastJobOptions, strategyOf } from "./observe.ts";
 import { planBroadcastJob } from "./plan.ts";
 import { finalCondition } from "./status.ts";
 
-export function broadcastJobShell(deps: KindDeps<BroadcastJob>): KindShell {
+export function broadcastJobReconciler(deps: KindDeps<BroadcastJob>): Reconciler<BroadcastJob> {
   const options = broadcastJobOptions(deps.options);
   const { pods, nodes } = deps.caches;
   const indexes = new PodIndexes<TaskIndex>(pods);
@@ -24,7 +25,7 @@ export function broadcastJobShell(deps: KindDeps<BroadcastJob>): KindShell {
   nodes.subscribe((change) => {
     for (const key of enqueuedBy(change, deps.objects.values(), indexes)) deps.queue.add(key);
   });
-  return workloadShell(deps, {
+  return new WorkloadReconciler(deps, {
     plan: (job, { performer, now, random }) => {
       const { uid = "", namespace = "", generation } = job.metadata;
       const plan = planBroadcastJob({

@@ -2,7 +2,7 @@
 import type { CloneSet } from "../../crds/index.ts";
 import type { Kind } from "../kind.ts";
 import { cloneSetWebhooks } from "./admit.ts";
-import { cloneSetShell } from "./reconcile.ts";
+import { cloneSetReconciler } from "./reconcile.ts";
 import { cloneSetResource } from "./resource.ts";
 
 export { CloneIndex } from "./classify.ts";
@@ -17,7 +17,7 @@ export const cloneSetKind: Kind<CloneSet> = {
   resource: cloneSetResource,
   sharded: true,
   revisions: true,
-  shell: cloneSetShell,
+  reconciler: cloneSetReconciler,
   statusMatters: (before, after) => before.status?.currentRevision !== after.status?.currentRevision,
   webhooks: cloneSetWebhooks,
   access: [],

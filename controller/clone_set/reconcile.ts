@@ -1,22 +1,23 @@
-/** The shell of CloneSet: what it sees in the caches, and its plan behind the shell that workloads share. */
+/** Reconciles a CloneSet: what its plan sees in the caches, and who carries it out. */
 import type { CloneSet } from "../../crds/index.ts";
 import { compileSelector, keyOf } from "../../kube/core/index.ts";
 import type { PersistentVolumeClaim } from "../../kube/index.ts";
-import type { Caches, KindDeps, KindShell, ServerFeatures } from "../kind.ts";
+import type { Caches, KindDeps, ServerFeatures } from "../kind.ts";
 import type { ControllerOptions } from "../options.ts";
+import type { Reconciler } from "../reconciler.ts";
 import type { Performer } from "../rollout/perform.ts";
 import { PodIndexes } from "../rollout/pod_indexes.ts";
 import { revisionsOf } from "../rollout/revisions.ts";
-import { workloadShell } from "../rollout/workload_shell.ts";
+import { WorkloadReconciler } from "../rollout/workload_reconciler.ts";
 import { CloneIndex } from "./classify.ts";
 import type { CloneSetOptions } from "./observe.ts";
 import type { Seen } from "./pass.ts";
 import { planCloneSet } from "./plan.ts";
 
-export function cloneSetShell(deps: KindDeps<CloneSet>): KindShell {
+export function cloneSetReconciler(deps: KindDeps<CloneSet>): Reconciler<CloneSet> {
   const options = cloneSetOptions(deps.options, deps.server);
   const indexes = new PodIndexes<CloneIndex>(deps.caches.pods);
-  return workloadShell(deps, {
+  return new WorkloadReconciler(deps, {
     forget: (uid) => indexes.forget(uid),
     plan: (set, { performer, now, random, settled }) => {
       const seen = observe(set, deps.caches, performer, options, indexes);

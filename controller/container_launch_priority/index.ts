@@ -1,7 +1,7 @@
 /** Launch priority: containers of a pod start one level after another. */
 import { policyRule } from "../access.ts";
 import type { PlainController } from "../kind.ts";
-import { launchPriorityShell } from "./reconcile.ts";
+import { LaunchPriorityReconciler } from "./reconcile.ts";
 
 export { awaitsLaunch } from "./plan.ts";
 
@@ -11,5 +11,5 @@ export const launchPriorityController: PlainController = {
   enabled: () => true,
   // The barriers of pods.
   access: [policyRule("", ["configmaps"], ["get", "create", "patch", "delete"])],
-  shell: launchPriorityShell,
+  reconciler: (deps) => new LaunchPriorityReconciler(deps),
 };

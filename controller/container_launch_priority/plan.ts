@@ -5,7 +5,7 @@ import { isActive } from "../rollout/pod_state.ts";
 
 export const launchCompletedAnnotation = "apps.kruise.io/container-launch-priority-completed";
 
-interface LaunchPlan {
+export interface LaunchPlan {
   /** Keys that the pod's ConfigMap must have now, the highest priority first. */
   readonly keys: readonly string[];
   /** Every level has been let go: the pod is left alone from then on. */

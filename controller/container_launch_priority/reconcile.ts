@@ -9,8 +9,9 @@ import {
   type Pod,
   podResource,
 } from "../../kube/index.ts";
-import type { KindShell, SharedDeps } from "../kind.ts";
-import { awaitsLaunch, barrierName, launchCompletedAnnotation, planLaunch } from "./plan.ts";
+import type { SharedDeps } from "../kind.ts";
+import type { PlainPass, PlainReconciler, Write } from "../reconciler.ts";
+import { awaitsLaunch, barrierName, type LaunchPlan, launchCompletedAnnotation, planLaunch } from "./plan.ts";
 
 interface ConfigMap extends KubeObject {
   data?: Record<string, string>;
@@ -31,57 +32,55 @@ const configMapResource = jsonResource<ConfigMap>({
 const launchReleasedAnnotation = "refit.dev/launch-released";
 
 /** Pods that wait are held in the shared cache whoever owns them: nothing else has to be watched. */
-export function launchPriorityShell(deps: SharedDeps): Pick<KindShell, "reconcile"> {
-  const { pods } = deps.caches;
-  const released = new Map<string, Set<string>>();
-  pods.subscribe(({ type, object }) => {
-    if (type !== "removed" && awaitsLaunch(object)) deps.queue.add(keyOf(object), "high");
-    else released.delete(object.uid);
-  });
-  return {
-    async reconcile(key) {
-      const pod = pods.get(key);
-      if (pod !== undefined && awaitsLaunch(pod)) await reconcileLaunch(deps, released, pod);
-      return {};
-    },
-  };
-}
+export class LaunchPriorityReconciler implements PlainReconciler {
+  readonly #deps: SharedDeps;
+  /** By UID, the keys that this process has written. One that starts writes once more: it does no harm. */
+  readonly #released = new Map<string, ReadonlySet<string>>();
 
-/** `released`: by UID, the keys that this process has written. One that starts writes once more: it does no harm. */
-export async function reconcileLaunch(
-  deps: SharedDeps,
-  released: Map<string, Set<string>>,
-  pod: Pod,
-): Promise<void> {
-  const { keys, completed, waitsFor } = planLaunch(pod);
-  const newest = keys.at(-1) ?? "";
-  if (!released.get(pod.uid)?.has(newest)) {
+  constructor(deps: SharedDeps) {
+    this.#deps = deps;
+    deps.caches.pods.subscribe(({ type, object }) => {
+      if (type !== "removed" && awaitsLaunch(object)) deps.queue.add(keyOf(object), "high");
+      else this.#released.delete(object.uid);
+    });
+  }
+
+  reconcile(key: string): PlainPass | undefined {
+    const pod = this.#deps.caches.pods.get(key);
+    if (pod === undefined || !awaitsLaunch(pod)) return undefined;
+    const plan = planLaunch(pod);
+    const { keys, completed } = plan;
+    const isReleased = this.#released.get(pod.uid)?.has(keys.at(-1) ?? "") ?? false;
+    const actions: Write[] = isReleased ? [] : [() => this.#release(pod, plan)];
+    if (completed) {
+      const annotations = { [launchCompletedAnnotation]: "true", [launchReleasedAnnotation]: null };
+      actions.push(() => this.#annotate(pod, annotations));
+    }
+    return { actions };
+  }
+
+  async #release(pod: Pod, { keys, completed, waitsFor }: LaunchPlan): Promise<void> {
+    const newest = keys.at(-1) ?? "";
     // Without a report of the kubelet nothing has been let go before, and nothing has to be woken.
     const fresh = pod.containerStatuses.length === 0;
-    await letGo(deps, pod, Object.fromEntries(keys.map((key) => [key, "true"])), fresh);
-    deps.log.info("containers are let go", { pod: keyOf(pod), key: newest, waitsFor: waitsFor.join(",") });
-    if (!completed && !fresh) await annotate(deps, pod, { [launchReleasedAnnotation]: newest });
-    released.set(pod.uid, new Set(keys));
+    await letGo(this.#deps, pod, Object.fromEntries(keys.map((key) => [key, "true"])), fresh);
+    this.#deps.log.info("containers are let go", {
+      pod: keyOf(pod),
+      key: newest,
+      waitsFor: waitsFor.join(","),
+    });
+    if (!completed && !fresh) await this.#annotate(pod, { [launchReleasedAnnotation]: newest });
+    this.#released.set(pod.uid, new Set(keys));
   }
-  if (completed) {
-    const annotations = { [launchCompletedAnnotation]: "true", [launchReleasedAnnotation]: null };
-    await annotate(deps, pod, annotations);
-  }
-}
 
-async function annotate(
-  { client, caches, signal }: SharedDeps,
-  { namespace, name, uid }: Pod,
-  annotations: Record<string, string | null>,
-): Promise<void> {
-  const body = { metadata: { uid, annotations } };
-  const options = { signal, flow: uid, priority: "high" } as const;
-  try {
-    const patch = { type: "strategic", body } as const;
+  async #annotate(
+    { namespace, name, uid }: Pod,
+    annotations: Readonly<Record<string, string | null>>,
+  ): Promise<void> {
+    const { client, caches, signal } = this.#deps;
+    const patch = { type: "strategic", body: { metadata: { uid, annotations } } } as const;
+    const options = { signal, flow: uid, priority: "high" } as const;
     caches.pods.writeBack(await client.patch(podResource, { namespace, name }, patch, options));
-  } catch (error) {
-    // The pod is gone, or another one has its name: its ConfigMap goes with it.
-    if (!isKubeError(error, "NotFound", "Conflict")) throw error;
   }
 }
 

@@ -1,10 +1,11 @@
 import t from "tap";
 import type { JsonObject } from "../../kube/core/index.ts";
-import { type Client, KubeError, type Pod } from "../../kube/index.ts";
+import { type Client, KubeError, keyOf, type Pod } from "../../kube/index.ts";
 import { sharedDeps } from "../../testkit/controller/kind_deps_builder.ts";
 import { barePod } from "../../testkit/controller/pod_builder.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
-import { reconcileLaunch } from "./reconcile.ts";
+import { plainShellOf } from "../shell.ts";
+import { LaunchPriorityReconciler } from "./reconcile.ts";
 
 function pod(ready: readonly string[], more: Partial<Pod> = {}): Pod {
   const containers = ["a", "b", "c"].map((name, index) => ({
@@ -30,6 +31,7 @@ const created = pod([], { containerStatuses: [] });
 
 /** An API server with one ConfigMap at most; the only verbs that are used. */
 function setUp(present?: JsonObject) {
+  let podIsGone = false;
   const calls: string[] = [];
   const maps = new Map<string, JsonObject>();
   if (present) maps.set("web-barrier", present);
@@ -60,7 +62,11 @@ function setUp(present?: JsonObject) {
     },
     patch: async (resource, { name }, { body }) => {
       calls.push(`patch ${resource.plural} ${JSON.stringify(Object(body).data ?? Object(body).metadata)}`);
-      if (resource.plural === "pods") throw missing();
+      if (resource.plural === "pods") {
+        if (podIsGone) throw missing();
+        const metadata = { namespace: "ns", name, uid: "pod-1", resourceVersion: "0" };
+        return resource.codec.decode(Buffer.from(JSON.stringify({ metadata })), "application/json");
+      }
       const found = maps.get(name);
       if (!found) throw missing();
       found["data"] = { ...Object(found["data"]), ...Object(body).data };
@@ -73,9 +79,24 @@ function setUp(present?: JsonObject) {
     },
   };
   const deps = sharedDeps(client, testClock());
-  const released = new Map<string, Set<string>>();
-  const launch = (one: Pod) => reconcileLaunch(deps, released, one);
-  return { launch, released, calls, maps };
+  const shellOfNewProcess = () => plainShellOf(deps, new LaunchPriorityReconciler(deps));
+  let shell = shellOfNewProcess();
+  let version = 0;
+  const launch = (one: Pod) => {
+    deps.caches.pods.upsert({ ...one, resourceVersion: String(++version) });
+    return shell.reconcile(keyOf(one));
+  };
+  return {
+    launch,
+    calls,
+    maps,
+    restart() {
+      shell = shellOfNewProcess();
+    },
+    removePod() {
+      podIsGone = true;
+    },
+  };
 }
 
 const poke = (key: string) =>
@@ -83,7 +104,7 @@ const poke = (key: string) =>
 const done =
   'patch pods {"uid":"pod-1","annotations":{"apps.kruise.io/container-launch-priority-completed":"true","refit.dev/launch-released":null}}';
 
-t.test("a whole launch: one ConfigMap, one patch a level, and the pod is told", async (t) => {
+t.test("a whole launch: one ConfigMap, one patch a level, and the pod shows it", async (t) => {
   const { launch, calls, maps } = setUp();
   await launch(created);
   await launch(pod([]));
@@ -112,7 +133,7 @@ t.test("a level that is no longer ready halts the next, without a write", async 
 });
 
 t.test("a controller that starts in the middle goes on", async (t) => {
-  const { launch, released, calls, maps } = setUp({
+  const { launch, restart, calls, maps } = setUp({
     metadata: { name: "web-barrier" },
     data: { p_0: "true" },
   });
@@ -120,7 +141,7 @@ t.test("a controller that starts in the middle goes on", async (t) => {
   t.match(maps.get("web-barrier"), { data: { p_0: "true", "p_-1": "true" } });
   maps.clear();
   calls.length = 0;
-  released.clear();
+  restart();
   await launch(pod(["a"]));
   t.strictSame(calls, ['patch configmaps {"p_0":"true","p_-1":"true"}', "create configmaps", poke("p_-1")]);
   t.match(maps.get("web-barrier"), { data: { "p_-1": "true" } }, "a lost ConfigMap comes back whole");
@@ -148,4 +169,13 @@ t.test("one of this pod, or of somebody else, is added to", async (t) => {
     t.match(calls.at(-1), 'patch configmaps {"p_0":"true"}');
     t.strictSame(maps.get("web-barrier")?.["data"], { mine: "1", p_0: "true" });
   }
+});
+
+t.test("a pod that goes meanwhile is looked at once more", async (t) => {
+  const { launch, removePod, calls } = setUp();
+  await launch(created);
+  removePod();
+  calls.length = 0;
+  t.same(await launch(pod(["a"])), { wakeAfterMs: 100 });
+  t.strictSame(calls, ['patch configmaps {"p_0":"true","p_-1":"true"}', poke("p_-1")]);
 });

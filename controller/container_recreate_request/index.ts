@@ -4,7 +4,7 @@ import { jsonEqual } from "../../kube/core/index.ts";
 import { policyRule, readVerbs } from "../access.ts";
 import type { Kind } from "../kind.ts";
 import { containerRecreateRequestWebhooks } from "./admit.ts";
-import { containerRecreateRequestShell } from "./reconcile.ts";
+import { containerRecreateRequestReconciler } from "./reconcile.ts";
 import { containerRecreateRequestResource } from "./resource.ts";
 
 export const containerRecreateRequestKind: Kind<ContainerRecreateRequest> = {
@@ -12,7 +12,7 @@ export const containerRecreateRequestKind: Kind<ContainerRecreateRequest> = {
   workersFlag: "crr-workers",
   resource: containerRecreateRequestResource,
   enabled: (gates) => gates.KruiseDaemon,
-  shell: containerRecreateRequestShell,
+  reconciler: containerRecreateRequestReconciler,
   statusMatters: (before, after) =>
     before.status?.phase !== after.status?.phase ||
     !jsonEqual(before.status?.containerRecreateStates, after.status?.containerRecreateStates),

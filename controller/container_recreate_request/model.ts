@@ -1,8 +1,8 @@
 /** What a plan for a ContainerRecreateRequest sees, and what it wants done. */
 import type { ContainerRecreateRequest } from "../../crds/index.ts";
 import type { Pod } from "../../kube/index.ts";
+import type { ObjectAction } from "../reconciler.ts";
 import type { ConditionChange } from "../rollout/pod_patch.ts";
-import type { ObjectAction } from "../shell.ts";
 
 export interface Seen {
   readonly request: ContainerRecreateRequest;

@@ -5,9 +5,9 @@ import {
   RECREATE_UNREADY_FINALIZER,
 } from "../../crds/index.ts";
 import { isKubeError, keyOf, type Pod, podResource, refOf } from "../../kube/index.ts";
-import type { KindDeps, KindShell } from "../kind.ts";
+import type { KindDeps } from "../kind.ts";
+import type { Reconciler } from "../reconciler.ts";
 import { podPatch } from "../rollout/pod_patch.ts";
-import { shellOf } from "../shell.ts";
 import type { RecreateAction, Seen } from "./model.ts";
 import { planRecreateRequest } from "./plan.ts";
 
@@ -16,7 +16,9 @@ function podKeyOf({ metadata, spec }: ContainerRecreateRequest): string {
   return keyOf({ namespace: metadata.namespace ?? "", name: spec.podName });
 }
 
-export function containerRecreateRequestShell(deps: KindDeps<ContainerRecreateRequest>): KindShell {
+export function containerRecreateRequestReconciler(
+  deps: KindDeps<ContainerRecreateRequest>,
+): Reconciler<ContainerRecreateRequest> {
   const { caches, clock, queue, resource } = deps;
   const requests = deps.informers.cacheOf(resource, { pod: (request) => [podKeyOf(request)] });
   caches.pods.subscribe(({ object }) => {
@@ -24,7 +26,7 @@ export function containerRecreateRequestShell(deps: KindDeps<ContainerRecreateRe
       if (request.status?.phase !== "Completed") queue.add(resource.codec.identify(request).key);
     }
   });
-  return shellOf(deps, {
+  return {
     async reconcile(request) {
       const seen = needsPod(request) ? await podOf(deps, request) : { pod: undefined, watched: false };
       const { actions, wakeAfterMs } = planRecreateRequest({ request, ...seen }, clock.now());
@@ -35,7 +37,7 @@ export function containerRecreateRequestShell(deps: KindDeps<ContainerRecreateRe
         wakeAfterMs,
       };
     },
-  });
+  };
 }
 
 /** What is over needs its pod only to give it back. */

@@ -4,7 +4,8 @@ import { formatTime, type JsonObject } from "../../kube/core/index.ts";
 import { type Client, KubeError, type Pod, podResource } from "../../kube/index.ts";
 import { kindDeps } from "../../testkit/controller/kind_deps_builder.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
-import { containerRecreateRequestShell } from "./reconcile.ts";
+import { shellOf } from "../shell.ts";
+import { containerRecreateRequestReconciler } from "./reconcile.ts";
 import { containerRecreateRequestResource as resource } from "./resource.ts";
 
 const clock = testClock();
@@ -98,7 +99,7 @@ function setUp(cached: Pod | undefined, stored: Pod | undefined, refuse = "") {
   const deps = kindDeps(resource, client, clock);
   const { caches, objects } = deps;
   if (cached) caches.pods.upsert(cached);
-  const shell = containerRecreateRequestShell(deps);
+  const shell = shellOf(deps, containerRecreateRequestReconciler(deps));
   const pass = (seen: ContainerRecreateRequest) => {
     objects.upsert(seen);
     return shell.reconcile(key);

@@ -2,7 +2,7 @@
 import type { DaemonSet } from "../../crds/index.ts";
 import type { Kind } from "../kind.ts";
 import { daemonSetWebhooks } from "./admit.ts";
-import { daemonSetShell } from "./reconcile.ts";
+import { daemonSetReconciler } from "./reconcile.ts";
 import { daemonSetResource } from "./resource.ts";
 
 export { DaemonIndex } from "./classify.ts";
@@ -18,7 +18,7 @@ export const daemonSetKind: Kind<DaemonSet> = {
   resource: daemonSetResource,
   sharded: true,
   revisions: true,
-  shell: daemonSetShell,
+  reconciler: daemonSetReconciler,
   statusMatters: () => false,
   webhooks: daemonSetWebhooks,
   access: [],

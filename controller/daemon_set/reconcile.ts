@@ -1,15 +1,16 @@
-/** The shell of DaemonSet: what it sees in the caches, who wakes it, and its plan behind the shell that workloads share. */
+/** Reconciles a DaemonSet: what its plan sees in the caches, which changes enqueue it, and who carries it out. */
 import type { DaemonSet } from "../../crds/index.ts";
 import { compileSelector, type Labels } from "../../kube/core/index.ts";
 import { type Change, type Node, type Pod, sidesOf } from "../../kube/index.ts";
-import type { Caches, KindDeps, KindShell, ServerFeatures } from "../kind.ts";
+import type { Caches, KindDeps, ServerFeatures } from "../kind.ts";
 import type { ControllerOptions } from "../options.ts";
+import type { Reconciler } from "../reconciler.ts";
 import { CREATING } from "../rollout/pending_pods.ts";
 import type { Performer } from "../rollout/perform.ts";
 import { PodIndexes } from "../rollout/pod_indexes.ts";
 import { rememberedByNode } from "../rollout/remembered_by_node.ts";
 import { revisionsOf } from "../rollout/revisions.ts";
-import { workloadShell } from "../rollout/workload_shell.ts";
+import { WorkloadReconciler } from "../rollout/workload_reconciler.ts";
 import { DaemonIndex } from "./classify.ts";
 import { nodeEligibility } from "./eligibility.ts";
 import { FailedPods } from "./failed_pods.ts";
@@ -20,7 +21,7 @@ import { planDaemonSet } from "./plan.ts";
 /** Index of pods without a controller, by namespace. */
 const OWNERLESS = "ownerless";
 
-export function daemonSetShell(deps: KindDeps<DaemonSet>): KindShell {
+export function daemonSetReconciler(deps: KindDeps<DaemonSet>): Reconciler<DaemonSet> {
   const options = daemonSetOptions(deps.options, deps.server);
   const { pods, nodes } = deps.caches;
   pods.addIndex(OWNERLESS, (pod) => (pod.controller === undefined ? [pod.namespace] : []));
@@ -33,7 +34,7 @@ export function daemonSetShell(deps: KindDeps<DaemonSet>): KindShell {
     adopters(pod).map(({ metadata }) => metadata.uid ?? ""),
   );
   const failed = new Map<string, FailedPods>();
-  const shell = workloadShell(deps, {
+  const reconciler = new WorkloadReconciler(deps, {
     sizeOf: (status) => status?.desiredNumberScheduled ?? 0,
     forget: (uid) => {
       indexes.forget(uid);
@@ -53,18 +54,18 @@ export function daemonSetShell(deps: KindDeps<DaemonSet>): KindShell {
   });
   const wake = (set: DaemonSet): void => {
     const key = `${set.metadata.namespace ?? ""}/${set.metadata.name ?? ""}`;
-    deps.queue.addAfter(key, shell.coalescingMs(key));
+    deps.queue.addAfter(key, reconciler.coalescingMs(key));
   };
   nodes.subscribe((change) => {
     for (const set of enqueuedByNode(change, deps.objects.values(), indexes)) wake(set);
   });
-  // A pod that nobody controls may be one to adopt: the shell hears of others only.
+  // A pod that nobody controls may be one to adopt: those of others alone enqueue their owner.
   pods.subscribe((change) => {
     const { before, after } = sidesOf(change);
     for (const pod of [before, after])
       if (pod !== undefined && pod.controller === undefined) for (const set of adopters(pod)) wake(set);
   });
-  return shell;
+  return reconciler;
 }
 
 /** Which gate, flag and ability of the server decides what: the only place that says so. */

@@ -3,13 +3,13 @@ import type { EphemeralJob } from "../../crds/index.ts";
 import { policyRule } from "../access.ts";
 import type { Kind } from "../kind.ts";
 import { ephemeralJobWebhooks } from "./admit.ts";
-import { ephemeralJobShell } from "./reconcile.ts";
+import { EphemeralJobReconciler } from "./reconcile.ts";
 import { ephemeralJobResource } from "./resource.ts";
 
 export const ephemeralJobKind: Kind<EphemeralJob> = {
   controllerName: "ephemeraljob-controller",
   resource: ephemeralJobResource,
-  shell: ephemeralJobShell,
+  reconciler: (deps) => new EphemeralJobReconciler(deps),
   statusMatters: () => false,
   webhooks: ephemeralJobWebhooks,
   // Ephemeral containers join running pods; finished jobs end with their time to live.

@@ -1,11 +1,12 @@
 /** Jobs: reads pods, calls the plan, adds containers. No policy lives here. */
 import type { EphemeralJob } from "../../crds/index.ts";
 import { isKubeError, messageOf } from "../../kube/index.ts";
-import type { KindDeps, KindShell } from "../kind.ts";
+import type { KindDeps } from "../kind.ts";
 import { type ObservedPod, observedPodResource } from "../observed_pod.ts";
+import type { Pass, Reconciler } from "../reconciler.ts";
 import { longestGatheringMs } from "../rollout/delays.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
-import { eventTarget, type Pass, type Reconciler, shellOf } from "../shell.ts";
+import { eventTarget } from "../shell.ts";
 import { slowStart } from "../slow_start.ts";
 import { injectionPatch } from "./inject.ts";
 import { CLEANUP_FINALIZER, type JobPlan } from "./model.ts";
@@ -16,11 +17,7 @@ import { isFinished } from "./status.ts";
 const PLAN_SHARE = 7;
 const SHORTEST_GATHERING_MS = 20;
 
-export function ephemeralJobShell(deps: KindDeps<EphemeralJob>): KindShell {
-  return shellOf(deps, new EphemeralJobs(deps));
-}
-
-class EphemeralJobs implements Reconciler<EphemeralJob> {
+export class EphemeralJobReconciler implements Reconciler<EphemeralJob> {
   readonly finalizer = CLEANUP_FINALIZER;
   readonly #deps: KindDeps<EphemeralJob>;
   readonly #needs: PodNeeds<ObservedPod>;

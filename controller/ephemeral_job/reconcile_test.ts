@@ -5,7 +5,8 @@ import { kindDeps } from "../../testkit/controller/kind_deps_builder.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { fakeServer } from "../../testkit/kube/fake_server.ts";
 import { pod } from "../../testkit/kube/pod_manifest_builder.ts";
-import { ephemeralJobShell } from "./reconcile.ts";
+import { shellOf } from "../shell.ts";
+import { EphemeralJobReconciler } from "./reconcile.ts";
 import { ephemeralJobResource } from "./resource.ts";
 
 const key = "ns/look";
@@ -46,7 +47,7 @@ function scene(spec: JsonObject, refusing: ReadonlySet<string> = new Set()) {
   const deps = kindDeps(ephemeralJobResource, client, clock);
   const { objects, events } = deps;
   objects.upsert(decode(ephemeralJobResource));
-  const shell = ephemeralJobShell(deps);
+  const shell = shellOf(deps, new EphemeralJobReconciler(deps));
   return {
     server,
     clock,

@@ -3,14 +3,14 @@ import type { ImageListPullJob } from "../../crds/index.ts";
 import { policyRule } from "../access.ts";
 import type { Kind } from "../kind.ts";
 import { imageListPullJobWebhooks } from "./admit.ts";
-import { imageListPullJobShell } from "./reconcile.ts";
+import { ImageListPullJobReconciler } from "./reconcile.ts";
 import { imageListPullJobResource } from "./resource.ts";
 
 export const imageListPullJobKind: Kind<ImageListPullJob> = {
   controllerName: "imagelistpulljob-controller",
   resource: imageListPullJobResource,
   enabled: (gates) => gates.KruiseDaemon && gates.ImagePullJobGate,
-  shell: imageListPullJobShell,
+  reconciler: (deps) => new ImageListPullJobReconciler(deps),
   statusMatters: (before, after) => before.status?.completionTime !== after.status?.completionTime,
   webhooks: imageListPullJobWebhooks,
   // Finished lists go after their time to live.

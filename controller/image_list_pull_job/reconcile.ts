@@ -3,21 +3,18 @@ import type { ImageListPullJob, ImagePullJob, ImagePullJobSpec } from "../../crd
 import { objectRef } from "../../kube/core/index.ts";
 import { Children } from "../children.ts";
 import { imagePullJobResource } from "../image_pull_job/resource.ts";
-import type { KindDeps, KindShell } from "../kind.ts";
+import type { KindDeps } from "../kind.ts";
 import { ownersOf } from "../owners.ts";
+import type { Pass, Reconciler } from "../reconciler.ts";
 import { ownerReference, randomId } from "../rollout/pod_manifest.ts";
-import { eventTarget, groupVersionOf, type Pass, type Reconciler, shellOf } from "../shell.ts";
+import { eventTarget, groupVersionOf } from "../shell.ts";
 import { slowStart } from "../slow_start.ts";
 import { HASH_LABEL, type ListJobPlan, planImageListPullJob } from "./plan.ts";
 
 /** A name has at most 253 characters; five and a dash follow. */
 const LONGEST_PREFIX = 247;
 
-export function imageListPullJobShell(deps: KindDeps<ImageListPullJob>): KindShell {
-  return shellOf(deps, new ImageListPullJobs(deps));
-}
-
-class ImageListPullJobs implements Reconciler<ImageListPullJob> {
+export class ImageListPullJobReconciler implements Reconciler<ImageListPullJob> {
   readonly #deps: KindDeps<ImageListPullJob>;
   readonly #children: Children<ImagePullJob>;
 

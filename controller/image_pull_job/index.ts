@@ -3,7 +3,7 @@ import type { ImagePullJob } from "../../crds/index.ts";
 import { policyRule } from "../access.ts";
 import type { Kind } from "../kind.ts";
 import { imagePullJobWebhooks } from "./admit.ts";
-import { imagePullJobShell } from "./reconcile.ts";
+import { ImagePullJobReconciler } from "./reconcile.ts";
 import { imagePullJobResource } from "./resource.ts";
 
 export const imagePullJobKind: Kind<ImagePullJob> = {
@@ -11,7 +11,7 @@ export const imagePullJobKind: Kind<ImagePullJob> = {
   workersFlag: "imagepulljob-workers",
   resource: imagePullJobResource,
   enabled: (gates) => gates.KruiseDaemon && gates.ImagePullJobGate,
-  shell: imagePullJobShell,
+  reconciler: (deps) => new ImagePullJobReconciler(deps),
   statusMatters: (before, after) => before.status?.completionTime !== after.status?.completionTime,
   webhooks: imagePullJobWebhooks,
   // Made for lists and ahead of updates; finished ones go after their time to live.

@@ -2,15 +2,15 @@
 import { pullJobFinalizer as finalizer, type ImagePullJob, type NodeImage } from "../../crds/index.ts";
 import type { Cache, Pod } from "../../kube/index.ts";
 import { imageListPullJobResource } from "../image_list_pull_job/resource.ts";
-import type { KindDeps, KindShell } from "../kind.ts";
+import type { KindDeps } from "../kind.ts";
 import type { SecretReference } from "../node_image/model.ts";
 import { nodeImageResource } from "../node_image/resource.ts";
 import { NodeImageWriter } from "../node_image/writer.ts";
 import { controllerOfKind, ownersOf } from "../owners.ts";
 import { pullSecretResource } from "../pull_secrets.ts";
+import type { Pass, Reconciler, Step } from "../reconciler.ts";
 import { Backoff } from "../rollout/backoff.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
-import { type Pass, type Reconciler, type Step, shellOf } from "../shell.ts";
 import { type PullJobPlan, planImagePullJob } from "./plan.ts";
 import { JobSecrets } from "./secrets.ts";
 import { Tallies, type Tally } from "./tallies.ts";
@@ -22,11 +22,7 @@ const REFUSALS = { baseDelayMs: 1000, maxDelayMs: 300_000 };
 const LONGEST_COALESCING_MS = 200;
 const NODES_PER_MS = 20;
 
-export function imagePullJobShell(deps: KindDeps<ImagePullJob>): KindShell {
-  return shellOf(deps, new ImagePullJobs(deps));
-}
-
-class ImagePullJobs implements Reconciler<ImagePullJob> {
+export class ImagePullJobReconciler implements Reconciler<ImagePullJob> {
   readonly #deps: KindDeps<ImagePullJob>;
   readonly #nodeImages: Cache<NodeImage>;
   readonly #writer: NodeImageWriter;

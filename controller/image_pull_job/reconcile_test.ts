@@ -3,7 +3,8 @@ import { pullJob } from "../../testkit/controller/image_pull_job_builder.ts";
 import { kindDeps } from "../../testkit/controller/kind_deps_builder.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { fakeServer } from "../../testkit/kube/fake_server.ts";
-import { imagePullJobShell } from "./reconcile.ts";
+import { shellOf } from "../shell.ts";
+import { ImagePullJobReconciler } from "./reconcile.ts";
 import { imagePullJobResource } from "./resource.ts";
 
 t.test("pods of a job that goes during its pass are not watched", async (t) => {
@@ -12,7 +13,7 @@ t.test("pods of a job that goes during its pass are not watched", async (t) => {
   const deps = kindDeps(imagePullJobResource, server.client, clock);
   const { objects } = deps;
   t.teardown(() => deps.stop());
-  const shell = imagePullJobShell(deps);
+  const shell = shellOf(deps, new ImagePullJobReconciler(deps));
   const put = (uid: string, resourceVersion: string) =>
     objects.upsert(pullJob({ podSelector: { matchLabels: { app: "web" } } }, { uid, resourceVersion }));
   put("one", "1");

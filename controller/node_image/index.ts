@@ -4,7 +4,7 @@ import { jsonEqual } from "../../kube/core/index.ts";
 import { policyRule } from "../access.ts";
 import type { Kind } from "../kind.ts";
 import { nodeImageWebhooks } from "./admit.ts";
-import { nodeImageShell } from "./reconcile.ts";
+import { NodeImageReconciler } from "./reconcile.ts";
 import { nodeImageResource } from "./resource.ts";
 
 export * from "./model.ts";
@@ -14,7 +14,7 @@ export const nodeImageKind: Kind<NodeImage> = {
   workersFlag: "nodeimage-workers",
   resource: nodeImageResource,
   enabled: (gates) => gates.KruiseDaemon,
-  shell: nodeImageShell,
+  reconciler: (deps) => new NodeImageReconciler(deps),
   statusMatters: (before, after) => !jsonEqual(before.status, after.status),
   webhooks: nodeImageWebhooks,
   perNode: true,

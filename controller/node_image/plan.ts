@@ -2,7 +2,7 @@
 import { apiVersionOf, imagePullJob, type NodeImage } from "../../crds/index.ts";
 import { createMergePatch, jsonEqual, type Labels } from "../../kube/core/index.ts";
 import { earliest } from "../earliest.ts";
-import type { ObjectAction } from "../shell.ts";
+import type { ObjectAction } from "../reconciler.ts";
 import { FAKE_LABEL, PULL_JOB } from "./model.ts";
 import { type Facts, pruneNodeImage } from "./prune.ts";
 import { type FailedTask, judgeSilence } from "./silence.ts";

@@ -4,21 +4,17 @@ import type { ImagePullJob, NodeImage } from "../../crds/index.ts";
 import { keyOf } from "../../kube/core/index.ts";
 import { type Cache, type Change, isKubeError, type Node } from "../../kube/index.ts";
 import { imagePullJobResource } from "../image_pull_job/resource.ts";
-import type { KindDeps, KindShell } from "../kind.ts";
+import type { KindDeps } from "../kind.ts";
 import { type PullSecret, pullSecretResource } from "../pull_secrets.ts";
+import type { Pass, Reconciler } from "../reconciler.ts";
 import type { PodNeeds } from "../selected_pods.ts";
-import { type Pass, type Reconciler, shellOf } from "../shell.ts";
 import { ownerUids, PULL_JOB, type SecretReference, type TagOwner } from "./model.ts";
 import { planOneNodeImage, type SeenNode } from "./plan.ts";
 
 const REMEMBERED_JOBS = 16_384;
 const OWNER_INDEX = "pull job";
 
-export function nodeImageShell(deps: KindDeps<NodeImage>): KindShell {
-  return shellOf(deps, new NodeImages(deps));
-}
-
-class NodeImages implements Reconciler<NodeImage> {
+export class NodeImageReconciler implements Reconciler<NodeImage> {
   /** One for all: thousands of nodes are not to crowd out workloads. */
   readonly flow = "nodeimages";
   readonly #deps: KindDeps<NodeImage>;

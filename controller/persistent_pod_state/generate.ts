@@ -9,7 +9,7 @@ import {
   sameTarget,
 } from "../../crds/index.ts";
 import { jsonEqual, type Labels, type ObjectMeta } from "../../kube/core/index.ts";
-import type { ObjectAction } from "../shell.ts";
+import type { ObjectAction } from "../reconciler.ts";
 
 /** A workload that may carry the annotations. */
 export interface Workload {

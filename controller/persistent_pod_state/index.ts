@@ -2,7 +2,7 @@ import type { PersistentPodState } from "../../crds/index.ts";
 import { policyRule } from "../access.ts";
 import type { Kind } from "../kind.ts";
 import { persistentPodStateWebhooks } from "./admit.ts";
-import { persistentPodStateShell } from "./reconcile.ts";
+import { PersistentPodStateReconciler } from "./reconcile.ts";
 import { persistentPodStateResource } from "./resource.ts";
 
 export { planPersistentPodState } from "./plan.ts";
@@ -11,7 +11,7 @@ export const persistentPodStateKind: Kind<PersistentPodState> = {
   controllerName: "persistentpodstate-controller",
   workersFlag: "persistentpodstate-workers",
   resource: persistentPodStateResource,
-  shell: persistentPodStateShell,
+  reconciler: (deps) => new PersistentPodStateReconciler(deps),
   statusMatters: () => false,
   webhooks: persistentPodStateWebhooks,
   // Made and removed as the annotations of StatefulSets, native ones too, ask for it.

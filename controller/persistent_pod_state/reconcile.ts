@@ -6,11 +6,12 @@ import { groupOf, type PersistentPodState, type StatefulSet } from "../../crds/i
 import type { Labels, ObjectMeta } from "../../kube/core/index.ts";
 import type { Cache, Change, Pod } from "../../kube/index.ts";
 import { earliest } from "../earliest.ts";
-import type { KindDeps, KindShell } from "../kind.ts";
+import type { KindDeps } from "../kind.ts";
+import type { Pass, Reconciler, Step } from "../reconciler.ts";
 import { GROUP } from "../resource.ts";
 import { isActive, isReady } from "../rollout/pod_state.ts";
 import type { PodNeeds } from "../selected_pods.ts";
-import { groupVersionOf, type Pass, type Reconciler, type Step, shellOf } from "../shell.ts";
+import { groupVersionOf } from "../shell.ts";
 import { statefulSetResource } from "../stateful_set/resource.ts";
 import { asksForState, generationChanged, planGeneration, type Workload } from "./generate.ts";
 import { type NativeStatefulSet, nativeStatefulSetResource } from "./native_stateful_set.ts";
@@ -24,16 +25,12 @@ const STATEFUL_SET = "StatefulSet";
 /** How soon a node that was not known, or a name that was taken, is looked at again; milliseconds. */
 const RETRY_MS = 1000;
 
-export function persistentPodStateShell(deps: KindDeps<PersistentPodState>): KindShell {
-  return shellOf(deps, new PersistentPodStates(deps));
-}
-
 /** What both StatefulSets have. */
 interface WorkloadObject {
   readonly metadata: ObjectMeta;
 }
 
-class PersistentPodStates implements Reconciler<PersistentPodState> {
+export class PersistentPodStateReconciler implements Reconciler<PersistentPodState> {
   readonly #deps: KindDeps<PersistentPodState>;
   readonly #options: PersistentPodStateOptions;
   readonly #advanced: Cache<StatefulSet>;

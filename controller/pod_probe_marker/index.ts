@@ -4,8 +4,8 @@ import { jsonEqual } from "../../kube/core/index.ts";
 import { policyRule } from "../access.ts";
 import type { Kind } from "../kind.ts";
 import { podProbeMarkerWebhooks } from "./admit.ts";
-import { nodePodProbeShell } from "./node_reconcile.ts";
-import { podProbeMarkerShell } from "./reconcile.ts";
+import { NodePodProbeReconciler } from "./node_reconcile.ts";
+import { PodProbeMarkerReconciler } from "./reconcile.ts";
 import { nodePodProbeResource, podProbeMarkerResource } from "./resource.ts";
 
 export { isVirtualNode } from "./model.ts";
@@ -15,7 +15,7 @@ export const podProbeMarkerKind: Kind<PodProbeMarker> = {
   workersFlag: "podprobemarker-workers",
   resource: podProbeMarkerResource,
   enabled: (gates) => gates.PodProbeMarkerGate,
-  shell: podProbeMarkerShell,
+  reconciler: (deps) => new PodProbeMarkerReconciler(deps),
   statusMatters: () => false,
   webhooks: podProbeMarkerWebhooks,
   access: [],
@@ -26,7 +26,7 @@ export const nodePodProbeKind: Kind<NodePodProbe> = {
   workersFlag: "nodepodprobe-workers",
   resource: nodePodProbeResource,
   enabled: (gates) => gates.KruiseDaemon,
-  shell: nodePodProbeShell,
+  reconciler: (deps) => new NodePodProbeReconciler(deps),
   // Results of the node's agent.
   statusMatters: (before, after) => !jsonEqual(before.status, after.status),
   // Written by this program and its agents alone.

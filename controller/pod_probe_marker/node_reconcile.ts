@@ -3,10 +3,10 @@
 import type { NodePodProbe, PodProbeMarker } from "../../crds/index.ts";
 import { isConditionTrue, keyOf } from "../../kube/core/index.ts";
 import { type Cache, type Change, compareVersions, type Node } from "../../kube/index.ts";
-import type { KindDeps, KindShell } from "../kind.ts";
+import type { KindDeps } from "../kind.ts";
 import { type ObservedPod, observedPodResource } from "../observed_pod.ts";
+import type { Pass, Reconciler } from "../reconciler.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
-import { type Pass, type Reconciler, shellOf } from "../shell.ts";
 import { isVirtualNode, type Marker, markerOf } from "./model.ts";
 import { planNode, type SeenNode, type SeenPod } from "./plan.ts";
 import { podProbeMarkerResource } from "./resource.ts";
@@ -15,11 +15,7 @@ import { markerIndex, markerSelection, nodeIndex, writeMarks } from "./watching.
 /** Pods of a node start in crowds, and each changes several times: gathered for so long, milliseconds. */
 const GATHERING_MS = 50;
 
-export function nodePodProbeShell(deps: KindDeps<NodePodProbe>): KindShell {
-  return shellOf(deps, new NodePodProbes(deps));
-}
-
-class NodePodProbes implements Reconciler<NodePodProbe> {
+export class NodePodProbeReconciler implements Reconciler<NodePodProbe> {
   readonly #deps: KindDeps<NodePodProbe>;
   readonly #markers: Cache<PodProbeMarker>;
   readonly #needs: PodNeeds<ObservedPod>;

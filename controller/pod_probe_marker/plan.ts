@@ -5,7 +5,7 @@
 import type { NodePodProbe, NodePodProbeStatus } from "../../crds/index.ts";
 import { jsonEqual } from "../../kube/core/index.ts";
 import type { ObservedPod } from "../observed_pod.ts";
-import type { ObjectAction } from "../shell.ts";
+import type { ObjectAction } from "../reconciler.ts";
 import { marksOf, type PodMarks, type ProbeResult } from "./marks.ts";
 import {
   byClaim,

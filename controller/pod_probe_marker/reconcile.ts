@@ -1,11 +1,11 @@
 /** Markers: the finalizer, and the status that says how many pods are probed. What nodes get is in node_reconcile.ts. */
 import type { NodePodProbe, PodProbeMarker } from "../../crds/index.ts";
 import type { Cache } from "../../kube/index.ts";
-import type { KindDeps, KindShell } from "../kind.ts";
+import type { KindDeps } from "../kind.ts";
 import { type ObservedPod, observedPodResource } from "../observed_pod.ts";
+import type { Pass, Reconciler } from "../reconciler.ts";
 import { statusPauseMs } from "../rollout/delays.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
-import { type Pass, type Reconciler, shellOf } from "../shell.ts";
 import { marksOfConditions, type PodMarks } from "./marks.ts";
 import { CLEANUP_FINALIZER, isProbed, isVirtualNode, markerOf } from "./model.ts";
 import { nodePodProbeResource } from "./resource.ts";
@@ -14,11 +14,7 @@ import { markerIndex, markerSelection, nodeIndex, writeMarks } from "./watching.
 /** Pods come and go in crowds: their events are gathered for so long at most, milliseconds. */
 const LONGEST_GATHERING_MS = 200;
 
-export function podProbeMarkerShell(deps: KindDeps<PodProbeMarker>): KindShell {
-  return shellOf(deps, new PodProbeMarkers(deps));
-}
-
-class PodProbeMarkers implements Reconciler<PodProbeMarker> {
+export class PodProbeMarkerReconciler implements Reconciler<PodProbeMarker> {
   readonly finalizer = CLEANUP_FINALIZER;
   readonly #deps: KindDeps<PodProbeMarker>;
   readonly #needs: PodNeeds<ObservedPod>;

@@ -14,8 +14,9 @@ import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { fakeServer } from "../../testkit/kube/fake_server.ts";
 import { pod } from "../../testkit/kube/pod_manifest_builder.ts";
 import type { Informers } from "../informers.ts";
-import { nodePodProbeShell } from "./node_reconcile.ts";
-import { podProbeMarkerShell } from "./reconcile.ts";
+import { shellOf } from "../shell.ts";
+import { NodePodProbeReconciler } from "./node_reconcile.ts";
+import { PodProbeMarkerReconciler } from "./reconcile.ts";
 import { nodePodProbeResource, podProbeMarkerResource } from "./resource.ts";
 
 const key = "ns/idle";
@@ -122,10 +123,14 @@ function scene(t: Test, refuse: (write: string) => KubeErrorCode | undefined = (
         }),
       ),
     removeNode: () => caches.nodes.remove("n1", "n1"),
-    ofMarkers: () => podProbeMarkerShell({ ...ofMarkers, informers }),
+    ofMarkers() {
+      const deps = { ...ofMarkers, informers };
+      return shellOf(deps, new PodProbeMarkerReconciler(deps));
+    },
     /** With what it sees of markers. */
     ofNodes() {
-      const shell = nodePodProbeShell({ ...ofNodes, caches, informers });
+      const deps = { ...ofNodes, caches, informers };
+      const shell = shellOf(deps, new NodePodProbeReconciler(deps));
       return { shell, seeMarker: see };
     },
     see,

@@ -3,7 +3,7 @@ import { policyRule, readVerbs } from "../access.ts";
 import type { Kind } from "../kind.ts";
 import { podUnavailableBudgetWebhooks } from "./admit.ts";
 import { budgetsAreOn } from "./gates.ts";
-import { podUnavailableBudgetShell } from "./reconcile.ts";
+import { PodUnavailableBudgetReconciler } from "./reconcile.ts";
 import { podUnavailableBudgetResource } from "./resource.ts";
 
 export { planBudget } from "./plan.ts";
@@ -13,7 +13,7 @@ export const podUnavailableBudgetKind: Kind<PodUnavailableBudget> = {
   workersFlag: "podunavailablebudget-workers",
   resource: podUnavailableBudgetResource,
   enabled: budgetsAreOn,
-  shell: podUnavailableBudgetShell,
+  reconciler: (deps) => new PodUnavailableBudgetReconciler(deps),
   // Admission writes it, too: what it records is taken out again after a while.
   statusMatters: (before, after) => recorded(before) !== recorded(after),
   webhooks: podUnavailableBudgetWebhooks,

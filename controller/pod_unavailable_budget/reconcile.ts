@@ -21,14 +21,15 @@ import {
 } from "../../kube/index.ts";
 import { cloneSetResource } from "../clone_set/resource.ts";
 import { earliest } from "../earliest.ts";
-import type { KindDeps, KindShell } from "../kind.ts";
+import type { KindDeps } from "../kind.ts";
 import {
   type NativeStatefulSet,
   nativeStatefulSetResource,
 } from "../persistent_pod_state/native_stateful_set.ts";
+import type { ObjectAction, Pass, Reconciler } from "../reconciler.ts";
 import { isActive } from "../rollout/pod_state.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
-import { eventTarget, type ObjectAction, type Pass, type Reconciler, shellOf } from "../shell.ts";
+import { eventTarget } from "../shell.ts";
 import { statefulSetResource } from "../stateful_set/resource.ts";
 import { deploymentResource, type NativeWorkload, replicaSetResource } from "./native_workload.ts";
 import { type BudgetPlan, planBudget } from "./plan.ts";
@@ -45,11 +46,7 @@ import {
 /** Workloads that nobody watches are looked at again after so long. */
 const POLL_MS = 10_000;
 
-export function podUnavailableBudgetShell(deps: KindDeps<PodUnavailableBudget>): KindShell {
-  return shellOf(deps, new Budgets(deps));
-}
-
-class Budgets implements Reconciler<PodUnavailableBudget> {
+export class PodUnavailableBudgetReconciler implements Reconciler<PodUnavailableBudget> {
   readonly #deps: KindDeps<PodUnavailableBudget>;
   readonly #pods: PodNeeds<Pod>;
   readonly #deployments: PodNeeds<NativeWorkload>;

@@ -1,11 +1,12 @@
 /** Ends sidecars once the job's own containers are over. Keys are those of pods; no policy lives here. */
 import type { ContainerRecreateRequest } from "../../crds/index.ts";
 import { formatMicroTime, formatTime } from "../../kube/core/index.ts";
-import { Cache, isKubeError, type Outcome, podResource, startInformer } from "../../kube/index.ts";
+import { Cache, podResource, startInformer } from "../../kube/index.ts";
 import { containerRecreateRequestResource } from "../container_recreate_request/resource.ts";
-import type { KindShell, SharedDeps } from "../kind.ts";
+import type { SharedDeps } from "../kind.ts";
 import { type ObservedPod, observedPodResource } from "../observed_pod.ts";
 import { isVirtualNode } from "../pod_probe_marker/index.ts";
+import type { PlainPass, PlainReconciler } from "../reconciler.ts";
 import { eventTarget, groupVersionOf } from "../shell.ts";
 import {
   hasSidecarsToEnd,
@@ -19,11 +20,7 @@ import {
 /** The node of a pod may be seen a moment later than the pod. */
 const MISSING_NODE_MS = 1_000;
 
-export function sidecarTerminatorShell(deps: SharedDeps): Pick<KindShell, "reconcile"> {
-  return new SidecarTerminator(deps);
-}
-
-class SidecarTerminator implements Pick<KindShell, "reconcile"> {
+export class SidecarTerminatorReconciler implements PlainReconciler {
   readonly #deps: SharedDeps;
   readonly #requests: Cache<ContainerRecreateRequest>;
   /** Only pods with sidecars that are still to be ended, whoever owns them. */
@@ -40,22 +37,16 @@ class SidecarTerminator implements Pick<KindShell, "reconcile"> {
     this.#watch();
   }
 
-  async reconcile(key: string): Promise<Outcome> {
+  reconcile(key: string): PlainPass | undefined {
     const pod = this.#pods.get(key);
-    if (pod === undefined) return {};
+    if (pod === undefined) return undefined;
     const node = this.#deps.caches.nodes.get(pod.nodeName);
     if (node === undefined) return { wakeAfterMs: MISSING_NODE_MS };
     const plan = planTermination(pod, { virtual: isVirtualNode(node), now: this.#deps.clock.now() });
-    try {
-      if (plan.by === "images") await this.#replaceImages(pod, plan.images);
-      else if (plan.by === "result") await this.#finish(pod, plan);
-      else if (plan.by === "request") await this.#request(pod, plan);
-      else return plan.wakeAfterMs === undefined ? {} : { wakeAfterMs: plan.wakeAfterMs };
-    } catch (error) {
-      // The pod is gone. Another one of its name is a conflict, and the next pass sees that one.
-      if (!isKubeError(error, "NotFound")) throw error;
-    }
-    return {};
+    if (plan.by === "images") return { actions: [() => this.#replaceImages(pod, plan.images)] };
+    if (plan.by === "result") return { actions: [() => this.#finish(pod, plan)] };
+    if (plan.by === "request") return { actions: [() => this.#request(pod, plan)] };
+    return { wakeAfterMs: plan.wakeAfterMs };
   }
 
   #watch(): void {
@@ -91,15 +82,8 @@ class SidecarTerminator implements Pick<KindShell, "reconcile"> {
         strategy: { forceRecreate: true, failurePolicy: "Ignore" },
       },
     };
-    try {
-      const options = { flow: uid, signal };
-      this.#requests.writeBack(
-        await client.create(containerRecreateRequestResource, namespace, body, options),
-      );
-    } catch (error) {
-      if (isKubeError(error, "AlreadyExists")) return;
-      throw error;
-    }
+    const options = { flow: uid, signal };
+    this.#requests.writeBack(await client.create(containerRecreateRequestResource, namespace, body, options));
     this.#report(pod, plan.containers, "crr");
   }
 
@@ -107,7 +91,7 @@ class SidecarTerminator implements Pick<KindShell, "reconcile"> {
     return this.#requests.get(`${namespace}/${name}`) !== undefined;
   }
 
-  /** The result of the job's own containers, told before sidecars can spoil it. */
+  /** The result of the job's own containers, reported before sidecars can spoil it. */
   async #finish(pod: ObservedPod, plan: Termination & { by: "result" }): Promise<void> {
     if (this.#isRequested(pod, plan)) return;
     const now = this.#deps.clock.now();

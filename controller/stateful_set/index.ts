@@ -3,7 +3,7 @@ import type { StatefulSet } from "../../crds/index.ts";
 import { policyRule } from "../access.ts";
 import type { Kind } from "../kind.ts";
 import { statefulSetWebhooks } from "./admit.ts";
-import { statefulSetShell } from "./reconcile.ts";
+import { statefulSetReconciler } from "./reconcile.ts";
 import { statefulSetResource } from "./resource.ts";
 
 export { SetIndex as StatefulSetIndex } from "./classify.ts";
@@ -18,7 +18,7 @@ export const statefulSetKind: Kind<StatefulSet> = {
   resource: statefulSetResource,
   sharded: true,
   revisions: true,
-  shell: statefulSetShell,
+  reconciler: statefulSetReconciler,
   statusMatters: (before, after) => before.status?.currentRevision !== after.status?.currentRevision,
   webhooks: statefulSetWebhooks,
   // Whether claims can grow.

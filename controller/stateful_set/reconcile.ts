@@ -1,23 +1,24 @@
-/** The shell of StatefulSet: what it sees in the caches, and its plan behind the shell that workloads share. */
+/** Reconciles a StatefulSet: what its plan sees in the caches, and who carries it out. */
 import type { StatefulSet } from "../../crds/index.ts";
 import { compileSelector, keyOf } from "../../kube/core/index.ts";
 import type { Cache } from "../../kube/index.ts";
 import { claimantKeys, orphanKeys } from "../caches.ts";
-import type { Caches, KindDeps, KindShell, ServerFeatures } from "../kind.ts";
+import type { Caches, KindDeps, ServerFeatures } from "../kind.ts";
 import type { ControllerOptions } from "../options.ts";
+import type { Reconciler } from "../reconciler.ts";
 import type { Performer } from "../rollout/perform.ts";
 import { PodIndexes } from "../rollout/pod_indexes.ts";
 import { revisionsOf } from "../rollout/revisions.ts";
-import { workloadShell } from "../rollout/workload_shell.ts";
+import { WorkloadReconciler } from "../rollout/workload_reconciler.ts";
 import { SetIndex } from "./classify.ts";
 import type { StatefulSetOptions } from "./observe.ts";
 import type { Seen } from "./pass.ts";
 import { planStatefulSet } from "./plan.ts";
 
-export function statefulSetShell(deps: KindDeps<StatefulSet>): KindShell {
+export function statefulSetReconciler(deps: KindDeps<StatefulSet>): Reconciler<StatefulSet> {
   const options = statefulSetOptions(deps.options, deps.server);
   const indexes = setIndexes(deps.caches, deps.objects);
-  return workloadShell(deps, {
+  return new WorkloadReconciler(deps, {
     forget: (uid) => indexes.forget(uid),
     plan: (set, { performer, now, settled }) => {
       const seen = observe(set, deps.caches, performer, options, indexes);

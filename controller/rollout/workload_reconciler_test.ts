@@ -16,9 +16,10 @@ import { kindDeps } from "../../testkit/controller/kind_deps_builder.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { testLog } from "../../testkit/kube/fake_log.ts";
 import { enqueueItself, OwnerQueues } from "../owner_queues.ts";
+import { shellOf } from "../shell.ts";
 import type { Action } from "./actions.ts";
 import { ownerReference } from "./pod_manifest.ts";
-import { workloadShell } from "./workload_shell.ts";
+import { WorkloadReconciler } from "./workload_reconciler.ts";
 
 interface App extends KubeObject {
   status?: { observedGeneration: number; replicas: number; seen: number };
@@ -100,7 +101,7 @@ function scene(t: Test, { size, planMs = 0, answerMs = 2, actions, refuses = () 
   };
   const deps = kindDeps<App>(apps, client, clock);
   const { caches, objects, queue } = deps;
-  const shell = workloadShell(deps, {
+  const reconciler = new WorkloadReconciler(deps, {
     plan: ({ metadata: { generation = 0 } }) => {
       const held = caches.pods.get("ns/app-1");
       const seen = Number(held?.labels["seen"]);
@@ -118,6 +119,7 @@ function scene(t: Test, { size, planMs = 0, answerMs = 2, actions, refuses = () 
       };
     },
   });
+  const shell = shellOf(deps, reconciler);
   const queues = new OwnerQueues();
   queues.add({ resource: apps }, (owner) => queue.addAfter(owner, shell.coalescingMs(owner)));
   queues.follow(caches);

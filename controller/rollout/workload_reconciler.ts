@@ -4,8 +4,9 @@
  */
 import { type ObjectMeta, refOf } from "../../kube/core/index.ts";
 import { isKubeError, type Pod } from "../../kube/index.ts";
-import type { KindDeps, KindShell } from "../kind.ts";
-import { eventTarget, type Pass, type Reconciler, type StatusObject, shellOf } from "../shell.ts";
+import type { KindDeps } from "../kind.ts";
+import type { Pass, Reconciler, StatusObject } from "../reconciler.ts";
+import { eventTarget } from "../shell.ts";
 import type { ObjectEvent, Plan } from "./actions.ts";
 import { longestGatheringMs, SMALL_SIZE } from "./delays.ts";
 import { ObservedGenerations } from "./observed_generations.ts";
@@ -33,11 +34,7 @@ export interface Workload<T extends StatusObject> {
   forget?(uid: string): void;
 }
 
-export function workloadShell<T extends StatusObject>(deps: KindDeps<T>, workload: Workload<T>): KindShell {
-  return shellOf(deps, new WorkloadReconciler(deps, workload));
-}
-
-class WorkloadReconciler<T extends StatusObject> implements Reconciler<T> {
+export class WorkloadReconciler<T extends StatusObject> implements Reconciler<T> {
   readonly #deps: KindDeps<T>;
   readonly #workload: Workload<T>;
   readonly #performer: Performer;
