@@ -31,7 +31,7 @@ export type Step = ObjectAction | Write;
 interface AnyPass<S> {
   /** Carried out in order, each answered before the next; what is refused ends the pass. */
   readonly actions?: readonly S[];
-  readonly wakeAfterMs?: number | undefined;
+  readonly requeueAfterMs?: number | undefined;
 }
 
 export type PlainPass = AnyPass<Write>;

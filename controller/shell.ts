@@ -54,13 +54,13 @@ export function plainShellOf(
     const carryOut = async (): Promise<void> => {
       for (const write of pass.actions ?? []) await write();
     };
-    return { wakeAfterMs: pass.wakeAfterMs, carryOut };
+    return { requeueAfterMs: pass.requeueAfterMs, carryOut };
   };
   return { reconcile: (key) => carriedOut(queue, key, () => planned(key)) };
 }
 
 interface Planned {
-  readonly wakeAfterMs: number | undefined;
+  readonly requeueAfterMs: number | undefined;
   carryOut(): Promise<void>;
 }
 
@@ -70,17 +70,17 @@ async function carriedOut(
   key: string,
   plan: () => Promise<Planned | undefined>,
 ): Promise<Outcome> {
-  let wakeAfterMs: number | undefined;
+  let requeueAfterMs: number | undefined;
   try {
     const planned = await plan();
     if (planned === undefined) return {};
-    wakeAfterMs = planned.wakeAfterMs;
+    requeueAfterMs = planned.requeueAfterMs;
     await planned.carryOut();
-    return { wakeAfterMs };
+    return { requeueAfterMs };
   } catch (error) {
-    if (isRace(error)) return { wakeAfterMs: earliest([wakeAfterMs, RACE_MS]) };
+    if (isRace(error)) return { requeueAfterMs: earliest([requeueAfterMs, RACE_MS]) };
     // What time alone changes does not wait for the backoff of a write that is refused.
-    if (wakeAfterMs !== undefined) queue.addAfter(key, wakeAfterMs);
+    if (requeueAfterMs !== undefined) queue.addAfter(key, requeueAfterMs);
     throw error;
   }
 }
@@ -130,8 +130,8 @@ class Shell<T extends StatusObject> implements KindShell {
       : this.#reconciler.reconcile(object, key));
     this.#failing.delete(key);
     if (pass === undefined) return undefined;
-    const wakeAfterMs = earliest([pass.wakeAfterMs, object && this.#offer(key, object, pass)]);
-    return { wakeAfterMs, carryOut: () => this.#carryOut(key, object, pass.actions ?? []) };
+    const requeueAfterMs = earliest([pass.requeueAfterMs, object && this.#offer(key, object, pass)]);
+    return { requeueAfterMs, carryOut: () => this.#carryOut(key, object, pass.actions ?? []) };
   }
 
   /** An object that was stored before an upgrade or edited around admission: all others go on. Once a generation. */

@@ -82,12 +82,12 @@ t.test("actions are carried out in order, each on the version that the one befor
       async () => sent.push("own"),
       { type: "delete object" },
     ],
-    wakeAfterMs: 7,
+    requeueAfterMs: 7,
   });
   const { store, sent, objects, pass: run } = scene({ pass });
   t.same([await run(), sent], [{}, []], "nothing for an object that is not there");
   store();
-  t.same(await run(), { wakeAfterMs: 7 });
+  t.same(await run(), { requeueAfterMs: 7 });
   t.same(sent, [
     'patch object {"metadata":{"uid":"u","resourceVersion":"5"},"spec":{"paused":true}}',
     'patch status {"metadata":{"uid":"u","resourceVersion":"6"},"status":{"replicas":1}}',
@@ -134,12 +134,12 @@ t.test("the finalizer comes before the first pass, and goes when the pass says s
 });
 
 t.test("who was faster is looked at again; other refusals are the queue's, and time goes on", async (t) => {
-  const pass = (): Pass => ({ actions: [{ type: "patch object", body: {} }], wakeAfterMs: 250 });
+  const pass = (): Pass => ({ actions: [{ type: "patch object", body: {} }], requeueAfterMs: 250 });
   const { store, refuse, queue, events, pass: run } = scene({ pass });
   store();
   for (const code of ["Conflict", "NotFound", "AlreadyExists"] as const) {
     refuse(code);
-    t.same(await run(), { wakeAfterMs: 100 });
+    t.same(await run(), { requeueAfterMs: 100 });
   }
   t.equal(queue.delayed, 0);
   refuse("NotFound", "namespaces");

@@ -1,7 +1,7 @@
 /**
  * Runs one controller: workers take keys from a queue and reconcile them.
  *
- * Contract of `reconcile`: it returns when the object is as it should be, or `wakeAfterMs` when it is to be looked at
+ * Contract of `reconcile`: it returns when the object is as it should be, or `requeueAfterMs` when it is to be looked at
  * again without an event. It throws to be called again after a backoff; TerminalError when calling again is pointless
  * until the object changes. Whether a KubeError is retried, and when, is decided from its code.
  */
@@ -13,7 +13,7 @@ import type { QueueObserver, WorkQueue } from "./queue.ts";
 
 export interface Outcome {
   /** Milliseconds until the key is to be reconciled again, event or not. */
-  wakeAfterMs?: number | undefined;
+  requeueAfterMs?: number | undefined;
 }
 
 export interface ControllerOptions {
@@ -96,9 +96,9 @@ async function reconcileOnce(
   try {
     const outcome = await options.reconcile(key, cut);
     queue.forget(key);
-    const wakeAfterMs = outcome?.wakeAfterMs;
-    if (wakeAfterMs === undefined) return "success";
-    queue.addAfter(key, wakeAfterMs);
+    const requeueAfterMs = outcome?.requeueAfterMs;
+    if (requeueAfterMs === undefined) return "success";
+    queue.addAfter(key, requeueAfterMs);
     return "requeue_after";
   } catch (error) {
     return afterError(options, log, key, error);

@@ -32,9 +32,9 @@ function started(reconcile: ControllerOptions["reconcile"], more: Partial<Contro
 
 t.test("done, wake after, backoff by code, terminal, panic", async (t) => {
   const runs = new Map<string, number>();
-  const outcomes: Record<string, () => Promise<{ wakeAfterMs?: number } | undefined>> = {
+  const outcomes: Record<string, () => Promise<{ requeueAfterMs?: number } | undefined>> = {
     ok: async () => undefined,
-    wake: async () => ({ wakeAfterMs: 1_000 }),
+    wake: async () => ({ requeueAfterMs: 1_000 }),
     conflict: () => Promise.reject(new KubeError("Conflict", "newer")),
     busy: () => Promise.reject(new KubeError("TooManyRequests", "slow", { retryAfterMs: 3_000 })),
     terminal: () => Promise.reject(new TerminalError("pointless")),

@@ -31,7 +31,7 @@ export function startContainerMeta(context: AgentContext): Feature {
   return { name: "podInformerSynced", synced: context.pods.synced, stop: () => meta.stop() };
 }
 
-type Rounds = Promise<{ wakeAfterMs?: number } | undefined>;
+type Rounds = Promise<{ requeueAfterMs?: number } | undefined>;
 
 class ContainerMeta {
   readonly #context: AgentContext;
@@ -123,7 +123,7 @@ class ContainerMeta {
     for (const { name, containerId: id, wanted } of plan.restart) {
       this.#restarts.addAfter(id, this.#pending.ask(id, { podKey: key, name, wanted }, clock.monotonic()));
     }
-    return missing ? { wakeAfterMs: retryEnvMs } : undefined;
+    return missing ? { requeueAfterMs: retryEnvMs } : undefined;
   }
 
   async #write({ namespace, name, uid }: AgentPod, annotation: string): Promise<void> {
@@ -144,14 +144,14 @@ class ContainerMeta {
       this.#pending.delete(containerId);
       return undefined;
     }
-    if (!runtime) return { wakeAfterMs: shortestRestartMs };
+    if (!runtime) return { requeueAfterMs: shortestRestartMs };
     const container = (await observeContainers(runtime.client, pod.uid, signal)).get(place.name);
     const wanted = container?.id === containerId ? this.#wanted(pod, container) : undefined;
     if (container && wanted !== undefined) {
       const leftMs = this.#pending.ask(containerId, { ...place, wanted }, clock.monotonic());
-      if (leftMs > 0) return { wakeAfterMs: leftMs };
+      if (leftMs > 0) return { requeueAfterMs: leftMs };
       // Its report is an event of the pod, and that comes here at once.
-      if (isKubeletBehind(pod)) return { wakeAfterMs: shortestRestartMs };
+      if (isKubeletBehind(pod)) return { requeueAfterMs: shortestRestartMs };
       await this.#restartOne(runtime.client, pod, container);
     }
     this.#pending.delete(containerId);

@@ -87,11 +87,11 @@ export class RestartReconciler {
   #afterError(podKey: string, error: unknown): Outcome | undefined {
     if (isKubeError(error, "NotFound")) return undefined;
     // The watch brings the newer version; this is in case that it was seen before.
-    if (isKubeError(error, "Conflict")) return { wakeAfterMs: 100 };
+    if (isKubeError(error, "Conflict")) return { requeueAfterMs: 100 };
     if (!isAgentError(error, "Unavailable", "Timeout")) throw error;
     const text = "the runtime does not answer, the request goes on when it does";
     this.#deps.log.warn(text, { pod: podKey, error: messageOf(error) });
-    return { wakeAfterMs: 1000 };
+    return { requeueAfterMs: 1000 };
   }
 }
 
@@ -117,8 +117,8 @@ class Round {
     let request = picked;
     if (!runtime) {
       // The agent has just started and does not know yet whether there is one.
-      if (!finder.searched) return { wakeAfterMs: 200 };
-      if (request.status?.phase === "Recreating") return { wakeAfterMs: 1000 };
+      if (!finder.searched) return { requeueAfterMs: 200 };
+      if (request.status?.phase === "Recreating") return { requeueAfterMs: 1000 };
       return this.#end(request, [], `failed to find runtime service: ${finder.reason}`);
     }
     const { client } = runtime;
@@ -142,7 +142,7 @@ class Round {
       );
       if (plan.completed) {
         await this.#complete(request, plan);
-        return { wakeAfterMs: 0 };
+        return { requeueAfterMs: 0 };
       }
       // Shown before the first stop, which may take as long as the grace period.
       request = await this.#write(request, plan.states);
@@ -153,7 +153,7 @@ class Round {
         if (container) await restarter.startAgain({ client, pod, container }, this.#signal);
       }
       if (plan.kill === undefined) {
-        return { wakeAfterMs: Math.min(plan.wakeAfterMs ?? lookAgainMs, lookAgainMs) };
+        return { requeueAfterMs: Math.min(plan.requeueAfterMs ?? lookAgainMs, lookAgainMs) };
       }
       const states = await this.#kill(runtime, request, pod, containers.get(plan.kill), plan);
       request = await this.#write(request, states);
@@ -170,7 +170,7 @@ class Round {
     // The watch of this node's pods will never show it.
     if (pod.nodeName !== "" && pod.nodeName !== this.#deps.settings.nodeName)
       return this.#end(request, states, `pod is not on this node but on ${pod.nodeName}`);
-    return { wakeAfterMs: 200 };
+    return { requeueAfterMs: 200 };
   }
 
   async #end(
@@ -179,7 +179,7 @@ class Round {
     message: string,
   ): Promise<Outcome> {
     await this.#complete(request, { states, completed: { message } });
-    return { wakeAfterMs: 0 };
+    return { requeueAfterMs: 0 };
   }
 
   async #complete(

@@ -275,7 +275,7 @@ t.test("a runtime that goes away during a stop is waited for", async (t) => {
   const s = await scene(t, ["app"]);
   s.fake.faults.set("StopContainer", { kind: "fail", status: 14, message: "connection reset" });
   const reconciler = new RestartReconciler(s.deps);
-  t.same(await reconciler.reconcile("default/web", signal), { wakeAfterMs: 1000 });
+  t.same(await reconciler.reconcile("default/web", signal), { requeueAfterMs: 1000 });
   t.equal(s.request.status?.phase, "Recreating");
   s.fake.faults.clear();
   await reconciler.reconcile("default/web", signal);
@@ -297,7 +297,7 @@ t.test("a request that was there before the agent found its runtime waits for it
   const s = await scene(t, ["app"]);
   const finder = { current: undefined as Runtime | undefined, reason: "", searched: false };
   const reconciler = new RestartReconciler({ ...s.deps, finder });
-  t.same(await reconciler.reconcile("default/web", signal), { wakeAfterMs: 200 });
+  t.same(await reconciler.reconcile("default/web", signal), { requeueAfterMs: 200 });
   t.equal(s.request.status, undefined);
   finder.current = s.runtime;
   finder.searched = true;
@@ -319,7 +319,7 @@ t.test(
 
 t.test("a watch that is behind does not say that a pod is gone", async (t) => {
   const s = await scene(t, ["app"], { pods: { pod: async () => undefined, podNow: async () => s.pod() } });
-  t.same(await new RestartReconciler(s.deps).reconcile("default/web", signal), { wakeAfterMs: 200 });
+  t.same(await new RestartReconciler(s.deps).reconcile("default/web", signal), { requeueAfterMs: 200 });
   t.equal(s.request.status, undefined);
 });
 

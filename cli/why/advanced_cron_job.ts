@@ -25,7 +25,7 @@ export const advancedCronJobPlanner: Planner = {
     const children = await childrenOf(access, uid, namespace);
     const localZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
     const plan = planAdvancedCronJob({ job, children, localZone, now: host.clock.now() });
-    const { status, waiting, wakeAfterMs, deletions, creation } = plan;
+    const { status, waiting, requeueAfterMs, deletions, creation } = plan;
     const active = status.active?.length ?? 0;
     const created = creation === undefined ? [] : [`create ${creation.kind} ${creation.name}`];
     return {
@@ -33,7 +33,7 @@ export const advancedCronJobPlanner: Planner = {
       actions: [],
       steps: [...deletions.map((child) => `delete ${child.kind} ${child.name}`), ...created],
       waiting,
-      wakeAfterMs,
+      requeueAfterMs,
     };
   },
 };

@@ -10,7 +10,7 @@ export interface Forecast {
   /** What is done beside actions on pods, in words. */
   readonly steps?: readonly string[];
   readonly waiting: readonly Waiting[];
-  readonly wakeAfterMs: number | undefined;
+  readonly requeueAfterMs: number | undefined;
   /** What is amiss although the rollout does not wait for it, in sentences. */
   readonly notices?: readonly string[];
 }

@@ -96,14 +96,14 @@ async function printPlan(call: Call, access: ClusterAccess, item: PlanItem): Pro
   const { subject, planner, type, name } = item;
   const request = { access, subject, gates: gatesOf(call), host: call.host };
   const forecast = await planner.forecast(request);
-  const { summary, waiting, wakeAfterMs } = forecast;
+  const { summary, waiting, requeueAfterMs } = forecast;
   call.print(`${call.paint("bold", objectName(type, name))}: ${summary}`);
   const next = nextLines(forecast);
   if (next.length === 0) call.print("Nothing to do.");
   printLines(call, "Next:", next);
   printWaiting(call, waiting);
   printNotices(call, forecast);
-  if (wakeAfterMs !== undefined) call.print(`Looks again after ${(wakeAfterMs / 1000).toFixed(1)} s.`);
+  if (requeueAfterMs !== undefined) call.print(`Looks again after ${(requeueAfterMs / 1000).toFixed(1)} s.`);
 }
 
 function printNotices(call: Call, { notices = [] }: Forecast): void {

@@ -28,7 +28,7 @@ export interface CronJobPlan {
   readonly status: AdvancedCronJobStatus;
   readonly waiting: readonly Waiting[];
   /** When time alone changes the plan; undefined when only events can. */
-  readonly wakeAfterMs: number | undefined;
+  readonly requeueAfterMs: number | undefined;
 }
 
 /** A time that is further ahead comes from a clock that was wrong: it does not hold up what is due. */
@@ -46,7 +46,7 @@ export function planAdvancedCronJob(seen: CronJobSeen): CronJobPlan {
     creation: undefined,
     status: statusOf(seen, strategy, last),
     waiting: [],
-    wakeAfterMs: undefined,
+    requeueAfterMs: undefined,
   };
   if (job.metadata.deletionTimestamp !== undefined) return plan;
   const outlived = historyOf(seen.children, strategy);
@@ -64,7 +64,7 @@ export function planAdvancedCronJob(seen: CronJobSeen): CronJobPlan {
   const base = {
     ...plan,
     deletions: outlived,
-    wakeAfterMs: next === undefined ? undefined : Math.min(next - now, longestSleepMs),
+    requeueAfterMs: next === undefined ? undefined : Math.min(next - now, longestSleepMs),
     waiting: waitingFor(next),
   };
   const due = missed ? dueTime(times, from, strategy, now) : undefined;

@@ -17,7 +17,7 @@ t.test("a child every minute, named after its time", async (t) => {
     template: { broadcastJobTemplate: { metadata: { labels: { a: "b" }, annotations: { c: "d" } } } },
   });
   t.same(model.settle().status, { type: "BroadcastJob" });
-  t.equal(model.settle().wakeAfterMs, 30 * second);
+  t.equal(model.settle().requeueAfterMs, 30 * second);
   model.now += 30 * second;
   t.match(model.plan().creation, {
     kind: "BroadcastJob",
@@ -99,7 +99,7 @@ t.test("paused: nothing starts; resumed: the latest missed run, once", async (t)
   const model = new CronModel({});
   model.run(30 * second);
   model.change({ paused: true });
-  t.equal(model.settle().wakeAfterMs, undefined);
+  t.equal(model.settle().requeueAfterMs, undefined);
   model.run(200 * minute + 20 * second);
   t.equal(model.made.length, 1);
   t.equal(model.active().length, 1, "running children are untouched");
@@ -176,24 +176,24 @@ t.test("a changed schedule counts from the last run", async (t) => {
 
 t.test("schedules that cannot be read, or never start anything, are waited for in words", async (t) => {
   const bad = new CronModel({ schedule: "0 0 * * 7" });
-  t.match(bad.settle(), { wakeAfterMs: undefined, waiting: [{ reason: "Malformed" }] });
+  t.match(bad.settle(), { requeueAfterMs: undefined, waiting: [{ reason: "Malformed" }] });
   t.match(bad.plan().waiting[0]?.message, "end of range (7) above maximum (6): 7");
   const nowhere = new CronModel({ timeZone: "No/Where" });
   t.match(nowhere.plan().waiting[0]?.message, "unknown time zone No/Where");
   const never = new CronModel({ schedule: "0 0 30 2 *" });
-  t.match(never.settle(), { wakeAfterMs: undefined, waiting: [{ reason: "Schedule" }] });
+  t.match(never.settle(), { requeueAfterMs: undefined, waiting: [{ reason: "Schedule" }] });
 });
 
 t.test("a timer is never trusted for longer than a minute", async (t) => {
   const model = new CronModel({ schedule: "@yearly" });
-  t.equal(model.settle().wakeAfterMs, minute);
+  t.equal(model.settle().requeueAfterMs, minute);
 });
 
 t.test("an object that is being deleted starts nothing", async (t) => {
   const model = new CronModel({});
   model.now += hour;
   model.job.metadata.deletionTimestamp = "2026-01-01T01:00:00Z";
-  t.match(model.plan(), { creation: undefined, deletions: [], wakeAfterMs: undefined });
+  t.match(model.plan(), { creation: undefined, deletions: [], requeueAfterMs: undefined });
 });
 
 type Step =

@@ -67,14 +67,15 @@ export class AdvancedCronJobReconciler implements Reconciler<AdvancedCronJob> {
     const hasWrites = plan.creation !== undefined || plan.deletions.length > 0;
     const attempt = `${generation} ${plan.creation?.name ?? ""}`;
     const heldMs = hasWrites && this.#attempted.get(uid) === attempt ? this.#backoff.leftMs(uid) : 0;
-    const { status, wakeAfterMs } = plan;
-    if (heldMs > 0) return { status, settled: true, wakeAfterMs: Math.min(heldMs, wakeAfterMs ?? heldMs) };
+    const { status, requeueAfterMs } = plan;
+    if (heldMs > 0)
+      return { status, settled: true, requeueAfterMs: Math.min(heldMs, requeueAfterMs ?? heldMs) };
     if (hasWrites) {
       this.#attempted.set(uid, attempt);
       this.#start(key, uid, this.#perform(job, plan));
     }
     // A child that is made comes back through its cache, and with it a plan whose status has it.
-    return plan.creation === undefined ? { status, settled: true, wakeAfterMs } : { wakeAfterMs };
+    return plan.creation === undefined ? { status, settled: true, requeueAfterMs } : { requeueAfterMs };
   }
 
   /** In the background: cron jobs that come due together wait for the server, not for each other. */

@@ -90,12 +90,12 @@ t.test("a run that is refused is tried again after its backoff; what is new is t
   const refuse = () => creations.at(-1)?.answer(new KubeError("Forbidden", "no", { status: 403 }));
   await shell.reconcile("ns/cron");
   await refuse();
-  t.match(await shell.reconcile("ns/cron"), { wakeAfterMs: 100 });
+  t.match(await shell.reconcile("ns/cron"), { requeueAfterMs: 100 });
   t.equal(creations.length, 1);
   clock.skip(100);
   await shell.reconcile("ns/cron");
   await refuse();
-  t.match(await shell.reconcile("ns/cron"), { wakeAfterMs: 200 });
+  t.match(await shell.reconcile("ns/cron"), { requeueAfterMs: 200 });
   t.equal(creations.length, 2);
   put("cron", 2);
   await shell.reconcile("ns/cron");

@@ -61,7 +61,7 @@ export function planBroadcastJob(pass: BroadcastJobPass): BroadcastJobPlan {
 }
 
 function idle(status: BroadcastJobStatus): BroadcastJobPlan {
-  return { actions: [], status, waiting: [], warnings: [], wakeAfterMs: undefined };
+  return { actions: [], status, waiting: [], warnings: [], requeueAfterMs: undefined };
 }
 
 function countsOf(pods: TaskView): Counts {
@@ -106,7 +106,7 @@ function planOver(
   return {
     ...idle(status),
     actions: [...withoutVictims(refresh, left), ...deletions(left)],
-    wakeAfterMs: end === undefined ? undefined : end - now,
+    requeueAfterMs: end === undefined ? undefined : end - now,
   };
 }
 
@@ -167,7 +167,7 @@ function fail(
       told(last),
     ],
     // Pods with a write in flight are deleted by the next pass.
-    wakeAfterMs: undefined,
+    requeueAfterMs: undefined,
   };
 }
 
@@ -225,7 +225,7 @@ function goOn(
   pods: TaskView,
   counts: Counts,
   refresh: readonly Action[],
-  wakeAfterMs: number | undefined,
+  requeueAfterMs: number | undefined,
 ): BroadcastJobPlan {
   const { seen, now } = pass;
   const events: Action[] = [];
@@ -251,7 +251,7 @@ function goOn(
       return waitingOf(pods, strategy, held);
     },
     warnings: lastingWarnings(pods, limit),
-    wakeAfterMs,
+    requeueAfterMs,
   };
 }
 

@@ -229,9 +229,9 @@ t.test("paused: counted, neither created nor failed nor out of time; resumed wit
 t.test("deadline: watched in every pass, active pods are deleted and count as failed", async (t) => {
   const job = broadcastJob({ completionPolicy: { type: "Always", activeDeadlineSeconds: 10 } });
   const model = new Model(job, ["a", "b"]);
-  t.equal(model.pass().wakeAfterMs, 10_000);
+  t.equal(model.pass().requeueAfterMs, 10_000);
   model.now += 4000;
-  t.equal(model.pass().wakeAfterMs, 6000, "also after a restart of the controller");
+  t.equal(model.pass().requeueAfterMs, 6000, "also after a restart of the controller");
   model.now += 6000;
   t.match(model.plan().actions.slice(-2), [
     { type: "delete pod", succeeded: { reason: "SuccessfulDelete", message: /^Delete pod: task-/ } },
@@ -257,11 +257,11 @@ t.test("time to live: the job goes after it, at once for 0, never without it", a
     model.settle();
     endAll(model, "Succeeded");
     model.pass();
-    const { wakeAfterMs } = model.plan();
+    const { requeueAfterMs } = model.plan();
     if (waits === undefined) {
-      t.equal(wakeAfterMs, undefined);
+      t.equal(requeueAfterMs, undefined);
     } else if (waits > 0) {
-      t.equal(wakeAfterMs, waits);
+      t.equal(requeueAfterMs, waits);
       model.now += waits - 1;
       model.pass();
       t.notOk(model.deleted);

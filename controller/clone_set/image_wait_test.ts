@@ -89,8 +89,8 @@ t.test("a pull that failed lets its pod go, and that is told", async (t) => {
 t.test("the time limit ends the wait", async (t) => {
   const set = new Waiting("30");
   set.settle(5);
-  const { wakeAfterMs = 0 } = set.plan();
-  t.ok(wakeAfterMs > 0 && wakeAfterMs <= 30_000, String(wakeAfterMs));
+  const { requeueAfterMs = 0 } = set.plan();
+  t.ok(requeueAfterMs > 0 && requeueAfterMs <= 30_000, String(requeueAfterMs));
   set.model.now += 30_000;
   set.settle();
   t.equal(set.updated(), REPLICAS);

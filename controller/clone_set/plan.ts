@@ -73,8 +73,8 @@ export function planCloneSet(input: PlanInput): Plan<CloneSetStatus> {
     get waiting() {
       return isDecided ? [...awaitedOfNodes(pass, uidsOf(decided.actions)), ...decided.waiting] : [];
     },
-    wakeAfterMs: earliest([
-      decided.wakeAfterMs,
+    requeueAfterMs: earliest([
+      decided.requeueAfterMs,
       soonestAvailable(pass),
       isStaying ? untilDeadline(set, status, now) : undefined,
     ]),
@@ -120,11 +120,11 @@ interface Decided {
   actions: Action[];
   waiting: Waiting[];
   failure: string | undefined;
-  wakeAfterMs: number | undefined;
+  requeueAfterMs: number | undefined;
 }
 
 function nothing(): Decided {
-  return { actions: [], waiting: [], failure: undefined, wakeAfterMs: undefined };
+  return { actions: [], waiting: [], failure: undefined, requeueAfterMs: undefined };
 }
 
 function decide(pass: Pass, write: "none" | "create" | "renumber"): Decided {
@@ -145,7 +145,7 @@ function decide(pass: Pass, write: "none" | "create" | "renumber"): Decided {
     ],
     waiting: [...refresh.waiting, ...scale.waiting],
     failure: undefined,
-    wakeAfterMs: refresh.wakeAfterMs,
+    requeueAfterMs: refresh.requeueAfterMs,
   };
   if (pass.strategy.onDelete || pass.strategy.paused) {
     decided.waiting.push(...heldWaiting(pass));
@@ -154,7 +154,7 @@ function decide(pass: Pass, write: "none" | "create" | "renumber"): Decided {
     decided.actions.push(...update.actions);
     decided.waiting.push(...update.waiting);
     decided.failure = update.failure;
-    decided.wakeAfterMs = earliest([decided.wakeAfterMs, update.wakeAfterMs]);
+    decided.requeueAfterMs = earliest([decided.requeueAfterMs, update.requeueAfterMs]);
   }
   decided.waiting.push(...partitionWaiting(pass));
   return decided;

@@ -20,7 +20,7 @@ const UNSCHEDULED_GATES_MS = 5000;
 interface Refreshed {
   actions: Action[];
   waiting: Waiting[];
-  wakeAfterMs: number | undefined;
+  requeueAfterMs: number | undefined;
 }
 
 export function tellBroken({ pods }: Pass): Action[] {
@@ -29,7 +29,7 @@ export function tellBroken({ pods }: Pass): Action[] {
 
 /** `touched`: UIDs of pods that get another action in this pass. */
 export function planRefresh(pass: Pass, touched: ReadonlySet<string>): Refreshed {
-  const refreshed: Refreshed = { actions: [], waiting: [], wakeAfterMs: undefined };
+  const refreshed: Refreshed = { actions: [], waiting: [], requeueAfterMs: undefined };
   for (const member of membersOf(pass.pods.entries(pass.pods.groups.due))) {
     if (!touched.has(member.pod.uid)) refreshMember(pass, member, refreshed);
   }
@@ -52,7 +52,7 @@ function refreshMember(pass: Pass, member: Member, refreshed: Refreshed): void {
   }
   if (step.kind === "waiting") {
     refreshed.waiting.push(waitingInPlace(pod, step));
-    wake(refreshed, step.wakeAfterMs);
+    wake(refreshed, step.requeueAfterMs);
   }
   const moved = lifecycleMove(pass, member, refreshed);
   const conditions = [...gatesOf(pod, step), ...(moved?.conditions ?? [])];
@@ -115,5 +115,5 @@ function wantsRevision({ numbers }: Pass, member: Member): boolean {
 
 function wake(refreshed: Refreshed, afterMs: number | undefined): void {
   if (afterMs === undefined) return;
-  refreshed.wakeAfterMs = Math.min(refreshed.wakeAfterMs ?? Number.POSITIVE_INFINITY, afterMs);
+  refreshed.requeueAfterMs = Math.min(refreshed.requeueAfterMs ?? Number.POSITIVE_INFINITY, afterMs);
 }

@@ -23,13 +23,13 @@ interface Updates {
   waiting: Waiting[];
   /** Text of the condition FailedUpdate; undefined when every chosen pod can be updated. */
   failure: string | undefined;
-  wakeAfterMs: number | undefined;
+  requeueAfterMs: number | undefined;
 }
 
 /** `touched`: UIDs of pods that get another action in this pass. */
 export function planUpdate(pass: Pass, touched: ReadonlySet<string>): Updates {
   const { numbers } = pass;
-  const updates: Updates = { actions: [], waiting: [], failure: undefined, wakeAfterMs: undefined };
+  const updates: Updates = { actions: [], waiting: [], failure: undefined, requeueAfterMs: undefined };
   if (numbers.update === 0) return updates;
   const target = numbers.update > 0 ? pass.update : pass.current;
   const wait = numbers.update > 0 ? imageWaitOf(pass) : undefined;
@@ -47,7 +47,7 @@ export function planUpdate(pass: Pass, touched: ReadonlySet<string>): Updates {
     }
   }
   updates.waiting.push(...(wait?.waiting() ?? []));
-  updates.wakeAfterMs = wait?.wakeAfterMs;
+  updates.requeueAfterMs = wait?.requeueAfterMs;
   return updates;
 }
 

@@ -176,6 +176,6 @@ t.test("a pod that goes meanwhile is looked at once more", async (t) => {
   await launch(created);
   removePod();
   calls.length = 0;
-  t.same(await launch(pod(["a"])), { wakeAfterMs: 100 });
+  t.same(await launch(pod(["a"])), { requeueAfterMs: 100 });
   t.strictSame(calls, ['patch configmaps {"p_0":"true","p_-1":"true"}', poke("p_-1")]);
 });

@@ -24,5 +24,5 @@ export type RecreateAction =
 export interface RecreatePlan {
   readonly actions: readonly RecreateAction[];
   /** Milliseconds until time alone changes the plan. */
-  readonly wakeAfterMs?: number;
+  readonly requeueAfterMs?: number;
 }

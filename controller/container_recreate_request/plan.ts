@@ -33,8 +33,8 @@ export function planRecreateRequest(seen: Seen, now: number): RecreatePlan {
   }
   const { endsInMs, pod } = verdict;
   const actions = request.status?.phase === "Recreating" ? planRecreating(request, pod, now) : [];
-  const wakeAfterMs = Math.min(endsInMs, seen.watched ? Number.POSITIVE_INFINITY : LOOK_MS);
-  return { actions, ...(Number.isFinite(wakeAfterMs) ? { wakeAfterMs } : {}) };
+  const requeueAfterMs = Math.min(endsInMs, seen.watched ? Number.POSITIVE_INFINITY : LOOK_MS);
+  return { actions, ...(Number.isFinite(requeueAfterMs) ? { requeueAfterMs } : {}) };
 }
 
 /** Why the request ends without its agent (rule 11), or for how long it may still go on. */
@@ -114,7 +114,7 @@ function planFinished(seen: Seen, now: number): RecreatePlan {
   if (ttlSecondsAfterFinished === undefined) return { actions };
   const endedAt = timeOf(status?.completionTime) ?? timeOf(metadata.creationTimestamp) ?? now;
   const leftMs = endedAt + ttlSecondsAfterFinished * 1000 - now;
-  if (leftMs > 0) return { actions, wakeAfterMs: leftMs };
+  if (leftMs > 0) return { actions, requeueAfterMs: leftMs };
   return { actions: [...actions, { type: "delete object" }] };
 }
 

@@ -90,7 +90,7 @@ t.test("requests end without their agent", async (t) => {
   t.strictSame(plan(request({}, { phase: "Recreating" }), undefined).actions, [
     completion("pod has gone", 0),
   ]);
-  t.strictSame(plan(request(), pod(), 59_000), { actions: [], wakeAfterMs: 1_000 });
+  t.strictSame(plan(request(), pod(), 59_000), { actions: [], requeueAfterMs: 1_000 });
   t.strictSame(plan(request(), pod(), 60_000).actions, [
     completion("daemon has not responded for a long time", 60_000),
   ]);
@@ -100,15 +100,15 @@ t.test("requests end without their agent", async (t) => {
     "the agent has seen it",
   );
   const limited = request({ activeDeadlineSeconds: 5 }, { phase: "Recreating" });
-  t.strictSame(plan(limited, pod(), 4_000), { actions: [], wakeAfterMs: 1_000 });
+  t.strictSame(plan(limited, pod(), 4_000), { actions: [], requeueAfterMs: 1_000 });
   t.strictSame(plan(limited, pod(), 5_000).actions, [
     completion("recreating has exceeded the activeDeadlineSeconds", 5_000),
   ]);
 });
 
 t.test("a pod that nobody watches is looked at every three seconds", async (t) => {
-  t.strictSame(plan(request(), pod(), 0, false), { actions: [], wakeAfterMs: 3_000 });
-  t.strictSame(plan(request(), pod(), 58_500, false), { actions: [], wakeAfterMs: 1_500 });
+  t.strictSame(plan(request(), pod(), 0, false), { actions: [], requeueAfterMs: 3_000 });
+  t.strictSame(plan(request(), pod(), 58_500, false), { actions: [], requeueAfterMs: 1_500 });
 });
 
 const drain = { strategy: { unreadyGracePeriodSeconds: 1 } };
@@ -188,7 +188,7 @@ t.test("a finished request loses its label, then its time to live runs", async (
   const done = request({ ttlSecondsAfterFinished: 3 }, { phase: "Completed", completionTime });
   const body = { metadata: { labels: { [active]: null } } };
   const unlabel = { type: "patch object", body, exact: true } as const;
-  t.strictSame(plan(done, undefined, 2_000), { actions: [unlabel], wakeAfterMs: 2_000 });
+  t.strictSame(plan(done, undefined, 2_000), { actions: [unlabel], requeueAfterMs: 2_000 });
   const kept = request({}, { phase: "Completed", completionTime }, { labels: {} });
   t.strictSame(plan(kept, undefined, 9_000_000), { actions: [] }, "without one it stays");
   const over = request(
@@ -247,13 +247,13 @@ t.test(
             phase === "Pending" || phase === "Recreating" || phase === "Completed" ? { phase } : {},
             finalized ? { finalizers: [finalizer] } : {},
           );
-          const { actions, wakeAfterMs } = plan(one, rest.pod, afterMs, watched);
-          t.ok(wakeAfterMs === undefined || wakeAfterMs > 0);
+          const { actions, requeueAfterMs } = plan(one, rest.pod, afterMs, watched);
+          t.ok(requeueAfterMs === undefined || requeueAfterMs > 0);
           const kinds = actions.map((action) => action.type);
           if (kinds.includes("delete object")) t.equal(phase, "Completed");
           const ends = actions.some((action) => action.type === "patch status" && action.exact);
           if (phase !== "Completed" && !watched && !ends)
-            t.ok(wakeAfterMs !== undefined && wakeAfterMs <= 3_000);
+            t.ok(requeueAfterMs !== undefined && requeueAfterMs <= 3_000);
           const holds = actions.findIndex(
             (action) => action.type === "set pod conditions" && action.conditions[0]?.status === "False",
           );

@@ -29,12 +29,12 @@ export function containerRecreateRequestReconciler(
   return {
     async reconcile(request) {
       const seen = needsPod(request) ? await podOf(deps, request) : { pod: undefined, watched: false };
-      const { actions, wakeAfterMs } = planRecreateRequest({ request, ...seen }, clock.now());
+      const { actions, requeueAfterMs } = planRecreateRequest({ request, ...seen }, clock.now());
       return {
         actions: actions.map((action) =>
           action.type === "set pod conditions" ? () => setConditions(deps, seen.pod, action) : action,
         ),
-        wakeAfterMs,
+        requeueAfterMs,
       };
     },
   };

@@ -138,7 +138,7 @@ t.test("a pod is held in three writes, each on what was seen", async (t) => {
 t.test("the agent may not stop anything when the pod could not be held", async (t) => {
   const { pass, calls } = setUp(pod(), undefined, "patch pods/status");
   const drain = request("Recreating", { strategy: { unreadyGracePeriodSeconds: 5 } });
-  t.same(await pass(drain), { wakeAfterMs: 100 });
+  t.same(await pass(drain), { requeueAfterMs: 100 });
   t.equal(calls.length, 2, "the condition for which it waits is not written");
 });
 

@@ -63,7 +63,7 @@ export function planDaemonSet(input: PlanInput): DaemonSetPlan {
       // Before its revision exists nothing is decided about pods.
       return search.write === "create" ? [] : [...pass.decided.waiting, ...waitingForNodes(pass)];
     },
-    wakeAfterMs: pass.decided.wakeAfterMs,
+    requeueAfterMs: pass.decided.requeueAfterMs,
     failedOn: pass.decided.failedOn,
   };
 }
@@ -77,7 +77,7 @@ function untouched({ set }: Seen): DaemonSetPlan {
     numberReady: 0,
     updatedNumberScheduled: 0,
   };
-  return { actions: [], status: set.status ?? nothing, waiting: [], wakeAfterMs: undefined, failedOn: [] };
+  return { actions: [], status: set.status ?? nothing, waiting: [], requeueAfterMs: undefined, failedOn: [] };
 }
 
 const selectingAll = {

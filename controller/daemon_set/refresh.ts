@@ -37,7 +37,7 @@ function refreshDaemon(pass: Pass, { pod }: Daemon): void {
     pass.decided.take({ type: "patch pod", pod, write: step.write, concern: "update" });
     return;
   }
-  if (step.kind === "waiting") pass.decided.wake(step.wakeAfterMs);
+  if (step.kind === "waiting") pass.decided.wake(step.requeueAfterMs);
   const conditions = gatesOf(pod, step);
   if (conditions.length > 0) pass.decided.take(refreshPod(pod, { conditions }, pass.now, false));
 }

@@ -189,7 +189,7 @@ t.test("failed pods: the event, the wait, the replacement", async (t) => {
   model.failed.replaced("node-1");
   const second = plan(model);
   t.strictSame(second.actions, []);
-  t.equal(second.wakeAfterMs, 1000);
+  t.equal(second.requeueAfterMs, 1000);
   t.match(second.waiting, [{ reason: "BackOff" }]);
 });
 
@@ -341,11 +341,15 @@ t.test(
     const since = Math.max(...model.owned().map((pod) => readySince(pod) ?? 0));
     const at = (now: number) => {
       model.now = now;
-      const { actions, wakeAfterMs } = plan(model);
-      return { deletions: actions.filter(({ type }) => type === "delete pod").length, wakeAfterMs };
+      const { actions, requeueAfterMs } = plan(model);
+      return { deletions: actions.filter(({ type }) => type === "delete pod").length, requeueAfterMs };
     };
-    t.same(at(since + 10_000), { deletions: 0, wakeAfterMs: 1000 }, "times of conditions are cut to seconds");
-    t.same(at(since + 11_000), { deletions: 1, wakeAfterMs: undefined });
+    t.same(
+      at(since + 10_000),
+      { deletions: 0, requeueAfterMs: 1000 },
+      "times of conditions are cut to seconds",
+    );
+    t.same(at(since + 11_000), { deletions: 1, requeueAfterMs: undefined });
   },
 );
 

@@ -26,7 +26,7 @@ export function planUpdate(pass: Pass): void {
   const room = Math.max(0, strategy.maxUnavailable - unavailable);
   const left = updateDue(pass, window, room, wait);
   decided.waiting.push(...(wait?.waiting() ?? []));
-  decided.wake(wait?.wakeAfterMs);
+  decided.wake(wait?.requeueAfterMs);
   if (left === 0) return;
   decided.waiting.push({
     reason: "Budget",

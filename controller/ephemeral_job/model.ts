@@ -35,5 +35,5 @@ export interface JobPlan {
   /** Its time to live is over. */
   readonly remove: boolean;
   /** Milliseconds after which time alone changes the answer. */
-  readonly wakeAfterMs?: number;
+  readonly requeueAfterMs?: number;
 }

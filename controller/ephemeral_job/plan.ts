@@ -16,7 +16,7 @@ export function planEphemeralJob({ job, pods, refusing, now }: JobSeen): JobPlan
     status,
     inject: status.phase === "Paused" || status.phase === "Error" ? [] : nextPods(job, targets, refusing),
     remove: false,
-    ...(deadlineInMs === undefined || deadlineInMs <= 0 ? {} : { wakeAfterMs: deadlineInMs }),
+    ...(deadlineInMs === undefined || deadlineInMs <= 0 ? {} : { requeueAfterMs: deadlineInMs }),
   };
 }
 
@@ -24,7 +24,7 @@ function ended(job: EphemeralJob, status: EphemeralJobStatus, now: number): JobP
   const ttlMs = (job.spec.ttlSecondsAfterFinished ?? DEFAULT_TTL_SECONDS) * 1000;
   const leftMs = (timeOf(status.completionTime) ?? now) + ttlMs - now;
   if (leftMs <= 0) return { status, inject: [], remove: true };
-  return { status, inject: [], remove: false, wakeAfterMs: leftMs };
+  return { status, inject: [], remove: false, requeueAfterMs: leftMs };
 }
 
 /** Milliseconds to the active deadline, counted from `status.startTime`; undefined without one. */

@@ -127,8 +127,8 @@ t.test("deadline and time to live", async (t) => {
   const running = [holds(pod("a"), "j1", { running: {} })];
   const status = { startTime: "2026-01-01T00:00:00Z" };
   const limited = { activeDeadlineSeconds: 20 };
-  t.equal(plan(job(limited), running).wakeAfterMs, 20_000);
-  t.equal(plan(job(limited, status), running, start + 5_000).wakeAfterMs, 15_000);
+  t.equal(plan(job(limited), running).requeueAfterMs, 20_000);
+  t.equal(plan(job(limited, status), running, start + 5_000).requeueAfterMs, 15_000);
   const over = plan(job(limited, status), running, start + 20_000);
   t.equal(row(over), "Failed 1 0 0 1 0");
   t.match(over.status.conditions?.at(-1), {
@@ -136,10 +136,10 @@ t.test("deadline and time to live", async (t) => {
     reason: "DeadlineExceeded",
     message: "EphemeralJob ns/look was active longer than specified deadline",
   });
-  t.equal(over.wakeAfterMs, 1_800_000, "half an hour unless said otherwise");
+  t.equal(over.requeueAfterMs, 1_800_000, "half an hour unless said otherwise");
   const gone = plan(job({ ttlSecondsAfterFinished: 5 }, over.status), [], start + 25_000);
   t.ok(gone.remove);
-  t.equal(plan(job({ ttlSecondsAfterFinished: 5 }, over.status), [], start + 24_000).wakeAfterMs, 1_000);
+  t.equal(plan(job({ ttlSecondsAfterFinished: 5 }, over.status), [], start + 24_000).requeueAfterMs, 1_000);
   t.equal(row(plan(job({}, over.status), [], start + 21_000)), "Failed 1 0 0 1 0", "it stays as it ended");
 });
 

@@ -55,12 +55,12 @@ export class EphemeralJobReconciler implements Reconciler<EphemeralJob> {
     const { failure } = await slowStart(plan.inject, (pod) => this.#inject(key, job, pod, pods));
     if (!this.#deps.objects.holds(key, uid)) return undefined;
     // What was just written counts at once.
-    const { status, wakeAfterMs } = plan.inject.length > 0 ? this.#plan(key, job, pods) : plan;
+    const { status, requeueAfterMs } = plan.inject.length > 0 ? this.#plan(key, job, pods) : plan;
     const settled = isFinished(status);
     if (settled && failure === undefined) this.#needs.release(key);
     // The status is told all the same.
     const actions = failure === undefined ? [] : [() => Promise.reject(failure.error)];
-    return { status, size: pods?.size ?? 0, settled, actions, wakeAfterMs };
+    return { status, size: pods?.size ?? 0, settled, actions, requeueAfterMs };
   }
 
   /** `pods`: undefined for a job that has ended. */

@@ -111,7 +111,7 @@ t.test("a finished job watches no pods any more and goes after its time to live"
     status: { phase: "Running", ephemeralContainerStatuses: [{ name: "look", state }] },
   });
   await s.clock.settle();
-  t.same(await s.shell.reconcile(key), { wakeAfterMs: 5_000 });
+  t.same(await s.shell.reconcile(key), { requeueAfterMs: 5_000 });
   t.match(s.status(), { phase: "Succeeded", succeeded: 1 });
   await s.clock.settle();
   t.equal(s.server.openWatches, 0);

@@ -26,7 +26,7 @@ export interface ListJobPlan {
   /** Deletes the job, its time being over. */
   readonly remove: boolean;
   readonly status: ImageListPullJobStatus | undefined;
-  readonly wakeAfterMs: number | undefined;
+  readonly requeueAfterMs: number | undefined;
 }
 
 const idle: ListJobPlan = {
@@ -36,7 +36,7 @@ const idle: ListJobPlan = {
   delete: [],
   remove: false,
   status: undefined,
-  wakeAfterMs: undefined,
+  requeueAfterMs: undefined,
 };
 
 /** `now`: milliseconds since the epoch. */
@@ -71,7 +71,7 @@ function planFinished(job: ImageListPullJob, now: number): ListJobPlan {
   const completedAt = timeOf(job.status?.completionTime);
   if (typeof ttl !== "number" || completedAt === undefined) return idle;
   const left = completedAt + ttl * 1000 - now;
-  return left > 0 ? { ...idle, wakeAfterMs: left } : { ...idle, remove: true };
+  return left > 0 ? { ...idle, requeueAfterMs: left } : { ...idle, remove: true };
 }
 
 /** Everything but the images: jobs that were made from another template are made anew. */

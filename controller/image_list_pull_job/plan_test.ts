@@ -106,7 +106,7 @@ t.test("a finished list syncs nothing and goes after its time to live", async (t
   const finished = { desired: 2, completionTime: time };
   const job = list({ completionPolicy: { type: "Always", ttlSecondsAfterFinished: 20 } }, finished);
   const plan = planImageListPullJob({ job, children: [] }, now + 5000);
-  t.match(plan, { create: [], remove: false, wakeAfterMs: 15_000 });
+  t.match(plan, { create: [], remove: false, requeueAfterMs: 15_000 });
   t.equal(planImageListPullJob({ job, children: [] }, now + 20_000).remove, true);
   t.equal(planImageListPullJob({ job: list({}, finished), children: [] }, now + 1e9).remove, false);
 });

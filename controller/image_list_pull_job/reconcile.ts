@@ -26,7 +26,7 @@ export class ImageListPullJobReconciler implements Reconciler<ImageListPullJob> 
   reconcile(job: ImageListPullJob): Pass {
     const children = [...this.#children.of(job.metadata.uid ?? "")];
     const plan = planImageListPullJob({ job, children }, this.#deps.clock.now());
-    const { label, remove, status, wakeAfterMs } = plan;
+    const { label, remove, status, requeueAfterMs } = plan;
     if (remove) return { actions: [{ type: "delete object" }] };
     const labels = { [HASH_LABEL]: label };
     return {
@@ -39,7 +39,7 @@ export class ImageListPullJobReconciler implements Reconciler<ImageListPullJob> 
         () => this.#delete(job, plan),
         () => this.#create(job, plan),
       ],
-      wakeAfterMs,
+      requeueAfterMs,
     };
   }
 

@@ -27,7 +27,7 @@ export interface PullJobPlan {
   readonly supply: boolean;
   /** Undefined: stays as it is. */
   readonly status: ImagePullJobStatus | undefined;
-  readonly wakeAfterMs: number | undefined;
+  readonly requeueAfterMs: number | undefined;
 }
 
 const idle: PullJobPlan = {
@@ -37,7 +37,7 @@ const idle: PullJobPlan = {
   tell: 0,
   supply: false,
   status: undefined,
-  wakeAfterMs: undefined,
+  requeueAfterMs: undefined,
 };
 
 /** `now`: milliseconds since the epoch. */
@@ -55,7 +55,7 @@ function planFinished({ job, guarded, ownedByList }: PullJobSeen, now: number): 
     return { ...idle, release: guarded };
   }
   const left = completedAt + ttl * 1000 - now;
-  if (left > 0) return { ...idle, release: guarded, wakeAfterMs: left };
+  if (left > 0) return { ...idle, release: guarded, requeueAfterMs: left };
   return { ...idle, release: guarded, remove: true };
 }
 
@@ -69,8 +69,8 @@ function planRunning({ job, nodes, guarded }: PullJobSeen, now: number): PullJob
     isEnding && typeof activeDeadlineSeconds === "number"
       ? startedAt + activeDeadlineSeconds * 1000
       : undefined;
-  const wakeAfterMs = deadlineAt === undefined ? undefined : Math.max(1000, deadlineAt - now);
-  if (nodes === undefined) return { ...idle, guard, wakeAfterMs };
+  const requeueAfterMs = deadlineAt === undefined ? undefined : Math.max(1000, deadlineAt - now);
+  if (nodes === undefined) return { ...idle, guard, requeueAfterMs };
   const isDone = nodes.succeeded + nodes.failed === nodes.desired;
   if (isEnding && isDone) return { ...idle, status: finishedStatus(nodes, startTime, now, "completed") };
   if (deadlineAt !== undefined && deadlineAt <= now) {
@@ -83,7 +83,7 @@ function planRunning({ job, nodes, guarded }: PullJobSeen, now: number): PullJob
     tell,
     supply: nodes.lacking > 0,
     status: runningStatus(nodes, startTime, tell),
-    wakeAfterMs,
+    requeueAfterMs,
   };
 }
 

@@ -74,7 +74,7 @@ t.test("the deadline counts from the start and fails what is left", async (t) =>
     {},
     { startTime: "2026-01-01T00:00:00Z", desired: 3 },
   );
-  t.equal(plan(job, counts(), startMs + 1000).wakeAfterMs, 699_000);
+  t.equal(plan(job, counts(), startMs + 1000).requeueAfterMs, 699_000);
   const late = counts({ active: 1, succeeded: 1, ready: 1, unfinishedNodes: () => ["c", "b"] });
   const { status } = plan(job, late, startMs + 700_000);
   t.match(status, { failed: 2, active: 0, succeeded: 1, message: "job exceeds activeDeadlineSeconds" });
@@ -88,7 +88,7 @@ t.test("a finished job gives its secrets back, and goes after its time to live",
     { desired: 1, completionTime: "2026-01-01T00:00:00Z" },
   );
   const early = plan(job, undefined, startMs + 5000);
-  t.match(early, { release: true, remove: false, wakeAfterMs: 15_000 });
+  t.match(early, { release: true, remove: false, requeueAfterMs: 15_000 });
   t.equal(early.status, undefined);
   t.equal(plan(job, undefined, startMs + 20_000).remove, true);
   const child = { job, nodes: undefined, guarded: false, ownedByList: true };

@@ -97,7 +97,7 @@ export class ImagePullJobReconciler implements Reconciler<ImagePullJob> {
       size: tally?.nodes.desired ?? 0,
       settled: plan.status?.completionTime !== undefined,
       actions,
-      wakeAfterMs: plan.wakeAfterMs,
+      requeueAfterMs: plan.requeueAfterMs,
     };
   }
 

@@ -27,7 +27,7 @@ interface NodeImageOptions {
 interface NodeImagePlan {
   /** At most one write, and what is said of it. */
   readonly actions: readonly ObjectAction[];
-  readonly wakeAfterMs: number | undefined;
+  readonly requeueAfterMs: number | undefined;
 }
 
 const VIRTUAL = { label: "type", value: "virtual-kubelet" };
@@ -39,7 +39,7 @@ export function planOneNodeImage(seen: NodeImageSeen, options: NodeImageOptions,
   const { deletionTimestamp, labels = {} } = nodeImage.metadata;
   if (deletionTimestamp !== undefined) return nothing;
   if (node === undefined && !(FAKE_LABEL in labels)) {
-    return { actions: [{ type: "delete object" }], wakeAfterMs: undefined };
+    return { actions: [{ type: "delete object" }], requeueAfterMs: undefined };
   }
   const pruned = pruneNodeImage(nodeImage, { ...seen, now });
   const isLabelled = node === undefined || jsonEqual(labels, node.labels);
@@ -48,26 +48,26 @@ export function planOneNodeImage(seen: NodeImageSeen, options: NodeImageOptions,
       ...(isLabelled ? {} : { metadata: { labels: createMergePatch(labels, node.labels) } }),
       ...(pruned.spec === nodeImage.spec ? {} : { spec: createMergePatch(nodeImage.spec, pruned.spec) }),
     };
-    return { actions: [{ type: "patch object", body, exact: true }], wakeAfterMs: undefined };
+    return { actions: [{ type: "patch object", body, exact: true }], requeueAfterMs: undefined };
   }
   const judged = judgeSilence(nodeImage, now);
   if (judged.status !== undefined) {
     const status = createMergePatch(nodeImage.status ?? {}, judged.status);
     const events = judged.failed.flatMap((task) => eventsOf(nodeImage, task));
-    return { actions: [{ type: "patch status", status, exact: true }, ...events], wakeAfterMs: undefined };
+    return { actions: [{ type: "patch status", status, exact: true }, ...events], requeueAfterMs: undefined };
   }
   const nextAt = earliest([pruned.nextAt, judged.nextAt]);
-  return { actions: [], wakeAfterMs: nextAt === undefined ? undefined : Math.max(1, nextAt - now) };
+  return { actions: [], requeueAfterMs: nextAt === undefined ? undefined : Math.max(1, nextAt - now) };
 }
 
-const nothing: NodeImagePlan = { actions: [], wakeAfterMs: undefined };
+const nothing: NodeImagePlan = { actions: [], requeueAfterMs: undefined };
 
 function planCreation(node: SeenNode, { creationDelayMs }: NodeImageOptions, now: number): NodeImagePlan {
   if (node.readySince === undefined || node.labels[VIRTUAL.label] === VIRTUAL.value) return nothing;
   const wait = node.readySince + creationDelayMs - now;
-  if (wait > 0) return { actions: [], wakeAfterMs: wait };
+  if (wait > 0) return { actions: [], requeueAfterMs: wait };
   const body = { metadata: { labels: node.labels }, spec: {} };
-  return { actions: [{ type: "create object", body }], wakeAfterMs: undefined };
+  return { actions: [{ type: "create object", body }], requeueAfterMs: undefined };
 }
 
 /** About the NodeImage and about each job that asked for the image. */

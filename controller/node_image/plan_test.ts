@@ -34,16 +34,19 @@ function status(over: object): NonNullable<NodeImage["status"]> {
 
 function plan(seen: Partial<NodeImageSeen>, at = now) {
   const all = { ...everything, node, nodeImage: undefined, ...seen };
-  const { actions, wakeAfterMs } = planOneNodeImage(all, options, at);
+  const { actions, requeueAfterMs } = planOneNodeImage(all, options, at);
   const [action, ...events] = actions;
-  return { action, events, wakeAfterMs };
+  return { action, events, requeueAfterMs };
 }
 
 t.test("a node gets its NodeImage when it has been Ready for long enough", async (t) => {
   t.same(plan({}).action, { type: "create object", body: { metadata: { labels }, spec: {} } });
   const fresh = plan({ node: { labels, readySince: now - 10_000 } });
-  t.match(fresh, { action: undefined, wakeAfterMs: 20_000 });
-  t.match(plan({ node: { labels, readySince: undefined } }), { action: undefined, wakeAfterMs: undefined });
+  t.match(fresh, { action: undefined, requeueAfterMs: 20_000 });
+  t.match(plan({ node: { labels, readySince: undefined } }), {
+    action: undefined,
+    requeueAfterMs: undefined,
+  });
   const virtual = { labels: { type: "virtual-kubelet" }, readySince: 0 };
   t.equal(plan({ node: virtual }).action, undefined);
 });
@@ -71,14 +74,14 @@ t.test("it goes with its node, unless it says that it has none", async (t) => {
 t.test("a finished task goes after its time to live", async (t) => {
   const done = status({ phase: "Succeeded", completionTime: formatTime(now) });
   const found = nodeImage([tag()], done);
-  t.match(plan({ nodeImage: found }), { action: undefined, wakeAfterMs: 300_000 });
+  t.match(plan({ nodeImage: found }), { action: undefined, requeueAfterMs: 300_000 });
   t.match(plan({ nodeImage: found }, now + 300_000).action, {
     type: "patch object",
     body: { spec: { images: { nginx: null } } },
     exact: true,
   });
   const newer = nodeImage([tag({ version: 1 })], done);
-  t.match(plan({ nodeImage: newer }), { action: undefined, wakeAfterMs: 600_000 });
+  t.match(plan({ nodeImage: newer }), { action: undefined, requeueAfterMs: 600_000 });
 });
 
 t.test("owners that are gone are dropped, and the tag with the last of them", async (t) => {
@@ -115,7 +118,7 @@ t.test("secrets that are no copies are dropped when they are gone", async (t) =>
 
 t.test("a node that does not answer for ten minutes has failed", async (t) => {
   const found = nodeImage([tag({ ownerReferences: [job] })]);
-  t.equal(plan({ nodeImage: found }).wakeAfterMs, 600_000);
+  t.equal(plan({ nodeImage: found }).requeueAfterMs, 600_000);
   const { action, events } = plan({ nodeImage: found }, now + 600_000);
   t.match(action, {
     type: "patch status",
@@ -148,12 +151,12 @@ t.test("a node that does not answer for ten minutes has failed", async (t) => {
 t.test("a task that is ten minutes past its deadline has failed", async (t) => {
   const pullPolicy = { ttlSecondsAfterFinished: 1, activeDeadlineSeconds: 60 };
   const found = nodeImage([tag({ pullPolicy })], status({ startTime: formatTime(now) }));
-  t.equal(plan({ nodeImage: found }).wakeAfterMs, 660_000);
+  t.equal(plan({ nodeImage: found }).requeueAfterMs, 660_000);
   t.match(plan({ nodeImage: found }, now + 660_000).events, [
     { event: { message: /pulling exceeds the activeDeadlineSeconds$/ } },
   ]);
   const slow = nodeImage([tag()], status({ startTime: formatTime(now) }));
-  t.match(plan({ nodeImage: slow }, now + 3_600_000), { action: undefined, wakeAfterMs: undefined });
+  t.match(plan({ nodeImage: slow }, now + 3_600_000), { action: undefined, requeueAfterMs: undefined });
 });
 
 const tags = fc.uniqueArray(

@@ -73,7 +73,7 @@ export class PersistentPodStateReconciler implements Reconciler<PersistentPodSta
       ...generated,
       status,
       size: Object.keys(status.podStates ?? {}).length,
-      wakeAfterMs: earliest([generated.wakeAfterMs, retryMs]),
+      requeueAfterMs: earliest([generated.requeueAfterMs, retryMs]),
     };
   }
 
@@ -101,12 +101,12 @@ export class PersistentPodStateReconciler implements Reconciler<PersistentPodSta
   /** What annotations of workloads with the object's name ask for. */
   #generate(key: string, present: PersistentPodState | undefined): Pass {
     const actions: Step[] = [];
-    let wakeAfterMs: number | undefined;
+    let requeueAfterMs: number | undefined;
     for (const group of this.#asking.get(key) ?? []) {
       const workload = this.#workloadOf(group, key);
       const generation = workload && planGeneration(workload, present);
       if (generation?.type === "wait") {
-        wakeAfterMs = RETRY_MS;
+        requeueAfterMs = RETRY_MS;
         continue;
       }
       if (generation !== undefined && generation.type !== "nothing") actions.push(generation);
@@ -115,7 +115,7 @@ export class PersistentPodStateReconciler implements Reconciler<PersistentPodSta
       // Once it is done.
       actions.push(async () => this.#asked(key, group));
     }
-    return { actions, wakeAfterMs };
+    return { actions, requeueAfterMs };
   }
 
   #workloadOf(group: string, key: string): Workload | undefined {

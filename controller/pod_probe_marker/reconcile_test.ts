@@ -171,7 +171,7 @@ t.test("a marker that goes while it is written needs nothing any more", async (t
   const { clock, writes, markers, putMarker, ofMarkers } = scene(t, () => "NotFound");
   putMarker(markerJson());
   const shell = ofMarkers();
-  t.same(await shell.reconcile(key), { wakeAfterMs: 100 }, "its end is on its way");
+  t.same(await shell.reconcile(key), { requeueAfterMs: 100 }, "its end is on its way");
   await clock.settle();
   markers.remove(key, "m1");
   t.same(await shell.reconcile(key), {});
@@ -187,7 +187,7 @@ t.test("pods of a marker that is gone before its write is answered are not watch
   });
   putMarker(markerJson());
   const shell = ofMarkers();
-  t.same(await shell.reconcile(key), { wakeAfterMs: 100 });
+  t.same(await shell.reconcile(key), { requeueAfterMs: 100 });
   t.same(await shell.reconcile(key), {});
   await clock.settle();
   t.equal(server.openWatches, 0);
@@ -202,7 +202,7 @@ t.test(
     );
     putMarker(markerJson());
     const shell = ofMarkers();
-    t.same(await shell.reconcile(key), { wakeAfterMs: 100 });
+    t.same(await shell.reconcile(key), { requeueAfterMs: 100 });
     t.same(markers.get(key)?.metadata.finalizers, undefined);
     putMarker(markerJson({ finalizers: ["theirs"], resourceVersion: "2" }));
     await shell.reconcile(key);
@@ -254,7 +254,7 @@ for (const code of ["NotFound", "AlreadyExists"] as const) {
     const { shell, seeMarker } = ofNodes();
     seeMarker(markerJson());
     await clock.settle();
-    t.same(await shell.reconcile("n1"), { wakeAfterMs: 100 }, "it is on its way");
+    t.same(await shell.reconcile("n1"), { requeueAfterMs: 100 }, "it is on its way");
     t.same(writes, []);
   });
 }

@@ -32,7 +32,7 @@ export interface BudgetPlan {
   problem: string | undefined;
   /** No pod is selected. */
   isIdle: boolean;
-  wakeAfterMs: number | undefined;
+  requeueAfterMs: number | undefined;
 }
 
 export function planBudget(seen: Seen): BudgetPlan {
@@ -65,7 +65,7 @@ export function planBudget(seen: Seen): BudgetPlan {
     notDeleted: deletions.expired.flatMap((pod) => active.get(pod) ?? []),
     problem,
     isIdle: active.size === 0,
-    wakeAfterMs: earliest([deletions.nextMs, updates.nextMs]),
+    requeueAfterMs: earliest([deletions.nextMs, updates.nextMs]),
   };
 }
 

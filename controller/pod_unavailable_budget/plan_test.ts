@@ -93,7 +93,7 @@ t.test("what admission allowed counts until it is seen or its time is over", asy
     planned.notDeleted.map(({ name }) => name),
     ["d"],
   );
-  t.equal(planned.wakeAfterMs, 6000);
+  t.equal(planned.requeueAfterMs, 6000);
 });
 
 t.test("pods without a budget, and of one that is gone, are tied", async (t) => {

@@ -111,7 +111,7 @@ export class PodUnavailableBudgetReconciler implements Reconciler<PodUnavailable
         { type: "patch status", status: createMergePatch(object.status ?? {}, plan.status), exact: true },
         () => this.#link(object, plan.link),
       ],
-      wakeAfterMs: earliest([plan.wakeAfterMs, source.asked() ? POLL_MS : undefined]),
+      requeueAfterMs: earliest([plan.requeueAfterMs, source.asked() ? POLL_MS : undefined]),
     };
   }
 

@@ -104,5 +104,5 @@ export interface Plan<Status> {
   /** Worked out when it is read: most passes are about one pod alone, and a rollout waits for many. */
   readonly waiting: readonly Waiting[];
   /** When time alone changes the plan; undefined when only events can. */
-  wakeAfterMs: number | undefined;
+  requeueAfterMs: number | undefined;
 }

@@ -7,7 +7,7 @@ export class Decided {
   readonly waiting: Waiting[] = [];
   /** Pods with an action of this pass: a pod gets at most one. */
   readonly touched = new Set<string>();
-  wakeAfterMs: number | undefined;
+  requeueAfterMs: number | undefined;
 
   take(action: Action): void {
     this.actions.push(action);
@@ -16,7 +16,7 @@ export class Decided {
 
   wake(afterMs: number | undefined): void {
     if (afterMs !== undefined)
-      this.wakeAfterMs = Math.min(this.wakeAfterMs ?? Number.POSITIVE_INFINITY, afterMs);
+      this.requeueAfterMs = Math.min(this.requeueAfterMs ?? Number.POSITIVE_INFINITY, afterMs);
   }
 
   /** Whether an action may be planned for the pod in this pass. */

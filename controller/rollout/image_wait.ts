@@ -99,7 +99,7 @@ export class ImageWait {
   }
 
   /** Milliseconds until time alone lets somebody go. */
-  get wakeAfterMs(): number | undefined {
+  get requeueAfterMs(): number | undefined {
     if (this.#held.length === 0) return undefined;
     return Math.max(1, Math.min(...this.#held.map(({ until }) => until)) - this.#pass.now);
   }

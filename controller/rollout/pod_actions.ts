@@ -21,7 +21,7 @@ export function waitingInPlace(pod: Pod, step: Extract<InPlaceStep, { kind: "wai
   return {
     reason: step.reason,
     message: `pod ${pod.name} waits for ${step.for}`,
-    until: step.wakeAfterMs === undefined ? "the node reports it" : "the time is over",
+    until: step.requeueAfterMs === undefined ? "the node reports it" : "the time is over",
     pods: [pod.name],
   };
 }

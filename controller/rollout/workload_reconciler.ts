@@ -138,7 +138,7 @@ export class WorkloadReconciler<T extends StatusObject> implements Reconciler<T>
       size,
       // The status of a small workload is exact soon enough.
       settled: isSettled && size > SMALL_SIZE,
-      wakeAfterMs: plan.wakeAfterMs,
+      requeueAfterMs: plan.requeueAfterMs,
     };
   }
 

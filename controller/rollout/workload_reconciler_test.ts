@@ -115,7 +115,7 @@ function scene(t: Test, { size, planMs = 0, answerMs = 2, actions, refuses = () 
         ],
         status: { observedGeneration: generation, replicas: size, seen },
         waiting: [],
-        wakeAfterMs: undefined,
+        requeueAfterMs: undefined,
       };
     },
   });

@@ -27,7 +27,7 @@ const RESULT_MS = 10_000;
 const RESULT_TAKEN = new Set(["PodCompleted", "PodFailed"]);
 
 export type Termination =
-  | { readonly by: "nothing"; readonly wakeAfterMs?: number }
+  | { readonly by: "nothing"; readonly requeueAfterMs?: number }
   /** In the pod's spec: container -> image. */
   | { readonly by: "images"; readonly images: ReadonlyMap<string, string> }
   | {
@@ -80,7 +80,9 @@ export function planTermination(
     return { by: "result", name, phase };
   }
   const leftMs = isResultTaken(pod) ? 0 : Date.parse(reported.lastTransitionTime) + RESULT_MS - now;
-  return leftMs > 0 ? { by: "nothing", wakeAfterMs: leftMs } : { by: "request", name, containers: ignored };
+  return leftMs > 0
+    ? { by: "nothing", requeueAfterMs: leftMs }
+    : { by: "request", name, containers: ignored };
 }
 
 function isResultTaken({ conditions }: ObservedPod): boolean {

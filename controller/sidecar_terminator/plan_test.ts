@@ -94,7 +94,7 @@ t.test("sidecars whose code is ignored end last, after the pod has its result", 
   const told = { phase: "Succeeded", conditions: [condition] };
   t.same(
     planTermination(both(137, told), real),
-    { by: "nothing", wakeAfterMs: 8_000 },
+    { by: "nothing", requeueAfterMs: 8_000 },
     "the kubelet has to know of it first",
   );
   const request = { by: "request", name, containers: ["late"] };

@@ -41,12 +41,12 @@ export class SidecarTerminatorReconciler implements PlainReconciler {
     const pod = this.#pods.get(key);
     if (pod === undefined) return undefined;
     const node = this.#deps.caches.nodes.get(pod.nodeName);
-    if (node === undefined) return { wakeAfterMs: MISSING_NODE_MS };
+    if (node === undefined) return { requeueAfterMs: MISSING_NODE_MS };
     const plan = planTermination(pod, { virtual: isVirtualNode(node), now: this.#deps.clock.now() });
     if (plan.by === "images") return { actions: [() => this.#replaceImages(pod, plan.images)] };
     if (plan.by === "result") return { actions: [() => this.#finish(pod, plan)] };
     if (plan.by === "request") return { actions: [() => this.#request(pod, plan)] };
-    return { wakeAfterMs: plan.wakeAfterMs };
+    return { requeueAfterMs: plan.requeueAfterMs };
   }
 
   #watch(): void {

@@ -121,8 +121,8 @@ t.test("a sidecar whose code is ignored ends once the kubelet has taken up the p
     },
   ]);
   await clock.settle();
-  const { wakeAfterMs } = Object(await shell.reconcile(key));
-  t.ok(wakeAfterMs > 9_000 && wakeAfterMs <= 10_000, "it is looked at again in any case");
+  const { requeueAfterMs } = Object(await shell.reconcile(key));
+  t.ok(requeueAfterMs > 9_000 && requeueAfterMs <= 10_000, "it is looked at again in any case");
   t.same(requests, []);
   server.put("pods", resultTaken);
   await clock.settle();
@@ -151,7 +151,7 @@ t.test("a pod whose node is not seen yet, or gone, is looked at again soon", asy
   const { server, clock, shell, requests, putNode } = scene(t);
   server.put("pods", jobPod([end]));
   await clock.settle();
-  t.same(await shell.reconcile(key), { wakeAfterMs: 1000 });
+  t.same(await shell.reconcile(key), { requeueAfterMs: 1000 });
   t.same(requests, []);
   putNode();
   t.same(await shell.reconcile(key), {});
@@ -165,7 +165,7 @@ t.test("a pod that goes in between needs nothing any more", async (t) => {
   t.same(await shell.reconcile(key), {}, "one that was never there");
   server.put("pods", jobPod([end, ignore]));
   await clock.settle();
-  t.same(await shell.reconcile(key), { wakeAfterMs: 100 }, "the watch says so soon");
+  t.same(await shell.reconcile(key), { requeueAfterMs: 100 }, "the watch says so soon");
   t.same([requests, events], [[], []], "nothing is asked for a pod that is gone");
 });
 
@@ -176,7 +176,7 @@ t.test("another pod of the name: the pass is repeated", async (t) => {
   putNode();
   server.put("pods", jobPod([end, ignore]));
   await clock.settle();
-  t.same(await shell.reconcile(key), { wakeAfterMs: 100 });
+  t.same(await shell.reconcile(key), { requeueAfterMs: 100 });
   t.same([server.patches, requests], [[], []]);
   await shell.reconcile(key);
   t.equal(server.patches.length, 1);
@@ -188,7 +188,7 @@ t.test("a request that is there already is no failure, and is not reported again
   putNode();
   server.put("pods", jobPod([end]));
   await clock.settle();
-  t.same(await shell.reconcile(key), { wakeAfterMs: 100 });
+  t.same(await shell.reconcile(key), { requeueAfterMs: 100 });
   t.same(events, []);
 });
 

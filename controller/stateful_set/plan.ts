@@ -73,7 +73,7 @@ export function planStatefulSet(input: PlanInput): Plan<StatefulSetStatus> {
     get waiting() {
       return isDecided ? [...decided.waiting, ...awaitedOfNodes(pass)] : [];
     },
-    wakeAfterMs: decided.wakeAfterMs,
+    requeueAfterMs: decided.requeueAfterMs,
   };
 }
 

@@ -54,7 +54,7 @@ function refreshMember(pass: Pass, member: Member): void {
   }
   if (step.kind === "waiting") {
     pass.decided.waiting.push(waitingInPlace(pod, step));
-    pass.decided.wake(step.wakeAfterMs);
+    pass.decided.wake(step.requeueAfterMs);
   }
   const moved = lifecycleMove(pass, member);
   const conditions = [...gatesOf(pod, step), ...(moved?.conditions ?? [])];

@@ -32,7 +32,7 @@ export interface RestartPlan {
   readonly start: readonly string[];
   /** Why the request does not go on, for logs and `refit why`. */
   readonly waiting: string;
-  readonly wakeAfterMs?: number;
+  readonly requeueAfterMs?: number;
 }
 
 const drained = "PreRecreateGrace";
@@ -52,10 +52,10 @@ export function planRestart(seen: RestartSeen, now: number): RestartPlan {
   const graceMs = drainLeftMs(seen, now);
   const walk = walkStates(request, observed, graceMs === 0);
   const wakes = [
-    ...observed.map((one) => one.wakeAfterMs),
+    ...observed.map((one) => one.requeueAfterMs),
     graceMs > 0 && graceMs < Number.POSITIVE_INFINITY ? graceMs : undefined,
   ];
-  const wakeAfterMs = Math.min(...wakes.filter((ms) => ms !== undefined));
+  const requeueAfterMs = Math.min(...wakes.filter((ms) => ms !== undefined));
   const start = observed.filter((one) => one.startable).map((one) => one.state.name);
   return {
     states: walk.states,
@@ -67,7 +67,7 @@ export function planRestart(seen: RestartSeen, now: number): RestartPlan {
       : graceMs > 0
         ? "the pod is held not ready before the first stop"
         : walk.waiting,
-    ...(Number.isFinite(wakeAfterMs) ? { wakeAfterMs } : {}),
+    ...(Number.isFinite(requeueAfterMs) ? { requeueAfterMs } : {}),
   };
 }
 
@@ -113,7 +113,7 @@ function wrongContext({ request, runtimeName }: RestartSeen): string | undefined
 interface Observed {
   readonly state: RecreateState;
   readonly startable: boolean;
-  readonly wakeAfterMs?: number;
+  readonly requeueAfterMs?: number;
 }
 
 type ContainerSpec = ContainerRecreateRequest["spec"]["containers"][number];
@@ -148,7 +148,7 @@ function observedState(seen: RestartSeen, container: ContainerSpec, now: number)
   return {
     state: state("Recreating"),
     startable: false,
-    ...(leftMs === undefined ? {} : { wakeAfterMs: leftMs }),
+    ...(leftMs === undefined ? {} : { requeueAfterMs: leftMs }),
   };
 }
 

@@ -107,7 +107,7 @@ t.test("a new, ready container is Succeeded when it ran long enough", async (t) 
     now,
   );
   t.same(phases(waits), ["Recreating"]);
-  t.equal(waits.wakeAfterMs, 1001);
+  t.equal(waits.requeueAfterMs, 1001);
   const done = planRestart(seen({ containers, podStatuses: [ready("app")] }), now);
   t.same(phases(done), ["Succeeded"]);
   t.same(done.completed, { message: "" });
@@ -181,7 +181,7 @@ t.test("the pod is held not ready before the first stop", async (t) => {
   const strategy = { unreadyGracePeriodSeconds: 70 };
   const waiting = planRestart(seen({ request: request(["app"], strategy) }), now);
   t.equal(waiting.kill, undefined);
-  t.equal(waiting.wakeAfterMs, undefined);
+  t.equal(waiting.requeueAfterMs, undefined);
   const condition = {
     type: "PreRecreateGrace",
     status: "True" as const,
@@ -190,7 +190,7 @@ t.test("the pod is held not ready before the first stop", async (t) => {
     lastTransitionTime: "2026-01-01T00:00:00Z",
   };
   const held: Status = { phase: "Recreating", conditions: [condition] };
-  t.equal(planRestart(seen({ request: request(["app"], strategy, held) }), now).wakeAfterMs, 10_000);
+  t.equal(planRestart(seen({ request: request(["app"], strategy, held) }), now).requeueAfterMs, 10_000);
   t.equal(planRestart(seen({ request: request(["app"], strategy, held) }), now + 10_000).kill, "app");
   const shown = Date.parse(condition.lastTransitionTime);
   for (const [heldSince, since] of [
@@ -199,7 +199,7 @@ t.test("the pod is held not ready before the first stop", async (t) => {
     [shown + 60_000, shown + 999],
   ] as const) {
     const at = { ...seen({ request: request(["app"], strategy, held) }), heldSince };
-    t.equal(planRestart(at, since).wakeAfterMs, 70_000, "seconds of conditions are cut off");
+    t.equal(planRestart(at, since).requeueAfterMs, 70_000, "seconds of conditions are cut off");
     t.equal(planRestart(at, since + 69_999).kill, undefined);
     t.equal(planRestart(at, since + 70_000).kill, "app");
   }

@@ -107,7 +107,7 @@ export class RecreateRequests {
     const plan = planRestart(seen, now);
     if (plan.kill !== undefined) this.#stop(request, plan.kill);
     this.#write(request, restartStatus(plan, now));
-    return plan.wakeAfterMs;
+    return plan.requeueAfterMs;
   }
 
   #write(request: Request, status: Partial<ContainerRecreateRequestStatus>): void {

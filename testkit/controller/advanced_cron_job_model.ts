@@ -55,9 +55,9 @@ export class CronModel {
   run(ms: number): void {
     const end = this.now + ms;
     for (;;) {
-      const { wakeAfterMs } = this.settle();
-      if (wakeAfterMs === undefined || this.now + wakeAfterMs > end) break;
-      this.now += Math.max(1, wakeAfterMs);
+      const { requeueAfterMs } = this.settle();
+      if (requeueAfterMs === undefined || this.now + requeueAfterMs > end) break;
+      this.now += Math.max(1, requeueAfterMs);
     }
     this.now = end;
     this.settle();

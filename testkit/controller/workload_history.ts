@@ -20,7 +20,7 @@ export interface World<T extends Workload> {
     actions: readonly Action[];
     status: NonNullable<T["status"]>;
     waiting: readonly object[];
-    wakeAfterMs?: number;
+    requeueAfterMs?: number;
   };
   /** `stopAfter`: the process dies after so many requests of the action. */
   perform(action: Action, stopAfter?: number): void;
@@ -98,14 +98,14 @@ export function reconcile<T extends Workload>(world: World<T>, fail: number, sto
 export function settle<T extends Workload>(world: World<T>, rounds: number, others = () => false): void {
   const { model } = world;
   for (let round = 0; round < rounds; round++) {
-    const { actions, status, wakeAfterMs } = world.plan();
+    const { actions, status, requeueAfterMs } = world.plan();
     for (const action of actions) world.perform(action);
     model.writeStatus(status);
     let moved = actions.some((action) => action.type !== "event");
     for (const name of [...model.pods.keys()]) if (model.kubelet(name)) moved = true;
     if (others()) moved = true;
-    if (!moved && wakeAfterMs === undefined) return;
-    model.now += moved ? 50 : (wakeAfterMs ?? 50);
+    if (!moved && requeueAfterMs === undefined) return;
+    model.now += moved ? 50 : (requeueAfterMs ?? 50);
   }
   throw new Error(`nothing settled after ${rounds} rounds: ${JSON.stringify(world.plan().waiting)}`);
 }

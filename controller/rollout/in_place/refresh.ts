@@ -59,7 +59,7 @@ function isKnownSettled(pod: Pod, context: RefreshContext): boolean {
 
 function awaitedOf(pod: Pod, context: RefreshContext): Waiting | undefined {
   const step = needsKruiseReady(pod) ? undefined : stepOf(pod, context);
-  if (step?.kind !== "waiting" || step.wakeAfterMs !== undefined) return undefined;
+  if (step?.kind !== "waiting" || step.requeueAfterMs !== undefined) return undefined;
   return waitingInPlace(pod, step);
 }
 

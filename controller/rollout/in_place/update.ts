@@ -249,7 +249,7 @@ function differing(
 
 export type InPlaceStep =
   | { kind: "settled" }
-  | { kind: "waiting"; reason: "Grace" | "InPlace"; for: string; wakeAfterMs?: number }
+  | { kind: "waiting"; reason: "Grace" | "InPlace"; for: string; requeueAfterMs?: number }
   | {
       kind: "write";
       write: PodWrite;
@@ -285,7 +285,7 @@ function refreshAwaited(pod: Pod, state: InPlaceState, missing: string, now: num
   if (state.supersededImages === undefined || pod.behind) return waiting;
   const since = Date.parse(state.updateTimestamp);
   const leftMs = (Number.isNaN(since) ? 0 : since) + SUPERSEDED_MS - now;
-  if (leftMs > 0) return { ...waiting, wakeAfterMs: leftMs };
+  if (leftMs > 0) return { ...waiting, requeueAfterMs: leftMs };
   const { supersededImages: _, ...rest } = state;
   const change: PodChange = { annotations: { [STATE_ANNOTATION]: stateText(rest) } };
   const steps = [podPatch(pod, change, now, { resourceVersion: pod.resourceVersion })];
@@ -313,9 +313,9 @@ function refreshGrace(
   const since = Date.parse(state.updateTimestamp);
   const leftMs = (Number.isNaN(since) ? 0 : since) + grace.graceSeconds * 1000 - now;
   if (leftMs > 0) {
-    const wakeAfterMs = Math.ceil(leftMs / 1000) * 1000;
+    const requeueAfterMs = Math.ceil(leftMs / 1000) * 1000;
     const wait = `the grace period of ${grace.graceSeconds} s`;
-    return { kind: "waiting", reason: "Grace", for: wait, wakeAfterMs };
+    return { kind: "waiting", reason: "Grace", for: wait, requeueAfterMs };
   }
   const pending: Pending = {
     images: grace.containerImages ?? {},

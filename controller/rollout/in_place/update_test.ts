@@ -165,7 +165,7 @@ t.test("grace: not ready and written down first, the spec when the time is over"
   });
   t.match(
     refreshInPlace(held.after, () => true, options, now + 9_500),
-    { kind: "waiting", wakeAfterMs: 1000 },
+    { kind: "waiting", requeueAfterMs: 1000 },
   );
   t.match(
     refreshInPlace(held.after, () => false, options, now),
@@ -276,11 +276,11 @@ t.test("an image that was asked for in between is not taken for the wanted one",
   const taken = runs(onwards, "a:2");
   t.match(
     refreshInPlace(taken, () => true, options, now + 59_000),
-    { kind: "waiting", wakeAfterMs: 1_000 },
+    { kind: "waiting", requeueAfterMs: 1_000 },
   );
   t.match(
     refreshInPlace({ ...taken, behind: true }, () => true, options, now + 60_000),
-    { kind: "waiting", wakeAfterMs: undefined },
+    { kind: "waiting", requeueAfterMs: undefined },
     "a node that has not seen the spec has nothing to say",
   );
   const forgotten = refreshInPlace(taken, () => true, options, now + 60_000);
