@@ -13,6 +13,7 @@ export {
 export {
   broadcastJobEligibility,
   broadcastJobOptions,
+  broadcastJobPass,
   broadcastJobStrategy,
   planBroadcastJob,
   TaskIndex,
@@ -26,6 +27,7 @@ export {
   type DaemonSetOptions,
   type DaemonSetSeen,
   daemonSetOptions,
+  daemonSetPass,
   nodeEligibility,
   planDaemonSet,
 } from "./daemon_set/index.ts";
@@ -51,4 +53,5 @@ export {
   type StatefulSetOptions,
   type StatefulSetSeen,
   statefulSetOptions,
+  statefulSetPass,
 } from "./stateful_set/index.ts";

@@ -2,6 +2,7 @@
 import {
   broadcastJobEligibility,
   broadcastJobOptions,
+  broadcastJobPass,
   broadcastJobStrategy,
   controllerOptions,
   PendingPods,
@@ -34,12 +35,14 @@ export const broadcastJobPlanner: Planner = {
       inFlight: () => new PendingPods(),
     });
     const isTaken = (name: string): boolean => pods.some((pod) => pod.name === name);
-    const plan = planBroadcastJob({
-      seen: { job, status: job.status ?? {}, pods: index, isTaken },
-      options: broadcastJobOptions(controllerOptions({ gates })),
-      now: host.clock.now(),
-      random: host.random,
-    });
+    const plan = planBroadcastJob(
+      broadcastJobPass({
+        seen: { job, status: job.status ?? {}, pods: index, isTaken },
+        options: broadcastJobOptions(controllerOptions({ gates })),
+        now: host.clock.now(),
+        random: host.random,
+      }),
+    );
     const { phase, desired, active, succeeded, failed } = plan.status;
     return {
       summary: `${phase ?? ""}, ${desired} nodes, ${active} pods active, ${succeeded} succeeded, ${failed} failed`,

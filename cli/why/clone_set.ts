@@ -2,6 +2,7 @@
 import {
   CloneIndex,
   cloneSetOptions,
+  cloneSetPass,
   controllerOptions,
   PendingPods,
   type Plan,
@@ -58,7 +59,7 @@ async function planOf(
   const nodeImage = await nodeImagesFor(access, pullJobs);
   const planned = (owned: OwnedObjects): Plan<CloneSetStatus> => {
     const seen = { ...seenOf(set, owned, pullJobs), nodeImage };
-    return planCloneSet({ seen, options, now, random: host.random });
+    return planCloneSet(cloneSetPass({ seen, options, now, random: host.random }));
   };
   return { plan: planPastRevision(planned, owned, namespace, now), pods: owned.pods.length };
 }

@@ -5,6 +5,7 @@ import {
   DaemonIndex,
   type DaemonSetSeen,
   daemonSetOptions,
+  daemonSetPass,
   nodeEligibility,
   PendingPods,
   type Plan,
@@ -61,7 +62,7 @@ async function planOf(
   const nodeImage = await nodeImagesFor(access, pullJobs);
   const planned = (owned: OwnedObjects): Plan<DaemonSetStatus> => {
     const seen = { ...seenOf(set, { ...owned, namespace }, pullJobs), nodeImage };
-    return planDaemonSet({ seen, options, now, random: host.random });
+    return planDaemonSet(daemonSetPass({ seen, options, now, random: host.random }));
   };
   return { plan: planPastRevision(planned, owned, namespace, now), pods: owned.pods.length };
 }

@@ -8,6 +8,7 @@ import {
   StatefulSetIndex,
   type StatefulSetSeen,
   statefulSetOptions,
+  statefulSetPass,
 } from "../../controller/index.ts";
 import {
   defaultStatefulSet,
@@ -93,7 +94,7 @@ async function planOf(
   const now = host.clock.now();
   const nodeImage = await nodeImagesFor(access, pullJobs);
   const planned = (owned: OwnedObjects): Plan<StatefulSetStatus> =>
-    planStatefulSet({ seen: { ...seenOf(set, owned, pullJobs), nodeImage }, options, now });
+    planStatefulSet(statefulSetPass({ seen: { ...seenOf(set, owned, pullJobs), nodeImage }, options, now }));
   return { plan: planPastRevision(planned, owned, namespace, now), pods: owned.pods.length };
 }
 

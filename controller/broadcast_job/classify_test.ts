@@ -13,7 +13,7 @@ import { IndexTwin, KeptIndex, lookedUp } from "../../testkit/controller/pod_ind
 import { lateStep, takeLate } from "../../testkit/controller/workload_history.ts";
 import { nodeOf } from "../rollout/node_pods.ts";
 import type { TaskIndex } from "./classify.ts";
-import { planBroadcastJob } from "./plan.ts";
+import { broadcastJobPass, planBroadcastJob } from "./plan.ts";
 
 function planningOf(model: Model, writes: LateWrites) {
   return {
@@ -24,7 +24,9 @@ function planningOf(model: Model, writes: LateWrites) {
     plan: (index: TaskIndex) => {
       const isTaken = (name: string): boolean => model.pods.has(name) || writes.pods.has(`in-flight/${name}`);
       const seen = { ...model.seen(index), isTaken };
-      return planBroadcastJob({ seen, options: defaultOptions, now: model.now, random: counting() });
+      return planBroadcastJob(
+        broadcastJobPass({ seen, options: defaultOptions, now: model.now, random: counting() }),
+      );
     },
   };
 }

@@ -35,7 +35,7 @@ export interface BroadcastJobSeen {
   isTaken(name: string): boolean;
 }
 
-interface BroadcastJobPass {
+interface PassInput {
   seen: BroadcastJobSeen;
   options: BroadcastJobOptions;
   /** Milliseconds since the epoch. */
@@ -43,11 +43,21 @@ interface BroadcastJobPass {
   random: () => number;
 }
 
+/** What a plan is made of. */
+interface BroadcastJobPass extends Omit<PassInput, "seen"> {
+  seen: Omit<BroadcastJobSeen, "pods">;
+  pods: TaskView;
+}
+
+/** Brings the index of nodes up to now, for one plan: its view is good until the next event. */
+export function broadcastJobPass(input: PassInput): BroadcastJobPass {
+  return { ...input, pods: input.seen.pods.refresh() };
+}
+
 export function planBroadcastJob(pass: BroadcastJobPass): BroadcastJobPlan {
-  const { seen, now } = pass;
+  const { seen, now, pods } = pass;
   const strategy = strategyOf(seen.job);
   if (seen.job.metadata.deletionTimestamp !== undefined) return idle(seen.status);
-  const pods = seen.pods.refresh();
   const refresh = readinessOf(pods, now);
   const over = finalCondition(seen.status);
   if (over !== undefined) return planOver(pass, strategy, pods, refresh, over.type === "Failed");

@@ -13,7 +13,7 @@ import { WorkloadReconciler } from "../rollout/workload_reconciler.ts";
 import { TaskIndex } from "./classify.ts";
 import { eligibility, isReclassified } from "./node_eligibility.ts";
 import { type BroadcastJobOptions, strategyOf } from "./observe.ts";
-import { planBroadcastJob } from "./plan.ts";
+import { broadcastJobPass, planBroadcastJob } from "./plan.ts";
 import { finalCondition } from "./status.ts";
 
 export function broadcastJobReconciler(deps: KindDeps<BroadcastJob>): Reconciler<BroadcastJob> {
@@ -28,19 +28,21 @@ export function broadcastJobReconciler(deps: KindDeps<BroadcastJob>): Reconciler
   return new WorkloadReconciler(deps, {
     plan: (job, { performer, now, random }) => {
       const { uid = "", namespace = "", generation } = job.metadata;
-      const plan = planBroadcastJob({
-        seen: {
-          job,
-          status: statuses.before(uid, job.status ?? {}),
-          pods: indexes.of(uid, () => newIndex(job, deps.caches, performer), generation),
-          isTaken: (name) =>
-            pods.get(`${namespace}/${name}`) !== undefined ||
-            performer.pending(uid).has(`${CREATING}${name}`),
-        },
-        options,
-        now,
-        random,
-      });
+      const plan = planBroadcastJob(
+        broadcastJobPass({
+          seen: {
+            job,
+            status: statuses.before(uid, job.status ?? {}),
+            pods: indexes.of(uid, () => newIndex(job, deps.caches, performer), generation),
+            isTaken: (name) =>
+              pods.get(`${namespace}/${name}`) !== undefined ||
+              performer.pending(uid).has(`${CREATING}${name}`),
+          },
+          options,
+          now,
+          random,
+        }),
+      );
       statuses.planned(uid, plan.status);
       const news = told.news(uid, plan.warnings).map((event) => ({ type: "event", event }) as const);
       return news.length === 0 ? plan : { ...plan, actions: [...plan.actions, ...news] };

@@ -21,7 +21,7 @@ import { STATE_ANNOTATION } from "../rollout/in_place/state.ts";
 import { STATE_LABEL } from "../rollout/lifecycle.ts";
 import type { CloneIndex } from "./classify.ts";
 import { SPECIFIED_DELETE, TEMPLATE_HASH } from "./observe.ts";
-import { planCloneSet } from "./plan.ts";
+import { cloneSetPass, planCloneSet } from "./plan.ts";
 
 const HOOK = "example.com/hold";
 /** Gates that change how pods are counted; both kinds of pass have the same. */
@@ -40,13 +40,15 @@ function twinOf(set: CloneSet, changed: Gates, seed: number) {
       model,
       index: (writes: LateWrites) => model.index(writes.pods),
       plan: (index: CloneIndex, nth: number, fresh: boolean) =>
-        planCloneSet({
-          options: { ...defaultOptions, ...changed },
-          now: model.now,
-          seen: model.seen(index),
-          random: randomOf(seed + nth),
-          ...(fresh ? {} : { settled }),
-        }),
+        planCloneSet(
+          cloneSetPass({
+            options: { ...defaultOptions, ...changed },
+            now: model.now,
+            seen: model.seen(index),
+            random: randomOf(seed + nth),
+            ...(fresh ? {} : { settled }),
+          }),
+        ),
     },
     comparable,
   );

@@ -6,7 +6,7 @@ import { cloneSet, defaultOptions, Model } from "../../testkit/controller/clone_
 import { answers, PullsAhead } from "../../testkit/controller/image_pull_job_builder.ts";
 import { changeTemplate } from "../../testkit/controller/workload_history.ts";
 import { WAIT_FOR_IMAGE_ANNOTATION } from "../rollout/image_wait.ts";
-import { planCloneSet } from "./plan.ts";
+import { cloneSetPass, planCloneSet } from "./plan.ts";
 
 const REPLICAS = 5;
 const options = { ...defaultOptions, preDownload: true };
@@ -38,7 +38,7 @@ class Waiting {
 
   readonly plan = () => {
     const seen = { ...this.model.seen(), ...this.pulls.seen() };
-    return planCloneSet({ seen, options, now: this.model.now, random: this.#random });
+    return planCloneSet(cloneSetPass({ seen, options, now: this.model.now, random: this.#random }));
   };
 
   settle(passes?: number): void {

@@ -8,7 +8,7 @@ import { cloneSetResource } from "./resource.ts";
 export { CloneIndex } from "./classify.ts";
 export type { CloneSetOptions } from "./observe.ts";
 export type { Seen } from "./pass.ts";
-export { type PlanInput, planCloneSet } from "./plan.ts";
+export { cloneSetPass, planCloneSet } from "./plan.ts";
 export { cloneSetOptions } from "./reconcile.ts";
 
 export const cloneSetKind: Kind<CloneSet> = {

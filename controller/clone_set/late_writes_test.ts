@@ -7,7 +7,7 @@ import type { Action } from "../rollout/actions.ts";
 import { isActive } from "../rollout/pod_state.ts";
 import { strategyOf } from "./observe.ts";
 import type { Seen } from "./pass.ts";
-import { planCloneSet } from "./plan.ts";
+import { cloneSetPass, planCloneSet } from "./plan.ts";
 
 /** Actions that are sent and not answered; plans see their pods as they will be. */
 class Late {
@@ -72,12 +72,14 @@ t.test(
           for (const { do: what, which } of moments) {
             model.now += 50;
             if (what === "plan") {
-              const { actions, status } = planCloneSet({
-                seen: late.seen(),
-                options: defaultOptions,
-                now: model.now,
-                random,
-              });
+              const { actions, status } = planCloneSet(
+                cloneSetPass({
+                  seen: late.seen(),
+                  options: defaultOptions,
+                  now: model.now,
+                  random,
+                }),
+              );
               for (const action of actions) late.send(action);
               model.set = { ...model.set, status };
             } else if (what === "arrive") {

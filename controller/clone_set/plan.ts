@@ -16,7 +16,6 @@ import {
   currentRevision,
   findRevision,
   HASH_LABEL,
-  type Revision,
   sameRevision,
   shortHash,
   surplusRevisions,
@@ -32,7 +31,7 @@ import { planClaims, planScale } from "./scale.ts";
 import { statusOf, untilDeadline } from "./status.ts";
 import { planUpdate } from "./update.ts";
 
-export interface PlanInput {
+export interface PassInput {
   seen: Seen;
   options: CloneSetOptions;
   /** Milliseconds since the epoch. */
@@ -42,28 +41,20 @@ export interface PlanInput {
   settled?: WeakMap<Pod, boolean>;
 }
 
-export function planCloneSet(input: PlanInput): Plan<CloneSetStatus> {
-  const { seen, now } = input;
+export function planCloneSet(pass: Pass): Plan<CloneSetStatus> {
+  const { seen, now, write } = pass;
   const { set } = seen;
-  const search = findRevision(
-    set.metadata.name ?? "",
-    set.spec.template,
-    seen.revisions,
-    set.status?.collisionCount ?? 0,
-    seen.revisionData,
-  );
-  const pass = passOf(input, search.update);
   const isStaying = set.metadata.deletionTimestamp === undefined;
-  const isDecided = isStaying && search.write !== "create";
+  const isDecided = isStaying && write !== "create";
   const released = isStaying ? planRelease(pass) : [];
-  const decided = isStaying ? decide(pass, search.write) : nothing();
+  const decided = isStaying ? decide(pass) : nothing();
   const status = statusOf({
     set,
     counts: storedCounts(pass.pods),
     strategy: pass.strategy,
-    updateRevision: search.update.name,
+    updateRevision: pass.update.name,
     currentRevision: pass.current.name,
-    collisionCount: search.collisionCount,
+    collisionCount: pass.collisionCount,
     failures: { scale: seen.failures.scale, update: decided.failure ?? seen.failures.update },
     now,
   });
@@ -81,10 +72,18 @@ export function planCloneSet(input: PlanInput): Plan<CloneSetStatus> {
   };
 }
 
-function passOf({ seen, options, now, random, settled = new WeakMap() }: PlanInput, update: Revision): Pass {
-  const { metadata, spec } = seen.set;
+/** Brings the index of pods up to now, for one plan: its view is good until the next event. */
+export function cloneSetPass({ seen, options, now, random, settled = new WeakMap() }: PassInput): Pass {
+  const { metadata, spec, status } = seen.set;
+  const { update, write, collisionCount } = findRevision(
+    metadata.name ?? "",
+    spec.template,
+    seen.revisions,
+    status?.collisionCount ?? 0,
+    seen.revisionData,
+  );
   const strategy = strategyOf(seen.set, options);
-  const current = currentRevision(seen.set.status?.currentRevision, seen.revisions, update);
+  const current = currentRevision(status?.currentRevision, seen.revisions, update);
   const pods = seen.pods.refresh({
     updateRevision: update.name,
     strategy,
@@ -104,8 +103,11 @@ function passOf({ seen, options, now, random, settled = new WeakMap() }: PlanInp
     now,
     random,
     update,
+    write,
+    collisionCount,
     current,
     pods,
+    everyPod: () => seen.pods.pods(),
     numbers: numbersOf(strategy.limits, memberCounts(pods), {
       rollback: options.partitionRollback && !sameRevision(update.name, current.name),
       excludePreparingDelete: strategy.excludePreparingDelete,
@@ -127,10 +129,10 @@ function nothing(): Decided {
   return { actions: [], waiting: [], failure: undefined, requeueAfterMs: undefined };
 }
 
-function decide(pass: Pass, write: "none" | "create" | "renumber"): Decided {
-  const revision = planRevision(pass, write);
+function decide(pass: Pass): Decided {
+  const revision = planRevision(pass);
   // Pods may only carry the name of a revision that exists.
-  if (write === "create") return { ...nothing(), actions: revision };
+  if (pass.write === "create") return { ...nothing(), actions: revision };
   const scale = planScale(pass);
   const refresh = planRefresh(pass, uidsOf(scale.actions));
   const decided: Decided = {
@@ -169,8 +171,8 @@ function uidsOf(actions: readonly Action[]): Set<string> {
   return touched;
 }
 
-function planRevision(pass: Pass, write: "none" | "create" | "renumber"): Action[] {
-  const { update, seen } = pass;
+function planRevision(pass: Pass): Action[] {
+  const { update, seen, write } = pass;
   const claims = seen.set.spec.volumeClaimTemplates ?? [];
   const claimHash = claims.length > 0 ? String(claimTemplatesHash(claims)) : "";
   if (write === "renumber" && update.stored !== undefined) {
@@ -220,7 +222,7 @@ function planRelease({ pods, uid, now }: Pass): Action[] {
   });
 }
 
-function topologyOf(seen: Seen): Topology {
+function topologyOf(seen: Pass["seen"]): Topology {
   const constraints = seen.set.spec.template.spec["topologySpreadConstraints"];
   const keys = Array.isArray(constraints)
     ? constraints

@@ -7,7 +7,7 @@
 import type { Pod } from "../../kube/index.ts";
 import { cloneSet, defaultOptions, Model } from "../../testkit/controller/clone_set_model.ts";
 import { IndexEvents } from "../../testkit/controller/pod_index_model.ts";
-import { planCloneSet } from "./plan.ts";
+import { cloneSetPass, planCloneSet } from "./plan.ts";
 
 const EVENTS_A_PASS = 10;
 
@@ -26,13 +26,15 @@ function measure(pods: number): object {
     events.follow(model, index);
     const seen = model.seen(index);
     const started = performance.now();
-    const plan = planCloneSet({
-      seen,
-      options: defaultOptions,
-      now: model.now,
-      random: Math.random,
-      settled,
-    });
+    const plan = planCloneSet(
+      cloneSetPass({
+        seen,
+        options: defaultOptions,
+        now: model.now,
+        random: Math.random,
+        settled,
+      }),
+    );
     const ms = performance.now() - started;
     for (const action of plan.actions) model.perform(action);
     model.set = { ...model.set, status: plan.status };

@@ -17,10 +17,10 @@ import { inPlaceState } from "../rollout/in_place/state.ts";
 import { isActive, isAvailable } from "../rollout/pod_state.ts";
 import { sameRevision } from "../rollout/revisions.ts";
 import { REVISION_LABEL, SPECIFIED_DELETE, strategyOf } from "./observe.ts";
-import { planCloneSet } from "./plan.ts";
+import { cloneSetPass, planCloneSet } from "./plan.ts";
 
 function plan(model: Model, random: () => number) {
-  return planCloneSet({ seen: model.seen(), options: defaultOptions, now: model.now, random });
+  return planCloneSet(cloneSetPass({ seen: model.seen(), options: defaultOptions, now: model.now, random }));
 }
 
 /** Every write that takes an available pod away must leave at least N − maxUnavailable of them. */

@@ -12,7 +12,7 @@ import { WorkloadReconciler } from "../rollout/workload_reconciler.ts";
 import { CloneIndex } from "./classify.ts";
 import type { CloneSetOptions } from "./observe.ts";
 import type { Seen } from "./pass.ts";
-import { planCloneSet } from "./plan.ts";
+import { cloneSetPass, planCloneSet } from "./plan.ts";
 
 export function cloneSetReconciler(deps: KindDeps<CloneSet>): Reconciler<CloneSet> {
   const options = cloneSetOptions(deps.options, deps.server);
@@ -21,7 +21,7 @@ export function cloneSetReconciler(deps: KindDeps<CloneSet>): Reconciler<CloneSe
     forget: (uid) => indexes.forget(uid),
     plan: (set, { performer, now, random, settled }) => {
       const seen = observe(set, deps.caches, performer, options, indexes);
-      return planCloneSet({ seen, options, now, random, settled });
+      return planCloneSet(cloneSetPass({ seen, options, now, random, settled }));
     },
   });
 }

@@ -1,12 +1,14 @@
 import t from "tap";
 import { cloneSet, defaultOptions, Model } from "../../testkit/controller/clone_set_model.ts";
 import type { Plan } from "../rollout/actions.ts";
-import { planCloneSet } from "./plan.ts";
+import { cloneSetPass, planCloneSet } from "./plan.ts";
 
 let drawn = 0;
 
 function plan(model: Model, options = defaultOptions): Plan<object> {
-  return planCloneSet({ seen: model.seen(), options, now: model.now, random: () => (drawn++ % 97) / 97 });
+  return planCloneSet(
+    cloneSetPass({ seen: model.seen(), options, now: model.now, random: () => (drawn++ % 97) / 97 }),
+  );
 }
 
 function pass(model: Model): number {

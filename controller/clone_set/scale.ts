@@ -67,7 +67,7 @@ function planCreation(pass: Pass): { actions: Action[]; waiting: Waiting[] } {
 function freeInstanceIds(pass: Pass): { next(): string | undefined } {
   const inUse = new Set<string>();
   const terminating = new Set<string>();
-  for (const pod of pass.seen.pods.pods()) {
+  for (const pod of pass.everyPod()) {
     inUse.add(instanceId(pod));
     if (pod.deletionAt !== undefined) terminating.add(instanceId(pod));
   }
@@ -258,7 +258,7 @@ function deletePod(pass: Pass, member: Member): Action {
 /** Claims of vanished pods when they are not to be used again (rule 20). */
 export function planClaims(pass: Pass): Action[] {
   if (pass.strategy.reuseClaims || pass.seen.claims.length === 0) return [];
-  const pods = new Map(pass.seen.pods.pods().map((pod) => [instanceId(pod), pod]));
+  const pods = new Map(pass.everyPod().map((pod) => [instanceId(pod), pod]));
   const actions: Action[] = [];
   for (const claim of pass.seen.claims) {
     const id = instanceId(claim);

@@ -133,9 +133,9 @@ function withinBudget(candidates: Candidates, wanted: number, room: Room, pass: 
   return taken;
 }
 
-function activePods({ seen, pods }: Pass): Pod[] {
+function activePods({ everyPod, pods }: Pass): Pod[] {
   const { toRelease } = pods.groups;
-  return seen.pods.pods().filter((pod) => isActive(pod) && !toRelease.has(pod.name));
+  return everyPod().filter((pod) => isActive(pod) && !toRelease.has(pod.name));
 }
 
 function budgetWaiting(pass: Pass, count: number): Waiting {

@@ -6,7 +6,7 @@ import { daemonSet, defaultOptions, Model } from "../../testkit/controller/daemo
 import { answers, PullsAhead } from "../../testkit/controller/image_pull_job_builder.ts";
 import { changeTemplate } from "../../testkit/controller/workload_history.ts";
 import { WAIT_FOR_IMAGE_ANNOTATION } from "../rollout/image_wait.ts";
-import { planDaemonSet } from "./plan.ts";
+import { daemonSetPass, planDaemonSet } from "./plan.ts";
 
 const names = ["n0", "n1", "n2", "n3", "n4"];
 const options = { ...defaultOptions, preDownload: true };
@@ -33,7 +33,7 @@ class Waiting {
 
   readonly plan = () => {
     const seen = { ...this.model.seen(), ...this.pulls.seen() };
-    return planDaemonSet({ seen, options, now: this.model.now, random: this.#random });
+    return planDaemonSet(daemonSetPass({ seen, options, now: this.model.now, random: this.#random }));
   };
 
   settle(passes?: number): void {

@@ -9,7 +9,7 @@ export { DaemonIndex } from "./classify.ts";
 export { nodeEligibility } from "./eligibility.ts";
 export { availabilityOf, type DaemonSetOptions } from "./observe.ts";
 export type { Seen as DaemonSetSeen } from "./pass.ts";
-export { type DaemonSetPlan, planDaemonSet } from "./plan.ts";
+export { type DaemonSetPlan, daemonSetPass, planDaemonSet } from "./plan.ts";
 export { daemonSetOptions } from "./reconcile.ts";
 
 export const daemonSetKind: Kind<DaemonSet> = {

@@ -8,6 +8,7 @@ import type { PendingPods } from "../rollout/pending_pods.ts";
 import type { Revision } from "../rollout/revisions.ts";
 import type { DaemonIndex, DaemonNode, DaemonView } from "./classify.ts";
 import type { DaemonSetOptions, Strategy, UpdateMark } from "./observe.ts";
+import type { RevisionSearch } from "./revisions.ts";
 
 export interface Seen {
   set: DaemonSet;
@@ -29,8 +30,9 @@ export interface Seen {
   failedPodWaitMs(node: string): number;
 }
 
-export interface Pass {
-  seen: Seen;
+/** What a plan is made of. */
+export interface ViewedPass {
+  seen: Omit<Seen, "pods">;
   options: DaemonSetOptions;
   strategy: Strategy;
   namespace: string;
@@ -39,12 +41,19 @@ export interface Pass {
   now: number;
   random: () => number;
   update: Revision;
+  /** Where the update revision comes from, and what is to be done so that it exists. */
+  search: RevisionSearch;
   mark: UpdateMark;
   pods: DaemonView;
   /** Of these: nodes to look at, names ascending; a node that does not exist is none of them. */
   open: readonly DaemonNode[];
   /** Eligibility by revision label of the pod. */
   eligible: Map<string, Eligibility>;
+  /** Writes that are under way. */
+  inFlight: Pick<PendingPods, "counts">;
+}
+
+export interface Pass extends ViewedPass {
   decided: DaemonDecided;
 }
 

@@ -3,7 +3,7 @@
  * Spec: daemonset 4.2 (membership), 4.3 (the order of a pass), 4.10 (revisions).
  */
 
-import type { DaemonSetStatus } from "../../crds/index.ts";
+import type { DaemonSet, DaemonSetStatus } from "../../crds/index.ts";
 import { compileSelector } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import type { Plan } from "../rollout/actions.ts";
@@ -19,22 +19,15 @@ import {
   strategyOf,
   templateGeneration,
 } from "./observe.ts";
-import { DaemonDecided, type Pass, roomOf, type Seen } from "./pass.ts";
+import { DaemonDecided, type Pass, roomOf, type Seen, type ViewedPass } from "./pass.ts";
 import { planImages } from "./pre_download.ts";
 import { planRefresh, waitingForNodes } from "./refresh.ts";
-import {
-  createRevision,
-  findRevision,
-  hashOf,
-  maintainRevisions,
-  type RevisionSearch,
-  surplusRevisions,
-} from "./revisions.ts";
+import { createRevision, findRevision, hashOf, maintainRevisions, surplusRevisions } from "./revisions.ts";
 import { planReleased, planScale } from "./scale.ts";
 import { statusOf } from "./status.ts";
 import { planUpdate } from "./update.ts";
 
-export interface PlanInput {
+export interface PassInput {
   seen: Seen;
   options: DaemonSetOptions;
   /** Milliseconds since the epoch. */
@@ -48,17 +41,16 @@ export interface DaemonSetPlan extends Plan<DaemonSetStatus> {
   failedOn: readonly string[];
 }
 
-export function planDaemonSet(input: PlanInput): DaemonSetPlan {
-  const { seen } = input;
+export function planDaemonSet(viewed: ViewedPass): DaemonSetPlan {
+  const { seen, search, inFlight, strategy } = viewed;
   const { set } = seen;
-  if (set.metadata.deletionTimestamp !== undefined) return untouched(seen);
-  if (selectsAll(seen)) return { ...untouched(seen), actions: [selectingAll] };
-  const search = findRevision(set, seen.revisions, seen.revisionData);
-  const pass = passOf(input, search);
-  decide(pass, search);
+  if (set.metadata.deletionTimestamp !== undefined) return untouched(set);
+  if (selectsAll(set)) return { ...untouched(set), actions: [selectingAll] };
+  const pass = { ...viewed, decided: new DaemonDecided(roomOf(inFlight, strategy.burst)) };
+  decide(pass);
   return {
     actions: pass.decided.actions,
-    status: statusFor(pass, search),
+    status: statusFor(pass),
     get waiting() {
       // Before its revision exists nothing is decided about pods.
       return search.write === "create" ? [] : [...pass.decided.waiting, ...waitingForNodes(pass)];
@@ -69,7 +61,7 @@ export function planDaemonSet(input: PlanInput): DaemonSetPlan {
 }
 
 /** The set goes with its pods (rule 17), or must not be acted on. */
-function untouched({ set }: Seen): DaemonSetPlan {
+function untouched(set: DaemonSet): DaemonSetPlan {
   const nothing: DaemonSetStatus = {
     currentNumberScheduled: 0,
     numberMisscheduled: 0,
@@ -89,15 +81,20 @@ const selectingAll = {
   },
 } as const;
 
-function selectsAll({ set }: Seen): boolean {
+function selectsAll(set: DaemonSet): boolean {
   return compileSelector(set.spec.selector).empty;
 }
 
-function passOf(
-  { seen, options, now, random, settled = new WeakMap() }: PlanInput,
-  search: RevisionSearch,
-): Pass {
+/** Brings the index of nodes up to now, for one plan: its view is good until the next event. */
+export function daemonSetPass({
+  seen,
+  options,
+  now,
+  random,
+  settled = new WeakMap(),
+}: PassInput): ViewedPass {
   const { set } = seen;
+  const search = findRevision(set, seen.revisions, seen.revisionData);
   const mark = { hash: search.hash, generation: templateGeneration(set) };
   const { minReadySeconds } = availabilityOf(set);
   const pods = seen.pods.refresh({ mark, minReadySeconds, options, settled, now });
@@ -112,11 +109,12 @@ function passOf(
     now,
     random,
     update: search.update,
+    search,
     mark,
     pods,
     open: [...pods.entries(pods.groups.open)],
     eligible: new Map(),
-    decided: new DaemonDecided(roomOf(seen.pods.source.inFlight(), strategy.burst)),
+    inFlight: seen.pods.source.inFlight(),
   };
 }
 
@@ -135,8 +133,8 @@ function planMembership({ pods, decided, name, uid, now }: Pass): void {
     for (const pod of toAdopt) change(pod, { addOwner }, true);
 }
 
-function decide(pass: Pass, search: RevisionSearch): void {
-  const { seen, decided, strategy } = pass;
+function decide(pass: Pass): void {
+  const { seen, decided, strategy, search } = pass;
   planMembership(pass);
   if (search.write === "create") {
     // Pods may only carry the hash of a revision that exists.
@@ -144,20 +142,21 @@ function decide(pass: Pass, search: RevisionSearch): void {
     return;
   }
   for (const action of maintainRevisions(seen.set, seen.revisions, search)) decided.take(action);
-  relabel(pass, search);
+  relabel(pass);
   planImages(pass);
   planScale(pass);
   planReleased(pass);
   if (!strategy.rolling || strategy.paused) tellHeld(pass);
   else planUpdate(pass);
   planRefresh(pass);
-  planHistory(pass, search);
+  planHistory(pass);
   tellBurst(pass);
   wakeForAvailability(pass);
 }
 
 /** Rule 48: pods of a second revision of the same template are up to date once their label says so. */
-function relabel(pass: Pass, { duplicates, hash }: RevisionSearch): void {
+function relabel(pass: Pass): void {
+  const { duplicates, hash } = pass.search;
   if (duplicates.length === 0) return;
   const hashes = new Set(duplicates.map(hashOf));
   hashes.delete(hash);
@@ -173,9 +172,9 @@ function relabel(pass: Pass, { duplicates, hash }: RevisionSearch): void {
   }
 }
 
-function planHistory(pass: Pass, { duplicates, update }: RevisionSearch): void {
-  const { seen, decided } = pass;
-  const live = new Set([pass.mark.hash, ...countedRevisions(pass.pods.counted)]);
+function planHistory({ seen, decided, mark, pods, search, update }: Pass): void {
+  const { duplicates } = search;
+  const live = new Set([mark.hash, ...countedRevisions(pods.counted)]);
   const idle = duplicates.filter((revision) => !live.has(hashOf(revision)));
   const others = seen.revisions.filter((one) => one !== update.stored && !duplicates.includes(one));
   const surplus = surplusRevisions(others, live, seen.set.spec.revisionHistoryLimit ?? 10);
@@ -227,7 +226,7 @@ function wakeForAvailability({ strategy, open, now, decided }: Pass): void {
   }
 }
 
-function statusFor({ seen, mark, pods }: Pass, search: RevisionSearch): DaemonSetStatus {
+function statusFor({ seen, mark, pods, search }: Pass): DaemonSetStatus {
   return statusOf({
     set: seen.set,
     mark,

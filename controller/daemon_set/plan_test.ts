@@ -17,11 +17,13 @@ import type { Action } from "../rollout/actions.ts";
 import { nodeOf } from "../rollout/node_pods.ts";
 import { nodeEligibility } from "./eligibility.ts";
 import { isDaemonAvailable, REVISION_LABEL, strategyOf } from "./observe.ts";
-import { planDaemonSet } from "./plan.ts";
+import { daemonSetPass, planDaemonSet } from "./plan.ts";
 
 function plan(model: Model, random: () => number) {
   model.failed.observe(model.set.status?.observedGeneration);
-  const planned = planDaemonSet({ seen: model.seen(), options: defaultOptions, now: model.now, random });
+  const planned = planDaemonSet(
+    daemonSetPass({ seen: model.seen(), options: defaultOptions, now: model.now, random }),
+  );
   for (const node of planned.failedOn) model.failed.replaced(node);
   return planned;
 }

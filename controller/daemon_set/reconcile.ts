@@ -16,7 +16,7 @@ import { nodeEligibility } from "./eligibility.ts";
 import { FailedPods } from "./failed_pods.ts";
 import { availabilityOf, type DaemonSetOptions } from "./observe.ts";
 import type { Seen } from "./pass.ts";
-import { planDaemonSet } from "./plan.ts";
+import { daemonSetPass, planDaemonSet } from "./plan.ts";
 
 /** Index of pods without a controller, by namespace. */
 const OWNERLESS = "ownerless";
@@ -47,7 +47,7 @@ export function daemonSetReconciler(deps: KindDeps<DaemonSet>): Reconciler<Daemo
       failedPods.observe(set.status?.observedGeneration);
       const index = indexes.of(uid, () => newIndex(set, deps.caches, performer), generation);
       const seen = observe(set, deps.caches, performer, options, index, failedPods);
-      const plan = planDaemonSet({ seen, options, now, random, settled });
+      const plan = planDaemonSet(daemonSetPass({ seen, options, now, random, settled }));
       for (const node of plan.failedOn) failedPods.replaced(node);
       return plan;
     },

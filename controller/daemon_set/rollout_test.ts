@@ -9,19 +9,21 @@ import type { Action } from "../rollout/actions.ts";
 import { readySince } from "../rollout/pod_state.ts";
 import { budgetOf, burstOf, partitionOf } from "./numbers.ts";
 import type { DaemonSetOptions } from "./observe.ts";
-import { planDaemonSet } from "./plan.ts";
+import { daemonSetPass, planDaemonSet } from "./plan.ts";
 import { findRevision } from "./revisions.ts";
 
 const random = () => 0.5;
 const chance = counter();
 
 function plan(model: Model, options: Partial<DaemonSetOptions> = {}) {
-  return planDaemonSet({
-    seen: model.seen(),
-    options: { ...defaultOptions, ...options },
-    now: model.now,
-    random: chance,
-  });
+  return planDaemonSet(
+    daemonSetPass({
+      seen: model.seen(),
+      options: { ...defaultOptions, ...options },
+      now: model.now,
+      random: chance,
+    }),
+  );
 }
 
 /** Names of generated pods must differ. */
@@ -356,7 +358,11 @@ t.test(
 t.test("random is used for names only", async (t) => {
   const model = new Model(daemonSet(), ["node-1"]);
   for (const action of plan(model).actions) model.perform(action);
-  const once = planDaemonSet({ seen: model.seen(), options: defaultOptions, now: model.now, random });
-  const again = planDaemonSet({ seen: model.seen(), options: defaultOptions, now: model.now, random });
+  const once = planDaemonSet(
+    daemonSetPass({ seen: model.seen(), options: defaultOptions, now: model.now, random }),
+  );
+  const again = planDaemonSet(
+    daemonSetPass({ seen: model.seen(), options: defaultOptions, now: model.now, random }),
+  );
   t.strictSame(once.actions, again.actions);
 });

@@ -21,7 +21,7 @@ import { SetIndex } from "./classify.ts";
 import { POD_NAME_LABEL, SPECIFIED_DELETE } from "./observe.ts";
 import { membersOf, updateOrder } from "./order.ts";
 import type { PassContext } from "./pass.ts";
-import { planStatefulSet } from "./plan.ts";
+import { planStatefulSet, statefulSetPass } from "./plan.ts";
 import type { SetView } from "./slots.ts";
 
 const HOOK = "example.com/hold";
@@ -61,12 +61,14 @@ function twinOf(set: StatefulSet, options: Options) {
       index: (writes: LateWrites) => model.index(writes.pods),
       looking: (writes: LateWrites) => model.index(writes.pods, LookingIndex),
       plan: (index: SetIndex, _: number, fresh: boolean) =>
-        planStatefulSet({
-          options,
-          now: model.now,
-          seen: model.seen(index),
-          ...(fresh ? {} : { settled }),
-        }),
+        planStatefulSet(
+          statefulSetPass({
+            options,
+            now: model.now,
+            seen: model.seen(index),
+            ...(fresh ? {} : { settled }),
+          }),
+        ),
     },
     comparable,
   );
@@ -278,7 +280,7 @@ function plainSet(count: number) {
     model,
     index: () => model.index(),
     plan: (index: SetIndex) =>
-      planStatefulSet({ seen: model.seen(index), options: defaultOptions, now: model.now }),
+      planStatefulSet(statefulSetPass({ seen: model.seen(index), options: defaultOptions, now: model.now })),
   });
   const looked = new Set<string>();
   const plan = () => {

@@ -3,7 +3,7 @@ import { PullsAhead } from "../../testkit/controller/image_pull_job_builder.ts";
 import { defaultOptions, Model, statefulSet } from "../../testkit/controller/stateful_set_model.ts";
 import { changeTemplate } from "../../testkit/controller/workload_history.ts";
 import { WAIT_FOR_IMAGE_ANNOTATION } from "../rollout/image_wait.ts";
-import { planStatefulSet } from "./plan.ts";
+import { planStatefulSet, statefulSetPass } from "./plan.ts";
 
 const REPLICAS = 4;
 
@@ -21,7 +21,9 @@ t.test("a pod waits for its node's image, and those after it in the order wait w
   const pulls = new PullsAhead("app:2");
   const plan = () => {
     const seen = { ...model.seen(), ...pulls.seen() };
-    return planStatefulSet({ seen, options: { ...defaultOptions, preDownload: true }, now: model.now });
+    return planStatefulSet(
+      statefulSetPass({ seen, options: { ...defaultOptions, preDownload: true }, now: model.now }),
+    );
   };
   const settle = (passes = 20): void => pulls.settle({ model, plan }, passes);
   const updated = () => {

@@ -9,7 +9,7 @@ import { statefulSetResource } from "./resource.ts";
 export { SetIndex as StatefulSetIndex } from "./classify.ts";
 export { OWNED_BY_ANNOTATION, type StatefulSetOptions } from "./observe.ts";
 export type { Seen as StatefulSetSeen } from "./pass.ts";
-export { planStatefulSet } from "./plan.ts";
+export { planStatefulSet, statefulSetPass } from "./plan.ts";
 export { statefulSetOptions } from "./reconcile.ts";
 
 export const statefulSetKind: Kind<StatefulSet> = {

@@ -8,7 +8,7 @@ import { tellCost } from "../../testkit/controller/event_cost.ts";
 import { LateWrites } from "../../testkit/controller/late_writes_model.ts";
 import { defaultOptions, Model, statefulSet } from "../../testkit/controller/stateful_set_model.ts";
 import { sharedCaches } from "../caches.ts";
-import { planStatefulSet } from "./plan.ts";
+import { planStatefulSet, statefulSetPass } from "./plan.ts";
 import { observe, setIndexes } from "./reconcile.ts";
 
 const replicas = Number(process.argv[2] ?? 5000);
@@ -39,7 +39,9 @@ class Bench {
   plan() {
     const { model } = this;
     const seen = observe(model.set, this.#caches, this.#performer, defaultOptions, this.#indexes);
-    return planStatefulSet({ seen, options: defaultOptions, now: model.now, settled: this.#settled });
+    return planStatefulSet(
+      statefulSetPass({ seen, options: defaultOptions, now: model.now, settled: this.#settled }),
+    );
   }
 
   pass(): void {

@@ -33,7 +33,7 @@ export interface Seen {
 
 /** What is known before pods are looked at, and what they are classified by. */
 export interface PassContext {
-  seen: Seen;
+  seen: Omit<Seen, "pods">;
   options: StatefulSetOptions;
   strategy: Strategy;
   namespace: string;
@@ -44,6 +44,7 @@ export interface PassContext {
   current: Revision;
   /** What is to be done so that the update revision exists under its number. */
   write: RevisionSearch["write"];
+  collisionCount: number;
   selector: Selector;
   /** Pods known to need no refresh; a pod's projection never changes, so this outlives passes. */
   settled: WeakMap<Pod, boolean>;
@@ -59,8 +60,12 @@ export interface Reach {
   readonly begun: Iterable<Member>;
 }
 
-export interface Pass extends PassContext {
+/** What a plan is made of. */
+export interface ViewedPass extends PassContext {
   pods: SetView;
+}
+
+export interface Pass extends ViewedPass {
   /** What the rollout wants changed. */
   reach: Reach;
   /** Eligibility by revision label of the pod. */

@@ -15,13 +15,12 @@ import {
   currentRevision,
   findRevision,
   HASH_LABEL,
-  type RevisionSearch,
   shortHash,
   surplusRevisions,
 } from "../rollout/revisions.ts";
 import { REVISION_LABEL, type StatefulSetOptions, strategyOf } from "./observe.ts";
 import { membersOf, reachOf } from "./order.ts";
-import { type Pass, type PassContext, type Seen, SetDecided } from "./pass.ts";
+import { type Pass, type PassContext, type Seen, SetDecided, type ViewedPass } from "./pass.ts";
 import { planImages } from "./pre_download.ts";
 import { awaitedOfNodes, planRefresh, tellBroken } from "./refresh.ts";
 import { planCondemned, planWindow } from "./scale.ts";
@@ -30,7 +29,7 @@ import { statusOf } from "./status.ts";
 import { isTakenAsUpdated } from "./take_over.ts";
 import { planUpdate } from "./update.ts";
 
-export interface PlanInput {
+export interface PassInput {
   seen: Seen;
   options: StatefulSetOptions;
   /** Milliseconds since the epoch. */
@@ -38,29 +37,20 @@ export interface PlanInput {
   settled?: WeakMap<Pod, boolean>;
 }
 
-export function planStatefulSet(input: PlanInput): Plan<StatefulSetStatus> {
-  const { seen, now } = input;
+export function planStatefulSet(viewed: ViewedPass): Plan<StatefulSetStatus> {
+  const { seen, now, pods, update, write } = viewed;
   const { set } = seen;
-  const search = findRevision(
-    set.metadata.name ?? "",
-    set.spec.template,
-    seen.revisions,
-    set.status?.collisionCount ?? 0,
-    seen.revisionData,
-  );
-  const context = contextOf(input, search);
-  const pods = seen.pods.refresh(context);
   const decided = new SetDecided();
-  const pass = { ...context, pods, reach: reachOf(pods, context), eligible: new Map(), decided };
-  const isDecided = set.metadata.deletionTimestamp === undefined && search.write !== "create";
+  const pass = { ...viewed, reach: reachOf(pods, viewed), eligible: new Map(), decided };
+  const isDecided = set.metadata.deletionTimestamp === undefined && write !== "create";
   if (set.metadata.deletionTimestamp === undefined) decide(pass);
   const status = statusOf({
     seen,
     pods,
     strategy: pass.strategy,
-    updateRevision: search.update.name,
+    updateRevision: update.name,
     currentRevision: pass.current.name,
-    collisionCount: search.collisionCount,
+    collisionCount: pass.collisionCount,
     failures: {
       scale: decided.creationFailure ?? seen.failures.scale,
       update: decided.failure ?? seen.failures.update,
@@ -77,12 +67,17 @@ export function planStatefulSet(input: PlanInput): Plan<StatefulSetStatus> {
   };
 }
 
-function contextOf(
-  { seen, options, now, settled }: PlanInput,
-  { update, write }: RevisionSearch,
-): PassContext {
-  const { metadata, spec } = seen.set;
-  return {
+/** Brings the index of pods up to now, for one plan: its view is good until the next event. */
+export function statefulSetPass({ seen, options, now, settled = new WeakMap() }: PassInput): ViewedPass {
+  const { metadata, spec, status } = seen.set;
+  const { update, write, collisionCount } = findRevision(
+    metadata.name ?? "",
+    spec.template,
+    seen.revisions,
+    status?.collisionCount ?? 0,
+    seen.revisionData,
+  );
+  const context: PassContext = {
     seen,
     options,
     strategy: strategyOf(seen.set, options),
@@ -91,11 +86,13 @@ function contextOf(
     uid: metadata.uid ?? "",
     now,
     update,
-    current: currentRevision(seen.set.status?.currentRevision, seen.revisions, update),
+    current: currentRevision(status?.currentRevision, seen.revisions, update),
     write,
+    collisionCount,
     selector: compileSelector(spec.selector),
-    settled: settled ?? new WeakMap(),
+    settled,
   };
+  return { ...context, pods: seen.pods.refresh(context) };
 }
 
 function decide(pass: Pass): void {

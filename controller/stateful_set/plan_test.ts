@@ -15,10 +15,10 @@ import {
 import type { Action } from "../rollout/actions.ts";
 import { isAvailable } from "../rollout/pod_state.ts";
 import { ordinalOf, REVISION_LABEL, SPECIFIED_DELETE, strategyOf } from "./observe.ts";
-import { planStatefulSet } from "./plan.ts";
+import { planStatefulSet, statefulSetPass } from "./plan.ts";
 
 function plan(model: Model) {
-  return planStatefulSet({ seen: model.seen(), options: defaultOptions, now: model.now });
+  return planStatefulSet(statefulSetPass({ seen: model.seen(), options: defaultOptions, now: model.now }));
 }
 
 function strategy(model: Model) {

@@ -13,7 +13,7 @@ import { WorkloadReconciler } from "../rollout/workload_reconciler.ts";
 import { SetIndex } from "./classify.ts";
 import type { StatefulSetOptions } from "./observe.ts";
 import type { Seen } from "./pass.ts";
-import { planStatefulSet } from "./plan.ts";
+import { planStatefulSet, statefulSetPass } from "./plan.ts";
 
 export function statefulSetReconciler(deps: KindDeps<StatefulSet>): Reconciler<StatefulSet> {
   const options = statefulSetOptions(deps.options, deps.server);
@@ -22,7 +22,7 @@ export function statefulSetReconciler(deps: KindDeps<StatefulSet>): Reconciler<S
     forget: (uid) => indexes.forget(uid),
     plan: (set, { performer, now, settled }) => {
       const seen = observe(set, deps.caches, performer, options, indexes);
-      return planStatefulSet({ seen, options, now, settled });
+      return planStatefulSet(statefulSetPass({ seen, options, now, settled }));
     },
   });
 }

@@ -6,7 +6,7 @@ import { plainClaim } from "../../testkit/controller/projection_builder.ts";
 import { defaultOptions, statefulSet } from "../../testkit/controller/stateful_set_model.ts";
 import { sharedCaches } from "../caches.ts";
 import { PendingPods } from "../rollout/pending_pods.ts";
-import { planStatefulSet } from "./plan.ts";
+import { planStatefulSet, statefulSetPass } from "./plan.ts";
 import { observe, setIndexes } from "./reconcile.ts";
 
 function world() {
@@ -31,7 +31,7 @@ function world() {
     plan() {
       const performer = { pending: () => pending, failures: () => ({}) };
       const seen = observe(set, caches, performer, defaultOptions, indexes);
-      return planStatefulSet({ seen, options: defaultOptions, now: 0 });
+      return planStatefulSet(statefulSetPass({ seen, options: defaultOptions, now: 0 }));
     },
     status() {
       const { replicas, volumeClaims } = this.plan().status;

@@ -3,11 +3,11 @@ import type { StatefulSet, StatefulSetStatus } from "../../crds/index.ts";
 import { formatSelector } from "../../kube/core/index.ts";
 import { timestamp } from "../rollout/lifecycle.ts";
 import type { Strategy } from "./observe.ts";
-import type { Seen } from "./pass.ts";
+import type { Pass } from "./pass.ts";
 import type { SetView } from "./slots.ts";
 
 interface StatusInput {
-  seen: Seen;
+  seen: Pass["seen"];
   pods: SetView;
   strategy: Strategy;
   updateRevision: string;

@@ -3,10 +3,10 @@ import { isPodWrite, LateWrites } from "../../testkit/controller/late_writes_mod
 import { defaultOptions, Model, statefulSet } from "../../testkit/controller/stateful_set_model.ts";
 import { STATE_LABEL } from "../rollout/lifecycle.ts";
 import { SPECIFIED_DELETE } from "./observe.ts";
-import { planStatefulSet } from "./plan.ts";
+import { planStatefulSet, statefulSetPass } from "./plan.ts";
 
 function plan(model: Model) {
-  return planStatefulSet({ seen: model.seen(), options: defaultOptions, now: model.now });
+  return planStatefulSet(statefulSetPass({ seen: model.seen(), options: defaultOptions, now: model.now }));
 }
 
 /** One pass with all its writes; names of pods that were created, deleted or given an image. */
@@ -293,7 +293,7 @@ t.test(
     const writes = new LateWrites();
     const decide = () => {
       const seen = model.seen(model.index(writes.pods));
-      const { actions } = planStatefulSet({ seen, options: defaultOptions, now: model.now });
+      const { actions } = planStatefulSet(statefulSetPass({ seen, options: defaultOptions, now: model.now }));
       for (const action of actions) {
         if (isPodWrite(action)) writes.begin(action, model.now);
         else model.perform(action);

@@ -5,6 +5,7 @@ import { type BroadcastJobOptions, strategyOf } from "../../controller/broadcast
 import {
   type BroadcastJobPlan,
   type BroadcastJobSeen,
+  broadcastJobPass,
   planBroadcastJob,
 } from "../../controller/broadcast_job/plan.ts";
 import type { Action } from "../../controller/rollout/actions.ts";
@@ -49,7 +50,9 @@ export class Model extends ClusterModel<BroadcastJob> {
 
   plan(): BroadcastJobPlan {
     const { now } = this;
-    return planBroadcastJob({ seen: this.seen(), options: defaultOptions, now, random: this.#random });
+    return planBroadcastJob(
+      broadcastJobPass({ seen: this.seen(), options: defaultOptions, now, random: this.#random }),
+    );
   }
 
   /** One pass, carried out whole, with its status stored. Returns its plan. */

@@ -6,7 +6,7 @@ import {
   type DaemonView,
   newGroups,
 } from "../../controller/daemon_set/classify.ts";
-import { planDaemonSet } from "../../controller/daemon_set/plan.ts";
+import { daemonSetPass, planDaemonSet } from "../../controller/daemon_set/plan.ts";
 import { HOOK, nodeNames, type rolling } from "./daemon_set_history.ts";
 import { daemonSet, defaultOptions, Model } from "./daemon_set_model.ts";
 import { IndexTwin } from "./pod_index_model.ts";
@@ -43,13 +43,15 @@ export function planningOf(model: Model, seed: number) {
     looking: () => model.index(LookingIndex),
     plan: (index: DaemonIndex, nth: number, fresh: boolean) => {
       model.failed.observe(model.set.status?.observedGeneration);
-      const plan = planDaemonSet({
-        options: defaultOptions,
-        now: model.now,
-        seen: model.seen(index),
-        random: randomOf(seed + nth),
-        ...(fresh ? {} : { settled }),
-      });
+      const plan = planDaemonSet(
+        daemonSetPass({
+          options: defaultOptions,
+          now: model.now,
+          seen: model.seen(index),
+          random: randomOf(seed + nth),
+          ...(fresh ? {} : { settled }),
+        }),
+      );
       if (fresh) for (const name of plan.failedOn) model.failed.replaced(name);
       return plan;
     },
