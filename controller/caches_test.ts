@@ -19,11 +19,11 @@ t.test("only pods that may become ours are held", async (t) => {
   t.same([...pods.values()].map((pod) => pod.name).sort(), ["a", "c"]);
   t.equal([...pods.byIndex("controller", "set-1")].length, 1);
 
-  const told: string[] = [];
-  pods.subscribe((change) => told.push(`${change.type} ${change.object.name}`));
+  const reported: string[] = [];
+  pods.subscribe((change) => reported.push(`${change.type} ${change.object.name}`));
   pods.upsert(owned("c", "4", [replicaSet]));
   pods.upsert(owned("c", "5", [ours]));
-  t.same(told, ["removed c", "added c"], "an orphan that somebody else adopts leaves, and may come back");
+  t.same(reported, ["removed c", "added c"], "an orphan that somebody else adopts leaves, and may come back");
 });
 
 t.test("pods of other owners are held while their containers wait for each other", async (t) => {

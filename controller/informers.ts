@@ -49,7 +49,7 @@ export class SharedInformers implements Informers {
 
   constructor(deps: InformersDeps) {
     this.#deps = deps;
-    // Told to whoever waits in synced(); a failure or a stop before anybody does must not end the process.
+    // Reported to whoever waits in synced(); a failure or a stop before anybody does must not end the process.
     this.#filled.promise.catch(() => undefined);
   }
 
@@ -69,7 +69,7 @@ export class SharedInformers implements Informers {
   }
 
   /**
-   * Begins the watches: once, and only when everybody has subscribed. What a cache told before, nobody would tell
+   * Begins the watches: once, and only when everybody has subscribed. What a cache reported before, nobody would report
    * again, and an object that does not change would never be looked at.
    */
   start(): void {

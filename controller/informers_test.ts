@@ -70,11 +70,11 @@ t.test("the watches begin when everybody has subscribed", async (t) => {
   const cache = informers.cacheOf(resource);
   await clock.settle();
   t.equal(cache.size, 0);
-  const told: string[] = [];
-  cache.subscribe(({ type, object }) => told.push(`${type} ${object.metadata.name}`));
+  const reported: string[] = [];
+  cache.subscribe(({ type, object }) => reported.push(`${type} ${object.metadata.name}`));
   informers.start();
   await informers.synced();
-  t.same(told, ["added a"]);
+  t.same(reported, ["added a"]);
   const other = jsonResource<KubeObject>({ ...widget(), plural: "gadgets", kind: "Gadget" });
   t.throws(() => informers.cacheOf(other), /example.org\/v1\/gadgets is asked for after the watches began/);
   informers.stop();

@@ -24,7 +24,7 @@ export interface ObservedContainer {
   readonly env: Labels;
 }
 
-/** How a container fares; all absent before the node has told of it. */
+/** How a container fares; all absent before the node has reported it. */
 interface ObservedRun {
   readonly name: string;
   /** Reason why it waits. */

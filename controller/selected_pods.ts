@@ -175,17 +175,17 @@ export class SelectedPods<P extends SelectablePod = Pod> {
       ...(fieldSelector === "" ? {} : { fieldSelector }),
     });
     const shared: Shared<P> = { pods, informer, holders: new Map(), complete: false };
-    const tell = (change?: Change<P>): void => {
+    const notify = (change?: Change<P>): void => {
       for (const [wake, keys] of shared.holders) for (const key of keys) wake(key, change);
     };
     pods.subscribe((change) => {
-      // The first list is told as one.
-      if (shared.complete) tell(change);
+      // The first list is reported as one.
+      if (shared.complete) notify(change);
     });
     informer.synced.then(
       () => {
         shared.complete = true;
-        tell();
+        notify();
       },
       () => undefined,
     );
@@ -208,7 +208,7 @@ class SelectionCache<P extends SelectablePod> extends Cache<P> implements HeldPo
       identify: (pod) => resource.codec.identify(pod),
       // What a write returned may have left the selection by that write.
       keep: (pod) => selector.matches(pod.labels),
-      // A pod that leaves the selection is told as deleted, and may come back.
+      // A pod that leaves the selection is reported as deleted, and may come back.
       tombstones: 0,
     });
     this.#keyOf = (pod) => resource.codec.identify(pod).key;

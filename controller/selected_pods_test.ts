@@ -143,7 +143,7 @@ t.test("a process for one namespace watches only there", async (t) => {
   await selected.stop();
 });
 
-t.test("a selector that no server accepts is told and holds nothing", async (t) => {
+t.test("a selector that no server accepts is reported and holds nothing", async (t) => {
   const server = fakeServer();
   const { selected } = selecting(server);
   const needs = selected.needs(() => undefined);

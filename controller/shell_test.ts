@@ -12,7 +12,7 @@ import { shellOf } from "./shell.ts";
 
 const key = "d/app";
 
-/** One object before a server that refuses what it is told to. */
+/** One object before a server that refuses what it is sent. */
 function scene(reconciler: Partial<Reconciler<CloneSet>> & { pass?: () => Pass | undefined }) {
   const clock = testClock();
   const sent: string[] = [];
@@ -151,7 +151,7 @@ t.test("who was faster is looked at again; other refusals are the queue's, and t
   queue.stop();
 });
 
-t.test("an object that no plan can work with is told of once a generation", async (t) => {
+t.test("an object that no plan can work with is reported once a generation", async (t) => {
   let failure: Error | undefined = new Error("no such number");
   const pass = () => {
     if (failure !== undefined) throw failure;

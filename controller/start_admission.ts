@@ -1,7 +1,7 @@
 /** Admission and conversion of one process: which webhooks it answers, by the gates. Spec: platform 4.1, rule 2. */
 import { carriedOutKinds } from "../crds/index.ts";
 import { type Log, nullMetrics } from "../kube/index.ts";
-import { tellingRefusals } from "./admission/deletion_protection.ts";
+import { reportingRefusals } from "./admission/deletion_protection.ts";
 import { protectionWebhooks } from "./admission/protection_webhooks.ts";
 import { deletionRefusal, type Refusal } from "./admission/refusals.ts";
 import type { AdmissionMetrics } from "./admission/server.ts";
@@ -38,9 +38,9 @@ export function admission(deps: AdmissionDeps): Admission {
   const { namespace } = options;
   const informers = new SharedInformers({ client, clock, random, log, metrics: nullMetrics, namespace });
   const budgets = podBudgets(deps, informers);
-  const told: WebhookDeps["told"] = (kind, handler) =>
-    tellingRefusals(handler, (request) => deps.refused(deletionRefusal(kind, request)));
-  const handlers = handlersByPath(admissionWebhooks, { ...deps, informers, budgets, told });
+  const reported: WebhookDeps["reported"] = (kind, handler) =>
+    reportingRefusals(handler, (request) => deps.refused(deletionRefusal(kind, request)));
+  const handlers = handlersByPath(admissionWebhooks, { ...deps, informers, budgets, reported });
   informers.start();
   const webhooks = createWebhooks({
     settings,

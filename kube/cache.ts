@@ -39,7 +39,7 @@ export interface CacheOptions<T> {
   identify(object: T): Identity;
   /** Index name -> the values under which an object is found. Pure functions of the object. */
   indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
-  /** Objects for which it is false are not held: one that turns false is told as removed. Default: all are held. */
+  /** Objects for which it is false are not held: one that turns false is reported as removed. Default: all are held. */
   keep?(object: T): boolean;
   /** How many UIDs of removed objects are remembered. Default 16 384. */
   tombstones?: number;
@@ -128,7 +128,7 @@ export class Cache<T> implements Reader<T> {
     if (!this.#keep(object)) return this.#letGo(key, uid, version, before);
     if (before === undefined) {
       this.#store(key, object, undefined);
-      this.#tell({ type: "added", object });
+      this.#notify({ type: "added", object });
       return true;
     }
     const held = this.#identify(before);
@@ -137,12 +137,12 @@ export class Cache<T> implements Reader<T> {
       // Another object of the same name: whoever knew the first one must hear of its end.
       this.#drop(key, before, held.uid);
       this.#store(key, object, undefined);
-      this.#tell({ type: "removed", object: before });
-      this.#tell({ type: "added", object });
+      this.#notify({ type: "removed", object: before });
+      this.#notify({ type: "added", object });
       return true;
     }
     this.#store(key, object, before);
-    this.#tell({ type: "changed", object, before });
+    this.#notify({ type: "changed", object, before });
     return true;
   }
 
@@ -157,12 +157,12 @@ export class Cache<T> implements Reader<T> {
     const held = this.#objects.get(key);
     if (held === undefined || this.#identify(held).uid !== uid) return false;
     this.#drop(key, held, uid);
-    this.#tell({ type: "removed", object: held });
+    this.#notify({ type: "removed", object: held });
     return true;
   }
 
   /**
-   * A complete list as of `listVersion`. Only real differences are told. Objects that are not in the list stay
+   * A complete list as of `listVersion`. Only real differences are reported. Objects that are not in the list stay
    * if they are newer than it: they were written after the list was taken.
    */
   replaceAll(objects: Iterable<T>, listVersion: string): void {
@@ -185,7 +185,7 @@ export class Cache<T> implements Reader<T> {
     const held = this.#identify(before);
     if (held.uid !== uid || compareVersions(version, held.version) <= 0) return false;
     this.#take(key, before);
-    this.#tell({ type: "removed", object: before });
+    this.#notify({ type: "removed", object: before });
     return true;
   }
 
@@ -224,7 +224,7 @@ export class Cache<T> implements Reader<T> {
     }
   }
 
-  #tell(change: Change<T>): void {
+  #notify(change: Change<T>): void {
     for (const listener of this.#listeners) listener(change);
   }
 }

@@ -25,12 +25,12 @@ function thingCache(tombstones?: number): Cache<Thing> {
 }
 
 function recorded(cache: Cache<Thing>): string[] {
-  const told: string[] = [];
+  const reported: string[] = [];
   cache.subscribe((change: Change<Thing>) => {
     const before = change.type === "changed" ? `${change.before.version}->` : "";
-    told.push(`${change.type} ${change.object.name} ${before}${change.object.version}`);
+    reported.push(`${change.type} ${change.object.name} ${before}${change.object.version}`);
   });
-  return told;
+  return reported;
 }
 
 t.test("versions order by number, not by text", async (t) => {
@@ -41,25 +41,25 @@ t.test("versions order by number, not by text", async (t) => {
   t.ok(compareVersions("abc", "12") > 0, "an opaque version counts as newer");
 });
 
-t.test("older and equal versions are ignored, newer ones are told with what was before", async (t) => {
+t.test("older and equal versions are ignored, newer ones are reported with what was before", async (t) => {
   const cache = thingCache();
-  const told = recorded(cache);
+  const reported = recorded(cache);
   t.ok(cache.upsert(thing("x", 5)));
   t.notOk(cache.upsert(thing("x", 4)));
   t.notOk(cache.upsert(thing("x", 5)));
   t.ok(cache.writeBack(thing("x", 10)));
-  t.same(told, ["added x 5", "changed x 5->10"]);
+  t.same(reported, ["added x 5", "changed x 5->10"]);
 });
 
 t.test("a late event does not bring back what a delete answer removed", async (t) => {
   const cache = thingCache();
-  const told = recorded(cache);
+  const reported = recorded(cache);
   cache.upsert(thing("x", 5));
   t.ok(cache.remove("x", "uid-x"));
   t.notOk(cache.upsert(thing("x", 6)), "the deleting object of the watch comes late");
   t.notOk(cache.remove("x", "uid-x"), "its DELETED event changes nothing");
   t.ok(cache.upsert(thing("x", 7, "a", "uid-second")), "a new object of the same name is welcome");
-  t.same(told, ["added x 5", "removed x 5", "added x 7"]);
+  t.same(reported, ["added x 5", "removed x 5", "added x 7"]);
 });
 
 t.test("a delete answer that comes before the object's first event keeps it out", async (t) => {
@@ -71,12 +71,12 @@ t.test("a delete answer that comes before the object's first event keeps it out"
 
 t.test("another UID under the same name is a removal and an addition", async (t) => {
   const cache = thingCache();
-  const told = recorded(cache);
+  const reported = recorded(cache);
   cache.upsert(thing("x", 5));
   cache.upsert(thing("x", 9, "b", "uid-second"));
   t.notOk(cache.upsert(thing("x", 12)), "the first object stays gone");
   t.notOk(cache.remove("x", "uid-x"), "and its DELETED event does not take the second");
-  t.same(told, ["added x 5", "removed x 5", "added x 9"]);
+  t.same(reported, ["added x 5", "removed x 5", "added x 9"]);
   t.same([...cache.byIndex("owner", "a")], []);
   t.equal([...cache.byIndex("owner", "b")].length, 1);
 });
@@ -87,9 +87,9 @@ t.test("a relist tells differences only and keeps what was written after it", as
   cache.upsert(thing("changed", 6));
   cache.upsert(thing("gone", 7));
   cache.writeBack(thing("fresh", 30));
-  const told = recorded(cache);
+  const reported = recorded(cache);
   cache.replaceAll([thing("same", 5), thing("changed", 18), thing("new", 19)], "20");
-  t.same(told, ["changed changed 6->18", "added new 19", "removed gone 7"]);
+  t.same(reported, ["changed changed 6->18", "added new 19", "removed gone 7"]);
   t.ok(cache.get("fresh"));
 });
 
@@ -123,7 +123,7 @@ t.test("property: indexes and changes agree with the objects held", async (t) =>
         const held = mirror.get(change.object.name);
         if (change.type === "added" && held) throw new Error("added twice");
         if (change.type === "changed" && held !== change.before)
-          throw new Error("before is not what was told last");
+          throw new Error("before is not what was reported last");
         if (change.type === "removed") mirror.delete(change.object.name);
         else mirror.set(change.object.name, change.object);
       });

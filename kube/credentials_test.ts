@@ -203,7 +203,7 @@ t.test("a token file is read again after a minute", async (t) => {
   t.match(await credentials.access(), { headers: { authorization: "Bearer two" } });
 });
 
-t.test("a plugin is asked, told the version, and asked again when its token is refused", async (t) => {
+t.test("a plugin is asked, given the version, and asked again when its token is refused", async (t) => {
   const plugin = join(folder, "plugin.sh");
   const count = join(folder, "count");
   writeFileSync(

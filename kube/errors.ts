@@ -76,7 +76,7 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** How a failed write is logged where it happened: what was told once for its whole namespace is for debugging there. */
+/** How a failed write is logged where it happened: what was reported once for its whole namespace is for debugging there. */
 export function severityOf(error: unknown): "debug" | "warn" {
   return isKubeError(error, "NamespaceTerminating") ? "debug" : "warn";
 }

@@ -39,7 +39,7 @@ export interface EventSeries {
   name: string | undefined;
 }
 
-/** More events with one reason about one object within the window are told as one. */
+/** More events with one reason about one object within the window are reported as one. */
 const similarLimit = 10;
 const similarWindowMs = 600_000;
 /** Tokens of one object and source; one comes back every five minutes. */

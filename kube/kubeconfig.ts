@@ -153,11 +153,11 @@ function tellPlugin(config: KubeConfig): void {
   if (typeof exec !== "object" || exec === null) return;
   const settings: { apiVersion?: unknown; env?: unknown } = exec;
   const env: unknown[] = Array.isArray(settings.env) ? settings.env : [];
-  const told = env.some(
+  const reported = env.some(
     (entry) =>
       typeof entry === "object" && entry !== null && "name" in entry && entry.name === "KUBERNETES_EXEC_INFO",
   );
-  if (told) return;
+  if (reported) return;
   const info = { apiVersion: settings.apiVersion, kind: "ExecCredential", spec: { interactive: false } };
   settings.env = [...env, { name: "KUBERNETES_EXEC_INFO", value: JSON.stringify(info) }];
 }

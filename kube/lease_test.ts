@@ -8,7 +8,7 @@ import { KubeError } from "./errors.ts";
 import { startElection } from "./lease.ts";
 import { nullLog } from "./log.ts";
 
-/** A candidate whose story is told in `story`. */
+/** A candidate that logs what happens in `story`. */
 function stand(client: Client, clock: TestClock, identity: string, story: string[], seed = 1) {
   return startElection({
     client,

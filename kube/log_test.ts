@@ -34,7 +34,7 @@ t.test("secrets do not reach a line, wherever they stand", async (t) => {
   t.match(fields, { secretName: "web-tls", headers: { accept: "json" }, body: "[5 bytes]" });
 });
 
-t.test("errors are told with code and cause; stacks only where our own code is at fault", async (t) => {
+t.test("errors are reported with code and cause; stacks only where our own code is at fault", async (t) => {
   const log = testLog();
   log.warn("failed", {
     error: new KubeError("Conflict", "newer", { status: 409, cause: new TypeError("deep") }),

@@ -213,7 +213,7 @@ class NodeExchange implements SendController {
     this.#clock = clock;
     request.once("socket", (socket) => this.#whenConnected(socket, secure ? "secureConnect" : "connect"));
     request.once("response", (response) => this.#answer(response));
-    // Breaking off can be told more than once.
+    // Breaking off can be reported more than once.
     request.on("error", (error) => this.#fail(error));
     request.once("close", () => this.#fail(new Error("other side closed")));
   }

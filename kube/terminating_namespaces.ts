@@ -1,6 +1,6 @@
 /**
  * A namespace that is being deleted takes no new objects, for as long as anything in it has a finalizer. The first refusal
- * is told once; from then on creations there fail here, as the server would have them fail, until a watch of that
+ * is reported once; from then on creations there fail here, as the server would have them fail, until a watch of that
  * namespace says that it is gone. Whoever creates need not know: every way of trying again costs no request.
  */
 import { Cache } from "./cache.ts";

@@ -68,7 +68,7 @@ t.test("a streaming list becomes a watch on the same connection", async (t) => {
   t.match(state, { name: "watching", version: "10", attempt: first.attempt, failures: { count: 0 } });
 });
 
-t.test("nothing of a list is told before it is complete", async (t) => {
+t.test("nothing of a list is reported before it is complete", async (t) => {
   const { effects } = feed(firstState(), events(added("a", 3)), events(bookmark(4)), { type: "closed" });
   t.same(
     effects.map((effect) => effect.type),
@@ -95,7 +95,7 @@ t.test("a server that refuses to stream is listed in pages from then on", async 
   t.match(unable.state, { name: "listing", canStream: false, delayMs: 0 });
 });
 
-t.test("pages are put together and told at once, at the first page's version", async (t) => {
+t.test("pages are put together and reported at once, at the first page's version", async (t) => {
   const { state, effects } = feed(
     firstState(false),
     page([thing("a", 1)], { continue: "x", resourceVersion: "50" }),

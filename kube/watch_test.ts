@@ -28,22 +28,22 @@ function informed(client: Client) {
   const clock = testClock();
   const log = testLog();
   const cache = new Cache<Widget>({ identify: widgets.codec.identify });
-  const told: string[] = [];
-  cache.subscribe((change) => told.push(`${change.type} ${change.object.metadata.name}`));
+  const reported: string[] = [];
+  cache.subscribe((change) => reported.push(`${change.type} ${change.object.metadata.name}`));
   const informer = startInformer({ client, resource: widgets, cache, clock, random: seededRandom(3), log });
-  return { clock, log, cache, told, informer };
+  return { clock, log, cache, reported, informer };
 }
 
 t.test("it fills the cache and follows", async (t) => {
   const server = fakeServer();
   await server.client.create(widgets, "ns", widget("a"));
-  const { clock, cache, told, informer } = informed(server.client);
+  const { clock, cache, reported, informer } = informed(server.client);
   await informer.synced;
   await server.client.create(widgets, "ns", widget("b"));
   await server.client.patch(widgets, ref("a"), { type: "merge", body: { size: 2 } });
   await server.client.delete(widgets, ref("b"));
   await clock.settle();
-  t.same(told, ["added a", "added b", "changed a", "removed b"]);
+  t.same(reported, ["added a", "added b", "changed a", "removed b"]);
   t.equal(cache.get("ns/a")?.size, 2);
   t.equal(informer.lastEventAt, clock.now());
   await informer.stop();
@@ -52,7 +52,7 @@ t.test("it fills the cache and follows", async (t) => {
 
 t.test("a server that closes is watched again from the last version, without a new list", async (t) => {
   const server = fakeServer({ streamingLists: false });
-  const { clock, told, informer } = informed(server.client);
+  const { clock, reported, informer } = informed(server.client);
   await informer.synced;
   await clock.settle();
   await server.client.create(widgets, "ns", widget("a"));
@@ -64,22 +64,22 @@ t.test("a server that closes is watched again from the last version, without a n
     server.calls.filter((call) => !call.startsWith("create")),
     ["watch widgets with list", "list widgets", "watch widgets from 0", "watch widgets from 1"],
   );
-  t.same(told, ["added a"]);
+  t.same(reported, ["added a"]);
   await informer.stop();
 });
 
-t.test("an expired version brings a new list of which only the differences are told", async (t) => {
+t.test("an expired version brings a new list of which only the differences are reported", async (t) => {
   const server = fakeServer();
   await server.client.create(widgets, "ns", widget("stays"));
   await server.client.create(widgets, "ns", widget("goes"));
-  const { clock, told, informer } = informed(server.client);
+  const { clock, reported, informer } = informed(server.client);
   await informer.synced;
-  told.length = 0;
+  reported.length = 0;
   server.endWatches(new KubeError("Gone", "too old"));
   await server.client.delete(widgets, ref("goes"));
   await server.client.create(widgets, "ns", widget("comes"));
   await clock.advance(100);
-  t.same(told, ["added comes", "removed goes"]);
+  t.same(reported, ["added comes", "removed goes"]);
   await informer.stop();
 });
 
@@ -133,7 +133,7 @@ t.test(
     t.equal(server.openWatches, 1);
     await server.client.create(widgets, "ns", widget("a"));
     await clock.settle();
-    t.ok(cache.get("ns/a"), "it is told again");
+    t.ok(cache.get("ns/a"), "it is reported again");
     await informer.stop();
   },
 );

@@ -83,7 +83,7 @@ export function protectDefinition(
  * Tells of every refused deletion and leaves all else to the handler: for kinds whose deletion is refused only by their
  * label.
  */
-export function tellingRefusals(
+export function reportingRefusals(
   handler: AdmissionHandler,
   refused: (request: AdmissionRequest) => void,
 ): AdmissionHandler {

@@ -7,7 +7,7 @@ import {
   protectDefinition,
   protectNamespace,
   protectReplicas,
-  tellingRefusals,
+  reportingRefusals,
 } from "./deletion_protection.ts";
 import { deletionRefusal } from "./refusals.ts";
 import type { AdmissionHandler, AdmissionRequest } from "./request.ts";
@@ -119,14 +119,14 @@ t.test("Cascading: definitions while objects of theirs exist", async (t) => {
   );
 });
 
-t.test("refused deletions are told, with who asked", async (t) => {
-  const told: AdmissionRequest[] = [];
-  const telling = tellingRefusals(protectAlways, (refused) => told.push(refused));
-  await telling(request(labelled("Always")));
-  await telling(request(labelled("Cascading")));
-  t.equal(told.length, 1);
+t.test("refused deletions are reported, with who asked", async (t) => {
+  const reported: AdmissionRequest[] = [];
+  const reporting = reportingRefusals(protectAlways, (refused) => reported.push(refused));
+  await reporting(request(labelled("Always")));
+  await reporting(request(labelled("Cascading")));
+  t.equal(reported.length, 1);
   t.same(
-    told.map((refused) => deletionRefusal("Deployment", refused)),
+    reported.map((refused) => deletionRefusal("Deployment", refused)),
     [
       {
         event: "DeletionProtection",

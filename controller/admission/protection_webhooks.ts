@@ -33,12 +33,12 @@ function protection(
 }
 
 /** Refusals are counted and audited. */
-function told(kind: string, handlerOf: (deps: WebhookDeps) => AdmissionHandler): Webhook["handler"] {
-  return (deps) => deps.told(kind, isOn(deps) ? handlerOf(deps) : () => allowed);
+function reported(kind: string, handlerOf: (deps: WebhookDeps) => AdmissionHandler): Webhook["handler"] {
+  return (deps) => deps.reported(kind, isOn(deps) ? handlerOf(deps) : () => allowed);
 }
 
 /** Services and Ingresses are neither counted nor audited (B5). */
-function untold(deps: WebhookDeps): AdmissionHandler | undefined {
+function unreported(deps: WebhookDeps): AdmissionHandler | undefined {
   return isOn(deps) ? protectAlways : undefined;
 }
 
@@ -53,7 +53,7 @@ function core(resource: string): Omit<AdmissionRule, "operations"> {
 function workload(kind: string): Webhook {
   const singular = kind.toLowerCase();
   const rule = { apiGroups: ["apps"], apiVersions: ["v1"], resources: [`${singular}s`] };
-  const handler = told(kind, () => protectReplicas);
+  const handler = reported(kind, () => protectReplicas);
   return protection(`vbuiltin${singular}`, `/validate-apps-${singular}`, rule, handler);
 }
 
@@ -69,7 +69,7 @@ export const protectionWebhooks: readonly Webhook[] = [
       apiVersions: ["v1", "v1beta1"],
       resources: ["customresourcedefinitions"],
     },
-    told("CustomResourceDefinition", ({ client, options: { gates } }) =>
+    reported("CustomResourceDefinition", ({ client, options: { gates } }) =>
       protectDefinition(protectedContent(client), {
         cascading: gates.DeletionProtectionForCRDCascadingGate,
       }),
@@ -79,13 +79,13 @@ export const protectionWebhooks: readonly Webhook[] = [
     "vnamespace",
     "/validate-namespace",
     core("namespaces"),
-    told("Namespace", ({ client }) => protectNamespace(protectedContent(client))),
+    reported("Namespace", ({ client }) => protectNamespace(protectedContent(client))),
   ),
-  protection("vservice", "/validate-service", core("services"), untold),
+  protection("vservice", "/validate-service", core("services"), unreported),
   protection(
     "vingress",
     "/validate-ingress",
     { apiGroups: ["networking.k8s.io"], apiVersions: ["v1", "v1beta1"], resources: ["ingresses"] },
-    untold,
+    unreported,
   ),
 ];

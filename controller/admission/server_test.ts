@@ -133,7 +133,7 @@ function review(request: JsonObject = {}, apiVersion = "admission.k8s.io/v1"): s
   });
 }
 
-t.test("answers carry version, uid, verdict", async (t) => {
+t.test("answers carry version, uid, allowed", async (t) => {
   const { port } = await serve(t);
   for (const apiVersion of ["admission.k8s.io/v1", "admission.k8s.io/v1beta1"]) {
     const answer = await post(port, "/allow", review({}, apiVersion));

@@ -1,4 +1,4 @@
-/** A webhook of this program: what the API server is told to ask about, and what answers. Spec: platform 4.1, 4.4. */
+/** A webhook of this program: what the API server is configured to ask about, and what answers. Spec: platform 4.1, 4.4. */
 import type { KindDefinition } from "../../crds/index.ts";
 import type { LabelSelector } from "../../kube/core/index.ts";
 import type { Client, Clock, Random } from "../../kube/index.ts";
@@ -30,7 +30,7 @@ export interface WebhookDeps {
   informers: Informers & { synced(): Promise<void> };
   budgets: Pick<PodBudgets, "chain" | "guard">;
   /** Tells of every deletion of the kind that the handler refuses. */
-  told(kind: string, handler: AdmissionHandler): AdmissionHandler;
+  reported(kind: string, handler: AdmissionHandler): AdmissionHandler;
 }
 
 export interface Webhook {

@@ -18,7 +18,7 @@ function deps(gates = ""): WebhookDeps {
     allowPrivileged: true,
     informers: new SharedInformers({ ...parts, log: nullLog, metrics: nullMetrics, namespace: "" }),
     budgets: { chain: {} },
-    told: (_, handler) => handler,
+    reported: (_, handler) => handler,
   };
 }
 

@@ -52,7 +52,7 @@ t.test("defaults, once", async (t) => {
 });
 
 t.test(
-  "with gate TemplateNoDefaults the template stays as it is, and is judged as the server will fill it in",
+  "with gate TemplateNoDefaults the template stays as it is, and is validated as the server will fill it in",
   async (t) => {
     const bare = mutateBroadcastJob({ templateDefaults: false, hostNetworkPorts: false });
     const object = job({});
@@ -81,7 +81,7 @@ t.test("restart policies: only those that end, and one must be written", async (
   t.equal(await refusal(job({}, { restartPolicy: "OnFailure" })), undefined);
 });
 
-t.test("Never has neither deadline nor time to live; both are told of", async (t) => {
+t.test("Never has neither deadline nor time to live; both are reported", async (t) => {
   const completionPolicy = { type: "Never", ttlSecondsAfterFinished: 30, activeDeadlineSeconds: 10 };
   const text = await refusal(job({ completionPolicy }));
   t.match(text, "ttlSecondsAfterFinished can just work with Always CompletionPolicyType");

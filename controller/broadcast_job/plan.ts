@@ -21,7 +21,7 @@ import { type Counts, ended, finalCondition, jobKey, ongoing } from "./status.ts
 import { waitingOf } from "./waiting.ts";
 
 export interface BroadcastJobPlan extends Plan<BroadcastJobStatus> {
-  /** Warnings about a state that lasts: to be told once, when it begins. */
+  /** Warnings about a state that lasts: to be reported once, when it begins. */
   readonly warnings: readonly ObjectEvent[];
 }
 
@@ -131,7 +131,7 @@ interface Failure {
   message: string;
   /** Reason of the event. */
   reason: string;
-  /** The event is told twice: when the failure is found, and when the pods are deleted (rule 6). */
+  /** The event is reported twice: when the failure is found, and when the pods are deleted (rule 6). */
   foundFirst: boolean;
 }
 
@@ -157,7 +157,7 @@ function fail(
   refresh: readonly Action[],
   { message, reason, foundFirst }: Failure,
 ): BroadcastJobPlan {
-  const told = ({ succeeded, failed }: Counts): Action => ({
+  const reported = ({ succeeded, failed }: Counts): Action => ({
     type: "event",
     event: {
       type: "Warning",
@@ -172,9 +172,9 @@ function fail(
     ...idle(ended(seen.status, last, "Failed", message, now)),
     actions: [
       ...withoutVictims(refresh, victims),
-      ...(foundFirst ? [told(counts)] : []),
+      ...(foundFirst ? [reported(counts)] : []),
       ...deletions(victims),
-      told(last),
+      reported(last),
     ],
     // Pods with a write in flight are deleted by the next pass.
     requeueAfterMs: undefined,

@@ -106,7 +106,7 @@ t.test("lowered parallelism deletes nothing and is warned about", async (t) => {
   t.same(actions, []);
 });
 
-t.test("FailFast: what is active goes and counts as failed; told twice", async (t) => {
+t.test("FailFast: what is active goes and counts as failed; reported twice", async (t) => {
   const model = new Model(broadcastJob(), ["a", "b", "c"]);
   model.settle();
   model.end(model.podOn("a").name, "Failed");
@@ -116,9 +116,9 @@ t.test("FailFast: what is active goes and counts as failed; told twice", async (
   t.equal(model.set.status?.phase, "failed");
   const words = "failure policy is FailurePolicyTypeFailFast and failed pod is found";
   t.match(model.set.status?.conditions, [{ type: "Failed", reason: "Failed", message: words }]);
-  const told = model.events.filter((event) => event.reason === "failed pod is found");
+  const reported = model.events.filter((event) => event.reason === "failed pod is found");
   t.same(
-    told.map((event) => event.message),
+    reported.map((event) => event.message),
     [`${words}: 1 pods succeeded, 1 pods failed`, `${words}: 1 pods succeeded, 2 pods failed`],
   );
   model.settle();
@@ -149,32 +149,35 @@ t.test("Continue: failed pods are done", async (t) => {
   t.equal(model.set.status?.conditions?.[0]?.message, "Job completed, 0 pods succeeded, 2 pods failed");
 });
 
-t.test("Pause: told once, kept over restarts, ended by Continue or by deleting the failed pod", async (t) => {
-  const model = new Model(broadcastJob({ failurePolicy: { type: "Pause" }, parallelism: 1 }), ["a", "b"]);
-  model.settle();
-  endAll(model, "Failed");
-  model.settle();
-  model.settle();
-  t.equal(model.row(), "2 0 0 1");
-  t.equal(model.set.status?.phase, "paused");
-  t.equal(model.reasons().filter((reason) => reason === "Paused").length, 1);
-  t.match(model.plan().waiting, [{ reason: "FailedPod" }]);
-  const failed = model.owned()[0];
-  model.pods.delete(failed?.name ?? "");
-  model.settle();
-  t.equal(model.row(), "2 1 0 0");
-  t.equal(model.reasons().filter((reason) => reason === "Continue").length, 1);
-  endAll(model, "Failed");
-  model.settle();
-  model.changeSpec((spec) => {
-    spec.failurePolicy = { type: "Continue" };
-  });
-  model.settle();
-  endAll(model, "Failed");
-  model.settle();
-  t.equal(model.set.status?.phase, "completed");
-  t.equal(model.row(), "2 0 0 2");
-});
+t.test(
+  "Pause: reported once, kept over restarts, ended by Continue or by deleting the failed pod",
+  async (t) => {
+    const model = new Model(broadcastJob({ failurePolicy: { type: "Pause" }, parallelism: 1 }), ["a", "b"]);
+    model.settle();
+    endAll(model, "Failed");
+    model.settle();
+    model.settle();
+    t.equal(model.row(), "2 0 0 1");
+    t.equal(model.set.status?.phase, "paused");
+    t.equal(model.reasons().filter((reason) => reason === "Paused").length, 1);
+    t.match(model.plan().waiting, [{ reason: "FailedPod" }]);
+    const failed = model.owned()[0];
+    model.pods.delete(failed?.name ?? "");
+    model.settle();
+    t.equal(model.row(), "2 1 0 0");
+    t.equal(model.reasons().filter((reason) => reason === "Continue").length, 1);
+    endAll(model, "Failed");
+    model.settle();
+    model.changeSpec((spec) => {
+      spec.failurePolicy = { type: "Continue" };
+    });
+    model.settle();
+    endAll(model, "Failed");
+    model.settle();
+    t.equal(model.set.status?.phase, "completed");
+    t.equal(model.row(), "2 0 0 2");
+  },
+);
 
 t.test("restartLimit counts the restarts of one pod, init containers included", async (t) => {
   const policy = { type: "FailFast", restartLimit: 3 };
@@ -313,7 +316,7 @@ t.test("without a node that fits the job runs on", async (t) => {
   t.match(model.plan().waiting, [{ reason: "NoNode" }]);
 });
 
-t.test("two pods on one node are told of; the newer one counts", async (t) => {
+t.test("two pods on one node are reported; the newer one counts", async (t) => {
   const model = new Model(broadcastJob(), ["a"]);
   model.settle();
   const first = model.podOn("a");

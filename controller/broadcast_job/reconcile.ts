@@ -21,7 +21,7 @@ export function broadcastJobReconciler(deps: KindDeps<BroadcastJob>): Reconciler
   const { pods, nodes } = deps.caches;
   const indexes = new PodIndexes<TaskIndex>(pods);
   const statuses = new PlannedStatus<BroadcastJobStatus>();
-  const told = new ToldOnce();
+  const reported = new ReportedOnce();
   nodes.subscribe((change) => {
     for (const key of enqueuedBy(change, deps.objects.values(), indexes)) deps.queue.add(key);
   });
@@ -44,13 +44,13 @@ export function broadcastJobReconciler(deps: KindDeps<BroadcastJob>): Reconciler
         }),
       );
       statuses.planned(uid, plan.status);
-      const news = told.news(uid, plan.warnings).map((event) => ({ type: "event", event }) as const);
+      const news = reported.news(uid, plan.warnings).map((event) => ({ type: "event", event }) as const);
       return news.length === 0 ? plan : { ...plan, actions: [...plan.actions, ...news] };
     },
     sizeOf: (status) => status?.desired ?? 0,
     forget: (uid) => {
       statuses.forget(uid);
-      told.forget(uid);
+      reported.forget(uid);
       indexes.forget(uid);
     },
   });
@@ -105,21 +105,21 @@ function* enqueuedBy(
   }
 }
 
-/** Warnings about a state that lasts are told when it begins, not in each pass. */
-class ToldOnce {
-  readonly #told = new Map<string, ReadonlySet<string>>();
+/** Warnings about a state that lasts are reported when it begins, not in each pass. */
+class ReportedOnce {
+  readonly #reported = new Map<string, ReadonlySet<string>>();
 
   news(uid: string, events: readonly ObjectEvent[]): readonly ObjectEvent[] {
-    const before = this.#told.get(uid);
+    const before = this.#reported.get(uid);
     if (events.length === 0) {
-      if (before !== undefined) this.#told.delete(uid);
+      if (before !== undefined) this.#reported.delete(uid);
       return events;
     }
-    this.#told.set(uid, new Set(events.map((event) => event.message)));
+    this.#reported.set(uid, new Set(events.map((event) => event.message)));
     return events.filter((event) => !before?.has(event.message));
   }
 
   forget(uid: string): void {
-    this.#told.delete(uid);
+    this.#reported.delete(uid);
   }
 }

@@ -68,7 +68,7 @@ export const cloneSetWebhooks: readonly Webhook[] = [
   kindWebhook("mutating", cloneSet, { handler: (deps) => mutateCloneSet(optionsOf(deps)) }),
   kindWebhook("validating", cloneSet, {
     operations: ["CREATE", "UPDATE", "DELETE"],
-    handler: (deps) => deps.told("CloneSet", validateCloneSetRequest(optionsOf(deps))),
+    handler: (deps) => deps.reported("CloneSet", validateCloneSetRequest(optionsOf(deps))),
   }),
 ];
 

@@ -63,7 +63,7 @@ const newGroups = () => ({
   due: new SortedSlots(),
   /** As those, but that only their node can bring what they wait for. */
   awaitingNode: new SortedSlots(),
-  /** Their state cannot be read, and nobody was told so yet. */
+  /** Their state cannot be read, and that was not reported yet. */
   broken: new SortedSlots(),
   preparingDelete: new SortedSlots(),
   /** Chosen for deletion by label or by name, and not being prepared for it. */

@@ -56,11 +56,11 @@ function twinOf(set: CloneSet, changed: Gates, seed: number) {
 type Twin = ReturnType<typeof twinOf>;
 
 function comparable(plan: Plan<object>): string {
-  return JSON.stringify({ ...plan, actions: plan.actions.filter((action) => !tellsBroken(action)) });
+  return JSON.stringify({ ...plan, actions: plan.actions.filter((action) => !reportsBroken(action)) });
 }
 
-/** Told once for each projection of a pod, and thus at other times by somebody who sees all for the first time. */
-function tellsBroken(action: Action): boolean {
+/** Reported once for each projection of a pod, and thus at other times by somebody who sees all for the first time. */
+function reportsBroken(action: Action): boolean {
   return action.type === "event" && action.event.reason === "BrokenPodState";
 }
 

@@ -77,7 +77,7 @@ t.test("pods wait for their node's image, and those that have it go first", asyn
   t.same(set.pulls.early, []);
 });
 
-t.test("a pull that failed lets its pod go, and that is told", async (t) => {
+t.test("a pull that failed lets its pod go, and that is reported", async (t) => {
   const set = new Waiting("true");
   set.settle(5);
   for (const node of set.pulls.nodes.keys()) set.answer(node, "Failed");

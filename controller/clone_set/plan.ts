@@ -26,7 +26,7 @@ import { CLAIM_HASH, type CloneSetOptions, strategyOf } from "./observe.ts";
 import type { Topology } from "./order.ts";
 import type { Pass, Seen } from "./pass.ts";
 import { planPreDownload } from "./pre_download.ts";
-import { awaitedOfNodes, planRefresh, tellBroken } from "./refresh.ts";
+import { awaitedOfNodes, planRefresh, reportBroken } from "./refresh.ts";
 import { planClaims, planScale } from "./scale.ts";
 import { statusOf, untilDeadline } from "./status.ts";
 import { planUpdate } from "./update.ts";
@@ -59,7 +59,7 @@ export function planCloneSet(pass: Pass): Plan<CloneSetStatus> {
     now,
   });
   return {
-    actions: [...released, ...tellBroken(pass), ...decided.actions],
+    actions: [...released, ...reportBroken(pass), ...decided.actions],
     status,
     get waiting() {
       return isDecided ? [...awaitedOfNodes(pass, uidsOf(decided.actions)), ...decided.waiting] : [];

@@ -23,7 +23,7 @@ interface Refreshed {
   requeueAfterMs: number | undefined;
 }
 
-export function tellBroken({ pods }: Pass): Action[] {
+export function reportBroken({ pods }: Pass): Action[] {
   return [...pods.entries(pods.groups.broken)].flatMap(({ pod }) => eventsOfBroken(pod));
 }
 

@@ -38,14 +38,14 @@ function waitingForNode(): Model {
 
 const waitsForNode = ({ waiting }: Plan<object>) => waiting.filter(({ reason }) => reason === "InPlace");
 
-t.test("a pod that waits for its node is told of in every pass, until the node reports", async (t) => {
+t.test("a pod that waits for its node is reported in every pass, until the node reports", async (t) => {
   const model = waitingForNode();
-  const told = waitsForNode(plan(model));
-  const [name] = told[0]?.pods ?? [];
-  t.match(told, [{ message: /waits for container main still runs its old image$/ }]);
-  t.same(waitsForNode(plan(model)), told);
+  const reported = waitsForNode(plan(model));
+  const [name] = reported[0]?.pods ?? [];
+  t.match(reported, [{ message: /waits for container main still runs its old image$/ }]);
+  t.same(waitsForNode(plan(model)), reported);
   t.same(plan(model).actions, []);
-  t.same(waitsForNode(plan(model, { ...defaultOptions, verticalScaling: true })), told, "other options");
+  t.same(waitsForNode(plan(model, { ...defaultOptions, verticalScaling: true })), reported, "other options");
   if (name === undefined) throw new Error("no pod waits");
   model.kubelet(name);
   t.same(waitsForNode(plan(model)), []);

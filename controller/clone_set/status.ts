@@ -132,7 +132,7 @@ function hasProgressed(before: CloneSetStatus | undefined, after: CloneSetStatus
   );
 }
 
-/** `lastUpdateTime` moves with status or reason (or when told to), `lastTransitionTime` with status only. */
+/** `lastUpdateTime` moves with status or reason (or when `touch` is set), `lastTransitionTime` with status only. */
 function moved(
   before: readonly CloneSetCondition[],
   condition: CloneSetCondition,

@@ -43,7 +43,7 @@ export function planUpdate(pass: Pass, touched: ReadonlySet<string>): Updates {
     const planned = updates.actions.length;
     updateMember(pass, member, target, updates);
     if (wait !== undefined && updates.actions.length > planned) {
-      updates.actions.push(...wait.told(member.pod, imagesFor(pass, member, target)));
+      updates.actions.push(...wait.reported(member.pod, imagesFor(pass, member, target)));
     }
   }
   updates.waiting.push(...(wait?.waiting() ?? []));

@@ -25,20 +25,20 @@ export function planRecreateRequest(seen: Seen, now: number): RecreatePlan {
   const { request } = seen;
   if (request.metadata.deletionTimestamp) return { actions: release(seen) };
   if (request.status?.phase === "Completed") return planFinished(seen, now);
-  const verdict = verdictOn(seen, now);
-  if ("message" in verdict) {
+  const end = endOf(seen, now);
+  if ("message" in end) {
     return {
-      actions: [{ type: "patch status", status: completedStatus(verdict.message, now), exact: true }],
+      actions: [{ type: "patch status", status: completedStatus(end.message, now), exact: true }],
     };
   }
-  const { endsInMs, pod } = verdict;
+  const { endsInMs, pod } = end;
   const actions = request.status?.phase === "Recreating" ? planRecreating(request, pod, now) : [];
   const requeueAfterMs = Math.min(endsInMs, seen.watched ? Number.POSITIVE_INFINITY : LOOK_MS);
   return { actions, ...(Number.isFinite(requeueAfterMs) ? { requeueAfterMs } : {}) };
 }
 
 /** Why the request ends without its agent (rule 11), or for how long it may still go on. */
-function verdictOn(
+function endOf(
   { request, pod }: Seen,
   now: number,
 ): { readonly message: string } | { readonly endsInMs: number; readonly pod: Pod } {

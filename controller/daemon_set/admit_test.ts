@@ -46,7 +46,7 @@ t.test("what is refused tells the operation by its code, as in the API", async (
   t.match(await validate(request("CREATE", undefined)), { allowed: false, code: 400 });
 });
 
-t.test("types are told with 400", async (t) => {
+t.test("types are reported with 400", async (t) => {
   const malformed = daemons("v1beta1", { maxUnavailable: { a: 1 } });
   t.match(await validate(request("CREATE", malformed)), { allowed: false, code: 400 });
   t.match(await mutateDaemonSet(request("CREATE", malformed)), { allowed: false, code: 400 });

@@ -208,11 +208,11 @@ class DaemonSlot {
   }
 }
 
-/** Most pods were never updated in place: that is told without looking further. */
+/** Most pods were never updated in place: that is known without looking further. */
 function isUpdateComplete(pod: Pod, options: DaemonSetOptions): boolean {
   const { annotations } = pod;
-  const isTold = STATE_ANNOTATION in annotations || OLD_STATE_ANNOTATION in annotations;
-  return !isTold || isCompleted(pod, options);
+  const hasState = STATE_ANNOTATION in annotations || OLD_STATE_ANNOTATION in annotations;
+  return !hasState || isCompleted(pod, options);
 }
 
 function classify(slot: DaemonSlot): PodClass<Group, Count, DaemonNode> | undefined {

@@ -175,6 +175,10 @@ t.test("a pass looks at as many nodes however many kubelets are at work on an up
     model.kubelet(first.name);
     const plan = pass();
     t.same([...looked], [nodeOf(first)]);
-    t.equal(plan.waiting.filter(({ reason }) => reason === "InPlace").length, nodes / 2 - 1, "those told of");
+    t.equal(
+      plan.waiting.filter(({ reason }) => reason === "InPlace").length,
+      nodes / 2 - 1,
+      "those reported",
+    );
   }
 });

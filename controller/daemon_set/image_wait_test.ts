@@ -56,7 +56,7 @@ t.test("without the annotation nobody waits", async (t) => {
   t.same(set.updated(), names);
 });
 
-t.test("nodes that have the image go first, the others are told of", async (t) => {
+t.test("nodes that have the image go first, the others are reported", async (t) => {
   const set = new Waiting("true");
   set.settle(5);
   t.equal(set.pulls.jobs.length, 1);

@@ -102,7 +102,7 @@ export interface Daemon {
   busy: boolean;
   /** Needs nothing before it is heard of again. */
   settled: boolean;
-  /** Its state cannot be read, and nobody was told so yet. */
+  /** Its state cannot be read, and that was not reported yet. */
   broken: boolean;
 }
 

@@ -146,11 +146,11 @@ function decide(pass: Pass): void {
   planImages(pass);
   planScale(pass);
   planReleased(pass);
-  if (!strategy.rolling || strategy.paused) tellHeld(pass);
+  if (!strategy.rolling || strategy.paused) reportHeld(pass);
   else planUpdate(pass);
   planRefresh(pass);
   planHistory(pass);
-  tellBurst(pass);
+  reportBurst(pass);
   wakeForAvailability(pass);
 }
 
@@ -181,7 +181,7 @@ function planHistory({ seen, decided, mark, pods, search, update }: Pass): void 
   for (const revision of [...idle, ...surplus]) decided.take({ type: "delete revision", revision });
 }
 
-function tellHeld({ strategy, open, pods, decided }: Pass): void {
+function reportHeld({ strategy, open, pods, decided }: Pass): void {
   const looked = open.filter(({ eligibility, daemons }) => {
     return eligibility === "run" && daemons.some((daemon) => !daemon.updated && !daemon.terminating);
   }).length;
@@ -202,7 +202,7 @@ function tellHeld({ strategy, open, pods, decided }: Pass): void {
   );
 }
 
-function tellBurst({ strategy, decided }: Pass): void {
+function reportBurst({ strategy, decided }: Pass): void {
   const { room } = decided;
   if (room.create > 0 && room.delete > 0 && room.update > 0) return;
   decided.waiting.push({

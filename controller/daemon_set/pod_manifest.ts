@@ -58,7 +58,7 @@ function specFor(pass: Pass, template: PodTemplate["spec"], node: string): PodTe
     : { ...spec, nodeName: node, schedulerName: "kubernetes.io/daemonset-controller" };
 }
 
-/** The node is chosen: what the template requires of nodes has been judged; what it prefers is kept. */
+/** The node is chosen: what the template requires of nodes has been matched; what it prefers is kept. */
 function pinnedTo(node: string, affinity: Affinity | undefined): Affinity {
   return {
     ...affinity,

@@ -9,7 +9,7 @@ export type StatusCount = "desired" | "current" | "misscheduled" | "ready" | "up
 
 /**
  * What one node counts as. `pods` are as the server last showed them, oldest first. Of several one is counted: what
- * serves is told by the oldest that is not on its way out, so that a surge never seems to lose a node; what is up to
+ * serves is decided by the oldest that is not on its way out, so that a surge never seems to lose a node; what is up to
  * date by the oldest of all, so that it rises when the old pod is gone.
  */
 export function statusCounts(

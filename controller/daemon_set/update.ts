@@ -15,7 +15,7 @@ import { planSurge } from "./surge.ts";
 export function planUpdate(pass: Pass): void {
   const { strategy, decided } = pass;
   const window = updateWindow(pass.open, pass.pods, strategy, pass.options);
-  tellHeld(pass, window.heldByPartition, window.heldBySelector);
+  reportHeld(pass, window.heldByPartition, window.heldBySelector);
   if (strategy.surges && strategy.maxSurge > 0) {
     planSurge(pass, window);
     return;
@@ -108,7 +108,7 @@ function updateDaemon(pass: Pass, daemon: Daemon, wait: ImageWait | undefined): 
   if (pass.decided.room.update <= 0) return;
   pass.decided.room.update--;
   const { pod } = daemon;
-  for (const event of wait?.told(pod, eligible.change.images) ?? []) pass.decided.take(event);
+  for (const event of wait?.reported(pod, eligible.change.images) ?? []) pass.decided.take(event);
   const { hash } = pass.mark;
   const target = {
     revision: hash,
@@ -160,7 +160,7 @@ function computeEligibility(pass: Pass, from: string): Eligibility {
   return inPlaceChange(before.defaulted, after.defaulted, pass.options);
 }
 
-function tellHeld(pass: Pass, byPartition: number, bySelector: number): void {
+function reportHeld(pass: Pass, byPartition: number, bySelector: number): void {
   const { waiting } = pass.decided;
   if (byPartition > 0) {
     waiting.push({

@@ -36,7 +36,7 @@ t.test("accepted", async (t) => {
     await refusal({ ...good, targetContainerName: "main", tty: true, ports: [], resources: {} }),
     "allowed",
   );
-  t.same(await ask(job([])), { allowed: true }, "an empty template is told of by the job itself");
+  t.same(await ask(job([])), { allowed: true }, "an empty template is reported by the job itself");
 });
 
 t.test("what has to be there: nothing is filled in", async (t) => {

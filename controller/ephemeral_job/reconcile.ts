@@ -58,7 +58,7 @@ export class EphemeralJobReconciler implements Reconciler<EphemeralJob> {
     const { status, requeueAfterMs } = plan.inject.length > 0 ? this.#plan(key, job, pods) : plan;
     const settled = isFinished(status);
     if (settled && failure === undefined) this.#needs.release(key);
-    // The status is told all the same.
+    // The status is reported all the same.
     const actions = failure === undefined ? [] : [() => Promise.reject(failure.error)];
     return { status, size: pods?.size ?? 0, settled, actions, requeueAfterMs };
   }

@@ -84,7 +84,7 @@ t.test("one request a pod, the finalizer first, the status once", async (t) => {
   await s.stop();
 });
 
-t.test("a pod that refuses is told of, and the others go first from then on", async (t) => {
+t.test("a pod that refuses is reported, and the others go first from then on", async (t) => {
   const s = scene({ parallelism: 1 }, new Set(["p1"]));
   for (const name of ["p1", "p2"]) s.server.put("pods", running(name));
   await s.shell.reconcile(key);

@@ -10,7 +10,7 @@ export function isFinished(status: EphemeralJobStatus | undefined): boolean {
   return (status?.completionTime ?? "") !== "";
 }
 
-interface Verdict {
+interface Progress {
   readonly phase: Phase;
   readonly condition?: Omit<JobCondition, "status">;
   readonly finished?: true;
@@ -25,28 +25,28 @@ export function statusOf(
 ): EphemeralJobStatus {
   const before = job.status;
   const counts = countsOf(targets);
-  const verdict = verdictOf(job, targets.length, counts, deadlineOver);
+  const progress = progressAt(job, targets.length, counts, deadlineOver);
   let conditions = withCondition(
     before?.conditions,
     { type: "Initialized", reason: "Initialized", message: "job is initialized" },
     now,
   );
-  if (counts.failed > 0 && verdict.finished === undefined) {
+  if (counts.failed > 0 && progress.finished === undefined) {
     const message = `${counts.failed} pods failed to run the ephemeral containers`;
     conditions = withCondition(conditions, { type: "JobFailed", reason: "CreateFailed", message }, now);
   }
-  if (verdict.condition !== undefined) conditions = withCondition(conditions, verdict.condition, now);
+  if (progress.condition !== undefined) conditions = withCondition(conditions, progress.condition, now);
   return {
     ...before,
     startTime: before?.startTime ?? formatTime(now),
-    phase: verdict.phase,
+    phase: progress.phase,
     match: targets.length,
     running: counts.running,
     succeeded: counts.succeeded,
     waiting: counts.waiting,
     failed: counts.failed,
     conditions: [...conditions],
-    ...(verdict.finished ? { completionTime: formatTime(now) } : {}),
+    ...(progress.finished ? { completionTime: formatTime(now) } : {}),
   };
 }
 
@@ -56,20 +56,20 @@ function countsOf(targets: readonly Target[]): Record<PodState, number> {
   return counts;
 }
 
-function verdictOf(
+function progressAt(
   job: EphemeralJob,
   match: number,
   counts: Record<PodState, number>,
   deadlineOver: boolean,
-): Verdict {
+): Progress {
   if ((job.spec.template?.ephemeralContainers ?? []).length === 0) {
     const message = "spec.template.ephemeralContainers is empty";
     return { phase: "Error", condition: { type: "JobError", reason: "JobError", message } };
   }
-  const verdict = progressOf(job, match, counts);
-  if (verdict.finished !== undefined) return verdict;
+  const progress = progressOf(job, match, counts);
+  if (progress.finished !== undefined) return progress;
   if (job.spec.paused === true) return { phase: "Paused" };
-  if (!deadlineOver) return verdict;
+  if (!deadlineOver) return progress;
   const { namespace, name } = job.metadata;
   const message = `EphemeralJob ${namespace}/${name} was active longer than specified deadline`;
   return {
@@ -79,7 +79,7 @@ function verdictOf(
   };
 }
 
-function progressOf(job: EphemeralJob, match: number, counts: Record<PodState, number>): Verdict {
+function progressOf(job: EphemeralJob, match: number, counts: Record<PodState, number>): Progress {
   const { succeeded, failed, running, waiting } = counts;
   if (match === 0) {
     const condition = { type: "MatchedEmpty", reason: "MatchEmpty", message: "job match no pods" };

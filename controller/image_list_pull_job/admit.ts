@@ -15,10 +15,10 @@ export function validateImageListPullJob(gates: FeatureGates): AdmissionHandler 
   return (request) =>
     isBeingDeleted(request)
       ? allowed
-      : (closedGate(gates, "KruiseDaemon", "ImagePullJobGate") ?? judge(request));
+      : (closedGate(gates, "KruiseDaemon", "ImagePullJobGate") ?? validate(request));
 }
 
-const judge = typedHandler(imageListPullJob.read, ({ object }) => {
+const validate = typedHandler(imageListPullJob.read, ({ object }) => {
   const complaint = imageListPullJobComplaint(object);
   return complaint === undefined ? allowed : denied(400, complaint);
 });

@@ -21,10 +21,10 @@ export function validateImagePullJob(gates: FeatureGates): AdmissionHandler {
   return (request) =>
     isBeingDeleted(request)
       ? allowed
-      : (closedGate(gates, "KruiseDaemon", "ImagePullJobGate") ?? judge(request));
+      : (closedGate(gates, "KruiseDaemon", "ImagePullJobGate") ?? validate(request));
 }
 
-const judge = typedHandler(imagePullJob.read, ({ object }, old) => {
+const validate = typedHandler(imagePullJob.read, ({ object }, old) => {
   const complaint = imagePullJobComplaint(object);
   if (complaint !== undefined) return denied(400, complaint);
   const isChanged = old !== undefined && changesPullSecrets(old.object, object);

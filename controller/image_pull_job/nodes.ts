@@ -11,9 +11,9 @@ export interface NodeCounts {
   readonly active: number;
   readonly succeeded: number;
   readonly failed: number;
-  /** Nodes that may be told now. */
+  /** Nodes that it may be assigned to now. */
   readonly ready: number;
-  /** Nodes that were told, but lack a secret that exists by now. */
+  /** Nodes that it was assigned to, but that lack a secret that exists by now. */
   readonly lacking: number;
   /** Sorted. */
   failedNodes(): string[];
@@ -31,7 +31,7 @@ export class JobNodes implements NodeCounts {
   /** Node -> until when it is not written to, monotonic milliseconds. */
   readonly #held = new Map<string, number>();
   readonly #counts: Record<Counted, number> = { waiting: 0, active: 0, succeeded: 0, failed: 0 };
-  /** Nodes that may be told now, ascending. */
+  /** Nodes that it may be assigned to now, ascending. */
   readonly #ready: string[] = [];
   readonly #lacking = new Set<string>();
 
@@ -72,14 +72,14 @@ export class JobNodes implements NodeCounts {
     return [...this.#states.keys()];
   }
 
-  /** The first nodes that may be told, in ascending order of names. */
+  /** The first nodes that it may be assigned to, in ascending order of names. */
   first(limit: number): string[] {
     return this.#ready.slice(0, Math.max(0, limit));
   }
 
   /**
-   * What is known of the node now; undefined: it does not count. `isShort`: it was told, but lacks a secret. True when
-   * that changes anything.
+   * What is known of the node now; undefined: it does not count. `isShort`: it was assigned, but the node lacks a secret.
+   * True when that changes anything.
    */
   set(node: string, state: NodeState | undefined, isShort: boolean): boolean {
     if (this.#states.get(node) === state && this.#short.has(node) === isShort) return false;

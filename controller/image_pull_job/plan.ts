@@ -21,9 +21,9 @@ export interface PullJobPlan {
   readonly release: boolean;
   /** Deletes the job, its time being over. */
   readonly remove: boolean;
-  /** So many more nodes may be told now, in ascending order of names. */
+  /** It may be assigned to so many more nodes now, in ascending order of names. */
   readonly tell: number;
-  /** Nodes that were told get the secrets that they lack. */
+  /** Nodes that have it get the secrets that they lack. */
   readonly supply: boolean;
   /** Undefined: stays as it is. */
   readonly status: ImagePullJobStatus | undefined;

@@ -46,7 +46,7 @@ t.test("parallelism bounds the nodes that are active", async (t) => {
   t.throws(() => plan(pullJob({ parallelism: "50%" }), counts()), /spec.parallelism: "50%" is no number/);
 });
 
-t.test("a share of the nodes is told with one decimal", async (t) => {
+t.test("a share of the nodes is given with one decimal", async (t) => {
   const { status } = plan(pullJob(), counts({ succeeded: 1, ready: 2 }));
   t.equal(status?.message, "job is running, progress 33.3%");
   const never = pullJob({ completionPolicy: { type: "Never" } });
@@ -271,9 +271,9 @@ t.test("a second job on a pulled tag has it pulled again, and both are owners", 
   const first = pullJob({ sandboxConfig: { labels: { a: "b" } } });
   const second = pullJob({ imagePullPolicy: "Always" }, { name: "second", uid: "uid-second" });
   const one = nodeImage("n");
-  const told = written(one, { spec: withTask(one, first, pullTarget(first, []), options) });
-  t.match(told.spec.images?.["nginx"], { sandboxConfig: { labels: { a: "b" } } });
-  const done = answered(told, "Succeeded");
+  const assigned = written(one, { spec: withTask(one, first, pullTarget(first, []), options) });
+  t.match(assigned.spec.images?.["nginx"], { sandboxConfig: { labels: { a: "b" } } });
+  const done = answered(assigned, "Succeeded");
   t.equal(nodeState(done, pullTarget(first, [])), "succeeded");
   const both = written(done, { spec: withTask(done, second, pullTarget(second, []), options) });
   const [tag] = both.spec.images?.["nginx"]?.tags ?? [];
@@ -306,21 +306,21 @@ t.test("a task carries the job's times, spread by chance", async (t) => {
 });
 
 t.test(
-  "late secrets are added without another pull; a stale status is told apart by its version",
+  "late secrets are added without another pull; a stale status is recognised by its version",
   async (t) => {
     const options = { ttlSeconds: 300, random: () => 0, now: startMs };
     const job = pullJob({ image: "constructor" });
     const one = nodeImage("n");
-    const told = written(one, { spec: withTask(one, job, pullTarget(job, []), options) });
+    const assigned = written(one, { spec: withTask(one, job, pullTarget(job, []), options) });
     const secret = { namespace: "kruise-daemon-config", name: "s-000000", mode: "batch" };
     const target = pullTarget(job, [secret]);
-    for (const done of [told, answered(told, "Succeeded"), answered(told, "Failed")]) {
+    for (const done of [assigned, answered(assigned, "Succeeded"), answered(assigned, "Failed")]) {
       t.equal(lacksSecret(done, target), true);
       const after = written(done, { spec: withTask(done, job, target, options) });
       t.equal(lacksSecret(after, target), false);
       t.equal(nodeState(after, target), nodeState(done, target), "nothing is pulled again");
     }
-    const supplied = written(told, { spec: withTask(told, job, target, options) });
+    const supplied = written(assigned, { spec: withTask(assigned, job, target, options) });
     const image = Object.entries(supplied.spec.images ?? {})[0]?.[1];
     t.match(image, { pullSecrets: [secret], tags: [{ tag: "latest", version: 0 }] });
     const stale = answered(supplied, "Failed");

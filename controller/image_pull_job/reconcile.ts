@@ -91,7 +91,7 @@ export class ImagePullJobReconciler implements Reconciler<ImagePullJob> {
     if (plan.release && (await this.#secrets.giveBack(key, job)))
       actions.push({ type: "remove finalizer", finalizer });
     if (plan.remove) actions.push({ type: "delete object" });
-    if (tally !== undefined) this.#tell(key, job, tally, plan);
+    if (tally !== undefined) this.#assign(key, job, tally, plan);
     return {
       status: plan.status,
       size: tally?.nodes.desired ?? 0,
@@ -114,7 +114,7 @@ export class ImagePullJobReconciler implements Reconciler<ImagePullJob> {
     return this.#tallies.of(key, job, secrets, pods);
   }
 
-  #tell(key: string, job: ImagePullJob, tally: Tally, plan: PullJobPlan): void {
+  #assign(key: string, job: ImagePullJob, tally: Tally, plan: PullJobPlan): void {
     const lacking = plan.supply ? tally.nodes.lackingNodes() : [];
     for (const node of [...lacking, ...tally.nodes.first(plan.tell)]) {
       void this.#write(key, job, tally, node);
@@ -130,7 +130,7 @@ export class ImagePullJobReconciler implements Reconciler<ImagePullJob> {
       this.#refusals.get(key)?.forget(node);
     } catch (error) {
       if (signal.aborted) return;
-      log.warn("a node could not be told of an image", { error, object: key, node });
+      log.warn("an image could not be assigned to a node", { error, object: key, node });
       this.#hold(key, nodes, node, error);
     } finally {
       nodes.endWrite(node);
@@ -149,7 +149,7 @@ export class ImagePullJobReconciler implements Reconciler<ImagePullJob> {
     queue.addAfter(key, pause);
   }
 
-  /** Nothing more is counted or told for the job. */
+  /** Nothing more is counted or assigned for the job. */
   #end(key: string): void {
     this.#tallies.forget(key);
     this.#pods.release(key);

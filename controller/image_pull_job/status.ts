@@ -3,7 +3,7 @@ import type { ImagePullJobStatus } from "../../crds/index.ts";
 import { formatTime } from "../../kube/core/index.ts";
 import type { NodeCounts } from "./nodes.ts";
 
-/** `begun`: nodes that are being told in the same pass. */
+/** `begun`: nodes that it is assigned to in the same pass. */
 export function runningStatus(nodes: NodeCounts, startTime: string, begun: number): ImagePullJobStatus {
   const { desired, succeeded, failed } = nodes;
   const active = nodes.active + begun;

@@ -31,7 +31,7 @@ export interface PullTarget {
   readonly secrets: readonly SecretReference[];
 }
 
-/** `unassigned`: the node has not been told of the job; `active`: no result yet. */
+/** `unassigned`: the job has not been assigned to the node; `active`: no result yet. */
 export type NodeState = "unassigned" | "active" | "succeeded" | "failed";
 
 interface TaskOptions {
@@ -59,7 +59,7 @@ export function nodeState(nodeImage: NodeImage, target: PullTarget): NodeState {
   return "active";
 }
 
-/** Whether a node that was told of the job, done or not, lacks a secret that exists by now: its next pull needs it. */
+/** Whether a node that the job was assigned to, done or not, lacks a secret that exists by now: its next pull needs it. */
 export function lacksSecret(nodeImage: NodeImage, target: PullTarget): boolean {
   if (target.secrets.length === 0 || nodeState(nodeImage, target) === "unassigned") return false;
   const present = imageOf(nodeImage, target.name)?.pullSecrets ?? [];

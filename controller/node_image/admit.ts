@@ -14,10 +14,10 @@ export function mutateNodeImage(clock: Clock): AdmissionHandler {
 /** The handler of `/validate-apps-kruise-io-nodeimage`. */
 export function validateNodeImage(gates: FeatureGates): AdmissionHandler {
   return (request) =>
-    isBeingDeleted(request) ? allowed : (closedGate(gates, "KruiseDaemon") ?? judge(request));
+    isBeingDeleted(request) ? allowed : (closedGate(gates, "KruiseDaemon") ?? validate(request));
 }
 
-const judge = typedHandler(nodeImage.read, ({ object }) => {
+const validate = typedHandler(nodeImage.read, ({ object }) => {
   const complaint = nodeImageComplaint(object);
   return complaint === undefined ? allowed : denied(400, complaint);
 });

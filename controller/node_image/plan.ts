@@ -5,7 +5,7 @@ import { earliest } from "../earliest.ts";
 import type { ObjectAction } from "../reconciler.ts";
 import { FAKE_LABEL, PULL_JOB } from "./model.ts";
 import { type Facts, pruneNodeImage } from "./prune.ts";
-import { type FailedTask, judgeSilence } from "./silence.ts";
+import { classifySilence, type FailedTask } from "./silence.ts";
 
 /** The node, as far as its NodeImage depends on it. */
 export interface SeenNode {
@@ -50,13 +50,13 @@ export function planOneNodeImage(seen: NodeImageSeen, options: NodeImageOptions,
     };
     return { actions: [{ type: "patch object", body, exact: true }], requeueAfterMs: undefined };
   }
-  const judged = judgeSilence(nodeImage, now);
-  if (judged.status !== undefined) {
-    const status = createMergePatch(nodeImage.status ?? {}, judged.status);
-    const events = judged.failed.flatMap((task) => eventsOf(nodeImage, task));
+  const silent = classifySilence(nodeImage, now);
+  if (silent.status !== undefined) {
+    const status = createMergePatch(nodeImage.status ?? {}, silent.status);
+    const events = silent.failed.flatMap((task) => eventsOf(nodeImage, task));
     return { actions: [{ type: "patch status", status, exact: true }, ...events], requeueAfterMs: undefined };
   }
-  const nextAt = earliest([pruned.nextAt, judged.nextAt]);
+  const nextAt = earliest([pruned.nextAt, silent.nextAt]);
   return { actions: [], requeueAfterMs: nextAt === undefined ? undefined : Math.max(1, nextAt - now) };
 }
 

@@ -16,7 +16,7 @@ export interface FailedTask {
   readonly owners: readonly TagOwner[];
 }
 
-interface Judged {
+interface SilentTasks {
   readonly failed: readonly FailedTask[];
   /** The status with the failed tasks in it; undefined when there are none. */
   readonly status: NodeImageStatus | undefined;
@@ -25,9 +25,9 @@ interface Judged {
 }
 
 /** `now`: milliseconds since the epoch. */
-export function judgeSilence(nodeImage: NodeImage, now: number): Judged {
+export function classifySilence(nodeImage: NodeImage, now: number): SilentTasks {
   const failed: FailedTask[] = [];
-  const verdicts: { name: string; status: TagStatus }[] = [];
+  const failures: { name: string; status: TagStatus }[] = [];
   let nextAt: number | undefined;
   for (const [name, image] of Object.entries(nodeImage.spec?.images ?? {})) {
     for (const tag of image.tags ?? []) {
@@ -39,10 +39,10 @@ export function judgeSilence(nodeImage: NodeImage, now: number): Judged {
       }
       const { message } = due;
       failed.push({ image: `${name}:${tag.tag}`, message, owners: tag.ownerReferences ?? [] });
-      verdicts.push({ name, status: failedStatus(nodeImage, name, tag, message, now) });
+      failures.push({ name, status: failedStatus(nodeImage, name, tag, message, now) });
     }
   }
-  return { failed, status: verdicts.length === 0 ? undefined : statusWith(nodeImage, verdicts), nextAt };
+  return { failed, status: failures.length === 0 ? undefined : statusWith(nodeImage, failures), nextAt };
 }
 
 function dueAt(
@@ -77,16 +77,16 @@ function failedStatus(
   };
 }
 
-/** The status with the verdicts in the place of what was there, counted anew. */
+/** The status with the failures in the place of what was there, counted anew. */
 function statusWith(
   nodeImage: NodeImage,
-  verdicts: readonly { name: string; status: TagStatus }[],
+  failures: readonly { name: string; status: TagStatus }[],
 ): NodeImageStatus {
   const imageStatuses: NonNullable<NodeImageStatus["imageStatuses"]> = {};
   for (const [name, image] of Object.entries(nodeImage.status?.imageStatuses ?? {})) {
     put(imageStatuses, name, { tags: [...(image.tags ?? [])] });
   }
-  for (const { name, status } of verdicts) {
+  for (const { name, status } of failures) {
     const tags = Object.hasOwn(imageStatuses, name) ? (imageStatuses[name]?.tags ?? []) : [];
     const others = tags.filter((each) => each.tag !== status.tag);
     const sorted = [...others, status].sort((a, b) => (a.tag < b.tag ? -1 : 1));

@@ -133,7 +133,7 @@ t.test("gates", async (t) => {
   t.same(await ask(leaving, leaving, "KruiseDaemon=false"), { allowed: true }, "its finalizer can still go");
 });
 
-t.test("what is no marker at all is told, not thrown", async (t) => {
+t.test("what is no marker at all is reported, not thrown", async (t) => {
   t.match(await ask(marker({ probes: "x" })), { allowed: false, code: 400 });
   t.match(await ask({ apiVersion: "apps.kruise.io/v9", metadata: {}, spec: {} }), {
     allowed: false,

@@ -61,7 +61,7 @@ export function planNode(seen: SeenNode): NodePlan {
   };
 }
 
-/** Results are written when they come, change or are told again, not whenever a pod looks different. */
+/** Results are written when they come, change or are reported again, not whenever a pod looks different. */
 function markPods(
   { pods, applied }: SeenNode,
   status: NodePodProbeStatus | undefined,

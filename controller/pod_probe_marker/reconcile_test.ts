@@ -259,7 +259,7 @@ for (const code of ["NotFound", "AlreadyExists"] as const) {
   });
 }
 
-t.test("a malformed selector is told of, and other markers are served", async (t) => {
+t.test("a malformed selector is reported, and other markers are served", async (t) => {
   const { server, clock, log, probes, putNode, ofNodes } = scene(t);
   server.put("pods", webPod);
   putNode();

@@ -42,7 +42,7 @@ export interface BudgetGuardOptions {
 const ATTEMPTS = 4;
 const RETRY_MS = 500;
 
-export type Verdict = { allowed: true } | { allowed: false; message: string };
+export type Decision = { allowed: true } | { allowed: false; message: string };
 
 export class BudgetGuard {
   readonly #options: BudgetGuardOptions;
@@ -54,7 +54,7 @@ export class BudgetGuard {
   }
 
   /** Whether the operation may go on; spends one unit unless `dryRun`. Throws KubeError. */
-  async ask(pod: Pod, operation: BudgetOperation, userName: string, dryRun: boolean): Promise<Verdict> {
+  async ask(pod: Pod, operation: BudgetOperation, userName: string, dryRun: boolean): Promise<Decision> {
     const name = relatedBudget(pod.annotations);
     if (name === undefined || isUnprotected(pod.annotations) || !isAvailableToBudget(pod))
       return { allowed: true };
@@ -65,15 +65,15 @@ export class BudgetGuard {
     );
     this.#turns.set(key, turn);
     try {
-      const verdict = await turn;
-      if (!verdict.allowed) this.#tell(pod, userName);
-      return verdict;
+      const decision = await turn;
+      if (!decision.allowed) this.#report(pod, userName);
+      return decision;
     } finally {
       if (this.#turns.get(key) === turn) this.#turns.delete(key);
     }
   }
 
-  async #attempts(name: string, pod: Pod, operation: BudgetOperation, dryRun: boolean): Promise<Verdict> {
+  async #attempts(name: string, pod: Pod, operation: BudgetOperation, dryRun: boolean): Promise<Decision> {
     const { clock, random } = this.#options;
     for (let attempt = 1; ; attempt++) {
       const budget = await this.#current(pod.namespace, name);
@@ -116,7 +116,7 @@ export class BudgetGuard {
     await client.patch(podUnavailableBudgetResource, { namespace, name }, patch, { subresource: "status" });
   }
 
-  #tell(pod: Pod, userName: string): void {
+  #report(pod: Pod, userName: string): void {
     const { recorder, refused } = this.#options;
     const { namespace, name, uid, resourceVersion, controller } = pod;
     const target = { apiVersion: "v1", kind: "Pod", namespace, name, uid, resourceVersion };
@@ -133,14 +133,14 @@ export function guardPods(guard: BudgetGuard, options: BudgetGuardOptions): Admi
     if (operation === undefined) return allowed;
     const isDeletion = operation === "DELETE" || operation === "EVICT";
     if (!(isDeletion ? options.deletions : options.updates)) return allowed;
-    let verdict: Verdict;
+    let decision: Decision;
     try {
       const pod = await podOf(request, operation, options.client);
-      verdict = await guard.ask(pod, operation, request.userName, isDryRun(request));
+      decision = await guard.ask(pod, operation, request.userName, isDryRun(request));
     } catch (error) {
       return denied(400, error instanceof Error ? error.message : String(error));
     }
-    return verdict.allowed ? allowed : refusal(operation, verdict.message);
+    return decision.allowed ? allowed : refusal(operation, decision.message);
   };
 }
 

@@ -107,9 +107,9 @@ t.test("a race for the status is run again, four times at most", async (t) => {
           : undefined,
     });
   const once = setup(1, racing);
-  const verdict = once.guard.ask(pod("a"), "DELETE", "someone", false);
+  const decision = once.guard.ask(pod("a"), "DELETE", "someone", false);
   await once.clock.advance(600);
-  t.same(await verdict, { allowed: true });
+  t.same(await decision, { allowed: true });
   conflicts = 9;
   const always = setup(1, racing);
   const refusal = always.guard.ask(pod("a"), "DELETE", "someone", false);

@@ -69,7 +69,7 @@ export function planBudget(seen: Seen): BudgetPlan {
   };
 }
 
-/** Rule 6. What cannot be read protects nothing, and is told about. */
+/** Rule 6. What cannot be read protects nothing, and is reported. */
 function floorOf(
   { spec }: PodUnavailableBudget,
   total: number,

@@ -67,8 +67,8 @@ export class ImageWait {
     return false;
   }
 
-  /** What is to be told of a pod that goes although an image could not be pulled ahead. */
-  told(pod: Pod, images: Readonly<Record<string, string>>): Action[] {
+  /** What is to be reported of a pod that goes although an image could not be pulled ahead. */
+  reported(pod: Pod, images: Readonly<Record<string, string>>): Action[] {
     const actions: Action[] = [];
     for (const [container, image] of Object.entries(images)) {
       const message = this.#failure(pod, container);

@@ -135,14 +135,14 @@ t.test(
   },
 );
 
-t.test("property: whatever is told, it is a number of at least one", async (t) => {
-  const told = fc.record({
+t.test("property: whatever is reported, it is a number of at least one", async (t) => {
+  const reported = fc.record({
     after: fc.double({ min: 0, max: 1e6, noNaN: true }),
     outMs: fc.double({ min: 0, max: 1e7, noNaN: true }),
     writeMs: fc.double({ min: 0, max: 1e6, noNaN: true }),
   });
   fc.assert(
-    fc.property(fc.array(told, { maxLength: 300 }), (all) => {
+    fc.property(fc.array(reported, { maxLength: 300 }), (all) => {
       const pace = new Pace();
       let now = 0;
       return all.every(({ after, outMs, writeMs }) => {

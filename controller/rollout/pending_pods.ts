@@ -1,13 +1,13 @@
 /**
  * Pods with a write in flight as they will be after it, by UID; new ones by `in-flight/<name>`. How many there are of each
- * kind is counted, and what changed is told, so that nobody needs to walk through thousands of them for one answer.
+ * kind is counted, and what changed is reported, so that nobody needs to walk through thousands of them for one answer.
  */
 import type { Pod } from "../../kube/index.ts";
 
 /** Id of a write that creates the pod of that name, and UID of the pod until it has one; other writes have their pod's. */
 export const CREATING = "in-flight/";
 
-/** What is told of changes goes back this far; whoever looked longer ago walks through all. */
+/** Reported changes go back this far; whoever looked longer ago walks through all. */
 const REMEMBERED = 4096;
 
 type WriteKind = "create" | "delete" | "update";

@@ -79,7 +79,7 @@ function deleter(answer: () => object, { clock = systemClock, maxDelayMs = 1, se
   return { once, caches, events };
 }
 
-/** What the cache holds afterwards, and what was told. */
+/** What the cache holds afterwards, and what was reported. */
 async function deletion(answer: () => object) {
   const { once, caches, events } = deleter(answer);
   await once();
@@ -128,7 +128,7 @@ t.test(
   },
 );
 
-t.test("a pod that was gone already is not told as deleted", async (t) => {
+t.test("a pod that was gone already is not reported as deleted", async (t) => {
   const gone = () => {
     throw new KubeError("NotFound", "DELETE pods: not found", { status: 404 });
   };

@@ -1,6 +1,6 @@
 /**
  * The status that was planned last and may not be stored yet. A plan whose decisions depend on its earlier ones (a
- * phase, a condition that ends the object) builds on this, so that nothing is decided and told twice while a write is
+ * phase, a condition that ends the object) builds on this, so that nothing is decided and reported twice while a write is
  * under way. Lost with the process: the stored status is then what was decided.
  */
 import { jsonEqual } from "../../kube/core/index.ts";

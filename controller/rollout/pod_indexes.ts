@@ -21,7 +21,7 @@ export class PodIndexes<Index extends Listening> {
     });
   }
 
-  /** Where a `generation` is told, another one has another index. */
+  /** Where a `generation` is given, another one has another index. */
   of(uid: string, make: () => Index, generation = 0): Index {
     const held = this.#byUid.get(uid);
     if (held?.generation === generation) return held.index;

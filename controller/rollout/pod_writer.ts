@@ -53,7 +53,7 @@ export interface Failures {
   update?: string;
 }
 
-/** How a write ended. `wait`: somebody's budget has to be asked again. A failure has been told of. */
+/** How a write ended. `wait`: somebody's budget has to be asked again. A failure has been reported. */
 export type Ended = "done" | "wait" | { readonly error: unknown };
 
 export type CreatePod = Extract<Action, { type: "create pod" }>;

@@ -153,7 +153,7 @@ function replicasOf(status: object): number {
   return "replicas" in status && typeof status.replicas === "number" ? status.replicas : 0;
 }
 
-/** The counts are true all the same; the generation stays the one that was told last. */
+/** The counts are true all the same; the generation stays the one that was reported last. */
 function notObserved(status: object, stored: object | undefined): object {
   if (!("observedGeneration" in status)) return status;
   const before = stored !== undefined && "observedGeneration" in stored ? stored.observedGeneration : 0;

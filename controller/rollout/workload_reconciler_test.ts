@@ -149,7 +149,7 @@ function scene(t: Test, { size, planMs = 0, answerMs = 2, actions, refuses = () 
     clock,
     writes,
     statuses,
-    told: () => objects.get(key)?.status,
+    reported: () => objects.get(key)?.status,
     /** The pod changes, and a watch says so. */
     change(seen: number) {
       pod = podJson(++version, seen);
@@ -166,7 +166,7 @@ function scene(t: Test, { size, planMs = 0, answerMs = 2, actions, refuses = () 
 for (const size of [1, 20, 100]) {
   for (const planMs of [0, 3, 10]) {
     t.test(`the status of ${size} pods follows within 50 ms, plans of ${planMs} ms`, async (t) => {
-      const { change, clock, generation, told } = scene(t, { size, planMs });
+      const { change, clock, generation, reported } = scene(t, { size, planMs });
       const random = seededRandom(size + planMs);
       change(0);
       await generation(1);
@@ -181,8 +181,8 @@ for (const size of [1, 20, 100]) {
           next = clock.monotonic() + random() * (random() < 0.2 ? 100 : 10);
         }
         await clock.advance(1);
-        const oldestUntold = changedAt[(told()?.seen ?? -1) + 1];
-        if (oldestUntold !== undefined) longest = Math.max(longest, clock.monotonic() - oldestUntold);
+        const oldestUnreported = changedAt[(reported()?.seen ?? -1) + 1];
+        if (oldestUnreported !== undefined) longest = Math.max(longest, clock.monotonic() - oldestUnreported);
       }
       t.ok(changedAt.length > 30);
       t.ok(longest <= 50, `${longest} ms`);
@@ -218,23 +218,27 @@ function patchOnce(generation: number, pod: Pod): readonly Action[] {
   return [{ type: "patch pod", pod, write, concern: "update" }];
 }
 
-t.test("a generation is told as observed with what it did to the pods, not before", async (t) => {
-  const { change, clock, generation, told, writes } = scene(t, { size: 3, answerMs: 40, actions: patchOnce });
+t.test("a generation is reported as observed with what it did to the pods, not before", async (t) => {
+  const { change, clock, generation, reported, writes } = scene(t, {
+    size: 3,
+    answerMs: 40,
+    actions: patchOnce,
+  });
   change(1);
   await generation(1);
   await clock.advance(200);
-  t.match(told(), { observedGeneration: 1, seen: 1 });
+  t.match(reported(), { observedGeneration: 1, seen: 1 });
   await generation(2);
   await clock.advance(500);
-  t.match(told(), { observedGeneration: 2, seen: 2 });
+  t.match(reported(), { observedGeneration: 2, seen: 2 });
   const observed = writes.findIndex(({ status }) => status?.observedGeneration === 2);
   t.ok(writes.findIndex(({ what }) => what === "pods") < observed, "the write of the pod was answered");
   t.ok(writes.findIndex(({ status }) => status?.seen === 2) <= observed, "no earlier than what it did");
 });
 
-t.test("a generation whose first write is refused is told as observed after the refusal", async (t) => {
+t.test("a generation whose first write is refused is reported as observed after the refusal", async (t) => {
   const refuses = (plural: string) => plural === "pods";
-  const { change, clock, generation, told, writes } = scene(t, {
+  const { change, clock, generation, reported, writes } = scene(t, {
     size: 3,
     answerMs: 40,
     actions: patchOnce,
@@ -245,8 +249,8 @@ t.test("a generation whose first write is refused is told as observed after the 
   await clock.advance(200);
   await generation(2);
   await clock.advance(39);
-  t.match(told(), { observedGeneration: 1 });
+  t.match(reported(), { observedGeneration: 1 });
   await clock.advance(500);
-  t.match(told(), { observedGeneration: 2, seen: 1 });
+  t.match(reported(), { observedGeneration: 2, seen: 1 });
   t.ok(writes.some(({ what }) => what === "pods refused"));
 });

@@ -7,7 +7,7 @@ import type { ObservedContainer, ObservedPod } from "../observed_pod.ts";
 const END_VARIABLE = "KRUISE_TERMINATE_SIDECAR_WHEN_JOB_EXIT";
 /** Image that ends at once: where no agent is that could stop a container, its image is replaced. */
 const IMAGE_VARIABLE = "KRUISE_TERMINATE_SIDECAR_WHEN_JOB_EXIT_WITH_IMAGE";
-/** The pod's result is told before these sidecars are ended, so that their exit codes change nothing. */
+/** The pod's result is reported before these sidecars are ended, so that their exit codes change nothing. */
 const IGNORE_VARIABLE = "KRUISE_TERMINATE_SIDECAR_IGNORE_EXIT_CODE";
 
 export const TERMINATED_CONDITION = "SidecarTerminated";
@@ -15,11 +15,11 @@ export const TERMINATED_MESSAGE = "Terminated by Sidecar Terminator";
 
 /**
  * Written along with the result, the time of it. A kubelet looks at a pod anew only when more than the status differs;
- * told of a phase alone it sets that back to its own one within 10 s, and makes its own result of the exit codes.
+ * from a phase alone it sets that back to its own one within 10 s, and makes its own result of the exit codes.
  */
 export const RESULT_ANNOTATION = "refit.dev/result-told-at";
 /**
- * How long the kubelet has to take up a result that it was told. Whoever plays the kubelet without its conditions is not
+ * How long the kubelet has to take up a reported result. Whoever plays the kubelet without its conditions is not
  * waited for any longer.
  */
 const RESULT_MS = 10_000;

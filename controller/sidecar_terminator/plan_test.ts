@@ -91,22 +91,25 @@ t.test("sidecars whose code is ignored end last, after the pod has its result", 
   const succeeded = { by: "result", name, phase: "Succeeded" };
   t.same(planTermination(both(137), real), succeeded);
   const condition = { type: "SidecarTerminated", status: "True", lastTransitionTime: "2026-01-01T00:00:08Z" };
-  const told = { phase: "Succeeded", conditions: [condition] };
+  const reported = { phase: "Succeeded", conditions: [condition] };
   t.same(
-    planTermination(both(137, told), real),
+    planTermination(both(137, reported), real),
     { by: "nothing", requeueAfterMs: 8_000 },
     "the kubelet has to know of it first",
   );
   const request = { by: "request", name, containers: ["late"] };
-  t.same(planTermination(both(137, told), { ...real, now: now + 8_000 }), request, "but not for ever");
+  t.same(planTermination(both(137, reported), { ...real, now: now + 8_000 }), request, "but not for ever");
   for (const reason of ["PodCompleted", "PodFailed"]) {
-    const taken = { ...told, conditions: [condition, { type: "ContainersReady", status: "False", reason }] };
+    const taken = {
+      ...reported,
+      conditions: [condition, { type: "ContainersReady", status: "False", reason }],
+    };
     t.same(planTermination(both(137, taken), real), request, reason);
   }
   t.same(
-    planTermination(both(137, { ...told, phase: "Running" }), real),
+    planTermination(both(137, { ...reported, phase: "Running" }), real),
     succeeded,
-    "told again where a late status took it back",
+    "reported again where a late status took it back",
   );
   t.same(planTermination(pod({ main: [{}, 3], late: [ignore, "running"] }), real), {
     by: "result",

@@ -68,7 +68,7 @@ export const statefulSetWebhooks: readonly Webhook[] = [
   kindWebhook("validating", statefulSet, {
     earlierVersions: ["v1alpha1", "v1beta1"],
     operations: ["CREATE", "UPDATE", "DELETE"],
-    handler: (deps) => deps.told("StatefulSet", validateStatefulSetRequest(optionsOf(deps))),
+    handler: (deps) => deps.reported("StatefulSet", validateStatefulSetRequest(optionsOf(deps))),
   }),
 ];
 

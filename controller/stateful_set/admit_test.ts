@@ -183,7 +183,7 @@ t.test("protected sets are not deleted", async (t) => {
   t.match(await remove(labelled("Cascading", 0)), { allowed: true });
 });
 
-t.test("mistakes of type are told, not thrown", async (t) => {
+t.test("mistakes of type are reported, not thrown", async (t) => {
   const response = await validateStatefulSetRequest(options)(request(set({ replicas: "three" })));
   t.match(response, { allowed: false, code: 400, message: /spec.replicas/ });
 });

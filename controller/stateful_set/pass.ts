@@ -56,7 +56,7 @@ export interface Reach {
   readonly outdated: { readonly size: number; has(pod: string): boolean };
   /** Pods that may be gone on with, in the order of the update. */
   readonly order: Iterable<Member>;
-  /** Of those: pods about which a hook was told. */
+  /** Of those: pods about which a hook was asked. */
   readonly begun: Iterable<Member>;
 }
 

@@ -22,7 +22,7 @@ import { REVISION_LABEL, type StatefulSetOptions, strategyOf } from "./observe.t
 import { membersOf, reachOf } from "./order.ts";
 import { type Pass, type PassContext, type Seen, SetDecided, type ViewedPass } from "./pass.ts";
 import { planImages } from "./pre_download.ts";
-import { awaitedOfNodes, planRefresh, tellBroken } from "./refresh.ts";
+import { awaitedOfNodes, planRefresh, reportBroken } from "./refresh.ts";
 import { planCondemned, planWindow } from "./scale.ts";
 import type { Group, SetView } from "./slots.ts";
 import { statusOf } from "./status.ts";
@@ -98,7 +98,7 @@ export function statefulSetPass({ seen, options, now, settled = new WeakMap() }:
 function decide(pass: Pass): void {
   const { decided, strategy, write } = pass;
   planMembership(pass);
-  tellBroken(pass);
+  reportBroken(pass);
   planRevision(pass);
   // Pods may only carry the name of a revision that exists.
   if (write === "create") return;
@@ -106,11 +106,11 @@ function decide(pass: Pass): void {
   const complete = planWindow(pass);
   const emptied = (!strategy.ordered || complete) && planCondemned(pass);
   planRefresh(pass);
-  if (strategy.onDelete || strategy.paused) tellHeld(pass);
+  if (strategy.onDelete || strategy.paused) reportHeld(pass);
   else planUpdate(pass, !strategy.ordered || (complete && emptied));
   for (const action of decided.later) if (!decided.touched.has(action.pod.uid)) decided.take(action);
-  tellPartition(pass);
-  tellStrangers(pass);
+  reportPartition(pass);
+  reportStrangers(pass);
   planHistory(pass);
   wakeForAvailability(pass);
 }
@@ -172,7 +172,7 @@ function planHistory(pass: Pass): void {
   }
 }
 
-function tellHeld(pass: Pass): void {
+function reportHeld(pass: Pass): void {
   const old = pass.pods.count("behind and staying");
   if (old === 0) return;
   pass.decided.waiting.push(
@@ -186,7 +186,7 @@ function tellHeld(pass: Pass): void {
   );
 }
 
-function tellPartition(pass: Pass): void {
+function reportPartition(pass: Pass): void {
   const old = pass.pods.count("behind and staying");
   const kept = pass.strategy.partition;
   if (kept === 0 || old === 0 || pass.reach.outdated.size > 0) return;
@@ -195,7 +195,7 @@ function tellPartition(pass: Pass): void {
 }
 
 /** Pods that somebody made by hand with the set as owner, under a name that no ordinal has. */
-function tellStrangers({ pods, decided }: Pass): void {
+function reportStrangers({ pods, decided }: Pass): void {
   for (const pod of podsOf(pods, "strangers")) {
     decided.waiting.push({
       reason: "NoOrdinal",

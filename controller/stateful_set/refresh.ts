@@ -21,7 +21,7 @@ export function isDue(context: PassContext, member: Member, { isSettled, awaited
   return (!isSettled && awaited === undefined) || (member.inWindow && !hasIdentity(member));
 }
 
-export function tellBroken({ pods, decided }: Pass): void {
+export function reportBroken({ pods, decided }: Pass): void {
   for (const { pod } of pods.entries(pods.groups.broken)) {
     if (pod !== undefined) decided.actions.push(...eventsOfBroken(pod));
   }

@@ -98,8 +98,8 @@ function tellTaken(pass: Pass, name: string): void {
   const { failed } = podWords(pass, "create", name);
   const text = `pods "${name}" already exists, and is not the set's`;
   decided.creationFailure = `${failed.condition ?? failed.message}: ${text}`;
-  const isTold = seen.set.status?.conditions?.some(({ message }) => message === decided.creationFailure);
-  if (isTold) return;
+  const isReported = seen.set.status?.conditions?.some(({ message }) => message === decided.creationFailure);
+  if (isReported) return;
   const message = `${failed.message}: ${text}`;
   decided.take({ type: "event", event: { type: "Warning", reason: failed.reason, message } });
 }

@@ -20,7 +20,7 @@ export const newGroups = () => ({
   specified: new SortedSlots(byOrdinal),
   /** The partition wants them at the update revision, and they are not. */
   outdated: new SortedSlots(byOrdinal),
-  /** Of those: a hook was told of it. */
+  /** Of those: a hook was asked about it. */
   begun: new SortedSlots(byOrdinal),
   /** Pods outside of the window. */
   condemned: new SortedSlots(byOrdinal),
@@ -30,7 +30,7 @@ export const newGroups = () => ({
   due: new SortedSlots(byOrdinal),
   /** Only their node can bring what they wait for. */
   awaitingNode: new SortedSlots(byOrdinal),
-  /** Their state cannot be read, and nobody was told so yet. */
+  /** Their state cannot be read, and that was not reported yet. */
   broken: new SortedSlots(byOrdinal),
   /** Time alone makes them available. */
   awaitingMinReady: new SortedSlots(byOrdinal),
@@ -49,7 +49,7 @@ export function byOrdinal(a: string, b: string): number {
   return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
 }
 
-/** What a pod counts as one of: of the status's numbers, and of what is told of pods that stay behind. */
+/** What a pod counts as one of: of the status's numbers, and of what is reported of pods that stay behind. */
 export type Count =
   | "replicas"
   | "readyReplicas"

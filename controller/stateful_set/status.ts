@@ -64,11 +64,11 @@ type Condition = NonNullable<StatefulSetStatus["conditions"]>[number];
 
 function conditionsOf(set: StatefulSet, { failures, now }: StatusInput): Condition[] {
   const before = set.status?.conditions ?? [];
-  const told: [string, string | undefined][] = [
+  const reported: [string, string | undefined][] = [
     ["FailedCreatePod", failures.scale],
     ["FailedUpdatePod", failures.update],
   ];
-  return told.flatMap(([type, message]) => {
+  return reported.flatMap(([type, message]) => {
     if (message === undefined) return [];
     const old = before.find((condition) => condition.type === type && condition.status === "True");
     return [{ type, status: "True", lastTransitionTime: old?.lastTransitionTime ?? timestamp(now), message }];

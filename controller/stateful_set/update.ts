@@ -77,7 +77,7 @@ function updateMember(pass: Pass, member: Member, wait: ImageWait | undefined): 
   if (eligible.change !== undefined) {
     const { images } = eligible.change;
     if (wait?.holds(member.pod, images)) return false;
-    for (const event of wait?.told(member.pod, images) ?? []) pass.decided.take(event);
+    for (const event of wait?.reported(member.pod, images) ?? []) pass.decided.take(event);
     updateInPlace(pass, member, eligible);
     return true;
   }

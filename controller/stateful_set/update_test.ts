@@ -213,9 +213,9 @@ t.test("orphans are adopted without a restart, foreign pods of a wanted name are
     ["NameTaken"],
   );
   const text = 'pods "app-1" already exists, and is not the set\'s';
-  const told = model.events.filter(({ reason }) => reason === "FailedCreate");
-  t.match(told, [{ message: `create Pod app-1 in StatefulSet app failed error: ${text}` }]);
-  t.equal(told.length, 1, "once");
+  const reported = model.events.filter(({ reason }) => reason === "FailedCreate");
+  t.match(reported, [{ message: `create Pod app-1 in StatefulSet app failed error: ${text}` }]);
+  t.equal(reported.length, 1, "once");
   const message = `StatefulPodControl failed to create Pod error: ${text}`;
   t.match(model.set.status?.conditions, [{ type: "FailedCreatePod", status: "True", message }]);
   model.deletePod("app-1");
@@ -257,7 +257,7 @@ t.test(
   },
 );
 
-t.test("what keeps a pod from a node, and owned pods without an ordinal, are told", async (t) => {
+t.test("what keeps a pod from a node, and owned pods without an ordinal, are reported", async (t) => {
   const model = new Model(statefulSet("app"));
   settle(model);
   const pod = model.pods.get("app-0");
@@ -276,8 +276,8 @@ t.test("what keeps a pod from a node, and owned pods without an ordinal, are tol
     ],
   });
   model.pods.set("app-01", { ...pod, name: "app-01", uid: "by-hand" });
-  const told = plan(model).waiting.map(({ reason, message }) => `${reason}: ${message}`);
-  t.match(told, [
+  const reported = plan(model).waiting.map(({ reason, message }) => `${reason}: ${message}`);
+  t.match(reported, [
     "OrderedReady: pod app-0 is not available, for it has no node (no claim): everything else waits for it",
     /^NoOrdinal: pod app-01 has the set as its owner/,
   ]);

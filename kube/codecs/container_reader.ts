@@ -1,4 +1,4 @@
-/** Containers of pods, and what is told of them, straight from the wire into their projections. */
+/** Containers of pods, and what is reported of them, straight from the wire into their projections. */
 import type { ContainerStatus, PodContainer, PodEnv, ResourceAmounts } from "../pod.ts";
 import { InternTable } from "./intern.ts";
 import {

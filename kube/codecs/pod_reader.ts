@@ -186,7 +186,7 @@ export class PodReader {
 
 /**
  * UID and resourceVersion, which follow each other in ObjectMeta, with length and checksum of all bytes: the same version
- * is told with other contents by dry runs, by answers to deletions, and when a selection loses the pod. Undefined, and
+ * is reported with other contents by dry runs, by answers to deletions, and when a selection loses the pod. Undefined, and
  * nothing read, when the two are not where they always are.
  */
 function podKey(reader: protobuf.Reader, buffer: Buffer): string | undefined {

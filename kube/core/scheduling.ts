@@ -1,5 +1,5 @@
 /**
- * Where a pod may run by name, labels and taints, as the scheduler and the DaemonSet controller of Kubernetes judge it.
+ * Where a pod may run by name, labels and taints, as the scheduler and the DaemonSet controller of Kubernetes decide it.
  * Resources, ports and a node's health are not looked at. Pure. Spec: daemonset 4.1, jobs B4.
  */
 import { requirementHolds, type SelectorOperator } from "./selector.ts";

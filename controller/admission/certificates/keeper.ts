@@ -139,7 +139,7 @@ class Keeper implements CertificateKeeper {
       log.info("certificates: in use", { changed: true });
       for (const use of this.#subscribers) use(set);
     }
-    // The server speaks with the new certificate before the API server is told to trust it.
+    // The server speaks with the new certificate before the API server is made to trust it.
     await (external ? trust.check(set.caCert) : trust.apply(set.caCert, { leads: this.#options.leads() }));
     this.#complete = true;
     for (const resolve of this.#waiting) resolve();

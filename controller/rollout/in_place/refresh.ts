@@ -27,7 +27,7 @@ export interface Refresh {
   readonly isSettled: boolean;
   /** What only its node can bring: neither gates nor a state are to be written meanwhile. */
   readonly awaited: Waiting | undefined;
-  /** Its state cannot be read, and nobody was told so yet. */
+  /** Its state cannot be read, and that was not reported yet. */
   readonly isBroken: boolean;
 }
 

@@ -265,7 +265,7 @@ t.test("an image that was asked for in between is not taken for the wanted one",
   t.ok(isCompleted(runs(onwards, "a:3"), options));
   t.ok(
     isCompleted(withStatus(onwards, "main", { image: "sha256:1", imageID: "new" }), options),
-    "no name is told",
+    "no name is reported",
   );
 
   const back = startInPlace(onwards, change("a:3", "a:1"), target, options, now).after;
@@ -439,7 +439,7 @@ t.test("what is not possible in place", async (t) => {
   );
 });
 
-t.test("broken annotations are told apart from absent ones and stop nothing", async (t) => {
+t.test("broken annotations are distinguished from absent ones and stop nothing", async (t) => {
   const pod = running([container("main", "a:1")], {
     annotations: { [STATE_ANNOTATION]: "{broken", [GRACE_ANNOTATION]: "[]" },
   });
