@@ -11,15 +11,8 @@ import type { Action, Plan, Waiting } from "../rollout/actions.ts";
 import { ownerReference } from "../rollout/pod_manifest.ts";
 import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
 import { untilAvailable } from "../rollout/pod_state.ts";
-import { countedRevisions } from "../rollout/revision_counts.ts";
-import {
-  currentRevision,
-  findRevision,
-  HASH_LABEL,
-  sameRevision,
-  shortHash,
-  surplusRevisions,
-} from "../rollout/revisions.ts";
+import { planHistory } from "../rollout/revision_history.ts";
+import { currentRevision, findRevision, HASH_LABEL, sameRevision, shortHash } from "../rollout/revisions.ts";
 import { memberCounts, storedCounts } from "./classify.ts";
 import { numbersOf } from "./numbers.ts";
 import { CLAIM_HASH, type CloneSetOptions, strategyOf } from "./observe.ts";
@@ -244,15 +237,6 @@ function planPodsToDelete(pass: Pass): Action[] {
     spec: { scaleStrategy: { podsToDelete: rest.length > 0 ? rest : null } },
   };
   return [{ type: "patch workload", body }];
-}
-
-function planHistory(pass: Pass): Action[] {
-  const limit = pass.seen.set.spec.revisionHistoryLimit ?? 10;
-  if (pass.seen.revisions.length <= limit) return [];
-  const live = new Set([shortHash(pass.update.name), shortHash(pass.current.name)]);
-  for (const label of countedRevisions(pass.pods.counted)) live.add(shortHash(label));
-  const surplus = surplusRevisions(pass.seen.revisions, live, limit);
-  return surplus.map((revision) => ({ type: "delete revision", revision }));
 }
 
 function oldOnes({ pods }: Pass): number {

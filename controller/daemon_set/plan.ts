@@ -11,6 +11,7 @@ import { ownerReference } from "../rollout/pod_manifest.ts";
 import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
 import { readySince } from "../rollout/pod_state.ts";
 import { countedRevisions } from "../rollout/revision_counts.ts";
+import { surplusRevisions } from "../rollout/revisions.ts";
 import {
   availabilityOf,
   availableAt,
@@ -22,7 +23,7 @@ import {
 import { DaemonDecided, type Pass, roomOf, type Seen, type ViewedPass } from "./pass.ts";
 import { planImages } from "./pre_download.ts";
 import { planRefresh, waitingForNodes } from "./refresh.ts";
-import { createRevision, findRevision, hashOf, maintainRevisions, surplusRevisions } from "./revisions.ts";
+import { createRevision, findRevision, hashOf, maintainRevisions } from "./revisions.ts";
 import { planReleased, planScale } from "./scale.ts";
 import { statusOf } from "./status.ts";
 import { planUpdate } from "./update.ts";
@@ -177,7 +178,7 @@ function planHistory({ seen, decided, mark, pods, search, update }: Pass): void 
   const live = new Set([mark.hash, ...countedRevisions(pods.counted)]);
   const idle = duplicates.filter((revision) => !live.has(hashOf(revision)));
   const others = seen.revisions.filter((one) => one !== update.stored && !duplicates.includes(one));
-  const surplus = surplusRevisions(others, live, seen.set.spec.revisionHistoryLimit ?? 10);
+  const surplus = surplusRevisions(others, live, seen.set.spec.revisionHistoryLimit ?? 10, hashOf);
   for (const revision of [...idle, ...surplus]) decided.take({ type: "delete revision", revision });
 }
 

@@ -162,13 +162,3 @@ export function maintainRevisions(
     ];
   });
 }
-
-/** Revisions beyond the limit, lowest number first; those of living pods stay (rule 49). */
-export function surplusRevisions(
-  revisions: readonly ControllerRevision[],
-  live: ReadonlySet<string>,
-  limit: number,
-): ControllerRevision[] {
-  const idle = revisions.filter((revision) => !live.has(hashOf(revision)));
-  return idle.slice(0, Math.max(0, idle.length - Math.max(0, limit)));
-}

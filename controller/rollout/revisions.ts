@@ -144,12 +144,16 @@ function isTemplate(template: JsonObject): template is Partial<PodTemplate> {
   return Array.isArray(containers) && containers.every(isJsonObject);
 }
 
-/** Revisions beyond the limit, lowest number first; live ones are never among them. Rule 13. */
+/**
+ * Revisions beyond the limit, lowest number first; live ones are never among them. `hashOf`: what `live` names a
+ * revision by. Rule 13; daemonset rule 49.
+ */
 export function surplusRevisions(
   revisions: readonly ControllerRevision[],
   live: ReadonlySet<string>,
   limit: number,
+  hashOf: (revision: ControllerRevision) => string = ({ name }) => shortHash(name),
 ): ControllerRevision[] {
-  const idle = revisions.filter((revision) => !live.has(shortHash(revision.name)));
+  const idle = revisions.filter((revision) => !live.has(hashOf(revision)));
   return idle.slice(0, Math.max(0, idle.length - Math.max(0, limit)));
 }

@@ -10,14 +10,8 @@ import type { Plan } from "../rollout/actions.ts";
 import { ownerReference } from "../rollout/pod_manifest.ts";
 import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
 import { untilAvailable } from "../rollout/pod_state.ts";
-import { countedRevisions } from "../rollout/revision_counts.ts";
-import {
-  currentRevision,
-  findRevision,
-  HASH_LABEL,
-  shortHash,
-  surplusRevisions,
-} from "../rollout/revisions.ts";
+import { planHistory } from "../rollout/revision_history.ts";
+import { currentRevision, findRevision, HASH_LABEL, shortHash } from "../rollout/revisions.ts";
 import { REVISION_LABEL, type StatefulSetOptions, strategyOf } from "./observe.ts";
 import { membersOf, reachOf } from "./order.ts";
 import { type Pass, type PassContext, type Seen, SetDecided, type ViewedPass } from "./pass.ts";
@@ -111,7 +105,7 @@ function decide(pass: Pass): void {
   for (const action of decided.later) if (!decided.touched.has(action.pod.uid)) decided.take(action);
   reportPartition(pass);
   reportStrangers(pass);
-  planHistory(pass);
+  for (const action of planHistory(pass)) decided.take(action);
   wakeForAvailability(pass);
 }
 
@@ -160,15 +154,6 @@ function planRevision(pass: Pass): void {
     };
     const body = renumber ? { metadata, revision: update.number } : { metadata };
     decided.take({ type: "patch revision", revision, body });
-  }
-}
-
-function planHistory(pass: Pass): void {
-  const live = new Set([shortHash(pass.update.name), shortHash(pass.current.name)]);
-  for (const label of countedRevisions(pass.pods.counted)) live.add(shortHash(label));
-  const limit = pass.seen.set.spec.revisionHistoryLimit ?? 10;
-  for (const revision of surplusRevisions(pass.seen.revisions, live, limit)) {
-    pass.decided.take({ type: "delete revision", revision });
   }
 }
 
