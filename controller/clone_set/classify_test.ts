@@ -19,6 +19,7 @@ import {
 import type { Action, Plan } from "../rollout/actions.ts";
 import { STATE_ANNOTATION } from "../rollout/in_place/state.ts";
 import { STATE_LABEL } from "../rollout/lifecycle.ts";
+import { PlanMemory } from "../rollout/plan_memory.ts";
 import type { CloneIndex } from "./classify.ts";
 import { SPECIFIED_DELETE, TEMPLATE_HASH } from "./observe.ts";
 import { cloneSetPass, planCloneSet } from "./plan.ts";
@@ -34,7 +35,7 @@ type Gates = typeof gates extends fc.Arbitrary<infer G> ? G : never;
 
 function twinOf(set: CloneSet, changed: Gates, seed: number) {
   const model = new Model(set);
-  const settled = new WeakMap<Pod, boolean>();
+  const memory = new PlanMemory();
   return new IndexTwin(
     {
       model,
@@ -46,7 +47,7 @@ function twinOf(set: CloneSet, changed: Gates, seed: number) {
             now: model.now,
             seen: model.seen(index),
             random: randomOf(seed + nth),
-            ...(fresh ? {} : { settled }),
+            ...(fresh ? {} : { memory }),
           }),
         ),
     },

@@ -4,10 +4,11 @@
  */
 
 import type { CloneSetStatus } from "../../crds/index.ts";
-import { claimTemplatesHash, compileSelector } from "../../kube/core/index.ts";
-import type { ControllerRevision, Pod } from "../../kube/index.ts";
+import { claimTemplatesHash, compileSelector, revisionData } from "../../kube/core/index.ts";
+import type { ControllerRevision } from "../../kube/index.ts";
 import { earliest } from "../earliest.ts";
 import type { Action, Plan, Waiting } from "../rollout/actions.ts";
+import { PlanMemory } from "../rollout/plan_memory.ts";
 import { ownerReference } from "../rollout/pod_manifest.ts";
 import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
 import { untilAvailable } from "../rollout/pod_state.ts";
@@ -30,8 +31,8 @@ export interface PassInput {
   /** Milliseconds since the epoch. */
   now: number;
   random: () => number;
-  /** Pods of which it is known whether they need a refresh; a projection never changes, so this outlives passes. */
-  settled?: WeakMap<Pod, boolean>;
+  /** Of earlier passes; default: none. */
+  memory?: PlanMemory;
 }
 
 export function planCloneSet(pass: Pass): Plan<CloneSetStatus> {
@@ -66,11 +67,11 @@ export function planCloneSet(pass: Pass): Plan<CloneSetStatus> {
 }
 
 /** Brings the index of pods up to now, for one plan: its view is good until the next event. */
-export function cloneSetPass({ seen, options, now, random, settled = new WeakMap() }: PassInput): Pass {
+export function cloneSetPass({ seen, options, now, random, memory = new PlanMemory() }: PassInput): Pass {
   const { metadata, spec, status } = seen.set;
   const { update, write, collisionCount } = findRevision(
     metadata.name ?? "",
-    spec.template,
+    memory.templateData.of(spec.template, () => revisionData(spec.template)),
     seen.revisions,
     status?.collisionCount ?? 0,
     seen.revisionData,
@@ -84,7 +85,7 @@ export function cloneSetPass({ seen, options, now, random, settled = new WeakMap
     selectorText: JSON.stringify(spec.selector),
     options,
     now,
-    settled,
+    settled: memory.settled,
   });
   return {
     seen,

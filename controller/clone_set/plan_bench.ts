@@ -4,9 +4,9 @@
  *
  *     npx node controller/clone_set/plan_bench.ts 1000 5000
  */
-import type { Pod } from "../../kube/index.ts";
 import { cloneSet, defaultOptions, Model } from "../../testkit/controller/clone_set_model.ts";
 import { IndexEvents } from "../../testkit/controller/pod_index_model.ts";
+import { PlanMemory } from "../rollout/plan_memory.ts";
 import { cloneSetPass, planCloneSet } from "./plan.ts";
 
 const EVENTS_A_PASS = 10;
@@ -18,7 +18,7 @@ function measure(pods: number): object {
       updateStrategy: { rollingUpdate: { podUpdatePolicy: "InPlaceIfPossible", maxUnavailable: "10%" } },
     }),
   );
-  const settled = new WeakMap<Pod, boolean>();
+  const memory = new PlanMemory();
   const index = model.index();
   const events = new IndexEvents();
   const times: number[] = [];
@@ -32,7 +32,7 @@ function measure(pods: number): object {
         options: defaultOptions,
         now: model.now,
         random: Math.random,
-        settled,
+        memory,
       }),
     );
     const ms = performance.now() - started;

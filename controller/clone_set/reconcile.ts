@@ -19,9 +19,9 @@ export function cloneSetReconciler(deps: KindDeps<CloneSet>): Reconciler<CloneSe
   const indexes = new PodIndexes<CloneIndex>(deps.caches.pods);
   return new WorkloadReconciler(deps, {
     forget: (uid) => indexes.forget(uid),
-    plan: (set, { performer, now, random, settled }) => {
+    plan: (set, { performer, now, random, memory }) => {
       const seen = observe(set, deps.caches, performer, options, indexes);
-      return planCloneSet(cloneSetPass({ seen, options, now, random, settled }));
+      return planCloneSet(cloneSetPass({ seen, options, now, random, memory }));
     },
   });
 }

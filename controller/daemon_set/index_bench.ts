@@ -7,18 +7,19 @@
 import type { Pod } from "../../kube/index.ts";
 import { daemonSet, defaultOptions, Model } from "../../testkit/controller/daemon_set_model.ts";
 import { tellCost } from "../../testkit/controller/event_cost.ts";
+import { PlanMemory } from "../rollout/plan_memory.ts";
 import type { DaemonIndex } from "./classify.ts";
 import { daemonSetPass, planDaemonSet } from "./plan.ts";
 
 const nodes = Number(process.argv[2] ?? 5000);
 const names = Array.from({ length: nodes }, (_, index) => `node-${String(index).padStart(5, "0")}`);
 const model = new Model(daemonSet({ burstReplicas: nodes }), names);
-const settled = new WeakMap<object, boolean>();
+const memory = new PlanMemory();
 
 function pass(index: DaemonIndex, model: Model): void {
   const seen = model.seen(index);
   const plan = planDaemonSet(
-    daemonSetPass({ seen, options: defaultOptions, now: model.now, random: Math.random, settled }),
+    daemonSetPass({ seen, options: defaultOptions, now: model.now, random: Math.random, memory }),
   );
   for (const action of plan.actions) model.perform(action);
   model.set = { ...model.set, status: plan.status };
@@ -64,7 +65,7 @@ pass(bursting, burst);
 function send(): void {
   const seen = burst.seen(bursting);
   const plan = planDaemonSet(
-    daemonSetPass({ seen, options: defaultOptions, now: burst.now, random: Math.random, settled }),
+    daemonSetPass({ seen, options: defaultOptions, now: burst.now, random: Math.random, memory }),
   );
   for (const action of plan.actions) burst.writes.begin(action, burst.now);
   burst.set = { ...burst.set, status: plan.status };

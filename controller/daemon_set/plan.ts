@@ -7,6 +7,7 @@ import type { DaemonSet, DaemonSetStatus } from "../../crds/index.ts";
 import { compileSelector } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import type { Plan } from "../rollout/actions.ts";
+import { PlanMemory } from "../rollout/plan_memory.ts";
 import { ownerReference } from "../rollout/pod_manifest.ts";
 import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
 import { readySince } from "../rollout/pod_state.ts";
@@ -34,7 +35,8 @@ export interface PassInput {
   /** Milliseconds since the epoch. */
   now: number;
   random: () => number;
-  settled?: WeakMap<object, boolean>;
+  /** Of earlier passes; default: none. */
+  memory?: PlanMemory;
 }
 
 export interface DaemonSetPlan extends Plan<DaemonSetStatus> {
@@ -92,13 +94,13 @@ export function daemonSetPass({
   options,
   now,
   random,
-  settled = new WeakMap(),
+  memory = new PlanMemory(),
 }: PassInput): ViewedPass {
   const { set } = seen;
-  const search = findRevision(set, seen.revisions, seen.revisionData);
+  const search = findRevision(set, seen.revisions, seen.revisionData, memory);
   const mark = { hash: search.hash, generation: templateGeneration(set) };
   const { minReadySeconds } = availabilityOf(set);
-  const pods = seen.pods.refresh({ mark, minReadySeconds, options, settled, now });
+  const pods = seen.pods.refresh({ mark, minReadySeconds, options, settled: memory.settled, now });
   const strategy = strategyOf(set, pods.count("desired"));
   return {
     seen,

@@ -40,14 +40,14 @@ export function daemonSetReconciler(deps: KindDeps<DaemonSet>): Reconciler<Daemo
       indexes.forget(uid);
       failed.delete(uid);
     },
-    plan: (set, { performer, now, random, settled }) => {
+    plan: (set, { performer, now, random, memory }) => {
       const { uid = "", generation } = set.metadata;
       const failedPods = failed.get(uid) ?? new FailedPods(() => deps.clock.monotonic());
       failed.set(uid, failedPods);
       failedPods.observe(set.status?.observedGeneration);
       const index = indexes.of(uid, () => newIndex(set, deps.caches, performer), generation);
       const seen = observe(set, deps.caches, performer, options, index, failedPods);
-      const plan = planDaemonSet(daemonSetPass({ seen, options, now, random, settled }));
+      const plan = planDaemonSet(daemonSetPass({ seen, options, now, random, memory }));
       for (const node of plan.failedOn) failedPods.replaced(node);
       return plan;
     },

@@ -12,8 +12,9 @@ import {
 import type { ControllerRevision } from "../../kube/index.ts";
 import type { Action } from "../rollout/actions.ts";
 import type { Template } from "../rollout/in_place/change.ts";
+import type { PlanMemory } from "../rollout/plan_memory.ts";
 import { ownerReference } from "../rollout/pod_manifest.ts";
-import { dataOfTemplate, type Revision, shortHash, templateOf } from "../rollout/revisions.ts";
+import { type Revision, shortHash, templateOf } from "../rollout/revisions.ts";
 import { REVISION_LABEL } from "./observe.ts";
 
 export interface RevisionSearch {
@@ -33,12 +34,13 @@ export function findRevision(
   set: DaemonSet,
   revisions: readonly ControllerRevision[],
   taken: (name: string) => string | undefined,
+  memory: PlanMemory,
 ): RevisionSearch {
   const { template } = set.spec;
-  const data = dataOfTemplate(template);
+  const data = memory.templateData.of(template, () => revisionData(template));
   const collisionCount = set.status?.collisionCount ?? 0;
   const next = (revisions.at(-1)?.revision ?? 0) + 1;
-  const equal = equalRevisions(data, template, revisions);
+  const equal = equalRevisions(data, template, revisions, memory);
   const stored = equal.at(-1);
   if (stored !== undefined) {
     const renumber = stored.revision + 1 !== next;
@@ -72,31 +74,22 @@ function equalRevisions(
   data: string,
   template: PodTemplate,
   revisions: readonly ControllerRevision[],
+  { meanings }: PlanMemory,
 ): ControllerRevision[] {
+  const wanted = () => meanings.of(template, () => meaningOf(template));
   return revisions.filter(
     (revision) =>
       revisionDataEqual(revision.data, data) ||
-      jsonEqual(meaningOfRevision(revision), meaningOfTemplate(template)),
+      jsonEqual(
+        meanings.of(revision, () => meaningOfRevision(revision)),
+        wanted(),
+      ),
   );
 }
 
-/** Objects of caches never change, so what they mean is worked out once. */
-const meanings = new WeakMap<object, unknown>();
-
-function meaningOfRevision(revision: ControllerRevision): unknown {
-  return remembered(revision, () => {
-    const template = templateOf(revision.data);
-    return template === undefined ? undefined : meaningOf(template);
-  });
-}
-
-function meaningOfTemplate(template: PodTemplate): unknown {
-  return remembered(template, () => meaningOf(template));
-}
-
-function remembered(key: object, make: () => unknown): unknown {
-  if (!meanings.has(key)) meanings.set(key, make());
-  return meanings.get(key);
+function meaningOfRevision({ data }: ControllerRevision): unknown {
+  const template = templateOf(data);
+  return template === undefined ? undefined : meaningOf(template);
 }
 
 /** The template with every default that the API server would write. */

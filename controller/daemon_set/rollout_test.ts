@@ -6,6 +6,7 @@ import type { ControllerRevision } from "../../kube/index.ts";
 import { daemonSet, defaultOptions, foreignPod, Model } from "../../testkit/controller/daemon_set_model.ts";
 import { changeTemplate } from "../../testkit/controller/workload_history.ts";
 import type { Action } from "../rollout/actions.ts";
+import { PlanMemory } from "../rollout/plan_memory.ts";
 import { readySince } from "../rollout/pod_state.ts";
 import { budgetOf, burstOf, partitionOf } from "./numbers.ts";
 import type { DaemonSetOptions } from "./observe.ts";
@@ -255,7 +256,12 @@ t.test("a revision with its defaults written out is the same revision", async (t
     },
   };
   const data = JSON.stringify({ spec: { template: { $patch: "replace", ...native } } });
-  const found = findRevision(daemonSet(), [revision("app-5d4f8", 3, data, "5d4f8")], () => undefined);
+  const found = findRevision(
+    daemonSet(),
+    [revision("app-5d4f8", 3, data, "5d4f8")],
+    () => undefined,
+    new PlanMemory(),
+  );
   t.match(found, { hash: "5d4f8", write: "none", update: { name: "app-5d4f8", number: 3 } });
 });
 
@@ -284,20 +290,27 @@ t.test("an older revision of the same template is raised, a second one of it goe
     daemonSet(),
     [revision("app-a", 1, one, "a"), revision("app-b", 2, other, "b")],
     () => undefined,
+    new PlanMemory(),
   );
   t.match(back, { hash: "a", write: "renumber", update: { number: 3 } });
   const twice = findRevision(
     daemonSet(),
     [revision("app-a", 1, one, "a"), revision("app-b", 2, one, "b")],
     () => undefined,
+    new PlanMemory(),
   );
   t.match(twice, { hash: "b", write: "none", duplicates: [{ name: "app-a" }] });
 });
 
 t.test("a name in use by another template counts the collision", async (t) => {
-  const first = findRevision(daemonSet(), [], () => undefined);
+  const first = findRevision(daemonSet(), [], () => undefined, new PlanMemory());
   t.match(first.update.name, /^app-[bcdfghjklmnpqrstvwxz2456789]+$/);
-  const taken = findRevision(daemonSet(), [], (name) => (name === first.update.name ? "{}" : undefined));
+  const taken = findRevision(
+    daemonSet(),
+    [],
+    (name) => (name === first.update.name ? "{}" : undefined),
+    new PlanMemory(),
+  );
   t.equal(taken.collisionCount, 1);
   t.not(taken.update.name, first.update.name);
 });

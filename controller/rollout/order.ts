@@ -1,7 +1,7 @@
 /** Which pods come first. Spec: cloneset 4.7 rule 42, inplace-update 4.13. */
 import { compileSelector, type LabelSelector } from "../../kube/core/index.ts";
 import type { Labels, Pod } from "../../kube/index.ts";
-import { factsOf, readySince, restarts } from "./pod_state.ts";
+import { isReady, readySince, restarts } from "./pod_state.ts";
 
 export type Rule<T> = (a: T, b: T) => number;
 
@@ -37,10 +37,9 @@ export interface Placed<T> {
 /** Looked up once for each pod and not once for each comparison. */
 function placed<T extends { pod: Pod }>(item: T, goesFirst: boolean): Placed<T> {
   const { pod } = item;
-  const { ready, readySince = 0, restarts } = factsOf(pod);
   const place = Number(!goesFirst) * 2 + Number(pod.nodeName !== "");
-  const rank = (place * 3 + (PHASES[pod.phase] ?? 0)) * 2 + Number(ready);
-  return { item, rank, readySince, restarts };
+  const rank = (place * 3 + (PHASES[pod.phase] ?? 0)) * 2 + Number(isReady(pod));
+  return { item, rank, readySince: readySince(pod) ?? 0, restarts: restarts(pod) };
 }
 
 /** One expression: thousands of pods are put in order at the beginning of a rollout. */

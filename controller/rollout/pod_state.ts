@@ -11,38 +11,6 @@ export function conditionOf(pod: Pod, type: string): PodCondition | undefined {
   return undefined;
 }
 
-export interface PodFacts {
-  ready: boolean;
-  /** Milliseconds since the epoch; undefined while the condition Ready is not True. */
-  readySince: number | undefined;
-  /** The lifecycle label is absent or `Normal`. */
-  settled: boolean;
-  /** Of the container that restarted most. */
-  restarts: number;
-}
-
-/** A projection never changes, so what it says is worked out once however many plans look at it. */
-const facts = new WeakMap<Pod, PodFacts>();
-
-/** For those who ask several things of a pod at once. */
-export function factsOf(pod: Pod): PodFacts {
-  let known = facts.get(pod);
-  if (known === undefined) {
-    const ready = conditionOf(pod, "Ready");
-    const readySince = ready?.status === "True" ? ready.lastTransitionAt : undefined;
-    const held = isHeld(pod) || isLeanPending(pod);
-    const state = lifecycleState(pod);
-    known = {
-      ready: pod.phase === "Running" && readySince !== undefined && !held,
-      readySince,
-      settled: state === "" || state === "Normal",
-      restarts: mostRestarts(pod),
-    };
-    facts.set(pod, known);
-  }
-  return known;
-}
-
 /** Whether a gate of ours holds the pod: a kubelet that does not know of it yet may write `Ready` True once more. */
 function isHeld(pod: Pod): boolean {
   if (conditionOf(pod, IN_PLACE_READY)?.status === "False") return true;
@@ -56,36 +24,33 @@ export function isActive(pod: Pod): boolean {
 
 /** Running, Ready, and not held back by a gate of ours. */
 export function isReady(pod: Pod): boolean {
-  return factsOf(pod).ready;
+  return pod.phase === "Running" && readySince(pod) !== undefined && !isHeld(pod) && !isLeanPending(pod);
 }
 
-/** When the pod became Ready, or undefined when it is not. Milliseconds since the epoch. */
+/** When the condition Ready became True, or undefined when it is not. Milliseconds since the epoch. */
 export function readySince(pod: Pod): number | undefined {
-  return factsOf(pod).readySince;
+  const ready = conditionOf(pod, "Ready");
+  return ready?.status === "True" ? ready.lastTransitionAt : undefined;
 }
 
 /** Ready for long enough, and in a settled lifecycle state. */
 export function isAvailable(pod: Pod, minReadySeconds: number, now: number): boolean {
-  const { ready, settled, readySince: since } = factsOf(pod);
-  if (!ready || !settled) return false;
-  return minReadySeconds <= 0 || (since !== undefined && since + minReadySeconds * 1000 <= now);
+  const state = lifecycleState(pod);
+  if ((state !== "" && state !== "Normal") || !isReady(pod)) return false;
+  return minReadySeconds <= 0 || (readySince(pod) ?? now) + minReadySeconds * 1000 <= now;
 }
 
 /** Milliseconds until a ready pod has been ready long enough; 0 when it has, undefined when it is not ready. */
 export function untilAvailable(pod: Pod, minReadySeconds: number, now: number): number | undefined {
-  const { ready, readySince: since } = factsOf(pod);
-  return ready ? Math.max(0, (since ?? now) + minReadySeconds * 1000 - now) : undefined;
+  return isReady(pod) ? Math.max(0, (readySince(pod) ?? now) + minReadySeconds * 1000 - now) : undefined;
 }
 
 export function hasGate(pod: Pod, gate: string): boolean {
   return pod.readinessGates.includes(gate);
 }
 
+/** Of the container that restarted most. */
 export function restarts(pod: Pod): number {
-  return factsOf(pod).restarts;
-}
-
-function mostRestarts(pod: Pod): number {
   let most = 0;
   for (const status of pod.containerStatuses) if (status.restartCount > most) most = status.restartCount;
   return most;

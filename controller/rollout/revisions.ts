@@ -4,7 +4,6 @@ import {
   isJsonObject,
   type JsonObject,
   type ObjectMeta,
-  revisionData,
   revisionDataEqual,
   revisionHash,
   type Selector,
@@ -45,17 +44,6 @@ export interface RevisionSearch {
   collisionCount: number;
 }
 
-const dataOfTemplates = new WeakMap<object, string>();
-
-/** Data of a revision of the template. Objects of the caches never change, and every plan asks for it. */
-export function dataOfTemplate(template: object): string {
-  const known = dataOfTemplates.get(template);
-  if (known !== undefined) return known;
-  const data = revisionData(template);
-  dataOfTemplates.set(template, data);
-  return data;
-}
-
 /**
  * Revisions of a workload, and those of nobody that its selector matches, sorted by number. `cached`: by the indexes
  * `controller` and `orphan`. Spec: inplace-update, rule 39.
@@ -88,19 +76,18 @@ export function byNumber(a: ControllerRevision, b: ControllerRevision): number {
 }
 
 /**
- * The revision of the present template: an existing one with equal data, or a new one under a free name.
+ * The revision of the present template, of which `data` is: an existing one with equal data, or a new one under a free name.
  * `revisions` are those of the workload, sorted by `byNumber`; `taken` tells the data of a name in use elsewhere.
  * One with equal data there does for us, too, as long as it exists: it is another workload's, or that of a former
  * workload of our name that is about to be collected (spec inplace-update, rule 38).
  */
 export function findRevision(
   workloadName: string,
-  template: object,
+  data: string,
   revisions: readonly ControllerRevision[],
   collisionCount: number,
   taken: (name: string) => string | undefined = () => undefined,
 ): RevisionSearch {
-  const data = dataOfTemplate(template);
   const newest = revisions.at(-1);
   const next = (newest?.revision ?? 0) + 1;
   for (let index = revisions.length - 1; index >= 0; index--) {

@@ -3,7 +3,7 @@
  * keep the pass waiting. A kind brings how it is seen and planned; no policy lives here.
  */
 import { type ObjectMeta, refOf } from "../../kube/core/index.ts";
-import { isKubeError, type Pod } from "../../kube/index.ts";
+import { isKubeError } from "../../kube/index.ts";
 import type { KindDeps } from "../kind.ts";
 import type { Pass, Reconciler, StatusObject } from "../reconciler.ts";
 import { eventTarget } from "../shell.ts";
@@ -11,6 +11,7 @@ import type { ObjectEvent, Plan } from "./actions.ts";
 import { longestGatheringMs, SMALL_SIZE } from "./delays.ts";
 import { ObservedGenerations } from "./observed_generations.ts";
 import { Performer } from "./perform.ts";
+import { PlanMemory } from "./plan_memory.ts";
 import type { Owner } from "./pod_writer.ts";
 
 /** Plans of one workload take about a sixteenth of a core at most, however many events arrive. */
@@ -21,8 +22,7 @@ interface PlanningContext {
   /** Milliseconds since the epoch. */
   now: number;
   random: () => number;
-  /** Pods known to need no refresh; a projection never changes, so this outlives passes. */
-  settled: WeakMap<Pod, boolean>;
+  memory: PlanMemory;
 }
 
 export interface Workload<T extends StatusObject> {
@@ -39,7 +39,7 @@ export class WorkloadReconciler<T extends StatusObject> implements Reconciler<T>
   readonly #workload: Workload<T>;
   readonly #performer: Performer;
   readonly #observed = new ObservedGenerations();
-  readonly #settledPods = new WeakMap<Pod, boolean>();
+  readonly #memory = new PlanMemory();
   /** Until when to gather events before the next plan, by key; monotonic milliseconds. */
   readonly #gatherUntil = new Map<string, number>();
 
@@ -121,7 +121,7 @@ export class WorkloadReconciler<T extends StatusObject> implements Reconciler<T>
       performer: this.#performer,
       now: clock.now(),
       random,
-      settled: this.#settledPods,
+      memory: this.#memory,
     });
     this.#observed.answered(owner.uid, this.#performer.pending(owner.uid));
     this.#performer.perform(owner, generation, plan.actions);

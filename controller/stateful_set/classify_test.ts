@@ -17,6 +17,7 @@ import {
 import type { Action, Plan } from "../rollout/actions.ts";
 import { STATE_ANNOTATION } from "../rollout/in_place/state.ts";
 import { STATE_LABEL } from "../rollout/lifecycle.ts";
+import { PlanMemory } from "../rollout/plan_memory.ts";
 import { SetIndex } from "./classify.ts";
 import { POD_NAME_LABEL, SPECIFIED_DELETE } from "./observe.ts";
 import { membersOf, updateOrder } from "./order.ts";
@@ -54,7 +55,7 @@ class LookingIndex extends SetIndex {
 /** Keeps an index as the shell does, writes that are not answered included, and holds each plan against a fresh one. */
 function twinOf(set: StatefulSet, options: Options) {
   const model = new Model(set);
-  const settled = new WeakMap<Pod, boolean>();
+  const memory = new PlanMemory();
   return new IndexTwin(
     {
       model,
@@ -66,7 +67,7 @@ function twinOf(set: StatefulSet, options: Options) {
             options,
             now: model.now,
             seen: model.seen(index),
-            ...(fresh ? {} : { settled }),
+            ...(fresh ? {} : { memory }),
           }),
         ),
     },

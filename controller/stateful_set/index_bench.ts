@@ -8,6 +8,7 @@ import { tellCost } from "../../testkit/controller/event_cost.ts";
 import { LateWrites } from "../../testkit/controller/late_writes_model.ts";
 import { defaultOptions, Model, statefulSet } from "../../testkit/controller/stateful_set_model.ts";
 import { sharedCaches } from "../caches.ts";
+import { PlanMemory } from "../rollout/plan_memory.ts";
 import { planStatefulSet, statefulSetPass } from "./plan.ts";
 import { observe, setIndexes } from "./reconcile.ts";
 
@@ -29,7 +30,7 @@ class Bench {
   };
   readonly #indexes = setIndexes(this.#caches, { get: () => this.model.set });
   readonly #performer = { pending: () => this.writes.pods, failures: () => ({}) };
-  readonly #settled = new WeakMap<Pod, boolean>();
+  readonly #memory = new PlanMemory();
   #version = 1_000_000;
 
   constructor(spec: Spec) {
@@ -40,7 +41,7 @@ class Bench {
     const { model } = this;
     const seen = observe(model.set, this.#caches, this.#performer, defaultOptions, this.#indexes);
     return planStatefulSet(
-      statefulSetPass({ seen, options: defaultOptions, now: model.now, settled: this.#settled }),
+      statefulSetPass({ seen, options: defaultOptions, now: model.now, memory: this.#memory }),
     );
   }
 

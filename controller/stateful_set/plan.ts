@@ -4,9 +4,10 @@
  */
 
 import type { StatefulSetStatus } from "../../crds/index.ts";
-import { compileSelector } from "../../kube/core/index.ts";
+import { compileSelector, revisionData } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import type { Plan } from "../rollout/actions.ts";
+import { PlanMemory } from "../rollout/plan_memory.ts";
 import { ownerReference } from "../rollout/pod_manifest.ts";
 import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
 import { untilAvailable } from "../rollout/pod_state.ts";
@@ -28,7 +29,8 @@ export interface PassInput {
   options: StatefulSetOptions;
   /** Milliseconds since the epoch. */
   now: number;
-  settled?: WeakMap<Pod, boolean>;
+  /** Of earlier passes; default: none. */
+  memory?: PlanMemory;
 }
 
 export function planStatefulSet(viewed: ViewedPass): Plan<StatefulSetStatus> {
@@ -62,11 +64,11 @@ export function planStatefulSet(viewed: ViewedPass): Plan<StatefulSetStatus> {
 }
 
 /** Brings the index of pods up to now, for one plan: its view is good until the next event. */
-export function statefulSetPass({ seen, options, now, settled = new WeakMap() }: PassInput): ViewedPass {
+export function statefulSetPass({ seen, options, now, memory = new PlanMemory() }: PassInput): ViewedPass {
   const { metadata, spec, status } = seen.set;
   const { update, write, collisionCount } = findRevision(
     metadata.name ?? "",
-    spec.template,
+    memory.templateData.of(spec.template, () => revisionData(spec.template)),
     seen.revisions,
     status?.collisionCount ?? 0,
     seen.revisionData,
@@ -84,7 +86,7 @@ export function statefulSetPass({ seen, options, now, settled = new WeakMap() }:
     write,
     collisionCount,
     selector: compileSelector(spec.selector),
-    settled,
+    settled: memory.settled,
   };
   return { ...context, pods: seen.pods.refresh(context) };
 }

@@ -20,9 +20,9 @@ export function statefulSetReconciler(deps: KindDeps<StatefulSet>): Reconciler<S
   const indexes = setIndexes(deps.caches, deps.objects);
   return new WorkloadReconciler(deps, {
     forget: (uid) => indexes.forget(uid),
-    plan: (set, { performer, now, settled }) => {
+    plan: (set, { performer, now, memory }) => {
       const seen = observe(set, deps.caches, performer, options, indexes);
-      return planStatefulSet(statefulSetPass({ seen, options, now, settled }));
+      return planStatefulSet(statefulSetPass({ seen, options, now, memory }));
     },
   });
 }

@@ -7,6 +7,7 @@ import {
   newGroups,
 } from "../../controller/daemon_set/classify.ts";
 import { daemonSetPass, planDaemonSet } from "../../controller/daemon_set/plan.ts";
+import { PlanMemory } from "../../controller/rollout/plan_memory.ts";
 import { HOOK, nodeNames, type rolling } from "./daemon_set_history.ts";
 import { daemonSet, defaultOptions, Model } from "./daemon_set_model.ts";
 import { IndexTwin } from "./pod_index_model.ts";
@@ -34,7 +35,7 @@ class LookingIndex extends DaemonIndex {
 }
 
 export function planningOf(model: Model, seed: number) {
-  const settled = new WeakMap<object, boolean>();
+  const memory = new PlanMemory();
   return {
     model,
     writes: model.writes,
@@ -49,7 +50,7 @@ export function planningOf(model: Model, seed: number) {
           now: model.now,
           seen: model.seen(index),
           random: randomOf(seed + nth),
-          ...(fresh ? {} : { settled }),
+          ...(fresh ? {} : { memory }),
         }),
       );
       if (fresh) for (const name of plan.failedOn) model.failed.replaced(name);
