@@ -17,7 +17,7 @@ import {
   Unsafe,
 } from "typebox";
 import type { IntOrString, KubeObject, LabelSelector, ObjectMeta } from "../kube/core/index.ts";
-import type { PodTemplate } from "./pod_template.ts";
+import type { Container, PodTemplate } from "./pod_template.ts";
 
 export type { Static, TSchema } from "typebox";
 
@@ -140,6 +140,12 @@ export function objectMetadata(description: string) {
 
 export function podTemplate(description: string) {
   return preserve<PodTemplate>(description);
+}
+
+/** A container of the pod API, of which the schema says nothing, with further fields beside its own. */
+export function container<P extends TProperties>(properties: P, description: string) {
+  const fields = object(properties, description, { preserveUnknown: true });
+  return Unsafe<Container & Static<typeof fields>>({ ...fields });
 }
 
 const requirement = object(

@@ -26,6 +26,12 @@ export interface Container {
   [field: string]: unknown;
 }
 
+export interface Volume {
+  name: string;
+  /** What it is made of. */
+  [source: string]: unknown;
+}
+
 export interface Affinity {
   nodeAffinity?: NodeAffinity;
   [kind: string]: unknown;
@@ -37,7 +43,7 @@ export interface PodSpec {
   hostNetwork?: boolean;
   containers: Container[];
   initContainers?: Container[];
-  volumes?: { name: string; [source: string]: unknown }[];
+  volumes?: Volume[];
   restartPolicy?: string;
   readinessGates?: { conditionType: string }[];
   nodeName?: string;

@@ -1,8 +1,9 @@
-/** Mistakes of type in templates, which the schemas of workloads leave open. */
+/** Mistakes of type in pods' parts, which the schemas of kinds leave open. */
 import {
   type FieldError,
   isJsonObject,
   type JsonObject,
+  own,
   required,
   validateTypes,
 } from "../kube/core/index.ts";
@@ -12,15 +13,25 @@ import { member } from "./members.ts";
 export function workloadTemplateErrors({ spec }: JsonObject): FieldError[] {
   if (!isJsonObject(spec)) return [];
   const errors = validateTypes(spec["template"], "PodTemplateSpec", "spec.template");
-  const path = "spec.volumeClaimTemplates";
-  const claims = spec["volumeClaimTemplates"];
-  if (Array.isArray(claims)) {
-    for (const [index, claim] of claims.entries())
-      errors.push(...validateTypes(claim, "PersistentVolumeClaim", `${path}[${index}]`));
-  } else if (claims !== undefined && claims !== null) {
-    errors.push(required(path, "must be a list"));
-  }
+  errors.push(...listTypeErrors(spec, "volumeClaimTemplates", "PersistentVolumeClaim"));
   return errors;
+}
+
+/** The same of the containers and volumes of a SidecarSet. */
+export function sidecarTypeErrors({ spec }: JsonObject): FieldError[] {
+  if (!isJsonObject(spec)) return [];
+  return [
+    ...listTypeErrors(spec, "containers", "Container"),
+    ...listTypeErrors(spec, "initContainers", "Container"),
+    ...listTypeErrors(spec, "volumes", "Volume"),
+  ];
+}
+
+function listTypeErrors(spec: JsonObject, key: string, typeName: string): FieldError[] {
+  const path = `spec.${key}`;
+  const items = own(spec, key) ?? [];
+  if (!Array.isArray(items)) return [required(path, "must be a list")];
+  return items.flatMap((item, index) => validateTypes(item, typeName, `${path}[${index}]`));
 }
 
 /** The same of the templates of an AdvancedCronJob; that of an ImageListPullJob is in the schema. */

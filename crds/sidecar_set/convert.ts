@@ -9,10 +9,7 @@ import {
   withMetadataMap,
   without,
 } from "../members.ts";
-
-/** Field `customVersion` of v1beta1; only one of the two is ever present. */
-export const customVersionLabel = "apps.kruise.io/sidecarset-custom-version";
-const namespaceNameLabel = "kubernetes.io/metadata.name";
+import { customVersionLabel, namespaceNameLabel } from "./names.ts";
 
 /** A namespace given by name becomes a selector, which replaces one beside it and is not turned back. */
 export const convertSidecarSet: Conversion = conversionOf("apps.kruise.io", {

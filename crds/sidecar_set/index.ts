@@ -1,1 +1,3 @@
+export * from "./hash.ts";
+export * from "./names.ts";
 export * from "./schema.ts";

@@ -3,6 +3,7 @@
 import { defineKind } from "../define_kind.ts";
 import {
   choice,
+  container,
   flag,
   int32,
   int64,
@@ -19,6 +20,9 @@ import {
 } from "../dsl.ts";
 import { priorityStrategy, scatterStrategy } from "../fragments.ts";
 import type { KindObject, PrinterColumn } from "../kind.ts";
+import type { Decoded } from "../kind_reader.ts";
+import type { Volume } from "../pod_template.ts";
+import { sidecarTypeErrors } from "../template_errors.ts";
 import { convertSidecarSet } from "./convert.ts";
 
 function sharePolicy(description: string) {
@@ -61,8 +65,7 @@ const transferEnv = object(
   "Variables of one container.",
 );
 
-/** A container of the pod API with the fields below beside its own. */
-const sidecar = object(
+const sidecar = container(
   {
     podInjectPolicy: optional(text("BeforeAppContainer or AfterAppContainer.")),
     resourcesPolicy: optional(
@@ -95,7 +98,6 @@ const sidecar = object(
     ),
   },
   "One sidecar.",
-  { preserveUnknown: true },
 );
 
 const common = {
@@ -158,7 +160,7 @@ const common = {
       "How running pods are brought to a new revision.",
     ),
   ),
-  volumes: optional(preserve<Record<string, unknown>[]>("Volumes that the sidecars mount.")),
+  volumes: optional(preserve<Volume[]>("Volumes that the sidecars mount.")),
 };
 
 const specV1alpha1 = object(
@@ -184,6 +186,7 @@ const status = object(
   "What is observed.",
 );
 
+export type SidecarContainer = Static<typeof sidecar>;
 export type SidecarSetSpec = Static<typeof spec>;
 export type SidecarSetStatus = Static<typeof status>;
 export type SidecarSet = KindObject<SidecarSetSpec, SidecarSetStatus>;
@@ -208,8 +211,11 @@ export const sidecarSet = defineKind({
   description: "Adds containers to matching pods when they are created and updates them in place.",
   conversion: convertSidecarSet,
   carriedOut: false,
+  templateErrors: sidecarTypeErrors,
   versions: [
     { name: "v1alpha1", storage: false, spec: specV1alpha1, status, columns },
     { name: "v1beta1", storage: true, spec, status, columns },
   ],
 });
+
+export type DecodedSidecarSet = Decoded<typeof sidecarSet>;

@@ -71,7 +71,7 @@ export function claimTemplatesHash(claims: readonly object[]): number {
 }
 
 /** An object of a core type as a typed round trip through Kubernetes 1.32 leaves it, in the order of its fields. */
-function encodeTyped(value: object, typeName: string): JsonObject {
+export function encodeTyped(value: object, typeName: string): JsonObject {
   return encodeStruct(isJsonObject(value) ? value : {}, typeName);
 }
 
