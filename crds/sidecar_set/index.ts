@@ -1,3 +1,4 @@
 export * from "./hash.ts";
 export * from "./names.ts";
+export * from "./resource_expressions.ts";
 export * from "./schema.ts";

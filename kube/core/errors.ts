@@ -24,7 +24,8 @@ export type ParseErrorCode =
   | "InvalidQuantity"
   | "InvalidIntOrString"
   | "InvalidTime"
-  | "InvalidImage";
+  | "InvalidImage"
+  | "InvalidExpression";
 
 /** A text that is not what it should be; the message is worded as the API server words it. */
 export class ParseError extends Error {
