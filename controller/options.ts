@@ -19,6 +19,8 @@ export interface ControllerOptions {
   nodeImageCreationDelayMs: number;
   /** Seconds that the finished task of a pull job with policy Always stays in a NodeImage beyond the job's own times. */
   pullTaskTtlSeconds: number;
+  /** Where this program is: of its configuration, and of revisions of objects without a namespace. */
+  systemNamespace: string;
   /** The only namespace in which node agents may read secrets. */
   daemonConfigNamespace: string;
   /** Backoff of failing keys, milliseconds. */
@@ -37,6 +39,7 @@ export function controllerOptions(overrides: Partial<ControllerOptions> = {}): C
     assignPodsByScheduler: true,
     nodeImageCreationDelayMs: 30_000,
     pullTaskTtlSeconds: 300,
+    systemNamespace: "kruise-system",
     daemonConfigNamespace: "kruise-daemon-config",
     baseDelayMs: 5,
     maxDelayMs: 1_000_000,

@@ -1,6 +1,6 @@
 /** Which change enqueues which object: the object itself, its owner, or what waits for it. */
 import type { ImagePullJob } from "../crds/index.ts";
-import type { KubeObject } from "../kube/core/index.ts";
+import { type KubeObject, refOf } from "../kube/core/index.ts";
 import type { Change, ControllerRevision, PersistentVolumeClaim, Pod, WorkQueue } from "../kube/index.ts";
 import { claimantKeys, orphanKeys, type SharedCaches } from "./caches.ts";
 import type { AnyKind, Kind } from "./kind.ts";
@@ -17,10 +17,11 @@ export class OwnerQueues {
 
   /** From now on changes of dependants reach the owners of this kind in `apps.kruise.io`. */
   add(
-    { resource: { kind }, revisions }: Pick<AnyKind, "resource" | "revisions">,
+    { resource: { kind, namespaced }, revisions }: Pick<AnyKind, "resource" | "revisions">,
     enqueue: (key: string) => void,
   ): void {
-    this.#byKind.set(kind, enqueue);
+    // What an owner without a namespace has is in one all the same.
+    this.#byKind.set(kind, namespaced ? enqueue : (key) => enqueue(refOf(key).name));
     if (revisions) this.#withRevisions.push(kind);
   }
 

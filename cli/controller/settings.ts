@@ -49,6 +49,7 @@ export interface ProcessSettings {
 export function processSettings(flags: Flags, env: Io["env"]): ProcessSettings {
   checkIgnored(flags);
   const gates = gatesOf(flags, env);
+  const webhook = webhooksOf(env, gates);
   return {
     controller: controllerOptions({
       gates,
@@ -60,6 +61,7 @@ export function processSettings(flags: Flags, env: Io["env"]): ProcessSettings {
       assignPodsByScheduler: flags.on("assign-pods-by-scheduler"),
       nodeImageCreationDelayMs: required(flags.milliseconds("nodeimage-creation-delay")),
       pullTaskTtlSeconds: required(flags.integer("default-ttlseconds-for-always-nodeimage", 0, 2_678_400)),
+      systemNamespace: webhook.namespace,
       ...configNamespaceOf(env),
       baseDelayMs: required(flags.milliseconds("rate-limiter-base-delay")),
       maxDelayMs: required(flags.milliseconds("rate-limiter-max-delay")),
@@ -67,7 +69,7 @@ export function processSettings(flags: Flags, env: Io["env"]): ProcessSettings {
     metrics: addressOf(flags, "metrics-addr"),
     health: addressOf(flags, "health-probe-addr"),
     leader: leaderSettings(flags),
-    webhook: webhooksOf(env, gates),
+    webhook,
     allowPrivileged: flags.on("allow-privileged"),
     audit: { folder: flags.required("protection-log-path"), required: flags.given("protection-log-path") },
     webhookTimeoutMs: required(flags.milliseconds("webhook-initialize-timeout")),

@@ -6,6 +6,8 @@ export interface ObjectEvent {
   type: "Normal" | "Warning";
   reason: string;
   message: string;
+  /** Default: the object of the plan. */
+  about?: Pod | undefined;
 }
 
 /** Which part of the status tells of a failure of the action. */
@@ -17,6 +19,8 @@ export interface FailureMessage {
   message: string;
   /** What the workload's status tells of it, in place of the message; the error is appended. */
   condition?: string;
+  /** Default: the object of the plan. */
+  about?: Pod;
 }
 
 export interface NewClaim {

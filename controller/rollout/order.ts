@@ -24,6 +24,7 @@ export const latestReadyFirst: Rule<Pod> = (a, b) => (readySince(b) ?? 0) - (rea
 export const moreRestartsFirst: Rule<Pod> = (a, b) => restarts(b) - restarts(a);
 export const newestFirst: Rule<Pod> = (a, b) => b.createdAt - a.createdAt;
 export const byName: Rule<Pod> = (a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
+const byNamespace: Rule<Pod> = (a, b) => (a.namespace < b.namespace ? -1 : a.namespace > b.namespace ? 1 : 0);
 
 /** An item in its place of an order, with what the order asks of its pod: a projection never changes. */
 export interface Placed<T> {
@@ -48,7 +49,8 @@ const byPlace: Rule<Placed<{ pod: Pod }>> = (a, b) =>
   b.readySince - a.readySince ||
   b.restarts - a.restarts ||
   b.item.pod.createdAt - a.item.pod.createdAt ||
-  byName(a.item.pod, b.item.pod);
+  byName(a.item.pod, b.item.pod) ||
+  byNamespace(a.item.pod, b.item.pod);
 
 /** What a pod does least for its users goes first. */
 export function sortedByActivity<T extends { pod: Pod }>(items: readonly T[]): T[] {

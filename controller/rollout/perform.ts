@@ -4,7 +4,7 @@
  * No policy lives here. docs/architecture.md: "How a change flows".
  */
 
-import { type Clock, type Pod, sidesOf } from "../../kube/index.ts";
+import type { Clock, Pod } from "../../kube/index.ts";
 import type { Action } from "./actions.ts";
 import { Backoff } from "./backoff.ts";
 import { Departures } from "./departures.ts";
@@ -92,10 +92,9 @@ export class Performer {
     this.#deps = deps;
     this.#pods = new PodWriter(deps);
     this.#others = new OtherWriter(deps, this.#pods);
-    deps.pods.subscribe((change) => {
-      const { before, after } = sidesOf(change);
+    deps.pods.subscribe((owner, before, after) => {
       const uid = (after ?? before)?.uid ?? "";
-      const flight = this.#owners.get((before ?? after)?.controller?.uid ?? "");
+      const flight = this.#owners.get(owner);
       if (flight?.departures.see(uid, after)) this.#advance(flight, flight.beginning);
     });
   }

@@ -11,6 +11,7 @@ import {
 import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { sharedCaches } from "../caches.ts";
 import type { ObjectEvent } from "./actions.ts";
+import { controlledPods } from "./owned_pods.ts";
 import { Performer } from "./perform.ts";
 import { acceptedPod, ownerReference } from "./pod_manifest.ts";
 
@@ -58,6 +59,7 @@ function deleter(answer: () => object, { clock = systemClock, maxDelayMs = 1, se
   const performer = new Performer({
     client,
     ...caches,
+    pods: controlledPods(caches.pods),
     created: { imagepulljobs: jsonResource(pullJobs) },
     objectCreated: () => undefined,
     log: nullLog,

@@ -16,18 +16,20 @@ import {
   type WriteOptions,
 } from "../../kube/index.ts";
 import type { Action, Concern, CreatedResource, FailureMessage, NewClaim, ObjectEvent } from "./actions.ts";
+import type { OwnedPods } from "./owned_pods.ts";
 
 /** The workload whose plan is carried out. */
 export interface Owner {
   key: string;
   name: string;
+  /** Of what is made for it. */
   namespace: string;
   uid: string;
 }
 
 export interface WriterDeps {
   client: Client;
-  pods: Cache<Pod>;
+  pods: OwnedPods;
   claims: Cache<PersistentVolumeClaim>;
   revisions: Cache<ControllerRevision>;
   created: Readonly<Record<CreatedResource, Resource<KubeObject>>>;
@@ -90,7 +92,7 @@ export class PodWriter {
         if (created !== "done") return created;
       }
       const pod = await this.#createOnce(owner, action);
-      pods.writeBack(pod);
+      pods.writeBack(owner, pod);
       if (action.succeeded !== undefined) record(owner, action.succeeded);
       delete failures.scale;
       return "done";
@@ -168,7 +170,7 @@ export class PodWriter {
           ...(urgent ? { priority: "urgent" as const } : {}),
           ...(step.subresource ? { subresource: step.subresource } : {}),
         };
-        this.#deps.pods.writeBack(await this.#deps.client.patch(podResource, ref, patch, options));
+        this.#deps.pods.writeBack(owner, await this.#deps.client.patch(podResource, ref, patch, options));
       }
       if (action.succeeded !== undefined) this.#deps.record(owner, action.succeeded);
       this.#clear(failures, action.concern);
@@ -186,6 +188,7 @@ export class PodWriter {
           type: "Warning",
           reason: action.failed?.reason ?? "FailedUpdate",
           message,
+          about: action.failed?.about,
         });
       }
       return { error };
@@ -203,8 +206,8 @@ export class PodWriter {
       const left = await deleteQuietly(() =>
         client.delete(podResource, ref, { ...this.#options(owner), uid: action.pod.uid }),
       );
-      if (remains(left, action.pod.uid)) pods.writeBack(left);
-      else pods.remove(`${ref.namespace}/${ref.name}`, action.pod.uid);
+      if (remains(left, action.pod.uid)) pods.writeBack(owner, left);
+      else pods.remove(owner, `${ref.namespace}/${ref.name}`, action.pod.uid);
       if (left !== "absent" && action.succeeded !== undefined) record(owner, action.succeeded);
       for (const claim of action.claims) await this.deleteClaim(owner, claim);
       delete failures.scale;
@@ -251,8 +254,8 @@ function remains<T extends { uid: string; deletionAt: number | undefined }>(
 /** The event that an action wants for its failure. */
 export function failure(action: { failed?: FailureMessage }, text: string): ObjectEvent | undefined {
   if (action.failed === undefined) return undefined;
-  const { reason, message } = action.failed;
-  return { type: "Warning", reason, message: `${message}: ${text}` };
+  const { reason, message, about } = action.failed;
+  return { type: "Warning", reason, message: `${message}: ${text}`, about };
 }
 
 export function isAborted(error: unknown): boolean {

@@ -76,13 +76,13 @@ export function byNumber(a: ControllerRevision, b: ControllerRevision): number {
 }
 
 /**
- * The revision of the present template, of which `data` is: an existing one with equal data, or a new one under a free name.
- * `revisions` are those of the workload, sorted by `byNumber`; `taken` tells the data of a name in use elsewhere.
- * One with equal data there does for us, too, as long as it exists: it is another workload's, or that of a former
- * workload of our name that is about to be collected (spec inplace-update, rule 38).
+ * The revision with this data: an existing one with equal data, or a new one under a free name.
+ * `revisions` are those of the owner, sorted by `byNumber`; `taken` gives the data of a name in use elsewhere.
+ * One with equal data there does for us, too, as long as it exists: it is another owner's, or that of a former
+ * owner of our name that is about to be collected (spec inplace-update, rule 38).
  */
 export function findRevision(
-  workloadName: string,
+  ownerName: string,
   data: string,
   revisions: readonly ControllerRevision[],
   collisionCount: number,
@@ -98,7 +98,7 @@ export function findRevision(
     return { update, write: renumber ? "renumber" : "none", collisionCount };
   }
   for (let count = collisionCount; ; count++) {
-    const name = `${workloadName.slice(0, 223)}-${revisionHash(data, count)}`;
+    const name = `${ownerName.slice(0, 223)}-${revisionHash(data, count)}`;
     const other = revisions.find((revision) => revision.name === name)?.data ?? taken(name);
     if (other === undefined || revisionDataEqual(other, data)) {
       return {

@@ -3,13 +3,14 @@
  * keep the pass waiting. A kind brings how it is seen and planned; no policy lives here.
  */
 import { type ObjectMeta, refOf } from "../../kube/core/index.ts";
-import { isKubeError } from "../../kube/index.ts";
+import { isKubeError, podResource } from "../../kube/index.ts";
 import type { KindDeps } from "../kind.ts";
 import type { Pass, Reconciler, StatusObject } from "../reconciler.ts";
 import { eventTarget } from "../shell.ts";
 import type { ObjectEvent, Plan } from "./actions.ts";
 import { longestGatheringMs, SMALL_SIZE } from "./delays.ts";
 import { ObservedGenerations } from "./observed_generations.ts";
+import { controlledPods, type OwnedPods } from "./owned_pods.ts";
 import { Performer } from "./perform.ts";
 import { PlanMemory } from "./plan_memory.ts";
 import type { Owner } from "./pod_writer.ts";
@@ -26,12 +27,16 @@ interface PlanningContext {
 }
 
 export interface Workload<T extends StatusObject> {
-  /** What the object needs now, from the caches. */
-  plan(object: T, context: PlanningContext): Plan<object>;
+  /** What the object needs now, from the caches. Undefined while its pods are still being listed, which enqueues it. */
+  plan(object: T, context: PlanningContext): Plan<object> | undefined;
   /** How many pods it is about: the more, the more changes go into one write of its status. Default: `replicas` of it. */
   sizeOf?(status: T["status"]): number;
   /** The object is gone. */
-  forget?(uid: string): void;
+  forget?(uid: string, key: string): void;
+  /** Where its pods are. Default: those that it controls are in the shared cache. */
+  readonly pods?: OwnedPods;
+  /** Namespace of what is made for the object, revisions above all. Default: its own. */
+  readonly namespace?: string;
 }
 
 export class WorkloadReconciler<T extends StatusObject> implements Reconciler<T> {
@@ -54,7 +59,7 @@ export class WorkloadReconciler<T extends StatusObject> implements Reconciler<T>
     const { client, caches, log, signal, resource } = deps;
     return new Performer({
       client,
-      pods: caches.pods,
+      pods: this.#workload.pods ?? controlledPods(caches.pods),
       claims: caches.claims,
       revisions: caches.revisions,
       created: deps.created,
@@ -103,7 +108,7 @@ export class WorkloadReconciler<T extends StatusObject> implements Reconciler<T>
   forget(key: string, uid: string): void {
     this.#performer.forget(uid);
     this.#observed.forget(uid);
-    this.#workload.forget?.(uid);
+    this.#workload.forget?.(uid, key);
     this.#gatherUntil.delete(key);
   }
 
@@ -111,10 +116,10 @@ export class WorkloadReconciler<T extends StatusObject> implements Reconciler<T>
     return this.#performer.drained();
   }
 
-  reconcile(object: T, key: string): Pass {
+  reconcile(object: T, key: string): Pass | undefined {
     const { clock, random } = this.#deps;
     const started = clock.monotonic();
-    const owner = ownerOf(object.metadata, key);
+    const owner = this.#ownerOf(object.metadata, key);
     const generation = object.metadata.generation ?? 0;
     this.#performer.observe(owner.uid, generation);
     const plan = this.#workload.plan(object, {
@@ -123,6 +128,7 @@ export class WorkloadReconciler<T extends StatusObject> implements Reconciler<T>
       random,
       memory: this.#memory,
     });
+    if (plan === undefined) return undefined;
     this.#observed.answered(owner.uid, this.#performer.pending(owner.uid));
     this.#performer.perform(owner, generation, plan.actions);
     const size = this.#workload.sizeOf?.(plan.status) ?? replicasOf(plan.status);
@@ -142,10 +148,15 @@ export class WorkloadReconciler<T extends StatusObject> implements Reconciler<T>
     };
   }
 
-  #record(owner: Owner, { type, reason, message }: ObjectEvent): void {
+  #ownerOf({ name = "", namespace = "", uid = "" }: ObjectMeta, key: string): Owner {
+    return { key, name, namespace: this.#workload.namespace ?? namespace, uid };
+  }
+
+  #record({ key, uid }: Owner, { type, reason, message, about }: ObjectEvent): void {
     const { objects, recorder, resource } = this.#deps;
-    const { resourceVersion = "" } = objects.get(owner.key)?.metadata ?? {};
-    recorder.event(eventTarget(resource, { ...owner, resourceVersion }), type, reason, message);
+    const { resourceVersion = "" } = objects.get(key)?.metadata ?? {};
+    const itself = () => eventTarget(resource, { ...refOf(key), uid, resourceVersion });
+    recorder.event(about ? eventTarget(podResource, about) : itself(), type, reason, message);
   }
 }
 
@@ -158,8 +169,4 @@ function notObserved(status: object, stored: object | undefined): object {
   if (!("observedGeneration" in status)) return status;
   const before = stored !== undefined && "observedGeneration" in stored ? stored.observedGeneration : 0;
   return { ...status, observedGeneration: before };
-}
-
-function ownerOf(metadata: ObjectMeta, key: string): Owner {
-  return { key, name: metadata.name ?? "", namespace: metadata.namespace ?? "", uid: metadata.uid ?? "" };
 }
