@@ -135,6 +135,15 @@ export const controllerRevisionResource: Resource<ControllerRevision> = resource
   }),
 );
 
+/** Of a namespace only metadata is kept: selectors of namespaces ask for its labels. */
+export type Namespace = Metadata;
+
+export const namespaceResource: Resource<Namespace> = resource(
+  { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false },
+  core.Namespace,
+  ({ metadata }) => metadataOf(metadata),
+);
+
 export interface Job extends Metadata {
   readonly suspended: boolean;
   readonly active: number;
