@@ -36,7 +36,7 @@ function hashOf(containers: JsonObject[] | undefined, initContainers: JsonObject
 const withoutImage = (encoded: JsonObject): JsonObject => ({ ...encoded, image: undefined });
 
 /** The container as the reference's types write it: members in their order, empty ones left out. */
-function encodeSidecar(container: SidecarContainer): JsonObject {
+export function encodeSidecar(container: SidecarContainer): JsonObject {
   const { podInjectPolicy, upgradeStrategy, shareVolumePolicy, shareVolumeDevicePolicy } = container;
   const { transferEnv, resourcesPolicy } = container;
   return {
