@@ -9,6 +9,7 @@ import type { Labels } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import { isCompleted } from "../rollout/in_place/completion.ts";
 import { conditionOf } from "../rollout/pod_state.ts";
+import { isDigest, runsDigest } from "../rollout/running_image.ts";
 
 /** A pod that nobody counts on may always go: it is not ready, or does not run what its spec says. */
 export function isAvailableToBudget(pod: Pod): boolean {
@@ -30,27 +31,14 @@ export function hasUnavailableLabel(labels: Labels): boolean {
 
 /** Spec and running containers agree. */
 export function isConsistent(pod: Pod): boolean {
-  const digests = pod.containers.filter(({ image }) => image.includes("@"));
+  const digests = pod.containers.filter(({ image }) => isDigest(image));
   const areRunning = digests.every(({ name, image }) => {
     const status = pod.containerStatuses.find((each) => each.name === name);
-    return status !== undefined && sameDigest(image, status.imageID);
+    return status !== undefined && runsDigest(image, status.imageID);
   });
   if (!areRunning) return false;
   if (digests.length === pod.containers.length && digests.length > 0) return true;
   return isCompleted(pod, { verticalScaling: true });
-}
-
-/** `docker-pullable://` and the like are cut off. */
-function sameDigest(image: string, imageId: string): boolean {
-  const scheme = imageId.indexOf("://");
-  const running = scheme < 0 ? imageId : imageId.slice(scheme + 3);
-  const [repository = "", digest = ""] = running.split("@");
-  const [wantedRepository = "", wantedDigest = ""] = image.split("@");
-  return digest === wantedDigest && untagged(repository) === untagged(wantedRepository);
-}
-
-function untagged(repository: string): string {
-  return repository.replace(/:[^/:]*$/, "");
 }
 
 /** The budget that protects the pod, by name. */

@@ -1,6 +1,7 @@
 /** Whether the batches issued so far have taken effect. Spec: inplace-update 4.5. */
-import { envHash, familiarImage, plainHash, quantityEqual } from "../../../kube/core/index.ts";
+import { envHash, plainHash, quantityEqual } from "../../../kube/core/index.ts";
 import type { Pod, PodContainer, ResourceAmounts } from "../../../kube/index.ts";
+import { imageName } from "../running_image.ts";
 import { graceState, hasNextBatch, type InPlaceState, inPlaceState, runtimeMeta } from "./state.ts";
 
 export interface CompletionOptions {
@@ -141,18 +142,9 @@ function sameImage(running: string, wanted: string): boolean {
  * (`docker.io/library/nginx:1`).
  */
 function runsWanted(running: string, wanted: string, superseded: readonly string[]): boolean | undefined {
-  const name = shortForm(running);
-  if (name === shortForm(wanted)) return true;
-  return superseded.some((image) => name === shortForm(image)) ? false : undefined;
-}
-
-function shortForm(image: string): string {
-  try {
-    const { name, tag } = familiarImage(image);
-    return `${name}:${tag}`;
-  } catch {
-    return image;
-  }
+  const name = imageName(running);
+  if (name === imageName(wanted)) return true;
+  return superseded.some((image) => name === imageName(image)) ? false : undefined;
 }
 
 /** For each container that changes now: what was asked of it before, if that is not known to run. */
