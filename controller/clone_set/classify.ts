@@ -1,10 +1,10 @@
 /** What a pod of a CloneSet counts as, and what it gives a pass to do. Spec: cloneset 4.1 rule 7. */
 import type { Selector } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
+import { Candidates } from "../rollout/candidates.ts";
 import { notAsked, type Refresh, type RefreshContext, refreshOf } from "../rollout/in_place/refresh.ts";
 import { graceState } from "../rollout/in_place/state.ts";
 import { NamedPods, type PodSource } from "../rollout/named_pods.ts";
-import { ByActivity, type Placed } from "../rollout/order.ts";
 import { overlay } from "../rollout/overlay.ts";
 import { CREATING, type PendingPods } from "../rollout/pending_pods.ts";
 import { type PodClass, PodIndex, type PodView, type SlotPods } from "../rollout/pod_index.ts";
@@ -25,37 +25,6 @@ export interface ClassifyContext extends RefreshContext {
   readonly selectorText: string;
 }
 
-/** Members that an update may begin with, in the order of their activity, as far as it is read. */
-export class Candidates implements Iterable<Member> {
-  readonly #order = new ByActivity<Member>(isUnderWay);
-  readonly #placed = new Map<string, Placed<Member>>();
-
-  get size(): number {
-    return this.#order.size;
-  }
-
-  add(slot: string, { member }: Pick<Slot, "member">): void {
-    const before = this.#placed.get(slot);
-    if (before !== undefined) this.#order.delete(before);
-    if (member !== undefined) this.#placed.set(slot, this.#order.add(member));
-  }
-
-  delete(slot: string): void {
-    const placed = this.#placed.get(slot);
-    if (placed !== undefined) this.#order.delete(placed);
-    this.#placed.delete(slot);
-  }
-
-  clear(): void {
-    this.#order.clear();
-    this.#placed.clear();
-  }
-
-  [Symbol.iterator](): Iterator<Member> {
-    return this.#order[Symbol.iterator]();
-  }
-}
-
 /** Pods by what a pass has to do about them; groups overlap. */
 const newGroups = () => ({
   unavailable: new SortedSlots(),
@@ -69,7 +38,7 @@ const newGroups = () => ({
   /** Chosen for deletion by label or by name, and not being prepared for it. */
   specified: new SortedSlots(),
   /** At another revision, and not on their way out or in a grace period. */
-  candidates: new Candidates(),
+  candidates: new Candidates<Member>(isUnderWay),
   /** Owned, not selected any more, and without a write in flight: no members. */
   toRelease: new SortedSlots(),
   /** Time alone makes them available. */

@@ -4,14 +4,12 @@ import type { Pod } from "../../kube/index.ts";
 import {
   byName,
   byPhase,
+  byStrategy,
   firstDifference,
   latestReadyFirst,
   moreRestartsFirst,
   newestFirst,
-  prioritised,
   type Rule,
-  scattered,
-  sortedByActivity,
   unscheduledFirst,
 } from "../rollout/order.ts";
 import type { Member, Strategy } from "./observe.ts";
@@ -128,9 +126,6 @@ export function updateOrder(
   strategy: Pick<Strategy, "priority" | "scatter">,
 ): Iterable<Member> {
   if (strategy.priority === undefined && (strategy.scatter ?? []).length === 0) return candidates;
-  const wrapped = sortedByActivity([...candidates]).map((member) => ({ member, labels: member.pod.labels }));
-  const everyone = Array.from(all(), ({ labels }) => ({ labels }));
-  const ordered = scattered(prioritised(wrapped, strategy.priority), everyone, strategy.scatter);
-  const members = ordered.map(({ member }) => member);
+  const members = byStrategy(candidates, [...all()], strategy);
   return [...members.filter(isUnderWay), ...members.filter((member) => !isUnderWay(member))];
 }

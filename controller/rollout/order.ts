@@ -175,6 +175,17 @@ export interface PriorityStrategy {
 
 export type ScatterStrategy = readonly { key: string; value: string }[];
 
+/** Pods by activity, then by priority, then scattered. `all`: the workload's pods, updated ones included. */
+export function byStrategy<T extends { pod: Pod }>(
+  candidates: Iterable<T>,
+  all: readonly { labels: Labels }[],
+  strategy: { priority: PriorityStrategy | undefined; scatter: ScatterStrategy | undefined },
+): T[] {
+  const wrapped = sortedByActivity([...candidates]).map((item) => ({ item, labels: item.pod.labels }));
+  const ordered = scattered(prioritised(wrapped, strategy.priority), all, strategy.scatter);
+  return ordered.map(({ item }) => item);
+}
+
 /** Stable: pods of equal priority keep the order they came in. Rule 46. */
 export function prioritised<T extends { labels: Labels }>(
   pods: readonly T[],
