@@ -15,6 +15,7 @@ import { persistentPodStateKind } from "./persistent_pod_state/index.ts";
 import { nodePodProbeKind, podProbeMarkerKind } from "./pod_probe_marker/index.ts";
 import { podReadinessController } from "./pod_readiness/index.ts";
 import { podUnavailableBudgetKind } from "./pod_unavailable_budget/index.ts";
+import { sidecarSetKind } from "./sidecar_set/index.ts";
 import { sidecarTerminatorController } from "./sidecar_terminator/index.ts";
 import { statefulSetKind } from "./stateful_set/index.ts";
 
@@ -26,6 +27,7 @@ export function mapKinds<R>(visit: <T extends KubeObject>(kind: Kind<T>) => R): 
     visit(daemonSetKind),
     visit(broadcastJobKind),
     visit(advancedCronJobKind),
+    visit(sidecarSetKind),
     visit(podUnavailableBudgetKind),
     visit(persistentPodStateKind),
     visit(containerRecreateRequestKind),

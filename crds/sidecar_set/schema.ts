@@ -210,7 +210,7 @@ export const sidecarSet = defineKind({
   scope: "Cluster",
   description: "Adds containers to matching pods when they are created and updates them in place.",
   conversion: convertSidecarSet,
-  carriedOut: false,
+  carriedOut: true,
   templateErrors: sidecarTypeErrors,
   versions: [
     { name: "v1alpha1", storage: false, spec: specV1alpha1, status, columns },

@@ -1,0 +1,17 @@
+/** SidecarSet: containers added to pods of any owner when they are created, and updated in place. */
+import type { SidecarSet } from "../../crds/index.ts";
+import { policyRule, readVerbs } from "../access.ts";
+import type { Kind } from "../kind.ts";
+import { sidecarSetShell } from "./reconcile.ts";
+import { sidecarSetResource } from "./resource.ts";
+
+export const sidecarSetKind: Kind<SidecarSet> = {
+  controllerName: "sidecarset-controller",
+  workersFlag: "sidecarset-workers",
+  resource: sidecarSetResource,
+  revisions: true,
+  shell: sidecarSetShell,
+  statusMatters: () => false,
+  webhooks: [],
+  access: [policyRule("", ["namespaces"], readVerbs)],
+};

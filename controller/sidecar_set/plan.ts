@@ -1,0 +1,228 @@
+/** What a SidecarSet needs now, as a pure function of what is seen: no I/O, no clock. Spec: sidecarset 4, rule 30. */
+import type { SidecarSet, SidecarSetStatus } from "../../crds/index.ts";
+import { type IntOrString, partitionReplicas, scaledValue } from "../../kube/core/index.ts";
+import type { ControllerRevision, Pod } from "../../kube/index.ts";
+import type { Action, Plan, Waiting } from "../rollout/actions.ts";
+import { Decided } from "../rollout/decided.ts";
+import { patchPod } from "../rollout/pod_actions.ts";
+import { countedRevisions } from "../rollout/revision_counts.ts";
+import type { RevisionSearch } from "../rollout/revisions.ts";
+import type { MatchedNamespaces, SidecarIndex, SidecarView, Slot } from "./classify.ts";
+import { type Member, rolloutOf } from "./observe.ts";
+import { updateOrder } from "./order.ts";
+import { findSidecarRevision, planRevision, surplusSidecarRevisions } from "./revisions.ts";
+import { resetAction, type UpdateTarget, updateAction } from "./update.ts";
+import { upgradableChange } from "./upgradable.ts";
+
+const DEFAULT_MAX_UNAVAILABLE = 1;
+
+export interface Seen {
+  readonly set: SidecarSet;
+  /** Pods that the set selects; writes in flight are already applied to them. */
+  readonly pods: SidecarIndex;
+  readonly namespaces: MatchedNamespaces;
+  /** The set's, sorted by number. */
+  readonly revisions: readonly ControllerRevision[];
+  /** Data of any revision by name: a name may be taken by another object's. */
+  revisionData(name: string): string | undefined;
+}
+
+export interface SidecarPlanInput {
+  readonly seen: Seen;
+  /** Of this program, where revisions are. */
+  readonly systemNamespace: string;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+interface Pass {
+  readonly set: SidecarSet;
+  readonly pods: SidecarView;
+  readonly target: UpdateTarget;
+  readonly now: number;
+}
+
+export function planSidecarSet({ seen, systemNamespace, now }: SidecarPlanInput): Plan<SidecarSetStatus> {
+  const { set, revisions, namespaces } = seen;
+  const rollout = rolloutOf(set);
+  const pods = seen.pods.refresh({ rollout, namespaces });
+  const search = findSidecarRevision(set, revisions, (name) => seen.revisionData(name));
+  const { resourceVersion = "" } = set.metadata;
+  const target = { rollout, revision: search.update.name, setVersion: resourceVersion };
+  const pass: Pass = { set, pods, target, now };
+  const decided = new Decided();
+  if (set.metadata.deletionTimestamp === undefined) {
+    for (const action of planRevision(set, search, systemNamespace)) decided.take(action);
+    // Pods may only carry the name of a revision that exists.
+    if (search.write !== "create") {
+      for (const action of planHistory(pass, revisions)) decided.take(action);
+      planPods(pass, decided);
+    }
+  }
+  return {
+    actions: decided.actions,
+    status: statusOf(set, pods, search),
+    waiting: decided.waiting,
+    wakeAfterMs: undefined,
+  };
+}
+
+function statusOf(
+  { metadata }: SidecarSet,
+  pods: SidecarView,
+  { update, collisionCount }: RevisionSearch,
+): SidecarSetStatus {
+  const updatedReadyPods = pods.count("updatedReadyPods");
+  return {
+    observedGeneration: metadata.generation ?? 0,
+    matchedPods: pods.count("matchedPods"),
+    updatedPods: pods.count("updatedPods"),
+    readyPods: pods.count("readyPods"),
+    ...(updatedReadyPods > 0 ? { updatedReadyPods } : {}),
+    latestRevision: update.name,
+    collisionCount,
+  };
+}
+
+function planHistory({ set, pods, target }: Pass, revisions: readonly ControllerRevision[]): Action[] {
+  const used = () => new Set(countedRevisions(pods.counted));
+  return surplusSidecarRevisions(set, revisions, target.revision, used).map((revision) => ({
+    type: "delete revision",
+    revision,
+  }));
+}
+
+/** A pod gets at most one action a pass: what its sidecars need goes before what is said of it. */
+function planPods(pass: Pass, decided: Decided): void {
+  const { pods, set } = pass;
+  const { type, paused } = set.spec.updateStrategy ?? {};
+  if (type === "NotUpdate") {
+    decided.waiting.push(...held(pods, "NotUpdate", "updateStrategy.type is changed"));
+    return;
+  }
+  if (paused) {
+    decided.waiting.push(...held(pods, "Paused", "paused is set to false"));
+  } else {
+    planResets(pass, decided);
+    planUpdates(pass, decided);
+    planRefusals(pass, decided);
+  }
+  tellUpgradable(pass, decided, pods.groups.toAllow, true);
+}
+
+function held(pods: SidecarView, reason: string, until: string): Waiting[] {
+  const old = pods.count("old");
+  return old === 0 ? [] : [{ reason, message: `${old} pods keep their old sidecars`, until }];
+}
+
+function planResets({ pods, target, now }: Pass, decided: Decided): void {
+  for (const member of membersOf(pods.entries(pods.groups.toReset)))
+    if (decided.isFree(member)) decided.take(resetAction(member, target.rollout, now));
+}
+
+/** Rule 35: pods that are not ready are updated at once, others as far as the budget goes. */
+function planUpdates(pass: Pass, decided: Decided): void {
+  const { pods, set, target, now } = pass;
+  const { partition, maxUnavailable, priorityStrategy, scatterStrategy } = set.spec.updateStrategy ?? {};
+  const { candidates } = pods.groups;
+  const total = pods.count("member");
+  const wanted = candidates.size - keptByPartition(partition, total);
+  if (wanted <= 0) {
+    if (candidates.size > 0) decided.waiting.push(partitionWaiting(candidates.size));
+    return;
+  }
+  const most = numberOf(maxUnavailable ?? DEFAULT_MAX_UNAVAILABLE, total);
+  let used = pods.count("unavailable");
+  let read = 0;
+  const strategy = { priority: priorityStrategy, scatter: scatterStrategy };
+  for (const member of updateOrder(candidates, () => everyPod(pods), strategy)) {
+    if (read++ >= wanted) break;
+    if (member.ready && used++ >= most) {
+      decided.waiting.push(budgetWaiting(wanted - read + 1, most));
+      break;
+    }
+    if (!decided.isFree(member)) continue;
+    decided.take(updateAction(member, target, {}, now));
+  }
+}
+
+function* membersOf(slots: Iterable<Slot>): Generator<Member> {
+  for (const { member } of slots) if (member !== undefined) yield member;
+}
+
+function* everyPod(pods: SidecarView): Generator<Pod> {
+  for (const { pod } of membersOf(pods.every())) yield pod;
+}
+
+/** A number counts as it is, however few pods there are. */
+function keptByPartition(partition: IntOrString | undefined, total: number): number {
+  if (typeof partition === "number") return Math.max(0, partition);
+  return orZero(() => partitionReplicas(partition, total));
+}
+
+function numberOf(value: IntOrString, total: number): number {
+  return orZero(() => scaledValue(value, total, true));
+}
+
+/** Text that is no number counts as 0: admission refuses it, older objects may hold it. */
+function orZero(compute: () => number): number {
+  try {
+    return Math.max(0, compute());
+  } catch {
+    return 0;
+  }
+}
+
+function partitionWaiting(count: number): Waiting {
+  return {
+    reason: "Partition",
+    message: `${count} pods keep their old sidecars by partition`,
+    until: "partition is lowered",
+  };
+}
+
+function budgetWaiting(count: number, most: number): Waiting {
+  return {
+    reason: "Budget",
+    message: `${count} pods wait: maxUnavailable is ${most}`,
+    until: "pods that were updated become ready",
+  };
+}
+
+/** More than images differ: such pods are left as they are until somebody recreates them (rule 32). */
+function planRefusals(pass: Pass, decided: Decided): void {
+  const { pods } = pass;
+  const count = pods.count("not upgradable");
+  if (count === 0) return;
+  decided.waiting.push({
+    reason: "NotUpgradable",
+    message: `${count} pods cannot be updated in place: more than images of their sidecars differ`,
+    until: "they are recreated",
+  });
+  if (tellUpgradable(pass, decided, pods.groups.toRefuse, false) === 0) return;
+  decided.take({
+    type: "event",
+    event: {
+      type: "Normal",
+      reason: "NotUpgradablePods",
+      message: `SidecarSet in-place update detected ${count} not upgradable pod(s) in this round, will skip them.`,
+    },
+  });
+}
+
+/** How many pods are told. */
+function tellUpgradable(
+  { pods, target, now }: Pass,
+  decided: Decided,
+  slots: Iterable<string>,
+  upgradable: boolean,
+): number {
+  let told = 0;
+  for (const member of membersOf(pods.entries(slots))) {
+    if (!decided.isFree(member)) continue;
+    const condition = upgradableChange(member.pod, target.rollout.name, upgradable);
+    decided.take(patchPod(member.pod, { conditions: [condition] }, now, "refresh"));
+    told++;
+  }
+  return told;
+}

@@ -1,0 +1,169 @@
+/** The shell of SidecarSet: the pods that each set selects, and its plan behind the shell that workloads share. */
+import { namespaceNameLabel, type SidecarSet } from "../../crds/index.ts";
+import { compileSelector, type LabelSelector } from "../../kube/core/index.ts";
+import {
+  type Cache,
+  type Change,
+  type Namespace,
+  namespaceResource,
+  type Pod,
+  sidesOf,
+} from "../../kube/index.ts";
+import type { KindDeps, KindShell } from "../kind.ts";
+import type { OwnedPods } from "../rollout/owned_pods.ts";
+import type { PendingPods } from "../rollout/pending_pods.ts";
+import { byNumber } from "../rollout/revisions.ts";
+import { workloadShell } from "../rollout/workload_shell.ts";
+import type { HeldPods, PodNeeds, PodSelection } from "../selected_pods.ts";
+import { type MatchedNamespaces, SidecarIndex } from "./classify.ts";
+import { planSidecarSet } from "./plan.ts";
+
+export function sidecarSetShell(deps: KindDeps<SidecarSet>): KindShell {
+  const { objects, options, queue, resource } = deps;
+  const { revisions } = deps.caches;
+  const { systemNamespace } = options;
+  const enqueue = (key: string): void => queue.addAfter(key, shell.coalescingMs(key));
+  const namespaces = new NamespaceLabels(deps.informers.cacheOf(namespaceResource), () => {
+    for (const set of objects.values())
+      if (set.spec.namespaceSelector) enqueue(resource.codec.identify(set).key);
+  });
+  const pods = new SidecarPods(deps, enqueue);
+  const shell = workloadShell(deps, {
+    pods,
+    namespace: systemNamespace,
+    sizeOf: (status) => status?.matchedPods ?? 0,
+    forget: (_, key) => pods.forget(key),
+    plan: (set, { performer, now }) => {
+      const { uid = "" } = set.metadata;
+      const index = pods.indexOf(set, () => performer.pending(uid));
+      if (index === undefined) return undefined;
+      const seen = {
+        set,
+        pods: index,
+        namespaces: namespaces.matching(set.spec.namespaceSelector),
+        revisions: [...revisions.byIndex("controller", uid)].sort(byNumber),
+        revisionData: (name: string) => revisions.get(`${systemNamespace}/${name}`)?.data,
+      };
+      return planSidecarSet({ seen, systemNamespace, now });
+    },
+  });
+  return shell;
+}
+
+/** Which namespaces a selector matches: their labels rarely change. */
+class NamespaceLabels {
+  readonly #namespaces: Cache<Namespace>;
+  #version = 0;
+
+  /** `changed`: sets with a selector may match others. */
+  constructor(namespaces: Cache<Namespace>, changed: () => void) {
+    this.#namespaces = namespaces;
+    namespaces.subscribe((change) => {
+      const { before, after } = sidesOf(change);
+      if (JSON.stringify(before?.labels) === JSON.stringify(after?.labels)) return;
+      this.#version++;
+      changed();
+    });
+  }
+
+  matching(selector: LabelSelector | undefined): MatchedNamespaces {
+    if (!selector) return { has: () => true, version: 0 };
+    const compiled = compileSelector(selector);
+    return {
+      has: (name) => {
+        const namespace = this.#namespaces.get(name);
+        return namespace !== undefined && compiled.matches(namespace.labels);
+      },
+      version: this.#version,
+    };
+  }
+}
+
+interface Followed {
+  readonly uid: string;
+  readonly generation: number;
+  readonly held: readonly HeldPods<Pod>[];
+  readonly index: SidecarIndex;
+}
+
+/** The pods that each set selects, and what they count as, by the set's key. */
+class SidecarPods implements OwnedPods {
+  readonly #needs: PodNeeds<Pod>;
+  readonly #followed = new Map<string, Followed>();
+  readonly #enqueue: (key: string) => void;
+  readonly #listeners: Parameters<OwnedPods["subscribe"]>[0][] = [];
+
+  constructor({ selectedPods }: Pick<KindDeps<SidecarSet>, "selectedPods">, enqueue: (key: string) => void) {
+    this.#enqueue = enqueue;
+    this.#needs = selectedPods.needs((key, change) => this.#onPod(key, change));
+  }
+
+  /** Undefined while the pods are still being listed. */
+  indexOf({ metadata, spec }: SidecarSet, pending: () => PendingPods): SidecarIndex | undefined {
+    const { name: key = "", uid = "", generation = 0 } = metadata;
+    const known = this.#followed.get(key);
+    // Another generation may select other pods.
+    if (known?.uid === uid && known.generation === generation) return known.index;
+    this.#followed.delete(key);
+    const held = this.#needs.need(key, selectionsOf(spec));
+    if (held === undefined) return undefined;
+    const index = new SidecarIndex({
+      *pods() {
+        for (const pods of held) yield* pods.values();
+      },
+      pod: (slot) => {
+        for (const pods of held) {
+          const pod = pods.get(slot);
+          if (pod !== undefined) return pod;
+        }
+        return undefined;
+      },
+      inFlight: pending,
+    });
+    this.#followed.set(key, { uid, generation, held, index });
+    return index;
+  }
+
+  forget(key: string): void {
+    this.#needs.release(key);
+    this.#followed.delete(key);
+  }
+
+  writeBack({ key }: { readonly key: string }, pod: Pod): void {
+    for (const pods of this.#followed.get(key)?.held ?? []) pods.writeBack(pod);
+  }
+
+  /** Nothing that a SidecarSet writes ends a pod: its watch says when one is gone. */
+  remove(): void {}
+
+  subscribe(changed: Parameters<OwnedPods["subscribe"]>[0]): void {
+    this.#listeners.push(changed);
+  }
+
+  #onPod(key: string, change: Change<Pod> | undefined): void {
+    const followed = this.#followed.get(key);
+    if (change !== undefined && followed !== undefined) {
+      const { before, after } = sidesOf(change);
+      followed.index.podChanged(before, after);
+      for (const changed of this.#listeners) changed(followed.uid, before, after);
+    }
+    this.#enqueue(key);
+  }
+}
+
+/** Watches are limited to the namespaces that the selector names, if it does. */
+function selectionsOf({ selector, namespaceSelector }: SidecarSet["spec"]): PodSelection[] {
+  if (selector === undefined || compileSelector(selector).empty)
+    throw new Error("spec.selector is empty: which pods are managed has to be said");
+  const named = namedNamespaces(namespaceSelector) ?? [""];
+  return [...new Set(named)].map((namespace) => ({ namespace, labels: selector }));
+}
+
+/** Undefined: any may match. */
+function namedNamespaces(selector: LabelSelector | undefined): readonly string[] | undefined {
+  const name = selector?.matchLabels?.[namespaceNameLabel];
+  if (name !== undefined) return [name];
+  return selector?.matchExpressions?.find(
+    ({ key, operator }) => key === namespaceNameLabel && operator === "In",
+  )?.values;
+}

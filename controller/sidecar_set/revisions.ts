@@ -1,0 +1,88 @@
+/** Revisions of a SidecarSet. Spec: sidecarset, rules 13, 27, 28. */
+import {
+  customVersionLabel,
+  revisionSidecarSetLabel,
+  type SidecarSet,
+  sidecarSetRevisionData,
+} from "../../crds/index.ts";
+import type { ControllerRevision } from "../../kube/index.ts";
+import type { Action } from "../rollout/actions.ts";
+import { ownerReference } from "../rollout/pod_manifest.ts";
+import { findRevisionOf, HASH_LABEL, type RevisionSearch, shortHash } from "../rollout/revisions.ts";
+
+const DEFAULT_LIMIT = 10;
+
+/** The revision of the present spec. `revisions` are the set's, by number; `taken` is the data of any name's. */
+export function findSidecarRevision(
+  { metadata, spec, status }: SidecarSet,
+  revisions: readonly ControllerRevision[],
+  taken: (name: string) => string | undefined,
+): RevisionSearch {
+  const data = sidecarSetRevisionData(spec);
+  return findRevisionOf(metadata.name ?? "", data, revisions, status?.collisionCount ?? 0, taken);
+}
+
+/** What has to be written so that the revision is the latest one, under the set's custom version. */
+export function planRevision(
+  { metadata, spec }: SidecarSet,
+  { update, write }: RevisionSearch,
+  namespace: string,
+): Action[] {
+  const { name = "", uid = "", labels, annotations } = metadata;
+  const version = spec.customVersion ? { [customVersionLabel]: spec.customVersion } : {};
+  if (write === "create") {
+    const created = {
+      name: update.name,
+      namespace,
+      labels: {
+        ...labels,
+        [HASH_LABEL]: shortHash(update.name),
+        [revisionSidecarSetLabel]: name,
+        ...version,
+      },
+      annotations: { ...annotations },
+      ownerReferences: [ownerReference("SidecarSet", name, uid)],
+    };
+    const body = {
+      apiVersion: "apps/v1",
+      kind: "ControllerRevision",
+      metadata: created,
+      revision: update.number,
+    };
+    return [{ type: "create revision", name: update.name, body, data: update.data }];
+  }
+  const { stored } = update;
+  if (stored === undefined) return [];
+  const isLabelled = Object.entries(version).every(([key, value]) => stored.labels[key] === value);
+  if (write === "none" && isLabelled) return [];
+  const changed = {
+    metadata: { uid: stored.uid, resourceVersion: stored.resourceVersion, labels: version },
+    ...(write === "renumber" ? { revision: update.number } : {}),
+  };
+  return [{ type: "patch revision", revision: stored, body: changed }];
+}
+
+/**
+ * Beyond the limit, the oldest first; never the newest, one that a pod has, or one that new pods are to get. `used`: names
+ * that pods say they have.
+ */
+export function surplusSidecarRevisions(
+  { spec }: SidecarSet,
+  revisions: readonly ControllerRevision[],
+  latest: string,
+  used: () => ReadonlySet<string>,
+): ControllerRevision[] {
+  const surplus = revisions.length - Math.max(1, spec.revisionHistoryLimit ?? DEFAULT_LIMIT);
+  if (surplus <= 0) return [];
+  const { revisionName = "", customVersion = "" } = spec.injectionStrategy?.revision ?? {};
+  const injected = revisionName || newestOfVersion(revisions, customVersion);
+  const names = used();
+  return revisions
+    .filter(({ name }) => name !== latest && name !== injected && !names.has(name))
+    .slice(0, surplus);
+}
+
+function newestOfVersion(revisions: readonly ControllerRevision[], version: string): string | undefined {
+  if (version === "") return undefined;
+  return revisions.findLast(({ labels }) => labels[customVersionLabel] === version)?.name;
+}
