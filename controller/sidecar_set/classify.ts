@@ -45,7 +45,7 @@ export type Count =
   /** Members, to which writes in flight are applied. */
   | "member"
   | "old"
-  /** Updated, and not ready with what it was updated to: it uses the budget. */
+  /** Not ready with what it was updated to, or about to be restarted for an earlier update: it uses the budget. */
   | "unavailable"
   /** Waits for its recreation: more than images differ. */
   | "not upgradable"
@@ -129,10 +129,14 @@ function countShown(counts: Count[], { updated, consistent, ready }: Member): vo
   if (updated) counts.push("updatedReadyPods");
 }
 
+export function usesBudget({ updated, settling, consistent, ready }: Member): boolean {
+  return updated ? !(consistent && ready) : settling;
+}
+
 function countMember(counts: Count[], member: Member, { name }: SidecarRollout): void {
-  const { pod, updated, upgradable, selected, consistent, ready } = member;
+  const { pod, updated, upgradable, selected } = member;
   counts.push("member", revisionCount(revisionOfMember(pod, name)));
   if (!updated) counts.push("old");
-  if (updated && !(consistent && ready)) counts.push("unavailable");
+  if (usesBudget(member)) counts.push("unavailable");
   if (!updated && selected && !upgradable) counts.push("not upgradable");
 }

@@ -1,6 +1,7 @@
 /** Whether sidecars run what the pod's spec says. Spec: sidecarset, rules 31 and 32. */
 import type { SidecarsBeforeUpdate } from "../../crds/index.ts";
 import type { Pod } from "../../kube/index.ts";
+import { runtimeHashesMatch } from "../rollout/in_place/completion.ts";
 import { imageName, isDigest, runsDigest } from "../rollout/running_image.ts";
 
 /** The containers of these names run their images, and the node has reported on every container of the pod. */
@@ -26,7 +27,8 @@ export function isSettling(
 }
 
 /**
- * What a node tells that has not seen the present spec is about an earlier one. Else by digest where every image has one;
+ * What a node tells that has not seen the present spec is about an earlier one. Else by what its agent says of all
+ * containers, which tells two tags of one image apart; by digest where every image has one;
  * by what was running before the update where not.
  */
 export function areUpdated(
@@ -35,6 +37,7 @@ export function areUpdated(
   before: Pick<SidecarsBeforeUpdate, "lastContainerStatuses"> | undefined,
 ): boolean {
   if (pod.behind && before !== undefined) return false;
+  if (runtimeHashesMatch(pod)) return true;
   const named = pod.containers.filter(({ name }) => containers.includes(name));
   const statusOf = (name: string) => pod.containerStatuses.find((status) => status.name === name);
   if (named.length > 0 && named.every(({ image }) => isDigest(image)))

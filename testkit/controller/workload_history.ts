@@ -9,8 +9,12 @@ import type { LateWrites } from "./late_writes_model.ts";
 
 export interface Workload {
   metadata: ObjectMeta;
-  spec: { template: PodTemplate };
+  spec: object;
   status?: object;
+}
+
+interface TemplateWorkload extends Workload {
+  spec: { template: PodTemplate };
 }
 
 /** The cluster, who plans for it, and who carries plans out. */
@@ -68,7 +72,7 @@ export const templateSteps = [
   { weight: 1, arbitrary: fc.record({ do: fc.constant("env" as const), tag }) },
 ];
 
-export function changeTemplate<T extends Workload>(
+export function changeTemplate<T extends TemplateWorkload>(
   model: ClusterModel<T>,
   what: "image" | "env",
   tag: number,

@@ -108,7 +108,7 @@ function sameAmounts(a: Readonly<Record<string, string>>, b: Readonly<Record<str
 }
 
 /** Rule 15c: what the runtime runs is what the spec says, whatever the image IDs are. */
-function runtimeHashesMatch(pod: Pod): boolean {
+export function runtimeHashesMatch(pod: Pod): boolean {
   const meta = consistentMeta(pod);
   if (meta === undefined) return false;
   return pod.containers.every(

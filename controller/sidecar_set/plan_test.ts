@@ -1,0 +1,333 @@
+import fc from "fast-check";
+import { test } from "tap";
+import type { SidecarSet } from "../../crds/index.ts";
+import { IndexTwin } from "../../testkit/controller/pod_index_model.ts";
+import { SidecarModel, sidecarSetOf } from "../../testkit/controller/sidecar_set_model.ts";
+import { lateStep, makeUnready, settle, takeLate } from "../../testkit/controller/workload_history.ts";
+import type { Action } from "../rollout/actions.ts";
+import { usesBudget } from "./classify.ts";
+import { memberOf, rolloutOf } from "./observe.ts";
+import { planSidecarSet } from "./plan.ts";
+import { reportedUpgradable } from "./upgradable.ts";
+
+const systemNamespace = "kruise-system";
+
+const container = (image: number, env = 0) => ({
+  name: "side",
+  image: `side:${image}`,
+  env: [{ name: "A", value: `${env}` }],
+});
+const pair = (image: number) => ({
+  name: "mesh",
+  image: `mesh:${image}`,
+  upgradeStrategy: { upgradeType: "HotUpgrade", hotUpgradeEmptyImage: "empty:1" },
+});
+
+/** Ready pods of the present set. */
+function runningModel(spec: Partial<SidecarSet["spec"]>, pods: number): SidecarModel {
+  const model = new SidecarModel(sidecarSetOf(spec));
+  for (let count = 0; count < pods; count++) model.inject();
+  for (const name of model.pods.keys()) while (model.kubelet(name));
+  return model;
+}
+
+const planOf = (model: SidecarModel) =>
+  planSidecarSet({ seen: model.seen(), systemNamespace, now: model.now });
+
+const world = (model: SidecarModel) => ({
+  model,
+  plan: () => {
+    const { actions, status, waiting } = planOf(model);
+    return { actions, status, waiting };
+  },
+  perform: (action: Action, stopAfter?: number) => model.perform(action, stopAfter),
+});
+
+/** How many pods the next plan takes for an update, once the revision exists. */
+function taken(model: SidecarModel): string[] {
+  for (const action of planOf(model).actions) if (action.type === "create revision") model.perform(action);
+  return planOf(model).actions.flatMap((action) => (action.type === "patch pod" ? [action.pod.name] : []));
+}
+
+const image = (tag: number) => (spec: SidecarSet["spec"]) => {
+  spec.containers = [container(tag)];
+};
+
+test("a changed image reaches every pod, and nothing else is done afterwards", async (t) => {
+  const model = runningModel({ containers: [container(1)] }, 4);
+  settle(world(model), 10);
+  t.match(model.set.status, { matchedPods: 4, updatedPods: 4, readyPods: 4, updatedReadyPods: 4 });
+  model.changeSpec(image(2));
+  settle(world(model), 60);
+  t.match(model.set.status, { matchedPods: 4, updatedPods: 4, readyPods: 4, updatedReadyPods: 4 });
+  for (const pod of model.active()) t.equal(reportedUpgradable(pod, "set"), true);
+  t.same(planOf(model).actions, []);
+  t.end();
+});
+
+test("partition and maxUnavailable, as numbers and percentages", async (t) => {
+  const cases = [
+    { pods: 5, strategy: { partition: "99%", maxUnavailable: 10 }, want: 1 },
+    { pods: 5, strategy: { partition: "1%", maxUnavailable: 10 }, want: 4 },
+    { pods: 5, strategy: { partition: "100%", maxUnavailable: 10 }, want: 0 },
+    { pods: 5, strategy: { partition: 3, maxUnavailable: 10 }, want: 2 },
+    { pods: 2, strategy: { partition: "50%", maxUnavailable: "50%" }, want: 1 },
+    { pods: 5, strategy: { maxUnavailable: "21%" }, want: 2 },
+    { pods: 5, strategy: { maxUnavailable: 0 }, want: 0 },
+    { pods: 5, strategy: {}, want: 1 },
+    { pods: 5, strategy: { maxUnavailable: 5, paused: true }, want: 0 },
+    { pods: 5, strategy: { maxUnavailable: 5, type: "NotUpdate" }, want: 0 },
+    { pods: 5, strategy: { maxUnavailable: "many", partition: "few" }, want: 0 },
+  ];
+  for (const { pods, strategy, want } of cases) {
+    const model = runningModel({ containers: [container(1)], updateStrategy: strategy }, pods);
+    model.changeSpec(image(2));
+    t.equal(taken(model).length, want, JSON.stringify(strategy));
+  }
+});
+
+test("of 30 updated pods 4 are not ready: 6 of 10 may follow", async (t) => {
+  const updateStrategy = { maxUnavailable: 10, partition: 70 };
+  const model = runningModel({ containers: [container(1)], updateStrategy }, 100);
+  model.changeSpec(image(2));
+  settle(world(model), 100);
+  const rollout = rolloutOf(model.set);
+  const updated = model.active().filter((pod) => memberOf(pod, false, rollout)?.updated);
+  t.equal(updated.length, 30);
+  for (const pod of updated.slice(0, 4)) makeUnready(model, pod);
+  model.changeSpec((spec) => {
+    spec.updateStrategy = { maxUnavailable: 10 };
+  });
+  t.equal(taken(model).length, 6);
+});
+
+test("a pod that is not ready is updated free of the budget, and first", async (t) => {
+  const model = runningModel({ containers: [container(1)] }, 3);
+  const [, second] = model.active();
+  if (second !== undefined) makeUnready(model, second);
+  model.changeSpec(image(2));
+  t.same(taken(model)[0], "pod-1");
+  t.equal(taken(model).length, 2);
+});
+
+test("more than images differ: pods are left alone, told so, and counted in one event", async (t) => {
+  const model = runningModel({ containers: [container(1)] }, 3);
+  settle(world(model), 10);
+  model.changeSpec((spec) => {
+    spec.containers = [container(2, 1)];
+  });
+  settle(world(model), 10);
+  t.match(model.set.status, { matchedPods: 3, updatedPods: 0, readyPods: 3 });
+  for (const pod of model.active()) {
+    t.match(
+      pod.conditions.find(({ type }) => type === "SidecarSetUpgradable"),
+      {
+        status: "False",
+        reason: "UpdateImmutableField",
+        message: '{"set":false}',
+      },
+    );
+  }
+  t.same(
+    model.events.map(({ message }) => message),
+    ["SidecarSet in-place update detected 3 not upgradable pod(s) in this round, will skip them."],
+  );
+  model.changeSpec(image(1));
+  settle(world(model), 10);
+  for (const pod of model.active()) t.equal(reportedUpgradable(pod, "set"), true, "reverted");
+});
+
+test("the states of a pair over two upgrades and a broken one", async (t) => {
+  const model = runningModel({ containers: [pair(1)] }, 1);
+  const read = () => {
+    const [pod] = model.active();
+    const at = (key: string) => pod?.annotations[`${key}.sidecarset.kruise.io/mesh-1`] ?? "";
+    const alt = (key: string) => pod?.annotations[`${key}.sidecarset.kruise.io/mesh-2`] ?? "";
+    const images = pod?.containers.slice(1).map((one) => one.image);
+    return [...(images ?? []), at("version"), at("versionalt"), alt("version"), alt("versionalt")].join(" ");
+  };
+  const states: string[] = [];
+  const follow = (): void => {
+    for (let round = 0; round < 20; round++) {
+      for (const action of planOf(model).actions) model.perform(action);
+      if (states.at(-1) !== read()) states.push(read());
+      for (const name of [...model.pods.keys()]) while (model.kubelet(name));
+    }
+  };
+  const upgrade = (tag: number, version: string): void => {
+    model.changeSpec((spec) => {
+      spec.containers = [pair(tag)];
+    });
+    model.set.metadata.resourceVersion = version;
+    follow();
+  };
+  follow();
+  upgrade(2, "201");
+  upgrade(3, "302");
+  t.same(states, [
+    "mesh:1 empty:1 1 0 0 1",
+    "mesh:1 mesh:2 1 201 201 1",
+    "empty:1 mesh:2 0 201 201 0",
+    "mesh:3 mesh:2 302 201 201 302",
+    "mesh:3 empty:1 302 0 0 302",
+  ]);
+  t.equal(model.events.filter(({ reason }) => reason === "ResetContainerSucceed").length, 2);
+  const events = model.events.length;
+  states.length = 0;
+  // A bad image: mesh-1 goes on serving; the former image comes back.
+  model.changeSpec((spec) => {
+    spec.containers = [pair(4)];
+  });
+  model.set.metadata.resourceVersion = "403";
+  for (const action of planOf(model).actions) model.perform(action);
+  for (const action of planOf(model).actions) model.perform(action);
+  t.equal(read(), "mesh:3 mesh:4 302 403 403 302");
+  const [pod] = model.active();
+  const failed = (pod?.containerStatuses ?? []).map((status) =>
+    status.name === "mesh-2" ? { ...status, image: "mesh:4", imageID: "", ready: false } : status,
+  );
+  const conditions = (pod?.conditions ?? []).map((one) =>
+    one.type === "Ready" ? { ...one, status: "False" } : one,
+  );
+  model.change("pod-0", { containerStatuses: failed, conditions });
+  model.changeSpec((spec) => {
+    spec.containers = [pair(3)];
+  });
+  for (let round = 0; round < 3; round++) for (const action of planOf(model).actions) model.perform(action);
+  t.equal(read(), "mesh:3 empty:1 302 0 0 302");
+  t.equal(model.events.length, events);
+});
+
+const step = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ do: fc.constant("plan" as const) }) },
+  { weight: 6, arbitrary: lateStep },
+  { weight: 6, arbitrary: fc.record({ do: fc.constant("kubelet" as const), which: fc.nat(30) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant("image" as const), tag: fc.integer({ min: 1, max: 3 }) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant("env" as const), tag: fc.integer({ min: 0, max: 1 }) }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("create" as const) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant("befall" as const),
+      which: fc.nat(30),
+      what: fc.constantFrom("unready" as const, "failed" as const, "delete" as const, "foreign" as const),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant("strategy" as const),
+      paused: fc.constantFrom(false, false, false, true),
+      partition: fc.constantFrom(0, 0, 1, "50%"),
+      maxUnavailable: fc.constantFrom(1, 2, "50%"),
+    }),
+  },
+);
+
+test("random histories: the index agrees with one made from nothing, the budget holds, everything ends updated", async (t) => {
+  const reached = { updates: 0, resets: 0, refusals: 0 };
+  fc.assert(
+    fc.property(
+      fc.boolean(),
+      fc.integer({ min: 1, max: 5 }),
+      fc.array(step, { minLength: 30, maxLength: 90 }),
+      (isHot, pods, steps) => {
+        let env = 0;
+        const containers = (tag: number) => [container(tag, env), ...(isHot ? [pair(tag)] : [])];
+        const model = runningModel({ containers: containers(1) }, pods);
+        const twin = new IndexTwin({
+          model,
+          index: (writes) => model.index(writes.pods),
+          plan: (index) => planSidecarSet({ seen: model.seen(index), systemNamespace, now: model.now }),
+        });
+        /** Taken while they were not ready: those use no budget until they are. */
+        const free = new Set<string>();
+        const shown = () => {
+          const rollout = rolloutOf(model.set);
+          return model.active().flatMap((pod) => memberOf(pod, false, rollout) ?? []);
+        };
+        const send = (): void => {
+          const before = twin.writes.pods.size;
+          const budget = model.set.spec.updateStrategy?.maxUnavailable ?? 1;
+          const plan = twin.send();
+          for (const action of plan.actions) {
+            if (action.type !== "patch pod") continue;
+            if (action.disrupts) reached.updates++;
+            if (action.succeeded) reached.resets++;
+            if (action.concern === "refresh") reached.refusals++;
+          }
+          const rollout = rolloutOf(model.set);
+          const begun = plan.actions.filter((action) => {
+            if (action.type !== "patch pod" || !action.disrupts || action.succeeded) return false;
+            const isReady = memberOf(action.pod, false, rollout)?.ready === true;
+            if (!isReady) free.add(action.pod.uid);
+            return isReady;
+          }).length;
+          if (begun === 0 || before > 0) return;
+          const used = shown().filter((member) => usesBudget(member) && !free.has(member.pod.uid)).length;
+          const total = shown().length;
+          const most =
+            typeof budget === "number" ? budget : Math.ceil((total * Number.parseInt(budget, 10)) / 100);
+          if (used + begun > most) throw new Error(`${used} and ${begun} pods are out, ${most} may be`);
+        };
+        for (const one of steps) {
+          model.now += 50;
+          const names = [...model.pods.keys()];
+          if ("late" in one) {
+            takeLate(twin.writes, one, (action) => twin.perform(action));
+            continue;
+          }
+          const name = "which" in one ? (names[one.which % Math.max(1, names.length)] ?? "") : "";
+          const pod = model.pods.get(name);
+          if (one.do === "plan") send();
+          else if (one.do === "kubelet") model.kubelet(name);
+          else if (one.do === "create") model.inject();
+          else if (one.do === "strategy") {
+            const { do: _, ...strategy } = one;
+            model.changeSpec((spec) => {
+              spec.updateStrategy = strategy;
+            });
+          } else if (one.do === "befall") {
+            if (pod === undefined) continue;
+            if (one.what === "unready") makeUnready(model, pod);
+            else if (one.what === "failed") model.change(name, { phase: "Failed", conditions: [] });
+            else if (one.what === "delete") model.deletePod(name);
+            else model.change(name, { annotations: { ...pod.annotations, foreign: String(model.now) } });
+          } else {
+            if (one.do === "env") env = one.tag;
+            model.changeSpec((spec) => {
+              spec.containers = containers(one.tag);
+            });
+          }
+        }
+        while (twin.writes.size > 0) twin.answer();
+        model.changeSpec((spec) => {
+          spec.updateStrategy = { maxUnavailable: 1 };
+        });
+        settle({ ...world(model), plan: () => twin.plan(), perform: (action) => twin.perform(action) }, 400);
+        const members = shown();
+        for (const { pod, updated, upgradable, ready, consistent } of members) {
+          if (!ready || !consistent) throw new Error(`${pod.name} is left behind`);
+          if (updated !== upgradable)
+            throw new Error(`${pod.name}: updated ${updated}, upgradable ${upgradable}`);
+          if (!upgradable && reportedUpgradable(pod, "set") !== false)
+            throw new Error(`${pod.name} was not told`);
+          if (updated && reportedUpgradable(pod, "set") === false)
+            throw new Error(`${pod.name} was told wrongly`);
+        }
+        const status = model.set.status;
+        const count = members.length;
+        if (status?.matchedPods !== count || status.readyPods !== count)
+          throw new Error(JSON.stringify(status));
+      },
+    ),
+    { seed: 3, numRuns: 400 },
+  );
+  t.ok(reached.updates > 500 && reached.refusals > 50 && reached.resets > 30, JSON.stringify(reached));
+});
