@@ -4,7 +4,10 @@ import {
   type IntOrString,
   invalid,
   jsonEqual,
+  type LabelSelector,
+  patternMessage,
   scaledValueOfFraction,
+  validateSelector,
 } from "../../kube/core/index.ts";
 
 export function nonNegative(path: string, value: number | undefined | null): FieldError[] {
@@ -44,4 +47,31 @@ export function amountErrors(
   const result = amount(name, value, 100);
   if ("complaint" in result) return [invalid(path, value ?? null, result.complaint)];
   return result.value < 0 ? [invalid(path, value, "must be greater than or equal to 0")] : [];
+}
+
+const percentWords = patternMessage(
+  "a valid percent string must be a numeric string followed by an ending '%'",
+  "[0-9]+%",
+  "1%",
+  "93%",
+);
+
+/** A number that is not negative, or a whole percentage of any size. */
+export function intOrPercentErrors(path: string, value: IntOrString): FieldError[] {
+  if (typeof value === "number") return nonNegative(path, value);
+  return /^[0-9]+%$/.test(value) ? [] : [invalid(path, value, percentWords)];
+}
+
+/** The same with percentages of at most 100. */
+export function portionErrors(path: string, value: IntOrString): FieldError[] {
+  const errors = intOrPercentErrors(path, value);
+  if (errors.length > 0 || typeof value === "number" || Number(value.slice(0, -1)) <= 100) return errors;
+  return [invalid(path, value, "must not be greater than 100%")];
+}
+
+/** A selector that asks for something; `emptyWords` for one that does not. */
+export function selectorErrors(path: string, selector: LabelSelector, emptyWords: string): FieldError[] {
+  const terms = Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length;
+  if (terms === 0) return [invalid(path, selector, emptyWords)];
+  return validateSelector(selector, path);
 }

@@ -1,15 +1,9 @@
 /** What admission refuses in the update strategy. Spec: cloneset 6. */
-import {
-  type FieldError,
-  type IntOrString,
-  invalid,
-  isPercentage,
-  required,
-  validateSelector,
-} from "../../kube/core/index.ts";
+import { type FieldError, type IntOrString, invalid, isPercentage } from "../../kube/core/index.ts";
 import { podUpdatePolicies } from "./names.ts";
 import { amount, amountErrors, nonNegative, ratchet } from "./rules.ts";
 import type { CloneSetRollingUpdate, DecodedCloneSet } from "./schema.ts";
+import { priorityErrors, scatterErrors } from "./update_order.ts";
 
 type Rollout = Omit<CloneSetRollingUpdate, "podUpdatePolicy">;
 
@@ -72,8 +66,8 @@ function validateSettings(path: string, rollout: Rollout, replicas: number): Fie
     ...amountErrors(`${path}.partition`, "partition", partition),
     ...amountErrors(`${path}.maxUnavailable`, "maxUnavailable", maxUnavailable),
     ...amountErrors(`${path}.maxSurge`, "maxSurge", maxSurge ?? 0),
-    ...validatePriority(`${path}.priorityStrategy`, rollout),
-    ...validateScatter(`${path}.scatterStrategy`, rollout),
+    ...priorityErrors(`${path}.priorityStrategy`, rollout.priorityStrategy),
+    ...scatterErrors(`${path}.scatterStrategy`, rollout.scatterStrategy),
   ];
   const unavailable = amount("maxUnavailable", maxUnavailable ?? 0, replicas);
   const surge = amount("maxSurge", maxSurge ?? 0, replicas);
@@ -95,46 +89,6 @@ function validateSurge(path: string, { maxSurge }: Rollout, policy: unknown, wor
   const surge = amount("maxSurge", maxSurge ?? 0, 100);
   if ("complaint" in surge || surge.value <= 0) return [];
   return [invalid(`${path}.maxSurge`, maxSurge, `can not use maxSurge with ${word} InPlaceOnly`)];
-}
-
-function validatePriority(path: string, { priorityStrategy }: Rollout): FieldError[] {
-  const errors: FieldError[] = [];
-  const weights = priorityStrategy?.weightPriority ?? [];
-  const orders = priorityStrategy?.orderPriority ?? [];
-  if (weights.length > 0 && orders.length > 0) {
-    errors.push(required(path, "only one of weightPriority and orderPriority can be used"));
-  }
-  for (const [index, { weight, matchSelector }] of weights.entries()) {
-    const item = `${path}.weightPriority[${index}]`;
-    if (typeof weight !== "number" || weight < 0 || weight > 100) {
-      errors.push(required(`${item}.weight`, "weight must be valid number in the range 1-100"));
-    }
-    const terms =
-      Object.keys(matchSelector?.matchLabels ?? {}).length + (matchSelector?.matchExpressions ?? []).length;
-    if (terms === 0) errors.push(required(`${item}.matchSelector`, "selector can not be empty"));
-    const [complaint] = validateSelector(matchSelector, "");
-    if (complaint !== undefined) {
-      errors.push(required(`${item}.matchSelector`, `invalid selector ${complaint.detail}`));
-    }
-  }
-  for (const [index, order] of orders.entries()) {
-    if (!order.orderedKey)
-      errors.push(required(`${path}.orderPriority[${index}].orderedKey`, "order key can not be empty"));
-  }
-  return errors;
-}
-
-function validateScatter(path: string, { scatterStrategy }: Rollout): FieldError[] {
-  const errors: FieldError[] = [];
-  const seen = new Set<string>();
-  for (const [index, { key, value }] of (scatterStrategy ?? []).entries()) {
-    const item = `${path}[${index}]`;
-    if (!key) errors.push(required(item, "key should not be empty"));
-    const pair = JSON.stringify([key, value]);
-    if (seen.has(pair)) errors.push(required(item, `duplicated key=${key} value=${value}`));
-    seen.add(pair);
-  }
-  return errors;
 }
 
 /** Only v1beta1 has these fields; v1alpha1 knows annotations instead. */

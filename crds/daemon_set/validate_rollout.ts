@@ -4,21 +4,13 @@ import {
   type IntOrString,
   invalid,
   notSupported,
-  patternMessage,
   required,
   validateSelector,
 } from "../../kube/core/index.ts";
-import { nonNegative } from "../clone_set/rules.ts";
+import { portionErrors } from "../clone_set/rules.ts";
 import type { DaemonSetSpec } from "./schema.ts";
 
 type RollingUpdate = NonNullable<NonNullable<DaemonSetSpec["updateStrategy"]>["rollingUpdate"]>;
-
-const percentWords = patternMessage(
-  "a valid percent string must be a numeric string followed by an ending '%'",
-  "[0-9]+%",
-  "1%",
-  "93%",
-);
 
 export function validateRollingUpdate(rolling: RollingUpdate, path: string): FieldError[] {
   const errors = [
@@ -58,12 +50,8 @@ function typeErrors(rolling: RollingUpdate, surge: number, path: string): FieldE
   }
 }
 
-/** A number that is not negative, or a percentage of at most 100. */
 function amountErrors(path: string, value: IntOrString | undefined | null): FieldError[] {
-  if (value === undefined || value === null) return [];
-  if (typeof value === "number") return nonNegative(path, value);
-  if (!/^[0-9]+%$/.test(value)) return [invalid(path, value, percentWords)];
-  return Number(value.slice(0, -1)) > 100 ? [invalid(path, value, "must not be greater than 100%")] : [];
+  return value === undefined || value === null ? [] : portionErrors(path, value);
 }
 
 /** The number before a percent sign, or of a text that is one; 0 for anything else. */

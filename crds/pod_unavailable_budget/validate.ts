@@ -2,14 +2,13 @@
 import {
   compileSelector,
   type FieldError,
-  type IntOrString,
   invalid,
   jsonEqual,
   type LabelSelector,
   notSupported,
   required,
-  validateSelector,
 } from "../../kube/core/index.ts";
+import { portionErrors, selectorErrors } from "../clone_set/rules.ts";
 import type { Draft } from "../kind_reader.ts";
 import { sameTarget, type TargetReference } from "../persistent_pod_state/validate.ts";
 import { protectTotalReplicasAnnotation } from "./names.ts";
@@ -57,12 +56,6 @@ function validateSelection({ selector, targetRef }: PodUnavailableBudgetSpec): F
   );
 }
 
-function selectorErrors(path: string, selector: LabelSelector, empty: string): FieldError[] {
-  const terms = Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length;
-  if (terms === 0) return [invalid(path, selector, empty)];
-  return validateSelector(selector, path);
-}
-
 function validateAmounts({
   maxUnavailable: most,
   minAvailable: least,
@@ -73,17 +66,9 @@ function validateAmounts({
   if (!hasMost && !hasLeast)
     return [required(both, "no maxUnavailable or minAvailable defined in PodUnavailableBudget")];
   if (hasMost && hasLeast) return [required(both, "maxUnavailable and minAvailable are mutually exclusive")];
-  return hasMost ? amountErrors("spec.maxUnavailable", most) : amountErrors("spec.minAvailable", least ?? 0);
-}
-
-const percentWords =
-  "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
-
-function amountErrors(path: string, value: IntOrString): FieldError[] {
-  if (typeof value === "number")
-    return value < 0 ? [invalid(path, value, "must be greater than or equal to 0")] : [];
-  if (!/^[0-9]+%$/.test(value)) return [invalid(path, value, percentWords)];
-  return Number(value.slice(0, -1)) > 100 ? [invalid(path, value, "must not be greater than 100%")] : [];
+  return hasMost
+    ? portionErrors("spec.maxUnavailable", most)
+    : portionErrors("spec.minAvailable", least ?? 0);
 }
 
 function validateOptions({ metadata }: Budget, spec: PodUnavailableBudgetSpec): FieldError[] {

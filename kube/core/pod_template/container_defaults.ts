@@ -7,6 +7,25 @@ import { pullPolicyByTag } from "./image_reference.ts";
 export type PullPolicyRule = (image: string) => string;
 
 export function defaultContainer(container: JsonObject, pullPolicy: PullPolicyRule = pullPolicyByTag): void {
+  defaultExceptProbes(container, pullPolicy);
+  for (const name of ["livenessProbe", "readinessProbe", "startupProbe"]) {
+    const probe = objectAt(container, name);
+    defaultProbe(probe);
+    const grpc = objectAt(probe, "grpc");
+    if (grpc !== undefined) setMissing(grpc, "service", "");
+  }
+}
+
+/**
+ * As the reference sets them in SidecarSets: startup probes and gRPC services stay as they are. Their hash would change, and
+ * the API server fills them in when a pod has them. Spec: sidecarset 6.
+ */
+export function defaultSidecarContainer(container: JsonObject): void {
+  defaultExceptProbes(container, pullPolicyByTag);
+  for (const name of ["livenessProbe", "readinessProbe"]) defaultProbe(objectAt(container, name));
+}
+
+function defaultExceptProbes(container: JsonObject, pullPolicy: PullPolicyRule): void {
   setDefault(container, "imagePullPolicy", pullPolicy(textAt(container, "image")));
   setDefault(container, "terminationMessagePath", "/dev/termination-log");
   setDefault(container, "terminationMessagePolicy", "File");
@@ -18,8 +37,6 @@ export function defaultContainer(container: JsonObject, pullPolicy: PullPolicyRu
     if (fileKey !== undefined && !has(fileKey, "optional")) fileKey["optional"] = false;
   }
   roundResources(objectAt(container, "resources"));
-  for (const name of ["livenessProbe", "readinessProbe", "startupProbe"])
-    defaultProbe(objectAt(container, name));
   const lifecycle = objectAt(container, "lifecycle");
   for (const name of ["postStart", "preStop"]) defaultHttpGet(objectAt(objectAt(lifecycle, name), "httpGet"));
 }
@@ -46,8 +63,6 @@ function defaultProbe(probe: JsonObject | undefined): void {
   setDefault(probe, "successThreshold", 1);
   setDefault(probe, "failureThreshold", 3);
   defaultHttpGet(objectAt(probe, "httpGet"));
-  const grpc = objectAt(probe, "grpc");
-  if (grpc !== undefined) setMissing(grpc, "service", "");
 }
 
 function defaultHttpGet(httpGet: JsonObject | undefined): void {
