@@ -25,7 +25,8 @@ export type ParseErrorCode =
   | "InvalidIntOrString"
   | "InvalidTime"
   | "InvalidImage"
-  | "InvalidExpression";
+  | "InvalidExpression"
+  | "InvalidPattern";
 
 /** A text that is not what it should be; the message is worded as the API server words it. */
 export class ParseError extends Error {

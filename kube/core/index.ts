@@ -4,6 +4,7 @@ export * from "./core_types.ts";
 export * from "./errors.ts";
 export * from "./field_errors.ts";
 export * from "./field_selector.ts";
+export * from "./go_regexp.ts";
 export * from "./go_text.ts";
 export * from "./hash.ts";
 export * from "./int_or_string.ts";
