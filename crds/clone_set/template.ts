@@ -62,7 +62,8 @@ export function validateTemplate(
   return errors;
 }
 
-function privilegedErrors(pod: JsonObject, path: string): FieldError[] {
+/** Privileged containers of a pod spec at `path`, where flag --allow-privileged forbids them. */
+export function privilegedErrors(pod: JsonObject, path: string): FieldError[] {
   return ["containers", "initContainers"].flatMap((list) => {
     const containers: unknown = pod[list];
     if (!Array.isArray(containers)) return [];

@@ -1,6 +1,10 @@
+export * from "./canary.ts";
+export * from "./default.ts";
 export * from "./hash.ts";
 export * from "./names.ts";
+export type { PatchWhitelist } from "./patch_whitelist.ts";
 export * from "./pod_annotations.ts";
 export * from "./resource_expressions.ts";
 export * from "./revision_data.ts";
 export * from "./schema.ts";
+export * from "./validate.ts";

@@ -1,0 +1,148 @@
+/** Which SidecarSets get in each other's way. Spec: sidecarset 6, end. */
+import fc from "fast-check";
+import t from "tap";
+import {
+  compileSelector,
+  formatFieldErrors,
+  type LabelSelector,
+  type LabelSelectorRequirement,
+} from "../../kube/core/index.ts";
+import { selectorsMayOverlap, sidecarSetConflicts } from "./conflicts.ts";
+import type { SidecarSet, SidecarSetSpec } from "./schema.ts";
+
+const app = { matchLabels: { app: "a" } };
+
+function set(name: string, spec: SidecarSetSpec, annotations: Record<string, string> = {}): SidecarSet {
+  return { metadata: { name, annotations }, spec: { selector: app, ...spec } };
+}
+
+const conflicts = (next: SidecarSet, ...others: SidecarSet[]) =>
+  formatFieldErrors(sidecarSetConflicts(next, others));
+
+t.test("containers with one name", (t) => {
+  const one = set("one", { containers: [{ name: "c" }], initContainers: [{ name: "i" }] });
+  t.equal(
+    conflicts(set("two", { containers: [{ name: "c" }] }), one),
+    'spec.containers: Invalid value: "c": container c already exist in one',
+  );
+  t.equal(
+    conflicts(set("two", { initContainers: [{ name: "i" }] }), one),
+    'spec.containers: Invalid value: "i": container i already exist in one',
+  );
+  t.equal(conflicts(set("two", { containers: [{ name: "i" }] }), one), "", "init containers are apart");
+  t.equal(conflicts(set("one", { containers: [{ name: "c" }] }), one), "", "a set and its former self");
+  const elsewhere = { selector: { matchLabels: { app: "b" } }, containers: [{ name: "c" }] };
+  t.equal(conflicts(set("two", elsewhere), one), "", "other pods");
+  t.end();
+});
+
+t.test("namespaces", (t) => {
+  const within = (name: string, namespace?: string) =>
+    set(name, {
+      containers: [{ name: "c" }],
+      ...(namespace ? { namespaceSelector: { matchLabels: { name: namespace } } } : {}),
+    });
+  t.not(conflicts(within("two", "x"), within("one")), "");
+  t.not(conflicts(within("two", "x"), within("one", "x")), "");
+  t.equal(conflicts(within("two", "x"), within("one", "y")), "");
+  t.end();
+});
+
+t.test("volumes of one name must be the same", (t) => {
+  const volume = (name: string, path: string) => set(name, { volumes: [{ name: "v", hostPath: { path } }] });
+  t.equal(conflicts(volume("two", "/a"), volume("one", "/a")), "");
+  t.equal(
+    conflicts(volume("two", "/b"), volume("one", "/a")),
+    'spec.volumes: Invalid value: "v": volume v is in conflict with sidecarset one',
+  );
+  t.end();
+});
+
+t.test("annotations", (t) => {
+  const patching = (name: string, patchPolicy: string) =>
+    set(name, { patchPodMetadata: [{ annotations: { k: "1" }, patchPolicy }] });
+  const words = 'spec.patchPodMetadata: Invalid value: "k": annotation k is in conflict with sidecarset one';
+  for (const [ours, theirs, expected] of [
+    ["Retain", "Overwrite", ""],
+    ["Overwrite", "Retain", ""],
+    ["MergePatchJson", "MergePatchJson", ""],
+    ["MergePatchJson", "Overwrite", words],
+    ["Overwrite", "MergePatchJson", words],
+    ["Overwrite", "Overwrite", words],
+  ] as const)
+    t.equal(conflicts(patching("two", ours), patching("one", theirs)), expected, `${ours}, ${theirs}`);
+  t.end();
+});
+
+t.test("a canary and its base share everything", (t) => {
+  const annotations = {
+    "apps.kruise.io/sidecarset-canary": "true",
+    "apps.kruise.io/sidecarset-base": "base",
+  };
+  const base = set("base", { containers: [{ name: "c" }] });
+  const canary = set("canary", { containers: [{ name: "c" }] }, annotations);
+  t.equal(conflicts(canary, base), "");
+  t.equal(conflicts(base, canary), "");
+  t.not(conflicts(canary, set("third", { containers: [{ name: "c" }] })), "");
+  t.end();
+});
+
+t.test("a selector that cannot be read selects nothing", (t) => {
+  t.equal(selectorsMayOverlap({ matchLabels: { "?": "a" } }, app), false);
+  t.end();
+});
+
+const key = fc.constantFrom("a", "b");
+const value = fc.constantFrom("x", "y", "z");
+const operator: fc.Arbitrary<LabelSelectorRequirement["operator"]> = fc.constantFrom(
+  "In",
+  "NotIn",
+  "Exists",
+  "DoesNotExist",
+);
+const requirement = fc
+  .record({ key, operator, values: fc.uniqueArray(value, { minLength: 1 }) })
+  .map(
+    ({ values, ...rest }): LabelSelectorRequirement =>
+      rest.operator === "In" || rest.operator === "NotIn" ? { ...rest, values } : rest,
+  );
+/** One requirement a key: what two of one key have in common is not worked out. */
+const selector: fc.Arbitrary<LabelSelector> = fc.oneof(
+  fc.record({ matchLabels: fc.dictionary(key, value, { minKeys: 1, maxKeys: 2 }) }),
+  fc.record({
+    matchExpressions: fc.uniqueArray(requirement, {
+      selector: ({ key }) => key,
+      minLength: 1,
+      maxLength: 2,
+    }),
+  }),
+);
+
+const values = [undefined, "x", "y", "z", "other"];
+const everyLabelSet = values.flatMap((a) =>
+  values.map((b) => ({ ...(a === undefined ? {} : { a }), ...(b === undefined ? {} : { b }) })),
+);
+
+/** Keys on which one selector wants any value and the other no certain one, which counts as disjoint. */
+function hasLonelyExists(one: LabelSelector, other: LabelSelector): boolean {
+  const wanted = new Set([
+    ...Object.keys(other.matchLabels ?? {}),
+    ...(other.matchExpressions ?? [])
+      .filter(({ operator }) => operator === "In" || operator === "Exists")
+      .map(({ key }) => key),
+  ]);
+  return (one.matchExpressions ?? []).some(({ operator, key }) => operator === "Exists" && !wanted.has(key));
+}
+
+t.test("two selectors overlap exactly if some label set matches both", (t) => {
+  fc.assert(
+    fc.property(selector, selector, (one, other) => {
+      const [a, b] = [compileSelector(one), compileSelector(other)];
+      const shared = everyLabelSet.some((labels) => a.matches(labels) && b.matches(labels));
+      const lonely = hasLonelyExists(one, other) || hasLonelyExists(other, one);
+      return selectorsMayOverlap(one, other) === (shared && !lonely);
+    }),
+    { numRuns: 5000, seed: 26 },
+  );
+  t.end();
+});
