@@ -1,29 +1,9 @@
 /** Writes the keys for which the kubelet holds containers back. Spec: containers 2.2. */
-import type { KubeObject } from "../../kube/core/index.ts";
-import {
-  type Client,
-  isKubeError,
-  jsonResource,
-  keyOf,
-  type Log,
-  type Pod,
-  podResource,
-} from "../../kube/index.ts";
+import { type Client, isKubeError, keyOf, type Log, type Pod, podResource } from "../../kube/index.ts";
+import { configMapResource } from "../config_maps.ts";
 import type { SharedDeps } from "../kind.ts";
 import type { PlainPass, PlainReconciler, Write } from "../reconciler.ts";
 import { awaitsLaunch, barrierName, type LaunchPlan, launchCompletedAnnotation, planLaunch } from "./plan.ts";
-
-interface ConfigMap extends KubeObject {
-  data?: Record<string, string>;
-}
-
-const configMapResource = jsonResource<ConfigMap>({
-  group: "",
-  version: "v1",
-  plural: "configmaps",
-  kind: "ConfigMap",
-  namespaced: true,
-});
 
 /**
  * Tells the level that was let go last. The kubelet tries containers that lacked a key again after 10 to 15 seconds,
