@@ -2,6 +2,7 @@
 import type { SidecarSet } from "../../crds/index.ts";
 import { policyRule, readVerbs } from "../access.ts";
 import type { Kind } from "../kind.ts";
+import { sidecarSetWebhooks } from "./admit.ts";
 import { sidecarSetShell } from "./reconcile.ts";
 import { sidecarSetResource } from "./resource.ts";
 
@@ -12,6 +13,6 @@ export const sidecarSetKind: Kind<SidecarSet> = {
   revisions: true,
   shell: sidecarSetShell,
   statusMatters: () => false,
-  webhooks: [],
-  access: [policyRule("", ["namespaces"], readVerbs)],
+  webhooks: sidecarSetWebhooks,
+  access: [policyRule("", ["namespaces"], readVerbs), policyRule("", ["configmaps"], ["get"])],
 };
