@@ -1,5 +1,5 @@
 /** The pod of one admission, copied only when a step writes to it. */
-import { cloneJson, isJsonObject, type JsonObject, own } from "../../kube/core/index.ts";
+import { cloneJson, isJsonObject, type JsonObject, type Labels, own } from "../../kube/core/index.ts";
 import type { AdmissionRequest } from "../admission/request.ts";
 
 export class PodDraft {
@@ -36,6 +36,10 @@ export class PodDraft {
     return objectAt(this.pod, "spec");
   }
 
+  get labels(): Labels {
+    return textsAt(this.metadata, "labels");
+  }
+
   /** That of the request where the pod has none (spec pod-webhook 2, rule 2); never part of the patch. */
   get namespace(): string {
     const namespace = this.metadata["namespace"];
@@ -53,6 +57,14 @@ export function objectAt(object: JsonObject, key: string): JsonObject {
 export function objectsAt(object: JsonObject, key: string): JsonObject[] {
   const value = own(object, key);
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}
+
+/** The texts in a member that is an object. */
+export function textsAt(object: JsonObject, key: string): Labels {
+  const texts = Object.entries(objectAt(object, key)).flatMap(([name, value]) =>
+    typeof value === "string" ? [[name, value] as const] : [],
+  );
+  return Object.fromEntries(texts);
 }
 
 /** A member that is a list, created where there is none. */

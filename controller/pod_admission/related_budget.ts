@@ -7,7 +7,7 @@ import {
 } from "../../crds/index.ts";
 import { compileSelector, ensureObject, type Labels } from "../../kube/core/index.ts";
 import type { ControllerOf } from "../../kube/index.ts";
-import { objectAt, objectsAt, type PodDraft } from "./draft.ts";
+import { objectsAt, type PodDraft } from "./draft.ts";
 
 export interface RelatedBudgetOptions {
   /** The budgets of a namespace that are not being deleted. */
@@ -41,7 +41,7 @@ async function budgetOf(draft: PodDraft, options: RelatedBudgetOptions): Promise
   const byName = [...budgets].sort((a, b) => ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1));
   const asksForWorkload = budgets.some(({ spec }) => spec.targetRef);
   const workload = asksForWorkload ? await topWorkload(draft, options) : undefined;
-  const labels = labelsOf(draft);
+  const { labels } = draft;
   return byName.find((budget) => protects(budget, workload, labels))?.metadata.name;
 }
 
@@ -64,9 +64,4 @@ async function topWorkload(draft: PodDraft, options: RelatedBudgetOptions): Prom
   const [kind, name] = [String(owner["kind"]), String(owner["name"])];
   if (group !== "apps" || kind !== "ReplicaSet") return { group, kind, name };
   return (await options.controllerOfReplicaSet(draft.namespace, name)) ?? { group, kind, name };
-}
-
-function labelsOf(draft: PodDraft): Labels {
-  const entries = Object.entries(objectAt(draft.metadata, "labels"));
-  return Object.fromEntries(entries.map(([key, value]) => [key, String(value)]));
 }

@@ -4,7 +4,6 @@ import {
   compileSelector,
   ensureObject,
   goJson,
-  type JsonObject,
   type LabelSelector,
   type Labels,
   own,
@@ -56,7 +55,7 @@ function addProbes(draft: PodDraft, markers: Iterable<PodProbeMarker>): void {
 function wantedMarkers(draft: PodDraft, markers: Iterable<PodProbeMarker>): PodProbeMarker[] {
   const named = own(objectAt(draft.metadata, "annotations"), markerListAnnotation);
   const list = typeof named === "string" && named !== "" ? new Set(named.split(",")) : undefined;
-  const labels = labelsOf(objectAt(draft.metadata, "labels"));
+  const { labels } = draft;
   const wanted = [...markers].filter(({ metadata, spec }) => {
     if (list !== undefined) return list.has(metadata.name ?? "");
     return selects(spec.selector, labels);
@@ -77,11 +76,4 @@ function selects(selector: LabelSelector, labels: Labels): boolean {
 function probedContainers(draft: PodDraft): Set<unknown> {
   const sidecars = objectsAt(draft.spec, "initContainers").filter((one) => one["restartPolicy"] === "Always");
   return new Set([...objectsAt(draft.spec, "containers"), ...sidecars].map((one) => one["name"]));
-}
-
-function labelsOf(object: JsonObject): Labels {
-  const texts = Object.entries(object).flatMap(([key, value]) =>
-    typeof value === "string" ? [[key, value] as const] : [],
-  );
-  return Object.fromEntries(texts);
 }
