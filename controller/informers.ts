@@ -21,9 +21,9 @@ export interface Informers {
    * The cache of all objects of the resource, empty until the watches begin, filled before any work starts and followed
    * from then on; the indexes are added to it. Stays empty where the API server does not have the resource. Subscribe to
    * it at once to be woken for every object, those included that are there already. Not for resources of which most
-   * objects are somebody else's.
+   * objects are somebody else's, unless those of one `namespace` are enough.
    */
-  cacheOf<T>(resource: Resource<T>, indexes?: Indexes<T>): Cache<T>;
+  cacheOf<T>(resource: Resource<T>, indexes?: Indexes<T>, namespace?: string): Cache<T>;
 }
 
 interface InformersDeps {
@@ -53,18 +53,19 @@ export class SharedInformers implements Informers {
     this.#filled.promise.catch(() => undefined);
   }
 
-  cacheOf<T>(resource: Resource<T>, indexes: Indexes<T> = {}): Cache<T> {
-    const cache = this.#known(resource) ?? this.watch(resource, new Cache<T>(resource.codec));
+  cacheOf<T>(resource: Resource<T>, indexes: Indexes<T> = {}, namespace = ""): Cache<T> {
+    const cache =
+      this.#known(resource, namespace) ?? this.watch(resource, new Cache<T>(resource.codec), namespace);
     for (const [name, valuesOf] of Object.entries(indexes)) cache.addIndex(name, valuesOf);
     return cache;
   }
 
   /** Fills a cache that was made by the caller, who thereby decides what is kept of the resource. */
-  watch<T>(resource: Resource<T>, cache: Cache<T>): Cache<T> {
-    if (this.#waiting === undefined)
-      throw new Error(`${nameOf(resource)} is asked for after the watches began`);
-    this.#caches.set(nameOf(resource), { resource, cache });
-    this.#waiting.push(() => this.#start(resource, cache));
+  watch<T>(resource: Resource<T>, cache: Cache<T>, namespace = ""): Cache<T> {
+    const name = nameOf(resource, namespace);
+    if (this.#waiting === undefined) throw new Error(`${name} is asked for after the watches began`);
+    this.#caches.set(name, { resource, cache });
+    this.#waiting.push(() => this.#start(resource, cache, namespace));
     return cache;
   }
 
@@ -98,18 +99,19 @@ export class SharedInformers implements Informers {
     return (await known).has(plural);
   }
 
-  #known<T>(resource: Resource<T>): Cache<T> | undefined {
-    const held = this.#caches.get(nameOf(resource));
+  #known<T>(resource: Resource<T>, namespace: string): Cache<T> | undefined {
+    const name = nameOf(resource, namespace);
+    const held = this.#caches.get(name);
     if (held === undefined) return undefined;
     if (held.resource !== resource) {
-      throw new Error(`${nameOf(resource)} is described twice: a shared cache needs one resource object`);
+      throw new Error(`${name} is described twice: a shared cache needs one resource object`);
     }
     // The resource object is the same, hence the type of what it decodes.
     return held.cache as Cache<T>;
   }
 
-  async #start<T>(resource: Resource<T>, cache: Cache<T>): Promise<void> {
-    const { client, clock, random, metrics, namespace } = this.#deps;
+  async #start<T>(resource: Resource<T>, cache: Cache<T>, only: string): Promise<void> {
+    const { client, clock, random, metrics } = this.#deps;
     const log = this.#deps.log.with({ resource: resource.plural });
     if (!(await this.serves(resource))) {
       log.warn("the resource is not served and therefore not watched until the next start");
@@ -117,7 +119,7 @@ export class SharedInformers implements Informers {
     }
     // Stopped while the server was still being asked: a watch from now on would never be ended.
     if (this.#stopped) return;
-    const limited = resource.namespaced && namespace !== "";
+    const namespace = only === "" && resource.namespaced ? this.#deps.namespace : only;
     const informer = startInformer({
       client,
       resource,
@@ -126,13 +128,14 @@ export class SharedInformers implements Informers {
       random,
       log,
       metrics,
-      ...(limited ? { namespace } : {}),
+      ...(namespace === "" ? {} : { namespace }),
     });
     this.#informers.push(informer);
     await informer.synced;
   }
 }
 
-function nameOf(resource: { group: string; version: string; plural: string }): string {
-  return `${resource.group}/${resource.version}/${resource.plural}`;
+function nameOf(resource: { group: string; version: string; plural: string }, namespace: string): string {
+  const name = `${resource.group}/${resource.version}/${resource.plural}`;
+  return namespace === "" ? name : `${name} of ${namespace}`;
 }

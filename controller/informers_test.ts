@@ -53,6 +53,25 @@ t.test("one cache a resource, with the indexes of all who ask", async (t) => {
   informers.stop();
 });
 
+t.test("the objects of one namespace have a cache of their own", async (t) => {
+  const { server, informers, clock } = informed(["widgets"]);
+  const resource = widget();
+  const all = informers.cacheOf(resource);
+  const some = informers.cacheOf(resource, {}, "system");
+  t.equal(informers.cacheOf(resource, {}, "system"), some);
+  informers.start();
+  await informers.synced();
+  await server.client.create(resource, "ns", { metadata: { name: "a" } });
+  await server.client.create(resource, "system", { metadata: { name: "b" } });
+  await clock.settle();
+  t.equal(all.size, 2);
+  t.strictSame(
+    [...some.values()].map(({ metadata }) => metadata.name),
+    ["b"],
+  );
+  informers.stop();
+});
+
 t.test("what is not served is not waited for", async (t) => {
   const { informers, log } = informed([]);
   const cache = informers.cacheOf(widget());
