@@ -1,0 +1,402 @@
+import fc from "fast-check";
+import t from "tap";
+import type { SidecarContainer } from "../../../crds/index.ts";
+import { cloneJson, isJsonObject, type JsonObject, jsonEqual } from "../../../kube/core/index.ts";
+import { objectAt, objectsAt } from "../../pod_admission/draft.ts";
+import { injectSidecars } from "./inject.ts";
+import type { MetadataPatch, Sidecars } from "./sidecars.ts";
+
+const now = Date.parse("2026-01-02T03:04:05Z");
+
+function sidecarsOf(name: string, given: Partial<Sidecars> = {}): Sidecars {
+  return {
+    name,
+    containers: [],
+    initContainers: [],
+    volumes: [],
+    imagePullSecrets: [],
+    patches: [],
+    hash: `hash-of-${name}`,
+    hashWithoutImage: `hash-of-${name}-without-image`,
+    controllerRevision: undefined,
+    ...given,
+  };
+}
+
+function sidecar(name: string, given: Partial<SidecarContainer> = {}): SidecarContainer {
+  return { name, image: `${name}:1`, ...given };
+}
+
+function podOf(spec: JsonObject = {}, metadata: JsonObject = {}): JsonObject {
+  return {
+    metadata: { name: "web", ...metadata },
+    spec: { containers: [{ name: "app", image: "app:1" }], ...spec },
+  };
+}
+
+function injected(pod: JsonObject, sets: readonly Sidecars[], sortByName = false) {
+  const copy = cloneJson(pod);
+  injectSidecars(copy, sets, { sortByName, now });
+  return { metadata: objectAt(copy, "metadata"), spec: objectAt(copy, "spec") };
+}
+
+const names = (spec: JsonObject, list: string) => objectsAt(spec, list).map(({ name }) => name);
+
+function containerOf(spec: JsonObject, name: string, list = "containers"): JsonObject {
+  return objectsAt(spec, list).find((one) => one["name"] === name) ?? {};
+}
+
+function refusal(run: () => unknown): string {
+  try {
+    run();
+    return "";
+  } catch (error) {
+    return String(error);
+  }
+}
+
+t.test("containers go where their policy says, equal names are replaced where they stand", async (t) => {
+  const sets = [
+    sidecarsOf("one", {
+      containers: [
+        sidecar("a", { podInjectPolicy: "AfterAppContainer" }),
+        sidecar("c", { podInjectPolicy: "BeforeAppContainer" }),
+        sidecar("b"),
+      ],
+    }),
+    sidecarsOf("two", { containers: [sidecar("log"), sidecar("a0")] }),
+  ];
+  const pod = podOf({ containers: [{ name: "app" }, { name: "log", image: "mine" }] });
+  t.strictSame(names(injected(pod, sets).spec, "containers"), ["c", "b", "a0", "app", "log", "a"]);
+  t.equal(containerOf(injected(pod, sets).spec, "log")["image"], "log:1");
+  t.strictSame(names(injected(pod, sets, true).spec, "containers"), ["a0", "b", "c", "app", "log", "a"]);
+});
+
+t.test("init containers are sorted by name first", async (t) => {
+  const initContainers = [
+    sidecar("a", { podInjectPolicy: "AfterAppContainer" }),
+    sidecar("c", { podInjectPolicy: "BeforeAppContainer" }),
+    sidecar("b", { podInjectPolicy: "BeforeAppContainer" }),
+  ];
+  const pod = podOf({ initContainers: [{ name: "app1" }, { name: "app2" }] });
+  const { spec } = injected(pod, [sidecarsOf("one", { initContainers })]);
+  t.strictSame(names(spec, "initContainers"), ["b", "c", "app1", "app2", "a"]);
+});
+
+t.test("volumes that sidecars mount and the pod lacks; pull secrets once", async (t) => {
+  const set = sidecarsOf("one", {
+    containers: [
+      sidecar("a", {
+        volumeMounts: [
+          { name: "log", mountPath: "/log" },
+          { name: "unknown", mountPath: "/x" },
+          { name: "data", mountPath: "/data" },
+        ],
+        volumeDevices: [{ name: "disk", devicePath: "/dev/x" }],
+      }),
+    ],
+    volumes: [
+      { name: "unused", emptyDir: {} },
+      { name: "data", emptyDir: {} },
+      { name: "disk", persistentVolumeClaim: { claimName: "d" } },
+      { name: "log", emptyDir: {} },
+    ],
+    imagePullSecrets: [{ name: "s" }, { name: "own" }, { name: "s" }],
+  });
+  const pod = podOf({ volumes: [{ name: "data", hostPath: {} }], imagePullSecrets: [{ name: "own" }] });
+  const { spec } = injected(pod, [set]);
+  t.strictSame(names(spec, "volumes"), ["data", "log", "disk"]);
+  t.strictSame(objectsAt(spec, "volumes")[0], { name: "data", hostPath: {} });
+  t.strictSame(spec["imagePullSecrets"], [{ name: "own" }, { name: "s" }]);
+});
+
+const main = {
+  name: "main",
+  env: [
+    { name: "POD_NAME", value: "bar" },
+    { name: "OD_NAME", value: "od" },
+    { name: "PROXY_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } },
+  ],
+  volumeMounts: [
+    { name: "main", mountPath: "/main-volume", subPathExpr: "foo/$(POD_NAME)/$(OD_NAME)/$$(PROXY_IP)/conf" },
+    { name: "log", mountPath: "/log" },
+  ],
+  volumeDevices: [{ name: "disk", devicePath: "/dev/main" }],
+};
+
+t.test("environment is copied from the container that is named, or found in metadata", async (t) => {
+  const fieldRef = { fieldPath: "metadata.labels['biz']" };
+  const transferEnv = [
+    { sourceContainerName: "main", envName: "OD_NAME", envNames: ["PROXY_IP", "ABSENT"] },
+    { sourceContainerNameFrom: { fieldRef }, envNames: ["POD_NAME"] },
+    { sourceContainerName: "nobody", envName: "POD_NAME" },
+  ];
+  const set = sidecarsOf("one", {
+    containers: [sidecar("a", { env: [{ name: "OD_NAME", value: "sidecar_name" }], transferEnv })],
+  });
+  const { spec } = injected(podOf({ containers: [main] }, { labels: { biz: "main" } }), [set]);
+  t.strictSame(containerOf(spec, "a"), {
+    name: "a",
+    image: "a:1",
+    env: [
+      { name: "OD_NAME", value: "sidecar_name" },
+      { name: "IS_INJECTED", value: "true" },
+      { name: "PROXY_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } },
+      { name: "POD_NAME", value: "bar" },
+    ],
+  });
+});
+
+t.test("mounts and devices of the pod's own containers are shared, with what their paths need", async (t) => {
+  const set = sidecarsOf("one", {
+    containers: [
+      sidecar("a", {
+        shareVolumePolicy: { type: "enabled" },
+        shareVolumeDevicePolicy: { type: "enabled" },
+        volumeMounts: [{ name: "mine", mountPath: "/log" }],
+      }),
+      sidecar("b", { shareVolumePolicy: { type: "disabled" } }),
+    ],
+  });
+  const other = {
+    name: "other",
+    env: [{ name: "IS_INJECTED", value: "true" }],
+    volumeMounts: [{ name: "x", mountPath: "/x" }],
+  };
+  const { spec } = injected(podOf({ containers: [main, other] }), [set]);
+  const a = containerOf(spec, "a");
+  t.strictSame(names(a, "volumeMounts"), ["mine", "main"]);
+  t.strictSame(names(a, "volumeDevices"), ["disk"]);
+  t.strictSame(names(a, "env"), ["IS_INJECTED", "POD_NAME", "OD_NAME"]);
+  t.strictSame(containerOf(spec, "b"), {
+    name: "b",
+    image: "b:1",
+    env: [{ name: "IS_INJECTED", value: "true" }],
+  });
+});
+
+t.test("a hot upgrade begins with two containers, of which the first serves", async (t) => {
+  const upgradeStrategy = { upgradeType: "HotUpgrade", hotUpgradeEmptyImage: "empty:1" };
+  const set = sidecarsOf("one", {
+    containers: [sidecar("mesh", { upgradeStrategy, env: [{ name: "A", value: "1" }] })],
+  });
+  const { metadata, spec } = injected(podOf(), [set]);
+  t.strictSame(names(spec, "containers"), ["mesh-1", "mesh-2", "app"]);
+  const variable = (name: string, annotation: string) => ({
+    name,
+    valueFrom: { fieldRef: { apiVersion: "v1", fieldPath: `metadata.annotations['${annotation}']` } },
+  });
+  t.strictSame(containerOf(spec, "mesh-2"), {
+    name: "mesh-2",
+    image: "empty:1",
+    env: [
+      { name: "A", value: "1" },
+      { name: "IS_INJECTED", value: "true" },
+      variable("SIDECARSET_VERSION", "version.sidecarset.kruise.io/mesh-2"),
+      variable("SIDECARSET_VERSION_ALT", "versionalt.sidecarset.kruise.io/mesh-2"),
+    ],
+  });
+  t.equal(containerOf(spec, "mesh-1")["image"], "mesh:1");
+  t.match(metadata["annotations"], {
+    "kruise.io/sidecarset-working-hotupgrade-container": '{"mesh":"mesh-1"}',
+    "version.sidecarset.kruise.io/mesh-1": "1",
+    "versionalt.sidecarset.kruise.io/mesh-1": "0",
+    "version.sidecarset.kruise.io/mesh-2": "0",
+    "versionalt.sidecarset.kruise.io/mesh-2": "1",
+  });
+});
+
+t.test("what was injected is recorded in the pod, beside what is recorded there", async (t) => {
+  const sets = [
+    sidecarsOf("b", {
+      containers: [sidecar("z"), sidecar("y")],
+      initContainers: [sidecar("plain"), sidecar("native", { restartPolicy: "Always" })],
+      controllerRevision: "b-5",
+    }),
+    sidecarsOf("a"),
+  ];
+  const present = { "kruise.io/sidecarset-hash": '{"old":"h"}', "kruise.io/sidecarset-injected-list": "old" };
+  const annotations = objectAt(injected(podOf({}, { annotations: present }), sets).metadata, "annotations");
+  const entry = (name: string, list: string, hash: string, more = "") =>
+    `"${name}":{"updateTimestamp":"2026-01-02T03:04:05Z","hash":"${hash}","sidecarSetName":"${name}","sidecarList":${list}${more}}`;
+  t.equal(
+    annotations["kruise.io/sidecarset-hash"],
+    `{${entry("a", "[]", "hash-of-a")},${entry("b", '["native","y","z"]', "hash-of-b", ',"controllerRevision":"b-5"')},` +
+      '"old":{"updateTimestamp":"","hash":"h","sidecarSetName":"old","sidecarList":[]}}',
+  );
+  t.equal(
+    annotations["kruise.io/sidecarset-hash-without-image"],
+    `{${entry("a", "[]", "hash-of-a-without-image")},${entry("b", '["native","y","z"]', "hash-of-b-without-image")}}`,
+  );
+  t.equal(annotations["kruise.io/sidecarset-injected-list"], "a,b,old");
+  const broken = podOf({}, { annotations: { "kruise.io/sidecarset-hash": "{" } });
+  t.match(
+    refusal(() => injected(broken, sets)),
+    /annotation kruise.io\/sidecarset-hash of the pod is not a JSON object \(SidecarSet b, a\)/,
+  );
+});
+
+t.test("annotations are kept, set or merged, by their policy", async (t) => {
+  const patches: MetadataPatch[] = [
+    { annotations: { kept: "new", added: "1" } },
+    { annotations: { set: "new" }, patchPolicy: "Overwrite" },
+    { annotations: { merged: '{"log-agent":1,"gone":null}', fresh: "{" }, patchPolicy: "MergePatchJson" },
+  ];
+  const set = sidecarsOf("one", { patches });
+  const annotations = { kept: "old", set: "old", merged: '{"main":2,"gone":1}' };
+  t.match(injected(podOf({}, { annotations }), [set]).metadata["annotations"], {
+    kept: "old",
+    added: "1",
+    set: "new",
+    merged: '{"log-agent":1,"main":2}',
+    fresh: "{",
+  });
+  t.match(
+    refusal(() => injected(podOf({}, { annotations: { merged: "{" } }), [set])),
+    /annotation merged cannot be merged as JSON: the pod's value is not JSON \(SidecarSet one\)/,
+  );
+});
+
+t.test("resources follow those of the pod's own containers", async (t) => {
+  const resourcesPolicy = {
+    targetContainersMode: "sum" as const,
+    targetContainersNameRegex: "^(a|b|mesh)",
+    resourcesExpr: {
+      limits: { cpu: "cpu*50% + 100m", memory: "max(memory*20% + 100Mi, 200Mi)" },
+      requests: { cpu: "cpu", memory: "50Mi" },
+    },
+  };
+  const set = sidecarsOf("one", {
+    containers: [sidecar("mesh", { resourcesPolicy, resources: { limits: { cpu: "9" } } })],
+  });
+  const a = { name: "a", resources: { limits: { cpu: "200m", memory: "400Mi" }, requests: { cpu: "100m" } } };
+  const b = { name: "b", restartPolicy: "Always", resources: { limits: { cpu: "400m", memory: "600Mi" } } };
+  const of = (spec: JsonObject) => containerOf(injected(podOf(spec), [set]).spec, "mesh")["resources"];
+  t.strictSame(of({ containers: [a, { name: "mesh", resources: {} }], initContainers: [b] }), {
+    limits: { cpu: "400m", memory: "300Mi" },
+    requests: { cpu: "100m", memory: "50Mi" },
+  });
+  t.strictSame(
+    of({ containers: [a, { name: "a2", resources: { limits: { memory: "600Mi" } } }] }),
+    { limits: { memory: "300Mi" }, requests: { cpu: "100m", memory: "50Mi" } },
+    "one without a limit has no limit",
+  );
+  t.strictSame(of({ containers: [{ name: "a" }] }), { requests: { cpu: "0", memory: "50Mi" } });
+  t.match(
+    refusal(() => of({ containers: [{ name: "x" }] })),
+    'no containers match the regex pattern "^(a|b|mesh)" (container mesh) (SidecarSet one)',
+  );
+});
+
+const word = fc.constantFrom("a", "b", "c", "log", "mesh");
+const volumeMounts = fc.uniqueArray(
+  fc.record({ name: fc.constantFrom("v1", "v2", "v3"), mountPath: fc.constantFrom("/a", "/b", "/c") }),
+  { selector: ({ mountPath }) => mountPath, maxLength: 3 },
+);
+const env = fc.uniqueArray(fc.record({ name: fc.constantFrom("A", "B", "C"), value: word }), {
+  selector: ({ name }) => name,
+  maxLength: 3,
+});
+const ofPod = fc.record({ name: word, image: fc.constant("app:1"), env, volumeMounts });
+const anySidecar = fc.record(
+  {
+    name: word,
+    image: fc.constant("sidecar:1"),
+    env,
+    volumeMounts,
+    podInjectPolicy: fc.constantFrom("BeforeAppContainer", "AfterAppContainer"),
+    shareVolumePolicy: fc.constantFrom({ type: "enabled" }, { type: "disabled" }),
+    transferEnv: fc.array(fc.record({ sourceContainerName: word, envName: fc.constantFrom("A", "B") }), {
+      maxLength: 2,
+    }),
+    upgradeStrategy: fc.constantFrom(
+      { upgradeType: "ColdUpgrade" },
+      { upgradeType: "HotUpgrade", hotUpgradeEmptyImage: "empty" },
+    ),
+  },
+  { requiredKeys: ["name", "image"] },
+);
+const volumes = fc.uniqueArray(
+  fc.record({ name: fc.constantFrom("v1", "v2", "v3"), emptyDir: fc.constant({}) }),
+  { selector: ({ name }) => name, maxLength: 3 },
+);
+/** Names are each set's own, as admission sees to; a container of the pod may have one of them. */
+const anySets = fc
+  .uniqueArray(
+    fc.record({
+      name: fc.constantFrom("s1", "s2", "s3"),
+      containers: fc.uniqueArray(anySidecar, { selector: ({ name }) => name, maxLength: 3 }),
+      initContainers: fc.uniqueArray(anySidecar, { selector: ({ name }) => name, maxLength: 2 }),
+      volumes,
+    }),
+    { selector: ({ name }) => name, maxLength: 3 },
+  )
+  .map((sets) =>
+    sets.map(({ name, containers, initContainers, ...rest }) => {
+      const own = (one: SidecarContainer) => ({ ...one, name: `${name}-${one.name}` });
+      return sidecarsOf(name, {
+        ...rest,
+        containers: containers.map(own),
+        initContainers: initContainers.map(own),
+      });
+    }),
+  );
+function podWith(taken: fc.Arbitrary<boolean>) {
+  return fc
+    .record({
+      containers: fc.uniqueArray(ofPod, { selector: ({ name }) => name, minLength: 1, maxLength: 3 }),
+      initContainers: fc.uniqueArray(ofPod, { selector: ({ name }) => name, maxLength: 2 }),
+      volumes,
+      taken,
+    })
+    .map(({ taken, containers, ...spec }) => {
+      const [first, ...others] = containers;
+      return podOf({ ...spec, containers: taken ? [{ ...first, name: "s1-a" }, ...others] : containers });
+    });
+}
+
+t.test("nothing of the pod is lost or altered but what a sidecar of its name replaces", async (t) => {
+  const property = fc.property(podWith(fc.boolean()), anySets, fc.boolean(), (pod, sets, sortByName) => {
+    const { spec } = injected(pod, sets, sortByName);
+    const before = objectAt(pod, "spec");
+    for (const list of ["containers", "initContainers"] as const) {
+      const replacing = new Set(
+        sets.flatMap((set) => set[list].flatMap(({ name }) => [name, `${name}-1`, `${name}-2`])),
+      );
+      const own = objectsAt(before, list);
+      const kept = objectsAt(spec, list).filter(({ name }) => own.some((one) => one["name"] === name));
+      const intact = own.every((one, at) => replacing.has(String(one["name"])) || jsonEqual(one, kept[at]));
+      if (!intact || kept.length !== own.length) return false;
+    }
+    const present = objectsAt(before, "volumes");
+    return present.every((volume, at) => jsonEqual(volume, objectsAt(spec, "volumes")[at]));
+  });
+  t.doesNotThrow(() => fc.assert(property, { seed: 7, numRuns: 2000 }));
+});
+
+t.test("a second time changes nothing, and no set is written to", async (t) => {
+  // A sidecar shares the mounts of a container that it replaces, which is gone the second time.
+  const property = fc.property(podWith(fc.constant(false)), anySets, (pod, sets) => {
+    const frozen = cloneJson(sets);
+    const once = injected(pod, sets);
+    const again = injected({ ...once }, sets);
+    return jsonEqual(once, again) && jsonEqual(sets, frozen);
+  });
+  t.doesNotThrow(() => fc.assert(property, { seed: 8, numRuns: 1000 }));
+});
+
+t.test("no two containers of a pod share an object, with each other or with a set", async (t) => {
+  const property = fc.property(podWith(fc.boolean()), anySets, (pod, sets) => {
+    const { spec } = injected(pod, sets);
+    const seen = new Set<unknown>();
+    return [...objectsAt(spec, "containers"), ...objectsAt(spec, "initContainers")].every((container) =>
+      partsOf(container).every((part) => !seen.has(part) && seen.add(part)),
+    );
+  });
+  t.doesNotThrow(() => fc.assert(property, { seed: 9, numRuns: 500 }));
+});
+
+function partsOf(value: unknown): unknown[] {
+  if (Array.isArray(value)) return [value, ...value.flatMap(partsOf)];
+  return isJsonObject(value) ? [value, ...Object.values(value).flatMap(partsOf)] : [];
+}
