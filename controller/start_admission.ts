@@ -20,6 +20,8 @@ export interface AdmissionDeps
   settings: WebhookSettings;
   /** Whether this replica leads from the start; see Webhooks. */
   leads: boolean;
+  /** Beside those of reviews: what one step of the admission of a new pod took. */
+  podStepTook(step: string, tookMs: number): void;
   /** Counts and audits a refusal. Must not throw. */
   refused(refusal: Refusal): void;
 }

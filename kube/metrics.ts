@@ -18,6 +18,7 @@ const reconcileBuckets = [
   1.75, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60,
 ];
 const queueBuckets = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 1, 10, 100, 1000];
+const stepBuckets = [1e-5, 1e-4, 1e-3, 0.01, 0.1, 1];
 const requestBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 
 export function createMetrics(registry: Registry): Metrics {
@@ -94,7 +95,14 @@ function clientMetrics(
 
 function reconcileMetrics(
   registry: Registry,
-): Part<"reconcileStarted" | "reconcileFinished" | "workers" | "webhookStarted" | "webhookFinished"> {
+): Part<
+  | "reconcileStarted"
+  | "reconcileFinished"
+  | "workers"
+  | "webhookStarted"
+  | "webhookFinished"
+  | "podAdmissionStep"
+> {
   const make = makers(registry);
   const prefix = "controller_runtime";
   const total = make.counter(`${prefix}_reconcile_total`, "Total number of reconciliations per controller", [
@@ -146,6 +154,12 @@ function reconcileMetrics(
     "Current number of admission requests being served.",
     ["webhook"],
   );
+  const podSteps = make.histogram(
+    "refit_pod_admission_step_seconds",
+    "Time that each step of the admission of a new pod takes.",
+    ["step"],
+    stepBuckets,
+  );
   return {
     reconcileStarted: (controller) => active.inc({ controller }),
     reconcileFinished(controller, result, tookMs) {
@@ -164,6 +178,7 @@ function reconcileMetrics(
       webhooks.inc({ webhook, code: String(code) });
       webhookTime.observe({ webhook }, tookMs / 1000);
     },
+    podAdmissionStep: (step, tookMs) => podSteps.observe({ step }, tookMs / 1000),
   };
 }
 

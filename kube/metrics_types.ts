@@ -30,6 +30,7 @@ export interface Metrics {
   queueRetried(queue: string): void;
   webhookStarted(webhook: string): void;
   webhookFinished(webhook: string, code: number, tookMs: number): void;
+  podAdmissionStep(step: string, tookMs: number): void;
   leader(isLeader: boolean): void;
   eventDropped(): void;
   /** An error that no code expected: a mistake of ours. `where` is what was being done. */
@@ -62,6 +63,7 @@ export const nullMetrics: Metrics = {
   queueRetried: () => undefined,
   webhookStarted: () => undefined,
   webhookFinished: () => undefined,
+  podAdmissionStep: () => undefined,
   leader: () => undefined,
   eventDropped: () => undefined,
   unexpectedError: () => undefined,

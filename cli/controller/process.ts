@@ -131,6 +131,7 @@ class Starting implements ControllerProcess {
       allowPrivileged: settings.allowPrivileged,
       leads: !settings.leader.enabled,
       refused: this.#refused,
+      podStepTook: metrics.podAdmissionStep,
       metrics: {
         review(path, code, tookMs) {
           metrics.webhookStarted(path);

@@ -29,8 +29,10 @@ export interface WebhookDeps {
   allowPrivileged: boolean;
   informers: Informers & { synced(): Promise<void> };
   budgets: Pick<PodBudgets, "chain" | "guard">;
-  /** Tells of every deletion of the kind that the handler refuses. */
+  /** Reports every deletion of the kind that the handler refuses. */
   reported(kind: string, handler: AdmissionHandler): AdmissionHandler;
+  /** What one step of the admission of a new pod took. */
+  podStepTook(step: string, tookMs: number): void;
 }
 
 export interface Webhook {

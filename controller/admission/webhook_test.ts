@@ -19,6 +19,7 @@ function deps(gates = ""): WebhookDeps {
     informers: new SharedInformers({ ...parts, log: nullLog, metrics: nullMetrics, namespace: "" }),
     budgets: { chain: {} },
     reported: (_, handler) => handler,
+    podStepTook: () => undefined,
   };
 }
 

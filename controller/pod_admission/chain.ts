@@ -1,6 +1,6 @@
 /** What happens to a pod at its creation, in order. Spec: pod-webhook 2, 3. */
 import { diffPositional } from "../../kube/core/index.ts";
-import type { Random } from "../../kube/index.ts";
+import type { Clock, Random } from "../../kube/index.ts";
 import {
   type AdmissionHandler,
   type AdmissionResponse,
@@ -16,11 +16,14 @@ import { addPersistentPlacement, type PlacementOptions } from "./persistent_plac
 import { addReadinessGate } from "./readiness_gate.ts";
 import { addRelatedBudget, type RelatedBudgetOptions } from "./related_budget.ts";
 import { addServerlessProbes, type ServerlessOptions } from "./serverless_probes.ts";
+import { addSidecars, type SidecarSetOptions } from "./sidecar_sets.ts";
 
 export interface PodAdmissionOptions {
   /** Gate KruisePodReadinessGate: the gate on all pods, not only on those of this API's workloads. */
   readinessGateOnEveryPod: boolean;
   random: Random;
+  clock: Clock;
+  sidecarSets: SidecarSetOptions;
   placement: PlacementOptions;
   /** Leaves `metadata.managedFields` of the workloads' pods alone. */
   keepManagedFields: boolean;
@@ -30,6 +33,8 @@ export interface PodAdmissionOptions {
   serverless?: ServerlessOptions;
   /** Absent when no gate of PodUnavailableBudget is on. */
   budgets?: RelatedBudgetOptions;
+  /** What a step took, waiting included. */
+  stepTook(step: string, tookMs: number): void;
 }
 
 /** A step sees what earlier ones wrote. It throws to refuse the pod. */
@@ -41,6 +46,10 @@ const steps: readonly (readonly [name: string, step: PodStep])[] = [
     (draft, options) => addReadinessGate(draft, { everyPod: options.readinessGateOnEveryPod }),
   ],
   ["field managers", (draft, options) => endFieldTracking(draft, { keep: options.keepManagedFields })],
+  [
+    "sidecar sets",
+    (draft, { sidecarSets, random, clock }) => addSidecars(draft, sidecarSets, { random, now: clock.now() }),
+  ],
   // After whatever adds containers, so that they are numbered, too.
   ["container launch priority", addLaunchBarrier],
   [
@@ -61,33 +70,35 @@ export function mutatePod(options: PodAdmissionOptions): AdmissionHandler {
   return (request) => {
     if (request.resource !== "pods" || request.subresource !== "") return allowed;
     if (request.object === undefined) return denied(400, "there is no content to decode");
-    const draft = new PodDraft(request, request.object);
-    for (const [index, [name, step]] of steps.entries()) {
-      try {
-        const pending = step(draft, options);
-        if (pending !== undefined) return finish(draft, options, index, pending);
-      } catch (error) {
-        return refusal(name, error);
-      }
-    }
-    return outcome(draft);
+    return admit(new PodDraft(request, request.object), options);
   };
 }
 
-/** The rest of the chain from a step on that has to wait for something. */
-async function finish(
+/** Waits only where a step does. */
+function admit(
   draft: PodDraft,
   options: PodAdmissionOptions,
-  from: number,
-  pending: Promise<void>,
-): Promise<AdmissionResponse> {
+  from = 0,
+): AdmissionResponse | Promise<AdmissionResponse> {
+  const { clock, stepTook } = options;
   for (const [index, [name, step]] of steps.entries()) {
     if (index < from) continue;
+    const started = clock.monotonic();
     try {
-      await (index === from ? pending : step(draft, options));
+      const pending = step(draft, options);
+      if (pending !== undefined) {
+        return pending.then(
+          () => {
+            stepTook(name, clock.monotonic() - started);
+            return admit(draft, options, index + 1);
+          },
+          (error: unknown) => refusal(name, error),
+        );
+      }
     } catch (error) {
       return refusal(name, error);
     }
+    stepTook(name, clock.monotonic() - started);
   }
   return outcome(draft);
 }

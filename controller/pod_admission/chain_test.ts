@@ -1,18 +1,9 @@
 import fc from "fast-check";
 import t from "tap";
 import { applyJsonPatch, cloneJson, type JsonObject } from "../../kube/core/index.ts";
-import { seededRandom } from "../../kube/index.ts";
-import { admissionRequest } from "../../testkit/controller/admission_builder.ts";
+import { admissionRequest, podAdmissionOptions } from "../../testkit/controller/admission_builder.ts";
 import type { AdmissionRequest, AdmissionResponse } from "../admission/request.ts";
 import { mutatePod, type PodAdmissionOptions } from "./chain.ts";
-
-const options: PodAdmissionOptions = {
-  enhancedLiveness: false,
-  readinessGateOnEveryPod: false,
-  keepManagedFields: false,
-  random: seededRandom(1),
-  placement: { stateOf: async () => undefined, isRecorded: () => false },
-};
 
 function request(object: JsonObject | undefined, changes: Partial<AdmissionRequest> = {}): AdmissionRequest {
   return admissionRequest({ operation: "CREATE", name: "", object, ...changes });
@@ -36,7 +27,7 @@ async function admit(
   changes: Partial<PodAdmissionOptions> = {},
 ): Promise<{ answer: AdmissionResponse; pod: JsonObject }> {
   const before = cloneJson(object);
-  const answer = await mutatePod({ ...options, ...changes })(request(object));
+  const answer = await mutatePod(podAdmissionOptions(changes))(request(object));
   t.strictSame(object, before, "the request is not changed");
   return { answer, pod: answer.allowed && answer.patch ? applyJsonPatch(object, [...answer.patch]) : object };
 }
@@ -165,7 +156,7 @@ t.test("steps see what earlier ones wrote, and the patch holds all of it", async
 });
 
 t.test("what is no new pod is let through", async (t) => {
-  const mutate = mutatePod({ ...options, readinessGateOnEveryPod: true });
+  const mutate = mutatePod(podAdmissionOptions({ readinessGateOnEveryPod: true }));
   t.strictSame(await mutate(request(pod(), { resource: "services" })), { allowed: true });
   t.strictSame(await mutate(request(pod(), { subresource: "binding" })), { allowed: true });
   t.strictSame(await mutate(request(pod(), { operation: "UPDATE" })), { allowed: true });

@@ -1,8 +1,7 @@
 import t from "tap";
 import type { PodProbeMarker } from "../../crds/index.ts";
 import { applyJsonPatch, type JsonObject } from "../../kube/core/index.ts";
-import { seededRandom } from "../../kube/index.ts";
-import { admissionRequest } from "../../testkit/controller/admission_builder.ts";
+import { admissionRequest, podAdmissionOptions } from "../../testkit/controller/admission_builder.ts";
 import { mutatePod, type PodAdmissionOptions } from "./chain.ts";
 
 const liveness = (path: string) => ({ httpGet: { path, port: 80 } });
@@ -31,14 +30,7 @@ const cloneSetPod = (annotations: object) =>
   pod({ ...owned("CloneSet", "apps.kruise.io/v1beta1"), annotations });
 
 async function admit(object: JsonObject, options: Partial<PodAdmissionOptions>): Promise<JsonObject> {
-  const answer = await mutatePod({
-    enhancedLiveness: false,
-    readinessGateOnEveryPod: false,
-    keepManagedFields: false,
-    random: seededRandom(1),
-    placement: { isRecorded: () => false, stateOf: async () => undefined },
-    ...options,
-  })(admissionRequest({ namespace: "ns", object }));
+  const answer = await mutatePod(podAdmissionOptions(options))(admissionRequest({ namespace: "ns", object }));
   if (!answer.allowed) throw new Error(answer.message);
   return applyJsonPatch(object, [...(answer.patch ?? [])]);
 }

@@ -5,6 +5,7 @@ import type { MatchCondition, Webhook, WebhookDeps } from "../admission/webhook.
 import { persistentPodStateResource } from "../persistent_pod_state/resource.ts";
 import { stateOf, targetIndex } from "../persistent_pod_state/targets.ts";
 import { podProbeMarkerResource } from "../pod_probe_marker/resource.ts";
+import { injectionSource } from "../sidecar_set/injection/source.ts";
 import { mutatePod } from "./chain.ts";
 import type { PlacementOptions } from "./persistent_placement.ts";
 import type { ServerlessOptions } from "./serverless_probes.ts";
@@ -68,13 +69,20 @@ export const podWebhooks: readonly Webhook[] = [
   },
 ];
 
-function mutationOf({ options, random, informers, budgets }: WebhookDeps) {
-  const { gates, keepManagedFields } = options;
+function mutationOf(deps: WebhookDeps) {
+  const { options, random, clock, informers, budgets } = deps;
+  const { gates, keepManagedFields, systemNamespace } = options;
   if (!gates.PodWebhook) return undefined;
   return mutatePod({
     readinessGateOnEveryPod: gates.KruisePodReadinessGate,
     keepManagedFields,
     random,
+    clock,
+    stepTook: deps.podStepTook,
+    sidecarSets: {
+      ...injectionSource({ ...deps, systemNamespace }),
+      sortByName: gates.EnableSortSidecarContainerByName,
+    },
     enhancedLiveness: gates.EnhancedLivenessProbe,
     ...(gates.EnablePodProbeMarkerOnServerless ? { serverless: serverlessOf(informers) } : {}),
     placement: placementOf(informers),

@@ -1,5 +1,8 @@
 /** For tests of admission. */
 import type { AdmissionRequest } from "../../controller/admission/request.ts";
+import type { PodAdmissionOptions } from "../../controller/pod_admission/chain.ts";
+import { seededRandom } from "../../kube/index.ts";
+import { testClock } from "../kube/fake_clock.ts";
 
 /** What the API server asks: about a creation, an update if there is an old object, a deletion if there is only that. */
 export function admissionRequest(given: Partial<AdmissionRequest>): AdmissionRequest {
@@ -19,6 +22,25 @@ export function admissionRequest(given: Partial<AdmissionRequest>): AdmissionReq
     dryRun: false,
     object,
     oldObject,
+    ...given,
+  };
+}
+
+/** For the admission of pods where nothing is to be done to any. */
+export function podAdmissionOptions(given: Partial<PodAdmissionOptions> = {}): PodAdmissionOptions {
+  return {
+    readinessGateOnEveryPod: false,
+    keepManagedFields: false,
+    enhancedLiveness: false,
+    random: seededRandom(1),
+    clock: testClock(),
+    sidecarSets: {
+      setsFor: async () => [],
+      revisions: { named: () => undefined, ofSet: () => [] },
+      sortByName: false,
+    },
+    placement: { stateOf: async () => undefined, isRecorded: () => false },
+    stepTook: () => undefined,
     ...given,
   };
 }

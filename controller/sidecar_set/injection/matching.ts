@@ -8,6 +8,7 @@ import {
 import {
   compareBytes,
   compileSelector,
+  formatFieldErrors,
   type JsonObject,
   type LabelSelector,
   type Labels,
@@ -29,15 +30,17 @@ export interface CompiledSidecarSet {
   readonly updateSelector: Selector | undefined;
   /** The set that this one stands in for. */
   readonly base: string | undefined;
+  /** Why it cannot be injected; undefined where it can be. */
+  readonly problem: string | undefined;
 }
 
-/** Undefined for a set that no pod gets: paused, being without a usable selector, or malformed. */
-export function compileSidecarSet(object: object): CompiledSidecarSet | undefined {
-  const set = readSidecarSet(object);
-  if ("errors" in set) return undefined;
-  const { metadata, spec } = set;
-  if (spec.injectionStrategy?.paused) return undefined;
+/** Undefined for a set that no pod gets: paused, or without a usable selector. */
+export function compileSidecarSet(object: SidecarSet): CompiledSidecarSet | undefined {
+  const found = readSidecarSet(object);
+  const set = "errors" in found ? object : found;
   try {
+    const { metadata, spec } = set;
+    if (spec.injectionStrategy?.paused) return undefined;
     const selector = compileSelector(spec.selector);
     if (selector.empty) return undefined;
     const { annotations = {} } = metadata;
@@ -50,9 +53,10 @@ export function compileSidecarSet(object: object): CompiledSidecarSet | undefine
       namespaces: namedNamespaces(spec.namespaceSelector),
       updateSelector: compiled(spec.updateStrategy?.selector),
       base: base === "" ? undefined : base,
+      problem: "errors" in found ? formatFieldErrors(found.errors) : undefined,
     };
   } catch {
-    // Stored while nobody looked: it must not keep any pod from being created.
+    // Stored while no webhook looked. Nobody can say which pods it is for: it must not keep any from being created.
     return undefined;
   }
 }

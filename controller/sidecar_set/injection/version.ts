@@ -12,13 +12,15 @@ export interface RevisionSource {
   ofSet(set: string): Iterable<ControllerRevision>;
 }
 
-/** Throws InjectionError where a revision is wanted that does not exist. */
+/** Throws InjectionError for a malformed set, and where a revision is wanted that does not exist. */
 export function sidecarsFor(
   compiled: CompiledSidecarSet,
   podLabels: Labels,
   revisions: RevisionSource,
   random: Random,
 ): Sidecars {
+  if (compiled.problem !== undefined)
+    throw new InjectionError(`the stored object is malformed: ${compiled.problem}`, compiled.name);
   const revision = pinnedRevision(compiled, revisions);
   if (revision === undefined || !getsRevision(compiled, podLabels, random))
     return presentSidecars(compiled.set);
