@@ -37,6 +37,9 @@ import { suite as jobFailure } from "./36_bcj_failure_policy.ts";
 import { suite as cronBroadcast } from "./37_acj_broadcast.ts";
 import { suite as cronJobs } from "./38_acj_job_template.ts";
 import { suite as cronOverlap } from "./39_acj_concurrency_pause_zone.ts";
+import { suite as sidecarInjection } from "./40_sidecarset_inject.ts";
+import { suite as sidecarUpdate } from "./41_sidecarset_update.ts";
+import { suite as hotUpgrade } from "./42_sidecarset_hot_upgrade.ts";
 import { suite as launchOrder } from "./46_launch_priority.ts";
 import { suite as containerRecreate } from "./47_container_recreate.ts";
 import { suite as imagePull } from "./48_image_pull.ts";
@@ -135,6 +138,9 @@ export const suites: readonly Suite[] = [
   environmentRestarts,
   startOrdinal,
   claimGrowth,
+  sidecarUpdate,
+  hotUpgrade,
+  sidecarInjection,
   launchOrder,
   containerRecreate,
   recreateHooks,
@@ -192,6 +198,7 @@ export const firstCases: Readonly<Record<string, Suite>> = {
   ImagePullJob: imagePull,
   ImageListPullJob: cronImages,
   NodeImage: imagePull,
+  SidecarSet: sidecarInjection,
   PodUnavailableBudget: budget,
   PodProbeMarker: probeMarkers,
   NodePodProbe: probeMarkers,

@@ -208,8 +208,13 @@ export class World {
     };
   }
 
-  async events(kind: string, name: string, reason?: string): Promise<EventSeen[]> {
-    const events = await this.list("events");
+  async events(
+    kind: string,
+    name: string,
+    reason?: string,
+    namespace = this.namespace,
+  ): Promise<EventSeen[]> {
+    const events = await this.api.list("events", namespace);
     return events
       .filter((event) => {
         const about = event["involvedObject"];

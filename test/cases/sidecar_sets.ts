@@ -1,0 +1,100 @@
+/** SidecarSets of the suites: of one namespace each, since all share a cluster; gone at the end of their suite. */
+import assert from "node:assert/strict";
+import type { Item, PatchType } from "../cluster/api.ts";
+import type { ApiVersion } from "./step_result.ts";
+import type { EventSeen, WaitOptions, World } from "./world.ts";
+
+export class Sidecars {
+  readonly world: World;
+  /** Of the set. */
+  readonly name: string;
+  readonly resource: string;
+
+  constructor(world: World, name: string) {
+    this.world = world;
+    this.name = `${name}-${world.namespace}`;
+    this.resource = `sidecarsets.${world.version}.apps.kruise.io`;
+  }
+
+  /** Creates the set for the pods of this namespace, runs, and removes it however that ends. */
+  async during(spec: object, work: () => Promise<void>): Promise<void> {
+    await this.create(spec);
+    try {
+      await work();
+    } finally {
+      await this.remove();
+    }
+  }
+
+  create(spec: object): Promise<Item> {
+    const { version, namespace, api } = this.world;
+    return api.create({
+      apiVersion: `apps.kruise.io/${version}`,
+      kind: "SidecarSet",
+      metadata: { name: this.name },
+      spec: { ...inNamespace(version, namespace), ...spec },
+    });
+  }
+
+  async remove(): Promise<void> {
+    const { api } = this.world;
+    if ((await api.find(this.resource, this.name)) !== undefined) await api.remove(this.resource, this.name);
+  }
+
+  get(): Promise<Item> {
+    return this.world.api.get(this.resource, this.name);
+  }
+
+  patch(type: PatchType, body: unknown): Promise<Item> {
+    return this.world.api.patch(this.resource, this.name, undefined, type, body);
+  }
+
+  strategy(fields: object): Promise<Item> {
+    return this.patch("merge", { spec: { updateStrategy: fields } });
+  }
+
+  toImage(image: string, index = 0): Promise<Item> {
+    return this.patch("json", [{ op: "replace", path: `/spec/containers/${index}/image`, value: image }]);
+  }
+
+  /** MATCHED UPDATED READY, as printed. */
+  async row(): Promise<string> {
+    return (await this.world.row(this.name, { resource: this.resource })).slice(this.name.length + 1);
+  }
+
+  untilRow(expected: string, options: WaitOptions = {}): Promise<void> {
+    const probe = async () => assert.equal(await this.row(), expected);
+    return this.world.until(`${this.name} ${expected}`, probe, options);
+  }
+
+  /** Events of objects without a namespace are in `default`. */
+  async events(reason: string): Promise<EventSeen[]> {
+    return this.world.events("SidecarSet", this.name, reason, "default");
+  }
+}
+
+function inNamespace(version: ApiVersion, namespace: string): object {
+  return version === "v1alpha1"
+    ? { namespace }
+    : { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": namespace } } };
+}
+
+/** By container, `<image> <restarts>`. */
+export function runsOf(pod: Item): Record<string, string> {
+  return Object.fromEntries(
+    (pod.spec?.containers ?? []).map(({ name, image }) => {
+      const status = pod.status?.containerStatuses?.find((one) => one.name === name);
+      return [name, `${image} ${status?.restartCount ?? "?"}`];
+    }),
+  );
+}
+
+export function isReadyPod(pod: Item): boolean {
+  return pod.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
+}
+
+/** Names of its containers, or whether all of them are ready: `2/2`. */
+export function readyOf(pod: Item): string {
+  const statuses = pod.status?.containerStatuses ?? [];
+  return `${statuses.filter(({ ready }) => ready).length}/${pod.spec?.containers?.length ?? 0}`;
+}
