@@ -11,9 +11,10 @@ import {
 import type { Pod } from "../../kube/index.ts";
 import { conditionOf } from "../rollout/pod_state.ts";
 import { areUpdated, isConsistent } from "./consistency.ts";
+import { hotUpgradePair, isHotUpgrade } from "./injection/containers.ts";
 
 interface Pair {
-  readonly containers: readonly [string, string];
+  readonly containers: readonly [first: string, second: string];
   /** Of the one that is at rest. */
   readonly emptyImage: string;
 }
@@ -36,12 +37,10 @@ export interface PairChange {
   readonly working: string;
 }
 
-export function pairOf({ name, upgradeStrategy }: SidecarContainer): Pair | undefined {
-  if (upgradeStrategy?.upgradeType !== "HotUpgrade") return undefined;
-  return {
-    containers: [`${name}-1`, `${name}-2`],
-    emptyImage: upgradeStrategy.hotUpgradeEmptyImage ?? "",
-  };
+export function pairOf(sidecar: SidecarContainer): Pair | undefined {
+  if (!isHotUpgrade(sidecar)) return undefined;
+  const emptyImage = sidecar.upgradeStrategy?.hotUpgradeEmptyImage ?? "";
+  return { containers: hotUpgradePair(sidecar.name), emptyImage };
 }
 
 export function isHot(sidecar: Sidecar): sidecar is HotSidecar {

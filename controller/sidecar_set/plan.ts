@@ -8,10 +8,11 @@ import { patchPod } from "../rollout/pod_actions.ts";
 import { countedRevisions } from "../rollout/revision_counts.ts";
 import type { RevisionSearch } from "../rollout/revisions.ts";
 import type { MatchedNamespaces, SidecarIndex, SidecarView, Slot } from "./classify.ts";
+import { InjectionError } from "./injection/sidecars.ts";
 import { type Member, rolloutOf } from "./observe.ts";
 import { updateOrder } from "./order.ts";
 import { findSidecarRevision, planRevision, surplusSidecarRevisions } from "./revisions.ts";
-import { resetAction, type UpdateTarget, updateAction } from "./update.ts";
+import { patchedMetadata, resetAction, type UpdateTarget, updateAction } from "./update.ts";
 import { upgradableChange } from "./upgradable.ts";
 
 const DEFAULT_MAX_UNAVAILABLE = 1;
@@ -122,7 +123,7 @@ function planResets({ pods, target, now }: Pass, decided: Decided): void {
 
 /** Rule 35: pods that are not ready are updated at once, others as far as the budget goes. */
 function planUpdates(pass: Pass, decided: Decided): void {
-  const { pods, set, target, now } = pass;
+  const { pods, set } = pass;
   const { partition, maxUnavailable, priorityStrategy, scatterStrategy } = set.spec.updateStrategy ?? {};
   const { candidates } = pods.groups;
   const total = pods.count("member");
@@ -137,12 +138,31 @@ function planUpdates(pass: Pass, decided: Decided): void {
   const strategy = { priority: priorityStrategy, scatter: scatterStrategy };
   for (const member of updateOrder(candidates, () => everyPod(pods), strategy)) {
     if (read++ >= wanted) break;
-    if (member.ready && used++ >= most) {
+    if (member.ready && used >= most) {
       decided.waiting.push(budgetWaiting(wanted - read + 1, most));
       break;
     }
-    if (!decided.isFree(member)) continue;
-    decided.take(updateAction(member, target, {}, now));
+    if (decided.isFree(member) && !planUpdate(pass, decided, member)) continue;
+    if (member.ready) used++;
+  }
+}
+
+/** False for a pod whose metadata cannot be patched: it stays as it is, and keeps no other pod waiting. */
+function planUpdate({ set, target, now }: Pass, decided: Decided, member: Member): boolean {
+  const { pod } = member;
+  try {
+    const metadata = patchedMetadata(pod, set.spec.patchPodMetadata ?? [], target.rollout.name);
+    decided.take(updateAction(member, target, metadata, now));
+    return true;
+  } catch (error) {
+    if (!(error instanceof InjectionError)) throw error;
+    decided.waiting.push({
+      reason: "PodMetadata",
+      message: `pod ${pod.name} cannot be updated: ${error.message}`,
+      until: "the annotation of the pod or the patch of the set is changed",
+      pods: [pod.name],
+    });
+    return false;
   }
 }
 

@@ -137,6 +137,87 @@ test("more than images differ: pods are left alone, told so, and counted in one 
   for (const pod of model.active()) t.equal(reportedUpgradable(pod, "set"), true, "reverted");
 });
 
+test("metadata is patched with an update, and a pod where that is impossible holds up no other", async (t) => {
+  const patchPodMetadata: SidecarSet["spec"]["patchPodMetadata"] = [
+    { annotations: { log: '{"c":2}' }, patchPolicy: "MergePatchJson" },
+    { annotations: { kept: "new", added: "new" }, patchPolicy: "Retain" },
+  ];
+  const model = runningModel({ containers: [container(1)], patchPodMetadata }, 3);
+  settle(world(model), 10);
+  for (const [index, log] of ["broken", '{"a":1,"c":1}', ""].entries()) {
+    const pod = model.pods.get(`pod-${index}`);
+    model.change(`pod-${index}`, { annotations: { ...pod?.annotations, log, kept: "old" } });
+  }
+  t.same(planOf(model).actions, [], "a patch alone updates nothing");
+  model.changeSpec(image(2));
+  settle(world(model), 60);
+  t.match(model.set.status, { matchedPods: 3, updatedPods: 2 });
+  t.match(planOf(model).waiting, [{ reason: "PodMetadata", pods: ["pod-0"] }]);
+  t.match(model.pods.get("pod-1")?.annotations, { log: '{"a":1,"c":2}', kept: "old", added: "new" });
+  t.match(model.pods.get("pod-2")?.annotations, { log: '{"c":2}' });
+});
+
+test("history: as many revisions as are allowed, an older one comes back under its name", async (t) => {
+  const model = runningModel({}, 0);
+  const withSecret = (name: string) => {
+    model.changeSpec((spec) => {
+      spec.imagePullSecrets = [{ name }];
+    });
+    settle(world(model), 10);
+  };
+  const numbers = () => model.sortedRevisions().map(({ revision }) => revision);
+  for (let count = 1; count <= 15; count++) withSecret(`secret-${count}`);
+  t.same(numbers(), [6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
+  const twelfth = model.sortedRevisions()[6]?.name;
+  withSecret("secret-12");
+  t.same(numbers(), [6, 7, 8, 9, 10, 11, 13, 14, 15, 16]);
+  t.equal(model.sortedRevisions().at(-1)?.name, twelfth);
+  t.equal(model.set.status?.latestRevision, twelfth);
+  const [latest] = model.sortedRevisions().slice(-1);
+  t.match(latest?.labels, { "kruise.io/sidecarset-name": "set" });
+  model.changeSpec((spec) => {
+    spec.customVersion = "7";
+  });
+  t.match(planOf(model).actions, [
+    {
+      type: "patch revision",
+      revision: { name: twelfth },
+      body: { metadata: { labels: { "apps.kruise.io/sidecarset-custom-version": "7" } } },
+    },
+  ]);
+});
+
+test("history: revisions of pods, and those that are to be injected, stay", async (t) => {
+  const model = runningModel({ revisionHistoryLimit: 1, containers: [container(1)] }, 2);
+  settle(world(model), 10);
+  model.changeSpec((spec) => {
+    spec.updateStrategy = { maxUnavailable: 1, partition: 1 };
+    spec.containers = [container(2)];
+  });
+  settle(world(model), 30);
+  model.changeSpec((spec) => {
+    spec.containers = [container(3, 1)];
+  });
+  settle(world(model), 30);
+  const names = model.sortedRevisions().map(({ revision }) => revision);
+  t.same(names, [2, 3], "a pod says that it has the second");
+  const [second = undefined] = model.sortedRevisions();
+  for (const name of [...model.pods.keys()]) model.pods.delete(name);
+  model.changeSpec((spec) => {
+    spec.injectionStrategy = { revision: { revisionName: second?.name ?? "" } };
+  });
+  settle(world(model), 30);
+  t.equal(model.revisions.size, 2);
+  model.changeSpec((spec) => {
+    delete spec.injectionStrategy;
+  });
+  settle(world(model), 30);
+  t.same(
+    model.sortedRevisions().map(({ revision }) => revision),
+    [3],
+  );
+});
+
 test("the states of a pair over two upgrades and a broken one", async (t) => {
   const model = runningModel({ containers: [pair(1)] }, 1);
   const read = () => {
@@ -327,7 +408,7 @@ test("random histories: the index agrees with one made from nothing, the budget 
           throw new Error(JSON.stringify(status));
       },
     ),
-    { seed: 3, numRuns: 400 },
+    { seed: 3, numRuns: 200 },
   );
-  t.ok(reached.updates > 500 && reached.refusals > 50 && reached.resets > 30, JSON.stringify(reached));
+  t.ok(reached.updates > 250 && reached.refusals > 100 && reached.resets > 10, JSON.stringify(reached));
 });

@@ -15,6 +15,8 @@ import { timestamp } from "../rollout/lifecycle.ts";
 import type { PodAction } from "../rollout/pod_actions.ts";
 import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
 import { isHot, type PairChange, resetPairs, upgradePair } from "./hot_upgrade.ts";
+import { patchedAnnotations } from "./injection/pod_metadata.ts";
+import type { MetadataPatch } from "./injection/sidecars.ts";
 import type { Member, SidecarRollout } from "./observe.ts";
 
 export interface UpdateTarget {
@@ -25,7 +27,20 @@ export interface UpdateTarget {
   readonly setVersion: string;
 }
 
-/** Brings the pod to the present sidecars in one request. `metadata`: annotations that the set patches, as they will be. */
+/**
+ * Annotations that the set's patches change on the pod (rule 16). Throws InjectionError where a value is to be merged as
+ * JSON and is none.
+ */
+export function patchedMetadata(
+  { annotations }: Pod,
+  patches: readonly MetadataPatch[],
+  set: string,
+): Record<string, string> {
+  const patched = patchedAnnotations(annotations, patches, set);
+  return Object.fromEntries(Object.entries(patched).filter(([key, value]) => annotations[key] !== value));
+}
+
+/** Brings the pod to the present sidecars in one request. `metadata`: annotations that change beside those of the update. */
 export function updateAction(
   member: Member,
   target: UpdateTarget,
