@@ -10,6 +10,7 @@ import type { Pod } from "../../kube/index.ts";
 import { isCompleted } from "../rollout/in_place/completion.ts";
 import { conditionOf } from "../rollout/pod_state.ts";
 import { isDigest, runsDigest } from "../rollout/running_image.ts";
+import { areSidecarsUpdated } from "../sidecar_set/consistency.ts";
 
 /** A pod that nobody counts on may always go: it is not ready, or does not run what its spec says. */
 export function isAvailableToBudget(pod: Pod): boolean {
@@ -38,7 +39,7 @@ export function isConsistent(pod: Pod): boolean {
   });
   if (!areRunning) return false;
   if (digests.length === pod.containers.length && digests.length > 0) return true;
-  return isCompleted(pod, { verticalScaling: true });
+  return isCompleted(pod, { verticalScaling: true }) && areSidecarsUpdated(pod);
 }
 
 /** The budget that protects the pod, by name. */

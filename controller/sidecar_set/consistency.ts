@@ -1,5 +1,9 @@
 /** Whether sidecars run what the pod's spec says. Spec: sidecarset, rules 31 and 32. */
-import type { SidecarsBeforeUpdate } from "../../crds/index.ts";
+import {
+  parseSidecarsBeforeUpdate,
+  type SidecarsBeforeUpdate,
+  sidecarInPlaceStateAnnotation,
+} from "../../crds/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import { runtimeHashesMatch } from "../rollout/in_place/completion.ts";
 import { imageName, isDigest, runsDigest } from "../rollout/running_image.ts";
@@ -24,6 +28,14 @@ export function isSettling(
     const status = pod.containerStatuses.find((each) => each.name === name);
     return status?.ready === true && !areUpdated(pod, [name], before);
   });
+}
+
+/** The same of every container that any SidecarSet has updated in the pod. */
+export function areSidecarsUpdated(pod: Pod): boolean {
+  const states = parseSidecarsBeforeUpdate(pod.annotations[sidecarInPlaceStateAnnotation]);
+  for (const state of states?.values() ?? [])
+    if (!areUpdated(pod, [...state.lastContainerStatuses.keys()], state)) return false;
+  return true;
 }
 
 /**
