@@ -12,13 +12,24 @@ import { findRevisionOf, HASH_LABEL, type RevisionSearch, shortHash } from "../r
 
 const DEFAULT_LIMIT = 10;
 
+const dataOfSpecs = new WeakMap<SidecarSet["spec"], string>();
+
+/** Objects of the caches never change, and every plan asks for it. */
+function dataOf(spec: SidecarSet["spec"]): string {
+  const known = dataOfSpecs.get(spec);
+  if (known !== undefined) return known;
+  const data = sidecarSetRevisionData(spec);
+  dataOfSpecs.set(spec, data);
+  return data;
+}
+
 /** The revision of the present spec. `revisions` are the set's, by number; `taken` is the data of any name's. */
 export function findSidecarRevision(
   { metadata, spec, status }: SidecarSet,
   revisions: readonly ControllerRevision[],
   taken: (name: string) => string | undefined,
 ): RevisionSearch {
-  const data = sidecarSetRevisionData(spec);
+  const data = dataOf(spec);
   return findRevisionOf(metadata.name ?? "", data, revisions, status?.collisionCount ?? 0, taken);
 }
 
