@@ -84,6 +84,7 @@ import { suite as startOrdinal } from "./s18_start_ordinal.ts";
 import { suite as claimGrowth } from "./s19_claim_growth.ts";
 import type { Suite } from "./suite.ts";
 import { suite as sidecarTerminator } from "./t01_sidecar_terminator.ts";
+import { suite as sidecarAdmission } from "./v40_sidecarset_admission.ts";
 import { suite as twoAddresses } from "./w01_two_addresses.ts";
 
 /** The longest first, so that none of them is left alone at the end. */
@@ -157,6 +158,7 @@ export const suites: readonly Suite[] = [
   probeMarkers,
   ephemeralJobs,
   sidecarTerminator,
+  sidecarAdmission,
   probeHandlers,
   serverlessProbes,
   enhancedLiveness,
