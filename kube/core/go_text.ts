@@ -32,7 +32,12 @@ const escapes: Readonly<Record<string, string>> = {
   "\t": "\\t",
 };
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that JSON escapes
+const special = /["\\<>&\u0000-\u001f\u2028\u2029\ud800-\udfff]/;
+
 function goString(text: string): string {
+  // Nearly all texts: half the time of a replacement that finds nothing.
+  if (!special.test(text)) return `"${text}"`;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that JSON escapes
   const escaped = text.toWellFormed().replace(/["\\<>&\u0000-\u001f\u2028\u2029]/g, (character) => {
     return escapes[character] ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
