@@ -9,7 +9,7 @@ import {
 } from "../kube/index.ts";
 import { BenchError, messageOf } from "./errors.ts";
 import { eachInFlight } from "./in_flight.ts";
-import { BENCH_LABEL, leases, namespaces, nodeObjects, podObjects } from "./resources.ts";
+import { BENCH_LABEL, leases, namespaces, nodeObjects, podObjects, sidecarSets } from "./resources.ts";
 import { type WorkloadKind, workloadResources } from "./workloads.ts";
 
 const atOnce = 16;
@@ -52,6 +52,7 @@ export async function clean(options: CleanOptions): Promise<Cleaned> {
       throw new BenchError(`namespaces are still there after ${timeoutMs / 1000} s: ${left.join(", ")}`);
     if (left.length > 0) await clock.sleep(waitMs);
   }
+  await removeSidecarSets(client, labelSelector);
   const nodes = (await listAll(client, nodeObjects, { labelSelector })).map(nameOf);
   cleaned.nodes = nodes.length;
   await eachInFlight(nodes, atOnce, (name) => ignoreGone(client.delete(nodeObjects, { name })));
@@ -80,6 +81,12 @@ async function removeWorkloads(
     });
   }
   return removed;
+}
+
+async function removeSidecarSets(client: Client, labelSelector: string): Promise<void> {
+  if (!(await serves(client, sidecarSets))) return;
+  const names = (await listAll(client, sidecarSets, { labelSelector })).map(nameOf);
+  await eachInFlight(names, atOnce, (name) => ignoreGone(client.delete(sidecarSets, { name })));
 }
 
 async function removePods(client: Client, namespace: string): Promise<number> {

@@ -34,6 +34,14 @@ export const leases = jsonResource<KubeObject & { spec?: object }>({
   namespaced: true,
 });
 
+export const sidecarSets = jsonResource<KubeObject & { spec: object }>({
+  group: "apps.kruise.io",
+  version: "v1beta1",
+  plural: "sidecarsets",
+  kind: "SidecarSet",
+  namespaced: false,
+});
+
 /** Half of a pod's JSON, of no use here: a hundred thousand pods are held. */
 function withoutManagedFields(codec: Codec<PodObject>): Codec<PodObject> {
   const strip = (pod: PodObject): PodObject => {

@@ -17,6 +17,8 @@ export interface ScenarioSettings {
   readonly steps: readonly string[];
   /** Requests at once of `admission` and `webhook`. */
   readonly inFlight: number;
+  /** SidecarSets of `webhook`. */
+  readonly sidecarSets: number;
   /** Patches of each kind of `limit`; 0: none. */
   readonly limitPatches: number;
 }

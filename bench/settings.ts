@@ -15,6 +15,7 @@ export interface RunSettings {
   readonly size: number;
   readonly steps: readonly string[];
   readonly inFlight: number;
+  readonly sidecarSets: number;
   readonly limitPatches: number;
   readonly behaviour: NodeBehaviour;
   readonly annotations: Readonly<Record<string, string>>;
@@ -41,6 +42,7 @@ const options = {
   size: { type: "string", default: "10" },
   steps: { type: "string", default: "90%,50%,0" },
   "in-flight": { type: "string", default: "16" },
+  "sidecar-sets": { type: "string", default: "0" },
   limit: { type: "string", default: "400" },
   start: { type: "string", default: "200" },
   pull: { type: "string", default: "0" },
@@ -83,6 +85,7 @@ export function runSettings(args: readonly string[]): RunSettings {
     size: within(values.size, "size", 1, most.pods),
     steps,
     inFlight: within(values["in-flight"], "in-flight", 1, 64),
+    sidecarSets: within(values["sidecar-sets"], "sidecar-sets", 0, 100),
     limitPatches: within(values.limit, "limit", 0, 100_000),
     behaviour: behaviourOf({ ...values, pullFailures: values["pull-failures"] }),
     annotations,
@@ -153,12 +156,14 @@ function wordsOf(values: Values, { name }: Scenario): Record<string, string> {
     ...(name === "many" || name === "hold" ? { size: values.size } : {}),
     ...(name === "partition" ? { steps: values.steps } : {}),
     ...(name === "admission" || name === "webhook" ? { "in-flight": values["in-flight"] } : {}),
+    ...(name === "webhook" ? { "sidecar-sets": values["sidecar-sets"] } : {}),
   };
 }
 
 export function scenarioSettings(settings: RunSettings, pods: number): ScenarioSettings {
-  const { maxUnavailable, size, steps, inFlight, limitPatches } = settings;
-  return { pods, nodes: nodesFor(settings, pods), maxUnavailable, size, steps, inFlight, limitPatches };
+  const { maxUnavailable, size, steps, inFlight, sidecarSets, limitPatches } = settings;
+  const nodes = nodesFor(settings, pods);
+  return { pods, nodes, maxUnavailable, size, steps, inFlight, sidecarSets, limitPatches };
 }
 
 /** Hollow nodes of a run of this size. */

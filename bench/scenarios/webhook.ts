@@ -1,4 +1,5 @@
 /** What the manager's webhook server takes by itself: the bench asks it in the place of the API server. */
+import { sidecarSetOfMany, wantsSidecars } from "../../testkit/controller/sidecar_set_builder.ts";
 import { BenchError } from "../errors.ts";
 import { eachInFlight } from "../in_flight.ts";
 import { barePod } from "../measure/limit.ts";
@@ -6,6 +7,7 @@ import { runPhase } from "../measure/phase.ts";
 import type { Phase } from "../measure/result.ts";
 import { openReviewClient, podWebhook, type ReviewClient } from "../measure/review_client.ts";
 import { ascending, distributionOf } from "../measure/statistics.ts";
+import { BENCH_LABEL, sidecarSets } from "../resources.ts";
 import type { Scenario, Stage } from "../scenario.ts";
 
 export const webhook: Scenario = {
@@ -16,19 +18,49 @@ export const webhook: Scenario = {
   madePods: () => 0,
   async run(stage) {
     const client = await openReviewClient(await podWebhook(stage.client));
+    const sets = stage.settings.sidecarSets;
     try {
-      return {
-        phases: [
-          await reviews(stage, client, "warm-up", podOfCloneSet(stage)),
-          await reviews(stage, client, "pod of a CloneSet", podOfCloneSet(stage)),
-          await reviews(stage, client, "pod of another owner", otherPod(stage)),
-        ],
-      };
+      await createSidecarSets(stage, client, sets);
+      const phases = [
+        await reviews(stage, client, "warm-up", podOfCloneSet(stage)),
+        await reviews(stage, client, "pod of a CloneSet", podOfCloneSet(stage)),
+        await reviews(stage, client, "pod of another owner", otherPod(stage)),
+      ];
+      if (sets > 0) {
+        phases.push(await reviews(stage, client, "pod of one SidecarSet", podWithSidecars(stage, "one")));
+        phases.push(
+          await reviews(stage, client, `pod of ${sets} SidecarSets`, podWithSidecars(stage, "all")),
+        );
+      }
+      return { phases };
     } finally {
       await client.close();
     }
   },
 };
+
+const knownWithinMs = 30_000;
+
+/** Resolves when the manager injects all of them. */
+async function createSidecarSets(stage: Stage, client: ReviewClient, count: number): Promise<void> {
+  if (count === 0) return;
+  for (let index = 0; index < count; index++)
+    await stage.client.create(
+      sidecarSets,
+      undefined,
+      sidecarSetOfMany(`${stage.namespace}-${index}`, index, { [BENCH_LABEL]: stage.run }),
+    );
+  const until = stage.clock.monotonic() + knownWithinMs;
+  for (;;) {
+    const answer = await client.ask(reviewOf(0, stage.namespace, podWithSidecars(stage, "all")));
+    const patch = Buffer.from(String(answer["patch"] ?? ""), "base64").toString("utf8");
+    const list = /kruise\.io\/sidecarset-injected-list":"([^"]*)"/.exec(patch)?.[1] ?? "";
+    if (list.split(",").length === count && list !== "") return;
+    if (stage.clock.monotonic() > until)
+      throw new BenchError(`the webhook does not inject ${count} SidecarSets but ${JSON.stringify(list)}`);
+    await stage.clock.sleep(50, stage.signal);
+  }
+}
 
 async function reviews(stage: Stage, client: ReviewClient, name: string, pod: object): Promise<Phase> {
   const { pods, inFlight } = stage.settings;
@@ -157,6 +189,11 @@ const managedFields = {
   fieldsType: "FieldsV1",
   fieldsV1: { "f:metadata": { "f:labels": { ".": {}, "f:app": {} } }, "f:spec": { "f:containers": {} } },
 };
+
+function podWithSidecars(stage: Stage, wanted: "one" | "all"): object {
+  const pod = otherPod(stage);
+  return { ...pod, metadata: { ...pod["metadata"], labels: { app: "bench", [wantsSidecars]: wanted } } };
+}
 
 function podOfCloneSet(stage: Stage): object {
   const pod = otherPod(stage);
