@@ -131,6 +131,20 @@ t.test("scenarios on the sandbox", { timeout: 280_000 }, async (t) => {
       if (name === "restart") t.equal(run.phases[1]?.facts["pods written"], 0, "nothing is written again");
     });
   }
+  await t.test("webhook with SidecarSets", async (t) => {
+    const settings = runSettings(`webhook --pods ${pods} --nodes 1 --sidecar-sets 2 --limit 0`.split(" "));
+    const run = await runOn(target, settings, pods, deps, seededRandom(4));
+    t.strictSame(
+      run.phases.map(({ name, facts }) => [name, facts["answered with a patch"]]),
+      [
+        ["warm-up", pods],
+        ["pod of a CloneSet", pods],
+        ["pod of another owner", 0],
+        ["pod of one SidecarSet", pods],
+        ["pod of 2 SidecarSets", pods],
+      ],
+    );
+  });
   await t.test("nodes that fail", async (t) => {
     const failing =
       "create --pods 10 --nodes 2 --start 20-60:tail --crash 50% --pull-failures 100% --limit 0";
