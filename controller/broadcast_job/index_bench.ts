@@ -4,7 +4,7 @@
  */
 import type { Pod } from "../../kube/index.ts";
 import { broadcastJob, defaultOptions, Model } from "../../testkit/controller/broadcast_job_model.ts";
-import { tellCost } from "../../testkit/controller/event_cost.ts";
+import { printCost } from "../../testkit/controller/event_cost.ts";
 import type { TaskIndex } from "./classify.ts";
 import { broadcastJobPass, planBroadcastJob } from "./plan.ts";
 
@@ -37,11 +37,11 @@ function event(): void {
   isOther = !isOther;
 }
 
-tellCost(`every node of ${nodes}`, 40, () => {
+printCost(`every node of ${nodes}`, 40, () => {
   event();
   pass(model.index());
 });
-tellCost("the node of the event", 400, () => {
+printCost("the node of the event", 400, () => {
   event();
   pass(kept);
 });

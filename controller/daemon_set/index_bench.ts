@@ -6,7 +6,7 @@
  */
 import type { Pod } from "../../kube/index.ts";
 import { daemonSet, defaultOptions, Model } from "../../testkit/controller/daemon_set_model.ts";
-import { tellCost } from "../../testkit/controller/event_cost.ts";
+import { printCost } from "../../testkit/controller/event_cost.ts";
 import { PlanMemory } from "../rollout/plan_memory.ts";
 import type { DaemonIndex } from "./classify.ts";
 import { daemonSetPass, planDaemonSet } from "./plan.ts";
@@ -43,18 +43,18 @@ function event(): void {
   isReady = !isReady;
 }
 
-tellCost(`every node of ${nodes}`, 40, () => {
+printCost(`every node of ${nodes}`, 40, () => {
   event();
   pass(model.index(), model);
 });
-tellCost("the node of the event", 400, () => {
+printCost("the node of the event", 400, () => {
   event();
   pass(kept, model);
 });
 const empty = new Model(daemonSet({ burstReplicas: 0 }), names);
 const waiting = empty.index();
 for (let round = 0; round < 3; round++) pass(waiting, empty);
-tellCost(`a node's, while ${nodes} have no pod`, 100, () => {
+printCost(`a node's, while ${nodes} have no pod`, 100, () => {
   waiting.touch("node-00000");
   pass(waiting, empty);
 });
@@ -72,7 +72,7 @@ function send(): void {
 }
 send();
 if (burst.writes.size !== nodes) throw new Error("the creations were not begun");
-tellCost(`the answer to one of up to ${nodes} creations in flight`, 100, () => {
+printCost(`the answer to one of up to ${nodes} creations in flight`, 100, () => {
   burst.writes.answer(0, (action) => {
     burst.perform(action);
     if (action.type === "create pod") bursting.podChanged(undefined, burst.pods.get(action.name));
@@ -95,7 +95,7 @@ for (let round = 0; round < 2; round++) pass(rolling.index(), rolling);
 const updating = rolling.index();
 for (let round = 0; round < 3; round++) pass(updating, rolling);
 const updated = rolling.owned().filter(({ containers }) => containers[0]?.image === "app:2");
-tellCost(`a node's, while ${updated.length} kubelets are at work on an update in place`, 300, () => {
+printCost(`a node's, while ${updated.length} kubelets are at work on an update in place`, 300, () => {
   updating.touch("node-00000");
   pass(updating, rolling);
 });

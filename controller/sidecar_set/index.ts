@@ -3,7 +3,7 @@ import type { SidecarSet } from "../../crds/index.ts";
 import { policyRule, readVerbs } from "../access.ts";
 import type { Kind } from "../kind.ts";
 import { sidecarSetWebhooks } from "./admit.ts";
-import { sidecarSetShell } from "./reconcile.ts";
+import { sidecarSetReconciler } from "./reconcile.ts";
 import { sidecarSetResource } from "./resource.ts";
 
 export const sidecarSetKind: Kind<SidecarSet> = {
@@ -11,7 +11,7 @@ export const sidecarSetKind: Kind<SidecarSet> = {
   workersFlag: "sidecarset-workers",
   resource: sidecarSetResource,
   revisions: true,
-  shell: sidecarSetShell,
+  reconciler: sidecarSetReconciler,
   statusMatters: () => false,
   webhooks: sidecarSetWebhooks,
   access: [policyRule("", ["namespaces"], readVerbs), policyRule("", ["configmaps"], ["get"])],

@@ -2,11 +2,11 @@
 
 import { keyOf } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
-import { tellCost } from "../../testkit/controller/event_cost.ts";
+import { printCost } from "../../testkit/controller/event_cost.ts";
 import { everyNamespace, injectedPod, sidecarSetOf } from "../../testkit/controller/sidecar_set_model.ts";
 import { PendingPods } from "../rollout/pending_pods.ts";
 import { SidecarIndex } from "./classify.ts";
-import { planSidecarSet } from "./plan.ts";
+import { planSidecarSet, sidecarSetPass } from "./plan.ts";
 
 const PODS = 5000;
 const EVENTS = 20_000;
@@ -44,11 +44,11 @@ function run(what: string, rollout: typeof set): void {
     revisions: [],
     revisionData: () => undefined,
   };
-  const plan = () => planSidecarSet({ seen, systemNamespace: "kruise-system", now });
+  const plan = () => planSidecarSet(sidecarSetPass({ seen, systemNamespace: "kruise-system", now }));
   plan();
   const keys = [...pods.keys()];
   let next = 0;
-  tellCost(what, EVENTS, () => {
+  printCost(what, EVENTS, () => {
     const key = keys[next++ % keys.length] ?? "";
     const before = pods.get(key);
     if (before === undefined) return;

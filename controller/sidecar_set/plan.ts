@@ -38,19 +38,28 @@ export interface SidecarPlanInput {
 
 interface Pass {
   readonly set: SidecarSet;
+  /** The set's, sorted by number. */
+  readonly revisions: readonly ControllerRevision[];
+  readonly search: RevisionSearch;
+  readonly systemNamespace: string;
   readonly pods: SidecarView;
   readonly target: UpdateTarget;
   readonly now: number;
 }
 
-export function planSidecarSet({ seen, systemNamespace, now }: SidecarPlanInput): Plan<SidecarSetStatus> {
+/** Brings the index of pods up to now, for one plan: its view is good until the next event. */
+export function sidecarSetPass({ seen, systemNamespace, now }: SidecarPlanInput): Pass {
   const { set, revisions, namespaces } = seen;
   const rollout = rolloutOf(set);
   const pods = seen.pods.refresh({ rollout, namespaces });
   const search = findSidecarRevision(set, revisions, (name) => seen.revisionData(name));
   const { resourceVersion = "" } = set.metadata;
   const target = { rollout, revision: search.update.name, setVersion: resourceVersion };
-  const pass: Pass = { set, pods, target, now };
+  return { set, revisions, search, systemNamespace, pods, target, now };
+}
+
+export function planSidecarSet(pass: Pass): Plan<SidecarSetStatus> {
+  const { set, revisions, search, systemNamespace, pods } = pass;
   const decided = new Decided();
   if (set.metadata.deletionTimestamp === undefined) {
     for (const action of planRevision(set, search, systemNamespace)) decided.take(action);
@@ -64,7 +73,7 @@ export function planSidecarSet({ seen, systemNamespace, now }: SidecarPlanInput)
     actions: decided.actions,
     status: statusOf(set, pods, search),
     waiting: decided.waiting,
-    wakeAfterMs: undefined,
+    requeueAfterMs: undefined,
   };
 }
 
@@ -108,7 +117,7 @@ function planPods(pass: Pass, decided: Decided): void {
     planUpdates(pass, decided);
     planRefusals(pass, decided);
   }
-  tellUpgradable(pass, decided, pods.groups.toAllow, true);
+  reportUpgradable(pass, decided, pods.groups.toAllow, true);
 }
 
 function held(pods: SidecarView, reason: string, until: string): Waiting[] {
@@ -219,7 +228,7 @@ function planRefusals(pass: Pass, decided: Decided): void {
     message: `${count} pods cannot be updated in place: more than images of their sidecars differ`,
     until: "they are recreated",
   });
-  if (tellUpgradable(pass, decided, pods.groups.toRefuse, false) === 0) return;
+  if (reportUpgradable(pass, decided, pods.groups.toRefuse, false) === 0) return;
   decided.take({
     type: "event",
     event: {
@@ -230,19 +239,19 @@ function planRefusals(pass: Pass, decided: Decided): void {
   });
 }
 
-/** How many pods are told. */
-function tellUpgradable(
+/** How many pods it was reported to. */
+function reportUpgradable(
   { pods, target, now }: Pass,
   decided: Decided,
   slots: Iterable<string>,
   upgradable: boolean,
 ): number {
-  let told = 0;
+  let reported = 0;
   for (const member of membersOf(pods.entries(slots))) {
     if (!decided.isFree(member)) continue;
     const condition = upgradableChange(member.pod, target.rollout.name, upgradable);
     decided.take(patchPod(member.pod, { conditions: [condition] }, now, "refresh"));
-    told++;
+    reported++;
   }
-  return told;
+  return reported;
 }

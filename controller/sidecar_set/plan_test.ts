@@ -7,7 +7,7 @@ import { lateStep, makeUnready, settle, takeLate } from "../../testkit/controlle
 import type { Action } from "../rollout/actions.ts";
 import { usesBudget } from "./classify.ts";
 import { memberOf, rolloutOf } from "./observe.ts";
-import { planSidecarSet } from "./plan.ts";
+import { planSidecarSet, sidecarSetPass } from "./plan.ts";
 import { reportedUpgradable } from "./upgradable.ts";
 
 const systemNamespace = "kruise-system";
@@ -32,7 +32,7 @@ function runningModel(spec: Partial<SidecarSet["spec"]>, pods: number): SidecarM
 }
 
 const planOf = (model: SidecarModel) =>
-  planSidecarSet({ seen: model.seen(), systemNamespace, now: model.now });
+  planSidecarSet(sidecarSetPass({ seen: model.seen(), systemNamespace, now: model.now }));
 
 const world = (model: SidecarModel) => ({
   model,
@@ -110,7 +110,7 @@ test("a pod that is not ready is updated free of the budget, and first", async (
   t.equal(taken(model).length, 2);
 });
 
-test("more than images differ: pods are left alone, told so, and counted in one event", async (t) => {
+test("more than images differ: pods are left alone, marked so, and counted in one event", async (t) => {
   const model = runningModel({ containers: [container(1)] }, 3);
   settle(world(model), 10);
   model.changeSpec((spec) => {
@@ -325,7 +325,8 @@ test("random histories: the index agrees with one made from nothing, the budget 
         const twin = new IndexTwin({
           model,
           index: (writes) => model.index(writes.pods),
-          plan: (index) => planSidecarSet({ seen: model.seen(index), systemNamespace, now: model.now }),
+          plan: (index) =>
+            planSidecarSet(sidecarSetPass({ seen: model.seen(index), systemNamespace, now: model.now })),
         });
         /** Taken while they were not ready: those use no budget until they are. */
         const free = new Set<string>();
@@ -398,9 +399,9 @@ test("random histories: the index agrees with one made from nothing, the budget 
           if (updated !== upgradable)
             throw new Error(`${pod.name}: updated ${updated}, upgradable ${upgradable}`);
           if (!upgradable && reportedUpgradable(pod, "set") !== false)
-            throw new Error(`${pod.name} was not told`);
+            throw new Error(`${pod.name} heard nothing`);
           if (updated && reportedUpgradable(pod, "set") === false)
-            throw new Error(`${pod.name} was told wrongly`);
+            throw new Error(`${pod.name} heard the wrong thing`);
         }
         const status = model.set.status;
         const count = members.length;

@@ -1,4 +1,4 @@
-/** The shell of SidecarSet: the pods that each set selects, and its plan behind the shell that workloads share. */
+/** Reconciles a SidecarSet: the pods that it selects, what its plan sees of them, and who carries it out. */
 import { namespaceNameLabel, type SidecarSet } from "../../crds/index.ts";
 import { compileSelector, type LabelSelector } from "../../kube/core/index.ts";
 import {
@@ -9,26 +9,27 @@ import {
   type Pod,
   sidesOf,
 } from "../../kube/index.ts";
-import type { KindDeps, KindShell } from "../kind.ts";
+import type { KindDeps } from "../kind.ts";
+import type { Reconciler } from "../reconciler.ts";
 import type { OwnedPods } from "../rollout/owned_pods.ts";
 import type { PendingPods } from "../rollout/pending_pods.ts";
 import { byNumber } from "../rollout/revisions.ts";
-import { workloadShell } from "../rollout/workload_shell.ts";
+import { WorkloadReconciler } from "../rollout/workload_reconciler.ts";
 import type { HeldPods, PodNeeds, PodSelection } from "../selected_pods.ts";
 import { type MatchedNamespaces, SidecarIndex } from "./classify.ts";
-import { planSidecarSet } from "./plan.ts";
+import { planSidecarSet, sidecarSetPass } from "./plan.ts";
 
-export function sidecarSetShell(deps: KindDeps<SidecarSet>): KindShell {
+export function sidecarSetReconciler(deps: KindDeps<SidecarSet>): Reconciler<SidecarSet> {
   const { objects, options, queue, resource } = deps;
   const { revisions } = deps.caches;
   const { systemNamespace } = options;
-  const enqueue = (key: string): void => queue.addAfter(key, shell.coalescingMs(key));
+  const enqueue = (key: string): void => queue.addAfter(key, reconciler.coalescingMs(key));
   const namespaces = new NamespaceLabels(deps.informers.cacheOf(namespaceResource), () => {
     for (const set of objects.values())
       if (set.spec.namespaceSelector) enqueue(resource.codec.identify(set).key);
   });
   const pods = new SidecarPods(deps, enqueue);
-  const shell = workloadShell(deps, {
+  const reconciler = new WorkloadReconciler(deps, {
     pods,
     namespace: systemNamespace,
     sizeOf: (status) => status?.matchedPods ?? 0,
@@ -44,10 +45,10 @@ export function sidecarSetShell(deps: KindDeps<SidecarSet>): KindShell {
         revisions: [...revisions.byIndex("controller", uid)].sort(byNumber),
         revisionData: (name: string) => revisions.get(`${systemNamespace}/${name}`)?.data,
       };
-      return planSidecarSet({ seen, systemNamespace, now });
+      return planSidecarSet(sidecarSetPass({ seen, systemNamespace, now }));
     },
   });
-  return shell;
+  return reconciler;
 }
 
 /** Which namespaces a selector matches: their labels rarely change. */

@@ -8,7 +8,7 @@ import {
 import type { ControllerRevision } from "../../kube/index.ts";
 import type { Action } from "../rollout/actions.ts";
 import { ownerReference } from "../rollout/pod_manifest.ts";
-import { findRevisionOf, HASH_LABEL, type RevisionSearch, shortHash } from "../rollout/revisions.ts";
+import { findRevision, HASH_LABEL, type RevisionSearch, shortHash } from "../rollout/revisions.ts";
 
 const DEFAULT_LIMIT = 10;
 
@@ -30,7 +30,7 @@ export function findSidecarRevision(
   taken: (name: string) => string | undefined,
 ): RevisionSearch {
   const data = dataOf(spec);
-  return findRevisionOf(metadata.name ?? "", data, revisions, status?.collisionCount ?? 0, taken);
+  return findRevision(metadata.name ?? "", data, revisions, status?.collisionCount ?? 0, taken);
 }
 
 /** What has to be written so that the revision is the latest one, under the set's custom version. */

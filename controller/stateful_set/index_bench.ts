@@ -4,7 +4,7 @@
  * `npx node --expose-gc controller/stateful_set/index_bench.ts 5000`; a further argument names the one case to run.
  */
 import type { Pod } from "../../kube/index.ts";
-import { tellCost } from "../../testkit/controller/event_cost.ts";
+import { printCost } from "../../testkit/controller/event_cost.ts";
 import { LateWrites } from "../../testkit/controller/late_writes_model.ts";
 import { defaultOptions, Model, statefulSet } from "../../testkit/controller/stateful_set_model.ts";
 import { sharedCaches } from "../caches.ts";
@@ -101,7 +101,7 @@ function rested(spec: Spec): Bench {
 function tellPodEvent(what: string, bench: Bench): void {
   const pod = bench.model.pods.get(`app-${replicas >> 1}`);
   if (pod === undefined) throw new Error("no pod");
-  tellCost(`${replicas} pods ${what}`, EVENTS, () => {
+  printCost(`${replicas} pods ${what}`, EVENTS, () => {
     bench.show(pod);
     if (bench.plan().actions.length > 0) throw new Error("there was something to do");
   });
@@ -137,7 +137,7 @@ function tellCreations(what: string, spec: Spec): void {
   // Claims are there before their pods.
   bench.send();
   bench.follow();
-  tellCost(`${replicas} pods ${what}`, EVENTS, () => {
+  printCost(`${replicas} pods ${what}`, EVENTS, () => {
     bench.writes.answer(0, (action) => {
       bench.model.perform(action);
       const pod = action.type === "create pod" ? bench.model.pods.get(action.name) : undefined;

@@ -1,7 +1,7 @@
 /** What an event costs, measured and told. For benches. */
 
 /** Runs it `count` times to warm up and as often again; tells CPU and heap of one run. Wants `--expose-gc`. */
-export function tellCost(what: string, count: number, run: () => void): void {
+export function printCost(what: string, count: number, run: () => void): void {
   for (let round = 0; round < count; round++) run();
   globalThis.gc?.();
   const heap = process.memoryUsage().heapUsed;
