@@ -1,6 +1,6 @@
 import t from "tap";
 import { claimantKeys, sharedCaches } from "./caches.ts";
-import { acceptedPod, ownerReference } from "./rollout/pod_manifest.ts";
+import { acceptedPod, ownerReference } from "./rollout/pods/pod_manifest.ts";
 
 const template = { containers: [{ name: "main", image: "app:1" }] };
 

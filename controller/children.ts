@@ -3,7 +3,7 @@ import { keyOf, type OwnerReference, refOf } from "../kube/core/index.ts";
 import { type Cache, isKubeError, type Resource, type WriteOptions } from "../kube/index.ts";
 import type { SharedDeps } from "./kind.ts";
 import { controllerOfKind, type Owners } from "./owners.ts";
-import { deleteQuietly } from "./rollout/pod_writer.ts";
+import { deleteQuietly } from "./rollout/writes/pod_writer.ts";
 
 interface Owner {
   readonly namespace: string;

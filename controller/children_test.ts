@@ -8,7 +8,7 @@ import { Children } from "./children.ts";
 import { imageListPullJobResource } from "./image_list_pull_job/resource.ts";
 import { imagePullJobResource } from "./image_pull_job/resource.ts";
 import { ownersOf } from "./owners.ts";
-import { ownerReference } from "./rollout/pod_manifest.ts";
+import { ownerReference } from "./rollout/pods/pod_manifest.ts";
 
 const options = {};
 const owner = { namespace: "d", uid: "list" };

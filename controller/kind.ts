@@ -21,8 +21,8 @@ import type { FeatureGates } from "./feature_gates.ts";
 import type { Informers } from "./informers.ts";
 import type { ControllerOptions } from "./options.ts";
 import type { PlainReconciler, Reconciler } from "./reconciler.ts";
-import type { CreatedResource } from "./rollout/actions.ts";
-import type { SeenPullJob } from "./rollout/image_wait.ts";
+import type { SeenPullJob } from "./rollout/images/image_wait.ts";
+import type { CreatedResource } from "./rollout/writes/actions.ts";
 import type { SelectablePod, SelectedPods } from "./selected_pods.ts";
 
 /** The shared caches. Indexes: `controller` (UID of the controlling owner), `owner` (UID of any), `orphan` (namespace). */

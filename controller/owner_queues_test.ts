@@ -4,7 +4,7 @@ import { plainClaim, plainRevision } from "../testkit/controller/projection_buil
 import { sharedCaches } from "./caches.ts";
 import { cloneSetResource } from "./clone_set/resource.ts";
 import { enqueueItself, OwnerQueues } from "./owner_queues.ts";
-import { acceptedPod, ownerReference } from "./rollout/pod_manifest.ts";
+import { acceptedPod, ownerReference } from "./rollout/pods/pod_manifest.ts";
 import { statefulSetResource } from "./stateful_set/resource.ts";
 
 function followed() {

@@ -7,7 +7,7 @@ import { imagePullJobResource } from "./image_pull_job/resource.ts";
 import type { Informers } from "./informers.ts";
 import type { Caches, ServerFeatures } from "./kind.ts";
 import { nodeImageResource } from "./node_image/resource.ts";
-import type { SeenPullJob } from "./rollout/image_wait.ts";
+import type { SeenPullJob } from "./rollout/images/image_wait.ts";
 
 type Predownload = Pick<Caches, "pullJobs" | "pullJobWritten" | "nodeImage">;
 

@@ -1,7 +1,7 @@
 /** What a kind, or a controller without one, brings to the shell: passes over one key each, as data. */
 import type { KubeObject } from "../kube/core/index.ts";
 import type { EventTarget } from "../kube/index.ts";
-import type { ObjectEvent } from "./rollout/actions.ts";
+import type { ObjectEvent } from "./rollout/writes/actions.ts";
 
 /** What is to be done with the object of a pass. */
 export type ObjectAction =

@@ -22,7 +22,7 @@ import type {
   StatusObject,
   Step,
 } from "./reconciler.ts";
-import { StatusWriter } from "./rollout/status_writer.ts";
+import { StatusWriter } from "./rollout/status/status_writer.ts";
 
 export interface PlainShell {
   reconcile(key: string): Promise<Outcome>;

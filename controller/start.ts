@@ -32,7 +32,7 @@ import type { ControllerOptions } from "./options.ts";
 import { enqueueItself, OwnerQueues } from "./owner_queues.ts";
 import { BudgetGuard } from "./pod_unavailable_budget/guard.ts";
 import { predownload } from "./predownload.ts";
-import type { CreatedResource } from "./rollout/actions.ts";
+import type { CreatedResource } from "./rollout/writes/actions.ts";
 import { type SelectablePod, SelectedPods } from "./selected_pods.ts";
 import { owns, type Shard, wholeCluster } from "./shard.ts";
 import { plainShellOf, shellOf } from "./shell.ts";

@@ -1,7 +1,7 @@
 /** What an AdvancedCronJob starts. Spec: jobs A4, rule 3. */
 import { type AdvancedCronJob, apiVersionOf, broadcastJob, imageListPullJob } from "../../crds/index.ts";
 import { objectAt } from "../json_fields.ts";
-import { ownerReference } from "../rollout/pod_manifest.ts";
+import { ownerReference } from "../rollout/pods/pod_manifest.ts";
 import { type ChildKind, scheduledAtAnnotation } from "./observe.ts";
 import { zonedTime } from "./occurrences.ts";
 

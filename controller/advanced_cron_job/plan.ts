@@ -14,8 +14,8 @@ import {
   ScheduleError,
 } from "../../crds/index.ts";
 import { timeOf } from "../../kube/core/index.ts";
-import type { Waiting } from "../rollout/actions.ts";
-import { timestamp } from "../rollout/lifecycle.ts";
+import { timestamp } from "../rollout/lifecycle/lifecycle.ts";
+import type { Waiting } from "../rollout/writes/actions.ts";
 import { childApiVersions, childBody } from "./child_manifest.ts";
 import { type Child, type CronJobSeen, cronStrategyOf, type Strategy } from "./observe.ts";
 import { type Occurrences, occurrencesOf } from "./occurrences.ts";

@@ -7,7 +7,7 @@ import { imageListPullJobResource } from "../image_list_pull_job/resource.ts";
 import type { KindDeps } from "../kind.ts";
 import { ownersOf } from "../owners.ts";
 import type { Pass, Reconciler } from "../reconciler.ts";
-import { Backoff } from "../rollout/backoff.ts";
+import { Backoff } from "../rollout/writes/backoff.ts";
 import {
   type Child,
   type ChildKind,

@@ -1,10 +1,10 @@
 /** What a node counts as for a job, by the pods that are there. Spec: jobs B4. */
 import type { Node, Pod } from "../../kube/index.ts";
-import { NodePods } from "../rollout/node_pods.ts";
-import type { PendingPods } from "../rollout/pending_pods.ts";
-import { type PodClass, PodIndex, type PodView, type SlotPods } from "../rollout/pod_index.ts";
-import { needsKruiseReady } from "../rollout/readiness.ts";
-import { SortedSlots } from "../rollout/sorted_slots.ts";
+import { NodePods } from "../rollout/pods/node_pods.ts";
+import { type PodClass, PodIndex, type PodView, type SlotPods } from "../rollout/pods/pod_index.ts";
+import { needsKruiseReady } from "../rollout/pods/readiness.ts";
+import { SortedSlots } from "../rollout/pods/sorted_slots.ts";
+import type { PendingPods } from "../rollout/writes/pending_pods.ts";
 import { isBeingCreated, type TaskState, taskStateOf } from "./observe.ts";
 
 /** A pod of the job with what decisions ask of it. */

@@ -11,7 +11,7 @@ import {
 import { LateWrites } from "../../testkit/controller/late_writes_model.ts";
 import { IndexTwin, KeptIndex, lookedUp } from "../../testkit/controller/pod_index_model.ts";
 import { lateStep, takeLate } from "../../testkit/controller/workload_history.ts";
-import { nodeOf } from "../rollout/node_pods.ts";
+import { nodeOf } from "../rollout/pods/node_pods.ts";
 import type { TaskIndex } from "./classify.ts";
 import { broadcastJobPass, planBroadcastJob } from "./plan.ts";
 

@@ -1,7 +1,7 @@
 /** What a plan of a BroadcastJob sees: plain data, read from the caches. Spec: jobs B2, B4. */
 import { type BroadcastJob, parallelismOf } from "../../crds/index.ts";
 import type { Pod } from "../../kube/index.ts";
-import { CREATING } from "../rollout/pending_pods.ts";
+import { CREATING } from "../rollout/writes/pending_pods.ts";
 
 /** Everything that is not in the object. */
 export interface BroadcastJobOptions {

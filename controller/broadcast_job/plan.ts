@@ -3,9 +3,9 @@
  * Spec: jobs B4, in the order of a pass: over, deadline and failure, pause, then pods.
  */
 import type { BroadcastJob, BroadcastJobStatus } from "../../crds/index.ts";
-import type { Action, ObjectEvent, Plan } from "../rollout/actions.ts";
-import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
-import { KRUISE_READY } from "../rollout/pod_state.ts";
+import { KRUISE_READY } from "../rollout/pods/pod_state.ts";
+import type { Action, ObjectEvent, Plan } from "../rollout/writes/actions.ts";
+import { afterChange, type PodChange, podPatch } from "../rollout/writes/pod_patch.ts";
 import {
   awaitsReadiness,
   countingOn,

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import t from "tap";
 import { broadcastJob, Model, node } from "../../testkit/controller/broadcast_job_model.ts";
-import { nodeOf } from "../rollout/node_pods.ts";
+import { nodeOf } from "../rollout/pods/node_pods.ts";
 
 const seed = 20_261_121;
 const minute = 60_000;

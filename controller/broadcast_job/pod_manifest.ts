@@ -5,8 +5,8 @@ import {
   broadcastJobUidLabel,
   type PodTemplate,
 } from "../../crds/index.ts";
-import type { Action } from "../rollout/actions.ts";
-import { acceptedPod, ownerReference, randomId } from "../rollout/pod_manifest.ts";
+import { acceptedPod, ownerReference, randomId } from "../rollout/pods/pod_manifest.ts";
+import type { Action } from "../rollout/writes/actions.ts";
 import type { BroadcastJobOptions } from "./observe.ts";
 
 /** Longest name for which the API server itself would make five characters. */

@@ -1,6 +1,6 @@
 /** The status of a BroadcastJob. Spec: jobs B3. */
 import type { BroadcastJob, BroadcastJobStatus } from "../../crds/index.ts";
-import { timestamp } from "../rollout/lifecycle.ts";
+import { timestamp } from "../rollout/lifecycle/lifecycle.ts";
 
 export type Phase = "running" | "paused" | "failed" | "completed";
 type JobCondition = NonNullable<BroadcastJobStatus["conditions"]>[number];

@@ -1,6 +1,7 @@
 /** Why a BroadcastJob does not go on, for people. */
-import type { Waiting } from "../rollout/actions.ts";
-import { nodeOf } from "../rollout/node_pods.ts";
+
+import { nodeOf } from "../rollout/pods/node_pods.ts";
+import type { Waiting } from "../rollout/writes/actions.ts";
 import { occupies, type Task, type TaskView } from "./classify.ts";
 import { isBeingCreated, type Strategy } from "./observe.ts";
 

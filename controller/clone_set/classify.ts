@@ -1,17 +1,17 @@
 /** What a pod of a CloneSet counts as, and what it gives a pass to do. Spec: cloneset 4.1 rule 7. */
 import type { Selector } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
-import { Candidates } from "../rollout/candidates.ts";
 import { notAsked, type Refresh, type RefreshContext, refreshOf } from "../rollout/in_place/refresh.ts";
 import { graceState } from "../rollout/in_place/state.ts";
-import { NamedPods, type PodSource } from "../rollout/named_pods.ts";
-import { overlay } from "../rollout/overlay.ts";
-import { CREATING, type PendingPods } from "../rollout/pending_pods.ts";
-import { type PodClass, PodIndex, type PodView, type SlotPods } from "../rollout/pod_index.ts";
-import { isActive, isAvailable, isReady } from "../rollout/pod_state.ts";
-import { type RevisionCount, revisionCount } from "../rollout/revision_counts.ts";
-import { sameRevision } from "../rollout/revisions.ts";
-import { SortedSlots } from "../rollout/sorted_slots.ts";
+import { Candidates } from "../rollout/order/candidates.ts";
+import { NamedPods, type PodSource } from "../rollout/pods/named_pods.ts";
+import { type PodClass, PodIndex, type PodView, type SlotPods } from "../rollout/pods/pod_index.ts";
+import { isActive, isAvailable, isReady } from "../rollout/pods/pod_state.ts";
+import { SortedSlots } from "../rollout/pods/sorted_slots.ts";
+import { type RevisionCount, revisionCount } from "../rollout/revisions/revision_counts.ts";
+import { sameRevision } from "../rollout/revisions/revisions.ts";
+import { overlay } from "../rollout/writes/overlay.ts";
+import { CREATING, type PendingPods } from "../rollout/writes/pending_pods.ts";
 import type { ClassCount, Counts } from "./numbers.ts";
 import { type Member, memberOf, REVISION_LABEL, type Strategy, TEMPLATE_HASH } from "./observe.ts";
 import { isUnderWay } from "./order.ts";

@@ -16,10 +16,10 @@ import {
   takeLate,
   templateSteps,
 } from "../../testkit/controller/workload_history.ts";
-import type { Action, Plan } from "../rollout/actions.ts";
 import { STATE_ANNOTATION } from "../rollout/in_place/state.ts";
-import { STATE_LABEL } from "../rollout/lifecycle.ts";
+import { STATE_LABEL } from "../rollout/lifecycle/lifecycle.ts";
 import { PlanMemory } from "../rollout/plan_memory.ts";
+import type { Action, Plan } from "../rollout/writes/actions.ts";
 import type { CloneIndex } from "./classify.ts";
 import { SPECIFIED_DELETE, TEMPLATE_HASH } from "./observe.ts";
 import { cloneSetPass, planCloneSet } from "./plan.ts";

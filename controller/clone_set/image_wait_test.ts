@@ -5,7 +5,7 @@ import { seededRandom } from "../../kube/index.ts";
 import { cloneSet, defaultOptions, Model } from "../../testkit/controller/clone_set_model.ts";
 import { answers, PullsAhead } from "../../testkit/controller/image_pull_job_builder.ts";
 import { changeTemplate } from "../../testkit/controller/workload_history.ts";
-import { WAIT_FOR_IMAGE_ANNOTATION } from "../rollout/image_wait.ts";
+import { WAIT_FOR_IMAGE_ANNOTATION } from "../rollout/images/image_wait.ts";
 import { cloneSetPass, planCloneSet } from "./plan.ts";
 
 const REPLICAS = 5;

@@ -3,11 +3,11 @@ import { type CloneSet, excludePreparingDeleteLabel } from "../../crds/index.ts"
 import type { Labels } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import { isLean } from "../rollout/in_place/lean.ts";
-import type { Lifecycle } from "../rollout/lifecycle.ts";
-import { type LifecycleState, lifecycleState } from "../rollout/lifecycle.ts";
-import type { PriorityStrategy, ScatterStrategy } from "../rollout/order.ts";
-import { isAvailable, isReady } from "../rollout/pod_state.ts";
-import { sameRevision } from "../rollout/revisions.ts";
+import type { Lifecycle } from "../rollout/lifecycle/lifecycle.ts";
+import { type LifecycleState, lifecycleState } from "../rollout/lifecycle/lifecycle.ts";
+import type { PriorityStrategy, ScatterStrategy } from "../rollout/order/order.ts";
+import { isAvailable, isReady } from "../rollout/pods/pod_state.ts";
+import { sameRevision } from "../rollout/revisions/revisions.ts";
 import { type Limits, limitsOf } from "./numbers.ts";
 
 export const SPECIFIED_DELETE = "apps.kruise.io/specified-delete";

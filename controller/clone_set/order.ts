@@ -11,7 +11,7 @@ import {
   newestFirst,
   type Rule,
   unscheduledFirst,
-} from "../rollout/order.ts";
+} from "../rollout/order/order.ts";
 import type { Member, Strategy } from "./observe.ts";
 
 const DELETION_COST = "controller.kubernetes.io/pod-deletion-cost";

@@ -2,9 +2,9 @@
 import type { CloneSet, NodeImage } from "../../crds/index.ts";
 import type { Labels } from "../../kube/core/index.ts";
 import type { ControllerRevision, PersistentVolumeClaim, Pod } from "../../kube/index.ts";
-import type { SeenPullJob } from "../rollout/image_wait.ts";
+import type { SeenPullJob } from "../rollout/images/image_wait.ts";
 import type { Eligibility } from "../rollout/in_place/change.ts";
-import type { Revision, RevisionSearch } from "../rollout/revisions.ts";
+import type { Revision, RevisionSearch } from "../rollout/revisions/revisions.ts";
 import type { CloneIndex, CloneView } from "./classify.ts";
 import type { Numbers } from "./numbers.ts";
 import type { CloneSetOptions, Strategy } from "./observe.ts";

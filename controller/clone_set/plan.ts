@@ -7,13 +7,19 @@ import type { CloneSetStatus } from "../../crds/index.ts";
 import { claimTemplatesHash, compileSelector, revisionData } from "../../kube/core/index.ts";
 import type { ControllerRevision } from "../../kube/index.ts";
 import { earliest } from "../earliest.ts";
-import type { Action, Plan, Waiting } from "../rollout/actions.ts";
 import { PlanMemory } from "../rollout/plan_memory.ts";
-import { ownerReference } from "../rollout/pod_manifest.ts";
-import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
-import { untilAvailable } from "../rollout/pod_state.ts";
-import { planHistory } from "../rollout/revision_history.ts";
-import { currentRevision, findRevision, HASH_LABEL, sameRevision, shortHash } from "../rollout/revisions.ts";
+import { ownerReference } from "../rollout/pods/pod_manifest.ts";
+import { untilAvailable } from "../rollout/pods/pod_state.ts";
+import { planHistory } from "../rollout/revisions/revision_history.ts";
+import {
+  currentRevision,
+  findRevision,
+  HASH_LABEL,
+  sameRevision,
+  shortHash,
+} from "../rollout/revisions/revisions.ts";
+import type { Action, Plan, Waiting } from "../rollout/writes/actions.ts";
+import { afterChange, type PodChange, podPatch } from "../rollout/writes/pod_patch.ts";
 import { memberCounts, storedCounts } from "./classify.ts";
 import { numbersOf } from "./numbers.ts";
 import { CLAIM_HASH, type CloneSetOptions, strategyOf } from "./observe.ts";

@@ -12,10 +12,10 @@ import {
   templateSteps,
   type World,
 } from "../../testkit/controller/workload_history.ts";
-import type { Action } from "../rollout/actions.ts";
 import { inPlaceState } from "../rollout/in_place/state.ts";
-import { isActive, isAvailable } from "../rollout/pod_state.ts";
-import { sameRevision } from "../rollout/revisions.ts";
+import { isActive, isAvailable } from "../rollout/pods/pod_state.ts";
+import { sameRevision } from "../rollout/revisions/revisions.ts";
+import type { Action } from "../rollout/writes/actions.ts";
 import { REVISION_LABEL, SPECIFIED_DELETE, strategyOf } from "./observe.ts";
 import { cloneSetPass, planCloneSet } from "./plan.ts";
 

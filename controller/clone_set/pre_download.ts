@@ -1,7 +1,8 @@
 /** When a CloneSet pulls images ahead, and how. Spec: cloneset 4.9. */
-import type { Action } from "../rollout/actions.ts";
-import { type ImageWait, imageWait, longestWaitMs } from "../rollout/image_wait.ts";
-import { planPullJobs } from "../rollout/pre_download.ts";
+
+import { type ImageWait, imageWait, longestWaitMs } from "../rollout/images/image_wait.ts";
+import { planPullJobs } from "../rollout/images/pre_download.ts";
+import type { Action } from "../rollout/writes/actions.ts";
 import type { Pass } from "./pass.ts";
 
 export function planPreDownload(pass: Pass): Action[] {

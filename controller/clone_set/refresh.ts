@@ -2,14 +2,15 @@
  * What each active pod needs regardless of pause and partition: its gates, its lifecycle state, its labels.
  * All of it goes into one request on the status subresource. Spec: cloneset 4.7 rule 40, 4.8; inplace-update 4.4.
  */
-import type { Action, Waiting } from "../rollout/actions.ts";
-import { afterUpdate } from "../rollout/hooks.ts";
+
 import { isCompleted } from "../rollout/in_place/completion.ts";
 import { eventsOfBroken, gatesOf, refreshPod, stepOf } from "../rollout/in_place/refresh.ts";
-import { isAllHooked, stateMetadata } from "../rollout/lifecycle.ts";
-import { waitingForHook, waitingInPlace } from "../rollout/pod_actions.ts";
-import type { PodChange } from "../rollout/pod_patch.ts";
-import { shortHash } from "../rollout/revisions.ts";
+import { afterUpdate } from "../rollout/lifecycle/hooks.ts";
+import { isAllHooked, stateMetadata } from "../rollout/lifecycle/lifecycle.ts";
+import { shortHash } from "../rollout/revisions/revisions.ts";
+import type { Action, Waiting } from "../rollout/writes/actions.ts";
+import { waitingForHook, waitingInPlace } from "../rollout/writes/pod_actions.ts";
+import type { PodChange } from "../rollout/writes/pod_patch.ts";
 import { type Member, REVISION_LABEL, TEMPLATE_HASH } from "./observe.ts";
 import { membersOf } from "./order.ts";
 import type { Pass } from "./pass.ts";

@@ -1,6 +1,6 @@
 import t from "tap";
 import { cloneSet, defaultOptions, Model } from "../../testkit/controller/clone_set_model.ts";
-import type { Plan } from "../rollout/actions.ts";
+import type { Plan } from "../rollout/writes/actions.ts";
 import { cloneSetPass, planCloneSet } from "./plan.ts";
 
 let drawn = 0;

@@ -1,10 +1,14 @@
 /** Creating and deleting pods. Spec: cloneset 4.3, 4.5, 4.6, 4.8 rules 50 to 53. */
 import type { PodTemplate } from "../../crds/index.ts";
 import type { PersistentVolumeClaim } from "../../kube/index.ts";
-import type { Action, Waiting } from "../rollout/actions.ts";
-import { preparingDelete } from "../rollout/hooks.ts";
-import { isHooked, STATE_LABEL, STATE_TIME, stateMetadata, timestamp } from "../rollout/lifecycle.ts";
-import { patchPod, waitingForHook } from "../rollout/pod_actions.ts";
+import { preparingDelete } from "../rollout/lifecycle/hooks.ts";
+import {
+  isHooked,
+  STATE_LABEL,
+  STATE_TIME,
+  stateMetadata,
+  timestamp,
+} from "../rollout/lifecycle/lifecycle.ts";
 import {
   acceptedPod,
   claimBody,
@@ -12,9 +16,11 @@ import {
   randomId,
   withClaimVolumes,
   withGates,
-} from "../rollout/pod_manifest.ts";
-import { IN_PLACE_READY, isActive } from "../rollout/pod_state.ts";
-import { type Revision, shortHash, templateOf } from "../rollout/revisions.ts";
+} from "../rollout/pods/pod_manifest.ts";
+import { IN_PLACE_READY, isActive } from "../rollout/pods/pod_state.ts";
+import { type Revision, shortHash, templateOf } from "../rollout/revisions/revisions.ts";
+import type { Action, Waiting } from "../rollout/writes/actions.ts";
+import { patchPod, waitingForHook } from "../rollout/writes/pod_actions.ts";
 import { INSTANCE_ID, instanceId, type Member, REVISION_LABEL, TEMPLATE_HASH } from "./observe.ts";
 import { deletionOrder, membersOf } from "./order.ts";
 import type { Pass } from "./pass.ts";

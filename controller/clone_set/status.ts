@@ -1,7 +1,7 @@
 /** Status and conditions of a CloneSet. Spec: cloneset 3, 4.10; rules 10, 23. */
 import type { CloneSet, CloneSetStatus } from "../../crds/index.ts";
 import { formatSelector } from "../../kube/core/index.ts";
-import { timestamp } from "../rollout/lifecycle.ts";
+import { timestamp } from "../rollout/lifecycle/lifecycle.ts";
 import type { StoredCount } from "./classify.ts";
 import type { Strategy } from "./observe.ts";
 

@@ -1,17 +1,17 @@
 /** Bringing pods to the target revision. Spec: cloneset 4.7, rules 41 to 47, 4.8 rules 54, 55. */
 import type { Pod } from "../../kube/index.ts";
-import type { Action, Waiting } from "../rollout/actions.ts";
-import { beforeUpdate } from "../rollout/hooks.ts";
-import type { ImageWait } from "../rollout/image_wait.ts";
+import type { ImageWait } from "../rollout/images/image_wait.ts";
 import type { Eligibility } from "../rollout/in_place/change.ts";
 import { eligibilityOf } from "../rollout/in_place/eligibility.ts";
 import { graceState } from "../rollout/in_place/state.ts";
 import { withUnissued } from "../rollout/in_place/unissued.ts";
 import { startInPlace } from "../rollout/in_place/update.ts";
-import { ByActivity } from "../rollout/order.ts";
-import { patchPod } from "../rollout/pod_actions.ts";
-import { isActive } from "../rollout/pod_state.ts";
-import { type Revision, sameRevision } from "../rollout/revisions.ts";
+import { beforeUpdate } from "../rollout/lifecycle/hooks.ts";
+import { ByActivity } from "../rollout/order/order.ts";
+import { isActive } from "../rollout/pods/pod_state.ts";
+import { type Revision, sameRevision } from "../rollout/revisions/revisions.ts";
+import type { Action, Waiting } from "../rollout/writes/actions.ts";
+import { patchPod } from "../rollout/writes/pod_actions.ts";
 import { CLAIM_HASH, type Member, REVISION_LABEL, SPECIFIED_DELETE } from "./observe.ts";
 import { isUnderWay, membersOf, updateOrder } from "./order.ts";
 import type { Pass } from "./pass.ts";

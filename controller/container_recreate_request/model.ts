@@ -2,7 +2,7 @@
 import type { ContainerRecreateRequest } from "../../crds/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import type { ObjectAction } from "../reconciler.ts";
-import type { ConditionChange } from "../rollout/pod_patch.ts";
+import type { ConditionChange } from "../rollout/writes/pod_patch.ts";
 
 export interface Seen {
   readonly request: ContainerRecreateRequest;

@@ -6,8 +6,8 @@ import {
 } from "../../crds/index.ts";
 import { formatTime, timeOf } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
-import { hasGate, KRUISE_READY } from "../rollout/pod_state.ts";
-import { addNotReadyKey, removeNotReadyKey } from "../rollout/readiness.ts";
+import { hasGate, KRUISE_READY } from "../rollout/pods/pod_state.ts";
+import { addNotReadyKey, removeNotReadyKey } from "../rollout/pods/readiness.ts";
 import type { RecreateAction, RecreatePlan, Seen } from "./model.ts";
 import { changedSnapshot, completedStatus, withGraceCondition } from "./status.ts";
 

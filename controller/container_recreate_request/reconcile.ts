@@ -7,7 +7,7 @@ import {
 import { isKubeError, keyOf, type Pod, podResource, refOf } from "../../kube/index.ts";
 import type { KindDeps } from "../kind.ts";
 import type { Reconciler } from "../reconciler.ts";
-import { podPatch } from "../rollout/pod_patch.ts";
+import { podPatch } from "../rollout/writes/pod_patch.ts";
 import type { RecreateAction, Seen } from "./model.ts";
 import { planRecreateRequest } from "./plan.ts";
 

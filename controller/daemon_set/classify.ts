@@ -4,13 +4,13 @@ import type { Node, Pod } from "../../kube/index.ts";
 import { isCompleted } from "../rollout/in_place/completion.ts";
 import { notAsked, type RefreshContext, refreshOf } from "../rollout/in_place/refresh.ts";
 import { OLD_STATE_ANNOTATION, STATE_ANNOTATION } from "../rollout/in_place/state.ts";
-import { lifecycleState } from "../rollout/lifecycle.ts";
-import { NodePods } from "../rollout/node_pods.ts";
-import { CREATING, type PendingPods } from "../rollout/pending_pods.ts";
-import { type PodClass, PodIndex, type PodView, type SlotPods } from "../rollout/pod_index.ts";
-import { readySince } from "../rollout/pod_state.ts";
-import { type RevisionCount, revisionCount } from "../rollout/revision_counts.ts";
-import { SortedSlots } from "../rollout/sorted_slots.ts";
+import { lifecycleState } from "../rollout/lifecycle/lifecycle.ts";
+import { NodePods } from "../rollout/pods/node_pods.ts";
+import { type PodClass, PodIndex, type PodView, type SlotPods } from "../rollout/pods/pod_index.ts";
+import { readySince } from "../rollout/pods/pod_state.ts";
+import { SortedSlots } from "../rollout/pods/sorted_slots.ts";
+import { type RevisionCount, revisionCount } from "../rollout/revisions/revision_counts.ts";
+import { CREATING, type PendingPods } from "../rollout/writes/pending_pods.ts";
 import type { NodeEligibility } from "./eligibility.ts";
 import {
   byAge,

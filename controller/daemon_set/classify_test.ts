@@ -13,7 +13,7 @@ import { newTwin, options, planningOf, twinOf } from "../../testkit/controller/d
 import { daemonSet, Model } from "../../testkit/controller/daemon_set_model.ts";
 import { KeptIndex, lookedUp } from "../../testkit/controller/pod_index_model.ts";
 import { changeTemplate, makeUnready } from "../../testkit/controller/workload_history.ts";
-import { nodeOf } from "../rollout/node_pods.ts";
+import { nodeOf } from "../rollout/pods/node_pods.ts";
 
 /** A set on many nodes, and the nodes that a pass looks at. */
 function watched(nodes: number, spec: Parameters<typeof daemonSet>[0] = {}) {

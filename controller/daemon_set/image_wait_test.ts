@@ -5,7 +5,7 @@ import { seededRandom } from "../../kube/index.ts";
 import { daemonSet, defaultOptions, Model } from "../../testkit/controller/daemon_set_model.ts";
 import { answers, PullsAhead } from "../../testkit/controller/image_pull_job_builder.ts";
 import { changeTemplate } from "../../testkit/controller/workload_history.ts";
-import { WAIT_FOR_IMAGE_ANNOTATION } from "../rollout/image_wait.ts";
+import { WAIT_FOR_IMAGE_ANNOTATION } from "../rollout/images/image_wait.ts";
 import { daemonSetPass, planDaemonSet } from "./plan.ts";
 
 const names = ["n0", "n1", "n2", "n3", "n4"];

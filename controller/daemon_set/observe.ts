@@ -3,8 +3,8 @@ import type { DaemonSet } from "../../crds/index.ts";
 import { compileSelector, type Selector } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import { isLean } from "../rollout/in_place/lean.ts";
-import type { Lifecycle } from "../rollout/lifecycle.ts";
-import { isReady, readySince } from "../rollout/pod_state.ts";
+import type { Lifecycle } from "../rollout/lifecycle/lifecycle.ts";
+import { isReady, readySince } from "../rollout/pods/pod_state.ts";
 import { budgetOf, burstOf, partitionOf } from "./numbers.ts";
 
 /** On pods and revisions: the bare hash. */

@@ -1,11 +1,11 @@
 /** One evaluation of a plan: what was seen, resolved once, and what has been decided so far. */
 import type { DaemonSet, NodeImage } from "../../crds/index.ts";
 import type { ControllerRevision } from "../../kube/index.ts";
-import { Decided } from "../rollout/decided.ts";
-import type { SeenPullJob } from "../rollout/image_wait.ts";
+import type { SeenPullJob } from "../rollout/images/image_wait.ts";
 import type { Eligibility } from "../rollout/in_place/change.ts";
-import type { PendingPods } from "../rollout/pending_pods.ts";
-import type { Revision } from "../rollout/revisions.ts";
+import type { Revision } from "../rollout/revisions/revisions.ts";
+import { Decided } from "../rollout/writes/decided.ts";
+import type { PendingPods } from "../rollout/writes/pending_pods.ts";
 import type { DaemonIndex, DaemonNode, DaemonView } from "./classify.ts";
 import type { DaemonSetOptions, Strategy, UpdateMark } from "./observe.ts";
 import type { RevisionSearch } from "./revisions.ts";

@@ -6,13 +6,13 @@
 import type { DaemonSet, DaemonSetStatus } from "../../crds/index.ts";
 import { compileSelector } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
-import type { Plan } from "../rollout/actions.ts";
 import { PlanMemory } from "../rollout/plan_memory.ts";
-import { ownerReference } from "../rollout/pod_manifest.ts";
-import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
-import { readySince } from "../rollout/pod_state.ts";
-import { countedRevisions } from "../rollout/revision_counts.ts";
-import { surplusRevisions } from "../rollout/revisions.ts";
+import { ownerReference } from "../rollout/pods/pod_manifest.ts";
+import { readySince } from "../rollout/pods/pod_state.ts";
+import { countedRevisions } from "../rollout/revisions/revision_counts.ts";
+import { surplusRevisions } from "../rollout/revisions/revisions.ts";
+import type { Plan } from "../rollout/writes/actions.ts";
+import { afterChange, type PodChange, podPatch } from "../rollout/writes/pod_patch.ts";
 import {
   availabilityOf,
   availableAt,

@@ -13,8 +13,8 @@ import {
 } from "../../testkit/controller/daemon_set_history.ts";
 import { daemonSet, defaultOptions, Model, Refused } from "../../testkit/controller/daemon_set_model.ts";
 import { changeTemplate, randomOf } from "../../testkit/controller/workload_history.ts";
-import type { Action } from "../rollout/actions.ts";
-import { nodeOf } from "../rollout/node_pods.ts";
+import { nodeOf } from "../rollout/pods/node_pods.ts";
+import type { Action } from "../rollout/writes/actions.ts";
 import { nodeEligibility } from "./eligibility.ts";
 import { isDaemonAvailable, REVISION_LABEL, strategyOf } from "./observe.ts";
 import { daemonSetPass, planDaemonSet } from "./plan.ts";

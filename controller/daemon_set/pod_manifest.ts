@@ -1,9 +1,9 @@
 /** A new pod of a DaemonSet. Spec: daemonset 4.1 rule 3, 4.2 rules 6 to 11. */
 import type { Affinity, PodTemplate } from "../../crds/index.ts";
 import { daemonTolerations } from "../../kube/core/index.ts";
-import type { Action } from "../rollout/actions.ts";
-import { acceptedPod, ownerReference, randomId, withGates } from "../rollout/pod_manifest.ts";
-import { IN_PLACE_READY } from "../rollout/pod_state.ts";
+import { acceptedPod, ownerReference, randomId, withGates } from "../rollout/pods/pod_manifest.ts";
+import { IN_PLACE_READY } from "../rollout/pods/pod_state.ts";
+import type { Action } from "../rollout/writes/actions.ts";
 import { GENERATION_LABEL, REVISION_LABEL } from "./observe.ts";
 import type { Pass } from "./pass.ts";
 

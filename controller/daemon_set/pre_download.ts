@@ -1,8 +1,8 @@
 /** When a DaemonSet pulls images ahead; only its annotations tell how. Spec: daemonset 4.11. */
 import type { PodTemplate } from "../../crds/index.ts";
-import { longestWaitMs } from "../rollout/image_wait.ts";
-import { CREATED, IGNORED, mark, pullJob, pullJobName } from "../rollout/pre_download.ts";
-import { templateOf } from "../rollout/revisions.ts";
+import { longestWaitMs } from "../rollout/images/image_wait.ts";
+import { CREATED, IGNORED, mark, pullJob, pullJobName } from "../rollout/images/pre_download.ts";
+import { templateOf } from "../rollout/revisions/revisions.ts";
 import { REVISION_LABEL } from "./observe.ts";
 import type { Pass } from "./pass.ts";
 import { hashOf } from "./revisions.ts";

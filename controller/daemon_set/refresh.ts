@@ -1,9 +1,10 @@
 /** What each pod needs regardless of pause and partition: its gates, and the next batch of an update. Spec: daemonset rule 37. */
-import type { Waiting } from "../rollout/actions.ts";
+
 import { brokenStateEvents } from "../rollout/in_place/broken_state.ts";
 import { gatesOf, refreshPod, stepOf } from "../rollout/in_place/refresh.ts";
 import { inPlaceState } from "../rollout/in_place/state.ts";
-import { waitingInPlace } from "../rollout/pod_actions.ts";
+import type { Waiting } from "../rollout/writes/actions.ts";
+import { waitingInPlace } from "../rollout/writes/pod_actions.ts";
 import type { Daemon } from "./observe.ts";
 import type { Pass } from "./pass.ts";
 

@@ -10,11 +10,11 @@ import {
   safeEncode,
 } from "../../kube/core/index.ts";
 import type { ControllerRevision } from "../../kube/index.ts";
-import type { Action } from "../rollout/actions.ts";
 import type { Template } from "../rollout/in_place/change.ts";
 import type { PlanMemory } from "../rollout/plan_memory.ts";
-import { ownerReference } from "../rollout/pod_manifest.ts";
-import { type Revision, shortHash, templateOf } from "../rollout/revisions.ts";
+import { ownerReference } from "../rollout/pods/pod_manifest.ts";
+import { type Revision, shortHash, templateOf } from "../rollout/revisions/revisions.ts";
+import type { Action } from "../rollout/writes/actions.ts";
 import { REVISION_LABEL } from "./observe.ts";
 
 export interface RevisionSearch {

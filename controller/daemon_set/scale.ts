@@ -1,8 +1,8 @@
 /** Which pods are created and which go, node by node, whatever the rollout does. Spec: daemonset 4.2, 4.4, rule 34. */
-import { preparingDelete } from "../rollout/hooks.ts";
-import { isHooked } from "../rollout/lifecycle.ts";
-import { patchPod, waitingForHook } from "../rollout/pod_actions.ts";
-import { conditionOf } from "../rollout/pod_state.ts";
+import { preparingDelete } from "../rollout/lifecycle/hooks.ts";
+import { isHooked } from "../rollout/lifecycle/lifecycle.ts";
+import { conditionOf } from "../rollout/pods/pod_state.ts";
+import { patchPod, waitingForHook } from "../rollout/writes/pod_actions.ts";
 import type { DaemonNode } from "./classify.ts";
 import { type Daemon, isDaemonAvailable } from "./observe.ts";
 import type { Pass } from "./pass.ts";

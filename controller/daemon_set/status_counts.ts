@@ -1,6 +1,6 @@
 /** What a node counts as in the status of a DaemonSet. Spec: daemonset 3. */
 import type { Pod } from "../../kube/index.ts";
-import { readySince } from "../rollout/pod_state.ts";
+import { readySince } from "../rollout/pods/pod_state.ts";
 import type { NodeEligibility } from "./eligibility.ts";
 import { isDaemonAvailable, isUpdated, type UpdateMark } from "./observe.ts";
 

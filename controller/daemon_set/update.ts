@@ -1,10 +1,10 @@
 /** Bringing pods to the update revision without surge. Spec: daemonset 4.5, 4.7. */
 
-import { type ImageWait, imageWait } from "../rollout/image_wait.ts";
+import { type ImageWait, imageWait } from "../rollout/images/image_wait.ts";
 import { type Eligibility, inPlaceChange } from "../rollout/in_place/change.ts";
 import { withUnissued } from "../rollout/in_place/unissued.ts";
 import { startInPlace } from "../rollout/in_place/update.ts";
-import { hasGate, IN_PLACE_READY } from "../rollout/pod_state.ts";
+import { hasGate, IN_PLACE_READY } from "../rollout/pods/pod_state.ts";
 import { type Daemon, REVISION_LABEL } from "./observe.ts";
 import { type UpdateWindow, updateWindow } from "./order.ts";
 import type { Pass } from "./pass.ts";

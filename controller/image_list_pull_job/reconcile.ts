@@ -6,7 +6,7 @@ import { imagePullJobResource } from "../image_pull_job/resource.ts";
 import type { KindDeps } from "../kind.ts";
 import { ownersOf } from "../owners.ts";
 import type { Pass, Reconciler } from "../reconciler.ts";
-import { ownerReference, randomId } from "../rollout/pod_manifest.ts";
+import { ownerReference, randomId } from "../rollout/pods/pod_manifest.ts";
 import { eventTarget, groupVersionOf } from "../shell.ts";
 import { slowStart } from "../slow_start.ts";
 import { HASH_LABEL, type ListJobPlan, planImageListPullJob } from "./plan.ts";

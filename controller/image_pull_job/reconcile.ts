@@ -9,7 +9,7 @@ import { NodeImageWriter } from "../node_image/writer.ts";
 import { controllerOfKind, ownersOf } from "../owners.ts";
 import { pullSecretResource } from "../pull_secrets.ts";
 import type { Pass, Reconciler, Step } from "../reconciler.ts";
-import { Backoff } from "../rollout/backoff.ts";
+import { Backoff } from "../rollout/writes/backoff.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
 import { type PullJobPlan, planImagePullJob } from "./plan.ts";
 import { JobSecrets } from "./secrets.ts";

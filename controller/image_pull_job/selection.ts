@@ -2,7 +2,7 @@
 import type { ImagePullJob, NodeImage } from "../../crds/index.ts";
 import { compileSelector } from "../../kube/core/index.ts";
 import { type Change, type Pod, sidesOf } from "../../kube/index.ts";
-import { isActive } from "../rollout/pod_state.ts";
+import { isActive } from "../rollout/pods/pod_state.ts";
 
 export interface NodeSelection {
   /** Whether the node of this NodeImage is meant. */

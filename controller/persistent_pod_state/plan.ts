@@ -2,7 +2,7 @@
 import type { PersistentPodState, PersistentPodStateStatus } from "../../crds/index.ts";
 import type { Labels } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
-import { isActive, isReady } from "../rollout/pod_state.ts";
+import { isActive, isReady } from "../rollout/pods/pod_state.ts";
 import type { Seen } from "./observe.ts";
 import { inWindow, ordinalIn } from "./window.ts";
 

@@ -9,7 +9,7 @@ import { earliest } from "../earliest.ts";
 import type { KindDeps } from "../kind.ts";
 import type { Pass, Reconciler, Step } from "../reconciler.ts";
 import { GROUP } from "../resource.ts";
-import { isActive, isReady } from "../rollout/pod_state.ts";
+import { isActive, isReady } from "../rollout/pods/pod_state.ts";
 import type { PodNeeds } from "../selected_pods.ts";
 import { groupVersionOf } from "../shell.ts";
 import { statefulSetResource } from "../stateful_set/resource.ts";

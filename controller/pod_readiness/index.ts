@@ -7,9 +7,9 @@ import { keyOf, type Pod, podResource } from "../../kube/index.ts";
 import type { PlainController, SharedDeps } from "../kind.ts";
 import type { PlainPass, PlainReconciler } from "../reconciler.ts";
 import { GROUP } from "../resource.ts";
-import { podPatch } from "../rollout/pod_patch.ts";
-import { isActive, KRUISE_READY } from "../rollout/pod_state.ts";
-import { needsKruiseReady } from "../rollout/readiness.ts";
+import { isActive, KRUISE_READY } from "../rollout/pods/pod_state.ts";
+import { needsKruiseReady } from "../rollout/pods/readiness.ts";
+import { podPatch } from "../rollout/writes/pod_patch.ts";
 
 /** Whether somebody has to write the pod's condition who is not its workload. */
 export function awaitsReadiness(pod: Pod): boolean {

@@ -3,7 +3,7 @@ import type { PodUnavailableBudget, PodUnavailableBudgetStatus } from "../../crd
 import { scaledValue } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import { earliest } from "../earliest.ts";
-import { isActive } from "../rollout/pod_state.ts";
+import { isActive } from "../rollout/pods/pod_state.ts";
 import { isAvailableToBudget, relatedBudget } from "./pod_facts.ts";
 
 /** How long an admitted deletion, and an admitted update, counts before it is seen; milliseconds. */

@@ -8,8 +8,8 @@ import {
 import type { Labels } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import { isCompleted } from "../rollout/in_place/completion.ts";
-import { conditionOf } from "../rollout/pod_state.ts";
-import { isDigest, runsDigest } from "../rollout/running_image.ts";
+import { isDigest, runsDigest } from "../rollout/in_place/running_image.ts";
+import { conditionOf } from "../rollout/pods/pod_state.ts";
 import { areSidecarsUpdated } from "../sidecar_set/consistency.ts";
 
 /** A pod that nobody counts on may always go: it is not ready, or does not run what its spec says. */

@@ -27,7 +27,7 @@ import {
   nativeStatefulSetResource,
 } from "../persistent_pod_state/native_stateful_set.ts";
 import type { ObjectAction, Pass, Reconciler } from "../reconciler.ts";
-import { isActive } from "../rollout/pod_state.ts";
+import { isActive } from "../rollout/pods/pod_state.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
 import { eventTarget } from "../shell.ts";
 import { statefulSetResource } from "../stateful_set/resource.ts";

@@ -2,7 +2,7 @@
 import { groupOf, type PodUnavailableBudget } from "../../crds/index.ts";
 import { parseSelector } from "../../kube/core/index.ts";
 import type { ControllerOf, Pod } from "../../kube/index.ts";
-import { isActive } from "../rollout/pod_state.ts";
+import { isActive } from "../rollout/pods/pod_state.ts";
 import type { Scale, ScaleReference } from "./scale_lookup.ts";
 
 export interface FoundWorkload {

@@ -7,13 +7,13 @@ import { isKubeError, podResource } from "../../kube/index.ts";
 import type { KindDeps } from "../kind.ts";
 import type { Pass, Reconciler, StatusObject } from "../reconciler.ts";
 import { eventTarget } from "../shell.ts";
-import type { ObjectEvent, Plan } from "./actions.ts";
 import { longestGatheringMs, SMALL_SIZE } from "./delays.ts";
-import { ObservedGenerations } from "./observed_generations.ts";
-import { controlledPods, type OwnedPods } from "./owned_pods.ts";
-import { Performer } from "./perform.ts";
 import { PlanMemory } from "./plan_memory.ts";
-import type { Owner } from "./pod_writer.ts";
+import { controlledPods, type OwnedPods } from "./pods/owned_pods.ts";
+import { ObservedGenerations } from "./status/observed_generations.ts";
+import type { ObjectEvent, Plan } from "./writes/actions.ts";
+import { Performer } from "./writes/perform.ts";
+import type { Owner } from "./writes/pod_writer.ts";
 
 /** Plans of one workload take about a sixteenth of a core at most, however many events arrive. */
 const PLAN_SHARE = 15;

@@ -17,9 +17,9 @@ import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { testLog } from "../../testkit/kube/fake_log.ts";
 import { enqueueItself, OwnerQueues } from "../owner_queues.ts";
 import { shellOf } from "../shell.ts";
-import type { Action } from "./actions.ts";
-import { ownerReference } from "./pod_manifest.ts";
+import { ownerReference } from "./pods/pod_manifest.ts";
 import { WorkloadReconciler } from "./workload_reconciler.ts";
+import type { Action } from "./writes/actions.ts";
 
 interface App extends KubeObject {
   status?: { observedGeneration: number; replicas: number; seen: number };

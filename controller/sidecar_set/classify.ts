@@ -1,12 +1,12 @@
 /** What a pod counts as for one SidecarSet, and what it gives a pass to do. Spec: sidecarset, rules 29 to 32. */
 import { keyOf } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
-import { Candidates } from "../rollout/candidates.ts";
-import type { PendingPods } from "../rollout/pending_pods.ts";
-import { type PodClass, PodIndex, type PodView, type SlotPods } from "../rollout/pod_index.ts";
-import { isActive } from "../rollout/pod_state.ts";
-import { type RevisionCount, revisionCount } from "../rollout/revision_counts.ts";
-import { SortedSlots } from "../rollout/sorted_slots.ts";
+import { Candidates } from "../rollout/order/candidates.ts";
+import { type PodClass, PodIndex, type PodView, type SlotPods } from "../rollout/pods/pod_index.ts";
+import { isActive } from "../rollout/pods/pod_state.ts";
+import { SortedSlots } from "../rollout/pods/sorted_slots.ts";
+import { type RevisionCount, revisionCount } from "../rollout/revisions/revision_counts.ts";
+import type { PendingPods } from "../rollout/writes/pending_pods.ts";
 import { resetPairs } from "./hot_upgrade.ts";
 import { type Member, memberOf, revisionOfMember, type SidecarRollout } from "./observe.ts";
 import { reportedUpgradable } from "./upgradable.ts";

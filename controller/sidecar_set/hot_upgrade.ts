@@ -9,7 +9,7 @@ import {
   type SidecarsBeforeUpdate,
 } from "../../crds/index.ts";
 import type { Pod } from "../../kube/index.ts";
-import { conditionOf } from "../rollout/pod_state.ts";
+import { conditionOf } from "../rollout/pods/pod_state.ts";
 import { areUpdated, isConsistent } from "./consistency.ts";
 import { hotUpgradePair, isHotUpgrade } from "./injection/containers.ts";
 

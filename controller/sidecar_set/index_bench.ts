@@ -4,7 +4,7 @@ import { keyOf } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import { printCost } from "../../testkit/controller/event_cost.ts";
 import { everyNamespace, injectedPod, sidecarSetOf } from "../../testkit/controller/sidecar_set_model.ts";
-import { PendingPods } from "../rollout/pending_pods.ts";
+import { PendingPods } from "../rollout/writes/pending_pods.ts";
 import { SidecarIndex } from "./classify.ts";
 import { planSidecarSet, sidecarSetPass } from "./plan.ts";
 

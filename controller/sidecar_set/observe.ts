@@ -16,7 +16,7 @@ import {
 } from "../../crds/index.ts";
 import { compareBytes, compileSelector, type Selector } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
-import { isReady } from "../rollout/pod_state.ts";
+import { isReady } from "../rollout/pods/pod_state.ts";
 import { isConsistent, isSettling } from "./consistency.ts";
 import { isMigrating, pairOf, type Sidecar, workingOf } from "./hot_upgrade.ts";
 

@@ -1,6 +1,6 @@
 /** Which pods are updated first. Spec: sidecarset, rules 33 and 34. */
 import type { Labels } from "../../kube/core/index.ts";
-import { byStrategy, type PriorityStrategy, type ScatterStrategy } from "../rollout/order.ts";
+import { byStrategy, type PriorityStrategy, type ScatterStrategy } from "../rollout/order/order.ts";
 import type { Member } from "./observe.ts";
 
 const EVERY_VALUE = "*";

@@ -2,11 +2,11 @@
 import type { SidecarSet, SidecarSetStatus } from "../../crds/index.ts";
 import { type IntOrString, partitionReplicas, scaledValue } from "../../kube/core/index.ts";
 import type { ControllerRevision, Pod } from "../../kube/index.ts";
-import type { Action, Plan, Waiting } from "../rollout/actions.ts";
-import { Decided } from "../rollout/decided.ts";
-import { patchPod } from "../rollout/pod_actions.ts";
-import { countedRevisions } from "../rollout/revision_counts.ts";
-import type { RevisionSearch } from "../rollout/revisions.ts";
+import { countedRevisions } from "../rollout/revisions/revision_counts.ts";
+import type { RevisionSearch } from "../rollout/revisions/revisions.ts";
+import type { Action, Plan, Waiting } from "../rollout/writes/actions.ts";
+import { Decided } from "../rollout/writes/decided.ts";
+import { patchPod } from "../rollout/writes/pod_actions.ts";
 import type { MatchedNamespaces, SidecarIndex, SidecarView, Slot } from "./classify.ts";
 import { InjectionError } from "./injection/sidecars.ts";
 import { type Member, rolloutOf } from "./observe.ts";

@@ -4,7 +4,7 @@ import type { SidecarSet } from "../../crds/index.ts";
 import { IndexTwin } from "../../testkit/controller/pod_index_model.ts";
 import { SidecarModel, sidecarSetOf } from "../../testkit/controller/sidecar_set_model.ts";
 import { lateStep, makeUnready, settle, takeLate } from "../../testkit/controller/workload_history.ts";
-import type { Action } from "../rollout/actions.ts";
+import type { Action } from "../rollout/writes/actions.ts";
 import { usesBudget } from "./classify.ts";
 import { memberOf, rolloutOf } from "./observe.ts";
 import { planSidecarSet, sidecarSetPass } from "./plan.ts";

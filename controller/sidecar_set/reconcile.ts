@@ -11,10 +11,10 @@ import {
 } from "../../kube/index.ts";
 import type { KindDeps } from "../kind.ts";
 import type { Reconciler } from "../reconciler.ts";
-import type { OwnedPods } from "../rollout/owned_pods.ts";
-import type { PendingPods } from "../rollout/pending_pods.ts";
-import { byNumber } from "../rollout/revisions.ts";
+import type { OwnedPods } from "../rollout/pods/owned_pods.ts";
+import { byNumber } from "../rollout/revisions/revisions.ts";
 import { WorkloadReconciler } from "../rollout/workload_reconciler.ts";
+import type { PendingPods } from "../rollout/writes/pending_pods.ts";
 import type { HeldPods, PodNeeds, PodSelection } from "../selected_pods.ts";
 import { type MatchedNamespaces, SidecarIndex } from "./classify.ts";
 import { planSidecarSet, sidecarSetPass } from "./plan.ts";

@@ -6,9 +6,9 @@ import {
   sidecarSetRevisionData,
 } from "../../crds/index.ts";
 import type { ControllerRevision } from "../../kube/index.ts";
-import type { Action } from "../rollout/actions.ts";
-import { ownerReference } from "../rollout/pod_manifest.ts";
-import { findRevision, HASH_LABEL, type RevisionSearch, shortHash } from "../rollout/revisions.ts";
+import { ownerReference } from "../rollout/pods/pod_manifest.ts";
+import { findRevision, HASH_LABEL, type RevisionSearch, shortHash } from "../rollout/revisions/revisions.ts";
+import type { Action } from "../rollout/writes/actions.ts";
 
 const DEFAULT_LIMIT = 10;
 

@@ -11,9 +11,9 @@ import {
   workingHotUpgradeAnnotation,
 } from "../../crds/index.ts";
 import type { Pod } from "../../kube/index.ts";
-import { timestamp } from "../rollout/lifecycle.ts";
-import type { PodAction } from "../rollout/pod_actions.ts";
-import { afterChange, type PodChange, podPatch } from "../rollout/pod_patch.ts";
+import { timestamp } from "../rollout/lifecycle/lifecycle.ts";
+import type { PodAction } from "../rollout/writes/pod_actions.ts";
+import { afterChange, type PodChange, podPatch } from "../rollout/writes/pod_patch.ts";
 import { isHot, type PairChange, resetPairs, upgradePair } from "./hot_upgrade.ts";
 import { patchedAnnotations } from "./injection/pod_metadata.ts";
 import type { MetadataPatch } from "./injection/sidecars.ts";

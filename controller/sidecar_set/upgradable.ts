@@ -2,8 +2,8 @@
 import { upgradableCondition } from "../../crds/index.ts";
 import { compareBytes, goJson, isJsonObject } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
-import type { ConditionChange } from "../rollout/pod_patch.ts";
-import { conditionOf } from "../rollout/pod_state.ts";
+import { conditionOf } from "../rollout/pods/pod_state.ts";
+import type { ConditionChange } from "../rollout/writes/pod_patch.ts";
 
 /** What the pod says of one set; undefined: nothing. */
 export function reportedUpgradable(pod: Pod, set: string): boolean | undefined {

@@ -2,8 +2,8 @@
 import { apiVersionOf, type PersistentVolumeClaim as ClaimTemplate, statefulSet } from "../../crds/index.ts";
 import type { OwnerReference } from "../../kube/core/index.ts";
 import type { PersistentVolumeClaim } from "../../kube/index.ts";
-import type { NewClaim } from "../rollout/actions.ts";
-import { claimBody } from "../rollout/pod_manifest.ts";
+import { claimBody } from "../rollout/pods/pod_manifest.ts";
+import type { NewClaim } from "../rollout/writes/actions.ts";
 import { claimName, type Member } from "./observe.ts";
 import type { Pass, PassContext } from "./pass.ts";
 

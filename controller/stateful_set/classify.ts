@@ -1,11 +1,11 @@
 /** What one ordinal of a StatefulSet counts as, and what it gives a pass to do. */
 import type { Pod } from "../../kube/index.ts";
 import { notAsked, type Refresh, refreshOf } from "../rollout/in_place/refresh.ts";
-import { NamedPods, type PodSource } from "../rollout/named_pods.ts";
-import { CREATING, type PendingPods } from "../rollout/pending_pods.ts";
-import { type PodClass, PodIndex, type SlotPods } from "../rollout/pod_index.ts";
-import { isAvailable, isReady } from "../rollout/pod_state.ts";
-import { revisionCount } from "../rollout/revision_counts.ts";
+import { NamedPods, type PodSource } from "../rollout/pods/named_pods.ts";
+import { type PodClass, PodIndex, type SlotPods } from "../rollout/pods/pod_index.ts";
+import { isAvailable, isReady } from "../rollout/pods/pod_state.ts";
+import { revisionCount } from "../rollout/revisions/revision_counts.ts";
+import { CREATING, type PendingPods } from "../rollout/writes/pending_pods.ts";
 import { fittingClaim, isHeldByClaim } from "./claim_growth.ts";
 import { hasWrongOwners, missingClaims } from "./claims.ts";
 import { type Member, memberOf, ordinalOf, REVISION_LABEL } from "./observe.ts";

@@ -14,10 +14,10 @@ import {
   takeLate,
   templateSteps,
 } from "../../testkit/controller/workload_history.ts";
-import type { Action, Plan } from "../rollout/actions.ts";
 import { STATE_ANNOTATION } from "../rollout/in_place/state.ts";
-import { STATE_LABEL } from "../rollout/lifecycle.ts";
+import { STATE_LABEL } from "../rollout/lifecycle/lifecycle.ts";
 import { PlanMemory } from "../rollout/plan_memory.ts";
+import type { Action, Plan } from "../rollout/writes/actions.ts";
 import { SetIndex } from "./classify.ts";
 import { POD_NAME_LABEL, SPECIFIED_DELETE } from "./observe.ts";
 import { membersOf, updateOrder } from "./order.ts";

@@ -2,9 +2,9 @@
 import type { PersistentVolumeClaim as ClaimTemplate, StatefulSet } from "../../crds/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import { isLean } from "../rollout/in_place/lean.ts";
-import { type Lifecycle, type LifecycleState, lifecycleState } from "../rollout/lifecycle.ts";
-import type { PriorityStrategy } from "../rollout/order.ts";
-import { isAvailable, isReady } from "../rollout/pod_state.ts";
+import { type Lifecycle, type LifecycleState, lifecycleState } from "../rollout/lifecycle/lifecycle.ts";
+import type { PriorityStrategy } from "../rollout/order/order.ts";
+import { isAvailable, isReady } from "../rollout/pods/pod_state.ts";
 import { budgetOf, reservedRanges, Window } from "./numbers.ts";
 
 export const SPECIFIED_DELETE = "apps.kruise.io/specified-delete";

@@ -1,5 +1,5 @@
 /** Which pods are updated first. Spec: statefulset 4.5, rules 16 and 17. */
-import { prioritised } from "../rollout/order.ts";
+import { prioritised } from "../rollout/order/order.ts";
 import type { Member, Strategy } from "./observe.ts";
 import type { PassContext, Reach } from "./pass.ts";
 import type { SetView } from "./slots.ts";

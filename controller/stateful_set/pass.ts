@@ -2,13 +2,13 @@
 import type { NodeImage, StatefulSet } from "../../crds/index.ts";
 import type { Selector } from "../../kube/core/index.ts";
 import type { ControllerRevision, PersistentVolumeClaim, Pod } from "../../kube/index.ts";
-import type { FailureMessage, ObjectEvent } from "../rollout/actions.ts";
-import { Decided } from "../rollout/decided.ts";
-import type { SeenPullJob } from "../rollout/image_wait.ts";
+import type { SeenPullJob } from "../rollout/images/image_wait.ts";
 import type { Eligibility } from "../rollout/in_place/change.ts";
 import { isCompleted } from "../rollout/in_place/completion.ts";
-import type { PodAction } from "../rollout/pod_actions.ts";
-import type { Revision, RevisionSearch } from "../rollout/revisions.ts";
+import type { Revision, RevisionSearch } from "../rollout/revisions/revisions.ts";
+import type { FailureMessage, ObjectEvent } from "../rollout/writes/actions.ts";
+import { Decided } from "../rollout/writes/decided.ts";
+import type { PodAction } from "../rollout/writes/pod_actions.ts";
 import type { Member, StatefulSetOptions, Strategy } from "./observe.ts";
 import type { SetView } from "./slots.ts";
 

@@ -12,8 +12,8 @@ import {
   templateSteps,
   type World,
 } from "../../testkit/controller/workload_history.ts";
-import type { Action } from "../rollout/actions.ts";
-import { isAvailable } from "../rollout/pod_state.ts";
+import { isAvailable } from "../rollout/pods/pod_state.ts";
+import type { Action } from "../rollout/writes/actions.ts";
 import { ordinalOf, REVISION_LABEL, SPECIFIED_DELETE, strategyOf } from "./observe.ts";
 import { planStatefulSet, statefulSetPass } from "./plan.ts";
 

@@ -1,9 +1,9 @@
 /** A new pod of a StatefulSet. Spec: statefulset 4.2, 4.5 rule 18, 4.9 rule 32. */
 import type { PodTemplate } from "../../crds/index.ts";
-import type { Action, NewClaim } from "../rollout/actions.ts";
-import { STATE_LABEL, STATE_TIME, timestamp } from "../rollout/lifecycle.ts";
-import { acceptedPod, ownerReference, withClaimVolumes } from "../rollout/pod_manifest.ts";
-import { type Revision, templateOf } from "../rollout/revisions.ts";
+import { STATE_LABEL, STATE_TIME, timestamp } from "../rollout/lifecycle/lifecycle.ts";
+import { acceptedPod, ownerReference, withClaimVolumes } from "../rollout/pods/pod_manifest.ts";
+import { type Revision, templateOf } from "../rollout/revisions/revisions.ts";
+import type { Action, NewClaim } from "../rollout/writes/actions.ts";
 import { claimName, POD_INDEX_LABEL, POD_NAME_LABEL, REVISION_LABEL } from "./observe.ts";
 import { type Pass, podWords } from "./pass.ts";
 

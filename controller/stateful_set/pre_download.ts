@@ -1,7 +1,7 @@
 /** When a StatefulSet pulls images ahead, and how: only its annotations tell. Spec: statefulset 4.12. */
 import { scaledValue } from "../../kube/core/index.ts";
-import { type ImageWait, imageWait, longestWaitMs } from "../rollout/image_wait.ts";
-import { planPullJobs } from "../rollout/pre_download.ts";
+import { type ImageWait, imageWait, longestWaitMs } from "../rollout/images/image_wait.ts";
+import { planPullJobs } from "../rollout/images/pre_download.ts";
 import type { Pass } from "./pass.ts";
 
 const PARALLELISM = "apps.kruise.io/image-predownload-parallelism";

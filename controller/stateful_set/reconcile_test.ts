@@ -5,7 +5,7 @@ import { barePod } from "../../testkit/controller/pod_builder.ts";
 import { plainClaim } from "../../testkit/controller/projection_builder.ts";
 import { defaultOptions, statefulSet } from "../../testkit/controller/stateful_set_model.ts";
 import { sharedCaches } from "../caches.ts";
-import { PendingPods } from "../rollout/pending_pods.ts";
+import { PendingPods } from "../rollout/writes/pending_pods.ts";
 import { planStatefulSet, statefulSetPass } from "./plan.ts";
 import { observe, setIndexes } from "./reconcile.ts";
 

@@ -2,13 +2,14 @@
  * What each pod needs regardless of pause and partition: gates, lifecycle state, identity, owners of its claims.
  * Spec: statefulset 4.3 rule 9 e and g, 4.7, 4.9; inplace-update 4.4.
  */
-import type { Waiting } from "../rollout/actions.ts";
-import { afterUpdate } from "../rollout/hooks.ts";
+
 import { eventsOfBroken, gatesOf, type Refresh, refreshPod, stepOf } from "../rollout/in_place/refresh.ts";
-import { isAllHooked, stateMetadata } from "../rollout/lifecycle.ts";
-import { patchPod, waitingForHook, waitingInPlace } from "../rollout/pod_actions.ts";
-import type { PodChange } from "../rollout/pod_patch.ts";
-import { PRE_DELETE_KEY, removeNotReadyKey } from "../rollout/readiness.ts";
+import { afterUpdate } from "../rollout/lifecycle/hooks.ts";
+import { isAllHooked, stateMetadata } from "../rollout/lifecycle/lifecycle.ts";
+import { PRE_DELETE_KEY, removeNotReadyKey } from "../rollout/pods/readiness.ts";
+import type { Waiting } from "../rollout/writes/actions.ts";
+import { patchPod, waitingForHook, waitingInPlace } from "../rollout/writes/pod_actions.ts";
+import type { PodChange } from "../rollout/writes/pod_patch.ts";
 import { hasWrongOwners, planClaimOwners } from "./claims.ts";
 import { type Member, POD_NAME_LABEL } from "./observe.ts";
 import { isUpdateComplete, type Pass, type PassContext, podWords } from "./pass.ts";

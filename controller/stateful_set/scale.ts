@@ -1,9 +1,9 @@
 /** Creating what is missing in the window and deleting what is outside of it. Spec: statefulset 4.3 rule 9, 4.4. */
-import { preparingDelete } from "../rollout/hooks.ts";
-import { isHooked } from "../rollout/lifecycle.ts";
-import { patchPod, waitingForHook } from "../rollout/pod_actions.ts";
-import { conditionOf } from "../rollout/pod_state.ts";
-import type { Revision } from "../rollout/revisions.ts";
+import { preparingDelete } from "../rollout/lifecycle/hooks.ts";
+import { isHooked } from "../rollout/lifecycle/lifecycle.ts";
+import { conditionOf } from "../rollout/pods/pod_state.ts";
+import type { Revision } from "../rollout/revisions/revisions.ts";
+import { patchPod, waitingForHook } from "../rollout/writes/pod_actions.ts";
 import { missingClaims, planClaimOwners, tellBlockedClaim, waitsForFormerPod } from "./claims.ts";
 import type { Member } from "./observe.ts";
 import { membersOf } from "./order.ts";

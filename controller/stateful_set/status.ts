@@ -1,7 +1,7 @@
 /** Status and conditions of a StatefulSet. Spec: statefulset 3, 4.13 rules 45, 46. */
 import type { StatefulSet, StatefulSetStatus } from "../../crds/index.ts";
 import { formatSelector } from "../../kube/core/index.ts";
-import { timestamp } from "../rollout/lifecycle.ts";
+import { timestamp } from "../rollout/lifecycle/lifecycle.ts";
 import type { Strategy } from "./observe.ts";
 import type { Pass } from "./pass.ts";
 import type { SetView } from "./slots.ts";

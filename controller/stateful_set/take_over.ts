@@ -1,7 +1,7 @@
 /** Pods of a built-in set that was deleted with orphan: what they mean is kept, so that nobody restarts. Spec: history 2.2. */
 import { isJsonObject, revisionData } from "../../kube/core/index.ts";
 import type { ControllerRevision, Pod } from "../../kube/index.ts";
-import { type Revision, templateOf } from "../rollout/revisions.ts";
+import { type Revision, templateOf } from "../rollout/revisions/revisions.ts";
 import { REVISION_LABEL } from "./observe.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { SortedSlots } from "../rollout/sorted_slots.ts";
+import type { SortedSlots } from "../rollout/pods/sorted_slots.ts";
 
 /** Pods of the window that count against maxUnavailable, those that a pass takes away among them: rule 20. */
 export class Unavailable {

@@ -1,11 +1,12 @@
 /** Bringing pods to the update revision. Spec: statefulset 4.5 to 4.8, 4.11. */
-import { beforeUpdate } from "../rollout/hooks.ts";
-import type { ImageWait } from "../rollout/image_wait.ts";
+
+import type { ImageWait } from "../rollout/images/image_wait.ts";
 import type { Eligibility } from "../rollout/in_place/change.ts";
 import { eligibilityOf } from "../rollout/in_place/eligibility.ts";
 import { withUnissued } from "../rollout/in_place/unissued.ts";
 import { startInPlace } from "../rollout/in_place/update.ts";
-import { STATE_LABEL } from "../rollout/lifecycle.ts";
+import { beforeUpdate } from "../rollout/lifecycle/hooks.ts";
+import { STATE_LABEL } from "../rollout/lifecycle/lifecycle.ts";
 import { planClaimGrowth } from "./claim_growth.ts";
 import { type Member, REVISION_LABEL } from "./observe.ts";
 import { membersOf } from "./order.ts";

@@ -1,7 +1,7 @@
 /** The model cluster with one AdvancedCronJob: a clock, children that end and go, a controller that may crash. */
 import type { Child } from "../../controller/advanced_cron_job/observe.ts";
 import { type CronJobPlan, planAdvancedCronJob } from "../../controller/advanced_cron_job/plan.ts";
-import { timestamp } from "../../controller/rollout/lifecycle.ts";
+import { timestamp } from "../../controller/rollout/lifecycle/lifecycle.ts";
 import type { AdvancedCronJob, AdvancedCronJobSpec } from "../../crds/index.ts";
 
 export class CronModel {

@@ -8,10 +8,10 @@ import {
   broadcastJobPass,
   planBroadcastJob,
 } from "../../controller/broadcast_job/plan.ts";
-import type { Action } from "../../controller/rollout/actions.ts";
-import { nodeOf } from "../../controller/rollout/node_pods.ts";
-import { PendingPods } from "../../controller/rollout/pending_pods.ts";
-import { KRUISE_READY } from "../../controller/rollout/pod_state.ts";
+import { nodeOf } from "../../controller/rollout/pods/node_pods.ts";
+import { KRUISE_READY } from "../../controller/rollout/pods/pod_state.ts";
+import type { Action } from "../../controller/rollout/writes/actions.ts";
+import { PendingPods } from "../../controller/rollout/writes/pending_pods.ts";
 import type { BroadcastJob, BroadcastJobSpec } from "../../crds/index.ts";
 import type { Node, Pod } from "../../kube/index.ts";
 import { ClusterModel } from "./cluster_model.ts";

@@ -2,8 +2,8 @@
 import { CloneIndex } from "../../controller/clone_set/classify.ts";
 import type { CloneSetOptions } from "../../controller/clone_set/observe.ts";
 import type { Seen } from "../../controller/clone_set/pass.ts";
-import { PendingPods } from "../../controller/rollout/pending_pods.ts";
-import { isAvailable } from "../../controller/rollout/pod_state.ts";
+import { isAvailable } from "../../controller/rollout/pods/pod_state.ts";
+import { PendingPods } from "../../controller/rollout/writes/pending_pods.ts";
 import type { CloneSet } from "../../crds/index.ts";
 import { ClusterModel } from "./cluster_model.ts";
 

@@ -2,11 +2,12 @@
  * A small cluster for tests of plans: pods as projections, a server that applies steps with their
  * preconditions, and kubelets that follow. No I/O; every choice is the caller's.
  */
-import type { Action } from "../../controller/rollout/actions.ts";
-import { ownerReference } from "../../controller/rollout/pod_manifest.ts";
-import type { PodPatch } from "../../controller/rollout/pod_patch.ts";
-import { isActive } from "../../controller/rollout/pod_state.ts";
-import { byNumber } from "../../controller/rollout/revisions.ts";
+
+import { ownerReference } from "../../controller/rollout/pods/pod_manifest.ts";
+import { isActive } from "../../controller/rollout/pods/pod_state.ts";
+import { byNumber } from "../../controller/rollout/revisions/revisions.ts";
+import type { Action } from "../../controller/rollout/writes/actions.ts";
+import type { PodPatch } from "../../controller/rollout/writes/pod_patch.ts";
 import type { ObjectMeta, OwnerReference } from "../../kube/core/index.ts";
 import type { ControllerRevision, PersistentVolumeClaim, Pod, PodCondition } from "../../kube/index.ts";
 import { plainClaim } from "./projection_builder.ts";

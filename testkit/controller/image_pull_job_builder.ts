@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { nodeState, pullTarget, withTask } from "../../controller/image_pull_job/task.ts";
 import { nodeImageResource } from "../../controller/node_image/resource.ts";
-import type { Action } from "../../controller/rollout/actions.ts";
-import type { SeenPullJob } from "../../controller/rollout/image_wait.ts";
+import type { SeenPullJob } from "../../controller/rollout/images/image_wait.ts";
+import type { Action } from "../../controller/rollout/writes/actions.ts";
 import type { ImagePullJob, ImagePullJobSpec, NodeImage } from "../../crds/index.ts";
 import { formatTime } from "../../kube/core/index.ts";
 import { Cache, type Pod } from "../../kube/index.ts";

@@ -2,8 +2,8 @@
  * Writes of pods that are under way for long, as plans see them: answered in any order, refused, their events ahead of
  * their answer, or their answer lost. For tests.
  */
-import type { Action } from "../../controller/rollout/actions.ts";
-import { PendingPods } from "../../controller/rollout/pending_pods.ts";
+import type { Action } from "../../controller/rollout/writes/actions.ts";
+import { PendingPods } from "../../controller/rollout/writes/pending_pods.ts";
 import type { Pod } from "../../kube/index.ts";
 
 type Perform = (action: Action) => void;

@@ -1,5 +1,5 @@
 /** Indexes of pods that are kept up from event to event, beside ones that are made from nothing. For tests. */
-import type { Action } from "../../controller/rollout/actions.ts";
+import type { Action } from "../../controller/rollout/writes/actions.ts";
 import type { ObjectMeta } from "../../kube/core/index.ts";
 import type { PersistentVolumeClaim, Pod } from "../../kube/index.ts";
 import { type ClusterModel, Refused } from "./cluster_model.ts";

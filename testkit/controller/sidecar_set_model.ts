@@ -1,5 +1,5 @@
 /** The model cluster with one SidecarSet, whose pods nobody controls. */
-import { PendingPods } from "../../controller/rollout/pending_pods.ts";
+import { PendingPods } from "../../controller/rollout/writes/pending_pods.ts";
 import { SidecarIndex } from "../../controller/sidecar_set/classify.ts";
 import type { Seen } from "../../controller/sidecar_set/plan.ts";
 import {

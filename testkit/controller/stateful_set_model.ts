@@ -1,5 +1,5 @@
 /** The model cluster with one StatefulSet. */
-import { PendingPods } from "../../controller/rollout/pending_pods.ts";
+import { PendingPods } from "../../controller/rollout/writes/pending_pods.ts";
 import { SetIndex } from "../../controller/stateful_set/classify.ts";
 import type { StatefulSetOptions } from "../../controller/stateful_set/observe.ts";
 import type { Seen } from "../../controller/stateful_set/pass.ts";

@@ -1,6 +1,6 @@
 /** What random histories of workloads have in common: faulty passes, kubelets, and the quiet at their end. For tests. */
 import fc from "fast-check";
-import type { Action } from "../../controller/rollout/actions.ts";
+import type { Action } from "../../controller/rollout/writes/actions.ts";
 import type { PodTemplate } from "../../crds/index.ts";
 import type { ObjectMeta } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";

@@ -1,6 +1,6 @@
 /** State that somebody edited into nonsense: the pod goes on as if it had none, and its workload says so. */
 import type { Pod } from "../../../kube/index.ts";
-import type { Action } from "../actions.ts";
+import type { Action } from "../writes/actions.ts";
 import type { Parsed } from "./state.ts";
 
 /** One Warning for each state of the pod that cannot be read. */

@@ -1,7 +1,7 @@
 /** Whether the batches issued so far have taken effect. Spec: inplace-update 4.5. */
 import { envHash, plainHash, quantityEqual } from "../../../kube/core/index.ts";
 import type { Pod, PodContainer, ResourceAmounts } from "../../../kube/index.ts";
-import { imageName } from "../running_image.ts";
+import { imageName } from "./running_image.ts";
 import { graceState, hasNextBatch, type InPlaceState, inPlaceState, runtimeMeta } from "./state.ts";
 
 export interface CompletionOptions {

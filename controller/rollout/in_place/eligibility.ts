@@ -1,6 +1,6 @@
 /** Whether pods of one revision may be brought to another one in place, template to template. Spec: inplace-update, rule 26. */
 import type { ControllerRevision } from "../../../kube/index.ts";
-import { type Revision, templateOf } from "../revisions.ts";
+import { type Revision, templateOf } from "../revisions/revisions.ts";
 import { type ChangeOptions, type Eligibility, inPlaceChange } from "./change.ts";
 
 /** `label`: what pods carry of the revision `old`, which may no longer exist. */

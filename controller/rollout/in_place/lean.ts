@@ -4,7 +4,7 @@
  * What is given up: nothing takes the pod out of its endpoints before its containers stop.
  */
 import type { Pod } from "../../../kube/index.ts";
-import type { Lifecycle } from "../lifecycle.ts";
+import type { Lifecycle } from "../lifecycle/lifecycle.ts";
 import type { InPlaceChange } from "./change.ts";
 import { isCompleted } from "./completion.ts";
 

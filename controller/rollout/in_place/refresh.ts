@@ -1,12 +1,12 @@
 /** What a pod needs whatever its workload's strategy says, as far as the pod itself tells. Spec: inplace-update 4.4. */
 import type { Pod } from "../../../kube/index.ts";
-import type { Action, Waiting } from "../actions.ts";
-import type { LifecycleState } from "../lifecycle.ts";
-import { type PodAction, patchPod, waitingInPlace } from "../pod_actions.ts";
-import { afterChange, type ConditionChange, type PodChange, podPatch } from "../pod_patch.ts";
-import { KRUISE_READY } from "../pod_state.ts";
-import { needsKruiseReady } from "../readiness.ts";
-import { sameRevision } from "../revisions.ts";
+import type { LifecycleState } from "../lifecycle/lifecycle.ts";
+import { KRUISE_READY } from "../pods/pod_state.ts";
+import { needsKruiseReady } from "../pods/readiness.ts";
+import { sameRevision } from "../revisions/revisions.ts";
+import type { Action, Waiting } from "../writes/actions.ts";
+import { type PodAction, patchPod, waitingInPlace } from "../writes/pod_actions.ts";
+import { afterChange, type ConditionChange, type PodChange, podPatch } from "../writes/pod_patch.ts";
 import { brokenStateEvents } from "./broken_state.ts";
 import { graceState, inPlaceState } from "./state.ts";
 import { type InPlaceOptions, type InPlaceStep, refreshInPlace } from "./update.ts";

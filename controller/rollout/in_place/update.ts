@@ -5,10 +5,10 @@
 
 import { quantityEqual } from "../../../kube/core/index.ts";
 import type { Pod, ResourceAmounts } from "../../../kube/index.ts";
-import { stateMetadata, timestamp } from "../lifecycle.ts";
-import { afterChange, type PodChange, type PodPatch, podPatch } from "../pod_patch.ts";
-import { hasGate, IN_PLACE_READY } from "../pod_state.ts";
-import { gateOff, gateOn, needsGateOn } from "../readiness.ts";
+import { stateMetadata, timestamp } from "../lifecycle/lifecycle.ts";
+import { hasGate, IN_PLACE_READY } from "../pods/pod_state.ts";
+import { gateOff, gateOn, needsGateOn } from "../pods/readiness.ts";
+import { afterChange, type PodChange, type PodPatch, podPatch } from "../writes/pod_patch.ts";
 import { containersOf, nextBatch, type Pending } from "./batches.ts";
 import type { InPlaceChange } from "./change.ts";
 import { awaited, type CompletionOptions, supersededImages } from "./completion.ts";

@@ -1,8 +1,8 @@
 import t from "tap";
 import type { Pod, PodContainer } from "../../../kube/index.ts";
-import { acceptedPod } from "../pod_manifest.ts";
-import { afterChange, type PodPatch } from "../pod_patch.ts";
-import { isReady } from "../pod_state.ts";
+import { acceptedPod } from "../pods/pod_manifest.ts";
+import { isReady } from "../pods/pod_state.ts";
+import { afterChange, type PodPatch } from "../writes/pod_patch.ts";
 import { inPlaceChange, type Template } from "./change.ts";
 import { isCompleted } from "./completion.ts";
 import {

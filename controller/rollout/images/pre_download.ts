@@ -1,0 +1,153 @@
+/** Image pull jobs ahead of an in-place update. Spec: cloneset 4.9, statefulset 4.12. */
+import { apiVersionOf, imagePullJob, type PodTemplate } from "../../../crds/index.ts";
+import type { IntOrString, LabelSelector } from "../../../kube/core/index.ts";
+import { type ChangeOptions, inPlaceChange } from "../in_place/change.ts";
+import { ownerReference } from "../pods/pod_manifest.ts";
+import { HASH_LABEL, type Revision, sameRevision, shortHash, templateOf } from "../revisions/revisions.ts";
+import type { Action } from "../writes/actions.ts";
+
+const REVISION_LABEL = "controller-revision-hash";
+export const CREATED = "apps.kruise.io/pre-predownload-created";
+export const IGNORED = "apps.kruise.io/image-predownload-ignored";
+
+/** Up to so many replicas pulling ahead is not worth a job. */
+const FEW_REPLICAS = 3;
+
+/** What the jobs of one rollout have in common. */
+interface PullJobs {
+  owner: { kind: string; name: string; namespace: string; uid: string };
+  template: PodTemplate;
+  selector: LabelSelector;
+  update: Revision;
+  /** Label of the jobs that tells their revision; its value is the bare hash. */
+  hashLabel: string;
+  parallelism: IntOrString;
+  timeoutSeconds: number;
+}
+
+/** What tells how fast a rollout will be. */
+interface Pace {
+  policy: string;
+  onDelete: boolean;
+  replicas: number;
+  partition: number;
+  maxUnavailable: number;
+}
+
+interface PreDownload extends Omit<PullJobs, "hashLabel"> {
+  current: Revision;
+  /** Jobs that the workload controls. */
+  jobs: readonly { name: string; uid: string }[];
+  strategy: Pace;
+  /** Enough pods run the new revision for the others' images to be pulled. */
+  begun: () => boolean;
+  /** Pods wait for their image: the decision is kept only when the jobs are there, so that none is missed. */
+  waits: boolean;
+  change: ChangeOptions;
+}
+
+export function planPullJobs(input: PreDownload): Action[] {
+  const { update, current, jobs } = input;
+  if (sameRevision(update.name, current.name)) {
+    return jobs.map(({ name, uid }) => ({ type: "delete object", resource: "imagepulljobs", name, uid }));
+  }
+  const stored = update.stored;
+  if (stored === undefined || CREATED in stored.labels || IGNORED in stored.labels) return [];
+  const images = isWorthwhile(input.strategy) ? changedImages(input) : undefined;
+  if (images === undefined) return [mark(update, IGNORED)];
+  if (!input.begun()) return [];
+  const made = Object.entries(images)
+    .filter(([container]) => !jobs.some(({ name }) => name === pullJobName(update, container)))
+    .map(([container, image]) => pullJob({ ...input, hashLabel: HASH_LABEL }, container, image));
+  return input.waits && made.length > 0 ? made : [...made, mark(update, CREATED)];
+}
+
+/** Whether the strategy leaves time for a pull to pay off (rule 59). */
+function isWorthwhile({ policy, onDelete, replicas, partition, maxUnavailable }: Pace): boolean {
+  if (policy === "ReCreate" || onDelete || replicas <= FEW_REPLICAS) return false;
+  return partition > 0 || maxUnavailable < replicas;
+}
+
+/** Whether it is still to be decided if images are pulled ahead for this revision. */
+export function isPullUndecided({ stored }: Revision): boolean {
+  return stored !== undefined && !(CREATED in stored.labels) && !(IGNORED in stored.labels);
+}
+
+export function pullJobName(update: Revision, container: string): string {
+  return `${update.name}-${container}`;
+}
+
+function changedImages({
+  current,
+  update,
+  change,
+}: PreDownload): Readonly<Record<string, string>> | undefined {
+  const before = templateOf(current.data);
+  const after = templateOf(update.data);
+  if (before === undefined || after === undefined) return undefined;
+  return inPlaceChange(before, after, change).change?.images;
+}
+
+/** The decision is kept on the revision and never taken again for it. */
+export function mark({ stored: revision }: Revision, label: string): Action {
+  if (revision === undefined) throw new Error("a pre-download decision needs a stored revision");
+  return {
+    type: "patch revision",
+    revision,
+    body: { metadata: { uid: revision.uid, labels: { [label]: "true" } } },
+  };
+}
+
+export function pullJob(input: PullJobs, container: string, image: string): Action {
+  const { owner, template, selector, update } = input;
+  const name = pullJobName(update, container);
+  const hash = shortHash(update.name);
+  const body = {
+    apiVersion: apiVersionOf(imagePullJob),
+    kind: imagePullJob.kind,
+    metadata: {
+      name,
+      namespace: owner.namespace,
+      labels: { ...template.metadata?.labels, [input.hashLabel]: hash },
+      ownerReferences: [ownerReference(owner.kind, owner.name, owner.uid)],
+    },
+    spec: {
+      image,
+      ...pullSecrets(template),
+      podSelector: {
+        ...selector,
+        matchExpressions: [
+          ...(selector.matchExpressions ?? []),
+          { key: REVISION_LABEL, operator: "NotIn", values: [update.name, hash] },
+        ],
+      },
+      parallelism: input.parallelism,
+      pullPolicy: { backoffLimit: 1, timeoutSeconds: input.timeoutSeconds },
+      completionPolicy: { type: "Always", ttlSecondsAfterFinished: 600 },
+      sandboxConfig: {
+        labels: template.metadata?.labels ?? {},
+        annotations: template.metadata?.annotations ?? {},
+      },
+    },
+  };
+  return {
+    type: "create object",
+    resource: "imagepulljobs",
+    name,
+    body,
+    succeeded: {
+      type: "Normal",
+      reason: "CreatedImagePullJob",
+      message: `created ImagePullJob ${name} for image: ${image}`,
+    },
+    failed: { reason: "FailedCreateImagePullJob", message: `failed to create ImagePullJob ${name}` },
+  };
+}
+
+function pullSecrets(template: PodTemplate): { pullSecrets?: string[] } {
+  const secrets = template.spec["imagePullSecrets"];
+  if (!Array.isArray(secrets)) return {};
+  return {
+    pullSecrets: secrets.map((secret: { name?: string }) => secret.name ?? "").filter((name) => name !== ""),
+  };
+}

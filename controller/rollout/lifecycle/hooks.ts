@@ -1,0 +1,49 @@
+/** What lifecycle hooks make of a pod before and after its update in place, and before its deletion. Spec: inplace-update 4.10. */
+import type { Pod } from "../../../kube/index.ts";
+import { addNotReadyKey, PRE_DELETE_KEY, PRE_UPDATE_KEY, removeNotReadyKey } from "../pods/readiness.ts";
+import type { Waiting } from "../writes/actions.ts";
+import { type PodAction, patchPod, waitingForHook } from "../writes/pod_actions.ts";
+import { afterChange, type PodChange, podPatch } from "../writes/pod_patch.ts";
+import { type Hook, isAllHooked, isHooked, type LifecycleState, stateMetadata } from "./lifecycle.ts";
+
+/** Hands the pod to whoever hooks its deletion. */
+export function preparingDelete(pod: Pod, hook: Hook | undefined, now: number): PodChange {
+  const conditions = hook?.markPodNotReady ? addNotReadyKey(pod, PRE_DELETE_KEY) : [];
+  return { ...stateMetadata("PreparingDelete", now), conditions };
+}
+
+/** What is to be done or waited for before a pod is updated in place; undefined: nothing. */
+export function beforeUpdate(
+  { pod, state }: { readonly pod: Pod; readonly state: LifecycleState },
+  hook: Hook | undefined,
+  now: number,
+): { action: PodAction } | { waiting: Waiting } | undefined {
+  if (hook === undefined) return undefined;
+  if (state === "PreparingUpdate" && isHooked(pod, hook))
+    return { waiting: waitingForHook(pod, "inPlaceUpdate") };
+  // A pod whose last update somebody still holds gets the hook's marks back.
+  if (state === "Updated") return { action: preparingUpdate(pod, hook, true, now) };
+  const isFresh = state === "" || state === "Normal" || state === "PreparingNormal";
+  return isFresh && isHooked(pod, hook) ? { action: preparingUpdate(pod, hook, false, now) } : undefined;
+}
+
+function preparingUpdate(pod: Pod, hook: Hook, withMarks: boolean, now: number): PodAction {
+  const { labels, annotations } = stateMetadata("PreparingUpdate", now);
+  const marks: PodChange = {
+    labels: { ...(withMarks ? hook.labelsHandler : {}), ...labels },
+    annotations,
+    addFinalizers: withMarks ? (hook.finalizersHandler ?? []) : [],
+  };
+  const conditions = hook.markPodNotReady ? addNotReadyKey(pod, PRE_UPDATE_KEY) : [];
+  if (conditions.length === 0) return patchPod(pod, marks, now, "update");
+  // Finalizers do not go through the status subresource: not ready first, then the marks.
+  const off = patchPod(pod, { conditions }, now, "update");
+  const steps = [...off.write.steps, podPatch(pod, marks, now)];
+  return { ...off, write: { steps, after: afterChange(off.write.after, marks, now) } };
+}
+
+/** The update is complete. Without a hook the state `Updated` would last no longer than the next request. */
+export function afterUpdate(pod: Pod, hook: Hook | undefined, now: number): PodChange {
+  const state = hook === undefined || isAllHooked(pod, hook) ? "Normal" : "Updated";
+  return { ...stateMetadata(state, now), conditions: removeNotReadyKey(pod, PRE_UPDATE_KEY) };
+}

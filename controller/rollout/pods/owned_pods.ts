@@ -1,0 +1,32 @@
+/** The pods of one kind's objects as its plans see them: where answers of writes go, and who hears of changes. */
+import { type Cache, type Pod, sidesOf } from "../../../kube/index.ts";
+
+/** Whose pods they are. */
+interface PodOwner {
+  readonly key: string;
+  readonly uid: string;
+}
+
+type PodChanged = (ownerUid: string, before: Pod | undefined, after: Pod | undefined) => void;
+
+export interface OwnedPods {
+  /** What a write returned. */
+  writeBack(owner: PodOwner, pod: Pod): void;
+  /** The pod of this key and UID is gone. */
+  remove(owner: PodOwner, key: string, uid: string): void;
+  /** `changed` hears of every change from now on, once for each owner of the pod. */
+  subscribe(changed: PodChanged): void;
+}
+
+/** Pods by their controller. */
+export function controlledPods(pods: Cache<Pod>): OwnedPods {
+  return {
+    writeBack: (_, pod) => void pods.writeBack(pod),
+    remove: (_, key, uid) => void pods.remove(key, uid),
+    subscribe: (changed) =>
+      pods.subscribe((change) => {
+        const { before, after } = sidesOf(change);
+        changed((before ?? after)?.controller?.uid ?? "", before, after);
+      }),
+  };
+}
