@@ -158,8 +158,13 @@ export class FakeServer {
         checkPreconditions(after.metadata, held.metadata);
         return decode(resource, represented(dryRun ? after : this.#store(plural, after), subresource));
       },
-      delete: async (resource, ref) => {
+      delete: async (resource, ref, { uid, resourceVersion } = {}) => {
         this.#called("delete", resource, ref);
+        const held = this.read(pluralOf(resource), keyOf(ref)).metadata;
+        checkPreconditions(
+          { ...held, ...(uid ? { uid } : {}), ...(resourceVersion ? { resourceVersion } : {}) },
+          held,
+        );
         this.remove(pluralOf(resource), keyOf(ref));
         return undefined;
       },
