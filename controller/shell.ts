@@ -152,8 +152,11 @@ class Shell<T extends StatusObject> implements KindShell {
 
   #offer(key: string, object: T, { status, size = 0, settled = false }: Pass): number | undefined {
     if (status === undefined) return undefined;
-    const target = { key, uid: object.metadata.uid ?? "" };
-    return this.#status.offer(target, object.status, status, size, settled);
+    const { objects } = this.#deps;
+    const { uid = "" } = object.metadata;
+    // A write of the status may have been answered while the pass waited.
+    const stored = objects.holds(key, uid) ? objects.get(key) : object;
+    return this.#status.offer({ key, uid }, stored?.status, status, size, settled);
   }
 
   async #carryOut(key: string, planned: T | undefined, actions: readonly Step[]): Promise<void> {

@@ -73,6 +73,32 @@ function scene(reconciler: Partial<Reconciler<CloneSet>> & { pass?: () => Pass |
   };
 }
 
+t.test("a status is compared with what is stored when the pass is over", async (t) => {
+  const begun = Promise.withResolvers<void>();
+  const zero = { availableReplicas: 0, readyReplicas: 0, updatedReadyReplicas: 0, updatedReplicas: 0 };
+  const s = scene({
+    reconcile: async (object) => {
+      if (object.status !== undefined) return undefined;
+      await begun.promise;
+      return { status: zero };
+    },
+  });
+  s.store();
+  const pass = s.pass();
+  const stored = s.objects.get(key);
+  if (stored === undefined) throw new Error("the object was stored");
+  const stale = { ...zero, replicas: 1 };
+  // An earlier write is answered meanwhile.
+  s.objects.upsert({
+    ...stored,
+    metadata: { ...stored.metadata, resourceVersion: "6" },
+    status: stale,
+  });
+  begun.resolve();
+  await pass;
+  t.same(s.sent, ['patch status {"status":{"replicas":null}}']);
+});
+
 t.test("actions are carried out in order, each on the version that the one before led to", async (t) => {
   const pass = (): Pass => ({
     actions: [

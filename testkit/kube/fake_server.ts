@@ -182,6 +182,7 @@ export class FakeServer {
   }
 
   #watch<T>(resource: Resource<T>, options: WatchOptions): AsyncGenerator<readonly WatchEvent<T>[]> {
+    if (options.signal.aborted) throw new KubeError("Aborted", "aborted");
     const from = options.sendInitialEvents ? "with list" : `from ${options.resourceVersion}`;
     this.calls.push(`watch ${resource.plural} ${from}`);
     const { namespace = "", labelSelector = "", fieldSelector = "" } = options;
