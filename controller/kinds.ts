@@ -15,6 +15,7 @@ import { persistentPodStateKind } from "./persistent_pod_state/index.ts";
 import { nodePodProbeKind, podProbeMarkerKind } from "./pod_probe_marker/index.ts";
 import { podReadinessController } from "./pod_readiness/index.ts";
 import { podUnavailableBudgetKind } from "./pod_unavailable_budget/index.ts";
+import { resourceDistributionKind } from "./resource_distribution/index.ts";
 import { sidecarSetKind } from "./sidecar_set/index.ts";
 import { sidecarTerminatorController } from "./sidecar_terminator/index.ts";
 import { statefulSetKind } from "./stateful_set/index.ts";
@@ -34,6 +35,7 @@ export function mapKinds<R>(visit: <T extends KubeObject>(kind: Kind<T>) => R): 
     visit(imagePullJobKind),
     visit(imageListPullJobKind),
     visit(nodeImageKind),
+    visit(resourceDistributionKind),
     visit(ephemeralJobKind),
     visit(podProbeMarkerKind),
     visit(nodePodProbeKind),

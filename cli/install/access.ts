@@ -49,6 +49,14 @@ export function definitionGuardRules(): PolicyRule[] {
   return [policyRule("*", ["*"], ["list"])];
 }
 
+/**
+ * Rules of `kruise-resource-distribution-role`: copies lie in any namespace, under any name (gate ResourceDistributionGate).
+ * Writing every Secret is much: only on request.
+ */
+export function distributionRules(): PolicyRule[] {
+  return [policyRule("", ["secrets", "configmaps"], [...readVerbs, "create", "delete", "patch"])];
+}
+
 /** Rules of `kruise-certs-role`: the bundle goes into the named configurations and definitions only. */
 export function certificateRules(): PolicyRule[] {
   const converted = carriedOutKinds.filter((kind) => kind.conversion !== "None");

@@ -24,6 +24,11 @@ const installFlags: FlagTable = {
     default: "false",
     help: "Let the controller list all objects, which gate DeletionProtectionForCRDCascadingGate needs.",
   },
+  "distribute-resources": {
+    kind: "switch",
+    default: "false",
+    help: "Let the controller write all Secrets and ConfigMaps, which gate ResourceDistributionGate needs.",
+  },
   "controller-image": {
     kind: "text",
     value: "IMAGE",

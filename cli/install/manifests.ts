@@ -6,6 +6,7 @@ import { toAnyObject } from "../fields.ts";
 import {
   certificateRules,
   definitionGuardRules,
+  distributionRules,
   leaderElectionRules,
   managerRules,
   pullSecretRules,
@@ -21,6 +22,8 @@ import { type WebhookPlace, webhookObjects } from "./webhooks.ts";
 export interface InstallOptions extends WebhookPlace {
   /** Grants what gate DeletionProtectionForCRDCascadingGate needs. */
   readonly guardsDefinitions?: boolean;
+  /** Grants what gate ResourceDistributionGate needs. */
+  readonly distributesResources?: boolean;
   /** Undefined: no Deployment; the controller is started by other means. */
   readonly controller?: ControllerInstall;
   /** Undefined: no DaemonSet; the agents are started by other means or not at all. */
@@ -66,7 +69,8 @@ function namespaces(options: InstallOptions): AnyObject[] {
   ];
 }
 
-function accessObjects({ namespace, guardsDefinitions = false }: InstallOptions): AnyObject[] {
+function accessObjects(options: InstallOptions): AnyObject[] {
+  const { namespace, guardsDefinitions = false, distributesResources = false } = options;
   const manager = { name: account, namespace };
   return [
     object("v1", "ServiceAccount", manager),
@@ -74,6 +78,7 @@ function accessObjects({ namespace, guardsDefinitions = false }: InstallOptions)
     ...roleOf(manager, "kruise-certs", certificateRules()),
     ...roleOf(manager, "kruise-pull-secret-source", pullSecretSourceRules()),
     ...(guardsDefinitions ? roleOf(manager, "kruise-definition-guard", definitionGuardRules()) : []),
+    ...(distributesResources ? roleOf(manager, "kruise-resource-distribution", distributionRules()) : []),
     ...roleOf(manager, "kruise-leader-election", leaderElectionRules(), namespace),
     ...roleOf(manager, "kruise-webhook", webhookSecretRules(), namespace),
     ...roleOf(manager, "kruise-pull-secret", pullSecretRules(), agentConfigNamespace),

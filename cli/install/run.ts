@@ -24,6 +24,7 @@ function optionsOf(call: Call): InstallOptions {
     webhookHost: call.flags.text("webhook-host"),
     webhookPort: call.flags.integer("webhook-port", 1, 65_535) ?? 9876,
     guardsDefinitions: call.flags.on("guard-definitions"),
+    distributesResources: call.flags.on("distribute-resources"),
     ...(controller === undefined ? {} : { controller }),
     ...(agent === undefined ? {} : { agent }),
   };
@@ -65,7 +66,13 @@ function agentOf({ flags }: Call): AgentInstall | undefined {
 function everyObject(options: InstallOptions): AnyObject[] {
   const agent: AgentInstall = { image: "", runtime: "node", socketFolder: "", flags: [] };
   const controller: ControllerInstall = { image: "", replicas: 1, flags: [], serverPorts: [] };
-  return installObjects({ ...options, guardsDefinitions: true, controller, agent });
+  return installObjects({
+    ...options,
+    guardsDefinitions: true,
+    distributesResources: true,
+    controller,
+    agent,
+  });
 }
 
 export async function runInstall(call: Call): Promise<number> {

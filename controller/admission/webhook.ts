@@ -6,6 +6,7 @@ import type { Informers } from "../informers.ts";
 import type { ControllerOptions } from "../options.ts";
 import type { PodBudgets } from "../pod_unavailable_budget/start_guard.ts";
 import type { AdmissionHandler } from "./request.ts";
+import type { WebhookSettings } from "./settings.ts";
 
 export interface AdmissionRule {
   readonly apiGroups: readonly string[];
@@ -25,6 +26,8 @@ export interface WebhookDeps {
   clock: Clock;
   random: Random;
   options: ControllerOptions;
+  /** Of the webhooks themselves: the namespace of this program. */
+  settings: Pick<WebhookSettings, "namespace">;
   /** Flag --allow-privileged. */
   allowPrivileged: boolean;
   informers: Informers & { synced(): Promise<void> };

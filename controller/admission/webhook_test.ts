@@ -15,6 +15,7 @@ function deps(gates = ""): WebhookDeps {
   return {
     ...parts,
     options: controllerOptions({ gates: parseFeatureGates(gates) }),
+    settings: { namespace: "kruise-system" },
     allowPrivileged: true,
     informers: new SharedInformers({ ...parts, log: nullLog, metrics: nullMetrics, namespace: "" }),
     budgets: { chain: {} },

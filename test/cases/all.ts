@@ -48,6 +48,7 @@ import { suite as deletionProtection } from "./50_deletion_protection.ts";
 import { suite as budget, updateSuite as updateBudget } from "./51_pod_unavailable_budget.ts";
 import { suite as probeMarkers } from "./52_pod_probe_marker.ts";
 import { nativeSuite as nativePersistentState, suite as persistentState } from "./53_persistent_pod_state.ts";
+import { suite as resourceDistribution } from "./54_resource_distribution.ts";
 import { suite as ephemeralJobs } from "./55_ephemeral_job.ts";
 import { suite as agentOnNodes } from "./a01_agent_on_nodes.ts";
 import { suite as agentFaults } from "./a02_agent_faults.ts";
@@ -157,6 +158,7 @@ export const suites: readonly Suite[] = [
   jobNodes,
   probeMarkers,
   ephemeralJobs,
+  resourceDistribution,
   sidecarTerminator,
   sidecarAdmission,
   probeHandlers,
@@ -205,6 +207,7 @@ export const firstCases: Readonly<Record<string, Suite>> = {
   PodProbeMarker: probeMarkers,
   NodePodProbe: probeMarkers,
   PersistentPodState: persistentState,
+  ResourceDistribution: resourceDistribution,
   EphemeralJob: ephemeralJobs,
 };
 

@@ -1,0 +1,76 @@
+/** Admission of ResourceDistributions, both versions. Spec: resourcedistribution 6. */
+import {
+  contentProblem,
+  distributedIdentity,
+  distributedKind,
+  invalidResource,
+  resourceDistribution,
+  validateDistributedResource,
+  validateDistributionTargets,
+} from "../../crds/index.ts";
+import { type FieldError, forbidden, isJsonObject, type JsonObject } from "../../kube/core/index.ts";
+import { type Client, isKubeError, messageOf } from "../../kube/index.ts";
+import type { AdmissionHandler } from "../admission/request.ts";
+import { closedGate, refusedFor, typedHandler } from "../admission/typed.ts";
+import { kindWebhook, type Webhook } from "../admission/webhook.ts";
+import type { FeatureGates } from "../feature_gates.ts";
+import { copyResources } from "./copies.ts";
+
+interface ResourceDistributionAdmissionOptions {
+  readonly gates: FeatureGates;
+  readonly client: Pick<Client, "create">;
+  /** Where resources are tried out: that of this program. */
+  readonly namespace: string;
+}
+
+/** The handler of `/validate-apps-kruise-io-resourcedistribution`. */
+export function validateResourceDistribution(
+  options: ResourceDistributionAdmissionOptions,
+): AdmissionHandler {
+  const written = typedHandler(resourceDistribution.readStored, async ({ object }, old) => {
+    const mistakes = validateDistributedResource(object, old?.object);
+    const errors = mistakes.length > 0 ? mistakes : await triedOut(object.spec?.resource, options);
+    return refusedFor([...errors, ...validateDistributionTargets(object)], 422);
+  });
+  return (request) => closedGate(options.gates, "ResourceDistributionGate") ?? written(request);
+}
+
+/**
+ * The server itself says whether it would store the resource. It does not look at the content where an object of this name
+ * exists; then only `contentProblem` does.
+ */
+async function triedOut(
+  resource: unknown,
+  { client, namespace }: ResourceDistributionAdmissionOptions,
+): Promise<FieldError[]> {
+  const kind = distributedKind(distributedIdentity(resource));
+  if (!isJsonObject(resource) || kind === undefined) return [];
+  try {
+    await client.create(copyResources[kind], namespace, placedIn(resource, namespace), { dryRun: true });
+  } catch (error) {
+    if (!isKubeError(error, "AlreadyExists")) return [refusalOf(error)];
+  }
+  const problem = contentProblem(resource);
+  return problem === undefined ? [] : [invalidResource(problem)];
+}
+
+function refusalOf(error: unknown): FieldError {
+  const path = "spec.resource";
+  if (isKubeError(error, "Invalid", "BadRequest")) return invalidResource(messageOf(error));
+  if (isKubeError(error, "Forbidden", "NamespaceTerminating"))
+    return forbidden(path, `spec.resource is forbidden: ${messageOf(error)}`);
+  const detail = `failed to dry-run validate spec.resource: ${messageOf(error)}`;
+  return { path, type: "InternalError", detail };
+}
+
+function placedIn(resource: JsonObject, namespace: string): JsonObject {
+  const { metadata } = resource;
+  return { ...resource, metadata: { ...(isJsonObject(metadata) ? metadata : {}), namespace } };
+}
+
+export const resourceDistributionWebhooks: readonly Webhook[] = [
+  kindWebhook("validating", resourceDistribution, {
+    handler: ({ client, options: { gates }, settings: { namespace } }) =>
+      validateResourceDistribution({ gates, client, namespace }),
+  }),
+];

@@ -1,0 +1,20 @@
+/** ResourceDistribution: a Secret or ConfigMap in many namespaces. */
+import type { ResourceDistribution } from "../../crds/index.ts";
+import type { Kind } from "../kind.ts";
+import { resourceDistributionWebhooks } from "./admit.ts";
+import { resourceDistributionShell } from "./reconcile.ts";
+import { resourceDistributionResource } from "./resource.ts";
+
+export { type Copy, copyResources } from "./copies.ts";
+export { planPlace, wantedOf } from "./plan.ts";
+
+export const resourceDistributionKind: Kind<ResourceDistribution> = {
+  controllerName: "resourcedistribution-controller",
+  workersFlag: "resourcedistribution-workers",
+  resource: resourceDistributionResource,
+  enabled: (gates) => gates.ResourceDistributionGate,
+  shell: resourceDistributionShell,
+  statusMatters: () => false,
+  webhooks: resourceDistributionWebhooks,
+  access: [],
+};
