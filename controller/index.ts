@@ -41,7 +41,18 @@ export {
 export { imageListPullJobResource } from "./image_list_pull_job/resource.ts";
 export { controllers, kinds } from "./kinds.ts";
 export { type ControllerOptions, controllerOptions } from "./options.ts";
+export {
+  type Copy,
+  copyResources,
+  type PlacePlan,
+  planPlace,
+  type Wanted,
+  wantedOf,
+} from "./resource_distribution/index.ts";
+export type { Action, Plan, Waiting } from "./rollout/actions.ts";
+export { type SeenPullJob, WAIT_FOR_IMAGE_ANNOTATION } from "./rollout/image_wait.ts";
 export { type SeenPullJob, WAIT_FOR_IMAGE_ANNOTATION } from "./rollout/images/image_wait.ts";
+export { PendingPods } from "./rollout/pending_pods.ts";
 export type { Action, Plan, Waiting } from "./rollout/writes/actions.ts";
 export { PendingPods } from "./rollout/writes/pending_pods.ts";
 export { type Shard, shardOf, wholeCluster } from "./shard.ts";

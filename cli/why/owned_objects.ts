@@ -122,12 +122,14 @@ export async function everyItem<T>(
   client: Client,
   resource: Resource<T>,
   namespace: string | undefined,
+  fieldSelector = "",
 ): Promise<T[]> {
   const items: T[] = [];
   let next = "";
   do {
     const page = await client.list(resource, {
       ...(namespace === undefined ? {} : { namespace }),
+      ...(fieldSelector === "" ? {} : { fieldSelector }),
       limit: 500,
       ...(next === "" ? {} : { continue: next }),
     });

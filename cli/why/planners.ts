@@ -9,6 +9,7 @@ import { cloneSetPlanner } from "./clone_set.ts";
 import { daemonSetPlanner } from "./daemon_set.ts";
 import { describeWaiting } from "./describe.ts";
 import type { Planner } from "./forecast.ts";
+import { resourceDistributionPlanner } from "./resource_distribution.ts";
 import { statefulSetPlanner } from "./stateful_set.ts";
 
 export const planners: readonly Planner[] = [
@@ -17,6 +18,7 @@ export const planners: readonly Planner[] = [
   daemonSetPlanner,
   broadcastJobPlanner,
   advancedCronJobPlanner,
+  resourceDistributionPlanner,
 ];
 
 export function plannerOf({ group, kind }: Pick<ResourceType, "group" | "kind">): Planner | undefined {

@@ -82,10 +82,8 @@ async function itemOf(access: ClusterAccess, manifest: AnyObject): Promise<PlanI
   const type = await access.types.findKind(group, kind);
   if (type === undefined)
     throw new CliError(`the server does not serve ${kind} of ${group}; see "refit install"`);
-  const ref = {
-    namespace: manifest.metadata.namespace ?? access.namespace,
-    name: manifest.metadata.name ?? "",
-  };
+  const { name = "", namespace = access.namespace } = manifest.metadata;
+  const ref = type.namespaced ? { namespace, name } : { name };
   const placed = { ...manifest, metadata: { ...manifest.metadata, ...ref } };
   const stored = await access.client.get(objectResource(type), ref).catch(ignoreNotFound);
   const subject = stored === undefined ? { manifest: placed } : { manifest: placed, stored };

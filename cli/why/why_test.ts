@@ -212,3 +212,29 @@ t.test("cron jobs: what is due, and when the next run is", async (t) => {
   t.match(planned.stdout, /create Job tick-\d+/);
   t.match((await run("why acj/tick", { client: fake.client })).stdout, /the next run is due at 20/);
 });
+
+t.test("distributions: where copies are missing, and why", async (t) => {
+  const fake = fakeCluster();
+  const metadata = { name: "settings" };
+  const distribution = toAnyObject({
+    apiVersion: "apps.kruise.io/v1beta1",
+    kind: "ResourceDistribution",
+    metadata: { ...metadata, uid: "uid-settings", resourceVersion: "1" },
+    spec: {
+      resource: { apiVersion: "v1", kind: "ConfigMap", metadata, data: { mode: "one" } },
+      targets: { includedNamespaces: { list: [{ name: "a" }, { name: "b" }, { name: "gone" }] } },
+    },
+  });
+  fake.put("resourcedistributions.apps.kruise.io", distribution);
+  for (const name of ["a", "b", "c"]) fake.put("namespaces", toAnyObject({ metadata: { name } }));
+  fake.put("configmaps", toAnyObject({ metadata: { name: "settings", namespace: "b" } }));
+  const ownerReferences = [{ uid: "uid-settings", controller: true }];
+  fake.put("configmaps", toAnyObject({ metadata: { name: "settings", namespace: "c", ownerReferences } }));
+  const planned = await run("plan distributor/settings", { client: fake.client });
+  t.equal(planned.code, 0, planned.stderr);
+  t.match(planned.stdout, /3 target namespaces, 0 hold the copy/);
+  t.match(planned.stdout, /create ConfigMap a\/settings\n *delete ConfigMap c\/settings/);
+  const why = await run("why distributor/settings", { client: fake.client });
+  t.match(why.stdout, /ConflictOccurred +conflict with existing resources.*: b; ends when/);
+  t.match(why.stdout, /NamespaceNotExists +namespace not found or is terminating: gone; ends when/);
+});

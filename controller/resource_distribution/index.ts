@@ -6,7 +6,7 @@ import { resourceDistributionShell } from "./reconcile.ts";
 import { resourceDistributionResource } from "./resource.ts";
 
 export { type Copy, copyResources } from "./copies.ts";
-export { planPlace, wantedOf } from "./plan.ts";
+export { type PlacePlan, planPlace, type Wanted, wantedOf } from "./plan.ts";
 
 export const resourceDistributionKind: Kind<ResourceDistribution> = {
   controllerName: "resourcedistribution-controller",

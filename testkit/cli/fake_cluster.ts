@@ -66,6 +66,22 @@ const servedTypes: readonly ServedType[] = [
     kind: "ContainerRecreateRequest",
     shortNames: ["crr"],
   },
+  {
+    group: "",
+    version: "v1",
+    plural: "namespaces",
+    kind: "Namespace",
+    shortNames: ["ns"],
+    namespaced: false,
+  },
+  {
+    group: "apps.kruise.io",
+    version: "v1beta1",
+    plural: "resourcedistributions",
+    kind: "ResourceDistribution",
+    shortNames: ["distributor"],
+    namespaced: false,
+  },
   { group: "batch", version: "v1", plural: "jobs", kind: "Job" },
   {
     group: "apps.kruise.io",

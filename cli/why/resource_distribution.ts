@@ -1,0 +1,119 @@
+/** Plans of ResourceDistributions, by the controller's own function. */
+import {
+  type Copy,
+  copyResources,
+  type PlacePlan,
+  planPlace,
+  type Wanted,
+  wantedOf,
+} from "../../controller/index.ts";
+import { type ResourceDistribution, resourceDistribution } from "../../crds/index.ts";
+import { keyOf, ParseError } from "../../kube/core/index.ts";
+import { namespaceResource } from "../../kube/index.ts";
+import type { ClusterAccess } from "../command.ts";
+import { CliError } from "../errors.ts";
+import type { Forecast, Planner, Subject } from "./forecast.ts";
+import { everyItem } from "./owned_objects.ts";
+import { subjectOf } from "./subject.ts";
+
+export const resourceDistributionPlanner: Planner = {
+  kind: "ResourceDistribution",
+  async forecast({ access, subject }) {
+    const distribution = distributionOf(subject);
+    const wanted = readWanted(distribution);
+    const plans = await plansOf(access, wanted);
+    const targets = plans.filter(({ plan }) => plan.target);
+    const inPlace = targets.filter(({ plan }) => plan.write === undefined && plan.failure === undefined);
+    return {
+      summary: `${targets.length} target namespaces, ${inPlace.length} hold the copy`,
+      actions: [],
+      steps: plans.flatMap(({ name, plan }) => stepOf(wanted, name, plan)),
+      waiting: waitingOf(targets),
+      wakeAfterMs: undefined,
+      notices: refusalsOf(distribution),
+    };
+  },
+};
+
+interface NamedPlan {
+  readonly name: string;
+  readonly plan: PlacePlan;
+}
+
+/** Every namespace that is a target or holds an object of the copies' name, by name. */
+async function plansOf({ client }: ClusterAccess, wanted: Wanted): Promise<NamedPlan[]> {
+  const { source, targets } = wanted;
+  const found = await everyItem(client, namespaceResource, undefined);
+  const namespaces = new Map(
+    found.map(
+      ({ name, labels, deletionAt }) => [name, { labels, deleting: deletionAt !== undefined }] as const,
+    ),
+  );
+  const copies = new Map<string, Copy>();
+  if (!("problem" in source)) {
+    const fieldSelector = `metadata.name=${source.name}`;
+    const items = await everyItem(client, copyResources[source.kind], undefined, fieldSelector);
+    for (const copy of items) copies.set(copy.namespace, copy);
+  }
+  const names = new Set([...namespaces.keys(), ...targets.listed]);
+  return [...names].sort().map((name) => {
+    const place = { name, namespace: namespaces.get(name), copy: copies.get(name) };
+    return { name, plan: planPlace(wanted, place) };
+  });
+}
+
+function stepOf({ source }: Wanted, namespace: string, { write }: PlacePlan): string[] {
+  if (write === undefined || "problem" in source) return [];
+  return [`${write.type} ${source.kind} ${keyOf({ namespace, name: source.name })}`];
+}
+
+const endings = {
+  NamespaceNotExists: "they exist, or are no targets any more",
+  ConflictOccurred: "the objects that have the name of the copies are gone",
+} as const;
+
+function waitingOf(targets: readonly NamedPlan[]): Forecast["waiting"] {
+  const failing = targets.flatMap(({ name, plan }) => (plan.failure ? [{ name, ...plan.failure }] : []));
+  return [...Map.groupBy(failing, ({ type }) => type)].map(([type, failures]) => {
+    const names = failures.map(({ name }) => name);
+    const shown = names.length > mostNames ? [...names.slice(0, mostNames), "…"] : names;
+    const until =
+      type === "NamespaceNotExists" || type === "ConflictOccurred"
+        ? endings[type]
+        : "spec.resource is put right";
+    return { reason: type, message: `${failures[0]?.reason}: ${shown.join(", ")}`, until };
+  });
+}
+
+const mostNames = 5;
+
+/** What the server refused when the controller wrote last. */
+function refusalsOf({ status }: ResourceDistribution): string[] {
+  return (status?.conditions ?? [])
+    .filter(
+      ({ type, status: is }) => is === "True" && type !== "NamespaceNotExists" && type !== "ConflictOccurred",
+    )
+    .map(({ type, reason }) => `the controller reports ${type}: ${reason ?? ""}`);
+}
+
+function readWanted(distribution: ResourceDistribution): Wanted {
+  try {
+    return wantedOf(distribution);
+  } catch (error) {
+    if (!(error instanceof ParseError)) throw error;
+    throw new CliError(`the ResourceDistribution is invalid: spec.targets: ${error.message}`, {
+      cause: error,
+    });
+  }
+}
+
+function distributionOf(subject: Subject): ResourceDistribution {
+  return subjectOf(
+    {
+      kind: "ResourceDistribution",
+      needs: { path: ["spec", "resource"], name: "resource" },
+      read: (object) => resourceDistribution.readStored(object),
+    },
+    subject,
+  );
+}
