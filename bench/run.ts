@@ -49,6 +49,7 @@ export async function runOnce(settings: RunSettings, pods: number, deps: RunDeps
     metricsUrl: settings.metricsUrl,
     controller: settings.controller ?? deps.controller,
     kinds: settings.scenario.kinds,
+    gates: settings.scenario.gates,
     seed: settings.seed,
     clock,
     random,

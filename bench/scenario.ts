@@ -19,6 +19,8 @@ export interface ScenarioSettings {
   readonly inFlight: number;
   /** SidecarSets of `webhook`. */
   readonly sidecarSets: number;
+  /** Targets of `resourcedistribution`. */
+  readonly namespaces: number;
   /** Patches of each kind of `limit`; 0: none. */
   readonly limitPatches: number;
 }
@@ -55,6 +57,8 @@ export interface Scenario {
   readonly perNode?: boolean;
   /** Pods that the bench's own nodes run, where these are not `--pods`. */
   madePods?(settings: Pick<ScenarioSettings, "size">): number;
+  /** Feature gates of the manager that the bench starts. */
+  readonly gates?: string;
   /** Only with a manager that the bench starts. */
   readonly ownManager?: boolean;
   run(stage: Stage): Promise<Outcome>;

@@ -16,6 +16,7 @@ export interface RunSettings {
   readonly steps: readonly string[];
   readonly inFlight: number;
   readonly sidecarSets: number;
+  readonly namespaces: number;
   readonly limitPatches: number;
   readonly behaviour: NodeBehaviour;
   readonly annotations: Readonly<Record<string, string>>;
@@ -43,6 +44,7 @@ const options = {
   steps: { type: "string", default: "90%,50%,0" },
   "in-flight": { type: "string", default: "16" },
   "sidecar-sets": { type: "string", default: "0" },
+  namespaces: { type: "string", default: "2000" },
   limit: { type: "string", default: "400" },
   start: { type: "string", default: "200" },
   pull: { type: "string", default: "0" },
@@ -86,6 +88,7 @@ export function runSettings(args: readonly string[]): RunSettings {
     steps,
     inFlight: within(values["in-flight"], "in-flight", 1, 64),
     sidecarSets: within(values["sidecar-sets"], "sidecar-sets", 0, 100),
+    namespaces: within(values.namespaces, "namespaces", 1, most.pods),
     limitPatches: within(values.limit, "limit", 0, 100_000),
     behaviour: behaviourOf({ ...values, pullFailures: values["pull-failures"] }),
     annotations,
@@ -154,6 +157,7 @@ function wordsOf(values: Values, { name }: Scenario): Record<string, string> {
     crash: values.crash,
     "pull-failures": values["pull-failures"],
     ...(name === "many" || name === "hold" ? { size: values.size } : {}),
+    ...(name === "resourcedistribution" ? { namespaces: values.namespaces } : {}),
     ...(name === "partition" ? { steps: values.steps } : {}),
     ...(name === "admission" || name === "webhook" ? { "in-flight": values["in-flight"] } : {}),
     ...(name === "webhook" ? { "sidecar-sets": values["sidecar-sets"] } : {}),
@@ -161,9 +165,9 @@ function wordsOf(values: Values, { name }: Scenario): Record<string, string> {
 }
 
 export function scenarioSettings(settings: RunSettings, pods: number): ScenarioSettings {
-  const { maxUnavailable, size, steps, inFlight, sidecarSets, limitPatches } = settings;
+  const { maxUnavailable, size, steps, inFlight, sidecarSets, namespaces, limitPatches } = settings;
   const nodes = nodesFor(settings, pods);
-  return { pods, nodes, maxUnavailable, size, steps, inFlight, sidecarSets, limitPatches };
+  return { pods, nodes, maxUnavailable, size, steps, inFlight, sidecarSets, namespaces, limitPatches };
 }
 
 /** Hollow nodes of a run of this size. */

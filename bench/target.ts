@@ -27,6 +27,8 @@ export interface TargetOptions {
   /** Entry of the controller to start, without `pid`. */
   controller: string;
   kinds: readonly WorkloadKind[];
+  /** Of the controller that is started. */
+  gates?: string | undefined;
   seed: number;
   clock: Clock;
   random: Random;
@@ -121,7 +123,8 @@ async function managerOf(options: TargetOptions, client: Client, kubeconfig: str
       "a manager is installed in this cluster: name its process with --pid, or remove it first (refit uninstall)",
     );
   const uninstall = options.kubeconfig !== undefined;
-  return startOwnManager({ entry: controller, kubeconfig, uninstall, clock, signal });
+  const flags = options.gates === undefined ? [] : [`--feature-gates=${options.gates}`];
+  return startOwnManager({ entry: controller, kubeconfig, uninstall, flags, clock, signal });
 }
 
 async function exists(client: Client, path: string): Promise<boolean> {

@@ -31,6 +31,7 @@ What happens:
   --steps A,B,…         partitions of \`partition\`; default 90%,50%,0
   --in-flight N         requests at once of \`admission\` and \`webhook\`, 1 to 64; default 16
   --sidecar-sets N      SidecarSets of \`webhook\`, 0 to 100; default 0
+  --namespaces N        targets of \`resourcedistribution\`, 1 to 100000; default 2000
   --limit N             patches of each kind of the bare loop, 0: none; default 400
   --start, --pull, --ready MS
                         of hollow nodes: 200, 100-400 (uniform) or 100-4000:tail; defaults 200, 0, 0

@@ -7,6 +7,7 @@ import { hold } from "./hold.ts";
 import { limit } from "./limit.ts";
 import { many } from "./many_workloads.ts";
 import { broadcastjob, daemonset } from "./per_node.ts";
+import { resourcedistribution } from "./resource_distribution.ts";
 import { restart } from "./restart.ts";
 import { create, nodeloss, one, partition, recreate, rollout, scale, statefulset } from "./rollouts.ts";
 import { status } from "./status.ts";
@@ -30,6 +31,7 @@ export const scenarios: readonly Scenario[] = [
   broadcastjob,
   cronjob,
   status,
+  resourcedistribution,
   limit,
 ];
 
