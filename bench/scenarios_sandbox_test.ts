@@ -99,6 +99,7 @@ t.test("scenarios on the sandbox", { timeout: 280_000 }, async (t) => {
     pid: undefined,
     metricsUrl: undefined,
     kinds: ["CloneSet", "StatefulSet", "DaemonSet", "BroadcastJob", "AdvancedCronJob"],
+    gates: "ResourceDistributionGate=true",
     seed: 1,
     random: seededRandom(1),
   });
@@ -144,6 +145,17 @@ t.test("scenarios on the sandbox", { timeout: 280_000 }, async (t) => {
         ["pod of 2 SidecarSets", pods],
       ],
     );
+  });
+  await t.test("copies in namespaces", async (t) => {
+    const words = "resourcedistribution --namespaces 10 --limit 0".split(" ");
+    const run = await runOn(target, runSettings(words), 1, deps, seededRandom(4));
+    const [created, changed, grown] = run.phases;
+    t.equal(created?.requests.by["PATCH configmaps"] ?? 0, 0);
+    t.equal(changed?.requests.by["PATCH configmaps"], 10, "one request a namespace");
+    t.equal(grown?.requests.by["POST configmaps"], 1);
+    t.equal(grown?.requests.by["PATCH configmaps"] ?? 0, 0, "the others are left alone");
+    t.ok((grown?.facts["change to status, ms"] ?? Number.NaN) > 0);
+    runs.push(run);
   });
   await t.test("nodes that fail", async (t) => {
     const failing =

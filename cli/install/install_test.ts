@@ -1,7 +1,7 @@
 import t from "tap";
 import { run } from "../../testkit/cli/command_fixture.ts";
 import { golden } from "../../testkit/cli/golden.ts";
-import { at, listAt, textAt } from "../fields.ts";
+import { type AnyObject, at, listAt, textAt } from "../fields.ts";
 import { parseManifests } from "../manifest_input.ts";
 import { managerRules } from "./access.ts";
 
@@ -28,6 +28,14 @@ t.test("with a host webhooks go there and no Service is made", async (t) => {
       t.equal(at(webhook, "clientConfig", "service"), undefined);
     }
   }
+});
+
+t.test("rights on all Secrets and ConfigMaps are given on request", async (t) => {
+  const role = "kruise-resource-distribution-role";
+  const named = (objects: readonly AnyObject[]) => objects.filter(({ metadata }) => metadata.name === role);
+  t.same(named(await printed("")), []);
+  const [found] = named(await printed("--distribute-resources"));
+  t.match(listAt(found ?? {}, "rules"), [{ resources: ["secrets", "configmaps"] }]);
 });
 
 t.test("the controller's role: no wildcards but to read scales, no secrets cluster-wide", (t) => {

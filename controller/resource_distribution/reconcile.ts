@@ -14,7 +14,7 @@ import {
 } from "../../kube/index.ts";
 import { earliest } from "../earliest.ts";
 import type { KindDeps, KindShell } from "../kind.ts";
-import { Backoff } from "../rollout/backoff.ts";
+import { Backoff } from "../rollout/writes/backoff.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
 import { type Pass, type Reconciler, shellOf } from "../shell.ts";
 import { type Copy, copyResources } from "./copies.ts";
