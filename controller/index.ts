@@ -49,10 +49,7 @@ export {
   type Wanted,
   wantedOf,
 } from "./resource_distribution/index.ts";
-export type { Action, Plan, Waiting } from "./rollout/writes/actions.ts";
 export { type SeenPullJob, WAIT_FOR_IMAGE_ANNOTATION } from "./rollout/images/image_wait.ts";
-export { type SeenPullJob, WAIT_FOR_IMAGE_ANNOTATION } from "./rollout/images/image_wait.ts";
-export { PendingPods } from "./rollout/writes/pending_pods.ts";
 export type { Action, Plan, Waiting } from "./rollout/writes/actions.ts";
 export { PendingPods } from "./rollout/writes/pending_pods.ts";
 export { type Shard, shardOf, wholeCluster } from "./shard.ts";

@@ -29,7 +29,7 @@ export const resourceDistributionPlanner: Planner = {
       actions: [],
       steps: plans.flatMap(({ name, plan }) => stepOf(wanted, name, plan)),
       waiting: waitingOf(targets),
-      wakeAfterMs: undefined,
+      requeueAfterMs: undefined,
       notices: refusalsOf(distribution),
     };
   },

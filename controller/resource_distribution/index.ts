@@ -2,7 +2,7 @@
 import type { ResourceDistribution } from "../../crds/index.ts";
 import type { Kind } from "../kind.ts";
 import { resourceDistributionWebhooks } from "./admit.ts";
-import { resourceDistributionShell } from "./reconcile.ts";
+import { ResourceDistributionReconciler } from "./reconcile.ts";
 import { resourceDistributionResource } from "./resource.ts";
 
 export { type Copy, copyResources } from "./copies.ts";
@@ -13,7 +13,7 @@ export const resourceDistributionKind: Kind<ResourceDistribution> = {
   workersFlag: "resourcedistribution-workers",
   resource: resourceDistributionResource,
   enabled: (gates) => gates.ResourceDistributionGate,
-  shell: resourceDistributionShell,
+  reconciler: (deps) => new ResourceDistributionReconciler(deps),
   statusMatters: () => false,
   webhooks: resourceDistributionWebhooks,
   access: [],

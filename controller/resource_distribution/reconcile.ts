@@ -13,10 +13,10 @@ import {
   sidesOf,
 } from "../../kube/index.ts";
 import { earliest } from "../earliest.ts";
-import type { KindDeps, KindShell } from "../kind.ts";
+import type { KindDeps } from "../kind.ts";
+import type { Pass, Reconciler } from "../reconciler.ts";
 import { Backoff } from "../rollout/writes/backoff.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
-import { type Pass, type Reconciler, shellOf } from "../shell.ts";
 import { type Copy, copyResources } from "./copies.ts";
 import { type Outcome, PlaceIndex } from "./place_index.ts";
 import { type FailureType, planPlace, type Source, type Write, wantedOf } from "./plan.ts";
@@ -35,10 +35,6 @@ const failureOf: Readonly<Record<Write["type"], FailureType>> = {
   delete: "DeleteResourceFailed",
 };
 
-export function resourceDistributionShell(deps: KindDeps<ResourceDistribution>): KindShell {
-  return shellOf(deps, new ResourceDistributions(deps));
-}
-
 /** What is remembered of one distribution. */
 interface Held {
   readonly index: PlaceIndex;
@@ -51,7 +47,7 @@ interface Held {
 
 type CopyNeeds = PodNeeds<Copy>;
 
-class ResourceDistributions implements Reconciler<ResourceDistribution> {
+export class ResourceDistributionReconciler implements Reconciler<ResourceDistribution> {
   readonly #deps: KindDeps<ResourceDistribution>;
   readonly #namespaces: Cache<Namespace>;
   readonly #needs: Readonly<Record<Source["kind"], CopyNeeds>>;
@@ -94,7 +90,7 @@ class ResourceDistributions implements Reconciler<ResourceDistribution> {
     if (!held.index.isComplete) return undefined;
     const { tally, generation } = held.index;
     const status = planStatus(tally, objects.get(key)?.status, generation, clock.now());
-    return { status, size: tally.desired, wakeAfterMs: this.#nextLookMs(held) };
+    return { status, size: tally.desired, requeueAfterMs: this.#nextLookMs(held) };
   }
 
   /** Objects of the copies' name in all namespaces; undefined while they are being listed, which enqueues the key. */

@@ -2,6 +2,7 @@
 import { SharedInformers } from "../../controller/informers.ts";
 import { enqueueItself } from "../../controller/owner_queues.ts";
 import { resourceDistributionKind } from "../../controller/resource_distribution/index.ts";
+import { shellOf } from "../../controller/shell.ts";
 import type { ResourceDistribution, ResourceDistributionSpec } from "../../crds/index.ts";
 import type { Labels } from "../../kube/core/index.ts";
 import { type Client, KubeError, nullMetrics, runController } from "../../kube/index.ts";
@@ -81,14 +82,14 @@ export class DistributionWorld {
 
   /** Starts a controller; `client` may have faults. */
   async start(client: Client = this.client): Promise<ReturnType<typeof kindDeps<ResourceDistribution>>> {
-    const { resource, shell: shellOf, controllerName: name } = resourceDistributionKind;
+    const { resource, reconciler, controllerName: name } = resourceDistributionKind;
     const deps = kindDeps(resource, client, this.clock);
     const { clock, random, log, queue } = deps;
     const metrics = nullMetrics;
     const informers = new SharedInformers({ client, clock, random, log, metrics, namespace: "" });
     const objects = informers.cacheOf(resource);
     const given = { ...deps, informers, objects };
-    const shell = shellOf(given);
+    const shell = shellOf(given, reconciler(given));
     objects.subscribe((change) => enqueueItself(resourceDistributionKind, queue, shell, change));
     informers.start();
     await this.#over(informers.synced());
