@@ -129,6 +129,8 @@ const status = object(
 );
 
 export type WorkloadSpreadSpec = Static<typeof spec>;
+export type WorkloadSpreadSubset = WorkloadSpreadSpec["subsets"][number];
+export type WorkloadSpreadSubsetStatus = Static<typeof subsetStatuses>[number];
 export type WorkloadSpreadStatus = Static<typeof status>;
 export type WorkloadSpread = KindObject<WorkloadSpreadSpec, WorkloadSpreadStatus>;
 export type WorkloadSpreadV1alpha1 = KindObject<Static<typeof specV1alpha1>, Static<typeof statusV1alpha1>>;
