@@ -18,20 +18,22 @@ export interface ScaleReference {
   name: string;
 }
 
+/** Where the API server has an object. */
+export interface ServedPath {
+  readonly path: string;
+  /** Whether the kind has the scale subresource. */
+  readonly hasScale: boolean;
+}
+
 /** Undefined when there is no such object, or no such kind. Throws KubeError. */
 export async function scaleOf(client: Client, reference: ScaleReference): Promise<Scale | undefined> {
-  const { group, kind, namespace, name } = reference;
-  const root = group === "" ? "/api/v1" : await preferredRoot(client, group);
-  if (root === undefined) return undefined;
-  const resources = await found(() => client.request("GET", root));
-  const served = objectsAt(resources ?? {}, "resources");
-  const plural = served.find((each) => each["kind"] === kind && !String(each["name"]).includes("/"))?.[
-    "name"
-  ];
-  if (typeof plural !== "string") return undefined;
-  const path = `${root}/namespaces/${encodeURIComponent(namespace)}/${plural}/${encodeURIComponent(name)}`;
-  const hasScale = served.some((each) => each["name"] === `${plural}/scale`);
-  const object = await found(() => client.request("GET", hasScale ? `${path}/scale` : path));
+  const served = await servedPath(client, reference);
+  return served && scaleAt(client, served);
+}
+
+/** Undefined when there is no such object. Throws KubeError. */
+export async function scaleAt(client: Client, { path, hasScale }: ServedPath): Promise<Scale | undefined> {
+  const object = await objectOf(client, hasScale ? `${path}/scale` : path);
   if (object === undefined) return undefined;
   return {
     uid: textAt(objectAt(object, "metadata"), "uid"),
@@ -40,15 +42,33 @@ export async function scaleOf(client: Client, reference: ScaleReference): Promis
   };
 }
 
+/** In the version of its group that the server prefers. Undefined when there is no such kind. Throws KubeError. */
+export async function servedPath(
+  client: Client,
+  { group, kind, namespace, name }: ScaleReference,
+): Promise<ServedPath | undefined> {
+  const root = group === "" ? "/api/v1" : await preferredRoot(client, group);
+  if (root === undefined) return undefined;
+  const resources = await objectOf(client, root);
+  const served = objectsAt(resources ?? {}, "resources");
+  const plural = served.find((each) => each["kind"] === kind && !String(each["name"]).includes("/"))?.[
+    "name"
+  ];
+  if (typeof plural !== "string") return undefined;
+  const path = `${root}/namespaces/${encodeURIComponent(namespace)}/${plural}/${encodeURIComponent(name)}`;
+  return { path, hasScale: served.some((each) => each["name"] === `${plural}/scale`) };
+}
+
 async function preferredRoot(client: Client, group: string): Promise<string | undefined> {
-  const answer = await found(() => client.request("GET", `/apis/${encodeURIComponent(group)}`));
+  const answer = await objectOf(client, `/apis/${encodeURIComponent(group)}`);
   const version = answer && textAt(objectAt(answer, "preferredVersion"), "groupVersion");
   return version ? `/apis/${version}` : undefined;
 }
 
-async function found(ask: () => Promise<unknown>): Promise<JsonObject | undefined> {
+/** What the API server has at a path; undefined for nothing. Throws KubeError. */
+export async function objectOf(client: Client, path: string): Promise<JsonObject | undefined> {
   try {
-    const answer = await ask();
+    const answer = await client.request("GET", path);
     return isJsonObject(answer) ? answer : undefined;
   } catch (error) {
     if (isKubeError(error, "NotFound")) return undefined;
