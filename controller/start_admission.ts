@@ -12,6 +12,7 @@ import { SharedInformers } from "./informers.ts";
 import { kinds } from "./kinds.ts";
 import { podWebhooks } from "./pod_admission/webhooks.ts";
 import { podBudgets } from "./pod_unavailable_budget/start_guard.ts";
+import { PodPlacement } from "./workload_spread/pod_placement.ts";
 
 export interface AdmissionDeps
   extends Pick<WebhookDeps, "client" | "clock" | "random" | "options" | "allowPrivileged"> {
@@ -42,7 +43,8 @@ export function admission(deps: AdmissionDeps): Admission {
   const budgets = podBudgets(deps, informers);
   const reported: WebhookDeps["reported"] = (kind, handler) =>
     reportingRefusals(handler, (request) => deps.refused(deletionRefusal(kind, request)));
-  const handlers = handlersByPath(admissionWebhooks, { ...deps, informers, budgets, reported });
+  const spreads = options.gates.WorkloadSpread ? new PodPlacement({ ...deps, informers }) : undefined;
+  const handlers = handlersByPath(admissionWebhooks, { ...deps, informers, budgets, spreads, reported });
   informers.start();
   const webhooks = createWebhooks({
     settings,

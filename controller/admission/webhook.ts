@@ -5,6 +5,7 @@ import type { Client, Clock, Random } from "../../kube/index.ts";
 import type { Informers } from "../informers.ts";
 import type { ControllerOptions } from "../options.ts";
 import type { PodBudgets } from "../pod_unavailable_budget/start_guard.ts";
+import type { PodPlacement } from "../workload_spread/pod_placement.ts";
 import type { AdmissionHandler } from "./request.ts";
 import type { WebhookSettings } from "./settings.ts";
 
@@ -32,6 +33,8 @@ export interface WebhookDeps {
   allowPrivileged: boolean;
   informers: Informers & { synced(): Promise<void> };
   budgets: Pick<PodBudgets, "chain" | "guard">;
+  /** With gate WorkloadSpread. */
+  spreads?: PodPlacement | undefined;
   /** Reports every deletion of the kind that the handler refuses. */
   reported(kind: string, handler: AdmissionHandler): AdmissionHandler;
   /** What one step of the admission of a new pod took. */

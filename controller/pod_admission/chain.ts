@@ -17,6 +17,7 @@ import { addReadinessGate } from "./readiness_gate.ts";
 import { addRelatedBudget, type RelatedBudgetOptions } from "./related_budget.ts";
 import { addServerlessProbes, type ServerlessOptions } from "./serverless_probes.ts";
 import { addSidecars, type SidecarSetOptions } from "./sidecar_sets.ts";
+import { addSpread, type SpreadOptions } from "./workload_spread.ts";
 
 export interface PodAdmissionOptions {
   /** Gate KruisePodReadinessGate: the gate on all pods, not only on those of this API's workloads. */
@@ -35,6 +36,8 @@ export interface PodAdmissionOptions {
   budgets?: RelatedBudgetOptions;
   /** What a step took, waiting included. */
   stepTook(step: string, tookMs: number): void;
+  /** With gate WorkloadSpread. */
+  spreads?: SpreadOptions | undefined;
 }
 
 /** A step sees what earlier ones wrote. It throws to refuse the pod. */
@@ -45,6 +48,8 @@ const steps: readonly (readonly [name: string, step: PodStep])[] = [
     "readiness gate",
     (draft, options) => addReadinessGate(draft, { everyPod: options.readinessGateOnEveryPod }),
   ],
+  // Before whatever selects pods by labels: a subset may add some.
+  ["workload spread", (draft, { spreads }) => addSpread(draft, spreads)],
   ["field managers", (draft, options) => endFieldTracking(draft, { keep: options.keepManagedFields })],
   [
     "sidecar sets",

@@ -24,6 +24,11 @@ export class PodDraft {
     return this.#copy;
   }
 
+  /** From now on the pod is this one, which is nobody else's. */
+  replace(pod: JsonObject): void {
+    this.#copy = pod;
+  }
+
   get changed(): boolean {
     return this.#copy !== undefined;
   }

@@ -1,28 +1,37 @@
 /** The webhooks about pods: what is done to a new one, and the guard of budgets. Spec: pod-webhook 1; protection A4. */
-import { isStatefulSet, oldRelatedBudgetAnnotation, relatedBudgetAnnotation } from "../../crds/index.ts";
+import {
+  isStatefulSet,
+  matchedWorkloadSpreadAnnotation,
+  oldRelatedBudgetAnnotation,
+  relatedBudgetAnnotation,
+} from "../../crds/index.ts";
 import type { LabelSelector } from "../../kube/core/index.ts";
 import type { MatchCondition, Webhook, WebhookDeps } from "../admission/webhook.ts";
 import { persistentPodStateResource } from "../persistent_pod_state/resource.ts";
 import { stateOf, targetIndex } from "../persistent_pod_state/targets.ts";
 import { podProbeMarkerResource } from "../pod_probe_marker/resource.ts";
 import { injectionSource } from "../sidecar_set/injection/source.ts";
+import { guardSpreadPods } from "../workload_spread/guard.ts";
 import { mutatePod } from "./chain.ts";
 import type { PlacementOptions } from "./persistent_placement.ts";
 import type { ServerlessOptions } from "./serverless_probes.ts";
 
+const annotated = (annotation: string) => `"${annotation}" in oldObject.metadata.annotations`;
+const spread = `request.operation == "DELETE" && ${annotated(matchedWorkloadSpreadAnnotation)}`;
+
 /**
- * The guard lets every pod go that had neither annotation before the request, whatever the request makes of it, so
- * nothing is lost by not asking. A pod that a budget selects gets them at its creation or from the budget's controller.
- * Evictions show no pod and are always asked about. Spec: protection A4, rules 12e, 23, 24.
+ * The guard lets every pod go that had none of the annotations before the request, whatever the request makes of it, so
+ * nothing is lost by not asking. A pod that a budget selects gets them at its creation or from the budget's controller, one
+ * that a WorkloadSpread counts in the same ways. Evictions show no pod and are always asked about. Spec: protection A4, rules
+ * 12e, 23, 24; workloadspread 4.2.
  */
-const tiedToBudget: MatchCondition = {
-  name: "tied-to-a-budget",
+const tied: MatchCondition = {
+  name: "tied-to-a-budget-or-a-spread",
   expression: `oldObject != null && has(oldObject.metadata.annotations) && (${[
-    relatedBudgetAnnotation,
-    oldRelatedBudgetAnnotation,
-  ]
-    .map((annotation) => `"${annotation}" in oldObject.metadata.annotations`)
-    .join(" || ")})`,
+    annotated(relatedBudgetAnnotation),
+    annotated(oldRelatedBudgetAnnotation),
+    `(${spread})`,
+  ].join(" || ")})`,
 };
 
 /** Everything but kube-system, the namespace of this program, and namespaces labelled as a control plane's. Spec: pod-webhook 1. */
@@ -35,14 +44,15 @@ function ordinaryNamespaces(namespace: string): LabelSelector {
   };
 }
 
-/** The guard of `/validate-pod` is that of budgets, for evictions and for everything else. */
+/** The guard of `/validate-pod`: for evictions and for everything else. */
 const guard = {
   phase: "validating",
   path: "/validate-pod",
   earlierPaths: [],
   failurePolicy: "Fail",
   namespaceSelector: ordinaryNamespaces,
-  handler: ({ budgets }: WebhookDeps) => budgets.guard,
+  handler: ({ budgets, spreads, client }: WebhookDeps) =>
+    spreads === undefined ? budgets.guard : guardSpreadPods(spreads, client, budgets.guard),
 } as const;
 
 export const podWebhooks: readonly Webhook[] = [
@@ -60,7 +70,7 @@ export const podWebhooks: readonly Webhook[] = [
     ...guard,
     name: "vpod.kb.io",
     rules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["UPDATE", "DELETE"], resources: ["pods"] }],
-    matchConditions: [tiedToBudget],
+    matchConditions: [tied],
   },
   {
     ...guard,
@@ -70,7 +80,7 @@ export const podWebhooks: readonly Webhook[] = [
 ];
 
 function mutationOf(deps: WebhookDeps) {
-  const { options, random, clock, informers, budgets } = deps;
+  const { options, random, clock, informers, budgets, spreads } = deps;
   const { gates, keepManagedFields, systemNamespace } = options;
   if (!gates.PodWebhook) return undefined;
   return mutatePod({
@@ -86,6 +96,7 @@ function mutationOf(deps: WebhookDeps) {
     enhancedLiveness: gates.EnhancedLivenessProbe,
     ...(gates.EnablePodProbeMarkerOnServerless ? { serverless: serverlessOf(informers) } : {}),
     placement: placementOf(informers),
+    spreads,
     ...budgets.chain,
   });
 }

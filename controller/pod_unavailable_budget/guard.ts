@@ -149,8 +149,12 @@ function refusal(operation: BudgetOperation, message: string): AdmissionResponse
   return denied(operation === "EVICT" ? 429 : 403, message);
 }
 
-/** As it was before the operation. */
-async function podOf(request: AdmissionRequest, operation: BudgetOperation, client: Client): Promise<Pod> {
+/** As it was before the operation. Throws KubeError. */
+export async function podOf(
+  request: AdmissionRequest,
+  operation: BudgetOperation,
+  client: Client,
+): Promise<Pod> {
   const { namespace, name, oldObject } = request;
   if (operation === "EVICT" || oldObject === undefined) return client.get(podResource, { namespace, name });
   const pod = { ...oldObject, apiVersion: "v1", kind: "Pod" };
@@ -158,7 +162,7 @@ async function podOf(request: AdmissionRequest, operation: BudgetOperation, clie
 }
 
 /** An eviction carries its options in its body, too. */
-function isDryRun({ dryRun, object }: AdmissionRequest): boolean {
+export function isDryRun({ dryRun, object }: AdmissionRequest): boolean {
   const options: JsonObject = isJsonObject(object) ? objectAt(object, "deleteOptions") : {};
   const listed = own(options, "dryRun");
   return dryRun || (Array.isArray(listed) && listed.includes("All"));

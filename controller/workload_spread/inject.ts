@@ -20,8 +20,9 @@ export interface Match {
   readonly uid?: string;
 }
 
-/** The pod with everything that the subset asks; the given pod is changed. Throws PatchError for a patch that does not fit. */
-export function injectSubset(pod: JsonObject, subset: WorkloadSpreadSubset, match: Match): JsonObject {
+/** A copy of the pod with everything that the subset asks. Throws PatchError for a patch that does not fit. */
+export function injectSubset(original: JsonObject, subset: WorkloadSpreadSubset, match: Match): JsonObject {
+  const pod = cloneJson(original);
   const spec = ensureObject(pod, "spec");
   append(spec, "tolerations", subset.tolerations ?? []);
   addAffinity(ensureObject(ensureObject(spec, "affinity"), "nodeAffinity"), subset);

@@ -1,2 +1,3 @@
 export * from "./names.ts";
 export * from "./schema.ts";
+export * from "./targets.ts";

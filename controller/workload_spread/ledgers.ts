@@ -1,0 +1,148 @@
+/**
+ * Writes the ledgers of WorkloadSpreads: one write at a time for each object, on the version that it was decided on. What
+ * arrives during a write goes into the next one together, so that many pods at once cost few writes. Spec: workloadspread 4.1
+ * rules 6 and 9, 4.2.
+ */
+import type { WorkloadSpread } from "../../crds/index.ts";
+import { createMergePatch, type ObjectRef } from "../../kube/core/index.ts";
+import {
+  type Cache,
+  type Client,
+  type Clock,
+  ignoreNotFound,
+  isKubeError,
+  type Random,
+} from "../../kube/index.ts";
+import { type LedgerEntry, needsSize, record } from "./ledger.ts";
+import { workloadSpreadResource } from "./resource.ts";
+
+const ATTEMPTS = 4;
+/** Before the second attempt; five times as long before each further one. Milliseconds. */
+const FIRST_WAIT_MS = 10;
+const WAIT_FACTOR = 5;
+
+export interface LedgerDeps {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly spreads: Pick<Cache<WorkloadSpread>, "get" | "writeBack">;
+  /** How many pods the workload of the object wants; -1 for unknown. */
+  sizeOf(spread: WorkloadSpread): Promise<number>;
+}
+
+interface Waiting {
+  readonly entry: LedgerEntry;
+  readonly done: (subset: string | undefined) => void;
+  readonly failed: (error: unknown) => void;
+}
+
+interface Folded {
+  readonly subsets: readonly (string | undefined)[];
+  /** Undefined when nothing changes. */
+  readonly status: object | undefined;
+}
+
+export class Ledgers {
+  readonly #deps: LedgerDeps;
+  /** What waits for the next write, by the object's key; an object without a write in flight has no entry. */
+  readonly #waiting = new Map<string, Waiting[]>();
+
+  constructor(deps: LedgerDeps) {
+    this.#deps = deps;
+  }
+
+  /** The subset of the entry's pod once that is stored; undefined for none. Throws KubeError, `Conflict` after four attempts. */
+  record({ metadata }: WorkloadSpread, entry: LedgerEntry): Promise<string | undefined> {
+    const { namespace = "", name = "" } = metadata;
+    const key = `${namespace}/${name}`;
+    return new Promise((done, failed) => {
+      const waiting = this.#waiting.get(key);
+      if (waiting !== undefined) {
+        waiting.push({ entry, done, failed });
+        return;
+      }
+      this.#waiting.set(key, [{ entry, done, failed }]);
+      void this.#writeAll(key, { namespace, name });
+    });
+  }
+
+  async #writeAll(key: string, ref: ObjectRef): Promise<void> {
+    for (;;) {
+      const batch = this.#waiting.get(key) ?? [];
+      if (batch.length === 0) break;
+      this.#waiting.set(key, []);
+      try {
+        const subsets = await this.#write(key, ref, batch);
+        for (const [index, { done }] of batch.entries()) done(subsets[index]);
+      } catch (error) {
+        for (const { failed } of batch) failed(error);
+      }
+    }
+    this.#waiting.delete(key);
+  }
+
+  /** Where each pod of the batch goes; nowhere when the object is gone. */
+  async #write(
+    key: string,
+    ref: ObjectRef,
+    batch: readonly Waiting[],
+  ): Promise<readonly (string | undefined)[]> {
+    const { spreads, clock, random } = this.#deps;
+    const held = spreads.get(key);
+    let spread = held ?? (await this.#newest(ref));
+    let isNewest = held === undefined;
+    for (let attempt = 1; spread !== undefined; ) {
+      const { subsets, status } = await this.#fold(spread, batch);
+      if (status !== undefined) {
+        try {
+          return (await this.#store(spread, status)) ? subsets : [];
+        } catch (error) {
+          if (!isKubeError(error, "Conflict") || attempt === ATTEMPTS) throw error;
+        }
+        await clock.sleep(FIRST_WAIT_MS * WAIT_FACTOR ** (attempt - 1) * (1 + random()));
+        attempt++;
+      } else if (isNewest) return subsets;
+      // A write is refused where the version is not the newest. A decision without one needs the newest from the start.
+      spread = await this.#newest(ref);
+      isNewest = true;
+    }
+    return [];
+  }
+
+  async #fold(spread: WorkloadSpread, batch: readonly Waiting[]): Promise<Folded> {
+    const { clock, sizeOf } = this.#deps;
+    const isSizeNeeded = batch.some(({ entry }) => needsSize(spread, entry.version));
+    const size = isSizeNeeded ? await sizeOf(spread) : -1;
+    let current = spread;
+    const subsets: (string | undefined)[] = [];
+    for (const { entry } of batch) {
+      const { subset, status } = record(current, entry, size, clock.now());
+      if (status !== undefined) current = { ...current, status };
+      subsets.push(subset);
+    }
+    return { subsets, status: current === spread ? undefined : current.status };
+  }
+
+  /** False when there is no such object any more. */
+  async #store({ metadata, status = {} }: WorkloadSpread, next: object): Promise<boolean> {
+    const { client, spreads } = this.#deps;
+    const { namespace = "", name = "", uid, resourceVersion } = metadata;
+    const body = { metadata: { uid, resourceVersion }, status: createMergePatch(status, next) };
+    // Pods wait for it.
+    const options = { subresource: "status", priority: "high" } as const;
+    const ref = { namespace, name };
+    const written = await client
+      .patch(workloadSpreadResource, ref, { type: "merge", body }, options)
+      .catch(ignoreNotFound);
+    if (written !== undefined) spreads.writeBack(written);
+    return written !== undefined;
+  }
+
+  async #newest(ref: ObjectRef): Promise<WorkloadSpread | undefined> {
+    const { client, spreads } = this.#deps;
+    const spread = await client.get(workloadSpreadResource, ref, { priority: "high" }).catch(ignoreNotFound);
+    if (spread === undefined || spread.metadata.deletionTimestamp !== undefined) return undefined;
+    spreads.writeBack(spread);
+    return spread;
+  }
+}
