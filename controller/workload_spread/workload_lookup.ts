@@ -50,6 +50,16 @@ export async function findWorkload(
   };
 }
 
+/** The object itself; undefined when there is none. Throws KubeError. */
+export async function workloadOf(
+  client: Client,
+  namespace: string,
+  identity: WorkloadIdentity,
+): Promise<JsonObject | undefined> {
+  const served = await pathOf(client, namespace, identity);
+  return served && objectOf(client, served.path);
+}
+
 /** The object that controls another one. Throws KubeError; NotFound when the other one is not there. */
 export async function ownerOf(
   client: Client,
@@ -57,8 +67,7 @@ export async function ownerOf(
   identity: WorkloadIdentity,
 ): Promise<WorkloadIdentity | undefined> {
   const { kind, name } = identity;
-  const served = await pathOf(client, namespace, identity);
-  const object = served && (await objectOf(client, served.path));
+  const object = await workloadOf(client, namespace, identity);
   if (object === undefined)
     throw new KubeError("NotFound", `${kind} ${namespace}/${name}, which owns the pod, is not found`);
   return controllerOf(object);
