@@ -1,4 +1,4 @@
-/** What is kept of Deployments and ReplicaSets: who they are, whose, and how many pods they want. */
+/** What is kept of Deployments, ReplicaSets and Jobs: who they are, whose, and how many pods they want. */
 import type { JsonObject, Labels } from "../../kube/core/index.ts";
 import { type ControllerOf, projectedJsonCodec, type Resource } from "../../kube/index.ts";
 import { numberAt, objectAt, objectsAt, textAt } from "../json_fields.ts";
@@ -11,22 +11,31 @@ export interface NativeWorkload {
   /** Not kept: selections of these objects are by namespace alone. */
   readonly labels: Labels;
   readonly replicas: number;
+  /** Annotation `deployment.kubernetes.io/revision`: equal for a Deployment and the ReplicaSet of its present template. */
+  readonly revision: string;
+  /** Label `pod-template-hash`. */
+  readonly templateHash: string;
+  /** The controller has looked at the present generation. */
+  readonly observed: boolean;
   readonly terminating: boolean;
   readonly controller: ControllerOf | undefined;
 }
 
-export const deploymentResource = nativeWorkload("deployments", "Deployment");
-export const replicaSetResource = nativeWorkload("replicasets", "ReplicaSet");
+export const deploymentResource = nativeWorkload("apps", "deployments", "Deployment");
+export const replicaSetResource = nativeWorkload("apps", "replicasets", "ReplicaSet");
+/** Its replicas are the pods that may run at a time. */
+export const jobResource = nativeWorkload("batch", "jobs", "Job");
 
-function nativeWorkload(plural: string, kind: string): Resource<NativeWorkload> {
+function nativeWorkload(group: string, plural: string, kind: string): Resource<NativeWorkload> {
+  const size = kind === "Job" ? "parallelism" : "replicas";
   return {
-    group: "apps",
+    group,
     version: "v1",
     plural,
     kind,
     namespaced: true,
     codec: projectedJsonCodec<NativeWorkload>({
-      fromJson: read,
+      fromJson: (value) => read(value, size),
       identify: ({ namespace, name, uid, resourceVersion }) => ({
         key: `${namespace}/${name}`,
         uid,
@@ -36,7 +45,7 @@ function nativeWorkload(plural: string, kind: string): Resource<NativeWorkload> 
   };
 }
 
-function read(value: JsonObject): NativeWorkload {
+function read(value: JsonObject, size: string): NativeWorkload {
   const metadata = objectAt(value, "metadata");
   return {
     namespace: textAt(metadata, "namespace"),
@@ -44,7 +53,12 @@ function read(value: JsonObject): NativeWorkload {
     uid: textAt(metadata, "uid"),
     resourceVersion: textAt(metadata, "resourceVersion"),
     labels: {},
-    replicas: numberAt(objectAt(value, "spec"), "replicas") ?? 1,
+    replicas: numberAt(objectAt(value, "spec"), size) ?? 1,
+    revision: textAt(objectAt(metadata, "annotations"), "deployment.kubernetes.io/revision"),
+    templateHash: textAt(objectAt(metadata, "labels"), "pod-template-hash"),
+    observed:
+      (numberAt(objectAt(value, "status"), "observedGeneration") ?? 0) >=
+      (numberAt(metadata, "generation") ?? 0),
     terminating: textAt(metadata, "deletionTimestamp") !== "",
     controller: controllerIn(metadata),
   };

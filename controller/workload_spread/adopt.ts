@@ -1,0 +1,96 @@
+/** To which subset a pod belongs that was there before its WorkloadSpread. Pure. Spec: workloadspread 4.3 rule 18. */
+import type { WorkloadSpreadSubset } from "../../crds/index.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  jsonEqual,
+  type LabeledNode,
+  matchesNode,
+  matchesTerm,
+  type NodeSelectorTerm,
+  own,
+  PatchError,
+  repellingEffects,
+  type Taint,
+  type Toleration,
+  untoleratedTaint,
+} from "../../kube/core/index.ts";
+import { objectAt, objectsAt, textAt } from "../json_fields.ts";
+import { withPatch } from "./inject.ts";
+
+export type SpreadNode = LabeledNode & { readonly taints: readonly Taint[] };
+
+const everyEffect = [...repellingEffects, "PreferNoSchedule"];
+
+/**
+ * The subset that fits best the node that the pod runs on; undefined for none. `hasRoom`: whether a subset is below its cap,
+ * which decides between equals only.
+ */
+export function subsetOfExisting(
+  pod: JsonObject,
+  node: SpreadNode,
+  subsets: readonly WorkloadSpreadSubset[],
+  hasRoom: (subset: WorkloadSpreadSubset) => boolean,
+): string | undefined {
+  let best: { readonly name: string; readonly score: number } | undefined;
+  for (const subset of subsets) {
+    if (!fits(pod, node, subset)) continue;
+    const score = scoreOf(pod, node, subset) + (hasRoom(subset) ? 1 : 0);
+    if (best === undefined || score > best.score) best = { name: subset.name, score };
+  }
+  return best?.name;
+}
+
+function fits(pod: JsonObject, node: SpreadNode, subset: WorkloadSpreadSubset): boolean {
+  const spec = objectAt(pod, "spec");
+  const tolerations = [...objectsAt(spec, "tolerations").map(tolerationOf), ...(subset.tolerations ?? [])];
+  if (untoleratedTaint(node.taints, tolerations, everyEffect) !== undefined) return false;
+  const { requiredNodeSelector: term } = subset;
+  if (term && !matchesTerm(term, node)) return false;
+  const nodeAffinity = objectAt(objectAt(spec, "affinity"), "nodeAffinity");
+  const required = own(nodeAffinity, "requiredDuringSchedulingIgnoredDuringExecution");
+  if (!isJsonObject(required)) return true;
+  const nodeSelectorTerms = objectsAt(required, "nodeSelectorTerms").map(termOf);
+  const affinity = {
+    nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } },
+  };
+  return matchesNode({ affinity }, node);
+}
+
+function tolerationOf(toleration: JsonObject): Toleration {
+  const [key, operator] = [textAt(toleration, "key"), textAt(toleration, "operator")];
+  return { key, operator, value: textAt(toleration, "value"), effect: textAt(toleration, "effect") };
+}
+
+function termOf(term: JsonObject): NodeSelectorTerm {
+  const requirements = (key: string) =>
+    objectsAt(term, key).map((each) => {
+      const values = own(each, "values");
+      const texts = (Array.isArray(values) ? values : []).filter((value) => typeof value === "string");
+      return { key: textAt(each, "key"), operator: textAt(each, "operator"), values: texts };
+    });
+  return { matchExpressions: requirements("matchExpressions"), matchFields: requirements("matchFields") };
+}
+
+function scoreOf(pod: JsonObject, node: SpreadNode, subset: WorkloadSpreadSubset): number {
+  const preferred = subset.preferredNodeSelector ?? [];
+  const weights = preferred
+    .filter(({ preference }) => matchesTerm(preference, node))
+    .reduce((sum, { weight }) => sum + weight, 0);
+  return 100 * weights + (isPatched(pod, subset) ? 10 : 0);
+}
+
+/** Whether the patch would change nothing but annotations. */
+function isPatched(pod: JsonObject, subset: WorkloadSpreadSubset): boolean {
+  try {
+    return jsonEqual(withoutAnnotations(withPatch(pod, subset)), withoutAnnotations(pod));
+  } catch (error) {
+    if (error instanceof PatchError) return false;
+    throw error;
+  }
+}
+
+function withoutAnnotations(pod: JsonObject): JsonObject {
+  const { annotations: _, ...metadata } = objectAt(pod, "metadata");
+  return { ...pod, metadata };
+}
