@@ -40,6 +40,7 @@ import { suite as cronOverlap } from "./39_acj_concurrency_pause_zone.ts";
 import { suite as sidecarInjection } from "./40_sidecarset_inject.ts";
 import { suite as sidecarUpdate } from "./41_sidecarset_update.ts";
 import { suite as hotUpgrade } from "./42_sidecarset_hot_upgrade.ts";
+import { suite as workloadSpread } from "./45_workloadspread.ts";
 import { suite as launchOrder } from "./46_launch_priority.ts";
 import { suite as containerRecreate } from "./47_container_recreate.ts";
 import { suite as imagePull } from "./48_image_pull.ts";
@@ -169,6 +170,7 @@ export const suites: readonly Suite[] = [
   updateBudget,
   persistentState,
   nativePersistentState,
+  workloadSpread,
   failover,
   twoAddresses,
   deletionProtection,
@@ -208,6 +210,7 @@ export const firstCases: Readonly<Record<string, Suite>> = {
   NodePodProbe: probeMarkers,
   PersistentPodState: persistentState,
   ResourceDistribution: resourceDistribution,
+  WorkloadSpread: workloadSpread,
   EphemeralJob: ephemeralJobs,
 };
 
