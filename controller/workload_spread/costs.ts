@@ -1,8 +1,8 @@
 /** Which pods of a spread workload are to go first. Pure. Spec: workloadspread 4.4. */
 import type { WorkloadSpreadSubset } from "../../crds/index.ts";
 import type { Pod } from "../../kube/index.ts";
-import { sortedByActivity } from "../rollout/order.ts";
-import { isActive } from "../rollout/pod_state.ts";
+import { sortedByActivity } from "../rollout/order/order.ts";
+import { isActive } from "../rollout/pods/pod_state.ts";
 import { capOf } from "./caps.ts";
 
 export const deletionCostAnnotation = "controller.kubernetes.io/pod-deletion-cost";

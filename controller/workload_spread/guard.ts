@@ -3,7 +3,7 @@ import { type Client, isKubeError } from "../../kube/index.ts";
 import { type AdmissionHandler, type AdmissionRequest, allowed, denied } from "../admission/request.ts";
 import { isDryRun, podOf } from "../pod_unavailable_budget/guard.ts";
 import { operationOf } from "../pod_unavailable_budget/operation.ts";
-import { isActive } from "../rollout/pod_state.ts";
+import { isActive } from "../rollout/pods/pod_state.ts";
 import type { PodPlacement } from "./pod_placement.ts";
 
 /** The handler of `/validate-pod`: what the record lets pass, `next` decides on. */

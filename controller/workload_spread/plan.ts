@@ -11,7 +11,7 @@ import { goJson, isJsonObject, type JsonObject, type Labels } from "../../kube/c
 import type { Pod } from "../../kube/index.ts";
 import { earliest } from "../earliest.ts";
 import { objectAt, textAt } from "../json_fields.ts";
-import type { ObjectEvent } from "../rollout/actions.ts";
+import type { ObjectEvent } from "../rollout/writes/actions.ts";
 import { deletionCostAnnotation, deletionCosts } from "./costs.ts";
 import { matchOf } from "./inject.ts";
 import {

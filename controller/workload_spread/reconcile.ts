@@ -13,7 +13,7 @@ import { earliest } from "../earliest.ts";
 import type { KindDeps } from "../kind.ts";
 import type { Pass, Reconciler, Step } from "../reconciler.ts";
 import { longestGatheringMs } from "../rollout/delays.ts";
-import { isActive } from "../rollout/pod_state.ts";
+import { isActive } from "../rollout/pods/pod_state.ts";
 import type { PodNeeds } from "../selected_pods.ts";
 import { eventTarget } from "../shell.ts";
 import { subsetOfExisting } from "./adopt.ts";

@@ -8,7 +8,7 @@ import {
 import { findCondition, formatTime, timeOf } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import { earliest } from "../earliest.ts";
-import { isActive } from "../rollout/pod_state.ts";
+import { isActive } from "../rollout/pods/pod_state.ts";
 import { capOf, roomIn } from "./caps.ts";
 
 /** A pod that was admitted is seen within so long, or was refused by somebody else. Milliseconds. */
