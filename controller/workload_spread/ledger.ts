@@ -10,7 +10,7 @@ import {
   type WorkloadSpreadSubset,
   type WorkloadSpreadSubsetStatus,
 } from "../../crds/index.ts";
-import { findCondition, formatTime } from "../../kube/core/index.ts";
+import { findCondition, formatTime, timeOf } from "../../kube/core/index.ts";
 import { capOf, isRelative, roomIn, UNLIMITED } from "./caps.ts";
 
 /** An operation on a pod that admission lets pass. */
@@ -96,6 +96,9 @@ function withRoom(status: WorkloadSpreadSubsetStatus, cap: number | undefined): 
   return { ...status, missingReplicas: roomIn(cap, takenIn(status)) };
 }
 
+/** Half the time after which the controller gives up a creation: retries in a row cost no writes. */
+const REFRESH_MS = 15_000;
+
 interface Written {
   readonly subset: string | undefined;
   readonly changed?: WorkloadSpreadSubsetStatus;
@@ -103,16 +106,34 @@ interface Written {
 
 function created(rows: readonly Row[], key: string, now: number): Written {
   const asked = rows.find(({ status }) => Object.hasOwn(status.creatingPods ?? {}, key));
-  if (asked !== undefined) return { subset: asked.status.name };
-  // Names are unique: the pod that was being deleted is gone, and this one has its place.
+  if (asked !== undefined) return askedAgain(asked, key, now);
   const former = rows.find(({ status }) => Object.hasOwn(status.deletingPods ?? {}, key));
-  const row = former ?? rows.find(({ status }) => !isClosed(status) && status.missingReplicas !== 0);
+  const row = former !== undefined && isOpen(former) ? former : rows.find(isOpen);
   if (row === undefined) return { subset: undefined };
-  const { status, cap } = row;
+  const { cap } = row;
+  const status = row === former ? withoutFormer(row.status, key) : row.status;
   if (cap === undefined) return { subset: status.name };
-  const { [key]: _, ...deletingPods } = status.deletingPods ?? {};
   const creatingPods = { ...status.creatingPods, [key]: formatTime(now) };
-  return { subset: status.name, changed: withRoom({ ...status, creatingPods, deletingPods }, cap) };
+  return { subset: status.name, changed: withRoom({ ...status, creatingPods }, cap) };
+}
+
+/** A creation that was refused after it was counted, or whose answer was lost. It is waited for from now on, again. */
+function askedAgain({ status, cap }: Row, key: string, now: number): Written {
+  const { name, creatingPods = {} } = status;
+  const since = timeOf(creatingPods[key]) ?? 0;
+  if (now - since < REFRESH_MS) return { subset: name };
+  const refreshed = { ...creatingPods, [key]: formatTime(now) };
+  return { subset: name, changed: withRoom({ ...status, creatingPods: refreshed }, cap) };
+}
+
+function isOpen({ status }: Row): boolean {
+  return !isClosed(status) && status.missingReplicas !== 0;
+}
+
+/** Names are unique: a pod of this name that was being deleted is gone. It was seen, or it would not have been recorded. */
+function withoutFormer(status: WorkloadSpreadSubsetStatus, pod: string): WorkloadSpreadSubsetStatus {
+  const { [pod]: _, ...deletingPods } = status.deletingPods ?? {};
+  return { ...status, deletingPods, replicas: Math.max(0, status.replicas - 1) };
 }
 
 function deleted(rows: readonly Row[], subset: string, pod: string, now: number): Written {

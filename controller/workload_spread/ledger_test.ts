@@ -55,6 +55,16 @@ t.test("a creation that is asked about again is counted once", async (t) => {
   t.match(rows?.[0], { missingReplicas: 0 });
 });
 
+t.test("a creation that is tried again after a while is waited for anew", async (t) => {
+  const [first] = take(spreadOf([1]), creation("p"));
+  t.equal(record(first, creation("p"), -1, now + 14_000).status, undefined);
+  const again = record(first, creation("p"), -1, now + 15_000);
+  t.equal(again.subset, "a");
+  t.match(again.status?.versionedSubsetStatuses?.[version], [
+    { missingReplicas: 0, creatingPods: { p: "2026-01-01T00:00:15Z" } },
+  ]);
+});
+
 t.test("a deletion gives its place back once, and the replacement takes it", async (t) => {
   const full = { name: "a", replicas: 2, missingReplicas: 0 };
   const open = { name: "b", replicas: 3, missingReplicas: -1 };
@@ -70,14 +80,16 @@ t.test("a deletion gives its place back once, and the replacement takes it", asy
   t.strictSame(all(once.spread, [creation("s"), creation("u")]).subsets, ["a", "b"]);
 });
 
-t.test("a pod of the name of one that was being deleted has its place, and no second one", async (t) => {
+t.test("a pod of the name of one that was being deleted has its place if nobody has it yet", async (t) => {
   const spread = withRows(spreadOf([1, 1]), [
     { name: "a", replicas: 1, missingReplicas: 0 },
     { name: "b", replicas: 0, missingReplicas: 1 },
   ]);
-  const { subsets, rows } = all(spread, [deletion("p", "a"), creation("p"), creation("q")]);
-  t.strictSame(subsets, ["a", "a", "b"]);
-  t.match(rows?.[0], { missingReplicas: 0, creatingPods: { p: at }, deletingPods: {} });
+  const back = all(spread, [deletion("p", "a"), creation("p"), creation("q")]);
+  t.strictSame(back.subsets, ["a", "a", "b"]);
+  t.match(back.rows?.[0], { replicas: 0, missingReplicas: 0, creatingPods: { p: at }, deletingPods: {} });
+  const late = all(spread, [deletion("p", "a"), creation("q"), creation("p")]);
+  t.strictSame(late.subsets, ["a", "a", "b"]);
 });
 
 t.test("a subset that has more pods than its cap takes none for the first that go", async (t) => {

@@ -7,10 +7,10 @@ import {
   type WorkloadSpreadSubset,
   type WorkloadSpreadSubsetStatus,
 } from "../../crds/index.ts";
-import { goJson, isJsonObject, type JsonObject, type Labels } from "../../kube/core/index.ts";
+import { goJson, isJsonObject, type JsonObject } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import { earliest } from "../earliest.ts";
-import { objectAt, textAt } from "../json_fields.ts";
+import { objectAt } from "../json_fields.ts";
 import type { ObjectEvent } from "../rollout/writes/actions.ts";
 import { deletionCostAnnotation, deletionCosts } from "./costs.ts";
 import { matchOf } from "./inject.ts";
@@ -22,7 +22,7 @@ import {
   type Member,
   untilGivenUp,
 } from "./status.ts";
-import { versionIgnored, versionOf } from "./versions.ts";
+import { versionOf } from "./versions.ts";
 
 export interface SeenSpread {
   readonly object: WorkloadSpread;
@@ -244,12 +244,4 @@ function eventsOf(
       }),
     ),
   ];
-}
-
-/** The version of a workload whose pods are counted together; undefined where it has several. */
-export function singleVersionOf(kind: string, labels: Labels): string | undefined {
-  if (kind === "Deployment") return undefined;
-  return kind === "ReplicaSet"
-    ? textAt({ ...labels }, "pod-template-hash") || versionIgnored
-    : versionIgnored;
 }

@@ -88,9 +88,10 @@ export class WorkloadSpreadReconciler implements Reconciler<WorkloadSpread> {
     const isWaiting = polled === true || (object.spec.targetRef.kind === "Deployment" && !latestVersion);
     const actions: Step[] = [
       () => this.#patch(object, plan.patches),
-      ...plan.events.map((event): Step => ({ type: "event", event })),
       // On the version that the plan saw: admission writes it, too.
       { type: "patch status", status: createMergePatch(object.status ?? {}, plan.status), exact: true },
+      // Once they are no longer in the status: a pass that meets another write is run again.
+      ...plan.events.map((event): Step => ({ type: "event", event })),
       () => this.#delete(object, plan.givenUp),
     ];
     return {

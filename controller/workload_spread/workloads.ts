@@ -22,7 +22,7 @@ import {
 } from "../pod_unavailable_budget/native_workload.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
 import { statefulSetResource } from "../stateful_set/resource.ts";
-import { singleVersionOf } from "./plan.ts";
+import { versionIgnored } from "./versions.ts";
 import { Whitelist } from "./whitelist.ts";
 import { findWorkload, replicasPaths } from "./workload_lookup.ts";
 
@@ -109,13 +109,17 @@ export class Workloads {
       case "apps/Deployment":
         return this.#deployment(key, namespace, at);
       case "apps/ReplicaSet":
-        return this.#native(this.#replicaSets, key, namespace, at, ({ templateHash }) =>
-          singleVersionOf(kind, { "pod-template-hash": templateHash }),
+        return this.#native(
+          this.#replicaSets,
+          key,
+          namespace,
+          at,
+          ({ templateHash }) => templateHash || versionIgnored,
         );
       case "batch/Job":
         return this.#native(this.#jobs, key, namespace, at, () => undefined);
       case "apps.kruise.io/CloneSet":
-        return sizedOf(this.#cloneSets.get(at), ({ spec }) => spec.replicas ?? 1, singleVersionOf(kind, {}));
+        return sizedOf(this.#cloneSets.get(at), ({ spec }) => spec.replicas ?? 1, versionIgnored);
       case "apps.kruise.io/StatefulSet":
         return sizedOf(this.#statefulSets.get(at), ({ spec }) => spec.replicas ?? 1, undefined);
       case "apps/StatefulSet":
@@ -181,7 +185,6 @@ export function podsOfWorkload(
   { size, owners, selector }: SpreadWorkload,
   pods: Iterable<Pod>,
 ): Pod[] {
-  if (size === 0 && owners.size === 0) return [];
   if (size === 0) return [];
   const all = [...pods];
   let own = all.filter(({ controller }) => controller !== undefined && owners.has(controller.uid));

@@ -19,7 +19,7 @@ export interface WorkloadSpreadValidation {
   readonly others: readonly WorkloadSpread[];
   /** Whether a whitelist has the kind. */
   isListed(group: string, kind: string): boolean;
-  /** What is wrong with the workload's pods once they are patched: message and kind of each error, by subset. */
+  /** What is wrong with the workload's template once the subset's patch, at `path`, is applied; nothing without a workload. */
   patchErrors(subset: WorkloadSpreadSubset, path: string): readonly FieldError[];
 }
 

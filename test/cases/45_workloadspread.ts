@@ -178,10 +178,10 @@ async function stepSeven(world: World, nodes: Readonly<Record<string, string>>):
         pods.map((pod) => `${subsetOf(pod)} ${pod.status?.phase} ${pod.spec?.nodeName}`),
         Array.from({ length: 3 }, () => `elastic Running ${nodes["elastic"]}`),
       );
-      const told = (await statuses(world)).map(({ conditions = [] }) =>
+      const seen = (await statuses(world)).map(({ conditions = [] }) =>
         conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`).join(),
       );
-      assert.deepEqual(told, ["Schedulable False PodUnschedulable", "Schedulable True Sufficient"]);
+      assert.deepEqual(seen, ["Schedulable False PodUnschedulable", "Schedulable True Sufficient"]);
     });
   });
 }
