@@ -50,9 +50,20 @@ export {
   wantedOf,
 } from "./resource_distribution/index.ts";
 export { type SeenPullJob, WAIT_FOR_IMAGE_ANNOTATION } from "./rollout/images/image_wait.ts";
+export { byNumber } from "./rollout/revisions/revisions.ts";
 export type { Action, Plan, Waiting } from "./rollout/writes/actions.ts";
 export { PendingPods } from "./rollout/writes/pending_pods.ts";
 export { type Shard, shardOf, wholeCluster } from "./shard.ts";
+export {
+  matchedNamespaces,
+  planSidecarSet,
+  rolloutOf,
+  SidecarIndex,
+  type SidecarSetSeen,
+  sidecarSetPass,
+  type UnmanagedReason,
+  unmanagedReason,
+} from "./sidecar_set/index.ts";
 export { type Controllers, type ControllersDeps, startControllers } from "./start.ts";
 export { type Admission, type AdmissionDeps, admission, admissionWebhooks } from "./start_admission.ts";
 export {

@@ -1,5 +1,5 @@
 /** What a pod counts as for one SidecarSet, and what it gives a pass to do. Spec: sidecarset, rules 29 to 32. */
-import { keyOf } from "../../kube/core/index.ts";
+import { compileSelector, keyOf, type LabelSelector, type Labels } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import { Candidates } from "../rollout/order/candidates.ts";
 import { type PodClass, PodIndex, type PodView, type SlotPods } from "../rollout/pods/pod_index.ts";
@@ -22,6 +22,23 @@ export interface MatchedNamespaces {
   has(namespace: string): boolean;
   /** Grows when the answer of `has` may have changed. */
   readonly version: number;
+}
+
+/** All of them without a selector. `labelsOf`: undefined for a namespace that is not there, which never matches. */
+export function matchedNamespaces(
+  selector: LabelSelector | undefined,
+  labelsOf: (namespace: string) => Labels | undefined,
+  version: number,
+): MatchedNamespaces {
+  if (!selector) return { has: () => true, version: 0 };
+  const compiled = compileSelector(selector);
+  return {
+    has: (name) => {
+      const labels = labelsOf(name);
+      return labels !== undefined && compiled.matches(labels);
+    },
+    version,
+  };
 }
 
 /** Pods by what a pass has to do about them, those with a write in flight included; groups overlap. */
@@ -49,6 +66,8 @@ export type Count =
   | "unavailable"
   /** Waits for its recreation: more than images differ. */
   | "not upgradable"
+  /** Old, and left so by `updateStrategy.selector`. */
+  | "not selected"
   | RevisionCount;
 
 export interface Slot {
@@ -137,6 +156,7 @@ function countMember(counts: Count[], member: Member, { name }: SidecarRollout):
   const { pod, updated, upgradable, selected } = member;
   counts.push("member", revisionCount(revisionOfMember(pod, name)));
   if (!updated) counts.push("old");
+  if (!updated && !selected) counts.push("not selected");
   if (usesBudget(member)) counts.push("unavailable");
   if (!updated && selected && !upgradable) counts.push("not upgradable");
 }

@@ -6,6 +6,11 @@ import { sidecarSetWebhooks } from "./admit.ts";
 import { sidecarSetReconciler } from "./reconcile.ts";
 import { sidecarSetResource } from "./resource.ts";
 
+export { matchedNamespaces, SidecarIndex } from "./classify.ts";
+export { rolloutOf } from "./observe.ts";
+export { planSidecarSet, type Seen as SidecarSetSeen, sidecarSetPass } from "./plan.ts";
+export { type UnmanagedReason, unmanagedReason } from "./unmanaged.ts";
+
 export const sidecarSetKind: Kind<SidecarSet> = {
   controllerName: "sidecarset-controller",
   workersFlag: "sidecarset-workers",

@@ -115,6 +115,7 @@ function planPods(pass: Pass, decided: Decided): void {
   } else {
     planResets(pass, decided);
     planUpdates(pass, decided);
+    decided.waiting.push(...unselected(pods));
     planRefusals(pass, decided);
   }
   reportUpgradable(pass, decided, pods.groups.toAllow, true);
@@ -123,6 +124,18 @@ function planPods(pass: Pass, decided: Decided): void {
 function held(pods: SidecarView, reason: string, until: string): Waiting[] {
   const old = pods.count("old");
   return old === 0 ? [] : [{ reason, message: `${old} pods keep their old sidecars`, until }];
+}
+
+function unselected(pods: SidecarView): Waiting[] {
+  const count = pods.count("not selected");
+  if (count === 0) return [];
+  return [
+    {
+      reason: "Selector",
+      message: `${count} pods keep their old sidecars: updateStrategy.selector does not match them`,
+      until: "the selector matches them or is removed",
+    },
+  ];
 }
 
 function planResets({ pods, target, now }: Pass, decided: Decided): void {

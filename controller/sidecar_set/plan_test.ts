@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import fc from "fast-check";
 import { test } from "tap";
 import type { SidecarSet } from "../../crds/index.ts";
@@ -5,9 +6,10 @@ import { IndexTwin } from "../../testkit/controller/pod_index_model.ts";
 import { SidecarModel, sidecarSetOf } from "../../testkit/controller/sidecar_set_model.ts";
 import { lateStep, makeUnready, settle, takeLate } from "../../testkit/controller/workload_history.ts";
 import type { Action } from "../rollout/writes/actions.ts";
-import { usesBudget } from "./classify.ts";
+import { matchedNamespaces, usesBudget } from "./classify.ts";
 import { memberOf, rolloutOf } from "./observe.ts";
 import { planSidecarSet, sidecarSetPass } from "./plan.ts";
+import { unmanagedReason } from "./unmanaged.ts";
 import { reportedUpgradable } from "./upgradable.ts";
 
 const systemNamespace = "kruise-system";
@@ -62,6 +64,42 @@ test("a changed image reaches every pod, and nothing else is done afterwards", a
   t.match(model.set.status, { matchedPods: 4, updatedPods: 4, readyPods: 4, updatedReadyPods: 4 });
   for (const pod of model.active()) t.equal(reportedUpgradable(pod, "set"), true);
   t.same(planOf(model).actions, []);
+  t.end();
+});
+
+test("pods that updateStrategy.selector leaves out are what the rollout waits for", async (t) => {
+  const model = runningModel({ containers: [container(1)] }, 3);
+  settle(world(model), 10);
+  model.changeSpec((spec) => {
+    spec.containers = [container(2)];
+    spec.updateStrategy = { selector: { matchLabels: { canary: "true" } } };
+  });
+  settle(world(model), 10);
+  const message = "3 pods keep their old sidecars: updateStrategy.selector does not match them";
+  const until = "the selector matches them or is removed";
+  t.same(planOf(model).waiting, [{ reason: "Selector", message, until }]);
+  t.end();
+});
+
+test("why pods with the set's labels are not its own", async (t) => {
+  const set = sidecarSetOf({ containers: [container(1)] });
+  const model = runningModel({ containers: [container(1)] }, 1);
+  const [pod] = model.active();
+  assert.ok(pod !== undefined);
+  const context = { rollout: rolloutOf(set), namespaces: { has: () => true, version: 0 } };
+  t.equal(unmanagedReason(pod, context), undefined);
+  t.equal(unmanagedReason({ ...pod, phase: "Succeeded" }, context), "inactive");
+  t.equal(unmanagedReason({ ...pod, annotations: {} }, context), "not injected");
+  t.equal(unmanagedReason({ ...pod, containers: [] }, context), "lacks containers");
+  const labelsOf = (name: string) => (name === pod.namespace ? { team: "a" } : undefined);
+  for (const [team, want] of [
+    ["a", undefined],
+    ["b", "namespace"],
+  ] as const) {
+    const namespaces = matchedNamespaces({ matchLabels: { team } }, labelsOf, 1);
+    t.equal(unmanagedReason(pod, { ...context, namespaces }), want);
+    t.notOk(namespaces.has("absent"));
+  }
   t.end();
 });
 

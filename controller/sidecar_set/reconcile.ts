@@ -16,7 +16,7 @@ import { byNumber } from "../rollout/revisions/revisions.ts";
 import { WorkloadReconciler } from "../rollout/workload_reconciler.ts";
 import type { PendingPods } from "../rollout/writes/pending_pods.ts";
 import type { HeldPods, PodNeeds, PodSelection } from "../selected_pods.ts";
-import { type MatchedNamespaces, SidecarIndex } from "./classify.ts";
+import { type MatchedNamespaces, matchedNamespaces, SidecarIndex } from "./classify.ts";
 import { planSidecarSet, sidecarSetPass } from "./plan.ts";
 
 export function sidecarSetReconciler(deps: KindDeps<SidecarSet>): Reconciler<SidecarSet> {
@@ -68,15 +68,7 @@ class NamespaceLabels {
   }
 
   matching(selector: LabelSelector | undefined): MatchedNamespaces {
-    if (!selector) return { has: () => true, version: 0 };
-    const compiled = compileSelector(selector);
-    return {
-      has: (name) => {
-        const namespace = this.#namespaces.get(name);
-        return namespace !== undefined && compiled.matches(namespace.labels);
-      },
-      version: this.#version,
-    };
+    return matchedNamespaces(selector, (name) => this.#namespaces.get(name)?.labels, this.#version);
   }
 }
 
