@@ -46,7 +46,7 @@ async function childrenOf(access: ClusterAccess, uid: string, namespace: string)
     project: (object: T) => CronJobChild,
   ): Promise<CronJobChild[]> => {
     if ((await access.types.findKind(resource.group, resource.kind)) === undefined) return [];
-    const objects = await everyItem(access.client, resource, namespace);
+    const objects = await everyItem(access.client, resource, { namespace });
     return objects
       .filter((object) => uid !== "" && controllingCronJob(ownersOf(object))?.uid === uid)
       .map(project);

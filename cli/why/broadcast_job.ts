@@ -21,8 +21,8 @@ export const broadcastJobPlanner: Planner = {
     const job = broadcastJobOf(subject);
     const { uid = "", namespace = access.namespace } = job.metadata;
     const [pods, nodes] = await Promise.all([
-      everyItem(access.client, podResource, namespace),
-      everyItem(access.client, nodeResource, undefined),
+      everyItem(access.client, podResource, { namespace }),
+      everyItem(access.client, nodeResource),
     ]);
     const byName = new Map(nodes.map((node) => [node.name, node]));
     const index = new TaskIndex({

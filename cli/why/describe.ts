@@ -1,8 +1,11 @@
 /** Plans in words. */
 import type { Action, Waiting } from "../../controller/index.ts";
 
+/** How lines name a pod: alone where all are of one namespace. */
+export type PodName = (pod: Pod) => string;
+
 /** One line for what the controller would do next; undefined for what nobody needs to read. */
-export function describeAction(action: Action): string | undefined {
+export function describeAction(action: Action, nameOf: PodName): string | undefined {
   switch (action.type) {
     case "create pod": {
       const claims =
@@ -12,13 +15,13 @@ export function describeAction(action: Action): string | undefined {
       return `create pod ${action.name}${claims}`;
     }
     case "patch pod":
-      return describePodWrite(action);
+      return describePodWrite(action, nameOf(action.pod));
     case "delete pod": {
       const claims =
         action.claims.length === 0
           ? ""
           : ` and claims ${action.claims.map((claim) => claim.name).join(", ")}`;
-      return `delete pod ${action.pod.name}${claims}`;
+      return `delete pod ${nameOf(action.pod)}${claims}`;
     }
     case "create claim":
       return `create claim ${action.name}`;
@@ -44,14 +47,14 @@ export function describeAction(action: Action): string | undefined {
   }
 }
 
-function describePodWrite(action: Extract<Action, { type: "patch pod" }>): string {
+function describePodWrite(action: Extract<Action, { type: "patch pod" }>, name: string): string {
   const { pod, concern, write } = action;
   const requests = write.steps.length === 1 ? "1 request" : `${write.steps.length} requests`;
   const images = changedImages(pod, write.after);
-  if (images.length > 0) return `update pod ${pod.name} in place: ${images.join(", ")} (${requests})`;
-  if (concern === "update") return `update pod ${pod.name} (${requests})`;
-  if (concern === "scale") return `mark pod ${pod.name} (${requests})`;
-  return `refresh pod ${pod.name} (${requests})`;
+  if (images.length > 0) return `update pod ${name} in place: ${images.join(", ")} (${requests})`;
+  if (concern === "update") return `update pod ${name} (${requests})`;
+  if (concern === "scale") return `mark pod ${name} (${requests})`;
+  return `refresh pod ${name} (${requests})`;
 }
 
 type Pod = Extract<Action, { type: "patch pod" }>["pod"];
@@ -72,7 +75,8 @@ export function describeWaiting(waiting: Waiting): string {
 
 const mostNames = 5;
 
-function listed(names: readonly string[]): string {
+/** The first of them, and how many there are more. */
+export function listed(names: readonly string[]): string {
   const shown = names.slice(0, mostNames).join(", ");
   return names.length > mostNames ? `${shown} and ${names.length - mostNames} more` : shown;
 }

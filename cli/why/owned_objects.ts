@@ -1,5 +1,5 @@
 /** What a workload owns, read once from the cluster, in the form in which plans see it. */
-import type { Action, Plan } from "../../controller/index.ts";
+import { type Action, byNumber, type Plan } from "../../controller/index.ts";
 import { compileSelector, type LabelSelector, type Labels } from "../../kube/core/index.ts";
 import {
   type Client,
@@ -15,13 +15,16 @@ import {
 } from "../../kube/index.ts";
 import { isAnyObject, numberAt, textsAt } from "../fields.ts";
 
-export interface OwnedObjects {
-  readonly pods: readonly Pod[];
-  readonly claims: readonly PersistentVolumeClaim[];
+export interface OwnedRevisions {
   /** Own revisions and those of nobody that the selector matches, lowest number first. */
   readonly revisions: readonly ControllerRevision[];
   /** Data of any revision in the namespace. */
   revisionData(name: string): string | undefined;
+}
+
+export interface OwnedObjects extends OwnedRevisions {
+  readonly pods: readonly Pod[];
+  readonly claims: readonly PersistentVolumeClaim[];
   readonly nodes: readonly Node[];
   nodeLabels(node: string): Labels | undefined;
   /** Any pod of the namespace. */
@@ -41,10 +44,10 @@ export interface Owner {
 export async function readOwnedObjects(client: Client, owner: Owner): Promise<OwnedObjects> {
   const { uid, namespace } = owner;
   const [pods, claims, revisions, nodes] = await Promise.all([
-    everyItem(client, podResource, namespace),
-    everyItem(client, persistentVolumeClaimResource, namespace),
-    everyItem(client, controllerRevisionResource, namespace),
-    everyItem(client, nodeResource, undefined),
+    everyItem(client, podResource, { namespace }),
+    everyItem(client, persistentVolumeClaimResource, { namespace }),
+    everyItem(client, controllerRevisionResource, { namespace }),
+    everyItem(client, nodeResource),
   ]);
   const labels = new Map(nodes.map((node) => [node.name, node.labels]));
   return {
@@ -66,18 +69,16 @@ function ownRevisions(owner: Owner, revisions: readonly ControllerRevision[]): C
     const reference = revision.owners.find((candidate) => candidate.controller);
     return reference === undefined ? selector.matches(revision.labels) : reference.uid === owner.uid;
   });
-  return own.sort(
-    (a, b) => a.revision - b.revision || a.createdAt - b.createdAt || (a.name < b.name ? -1 : 1),
-  );
+  return own.sort(byNumber);
 }
 
 /**
  * The plan, looking past a pass that writes a revision: such a pass does nothing else, and what people ask for is in
  * the next one.
  */
-export function planPastRevision<Status>(
-  planned: (owned: OwnedObjects) => Plan<Status>,
-  owned: OwnedObjects,
+export function planPastRevision<Owned extends OwnedRevisions, Status>(
+  planned: (owned: Owned) => Plan<Status>,
+  owned: Owned,
   namespace: string,
   now: number,
 ): Plan<Status> {
@@ -89,12 +90,12 @@ export function planPastRevision<Status>(
 }
 
 /** What is owned once a revision is written. */
-function withRevision(
-  before: OwnedObjects,
+function withRevision<Owned extends OwnedRevisions>(
+  before: Owned,
   action: Extract<Action, { type: "create revision" }>,
   namespace: string,
   now: number,
-): OwnedObjects {
+): Owned {
   const written: ControllerRevision = {
     namespace,
     name: action.name,
@@ -113,7 +114,7 @@ function withRevision(
   return {
     ...before,
     revisions: [...before.revisions, written],
-    revisionData: (name) => (name === written.name ? written.data : before.revisionData(name)),
+    revisionData: (name: string) => (name === written.name ? written.data : before.revisionData(name)),
   };
 }
 
@@ -121,15 +122,13 @@ function withRevision(
 export async function everyItem<T>(
   client: Client,
   resource: Resource<T>,
-  namespace: string | undefined,
-  fieldSelector = "",
+  options: { namespace?: string; labelSelector?: string; fieldSelector?: string } = {},
 ): Promise<T[]> {
   const items: T[] = [];
   let next = "";
   do {
     const page = await client.list(resource, {
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(fieldSelector === "" ? {} : { fieldSelector }),
+      ...options,
       limit: 500,
       ...(next === "" ? {} : { continue: next }),
     });

@@ -10,6 +10,7 @@ import { daemonSetPlanner } from "./daemon_set.ts";
 import { describeWaiting } from "./describe.ts";
 import type { Planner } from "./forecast.ts";
 import { resourceDistributionPlanner } from "./resource_distribution.ts";
+import { sidecarSetPlanner } from "./sidecar_set.ts";
 import { statefulSetPlanner } from "./stateful_set.ts";
 
 export const planners: readonly Planner[] = [
@@ -19,6 +20,7 @@ export const planners: readonly Planner[] = [
   broadcastJobPlanner,
   advancedCronJobPlanner,
   resourceDistributionPlanner,
+  sidecarSetPlanner,
 ];
 
 export function plannerOf({ group, kind }: Pick<ResourceType, "group" | "kind">): Planner | undefined {

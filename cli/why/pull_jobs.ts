@@ -13,7 +13,7 @@ export async function pullJobsOf(
 ): Promise<readonly SeenPullJob[] | undefined> {
   const type = await access.types.findKind("apps.kruise.io", "ImagePullJob");
   if (type === undefined) return undefined;
-  const jobs = await everyItem(access.client, objectResource(type), namespace);
+  const jobs = await everyItem(access.client, objectResource(type), { namespace });
   return jobs
     .filter((job) => job.metadata.ownerReferences?.some((owner) => owner.controller && owner.uid === uid))
     .map((job) => ({ name: job.metadata.name ?? "", uid: job.metadata.uid ?? "", ...jobIn(job) }));
@@ -27,7 +27,7 @@ export async function nodeImagesFor(
   const found = new Map<string, NodeImage>();
   const type = jobs?.length ? await access.types.findKind("apps.kruise.io", "NodeImage") : undefined;
   if (type !== undefined) {
-    for (const object of await everyItem(access.client, objectResource(type), undefined)) {
+    for (const object of await everyItem(access.client, objectResource(type))) {
       const decoded = nodeImage.readStored(versioned(object, "NodeImage"));
       if (!("object" in decoded)) continue;
       const { object: typed } = decoded;

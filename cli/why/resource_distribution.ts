@@ -43,7 +43,7 @@ interface NamedPlan {
 /** Every namespace that is a target or holds an object of the copies' name, by name. */
 async function plansOf({ client }: ClusterAccess, wanted: Wanted): Promise<NamedPlan[]> {
   const { source, targets } = wanted;
-  const found = await everyItem(client, namespaceResource, undefined);
+  const found = await everyItem(client, namespaceResource);
   const namespaces = new Map(
     found.map(
       ({ name, labels, deletionAt }) => [name, { labels, deleting: deletionAt !== undefined }] as const,
@@ -52,7 +52,7 @@ async function plansOf({ client }: ClusterAccess, wanted: Wanted): Promise<Named
   const copies = new Map<string, Copy>();
   if (!("problem" in source)) {
     const fieldSelector = `metadata.name=${source.name}`;
-    const items = await everyItem(client, copyResources[source.kind], undefined, fieldSelector);
+    const items = await everyItem(client, copyResources[source.kind], { fieldSelector });
     for (const copy of items) copies.set(copy.namespace, copy);
   }
   const names = new Set([...namespaces.keys(), ...targets.listed]);

@@ -4,6 +4,7 @@ import {
   parseFeatureGates,
   type Waiting,
 } from "../../controller/index.ts";
+import { keyOf } from "../../kube/core/index.ts";
 import { ignoreNotFound } from "../../kube/index.ts";
 import type { Call, ClusterAccess } from "../command.ts";
 import { CliError } from "../errors.ts";
@@ -12,7 +13,7 @@ import { readManifests } from "../manifest_input.ts";
 import { objectName, objectResource, pluralName, type ResourceType } from "../resource_types.ts";
 import { workloadNamed } from "../rollout/workloads.ts";
 import { oneTarget, readTarget } from "../target.ts";
-import { describeAction, describeWaiting } from "./describe.ts";
+import { describeAction, describeWaiting, type PodName } from "./describe.ts";
 import type { Forecast, Planner, Subject } from "./forecast.ts";
 import { plannerOf } from "./planners.ts";
 
@@ -27,7 +28,7 @@ export async function runWhy(call: Call): Promise<number> {
   const message = workloadNamed(target.type)?.progress(stored).message ?? forecast.summary;
   call.print(`${call.paint("bold", objectName(target.type, target.ref.name))}: ${message}`);
   printWaiting(call, waiting);
-  const next = nextLines(forecast);
+  const next = nextLines(forecast, target.type);
   if (waiting.length > 0) printLines(call, "Meanwhile:", next);
   else if (next.length === 0) call.print("Nothing holds it back.");
   else printLines(call, "Nothing holds it back; the controller acts next:", next);
@@ -96,7 +97,7 @@ async function printPlan(call: Call, access: ClusterAccess, item: PlanItem): Pro
   const forecast = await planner.forecast(request);
   const { summary, waiting, requeueAfterMs } = forecast;
   call.print(`${call.paint("bold", objectName(type, name))}: ${summary}`);
-  const next = nextLines(forecast);
+  const next = nextLines(forecast, type);
   if (next.length === 0) call.print("Nothing to do.");
   printLines(call, "Next:", next);
   printWaiting(call, waiting);
@@ -108,8 +109,10 @@ function printNotices(call: Call, { notices = [] }: Forecast): void {
   for (const notice of notices) call.print(`Note: ${notice}.`);
 }
 
-function nextLines({ actions, steps = [] }: Forecast): string[] {
-  return [...steps, ...actions.map(describeAction).filter((line) => line !== undefined)];
+function nextLines({ actions, steps = [] }: Forecast, { namespaced }: ResourceType): string[] {
+  const nameOf: PodName = namespaced ? ({ name }) => name : keyOf;
+  const lines = actions.map((action) => describeAction(action, nameOf));
+  return [...steps, ...lines.filter((line) => line !== undefined)];
 }
 
 function gatesOf(call: Call): FeatureGates {

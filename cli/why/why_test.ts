@@ -1,4 +1,5 @@
 import t from "tap";
+import { defaultSidecarSet, type SidecarSet, sidecarSet, sidecarSetHashes } from "../../crds/index.ts";
 import { run } from "../../testkit/cli/command_fixture.ts";
 import { fakeCluster } from "../../testkit/cli/fake_cluster.ts";
 import { golden } from "../../testkit/cli/golden.ts";
@@ -237,4 +238,88 @@ t.test("distributions: where copies are missing, and why", async (t) => {
   const why = await run("why distributor/settings", { client: fake.client });
   t.match(why.stdout, /ConflictOccurred +conflict with existing resources.*: b; ends when/);
   t.match(why.stdout, /NamespaceNotExists +namespace not found or is terminating: gone; ends when/);
+});
+
+/** A pod of the namespace; with the sidecars of the set as they were at an image when one is named. */
+function sidecarPod(name: string, namespace: string, set: SidecarSet, image?: string): AnyObject {
+  const sidecars = {
+    ...set.spec,
+    containers: [{ ...set.spec.containers?.[0], name: "side", image: image ?? "" }],
+  };
+  const { hash, hashWithoutImage } = sidecarSetHashes(sidecars);
+  const annotations = {
+    "kruise.io/sidecarset-injected-list": "proxy",
+    "kruise.io/sidecarset-hash": JSON.stringify({ proxy: hash }),
+    "kruise.io/sidecarset-hash-without-image": JSON.stringify({ proxy: hashWithoutImage }),
+  };
+  const side = image === undefined ? [] : [{ name: "side", image }];
+  return toAnyObject({
+    metadata: {
+      name,
+      namespace,
+      uid: `uid-${namespace}-${name}`,
+      labels: { app: "web" },
+      ...(image === undefined ? {} : { annotations }),
+    },
+    spec: { containers: [{ name: "app", image: "app:1" }, ...side] },
+    status: {
+      phase: "Running",
+      conditions: [{ type: "Ready", status: "True" }],
+      containerStatuses: [{ name: "app" }, ...side].map((one) => ({
+        image: "x",
+        imageID: "x",
+        ...one,
+        ready: true,
+      })),
+    },
+  });
+}
+
+t.test("SidecarSets: which pods get what, which do not, and why", async (t) => {
+  const fake = fakeCluster();
+  for (const [name, team] of [
+    ["default", "a"],
+    ["other", "a"],
+    ["foreign", "b"],
+  ] as const)
+    fake.put("namespaces", { metadata: { name, labels: { team } } });
+  const manifest = {
+    apiVersion: "apps.kruise.io/v1beta1",
+    kind: "SidecarSet",
+    metadata: { name: "proxy", uid: "uid-proxy", generation: 1 },
+    spec: {
+      selector: { matchLabels: { app: "web" } },
+      namespaceSelector: { matchLabels: { team: "a" } },
+      containers: [{ name: "side", image: "side:1" }],
+    },
+  };
+  const stored = toAnyObject(defaultSidecarSet(manifest));
+  fake.put("sidecarsets.apps.kruise.io", stored);
+  const read = sidecarSet.readStored(stored);
+  if (!("object" in read) || read.object.spec === undefined) throw new Error("the set cannot be read");
+  const set = { ...read.object, spec: read.object.spec };
+  fake.put("pods", sidecarPod("web", "default", set, "side:1"));
+  fake.put("pods", sidecarPod("web", "other", set, "side:1"));
+  fake.put("pods", sidecarPod("early", "default", set));
+  fake.put("pods", sidecarPod("web", "foreign", set));
+  const { client } = fake;
+  const why = await run("why sidecarset/proxy", { client });
+  t.equal(why.code, 0, why.stderr);
+  const changed = {
+    ...manifest,
+    spec: { ...manifest.spec, containers: [{ name: "side", image: "side:2" }] },
+  };
+  const host = { readFile: async () => JSON.stringify(changed) };
+  const plan = await run("plan -f proxy.json", { client, host });
+  t.equal(plan.code, 0, plan.stderr);
+  const both = `${why.stdout}\n${plan.stdout}`;
+  t.equal(both, golden("why_sidecar_set.txt", both));
+  t.match(plan.stdout, "in place: side side:1 -> side:2");
+  t.same(fake.writes, []);
+  const open = { ...manifest, spec: { ...manifest.spec, selector: {} } };
+  const refused = await run("plan -f proxy.json", {
+    client,
+    host: { readFile: async () => JSON.stringify(open) },
+  });
+  t.match(refused, { code: 1, stderr: /spec.selector of a SidecarSet must not be empty/ });
 });

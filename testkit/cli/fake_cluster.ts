@@ -19,6 +19,7 @@ const servedTypes: readonly ServedType[] = [
   { group: "", version: "v1", plural: "pods", kind: "Pod", shortNames: ["po"] },
   { group: "", version: "v1", plural: "services", kind: "Service", shortNames: ["svc"] },
   { group: "", version: "v1", plural: "nodes", kind: "Node", namespaced: false },
+  { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false },
   {
     group: "",
     version: "v1",
@@ -80,6 +81,13 @@ const servedTypes: readonly ServedType[] = [
     plural: "resourcedistributions",
     kind: "ResourceDistribution",
     shortNames: ["distributor"],
+    namespaced: false,
+  },
+  {
+    group: "apps.kruise.io",
+    version: "v1beta1",
+    plural: "sidecarsets",
+    kind: "SidecarSet",
     namespaced: false,
   },
   { group: "batch", version: "v1", plural: "jobs", kind: "Job" },

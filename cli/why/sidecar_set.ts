@@ -1,0 +1,144 @@
+/** Plans of SidecarSets, by the controller's own function, and which pods a set has nothing to do with. */
+import {
+  byNumber,
+  controllerOptions,
+  matchedNamespaces,
+  PendingPods,
+  type Plan,
+  planSidecarSet,
+  rolloutOf,
+  SidecarIndex,
+  sidecarSetPass,
+  type UnmanagedReason,
+  unmanagedReason,
+} from "../../controller/index.ts";
+import {
+  defaultSidecarSet,
+  revisionSidecarSetLabel,
+  type SidecarSet,
+  type SidecarSetStatus,
+  sidecarSet,
+  sidecarSetHashAnnotation,
+  sidecarSetHashes,
+  sidecarSetHashWithoutImageAnnotation,
+} from "../../crds/index.ts";
+import { formatSelector, keyOf } from "../../kube/core/index.ts";
+import {
+  type Client,
+  type ControllerRevision,
+  controllerRevisionResource,
+  namespaceResource,
+  type Pod,
+  podResource,
+} from "../../kube/index.ts";
+import { CliError } from "../errors.ts";
+import { listed } from "./describe.ts";
+import type { ForecastRequest, Planner, Subject } from "./forecast.ts";
+import { everyItem, type OwnedRevisions, planPastRevision } from "./owned_objects.ts";
+import { subjectOf } from "./subject.ts";
+
+export const sidecarSetPlanner: Planner = {
+  kind: "SidecarSet",
+  async forecast(request) {
+    const set = sidecarSetOf(request.subject);
+    const { plan, unmanaged } = await planOf(request, set);
+    const { matchedPods, updatedPods, readyPods, latestRevision } = plan.status;
+    return {
+      summary: `${matchedPods} pods, ${updatedPods} at revision ${latestRevision ?? ""}, ${readyPods} ready`,
+      ...plan,
+      notices: noticesOf(set, unmanaged),
+    };
+  },
+};
+
+function sidecarSetOf(subject: Subject): SidecarSet {
+  const set = subjectOf(
+    {
+      kind: "SidecarSet",
+      needs: { path: ["spec", "selector"], name: "spec.selector" },
+      read: (object) => sidecarSet.readStored(defaultSidecarSet(object)),
+    },
+    subject,
+  );
+  if (formatSelector(set.spec.selector ?? {}) === "")
+    throw new CliError("spec.selector of a SidecarSet must not be empty: name the pods that it is for");
+  if (subject.manifest === undefined) return set;
+  // The stored object's are those of its stored spec.
+  const { hash, hashWithoutImage } = sidecarSetHashes(set.spec);
+  const annotations = {
+    ...set.metadata.annotations,
+    [sidecarSetHashAnnotation]: hash,
+    [sidecarSetHashWithoutImageAnnotation]: hashWithoutImage,
+  };
+  return { ...set, metadata: { ...set.metadata, annotations } };
+}
+
+type Unmanaged = ReadonlyMap<UnmanagedReason, readonly string[]>;
+
+async function planOf(
+  { access, host }: ForecastRequest,
+  set: SidecarSet,
+): Promise<{ plan: Plan<SidecarSetStatus>; unmanaged: Unmanaged }> {
+  const { client } = access;
+  const [selected, all, revisions] = await Promise.all([
+    everyItem(client, podResource, { labelSelector: formatSelector(set.spec.selector ?? {}) }),
+    everyItem(client, namespaceResource),
+    ownRevisions(client, set),
+  ]);
+  const labels = new Map(all.map((namespace) => [namespace.name, namespace.labels]));
+  const namespaces = matchedNamespaces(set.spec.namespaceSelector, (name) => labels.get(name), 0);
+  const rollout = rolloutOf(set);
+  const unmanaged = Map.groupBy(selected, (pod) => unmanagedReason(pod, { rollout, namespaces }));
+  const byKey = new Map(selected.map((pod) => [keyOf(pod), pod]));
+  const now = host.clock.now();
+  const systemNamespace = revisions.revisions.at(-1)?.namespace ?? controllerOptions().systemNamespace;
+  const planned = (owned: OwnedRevisions): Plan<SidecarSetStatus> => {
+    const pods = new SidecarIndex({
+      pods: () => selected,
+      pod: (key) => byKey.get(key),
+      inFlight: () => new PendingPods(),
+    });
+    const seen = { set, pods, namespaces, ...owned };
+    return planSidecarSet(sidecarSetPass({ seen, systemNamespace, now }));
+  };
+  return { plan: planPastRevision(planned, revisions, systemNamespace, now), unmanaged: keysOf(unmanaged) };
+}
+
+function keysOf(groups: ReadonlyMap<UnmanagedReason | undefined, readonly Pod[]>): Unmanaged {
+  const named = new Map<UnmanagedReason, readonly string[]>();
+  for (const [reason, pods] of groups) if (reason !== undefined) named.set(reason, pods.map(keyOf).sort());
+  return named;
+}
+
+/** They are in the manager's namespace, wherever that is. */
+async function ownRevisions(client: Client, { metadata }: SidecarSet): Promise<OwnedRevisions> {
+  const { name = "", uid } = metadata;
+  const labelSelector = formatSelector({ matchLabels: { [revisionSidecarSetLabel]: name } });
+  const labelled = await everyItem(client, controllerRevisionResource, { labelSelector });
+  const isOwn = ({ owners }: ControllerRevision): boolean =>
+    uid !== undefined && owners.some((owner) => owner.controller && owner.uid === uid);
+  return {
+    revisions: labelled.filter(isOwn).sort(byNumber),
+    revisionData: (name) => labelled.find((revision) => revision.name === name)?.data,
+  };
+}
+
+/** Pods with the set's labels that are none of its pods, by reason. */
+function noticesOf({ spec }: SidecarSet, unmanaged: Unmanaged): string[] {
+  const created = "they get them when they are created again";
+  const said: readonly (readonly [UnmanagedReason, string])[] = [
+    ["not injected", `have no sidecars of this set, which come with a pod's creation; ${created}`],
+    ["lacks containers", `lack a container that was added to this set; ${created}`],
+    ["namespace", "are in namespaces that namespaceSelector does not match"],
+    ["inactive", "have ended or are being deleted"],
+  ];
+  const lines = said.flatMap(([reason, text]) => {
+    const pods = unmanaged.get(reason) ?? [];
+    return pods.length === 0
+      ? []
+      : [`${pods.length} pods that the selector matches ${text} (${listed(pods)})`];
+  });
+  return spec.injectionStrategy?.paused
+    ? [...lines, "new pods get no sidecars while injectionStrategy.paused is set"]
+    : lines;
+}
