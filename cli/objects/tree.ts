@@ -20,13 +20,17 @@ export const tree: Command = {
   name: "tree",
   summary: "Show what an object owns, and what that owns in turn.",
   usage: "TYPE/NAME",
-  examples: ["refit tree clone/sample", "refit tree ud/web"],
+  details: "Under a SidecarSet stand the pods that carry its sidecars, too.",
+  examples: ["refit tree clone/sample", "refit tree sidecarset/proxy"],
   flags: {},
   async run(call) {
     const target = await oneTarget(call);
     const access = await call.cluster();
     const root = await readTarget(access, target);
-    const children = childrenByOwner(await ownedObjects(access, root.metadata.namespace));
+    const children = childrenByOwner(
+      await ownedObjects(access, root.metadata.namespace),
+      await parentsUnder(root),
+    );
     const rows: string[][] = [];
     addRows(call, rows, children, root, { first: "", others: "" });
     const header = ["NAMESPACE", "NAME", "READY", "REASON", "AGE"];
@@ -50,10 +54,10 @@ async function ownedObjects(access: ClusterAccess, namespace: string | undefined
 
 type Children = ReadonlyMap<string, readonly AnyObject[]>;
 
-function childrenByOwner(objects: readonly AnyObject[]): Children {
+function childrenByOwner(objects: readonly AnyObject[], parentsOf: ParentsOf): Children {
   const children = new Map<string, AnyObject[]>();
   for (const object of objects) {
-    for (const { uid } of object.metadata.ownerReferences ?? []) {
+    for (const uid of parentsOf(object)) {
       const siblings = children.get(uid);
       if (siblings === undefined) children.set(uid, [object]);
       else siblings.push(object);
@@ -61,6 +65,21 @@ function childrenByOwner(objects: readonly AnyObject[]): Children {
   }
   for (const siblings of children.values()) siblings.sort((a, b) => (labelOf(a) < labelOf(b) ? -1 : 1));
   return children;
+}
+
+/** UIDs of what an object stands under. */
+type ParentsOf = (object: AnyObject) => readonly string[];
+
+const ownersOf: ParentsOf = ({ metadata }) => (metadata.ownerReferences ?? []).map(({ uid }) => uid);
+
+/** Pods that carry the sidecars of a SidecarSet stand under it, although others own them. */
+async function parentsUnder({ kind, metadata }: AnyObject): Promise<ParentsOf> {
+  if (kind !== "SidecarSet") return ownersOf;
+  // Loaded when needed: it brings the schemas of all kinds.
+  const { carriesSidecars } = await import("../rollout/revised_sidecars.ts");
+  const { name = "", uid = "" } = metadata;
+  return (object) =>
+    object.kind === "Pod" && carriesSidecars(object, name) ? [...ownersOf(object), uid] : ownersOf(object);
 }
 
 const labelOf = (object: AnyObject): string => `${object.kind ?? ""}/${object.metadata.name ?? ""}`;

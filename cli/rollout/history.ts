@@ -6,16 +6,15 @@ import { outputFormat, renderObject, withoutManagedFields } from "../result.ts";
 import { oneTarget, readTarget } from "../target.ts";
 import { textTable } from "../text_table.ts";
 import { revisionsOf } from "./revisions.ts";
-import { podTemplateText } from "./template_text.ts";
 import { workloadOf } from "./workloads.ts";
 
 export const rolloutHistory: Command = {
   name: "rollout history",
-  summary: "List former revisions, or show the pod template of one.",
+  summary: "List former revisions, or show what one held.",
   usage: "TYPE/NAME [--revision N]",
   examples: ["refit rollout history clone/sample", "refit rollout history clone/sample --revision 3"],
   flags: {
-    revision: { kind: "text", value: "N", help: "Show the pod template of this revision." },
+    revision: { kind: "text", value: "N", help: "Show the pod template, or the sidecars, of this revision." },
     ...outputFlag,
   },
   async run(call) {
@@ -31,7 +30,7 @@ export const rolloutHistory: Command = {
         throw new CliError(`unable to find specified revision ${wanted} in history`);
       if (printAs(call, [revision.object])) return 0;
       call.print(`${name} with revision #${wanted}`);
-      call.io.stdout.write(podTemplateText(revision.template));
+      call.io.stdout.write((await workload.revised()).text(revision.spec));
       return 0;
     }
     if (

@@ -28,6 +28,12 @@ pods; built-in kinds get the annotation that kubectl uses.`,
 
 async function restart(call: Call, target: Target): Promise<void> {
   const workload = workloadOf(target.type, "restarting");
+  if (workload.restart === undefined) {
+    const subject = `${pluralName(target.type)} "${target.ref.name}"`;
+    throw new CliError(
+      `${subject} restarting is not supported: restart the workloads that its pods belong to`,
+    );
+  }
   const access = await call.cluster();
   const object = await readTarget(access, target);
   if (isFrozen(workload, object)) {

@@ -1,20 +1,12 @@
-/** Former templates of a workload, from the ControllerRevisions or ReplicaSets that it owns. */
-import { formatSelector } from "../../kube/core/index.ts";
+/** Former templates of a workload, or what else its kind keeps, from the ControllerRevisions or ReplicaSets that it owns. */
+import { formatSelector, type LabelSelector } from "../../kube/core/index.ts";
 import { type Client, ignoreNotFound } from "../../kube/index.ts";
 import type { ClusterAccess } from "../command.ts";
 import { CliError } from "../errors.ts";
-import {
-  type AnyObject,
-  at,
-  type Fields,
-  isFields,
-  numberAt,
-  selectorAt,
-  textAt,
-  textsAt,
-} from "../fields.ts";
+import { type AnyObject, at, type Fields, isFields, numberAt, textAt, textsAt } from "../fields.ts";
 import { listAll } from "../list.ts";
 import { objectResource, type ResourceType } from "../resource_types.ts";
+import type { Revised } from "./revised.ts";
 import type { Workload } from "./workloads.ts";
 
 export interface Revision {
@@ -22,8 +14,8 @@ export interface Revision {
   readonly number: number;
   readonly name: string;
   readonly changeCause: string;
-  /** Pod template as the workload would hold it. */
-  readonly template: Fields;
+  /** Members of the workload's `spec` as they were; null for one that was not there. */
+  readonly spec: Fields;
   readonly object: AnyObject;
 }
 
@@ -38,16 +30,22 @@ export async function revisionsOf(
 ): Promise<Revision[]> {
   const type = await access.types.findKind("apps", workload.history);
   if (type === undefined) throw new CliError(`the server does not serve ${workload.history} of apps`);
-  const owned = await ownedBy(access.client, type, object);
+  const revised = await workload.revised();
+  const owned = await ownedBy(access.client, type, revised.selector(object), object);
   const revisions = owned.map((candidate) =>
-    (workload.history === "ReplicaSet" ? ofReplicaSet : ofControllerRevision)(candidate),
+    workload.history === "ReplicaSet" ? ofReplicaSet(candidate) : ofControllerRevision(revised, candidate),
   );
   return revisions.filter((revision) => revision !== undefined).sort((a, b) => a.number - b.number);
 }
 
-async function ownedBy(client: Client, type: ResourceType, owner: AnyObject): Promise<AnyObject[]> {
+async function ownedBy(
+  client: Client,
+  type: ResourceType,
+  selector: LabelSelector,
+  owner: AnyObject,
+): Promise<AnyObject[]> {
   const { namespace, uid } = owner.metadata;
-  const labelSelector = formatSelector(selectorAt(owner, "spec", "selector"));
+  const labelSelector = formatSelector(selector);
   const options = {
     ...(namespace === undefined ? {} : { namespace }),
     ...(labelSelector === "" ? {} : { labelSelector }),
@@ -58,13 +56,10 @@ async function ownedBy(client: Client, type: ResourceType, owner: AnyObject): Pr
   );
 }
 
-function ofControllerRevision(object: AnyObject): Revision | undefined {
-  const stored = at(object, "data", "spec", "template");
+function ofControllerRevision(revised: Revised, object: AnyObject): Revision | undefined {
+  const spec = revised.of(at(object, "data", "spec"));
   const number = numberAt(object, "revision");
-  if (!isFields(stored) || number === undefined) return undefined;
-  // The marker belongs to the patch form in which revisions are stored.
-  const { $patch: _, ...template } = stored;
-  return revision(object, number, template);
+  return spec === undefined || number === undefined ? undefined : revision(object, number, spec);
 }
 
 function ofReplicaSet(object: AnyObject): Revision | undefined {
@@ -73,15 +68,13 @@ function ofReplicaSet(object: AnyObject): Revision | undefined {
   if (!Number.isInteger(number) || !isFields(stored)) return undefined;
   const { "pod-template-hash": _, ...labels } = textsAt(stored, "metadata", "labels");
   const metadata = at(stored, "metadata");
-  return revision(object, number, {
-    ...stored,
-    metadata: { ...(isFields(metadata) ? metadata : {}), labels },
-  });
+  const template = { ...stored, metadata: { ...(isFields(metadata) ? metadata : {}), labels } };
+  return revision(object, number, { template });
 }
 
-function revision(object: AnyObject, number: number, template: Fields): Revision {
+function revision(object: AnyObject, number: number, spec: Fields): Revision {
   const changeCause = object.metadata.annotations?.[changeCauseAnnotation] || "<none>";
-  return { number, name: object.metadata.name ?? "", changeCause, template, object };
+  return { number, name: object.metadata.name ?? "", changeCause, spec, object };
 }
 
 /** The revision number that the workload's newest template has, or undefined when it is not written yet. */

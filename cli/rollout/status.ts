@@ -2,7 +2,7 @@ import { formatSelector } from "../../kube/core/index.ts";
 import { parseDuration } from "../arguments.ts";
 import type { Call, ClusterAccess, Command } from "../command.ts";
 import { CliError } from "../errors.ts";
-import { type AnyObject, fieldsAt, isFields, listAt, selectorAt, textAt } from "../fields.ts";
+import { type AnyObject, isFields, listAt, selectorAt, textAt } from "../fields.ts";
 import { follow } from "../follow.ts";
 import { listAll } from "../list.ts";
 import { objectName } from "../resource_types.ts";
@@ -140,7 +140,7 @@ class StatusReporter {
   }
 
   async #printDetail(object: AnyObject): Promise<void> {
-    const { ready, unready } = await updatedPods(this.#access, object);
+    const { ready, unready } = await updatedPods(this.#access, this.#workload, object);
     this.#call.print(`Updated ready pods: [${ready.join(" ")}]`);
     this.#call.print(`Updated not ready pods: [${unready.join(" ")}]`);
   }
@@ -148,30 +148,26 @@ class StatusReporter {
 
 async function updatedPods(
   access: ClusterAccess,
+  workload: Workload,
   owner: AnyObject,
 ): Promise<{ ready: string[]; unready: string[] }> {
   const type = await access.types.find("pods");
   const labelSelector = formatSelector(selectorAt(owner, "spec", "selector"));
-  const { namespace, uid } = owner.metadata;
+  const { namespace } = owner.metadata;
   const pods = await listAll(access.client, type, {
     ...(namespace === undefined ? {} : { namespace }),
     ...(labelSelector === "" ? {} : { labelSelector }),
   });
-  const { updateRevision, daemonSetHash } = fieldsAt(owner, "status");
-  const wanted = hashOf(String(updateRevision ?? daemonSetHash ?? ""));
+  const { isUpdated } = await workload.revised();
   const ready: string[] = [];
   const unready: string[] = [];
   for (const pod of pods) {
-    const isOwned = pod.metadata.ownerReferences?.some((reference) => reference.uid === uid) ?? false;
-    if (!isOwned || hashOf(pod.metadata.labels?.["controller-revision-hash"] ?? "") !== wanted) continue;
-    (isReady(pod) ? ready : unready).push(pod.metadata.name ?? "");
+    if (!isUpdated(pod, owner)) continue;
+    const { name = "" } = pod.metadata;
+    const shown = namespace === undefined ? `${pod.metadata.namespace ?? ""}/${name}` : name;
+    (isReady(pod) ? ready : unready).push(shown);
   }
   return { ready: ready.sort(), unready: unready.sort() };
-}
-
-/** Full and short revision labels match by what follows the last dash (spec cloneset 4.3, rule 16). */
-function hashOf(revision: string): string {
-  return revision.slice(revision.lastIndexOf("-") + 1);
 }
 
 export function isReady(pod: AnyObject): boolean {

@@ -1,6 +1,22 @@
 /** A pod template as `kubectl describe` lays it out. */
 import { at, type Fields, fieldsAt, isFields, listAt, numberAt, textAt, textsAt } from "../fields.ts";
 
+/** What a SidecarSet gives to pods, in the same layout. */
+export function sidecarsText(spec: Fields): string {
+  const lines = ["Sidecars:"];
+  const initContainers = listAt(spec, "initContainers");
+  if (initContainers.length > 0) lines.push("  Init Containers:", ...initContainers.flatMap(containerLines));
+  lines.push("  Containers:", ...listAt(spec, "containers").flatMap(containerLines));
+  lines.push(...listLines("  Volumes:", listAt(spec, "volumes").map(volumeText)));
+  const secrets = listAt(spec, "imagePullSecrets").map((secret) => textAt(secret, "name") ?? "");
+  lines.push(...listLines("  Image Pull Secrets:", secrets));
+  for (const patch of listAt(spec, "patchPodMetadata")) {
+    const policy = textAt(patch, "patchPolicy") ?? "Retain";
+    lines.push(...mapLines(`  Annotations (${policy}):`, textsAt(patch, "annotations"), ": ", "<none>"));
+  }
+  return `${lines.join("\n")}\n`;
+}
+
 export function podTemplateText(template: Fields): string {
   const lines = ["Pod Template:"];
   lines.push(...mapLines("  Labels:", textsAt(template, "metadata", "labels"), "=", "<none>"));

@@ -1,19 +1,19 @@
+import type { JsonPatchOperation } from "../../kube/index.ts";
 import type { Call, ClusterAccess, Command } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { type AnyObject, at, sameJson } from "../fields.ts";
 import { dryRunFlag, outputFlag } from "../global_flags.ts";
 import { dryRunOf, printResult } from "../result.ts";
 import { oneTarget, readTarget, type Target } from "../target.ts";
-import { changeObject } from "../write.ts";
+import { changeObject, pointer } from "../write.ts";
 import { type Revision, revisionsOf } from "./revisions.ts";
-import { podTemplateText } from "./template_text.ts";
 import { isFrozen, type Workload, workloadOf } from "./workloads.ts";
 
 export const rolloutUndo: Command = {
   name: "rollout undo",
-  summary: "Go back to a former revision's pod template.",
+  summary: "Go back to a former revision's pod template, or sidecars.",
   usage: "TYPE/NAME [--to-revision N] [--dry-run]",
-  details: `The whole template is put back, so that nothing added since survives. The write fails when somebody
+  details: `All that the revision holds is put back, so that nothing added since survives. The write fails when somebody
 changed the object in the meantime.`,
   examples: ["refit rollout undo clone/sample", "refit rollout undo asts/web --to-revision 2"],
   flags: {
@@ -45,21 +45,22 @@ async function undo(call: Call, access: ClusterAccess, target: Target, workload:
   const wanted = call.flags.integer("to-revision", 0) ?? 0;
   const revision = choose(await revisionsOf(access, workload, object), wanted);
   const dryRun = dryRunOf(call);
-  if (matches(object, revision)) {
+  const revised = await workload.revised();
+  if (sameJson(revised.now(object), revision.spec)) {
     printResult(
       call,
       target.type,
       object,
-      `skipped rollback (current template already matches revision ${revision.number})`,
+      `skipped rollback (current ${revised.noun} already matches revision ${revision.number})`,
     );
     return;
   }
   if (dryRun === "client" && call.flags.text("output") === undefined) {
-    call.io.stdout.write(podTemplateText(revision.template));
+    call.io.stdout.write(revised.text(revision.spec));
     return;
   }
   const written = await changeObject(access, target, object, {
-    operations: [{ op: "replace", path: "/spec/template", value: revision.template }],
+    operations: restoringOperations(object, revision),
     dryRun,
   });
   printResult(call, target.type, written, "rolled back", dryRun);
@@ -77,6 +78,11 @@ function choose(revisions: readonly Revision[], wanted: number): Revision {
   return previous;
 }
 
-function matches(object: AnyObject, revision: Revision): boolean {
-  return sameJson(at(object, "spec", "template"), revision.template);
+function restoringOperations(object: AnyObject, { spec }: Revision): JsonPatchOperation[] {
+  return Object.entries(spec).flatMap(([member, value]): JsonPatchOperation[] => {
+    const path = pointer(["spec", member]);
+    const isThere = at(object, "spec", member) !== undefined;
+    if (value !== null) return [{ op: isThere ? "replace" : "add", path, value }];
+    return isThere ? [{ op: "remove", path }] : [];
+  });
 }

@@ -1,4 +1,5 @@
 /** The kinds that the rollout commands know, and how they differ. */
+
 import { CliError } from "../errors.ts";
 import { type AnyObject, at } from "../fields.ts";
 import { pluralName, type ResourceType } from "../resource_types.ts";
@@ -6,6 +7,8 @@ import { cloneSetProgress, cloneSetStrategyPath } from "./clone_set.ts";
 import { daemonSetProgress } from "./daemon_set.ts";
 import { deploymentProgress } from "./deployment.ts";
 import type { Progress } from "./progress.ts";
+import { type Revised, revisedTemplate } from "./revised.ts";
+import { sidecarSetProgress } from "./sidecar_set.ts";
 import { advancedStatefulSetProgress, statefulSetProgress } from "./stateful_set.ts";
 
 export interface Workload {
@@ -18,14 +21,19 @@ export interface Workload {
   readonly frozenWhilePaused?: true;
   /** What keeps former templates. */
   readonly history: "ControllerRevision" | "ReplicaSet";
+  readonly revised: () => Promise<Revised>;
   /** Whether `status.updateRevision` names the newest template; that of a DaemonSet tells a hash. */
   readonly namesRevision?: true;
-  /** How a restart is written: an environment variable always recreates or restarts, also in place. */
-  readonly restart: "environment" | "annotation";
+  /**
+   * How a restart is written: an environment variable always recreates or restarts, also in place. Undefined: its pods
+   * belong to others.
+   */
+  readonly restart?: "environment" | "annotation";
 }
 
-const kruise = { group: "apps.kruise.io", history: "ControllerRevision", restart: "environment" } as const;
-const builtin = { group: "apps", history: "ControllerRevision", restart: "annotation" } as const;
+const ofTemplates = { history: "ControllerRevision", revised: async () => revisedTemplate } as const;
+const kruise = { ...ofTemplates, group: "apps.kruise.io", restart: "environment" } as const;
+const builtin = { ...ofTemplates, group: "apps", restart: "annotation" } as const;
 
 export const workloads: readonly Workload[] = [
   {
@@ -41,6 +49,14 @@ export const workloads: readonly Workload[] = [
     kind: "DaemonSet",
     progress: daemonSetProgress,
     pausedPath: () => ["spec", "updateStrategy", "rollingUpdate", "paused"],
+  },
+  {
+    group: "apps.kruise.io",
+    kind: "SidecarSet",
+    progress: sidecarSetProgress,
+    pausedPath: () => ["spec", "updateStrategy", "paused"],
+    history: "ControllerRevision",
+    revised: async () => (await import("./revised_sidecars.ts")).revisedSidecars,
   },
   {
     ...builtin,
