@@ -66,6 +66,7 @@ import { suite as daemonHooks } from "./d10_daemon_hooks.ts";
 import { suite as daemonPortions } from "./d15_daemon_portions.ts";
 import { suite as daemonCommands } from "./d17_daemon_commands.ts";
 import { suite as daemonPreDownload } from "./d19_daemon_pre_download.ts";
+import { suite as sidecarCommands } from "./d40_sidecarset_commands.ts";
 import { suite as daemonPrune } from "./d56_daemon_prune.ts";
 import { suite as cronImages } from "./e39_acj_image_list.ts";
 import { suite as randomKills } from "./f01_random_kills.ts";
@@ -144,6 +145,7 @@ export const suites: readonly Suite[] = [
   sidecarUpdate,
   hotUpgrade,
   sidecarInjection,
+  sidecarCommands,
   launchOrder,
   containerRecreate,
   recreateHooks,
