@@ -17,7 +17,8 @@ export const sidecarSetKind: Kind<SidecarSet> = {
   resource: sidecarSetResource,
   revisions: true,
   reconciler: sidecarSetReconciler,
-  statusMatters: () => false,
+  // In v1alpha1 the version's name is a label: the server does not count its change as a generation.
+  statusMatters: (before, after) => before.spec.customVersion !== after.spec.customVersion,
   webhooks: sidecarSetWebhooks,
   access: [policyRule("", ["namespaces"], readVerbs), policyRule("", ["configmaps"], ["get"])],
 };
