@@ -77,6 +77,9 @@ import { suite as gracePeriod } from "./i08_grace_period.ts";
 import { suite as verticalScaling } from "./i12_vertical_scaling.ts";
 import { suite as changedMind } from "./i17_changed_mind.ts";
 import { suite as environmentRestarts } from "./i18_environment_restarts.ts";
+import { suite as sidecarHistory } from "./k09_sidecarset_history.ts";
+import { suite as sidecarSources } from "./k09_sidecarset_injection.ts";
+import { suite as sidecarReleases } from "./k09_sidecarset_rollouts.ts";
 import { suite as probeHandlers } from "./m01_probe_handlers.ts";
 import { suite as serverlessProbes } from "./m02_serverless_probes.ts";
 import { suite as enhancedLiveness } from "./m03_enhanced_liveness.ts";
@@ -146,6 +149,9 @@ export const suites: readonly Suite[] = [
   hotUpgrade,
   sidecarInjection,
   sidecarCommands,
+  sidecarReleases,
+  sidecarSources,
+  sidecarHistory,
   launchOrder,
   containerRecreate,
   recreateHooks,

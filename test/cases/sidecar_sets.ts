@@ -1,8 +1,14 @@
 /** SidecarSets of the suites: of one namespace each, since all share a cluster; gone at the end of their suite. */
 import assert from "node:assert/strict";
-import type { Item, PatchType } from "../cluster/api.ts";
+import { type Container, type Item, isRecord, type PatchType } from "../cluster/api.ts";
+import { container } from "./manifests.ts";
 import type { ApiVersion } from "./step_result.ts";
 import type { EventSeen, WaitOptions, World } from "./world.ts";
+
+const customVersionLabel = "apps.kruise.io/sidecarset-custom-version";
+
+/** An image of a registry that never answers. */
+export const badImage = "registry.invalid/busybox:1.33";
 
 export class Sidecars {
   readonly world: World;
@@ -17,8 +23,8 @@ export class Sidecars {
   }
 
   /** Creates the set for the pods of this namespace, runs, and removes it however that ends. */
-  async during(spec: object, work: () => Promise<void>): Promise<void> {
-    await this.create(spec);
+  async during(spec: object, work: () => Promise<void>, metadata: object = {}): Promise<void> {
+    await this.create(spec, metadata);
     try {
       await work();
     } finally {
@@ -26,12 +32,12 @@ export class Sidecars {
     }
   }
 
-  create(spec: object): Promise<Item> {
+  create(spec: object, metadata: object = {}): Promise<Item> {
     const { version, namespace, api } = this.world;
     return api.create({
       apiVersion: `apps.kruise.io/${version}`,
       kind: "SidecarSet",
-      metadata: { name: this.name },
+      metadata: { name: this.name, ...metadata },
       spec: { ...inNamespace(version, namespace), ...spec },
     });
   }
@@ -67,6 +73,43 @@ export class Sidecars {
     return this.world.until(`${this.name} ${expected}`, probe, options);
   }
 
+  /** One patch: a version is known by its name as soon as its image is there. */
+  toNamedVersion(customVersion: string, image: string): Promise<Item> {
+    const named =
+      this.world.version === "v1alpha1"
+        ? { op: "add", path: "/metadata/labels", value: { [customVersionLabel]: customVersion } }
+        : { op: "add", path: "/spec/customVersion", value: customVersion };
+    return this.patch("json", [{ op: "replace", path: "/spec/containers/0/image", value: image }, named]);
+  }
+
+  /** Its revisions, oldest first. */
+  async revisions(): Promise<Item[]> {
+    const all = await this.world.api.list("controllerrevisions", "kruise-system");
+    return all
+      .filter(({ metadata }) => metadata.labels?.["kruise.io/sidecarset-name"] === this.name)
+      .sort((a, b) => (a.revision ?? 0) - (b.revision ?? 0));
+  }
+
+  /** The revision that carries the name of the version. */
+  async untilVersion(customVersion: string): Promise<string> {
+    let name = "";
+    await this.world.until(`the revision of ${customVersion}`, async () => {
+      const found = (await this.revisions()).find(
+        ({ metadata }) => metadata.labels?.[customVersionLabel] === customVersion,
+      );
+      assert.ok(found !== undefined);
+      name = found.metadata.name;
+    });
+    return name;
+  }
+
+  /** What the pod says that it has of this set. */
+  entryOf({ metadata }: Item): Record<string, unknown> {
+    const entries: unknown = JSON.parse(metadata.annotations?.["kruise.io/sidecarset-hash"] ?? "{}");
+    const entry = isRecord(entries) ? entries[this.name] : undefined;
+    return isRecord(entry) ? entry : {};
+  }
+
   /** Events of objects without a namespace are in `default`. */
   async events(reason: string): Promise<EventSeen[]> {
     return this.world.events("SidecarSet", this.name, reason, "default");
@@ -97,4 +140,28 @@ export function isReadyPod(pod: Item): boolean {
 export function readyOf(pod: Item): string {
   const statuses = pod.status?.containerStatuses ?? [];
   return `${statuses.filter(({ ready }) => ready).length}/${pod.spec?.containers?.length ?? 0}`;
+}
+
+export interface PodShape {
+  /** Default: one, which is called `app`. */
+  readonly containers?: readonly object[];
+  readonly annotations?: Record<string, string>;
+  readonly volumes?: readonly object[];
+}
+
+/** A pod without an owner. */
+export function podOf(name: string, labels: Record<string, string>, shape: PodShape = {}): object {
+  const { containers = [container("app", "nginx:1.20")], annotations = {}, volumes = [] } = shape;
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, labels, annotations },
+    spec: { terminationGracePeriodSeconds: 1, containers, volumes },
+  };
+}
+
+export function containerOf(pod: Item, name: string): Container {
+  const found = pod.spec?.containers?.find((one) => one.name === name);
+  assert.ok(found !== undefined, `${pod.metadata.name} has the container ${name}`);
+  return found;
 }
