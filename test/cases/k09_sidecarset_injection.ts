@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { type Item, isRecord } from "../cluster/api.ts";
+import { isRecord } from "../cluster/api.ts";
 import { container, sleeper } from "./manifests.ts";
-import { containerOf, type PodShape, podOf, Sidecars } from "./sidecar_sets.ts";
+import { containerOf, podOf, Sidecars } from "./sidecar_sets.ts";
 import type { Suite } from "./suite.ts";
 import type { World } from "./world.ts";
 
@@ -40,19 +40,6 @@ async function withSidecar(
   await set.during(spec, () => work(set));
 }
 
-/** A pod as it would be stored. Webhooks hear of a set by their watch, so that the first pods may lack it. */
-async function admitted(
-  { world, name }: Sidecars,
-  labels: Record<string, string>,
-  shape: PodShape = {},
-): Promise<Item> {
-  const send = () => world.api.create(podOf("tried", labels, shape), world.namespace, "?dryRun=All");
-  await world.until(`${name} is injected`, async () => {
-    assert.equal((await send()).metadata.annotations?.["kruise.io/sidecarset-injected-list"], name);
-  });
-  return send();
-}
-
 async function shared(world: World): Promise<void> {
   const app = container("app", "nginx:1.20", {
     env: envOf({ POD_NAME: "bar", OD_NAME: "od", OTHER: "x" }),
@@ -67,7 +54,7 @@ async function shared(world: World): Promise<void> {
   };
   await withSidecar(world, "shared", sidecar, async (set) => {
     const volumes = [{ name: "app-volume", emptyDir: {} }];
-    const pod = await admitted(set, { case: "shared" }, { containers: [app], volumes });
+    const pod = await set.admitted({ case: "shared" }, { containers: [app], volumes });
     const side = { volumeMounts: undefined, ...containerOf(pod, "side") };
     const mounts = recordsOf(side.volumeMounts).map((mount) =>
       [mount["mountPath"], mount["name"], mount["subPathExpr"] ?? "-"].join(" "),
@@ -102,7 +89,7 @@ async function transferred(world: World): Promise<void> {
     await withSidecar(world, name, sidecar, async (set) => {
       const labels = { case: name, ...(name === "labelled" ? { biz: "app" } : {}) };
       const annotations: Record<string, string> = name === "annotated" ? { biz: "app" } : {};
-      const pod = await admitted(set, labels, { containers, annotations });
+      const pod = await set.admitted(labels, { containers, annotations });
       const given = containerOf(pod, "side").env?.map((one) => `${one.name}=${one.value}`);
       const expected = ["IS_INJECTED=true", "OD_NAME=sidecar_name", "POD_NAME=bar", "PROXY_IP=127.0.0.1"];
       assert.deepEqual(given?.sort(), expected, name);
@@ -122,8 +109,7 @@ async function resources(world: World): Promise<void> {
         container("app", "nginx:1.20", { resources: { limits: first } }),
         container("other", "nginx:1.20", { resources: { limits: second } }),
       ];
-      return containerOf(await admitted(set, { case: "resources" }, { containers }), "side").resources
-        ?.limits;
+      return containerOf(await set.admitted({ case: "resources" }, { containers }), "side").resources?.limits;
     };
     assert.deepEqual(await limitsOf({ cpu: "400m", memory: "600Mi" }), { cpu: "400m", memory: "300Mi" });
     assert.deepEqual(await limitsOf({ memory: "600Mi" }), { memory: "300Mi" });
@@ -148,7 +134,7 @@ async function untilAdmittedWith(
   image: string,
 ): Promise<void> {
   await set.world.until(`new pods get ${image}`, async () => {
-    assert.equal(containerOf(await admitted(set, labels), "side").image, image);
+    assert.equal(containerOf(await set.admitted(labels), "side").image, image);
   });
 }
 
@@ -197,7 +183,6 @@ async function canary(world: World): Promise<void> {
       "apps.kruise.io/sidecarset-base": base.name,
     };
     const work = async () => {
-      await admitted(over, labels);
       for (const name of ["first", "second"]) await world.apply(podOf(name, labels));
       await over.untilRow("2 2 2");
       await base.untilRow("0 0 0");

@@ -10,6 +10,11 @@ const customVersionLabel = "apps.kruise.io/sidecarset-custom-version";
 /** An image of a registry that never answers. */
 export const badImage = "registry.invalid/busybox:1.33";
 
+export interface SetSpec {
+  readonly selector: { readonly matchLabels: Record<string, string> };
+  readonly [other: string]: unknown;
+}
+
 export class Sidecars {
   readonly world: World;
   /** Of the set. */
@@ -22,10 +27,11 @@ export class Sidecars {
     this.resource = `sidecarsets.${world.version}.apps.kruise.io`;
   }
 
-  /** Creates the set for the pods of this namespace, runs, and removes it however that ends. */
-  async during(spec: object, work: () => Promise<void>, metadata: object = {}): Promise<void> {
+  /** Creates the set for the pods of this namespace, runs once they are injected, and removes it however that ends. */
+  async during(spec: SetSpec, work: () => Promise<void>, metadata: object = {}): Promise<void> {
     await this.create(spec, metadata);
     try {
+      await this.admitted(spec.selector.matchLabels);
       await work();
     } finally {
       await this.remove();
@@ -40,6 +46,18 @@ export class Sidecars {
       metadata: { name: this.name, ...metadata },
       spec: { ...inNamespace(version, namespace), ...spec },
     });
+  }
+
+  /** A pod as it would be stored. Webhooks hear of a set by their watch, so that the first pods may lack it. */
+  async admitted(labels: Record<string, string>, shape: PodShape = {}): Promise<Item> {
+    const { api, namespace } = this.world;
+    const send = () => api.create(podOf("tried", labels, shape), namespace, "?dryRun=All");
+    const probe = async () => {
+      const list = (await send()).metadata.annotations?.["kruise.io/sidecarset-injected-list"];
+      assert.ok(list?.split(",").includes(this.name), `injected: ${list}`);
+    };
+    await this.world.until(`${this.name} is injected`, probe, { stableMs: 0 });
+    return send();
   }
 
   async remove(): Promise<void> {
