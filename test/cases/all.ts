@@ -72,6 +72,7 @@ import { suite as cronImages } from "./e39_acj_image_list.ts";
 import { suite as randomKills } from "./f01_random_kills.ts";
 import { suite as shards } from "./f02_shards.ts";
 import { suite as waitingContainers } from "./f05_containers_and_kills.ts";
+import { suite as hotUpgradeTraffic } from "./h42_hot_upgrade_traffic.ts";
 import { suite as launchPriority } from "./i05_launch_priority_batches.ts";
 import { suite as gracePeriod } from "./i08_grace_period.ts";
 import { suite as verticalScaling } from "./i12_vertical_scaling.ts";
@@ -147,6 +148,7 @@ export const suites: readonly Suite[] = [
   claimGrowth,
   sidecarUpdate,
   hotUpgrade,
+  hotUpgradeTraffic,
   sidecarInjection,
   sidecarCommands,
   sidecarReleases,

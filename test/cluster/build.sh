@@ -1,16 +1,27 @@
 #!/usr/bin/env bash
-# Builds the Kubernetes programs of the test cluster from their Go module.
+# Builds the Kubernetes programs of the test cluster from their Go module, and the web server of its images (handover/).
 #   build.sh VERSION FOLDER      for example: build.sh 1.34.4 ~/.cache/refit/kubernetes-1.34.4
 # Does nothing when FOLDER holds them already. Kubernetes keeps its libraries (k8s.io/api, ...) in its own tree and
 # points to them by path; outside that tree each has to be replaced by its published twin, v0.MINOR.PATCH.
 set -euo pipefail
 version=$1
 folder=$2
+here=$(cd "$(dirname "$0")" && pwd)
 programs=(kube-apiserver kube-controller-manager kube-scheduler kubelet)
 
 complete=yes
 for program in "${programs[@]}"; do [ -x "$folder/$program" ] || complete=no; done
+
+build_handover() {
+  local source=$here/handover
+  [ -z "$(find "$source" -newer "$folder/handover" 2>&1)" ] && return
+  mkdir -p "$folder"
+  (cd "$source" && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o "$folder/handover.partial" .)
+  mv "$folder/handover.partial" "$folder/handover"
+}
+
 if [ "$complete" = yes ]; then
+  build_handover
   echo "kubernetes $version: cached in $folder"
   exit 0
 fi
@@ -46,4 +57,5 @@ go build -tags pinned -ldflags "$flags" -o "$folder.partial/" "${programs[@]/#/k
 mkdir -p "$folder"
 mv "$folder.partial"/* "$folder"/
 rmdir "$folder.partial"
+build_handover
 echo "kubernetes $version: built into $folder"

@@ -134,7 +134,7 @@ class LocalCluster implements TestCluster {
     if (names.length > 0) {
       const archive = join(this.folder, "images.tar");
       await this.#stage("images", async () => {
-        writeImageArchive(join(this.folder, "images"), archive);
+        writeImageArchive(join(this.folder, "images"), archive, this.#programs);
         const registries = join(this.folder, "registries");
         this.#services.push(await startRegistry(this.folder, portAt(this.#ports, 5), archive, registries));
       });

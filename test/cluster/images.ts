@@ -1,6 +1,7 @@
 /**
  * Test images without a network: one archive in docker's `save` format, to be imported on each node.
- * All images share one layer (a static busybox under the names of its applets, and a web server called nginx);
+ * All images share one layer (a static busybox under the names of its applets, a web server called nginx, and one that
+ * hands its socket over: `handover/`);
  * a second small layer holds the image's own name, so that every image has an id of its own.
  */
 import { execFileSync } from "node:child_process";
@@ -46,12 +47,12 @@ sleep 2147483647 &
 wait $!
 `;
 
-/** Writes the archive to `file`; `folder` is scratch. */
-export function writeImageArchive(folder: string, file: string): void {
+/** Writes the archive to `file`; `folder` is scratch, `programs` is where `build.sh` has put its programs. */
+export function writeImageArchive(folder: string, file: string, programs: string): void {
   rmSync(folder, { recursive: true, force: true });
   const layers = join(folder, "archive");
   mkdirSync(layers, { recursive: true });
-  const base = baseLayer(folder, layers);
+  const base = baseLayer(folder, layers, programs);
   const manifest: object[] = [image(folder, layers, base, "pause", [pauseImage], ["/bin/pause"])];
   for (const name of testImages) {
     const command = name.startsWith("nginx") ? ["/usr/sbin/nginx"] : ["/bin/sh"];
@@ -72,7 +73,7 @@ export function writeImageArchive(folder: string, file: string): void {
   rmSync(folder, { recursive: true, force: true });
 }
 
-function baseLayer(folder: string, layers: string): string {
+function baseLayer(folder: string, layers: string, programs: string): string {
   const root = join(folder, "root");
   for (const part of ["bin", "etc", "tmp", "usr/bin", "usr/sbin", "usr/share/nginx/html"]) {
     mkdirSync(join(root, part), { recursive: true });
@@ -82,6 +83,7 @@ function baseLayer(folder: string, layers: string): string {
   for (const applet of execFileSync(busybox, ["--list"], { encoding: "utf8" }).trim().split("\n")) {
     if (applet !== "busybox") symlinkSync("/bin/busybox", join(root, "bin", applet));
   }
+  copyFileSync(join(programs, "handover"), join(root, "usr/bin/handover"));
   for (const [path, text] of [
     ["usr/sbin/nginx", webServer],
     ["bin/pause", pause],
