@@ -44,3 +44,23 @@ export function cronJobTemplateErrors(object: JsonObject): FieldError[] {
     ...validateTypes(pod, "PodTemplateSpec", `${path}.broadcastJobTemplate.spec.template`),
   ];
 }
+
+/** The same of what a UnitedDeployment makes its workloads from. */
+export function subsetTemplateErrors(object: JsonObject): FieldError[] {
+  const template = member(member(object, "spec"), "template");
+  const path = "spec.template";
+  const native = [
+    ["statefulSetTemplate", "StatefulSetSpec"],
+    ["deploymentTemplate", "DeploymentSpec"],
+  ] as const;
+  const own = ["advancedStatefulSetTemplate", "cloneSetTemplate"] as const;
+  return [
+    ...native.flatMap(([name, type]) =>
+      validateTypes(member(template, name)["spec"], type, `${path}.${name}.spec`),
+    ),
+    ...own.flatMap((name) => {
+      const pod = member(member(template, name), "spec")["template"];
+      return validateTypes(pod, "PodTemplateSpec", `${path}.${name}.spec.template`);
+    }),
+  ];
+}

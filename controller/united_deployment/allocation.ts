@@ -1,4 +1,5 @@
 /** How many pods each subset gets. Pure, and a function of nothing but its arguments. Spec: uniteddeployment 4.4. */
+import { shareOf } from "../../crds/index.ts";
 import type { IntOrString } from "../../kube/core/index.ts";
 
 /** A subset as an allocator sees it. */
@@ -53,17 +54,6 @@ function hasRange({ minReplicas, maxReplicas }: AllocatedSubset): boolean {
 
 function isGiven(value: IntOrString | null | undefined): value is IntOrString {
   return value !== undefined && value !== null;
-}
-
-/**
- * An integer as it is, a percentage of the total rounded half up (rule 15); undefined for what is absent or no number, which
- * admission refuses.
- */
-export function shareOf(value: IntOrString | null | undefined, total: number): number | undefined {
-  if (typeof value === "number") return Math.max(0, Math.trunc(value));
-  if (typeof value !== "string" || !/^\d{1,9}%$/.test(value)) return undefined;
-  // Half a pod is added in hundredths: binary fractions would round some halves down.
-  return Math.floor((total * Number(value.slice(0, -1)) + 50) / 100);
 }
 
 /** Rules 16, 17: what is specified first; the rest evenly, the odd ones to those that are the largest now. */

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import t from "tap";
-import { type AllocatedChild, type AllocatedSubset, allocate, shareOf } from "./allocation.ts";
+import { shareOf } from "../../crds/index.ts";
+import { type AllocatedChild, type AllocatedSubset, allocate } from "./allocation.ts";
 
 function subset(name: string, parts: Partial<AllocatedSubset> = {}): AllocatedSubset {
   return { name, child: undefined, unschedulable: false, ...parts };

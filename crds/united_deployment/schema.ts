@@ -20,7 +20,9 @@ import {
 } from "../dsl.ts";
 import { nodeSelectorTerm, subsetScheduleStrategy, tolerations } from "../fragments.ts";
 import { type KindObject, type PrinterColumn, workloadScale } from "../kind.ts";
+import type { Decoded } from "../kind_reader.ts";
 import { statefulSetSpec } from "../stateful_set/schema.ts";
+import { subsetTemplateErrors } from "../template_errors.ts";
 import { convertUnitedDeployment } from "./convert.ts";
 
 const metadata = optional(
@@ -192,9 +194,12 @@ export const unitedDeployment = defineKind({
   shortNames: ["ud"],
   description: "Spreads pods over groups of nodes, with one workload for each group.",
   conversion: convertUnitedDeployment,
+  templateErrors: subsetTemplateErrors,
   carriedOut: false,
   versions: [
     { name: "v1alpha1", storage: false, spec, status: statusV1alpha1, columns, scale: workloadScale },
     { name: "v1beta1", storage: true, spec, status, columns, scale: workloadScale },
   ],
 });
+
+export type DecodedUnitedDeployment = Decoded<typeof unitedDeployment>;

@@ -1,0 +1,56 @@
+/** Defaults that admission writes into a UnitedDeployment. Spec: uniteddeployment 6. */
+import {
+  cloneJson,
+  defaultPodTemplate,
+  ensureObject,
+  isJsonObject,
+  type JsonObject,
+  jsonEqual,
+  own,
+} from "../../kube/core/index.ts";
+import { defaultClaimTemplates } from "../clone_set/template.ts";
+import { type Defaulting, fill, isSet } from "../fill.ts";
+import { member } from "../members.ts";
+
+/**
+ * A copy of the object, of either version, with every default filled in; applying it twice changes nothing more.
+ * The object must have the right types (see `unitedDeployment.read`).
+ */
+export function defaultUnitedDeployment(object: JsonObject, options: Defaulting): JsonObject {
+  const result = cloneJson(object);
+  const spec = ensureObject(result, "spec");
+  fill(spec, "replicas", 1);
+  fill(spec, "revisionHistoryLimit", 10);
+  const strategy = ensureObject(spec, "updateStrategy");
+  fill(strategy, "type", "Manual");
+  if (strategy["type"] === "Manual") ensureObject(strategy, "manualUpdate");
+  defaultFloors(own(member(spec, "topology"), "subsets"));
+  defaultTemplate(spec, options);
+  delete result["status"];
+  return result;
+}
+
+/** Once a subset has a floor or a ceiling, and none a fixed share, all have a floor. */
+function defaultFloors(subsets: unknown): void {
+  if (!Array.isArray(subsets)) return;
+  const present = subsets.filter(isJsonObject);
+  const some = (...keys: string[]) => present.some((subset) => keys.some((key) => isSet(subset, key)));
+  if (some("replicas") || !some("minReplicas", "maxReplicas")) return;
+  for (const subset of present) if (!isSet(subset, "minReplicas")) subset["minReplicas"] = 0;
+}
+
+/** Of native StatefulSets alone. Only for new objects and changed templates, so that an upgrade of this program moves no revision. */
+function defaultTemplate(spec: JsonObject, options: Defaulting): void {
+  const workload = own(member(member(spec, "template"), "statefulSetTemplate"), "spec");
+  if (!options.templateDefaults || !isJsonObject(workload)) return;
+  const before = options.old && member(options.old, "spec")["template"];
+  if (before !== undefined && jsonEqual(before, spec["template"])) return;
+  const claims = own(workload, "volumeClaimTemplates");
+  if (Array.isArray(claims)) defaultClaimTemplates(claims);
+  const template = own(workload, "template");
+  if (!isJsonObject(template)) return;
+  workload["template"] = defaultPodTemplate(template, {
+    imagePullPolicy: "Always",
+    hostNetworkPorts: options.hostNetworkPorts,
+  });
+}
