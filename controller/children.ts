@@ -1,6 +1,7 @@
 /** Objects that the objects of one kind control: found by their owner, which every change of them enqueues. */
 import { keyOf, type OwnerReference, refOf } from "../kube/core/index.ts";
 import { type Cache, isKubeError, type Resource, type WriteOptions } from "../kube/index.ts";
+import type { Indexes } from "./informers.ts";
 import type { SharedDeps } from "./kind.ts";
 import { controllerOfKind, type Owners } from "./owners.ts";
 import { deleteQuietly } from "./rollout/writes/pod_writer.ts";
@@ -23,14 +24,15 @@ export class Children<C> {
     kind: string,
     resource: Resource<C>,
     owners: (child: C) => Owners,
+    /** For resources of which most objects are somebody else's: what all children are labelled with. */
+    labelSelector?: string,
   ) {
     this.#deps = deps;
     this.#resource = resource;
     this.#index = `of ${kind}`;
     this.#ownerOf = (child) => controllerOfKind(owners(child), kind);
-    this.#cache = deps.informers.cacheOf(resource, {
-      [this.#index]: (child) => [this.#ownerOf(child)?.uid ?? []].flat(),
-    });
+    const indexes: Indexes<C> = { [this.#index]: (child) => [this.#ownerOf(child)?.uid ?? []].flat() };
+    this.#cache = deps.informers.cacheOf(resource, indexes, labelSelector);
     this.#cache.subscribe(({ object }) => {
       const owner = this.#ownerOf(object);
       if (owner === undefined) return;
@@ -54,6 +56,11 @@ export class Children<C> {
       if (this.#ownerOf(found)?.uid !== uid) throw error;
       this.#cache.writeBack(found);
     }
+  }
+
+  async patch({ namespace }: Owner, name: string, body: object, options: WriteOptions): Promise<void> {
+    const patch = { type: "merge", body } as const;
+    this.#cache.writeBack(await this.#deps.client.patch(this.#resource, { namespace, name }, patch, options));
   }
 
   /** With what it owns. */

@@ -15,15 +15,21 @@ import {
 /** Index name -> the values under which an object is found. Pure functions of the object. */
 export type Indexes<T> = Readonly<Record<string, (object: T) => readonly string[]>>;
 
+/** Which objects of a resource are watched; default: all. */
+export interface WatchScope {
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+}
+
 /** What a kind may ask for while its shell is made. */
 export interface Informers {
   /**
    * The cache of all objects of the resource, empty until the watches begin, filled before any work starts and followed
    * from then on; the indexes are added to it. Stays empty where the API server does not have the resource. Subscribe to
-   * it at once to be woken for every object, those included that are there already. Not for resources of which most
-   * objects are somebody else's, unless those of one `namespace` are enough.
+   * it at once to be woken for every object, those included that are there already. Of resources of which most
+   * objects are somebody else's, `scope` says which are to be held.
    */
-  cacheOf<T>(resource: Resource<T>, indexes?: Indexes<T>, namespace?: string): Cache<T>;
+  cacheOf<T>(resource: Resource<T>, indexes?: Indexes<T>, scope?: WatchScope): Cache<T>;
 }
 
 interface InformersDeps {
@@ -53,19 +59,18 @@ export class SharedInformers implements Informers {
     this.#filled.promise.catch(() => undefined);
   }
 
-  cacheOf<T>(resource: Resource<T>, indexes: Indexes<T> = {}, namespace = ""): Cache<T> {
-    const cache =
-      this.#known(resource, namespace) ?? this.watch(resource, new Cache<T>(resource.codec), namespace);
+  cacheOf<T>(resource: Resource<T>, indexes: Indexes<T> = {}, scope: WatchScope = {}): Cache<T> {
+    const cache = this.#known(resource, scope) ?? this.watch(resource, new Cache<T>(resource.codec), scope);
     for (const [name, valuesOf] of Object.entries(indexes)) cache.addIndex(name, valuesOf);
     return cache;
   }
 
   /** Fills a cache that was made by the caller, who thereby decides what is kept of the resource. */
-  watch<T>(resource: Resource<T>, cache: Cache<T>, namespace = ""): Cache<T> {
-    const name = nameOf(resource, namespace);
+  watch<T>(resource: Resource<T>, cache: Cache<T>, scope: WatchScope = {}): Cache<T> {
+    const name = nameOf(resource, scope);
     if (this.#waiting === undefined) throw new Error(`${name} is asked for after the watches began`);
     this.#caches.set(name, { resource, cache });
-    this.#waiting.push(() => this.#start(resource, cache, namespace));
+    this.#waiting.push(() => this.#start(resource, cache, scope));
     return cache;
   }
 
@@ -99,8 +104,8 @@ export class SharedInformers implements Informers {
     return (await known).has(plural);
   }
 
-  #known<T>(resource: Resource<T>, namespace: string): Cache<T> | undefined {
-    const name = nameOf(resource, namespace);
+  #known<T>(resource: Resource<T>, scope: WatchScope): Cache<T> | undefined {
+    const name = nameOf(resource, scope);
     const held = this.#caches.get(name);
     if (held === undefined) return undefined;
     if (held.resource !== resource) {
@@ -110,7 +115,7 @@ export class SharedInformers implements Informers {
     return held.cache as Cache<T>;
   }
 
-  async #start<T>(resource: Resource<T>, cache: Cache<T>, only: string): Promise<void> {
+  async #start<T>(resource: Resource<T>, cache: Cache<T>, scope: WatchScope): Promise<void> {
     const { client, clock, random, metrics } = this.#deps;
     const log = this.#deps.log.with({ resource: resource.plural });
     if (!(await this.serves(resource))) {
@@ -119,7 +124,8 @@ export class SharedInformers implements Informers {
     }
     // Stopped while the server was still being asked: a watch from now on would never be ended.
     if (this.#stopped) return;
-    const namespace = only === "" && resource.namespaced ? this.#deps.namespace : only;
+    const everywhere = resource.namespaced ? this.#deps.namespace : "";
+    const { namespace = everywhere, labelSelector } = scope;
     const informer = startInformer({
       client,
       resource,
@@ -129,13 +135,16 @@ export class SharedInformers implements Informers {
       log,
       metrics,
       ...(namespace === "" ? {} : { namespace }),
+      ...(labelSelector === undefined ? {} : { labelSelector }),
     });
     this.#informers.push(informer);
     await informer.synced;
   }
 }
 
-function nameOf(resource: { group: string; version: string; plural: string }, namespace: string): string {
-  const name = `${resource.group}/${resource.version}/${resource.plural}`;
-  return namespace === "" ? name : `${name} of ${namespace}`;
+function nameOf(
+  { group, version, plural }: { group: string; version: string; plural: string },
+  { namespace = "", labelSelector = "" }: WatchScope,
+): string {
+  return `${group}/${version}/${plural} ${namespace} ${labelSelector}`.trimEnd();
 }

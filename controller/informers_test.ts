@@ -57,8 +57,8 @@ t.test("the objects of one namespace have a cache of their own", async (t) => {
   const { server, informers, clock } = informed(["widgets"]);
   const resource = widget();
   const all = informers.cacheOf(resource);
-  const some = informers.cacheOf(resource, {}, "system");
-  t.equal(informers.cacheOf(resource, {}, "system"), some);
+  const some = informers.cacheOf(resource, {}, { namespace: "system" });
+  t.equal(informers.cacheOf(resource, {}, { namespace: "system" }), some);
   informers.start();
   await informers.synced();
   await server.client.create(resource, "ns", { metadata: { name: "a" } });

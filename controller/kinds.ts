@@ -20,6 +20,7 @@ import { sidecarSetKind } from "./sidecar_set/index.ts";
 import { sidecarTerminatorController } from "./sidecar_terminator/index.ts";
 import { statefulSetKind } from "./stateful_set/index.ts";
 import { workloadSpreadKind } from "./workload_spread/index.ts";
+import { unitedDeploymentKind } from "./united_deployment/index.ts";
 
 /** What `visit` makes of each kind. A visitor instead of a list: each kind keeps its own object type. */
 export function mapKinds<R>(visit: <T extends KubeObject>(kind: Kind<T>) => R): R[] {
@@ -31,6 +32,7 @@ export function mapKinds<R>(visit: <T extends KubeObject>(kind: Kind<T>) => R): 
     visit(advancedCronJobKind),
     visit(sidecarSetKind),
     visit(workloadSpreadKind),
+    visit(unitedDeploymentKind),
     visit(podUnavailableBudgetKind),
     visit(persistentPodStateKind),
     visit(containerRecreateRequestKind),

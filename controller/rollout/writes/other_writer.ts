@@ -2,8 +2,6 @@
 
 import type { ObjectRef } from "../../../kube/core/index.ts";
 import {
-  type ControllerRevision,
-  controllerRevisionResource,
   isKubeError,
   messageOf,
   persistentVolumeClaimResource,
@@ -24,6 +22,7 @@ import {
   type PodWriter,
   type WriterDeps,
 } from "./pod_writer.ts";
+import { writeRevision } from "./revision_writer.ts";
 
 type OtherAction = Exclude<Action, CreatePod | PatchPod | DeletePod | { type: "event" }>;
 
@@ -68,7 +67,7 @@ export class OtherWriter {
   }
 
   async #send(owner: Owner, failures: Failures, action: OtherAction): Promise<void> {
-    const { client, claims, revisions, created } = this.#deps;
+    const { client, claims, created } = this.#deps;
     const options = this.#options(owner);
     switch (action.type) {
       case "create claim": {
@@ -85,20 +84,9 @@ export class OtherWriter {
       case "delete claim":
         return this.#pods.deleteClaim(owner, action.claim);
       case "create revision":
-        revisions.writeBack(await this.#createRevision(owner, action));
-        return;
-      case "patch revision": {
-        const patch = { type: "merge" as const, body: action.body };
-        revisions.writeBack(await client.patch(controllerRevisionResource, action.revision, patch, options));
-        return;
-      }
-      case "delete revision": {
-        const { revision } = action;
-        const gone = { ...options, uid: revision.uid, resourceVersion: revision.resourceVersion };
-        await client.delete(controllerRevisionResource, revision, gone);
-        revisions.remove(`${revision.namespace}/${revision.name}`, revision.uid);
-        return;
-      }
+      case "patch revision":
+      case "delete revision":
+        return writeRevision(this.#deps, owner.namespace, action, options);
       case "patch workload":
         return this.#deps.patchWorkload(owner, action.body, options);
       case "delete workload":
@@ -117,30 +105,6 @@ export class OtherWriter {
         );
         return;
       }
-    }
-  }
-
-  /** The stored bytes of `data` are part of the API: they go out as text, not as a re-ordered object. */
-  async #createRevision(
-    owner: Owner,
-    action: Extract<Action, { type: "create revision" }>,
-  ): Promise<ControllerRevision> {
-    const text = JSON.stringify(action.body);
-    const body = `${text.slice(0, -1)},"data":${action.data}}`;
-    try {
-      return await this.#deps.client.create(
-        controllerRevisionResource,
-        owner.namespace,
-        body,
-        this.#options(owner),
-      );
-    } catch (error) {
-      if (!isKubeError(error, "AlreadyExists") && !(isKubeError(error) && error.ambiguous)) throw error;
-      return this.#deps.client.get(
-        controllerRevisionResource,
-        { namespace: owner.namespace, name: action.name },
-        this.#options(owner),
-      );
     }
   }
 

@@ -19,7 +19,11 @@ export function canonicalPodTemplate(template: object): string {
 
 /** `data` of a ControllerRevision for this template (rule 36). */
 export function revisionData(template: object): string {
-  const typed = encodeTyped(template, "PodTemplateSpec");
+  return revisionDataOfTyped(encodeTyped(template, "PodTemplateSpec"));
+}
+
+/** The same of a template that is typed already, whatever its type is. */
+export function revisionDataOfTyped(typed: JsonObject): string {
   return goJson({ spec: { template: { ...typed, $patch: "replace" } } }, { sortKeys: true });
 }
 
