@@ -96,6 +96,8 @@ export function planUnitedDeployment(seen: UnitedSeen): UnitedPlan {
     const child = kept.get(target.subset.name);
     return child === undefined ? [] : [{ child, target }];
   });
+  const updates = found.filter(({ child, target }) => !child.isDeleting && differs(child, target));
+  const steady = subsets.filter(({ child }) => !updates.some((update) => update.child === child));
   const status = unitedStatus({ object, subsets, revision, problem, failure: seen.failure, now });
   return {
     kind,
@@ -105,8 +107,9 @@ export function planUnitedDeployment(seen: UnitedSeen): UnitedPlan {
     creations: targets
       .filter(({ subset }) => !kept.has(subset.name))
       .sort((a, b) => (a.subset.name < b.subset.name ? -1 : 1)),
-    updates: found.filter(({ child, target }) => !child.isDeleting && differs(child, target)),
-    brokenPods: brokenPods(kind, subsets, revision.update.name),
+    updates,
+    // A partition that is still to be written may keep them.
+    brokenPods: brokenPods(kind, steady, revision.update.name),
     labels: subsets.flatMap(({ state }) => state.labels),
     problem,
     status,

@@ -25,14 +25,14 @@ export function unitedStatus(reported: Reported): UnitedDeploymentStatus {
   const before = object.status;
   const reserved = sum(subsets.map(({ state }) => state.reserved));
   const replicas = Math.max(0, sum(subsets.map(({ child }) => child?.currentReplicas ?? 0)) - reserved);
-  const updated = subsets.flatMap(({ pods }) =>
-    pods.filter((pod) => isActive(pod) && pod.labels[REVISION_LABEL] === revision.update.name),
-  );
+  const active = subsets.flatMap(({ pods }) => pods.filter(isActive));
+  const updated = active.filter((pod) => pod.labels[REVISION_LABEL] === revision.update.name);
   const updatedReadyReplicas = updated.filter(isReady).length;
   const { name } = revision.update;
   // A subset whose workload is still to be made or changed has nothing that could be old.
   const areChanged = subsets.every(({ child }) => child?.labels[REVISION_LABEL] === name);
-  const isUpdated = areChanged && updatedReadyReplicas >= replicas;
+  // Pods are counted as well: what a workload reports of itself may be older than they are.
+  const isUpdated = areChanged && updatedReadyReplicas >= Math.max(replicas, active.length - reserved);
   const currentRevision = isUpdated ? name : before?.currentRevision || name;
   return {
     observedGeneration: object.metadata.generation ?? 0,

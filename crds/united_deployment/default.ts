@@ -26,7 +26,6 @@ export function defaultUnitedDeployment(object: JsonObject, options: Defaulting)
   if (strategy["type"] === "Manual") ensureObject(strategy, "manualUpdate");
   defaultFloors(own(member(spec, "topology"), "subsets"));
   defaultTemplate(spec, options);
-  delete result["status"];
   return result;
 }
 

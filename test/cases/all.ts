@@ -41,6 +41,8 @@ import { suite as sidecarInjection } from "./40_sidecarset_inject.ts";
 import { suite as sidecarUpdate } from "./41_sidecarset_update.ts";
 import { suite as hotUpgrade } from "./42_sidecarset_hot_upgrade.ts";
 import { suite as workloadSpread } from "./45_workloadspread.ts";
+import { suite as unitedSubsets } from "./43_ud_subsets.ts";
+import { suite as unitedPartitions } from "./44_ud_partitions.ts";
 import { suite as launchOrder } from "./46_launch_priority.ts";
 import { suite as containerRecreate } from "./47_container_recreate.ts";
 import { suite as imagePull } from "./48_image_pull.ts";
@@ -154,6 +156,8 @@ export const suites: readonly Suite[] = [
   sidecarReleases,
   sidecarSources,
   sidecarHistory,
+  unitedSubsets,
+  unitedPartitions,
   launchOrder,
   containerRecreate,
   recreateHooks,
@@ -210,6 +214,7 @@ export const firstCases: Readonly<Record<string, Suite>> = {
   DaemonSet: daemonNodeSelector,
   BroadcastJob: jobRun,
   AdvancedCronJob: cronBroadcast,
+  UnitedDeployment: unitedSubsets,
   ContainerRecreateRequest: containerRecreate,
   ImagePullJob: imagePull,
   ImageListPullJob: cronImages,
