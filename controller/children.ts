@@ -1,7 +1,7 @@
 /** Objects that the objects of one kind control: found by their owner, which every change of them enqueues. */
 import { keyOf, type OwnerReference, refOf } from "../kube/core/index.ts";
 import { type Cache, isKubeError, type Resource, type WriteOptions } from "../kube/index.ts";
-import type { Indexes } from "./informers.ts";
+import type { Indexes, WatchScope } from "./informers.ts";
 import type { SharedDeps } from "./kind.ts";
 import { controllerOfKind, type Owners } from "./owners.ts";
 import { deleteQuietly } from "./rollout/writes/pod_writer.ts";
@@ -25,14 +25,14 @@ export class Children<C> {
     resource: Resource<C>,
     owners: (child: C) => Owners,
     /** For resources of which most objects are somebody else's: what all children are labelled with. */
-    labelSelector?: string,
+    scope?: WatchScope,
   ) {
     this.#deps = deps;
     this.#resource = resource;
     this.#index = `of ${kind}`;
     this.#ownerOf = (child) => controllerOfKind(owners(child), kind);
     const indexes: Indexes<C> = { [this.#index]: (child) => [this.#ownerOf(child)?.uid ?? []].flat() };
-    this.#cache = deps.informers.cacheOf(resource, indexes, labelSelector);
+    this.#cache = deps.informers.cacheOf(resource, indexes, scope);
     this.#cache.subscribe(({ object }) => {
       const owner = this.#ownerOf(object);
       if (owner === undefined) return;

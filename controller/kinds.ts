@@ -19,8 +19,8 @@ import { resourceDistributionKind } from "./resource_distribution/index.ts";
 import { sidecarSetKind } from "./sidecar_set/index.ts";
 import { sidecarTerminatorController } from "./sidecar_terminator/index.ts";
 import { statefulSetKind } from "./stateful_set/index.ts";
-import { workloadSpreadKind } from "./workload_spread/index.ts";
 import { unitedDeploymentKind } from "./united_deployment/index.ts";
+import { workloadSpreadKind } from "./workload_spread/index.ts";
 
 /** What `visit` makes of each kind. A visitor instead of a list: each kind keeps its own object type. */
 export function mapKinds<R>(visit: <T extends KubeObject>(kind: Kind<T>) => R): R[] {

@@ -2,7 +2,7 @@ import t from "tap";
 import type { WorkloadSpread } from "../../crds/index.ts";
 import { applyJsonPatch, type JsonObject } from "../../kube/core/index.ts";
 import { KubeError, nullLog, nullMetrics, seededRandom } from "../../kube/index.ts";
-import { admissionRequest } from "../../testkit/controller/admission_builder.ts";
+import { admissionRequest, podAdmissionOptions } from "../../testkit/controller/admission_builder.ts";
 import { spreadOf } from "../../testkit/controller/workload_spread_builder.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { fakeServer } from "../../testkit/kube/fake_server.ts";
@@ -38,14 +38,9 @@ function cluster(spread: WorkloadSpread, paths: Record<string, JsonObject> = {})
     },
   });
   shared.cacheOf(workloadSpreadResource).upsert(spread);
-  const mutate = mutatePod({
-    readinessGateOnEveryPod: false,
-    keepManagedFields: true,
-    random,
-    enhancedLiveness: false,
-    placement: { isRecorded: () => false, stateOf: async () => undefined },
-    spreads: placement,
-  });
+  const mutate = mutatePod(
+    podAdmissionOptions({ keepManagedFields: true, random, clock, spreads: placement }),
+  );
   const admit = async (object: JsonObject, changes: Partial<AdmissionRequest> = {}): Promise<JsonObject> => {
     const answer = await mutate(admissionRequest({ object, operation: "CREATE", ...changes }));
     if (!answer.allowed) throw new Error(`${answer.code} ${answer.message}`);

@@ -6,11 +6,17 @@ import { subsetTemplatesOf, type UnitedDeployment, type UnitedDeploymentStatus }
 import { timeOf } from "../../kube/core/index.ts";
 import type { ControllerRevision, Pod } from "../../kube/index.ts";
 import { earliest } from "../earliest.ts";
-import { isActive, isReady } from "../rollout/pod_state.ts";
-import { currentRevision, type RevisionSearch, shortHash, surplusRevisions } from "../rollout/revisions.ts";
+import { isActive, isReady } from "../rollout/pods/pod_state.ts";
+import {
+  currentRevision,
+  type RevisionSearch,
+  shortHash,
+  surplusRevisions,
+} from "../rollout/revisions/revisions.ts";
 import { type Allocation, allocate } from "./allocation.ts";
-import { patchText, type Subset, type SubsetTarget, samePatch } from "./child_manifest.ts";
+import { patchText, type SubsetTarget, samePatch } from "./child_manifest.ts";
 import { REVISION_LABEL, SUBSET_LABEL } from "./names.ts";
+import type { PlannedSubset } from "./planned_subset.ts";
 import { findUnitedRevision } from "./revision.ts";
 import {
   type RolloutState,
@@ -55,17 +61,6 @@ export interface UnitedPlan {
   readonly problem: string | undefined;
   readonly status: UnitedDeploymentStatus | undefined;
   readonly requeueAfterMs: number | undefined;
-}
-
-/** One subset while it is planned. */
-export interface PlannedSubset {
-  readonly subset: Subset;
-  readonly child: SubsetWorkload | undefined;
-  readonly pods: readonly Pod[];
-  readonly state: Schedulability;
-  /** Undefined while the numbers cannot be met. */
-  readonly replicas: number | undefined;
-  readonly partition: number;
 }
 
 const nothing: UnitedPlan = {

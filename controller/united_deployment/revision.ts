@@ -9,8 +9,8 @@ import {
 } from "../../kube/core/index.ts";
 import type { ControllerRevision } from "../../kube/index.ts";
 import { objectAt, objectsAt } from "../json_fields.ts";
-import { ownerReference } from "../rollout/pod_manifest.ts";
-import { findRevisionOf, HASH_LABEL, type RevisionSearch, shortHash } from "../rollout/revisions.ts";
+import { ownerReference } from "../rollout/pods/pod_manifest.ts";
+import { findRevision, HASH_LABEL, type RevisionSearch, shortHash } from "../rollout/revisions/revisions.ts";
 
 /** Members that the API's own types write even when they are empty. */
 const alwaysWritten: Readonly<Partial<Record<SubsetTemplateName, JsonObject>>> = {
@@ -64,7 +64,7 @@ export function findUnitedRevision(
 ): RevisionSearch {
   const { metadata, status } = object;
   const data = unitedRevisionData(object);
-  return findRevisionOf(metadata.name ?? "", data, revisions, status?.collisionCount ?? 0, taken);
+  return findRevision(metadata.name ?? "", data, revisions, status?.collisionCount ?? 0, taken);
 }
 
 /** The revision as it is created, without its data, which goes out byte for byte. */

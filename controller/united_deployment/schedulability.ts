@@ -3,7 +3,7 @@ import type { UnitedDeployment, UnitedDeploymentStatus } from "../../crds/index.
 import { findCondition, formatTime, timeOf } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import { earliest } from "../earliest.ts";
-import { conditionOf, isActive, isReady, readySince } from "../rollout/pod_state.ts";
+import { conditionOf, isActive, isReady, readySince } from "../rollout/pods/pod_state.ts";
 import { RESERVED_LABEL, REVISION_LABEL } from "./names.ts";
 import type { SubsetWorkload } from "./workload.ts";
 

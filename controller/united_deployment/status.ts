@@ -1,10 +1,10 @@
 /** What a UnitedDeployment reports. Pure. Spec: uniteddeployment 3, 5. */
 import type { UnitedDeployment, UnitedDeploymentStatus } from "../../crds/index.ts";
 import { formatSelector, formatTime } from "../../kube/core/index.ts";
-import { isActive, isReady } from "../rollout/pod_state.ts";
-import type { RevisionSearch } from "../rollout/revisions.ts";
+import { isActive, isReady } from "../rollout/pods/pod_state.ts";
+import type { RevisionSearch } from "../rollout/revisions/revisions.ts";
 import { RESERVED_LABEL, REVISION_LABEL } from "./names.ts";
-import type { PlannedSubset } from "./plan.ts";
+import type { PlannedSubset } from "./planned_subset.ts";
 import { afterGrowth, scheduleStrategyOf } from "./schedulability.ts";
 
 interface Reported {

@@ -3,6 +3,7 @@ import type { SubsetTemplateName } from "../../crds/index.ts";
 import { jsonResource, type KubeObject, projectedJsonCodec, type Resource } from "../../kube/index.ts";
 import { Children } from "../children.ts";
 import { cloneSetResource } from "../clone_set/resource.ts";
+import type { WatchScope } from "../informers.ts";
 import type { SharedDeps } from "../kind.ts";
 import { statefulSetResource } from "../stateful_set/resource.ts";
 import { advancedStatefulSet } from "./advanced_stateful_set.ts";
@@ -32,7 +33,9 @@ export function subsetWorkloads(
   const own = <C extends KubeObject>(kind: WorkloadKind, resource: Resource<C>) =>
     workloadsIn(deps, ownerKind, kind, resource, (object) => workloadOf(kind, object), orphaned);
   const native = (kind: WorkloadKind, resource: Resource<SubsetWorkload>) =>
-    workloadsIn(deps, ownerKind, kind, resource, (workload) => workload, orphaned, SUBSET_LABEL);
+    workloadsIn(deps, ownerKind, kind, resource, (workload) => workload, orphaned, {
+      labelSelector: SUBSET_LABEL,
+    });
   return {
     statefulSetTemplate: native(nativeStatefulSet, nativeStatefulSets),
     advancedStatefulSetTemplate: own(advancedStatefulSet, statefulSetResource),
@@ -66,9 +69,9 @@ function workloadsIn<C>(
   resource: Resource<C>,
   read: (object: C) => SubsetWorkload,
   orphaned: (workload: SubsetWorkload) => void,
-  labelSelector?: string,
+  scope?: WatchScope,
 ): SubsetWorkloads {
-  const children = new Children(deps, ownerKind, resource, (object) => read(object).owners, labelSelector);
+  const children = new Children(deps, ownerKind, resource, (object) => read(object).owners, scope);
   const isOrphan = ({ labels, owners }: SubsetWorkload) =>
     labels[SUBSET_LABEL] !== undefined && !owners.some((owner) => owner.controller);
   const indexes = {
@@ -77,7 +80,7 @@ function workloadsIn<C>(
       return isOrphan(workload) ? [workload.namespace] : [];
     },
   };
-  const cache = deps.informers.cacheOf(resource, indexes, labelSelector);
+  const cache = deps.informers.cacheOf(resource, indexes, scope);
   cache.subscribe(({ object }) => {
     const workload = read(object);
     if (isOrphan(workload)) orphaned(workload);

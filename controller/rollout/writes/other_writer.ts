@@ -8,6 +8,7 @@ import {
   severityOf,
   type WriteOptions,
 } from "../../../kube/index.ts";
+import { writeRevision } from "../revisions/revision_writer.ts";
 import type { Action } from "./actions.ts";
 import {
   type CreatePod,
@@ -22,7 +23,6 @@ import {
   type PodWriter,
   type WriterDeps,
 } from "./pod_writer.ts";
-import { writeRevision } from "./revision_writer.ts";
 
 type OtherAction = Exclude<Action, CreatePod | PatchPod | DeletePod | { type: "event" }>;
 

@@ -44,7 +44,7 @@ export function injectionSource({
   const revisions = informers.cacheOf(
     controllerRevisionResource,
     { sidecarSet: setsOfRevision },
-    systemNamespace,
+    { namespace: systemNamespace },
   );
   /** One that was created a moment ago may be missing in the cache, and its pods must not start without their sidecars. */
   const labelsOf = async (name: string): Promise<Labels | undefined> => {

@@ -6,8 +6,8 @@ import {
   controllerRevisionResource,
   isKubeError,
   type WriteOptions,
-} from "../../kube/index.ts";
-import type { Action } from "./actions.ts";
+} from "../../../kube/index.ts";
+import type { Action } from "../writes/actions.ts";
 
 export type RevisionAction = Extract<
   Action,
