@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type Item, isRecord } from "../cluster/api.ts";
 import { cloneSet } from "./manifests.ts";
+import { minimalObjects } from "./minimal_objects.ts";
 import type { Suite } from "./suite.ts";
 import type { World } from "./world.ts";
 
@@ -115,7 +116,7 @@ export const suite: Suite = {
     await world.step("3 the definition of DaemonSet", () => checkDefinition(world));
     await world.step("5 columns of every kind", () => checkColumns(world));
     await world.step("4 and 5 an empty CloneSet", () => emptyCloneSet(world));
-    world.skip("4 and 6", "the other kinds are not reconciled yet");
+    await world.step("4, 5 and 7 an empty object of every kind", () => emptyObjects(world));
   },
 };
 
@@ -206,6 +207,44 @@ async function emptyCloneSet(world: World): Promise<void> {
   await world.remove(world.cloneSets, "empty");
   await world.until("gone without a pod", async () => {
     assert.equal(await world.api.find(world.cloneSets, "empty", world.namespace), undefined);
+    assert.equal((await world.list("pods")).length, 0);
+  });
+}
+
+async function emptyObjects(world: World): Promise<void> {
+  const { api, namespace } = world;
+  const id = namespace.split("-").at(-1) ?? "";
+  const objects = minimalObjects.map(({ resource, kind, spec, row, isClusterScoped }) => {
+    const [, version = "", ...group] = resource.split(".");
+    const name = isClusterScoped ? `empty-${id}` : "empty";
+    return {
+      resource,
+      row,
+      name,
+      manifest: { apiVersion: `${group.join(".")}/${version}`, kind, metadata: { name }, spec },
+    };
+  });
+  for (const { manifest } of objects) await api.create(manifest, namespace, "?dryRun=All");
+  for (const { resource, name } of objects)
+    assert.equal(
+      await api.find(resource, name, namespace),
+      undefined,
+      `${resource}: a dry run stores nothing`,
+    );
+  for (const { manifest } of objects) await api.create(manifest, namespace);
+  await world.until("their rows", async () => {
+    for (const { resource, name, row } of objects) {
+      if (row !== undefined)
+        assert.match((await world.row(name, { resource })).slice(name.length + 1), row, resource);
+    }
+  });
+  const [child, ...others] = await api.list("statefulsets.v1.apps", namespace);
+  assert.match(child?.metadata.name ?? "", /^empty-subset-a-/, "the workload of the UnitedDeployment");
+  assert.deepEqual(others, []);
+  for (const { resource, name } of objects) await api.remove(resource, name, namespace);
+  await world.until("gone without a pod", async () => {
+    for (const { resource, name } of objects)
+      assert.equal(await api.find(resource, name, namespace), undefined, resource);
     assert.equal((await world.list("pods")).length, 0);
   });
 }
