@@ -41,5 +41,8 @@ export function extractMetadataEnv(
   container: JsonObject,
   metadata: { readonly labels?: Labels; readonly annotations?: Labels },
 ): { name: string; value: string }[] {
-  return metadataEnv(container).map(({ name, from, key }) => ({ name, value: metadata[from]?.[key] ?? "" }));
+  return metadataEnv(container).map(({ name, from, key }) => ({
+    name,
+    value: textAt({ ...metadata[from] }, key),
+  }));
 }

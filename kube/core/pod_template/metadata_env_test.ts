@@ -16,6 +16,7 @@ t.test("only variables from labels and annotations without a literal value count
       env("SIDECARSET_VERSION", "metadata.annotations['v']"),
       env("TEST_ENV", "metadata.labels['test-env']"),
       env("NOTE", "metadata.annotations['a.b/c']"),
+      env("OBJECT", "metadata.labels['constructor']"),
       null,
     ],
   };
@@ -23,6 +24,7 @@ t.test("only variables from labels and annotations without a literal value count
   t.same(extractMetadataEnv(container, metadata), [
     { name: "TEST_ENV", value: "foo" },
     { name: "NOTE", value: "" },
+    { name: "OBJECT", value: "" },
   ]);
   t.equal(
     envHash(extractMetadataEnv({ env: [env("TEST_ENV", "metadata.labels['test-env']")] }, metadata)),
