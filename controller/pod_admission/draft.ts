@@ -1,6 +1,7 @@
 /** The pod of one admission, copied only when a step writes to it. */
-import { cloneJson, isJsonObject, type JsonObject, type Labels, own } from "../../kube/core/index.ts";
+import { cloneJson, type JsonObject, type Labels, own } from "../../kube/core/index.ts";
 import type { AdmissionRequest } from "../admission/request.ts";
+import { objectAt, textsAt } from "../json_fields.ts";
 
 export class PodDraft {
   readonly request: AdmissionRequest;
@@ -50,26 +51,6 @@ export class PodDraft {
     const namespace = this.metadata["namespace"];
     return typeof namespace === "string" && namespace !== "" ? namespace : this.request.namespace;
   }
-}
-
-/** A member that is an object; an empty one where there is none. */
-export function objectAt(object: JsonObject, key: string): JsonObject {
-  const value = own(object, key);
-  return isJsonObject(value) ? value : {};
-}
-
-/** The objects in a member that is a list. */
-export function objectsAt(object: JsonObject, key: string): JsonObject[] {
-  const value = own(object, key);
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
-}
-
-/** The texts in a member that is an object. */
-export function textsAt(object: JsonObject, key: string): Labels {
-  const texts = Object.entries(objectAt(object, key)).flatMap(([name, value]) =>
-    typeof value === "string" ? [[name, value] as const] : [],
-  );
-  return Object.fromEntries(texts);
 }
 
 /** A member that is a list, created where there is none. */

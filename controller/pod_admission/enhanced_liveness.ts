@@ -1,6 +1,7 @@
 /** Liveness probes that the node agent runs in the kubelet's place. Spec: pod-webhook 4.7. */
 import { ensureObject, goJson, isJsonObject, type JsonObject, own } from "../../kube/core/index.ts";
-import { objectAt, objectsAt, type PodDraft } from "./draft.ts";
+import { objectAt, objectsAt } from "../json_fields.ts";
+import type { PodDraft } from "./draft.ts";
 import { ownedByThisApi } from "./readiness_gate.ts";
 
 const enhancedLivenessAnnotation = "apps.kruise.io/using-enhanced-liveness";

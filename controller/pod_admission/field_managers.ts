@@ -3,7 +3,8 @@
  * API server longer than all else of a write, and such a pod is written at least four times before it is ready.
  */
 import { ensureObject } from "../../kube/core/index.ts";
-import { objectsAt, type PodDraft } from "./draft.ts";
+import { objectsAt } from "../json_fields.ts";
+import type { PodDraft } from "./draft.ts";
 import { ownedByThisApi } from "./readiness_gate.ts";
 
 /** Not where somebody applied: what that manager may prune next time would be forgotten. */

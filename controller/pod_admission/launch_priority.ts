@@ -1,7 +1,8 @@
 /** Containers that wait for others of their pod to be ready. Spec: pod-webhook 4.4. */
 import { ensureObject, goQuote, type JsonObject } from "../../kube/core/index.ts";
 import type { Random } from "../../kube/index.ts";
-import { ensureList, objectAt, objectsAt, type PodDraft } from "./draft.ts";
+import { objectAt, objectsAt } from "../json_fields.ts";
+import { ensureList, type PodDraft } from "./draft.ts";
 
 const launchPriorityAnnotation = "apps.kruise.io/container-launch-priority";
 const priorityVariable = "KRUISE_CONTAINER_PRIORITY";

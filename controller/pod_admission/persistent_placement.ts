@@ -1,7 +1,8 @@
 /** Brings a pod back to where one of its name was last Ready. Spec: pod-webhook 4.6, persistentpodstate 4, rules 12 to 18. */
 import { injectedPersistentPodStateAnnotation, type PersistentPodState } from "../../crds/index.ts";
 import { ensureObject, type JsonObject } from "../../kube/core/index.ts";
-import { ensureList, objectsAt, type PodDraft } from "./draft.ts";
+import { objectsAt } from "../json_fields.ts";
+import { ensureList, type PodDraft } from "./draft.ts";
 
 export interface PlacementOptions {
   /** The object that records the pods of a workload, if there is one. */

@@ -1,6 +1,7 @@
 /** The gate with which controllers hold a pod's readiness. Spec: pod-webhook 4.1; inplace-update rule 31. */
 import { ensureObject } from "../../kube/core/index.ts";
-import { ensureList, objectsAt, type PodDraft } from "./draft.ts";
+import { objectsAt } from "../json_fields.ts";
+import { ensureList, type PodDraft } from "./draft.ts";
 
 const kruisePodReady = "KruisePodReady";
 

@@ -7,7 +7,8 @@ import {
 } from "../../crds/index.ts";
 import { compileSelector, ensureObject, type Labels } from "../../kube/core/index.ts";
 import type { ControllerOf } from "../../kube/index.ts";
-import { objectsAt, type PodDraft } from "./draft.ts";
+import { objectsAt } from "../json_fields.ts";
+import type { PodDraft } from "./draft.ts";
 
 export interface RelatedBudgetOptions {
   /** The budgets of a namespace that are not being deleted. */

@@ -8,7 +8,8 @@ import {
   type Labels,
   own,
 } from "../../kube/core/index.ts";
-import { objectAt, objectsAt, type PodDraft } from "./draft.ts";
+import { objectAt, objectsAt } from "../json_fields.ts";
+import type { PodDraft } from "./draft.ts";
 
 const podProbeAnnotation = "kruise.io/podprobe";
 const markerListAnnotation = "kruise.io/podprobemarker-list";

@@ -14,10 +14,10 @@ import {
 } from "../../kube/index.ts";
 import { admissionRequest, podAdmissionOptions } from "../../testkit/controller/admission_builder.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
+import { objectAt, objectsAt } from "../json_fields.ts";
 import { injectionSource } from "../sidecar_set/injection/source.ts";
 import { sidecarSetResource } from "../sidecar_set/resource.ts";
 import { mutatePod } from "./chain.ts";
-import { objectAt, objectsAt } from "./draft.ts";
 
 /** Caches that a test fills, in the place of watches. */
 function cluster() {

@@ -1,6 +1,7 @@
 /** The place that a WorkloadSpread gives a new pod. Spec: pod-webhook 4.2; workloadspread 4.1. */
 import type { JsonObject } from "../../kube/core/index.ts";
-import { objectAt, objectsAt, type PodDraft } from "./draft.ts";
+import { objectAt, objectsAt } from "../json_fields.ts";
+import type { PodDraft } from "./draft.ts";
 
 export interface SpreadOptions {
   /** A copy of the pod as its subset makes it; undefined where no subset takes it. Rejects to refuse the pod. */

@@ -1,5 +1,5 @@
 /** Reconciles a SidecarSet: the pods that it selects, what its plan sees of them, and who carries it out. */
-import { namespaceNameLabel, type SidecarSet } from "../../crds/index.ts";
+import type { SidecarSet } from "../../crds/index.ts";
 import { compileSelector, type LabelSelector } from "../../kube/core/index.ts";
 import {
   type Cache,
@@ -17,6 +17,7 @@ import { WorkloadReconciler } from "../rollout/workload_reconciler.ts";
 import type { PendingPods } from "../rollout/writes/pending_pods.ts";
 import type { HeldPods, PodNeeds, PodSelection } from "../selected_pods.ts";
 import { type MatchedNamespaces, matchedNamespaces, SidecarIndex } from "./classify.ts";
+import { namedNamespaces } from "./injection/matching.ts";
 import { planSidecarSet, sidecarSetPass } from "./plan.ts";
 
 export function sidecarSetReconciler(deps: KindDeps<SidecarSet>): Reconciler<SidecarSet> {
@@ -150,13 +151,4 @@ function selectionsOf({ selector, namespaceSelector }: SidecarSet["spec"]): PodS
     throw new Error("spec.selector is empty: which pods are managed has to be said");
   const named = namedNamespaces(namespaceSelector) ?? [""];
   return [...new Set(named)].map((namespace) => ({ namespace, labels: selector }));
-}
-
-/** Undefined: any may match. */
-function namedNamespaces(selector: LabelSelector | undefined): readonly string[] | undefined {
-  const name = selector?.matchLabels?.[namespaceNameLabel];
-  if (name !== undefined) return [name];
-  return selector?.matchExpressions?.find(
-    ({ key, operator }) => key === namespaceNameLabel && operator === "In",
-  )?.values;
 }

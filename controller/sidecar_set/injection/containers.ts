@@ -5,7 +5,7 @@ import {
   type SidecarContainer,
 } from "../../../crds/index.ts";
 import { cloneJson, type JsonObject } from "../../../kube/core/index.ts";
-import { objectAt, objectsAt } from "../../pod_admission/draft.ts";
+import { objectAt, objectsAt } from "../../json_fields.ts";
 import { firstByName, hotUpgradeEnv, injectedMark, transferredEnv } from "./env.ts";
 import { sharedVolumes } from "./shared_volumes.ts";
 

@@ -8,7 +8,7 @@ import {
   type SidecarContainer,
 } from "../../../crds/index.ts";
 import { compareBytes, type JsonObject, metadataReference, own } from "../../../kube/core/index.ts";
-import { objectAt, objectsAt } from "../../pod_admission/draft.ts";
+import { objectAt, objectsAt } from "../../json_fields.ts";
 
 type TransferEnv = NonNullable<SidecarContainer["transferEnv"]>[number];
 

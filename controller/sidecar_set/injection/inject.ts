@@ -1,7 +1,8 @@
 /** Sidecars into a new pod: what is done, in order. Spec: sidecarset 3 to 10; pod-webhook 4.3. */
 import type { SidecarContainer } from "../../../crds/index.ts";
 import { compareBytes, ensureObject, formatTime, type JsonObject } from "../../../kube/core/index.ts";
-import { ensureList, objectAt, objectsAt, textsAt } from "../../pod_admission/draft.ts";
+import { objectAt, objectsAt, textsAt } from "../../json_fields.ts";
+import { ensureList } from "../../pod_admission/draft.ts";
 import {
   containersOf,
   hotUpgradePair,

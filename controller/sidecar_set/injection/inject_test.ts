@@ -2,7 +2,7 @@ import fc from "fast-check";
 import t from "tap";
 import type { SidecarContainer } from "../../../crds/index.ts";
 import { cloneJson, isJsonObject, type JsonObject, jsonEqual } from "../../../kube/core/index.ts";
-import { objectAt, objectsAt } from "../../pod_admission/draft.ts";
+import { objectAt, objectsAt } from "../../json_fields.ts";
 import { injectSidecars } from "./inject.ts";
 import type { MetadataPatch, Sidecars } from "./sidecars.ts";
 

@@ -14,7 +14,7 @@ import {
   type Labels,
   type Selector,
 } from "../../../kube/core/index.ts";
-import { objectAt } from "../../pod_admission/draft.ts";
+import { objectAt } from "../../json_fields.ts";
 import { readSidecarSet } from "./sidecars.ts";
 
 /** What is worked out once when a set changes, so that a pod that it does not match costs next to nothing. */
@@ -65,7 +65,8 @@ function compiled(selector: LabelSelector | null | undefined): Selector | undefi
   return selector === undefined || selector === null ? undefined : compileSelector(selector);
 }
 
-function namedNamespaces(selector: LabelSelector | null | undefined): readonly string[] | undefined {
+/** The only namespaces that can match; undefined: any may. */
+export function namedNamespaces(selector: LabelSelector | null | undefined): readonly string[] | undefined {
   const named = selector?.matchLabels?.[namespaceNameLabel];
   if (named !== undefined) return [named];
   return selector?.matchExpressions?.find(

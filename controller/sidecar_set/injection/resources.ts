@@ -15,7 +15,7 @@ import {
   parseQuantity,
   type Quantity,
 } from "../../../kube/core/index.ts";
-import { objectAt, objectsAt } from "../../pod_admission/draft.ts";
+import { objectAt, objectsAt } from "../../json_fields.ts";
 import { hotUpgradePair } from "./containers.ts";
 import { InjectionError, type Sidecars } from "./sidecars.ts";
 

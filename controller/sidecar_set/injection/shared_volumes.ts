@@ -1,7 +1,7 @@
 /** Mounts and devices of the pod's own containers that a sidecar shares. Spec: sidecarset 9. */
 import type { SidecarContainer } from "../../../crds/index.ts";
 import { type JsonObject, own } from "../../../kube/core/index.ts";
-import { objectsAt } from "../../pod_admission/draft.ts";
+import { objectsAt } from "../../json_fields.ts";
 import { isInjected, variablesOf } from "./env.ts";
 
 export interface SharedVolumes {

@@ -1,7 +1,7 @@
 /** Volumes and pull secrets that a pod gets with its sidecars. Spec: sidecarset 6. */
 import type { SidecarContainer } from "../../../crds/index.ts";
 import { cloneJson, type JsonObject } from "../../../kube/core/index.ts";
-import { objectsAt } from "../../pod_admission/draft.ts";
+import { objectsAt } from "../../json_fields.ts";
 import type { Sidecars } from "./sidecars.ts";
 
 /** Those that the sidecars themselves mount and the pod does not have, in the order of their mounts. */
