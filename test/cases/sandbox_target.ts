@@ -54,8 +54,8 @@ export async function startTestSandbox(
 const mostAlone = 4;
 
 /**
- * Runs suites on fresh sandboxes with controller processes beside them: one for all that share a controller and the pace
- * of the nodes, one after the other, and at the same time one for each that wants its own, some at once.
+ * Runs suites on fresh sandboxes with controller processes beside them, at the same time: one for all that share a
+ * controller and the pace of the nodes, and one for each that wants its own, some at once.
  */
 export async function runOnSandbox(
   suites: readonly Suite[],
@@ -66,14 +66,14 @@ export async function runOnSandbox(
     suites.filter((suite) => !isAlone(suite)),
     ({ pace }) => pace,
   );
-  const inTurn = async () => {
-    for (const group of shared.values()) await runGroup(group, report);
-  };
   const waiting = suites.filter(isAlone);
   const lane = async () => {
     for (let suite = waiting.shift(); suite; suite = waiting.shift()) await runGroup([suite], report);
   };
-  await Promise.all([inTurn(), ...Array.from({ length: mostAlone }, lane)]);
+  await Promise.all([
+    ...Array.from(shared.values(), (group) => runGroup(group, report)),
+    ...Array.from({ length: mostAlone }, lane),
+  ]);
 }
 
 async function runGroup(suites: readonly Suite[], report: (result: StepResult) => void): Promise<void> {
