@@ -46,6 +46,12 @@ export class PodDraft {
     return textsAt(this.metadata, "labels");
   }
 
+  /** Neither at its end nor being deleted: restored copies of pods may be created so. */
+  get isActive(): boolean {
+    const { phase } = objectAt(this.pod, "status");
+    return phase !== "Succeeded" && phase !== "Failed" && !this.metadata["deletionTimestamp"];
+  }
+
   /** That of the request where the pod has none (spec pod-webhook 2, rule 2); never part of the patch. */
   get namespace(): string {
     const namespace = this.metadata["namespace"];

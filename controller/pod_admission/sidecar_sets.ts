@@ -1,7 +1,6 @@
 /** Sidecars that SidecarSets have for a new pod. Spec: pod-webhook 4.3. */
 import type { Random } from "../../kube/index.ts";
 import { injectSidecars } from "../sidecar_set/injection/inject.ts";
-import { isActive } from "../sidecar_set/injection/matching.ts";
 import type { InjectionSource } from "../sidecar_set/injection/source.ts";
 import { sidecarsFor } from "../sidecar_set/injection/version.ts";
 import type { PodDraft } from "./draft.ts";
@@ -17,7 +16,7 @@ export async function addSidecars(
   options: SidecarSetOptions,
   { random, now }: { random: Random; now: number },
 ): Promise<void> {
-  if (draft.request.operation !== "CREATE" || !isActive(draft.pod)) return;
+  if (draft.request.operation !== "CREATE" || !draft.isActive) return;
   const { labels } = draft;
   const sets = await options.setsFor(draft.namespace, labels);
   if (sets.length === 0) return;

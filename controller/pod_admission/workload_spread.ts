@@ -1,6 +1,6 @@
 /** The place that a WorkloadSpread gives a new pod. Spec: pod-webhook 4.2; workloadspread 4.1. */
 import type { JsonObject } from "../../kube/core/index.ts";
-import { objectAt, objectsAt } from "../json_fields.ts";
+import { objectsAt } from "../json_fields.ts";
 import type { PodDraft } from "./draft.ts";
 
 export interface SpreadOptions {
@@ -11,14 +11,9 @@ export interface SpreadOptions {
 /** `spreads`: absent without gate WorkloadSpread. A dry run leaves no trace, neither in the pod nor in a ledger. */
 export function addSpread(draft: PodDraft, spreads: SpreadOptions | undefined): void | Promise<void> {
   const { operation, dryRun } = draft.request;
-  if (spreads === undefined || operation !== "CREATE" || dryRun || !isActive(draft)) return;
+  if (spreads === undefined || operation !== "CREATE" || dryRun || !draft.isActive) return;
   if (!objectsAt(draft.metadata, "ownerReferences").some(({ controller }) => controller === true)) return;
   return spreads.place(draft.pod, draft.namespace).then((placed) => {
     if (placed !== undefined) draft.replace(placed);
   });
-}
-
-function isActive({ metadata, pod }: PodDraft): boolean {
-  const { phase } = objectAt(pod, "status");
-  return metadata["deletionTimestamp"] === undefined && phase !== "Succeeded" && phase !== "Failed";
 }

@@ -9,12 +9,10 @@ import {
   compareBytes,
   compileSelector,
   formatFieldErrors,
-  type JsonObject,
   type LabelSelector,
   type Labels,
   type Selector,
 } from "../../../kube/core/index.ts";
-import { objectAt } from "../../json_fields.ts";
 import { readSidecarSet } from "./sidecars.ts";
 
 /** What is worked out once when a set changes, so that a pod that it does not match costs next to nothing. */
@@ -116,10 +114,4 @@ export function matchingNamespace(
 export function withoutShadowed(sets: readonly CompiledSidecarSet[]): readonly CompiledSidecarSet[] {
   const bases = new Set(sets.map(({ base }) => base));
   return sets.filter(({ name }) => !bases.has(name));
-}
-
-/** Whether the pod can still run. */
-export function isActive(pod: JsonObject): boolean {
-  const { phase } = objectAt(pod, "status");
-  return phase !== "Succeeded" && phase !== "Failed" && !objectAt(pod, "metadata")["deletionTimestamp"];
 }
