@@ -4,14 +4,15 @@
  */
 import {
   hotUpgradeAltVersionPrefix,
+  hotUpgradePair,
   hotUpgradeVersionPrefix,
+  isHotUpgrade,
   type SidecarContainer,
   type SidecarsBeforeUpdate,
 } from "../../crds/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import { conditionOf } from "../rollout/pods/pod_state.ts";
 import { areUpdated, isConsistent } from "./consistency.ts";
-import { hotUpgradePair, isHotUpgrade } from "./injection/containers.ts";
 
 interface Pair {
   readonly containers: readonly [first: string, second: string];

@@ -10,6 +10,7 @@ import {
 } from "../../kube/core/index.ts";
 import { requirementsByKey, requirementsIntersect } from "../pod_unavailable_budget/selector_overlap.ts";
 import { canaryBase } from "./canary.ts";
+import { podContainerNames } from "./hot_upgrade.ts";
 import type { SidecarContainer, SidecarSet, SidecarSetSpec } from "./schema.ts";
 
 type Overlapping = Pick<SidecarSet, "metadata" | "spec">;
@@ -34,15 +35,21 @@ function conflictsWith(next: SidecarSetSpec, other: SidecarSetSpec, otherName: s
   ];
 }
 
+/** In the sets, or in a pod that gets the sidecars of both: HotUpgrade gives its containers names of its own. */
 function containerConflicts(
   next: readonly SidecarContainer[] | undefined,
   other: readonly SidecarContainer[] | undefined,
   otherName: string,
 ): FieldError[] {
-  const taken = new Set((other ?? []).map(({ name }) => name));
-  return (next ?? [])
-    .filter(({ name }) => taken.has(name))
-    .map(({ name }) => invalid("spec.containers", name, `container ${name} already exist in ${otherName}`));
+  const names = new Set((other ?? []).map(({ name }) => name));
+  const made = new Set((other ?? []).flatMap(podContainerNames));
+  return (next ?? []).flatMap((container) => {
+    const taken = names.has(container.name)
+      ? container.name
+      : podContainerNames(container).find((name) => made.has(name));
+    if (taken === undefined) return [];
+    return [invalid("spec.containers", container.name, `container ${taken} already exist in ${otherName}`)];
+  });
 }
 
 function volumeConflicts(next: SidecarSetSpec, other: SidecarSetSpec, otherName: string): FieldError[] {

@@ -8,7 +8,7 @@ import {
   type LabelSelectorRequirement,
 } from "../../kube/core/index.ts";
 import { selectorsMayOverlap, sidecarSetConflicts } from "./conflicts.ts";
-import type { SidecarSet, SidecarSetSpec } from "./schema.ts";
+import type { SidecarContainer, SidecarSet, SidecarSetSpec } from "./schema.ts";
 
 const app = { matchLabels: { app: "a" } };
 
@@ -33,6 +33,26 @@ t.test("containers with one name", (t) => {
   t.equal(conflicts(set("one", { containers: [{ name: "c" }] }), one), "", "a set and its former self");
   const elsewhere = { selector: { matchLabels: { app: "b" } }, containers: [{ name: "c" }] };
   t.equal(conflicts(set("two", elsewhere), one), "", "other pods");
+  t.end();
+});
+
+t.test("containers that HotUpgrade makes", (t) => {
+  const hot = (name: string) => ({
+    name,
+    upgradeStrategy: { upgradeType: "HotUpgrade", hotUpgradeEmptyImage: "e" },
+  });
+  const mesh = set("one", { containers: [hot("mesh")] });
+  const refused = (name: string, taken: string) =>
+    `spec.containers: Invalid value: "${name}": container ${taken} already exist in one`;
+  const having = (container: SidecarContainer) => set("two", { containers: [container] });
+  t.equal(conflicts(having({ name: "mesh" }), mesh), refused("mesh", "mesh"));
+  t.equal(conflicts(having({ name: "mesh-2" }), mesh), refused("mesh-2", "mesh-2"));
+  t.equal(conflicts(having(hot("mesh")), mesh), refused("mesh", "mesh"));
+  t.equal(conflicts(having(hot("mesh-1")), mesh), "", "mesh-1-1 and mesh-1-2 are nobody else's");
+  t.equal(
+    conflicts(having(hot("mesh")), set("one", { containers: [{ name: "mesh-1" }] })),
+    refused("mesh", "mesh-1"),
+  );
   t.end();
 });
 

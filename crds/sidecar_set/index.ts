@@ -1,6 +1,7 @@
 export * from "./canary.ts";
 export * from "./default.ts";
 export * from "./hash.ts";
+export * from "./hot_upgrade.ts";
 export * from "./names.ts";
 export type { PatchWhitelist } from "./patch_whitelist.ts";
 export * from "./pod_annotations.ts";

@@ -13,6 +13,7 @@ import {
 import { ratchet } from "../clone_set/rules.ts";
 import { privilegedErrors } from "../clone_set/template.ts";
 import { isNativeSidecar } from "./hash.ts";
+import { isHotUpgrade, podContainerNames } from "./hot_upgrade.ts";
 import { evaluateResourceExpression } from "./resource_expressions.ts";
 import type { SidecarContainer, SidecarSetSpec } from "./schema.ts";
 
@@ -43,8 +44,8 @@ export function validateSidecars(
       ...transferEnvErrors(container, `spec[${index}]`),
       ...(container.resourcesPolicy ? resourcesErrors(container, `spec[${index}].resourcesPolicy`) : []),
     ]),
-    ...hotUpgradeErrors("containers", containers, before?.containers),
-    ...hotUpgradeErrors("initContainers", initContainers, before?.initContainers),
+    ...hotUpgradeErrors("containers", spec, before),
+    ...hotUpgradeErrors("initContainers", spec, before),
     ...validateAsPod(spec, options),
   ];
 }
@@ -172,15 +173,16 @@ function problemOf(parse: () => unknown): string | undefined {
 /** The reference accepts these, and then no pod can be created. What is stored so may stay. */
 function hotUpgradeErrors(
   list: "containers" | "initContainers",
-  containers: readonly SidecarContainer[],
-  before: readonly SidecarContainer[] | undefined,
+  spec: SidecarSetSpec,
+  before: SidecarSetSpec | undefined,
 ): FieldError[] {
-  return containers.flatMap((container, index) => {
+  const all = [...(spec.containers ?? []), ...(spec.initContainers ?? [])];
+  return (spec[list] ?? []).flatMap((container, index) => {
+    if (!isHotUpgrade(container)) return [];
     const { name, upgradeStrategy } = container;
-    if (upgradeStrategy?.upgradeType !== "HotUpgrade") return [];
     const errors: FieldError[] = [];
     const path = `spec.${list}[${index}]`;
-    if (!upgradeStrategy.hotUpgradeEmptyImage) {
+    if (!upgradeStrategy?.hotUpgradeEmptyImage) {
       const words = "HotUpgrade needs the image of the idle container";
       errors.push(required(`${path}.upgradeStrategy.hotUpgradeEmptyImage`, words));
     }
@@ -188,7 +190,12 @@ function hotUpgradeErrors(
       const words = `must be no more than ${longestHotUpgradeName} characters with HotUpgrade, which adds "-1" and "-2"`;
       errors.push(invalid(`${path}.name`, name, words));
     }
-    const earlier = before?.find((one) => one.name === name);
+    const others = new Set(all.filter((one) => one !== container).flatMap(podContainerNames));
+    for (const made of podContainerNames(container)) {
+      const words = `HotUpgrade makes a container ${made} of it, and another one has that name`;
+      if (others.has(made)) errors.push(invalid(`${path}.name`, name, words));
+    }
+    const earlier = before?.[list]?.find((one) => one.name === name);
     return ratchet(errors, upgradeStrategy, earlier?.upgradeStrategy);
   });
 }

@@ -254,6 +254,24 @@ t.test("HotUpgrade with which no pod could be created", async (t) => {
   const upgradeStrategy = { ...hot, hotUpgradeEmptyImage: "empty:1" };
   t.equal(sidecar({ name: "a".repeat(61), upgradeStrategy }), "");
   t.match(sidecar({ name: "a".repeat(62), upgradeStrategy }), "must be no more than 61 characters");
+  const taken = (made: string, list = "containers") =>
+    `spec.${list}[0].name: Invalid value: "mesh": HotUpgrade makes a container ${made} of it, and another one has that name`;
+  const mesh = { ...main, name: "mesh", upgradeStrategy };
+  const beside = (name: string) => raw({ containers: [mesh, { ...main, name }] });
+  t.equal(complaints(beside("mesh-1")), taken("mesh-1"));
+  t.equal(complaints(beside("mesh-2")), taken("mesh-2"));
+  t.equal(complaints(beside("mesh-1"), beside("mesh-1")), "", "what is stored may stay");
+  t.equal(complaints(beside("mesh-3")), "");
+  t.equal(complaints(raw({ containers: [mesh, { ...mesh, name: "mesh-1" }] })), "", "mesh-1-1 and mesh-1-2");
+  t.equal(
+    complaints(raw({ containers: [mesh], initContainers: [{ ...main, name: "mesh-2" }] })),
+    taken("mesh-2"),
+    "init containers share their pod's names",
+  );
+  t.equal(
+    complaints(raw({ containers: [{ ...main, name: "mesh-1" }], initContainers: [mesh] })),
+    taken("mesh-1", "initContainers"),
+  );
 });
 
 t.test("annotations for pods", async (t) => {

@@ -1,7 +1,9 @@
 /** The containers that a sidecar becomes in a pod, and their places among its own. Spec: sidecarset 3 to 5, 7 to 9, 40. */
 import {
   hotUpgradeAltVersionPrefix,
+  hotUpgradePair,
   hotUpgradeVersionPrefix,
+  isHotUpgrade,
   type SidecarContainer,
 } from "../../../crds/index.ts";
 import { cloneJson, type JsonObject } from "../../../kube/core/index.ts";
@@ -23,15 +25,6 @@ export interface Placed {
 export function placeOf({ podInjectPolicy }: SidecarContainer, usual: Place): Place {
   if (podInjectPolicy === "BeforeAppContainer") return "before";
   return podInjectPolicy === "AfterAppContainer" ? "after" : usual;
-}
-
-export function isHotUpgrade({ upgradeStrategy }: SidecarContainer): boolean {
-  return upgradeStrategy?.upgradeType === "HotUpgrade";
-}
-
-/** The two containers of a sidecar that is upgraded hot: the first one serves at the beginning. */
-export function hotUpgradePair(name: string): readonly [working: string, idle: string] {
-  return [`${name}-1`, `${name}-2`];
 }
 
 /** Annotations that tell the two containers which of them serves. */

@@ -1,16 +1,9 @@
 /** Sidecars into a new pod: what is done, in order. Spec: sidecarset 3 to 10; pod-webhook 4.3. */
-import type { SidecarContainer } from "../../../crds/index.ts";
+import { podContainerNames } from "../../../crds/index.ts";
 import { compareBytes, ensureObject, formatTime, type JsonObject } from "../../../kube/core/index.ts";
 import { objectAt, objectsAt, textsAt } from "../../json_fields.ts";
 import { ensureList } from "../../pod_admission/draft.ts";
-import {
-  containersOf,
-  hotUpgradePair,
-  isHotUpgrade,
-  type Placed,
-  placeOf,
-  withSidecars,
-} from "./containers.ts";
+import { containersOf, type Placed, placeOf, withSidecars } from "./containers.ts";
 import { patchedAnnotations } from "./pod_metadata.ts";
 import { recordOf } from "./pod_record.ts";
 import { ownContainers, resourcesByPolicy, sidecarNames } from "./resources.ts";
@@ -59,17 +52,13 @@ function placed(sets: readonly Sidecars[], pod: JsonObject, list: "containers" |
     const resources =
       sidecar.resourcesPolicy &&
       resourcesByPolicy(sidecar.resourcesPolicy, candidates, { sidecar: sidecar.name, set });
-    const names = namesOf(sidecar);
+    const names = podContainerNames(sidecar);
     return containersOf(sidecar, pod, resources).map((container, index) => ({
       name: names[index] ?? sidecar.name,
       place: placeOf(sidecar, usual),
       container,
     }));
   });
-}
-
-function namesOf(sidecar: SidecarContainer): readonly string[] {
-  return isHotUpgrade(sidecar) ? hotUpgradePair(sidecar.name) : [sidecar.name];
 }
 
 function byName(left: Placed, right: Placed): number {

@@ -206,6 +206,18 @@ t.test("a hot upgrade begins with two containers, of which the first serves", as
   });
 });
 
+t.test(
+  "an app container with the name of one of the two is replaced, as one with a sidecar's name is",
+  async (t) => {
+    const upgradeStrategy = { upgradeType: "HotUpgrade", hotUpgradeEmptyImage: "empty:1" };
+    const set = sidecarsOf("one", { containers: [sidecar("mesh", { upgradeStrategy })] });
+    const pod = podOf({ containers: [{ name: "app" }, { name: "mesh-2", image: "mine" }] });
+    const { spec } = injected(pod, [set]);
+    t.strictSame(names(spec, "containers"), ["mesh-1", "app", "mesh-2"]);
+    t.equal(containerOf(spec, "mesh-2")["image"], "empty:1");
+  },
+);
+
 t.test("what was injected is recorded in the pod, beside what is recorded there", async (t) => {
   const sets = [
     sidecarsOf("b", {

@@ -3,8 +3,10 @@ import {
   formatInjectedList,
   formatInjectedSidecars,
   formatWorkingContainers,
+  hotUpgradePair,
   type InjectedSidecars,
   injectedListAnnotation,
+  isHotUpgrade,
   isNativeSidecar,
   parseInjectedList,
   parseInjectedSidecars,
@@ -14,7 +16,7 @@ import {
   workingHotUpgradeAnnotation,
 } from "../../../crds/index.ts";
 import { compareBytes, type Labels } from "../../../kube/core/index.ts";
-import { hotUpgradePair, hotUpgradeVersions, isHotUpgrade } from "./containers.ts";
+import { hotUpgradeVersions } from "./containers.ts";
 import { InjectionError, type Sidecars } from "./sidecars.ts";
 
 /**

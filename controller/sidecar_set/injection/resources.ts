@@ -2,6 +2,7 @@
 import {
   type ExpressionVariable,
   evaluateResourceExpression,
+  hotUpgradePair,
   type SidecarContainer,
 } from "../../../crds/index.ts";
 import {
@@ -16,7 +17,6 @@ import {
   type Quantity,
 } from "../../../kube/core/index.ts";
 import { objectAt, objectsAt } from "../../json_fields.ts";
-import { hotUpgradePair } from "./containers.ts";
 import { InjectionError, type Sidecars } from "./sidecars.ts";
 
 type ResourcesPolicy = NonNullable<SidecarContainer["resourcesPolicy"]>;
