@@ -108,9 +108,10 @@ function mainsOf(pod: ObservedPod): readonly { readonly exitCode?: number }[] {
 
 function imagesFor(pod: ObservedPod): Termination {
   const images = new Map<string, string>();
+  const running = new Set(unfinished(pod, pod.containers));
   for (const { name, env, image } of pod.containers) {
     const wanted = env[IMAGE_VARIABLE] ?? "";
-    if (wanted !== "" && wanted !== image) images.set(name, wanted);
+    if (running.has(name) && wanted !== "" && wanted !== image) images.set(name, wanted);
   }
   return images.size === 0 ? nothing : { by: "images", images };
 }

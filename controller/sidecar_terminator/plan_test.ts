@@ -62,6 +62,28 @@ t.test("the job's own containers decide", async (t) => {
   );
 });
 
+t.test("which containers are sidecars", async (t) => {
+  const ends = (env: Record<string, string>) =>
+    planTermination(pod({ main: [{}, 0], side: [env, "running"] }), real);
+  const name = "KRUISE_TERMINATE_SIDECAR_WHEN_JOB_EXIT";
+  for (const value of ["true", "True", "TRUE"]) t.same(ends({ [name]: value }), asked("side"), value);
+  for (const value of ["false", "", "1", " true"]) t.same(ends({ [name]: value }), nothing, value);
+  t.same(ends({ KRUISE_TERMINATE_SIDECAR_IGNORE_EXIT_CODE: "true" }), nothing, "says nothing by itself");
+  t.same(ends({ ...end, ...image }), asked("side"), "on a node with an agent the image is not needed");
+  const fromElsewhere = observedPod({
+    spec: { containers: [{ name: "side", env: [{ name, valueFrom: { fieldRef: {} } }] }] },
+  });
+  t.notOk(hasSidecarsToEnd(fromElsewhere), "only a literal value counts");
+  const native = observedPod({
+    spec: {
+      restartPolicy: "Never",
+      initContainers: [{ name: "side", restartPolicy: "Always", env: [{ name, value: "true" }] }],
+      containers: [{ name: "main" }],
+    },
+  });
+  t.notOk(hasSidecarsToEnd(native), "init containers are the kubelet's");
+});
+
 t.test("nothing is done for", async (t) => {
   const ready = {
     main: [{}, 0] as [object, State],
@@ -125,6 +147,18 @@ t.test("on virtual nodes images are replaced", async (t) => {
   t.same(found.by === "images" && [...found.images], [["a", "exits:1"]]);
   const replaced = { KRUISE_TERMINATE_SIDECAR_WHEN_JOB_EXIT_WITH_IMAGE: "i:1" };
   t.same(planTermination(pod({ main: [{}, 0], a: [replaced, "running"] }), virtual), nothing, "done already");
+  const two = planTermination(pod({ main: [{}, 0], a: [image, 0], b: [image, "running"] }), virtual);
+  t.same(two.by === "images" && [...two.images.keys()], ["b"], "one that is over is left alone");
+  t.same(
+    planTermination(pod({ main: [{}, 0], a: [end, "running"] }), virtual),
+    nothing,
+    "no agent is there to stop a container",
+  );
+  t.same(
+    planTermination(pod({ main: [{}, 1], a: [image, "running"] }, { restartPolicy: "OnFailure" }), virtual),
+    nothing,
+    "the job goes on",
+  );
 });
 
 const states = fc.constantFrom<State>(0, 1, "running", "unknown");
