@@ -3,7 +3,7 @@ import { partitionReplicas } from "../../kube/core/index.ts";
 import { type AnyObject, countAt, fieldsAt, intOrStringAt, textAt } from "../fields.ts";
 import { done, onlyRollingUpdate, type Progress, waiting } from "./progress.ts";
 
-/** Pods that `updateStrategy.selector` leaves out are waited for: the status does not tell them from others. */
+/** The status counts the pods that are waited for: `selected_sidecars.ts` leaves out those that a selector does. */
 export function sidecarSetProgress(object: AnyObject): Progress {
   if (textAt(object, "spec", "updateStrategy", "type") === "NotUpdate") return onlyRollingUpdate;
   const status = fieldsAt(object, "status");

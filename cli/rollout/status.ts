@@ -99,7 +99,8 @@ class StatusReporter {
   /** Resolves to true when the rollout is done. Throws CliError when it failed. */
   async report(object: AnyObject): Promise<boolean> {
     await this.#checkRevision(object);
-    const progress = this.#workload.progress(object);
+    const counted = await this.#workload.counted?.(this.#access, object);
+    const progress = this.#workload.progress(counted ?? object);
     if (progress.state === "failed") throw new CliError(progress.message);
     if (progress.message !== this.#last) {
       this.#last = progress.message;

@@ -1,5 +1,6 @@
 /** The kinds that the rollout commands know, and how they differ. */
 
+import type { ClusterAccess } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { type AnyObject, at } from "../fields.ts";
 import { pluralName, type ResourceType } from "../resource_types.ts";
@@ -15,6 +16,8 @@ export interface Workload {
   readonly group: string;
   readonly kind: string;
   progress(object: AnyObject): Progress;
+  /** The object with a status that counts only pods that the rollout is about; absent: its status never counts others. */
+  counted?(access: ClusterAccess, object: AnyObject): Promise<AnyObject>;
   /** Path of the flag that holds updates back, for kinds that can be paused by command. */
   pausedPath?(apiVersion: string | undefined): readonly string[];
   /** While it is paused neither its pods can be restarted nor a former template put back. */
@@ -54,6 +57,8 @@ export const workloads: readonly Workload[] = [
     group: "apps.kruise.io",
     kind: "SidecarSet",
     progress: sidecarSetProgress,
+    counted: async (access, object) =>
+      (await import("./selected_sidecars.ts")).withSelectedCounts(access, object),
     pausedPath: () => ["spec", "updateStrategy", "paused"],
     history: "ControllerRevision",
     revised: async () => (await import("./revised_sidecars.ts")).revisedSidecars,

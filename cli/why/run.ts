@@ -25,7 +25,9 @@ export async function runWhy(call: Call): Promise<number> {
   const request = { access, subject: { stored }, gates: gatesOf(call), host: call.host };
   const forecast = await planner.forecast(request);
   const { waiting } = forecast;
-  const message = workloadNamed(target.type)?.progress(stored).message ?? forecast.summary;
+  const workload = workloadNamed(target.type);
+  const counted = await workload?.counted?.(access, stored);
+  const message = workload?.progress(counted ?? stored).message ?? forecast.summary;
   call.print(`${call.paint("bold", objectName(target.type, target.ref.name))}: ${message}`);
   printWaiting(call, waiting);
   const next = nextLines(forecast, target.type);

@@ -1,0 +1,42 @@
+/** The pods that a SidecarSet's `updateStrategy.selector` takes. Loaded when needed: it brings the controller. */
+import { matchedNamespaces, PendingPods, rolloutOf, SidecarIndex } from "../../controller/index.ts";
+import { defaultSidecarSet, sidecarSet } from "../../crds/index.ts";
+import { formatSelector, isJsonObject, keyOf } from "../../kube/core/index.ts";
+import { namespaceResource, podResource } from "../../kube/index.ts";
+import type { ClusterAccess } from "../command.ts";
+import { type AnyObject, fieldsAt } from "../fields.ts";
+import { everyItem } from "../why/owned_objects.ts";
+
+/** The object with a status that counts these pods alone, by the controller's own rules; as it is where all are taken. */
+export async function withSelectedCounts(
+  { client }: Pick<ClusterAccess, "client">,
+  object: AnyObject,
+): Promise<AnyObject> {
+  const read = isJsonObject(object) ? sidecarSet.readStored(defaultSidecarSet(object)) : undefined;
+  if (read === undefined || !("object" in read)) return object;
+  const { spec = {} } = read.object;
+  if (!spec.updateStrategy?.selector) return object;
+  const labelSelector = [spec.selector, spec.updateStrategy.selector].map(formatSelector).join(",");
+  const [pods, everyNamespace] = await Promise.all([
+    everyItem(client, podResource, { labelSelector }),
+    everyItem(client, namespaceResource),
+  ]);
+  const labels = new Map(everyNamespace.map((namespace) => [namespace.name, namespace.labels]));
+  const byKey = new Map(pods.map((pod) => [keyOf(pod), pod]));
+  const index = new SidecarIndex({
+    pods: () => pods,
+    pod: (key) => byKey.get(key),
+    inFlight: () => new PendingPods(),
+  });
+  const counted = index.refresh({
+    rollout: rolloutOf({ ...read.object, spec }),
+    namespaces: matchedNamespaces(spec.namespaceSelector, (name) => labels.get(name), 0),
+  });
+  const counts = Object.fromEntries(
+    (["matchedPods", "updatedPods", "readyPods", "updatedReadyPods"] as const).map((name) => [
+      name,
+      counted.count(name),
+    ]),
+  );
+  return { ...object, status: { ...fieldsAt(object, "status"), ...counts } };
+}
