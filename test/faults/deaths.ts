@@ -28,22 +28,21 @@ interface Verdict {
   readonly failure: string;
 }
 
-const lanes = 8;
-
 /** For a whole file, on a machine however busy: what stalls is noticed by the limits of each step. */
 export const longestMs = 850_000;
 
-/** `kinds` are those of the scenarios: the controllers care for no others. */
+/** `kinds` are those of the scenarios: the controllers care for no others. `lanes`: how many scenarios run side by side. */
 export async function tryDeaths(
   t: Test,
   kinds: readonly string[],
   scenarios: readonly Scenario[],
+  { lanes = 8 }: { lanes?: number } = {},
 ): Promise<void> {
   const sandbox = await startTestSandbox({ serves: kinds });
   t.teardown(() => sandbox.stop());
   const lab = new Lab(sandbox);
   const jobs: Job[] = [];
-  await inLanes(scenarios, async (scenario) => {
+  await inLanes(lanes, scenarios, async (scenario) => {
     const { writes } = await lab.run(scenario, Number.POSITIVE_INFINITY, { name: "none" });
     for (let write = 1; write <= writes; write++) jobs.push({ scenario, write, writes });
   });
@@ -54,7 +53,7 @@ export async function tryDeaths(
     );
   }
   const verdicts: Verdict[] = [];
-  await inLanes(jobs, async (job) => void verdicts.push(await judge(lab, job)));
+  await inLanes(lanes, jobs, async (job) => void verdicts.push(await judge(lab, job)));
   for (const { what, failure } of verdicts) t.equal(failure, "", what);
 }
 
@@ -69,7 +68,11 @@ async function judge(lab: Lab, { scenario, write, writes }: Job): Promise<Verdic
   }
 }
 
-async function inLanes<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+async function inLanes<T>(
+  lanes: number,
+  items: readonly T[],
+  work: (item: T) => Promise<void>,
+): Promise<void> {
   const waiting = [...items];
   const lane = async () => {
     for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await work(item);

@@ -42,7 +42,7 @@ export class Life {
       clock: systemClock,
       random: Math.random,
       log: nullLog,
-      options: controllerOptions({ namespace }),
+      options: controllerOptions({ namespace, systemNamespace: namespace }),
     });
     // Who dies before it has synced never says so.
     this.#controllers.synced.catch(() => undefined);
@@ -99,6 +99,7 @@ export class Lab {
     try {
       await inTime(first.synced, `${namespace}: caches were not filled`);
       if (scenario.before !== undefined) await api.create(scenario.before, namespace);
+      await scenario.prepare?.(place);
       await reached(place, async () => scenario.settledBefore?.(place), "its beginning");
       const trail = await new Trail(api, "pods", namespace).start();
       if (adversity.dying !== undefined) faults.add({ ...adversity.dying, userAgent: first.agent });
@@ -133,6 +134,7 @@ export class Lab {
     } finally {
       story.end();
       for (const life of lives) await life.end();
+      await scenario.leave?.(place);
       await api.remove("namespaces", namespace);
     }
   }

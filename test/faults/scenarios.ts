@@ -12,7 +12,11 @@ export interface Scenario {
   readonly name: string;
   /** What exists before; empty: the scenario begins with nothing. */
   readonly before?: object;
-  /** Waits until `before` is settled; receives a place with a healthy controller. */
+  /** Makes what exists before, where that depends on the place; it has a healthy controller. */
+  prepare?(place: Place): Promise<void>;
+  /** Removes what it made outside of the namespace. */
+  leave?(place: Place): Promise<void>;
+  /** Waits until what exists before is settled; receives a place with a healthy controller. */
   settledBefore?(place: Place): Promise<void>;
   /** The change during which the controller dies. */
   act(place: Place): Promise<void>;
