@@ -1,6 +1,7 @@
 /** Scenarios about other kinds, admission and the controller itself, small, on one sandbox with one controller process. */
-import t from "tap";
+import t, { type Test } from "tap";
 import { pods, ScenarioSandbox } from "../testkit/bench/scenario_sandbox.ts";
+import type { Run } from "./measure/result.ts";
 
 /** What each scenario must show: the names of its phases and the pods of each. */
 const expected: Readonly<Record<string, readonly (readonly [name: string, pods: number])[]>> = {
@@ -28,6 +29,11 @@ const expected: Readonly<Record<string, readonly (readonly [name: string, pods: 
   ],
   broadcastjob: [["run to the end", 10]],
   cronjob: [["due together", 20]],
+  sidecarset: [
+    ["create", 10],
+    ["update of the sidecar", 10],
+    ["storm", 10],
+  ],
   // Last: it ends the controller.
   restart: [
     ["create", 10],
@@ -35,11 +41,20 @@ const expected: Readonly<Record<string, readonly (readonly [name: string, pods: 
   ],
 };
 
+/** Two requests a pod, and nothing but the sidecar restarts. */
+function checkSidecars(t: Test, { phases: [, updated, storm] }: Run): void {
+  t.equal(updated?.requests.by["PATCH pods"], pods, "one patch of each pod");
+  t.equal(updated?.requests.by["PATCH pods/status"], pods, "and one of its condition");
+  t.equal(updated?.facts["restarts of other containers"], 0);
+  t.equal(storm?.facts["sidecars a pod"], 5);
+}
+
 t.test("other scenarios on the sandbox", { timeout: 280_000 }, async (t) => {
   const sandbox = await ScenarioSandbox.start(t);
   for (const [name, phases] of Object.entries(expected)) {
     await t.test(name, async (t) => {
       const run = await sandbox.check(t, name, phases);
+      if (name === "sidecarset") checkSidecars(t, run);
       if (name === "restart") t.equal(run.phases[1]?.facts["pods written"], 0, "nothing is written again");
     });
   }

@@ -159,7 +159,9 @@ function wordsOf(values: Values, { name }: Scenario): Record<string, string> {
     ...(name === "many" || name === "hold" ? { size: values.size } : {}),
     ...(name === "resourcedistribution" ? { namespaces: values.namespaces } : {}),
     ...(name === "partition" ? { steps: values.steps } : {}),
-    ...(name === "admission" || name === "webhook" ? { "in-flight": values["in-flight"] } : {}),
+    ...(name === "admission" || name === "webhook" || name === "sidecarset"
+      ? { "in-flight": values["in-flight"] }
+      : {}),
     ...(name === "webhook" ? { "sidecar-sets": values["sidecar-sets"] } : {}),
   };
 }

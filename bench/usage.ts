@@ -24,12 +24,12 @@ Who is measured:
   --label NAME          name of the manager in results
 
 What happens:
-  --pods N[,N…]         sizes, a run each, 1 to 100000; default 1000 (many, one: 10000; webhook: 20000; hold: 100000; per node: 100)
+  --pods N[,N…]         sizes, a run each, 1 to 100000; default 1000 (sidecarset: 5000; many, one: 10000; webhook: 20000; hold: 100000; per node: 100)
   --nodes N             hollow nodes, 1 to 5000; default one for 50 pods
   --max-unavailable A   number or percentage; default 10%
   --size N              pods of one workload of \`many\` and \`hold\`; default 10
   --steps A,B,…         partitions of \`partition\`; default 90%,50%,0
-  --in-flight N         requests at once of \`admission\` and \`webhook\`, 1 to 64; default 16
+  --in-flight N         requests at once of \`admission\`, \`webhook\` and \`sidecarset\`, 1 to 64; default 16
   --sidecar-sets N      SidecarSets of \`webhook\`, 0 to 100; default 0
   --namespaces N        targets of \`resourcedistribution\`, 1 to 100000; default 2000
   --limit N             patches of each kind of the bare loop, 0: none; default 400

@@ -59,6 +59,8 @@ export interface PhasePlan {
   /** The first trace of the manager's work. */
   touched(pod: PodObject): boolean;
   readonly budget?: BudgetRules;
+  /** Whose budget a pod uses; undefined: nobody's. Default: its workload's. */
+  budgetOf?(pod: PodObject): string | undefined;
   /** Whether nothing more is to come, for as long as `settleMs` does not say so; the phase waits up to `timeoutMs` for it. */
   isSettled?(): boolean;
   /** Read when the phase is over. */
@@ -151,9 +153,9 @@ class Arrivals {
   constructor(bench: Bench, plan: PhasePlan) {
     this.#bench = bench;
     this.#plan = plan;
-    const { budget } = plan;
+    const { budget, budgetOf = workloadOf } = plan;
     const now = () => bench.clock.monotonic();
-    if (budget !== undefined) this.#check = new BudgetCheck(budget, workloadOf, now, bench.board.pods());
+    if (budget !== undefined) this.#check = new BudgetCheck(budget, budgetOf, now, bench.board.pods());
     this.#service = new ServiceTimes(now, bench.board.pods());
   }
 

@@ -23,14 +23,22 @@ export const admission: Scenario = {
     });
     return {
       phases: [
-        await creations(stage, "without webhook", bare),
-        await creations(stage, "through webhook", stage.namespace),
+        await creationPhase(stage, { name: "without webhook", namespace: bare }),
+        await creationPhase(stage, { name: "through webhook", namespace: stage.namespace }),
       ],
     };
   },
 };
 
-function creations(stage: Stage, name: string, namespace: string): Promise<Phase> {
+interface Creations {
+  readonly name: string;
+  readonly namespace: string;
+  /** Of the pods, beside those of the bench. */
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+/** Pods of nobody, `--in-flight` at once. */
+export function creationPhase(stage: Stage, { name, namespace, labels = {} }: Creations): Promise<Phase> {
   const { pods, inFlight } = stage.settings;
   const workload = name.replace(" ", "-");
   const latencies: number[] = [];
@@ -44,7 +52,7 @@ function creations(stage: Stage, name: string, namespace: string): Promise<Phase
       await eachInFlight(indexes, inFlight, async (index) => {
         stage.signal.throwIfAborted();
         const sent = stage.clock.monotonic();
-        const pod = barePod(`bench-${index + 1}`, stage.run, { [WORKLOAD_LABEL]: workload });
+        const pod = barePod(`${workload}-${index + 1}`, stage.run, { ...labels, [WORKLOAD_LABEL]: workload });
         await stage.client.create(podObjects, namespace, pod);
         latencies.push(stage.clock.monotonic() - sent);
       });

@@ -10,6 +10,7 @@ import { broadcastjob, daemonset } from "./per_node.ts";
 import { resourcedistribution } from "./resource_distribution.ts";
 import { restart } from "./restart.ts";
 import { create, nodeloss, one, partition, recreate, rollout, scale, statefulset } from "./rollouts.ts";
+import { sidecarset } from "./sidecar_set.ts";
 import { status } from "./status.ts";
 import { webhook } from "./webhook.ts";
 
@@ -30,6 +31,7 @@ export const scenarios: readonly Scenario[] = [
   daemonset,
   broadcastjob,
   cronjob,
+  sidecarset,
   status,
   resourcedistribution,
   limit,
