@@ -46,17 +46,27 @@ export function parseInjectedSidecars(text: string | undefined): Map<string, Inj
   });
 }
 
-export function formatInjectedSidecars(entries: ReadonlyMap<string, InjectedSidecars>): string {
-  return formattedMap(
-    entries,
-    ({ updateTimestamp, hash, sidecarSetName, sidecarList, controllerRevision }) => ({
-      updateTimestamp,
-      hash,
-      sidecarSetName,
-      sidecarList,
-      controllerRevision,
-    }),
+/** `texts`: entries that are written already, in place of those of the same set. */
+export function formatInjectedSidecars(
+  entries: ReadonlyMap<string, InjectedSidecars>,
+  texts: ReadonlyMap<string, string> = new Map(),
+): string {
+  const written = new Map(
+    [...entries].map(([set, entry]) => [set, injectedSidecarsText(entry)(entry.updateTimestamp)]),
   );
+  for (const [set, text] of texts) written.set(set, text);
+  return joinedMap(written);
+}
+
+/** Writes an entry for any time (RFC 3339): only that differs between the pods that a set is injected into. */
+export function injectedSidecarsText({
+  hash,
+  sidecarSetName,
+  sidecarList,
+  controllerRevision,
+}: Omit<InjectedSidecars, "updateTimestamp">): (updateTimestamp: string) => string {
+  const rest = goJson({ hash, sidecarSetName, sidecarList, controllerRevision }).slice(1);
+  return (updateTimestamp) => `{"updateTimestamp":${goJson(updateTimestamp)},${rest}`;
 }
 
 /** Names of the sets whose sidecars a pod has. */
@@ -133,9 +143,14 @@ function parsedObject(text: string): JsonObject | undefined {
 
 /** Keys sorted, members of the values in their order. */
 function formattedMap<T>(entries: ReadonlyMap<string, T>, write: (entry: T) => unknown): string {
-  const members = [...entries]
+  return joinedMap(new Map([...entries].map(([key, entry]) => [key, goJson(write(entry))])));
+}
+
+/** Of members that are JSON already. */
+function joinedMap(texts: ReadonlyMap<string, string>): string {
+  const members = [...texts]
     .sort(([left], [right]) => compareBytes(left, right))
-    .map(([key, entry]) => `${goJson(key)}:${goJson(write(entry))}`);
+    .map(([key, text]) => `${goJson(key)}:${text}`);
   return `{${members.join(",")}}`;
 }
 

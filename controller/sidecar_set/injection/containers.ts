@@ -3,13 +3,12 @@ import {
   hotUpgradeAltVersionPrefix,
   hotUpgradePair,
   hotUpgradeVersionPrefix,
-  isHotUpgrade,
   type SidecarContainer,
 } from "../../../crds/index.ts";
-import { cloneJson, type JsonObject } from "../../../kube/core/index.ts";
-import { objectAt, objectsAt } from "../../json_fields.ts";
-import { firstByName, hotUpgradeEnv, injectedMark, transferredEnv } from "./env.ts";
-import { sharedVolumes } from "./shared_volumes.ts";
+import type { JsonObject } from "../../../kube/core/index.ts";
+import { objectsAt } from "../../json_fields.ts";
+import type { AppContainers, SharedVolume } from "./app_containers.ts";
+import type { PreparedSidecar } from "./prepared_sidecar.ts";
 
 type Place = "before" | "after";
 
@@ -17,7 +16,7 @@ type Place = "before" | "after";
 export interface Placed {
   readonly name: string;
   readonly place: Place;
-  /** Nobody else's: it may be written to. */
+  /** Its members and its list `env` may be written to; what is in them is shared with other pods. */
   readonly container: JsonObject;
 }
 
@@ -38,50 +37,52 @@ export function hotUpgradeVersions(name: string): Record<string, string> {
   };
 }
 
-/** One container, or two with hot upgrade. `resources`: in place of its own. */
-export function containersOf(
-  sidecar: SidecarContainer,
-  pod: JsonObject,
-  resources?: JsonObject,
+/** One container, or two with hot upgrade. `resources`: in place of its own. `usual`: its place unless it says one. */
+export function placedContainers(
+  prepared: PreparedSidecar,
+  app: AppContainers,
+  { usual, resources }: { readonly usual: Place; readonly resources: JsonObject | undefined },
+): Placed[] {
+  const { sidecar, shares, paths } = prepared;
+  const shared = shares === undefined ? [] : app.shared(shares).filter(({ path }) => !paths.has(path));
+  const given = app.transferred(prepared.transfers);
+  for (const { env } of shared) given.push(...env);
+  const place = placeOf(sidecar, usual);
+  return prepared.containers.map(({ name, fields, lastEnv }) => {
+    const container = { ...fields };
+    if (resources !== undefined) container["resources"] = resources;
+    container["env"] = withMissing(prepared, given, lastEnv);
+    addVolumes(container, "volumeMounts", shared);
+    addVolumes(container, "volumeDevices", shared);
+    return { name, place, container };
+  });
+}
+
+/** A name that is there already is never overwritten. */
+function withMissing(
+  { env, envNames }: PreparedSidecar,
+  ...added: readonly (readonly JsonObject[])[]
 ): JsonObject[] {
-  const container = injected(sidecar, pod);
-  if (resources !== undefined) container["resources"] = resources;
-  if (!isHotUpgrade(sidecar)) return [container];
-  const [working, idle] = hotUpgradePair(sidecar.name);
-  const emptyImage = sidecar.upgradeStrategy?.hotUpgradeEmptyImage ?? "";
-  return [
-    hotUpgraded(container, working, container["image"]),
-    hotUpgraded(cloneJson(container), idle, emptyImage),
-  ];
+  const all = [...env];
+  const names = new Set<unknown>();
+  for (const variables of added) {
+    for (const variable of variables) {
+      const name = variable["name"];
+      if (envNames.has(name) || names.has(name)) continue;
+      names.add(name);
+      all.push(variable);
+    }
+  }
+  return all;
 }
 
-function hotUpgraded(container: JsonObject, name: string, image: unknown): JsonObject {
-  const env = firstByName([...objectsAt(container, "env"), ...hotUpgradeEnv(name)]);
-  return { ...container, name, image, env };
-}
-
-/** The container of the pod API, without the fields that only a SidecarSet knows. */
-function injected(sidecar: SidecarContainer, pod: JsonObject): JsonObject {
-  const {
-    podInjectPolicy: _place,
-    upgradeStrategy: _upgrade,
-    shareVolumePolicy: _mounts,
-    shareVolumeDevicePolicy: _devices,
-    transferEnv,
-    resourcesPolicy: _resources,
-    ...core
-  } = sidecar;
-  const shared = sharedVolumes(sidecar, objectsAt(objectAt(pod, "spec"), "containers"));
-  const own = objectsAt(core, "env");
-  const given = [injectedMark, ...transferredEnv(transferEnv ?? [], pod), ...shared.env];
-  const ownNames = new Set(own.map(({ name }) => name));
-  const added = firstByName(given).filter(({ name }) => !ownNames.has(name));
-  const container: JsonObject = { ...core, env: [...own, ...added] };
-  if (shared.mounts.length > 0)
-    container["volumeMounts"] = [...objectsAt(core, "volumeMounts"), ...shared.mounts];
-  if (shared.devices.length > 0)
-    container["volumeDevices"] = [...objectsAt(core, "volumeDevices"), ...shared.devices];
-  return cloneJson(container);
+function addVolumes(
+  container: JsonObject,
+  list: SharedVolume["list"],
+  shared: readonly SharedVolume[],
+): void {
+  const added = shared.filter((one) => one.list === list).map(({ volume }) => volume);
+  if (added.length > 0) container[list] = [...objectsAt(container, list), ...added];
 }
 
 /** The pod's containers with the sidecars among them: one of the same name is replaced where it stands. */

@@ -1,14 +1,14 @@
 /** Sidecars into a new pod: what is done, in order. Spec: sidecarset 3 to 10; pod-webhook 4.3. */
-import { podContainerNames } from "../../../crds/index.ts";
 import { compareBytes, ensureObject, formatTime, type JsonObject } from "../../../kube/core/index.ts";
 import { objectAt, objectsAt, textsAt } from "../../json_fields.ts";
 import { ensureList } from "../../pod_admission/draft.ts";
-import { containersOf, type Placed, placeOf, withSidecars } from "./containers.ts";
+import { AppContainers } from "./app_containers.ts";
+import { type Placed, placedContainers, withSidecars } from "./containers.ts";
 import { patchedAnnotations } from "./pod_metadata.ts";
 import { recordOf } from "./pod_record.ts";
 import { ownContainers, resourcesByPolicy, sidecarNames } from "./resources.ts";
 import type { Sidecars } from "./sidecars.ts";
-import { missingPullSecrets, missingVolumes } from "./volumes.ts";
+import { missing } from "./volumes.ts";
 
 export interface InjectionOptions {
   /** Gate EnableSortSidecarContainerByName. */
@@ -27,12 +27,15 @@ export function injectSidecars(
   const spec = ensureObject(pod, "spec");
   let annotations = textsAt(metadata, "annotations");
   for (const { name, patches } of sets) annotations = patchedAnnotations(annotations, patches, name);
+  // An annotation may name the container that variables are taken from.
+  metadata["annotations"] = annotations;
   // All of them are worked out before the first is written: a sidecar takes nothing from another one.
-  const containers = placed(sets, pod, "containers");
-  const initContainers = placed(sets, pod, "initContainers").sort(byName);
+  const app = new AppContainers(pod);
+  const containers = placed(sets, pod, app, "containers");
+  const initContainers = placed(sets, pod, app, "initContainers").sort(byName);
   if (sortByName) containers.sort(byName);
-  const volumes = missingVolumes(objectsAt(spec, "volumes"), sets);
-  const secrets = missingPullSecrets(objectsAt(spec, "imagePullSecrets"), sets);
+  const volumes = missing("mountedVolumes", objectsAt(spec, "volumes"), sets);
+  const secrets = missing("imagePullSecrets", objectsAt(spec, "imagePullSecrets"), sets);
   const record = recordOf(sets, annotations, formatTime(now));
 
   if (initContainers.length > 0)
@@ -43,22 +46,24 @@ export function injectSidecars(
   metadata["annotations"] = { ...annotations, ...record };
 }
 
-function placed(sets: readonly Sidecars[], pod: JsonObject, list: "containers" | "initContainers"): Placed[] {
-  const sidecars = sets.flatMap((set) => set[list].map((sidecar) => ({ sidecar, set: set.name })));
-  const relative = sidecars.some(({ sidecar }) => sidecar.resourcesPolicy);
-  const candidates = relative ? ownContainers(objectAt(pod, "spec"), sidecarNames(sets)) : [];
+function placed(
+  sets: readonly Sidecars[],
+  pod: JsonObject,
+  app: AppContainers,
+  list: "containers" | "initContainers",
+): Placed[] {
   const usual = list === "containers" ? "before" : "after";
-  return sidecars.flatMap(({ sidecar, set }) => {
-    const resources =
-      sidecar.resourcesPolicy &&
-      resourcesByPolicy(sidecar.resourcesPolicy, candidates, { sidecar: sidecar.name, set });
-    const names = podContainerNames(sidecar);
-    return containersOf(sidecar, pod, resources).map((container, index) => ({
-      name: names[index] ?? sidecar.name,
-      place: placeOf(sidecar, usual),
-      container,
-    }));
-  });
+  let candidates: readonly JsonObject[] | undefined;
+  return sets.flatMap(({ name: set, [list]: all }) =>
+    all.flatMap((prepared) => {
+      const { name, resourcesPolicy } = prepared.sidecar;
+      if (resourcesPolicy) candidates ??= ownContainers(objectAt(pod, "spec"), sidecarNames(sets));
+      const resources = resourcesPolicy
+        ? resourcesByPolicy(resourcesPolicy, candidates ?? [], { sidecar: name, set })
+        : undefined;
+      return placedContainers(prepared, app, { usual, resources });
+    }),
+  );
 }
 
 function byName(left: Placed, right: Placed): number {

@@ -4,10 +4,7 @@ import {
   formatInjectedSidecars,
   formatWorkingContainers,
   hotUpgradePair,
-  type InjectedSidecars,
   injectedListAnnotation,
-  isHotUpgrade,
-  isNativeSidecar,
   parseInjectedList,
   parseInjectedSidecars,
   parseWorkingContainers,
@@ -15,7 +12,7 @@ import {
   sidecarSetHashWithoutImageAnnotation,
   workingHotUpgradeAnnotation,
 } from "../../../crds/index.ts";
-import { compareBytes, type Labels } from "../../../kube/core/index.ts";
+import type { Labels } from "../../../kube/core/index.ts";
 import { hotUpgradeVersions } from "./containers.ts";
 import { InjectionError, type Sidecars } from "./sidecars.ts";
 
@@ -25,15 +22,12 @@ import { InjectionError, type Sidecars } from "./sidecars.ts";
  */
 export function recordOf(sets: readonly Sidecars[], present: Labels, at: string): Record<string, string> {
   return {
-    [sidecarSetHashAnnotation]: entries(sets, present, sidecarSetHashAnnotation, (sidecars) => ({
-      ...entryOf(sidecars, sidecars.hash, at),
-      controllerRevision: sidecars.controllerRevision,
-    })),
+    [sidecarSetHashAnnotation]: entries(sets, present, sidecarSetHashAnnotation, (set) => set.hashEntry(at)),
     [sidecarSetHashWithoutImageAnnotation]: entries(
       sets,
       present,
       sidecarSetHashWithoutImageAnnotation,
-      (sidecars) => entryOf(sidecars, sidecars.hashWithoutImage, at),
+      (set) => set.hashWithoutImageEntry(at),
     ),
     [injectedListAnnotation]: formatInjectedList([
       ...parseInjectedList(present[injectedListAnnotation]),
@@ -47,7 +41,7 @@ function entries(
   sets: readonly Sidecars[],
   present: Labels,
   annotation: string,
-  entryFor: (sidecars: Sidecars) => InjectedSidecars,
+  entryOf: (set: Sidecars) => string,
 ): string {
   const found = parseInjectedSidecars(present[annotation]);
   if (found === undefined)
@@ -55,21 +49,11 @@ function entries(
       `annotation ${annotation} of the pod is not a JSON object`,
       sets.map(({ name }) => name).join(", "),
     );
-  for (const sidecars of sets) found.set(sidecars.name, entryFor(sidecars));
-  return formatInjectedSidecars(found);
-}
-
-function entryOf(sidecars: Sidecars, hash: string, updateTimestamp: string): InjectedSidecars {
-  const { name, containers, initContainers } = sidecars;
-  const sidecarList = [...containers, ...initContainers.filter(isNativeSidecar)].map((one) => one.name);
-  return { updateTimestamp, hash, sidecarSetName: name, sidecarList: sidecarList.sort(compareBytes) };
+  return formatInjectedSidecars(found, new Map(sets.map((set) => [set.name, entryOf(set)])));
 }
 
 function hotUpgradeRecord(sets: readonly Sidecars[], present: Labels): Record<string, string> {
-  const names = sets
-    .flatMap(({ containers, initContainers }) => [...containers, ...initContainers])
-    .filter(isHotUpgrade)
-    .map(({ name }) => name);
+  const names = sets.flatMap(({ hotUpgraded }) => hotUpgraded);
   if (names.length === 0) return {};
   const working = parseWorkingContainers(present[workingHotUpgradeAnnotation]) ?? new Map<string, string>();
   for (const name of names) working.set(name, hotUpgradePair(name)[0]);

@@ -101,7 +101,7 @@ function combined(
 /** Names of containers that the sets define, and those that a hot upgrade makes of them. */
 export function sidecarNames(sets: readonly Sidecars[]): ReadonlySet<string> {
   const defined = sets.flatMap(({ containers, initContainers }) => [...containers, ...initContainers]);
-  return new Set(defined.flatMap(({ name }) => [name, ...hotUpgradePair(name)]));
+  return new Set(defined.flatMap(({ sidecar: { name } }) => [name, ...hotUpgradePair(name)]));
 }
 
 function nameOf(container: JsonObject): string {

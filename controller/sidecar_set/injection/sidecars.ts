@@ -1,9 +1,11 @@
 /** The sidecars of one SidecarSet as a pod gets them: of its present spec, or of a revision. Spec: sidecarset 12, 27. */
 import {
+  injectedSidecarsText,
+  isHotUpgrade,
+  isNativeSidecar,
   type Mistyped,
   type RevisedSpec,
   revisedSpecOf,
-  type SidecarContainer,
   type SidecarSet,
   type SidecarSetSpec,
   sidecarSet,
@@ -11,23 +13,28 @@ import {
   sidecarSetHashWithoutImageAnnotation,
   type Volume,
 } from "../../../crds/index.ts";
+import { compareBytes } from "../../../kube/core/index.ts";
 import type { ControllerRevision } from "../../../kube/index.ts";
+import { type PreparedSidecar, prepareSidecar } from "./prepared_sidecar.ts";
+import { mountedVolumes } from "./volumes.ts";
 
 export type MetadataPatch = NonNullable<SidecarSetSpec["patchPodMetadata"]>[number];
 
-/** Nothing of it may be written to: it is what the caches hold. */
+/** Nothing of it may be written to: pods share it. */
 export interface Sidecars {
   /** Of the set. */
   readonly name: string;
-  readonly containers: readonly SidecarContainer[];
-  readonly initContainers: readonly SidecarContainer[];
-  readonly volumes: readonly Volume[];
+  readonly containers: readonly PreparedSidecar[];
+  readonly initContainers: readonly PreparedSidecar[];
+  /** Those that the sidecars mount, in the order of their mounts. */
+  readonly mountedVolumes: readonly Volume[];
   readonly imagePullSecrets: NonNullable<SidecarSetSpec["imagePullSecrets"]>;
   readonly patches: readonly MetadataPatch[];
-  readonly hash: string;
-  readonly hashWithoutImage: string;
-  /** Undefined while the controller has yet to make it. */
-  readonly controllerRevision: string | undefined;
+  /** Names of those with HotUpgrade. */
+  readonly hotUpgraded: readonly string[];
+  /** Entries of the two hash annotations of a pod that is injected at a time (RFC 3339). */
+  readonly hashEntry: (at: string) => string;
+  readonly hashWithoutImageEntry: (at: string) => string;
 }
 
 /** Why a pod gets no answer from a set: names the set. */
@@ -39,21 +46,33 @@ export class InjectionError extends Error {
   }
 }
 
+/** Objects of the caches never change, and every new pod asks for what follows from them. */
+const prepared = new WeakMap<SidecarSet | ControllerRevision, Sidecars>();
+
 /** Of the present spec, with the revision that the controller has made of it. */
-export function presentSidecars({ metadata, spec, status }: SidecarSet): Sidecars {
+export function presentSidecars(set: SidecarSet): Sidecars {
+  const known = prepared.get(set);
+  if (known !== undefined) return known;
+  const { metadata, spec, status } = set;
   const isObserved = status?.observedGeneration === metadata.generation;
   // The revision of an earlier spec would say something wrong about the pod.
   const revision = isObserved ? status?.latestRevision : undefined;
-  return sidecarsOf(metadata.name ?? "", spec, metadata.annotations, revision);
+  const sidecars = prepareSidecars(metadata.name ?? "", spec, metadata.annotations, revision);
+  prepared.set(set, sidecars);
+  return sidecars;
 }
 
 /** Of a revision, with its hashes. Throws InjectionError when its data is not that of a SidecarSet. */
-export function sidecarsOfRevision(set: string, { name, data, annotations }: ControllerRevision): Sidecars {
-  const spec = revisedSpecOf(data);
-  // Any revision can be named, also one of another kind.
+export function sidecarsOfRevision(set: string, revision: ControllerRevision): Sidecars {
+  const known = prepared.get(revision);
+  // Any revision can be named, also that of another set, or of another kind.
+  if (known?.name === set) return known;
+  const spec = revisedSpecOf(revision.data);
   if (spec?.containers === undefined && spec?.initContainers === undefined)
-    throw new InjectionError(`ControllerRevision ${name} holds no sidecars`, set);
-  return sidecarsOf(set, spec, annotations, name);
+    throw new InjectionError(`ControllerRevision ${revision.name} holds no sidecars`, set);
+  const sidecars = prepareSidecars(set, spec, revision.annotations, revision.name);
+  prepared.set(revision, sidecars);
+  return sidecars;
 }
 
 /** The set with the types that the rest relies on. */
@@ -64,21 +83,30 @@ export function readSidecarSet(object: object): SidecarSet | Mistyped {
   return { ...found.object, spec: found.object.spec ?? {} };
 }
 
-function sidecarsOf(
+/** `annotations`: of the set or of its revision, with the hashes. */
+export function prepareSidecars(
   name: string,
   { containers, initContainers, volumes, imagePullSecrets, patchPodMetadata }: RevisedSpec,
   annotations: Readonly<Record<string, string>> = {},
   controllerRevision: string | undefined,
 ): Sidecars {
+  const all = [...(containers ?? []), ...(initContainers ?? [])];
+  const listed = [...(containers ?? []), ...(initContainers ?? []).filter(isNativeSidecar)];
+  const entry = {
+    hash: annotations[sidecarSetHashAnnotation] ?? "",
+    sidecarSetName: name,
+    sidecarList: listed.map((sidecar) => sidecar.name).sort(compareBytes),
+  };
+  const hash = annotations[sidecarSetHashWithoutImageAnnotation] ?? "";
   return {
     name,
-    containers: containers ?? [],
-    initContainers: initContainers ?? [],
-    volumes: volumes ?? [],
+    containers: (containers ?? []).map(prepareSidecar),
+    initContainers: (initContainers ?? []).map(prepareSidecar),
+    mountedVolumes: mountedVolumes([...(initContainers ?? []), ...(containers ?? [])], volumes ?? []),
     imagePullSecrets: imagePullSecrets ?? [],
     patches: patchPodMetadata ?? [],
-    hash: annotations[sidecarSetHashAnnotation] ?? "",
-    hashWithoutImage: annotations[sidecarSetHashWithoutImageAnnotation] ?? "",
-    controllerRevision,
+    hotUpgraded: all.filter(isHotUpgrade).map((sidecar) => sidecar.name),
+    hashEntry: injectedSidecarsText({ ...entry, controllerRevision }),
+    hashWithoutImageEntry: injectedSidecarsText({ ...entry, hash }),
   };
 }

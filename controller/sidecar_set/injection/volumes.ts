@@ -1,40 +1,35 @@
 /** Volumes and pull secrets that a pod gets with its sidecars. Spec: sidecarset 6. */
-import type { SidecarContainer } from "../../../crds/index.ts";
-import { cloneJson, type JsonObject } from "../../../kube/core/index.ts";
+import type { SidecarContainer, Volume } from "../../../crds/index.ts";
+import type { JsonObject } from "../../../kube/core/index.ts";
 import { objectsAt } from "../../json_fields.ts";
 import type { Sidecars } from "./sidecars.ts";
 
-/** Those that the sidecars themselves mount and the pod does not have, in the order of their mounts. */
-export function missingVolumes(present: readonly JsonObject[], sets: readonly Sidecars[]): JsonObject[] {
+/** Those of `volumes` that the sidecars themselves mount, in the order of their mounts. */
+export function mountedVolumes(sidecars: readonly SidecarContainer[], volumes: readonly Volume[]): Volume[] {
+  const names = new Set(sidecars.flatMap(volumeNames));
+  // A mount of no volume is refused by the API server, with the right words.
+  return [...names].flatMap((name) => volumes.find((volume) => volume.name === name) ?? []);
+}
+
+function volumeNames(sidecar: SidecarContainer): unknown[] {
+  const lists = [objectsAt({ ...sidecar }, "volumeMounts"), objectsAt({ ...sidecar }, "volumeDevices")];
+  return lists.flat().map(({ name }) => name);
+}
+
+/** What the pod has no other of that name of: its own one stays. */
+export function missing(
+  list: "mountedVolumes" | "imagePullSecrets",
+  present: readonly JsonObject[],
+  sets: readonly Sidecars[],
+): object[] {
   const names = new Set(present.map(({ name }) => name));
-  const missing: JsonObject[] = [];
-  for (const { containers, initContainers, volumes } of sets) {
-    for (const name of [...initContainers, ...containers].flatMap(mountedVolumes)) {
-      if (names.has(name)) continue;
-      // A mount of no volume is refused by the API server, with the right words.
-      const volume = volumes.find((one) => one.name === name);
-      if (volume === undefined) continue;
-      names.add(name);
-      missing.push(cloneJson(volume));
+  const found: object[] = [];
+  for (const set of sets) {
+    for (const one of set[list]) {
+      if (names.has(one.name)) continue;
+      names.add(one.name);
+      found.push(one);
     }
   }
-  return missing;
-}
-
-function mountedVolumes(sidecar: SidecarContainer): unknown[] {
-  return [...objectsAt(sidecar, "volumeMounts"), ...objectsAt(sidecar, "volumeDevices")].map(
-    ({ name }) => name,
-  );
-}
-
-/** Those that the pod does not have. */
-export function missingPullSecrets(present: readonly JsonObject[], sets: readonly Sidecars[]): JsonObject[] {
-  const names = new Set(present.map(({ name }) => name));
-  const missing: JsonObject[] = [];
-  for (const secret of sets.flatMap(({ imagePullSecrets }) => imagePullSecrets)) {
-    if (names.has(secret.name)) continue;
-    names.add(secret.name);
-    missing.push({ ...secret });
-  }
-  return missing;
+  return found;
 }
