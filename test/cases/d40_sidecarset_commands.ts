@@ -99,6 +99,11 @@ async function run(world: World, set: Sidecars, labels: object): Promise<void> {
       why,
       /Selector {2}2 pods keep their old sidecars: updateStrategy\.selector does not match them/,
     );
+    await finished();
+    const canary = { metadata: { labels: { canary: "true" } } };
+    await world.api.patch("pods", "a", world.namespace, "merge", canary);
+    await set.untilRow("2 1 2");
+    await finished();
     assert.match((await world.refit("rollout", "restart", named)).stderr, /restarting is not supported/);
   });
 }

@@ -1,6 +1,7 @@
 /** Sidecars of jobs' pods end when the job's own containers have. */
 import assert from "node:assert/strict";
 import type { Item } from "../cluster/api.ts";
+import { broadcastJob, Jobs } from "./jobs.ts";
 import { container } from "./manifests.ts";
 import type { Suite } from "./suite.ts";
 import type { World } from "./world.ts";
@@ -17,6 +18,10 @@ export const suite: Suite = {
   versions: ["v1beta1"],
   async run(world) {
     await world.step("a job whose sidecar ends well is complete", () => completes(world));
+    await world.step("a job that fails ends its sidecars, too, but for those that have ended", () =>
+      fails(world),
+    );
+    await world.step("pods of a BroadcastJob end as those of a Job", () => broadcast(world));
     await world.step("the code of a sidecar that is killed can be ignored", () => ignored(world));
     await world.step("sidecars stay while the job's own container fails and is started again", () =>
       stays(world),
@@ -84,6 +89,40 @@ async function completes(world: World): Promise<void> {
     },
     { stableMs: 0 },
   );
+}
+
+async function fails(world: World): Promise<void> {
+  const side = container("side", "busybox:1.33", { command: politely, env: [end] });
+  const over = container("over", "busybox:1.33", { command: ["true"], env: [end] });
+  const main = container("main", "busybox:1.33", { command: ["sh", "-c", "sleep 2; exit 3"] });
+  await world.api.create(job("bad", [], side, { containers: [main, over, side] }), world.namespace);
+  await world.until("the job has failed and its pod is over", async () => {
+    const object = await world.api.get("jobs.v1.batch", "bad", world.namespace);
+    const failed = object.status?.conditions?.find(({ type }) => type === "Failed");
+    assert.equal(failed?.status, "True");
+    assert.equal((await podOf(world, "bad")).status?.phase, "Failed");
+  });
+  const { spec } = await requestOf(world, await podOf(world, "bad"));
+  const named: unknown[] = Object(spec?.["containers"]);
+  assert.deepEqual(
+    named.map((one) => Object(one).name),
+    ["side"],
+  );
+}
+
+async function broadcast(world: World): Promise<void> {
+  const jobs = new Jobs(world);
+  const side = container("side", "busybox:1.33", { command: politely, env: [end] });
+  const main = container("main", "busybox:1.33", { command: ["sleep", "1"] });
+  for (const restartPolicy of ["Never", "OnFailure"] as const) {
+    const name = `everywhere-${restartPolicy.toLowerCase()}`;
+    const shape = { restartPolicy, podSpec: { containers: [main, side] } };
+    const completionPolicy = { type: "Always" };
+    await world.api.create(broadcastJob(world.version, name, { completionPolicy }, shape), world.namespace);
+    await jobs.untilPhase(name, "completed");
+    const { status } = await jobs.get(name);
+    assert.equal(status?.["succeeded"], status?.["desired"]);
+  }
 }
 
 async function ignored(world: World): Promise<void> {
