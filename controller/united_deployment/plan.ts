@@ -6,7 +6,6 @@ import { subsetTemplatesOf, type UnitedDeployment, type UnitedDeploymentStatus }
 import { timeOf } from "../../kube/core/index.ts";
 import type { ControllerRevision, Pod } from "../../kube/index.ts";
 import { earliest } from "../earliest.ts";
-import { isActive, isReady } from "../rollout/pods/pod_state.ts";
 import {
   currentRevision,
   type RevisionSearch,
@@ -15,12 +14,14 @@ import {
 } from "../rollout/revisions/revisions.ts";
 import { type Allocation, allocate } from "./allocation.ts";
 import { patchText, type SubsetTarget, samePatch } from "./child_manifest.ts";
+import { podsByWorkload, type SubsetPods, type UnitedIndex } from "./classify.ts";
 import { REVISION_LABEL, SUBSET_LABEL } from "./names.ts";
 import type { PlannedSubset } from "./planned_subset.ts";
 import { findUnitedRevision } from "./revision.ts";
 import {
   type RolloutState,
   type Schedulability,
+  type ScheduleStrategy,
   schedulabilityOf,
   scheduleStrategyOf,
 } from "./schedulability.ts";
@@ -32,8 +33,8 @@ export interface UnitedSeen {
   readonly object: UnitedDeployment;
   /** Workloads of any kind that the object controls. */
   readonly children: readonly SubsetWorkload[];
-  /** Those that its selector matches, whoever owns them. */
-  readonly pods: readonly Pod[];
+  /** Those that its selector matches, whoever owns them; brought up to now by the plan. */
+  readonly pods: Pick<UnitedIndex, "refresh">;
   /** Sorted by number. */
   readonly revisions: readonly ControllerRevision[];
   /** The data of a revision that is somebody else's, by its name. */
@@ -85,7 +86,10 @@ export function planUnitedDeployment(seen: UnitedSeen): UnitedPlan {
   const kind = workloadKinds[template.name];
   const revision = findUnitedRevision(object, seen.revisions, seen.taken);
   const { kept, deletions } = childrenBySubset(seen, kind, revision.update.name);
-  const { subsets, problem } = planSubsets(seen, kept, revision.update.name);
+  const strategy = scheduleStrategyOf(object.spec);
+  const context = { revision: revision.update.name, reserves: strategy.mode === "reserved" };
+  const podsOf = podsByWorkload(seen.pods.refresh(context));
+  const { subsets, problem } = planSubsets(seen, strategy, kept, podsOf, revision.update.name);
   const targets = problem === undefined ? subsets.map((each) => targetOf(each, revision.update.name)) : [];
   const found = targets.flatMap((target) => {
     const child = kept.get(target.subset.name);
@@ -143,18 +147,17 @@ function byMerit(a: SubsetWorkload, b: SubsetWorkload, revision: string): number
 }
 
 function planSubsets(
-  seen: UnitedSeen,
+  { object, now }: UnitedSeen,
+  strategy: ScheduleStrategy,
   kept: ReadonlyMap<string, SubsetWorkload>,
+  podsOf: (child: SubsetWorkload | undefined) => SubsetPods,
   revision: string,
 ): { subsets: readonly PlannedSubset[]; problem: string | undefined } {
-  const { object, now } = seen;
   const { spec, status } = object;
-  const strategy = scheduleStrategyOf(spec);
   const rollout: RolloutState = { revision, since: updatingSince(object) };
-  const podsOf = podsByChild(seen.pods);
   const observed = (spec.topology?.subsets ?? []).map((subset) => {
     const child = kept.get(subset.name);
-    const pods = child === undefined ? [] : podsOf(child);
+    const pods = podsOf(child);
     const known = status?.subsetStatuses ?? [];
     const conditions = known.find(({ name }) => name === subset.name)?.conditions;
     const isKnown = known.some(({ name }) => name === subset.name);
@@ -196,25 +199,6 @@ function updatingSince({ status }: UnitedDeployment): number | undefined {
   return updated?.status === "False" ? timeOf(updated.lastTransitionTime) : undefined;
 }
 
-/**
- * Pods by their workload. Those of a Deployment are owned by its ReplicaSets, which are called after it and the hash that is
- * in a label of their pods.
- */
-function podsByChild(pods: readonly Pod[]): (child: SubsetWorkload) => readonly Pod[] {
-  const byOwner = new Map<string, Pod[]>();
-  for (const pod of pods) {
-    const { controller, labels } = pod;
-    if (controller === undefined) continue;
-    const hash = labels["pod-template-hash"] ?? "";
-    const isOfDeployment = controller.kind === "ReplicaSet" && controller.name.endsWith(`-${hash}`);
-    const owner = isOfDeployment ? controller.name.slice(0, -hash.length - 1) : controller.uid;
-    const owned = byOwner.get(owner);
-    if (owned === undefined) byOwner.set(owner, [pod]);
-    else owned.push(pod);
-  }
-  return ({ template, name, uid }) => byOwner.get(template === "deploymentTemplate" ? name : uid) ?? [];
-}
-
 function targetOf(
   { subset, child, state, replicas, partition }: PlannedSubset,
   revision: string,
@@ -242,13 +226,7 @@ function brokenPods(kind: WorkloadKind, subsets: readonly PlannedSubset[], revis
   return subsets.flatMap(({ child, pods }) => {
     if (child === undefined || child.isDeleting || child.updatesOnDelete) return [];
     if (child.labels[REVISION_LABEL] !== revision) return [];
-    return pods.filter(
-      (pod) =>
-        pod.labels[REVISION_LABEL] !== revision &&
-        ordinalOf(pod) >= (child.partition ?? Infinity) &&
-        isActive(pod) &&
-        !isReady(pod),
-    );
+    return pods.stale.filter((pod) => ordinalOf(pod) >= (child.partition ?? Infinity));
   });
 }
 

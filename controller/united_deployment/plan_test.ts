@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import t from "tap";
 import type { SubsetTemplateName, UnitedDeployment } from "../../crds/index.ts";
@@ -257,6 +258,7 @@ t.test("after any history everything becomes as it should be, and stays", async 
           world.change({ updateStrategy: { manualUpdate: { partitions: { a: step.to } } } });
         else if (step.do === "pass") world.pass();
         else world.work();
+        if (!isDeepStrictEqual(world.plan(), world.planAfterRestart())) return false;
       }
       const plan = world.settle();
       const { spec, status } = world.object;
@@ -274,6 +276,45 @@ t.test("after any history everything becomes as it should be, and stays", async 
         world.revisions.length <= 10
       );
     }),
-    { numRuns: 500, seed: 44 },
+    { numRuns: 250, seed: 44 },
+  );
+});
+
+t.test("in reserve mode, too: what has no room is stood in for, and comes back when there is", async () => {
+  const history = fc.array(
+    fc.oneof(
+      fc.record({ do: fc.constant("scale" as const), to: fc.integer({ min: 0, max: 8 }) }),
+      fc.record({ do: fc.constant("image" as const), to: fc.constantFrom("a", "b") }),
+      fc.record({ do: fc.constant("full" as const), subset: fc.constantFrom("s0", "s1") }),
+      fc.record({ do: fc.constant("free" as const), subset: fc.constantFrom("s0", "s1") }),
+      fc.record({ do: fc.constant("wait" as const), seconds: fc.integer({ min: 1, max: 20 }) }),
+    ),
+    { maxLength: 10 },
+  );
+  fc.assert(
+    fc.property(history, (steps) => {
+      const world = adaptive({ reserveUnschedulablePods: true }, [{}, {}, {}], "cloneSetTemplate");
+      for (const step of steps) {
+        if (step.do === "scale") world.change({ replicas: step.to });
+        else if (step.do === "image") world.change({ template: template(step.to, "cloneSetTemplate") });
+        else if (step.do === "full") world.full.add(step.subset);
+        else if (step.do === "free") world.full.delete(step.subset);
+        else world.now += step.seconds * 1000;
+        for (let round = 0; round < 3; round++) {
+          world.pass();
+          world.work();
+          if (!isDeepStrictEqual(world.plan(), world.planAfterRestart())) return false;
+        }
+      }
+      world.full.clear();
+      for (let step = 0; step < 20; step++) wait(world, 11);
+      const { spec, status } = world.object;
+      const isReserved = world.pods.some(({ labels: all }) => all[RESERVED_LABEL] !== "false");
+      const { replicas, readyReplicas, updatedReplicas } = status ?? {};
+      return (
+        !isReserved && [replicas, readyReplicas, updatedReplicas].every((count) => count === spec.replicas)
+      );
+    }),
+    { numRuns: 100, seed: 45 },
   );
 });

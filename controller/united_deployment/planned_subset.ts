@@ -1,5 +1,5 @@
-import type { Pod } from "../../kube/index.ts";
 import type { Subset } from "./child_manifest.ts";
+import type { SubsetPods } from "./classify.ts";
 import type { Schedulability } from "./schedulability.ts";
 import type { SubsetWorkload } from "./workload.ts";
 
@@ -7,7 +7,7 @@ import type { SubsetWorkload } from "./workload.ts";
 export interface PlannedSubset {
   readonly subset: Subset;
   readonly child: SubsetWorkload | undefined;
-  readonly pods: readonly Pod[];
+  readonly pods: SubsetPods;
   readonly state: Schedulability;
   /** Undefined while the numbers cannot be met. */
   readonly replicas: number | undefined;

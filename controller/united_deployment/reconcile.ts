@@ -3,12 +3,20 @@ import type { SubsetTemplateName, UnitedDeployment } from "../../crds/index.ts";
 import {
   compileSelector,
   createMergePatch,
-  isJsonObject,
   type JsonObject,
+  keyOf,
+  type Labels,
   objectRef,
 } from "../../kube/core/index.ts";
-import { isKubeError, messageOf, type Pod, podResource, type WriteOptions } from "../../kube/index.ts";
-import { objectAt, textsAt } from "../json_fields.ts";
+import {
+  type Change,
+  isKubeError,
+  messageOf,
+  type Pod,
+  podResource,
+  sidesOf,
+  type WriteOptions,
+} from "../../kube/index.ts";
 import type { KindDeps } from "../kind.ts";
 import type { Pass, Reconciler } from "../reconciler.ts";
 import { longestGatheringMs } from "../rollout/delays.ts";
@@ -19,7 +27,8 @@ import { deleteQuietly } from "../rollout/writes/pod_writer.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
 import { eventTarget, groupVersionOf } from "../shell.ts";
 import { slowStart } from "../slow_start.ts";
-import { childManifest, namePrefix, type SubsetTarget } from "./child_manifest.ts";
+import { type ChildManifest, childManifest, namePrefix, type SubsetTarget } from "./child_manifest.ts";
+import { UnitedIndex } from "./classify.ts";
 import { RESERVED_LABEL, SUBSET_LABEL } from "./names.ts";
 import { planUnitedDeployment, type UnitedPlan } from "./plan.ts";
 import { unitedRevisionBody } from "./revision.ts";
@@ -28,17 +37,26 @@ import type { SubsetWorkload, WorkloadKind } from "./workload.ts";
 
 type Deps = KindDeps<UnitedDeployment>;
 
+/** The pods that an object selects, and what they count as. */
+interface Followed {
+  readonly held: HeldPods<Pod>;
+  readonly index: UnitedIndex;
+}
+
 export class UnitedDeploymentReconciler implements Reconciler<UnitedDeployment> {
   readonly #deps: Deps;
   readonly #workloads: Readonly<Record<SubsetTemplateName, SubsetWorkloads>>;
   readonly #pods: PodNeeds<Pod>;
+  /** By key. */
+  readonly #followed = new Map<string, Followed>();
   /** By UID: what went wrong with the writes of the last pass. */
   readonly #failures = new Map<string, string>();
 
   constructor(deps: Deps) {
     this.#deps = deps;
+    deps.informers.cacheOf(deps.resource, { namespace: ({ metadata }) => [metadata.namespace ?? ""] });
     this.#workloads = subsetWorkloads(deps, deps.resource.kind, (workload) => this.#onOrphan(workload));
-    this.#pods = deps.selectedPods.needs((key) => deps.queue.addAfter(key, this.coalescingMs(key)));
+    this.#pods = deps.selectedPods.needs((key, change) => this.#onPod(key, change));
   }
 
   coalescingMs(key: string): number {
@@ -47,6 +65,7 @@ export class UnitedDeploymentReconciler implements Reconciler<UnitedDeployment> 
 
   forget(key: string, uid: string): void {
     this.#pods.release(key);
+    this.#followed.delete(key);
     this.#failures.delete(uid);
   }
 
@@ -54,18 +73,13 @@ export class UnitedDeploymentReconciler implements Reconciler<UnitedDeployment> 
     const { spec, metadata } = object;
     const { namespace } = objectRef(object);
     const { uid = "" } = metadata;
-    const matchExpressions = [
-      ...(spec.selector.matchExpressions ?? []),
-      { key: SUBSET_LABEL, operator: "Exists" as const },
-    ];
-    const [pods] =
-      this.#pods.need(key, [{ namespace, labels: { ...spec.selector, matchExpressions } }]) ?? [];
-    if (pods === undefined) return undefined;
+    const followed = this.#follow(object, key);
+    if (followed === undefined) return undefined;
     const { caches, clock } = this.#deps;
     const plan = planUnitedDeployment({
       object,
       children: Object.values(this.#workloads).flatMap((workloads) => workloads.of(uid)),
-      pods: [...pods.values()],
+      pods: followed.index,
       revisions: revisionsOf(metadata, compileSelector(spec.selector), caches.revisions),
       taken: (name) => caches.revisions.get(`${namespace}/${name}`)?.data,
       failure: this.#failures.get(uid) ?? "",
@@ -76,9 +90,37 @@ export class UnitedDeploymentReconciler implements Reconciler<UnitedDeployment> 
       status,
       size: spec.replicas ?? 0,
       // What is made, changed or deleted counts in the next pass, which its write enqueues.
-      actions: status === undefined ? [] : [() => this.#carryOut(object, plan, pods)],
+      actions: status === undefined ? [] : [() => this.#carryOut(object, plan, followed.held)],
       requeueAfterMs,
     };
+  }
+
+  /** Undefined while the pods are still being listed. */
+  #follow({ metadata, spec }: UnitedDeployment, key: string): Followed | undefined {
+    const { namespace = "" } = metadata;
+    const isSubset = { key: SUBSET_LABEL, operator: "Exists" as const };
+    const matchExpressions = [...(spec.selector.matchExpressions ?? []), isSubset];
+    const [held] =
+      this.#pods.need(key, [{ namespace, labels: { ...spec.selector, matchExpressions } }]) ?? [];
+    if (held === undefined) return undefined;
+    const known = this.#followed.get(key);
+    // Another selector has other pods.
+    if (known?.held === held) return known;
+    const index = new UnitedIndex({
+      pods: () => held.values(),
+      pod: (name) => held.get(keyOf({ namespace, name })),
+    });
+    const followed = { held, index };
+    this.#followed.set(key, followed);
+    return followed;
+  }
+
+  #onPod(key: string, change: Change<Pod> | undefined): void {
+    if (change !== undefined) {
+      const { before, after } = sidesOf(change);
+      this.#followed.get(key)?.index.podChanged(before, after);
+    }
+    this.#deps.queue.addAfter(key, this.coalescingMs(key));
   }
 
   async #carryOut(object: UnitedDeployment, plan: UnitedPlan, pods: HeldPods<Pod>): Promise<void> {
@@ -98,10 +140,8 @@ export class UnitedDeploymentReconciler implements Reconciler<UnitedDeployment> 
   /** Somebody else's workload may become the object's by its labels; it is enqueued for each that could be its owner. */
   #onOrphan({ namespace, labels }: SubsetWorkload): void {
     const { objects, queue, resource } = this.#deps;
-    for (const object of objects.values()) {
-      if (object.metadata.namespace === namespace && selects(object, labels))
-        queue.add(resource.codec.identify(object).key);
-    }
+    for (const object of objects.byIndex("namespace", namespace))
+      if (selects(object, labels)) queue.add(resource.codec.identify(object).key);
   }
 
   /** Rule 11. What comes back changed is planned with in the next pass. */
@@ -220,28 +260,19 @@ export class UnitedDeploymentReconciler implements Reconciler<UnitedDeployment> 
     return this.#workloads[kind.template].create({ namespace, uid }, child, body, this.#options(uid));
   }
 
-  /** What differs from what the server has, as it was read: others may write the workload, too. */
+  /** Of the very version that is in the cache: what others changed since then shows there first. */
   async #update(
     object: UnitedDeployment,
     kind: WorkloadKind,
-    { name, uid: childUid }: SubsetWorkload,
+    child: SubsetWorkload,
     target: SubsetTarget,
   ): Promise<void> {
     const { namespace } = objectRef(object);
     const { uid = "" } = object.metadata;
-    const options = this.#options(uid);
-    const workloads = this.#workloads[kind.template];
-    const found = await this.#deps.client.get(workloads.whole, { namespace, name }, options);
-    if (found.metadata.uid !== childUid) return;
-    const live: object = found;
-    const { metadata, spec } = changes(
-      isJsonObject(live) ? live : {},
-      childManifest(object, kind, target),
-      kind,
-    );
-    const { resourceVersion } = found.metadata;
-    const body = { metadata: { uid: childUid, resourceVersion, ...metadata }, spec };
-    await workloads.patch({ namespace, uid }, name, body, options);
+    const { metadata, spec } = changes(child, childManifest(object, kind, target), kind);
+    const { resourceVersion } = child;
+    const body = { metadata: { uid: child.uid, resourceVersion, ...metadata }, spec };
+    await this.#workloads[kind.template].patch({ namespace, uid }, child.name, body, this.#options(uid));
   }
 
   async #writePods(
@@ -305,19 +336,18 @@ function selects({ spec }: UnitedDeployment, labels: Readonly<Record<string, str
 
 /** A merge patch; labels and annotations are added, never removed (rule 22). */
 function changes(
-  live: JsonObject,
-  { labels, annotations, spec }: ReturnType<typeof childManifest>,
+  child: SubsetWorkload,
+  { labels, annotations, spec }: ChildManifest,
   { immutable }: WorkloadKind,
 ): { metadata: JsonObject; spec: object } {
-  const metadata = objectAt(live, "metadata");
-  const added = (key: "labels" | "annotations", texts: Record<string, string>) => {
-    const patch = createMergePatch(textsAt(metadata, key), { ...textsAt(metadata, key), ...texts });
+  const added = (key: "labels" | "annotations", texts: Labels) => {
+    const patch = createMergePatch(child[key], { ...child[key], ...texts });
     return Object.keys(patch).length === 0 ? {} : { [key]: patch };
   };
   const mutable = (whole: JsonObject) =>
     Object.fromEntries(Object.entries(whole).filter(([name]) => !immutable.includes(name)));
   return {
     metadata: { ...added("labels", labels), ...added("annotations", annotations) },
-    spec: createMergePatch(mutable(objectAt(live, "spec")), mutable(spec)),
+    spec: createMergePatch(mutable(child.spec), mutable(spec)),
   };
 }

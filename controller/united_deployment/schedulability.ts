@@ -3,7 +3,8 @@ import type { UnitedDeployment, UnitedDeploymentStatus } from "../../crds/index.
 import { findCondition, formatTime, timeOf } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import { earliest } from "../earliest.ts";
-import { conditionOf, isActive, isReady, readySince } from "../rollout/pods/pod_state.ts";
+import { isReady, readySince } from "../rollout/pods/pod_state.ts";
+import type { SubsetPods } from "./classify.ts";
 import { RESERVED_LABEL, REVISION_LABEL } from "./names.ts";
 import type { SubsetWorkload } from "./workload.ts";
 
@@ -32,7 +33,7 @@ export type SubsetCondition = NonNullable<SubsetStatus["conditions"]>[number];
 /** What is seen of one subset. */
 export interface ObservedSubset {
   readonly child: SubsetWorkload | undefined;
-  readonly pods: readonly Pod[];
+  readonly pods: Pick<SubsetPods, "refused" | "unsettled">;
   /** Conditions of its status so far; undefined where the status does not know it yet. */
   readonly conditions: readonly SubsetCondition[] | undefined;
   /** The status knows other subsets: this one was added later. */
@@ -85,12 +86,8 @@ export function schedulabilityOf(
     : reservedState(subset, strategy, rollout, now);
 }
 
-/** Milliseconds until the scheduler has had its time for a pod; undefined for a pod that it does not refuse. Rule 38. */
-function untilTimedOut(pod: Pod, { criticalMs }: ScheduleStrategy, now: number): number | undefined {
-  const scheduled = conditionOf(pod, "PodScheduled");
-  const refused = scheduled?.status === "False" && scheduled.reason === "Unschedulable";
-  if (!refused || pod.deletionAt !== undefined || pod.phase !== "Pending" || pod.nodeName !== "")
-    return undefined;
+/** Milliseconds until the scheduler has had its time for a pod that it refuses. Rule 38. */
+function untilTimedOut(pod: Pod, { criticalMs }: ScheduleStrategy, now: number): number {
   return Math.max(0, pod.createdAt + criticalMs - now);
 }
 
@@ -106,7 +103,7 @@ function adaptiveState(
   if (closedForMs > 0)
     return { ...open, condition: before, unschedulable: true, requeueAfterMs: closedForMs };
   const isShort = child !== undefined && child.readyReplicas < child.currentReplicas;
-  const times = isShort ? pods.map((pod) => untilTimedOut(pod, strategy, now)) : [];
+  const times = isShort ? pods.refused.map((pod) => untilTimedOut(pod, strategy, now)) : [];
   const firstMs = earliest(times);
   if (firstMs === 0) {
     const condition = schedulable("False", "reschedule", "timeout pending pods found", now);
@@ -135,15 +132,13 @@ function reservedState(
   // Nothing is known of a subset before it has pods.
   if (child === undefined) return { ...open, condition: before };
   const wasClosed = before?.status === "False";
-  const states = pods.filter(isActive).map((pod) => {
+  const refused = new Set(pods.refused);
+  const states = pods.unsettled.map((pod) => {
     const label = pod.labels[RESERVED_LABEL];
-    const state = podState(
-      pod,
-      label === "true" || (label === undefined && wasClosed),
-      strategy,
-      rollout,
-      now,
-    );
+    const wasReserved = label === "true" || (label === undefined && wasClosed);
+    const state = wasReserved
+      ? reservedPod(pod, strategy, rollout, now)
+      : countedPod(pod, refused.has(pod), strategy, rollout, now);
     return { ...state, pod, label };
   });
   const reserved = states.filter((state) => state.reserved);
@@ -164,23 +159,36 @@ function reservedState(
   };
 }
 
-function podState(
+interface ReservedState {
+  readonly reserved: boolean;
+  /** When time alone makes it another one. */
+  readonly changesInMs: number | undefined;
+}
+
+/** A pod that counts for nothing does so until it has proved healthy. Rule 44. */
+function reservedPod(
   pod: Pod,
-  wasReserved: boolean,
+  { closedMs }: ScheduleStrategy,
+  rollout: RolloutState,
+  now: number,
+): ReservedState {
+  const since = readySince(pod);
+  if (!isReady(pod) || since === undefined || !isAt(pod, rollout))
+    return { reserved: true, changesInMs: undefined };
+  const leftMs = since + closedMs - now;
+  return leftMs > 0 ? { reserved: true, changesInMs: leftMs } : { reserved: false, changesInMs: undefined };
+}
+
+/** A pod that counts does so until the scheduler has had its time for it. Rule 43. */
+function countedPod(
+  pod: Pod,
+  isRefused: boolean,
   strategy: ScheduleStrategy,
   rollout: RolloutState,
   now: number,
-): { reserved: boolean; changesInMs: number | undefined } {
-  if (wasReserved) {
-    const since = readySince(pod);
-    if (!isReady(pod) || since === undefined || !isAt(pod, rollout))
-      return { reserved: true, changesInMs: undefined };
-    const leftMs = since + strategy.closedMs - now;
-    return leftMs > 0 ? { reserved: true, changesInMs: leftMs } : { reserved: false, changesInMs: undefined };
-  }
-  const leftMs = isAt(pod, rollout)
-    ? untilTimedOut(pod, strategy, now)
-    : untilLeftBehind(pod, strategy, rollout, now);
+): ReservedState {
+  const untilRefused = isRefused ? untilTimedOut(pod, strategy, now) : undefined;
+  const leftMs = isAt(pod, rollout) ? untilRefused : untilLeftBehind(pod, strategy, rollout, now);
   return leftMs === 0 ? { reserved: true, changesInMs: undefined } : { reserved: false, changesInMs: leftMs };
 }
 

@@ -1,7 +1,6 @@
 /** What a UnitedDeployment reports. Pure. Spec: uniteddeployment 3, 5. */
 import type { UnitedDeployment, UnitedDeploymentStatus } from "../../crds/index.ts";
 import { formatSelector, formatTime } from "../../kube/core/index.ts";
-import { isActive, isReady } from "../rollout/pods/pod_state.ts";
 import type { RevisionSearch } from "../rollout/revisions/revisions.ts";
 import { RESERVED_LABEL, REVISION_LABEL } from "./names.ts";
 import type { PlannedSubset } from "./planned_subset.ts";
@@ -25,20 +24,19 @@ export function unitedStatus(reported: Reported): UnitedDeploymentStatus {
   const before = object.status;
   const reserved = sum(subsets.map(({ state }) => state.reserved));
   const replicas = Math.max(0, sum(subsets.map(({ child }) => child?.currentReplicas ?? 0)) - reserved);
-  const active = subsets.flatMap(({ pods }) => pods.filter(isActive));
-  const updated = active.filter((pod) => pod.labels[REVISION_LABEL] === revision.update.name);
-  const updatedReadyReplicas = updated.filter(isReady).length;
+  const active = sum(subsets.map(({ pods }) => pods.active));
+  const updatedReadyReplicas = sum(subsets.map(({ pods }) => pods.updatedReady));
   const { name } = revision.update;
   // A subset whose workload is still to be made or changed has nothing that could be old.
   const areChanged = subsets.every(({ child }) => child?.labels[REVISION_LABEL] === name);
   // Pods are counted as well: what a workload reports of itself may be older than they are.
-  const isUpdated = areChanged && updatedReadyReplicas >= Math.max(replicas, active.length - reserved);
+  const isUpdated = areChanged && updatedReadyReplicas >= Math.max(replicas, active - reserved);
   const currentRevision = isUpdated ? name : before?.currentRevision || name;
   return {
     observedGeneration: object.metadata.generation ?? 0,
     replicas,
     readyReplicas: sum(subsets.map(({ child }) => child?.readyReplicas ?? 0)),
-    updatedReplicas: updated.length,
+    updatedReplicas: sum(subsets.map(({ pods }) => pods.updated)),
     updatedReadyReplicas,
     ...(reserved > 0 || before?.reservedPods !== undefined ? { reservedPods: reserved } : {}),
     ...(revision.collisionCount > 0 ? { collisionCount: revision.collisionCount } : {}),

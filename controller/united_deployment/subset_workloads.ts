@@ -1,6 +1,6 @@
 /** The workloads of subsets in the caches, and their writes: a value for each kind of workload. */
 import type { SubsetTemplateName } from "../../crds/index.ts";
-import { jsonResource, type KubeObject, projectedJsonCodec, type Resource } from "../../kube/index.ts";
+import { type KubeObject, projectedJsonCodec, type Resource } from "../../kube/index.ts";
 import { Children } from "../children.ts";
 import { cloneSetResource } from "../clone_set/resource.ts";
 import type { WatchScope } from "../informers.ts";
@@ -18,8 +18,6 @@ export interface SubsetWorkloads extends Pick<Children<unknown>, "create" | "pat
   of(uid: string): SubsetWorkload[];
   /** Those of the namespace that are labelled as a subset's and that nobody controls. */
   orphans(namespace: string): SubsetWorkload[];
-  /** The same objects as a whole. */
-  readonly whole: Resource<KubeObject>;
 }
 
 type Deps = Pick<SharedDeps, "client" | "informers" | "queue">;
@@ -31,23 +29,23 @@ export function subsetWorkloads(
   orphaned: (workload: SubsetWorkload) => void,
 ): Readonly<Record<SubsetTemplateName, SubsetWorkloads>> {
   const own = <C extends KubeObject>(kind: WorkloadKind, resource: Resource<C>) =>
-    workloadsIn(deps, ownerKind, kind, resource, (object) => workloadOf(kind, object), orphaned);
-  const native = (kind: WorkloadKind, resource: Resource<SubsetWorkload>) =>
-    workloadsIn(deps, ownerKind, kind, resource, (workload) => workload, orphaned, {
+    workloadsIn(deps, ownerKind, resource, (object) => workloadOf(kind, object), orphaned);
+  const native = (resource: Resource<SubsetWorkload>) =>
+    workloadsIn(deps, ownerKind, resource, (workload) => workload, orphaned, {
       labelSelector: SUBSET_LABEL,
     });
   return {
-    statefulSetTemplate: native(nativeStatefulSet, nativeStatefulSets),
+    statefulSetTemplate: native(nativeStatefulSets),
     advancedStatefulSetTemplate: own(advancedStatefulSet, statefulSetResource),
     cloneSetTemplate: own(cloneSetWorkload, cloneSetResource),
-    deploymentTemplate: native(deployment, deployments),
+    deploymentTemplate: native(deployments),
   };
 }
 
 const nativeStatefulSets = projected(nativeStatefulSet);
 const deployments = projected(deployment);
 
-/** Of workloads that other controllers carry out, only what a plan reads is kept. */
+/** Of workloads that other controllers carry out, only what a plan reads is kept, and their spec. */
 function projected(kind: WorkloadKind): Resource<SubsetWorkload> {
   const codec = projectedJsonCodec<SubsetWorkload>({
     fromJson: (value) => workloadOf(kind, value),
@@ -65,7 +63,6 @@ const ORPHANS = "orphaned subsets";
 function workloadsIn<C>(
   deps: Deps,
   ownerKind: string,
-  kind: WorkloadKind,
   resource: Resource<C>,
   read: (object: C) => SubsetWorkload,
   orphaned: (workload: SubsetWorkload) => void,
@@ -88,7 +85,6 @@ function workloadsIn<C>(
   return {
     of: (uid) => Array.from(children.of(uid), read),
     orphans: (namespace) => Array.from(cache.byIndex(ORPHANS, namespace), read),
-    whole: jsonResource<KubeObject>(kind.resource),
     create: (...write) => children.create(...write),
     patch: (...write) => children.patch(...write),
     delete: (...write) => children.delete(...write),

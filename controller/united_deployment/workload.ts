@@ -23,6 +23,9 @@ export interface SubsetWorkload {
   readonly createdAt: number;
   readonly isDeleting: boolean;
   readonly labels: Labels;
+  readonly annotations: Labels;
+  /** Whole: what is written follows from what differs. */
+  readonly spec: JsonObject;
   /** The patch that it was made with, as JSON; empty for none. */
   readonly patch: string;
   readonly owners: readonly OwnerReference[];
@@ -74,6 +77,8 @@ export function workloadOf({ template, partition }: WorkloadKind, object: object
     createdAt: timeOf(textAt(metadata, "creationTimestamp")) ?? 0,
     isDeleting: textAt(metadata, "deletionTimestamp") !== "",
     labels: textsAt(metadata, "labels"),
+    annotations: textsAt(metadata, "annotations"),
+    spec,
     patch: textAt(objectAt(metadata, "annotations"), PATCH_ANNOTATION),
     owners: objectsAt(metadata, "ownerReferences").map((owner) => ({
       apiVersion: textAt(owner, "apiVersion"),

@@ -1,7 +1,13 @@
 /** A UnitedDeployment with its workloads and pods, whose controllers are as fast as a test wants. For tests. */
 
 import { childManifest, type SubsetTarget } from "../../controller/united_deployment/child_manifest.ts";
-import { PATCH_ANNOTATION, REVISION_LABEL, SUBSET_LABEL } from "../../controller/united_deployment/names.ts";
+import { UnitedIndex } from "../../controller/united_deployment/classify.ts";
+import {
+  PATCH_ANNOTATION,
+  RESERVED_LABEL,
+  REVISION_LABEL,
+  SUBSET_LABEL,
+} from "../../controller/united_deployment/names.ts";
 import { planUnitedDeployment, type UnitedPlan } from "../../controller/united_deployment/plan.ts";
 import {
   type SubsetWorkload,
@@ -31,6 +37,9 @@ export class UnitedModel {
   now = Date.parse("2026-01-01T00:00:00Z");
   /** Subsets in which nothing is scheduled. */
   readonly full = new Set<string>();
+  /** Kept up from change to change, as the reconciler does it. */
+  readonly #index = this.#newIndex();
+  #indexed: readonly Pod[] = [];
   #count = 0;
 
   constructor(object: UnitedDeployment) {
@@ -48,7 +57,31 @@ export class UnitedModel {
   }
 
   plan(): UnitedPlan {
-    const { object, children, pods, now } = this;
+    const before = new Map(this.#indexed.map((pod) => [pod.name, pod]));
+    for (const pod of this.pods) {
+      const was = before.get(pod.name);
+      before.delete(pod.name);
+      if (was !== pod) this.#index.podChanged(was, pod);
+    }
+    for (const gone of before.values()) this.#index.podChanged(gone, undefined);
+    this.#indexed = this.pods;
+    return this.#planWith(this.#index);
+  }
+
+  /** The plan of a controller that has just started. */
+  planAfterRestart(): UnitedPlan {
+    return this.#planWith(this.#newIndex());
+  }
+
+  #newIndex(): UnitedIndex {
+    return new UnitedIndex({
+      pods: () => this.pods,
+      pod: (name) => this.pods.find((pod) => pod.name === name),
+    });
+  }
+
+  #planWith(pods: UnitedIndex): UnitedPlan {
+    const { object, children, now } = this;
     const revisions = this.revisions.toSorted((a, b) => a.revision - b.revision);
     return planUnitedDeployment({
       object,
@@ -77,9 +110,7 @@ export class UnitedModel {
       const reserved = labels.get(pod);
       if (gone.has(pod)) return [];
       if (reserved === undefined) return [pod];
-      return [
-        { ...pod, labels: { ...pod.labels, "apps.kruise.io/united-deployment-reserved-pod": reserved } },
-      ];
+      return [{ ...pod, labels: { ...pod.labels, [RESERVED_LABEL]: reserved } }];
     });
     return plan;
   }

@@ -90,6 +90,11 @@ export class FakeServer {
     throw new KubeError("NotFound", message, { status: 404, reason: "NotFound" });
   }
 
+  /** All objects of a resource. */
+  all(plural: string): StoredObject[] {
+    return [...this.#objects].filter(([id]) => id.startsWith(`${plural} `)).map(([, object]) => object);
+  }
+
   /** Another's write, of an object that may be new. */
   put(plural: string, object: StoredObject): StoredObject {
     return this.#store(plural, object);
@@ -121,8 +126,7 @@ export class FakeServer {
         return { items, resourceVersion: String(this.#version), continue: "", undecodable: [] };
       },
       create: async (resource, namespace, body) => {
-        if (typeof body === "string") throw new KubeError("MethodNotAllowed", "no JSON text here");
-        const { metadata, ...rest } = storedObject(body);
+        const { metadata, ...rest } = storedObject(typeof body === "string" ? JSON.parse(body) : body);
         const uid = `uid-${this.#version + 1}`;
         const made = { ...rest, metadata: { uid, ...metadata, ...(namespace ? { namespace } : {}) } };
         const { name } = objectRef(made);
@@ -202,10 +206,7 @@ export class FakeServer {
   }
 
   #selected(plural: string, options: Selection): StoredObject[] {
-    const matches = selection(options);
-    return [...this.#objects]
-      .filter(([id, object]) => id.startsWith(`${plural} `) && matches(object))
-      .map(([, object]) => object);
+    return this.all(plural).filter(selection(options));
   }
 
   #store(plural: string, from: StoredObject): StoredObject {
