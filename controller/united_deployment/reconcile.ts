@@ -126,7 +126,8 @@ export class UnitedDeploymentReconciler implements Reconciler<UnitedDeployment> 
   async #carryOut(object: UnitedDeployment, plan: UnitedPlan, pods: HeldPods<Pod>): Promise<void> {
     const { uid = "" } = object.metadata;
     try {
-      await this.#adopt(object);
+      // The plan knows nothing of them yet, and would make their subsets once more.
+      if (await this.#adopt(object)) return;
       await this.#writeRevisions(object, plan);
       await this.#writeWorkloads(object, plan);
       await this.#writePods(object, plan, pods);
@@ -144,8 +145,8 @@ export class UnitedDeploymentReconciler implements Reconciler<UnitedDeployment> 
       if (selects(object, labels)) queue.add(resource.codec.identify(object).key);
   }
 
-  /** Rule 11. What comes back changed is planned with in the next pass. */
-  async #adopt(object: UnitedDeployment): Promise<void> {
+  /** Rule 11. Whether there were any: the next pass plans with them. */
+  async #adopt(object: UnitedDeployment): Promise<boolean> {
     const { namespace, name } = objectRef(object);
     const { uid = "" } = object.metadata;
     const orphans = Object.values(this.#workloads).flatMap((workloads) =>
@@ -154,13 +155,14 @@ export class UnitedDeploymentReconciler implements Reconciler<UnitedDeployment> 
         .filter(({ labels, isDeleting }) => !isDeleting && selects(object, labels))
         .map((orphan) => ({ workloads, orphan })),
     );
-    if (orphans.length === 0 || !(await this.#exists(object))) return;
+    if (orphans.length === 0 || !(await this.#exists(object))) return false;
     const reference = ownerReference(this.#deps.resource.kind, name, uid);
     for (const { workloads, orphan } of orphans) {
       const ownerReferences = [...orphan.owners, reference];
       const metadata = { uid: orphan.uid, resourceVersion: orphan.resourceVersion, ownerReferences };
       await workloads.patch({ namespace, uid }, orphan.name, { metadata }, this.#options(uid));
     }
+    return true;
   }
 
   /** Asks the server itself: the cache may not know yet that the object is gone. */

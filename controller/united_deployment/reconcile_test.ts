@@ -78,6 +78,21 @@ t.test("somebody was faster: what they did is seen first", async (t) => {
   await world.stop();
 });
 
+t.test("a workload without an owner becomes the object's, and no other is made for its subset", async (t) => {
+  const { world, asked } = await scene();
+  await world.stop();
+  world.apply(subsets("a", "b", "c", "d"));
+  world.putOrphan("mine", "d", 2);
+  asked();
+  await world.start();
+  await world.settle();
+  const owners = world.server.read("statefulsets.apps", "ns/mine").metadata.ownerReferences;
+  t.match(owners, [{ kind: "UnitedDeployment", name: "web", uid: "united" }]);
+  t.notOk(asked().some((call) => /^(create|delete) statefulsets/.test(call)));
+  t.strictSame(world.sizes(), { a: "1", b: "1", c: "2", d: "2" });
+  await world.stop();
+});
+
 const step = fc.oneof(
   fc.record({ do: fc.constant("scale" as const), to: fc.integer({ min: 0, max: 7 }) }),
   fc.record({ do: fc.constant("image" as const), to: fc.constantFrom("a", "b") }),
