@@ -1,7 +1,6 @@
 /** Defaults that admission writes into an AdvancedCronJob. Spec: jobs A2, A6. */
 import {
   cloneJson,
-  defaultPodTemplate,
   ensureObject,
   isJsonObject,
   type JsonObject,
@@ -10,6 +9,7 @@ import {
 } from "../../kube/core/index.ts";
 import { type Defaulting, fill } from "../fill.ts";
 import { member } from "../members.ts";
+import { defaultTemplateOf } from "../pod_templates.ts";
 
 /** Templates in which a pod template is. */
 const podTemplates = ["jobTemplate", "broadcastJobTemplate"] as const;
@@ -31,17 +31,10 @@ export function defaultAdvancedCronJob(object: JsonObject, options: Defaulting):
   if (isJsonObject(images)) defaultImages(images);
   const before = options.old === undefined ? {} : member(member(options.old, "spec"), "template");
   for (const kind of podTemplates) {
-    if (options.templateDefaults && !jsonEqual(own(before, kind), own(template, kind))) {
-      defaultPods(member(member(template, kind), "spec"), options.hostNetworkPorts);
-    }
+    if (!jsonEqual(own(before, kind), own(template, kind)))
+      defaultTemplateOf(member(member(template, kind), "spec"), options);
   }
   return result;
-}
-
-function defaultPods(job: JsonObject, hostNetworkPorts: boolean): void {
-  const template = own(job, "template");
-  if (!isJsonObject(template)) return;
-  job["template"] = defaultPodTemplate(template, { imagePullPolicy: "Always", hostNetworkPorts });
 }
 
 /** Only where it does not say when it ends. */

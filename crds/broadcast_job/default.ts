@@ -1,14 +1,7 @@
 /** Defaults that admission writes into a BroadcastJob. Spec: jobs B2, B6. */
-import {
-  cloneJson,
-  defaultPodTemplate,
-  ensureObject,
-  isJsonObject,
-  type JsonObject,
-  jsonEqual,
-  own,
-} from "../../kube/core/index.ts";
+import { cloneJson, ensureObject, type JsonObject } from "../../kube/core/index.ts";
 import { type Defaulting, fill } from "../fill.ts";
+import { defaultTemplateOf, isChanged } from "../pod_templates.ts";
 
 /** Pods at the same time where nothing else is asked for. */
 const unlimitedParallelism = 2147483647;
@@ -24,13 +17,6 @@ export function defaultBroadcastJob(object: JsonObject, options: Defaulting): Js
   fill(spec, "parallelism", unlimitedParallelism);
   fill(ensureObject(spec, "completionPolicy"), "type", "Always");
   fill(ensureObject(spec, "failurePolicy"), "type", "FailFast");
-  const template = own(spec, "template");
-  const before = options.old === undefined ? undefined : own(ensureObject(options.old, "spec"), "template");
-  if (options.templateDefaults && isJsonObject(template) && !jsonEqual(before, template)) {
-    spec["template"] = defaultPodTemplate(template, {
-      imagePullPolicy: "Always",
-      hostNetworkPorts: options.hostNetworkPorts,
-    });
-  }
+  if (isChanged(spec, "template", options)) defaultTemplateOf(spec, options);
   return result;
 }

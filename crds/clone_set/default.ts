@@ -1,14 +1,7 @@
 /** Defaults that admission writes into a CloneSet. Spec: cloneset 6. */
-import {
-  cloneJson,
-  ensureObject,
-  isJsonObject,
-  type JsonObject,
-  jsonEqual,
-  own,
-} from "../../kube/core/index.ts";
+import { cloneJson, ensureObject, type JsonObject } from "../../kube/core/index.ts";
 import { type Defaulting, fill } from "../fill.ts";
-import { defaultClaimTemplates, defaultTemplate } from "./template.ts";
+import { defaultClaimTemplates, defaultTemplateOf, isChanged } from "../pod_templates.ts";
 
 const inPlacePolicies: readonly unknown[] = ["InPlaceIfPossible", "InPlaceOnly"];
 
@@ -39,17 +32,10 @@ export function defaultCloneSet(object: JsonObject, options: Defaulting): JsonOb
   return result;
 }
 
-/** Only for new objects and changed templates, so that an upgrade of this program moves no revision by itself. */
 function defaultTemplates(spec: JsonObject, options: Defaulting): void {
-  const before = options.old === undefined ? undefined : own(options.old, "spec");
-  const changed = (field: string) =>
-    !isJsonObject(before) || !jsonEqual(own(before, field), own(spec, field));
-  const template = own(spec, "template");
-  const claims = own(spec, "volumeClaimTemplates");
-  const templateChanged = changed("template");
-  if (templateChanged && isJsonObject(template)) spec["template"] = defaultTemplate(template, options);
-  if ((templateChanged || changed("volumeClaimTemplates")) && Array.isArray(claims))
-    defaultClaimTemplates(claims);
+  const isNewTemplate = isChanged(spec, "template", options);
+  if (isNewTemplate) defaultTemplateOf(spec, options);
+  if (isNewTemplate || isChanged(spec, "volumeClaimTemplates", options)) defaultClaimTemplates(spec);
 }
 
 function defaultRollout(rollout: JsonObject, policy: unknown): void {

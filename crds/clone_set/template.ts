@@ -1,6 +1,5 @@
-/** Pod template and claim templates of a CloneSet: defaults and validation. Spec: cloneset 6. */
+/** What is checked of the pod template of a CloneSet. Spec: cloneset 6. */
 import {
-  defaultPodTemplate,
   type FieldError,
   forbidden,
   isJsonObject,
@@ -9,25 +8,8 @@ import {
   required,
   validatePodTemplate,
 } from "../../kube/core/index.ts";
+import { withPodDefaults } from "../pod_templates.ts";
 import type { CloneSetSpec, CloneSetSpecV1alpha1 } from "./schema.ts";
-
-/** A copy of the template with the defaults of the pod API, but with pull policy Always where none is given. */
-export function defaultTemplate(template: JsonObject, options: { hostNetworkPorts: boolean }): JsonObject {
-  return defaultPodTemplate(template, {
-    imagePullPolicy: "Always",
-    hostNetworkPorts: options.hostNetworkPorts,
-  });
-}
-
-/** As the API server shows claims that are not bound; claims that are stored are written by it. */
-export function defaultClaimTemplates(claims: readonly unknown[]): void {
-  for (const claim of claims) {
-    if (!isJsonObject(claim)) continue;
-    const status = isJsonObject(claim["status"]) ? claim["status"] : {};
-    if (!status["phase"]) status["phase"] = "Pending";
-    claim["status"] = status;
-  }
-}
 
 /** The template as the API server would check it for a pod, and what this kind adds. */
 export function validateTemplate(
@@ -39,7 +21,7 @@ export function validateTemplate(
   if (!isJsonObject(template)) return [required(path)];
   const claimTemplates = (spec.volumeClaimTemplates ?? []).map((claim) => claim?.metadata?.name ?? "");
   // Templates are stored without their defaults with gate TemplateNoDefaults, and where no webhook looked.
-  const whole = defaultTemplate(template, { hostNetworkPorts: false });
+  const whole = withPodDefaults(template, { hostNetworkPorts: false });
   const errors = validatePodTemplate(whole, path, { claimTemplates });
   const pod: unknown = template.spec;
   if (!isJsonObject(pod)) return errors;

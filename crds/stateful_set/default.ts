@@ -1,14 +1,7 @@
 /** Defaults that admission writes into a StatefulSet. Spec: statefulset 2, 6. */
-import {
-  cloneJson,
-  defaultPodTemplate,
-  ensureObject,
-  isJsonObject,
-  type JsonObject,
-  jsonEqual,
-  own,
-} from "../../kube/core/index.ts";
+import { cloneJson, ensureObject, type JsonObject } from "../../kube/core/index.ts";
 import { type Defaulting, fill } from "../fill.ts";
+import { defaultClaimTemplates, defaultTemplateOf, isChanged } from "../pod_templates.ts";
 
 export interface StatefulSetDefaulting extends Defaulting {
   /** Gate StatefulSetAutoDeletePVC. */
@@ -31,9 +24,8 @@ export function defaultStatefulSet(object: JsonObject, options: StatefulSetDefau
   fill(strategy, "type", "RollingUpdate");
   if (strategy["type"] === "RollingUpdate") defaultRollingUpdate(ensureObject(strategy, "rollingUpdate"));
   if (result["apiVersion"] === "apps.kruise.io/v1beta1") defaultClaimStrategies(spec, options);
-  const claims = own(spec, "volumeClaimTemplates");
-  if (Array.isArray(claims)) for (const claim of claims) defaultClaimStatus(claim);
-  defaultTemplate(spec, options);
+  defaultClaimTemplates(spec);
+  if (isChanged(spec, "template", options)) defaultTemplateOf(spec, options);
   return result;
 }
 
@@ -51,21 +43,4 @@ function defaultClaimStrategies(spec: JsonObject, options: StatefulSetDefaulting
   const retention = ensureObject(spec, "persistentVolumeClaimRetentionPolicy");
   fill(retention, "whenDeleted", "Retain");
   fill(retention, "whenScaled", "Retain");
-}
-
-/** As the API server shows claims that are not bound. */
-function defaultClaimStatus(claim: unknown): void {
-  if (isJsonObject(claim)) fill(ensureObject(claim, "status"), "phase", "Pending");
-}
-
-/** Only for new objects and changed templates, so that an upgrade of this program moves no revision by itself. */
-function defaultTemplate(spec: JsonObject, options: StatefulSetDefaulting): void {
-  const template = own(spec, "template");
-  if (!options.templateDefaults || !isJsonObject(template)) return;
-  const before = options.old === undefined ? undefined : own(options.old, "spec");
-  if (isJsonObject(before) && jsonEqual(own(before, "template"), template)) return;
-  spec["template"] = defaultPodTemplate(template, {
-    imagePullPolicy: "Always",
-    hostNetworkPorts: options.hostNetworkPorts,
-  });
 }

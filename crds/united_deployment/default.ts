@@ -1,16 +1,8 @@
 /** Defaults that admission writes into a UnitedDeployment. Spec: uniteddeployment 6. */
-import {
-  cloneJson,
-  defaultPodTemplate,
-  ensureObject,
-  isJsonObject,
-  type JsonObject,
-  jsonEqual,
-  own,
-} from "../../kube/core/index.ts";
-import { defaultClaimTemplates } from "../clone_set/template.ts";
+import { cloneJson, ensureObject, isJsonObject, type JsonObject, own } from "../../kube/core/index.ts";
 import { type Defaulting, fill, isSet } from "../fill.ts";
 import { member } from "../members.ts";
+import { defaultClaimTemplates, defaultTemplateOf, isChanged } from "../pod_templates.ts";
 
 /**
  * A copy of the object, of either version, with every default filled in; applying it twice changes nothing more.
@@ -38,18 +30,10 @@ function defaultFloors(subsets: unknown): void {
   for (const subset of present) if (!isSet(subset, "minReplicas")) subset["minReplicas"] = 0;
 }
 
-/** Of native StatefulSets alone. Only for new objects and changed templates, so that an upgrade of this program moves no revision. */
+/** Of native StatefulSets alone. */
 function defaultTemplate(spec: JsonObject, options: Defaulting): void {
   const workload = own(member(member(spec, "template"), "statefulSetTemplate"), "spec");
-  if (!options.templateDefaults || !isJsonObject(workload)) return;
-  const before = options.old && member(options.old, "spec")["template"];
-  if (before !== undefined && jsonEqual(before, spec["template"])) return;
-  const claims = own(workload, "volumeClaimTemplates");
-  if (Array.isArray(claims)) defaultClaimTemplates(claims);
-  const template = own(workload, "template");
-  if (!isJsonObject(template)) return;
-  workload["template"] = defaultPodTemplate(template, {
-    imagePullPolicy: "Always",
-    hostNetworkPorts: options.hostNetworkPorts,
-  });
+  if (!options.templateDefaults || !isJsonObject(workload) || !isChanged(spec, "template", options)) return;
+  defaultClaimTemplates(workload);
+  defaultTemplateOf(workload, options);
 }

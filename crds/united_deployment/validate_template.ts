@@ -1,7 +1,6 @@
 /** What admission refuses in the template of a UnitedDeployment. Spec: uniteddeployment 6. */
 import {
   compileSelector,
-  defaultPodTemplate,
   type FieldError,
   forbidden,
   invalid,
@@ -17,6 +16,7 @@ import {
 } from "../../kube/core/index.ts";
 import { nonNegative } from "../clone_set/rules.ts";
 import { member } from "../members.ts";
+import { withPodDefaults } from "../pod_templates.ts";
 import { type TemplateName, templateNames } from "./names.ts";
 import type { UnitedDeploymentSpec } from "./schema.ts";
 import { templatesOf } from "./template.ts";
@@ -86,7 +86,7 @@ function validatePods(at: string, workload: JsonObject, selector: LabelSelector)
   const claimTemplates = (Array.isArray(claims) ? claims : [])
     .filter(isJsonObject)
     .map((claim) => String(member(claim, "metadata")["name"] ?? ""));
-  const whole = defaultPodTemplate(template, { imagePullPolicy: "Always", hostNetworkPorts: false });
+  const whole = withPodDefaults(template, { hostNetworkPorts: false });
   const errors = validatePodTemplate(whole, at, { claimTemplates });
   const { labels } = member(template, "metadata");
   if (!matches(selector, labels)) errors.push(invalid(`${at}.metadata.labels`, labels ?? null, mismatch));
