@@ -24,7 +24,8 @@ Who is measured:
   --label NAME          name of the manager in results
 
 What happens:
-  --pods N[,N…]         sizes, a run each, 1 to 100000; default 1000 (sidecarset: 5000; many, one: 10000; webhook: 20000; hold: 100000; per node: 100)
+  --pods N[,N…]         sizes, a run each, 1 to 100000; default 1000 (many, one: 10000; webhook: 20000; sidecarset, uniteddeployment,
+                        workloadspread: 5000; hold: 100000; per node: 100)
   --nodes N             hollow nodes, 1 to 5000; default one for 50 pods
   --max-unavailable A   number or percentage; default 10%
   --size N              pods of one workload of \`many\` and \`hold\`; default 10

@@ -12,7 +12,9 @@ import { restart } from "./restart.ts";
 import { create, nodeloss, one, partition, recreate, rollout, scale, statefulset } from "./rollouts.ts";
 import { sidecarset } from "./sidecar_set.ts";
 import { status } from "./status.ts";
+import { uniteddeployment } from "./united_deployment.ts";
 import { webhook } from "./webhook.ts";
+import { workloadspread } from "./workload_spread.ts";
 
 export const scenarios: readonly Scenario[] = [
   create,
@@ -33,6 +35,8 @@ export const scenarios: readonly Scenario[] = [
   cronjob,
   sidecarset,
   status,
+  uniteddeployment,
+  workloadspread,
   resourcedistribution,
   limit,
 ];

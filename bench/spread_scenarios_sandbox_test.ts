@@ -1,0 +1,36 @@
+/** Scenarios about pods that are spread over subsets, small, on one sandbox with one controller process. */
+import t from "tap";
+import { ScenarioSandbox } from "../testkit/bench/scenario_sandbox.ts";
+import type { Phase } from "./measure/result.ts";
+
+const read = ({ requests }: Phase) => Object.keys(requests.by).filter((each) => each.startsWith("GET "));
+
+t.test("scenarios of subsets on the sandbox", { timeout: 280_000 }, async (t) => {
+  const sandbox = await ScenarioSandbox.start(t);
+  await t.test("a UnitedDeployment", async (t) => {
+    const run = await sandbox.check(t, "uniteddeployment", [
+      ["create", 10],
+      ["rollout in place", 10],
+      ["scale in", 10],
+    ]);
+    const [created, updated, left] = run.phases;
+    t.equal(created?.requests.by["POST clonesets"], 10);
+    t.strictSame(created?.facts, { subsets: 10, "pods each": 1 });
+    t.equal(updated?.requests.by["PATCH clonesets"], 10, "one request a workload");
+    t.equal(left?.requests.by["PATCH clonesets"], 10);
+    t.strictSame(run.phases.flatMap(read), [], "nothing is read");
+  });
+  await t.test("a WorkloadSpread", async (t) => {
+    const run = await sandbox.check(t, "workloadspread", [
+      ["warm-up", 10],
+      ["without a spread", 10],
+      ["with a spread", 10],
+      ["scale in", 7],
+    ]);
+    const [, without, spread, left] = run.phases;
+    t.strictSame(without?.facts, {});
+    t.match(spread?.facts, { "pods in first": 3, "pods in second": 3, "pods in others": 4 });
+    t.ok((spread?.facts["times without a spread"] ?? Number.NaN) > 0);
+    t.strictSame(left?.facts, { "pods in first": 3 }, "the last subset goes first");
+  });
+});
