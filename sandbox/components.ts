@@ -75,13 +75,16 @@ export function startComponents(cluster: Cluster, options: ComponentOptions): Co
     new ServiceEndpoints({ ...base, onError: onError("endpoints") }),
     new Disruption({ ...base, onError: onError("disruption") }),
     startNamespaceDefaults({ cluster, authority: options.authority ?? "", onError: onError("namespace") }),
-    ...startWorkloads({
-      ...base,
-      events,
-      pods: new PodIndex(cluster),
-      writer: options.writer ?? storeWriter(cluster),
-      onError: onError("workload"),
-    }),
+    ...startWorkloads(
+      {
+        ...base,
+        events,
+        pods: new PodIndex(cluster),
+        writer: options.writer ?? storeWriter(cluster),
+        onError: onError("workload"),
+      },
+      timing,
+    ),
     nodes,
   ];
   if (options.storageClass !== false) makeStorageClass(cluster);
@@ -94,13 +97,13 @@ export function startComponents(cluster: Cluster, options: ComponentOptions): Co
   };
 }
 
-function startWorkloads(deps: WorkloadDeps): { stop(): void }[] {
+function startWorkloads(deps: WorkloadDeps, { backOff }: Timing): { stop(): void }[] {
   return [
     startReplicaSets(deps),
     startDeployments(deps),
     startStatefulSets(deps),
     startDaemonSets(deps),
-    startJobs(deps),
+    startJobs(deps, backOff),
     deps.pods,
   ];
 }

@@ -10,6 +10,7 @@ import {
   type PodObject,
   timeOf,
 } from "../objects/index.ts";
+import type { Timing } from "../stages/profile.ts";
 import { isActive } from "./pod_index.ts";
 import {
   createPod,
@@ -29,12 +30,17 @@ const kind: WorkloadKind = {
 };
 const indexKey = "batch.kubernetes.io/job-completion-index";
 
-export function startJobs(deps: WorkloadDeps): WorkloadLoop {
-  return new WorkloadLoop(deps, kind, (object, key) => reconcile(deps, object, key));
+type BackOff = Timing["backOff"];
+
+/** `backOff`: the waits before a failed pod gets a successor; they double from the first, as a kubelet's do. */
+export function startJobs(deps: WorkloadDeps, backOff: BackOff): WorkloadLoop {
+  return new WorkloadLoop(deps, kind, (object, key) => reconcile(deps, backOff, object, key));
 }
 
 interface Pass {
   readonly deps: WorkloadDeps;
+  /** Milliseconds until pods may be made again after failures. */
+  readonly retryInMs: number;
   readonly job: JobObject;
   readonly now: number;
   readonly active: readonly PodObject[];
@@ -43,11 +49,16 @@ interface Pass {
   readonly doneIndexes: ReadonlySet<number>;
 }
 
-async function reconcile(deps: WorkloadDeps, object: StoredObject, key: string): Promise<Next> {
+async function reconcile(
+  deps: WorkloadDeps,
+  backOff: BackOff,
+  object: StoredObject,
+  key: string,
+): Promise<Next> {
   if (!isJob(object) || object.metadata.deletionTimestamp) return undefined;
   const over = overCondition(object);
   if (over) return removeLater(deps, object, over, key);
-  const pass = passOf(deps, object);
+  const pass = passOf(deps, backOff, object);
   const outcome = outcomeOf(pass);
   let wakeAfterMs: Next;
   if (outcome) {
@@ -84,7 +95,7 @@ async function removeLater(deps: WorkloadDeps, job: JobObject, over: Condition, 
   return undefined;
 }
 
-function passOf(deps: WorkloadDeps, job: JobObject): Pass {
+function passOf(deps: WorkloadDeps, backOff: BackOff, job: JobObject): Pass {
   const pods = deps.pods.ownedBy(job.metadata.uid ?? "");
   const doneIndexes = new Set<number>();
   let succeeded = 0;
@@ -102,7 +113,29 @@ function passOf(deps: WorkloadDeps, job: JobObject): Pass {
   succeeded = Math.max(succeeded, job.status?.succeeded ?? 0);
   failed = Math.max(failed, job.status?.failed ?? 0);
   const active = pods.filter(isActive);
-  return { deps, job, now: deps.clock.now(), active, succeeded, failed, doneIndexes };
+  const now = deps.clock.now();
+  return { deps, retryInMs: retryInMs(pods, backOff, now), job, now, active, succeeded, failed, doneIndexes };
+}
+
+/** The wait that the failures since the last success cost, counted from the last of them. */
+export function retryInMs(pods: readonly PodObject[], { firstMs, longestMs }: BackOff, now: number): number {
+  let successAt = Number.NEGATIVE_INFINITY;
+  for (const pod of pods) if (pod.status?.phase === "Succeeded") successAt = Math.max(successAt, endOf(pod));
+  const failures = pods
+    .filter((pod) => pod.status?.phase === "Failed")
+    .map(endOf)
+    .filter((at) => at > successAt);
+  if (failures.length === 0) return 0;
+  const wait = Math.min(longestMs, firstMs * 2 ** (failures.length - 1));
+  return Math.max(0, Math.max(...failures) + wait - now);
+}
+
+/** When the last container of a finished pod ended; when it is unknown, the pod's own creation. */
+function endOf(pod: PodObject): number {
+  const ends = (pod.status?.containerStatuses ?? []).map(
+    ({ state }) => timeOf(state.terminated?.finishedAt) ?? 0,
+  );
+  return Math.max(timeOf(pod.metadata.creationTimestamp ?? undefined) ?? 0, ...ends);
 }
 
 function indexOf(pod: PodObject): number | undefined {
@@ -118,11 +151,11 @@ function outcomeOf({ job, now, active, succeeded, failed }: Pass): Condition | u
     reason,
     message,
   });
-  const restarts = active.reduce((sum, pod) => sum + restartsOf(pod), 0);
-  if (
-    failed > backoffLimit ||
-    (job.spec.template.spec.restartPolicy === "OnFailure" && failed + restarts > backoffLimit)
-  ) {
+  const restarts =
+    job.spec.template.spec.restartPolicy === "OnFailure"
+      ? active.reduce((sum, pod) => sum + restartsOf(pod), 0)
+      : 0;
+  if (failed > backoffLimit || restarts >= Math.max(1, backoffLimit)) {
     return over("Failed", "BackoffLimitExceeded", "Job has reached the specified backoff limit");
   }
   const startedAt = timeOf(job.status?.startTime);
@@ -138,7 +171,11 @@ function outcomeOf({ job, now, active, succeeded, failed }: Pass): Condition | u
 }
 
 function restartsOf(pod: PodObject): number {
-  return (pod.status?.containerStatuses ?? []).reduce((sum, status) => sum + status.restartCount, 0);
+  const { containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
+  return [...containerStatuses, ...initContainerStatuses].reduce(
+    (sum, status) => sum + status.restartCount,
+    0,
+  );
 }
 
 function deadlineIn({ job, now }: Pass): Next {
@@ -158,6 +195,7 @@ async function work(pass: Pass): Promise<Next> {
     completions === undefined ? (succeeded > 0 ? active.length : parallelism) : completions - succeeded;
   const wanted = Math.min(parallelism, Math.max(0, left));
   for (const pod of active.slice(wanted)) await deletePod(deps, kind, job, pod);
+  if (wanted > active.length && pass.retryInMs > 0) return pass.retryInMs;
   const free = freeIndexes(pass);
   for (let missing = wanted - active.length; missing > 0; missing--) {
     if (!(await createPod(deps, kind, job, podOf(job, free.shift())))) return refusedRetryMs;
