@@ -30,8 +30,20 @@ export const up: Command = {
   summary: "Start a cluster in this process and watch a rollout in place; then it is yours.",
   usage: "[--pods N] [--nodes N] [--port N] [--seed N] [--once]",
   details: `A real Kubernetes API over HTTPS on loopback, with a scheduler and simulated nodes, all in memory: kubectl
-works on it. Containers do not run. Ctrl-C stops everything.`,
-  examples: ["refit up", "refit up --pods 200 --nodes 50 --once"],
+works on it. Containers do not run. Ctrl-C stops everything.
+
+Annotations break things, on pods or in a template (for one container: CONTAINER.sandbox.refit.dev/NAME), durations as 10s or 2m:
+  sandbox.refit.dev/pull=fail|fail@DURATION|DURATION   the image cannot be pulled, or takes long
+  sandbox.refit.dev/exit=CODE|CODE@DURATION            the process ends, again after each start
+  sandbox.refit.dev/ready=never|DURATION               it does not become ready, or late
+  sandbox.refit.dev/log=TEXT                           what kubectl logs prints
+  sandbox.refit.dev/dead=true                          on a node: it falls silent, until the annotation goes
+All of them, with examples: docs/sandbox.md.`,
+  examples: [
+    "refit up",
+    "refit up --pods 200 --nodes 50 --once",
+    "kubectl --kubeconfig .refit/kubeconfig annotate pods -l app=demo sandbox.refit.dev/exit=1@5s",
+  ],
   flags: upFlags,
   async run(call) {
     // Before the controller and the sandbox are loaded: that takes a moment.

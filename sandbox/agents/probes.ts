@@ -1,7 +1,7 @@
 /**
  * Probes of the simulated agents: what NodePodProbes ask is run, `afterProbe` and `probeStatus` say what is reported of it.
  * Commands are those that exec.ts understands; ports answer when the running container declares them or the pod's
- * annotation `sandbox.refit.dev/listens` names them. Spec: containers 4.4, rules 5 to 8.
+ * annotation `listens` names them. Spec: containers 4.4, rules 5 to 8.
  */
 
 import type { NodePodProbe } from "../../crds/index.ts";
@@ -21,6 +21,7 @@ import {
   wantedProbes,
 } from "../../node/index.ts";
 import type { Next } from "../agenda.ts";
+import { listensAnnotation, ofContainer } from "../annotations.ts";
 import type { StoredObject } from "../cluster.ts";
 import { execute } from "../nodes/exec.ts";
 import { inRuntime } from "../nodes/node_agent.ts";
@@ -30,7 +31,6 @@ import { type AgentParts, type KindLoop, startKindLoop, writeStatus } from "./ki
 
 const resource = "nodepodprobes.apps.kruise.io";
 const component = "kruise-daemon-podprobe";
-const listensAnnotation = "sandbox.refit.dev/listens";
 
 interface Probing {
   readonly wanted: WantedProbe;
@@ -103,8 +103,8 @@ function outcomeOf(
 }
 
 function listens(pod: PodObject, container: string, port: number): boolean {
-  const named = pod.metadata.annotations?.[listensAnnotation];
-  if (named !== undefined) return named.split(",").some((one) => Number(one) === port);
+  const named = ofContainer(pod.metadata, container, listensAnnotation);
+  if (named !== undefined) return named.includes(port);
   const { ports = [] } = pod.spec.containers.find(({ name }) => name === container) ?? {};
   return ports.some(({ containerPort }) => containerPort === port);
 }

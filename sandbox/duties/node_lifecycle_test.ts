@@ -1,6 +1,6 @@
 import t from "tap";
 import type { Taint, Toleration } from "../../kube/core/index.ts";
-import { seededRandom } from "../../kube/core/index.ts";
+import { findCondition, seededRandom } from "../../kube/core/index.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { FakeCluster } from "../../testkit/sandbox/fake_cluster.ts";
 import { createEventWriter } from "../events.ts";
@@ -50,6 +50,32 @@ function setUp(leaseMs = 0) {
   };
   return { clock, cluster, nodes, pod, theNode, thePod, taint, errors };
 }
+
+t.test("an annotation lets a node die and come back; others are pointed out", async (t) => {
+  const { clock, cluster, pod, theNode, thePod, errors } = setUp();
+  const annotate = (value: string) =>
+    cluster.update("nodes", { name: "node1" }, (draft) => {
+      draft.metadata.annotations = { ...draft.metadata.annotations, "sandbox.refit.dev/dead": value };
+    });
+  const ready = () => findCondition(theNode().status?.conditions, "Ready")?.status;
+  pod("a");
+  clock.skip(1_000);
+  t.equal(ready(), "True");
+  annotate("true");
+  clock.skip(39_000);
+  t.equal(ready(), "True", "within the grace period");
+  clock.skip(2_000);
+  t.equal(ready(), "Unknown");
+  t.ok(thePod("a")?.metadata.deletionTimestamp, "evicted, and nobody stops its containers");
+  annotate("false");
+  clock.skip(1_000);
+  t.equal(ready(), "True");
+  t.equal(thePod("a"), undefined);
+  annotate("perhaps");
+  const events = [...cluster.list("events")];
+  t.match(events.at(-1), { reason: "InvalidAnnotation", involvedObject: { kind: "Node", name: "node1" } });
+  t.same(errors, []);
+});
 
 t.test("silence beyond the grace period taints the node; tolerations say when its pods go", async (t) => {
   const { clock, nodes, pod, theNode, thePod, errors } = setUp();

@@ -1,10 +1,19 @@
 /** What a stage's change does to a pod's run on its node. The only place that changes runs. */
 import { formatTime } from "../../kube/core/index.ts";
+import { logAnnotation, ofContainer } from "../annotations.ts";
 import type { Container, ContainerTermination, PodObject } from "../objects/index.ts";
 import type { Timing } from "../stages/profile.ts";
 import type { Change, ExitCause } from "../stages/stage.ts";
 import { endOf, postStartMs } from "./command.ts";
-import { askedResources, recordKey, restartOf, sameResources, type View } from "./facts.ts";
+import {
+  askedResources,
+  exitText,
+  invalidAnnotations,
+  recordKey,
+  restartOf,
+  sameResources,
+  type View,
+} from "./facts.ts";
 import { startNotBefore } from "./next_stage.ts";
 import { metadataEnvironment } from "./node_agent.ts";
 import { type ContainerRun, specOf } from "./pod_run.ts";
@@ -47,6 +56,11 @@ export function applyChange(
     case "record":
       run.recorded = recordKey(run);
       return [{ do: "record" }];
+    case "report annotations":
+      run.annotationsReported = invalidAnnotations(pod);
+      return run.annotationsReported === ""
+        ? []
+        : [event("Warning", "InvalidAnnotation", run.annotationsReported)];
     case "fail pod":
       run.failure = { reason: change.reason, message: change.message };
       return [];
@@ -58,7 +72,10 @@ export function applyChange(
   }
 }
 
-type ContainerChange = Exclude<Change, { do: "admit" | "record" | "fail pod" | "remove" }>;
+type ContainerChange = Exclude<
+  Change,
+  { do: "admit" | "record" | "report annotations" | "fail pod" | "remove" }
+>;
 
 function applyToContainer(
   view: View,
@@ -89,11 +106,16 @@ function applyToContainer(
       ];
     case "start":
       return start(view, container, spec, surroundings);
+    case "set exit":
+      setExit(view, container, spec, surroundings.now);
+      return [];
     case "exit":
       return exit(view, container, spec, change.cause, surroundings);
     case "ready":
       container.ready = change.ready;
-      return change.ready ? [] : [event("Warning", "Unhealthy", "Readiness probe failed")];
+      return change.ready ? [] : probeFailed(container);
+    case "probe failed":
+      return probeFailed(container);
     case "hook over":
       container.hookUntil = 0;
       return [];
@@ -109,6 +131,11 @@ function applyToContainer(
 
 function event(type: "Normal" | "Warning", reason: string, message: string): Effect {
   return { do: "event", type, reason, message };
+}
+
+function probeFailed(container: ContainerRun): Effect[] {
+  container.probeFailureReported = true;
+  return [event("Warning", "Unhealthy", "Readiness probe failed")];
 }
 
 function isAboutImage(reason: string): boolean {
@@ -162,18 +189,25 @@ function start(view: View, container: ContainerRun, spec: Container, surrounding
   container.startedAt = now;
   container.ready = false;
   container.probe = undefined;
+  container.probeFailureReported = false;
   container.touched.clear();
   container.resources = spec.resources ?? {};
   container.environment = metadataEnvironment(view.pod, spec);
-  const end = endOf(view.pod, spec, container.kind);
-  container.endsAt = end && now + end.afterMs;
-  container.endCode = end?.code ?? 0;
+  setExit(view, container, spec, now);
   const hookMs = postStartMs(view.pod, spec);
   container.hookUntil = hookMs > 0 ? now + hookMs : 0;
   return [
     event("Normal", "Created", `Created container: ${container.name}`),
     event("Normal", "Started", `Started container ${container.name}`),
   ];
+}
+
+/** When and how the process ends by itself, counted from `now`. */
+function setExit({ pod }: View, container: ContainerRun, spec: Container, now: number): void {
+  const end = endOf(pod, spec, container.kind);
+  container.endsAt = end && now + end.afterMs;
+  container.endCode = end?.code ?? 0;
+  container.exitText = exitText(pod, container);
 }
 
 function exit(
@@ -191,6 +225,8 @@ function exit(
     finishedAt: formatTime(now),
     containerID: container.id,
   };
+  const log = ofContainer(view.pod.metadata, spec.name, logAnnotation);
+  if (code !== 0 && log && spec.terminationMessagePolicy === "FallbackToLogsOnError") ended.message = log;
   container.endBefore = container.lastEnd;
   container.lastEnd = ended;
   container.state = "exited";

@@ -2,6 +2,14 @@
  * What a container's process does, read off its command line: how long it lives, with which code it ends,
  * which files it touches. Only the few commands that examples and tests use are understood.
  */
+import {
+  exitAnnotation,
+  filesAnnotation,
+  ofContainer,
+  postStartAnnotation,
+  preStopAnnotation,
+  readyAnnotation,
+} from "../annotations.ts";
 import type { Container, PodObject } from "../objects/index.ts";
 import type { ContainerKind } from "./pod_run.ts";
 
@@ -18,11 +26,6 @@ const noFiles: ReadonlyMap<string, number> = new Map();
 const forever: Behaviour = { touches: noFiles, understood: true };
 const unknown: Behaviour = { touches: noFiles, understood: false };
 
-const exitAnnotation = "sandbox.refit.dev/exit";
-const postStartAnnotation = "sandbox.refit.dev/post-start";
-const preStopAnnotation = "sandbox.refit.dev/pre-stop";
-const filesAnnotation = "sandbox.refit.dev/files";
-
 /** Milliseconds of `5`, `1.5s`, `2m`, `1h`, `999d`; undefined when it is no duration. */
 function sleepMs(text: string | undefined): number | undefined {
   if (text === "infinity") return Number.POSITIVE_INFINITY;
@@ -33,16 +36,8 @@ function sleepMs(text: string | undefined): number | undefined {
 }
 
 export function behaviourOf(pod: PodObject, container: Container): Behaviour {
-  const given = annotated(pod, container.name, exitAnnotation);
-  if (given !== undefined) {
-    const parts = /^(\d+)(?:@(\d+))?$/.exec(given);
-    if (parts)
-      return {
-        end: { afterMs: Number(parts[2] ?? 0), code: Number(parts[1]) },
-        touches: noFiles,
-        understood: true,
-      };
-  }
+  const end = ofContainer(pod.metadata, container.name, exitAnnotation);
+  if (end !== undefined) return { end, touches: noFiles, understood: true };
   return behaviourOfCommand([...(container.command ?? []), ...(container.args ?? [])]);
 }
 
@@ -147,15 +142,13 @@ export function endOf(
 
 /** Milliseconds that the postStart hook takes; the container's successors in the list start after it. */
 export function postStartMs(pod: PodObject, container: Container): number {
-  const given = annotated(pod, container.name, postStartAnnotation);
-  if (given !== undefined && /^\d+$/.test(given)) return Number(given);
-  return hookMs(container.lifecycle?.postStart);
+  const given = ofContainer(pod.metadata, container.name, postStartAnnotation);
+  return given ?? hookMs(container.lifecycle?.postStart);
 }
 
 export function preStopMs(pod: PodObject, container: Container): number {
-  const given = annotated(pod, container.name, preStopAnnotation);
-  if (given !== undefined && /^\d+$/.test(given)) return Number(given);
-  return hookMs(container.lifecycle?.preStop);
+  const given = ofContainer(pod.metadata, container.name, preStopAnnotation);
+  return given ?? hookMs(container.lifecycle?.preStop);
 }
 
 function hookMs(hook: { exec?: { command?: string[] }; sleep?: { seconds: number } } | undefined): number {
@@ -173,6 +166,8 @@ export function probePassesMs(
   container: Container,
   touched: ReadonlySet<string>,
 ): number | undefined {
+  const given = ofContainer(pod.metadata, container.name, readyAnnotation);
+  if (given !== undefined) return Number.isFinite(given) ? given : undefined;
   let latest = 0;
   for (const probe of [container.startupProbe, container.readinessProbe]) {
     if (!probe) continue;
@@ -196,11 +191,5 @@ function probedFile(command: readonly string[] | undefined): string | undefined 
 
 /** Files that a container has because its pod's annotation says so, whatever its process does. */
 export function filesOf(pod: PodObject, container: string): readonly string[] {
-  return annotated(pod, container, filesAnnotation)?.split(",") ?? [];
-}
-
-/** An annotation for one container, `<container>.<key>`, else for all, `<key>`. */
-function annotated(pod: PodObject, container: string, key: string): string | undefined {
-  const annotations = pod.metadata.annotations;
-  return annotations?.[`${container}.${key}`] ?? annotations?.[key];
+  return ofContainer(pod.metadata, container, filesAnnotation) ?? [];
 }

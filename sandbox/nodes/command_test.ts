@@ -25,7 +25,10 @@ t.test("command lines that are understood", async (t) => {
 
 t.test("an annotation says when a container exits, for one or for all", async (t) => {
   const container: Container = { name: "web" };
-  t.same(endOf(pod({}, { "sandbox.refit.dev/exit": "3@500" }), container, "main"), { afterMs: 500, code: 3 });
+  t.same(endOf(pod({}, { "sandbox.refit.dev/exit": "3@500ms" }), container, "main"), {
+    afterMs: 500,
+    code: 3,
+  });
   t.same(
     endOf(pod({}, { "web.sandbox.refit.dev/exit": "4", "sandbox.refit.dev/exit": "3" }), container, "main"),
     {

@@ -14,8 +14,7 @@ const failed: ExecResult = { code: 1, stdout: "", stderr: "" };
 
 /**
  * `touch F`, `rm F`, `test -f F`, `ls F`, `cat F`, `date +%s`, `env`, `hostname`, `echo …`, `true`, `false`; anything else is not
- * found (127). Files are those that the process or `touch` made, and those of the pod's annotation
- * `sandbox.refit.dev/files`.
+ * found (127). Files are those that the process or `touch` made, and those of the pod's annotation `files`.
  */
 export function execute(
   pod: PodObject,

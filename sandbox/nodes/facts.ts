@@ -1,5 +1,12 @@
 /** What is true of a pod on a simulated node right now, in the words that stages ask in. */
 import { findCondition, jsonEqual } from "../../kube/core/index.ts";
+import {
+  annotationErrors,
+  exitAnnotation,
+  ofContainer,
+  pullAnnotation,
+  textOfContainer,
+} from "../annotations.ts";
 import type { Container, PodObject, ResourceList } from "../objects/index.ts";
 import type { Facts } from "../stages/stage.ts";
 import { probePassesMs } from "./command.ts";
@@ -28,7 +35,10 @@ export interface View {
   readonly kubelet: Kubelet;
 }
 
-export type PodFacts = Pick<Facts, "pod" | "containers" | "deadline" | "gate" | "record" | "removal">;
+export type PodFacts = Pick<
+  Facts,
+  "pod" | "containers" | "deadline" | "gate" | "record" | "removal" | "annotations"
+>;
 
 export function podFacts(view: View): PodFacts {
   const { pod, run, kubelet } = view;
@@ -41,7 +51,18 @@ export function podFacts(view: View): PodFacts {
     removal: run.removalAsked ? "asked" : "open",
     gate: gate ? "closed" : "open",
     record: kubelet.agent && isRecordStale(run) ? "stale" : "current",
+    annotations: invalidAnnotations(pod) === run.annotationsReported ? "reported" : "invalid",
   };
+}
+
+/** What is wrong with the annotations by which things are broken, as one text; empty when nothing is. */
+export function invalidAnnotations(pod: PodObject): string {
+  return annotationErrors(pod.metadata, "container").join("; ");
+}
+
+/** The text of the annotation that says when a container's process ends. */
+export function exitText(pod: PodObject, run: ContainerRun): string | undefined {
+  return textOfContainer(pod.metadata.annotations, run.name, exitAnnotation.name);
 }
 
 /** The containers that a record describes: name and id of each, in the order of the spec. */
@@ -105,13 +126,15 @@ export function containerFacts(view: View, shared: PodFacts, index: number): Fac
     state: container.state,
     turn: running || hasTurn(run.containers, index) ? "yes" : "no",
     restart: running ? "unwanted" : restartOf(pod, container),
-    image: running ? "present" : imageFact(kubelet, spec),
+    image: running ? "present" : imageFact(kubelet, pod, spec),
     config: running || kubelet.missingConfig(pod, spec) === undefined ? "complete" : "missing",
     volumes: running || kubelet.missingVolume(pod) === undefined ? "complete" : "missing",
     made: container.image === image ? "as specified" : "differently",
     ends: container.endsAt === undefined ? "never" : "itself",
+    exit: running && exitText(pod, container) !== container.exitText ? "changed" : "current",
     ready: container.ready ? "yes" : "no",
     probe: running && probePasses(pod, spec, container) ? "passes" : "fails",
+    probeFailure: container.probeFailureReported ? "reported" : "new",
     hook: container.hookUntil > 0 ? "running" : "over",
     waitingFor: container.waitingFor,
     ...resizeFacts(view, container, spec, running),
@@ -120,11 +143,12 @@ export function containerFacts(view: View, shared: PodFacts, index: number): Fac
   };
 }
 
-function imageFact(kubelet: Kubelet, spec: Container): Facts["image"] {
+function imageFact(kubelet: Kubelet, pod: PodObject, spec: Container): Facts["image"] {
   const image = spec.image ?? "";
   if (spec.imagePullPolicy === "Never") return kubelet.hasImage(image) ? "present" : "never";
   if (kubelet.hasImage(image) && spec.imagePullPolicy !== "Always") return "present";
-  if (kubelet.pullFails(image)) return "failing";
+  if (ofContainer(pod.metadata, spec.name, pullAnnotation)?.fails || kubelet.pullFails(image))
+    return "failing";
   return kubelet.hasImage(image) ? "present" : "missing";
 }
 

@@ -1,5 +1,12 @@
 /** The step of a simulated pod: which stage comes next, and when. Pure. */
 import type { Random } from "../../kube/core/index.ts";
+import {
+  type Annotation,
+  ofContainer,
+  pullAnnotation,
+  readyAnnotation,
+  textOfContainer,
+} from "../annotations.ts";
 import { podStages } from "../stages/pod_stages.ts";
 import type { Delay, Timing } from "../stages/profile.ts";
 import type { Change, DelayName, Facts, Match, Stage } from "../stages/stage.ts";
@@ -65,10 +72,27 @@ function eachContainer(
     if (!facts) continue;
     for (const stage of containerStages) {
       if (!matches(stage.when, facts)) continue;
-      // The image is part of the key: a stage that waits for one image starts over when another is asked for.
-      const image = specOf(view.pod, container)?.image ?? "";
-      consider(stage, container, `${stage.name}/${container.kind}/${container.name}/${image}`);
+      const key = `${stage.name}/${container.kind}/${container.name}/${awaited(stage, view, container)}`;
+      consider(stage, container, key);
     }
+  }
+}
+
+/** What a stage waits for, as a part of its key: it starts over when another image, time of pulling or end is asked for. */
+function awaited({ delay }: Stage, { pod }: View, run: ContainerRun): string {
+  const image = specOf(pod, run)?.image ?? "";
+  const withText = ({ name }: Annotation<unknown>): string =>
+    `${image} ${textOfContainer(pod.metadata.annotations, run.name, name) ?? ""}`;
+  switch (delay) {
+    case "end":
+      return String(run.endsAt);
+    case "pull":
+    case "pullFailure":
+      return withText(pullAnnotation);
+    case "ready":
+      return withText(readyAnnotation);
+    default:
+      return image;
   }
 }
 
@@ -121,13 +145,15 @@ function containerDelayMs(
   now: number,
   random: Random,
 ): number {
-  const { pod, kubelet } = view;
+  const { pod } = view;
   const spec = specOf(pod, run);
   const image = spec?.image ?? "";
   switch (name) {
     case "pull":
     case "pullFailure":
-      return Math.max(0, run.pullNotBefore - now) + (kubelet.pullMs(image) ?? draw(timing.pull, random));
+      return (
+        Math.max(0, run.pullNotBefore - now) + (givenPullMs(view, run, image) ?? draw(timing.pull, random))
+      );
     case "start":
       return Math.max(startNotBefore(run, image, timing) - now, draw(timing.start, random));
     case "ready": {
@@ -144,6 +170,11 @@ function containerDelayMs(
     case "hook":
       return run.hookUntil - now;
   }
+}
+
+/** How long a pull takes because somebody said so: in an annotation, or about the image. */
+function givenPullMs({ pod, kubelet }: View, run: ContainerRun, image: string): number | undefined {
+  return ofContainer(pod.metadata, run.name, pullAnnotation)?.afterMs ?? kubelet.pullMs(image);
 }
 
 function graceSecondsOf(view: View): number {

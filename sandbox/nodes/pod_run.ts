@@ -35,7 +35,11 @@ export interface ContainerRun {
   /** Milliseconds since the epoch at which the process ends by itself. */
   endsAt: number | undefined;
   endCode: number;
+  /** The annotation about its end that is in force. */
+  exitText: string | undefined;
   ready: boolean;
+  /** Whether the present container's failing probe has its event. */
+  probeFailureReported: boolean;
   /** End of the postStart hook; 0 when none is running. */
   hookUntil: number;
   /** It was stopped to be made anew, whatever the restart policy says. */
@@ -76,6 +80,8 @@ export interface PodRun {
   removalAsked: boolean;
   /** The containers that the node agent recorded last, as `recordKey` has them. */
   recorded: string;
+  /** What was last said about annotations that are not understood. */
+  annotationsReported: string;
 }
 
 /** A run for a pod that the node sees for the first time; containers that its status shows running are taken over. */
@@ -100,6 +106,7 @@ export function newRun(pod: PodObject): PodRun {
     refusal: undefined,
     removalAsked: false,
     recorded: "",
+    annotationsReported: "",
   };
   takeUpEphemeral(pod, run);
   return run;
@@ -144,7 +151,9 @@ function newContainer(
     endBefore: undefined,
     endsAt: undefined,
     endCode: 0,
+    exitText: undefined,
     ready: status?.ready ?? false,
+    probeFailureReported: false,
     hookUntil: 0,
     startAnew: false,
     stopAsked: undefined,

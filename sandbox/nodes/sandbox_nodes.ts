@@ -4,6 +4,7 @@ import { type Agenda, createAgenda } from "../agenda.ts";
 import { startImagePulls } from "../agents/image_pulls.ts";
 import { startProbes } from "../agents/probes.ts";
 import { RecreateRequests } from "../agents/recreate_requests.ts";
+import { annotationErrors, deadAnnotation, ofNode } from "../annotations.ts";
 import type { Cluster, ClusterChange, StoredObject } from "../cluster.ts";
 import type { EventWriter } from "../events.ts";
 import { isNode, isPod, type NodeObject, type PodObject } from "../objects/index.ts";
@@ -236,7 +237,21 @@ export class SandboxNodes {
       const node = this.#hollow.node(name);
       if (node && isNode(change.object))
         node.allocatable = change.object.status?.allocatable ?? node.allocatable;
+      this.#readAnnotations(change.object, change.before);
     }
+  }
+
+  /** Does what a node's annotations ask for, where they have changed: what tests did to it stays. */
+  #readAnnotations(node: StoredObject, before: StoredObject | undefined): void {
+    const name = node.metadata.name ?? "";
+    if (!this.simulates(name)) return;
+    const isDead = ofNode(node.metadata, deadAnnotation) ?? false;
+    const wasDead = (before && ofNode(before.metadata, deadAnnotation)) ?? false;
+    if (isDead && !wasDead) this.kill(name);
+    if (wasDead && !isDead) this.revive(name);
+    const errors = annotationErrors(node.metadata, "node").join("; ");
+    if (errors !== "" && errors !== annotationErrors(before?.metadata ?? {}, "node").join("; "))
+      this.#options.events.write(node, "Warning", "InvalidAnnotation", errors, "kubelet", name);
   }
 
   /** Any Node object gets a simulated kubelet, whoever created it. */
@@ -254,6 +269,7 @@ export class SandboxNodes {
     }
     const { leaseMs } = simulated.timing.heartbeat;
     if (leaseMs > 0) this.#leases.add(name, this.#options.random() * leaseMs);
+    this.#readAnnotations(object, undefined);
   }
 
   /** Writes the status of a living node. */

@@ -62,6 +62,7 @@ export interface Container {
   restartPolicy?: string;
   readinessProbe?: Probe;
   startupProbe?: Probe;
+  terminationMessagePolicy?: string;
   lifecycle?: { postStart?: LifecycleHandler; preStop?: LifecycleHandler };
   ports?: { containerPort: number; hostPort?: number; name?: string; protocol?: string }[];
 }

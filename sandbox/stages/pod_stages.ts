@@ -37,12 +37,28 @@ export const podStages: readonly Stage[] = [
     report: "not",
   },
   {
+    name: "report-annotations",
+    of: "pod",
+    when: { pod: "living", annotations: "invalid" },
+    delay: "none",
+    change: { do: "report annotations" },
+    report: "not",
+  },
+  {
     name: "stop",
     of: "container",
     when: { pod: ["terminating", "ending"], state: "running" },
     delay: "stop",
     change: { do: "exit", cause: "deleted" },
     report: "soon",
+  },
+  {
+    name: "set-exit",
+    of: "container",
+    when: { pod: "living", state: "running", exit: "changed" },
+    delay: "none",
+    change: { do: "set exit" },
+    report: "not",
   },
   {
     name: "end",
@@ -170,6 +186,14 @@ export const podStages: readonly Stage[] = [
     delay: "ready",
     change: { do: "ready", ready: true },
     report: "soon",
+  },
+  {
+    name: "probe-fails",
+    of: "container",
+    when: { pod: "living", state: "running", hook: "over", ready: "no", probe: "fails", probeFailure: "new" },
+    delay: "ready",
+    change: { do: "probe failed" },
+    report: "not",
   },
   {
     name: "become-unready",

@@ -17,8 +17,11 @@ export interface Facts {
   /** Whether the running container was made from another image than the spec names now. */
   readonly made: "as specified" | "differently";
   readonly ends: "itself" | "never";
+  /** Whether the annotation that ends the process is still the one that the running container was started with. */
+  readonly exit: "current" | "changed";
   readonly ready: "yes" | "no";
   readonly probe: "passes" | "fails";
+  readonly probeFailure: "reported" | "new";
   readonly hook: "running" | "over";
   readonly waitingFor: string;
   readonly resources: "applied" | "feasible" | "infeasible" | "deferred";
@@ -34,6 +37,8 @@ export interface Facts {
   /** The node agent's annotation about the running containers. */
   readonly record: "current" | "stale";
   readonly deadline: "set" | "none";
+  /** Whether the node has yet to say that it does not understand an annotation of the sandbox. */
+  readonly annotations: "reported" | "invalid";
   /** Whether the node has asked for the removal of a deleted pod. */
   readonly removal: "asked" | "open";
 }
@@ -62,12 +67,15 @@ export type Change =
   | { readonly do: "pull failed" }
   | { readonly do: "wait"; readonly reason: string }
   | { readonly do: "start" }
+  | { readonly do: "set exit" }
   | { readonly do: "exit"; readonly cause: ExitCause }
   | { readonly do: "ready"; readonly ready: boolean }
+  | { readonly do: "probe failed" }
   | { readonly do: "hook over" }
   | { readonly do: "resize" }
   | { readonly do: "refuse resize" }
   | { readonly do: "record" }
+  | { readonly do: "report annotations" }
   | { readonly do: "fail pod"; readonly reason: string; readonly message: string }
   | { readonly do: "remove" };
 
