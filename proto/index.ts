@@ -1,4 +1,5 @@
-/** Wire formats: CRI runtime.v1 and the partial Kubernetes core types. */
+/** Wire formats: CRI runtime.v1, the partial Kubernetes core types, OpenAPI documents. */
 
 export * as kubernetes from "./core/index.ts";
 export * as cri from "./cri/index.ts";
+export * as openapi from "./openapi/index.ts";

@@ -6,7 +6,7 @@
 import { Buffer } from "node:buffer";
 import protobuf from "protobufjs/minimal.js";
 
-export type Scalar = "string" | "bytes" | "bool" | "int32" | "uint32" | "int64" | "uint64";
+export type Scalar = "string" | "bytes" | "bool" | "int32" | "uint32" | "int64" | "uint64" | "double";
 
 export interface Field {
   readonly number: number;
@@ -112,7 +112,15 @@ function writeField(
     if (inList || item.length > 0) writer.uint32((number << 3) | 2).bytes(item);
   } else if (type === "bool" && typeof item === "boolean") {
     if (inList || item) writer.uint32(number << 3).bool(item);
-  } else if (typeof item === "number" && type !== "string" && type !== "bytes" && type !== "bool") {
+  } else if (type === "double" && typeof item === "number") {
+    if (inList || item !== 0) writer.uint32((number << 3) | 1).double(item);
+  } else if (
+    typeof item === "number" &&
+    type !== "double" &&
+    type !== "string" &&
+    type !== "bytes" &&
+    type !== "bool"
+  ) {
     const [least, most] = ranges[type];
     if (!Number.isInteger(item) || item < least || item >= most) {
       throw new WireError(`${owner.name}.${field.name}: ${item} is not of type ${type}`);
@@ -170,9 +178,9 @@ function readField(
   depth: number,
 ): void {
   const { type, name } = field;
-  const lengthDelimited = typeof type === "function" || type === "string" || type === "bytes";
-  const packed = field.list === true && !lengthDelimited && wireType === 2;
-  if (!packed && wireType !== (lengthDelimited ? 2 : 0)) {
+  const wanted = wireTypeOf(type);
+  const packed = field.list === true && wanted !== 2 && wireType === 2;
+  if (!packed && wireType !== wanted) {
     throw new WireError(`${owner.name}.${name}: wire type ${wireType} does not fit`);
   }
   const list = value[name];
@@ -187,6 +195,12 @@ function readField(
     if (Array.isArray(list)) list.push(item);
     else value[name] = item;
   }
+}
+
+/** 2: bytes with their length, 1: eight bytes, 0: a varint. */
+function wireTypeOf(type: Field["type"]): number {
+  if (typeof type === "function" || type === "string" || type === "bytes") return 2;
+  return type === "double" ? 1 : 0;
 }
 
 function readNested(reader: protobuf.Reader, type: Message<unknown>, depth: number): Plain {
@@ -238,6 +252,8 @@ function readScalar(reader: protobuf.Reader, type: Field["type"]): unknown {
       return toNumber(reader.int64());
     case "uint64":
       return toNumber(reader.uint64());
+    case "double":
+      return reader.double();
     default:
       throw new WireError("a message is not a scalar");
   }

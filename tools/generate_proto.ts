@@ -9,6 +9,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 const targets = [
   { source: "proto/cri/runtime.proto", output: "proto/cri/gen/runtime.ts" },
   { source: "proto/core/core.proto", output: "proto/core/gen/core.ts" },
+  { source: "proto/openapi/openapi.proto", output: "proto/openapi/gen/openapi.ts" },
 ] as const;
 
 interface ProtoField {
@@ -31,6 +32,7 @@ const scalars: Readonly<Record<string, string>> = {
   uint32: "number",
   int64: "number",
   uint64: "number",
+  double: "number",
 };
 
 function isProtoType(value: unknown): value is ProtoType {

@@ -5,17 +5,37 @@ import { coreSource } from "../resources/builtin.ts";
 import type { Registry } from "../resources/registry.ts";
 import type { Served } from "../resources/resource.ts";
 import type { Shape } from "../resources/shape.ts";
-import { noSuchResource, notAcceptable } from "./api_error.ts";
+import { notAcceptable } from "./api_error.ts";
 import type { Discovery } from "./discovery.ts";
 import { type Exchange, jsonReply, type Reply, textReply } from "./exchange.ts";
 import { parseAccept } from "./negotiate.ts";
+import { documentBytes, mapFields, schemaV2 } from "./openapi_v2.ts";
 
 const schemaPrefix = "#/components/schemas/";
+const info = { title: "Kubernetes", version: "v1.34.0" };
+
+/** A document as it is sent, made once for each state of the served types. */
+interface Made {
+  readonly generation: number;
+  readonly body: Buffer;
+  readonly hash: string;
+}
+
+const jsonType = "application/json";
+const protobufType = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+/** What is answered to a type that a client accepts for version 2. The spelling with `@` is that of kubectl. */
+const v2Types = new Map([
+  ["*/*", jsonType],
+  ["application/*", jsonType],
+  [jsonType, jsonType],
+  [protobufType, protobufType],
+  ["application/com.github.proto-openapi.spec.v2@v1.0+protobuf", protobufType],
+]);
 
 export class OpenApi {
   readonly #registry: Registry;
   readonly #discovery: Discovery;
-  readonly #documents = new Map<string, { generation: number; body: Buffer; hash: string }>();
+  readonly #documents = new Map<string, Made>();
 
   constructor(registry: Registry, discovery: Discovery) {
     this.#registry = registry;
@@ -30,9 +50,7 @@ export class OpenApi {
     if (!path.startsWith("/openapi/v3/") || !(groupVersion in this.#index())) {
       return textReply(404, "404 page not found\n");
     }
-    const { body, hash } = this.#document(groupVersion);
-    const etag = `"${hash}"`;
-    return { code: 200, contentType: "application/json", body, headers: { etag, vary: "Accept" } };
+    return documentReply(this.#document(groupVersion), jsonType);
   }
 
   #index(): Fields {
@@ -46,42 +64,62 @@ export class OpenApi {
     return paths;
   }
 
-  #document(groupVersion: string): { body: Buffer; hash: string } {
-    const known = this.#documents.get(groupVersion);
+  #made(key: string, make: () => Buffer): Made {
+    const known = this.#documents.get(key);
     const { generation } = this.#registry;
-    if (known !== undefined && known.generation === generation) return known;
+    if (known?.generation === generation) return known;
+    const body = make();
+    const hash = createHash("sha256").update(body).digest("hex").toUpperCase();
+    const made = { generation, body, hash };
+    this.#documents.set(key, made);
+    return made;
+  }
+
+  #document(groupVersion: string): Made {
+    return this.#made(groupVersion, () => jsonBytes(this.#v3(groupVersion)));
+  }
+
+  #v3(groupVersion: string): Fields {
     const parts = groupVersion.split("/");
     const group = parts[0] === "api" ? "" : (parts[1] ?? "");
     const version = parts.at(-1) ?? "";
     const served = [...this.#registry.all()].filter((one) => one.group === group && one.version === version);
-    const document = {
+    return {
       openapi: "3.0.0",
-      info: { title: "Kubernetes", version: "v1.34.0" },
-      paths: Object.assign({}, ...served.map((one) => pathsOf(one, schemaPrefix))),
+      info,
+      paths: Object.assign({}, ...served.map((one) => pathsOf(one, operationV3))),
       components: { schemas: schemasOf(served) },
     };
-    const body = Buffer.from(JSON.stringify(document));
-    const hash = createHash("sha256").update(body).digest("hex").toUpperCase();
-    const made = { generation, body, hash };
-    this.#documents.set(groupVersion, made);
-    return made;
   }
 
   #v2(exchange: Exchange): Reply {
-    const accepted = parseAccept(exchange.header("accept") ?? "*/*").map((clause) => clause.type);
-    if (!accepted.some((type) => type === "*/*" || type === "application/json" || type === "application/*")) {
-      throw notAcceptable(["application/json"]);
-    }
-    const served = [...this.#registry.all()];
-    if (served.length === 0) throw noSuchResource();
-    const document = {
-      swagger: "2.0",
-      info: { title: "Kubernetes", version: "v1.34.0" },
-      paths: Object.assign({}, ...served.map((one) => pathsOf(one, "#/definitions/"))),
-      definitions: JSON.parse(JSON.stringify(schemasOf(served)).replaceAll(schemaPrefix, "#/definitions/")),
-    };
-    return jsonReply(200, document);
+    const accepted = parseAccept(exchange.header("accept") ?? "*/*");
+    const contentType = accepted.map(({ type }) => v2Types.get(type)).find((type) => type !== undefined);
+    if (contentType === undefined) throw notAcceptable([jsonType, protobufType]);
+    const encode = contentType === jsonType ? jsonBytes : documentBytes;
+    return documentReply(
+      this.#made(contentType, () => encode(this.#documentV2())),
+      contentType,
+    );
   }
+
+  #documentV2(): Fields {
+    const served = [...this.#registry.all()];
+    return {
+      swagger: "2.0",
+      info,
+      paths: Object.assign({}, ...served.map((one) => pathsOf(one, operationV2))),
+      definitions: mapFields(schemasOf(served), schemaV2),
+    };
+  }
+}
+
+function jsonBytes(document: Fields): Buffer {
+  return Buffer.from(JSON.stringify(document));
+}
+
+function documentReply({ body, hash }: Made, contentType: string): Reply {
+  return { code: 200, contentType, body, headers: { etag: `"${hash}"`, vary: "Accept" } };
 }
 
 /** `io.k8s.api.core.v1.Pod`, `io.kruise.apps.v1alpha1.CloneSet`. */
@@ -164,7 +202,8 @@ const parameters: readonly Fields[] = [
     in: "query",
     description: "What happens to unknown fields: Ignore, Warn or Strict.",
   },
-].map((parameter) => ({ ...parameter, schema: { type: "string", uniqueItems: true } }));
+];
+const parameterType = { type: "string", uniqueItems: true };
 
 /** kubectl chooses its patch by these: strategic ones are for built-in types only. */
 const customPatchTypes = [
@@ -174,41 +213,74 @@ const customPatchTypes = [
 ];
 const patchTypes = [...customPatchTypes, "application/strategic-merge-patch+json"];
 
-function pathsOf(served: Served, prefix: string): Fields {
+/** What can be done to a type: `method` of HTTP, `verb` of the API. */
+interface Action {
+  readonly served: Served;
+  readonly method: string;
+  readonly verb: string;
+}
+
+function pathsOf(served: Served, describe: (action: Action) => Fields): Fields {
   const root = served.group === "" ? `/api/${served.version}` : `/apis/${served.group}/${served.version}`;
   const base = served.resource.namespaced
     ? `${root}/namespaces/{namespace}/${served.plural}`
     : `${root}/${served.plural}`;
-  const reference = { $ref: `${prefix}${schemaName(served)}` };
   const collection: Fields = {};
   const item: Fields = {};
   for (const [method, verb, onItem] of actions) {
     if (!served.verbs.includes(verb)) continue;
-    (onItem ? item : collection)[method] = operation(served, method, verb, reference, prefix);
+    (onItem ? item : collection)[method] = describe({ served, method, verb });
   }
   return { [base]: collection, [`${base}/{name}`]: item };
 }
 
-function operation(served: Served, method: string, verb: string, reference: Fields, prefix: string): Fields {
-  const writes = method === "post" || method === "put" || method === "patch";
-  const types =
-    method === "patch" ? (served.resource.custom ? customPatchTypes : patchTypes) : ["application/json"];
-  const v3 = prefix === schemaPrefix;
-  const content = Object.fromEntries(
-    types.map((type) => [type, { schema: writes && method !== "patch" ? reference : { type: "object" } }]),
-  );
+function operation({ served, verb }: Action): Fields {
   return {
     description: `${verb} ${served.kind}`,
     operationId: `${verb}${served.group}${served.version}${served.kind}`,
     "x-kubernetes-action": verb,
     "x-kubernetes-group-version-kind": kindOf(served),
-    ...(writes ? { parameters } : {}),
-    ...(writes && v3 ? { requestBody: { content, required: true } } : {}),
-    responses: {
-      "200": {
-        description: "OK",
-        ...(v3 ? { content: { "application/json": { schema: reference } } } : { schema: reference }),
-      },
-    },
   };
+}
+
+function operationV3(action: Action): Fields {
+  const { served, method } = action;
+  const types = bodyTypes(action);
+  const reference = { $ref: `${schemaPrefix}${schemaName(served)}` };
+  const schema = method === "patch" ? { type: "object" } : reference;
+  const content = Object.fromEntries(types.map((type) => [type, { schema }]));
+  const writes = {
+    parameters: parameters.map((parameter) => ({ ...parameter, schema: parameterType })),
+    requestBody: { content, required: true },
+  };
+  return {
+    ...operation(action),
+    ...(types.length > 0 ? writes : {}),
+    responses: { "200": { description: "OK", content: { [jsonType]: { schema: reference } } } },
+  };
+}
+
+function operationV2(action: Action): Fields {
+  const { served, method } = action;
+  const consumes = bodyTypes(action);
+  const schema = schemaV2({ $ref: `${schemaPrefix}${schemaName(served)}` });
+  const body = {
+    name: "body",
+    in: "body",
+    required: true,
+    schema: method === "patch" ? { type: "object" } : schema,
+  };
+  const query = parameters.map((parameter) => ({ ...parameter, ...parameterType }));
+  return {
+    ...operation(action),
+    ...(consumes.length > 0 ? { consumes, parameters: [body, ...query] } : {}),
+    produces: [jsonType],
+    responses: { "200": { description: "OK", schema } },
+  };
+}
+
+/** Of the body that an action takes; none where it takes none. */
+function bodyTypes({ served, method }: Action): readonly string[] {
+  if (method === "patch") return served.resource.custom ? customPatchTypes : patchTypes;
+  return method === "post" || method === "put" ? [jsonType] : [];
 }

@@ -157,6 +157,23 @@ export const listCases: readonly ContractCase[] = [
     },
   },
   {
+    name: "describes its types in OpenAPI v2, as JSON and in the protobuf of kubectl",
+    async run({ call, expect }) {
+      const document = await expect(200, "GET", "/openapi/v2");
+      const pod = valueAt(document, "definitions", "io.k8s.api.core.v1.Pod");
+      assert.equal(textAt(pod, "properties", "spec", "$ref"), "#/definitions/io.k8s.api.core.v1.PodSpec");
+      const binary = await call("GET", "/openapi/v2", {
+        accept: "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+      });
+      assert.equal(
+        binary.headers["content-type"],
+        "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+      );
+      assert.ok(binary.text.includes("io.k8s.api.core.v1.Pod"));
+      assert.equal((await call("GET", "/openapi/v2", { accept: "text/html" })).code, 406);
+    },
+  },
+  {
     name: "names objects from a prefix",
     async run({ expect, path }) {
       const made = await expect(201, "POST", path("configmaps"), {
