@@ -2,9 +2,11 @@
 import { dns1035LabelErrors, dnsLabelErrors, dnsSubdomainErrors } from "../../../kube/core/index.ts";
 import type { StoredObject } from "../../cluster.ts";
 import type { Strategy } from "../resource.ts";
+import { pathSegmentErrors } from "./names.ts";
 import { namespaceRules } from "./namespaces.ts";
 import { networkingRules } from "./networking.ts";
 import { podRules } from "./pods.ts";
+import { roleRules } from "./roles.ts";
 import { serviceRules } from "./services.ts";
 import { storageRules } from "./volumes.ts";
 import { webhookRules } from "./webhooks.ts";
@@ -81,11 +83,6 @@ function nameRule(resource: string): (name: string) => readonly string[] {
   return dnsSubdomainErrors;
 }
 
-function pathSegmentErrors(name: string): readonly string[] {
-  if (name === "." || name === "..") return [`may not be '${name}'`];
-  return ["/", "%"].filter((letter) => name.includes(letter)).map((letter) => `may not contain '${letter}'`);
-}
-
 const rules: Readonly<Record<string, Rules>> = {
   ...podRules,
   ...namespaceRules,
@@ -94,6 +91,7 @@ const rules: Readonly<Record<string, Rules>> = {
   ...networkingRules,
   ...workloadRules,
   ...webhookRules,
+  ...roleRules,
 };
 
 export function strategyOf(resource: string): Strategy {
