@@ -6,7 +6,7 @@ import { deleteAtOnce } from "./writes/delete.ts";
 import { requestAtOnce } from "./writes/request.ts";
 import { updateAtOnce } from "./writes/update.ts";
 
-export function clusterView(world: Omit<CreateParts, "admission">): Cluster {
+export function clusterView(world: Omit<CreateParts, "admission" | "authorizer">): Cluster {
   const { registry } = world;
   return {
     get: (name, ref) => registry.known(name).table.get(ref.namespace ?? "", ref.name)?.object,

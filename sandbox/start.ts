@@ -3,6 +3,10 @@ import type { Clock, Random } from "../kube/core/index.ts";
 import { seededRandom } from "../kube/core/index.ts";
 import { webhookAdmission } from "./admission/webhook_admission.ts";
 import { admittedWriter } from "./admitted_writer.ts";
+import { startRoleAggregation } from "./authorization/aggregation.ts";
+import { roleAuthorizer } from "./authorization/authorizer.ts";
+import { createDefaultRoles } from "./authorization/default_roles.ts";
+import { watchedRoles } from "./authorization/role_watch.ts";
 import { makeCertificates } from "./certificates.ts";
 import type { Cluster } from "./cluster.ts";
 import { clusterView } from "./cluster_view.ts";
@@ -62,7 +66,7 @@ export interface Sandbox {
   readonly url: string;
   /** PEM. */
   readonly caCert: string;
-  /** YAML of a kubeconfig whose user may do everything. */
+  /** YAML of a kubeconfig whose user may do everything; others have what roles grant them. */
   readonly kubeconfig: string;
   /** Bearer token of the same user. */
   readonly token: string;
@@ -88,6 +92,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox | S
   const collector = new GarbageCollector(world);
   const cluster = clusterView(world);
   addFirstObjects(cluster, options.crds ?? []);
+  const stopAggregation = startRoleAggregation(cluster);
   // Clients compare certificates with the time of day, whatever the clock of the test says.
   const certificates = await makeCertificates(host, Date.now());
   const token = tokens.issue(adminUser);
@@ -123,6 +128,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox | S
     ...(components ? { nodes: components.nodes } : {}),
     async stop() {
       components?.stop();
+      stopAggregation();
       collector.stop();
       await listener.stop();
       await webhooks.close();
@@ -145,6 +151,7 @@ function emptyWorld(options: SandboxOptions): World {
     storage,
     registry,
     admission: webhookAdmission({ registry, random, webhooks, log }),
+    authorizer: roleAuthorizer(watchedRoles(registry)),
     faults,
     tokens: new Tokens(random),
     webhooks,
@@ -155,6 +162,7 @@ function emptyWorld(options: SandboxOptions): World {
 /** What every new cluster has, and the definitions that were asked for. */
 function addFirstObjects(cluster: Cluster, definitions: readonly object[]): void {
   for (const name of namespaces) cluster.create("namespaces", { metadata: { name } });
+  createDefaultRoles(cluster);
   cluster.create("services", {
     metadata: {
       name: "kubernetes",

@@ -25,6 +25,12 @@ export class Tokens {
 
 export const adminUser: User = { username: "admin", groups: ["system:masters", "system:authenticated"] };
 
+/** Who shows neither a token nor a certificate. */
+export const anonymousUser: User = {
+  username: "system:anonymous",
+  groups: ["system:unauthenticated"],
+};
+
 /** The user that a service account is. */
 export function serviceAccountUser(namespace: string, name: string, uid: string): User {
   return {

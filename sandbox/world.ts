@@ -1,6 +1,7 @@
 /** What the parts of one sandbox share. */
 import type { Clock, Random } from "../kube/core/index.ts";
 import type { Admission } from "./admission/admission.ts";
+import type { Authorizer } from "./authorization/authorizer.ts";
 import type { Faults } from "./faults.ts";
 import type { Registry } from "./resources/registry.ts";
 import type { WriteContext } from "./resources/resource.ts";
@@ -16,6 +17,7 @@ export interface World {
   readonly storage: Storage;
   readonly registry: Registry;
   readonly admission: Admission;
+  readonly authorizer: Authorizer;
   readonly faults: Faults;
   readonly tokens: Tokens;
   readonly webhooks: WebhookCaller;

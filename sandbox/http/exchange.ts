@@ -39,6 +39,8 @@ export interface Exchange {
   readonly user: User;
   readonly userAgent: string;
   header(name: string): string | undefined;
+  /** Names and values of all headers in turn, as they were sent. */
+  readonly rawHeaders: readonly string[];
   body(): Promise<Buffer>;
   /** Texts for Warning headers. */
   readonly warnings: string[];
@@ -67,6 +69,7 @@ export function makeExchange(request: RawRequest, response: RawResponse, user: U
     user,
     userAgent: header("user-agent") ?? "",
     header,
+    rawHeaders: request.rawHeaders,
     body: () => {
       body ??= readBody(request);
       return body;

@@ -1,8 +1,11 @@
 /** From a request to the handler that answers it. */
+import { requestAttributes } from "../authorization/attributes.ts";
+import { notAllowed } from "../authorization/refusal.ts";
 import type { Log, World } from "../world.ts";
 import { ApiError, internalError, methodNotAllowed, noSuchResource } from "./api_error.ts";
 import type { Discovery } from "./discovery.ts";
 import { type Exchange, jsonReply, type Reply, sendReply, statusReply, textReply } from "./exchange.ts";
+import { actingAs } from "./impersonation.ts";
 import { isTrue } from "./list_options.ts";
 import type { OpenApi } from "./openapi.ts";
 import { parsePath } from "./path.ts";
@@ -44,7 +47,7 @@ type Handler = (
 
 export async function answer(routes: Routes, exchange: Exchange): Promise<void> {
   try {
-    const reply = await route(routes, exchange);
+    const reply = await authorized(routes, exchange);
     if (reply !== undefined) sendReply(exchange, reply);
   } catch (error) {
     if (exchange.closed.aborted) return;
@@ -66,6 +69,17 @@ function errorReply(log: Log, exchange: Exchange, error: unknown): Reply {
   const retryAfter = refusal.details?.retryAfterSeconds;
   const headers = retryAfter === undefined ? {} : { headers: { "retry-after": String(retryAfter) } };
   return { ...statusReply(exchange, refusal.code, refusal.toStatus()), ...headers };
+}
+
+/** Whoever may not ask is told so before anything else: also of what does not exist. */
+async function authorized(routes: Routes, exchange: Exchange): Promise<Reply | undefined> {
+  const { authorizer } = routes.world;
+  const acting = actingAs(authorizer, exchange);
+  if ("reply" in acting) return acting.reply;
+  const attributes = requestAttributes(acting.exchange);
+  const { allowed, reason } = authorizer.authorize(attributes);
+  if (!allowed) throw notAllowed(attributes, reason);
+  return route(routes, acting.exchange);
 }
 
 async function route(routes: Routes, exchange: Exchange): Promise<Reply | undefined> {

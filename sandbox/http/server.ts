@@ -2,7 +2,7 @@
 import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import type { Certificates } from "../certificates.ts";
-import { adminUser, type Tokens } from "../tokens.ts";
+import { adminUser, anonymousUser, type Tokens } from "../tokens.ts";
 import type { User } from "../writes/request.ts";
 import { ApiError } from "./api_error.ts";
 import {
@@ -65,7 +65,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 
   async function serve(request: RawRequest, response: RawResponse): Promise<void> {
     const user = userOf(request, tokens);
-    const exchange = makeExchange(request, response, user ?? anonymous);
+    const exchange = makeExchange(request, response, user ?? anonymousUser);
     if (exchange === undefined) {
       response.statusCode = 400;
       response.end(Buffer.from("400 Bad Request: malformed request target\n"));
@@ -124,24 +124,11 @@ function trackConnections(server: Http2SecureServer): () => void {
   };
 }
 
-const anonymous: User = { username: "system:anonymous", groups: ["system:unauthenticated"] };
-
+/** Undefined for a token that nobody issued. */
 function userOf(request: RawRequest, tokens: Tokens): User | undefined {
   const { authorization } = request.headers;
   const token = typeof authorization === "string" ? /^Bearer (.+)$/.exec(authorization)?.[1] : undefined;
-  const user = token === undefined ? certificateUser(request) : tokens.userOf(token);
-  return user === undefined ? undefined : impersonated(request, user);
-}
-
-/** Only the administrator's certificate comes from the sandbox's own authority. */
-function certificateUser(request: RawRequest): User | undefined {
-  return isAuthorized(request) ? adminUser : undefined;
-}
-
-function impersonated(request: RawRequest, user: User): User {
-  const username = request.headers["impersonate-user"];
-  if (typeof username !== "string") return user;
-  const groups = request.headers["impersonate-group"];
-  const list = Array.isArray(groups) ? groups : typeof groups === "string" ? groups.split(/,\s*/) : [];
-  return { username, groups: [...list, "system:authenticated"] };
+  if (token !== undefined) return tokens.userOf(token);
+  // Only the administrator's certificate comes from the sandbox's own authority.
+  return isAuthorized(request) ? adminUser : anonymousUser;
 }

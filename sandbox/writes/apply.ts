@@ -1,5 +1,7 @@
 /** Server-side apply: merging a configuration under field ownership. */
 import { cloneJson, formatTime } from "../../kube/core/index.ts";
+import type { Authorizer } from "../authorization/authorizer.ts";
+import { notAllowed } from "../authorization/refusal.ts";
 import type { StoredObject } from "../cluster.ts";
 import { ApiError, badRequest, conflict, invalid, notFound } from "../http/api_error.ts";
 import { expectedOf, typedObject } from "../http/body.ts";
@@ -45,9 +47,18 @@ export async function applyConfiguration(
   const { table } = target.served.resource;
   if (table.get(target.namespace, target.name) === undefined) {
     if (target.subresource !== "") throw notFound(target.served, target.name);
+    checkCreation(world.authorizer, request);
     return createApplied(world, applying, configuration);
   }
   return updateObject(world, request, async (current) => merged(applying, current, configuration));
+}
+
+/** An apply that creates needs the right to do so besides that to patch. */
+function checkCreation(authorizer: Authorizer, { served, user, namespace, name }: WriteRequest): void {
+  const { group, plural: resource } = served;
+  const attributes = { user, verb: "create", group, resource, subresource: "", namespace, name };
+  const { allowed, reason } = authorizer.authorize(attributes);
+  if (!allowed) throw notAllowed(attributes, reason);
 }
 
 interface Applying {

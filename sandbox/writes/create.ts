@@ -1,6 +1,7 @@
 /** Creating objects. */
 import { cloneJson, formatTime, type ObjectMeta } from "../../kube/core/index.ts";
 import { checkPodQuota } from "../admission/quota.ts";
+import { checkEscalation } from "../authorization/escalation.ts";
 import type { StoredObject } from "../cluster.ts";
 import { ApiError, alreadyExists, badRequest, forbidden, invalid, notFound } from "../http/api_error.ts";
 import { nameSuffix, randomUid } from "../random.ts";
@@ -18,7 +19,10 @@ import { convertObject, workingVersion } from "./working.ts";
 const generatedLimit = 63;
 
 /** What the creation of an object needs of the sandbox. */
-export type CreateParts = Pick<World, "admission" | "clock" | "random" | "registry" | "storage">;
+export type CreateParts = Pick<
+  World,
+  "admission" | "authorizer" | "clock" | "random" | "registry" | "storage"
+>;
 
 /** `draft` is decoded and belongs to the caller no more. */
 export async function createObject(
@@ -39,6 +43,7 @@ export async function createObject(
     oldObject: undefined,
   });
   applyDefaults(world, request, mutated);
+  checkEscalation(world.authorizer, request, mutated, undefined);
   checkNamespace(world.registry, request);
   const ready = prepareCreate(world, request, mutated);
   await world.admission.validate({
@@ -55,7 +60,7 @@ export async function createObject(
 
 /** The same without webhooks, at once: for components inside the process. `object` is copied. */
 export function createAtOnce(
-  world: Omit<CreateParts, "admission">,
+  world: Omit<CreateParts, "admission" | "authorizer">,
   request: WriteRequest,
   object: StoredObject,
 ): Revision {

@@ -1,5 +1,6 @@
 /** Changing objects: PUT and every kind of PATCH go through here. */
 import { cloneJson, jsonEqual } from "../../kube/core/index.ts";
+import { checkEscalation } from "../authorization/escalation.ts";
 import type { StoredObject } from "../cluster.ts";
 import { badRequest, conflict, invalid, modifiedMeanwhile, notFound } from "../http/api_error.ts";
 import { Revision } from "../revision.ts";
@@ -15,7 +16,7 @@ const attempts = 5;
 
 /** The wanted state, made from the current one; may be called again. `apply` is set by server-side apply. */
 /** What a change of an object needs of the sandbox. */
-export type UpdateParts = Pick<World, "admission" | "clock" | "random" | "registry">;
+export type UpdateParts = Pick<World, "admission" | "authorizer" | "clock" | "random" | "registry">;
 
 export type Change = (current: StoredObject) => Promise<{ draft: StoredObject; apply?: ApplyRecord }>;
 
@@ -94,6 +95,7 @@ async function finishUpdate(
   });
   applyDefaults(world, request, mutated);
   restoreSystemMetadata(mutated, current);
+  checkEscalation(world.authorizer, request, mutated, current);
   const ready = prepareUpdate(world, request, mutated, current);
   await world.admission.validate({ operation: "UPDATE", request, object: ready, oldObject: current });
   ready.metadata.resourceVersion = current.metadata.resourceVersion;

@@ -1,6 +1,7 @@
 /** Cases that hold for every Kubernetes API server; the sandbox must not be told from a real one by them. */
 import { admissionCases } from "./admission_cases.ts";
 import { applyCases } from "./apply_cases.ts";
+import { authorizationCases } from "./authorization_cases.ts";
 import type { ContractCase } from "./case.ts";
 import { conditionCases } from "./condition_cases.ts";
 import { customCases } from "./custom_cases.ts";
@@ -24,4 +25,5 @@ export const contractCases: readonly ContractCase[] = [
   ...admissionCases,
   ...conditionCases,
   ...networkingCases,
+  ...authorizationCases,
 ];

@@ -24,6 +24,10 @@ export interface CallOptions {
   /** Content type of the body; default JSON. */
   readonly type?: string;
   readonly accept?: string;
+  /** Impersonates this user. */
+  readonly as?: string;
+  /** A group of that user. */
+  readonly group?: string;
 }
 
 interface WatchedEvent {
@@ -61,13 +65,19 @@ export function credentialsOf(kubeconfig: string): Credentials {
 export function openTarget({ url, ca, cert, key }: Credentials): Target {
   const agent = new Agent({ connect: { ca, cert, key }, allowH2: true });
   return {
-    async call(method, path, { body, type = "application/json", accept = "application/json" } = {}) {
+    async call(method, path, options = {}) {
+      const { body, type = "application/json", accept = "application/json", as, group } = options;
       const text = typeof body === "string" ? body : body === undefined ? undefined : JSON.stringify(body);
       const response = await agent.request({
         origin: url,
         path,
         method: method === "GET" ? "GET" : methodOf(method),
-        headers: { accept, ...(text === undefined ? {} : { "content-type": type }) },
+        headers: {
+          accept,
+          ...(text === undefined ? {} : { "content-type": type }),
+          ...(as === undefined ? {} : { "impersonate-user": as }),
+          ...(group === undefined ? {} : { "impersonate-group": group }),
+        },
         ...(text === undefined ? {} : { body: text }),
       });
       const answered = await response.body.text();
