@@ -12,8 +12,9 @@ import { request } from "undici";
 import { agentEnvironment } from "../../agent/index.ts";
 import { customResourceDefinition, kinds } from "../../crds/index.ts";
 import { type Credentials, fixedCredentials, systemClock } from "../../kube/index.ts";
-import { type Sandbox, startSandbox } from "../../sandbox/index.ts";
+import { startSandbox } from "../../sandbox/index.ts";
 import { type FakeCri, startFakeCri } from "../../testkit/cri/fake_cri.ts";
+import { accountKubeconfig, accountToken, installAccess } from "../../testkit/kube/account_fixture.ts";
 import { builtProgram } from "../built.ts";
 import { type Api, connect, type Item, isRecord } from "../cluster/api.ts";
 import { Patience } from "../cluster/patience.ts";
@@ -33,7 +34,7 @@ export interface NodeUnderTest {
   readonly agent: AgentUnderTest;
   /** Between the agent and its API server. */
   readonly gate: Gate;
-  /** Of the API server's administrator, for a controller beside the agent. */
+  /** For a controller beside the agent: of its account. */
   readonly credentials: Credentials;
 }
 
@@ -65,7 +66,9 @@ export async function startNode(t: Test, options: NodeOptions = {}): Promise<Nod
     await api.create(options.unchecked ? unchecked(definition) : definition);
   }
   const kubeconfig = join(folder, "agent.kubeconfig");
-  writeFileSync(kubeconfig, sandbox.kubeconfig.replaceAll(sandbox.url, `https://127.0.0.1:${gate.port}`), {
+  await installAccess(api);
+  const config = await accountKubeconfig(admin, "kruise-daemon");
+  writeFileSync(kubeconfig, config.replaceAll(sandbox.url, `https://127.0.0.1:${gate.port}`), {
     mode: 0o600,
   });
   const socket = options.socket ?? join(folder, "containerd.sock");
@@ -87,12 +90,9 @@ export async function startNode(t: Test, options: NodeOptions = {}): Promise<Nod
     await sandbox.stop();
     rmSync(folder, { recursive: true, force: true });
   });
-  return { api, folder, socket, stateFolder, agent, gate, credentials: credentialsOf(sandbox) };
-}
-
-function credentialsOf(sandbox: Sandbox): Credentials {
-  const headers = { authorization: `Bearer ${sandbox.token}` };
-  return fixedCredentials(sandbox.url, { headers, tls: { ca: sandbox.caCert } });
+  const headers = { authorization: `Bearer ${await accountToken(admin, "kruise-manager")}` };
+  const credentials = fixedCredentials(sandbox.url, { headers, tls: { ca: sandbox.caCert } });
+  return { api, folder, socket, stateFolder, agent, gate, credentials };
 }
 
 export async function startFake(t: Test, { socket }: NodeUnderTest): Promise<FakeCri> {

@@ -1,9 +1,10 @@
 /** The built controller as a process of its own, as the suites start and end it. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { request } from "undici";
 import { controllerEnvironment, controllerNodeFlags } from "../../cli/index.ts";
+import { accountKubeconfig, grantForGates } from "../../testkit/kube/account_fixture.ts";
 import { builtProgram } from "../built.ts";
 import { startService, untilReady } from "../cluster/processes.ts";
 import { freePorts, portAt } from "../cluster/settings.ts";
@@ -36,12 +37,18 @@ export interface ControllerProcess {
 
 const root = new URL("../../", import.meta.url).pathname;
 
-/** Starts a controller against a cluster and resolves when it answers that it is ready. */
+/**
+ * Starts a controller against a cluster and resolves when it answers that it is ready. `administrator` is the kubeconfig of
+ * whoever installed it; it runs as its own account.
+ */
 export async function startControllerProcess(
-  kubeconfig: string,
+  administrator: string,
   settings: ControllerSettings,
 ): Promise<ControllerProcess> {
   const folder = mkdtempSync(join(tmpdir(), "refit-controller-"));
+  const kubeconfig = join(folder, "kubeconfig");
+  await grantForGates(administrator, settings.gates ?? "");
+  writeFileSync(kubeconfig, await accountKubeconfig(administrator, "kruise-manager"), { mode: 0o600 });
   const ports = await freePorts(3);
   const [metrics, health] = [portAt(ports, 0), portAt(ports, 1)];
   const webhook = settings.webhookPort ?? portAt(ports, 2);

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { carriedOutKinds, customResourceDefinition } from "../../crds/index.ts";
 import { type Credentials, fixedCredentials, systemClock } from "../../kube/index.ts";
 import { type Sandbox, startSandbox } from "../../sandbox/index.ts";
+import { accountToken, installAccess } from "../../testkit/kube/account_fixture.ts";
 import { type Api, connect } from "../cluster/api.ts";
 import { install } from "../cluster/install.ts";
 import { runSuites } from "./runner.ts";
@@ -13,8 +14,10 @@ import type { Suite } from "./suite.ts";
 
 export interface TestSandbox {
   readonly api: Api;
+  /** Of the controller's account. */
   readonly credentials: Credentials;
   readonly faults: Sandbox["faults"];
+  /** Of the administrator. */
   readonly kubeconfig: string;
   stop(): Promise<void>;
 }
@@ -32,12 +35,14 @@ export async function startTestSandbox(
   const kubeconfig = join(folder, "kubeconfig");
   writeFileSync(kubeconfig, sandbox.kubeconfig, { mode: 0o600 });
   const api = connect(kubeconfig);
+  await installAccess(api);
+  const token = await accountToken(kubeconfig, "kruise-manager");
   const served = carriedOutKinds.filter(({ kind }) => options.serves?.includes(kind) ?? true);
   for (const kind of served) await api.create(customResourceDefinition(kind));
   return {
     api,
     credentials: fixedCredentials(sandbox.url, {
-      headers: { authorization: `Bearer ${sandbox.token}` },
+      headers: { authorization: `Bearer ${token}` },
       tls: { ca: sandbox.caCert },
     }),
     faults: sandbox.faults,

@@ -6,8 +6,8 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { request } from "undici";
 import { agentEnvironment, agentProgram, denoPermissions } from "../../agent/index.ts";
+import { accountKubeconfig } from "../../testkit/kube/account_fixture.ts";
 import { builtProgram } from "../built.ts";
-import { type Api, isRecord } from "./api.ts";
 import { type Service, startService, untilReady } from "./processes.ts";
 import { freePorts, portAt } from "./settings.ts";
 
@@ -42,15 +42,10 @@ export interface AgentProcess {
 }
 
 const root = new URL("../../", import.meta.url).pathname;
-const namespace = "kruise-system";
-const account = "kruise-daemon";
 
 export interface AgentOptions {
-  readonly api: Api;
-  /** Base URL of the API server. */
-  readonly url: string;
-  /** Its authority, PEM. */
-  readonly certificateAuthority: string;
+  /** Of the cluster's administrator. */
+  readonly kubeconfig: string;
   readonly runtime: AgentRuntime;
   /** Further flags of the agents, for example `--direct-swap`. */
   readonly flags: readonly string[];
@@ -61,13 +56,13 @@ export async function startAgents(
   places: readonly AgentPlace[],
   options: AgentOptions,
 ): Promise<AgentProcess[]> {
-  const token = await accountToken(options.api);
+  const config = await accountKubeconfig(options.kubeconfig, "kruise-daemon");
   const ports = await freePorts(places.length);
   const agents = places.map((place, index) => {
     const folder = join(place.folder, "agent");
     mkdirSync(folder, { recursive: true });
     const kubeconfig = join(folder, "kubeconfig");
-    writeTokenKubeconfig(kubeconfig, options, token);
+    writeFileSync(kubeconfig, config, { mode: 0o600 });
     const runtime = options.runtime === "mixed" ? (index % 2 === 0 ? "node" : "deno") : options.runtime;
     return new NodeAgent(place, folder, kubeconfig, portAt(ports, index), runtime, options.flags);
   });
@@ -78,37 +73,6 @@ export async function startAgents(
     throw error;
   }
   return agents;
-}
-
-/** A token of the agent's account, as the kubelet would ask for it. */
-async function accountToken(api: Api): Promise<string> {
-  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`;
-  const body = {
-    apiVersion: "authentication.k8s.io/v1",
-    kind: "TokenRequest",
-    spec: { expirationSeconds: 86_400 },
-  };
-  const answer = await api.request("POST", path, body);
-  const status = isRecord(answer.body) ? answer.body["status"] : undefined;
-  const token = isRecord(status) ? status["token"] : undefined;
-  if (typeof token !== "string") {
-    throw new Error(`no token for ${account}: ${answer.status} ${JSON.stringify(answer.body).slice(0, 300)}`);
-  }
-  return token;
-}
-
-function writeTokenKubeconfig(file: string, options: AgentOptions, token: string): void {
-  const authority = Buffer.from(options.certificateAuthority).toString("base64");
-  const cluster = { server: options.url, "certificate-authority-data": authority };
-  const config = {
-    apiVersion: "v1",
-    kind: "Config",
-    clusters: [{ name: "test", cluster }],
-    users: [{ name: account, user: { token } }],
-    contexts: [{ name: "test", context: { cluster: "test", user: account } }],
-    "current-context": "test",
-  };
-  writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
 }
 
 class NodeAgent implements AgentProcess {

@@ -144,9 +144,7 @@ class LocalCluster implements TestCluster {
 
   async startAgents(runtime: AgentRuntime, flags: readonly string[] = []): Promise<readonly AgentProcess[]> {
     await this.#stage(`agents (${runtime})`, async () => {
-      const certificateAuthority = readFileSync(join(this.folder, "pki", "ca.crt"), "utf8");
-      const options = { api: this.api, url: this.#url, certificateAuthority, runtime, flags };
-      this.#agents = await startAgents(this.nodes, options);
+      this.#agents = await startAgents(this.nodes, { kubeconfig: this.kubeconfig, runtime, flags });
     });
     return this.#agents;
   }

@@ -7,6 +7,7 @@ import t from "tap";
 import { Agent, request } from "undici";
 import { seededRandom, systemClock } from "../../kube/index.ts";
 import { startSandbox } from "../../sandbox/index.ts";
+import { accountKubeconfig } from "../../testkit/kube/account_fixture.ts";
 import { builtProgram } from "../built.ts";
 import { startService, tailOf, untilReady } from "../cluster/processes.ts";
 import { freePorts, portAt } from "../cluster/settings.ts";
@@ -57,6 +58,8 @@ t.test(`the controller bears garbage, seed ${seed}`, async (t) => {
   });
   while (installing.exitCode() === undefined) await systemClock.sleep(50);
   assert.equal(installing.exitCode(), 0, tailOf(installing.logFile));
+  // Its account's, now that it is there.
+  writeFileSync(kubeconfig, await accountKubeconfig(kubeconfig, "kruise-manager"), { mode: 0o600 });
   const controller = refit(
     "controller",
     "controller",
