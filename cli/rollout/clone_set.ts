@@ -1,5 +1,5 @@
 /** CloneSet in either served version. */
-import { partitionReplicas } from "../../kube/core/index.ts";
+import { counted, partitionReplicas } from "../../kube/core/index.ts";
 import {
   type AnyObject,
   countAt,
@@ -54,7 +54,7 @@ export function cloneSetProgress(object: AnyObject): Progress {
     );
   }
   const unready = expected - countAt(status, "updatedReadyReplicas");
-  if (unready > 0) return remark(`Waiting for ${unready} pods to be ready...`);
+  if (unready > 0) return remark(`Waiting for ${counted(unready, "pod")} to be ready...`);
   return done(`partitioned roll out complete: ${updated} new pods have been updated...`);
 }
 

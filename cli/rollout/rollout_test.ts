@@ -46,7 +46,7 @@ t.test("status prints each state once and ends when the rollout is done", async 
   }
   const { code, stdout, stderr } = await running;
   t.equal(code, 0);
-  t.equal(stderr, "Waiting for 1 pods to be ready...\n");
+  t.equal(stderr, "Waiting for 1 pod to be ready...\n");
   t.equal(stdout, golden("rollout_status.txt", stdout));
 });
 

@@ -10,6 +10,7 @@ import {
   TaskIndex,
 } from "../../controller/index.ts";
 import { type BroadcastJob, broadcastJob, defaultBroadcastJob } from "../../crds/index.ts";
+import { counted } from "../../kube/core/index.ts";
 import { nodeResource, podResource } from "../../kube/index.ts";
 import type { Planner, Subject } from "./forecast.ts";
 import { everyItem } from "./owned_objects.ts";
@@ -45,7 +46,7 @@ export const broadcastJobPlanner: Planner = {
     );
     const { phase, desired, active, succeeded, failed } = plan.status;
     return {
-      summary: `${phase ?? ""}, ${desired} nodes, ${active} pods active, ${succeeded} succeeded, ${failed} failed`,
+      summary: `${phase ?? ""}, ${counted(desired ?? 0, "node")}, ${counted(active ?? 0, "pod")} active, ${succeeded} succeeded, ${failed} failed`,
       ...plan,
     };
   },

@@ -10,6 +10,7 @@ import {
   type Seen,
 } from "../../controller/index.ts";
 import { type CloneSet, type CloneSetStatus, cloneSet, defaultCloneSet } from "../../crds/index.ts";
+import { counted } from "../../kube/core/index.ts";
 import type { ForecastRequest, Planner, Subject } from "./forecast.ts";
 import { type OwnedObjects, planPastRevision, readOwnedObjects } from "./owned_objects.ts";
 import { nodeImagesFor, pullJobsOf } from "./pull_jobs.ts";
@@ -23,7 +24,7 @@ export const cloneSetPlanner: Planner = {
     const { updatedReplicas, updateRevision, availableReplicas } = plan.status;
     return {
       summary:
-        `${pods} of ${set.spec.replicas ?? 1} pods, ` +
+        `${pods} of ${counted(set.spec.replicas ?? 1, "pod")}, ` +
         `${updatedReplicas} at revision ${updateRevision}, ${availableReplicas} available`,
       ...plan,
     };

@@ -12,7 +12,7 @@ import {
   planDaemonSet,
 } from "../../controller/index.ts";
 import { type DaemonSet, type DaemonSetStatus, daemonSet, defaultDaemonSet } from "../../crds/index.ts";
-import { compileSelector } from "../../kube/core/index.ts";
+import { compileSelector, counted } from "../../kube/core/index.ts";
 import type { ForecastRequest, Planner, Subject } from "./forecast.ts";
 import { type OwnedObjects, planPastRevision, readOwnedObjects } from "./owned_objects.ts";
 import { nodeImagesFor, pullJobsOf } from "./pull_jobs.ts";
@@ -26,7 +26,7 @@ export const daemonSetPlanner: Planner = {
     const { status } = plan;
     return {
       summary:
-        `${pods} pods for ${status.desiredNumberScheduled} nodes, ` +
+        `${counted(pods, "pod")} for ${counted(status.desiredNumberScheduled, "node")}, ` +
         `${status.updatedNumberScheduled} at revision ${status.updateRevision ?? ""}, ` +
         `${status.numberAvailable ?? 0} available`,
       ...plan,

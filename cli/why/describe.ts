@@ -1,5 +1,6 @@
 /** Plans in words. */
 import type { Action, Waiting } from "../../controller/index.ts";
+import { counted } from "../../kube/core/index.ts";
 
 /** How lines name a pod: alone where all are of one namespace. */
 export type PodName = (pod: Pod) => string;
@@ -49,7 +50,7 @@ export function describeAction(action: Action, nameOf: PodName): string | undefi
 
 function describePodWrite(action: Extract<Action, { type: "patch pod" }>, name: string): string {
   const { pod, concern, write } = action;
-  const requests = write.steps.length === 1 ? "1 request" : `${write.steps.length} requests`;
+  const requests = counted(write.steps.length, "request");
   const images = changedImages(pod, write.after);
   if (images.length > 0) return `update pod ${name} in place: ${images.join(", ")} (${requests})`;
   if (concern === "update") return `update pod ${name} (${requests})`;

@@ -22,7 +22,7 @@ import {
   sidecarSetHashes,
   sidecarSetHashWithoutImageAnnotation,
 } from "../../crds/index.ts";
-import { formatSelector, keyOf } from "../../kube/core/index.ts";
+import { counted, formatSelector, keyOf } from "../../kube/core/index.ts";
 import {
   type Client,
   type ControllerRevision,
@@ -44,7 +44,7 @@ export const sidecarSetPlanner: Planner = {
     const { plan, unmanaged } = await planOf(request, set);
     const { matchedPods, updatedPods, readyPods, latestRevision } = plan.status;
     return {
-      summary: `${matchedPods} pods, ${updatedPods} at revision ${latestRevision ?? ""}, ${readyPods} ready`,
+      summary: `${counted(matchedPods, "pod")}, ${updatedPods} at revision ${latestRevision ?? ""}, ${readyPods} ready`,
       ...plan,
       notices: noticesOf(set, unmanaged),
     };
@@ -125,18 +125,18 @@ async function ownRevisions(client: Client, { metadata }: SidecarSet): Promise<O
 
 /** Pods with the set's labels that are none of its pods, by reason. */
 function noticesOf({ spec }: SidecarSet, unmanaged: Unmanaged): string[] {
-  const created = "they get them when they are created again";
+  const created = "pods get them when they are created again";
   const said: readonly (readonly [UnmanagedReason, string])[] = [
-    ["not injected", `have no sidecars of this set, which come with a pod's creation; ${created}`],
-    ["lacks containers", `lack a container that was added to this set; ${created}`],
-    ["namespace", "are in namespaces that namespaceSelector does not match"],
-    ["inactive", "have ended or are being deleted"],
+    ["not injected", `without sidecars of this set, which come with a pod's creation: ${created}`],
+    ["lacks containers", `without a container that was added to this set: ${created}`],
+    ["namespace", "in a namespace that namespaceSelector does not match"],
+    ["inactive", "ended or being deleted"],
   ];
   const lines = said.flatMap(([reason, text]) => {
     const pods = unmanaged.get(reason) ?? [];
     return pods.length === 0
       ? []
-      : [`${pods.length} pods that the selector matches ${text} (${listed(pods)})`];
+      : [`the selector matches ${counted(pods.length, "pod")} ${text} (${listed(pods)})`];
   });
   return spec.injectionStrategy?.paused
     ? [...lines, "new pods get no sidecars while injectionStrategy.paused is set"]

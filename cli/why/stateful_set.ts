@@ -16,6 +16,7 @@ import {
   type StatefulSetStatus,
   statefulSet,
 } from "../../crds/index.ts";
+import { counted } from "../../kube/core/index.ts";
 import { isKubeError } from "../../kube/index.ts";
 import type { ClusterAccess } from "../command.ts";
 import { objectResource } from "../resource_types.ts";
@@ -32,7 +33,7 @@ export const statefulSetPlanner: Planner = {
     const { updatedReplicas, updateRevision, availableReplicas } = plan.status;
     return {
       summary:
-        `${pods} of ${set.spec.replicas ?? 1} pods, ` +
+        `${pods} of ${counted(set.spec.replicas ?? 1, "pod")}, ` +
         `${updatedReplicas ?? 0} at revision ${updateRevision ?? ""}, ${availableReplicas ?? 0} available`,
       ...plan,
       notices: await noticesOf(request.access, set),

@@ -178,7 +178,7 @@ t.test("jobs: which nodes wait, what runs next", async (t) => {
   t.equal(planned.code, 0, planned.stderr);
   t.match(planned.stdout, /running, 2 nodes, 0 pods active/);
   t.match(planned.stdout, /create pod task-/);
-  t.match(planned.stdout, /1 nodes wait, 0 pods are active/);
+  t.match(planned.stdout, /1 node waits, 0 pods are active/);
   t.match((await run("why bcj/task", { client: fake.client })).stdout, /Parallelism/);
 });
 

@@ -1,5 +1,6 @@
 /** Why a BroadcastJob does not go on, for people. */
 
+import { counted } from "../../kube/core/index.ts";
 import { nodeOf } from "../rollout/pods/node_pods.ts";
 import type { Waiting } from "../rollout/writes/actions.ts";
 import { occupies, type Task, type TaskView } from "./classify.ts";
@@ -27,13 +28,13 @@ export function waitingOf(pods: TaskView, strategy: Strategy, held: number): Wai
   if (held > 0) {
     waiting.push({
       reason: "Parallelism",
-      message: `${held} nodes wait, ${pods.count("occupying")} pods are active`,
+      message: `${counted(held, "node waits", "nodes wait")}, ${counted(pods.count("occupying"), "pod is", "pods are")} active`,
       until: "a pod ends, or spec.parallelism is raised",
     });
   }
   const over = namesOf(tasks, "over");
   if (over.length > 0) {
-    const message = `${over.length} pods have been restarted more often than the limit and are still alive`;
+    const message = `${counted(over.length, "pod has", "pods have")} been restarted more often than the limit and ${over.length === 1 ? "is" : "are"} still alive`;
     waiting.push({ reason: "RestartLimit", message, until: "they end or are deleted", pods: over });
   }
   const active = tasks.filter((task) => occupies(task) && !isBeingCreated(task.pod));
@@ -42,7 +43,7 @@ export function waitingOf(pods: TaskView, strategy: Strategy, held: number): Wai
     const until = "they end";
     waiting.push({
       reason: "Active",
-      message: `${active.length} pods are at work${
+      message: `${counted(active.length, "pod is", "pods are")} at work${
         unplaced.length === 0 ? "" : `, ${unplaced.length} of them not scheduled to ${nodesOf(unplaced)} yet`
       }`,
       until,

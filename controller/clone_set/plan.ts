@@ -4,7 +4,7 @@
  */
 
 import type { CloneSetStatus } from "../../crds/index.ts";
-import { claimTemplatesHash, compileSelector, revisionData } from "../../kube/core/index.ts";
+import { claimTemplatesHash, compileSelector, counted, revisionData } from "../../kube/core/index.ts";
 import type { ControllerRevision } from "../../kube/index.ts";
 import { earliest } from "../earliest.ts";
 import { PlanMemory } from "../rollout/plan_memory.ts";
@@ -257,11 +257,17 @@ function heldWaiting(pass: Pass): Waiting[] {
     ? [
         {
           reason: "Paused",
-          message: `${old} pods are held at an old revision by paused`,
+          message: `${counted(old, "pod is", "pods are")} held at an old revision by paused`,
           until: "paused is set to false",
         },
       ]
-    : [{ reason: "OnDelete", message: `${old} pods stay at an old revision`, until: "they are deleted" }];
+    : [
+        {
+          reason: "OnDelete",
+          message: `${counted(old, "pod stays", "pods stay")} at an old revision`,
+          until: "they are deleted",
+        },
+      ];
 }
 
 function partitionWaiting(pass: Pass): Waiting[] {
@@ -272,7 +278,7 @@ function partitionWaiting(pass: Pass): Waiting[] {
   return [
     {
       reason: "Partition",
-      message: `${old} pods stay at an old revision by partition`,
+      message: `${counted(old, "pod stays", "pods stay")} at an old revision by partition`,
       until: "partition is lowered",
     },
   ];

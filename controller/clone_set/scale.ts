@@ -1,5 +1,7 @@
 /** Creating and deleting pods. Spec: cloneset 4.3, 4.5, 4.6, 4.8 rules 50 to 53. */
+
 import type { PodTemplate } from "../../crds/index.ts";
+import { counted } from "../../kube/core/index.ts";
 import type { PersistentVolumeClaim } from "../../kube/index.ts";
 import { preparingDelete } from "../rollout/lifecycle/hooks.ts";
 import {
@@ -41,7 +43,7 @@ function planCreation(pass: Pass): { actions: Action[]; waiting: Waiting[] } {
     actions.push({ type: "event", event: { type: "Warning", reason: "ScaleUpLimited", message } });
     waiting.push({
       reason: "ScaleLimit",
-      message: `${numbers.missing} pods are missing, ${numbers.createLimit} may be created now`,
+      message: `${counted(numbers.missing, "pod is", "pods are")} missing, ${numbers.createLimit} may be created now`,
       until: "more pods are available, or scaleStrategy.maxUnavailable is raised",
     });
   }

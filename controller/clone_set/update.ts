@@ -1,4 +1,5 @@
 /** Bringing pods to the target revision. Spec: cloneset 4.7, rules 41 to 47, 4.8 rules 54, 55. */
+import { counted } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import type { ImageWait } from "../rollout/images/image_wait.ts";
 import type { Eligibility } from "../rollout/in_place/change.ts";
@@ -7,6 +8,7 @@ import { graceState } from "../rollout/in_place/state.ts";
 import { withUnissued } from "../rollout/in_place/unissued.ts";
 import { startInPlace } from "../rollout/in_place/update.ts";
 import { beforeUpdate } from "../rollout/lifecycle/hooks.ts";
+import { budgetText } from "../rollout/order/budget_text.ts";
 import { ByActivity } from "../rollout/order/order.ts";
 import { isActive } from "../rollout/pods/pod_state.ts";
 import { type Revision, sameRevision } from "../rollout/revisions/revisions.ts";
@@ -37,7 +39,7 @@ export function planUpdate(pass: Pass, touched: ReadonlySet<string>): Updates {
   const wanted = Math.min(candidates.count, Math.abs(numbers.update));
   const room = roomOf(pass, target, numbers.updateBudget);
   const taken = withinBudget(candidates, wanted, room, pass);
-  if (taken.length < wanted) updates.waiting.push(budgetWaiting(pass, wanted - taken.length));
+  if (taken.length < wanted) updates.waiting.push(budgetWaiting(pass, wanted - taken.length, taken));
   for (const member of taken) {
     if (member.busy || member.specified || touched.has(member.pod.uid)) continue;
     const planned = updates.actions.length;
@@ -138,13 +140,16 @@ function activePods({ everyPod, pods }: Pass): Pod[] {
   return everyPod().filter((pod) => isActive(pod) && !toRelease.has(pod.name));
 }
 
-function budgetWaiting(pass: Pass, count: number): Waiting {
+/** `taken` go out of service by this plan. */
+function budgetWaiting(pass: Pass, count: number, taken: readonly Member[]): Waiting {
   const { unavailable } = pass.pods.groups;
+  const next = taken.filter(({ pod }) => !unavailable.has(pod.name)).map(({ pod }) => pod.name);
+  const { maxUnavailable } = pass.strategy.limits;
   return {
     reason: "Budget",
-    message: `${count} pods wait: maxUnavailable is ${pass.strategy.limits.maxUnavailable} and ${unavailable.size} pods are unavailable`,
+    message: `${counted(count, "pod waits", "pods wait")}: ${budgetText(maxUnavailable, unavailable.size, next.length)}`,
     until: "these pods become available",
-    pods: unavailable.first(10),
+    pods: [...unavailable.first(10), ...next].slice(0, 10),
   };
 }
 

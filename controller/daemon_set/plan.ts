@@ -4,7 +4,7 @@
  */
 
 import type { DaemonSet, DaemonSetStatus } from "../../crds/index.ts";
-import { compileSelector } from "../../kube/core/index.ts";
+import { compileSelector, counted } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import { PlanMemory } from "../rollout/plan_memory.ts";
 import { ownerReference } from "../rollout/pods/pod_manifest.ts";
@@ -194,12 +194,12 @@ function reportHeld({ strategy, open, pods, decided }: Pass): void {
     strategy.rolling
       ? {
           reason: "Paused",
-          message: `${old} nodes are held at an old revision by paused`,
+          message: `${counted(old, "node is", "nodes are")} held at an old revision by paused`,
           until: "paused is set to false",
         }
       : {
           reason: "OnDelete",
-          message: `${old} nodes stay at an old revision`,
+          message: `${counted(old, "node stays", "nodes stay")} at an old revision`,
           until: "their pods are deleted",
         },
   );

@@ -1,4 +1,5 @@
 /** A rolling update with a new pod beside the old one, node by node. Spec: daemonset 4.6. */
+import { counted } from "../../kube/core/index.ts";
 import type { DaemonNode } from "./classify.ts";
 import type { Site, UpdateWindow } from "./order.ts";
 import type { Pass } from "./pass.ts";
@@ -23,7 +24,7 @@ export function planSurge(pass: Pass, window: UpdateWindow): void {
   if (candidates <= room) return;
   decided.waiting.push({
     reason: "Surge",
-    message: `${candidates - room} nodes wait for their new pod: maxSurge is ${strategy.maxSurge} and ${Math.max(surging, strategy.maxSurge)} nodes run two`,
+    message: `${counted(candidates - room, "node waits", "nodes wait")} for a new pod: maxSurge is ${strategy.maxSurge} and ${counted(Math.max(surging, strategy.maxSurge), "node runs", "nodes run")} two`,
     until: "new pods become available and the old ones beside them go",
   });
 }

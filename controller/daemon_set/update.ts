@@ -1,9 +1,11 @@
 /** Bringing pods to the update revision without surge. Spec: daemonset 4.5, 4.7. */
 
+import { counted } from "../../kube/core/index.ts";
 import { type ImageWait, imageWait } from "../rollout/images/image_wait.ts";
 import { type Eligibility, inPlaceChange } from "../rollout/in_place/change.ts";
 import { withUnissued } from "../rollout/in_place/unissued.ts";
 import { startInPlace } from "../rollout/in_place/update.ts";
+import { budgetText } from "../rollout/order/budget_text.ts";
 import { hasGate, IN_PLACE_READY } from "../rollout/pods/pod_state.ts";
 import { type Daemon, REVISION_LABEL } from "./observe.ts";
 import { type UpdateWindow, updateWindow } from "./order.ts";
@@ -24,24 +26,29 @@ export function planUpdate(pass: Pass): void {
   const wait = strategy.inPlace ? imageWait(pass, () => true) : undefined;
   for (const daemon of urgent) if (!isHeld(pass, daemon, wait)) updateDaemon(pass, daemon, wait);
   const room = Math.max(0, strategy.maxUnavailable - unavailable);
-  const left = updateDue(pass, window, room, wait);
+  const { left, taken } = updateDue(pass, window, room, wait);
   decided.waiting.push(...(wait?.waiting() ?? []));
   decided.wake(wait?.requeueAfterMs);
   if (left === 0) return;
   decided.waiting.push({
     reason: "Budget",
-    message: `${left} pods wait: maxUnavailable is ${strategy.maxUnavailable} and ${unavailable} nodes have no available pod`,
-    until: "these nodes have one",
+    message: `${counted(left, "pod waits", "pods wait")}: ${budgetText(strategy.maxUnavailable, unavailable, taken)}`,
+    until: "these pods become available",
   });
 }
 
-/** Updates old pods that serve, in their order, as many as there is room for. Returns how many are left. */
-function updateDue(pass: Pass, window: UpdateWindow, room: number, wait: ImageWait | undefined): number {
+interface Updated {
+  readonly taken: number;
+  readonly left: number;
+}
+
+/** Updates old pods that serve, in their order, as many as there is room for. */
+function updateDue(pass: Pass, window: UpdateWindow, room: number, wait: ImageWait | undefined): Updated {
   let taken = 0;
   // Without images to wait for, nobody needs to look at those for whom there is no room.
   const isCounted = wait === undefined;
   let left = isCounted ? dueCount(window) : 0;
-  if (isCounted && room === 0) return left;
+  if (isCounted && room === 0) return { taken, left };
   for (const { old } of window.due()) {
     const [daemon] = old;
     if (daemon === undefined || !daemon.available) continue;
@@ -52,10 +59,10 @@ function updateDue(pass: Pass, window: UpdateWindow, room: number, wait: ImageWa
       if (pass.decided.isFree(daemon)) updateDaemon(pass, daemon, wait);
       taken++;
       if (isCounted) left--;
-    } else if (isCounted) return left;
+    } else if (isCounted) break;
     else left++;
   }
-  return left;
+  return { taken, left };
 }
 
 /** Old pods of the window that serve. */
@@ -165,14 +172,14 @@ function reportHeld(pass: Pass, byPartition: number, bySelector: number): void {
   if (byPartition > 0) {
     waiting.push({
       reason: "Partition",
-      message: `${byPartition} nodes keep an old pod by partition ${pass.strategy.partition}`,
+      message: `${counted(byPartition, "node keeps", "nodes keep")} an old pod by partition ${pass.strategy.partition}`,
       until: "partition is lowered",
     });
   }
   if (bySelector > 0) {
     waiting.push({
       reason: "NodeSelector",
-      message: `${bySelector} nodes keep an old pod: rollingUpdate.selector does not match them`,
+      message: `${counted(bySelector, "node keeps", "nodes keep")} an old pod: rollingUpdate.selector does not match them`,
       until: "the selector matches them or is removed",
     });
   }

@@ -1,6 +1,6 @@
 /** What a SidecarSet needs now, as a pure function of what is seen: no I/O, no clock. Spec: sidecarset 4, rule 30. */
 import type { SidecarSet, SidecarSetStatus } from "../../crds/index.ts";
-import { type IntOrString, partitionReplicas, scaledValue } from "../../kube/core/index.ts";
+import { counted, type IntOrString, partitionReplicas, scaledValue } from "../../kube/core/index.ts";
 import type { ControllerRevision, Pod } from "../../kube/index.ts";
 import { countedRevisions } from "../rollout/revisions/revision_counts.ts";
 import type { RevisionSearch } from "../rollout/revisions/revisions.ts";
@@ -123,7 +123,9 @@ function planPods(pass: Pass, decided: Decided): void {
 
 function held(pods: SidecarView, reason: string, until: string): Waiting[] {
   const old = pods.count("old");
-  return old === 0 ? [] : [{ reason, message: `${old} pods keep their old sidecars`, until }];
+  return old === 0
+    ? []
+    : [{ reason, message: `${counted(old, "pod keeps its", "pods keep their")} old sidecars`, until }];
 }
 
 function unselected(pods: SidecarView): Waiting[] {
@@ -132,7 +134,7 @@ function unselected(pods: SidecarView): Waiting[] {
   return [
     {
       reason: "Selector",
-      message: `${count} pods keep their old sidecars: updateStrategy.selector does not match them`,
+      message: `${counted(count, "pod keeps its", "pods keep their")} old sidecars: updateStrategy.selector does not match them`,
       until: "the selector matches them or is removed",
     },
   ];
@@ -218,7 +220,7 @@ function orZero(compute: () => number): number {
 function partitionWaiting(count: number): Waiting {
   return {
     reason: "Partition",
-    message: `${count} pods keep their old sidecars by partition`,
+    message: `${counted(count, "pod keeps its", "pods keep their")} old sidecars by partition`,
     until: "partition is lowered",
   };
 }
@@ -226,7 +228,7 @@ function partitionWaiting(count: number): Waiting {
 function budgetWaiting(count: number, most: number): Waiting {
   return {
     reason: "Budget",
-    message: `${count} pods wait: maxUnavailable is ${most}`,
+    message: `${counted(count, "pod waits", "pods wait")}: maxUnavailable is ${most}`,
     until: "pods that were updated become ready",
   };
 }
@@ -238,7 +240,7 @@ function planRefusals(pass: Pass, decided: Decided): void {
   if (count === 0) return;
   decided.waiting.push({
     reason: "NotUpgradable",
-    message: `${count} pods cannot be updated in place: more than images of their sidecars differ`,
+    message: `${counted(count, "pod")} cannot be updated in place: more than images of their sidecars differ`,
     until: "they are recreated",
   });
   if (reportUpgradable(pass, decided, pods.groups.toRefuse, false) === 0) return;

@@ -4,7 +4,7 @@
  */
 
 import type { StatefulSetStatus } from "../../crds/index.ts";
-import { compileSelector, revisionData } from "../../kube/core/index.ts";
+import { compileSelector, counted, revisionData } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import { PlanMemory } from "../rollout/plan_memory.ts";
 import { ownerReference } from "../rollout/pods/pod_manifest.ts";
@@ -164,10 +164,14 @@ function reportHeld(pass: Pass): void {
   if (old === 0) return;
   pass.decided.waiting.push(
     pass.strategy.onDelete
-      ? { reason: "OnDelete", message: `${old} pods stay at an old revision`, until: "they are deleted" }
+      ? {
+          reason: "OnDelete",
+          message: `${counted(old, "pod stays", "pods stay")} at an old revision`,
+          until: "they are deleted",
+        }
       : {
           reason: "Paused",
-          message: `${old} pods are held at an old revision by paused`,
+          message: `${counted(old, "pod is", "pods are")} held at an old revision by paused`,
           until: "paused is set to false",
         },
   );
@@ -177,7 +181,7 @@ function reportPartition(pass: Pass): void {
   const old = pass.pods.count("behind and staying");
   const kept = pass.strategy.partition;
   if (kept === 0 || old === 0 || pass.reach.outdated.size > 0) return;
-  const message = `${old} pods stay at an old revision by partition`;
+  const message = `${counted(old, "pod stays", "pods stay")} at an old revision by partition`;
   pass.decided.waiting.push({ reason: "Partition", message, until: "partition is lowered" });
 }
 

@@ -1,4 +1,5 @@
 /** Creating what is missing in the window and deleting what is outside of it. Spec: statefulset 4.3 rule 9, 4.4. */
+import { counted } from "../../kube/core/index.ts";
 import { preparingDelete } from "../rollout/lifecycle/hooks.ts";
 import { isHooked } from "../rollout/lifecycle/lifecycle.ts";
 import { conditionOf } from "../rollout/pods/pod_state.ts";
@@ -63,7 +64,7 @@ function waitForScaleLimit(pass: Pass, ordinal: number): void {
   if (missing === 0) return;
   pass.decided.waiting.push({
     reason: "ScaleLimit",
-    message: `${missing} pods are still to be created: scaleStrategy.maxUnavailable is ${pass.strategy.scaleMaxUnavailable}`,
+    message: `${counted(missing, "pod is", "pods are")} still to be created: scaleStrategy.maxUnavailable is ${pass.strategy.scaleMaxUnavailable}`,
     until: "more pods are available",
   });
 }

@@ -10,7 +10,16 @@ export class Unavailable {
   }
 
   get size(): number {
-    return this.#before.size + this.#added.size;
+    return this.before + this.added;
+  }
+
+  get before(): number {
+    return this.#before.size;
+  }
+
+  /** Taken away by the pass. */
+  get added(): number {
+    return this.#added.size;
   }
 
   has(pod: string): boolean {

@@ -7,6 +7,7 @@ import { withUnissued } from "../rollout/in_place/unissued.ts";
 import { startInPlace } from "../rollout/in_place/update.ts";
 import { beforeUpdate } from "../rollout/lifecycle/hooks.ts";
 import { STATE_LABEL } from "../rollout/lifecycle/lifecycle.ts";
+import { budgetText } from "../rollout/order/budget_text.ts";
 import { planClaimGrowth } from "./claim_growth.ts";
 import { type Member, REVISION_LABEL } from "./observe.ts";
 import { membersOf } from "./order.ts";
@@ -62,7 +63,7 @@ function planSpecified(pass: Pass, unavailable: Unavailable): void {
 function waitForBudget(pass: Pass, member: Member, unavailable: Unavailable): void {
   pass.decided.waiting.push({
     reason: "Budget",
-    message: `pod ${member.pod.name} and those after it wait: maxUnavailable is ${pass.strategy.maxUnavailable} and ${unavailable.size} pods are unavailable`,
+    message: `pod ${member.pod.name} and those after it wait: ${budgetText(pass.strategy.maxUnavailable, unavailable.before, unavailable.added)}`,
     until: "these pods become available",
     pods: unavailable.first(10),
   });

@@ -1,4 +1,5 @@
 /** Errors of fields, built and printed as the API server does. */
+import { counted } from "./counted.ts";
 import { goJson, goQuote } from "./go_text.ts";
 import type { FieldError } from "./types.ts";
 
@@ -31,12 +32,12 @@ export function tooLong(path: string, maxBytes: number): FieldError {
   return {
     path,
     type: "TooLong",
-    detail: `may not be more than ${maxBytes} ${maxBytes === 1 ? "byte" : "bytes"}`,
+    detail: `may not be more than ${counted(maxBytes, "byte")}`,
   };
 }
 
 export function tooMany(path: string, actual: number, max: number): FieldError {
-  const detail = `must have at most ${max} ${max === 1 ? "item" : "items"}`;
+  const detail = `must have at most ${counted(max, "item")}`;
   return { path, type: "TooMany", value: actual, detail };
 }
 

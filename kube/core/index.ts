@@ -1,6 +1,7 @@
 export * from "./clock.ts";
 export * from "./conditions.ts";
 export * from "./core_types.ts";
+export * from "./counted.ts";
 export * from "./errors.ts";
 export * from "./field_errors.ts";
 export * from "./field_selector.ts";

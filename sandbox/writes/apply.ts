@@ -1,5 +1,5 @@
 /** Server-side apply: merging a configuration under field ownership. */
-import { cloneJson, formatTime } from "../../kube/core/index.ts";
+import { cloneJson, counted, formatTime } from "../../kube/core/index.ts";
 import type { Authorizer } from "../authorization/authorizer.ts";
 import { notAllowed } from "../authorization/refusal.ts";
 import type { StoredObject } from "../cluster.ts";
@@ -216,7 +216,7 @@ function applyConflict(conflicts: readonly { entry: ManagedEntry; fields: FieldS
       field,
     })),
   );
-  const count = causes.length === 1 ? "1 conflict" : `${causes.length} conflicts`;
+  const count = counted(causes.length, "conflict");
   return new ApiError(409, "Conflict", `Apply failed with ${count}: ${conflictText(causes)}`, { causes });
 }
 

@@ -3,7 +3,7 @@
  * that failed, a job that is gone and the time limit let them go: nothing waits for ever.
  */
 import type { ImagePullJob, NodeImage } from "../../../crds/index.ts";
-import { type Labels, type ObjectMeta, timeOf } from "../../../kube/core/index.ts";
+import { counted, type Labels, type ObjectMeta, timeOf } from "../../../kube/core/index.ts";
 import type { Pod } from "../../../kube/index.ts";
 import { nodeState, pullTarget } from "../../image_pull_job/task.ts";
 import { currentStatus, tagOf } from "../../node_image/model.ts";
@@ -87,11 +87,11 @@ export class ImageWait {
     return images.map((image) => {
       const held = this.#held.filter((each) => each.image === image);
       const nodes = new Set(held.map(({ node }) => node)).size;
-      const who = held.length === 1 ? "1 pod waits" : `${held.length} pods wait`;
+      const who = counted(held.length, "pod waits", "pods wait");
       const seconds = Math.ceil((this.#firstEnd(image) - this.#pass.now) / 1000);
       return {
         reason: "ImagePull",
-        message: `${who}: ${image} is still being pulled on ${nodes} ${nodes === 1 ? "node" : "nodes"}`,
+        message: `${who}: ${image} is still being pulled on ${counted(nodes, "node")}`,
         until: `the image is there, its pull has failed, or ${seconds} s have passed (${WAIT_FOR_IMAGE_ANNOTATION})`,
         pods: held.slice(0, 10).map(({ pod }) => pod),
       };
