@@ -15,7 +15,6 @@ type DeclaredKind<Version extends KindVersion> = KindDefinition<Version> &
 
 /** Fills in what is the same for nearly all kinds: group apps.kruise.io, namespaced, every version served. */
 export function defineKind<const Version extends VersionDeclaration>({
-  templateErrors,
   complete,
   ...declaration
 }: KindDeclaration<Version>): DeclaredKind<Version & { readonly served: true }> {
@@ -27,5 +26,5 @@ export function defineKind<const Version extends VersionDeclaration>({
     singular: declaration.kind.toLowerCase(),
     versions: declaration.versions.map((version) => ({ ...version, served: true as const })),
   };
-  return { ...definition, ...kindReader(definition, { templateErrors, complete }) };
+  return { ...definition, ...kindReader(definition, { complete }) };
 }

@@ -31,4 +31,5 @@ export * from "./sidecar_set/index.ts";
 export * from "./stateful_set/index.ts";
 export { structuralErrors } from "./structure.ts";
 export * from "./united_deployment/index.ts";
+export { unknownFields } from "./unknown_fields.ts";
 export * from "./workload_spread/index.ts";

@@ -1,6 +1,7 @@
 /** What a kind of the API is, and what the rest of the program can ask about it. */
 import type { Static, TSchema } from "typebox";
 import type { ObjectMeta } from "../kube/core/index.ts";
+import type { CorePlace } from "./core_places.ts";
 import type { Conversion } from "./members.ts";
 
 export interface KindObject<Spec, Status> {
@@ -51,6 +52,8 @@ export interface KindDefinition<Version extends KindVersion = KindVersion> {
   readonly shortNames: readonly string[];
   readonly scope: "Namespaced" | "Cluster";
   readonly description: string;
+  /** Where the schema leaves values of core types open. */
+  readonly corePlaces?: readonly CorePlace[];
   /** `None`: the API server rewrites apiVersion and drops unknown fields. Else what `/convert` of the controller answers. */
   readonly conversion: "None" | Conversion;
   /** Whether a controller acts on the kind. The others are not installed. */

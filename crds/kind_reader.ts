@@ -6,6 +6,7 @@ import {
   required,
   validateTypes,
 } from "../kube/core/index.ts";
+import { coreTypeErrors } from "./core_places.ts";
 import { versionSchema } from "./definition.ts";
 import { unsupportedVersion } from "./errors.ts";
 import {
@@ -49,8 +50,6 @@ export interface KindReader<Definition extends KindDefinition> {
 }
 
 export interface KindReaderOptions {
-  /** Mistakes of type where the schema says nothing: in templates. */
-  readonly templateErrors?: ((object: JsonObject) => FieldError[]) | undefined;
   /** Also refuse what the API server would refuse by the schema: absent fields, enums, ranges. */
   readonly complete?: boolean | undefined;
 }
@@ -93,19 +92,20 @@ const notAnObject: Mistyped = { errors: [required("", "an object is needed")] };
 
 function typeChecker(
   definition: KindDefinition,
-  { templateErrors = () => [], complete = false }: KindReaderOptions,
+  { complete = false }: KindReaderOptions,
 ): (version: KindVersion, object: JsonObject) => FieldError[] {
   return (version, object) => {
     const { metadata } = object;
     const errors = structuralErrors(versionSchema(definition, version), object, "", { complete });
     if (!isJsonObject(metadata)) errors.push(required("metadata"));
     else errors.push(...validateTypes(metadata, "ObjectMeta", "metadata"));
-    errors.push(...templateErrors(object));
+    errors.push(...coreTypeErrors(object, definition.corePlaces ?? []));
     return errors;
   };
 }
 
-function versionOf(definition: KindDefinition, { apiVersion }: JsonObject): KindVersion {
+/** Throws SchemaError `UnsupportedVersion`. */
+export function versionOf(definition: KindDefinition, { apiVersion }: JsonObject): KindVersion {
   const version = definition.versions.find((each) => apiVersionOf(definition, each) === apiVersion);
   if (version === undefined) throw unsupportedVersion(apiVersion);
   return version;

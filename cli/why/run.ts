@@ -4,6 +4,7 @@ import {
   parseFeatureGates,
   type Waiting,
 } from "../../controller/index.ts";
+import { kinds, unknownFields } from "../../crds/index.ts";
 import { keyOf } from "../../kube/core/index.ts";
 import { ignoreNotFound } from "../../kube/index.ts";
 import type { Call, ClusterAccess } from "../command.ts";
@@ -12,6 +13,7 @@ import type { AnyObject } from "../fields.ts";
 import { readManifests } from "../manifest_input.ts";
 import { objectName, objectResource, pluralName, type ResourceType } from "../resource_types.ts";
 import { workloadNamed } from "../rollout/workloads.ts";
+import { nearest } from "../suggest.ts";
 import { oneTarget, readTarget } from "../target.ts";
 import { describeAction, describeWaiting, type PodName } from "./describe.ts";
 import type { Forecast, Planner, Subject } from "./forecast.ts";
@@ -61,6 +63,8 @@ function needPlanner(verb: string, type: ResourceType): Planner {
 
 async function itemsOf(call: Call, access: ClusterAccess): Promise<PlanItem[]> {
   const file = call.flags.text("filename");
+  if (file !== undefined && call.words.length > 0)
+    throw new CliError(`name an object or a manifest, not both: "${call.words[0]}" and -f ${file}`);
   if (file === undefined) {
     const { type, ref } = await oneTarget(call);
     const planner = needPlanner("plan", type);
@@ -69,7 +73,7 @@ async function itemsOf(call: Call, access: ClusterAccess): Promise<PlanItem[]> {
   }
   const items: PlanItem[] = [];
   for (const manifest of await readManifests(call, [file])) {
-    const item = await itemOf(access, manifest);
+    const item = await itemOf(access, manifest, file);
     if (item !== undefined) items.push(item);
   }
   if (items.length === 0) throw new CliError(`${file}: no workload in it whose plans can be made`);
@@ -77,11 +81,16 @@ async function itemsOf(call: Call, access: ClusterAccess): Promise<PlanItem[]> {
 }
 
 /** Undefined for an object of a manifest that has no plan, such as a Service beside its workload. */
-async function itemOf(access: ClusterAccess, manifest: AnyObject): Promise<PlanItem | undefined> {
+async function itemOf(
+  access: ClusterAccess,
+  manifest: AnyObject,
+  file: string,
+): Promise<PlanItem | undefined> {
   const [group = ""] = (manifest.apiVersion ?? "").split("/");
   const kind = manifest.kind ?? "";
   const planner = plannerOf({ group, kind });
   if (planner === undefined) return undefined;
+  refuseUnknownFields(manifest, file);
   const type = await access.types.findKind(group, kind);
   if (type === undefined)
     throw new CliError(`the server does not serve ${kind} of ${group}; see "refit install"`);
@@ -91,6 +100,18 @@ async function itemOf(access: ClusterAccess, manifest: AnyObject): Promise<PlanI
   const stored = await access.client.get(objectResource(type), ref).catch(ignoreNotFound);
   const subject = stored === undefined ? { manifest: placed } : { manifest: placed, stored };
   return { type, name: ref.name, planner, subject };
+}
+
+/** The API server would drop them: what is planned would not be what was meant. */
+function refuseUnknownFields(manifest: AnyObject, file: string): void {
+  const { kind = "", metadata } = manifest;
+  const definition = kinds.find((candidate) => candidate.kind === kind);
+  if (definition === undefined) return;
+  const unknown = unknownFields(definition, manifest).map(({ path, name, known }) => {
+    const near = nearest(name, known);
+    return `unknown field "${path}"${near === undefined ? "" : ` (did you mean "${near}"?)`}`;
+  });
+  if (unknown.length > 0) throw new CliError(`${file}: ${kind} ${metadata.name}: ${unknown.join(", ")}`);
 }
 
 async function printPlan(call: Call, access: ClusterAccess, item: PlanItem): Promise<void> {
@@ -131,7 +152,7 @@ const mostLines = 40;
 
 function printWaiting(call: Call, waiting: readonly Waiting[]): void {
   if (waiting.length === 0) return;
-  const title = waiting.length === 1 ? "It waits for one reason:" : `It waits for ${waiting.length} reasons:`;
+  const title = `It waits for ${waiting.length === 1 ? "one reason" : `${waiting.length} reasons`}:`;
   const width = Math.max(...waiting.map(({ reason }) => reason.length));
   const lines = waiting.map(
     (entry) => `${call.paint("yellow", entry.reason.padEnd(width))}  ${describeWaiting(entry)}`,

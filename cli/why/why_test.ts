@@ -149,6 +149,21 @@ t.test("plan and why refuse what they cannot plan", async (t) => {
     code: 1,
     stderr: /^error: broken.yaml, document 1:/,
   });
+  t.match(await run("plan clone/x -f x.yaml", { client, host }), { code: 1, stderr: /not both/ });
+  const slips = {
+    apiVersion: "apps.kruise.io/v1beta1",
+    kind: "CloneSet",
+    metadata: { name: "web" },
+    spec: { replica: 2, template: { spec: { containers: [{ name: "a", imagee: "b" }] } } },
+  };
+  const slip = { readFile: async () => JSON.stringify(slips) };
+  t.same(await run("plan -f web.yaml", { client, host: slip }), {
+    code: 1,
+    stdout: "",
+    stderr:
+      'error: web.yaml: CloneSet web: unknown field "spec.replica" (did you mean "replicas"?), ' +
+      'unknown field "spec.template.spec.containers[0].imagee" (did you mean "image"?)\n',
+  });
 });
 
 t.test("jobs: which nodes wait, what runs next", async (t) => {

@@ -1,5 +1,6 @@
 /** AdvancedCronJob. Spec: jobs, AdvancedCronJob. */
 import { broadcastJobSpec } from "../broadcast_job/schema.ts";
+import { cronJobTemplates } from "../core_places.ts";
 import { defineKind } from "../define_kind.ts";
 import {
   choice,
@@ -19,7 +20,6 @@ import { objectReference } from "../fragments.ts";
 import { imageListPullJobSpec } from "../image_list_pull_job/schema.ts";
 import type { KindObject, PrinterColumn } from "../kind.ts";
 import type { Decoded } from "../kind_reader.ts";
-import { cronJobTemplateErrors } from "../template_errors.ts";
 
 const templateCommon = {
   broadcastJobTemplate: optional(
@@ -104,7 +104,7 @@ export const advancedCronJob = defineKind({
   shortNames: ["acj"],
   description: "Starts jobs of several kinds by the clock.",
   conversion: "None",
-  templateErrors: cronJobTemplateErrors,
+  corePlaces: cronJobTemplates,
   carriedOut: true,
   versions: [
     { name: "v1alpha1", storage: false, spec: specV1alpha1, status, columns },

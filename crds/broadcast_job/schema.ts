@@ -1,5 +1,6 @@
 /** BroadcastJob; both versions are alike. Spec: jobs, BroadcastJob. */
 
+import { workloadTemplates } from "../core_places.ts";
 import { defineKind } from "../define_kind.ts";
 import {
   conditions,
@@ -16,7 +17,6 @@ import {
 } from "../dsl.ts";
 import type { KindObject, PrinterColumn } from "../kind.ts";
 import type { Decoded } from "../kind_reader.ts";
-import { workloadTemplateErrors } from "../template_errors.ts";
 
 /** Spec of both versions; AdvancedCronJob embeds it. */
 export const broadcastJobSpec = object(
@@ -84,7 +84,7 @@ export const broadcastJob = defineKind({
   shortNames: ["bcj"],
   description: "Runs a pod to its end on each suitable node.",
   conversion: "None",
-  templateErrors: workloadTemplateErrors,
+  corePlaces: workloadTemplates,
   carriedOut: true,
   versions: [
     { name: "v1alpha1", storage: false, spec: broadcastJobSpec, status, columns },

@@ -1,5 +1,6 @@
 /** CloneSet in both versions. Spec: cloneset 1 to 3. */
 
+import { workloadTemplates } from "../core_places.ts";
 import { defineKind } from "../define_kind.ts";
 import {
   conditions,
@@ -21,7 +22,6 @@ import { inPlaceUpdateStrategy, lifecycle, priorityStrategy, scatterStrategy } f
 import { type KindObject, type PrinterColumn, workloadScale } from "../kind.ts";
 import type { Decoded } from "../kind_reader.ts";
 import type { PersistentVolumeClaim } from "../pod_template.ts";
-import { workloadTemplateErrors } from "../template_errors.ts";
 import { convertCloneSet } from "./convert.ts";
 
 const common = {
@@ -193,7 +193,7 @@ export const cloneSet = defineKind({
   description:
     "Stateless pods that can be updated in place, chosen for deletion, and rolled out in portions.",
   conversion: convertCloneSet,
-  templateErrors: workloadTemplateErrors,
+  corePlaces: workloadTemplates,
   carriedOut: true,
   versions: [
     { name: "v1alpha1", storage: false, spec: specV1alpha1, status, columns, scale: workloadScale },

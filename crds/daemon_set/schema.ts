@@ -1,5 +1,6 @@
 /** Advanced DaemonSet. Spec: daemonset 1 to 3. */
 
+import { workloadTemplates } from "../core_places.ts";
 import { defineKind } from "../define_kind.ts";
 import {
   conditions,
@@ -17,7 +18,6 @@ import {
 import { lifecycle } from "../fragments.ts";
 import type { KindObject, PrinterColumn } from "../kind.ts";
 import type { Decoded } from "../kind_reader.ts";
-import { workloadTemplateErrors } from "../template_errors.ts";
 import { convertDaemonSet } from "./convert.ts";
 
 const rollingUpdate = object(
@@ -150,7 +150,7 @@ export const daemonSet = defineKind({
   description:
     "One pod on each suitable node, updated in portions, in place or with a second pod for the change.",
   conversion: convertDaemonSet,
-  templateErrors: workloadTemplateErrors,
+  corePlaces: workloadTemplates,
   carriedOut: true,
   versions: [
     { name: "v1alpha1", storage: false, spec: specV1alpha1, status: statusV1alpha1, columns },

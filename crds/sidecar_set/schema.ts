@@ -1,5 +1,6 @@
 /** SidecarSet. Spec: sidecarset 1 to 3. */
 
+import { sidecars } from "../core_places.ts";
 import { defineKind } from "../define_kind.ts";
 import {
   choice,
@@ -22,7 +23,6 @@ import { priorityStrategy, scatterStrategy } from "../fragments.ts";
 import type { KindObject, PrinterColumn } from "../kind.ts";
 import type { Decoded } from "../kind_reader.ts";
 import type { Volume } from "../pod_template.ts";
-import { sidecarTypeErrors } from "../template_errors.ts";
 import { convertSidecarSet } from "./convert.ts";
 
 function sharePolicy(description: string) {
@@ -211,7 +211,7 @@ export const sidecarSet = defineKind({
   description: "Adds containers to matching pods when they are created and updates them in place.",
   conversion: convertSidecarSet,
   carriedOut: true,
-  templateErrors: sidecarTypeErrors,
+  corePlaces: sidecars,
   versions: [
     { name: "v1alpha1", storage: false, spec: specV1alpha1, status, columns },
     { name: "v1beta1", storage: true, spec, status, columns },

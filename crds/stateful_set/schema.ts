@@ -1,5 +1,6 @@
 /** Advanced StatefulSet. Spec: statefulset 1 to 3. */
 
+import { workloadTemplates } from "../core_places.ts";
 import { defineKind } from "../define_kind.ts";
 import {
   conditions,
@@ -20,7 +21,6 @@ import { inPlaceUpdateStrategy, lifecycle, priorityStrategy } from "../fragments
 import { type KindObject, type PrinterColumn, workloadScale } from "../kind.ts";
 import type { Decoded } from "../kind_reader.ts";
 import type { PersistentVolumeClaim } from "../pod_template.ts";
-import { workloadTemplateErrors } from "../template_errors.ts";
 import { convertStatefulSet } from "./convert.ts";
 
 const rollingUpdate = object(
@@ -175,7 +175,7 @@ export const statefulSet = defineKind({
   shortNames: ["sts", "asts"],
   description: "Pods with stable names and claims that can be updated in place and several at once.",
   conversion: convertStatefulSet,
-  templateErrors: workloadTemplateErrors,
+  corePlaces: workloadTemplates,
   carriedOut: true,
   versions: [
     {

@@ -1,5 +1,6 @@
 /** UnitedDeployment. Spec: uniteddeployment 1 to 3. */
 import { cloneSetSpec } from "../clone_set/schema.ts";
+import { subsetTemplates } from "../core_places.ts";
 import { defineKind } from "../define_kind.ts";
 import {
   choice,
@@ -22,7 +23,6 @@ import { nodeSelectorTerm, subsetScheduleStrategy, tolerations } from "../fragme
 import { type KindObject, type PrinterColumn, workloadScale } from "../kind.ts";
 import type { Decoded } from "../kind_reader.ts";
 import { statefulSetSpec } from "../stateful_set/schema.ts";
-import { subsetTemplateErrors } from "../template_errors.ts";
 import { convertUnitedDeployment } from "./convert.ts";
 
 const metadata = optional(
@@ -194,7 +194,7 @@ export const unitedDeployment = defineKind({
   shortNames: ["ud"],
   description: "Spreads pods over groups of nodes, with one workload for each group.",
   conversion: convertUnitedDeployment,
-  templateErrors: subsetTemplateErrors,
+  corePlaces: subsetTemplates,
   carriedOut: true,
   versions: [
     { name: "v1alpha1", storage: false, spec, status: statusV1alpha1, columns, scale: workloadScale },

@@ -8,3 +8,4 @@ export {
 export { isExtendedResource } from "./resource_validation.ts";
 export { type TemplateRules, validatePodSpec, validatePodTemplate } from "./template_validation.ts";
 export { validateTypes } from "./type_validation.ts";
+export { type UnknownMember, unknownMembers } from "./unknown_members.ts";
