@@ -11,18 +11,36 @@ export interface Command {
   readonly summary: string;
   /** Arguments after the name, for the help. */
   readonly usage: string;
+  /** What it takes beside flags. Absent: objects or types, which it counts itself. */
+  readonly arguments?: Arguments;
   /** More help, in lines. */
   readonly details?: string;
   readonly examples?: readonly string[];
   /** Own flags; the global ones are added. A function where finding them out loads much of the program. */
   readonly flags: FlagTable | (() => Promise<FlagTable>);
+  /** More help after the flags; a function because finding it out loads much of the program. */
+  readonly appendix?: () => Promise<string>;
+  /** What follows `--` is a command to run; otherwise it is further arguments. */
+  readonly runsCommand?: true;
   /** The words are another program's: they are handed over unparsed. */
   readonly raw?: boolean;
   /** Resolves to the exit code. Throws CliError or KubeError for what the user should read. */
   run(call: Call): Promise<number>;
 }
 
+/** Arguments that name no objects of the cluster. */
+export interface Arguments {
+  /** More are refused. */
+  readonly most: number;
+  /** The words that may stand there, where they are few. */
+  readonly choices?: readonly string[];
+}
+
+export const noArguments: Arguments = { most: 0 };
+
 export interface Call {
+  /** As it was typed, from `refit` on. */
+  readonly commandLine: string;
   readonly flags: Flags;
   /** Arguments without flags. */
   readonly words: readonly string[];

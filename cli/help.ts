@@ -9,9 +9,10 @@ export function overview(groups: readonly CommandGroup[]): string {
     "",
     "Usage: refit COMMAND [TYPE NAME | TYPE/NAME] [flags]   (also: kubectl refit COMMAND ...)",
   ];
-  const listed = groups.filter((group) => group.isBrief !== true);
+  const shown = groups.filter((group) => group.isHidden !== true);
+  const listed = shown.filter((group) => group.isBrief !== true);
   const width = Math.max(...listed.flatMap((group) => group.commands.map((command) => command.name.length)));
-  for (const group of groups) {
+  for (const group of shown) {
     lines.push("", `${group.title}:`);
     if (group.isBrief === true) {
       lines.push(`  ${group.commands.map((command) => command.name).join("  ")}`);
@@ -34,6 +35,8 @@ export interface CommandGroup {
   readonly commands: readonly Command[];
   /** Only the names are listed. */
   readonly isBrief?: boolean;
+  /** For programs, not for people. */
+  readonly isHidden?: boolean;
 }
 
 export async function commandHelp(command: Command): Promise<string> {
@@ -44,6 +47,7 @@ export async function commandHelp(command: Command): Promise<string> {
   }
   const flags = await flagsOf(command);
   if (Object.keys(flags).length > 0) lines.push("", "Flags:", ...flagLines(flags));
+  if (command.appendix !== undefined) lines.push("", (await command.appendix()).trimEnd());
   if (command.raw !== true) lines.push("", "Flags of every command:", ...flagLines(globalFlags));
   return `${lines.join("\n")}\n`;
 }

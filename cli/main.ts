@@ -1,5 +1,5 @@
 /** The entry: finds the command, parses its flags, runs it, turns errors into one line and an exit code. */
-import { type FlagTable, parseArguments } from "./arguments.ts";
+import { type FlagTable, type Parsed, parseArguments } from "./arguments.ts";
 import type { Call, ClusterAccess, Command, Host } from "./command.ts";
 import { commandGroups } from "./commands.ts";
 import { CliError, describeError } from "./errors.ts";
@@ -55,8 +55,10 @@ async function dispatch(argv: readonly string[], io: Io, host: Host): Promise<nu
 
 async function runCommand(command: Command, argv: readonly string[], io: Io, host: Host): Promise<number> {
   const isHelpWanted = argv[0] === "--help" || argv[0] === "-h";
+  const commandLine = ["refit", command.name, ...argv].join(" ");
   if (command.raw === true && !isHelpWanted) {
-    return runAndDisconnect(command, callOf(parseArguments([], globalFlags, ""), io, host, argv));
+    const unparsed = { ...parseArguments([], globalFlags, ""), words: argv };
+    return runAndDisconnect(command, callOf(commandLine, unparsed, io, host));
   }
   const table: FlagTable = { ...(await flagsOf(command)), ...globalFlags };
   const parsed = parseArguments(argv, table, `refit ${command.name}`);
@@ -64,7 +66,18 @@ async function runCommand(command: Command, argv: readonly string[], io: Io, hos
     io.stdout.write(await commandHelp(command));
     return 0;
   }
-  return runAndDisconnect(command, callOf(parsed, io, host, parsed.words));
+  const placed =
+    command.runsCommand === true
+      ? parsed
+      : { flags: parsed.flags, words: [...parsed.words, ...(parsed.rest ?? [])], rest: undefined };
+  refuseExcess(command, placed.words);
+  return runAndDisconnect(command, callOf(commandLine, placed, io, host));
+}
+
+function refuseExcess({ name, arguments: taken }: Command, words: readonly string[]): void {
+  const excess = taken === undefined ? undefined : words[taken.most];
+  if (excess === undefined) return;
+  throw new CliError(`unexpected argument "${excess}"; see "refit ${name} --help"`);
 }
 
 async function runAndDisconnect(command: Command, call: OpenCall): Promise<number> {
@@ -77,16 +90,12 @@ async function runAndDisconnect(command: Command, call: OpenCall): Promise<numbe
 
 type OpenCall = Call & { disconnect(): Promise<void> };
 
-function callOf(
-  parsed: ReturnType<typeof parseArguments>,
-  io: Io,
-  host: Host,
-  words: readonly string[],
-): OpenCall {
+function callOf(commandLine: string, parsed: Parsed, io: Io, host: Host): OpenCall {
   let access: Promise<ClusterAccess> | undefined;
   return {
+    commandLine,
     flags: parsed.flags,
-    words,
+    words: parsed.words,
     rest: parsed.rest,
     io,
     host,
@@ -167,11 +176,21 @@ async function helpAbout(topic: readonly string[]): Promise<string> {
 
 function unknownCommand(first: string, second: string | undefined): CliError {
   const written = second === undefined ? first : `${first} ${second}`;
-  const names = new Set(commands.map((command) => command.name));
-  if (second === undefined) for (const command of commands) names.add(command.name.split(" ")[0] ?? "");
-  const near = nearest(written, names);
+  const near = nearestCommand(written, second === undefined);
   const hint = near === undefined ? 'see "refit --help"' : `did you mean "${near}"?`;
   return new CliError(`unknown command "${written}"; ${hint}`);
+}
+
+/** `rolout` is near `rollout`, and `status` is near `rollout status`. */
+function nearestCommand(written: string, isOneWord: boolean): string | undefined {
+  const names = commands.map((command) => command.name);
+  if (!isOneWord) return nearest(written, names);
+  const near = nearest(
+    written,
+    names.flatMap((name) => name.split(" ")),
+  );
+  if (near === undefined || names.includes(near)) return near;
+  return names.find((name) => name.endsWith(` ${near}`)) ?? near;
 }
 
 /** Runs this process's command line; the exit code is set when everything that was started has ended. */

@@ -39,6 +39,16 @@ t.test("mistyped words get one line with a suggestion", async (t) => {
     ],
     ["scale -q", 'error: unknown flag -q for "refit scale"; see "refit scale --help"\n'],
     ["xyzzy", 'error: unknown command "xyzzy"; see "refit --help"\n'],
+    ["foo", 'error: unknown command "foo"; see "refit --help"\n'],
+    ["status", 'error: unknown command "status"; did you mean "rollout status"?\n'],
+    ["imge clone/x", 'error: unknown command "imge"; did you mean "set image"?\n'],
+    ["install now", 'error: unexpected argument "now"; see "refit install --help"\n'],
+    ["up -- now", 'error: unexpected argument "now"; see "refit up --help"\n'],
+    ["create crr a b --pod p", 'error: unexpected argument "b"; see "refit create crr --help"\n'],
+    [
+      "migrate CloneSet web --from Deployment",
+      'error: unexpected argument "web"; see "refit migrate --help"\n',
+    ],
     ["get -n", "error: flag -n needs a value\n"],
     [
       "rollout status --watch=perhaps c/x",
@@ -144,6 +154,8 @@ t.test("suggestions know swapped letters and prefixes", (t) => {
   t.equal(editDistance("", "abc"), 3);
   t.equal(nearest("resta", ["restart", "resume"]), "restart");
   t.equal(nearest("zzzzzz", ["restart"]), undefined);
+  t.equal(nearest("foo", ["logs", "up"]), undefined, "half of a short word is not near");
+  t.equal(nearest("gte", ["get", "set"]), "get");
   t.end();
 });
 

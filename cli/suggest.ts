@@ -1,7 +1,10 @@
-/** The candidate that a mistyped word most likely meant, or undefined when none is near. */
+/**
+ * The candidate that a mistyped word most likely meant, or undefined when none is near: one mistake in up to five letters,
+ * one more in every three.
+ */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined;
-  let bestDistance = Math.max(2, Math.floor(word.length / 3)) + 1;
+  let bestDistance = Math.max(1, Math.floor(word.length / 3)) + 1;
   for (const candidate of candidates) {
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
     const isPrefix = word.length >= 3 && candidate.startsWith(word);

@@ -1,5 +1,5 @@
 import { serverVersion } from "../kube/index.ts";
-import type { Command } from "./command.ts";
+import { type Command, noArguments } from "./command.ts";
 
 /** As in package.json; a test compares them. */
 export const refitVersion = "0.1.0";
@@ -8,6 +8,7 @@ export const version: Command = {
   name: "version",
   summary: "Print the versions of refit and of the server.",
   usage: "[--client]",
+  arguments: noArguments,
   flags: { client: { kind: "switch", help: "Only the version of refit; no server is asked." } },
   async run(call) {
     call.print(`refit ${refitVersion}`);

@@ -1,9 +1,10 @@
-import type { Command } from "../command.ts";
+import { type Command, noArguments } from "../command.ts";
 
 export const controller: Command = {
   name: "controller",
   summary: "Run the controller: reconcile workloads, answer admission and conversion.",
   usage: "[flags]",
+  arguments: noArguments,
   details: `Takes the flags and environment of the reference's manager: POD_NAMESPACE, WEBHOOK_HOST, WEBHOOK_PORT,
 WEBHOOK_CERT_DIR, WEBHOOK_CERT_WRITER, SECRET_NAME, SERVICE_NAME, CERTS_RENEW_BEFORE, CUSTOM_RESOURCE_ENABLE.
 Certificates are shared through the Secret. With WEBHOOK_HOST or WEBHOOK_CERT_WRITER=fs they are files in WEBHOOK_CERT_DIR,

@@ -1,5 +1,14 @@
 import type { FlagTable } from "../arguments.ts";
-import type { Command } from "../command.ts";
+import { type Command, noArguments } from "../command.ts";
+
+const namespaceFlag: FlagTable = {
+  "controller-namespace": {
+    kind: "text",
+    default: "kruise-system",
+    value: "NAME",
+    help: "Namespace of the controller and the agents.",
+  },
+};
 
 const installFlags: FlagTable = {
   "webhook-host": {
@@ -13,12 +22,7 @@ const installFlags: FlagTable = {
     value: "N",
     help: "Port at which the controller answers webhooks.",
   },
-  "controller-namespace": {
-    kind: "text",
-    default: "kruise-system",
-    value: "NAME",
-    help: "Namespace of the controller and the agents.",
-  },
+  ...namespaceFlag,
   "guard-definitions": {
     kind: "switch",
     default: "false",
@@ -81,6 +85,7 @@ export const install: Command = {
   name: "install",
   summary: "Install definitions, access and webhooks for the controller.",
   usage: "[--controller-image IMAGE | --webhook-host HOST --webhook-port N] [--agent-image IMAGE]",
+  arguments: noArguments,
   details: `Applies what "refit manifests" prints and waits until the definitions are served. With
 --controller-image the controller runs as a Deployment; otherwise you start it ("refit controller").`,
   examples: [
@@ -96,6 +101,7 @@ export const manifests: Command = {
   name: "manifests",
   summary: "Print what install applies, as YAML.",
   usage: "[--controller-image IMAGE | --webhook-host HOST --webhook-port N] [--agent-image IMAGE]",
+  arguments: noArguments,
   flags: installFlags,
   run: async (call) => (await import("./run.ts")).runManifests(call),
 };
@@ -104,7 +110,8 @@ export const uninstall: Command = {
   name: "uninstall",
   summary: "Remove definitions, access and webhooks; refuses while workloads exist.",
   usage: "",
+  arguments: noArguments,
   details: "Removing a definition deletes all its objects and their pods: therefore none may be left.",
-  flags: installFlags,
+  flags: namespaceFlag,
   run: async (call) => (await import("./run.ts")).runUninstall(call),
 };

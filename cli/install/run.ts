@@ -63,11 +63,13 @@ function agentOf({ flags }: Call): AgentInstall | undefined {
 }
 
 /** Everything that an installation may have made, whatever its options were. */
-function everyObject(options: InstallOptions): AnyObject[] {
+function everyObject(namespace: string): AnyObject[] {
   const agent: AgentInstall = { image: "", runtime: "node", socketFolder: "", flags: [] };
   const controller: ControllerInstall = { image: "", replicas: 1, flags: [], serverPorts: [] };
   return installObjects({
-    ...options,
+    namespace,
+    webhookHost: undefined,
+    webhookPort: 9876,
     guardsDefinitions: true,
     distributesResources: true,
     controller,
@@ -100,7 +102,7 @@ export async function runUninstall(call: Call): Promise<number> {
   const access = await call.cluster();
   await refuseWhileUsed(access);
   // Webhooks first: without a controller behind them they would block what follows.
-  for (const object of everyObject(optionsOf(call)).reverse()) {
+  for (const object of everyObject(call.flags.required("controller-namespace")).reverse()) {
     const type = builtinType(object);
     const found = await access.client.get(objectResource(type), refOfObject(object)).catch(ignoreNotFound);
     if (found === undefined) continue;

@@ -42,6 +42,8 @@ function commandOf(form: JobForm, summary: string): Command {
     name: `create ${form.word}`,
     summary,
     usage: "NAME (--image IMAGE [-- COMMAND...] | --from acj/NAME)",
+    arguments: { most: 1 },
+    runsCommand: true,
     examples: [
       `refit create ${form.word} once --image busybox:1.34 -- date`,
       `refit create ${form.word} once --from acj/nightly`,
@@ -57,8 +59,8 @@ function commandOf(form: JobForm, summary: string): Command {
 }
 
 async function create(call: Call, form: JobForm): Promise<number> {
-  const [name, ...more] = call.words;
-  if (name === undefined || more.length > 0) throw new CliError("exactly one NAME is required");
+  const [name] = call.words;
+  if (name === undefined) throw new CliError("exactly one NAME is required");
   const image = call.flags.text("image");
   const from = call.flags.text("from");
   if (image === undefined && from === undefined) {

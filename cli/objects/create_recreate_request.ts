@@ -15,6 +15,7 @@ function commandNamed(name: string): Command {
     name,
     summary: "Restart containers of a running pod, by the agent of its node.",
     usage: "NAME --pod POD [--containers A,B] [-u SECONDS] [-m SECONDS]",
+    arguments: { most: 1 },
     examples: ["refit create crr restart-web --pod web-4xk2p --containers nginx"],
     flags: {
       pod: { kind: "text", value: "POD", help: "Pod of the containers." },
@@ -46,8 +47,8 @@ function commandNamed(name: string): Command {
 }
 
 async function create(call: Call): Promise<number> {
-  const [name, ...more] = call.words;
-  if (name === undefined || more.length > 0) throw new CliError("exactly one NAME is required");
+  const [name] = call.words;
+  if (name === undefined) throw new CliError("exactly one NAME is required");
   const podName = call.flags.required("pod");
   const access = await call.cluster();
   const { client, namespace, types } = access;

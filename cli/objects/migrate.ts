@@ -14,6 +14,7 @@ export const migrate: Command = {
   summary: "Make a CloneSet of a Deployment, or move replicas from one to the other.",
   usage:
     "CloneSet --from Deployment -n NAMESPACE --src-name DEPLOYMENT --dst-name CLONESET [--create | --replicas N]",
+  arguments: { most: 1, choices: ["CloneSet"] },
   details: `With --create the CloneSet is made from the Deployment's selector and template, with no pods, or with
 --copy as many as the Deployment has. Without it replicas move in steps: the CloneSet grows by up to
 --max-surge pods, and when all its pods are available the Deployment shrinks by the same number.`,

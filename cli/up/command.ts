@@ -1,5 +1,5 @@
 import type { FlagTable } from "../arguments.ts";
-import type { Command } from "../command.ts";
+import { type Command, noArguments } from "../command.ts";
 
 const upFlags: FlagTable = {
   pods: { kind: "text", default: "20", value: "N", help: "Pods of the CloneSet." },
@@ -29,6 +29,7 @@ export const up: Command = {
   name: "up",
   summary: "Start a cluster in this process and watch a rollout in place; then it is yours.",
   usage: "[--pods N] [--nodes N] [--port N] [--seed N] [--once]",
+  arguments: noArguments,
   details: `A real Kubernetes API over HTTPS on loopback, with a scheduler and simulated nodes, all in memory: kubectl
 works on it. Containers do not run. Ctrl-C stops everything.
 
