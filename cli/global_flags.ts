@@ -18,7 +18,7 @@ export const globalFlags: FlagTable = {
 };
 
 export const outputFlag: FlagTable = {
-  output: { kind: "text", short: "o", value: "FORMAT", help: "json, yaml or name." },
+  output: { kind: "text", short: "o", value: "json|yaml|name", help: "Print the object in this form." },
 };
 
 export const dryRunFlag: FlagTable = {

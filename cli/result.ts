@@ -2,7 +2,7 @@
 import { stringify } from "yaml";
 import type { Call } from "./command.ts";
 import { CliError } from "./errors.ts";
-import type { AnyObject } from "./fields.ts";
+import { type AnyObject, type Fields, isFields } from "./fields.ts";
 import { objectName, type ResourceType } from "./resource_types.ts";
 
 export type OutputFormat = "json" | "yaml" | "name";
@@ -16,9 +16,32 @@ export function outputFormat(call: Call): OutputFormat | undefined {
   );
 }
 
-/** `json` and `yaml` of anything; without the bookkeeping that nobody reads. */
+/** An object, or a list of them, as `json` or `yaml`. */
 export function renderObject(value: object, format: "json" | "yaml"): string {
-  return format === "json" ? `${JSON.stringify(value, undefined, 4)}\n` : stringify(value, { lineWidth: 0 });
+  const ordered = inUsualOrder(value);
+  return format === "json"
+    ? `${JSON.stringify(ordered, undefined, 4)}\n`
+    : stringify(ordered, { lineWidth: 0 });
+}
+
+/** Who it is first, what it is to be, and what is observed last; the server may have sent them in any order. */
+function inUsualOrder(value: object): object {
+  const { apiVersion, kind, metadata, status, ...rest }: Fields = { ...value };
+  const items = rest["items"];
+  return withoutAbsent({
+    apiVersion,
+    kind,
+    metadata,
+    ...rest,
+    ...(Array.isArray(items)
+      ? { items: items.map((item: unknown) => (isFields(item) ? inUsualOrder(item) : item)) }
+      : {}),
+    status,
+  });
+}
+
+function withoutAbsent(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([, member]) => member !== undefined));
 }
 
 export function withoutManagedFields(object: AnyObject): AnyObject {

@@ -17,7 +17,7 @@ export const expose: Command = {
     port: { kind: "text", value: "N", help: "Port of the Service; else the ports of the containers." },
     "target-port": { kind: "text", value: "N|NAME", help: "Port of the pods; else the same." },
     name: { kind: "text", value: "NAME", help: "Name of the Service; else that of the object." },
-    type: { kind: "text", value: "TYPE", help: "ClusterIP, NodePort or LoadBalancer." },
+    type: { kind: "text", value: "ClusterIP|NodePort|LoadBalancer", help: "How it is reached." },
     protocol: { kind: "text", default: "TCP", value: "TCP|UDP|SCTP", help: "Protocol of the port." },
     selector: { kind: "text", value: "KEY=VALUE,...", help: "Labels of the pods; else from the object." },
     labels: { kind: "text", short: "l", value: "KEY=VALUE,...", help: "Labels of the Service." },

@@ -19,7 +19,7 @@ export const get: Command = {
   details: `"all" lists every kind of apps.kruise.io and policy.kruise.io.`,
   examples: ["refit get clone", "refit get clone/sample -o yaml", "refit get pods -A -l app=sample"],
   flags: {
-    output: { kind: "text", short: "o", value: "FORMAT", help: "json, yaml, name or wide." },
+    output: { kind: "text", short: "o", value: "json|yaml|name|wide", help: "Form of the output." },
     "all-namespaces": { kind: "switch", short: "A", help: "Objects of all namespaces." },
     selector: { kind: "text", short: "l", value: "LABELS", help: "Only objects with these labels." },
     "field-selector": { kind: "text", value: "FIELDS", help: "Only objects with these field values." },

@@ -306,3 +306,18 @@ t.test("create broadcastJob and job: of an image, or of a cron job", async (t) =
   t.match((await run("create job x --from acj/every", { client })).stderr, /has no template of a Job/);
   t.match((await run("create bcj x", { client })).stderr, /either --image or --from must be specified/);
 });
+
+t.test("objects are printed as people read them: who, what is wanted, what is", async (t) => {
+  const cluster = fakeCluster();
+  const { apiVersion, kind, metadata, spec, status } = cloneSet("sample");
+  cluster.put(clones, toAnyObject({ status, spec, metadata, kind, apiVersion }));
+  const { client } = cluster;
+  const members = (text: string, indent: string) =>
+    [...text.matchAll(new RegExp(`^${indent}(\\w+):`, "gm"))].map(([, name]) => name);
+  const order = ["apiVersion", "kind", "metadata", "spec", "status"];
+  t.same(members((await run("get clone/sample -o yaml", { client })).stdout, ""), order);
+  const list = (await run("get clone -o yaml", { client })).stdout;
+  t.same(members(list.replace("  - ", "    "), " {4}"), order);
+  const json: object = JSON.parse((await run("get clone/sample -o json", { client })).stdout);
+  t.same(Object.keys(json), order);
+});
