@@ -2,6 +2,7 @@
 
 import { applyJsonPatch } from "../../kube/core/index.ts";
 import type { FlagTable } from "../arguments.ts";
+import { causeOfCommand } from "../change_cause.ts";
 import type { Call, Command } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { type AnyObject, isAnyObject } from "../fields.ts";
@@ -95,13 +96,17 @@ async function changeTarget(call: Call, target: Target, change: TemplateChange):
     return;
   }
   const dryRun = dryRunOf(call);
-  const written = await changeObject(access, target, object, { operations, dryRun });
+  const written = await changeObject(access, target, object, {
+    operations: [...operations, ...causeOfCommand(object, call.commandLine)],
+    dryRun,
+  });
   printResult(call, target.type, written, change.did, dryRun);
 }
 
 function changeLocally(call: Call, object: AnyObject, change: TemplateChange): void {
   const operations = change.operations(containersOf(localType(object), object));
-  const changed = applyJsonPatch(object, operations);
+  const cause = operations.length === 0 ? [] : causeOfCommand(object, call.commandLine);
+  const changed = applyJsonPatch(object, [...operations, ...cause]);
   if (!isAnyObject(changed)) return;
   const format = outputFormat(call) ?? "yaml";
   if (format === "name") printResult(call, localType(object), changed, change.did);

@@ -5,7 +5,7 @@ import { objectName } from "../resource_types.ts";
 import { outputFormat, renderObject, withoutManagedFields } from "../result.ts";
 import { oneTarget, readTarget } from "../target.ts";
 import { textTable } from "../text_table.ts";
-import { revisionsOf } from "./revisions.ts";
+import { type Revision, revisionsOf } from "./revisions.ts";
 import { workloadOf } from "./workloads.ts";
 
 export const rolloutHistory: Command = {
@@ -54,10 +54,7 @@ export const rolloutHistory: Command = {
   },
 };
 
-const rowOf = (revision: { number: number; changeCause: string }): string[] => [
-  String(revision.number),
-  revision.changeCause,
-];
+const rowOf = ({ number, changeCause = "<none>" }: Revision): string[] => [String(number), changeCause];
 
 function printAs(call: Call, objects: Parameters<typeof withoutManagedFields>[0][]): boolean {
   const format = outputFormat(call);

@@ -1,4 +1,5 @@
 import type { JsonPatchOperation } from "../../kube/index.ts";
+import { causeOfCommand } from "../change_cause.ts";
 import type { Call, Command } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { type AnyObject, listAt, textAt } from "../fields.ts";
@@ -42,7 +43,10 @@ async function restart(call: Call, target: Target): Promise<void> {
     );
   }
   const now = `${new Date(call.host.clock.now()).toISOString().slice(0, 19)}Z`;
-  const operations = restartOperations(workload, object, now);
+  const operations = [
+    ...restartOperations(workload, object, now),
+    ...causeOfCommand(object, call.commandLine),
+  ];
   const written = await changeObject(access, target, object, { operations, dryRun: "none" });
   printResult(call, target.type, written, "restarted");
 }

@@ -1,6 +1,7 @@
 /** Former templates of a workload, or what else its kind keeps, from the ControllerRevisions or ReplicaSets that it owns. */
 import { formatSelector, type LabelSelector } from "../../kube/core/index.ts";
 import { type Client, ignoreNotFound } from "../../kube/index.ts";
+import { changeCauseOf } from "../change_cause.ts";
 import type { ClusterAccess } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { type AnyObject, at, type Fields, isFields, numberAt, textAt, textsAt } from "../fields.ts";
@@ -13,13 +14,12 @@ export interface Revision {
   /** The number that only grows. */
   readonly number: number;
   readonly name: string;
-  readonly changeCause: string;
+  readonly changeCause: string | undefined;
   /** Members of the workload's `spec` as they were; null for one that was not there. */
   readonly spec: Fields;
   readonly object: AnyObject;
 }
 
-const changeCauseAnnotation = "kubernetes.io/change-cause";
 const deploymentRevisionAnnotation = "deployment.kubernetes.io/revision";
 
 /** All revisions that a workload owns, lowest number first. */
@@ -73,8 +73,7 @@ function ofReplicaSet(object: AnyObject): Revision | undefined {
 }
 
 function revision(object: AnyObject, number: number, spec: Fields): Revision {
-  const changeCause = object.metadata.annotations?.[changeCauseAnnotation] || "<none>";
-  return { number, name: object.metadata.name ?? "", changeCause, spec, object };
+  return { number, name: object.metadata.name ?? "", changeCause: changeCauseOf(object), spec, object };
 }
 
 /** The revision number that the workload's newest template has, or undefined when it is not written yet. */

@@ -210,3 +210,23 @@ t.test("a missing object says where its namesake is", async (t) => {
   const { stderr } = await run("rollout status sts/web", { client: cluster.client });
   t.equal(stderr, 'error: statefulsets.apps "web" not found; there is statefulset.apps.kruise.io/web\n');
 });
+
+t.test("the cause of a change stays with its revision", async (t) => {
+  const causes = "kubernetes.io/change-cause";
+  const cluster = withHistory();
+  const clones = "clonesets.apps.kruise.io";
+  const read = () => cluster.read(clones, "default/sample");
+  const { client } = cluster;
+  await run("rollout restart clone/sample", { client });
+  t.equal(read()?.metadata.annotations?.[causes], undefined, "who names no causes gets none");
+  const template = podTemplate("sample", "nginx:1.21");
+  const metadata = { annotations: { [causes]: "second image" } };
+  cluster.put(clones, cloneSet("sample", { metadata, spec: { template } }));
+  await run("set image clone/sample nginx=nginx:1.22", { client });
+  t.equal(read()?.metadata.annotations?.[causes], "refit set image clone/sample nginx=nginx:1.22");
+  await run("set image clone/sample nginx=nginx:1.22 --dry-run", { client });
+  await run("rollout undo clone/sample --to-revision 1", { client });
+  t.equal(read()?.metadata.annotations?.[causes], "first image");
+  await run("rollout restart clone/sample -n default", { client });
+  t.equal(read()?.metadata.annotations?.[causes], "refit rollout restart clone/sample -n default");
+});

@@ -1,4 +1,5 @@
 import type { JsonPatchOperation } from "../../kube/index.ts";
+import { restoredCause } from "../change_cause.ts";
 import type { Call, ClusterAccess, Command } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { type AnyObject, at, sameJson } from "../fields.ts";
@@ -60,7 +61,7 @@ async function undo(call: Call, access: ClusterAccess, target: Target, workload:
     return;
   }
   const written = await changeObject(access, target, object, {
-    operations: restoringOperations(object, revision),
+    operations: [...restoringOperations(object, revision), ...restoredCause(object, revision.changeCause)],
     dryRun,
   });
   printResult(call, target.type, written, "rolled back", dryRun);
