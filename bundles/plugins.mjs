@@ -6,6 +6,7 @@ import json from "@rollup/plugin-json";
 import nodeResolve from "@rollup/plugin-node-resolve";
 import terser from "@rollup/plugin-terser";
 import license from "rollup-plugin-license";
+import { nodeCheck } from "./node_check.ts";
 import { noticesOf } from "./notices.ts";
 
 /** Types become blanks, so no position changes and there is no map to make. */
@@ -42,6 +43,11 @@ export const plugins = (noticesFile) => [
 /** What `require` is in the parts that were CommonJS. */
 export const requireBanner =
   'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);';
+
+const { engines } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+
+/** Before the code of a bundle of one file. */
+export const nodeCheckBanner = (program) => nodeCheck(program, engines.node);
 
 const isOfPackage = (id) => id.includes("/node_modules/");
 

@@ -3,7 +3,8 @@ import { isBuiltin } from "node:module";
 import { onwarn, plugins, requireBanner } from "./plugins.mjs";
 
 export default {
-  input: { refit: "cli/main.ts" },
+  // It checks the version of Node before it loads the rest.
+  input: { refit: "cli/bin.js" },
   output: {
     dir: "dist",
     format: "es",
