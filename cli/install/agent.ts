@@ -11,6 +11,8 @@ export interface AgentInstall {
   readonly runtime: AgentRuntime;
   /** Folder of the host below which the container runtime's socket is. */
   readonly socketFolder: string;
+  /** Of health checks and metrics. */
+  readonly port: number;
   /** Appended to the agent's arguments. */
   readonly flags: readonly string[];
 }
@@ -34,7 +36,7 @@ const stateFolder = "/var/lib/refit-agent";
 /** Where the agent looks for the host's sockets first; also what the reference's manifests mount. */
 const hostRun = "/hostvarrun";
 const pluginConfigFile = "/kruise/CredentialProviderPlugin.yaml";
-const port = 10221;
+export const agentPort = 10221;
 export const agentPriorityClass = "system-node-critical";
 
 export const agentReasons: Reasons = {
@@ -97,6 +99,7 @@ function podSpec(agent: AgentInstall): object {
 }
 
 function container(agent: AgentInstall): object {
+  const { port } = agent;
   const probe = (path: string) => ({ httpGet: { path, port, scheme: "HTTP" }, timeoutSeconds: 1 });
   return {
     name: "daemon",
@@ -127,7 +130,7 @@ function container(agent: AgentInstall): object {
 }
 
 /** Command of the container without the agent's own flags. */
-function agentCommand(runtime: AgentRuntime): string[] {
+export function agentCommand(runtime: AgentRuntime): string[] {
   const permissions = denoPermissions({
     stateFolder,
     socketFolder: hostRun,

@@ -81,6 +81,15 @@ const installFlags: FlagTable = {
   },
 };
 
+const uninstallFlags: FlagTable = {
+  ...namespaceFlag,
+  check: {
+    kind: "switch",
+    default: "false",
+    help: "Only say whether anything is left that must not be lost: exit code 1 if so. Nothing is removed.",
+  },
+};
+
 export const install: Command = {
   name: "install",
   summary: "Install definitions, access and webhooks for the controller.",
@@ -112,6 +121,6 @@ export const uninstall: Command = {
   usage: "",
   arguments: noArguments,
   details: "Removing a definition deletes all its objects and their pods: therefore none may be left.",
-  flags: namespaceFlag,
+  flags: uninstallFlags,
   run: async (call) => (await import("./run.ts")).runUninstall(call),
 };

@@ -12,11 +12,19 @@ export interface ControllerInstall {
   readonly flags: readonly string[];
   /** At which the API server listens: the controller may connect to no others. */
   readonly serverPorts: readonly number[];
+  readonly ports: ControllerPorts;
 }
 
+/** At which the controller listens beside its webhooks. */
+export interface ControllerPorts {
+  readonly metrics: number;
+  readonly health: number;
+}
+
+export const controllerPorts: ControllerPorts = { metrics: 8080, health: 8000 };
 const bundle = "/refit/refit.mjs";
-export const healthPort = 8000;
-export const metricsPort = 8080;
+/** Program and arguments of the command line in the controller's image, without those of a command. */
+export const refitProgram: readonly string[] = ["node", ...controllerNodeFlags, bundle];
 export const controllerPriorityClass = "system-cluster-critical";
 
 export const deploymentReasons: Reasons = {
@@ -49,7 +57,7 @@ export function controllerDeployment(
 }
 
 function podSpec(
-  { account, webhookPort }: { account: string; webhookPort: number },
+  { namespace, account, webhookPort }: { namespace: string; account: string; webhookPort: number },
   controller: ControllerInstall,
   labels: Readonly<Record<string, string>>,
 ): object {
@@ -72,21 +80,23 @@ function podSpec(
         labelSelector: { matchLabels: labels },
       },
     ],
-    containers: [container(webhookPort, controller)],
+    containers: [container(namespace, webhookPort, controller)],
   };
 }
 
-function container(webhookPort: number, controller: ControllerInstall): object {
-  const probe = (path: string) => ({ httpGet: { path, port: healthPort, scheme: "HTTP" } });
+function container(namespace: string, webhookPort: number, controller: ControllerInstall): object {
+  const { metrics, health } = controller.ports;
+  const probe = (path: string) => ({ httpGet: { path, port: health, scheme: "HTTP" } });
   return {
     name: "manager",
     image: controller.image,
     imagePullPolicy: "IfNotPresent",
-    command: ["node", ...controllerNodeFlags, bundle, "controller"],
+    command: [...refitProgram, "controller"],
     args: [
-      `--metrics-addr=:${metricsPort}`,
-      `--health-probe-addr=:${healthPort}`,
+      `--metrics-addr=:${metrics}`,
+      `--health-probe-addr=:${health}`,
       "--logging-format=json",
+      `--leader-election-namespace=${namespace}`,
       ...controller.flags,
     ],
     env: [
@@ -100,8 +110,8 @@ function container(webhookPort: number, controller: ControllerInstall): object {
     ],
     ports: [
       { name: "webhook-server", containerPort: webhookPort, protocol: "TCP" },
-      { name: "metrics", containerPort: metricsPort, protocol: "TCP" },
-      { name: "health", containerPort: healthPort, protocol: "TCP" },
+      { name: "metrics", containerPort: metrics, protocol: "TCP" },
+      { name: "health", containerPort: health, protocol: "TCP" },
     ],
     readinessProbe: { ...probe("/readyz"), periodSeconds: 5 },
     livenessProbe: { ...probe("/healthz"), initialDelaySeconds: 30, periodSeconds: 10, failureThreshold: 3 },

@@ -62,3 +62,25 @@ t.test("install right after uninstall waits for what is still on its way out, an
   t.match(stdout, /definitions established\n$/);
   t.not(sandbox.cluster.get("namespaces", { name: "kruise-system" })?.metadata.uid, before?.metadata.uid);
 });
+
+t.test("uninstall --check names what is left, and removes nothing", async (t) => {
+  const sandbox = await startSandbox({ seed: 14, clock: systemClock });
+  t.teardown(() => sandbox.stop());
+  const kubeconfig = join(t.testdir(), "kubeconfig");
+  writeFileSync(kubeconfig, sandbox.kubeconfig);
+  const refit = (words: string) => run(`${words} --kubeconfig ${kubeconfig}`, { host: processHost() });
+  await refit("install");
+  t.match(await refit("uninstall --check"), {
+    code: 0,
+    stdout: "cluster is clean, ready to delete kruise\n",
+  });
+  const spec = {
+    selector: { matchLabels: { app: "a" } },
+    template: { metadata: { labels: { app: "a" } }, spec: { containers: [{ name: "a", image: "a:1" }] } },
+  };
+  sandbox.cluster.create("clonesets.apps.kruise.io", { metadata: { namespace: "default", name: "a" }, spec });
+  const refused = await refit("uninstall --check");
+  t.match(refused, { code: 1, stdout: "" });
+  t.match(refused.stderr, /there still exists some clonesets in the cluster/);
+  t.ok(sandbox.cluster.get("namespaces", { name: "kruise-system" }));
+});

@@ -13,11 +13,18 @@ import {
   pullSecretSourceRules,
   webhookSecretRules,
 } from "./access.ts";
-import { type AgentInstall, agentAccess, agentConfigNamespace, agentDaemonSet } from "./agent.ts";
-import { type ControllerInstall, controllerDeployment } from "./controller_deployment.ts";
+import {
+  type AgentInstall,
+  agentAccess,
+  agentConfigNamespace,
+  agentDaemonSet,
+  agentReasons,
+} from "./agent.ts";
+import { type ControllerInstall, controllerDeployment, deploymentReasons } from "./controller_deployment.ts";
 import { object, roleOf } from "./objects.ts";
-import { controllerSafeguards, criticalPodsQuota } from "./safeguards.ts";
-import { type WebhookPlace, webhookObjects } from "./webhooks.ts";
+import type { Reasons } from "./reasons.ts";
+import { controllerSafeguards, criticalPodsQuota, safeguardReasons } from "./safeguards.ts";
+import { type WebhookPlace, webhookObjects, webhookReasons } from "./webhooks.ts";
 
 export interface InstallOptions extends WebhookPlace {
   /** Grants what gate DeletionProtectionForCRDCascadingGate needs. */
@@ -31,6 +38,14 @@ export interface InstallOptions extends WebhookPlace {
 }
 
 const account = "kruise-manager";
+
+/** Why the objects are as they are; printed beside their fields. */
+export const installReasons: Reasons = {
+  ...deploymentReasons,
+  ...agentReasons,
+  ...safeguardReasons,
+  ...webhookReasons,
+};
 
 export function installObjects(options: InstallOptions): AnyObject[] {
   return [
@@ -91,5 +106,9 @@ function serviceObjects({ namespace, webhookHost, webhookPort }: InstallOptions)
     ports: [{ port: 443, targetPort: webhookPort, protocol: "TCP" }],
     selector: { "control-plane": "controller-manager" },
   };
-  return [object("v1", "Service", { name: "kruise-webhook-service", namespace }, { spec })];
+  return [
+    // Empty: the controller fills it and never empties it. Installed so that it is removed with the rest.
+    object("v1", "Secret", { name: "kruise-webhook-certs", namespace }, { type: "Opaque" }),
+    object("v1", "Service", { name: "kruise-webhook-service", namespace }, { spec }),
+  ];
 }

@@ -5,16 +5,13 @@ import type { Call, ClusterAccess } from "../command.ts";
 import { CliError } from "../errors.ts";
 import type { AnyObject } from "../fields.ts";
 import { objectName, objectResource, type ResourceType } from "../resource_types.ts";
-import { type AgentInstall, agentReasons } from "./agent.ts";
+import { type AgentInstall, agentPort } from "./agent.ts";
 import { applyObject, builtinType, refOfObject, waitEstablished } from "./apply.ts";
-import { type ControllerInstall, deploymentReasons } from "./controller_deployment.ts";
-import { definitions, type InstallOptions, installObjects } from "./manifests.ts";
+import { type ControllerInstall, controllerPorts } from "./controller_deployment.ts";
+import { definitions, type InstallOptions, installObjects, installReasons } from "./manifests.ts";
 import { explainedYaml } from "./reasons.ts";
-import { safeguardReasons, usualServerPorts } from "./safeguards.ts";
+import { usualServerPorts } from "./safeguards.ts";
 import { waitUntilGone } from "./terminating.ts";
-import { webhookReasons } from "./webhooks.ts";
-
-const reasons = { ...deploymentReasons, ...agentReasons, ...safeguardReasons, ...webhookReasons };
 
 function optionsOf(call: Call): InstallOptions {
   const agent = agentOf(call);
@@ -39,7 +36,13 @@ function controllerOf({ flags }: Call): ControllerInstall | undefined {
     );
   }
   const replicas = flags.integer("controller-replicas", 1, 64) ?? 2;
-  return { image, replicas, flags: flags.all("controller-flag"), serverPorts: serverPortsOf(flags) };
+  return {
+    image,
+    replicas,
+    flags: flags.all("controller-flag"),
+    serverPorts: serverPortsOf(flags),
+    ports: controllerPorts,
+  };
 }
 
 function serverPortsOf(flags: Flags): readonly number[] {
@@ -59,13 +62,19 @@ function agentOf({ flags }: Call): AgentInstall | undefined {
     throw new CliError(`invalid value "${runtime}" for --agent-runtime: must be node or deno`);
   }
   const socketFolder = flags.required("agent-socket-folder");
-  return { image, runtime, socketFolder, flags: flags.all("agent-flag") };
+  return { image, runtime, socketFolder, port: agentPort, flags: flags.all("agent-flag") };
 }
 
 /** Everything that an installation may have made, whatever its options were. */
 function everyObject(namespace: string): AnyObject[] {
-  const agent: AgentInstall = { image: "", runtime: "node", socketFolder: "", flags: [] };
-  const controller: ControllerInstall = { image: "", replicas: 1, flags: [], serverPorts: [] };
+  const agent: AgentInstall = { image: "", runtime: "node", socketFolder: "", port: 0, flags: [] };
+  const controller: ControllerInstall = {
+    image: "",
+    replicas: 1,
+    flags: [],
+    serverPorts: [],
+    ports: controllerPorts,
+  };
   return installObjects({
     namespace,
     webhookHost: undefined,
@@ -93,7 +102,7 @@ export async function runInstall(call: Call): Promise<number> {
 
 export async function runManifests(call: Call): Promise<number> {
   for (const object of installObjects(optionsOf(call))) {
-    call.io.stdout.write(`---\n${explainedYaml(object, reasons)}`);
+    call.io.stdout.write(`---\n${explainedYaml(object, installReasons)}`);
   }
   return 0;
 }
@@ -101,6 +110,10 @@ export async function runManifests(call: Call): Promise<number> {
 export async function runUninstall(call: Call): Promise<number> {
   const access = await call.cluster();
   await refuseWhileUsed(access);
+  if (call.flags.on("check")) {
+    call.print("cluster is clean, ready to delete kruise");
+    return 0;
+  }
   // Webhooks first: without a controller behind them they would block what follows.
   for (const object of everyObject(call.flags.required("controller-namespace")).reverse()) {
     const type = builtinType(object);

@@ -1,12 +1,7 @@
 /** What stands around the processes in a cluster: who may talk to them, how many may go at once, which pods go first. */
 import { type AnyObject, toAnyObject } from "../fields.ts";
 import { agentPriorityClass } from "./agent.ts";
-import {
-  type ControllerInstall,
-  controllerPriorityClass,
-  healthPort,
-  metricsPort,
-} from "./controller_deployment.ts";
+import { type ControllerInstall, controllerPriorityClass } from "./controller_deployment.ts";
 import type { Reasons } from "./reasons.ts";
 
 const controllerPods = { matchLabels: { "control-plane": "controller-manager" } };
@@ -16,7 +11,7 @@ export const usualServerPorts: readonly number[] = [443, 6443, 8443, 16443];
 
 export function controllerSafeguards(
   { namespace, webhookPort }: { readonly namespace: string; readonly webhookPort: number },
-  { serverPorts }: Pick<ControllerInstall, "serverPorts">,
+  { serverPorts, ports }: Pick<ControllerInstall, "serverPorts" | "ports">,
 ): AnyObject[] {
   const metadata = { name: "kruise-controller-manager", namespace };
   const tcp = (port: number) => ({ port, protocol: "TCP" });
@@ -28,8 +23,8 @@ export function controllerSafeguards(
       podSelector: controllerPods,
       policyTypes: ["Ingress", "Egress"],
       ingress: [
-        { ports: [tcp(webhookPort), tcp(healthPort)] },
-        { ports: [tcp(metricsPort)], from: [{ namespaceSelector: {} }] },
+        { ports: [tcp(webhookPort), tcp(ports.health)] },
+        { ports: [tcp(ports.metrics)], from: [{ namespaceSelector: {} }] },
       ],
       egress: [{ ports: serverPorts.map(tcp) }, { ports: [{ port: 53, protocol: "UDP" }, tcp(53)] }],
     },
