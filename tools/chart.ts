@@ -1,11 +1,22 @@
-/** The Helm chart in bundles/chart, as the manifest code and the table of values give it. `node tools/chart.ts` writes it. */
+/**
+ * The Helm chart in bundles/chart and the kustomize base in bundles/kustomize, as the manifest code and the table of values
+ * give them. `node tools/chart.ts` writes them.
+ */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { stringify } from "yaml";
-import { commentedYaml } from "../cli/install/index.ts";
+import {
+  agentPort,
+  commentedYaml,
+  controllerPorts,
+  explainedYaml,
+  installObjects,
+  installReasons,
+  usualServerPorts,
+} from "../cli/install/index.ts";
 import { chartTemplates, definitionFiles } from "./chart/templates.ts";
-import { defaultValues, valueComments, valuesSchema } from "./chart/values.ts";
+import { agentImage, controllerImage, defaultValues, valueComments, valuesSchema } from "./chart/values.ts";
 import { withValuesTable } from "./chart/values_table.ts";
 
 export const root = join(import.meta.dirname, "..");
@@ -21,8 +32,46 @@ export function chartFiles(): ReadonlyMap<string, string> {
   ]);
   for (const [name, text] of chartTemplates()) files.set(`bundles/chart/templates/${name}`, text);
   for (const [name, definition] of definitionFiles())
-    files.set(`bundles/chart/definitions/${name}`, stringify(definition, { lineWidth: 0 }));
+    files.set(`${definitionsFolder}/${name}`, stringify(definition, { lineWidth: 0 }));
+  files.set(`${definitionsFolder}/kustomization.yaml`, kustomization([...definitionFiles().keys()]));
+  files.set(
+    "bundles/kustomize/kustomization.yaml",
+    kustomization(["../chart/definitions", "manifests.yaml"]),
+  );
+  files.set("bundles/kustomize/manifests.yaml", plainManifests(String(version)));
   return files;
+}
+
+const definitionsFolder = "bundles/chart/definitions";
+
+function kustomization(resources: readonly string[]): string {
+  return stringify({ apiVersion: "kustomize.config.k8s.io/v1beta1", kind: "Kustomization", resources });
+}
+
+/** What an installation applies beside the definitions. */
+function plainManifests(version: string): string {
+  return installObjects({
+    namespace: "kruise-system",
+    webhookHost: undefined,
+    webhookPort: 9876,
+    controller: {
+      image: `${controllerImage}:${version}`,
+      replicas: 2,
+      flags: [],
+      serverPorts: usualServerPorts,
+      ports: controllerPorts,
+    },
+    agent: {
+      image: `${agentImage}:${version}`,
+      runtime: "node",
+      socketFolder: "/var/run",
+      port: agentPort,
+      flags: [],
+    },
+  })
+    .filter(({ kind }) => kind !== "CustomResourceDefinition")
+    .map((object) => `---\n${explainedYaml(object, installReasons)}`)
+    .join("");
 }
 
 function chartYaml(version: string): string {
@@ -54,10 +103,9 @@ function contentOf(path: string): string | undefined {
 }
 
 function obsoleteDefinitions(made: ReadonlyMap<string, string>): string[] {
-  const folder = "bundles/chart/definitions";
-  if (!existsSync(join(root, folder))) return [];
-  return readdirSync(join(root, folder))
-    .map((name) => `${folder}/${name}`)
+  if (!existsSync(join(root, definitionsFolder))) return [];
+  return readdirSync(join(root, definitionsFolder))
+    .map((name) => `${definitionsFolder}/${name}`)
     .filter((path) => !made.has(path));
 }
 

@@ -2,10 +2,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { processHost } from "../cli/host.ts";
 import { systemClock } from "../kube/index.ts";
 import { startSandbox } from "../sandbox/index.ts";
-import { run } from "../testkit/cli/command_fixture.ts";
+import { runHere } from "../testkit/cli/command_fixture.ts";
 import { type HelmRun, helm, helmMissing } from "../testkit/cli/helm_fixture.ts";
 import { root } from "./chart.ts";
 
@@ -31,7 +30,7 @@ function runHook({ objects, kubeconfig }: Awaited<ReturnType<typeof cluster>>): 
   const said: string[] = [];
   const stop = objects.subscribe("jobs.batch", ({ type, object }) => {
     if (type !== "ADDED") return;
-    void run(`uninstall --check --kubeconfig ${kubeconfig}`, { host: processHost() }).then((check) => {
+    void runHere(`uninstall --check --kubeconfig ${kubeconfig}`).then((check) => {
       said.push(check.stdout + check.stderr);
       const condition = {
         type: check.code === 0 ? "Complete" : "Failed",
@@ -125,7 +124,7 @@ t.test("helm", { skip: helmMissing }, async (t) => {
       "--controller-image refit/controller:0.1.0 --agent-image refit/agent:0.1.0",
       `--controller-flag=${gates} --agent-flag=${gates} --kubeconfig ${kubeconfig}`,
     ].join(" ");
-    const { code, stdout } = await run(`install ${flags}`, { host: processHost() });
+    const { code, stdout } = await runHere(`install ${flags}`);
     t.equal(code, 0);
     t.strictSame(
       stdout.split("\n").filter((line) => /created$/.test(line)),

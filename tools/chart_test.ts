@@ -1,13 +1,17 @@
+import { execFile } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import t, { type Test } from "tap";
 import { parse, parseAllDocuments, stringify } from "yaml";
 import { run } from "../testkit/cli/command_fixture.ts";
 import { helm, helmMissing } from "../testkit/cli/helm_fixture.ts";
+import { missing, programPath } from "../testkit/cli/program_path.ts";
 import { Holes } from "./chart/template.ts";
 import { agentImage, chartValues, controllerImage, defaultValues } from "./chart/values.ts";
 import { root, staleFiles } from "./chart.ts";
 
+const runFile = promisify(execFile);
 const chart = join(root, "bundles/chart");
 const openKruiseValues = join(root, "tools/chart/testdata/openkruise_values.yaml");
 const release = "0.1.0";
@@ -103,6 +107,14 @@ t.test("defaults of the two charts that differ are named as such", async (t) => 
     t.strictSame(valueAt(openKruise, path), reference === "the same" ? own : reference, path);
     t.strictSame(valueAt(defaultValues(), path), own, path);
   }
+});
+
+t.test("the kustomize base is what refit manifests prints", { skip: missing("kubectl") }, async (t) => {
+  const built = await runFile(programPath("kubectl") ?? "", ["kustomize", join(root, "bundles/kustomize")], {
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  const images = `--controller-image ${controllerImage}:${release} --agent-image ${agentImage}:${release}`;
+  t.same(objectsIn(built.stdout), await manifests(t, images));
 });
 
 t.test("with helm", { skip: helmMissing }, async (t) => {

@@ -1,5 +1,6 @@
 /** A command line run in process, on a host that has nothing unless the test gives it. */
 import type { Host } from "../../cli/command.ts";
+import { processHost } from "../../cli/host.ts";
 import type { Io } from "../../cli/io.ts";
 import { main } from "../../cli/main.ts";
 import { type Client, KubeError, seededRandom } from "../../kube/index.ts";
@@ -35,6 +36,11 @@ export async function run(commandLine: string | readonly string[], options: RunO
   };
   const code = await main(argv, io, { ...testHost(options.client), ...options.host });
   return { code, stdout: stdout.join(""), stderr: stderr.join("") };
+}
+
+/** The same, with the clock, the files and the connections of this machine. */
+export function runHere(commandLine: string): Promise<Run> {
+  return run(commandLine, { host: processHost() });
 }
 
 function testHost(client: Client | undefined): Host {

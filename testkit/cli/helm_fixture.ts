@@ -1,26 +1,14 @@
 /** The real helm, where this machine has it. */
 import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
-import { homedir } from "node:os";
-import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
+import { missing, programPath } from "./program_path.ts";
 
 const runFile = promisify(execFile);
-
-/** Programs that .ci/run builds for tests are here; the PATH goes before it. */
-const builtFolder = join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "refit", "bin");
-
-/** Path of a program, or undefined. */
-export function programPath(name: string): string | undefined {
-  const folders = [...(process.env["PATH"] ?? "").split(delimiter), builtFolder];
-  return folders.map((folder) => join(folder, name)).find((path) => existsSync(path));
-}
 
 const helmPath = programPath("helm");
 
 /** Why tests with helm are skipped, or false. */
-export const helmMissing: string | false =
-  helmPath === undefined ? "there is no helm on the PATH, and .ci/run has built none" : false;
+export const helmMissing = missing("helm");
 
 export interface HelmRun {
   readonly code: number;
