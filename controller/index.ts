@@ -74,3 +74,4 @@ export {
   statefulSetOptions,
   statefulSetPass,
 } from "./stateful_set/index.ts";
+export { matchOf as spreadMatchOf } from "./workload_spread/inject.ts";

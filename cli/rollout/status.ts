@@ -10,21 +10,33 @@ import { oneTarget, readTarget, type Target } from "../target.ts";
 import { runningRevision } from "./revisions.ts";
 import { type Workload, workloadOf } from "./workloads.ts";
 
-/** A rollout that stands still for this long is asked why. */
+/** A rollout that stands still for this long is explained, then again after twice the time, and so on. */
 const stillMs = 5000;
+const longestStillMs = 60_000;
+
+const exitCodes = { done: 0, failed: 1, stuck: 3, interrupted: 130 } as const;
 
 export const rolloutStatus: Command = {
   name: "rollout status",
   summary: "Follow a rollout until it is done, and say why it waits.",
-  usage: "TYPE/NAME [-w=false] [--detail] [--revision N] [--timeout TIME]",
-  details: `Exits with 0 when the rollout is done, with 1 when it failed, was replaced or timed out.
-A rollout that stands still is explained on standard error, as "refit why" does.`,
+  usage: "TYPE/NAME [-w=false] [--detail] [--revision N] [--timeout TIME] [--give-up=false]",
+  details: `A rollout that stands still is explained on standard error by the first reason that "refit why" names.
+Exit codes:
+  ${exitCodes.done}    the rollout is done (with -w=false: its state was printed)
+  ${exitCodes.failed}    it failed, was replaced or deleted, or timed out; the command line or the cluster was not as it should be
+  ${exitCodes.stuck}    it cannot go on by itself: it is paused, or what holds it back stays until somebody acts
+  ${exitCodes.interrupted}  Ctrl-C`,
   examples: ["refit rollout status clone/sample", "refit rollout status asts/web --timeout 5m"],
   flags: {
     watch: { kind: "switch", short: "w", default: "true", help: "Follow until the rollout is done." },
     detail: { kind: "switch", short: "d", help: "Name the updated pods, ready and not ready." },
     revision: { kind: "text", value: "N", help: "Fail when another revision becomes the newest." },
     timeout: { kind: "text", value: "TIME", default: "0s", help: "Give up after this time; 0s means never." },
+    "give-up": {
+      kind: "switch",
+      default: "true",
+      help: `End with ${exitCodes.stuck} once the rollout cannot go on by itself; otherwise follow it all the same.`,
+    },
   },
   run: runStatus,
 };
@@ -34,14 +46,15 @@ async function runStatus(call: Call): Promise<number> {
   const workload = workloadOf(target.type, "rollout status");
   const access = await call.cluster();
   const revision = call.flags.integer("revision", 0) ?? 0;
-  const reporter = new StatusReporter(call, access, target, workload, revision);
+  const stop = new AbortController();
+  const reporter = new StatusReporter(call, access, target, workload, revision, (why) => stop.abort(why));
   if (!call.flags.on("watch")) {
     await reporter.report(await readTarget(access, target));
-    return 0;
+    return exitCodes.done;
   }
   const timeoutMs = parseDuration(call.flags.text("timeout") ?? "0s");
   if (timeoutMs === undefined) throw new CliError("--timeout must be a duration such as 5m");
-  return followStatus(call, access, target, reporter, timeoutMs);
+  return followStatus(call, access, target, reporter, { timeoutMs, stop });
 }
 
 async function followStatus(
@@ -49,28 +62,22 @@ async function followStatus(
   access: ClusterAccess,
   target: Target,
   reporter: StatusReporter,
-  timeoutMs: number,
+  { timeoutMs, stop }: { timeoutMs: number; stop: AbortController },
 ): Promise<number> {
-  const stop = new AbortController();
   const signal = AbortSignal.any([call.io.signal, stop.signal]);
-  let hasTimedOut = false;
-  const timer = timeoutMs > 0 ? call.host.clock.after(timeoutMs, onTimeout) : undefined;
-  function onTimeout(): void {
-    hasTimedOut = true;
-    stop.abort();
-  }
+  const timedOut = new CliError("timed out waiting for the condition");
+  const timer = timeoutMs > 0 ? call.host.clock.after(timeoutMs, () => stop.abort(timedOut)) : undefined;
   try {
     for await (const object of follow(access, target, call.host.clock, signal)) {
       if (object === undefined) throw new CliError(`${objectName(target.type, target.ref.name)} was deleted`);
-      if (await reporter.report(object)) return 0;
+      if (await reporter.report(object)) return exitCodes.done;
     }
   } finally {
     timer?.cancel();
     reporter.stop();
-    stop.abort();
   }
-  if (hasTimedOut) throw new CliError("timed out waiting for the condition");
-  return 130;
+  if (stop.signal.aborted) throw stop.signal.reason;
+  return exitCodes.interrupted;
 }
 
 /** Prints each new state once; explains a state that lasts. */
@@ -83,8 +90,19 @@ class StatusReporter {
   #last = "";
   #explained = "";
   #still: { cancel(): void } | undefined;
+  #stillMs = stillMs;
+  readonly #giveUp: (why: CliError) => void;
 
-  constructor(call: Call, access: ClusterAccess, target: Target, workload: Workload, wantedRevision: number) {
+  /** `giveUp` is called once the rollout cannot go on by itself. */
+  constructor(
+    call: Call,
+    access: ClusterAccess,
+    target: Target,
+    workload: Workload,
+    wantedRevision: number,
+    giveUp: (why: CliError) => void,
+  ) {
+    this.#giveUp = giveUp;
     this.#call = call;
     this.#access = access;
     this.#target = target;
@@ -94,6 +112,7 @@ class StatusReporter {
 
   stop(): void {
     this.#still?.cancel();
+    this.#still = undefined;
   }
 
   /** Resolves to true when the rollout is done. Throws CliError when it failed. */
@@ -122,22 +141,33 @@ class StatusReporter {
   }
 
   #explainLater(isWaiting: boolean): void {
-    this.#still?.cancel();
-    this.#still = undefined;
-    if (!isWaiting || !this.#call.flags.on("watch")) return;
-    this.#still = this.#call.host.clock.after(stillMs, () => {
-      this.#explain().catch((error: unknown) => this.#call.warn(`  cannot tell why: ${String(error)}`));
+    this.stop();
+    this.#stillMs = stillMs;
+    if (isWaiting && this.#call.flags.on("watch")) this.#explainAfter(this.#stillMs);
+  }
+
+  #explainAfter(ms: number): void {
+    const still = this.#call.host.clock.after(ms, async () => {
+      await this.#explain().catch((error: unknown) => this.#call.warn(`  cannot tell why: ${String(error)}`));
+      // Meanwhile the rollout may have got on, or the command ended.
+      if (this.#still !== still) return;
+      this.#stillMs = Math.min(longestStillMs, 2 * this.#stillMs);
+      this.#explainAfter(this.#stillMs);
     });
+    this.#still = still;
   }
 
   async #explain(): Promise<void> {
     // Loaded when needed: it brings the whole controller.
-    const { reasonsOf } = await import("../why/planners.ts");
-    const reasons = await reasonsOf(this.#access, this.#target, this.#call.host);
-    const text = reasons.map((reason) => `  ${this.#call.paint("yellow", "waits:")} ${reason}`).join("\n");
-    if (text === "" || text === this.#explained) return;
-    this.#explained = text;
-    this.#call.warn(text);
+    const { explainRollout } = await import("../why/explain.ts");
+    const explained = await explainRollout(this.#access, this.#target, this.#call.host);
+    const { first, key } = explained;
+    if (first === undefined) return;
+    if (key !== this.#explained) this.#call.warn(`  ${this.#call.paint("yellow", "waits:")} ${first}`);
+    this.#explained = key;
+    if (!explained.isStuck || !this.#call.flags.on("give-up")) return;
+    this.stop();
+    this.#giveUp(new CliError(`it cannot go on by itself: ${first}`, { exitCode: exitCodes.stuck }));
   }
 
   async #printDetail(object: AnyObject): Promise<void> {

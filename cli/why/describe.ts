@@ -1,6 +1,8 @@
 /** Plans in words. */
 import type { Action, Waiting } from "../../controller/index.ts";
 import { counted } from "../../kube/core/index.ts";
+import { age } from "../text_table.ts";
+import type { Cause } from "./causes/cause.ts";
 
 /** How lines name a pod: alone where all are of one namespace. */
 export type PodName = (pod: Pod) => string;
@@ -67,11 +69,21 @@ function changedImages(before: Pod, after: Pod): string[] {
   });
 }
 
-/** `2 pods wait for … (a, b); ends when …` */
-export function describeWaiting(waiting: Waiting): string {
-  const unsaid = (waiting.pods ?? []).filter((pod) => !waiting.message.includes(pod));
-  const pods = unsaid.length === 0 ? "" : ` (${listed(unsaid)})`;
-  return `${waiting.message}${pods}; ends when ${waiting.until}`;
+/** `2 pods wait for … (a, b)`: what it is and whom it is about. */
+export function describeWaiting({ message, pods = [] }: Waiting): string {
+  const unsaid = pods.filter((pod) => !message.includes(pod));
+  return unsaid.length === 0 ? message : `${message} (${listed(unsaid)})`;
+}
+
+/** `for 3m12s; ends when …`. */
+export function describeEnd({ until, since }: Pick<Cause, "until" | "since">, now: number): string {
+  return `${since === undefined ? "" : `for ${age(now - since)}; `}ends when ${until}`;
+}
+
+/** All of it in one line. */
+export function describeCause(cause: Cause, now: number): string {
+  const next = cause.next === undefined ? "" : `; next: ${cause.next}`;
+  return `${describeWaiting(cause)}; ${describeEnd(cause, now)}${next}`;
 }
 
 const mostNames = 5;

@@ -15,28 +15,37 @@ import { objectName, objectResource, pluralName, type ResourceType } from "../re
 import { workloadNamed } from "../rollout/workloads.ts";
 import { nearest } from "../suggest.ts";
 import { oneTarget, readTarget } from "../target.ts";
-import { describeAction, describeWaiting, type PodName } from "./describe.ts";
+import type { Cause } from "./causes/cause.ts";
+import { describeAction, describeEnd, describeWaiting, type PodName } from "./describe.ts";
+import { explain, isExplained } from "./explain.ts";
 import type { Forecast, Planner, Subject } from "./forecast.ts";
 import { plannerOf } from "./planners.ts";
 
 export async function runWhy(call: Call): Promise<number> {
   const target = await oneTarget(call);
-  const planner = needPlanner("why", target.type);
+  if (!isExplained(target.type)) throw notSupported("why", target.type);
   const access = await call.cluster();
   const stored = await readTarget(access, target);
-  const request = { access, subject: { stored }, gates: gatesOf(call), host: call.host };
-  const forecast = await planner.forecast(request);
-  const { waiting } = forecast;
+  const { host } = call;
+  const { forecast, causes, summary, unread } = await explain({
+    access,
+    target,
+    stored,
+    gates: gatesOf(call),
+    host,
+  });
   const workload = workloadNamed(target.type);
   const counted = await workload?.counted?.(access, stored);
-  const message = workload?.progress(counted ?? stored).message ?? forecast.summary;
+  const message = workload?.progress(counted ?? stored).message ?? summary;
   call.print(`${call.paint("bold", objectName(target.type, target.ref.name))}: ${message}`);
-  printWaiting(call, waiting);
-  const next = nextLines(forecast, target.type);
-  if (waiting.length > 0) printLines(call, "Meanwhile:", next);
+  printWaiting(call, causes);
+  const next = forecast === undefined ? [] : nextLines(forecast, target.type);
+  if (causes.some(({ stopsController }) => stopsController)) printLines(call, "Once that is over:", next);
+  else if (causes.length > 0) printLines(call, "Meanwhile:", next);
   else if (next.length === 0) call.print("Nothing holds it back.");
   else printLines(call, "Nothing holds it back; the controller acts next:", next);
-  printNotices(call, forecast);
+  if (forecast !== undefined) printNotices(call, forecast);
+  if (unread.length > 0) call.print(`Note: not read: ${unread.join(", ")}.`);
   return 0;
 }
 
@@ -56,9 +65,12 @@ interface PlanItem {
 function needPlanner(verb: string, type: ResourceType): Planner {
   const planner = plannerOf(type);
   if (planner !== undefined) return planner;
-  throw new CliError(
-    `${verb} is not supported on ${pluralName(type)}: its plans are not made by this program`,
-  );
+  throw notSupported(verb, type);
+}
+
+function notSupported(verb: string, type: ResourceType): CliError {
+  const why = verb === "why" ? "it has no pods" : "its plans are not made by this program";
+  return new CliError(`${verb} is not supported on ${pluralName(type)}: ${why}`);
 }
 
 async function itemsOf(call: Call, access: ClusterAccess): Promise<PlanItem[]> {
@@ -149,15 +161,21 @@ function gatesOf(call: Call): FeatureGates {
 }
 
 const mostLines = 40;
+const mostReasons = 12;
 
-function printWaiting(call: Call, waiting: readonly Waiting[]): void {
+function printWaiting(call: Call, waiting: readonly (Waiting & Partial<Cause>)[]): void {
   if (waiting.length === 0) return;
-  const title = `It waits for ${waiting.length === 1 ? "one reason" : `${waiting.length} reasons`}:`;
+  call.print(waiting.length === 1 ? "It waits for one reason:" : `It waits for ${waiting.length} reasons:`);
   const width = Math.max(...waiting.map(({ reason }) => reason.length));
-  const lines = waiting.map(
-    (entry) => `${call.paint("yellow", entry.reason.padEnd(width))}  ${describeWaiting(entry)}`,
-  );
-  printLines(call, title, lines);
+  const now = call.host.clock.now();
+  const shown = waiting.slice(0, mostReasons);
+  for (const entry of shown) {
+    const below = " ".repeat(width + 2);
+    call.print(`  ${call.paint("yellow", entry.reason.padEnd(width))}  ${describeWaiting(entry)}`);
+    call.print(`  ${below}${describeEnd(entry, now)}`);
+    if (entry.next !== undefined) call.print(`  ${below}next: ${call.paint("cyan", entry.next)}`);
+  }
+  if (waiting.length > mostReasons) call.print(`  … and ${waiting.length - mostReasons} more`);
 }
 
 function printLines(call: Call, title: string, lines: readonly string[]): void {

@@ -39,6 +39,10 @@ function cluster(rolling: object, broken: readonly string[] = []): FakeServer {
     ...controllerRevision(set, "old", 1, "nginx:1.20"),
     data: { spec: { template } },
   });
+  fake.put("nodes", {
+    metadata: { name: "node1" },
+    status: { conditions: [{ type: "Ready", status: "True" }] },
+  });
   for (const letter of ["a", "b", "c"]) fake.put("pods", pod(`sample-${letter}`, !broken.includes(letter)));
   return fake;
 }
@@ -83,7 +87,14 @@ function pod(name: string, ready: boolean): AnyObject {
         { type: "InPlaceUpdateReady", status: "True", lastTransitionTime: at },
       ],
       containerStatuses: [
-        { name: "nginx", image: "nginx:1.20", imageID: "sha256:1", ready, restartCount: 0 },
+        {
+          name: "nginx",
+          image: "nginx:1.20",
+          imageID: "sha256:1",
+          ready,
+          restartCount: 0,
+          state: { running: { startedAt: at } },
+        },
       ],
     },
   });
@@ -139,7 +150,10 @@ spec:
 
 t.test("plan and why refuse what they cannot plan", async (t) => {
   const client = fakeCluster().client;
-  t.match(await run("why deploy/x", { client }), { code: 1, stderr: /not supported on deployments.apps/ });
+  t.match(await run("why crr/x", { client }), {
+    code: 1,
+    stderr: /not supported on containerrecreaterequests.apps.kruise.io: it has no pods/,
+  });
   t.match(await run("plan crr/x", { client }), {
     code: 1,
     stderr: /not supported on containerrecreaterequests.apps.kruise.io/,
@@ -251,8 +265,8 @@ t.test("distributions: where copies are missing, and why", async (t) => {
   t.match(planned.stdout, /3 target namespaces, 0 hold the copy/);
   t.match(planned.stdout, /create ConfigMap a\/settings\n *delete ConfigMap c\/settings/);
   const why = await run("why distributor/settings", { client: fake.client });
-  t.match(why.stdout, /ConflictOccurred +conflict with existing resources.*: b; ends when/);
-  t.match(why.stdout, /NamespaceNotExists +namespace not found or is terminating: gone; ends when/);
+  t.match(why.stdout, /ConflictOccurred +conflict with existing resources.*: b\n +ends when/);
+  t.match(why.stdout, /NamespaceNotExists +namespace not found or is terminating: gone\n +ends when/);
 });
 
 /** A pod of the namespace; with the sidecars of the set as they were at an image when one is named. */

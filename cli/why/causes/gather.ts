@@ -1,0 +1,346 @@
+/** Reads what causes are worked out from. The number of requests is bounded, however many pods there are. */
+import { controllerOptions } from "../../../controller/index.ts";
+import { RECREATE_ACTIVE_LABEL, RECREATE_POD_UID_LABEL } from "../../../crds/index.ts";
+import { formatSelector } from "../../../kube/core/index.ts";
+import type { ClusterAccess } from "../../command.ts";
+import { type AnyObject, at, listAt, numberAt, selectorAt, textAt } from "../../fields.ts";
+import { objectName } from "../../resource_types.ts";
+import type { Target } from "../../target.ts";
+import type {
+  ClaimFacts,
+  EventFacts,
+  Facts,
+  LeaseFacts,
+  NodeFacts,
+  RecreateFacts,
+  SubjectFacts,
+} from "./facts.ts";
+import {
+  type ConditionFacts,
+  conditionsOf,
+  type PodFacts,
+  podFactsOf,
+  stateOf,
+  timeAt,
+} from "./pod_facts.ts";
+import { isAtRest } from "./pod_reasons.ts";
+import { type PodSource, podSourceOf } from "./pod_sources.ts";
+import { Reader, type Scope } from "./reader.ts";
+import { lastLine } from "./shown_text.ts";
+
+/** Pods beyond are not read: 20 pages. */
+const mostPages = 20;
+/** Pods at work beyond are not kept. */
+const mostPods = 2000;
+/** States of pods whose events are read. */
+const mostStates = 6;
+const mostNodes = 10;
+const mostClaims = 6;
+const mostLogs = 3;
+/** Workloads between an object and its pods whose events are read. */
+const mostBetween = 4;
+
+/** Undefined for a kind without pods. */
+export async function gatherFacts(
+  access: ClusterAccess,
+  { type }: Pick<Target, "type">,
+  object: AnyObject,
+  now: number,
+): Promise<Facts | undefined> {
+  const source = podSourceOf(type);
+  if (source === undefined) return undefined;
+  const reader = new Reader(access);
+  const subject = subjectFactsOf(object, objectName(type, object.metadata.name ?? ""), source);
+  const [found, leases] = await Promise.all([
+    podsOf(reader, source, object, subject, now),
+    readLeases(reader, source),
+  ]);
+  const { pods, podCount, requests, between, newestPodAt } = found;
+  const examples = examplesOf(pods);
+  const about = [object, ...between.slice(0, mostBetween)];
+  const [events, podEvents, nodes, claims, logs, agents] = await Promise.all([
+    Promise.all(about.map((each) => eventsAbout(reader, each))),
+    byKey([...examples], ([state, pod]) => eventsOfPod(reader, pod).then((found) => [state, found])),
+    byKey(nodesOf(pods), (name) => readNode(reader, name).then((node) => [name, node])),
+    byKey(claimsOf(examples.values()), (claim) => readClaim(reader, claim)),
+    byKey(logsOf(examples), (log) => readLog(reader, log)),
+    requests.length === 0 ? undefined : readAgents(reader),
+  ]);
+  return {
+    now,
+    subject,
+    pods,
+    podCount,
+    newestPodAt,
+    requests,
+    leases,
+    agents,
+    events: events.flat().sort((a, b) => b.at - a.at),
+    eventsOf: (pod) => podEvents.get(stateOf(pod)) ?? [],
+    node: (name) => nodes.get(name),
+    claim: (namespace, name) => claims.get(`${namespace}/${name}`),
+    lastLine: (pod, container) => logs.get(`${stateOf(pod)} ${container}`),
+    unread: reader.unread,
+  };
+}
+
+export function subjectFactsOf(
+  object: AnyObject,
+  name: string,
+  { observes }: Pick<PodSource, "observes">,
+): SubjectFacts {
+  const subsets = new Map<string, ReadonlyMap<string, ConditionFacts>>();
+  for (const subset of listAt(object, "status", "subsetStatuses"))
+    subsets.set(textAt(subset, "name") ?? "", conditionsOf(subset));
+  const spec = at(object, "spec");
+  return {
+    name,
+    namespace: textAt(object, "metadata", "namespace") ?? "",
+    createdAt: timeAt(object, "metadata", "creationTimestamp"),
+    deletionAt: timeAt(object, "metadata", "deletionTimestamp"),
+    finalizers: listAt(object, "metadata", "finalizers").filter((text) => typeof text === "string"),
+    generation: numberAt(object, "metadata", "generation") ?? 0,
+    observedGeneration: observes ? (numberAt(object, "status", "observedGeneration") ?? 0) : undefined,
+    conditions: conditionsOf(at(object, "status")),
+    subsets,
+    minReadySeconds:
+      numberAt(spec, "minReadySeconds") ??
+      numberAt(spec, "updateStrategy", "rollingUpdate", "minReadySeconds") ??
+      0,
+  };
+}
+
+interface FoundPods {
+  /** Not at rest, by name. */
+  readonly pods: readonly PodFacts[];
+  readonly podCount: number;
+  readonly newestPodAt: number | undefined;
+  readonly requests: readonly RecreateFacts[];
+  /** Objects between the subject and its pods. */
+  readonly between: readonly AnyObject[];
+}
+
+async function podsOf(
+  reader: Reader,
+  source: PodSource,
+  object: AnyObject,
+  { namespace, minReadySeconds }: SubjectFacts,
+  now: number,
+): Promise<FoundPods> {
+  const labelSelector = formatSelector(source.selector?.(object) ?? selectorAt(object, "spec", "selector"));
+  const scope: Scope = {
+    ...(namespace === "" ? {} : { namespace }),
+    ...(labelSelector === "" ? {} : { labelSelector }),
+  };
+  const [requests, between] = await Promise.all([
+    readRequests(reader, namespace),
+    readBetween(reader, source, object, scope),
+  ]);
+  const owners = new Set([object, ...between].map(uidOf));
+  const belongs = (pod: AnyObject): boolean => source.carries?.(pod, object) ?? isControlledBy(owners, pod);
+  const requested = new Set(requests.map(({ podUid }) => podUid));
+  const pods: PodFacts[] = [];
+  let podCount = 0;
+  let newestPodAt: number | undefined;
+  const lists = source.kind === "Pod" ? [[object]] : reader.pages("", "Pod", scope, mostPages);
+  for await (const page of lists) {
+    for (const pod of page) {
+      if (!belongs(pod)) continue;
+      const facts = podFactsOf(pod);
+      podCount++;
+      newestPodAt = Math.max(newestPodAt ?? 0, facts.createdAt ?? 0);
+      if (pods.length < mostPods && !isAtRest(facts, { minReadySeconds, requested, now })) pods.push(facts);
+    }
+  }
+  return { pods: pods.sort((a, b) => (a.name < b.name ? -1 : 1)), podCount, newestPodAt, requests, between };
+}
+
+/** What the object controls, and what that controls in turn. */
+async function readBetween(
+  reader: Reader,
+  { between = [] }: PodSource,
+  object: AnyObject,
+  scope: Scope,
+): Promise<AnyObject[]> {
+  const lists = await Promise.all(between.map(([group, kind]) => reader.list(group, kind, scope)));
+  const owners = new Set([uidOf(object)]);
+  const found: AnyObject[] = [];
+  for (const item of lists.flatMap((list) => list ?? [])) {
+    if (!isControlledBy(owners, item)) continue;
+    owners.add(uidOf(item));
+    found.push(item);
+  }
+  return found;
+}
+
+function uidOf(object: AnyObject): string {
+  return textAt(object, "metadata", "uid") ?? "";
+}
+
+function isControlledBy(owners: ReadonlySet<string>, object: AnyObject): boolean {
+  const references = listAt(object, "metadata", "ownerReferences");
+  const uid = textAt(
+    references.find((each) => at(each, "controller") === true),
+    "uid",
+  );
+  return uid !== undefined && owners.has(uid);
+}
+
+/** One pod of each state, those that most pods are in first. */
+function examplesOf(pods: readonly PodFacts[]): Map<string, PodFacts> {
+  const states = [...Map.groupBy(pods, stateOf)].sort(([, a], [, b]) => b.length - a.length);
+  const examples = new Map<string, PodFacts>();
+  for (const [state, [example]] of states.slice(0, mostStates))
+    if (example !== undefined) examples.set(state, example);
+  return examples;
+}
+
+async function byKey<T, V>(
+  items: readonly T[],
+  read: (item: T) => Promise<readonly [string, V | undefined]>,
+): Promise<ReadonlyMap<string, V>> {
+  const found = new Map<string, V>();
+  for (const [key, value] of await Promise.all(items.map(read)))
+    if (value !== undefined) found.set(key, value);
+  return found;
+}
+
+async function eventsAbout(reader: Reader, object: AnyObject): Promise<EventFacts[]> {
+  const namespace = textAt(object, "metadata", "namespace") ?? "default";
+  return readEvents(reader, namespace, uidOf(object));
+}
+
+const eventsOfPod = (reader: Reader, { namespace, uid }: PodFacts): Promise<EventFacts[]> =>
+  readEvents(reader, namespace, uid);
+
+async function readEvents(reader: Reader, namespace: string, uid: string): Promise<EventFacts[]> {
+  if (uid === "") return [];
+  const found = await reader.list("", "Event", { namespace, fieldSelector: `involvedObject.uid=${uid}` });
+  return (found ?? []).map(eventOf).sort((a, b) => b.at - a.at);
+}
+
+/** Either form of an event's time: of those that are counted, or of a series. */
+function eventOf(event: AnyObject): EventFacts {
+  const created = timeAt(event, "metadata", "creationTimestamp");
+  const first = timeAt(event, "firstTimestamp") ?? timeAt(event, "eventTime") ?? created ?? 0;
+  return {
+    isWarning: event["type"] === "Warning",
+    reason: textAt(event, "reason") ?? "",
+    message: textAt(event, "message") ?? "",
+    firstAt: first,
+    at: timeAt(event, "series", "lastObservedTime") ?? timeAt(event, "lastTimestamp") ?? first,
+  };
+}
+
+function nodesOf(pods: readonly PodFacts[]): string[] {
+  const names = new Set(pods.map(({ node }) => node).filter((node) => node !== ""));
+  return [...names].slice(0, mostNodes);
+}
+
+async function readNode(reader: Reader, name: string): Promise<NodeFacts | undefined> {
+  const node = await reader.get("", "Node", { name });
+  if (node === undefined) return undefined;
+  if (node === "missing") return { exists: false, ready: undefined };
+  return { exists: true, ready: conditionsOf(node["status"]).get("Ready") };
+}
+
+interface ClaimKey {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+function claimsOf(pods: Iterable<PodFacts>): ClaimKey[] {
+  const unplaced = [...pods].filter(({ node }) => node === "");
+  return unplaced
+    .flatMap(({ namespace, claims }) => claims.map((name) => ({ namespace, name })))
+    .slice(0, mostClaims);
+}
+
+async function readClaim(
+  reader: Reader,
+  { namespace, name }: ClaimKey,
+): Promise<readonly [string, ClaimFacts | undefined]> {
+  const key = `${namespace}/${name}`;
+  const claim = await reader.get("", "PersistentVolumeClaim", { namespace, name });
+  if (claim === undefined) return [key, undefined];
+  if (claim === "missing") return [key, { exists: false, phase: "", warning: "" }];
+  const phase = textAt(claim, "status", "phase") ?? "";
+  const events = phase === "Bound" ? [] : await eventsAbout(reader, claim);
+  return [key, { exists: true, phase, warning: events.find(({ isWarning }) => isWarning)?.message ?? "" }];
+}
+
+interface LogKey {
+  readonly state: string;
+  readonly pod: PodFacts;
+  readonly container: string;
+  readonly previous: boolean;
+}
+
+/** Containers that ended badly and left no message of their own. */
+function logsOf(examples: ReadonlyMap<string, PodFacts>): LogKey[] {
+  const logs = [...examples].flatMap(([state, pod]) =>
+    pod.containers
+      .filter(({ end, ready }) => end !== undefined && end.message === "" && !ready)
+      .map(({ name, hasEnded }): LogKey => ({ state, pod, container: name, previous: !hasEnded })),
+  );
+  return logs.slice(0, mostLogs);
+}
+
+async function readLog(
+  reader: Reader,
+  { state, pod, container, previous }: LogKey,
+): Promise<readonly [string, string | undefined]> {
+  const text = await reader.log(pod, container, previous);
+  return [`${state} ${container}`, text === undefined ? undefined : lastLine(text)];
+}
+
+async function readRequests(reader: Reader, namespace: string): Promise<RecreateFacts[]> {
+  const labelSelector = `${RECREATE_ACTIVE_LABEL}=true`;
+  const scope = { labelSelector, ...(namespace === "" ? {} : { namespace }) };
+  const found = await reader.list("apps.kruise.io", "ContainerRecreateRequest", scope);
+  return (found ?? [])
+    .filter((request) => textAt(request, "status", "phase") !== "Completed")
+    .map((request) => ({
+      name: textAt(request, "metadata", "name") ?? "",
+      podUid: textAt(request, "metadata", "labels", RECREATE_POD_UID_LABEL) ?? "",
+      containers: listAt(request, "spec", "containers").flatMap(
+        (container) => textAt(container, "name") ?? [],
+      ),
+      phase: textAt(request, "status", "phase") ?? "",
+      message: textAt(request, "status", "message") ?? "",
+      createdAt: timeAt(request, "metadata", "creationTimestamp"),
+    }));
+}
+
+/** Of whoever carries the kind out; with several shards there is one each. */
+async function readLeases(reader: Reader, { group }: PodSource): Promise<LeaseFacts[] | undefined> {
+  const isOurs = group === "apps.kruise.io";
+  const namespace = isOurs ? controllerOptions().systemNamespace : "kube-system";
+  const names = isOurs ? /^kruise-manager(-\d{1,4})?$/ : /^kube-controller-manager$/;
+  const found = await reader.list("coordination.k8s.io", "Lease", { namespace });
+  const leases = found?.filter((lease) => names.test(textAt(lease, "metadata", "name") ?? ""));
+  // Not every cluster shows who carries out the built-in kinds.
+  if (leases === undefined || (leases.length === 0 && !isOurs)) return undefined;
+  return leases.map(leaseOf);
+}
+
+function leaseOf(lease: AnyObject): LeaseFacts {
+  return {
+    key: `${textAt(lease, "metadata", "namespace") ?? ""}/${textAt(lease, "metadata", "name") ?? ""}`,
+    holder: textAt(lease, "spec", "holderIdentity") ?? "",
+    renewedAt: timeAt(lease, "spec", "renewTime"),
+    durationMs: (numberAt(lease, "spec", "leaseDurationSeconds") ?? 15) * 1000,
+  };
+}
+
+async function readAgents(reader: Reader): Promise<ReadonlyMap<string, boolean> | undefined> {
+  const namespace = controllerOptions().systemNamespace;
+  const pods = await reader.list("", "Pod", { namespace, labelSelector: "control-plane=daemon" });
+  if (pods === undefined) return undefined;
+  const agents = new Map<string, boolean>();
+  for (const pod of pods) {
+    const { node, conditions } = podFactsOf(pod);
+    agents.set(node, agents.get(node) === true || conditions.get("Ready")?.status === "True");
+  }
+  return agents;
+}

@@ -1,0 +1,67 @@
+/** Pods whose node, or whose node's agent, does not answer. */
+import type { Facts, RecreateFacts } from "./facts.ts";
+import type { PodFacts } from "./pod_facts.ts";
+import { minute, type PodReason, second } from "./pod_reason.ts";
+import { shownText } from "./shown_text.ts";
+
+export const nodeNotReady: PodReason = (pod, facts) => {
+  const node = pod.node === "" ? undefined : facts.node(pod.node);
+  if (node === undefined || (node.exists && node.ready?.status === "True")) return undefined;
+  const { ready } = node;
+  const detail = [ready?.reason ?? "", ready?.message ?? ""].filter((text) => text !== "").join(": ");
+  return {
+    reason: "NodeNotReady",
+    what: node.exists
+      ? `node ${pod.node} is not ready${detail === "" ? "" : ` (${shownText(detail)})`}`
+      : `node ${pod.node} is gone`,
+    since: ready?.since ?? pod.conditions.get("Ready")?.since,
+    stuckAfterMs: 5 * minute,
+    until: "the node is ready again, or its pods are deleted",
+    next: node.exists ? `kubectl describe node ${pod.node}` : "kubectl get nodes",
+  };
+};
+
+export function requestOf(pod: PodFacts, facts: Facts): RecreateFacts | undefined {
+  return facts.requests.find(({ podUid }) => podUid === pod.uid);
+}
+
+/** An agent takes a request up within seconds; the controller gives requests up after a minute (containers 1.4, rule 11). */
+export const agentAbsent: PodReason = (pod, facts) => {
+  const request = requestOf(pod, facts);
+  if (request === undefined) return undefined;
+  const { agents, now } = facts;
+  const isKnown = agents !== undefined && agents.size > 0;
+  const isSilent = request.phase === "" && now - (request.createdAt ?? now) > 20 * second;
+  const isAbsent = isKnown && agents.get(pod.node) !== true;
+  if (!isAbsent && !isSilent) return undefined;
+  const agent = !isKnown
+    ? `nothing answers on node ${pod.node}`
+    : agents.has(pod.node)
+      ? `the agent on node ${pod.node} is not ready`
+      : `node ${pod.node} has no agent`;
+  return {
+    reason: "AgentAbsent",
+    what: `${agent}, which ContainerRecreateRequest ${request.name} waits for`,
+    key: agent,
+    since: request.createdAt,
+    stuckAfterMs: 30 * second,
+    until: "the node agent (DaemonSet kruise-daemon) runs there",
+    next: `kubectl get pods -n kruise-system -l control-plane=daemon --field-selector spec.nodeName=${pod.node}`,
+  };
+};
+
+export const recreateRequested: PodReason = (pod, facts) => {
+  const request = requestOf(pod, facts);
+  if (request === undefined) return undefined;
+  const { name, containers, phase, message } = request;
+  const words = message === "" ? "" : ` (${shownText(message)})`;
+  return {
+    reason: "RecreateRequest",
+    what: `ContainerRecreateRequest ${name} restarts ${containers.join(", ")}: ${phase || "not taken up yet"}${words}`,
+    key: phase,
+    since: request.createdAt,
+    stuckAfterMs: 10 * minute,
+    until: "the request completes, or is deleted",
+    next: `kubectl get crr ${name} -n ${pod.namespace} -o yaml`,
+  };
+};

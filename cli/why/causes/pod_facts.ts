@@ -1,0 +1,195 @@
+/** What of a pod says why it does not get on, read from JSON that may hold anything. */
+import { timeOf } from "../../../kube/core/index.ts";
+import { type AnyObject, at, type Fields, isFields, listAt, numberAt, textAt } from "../../fields.ts";
+
+export interface ConditionFacts {
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+  /** `lastTransitionTime`. */
+  readonly since: number | undefined;
+}
+
+export interface EndFacts {
+  readonly exitCode: number;
+  readonly reason: string;
+  readonly message: string;
+  readonly at: number | undefined;
+}
+
+export interface ContainerFacts {
+  readonly name: string;
+  /** It has to end before others start. */
+  readonly isInit: boolean;
+  readonly image: string;
+  readonly ready: boolean;
+  readonly started: boolean;
+  readonly restarts: number;
+  /** Since when it runs; undefined while it does not, or where nothing says so. */
+  readonly runningSince: number | undefined;
+  readonly isRunning: boolean;
+  readonly waiting: { readonly reason: string; readonly message: string } | undefined;
+  /** How it ended: now, or before its present start. */
+  readonly end: EndFacts | undefined;
+  readonly hasEnded: boolean;
+  readonly readinessProbe: string | undefined;
+  readonly startupProbe: string | undefined;
+}
+
+export interface PodFacts {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly createdAt: number | undefined;
+  readonly deletionAt: number | undefined;
+  readonly finalizers: readonly string[];
+  readonly node: string;
+  readonly scheduler: string;
+  readonly restartPolicy: string;
+  readonly phase: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly conditions: ReadonlyMap<string, ConditionFacts>;
+  readonly schedulingGates: readonly string[];
+  readonly readinessGates: readonly string[];
+  /** Claims that it mounts. */
+  readonly claims: readonly string[];
+  /** Containers that start before others first, those without a status included. */
+  readonly containers: readonly ContainerFacts[];
+}
+
+export function podFactsOf(pod: AnyObject): PodFacts {
+  const spec = at(pod, "spec");
+  const status = at(pod, "status");
+  return {
+    namespace: textAt(pod, "metadata", "namespace") ?? "",
+    name: textAt(pod, "metadata", "name") ?? "",
+    uid: textAt(pod, "metadata", "uid") ?? "",
+    createdAt: timeAt(pod, "metadata", "creationTimestamp"),
+    deletionAt: timeAt(pod, "metadata", "deletionTimestamp"),
+    finalizers: textsIn(listAt(pod, "metadata", "finalizers")),
+    node: textAt(spec, "nodeName") ?? "",
+    scheduler: textAt(spec, "schedulerName") ?? "default-scheduler",
+    restartPolicy: textAt(spec, "restartPolicy") ?? "Always",
+    phase: textAt(status, "phase") ?? "",
+    reason: textAt(status, "reason") ?? "",
+    message: textAt(status, "message") ?? "",
+    conditions: conditionsOf(status),
+    schedulingGates: namesIn(listAt(spec, "schedulingGates"), "name"),
+    readinessGates: namesIn(listAt(spec, "readinessGates"), "conditionType"),
+    claims: listAt(spec, "volumes").flatMap((volume) => {
+      const claim = textAt(volume, "persistentVolumeClaim", "claimName");
+      return claim === undefined ? [] : [claim];
+    }),
+    containers: [
+      ...containersOf(spec, status, "initContainers", "initContainerStatuses"),
+      ...containersOf(spec, status, "containers", "containerStatuses"),
+    ],
+  };
+}
+
+export function isTrue(pod: PodFacts, condition: string): boolean {
+  return pod.conditions.get(condition)?.status === "True";
+}
+
+/** Of the newest state that keeps it from being ready. */
+export function notReadySince(pod: PodFacts): number | undefined {
+  return pod.conditions.get("Ready")?.since ?? pod.createdAt;
+}
+
+/** `conditions` of anything that has them, by type. */
+export function conditionsOf(status: unknown): ReadonlyMap<string, ConditionFacts> {
+  const found = new Map<string, ConditionFacts>();
+  for (const condition of listAt(status, "conditions")) {
+    const type = textAt(condition, "type");
+    if (type === undefined) continue;
+    found.set(type, {
+      status: textAt(condition, "status") ?? "",
+      reason: textAt(condition, "reason") ?? "",
+      message: textAt(condition, "message") ?? "",
+      since: timeAt(condition, "lastTransitionTime"),
+    });
+  }
+  return found;
+}
+
+/** Milliseconds since the epoch; undefined for what is no time. */
+export function timeAt(value: unknown, ...path: readonly string[]): number | undefined {
+  return timeOf(textAt(value, ...path));
+}
+
+function containersOf(spec: unknown, status: unknown, list: string, statuses: string): ContainerFacts[] {
+  const byName = new Map<unknown, unknown>();
+  for (const entry of listAt(status, statuses)) byName.set(textAt(entry, "name"), entry);
+  const isInit = list === "initContainers";
+  return listAt(spec, list)
+    .filter(isFields)
+    .map((container) => containerOf(container, byName.get(textAt(container, "name")), isInit));
+}
+
+function containerOf(container: Fields, status: unknown, isInit: boolean): ContainerFacts {
+  const waiting = at(status, "state", "waiting");
+  const ended = at(status, "state", "terminated");
+  const before = at(status, "lastState", "terminated");
+  const end = isFields(ended) ? ended : before;
+  return {
+    name: textAt(container, "name") ?? "",
+    isInit: isInit && textAt(container, "restartPolicy") !== "Always",
+    image: textAt(container, "image") ?? "",
+    ready: at(status, "ready") === true,
+    started: at(status, "started") !== false,
+    restarts: numberAt(status, "restartCount") ?? 0,
+    isRunning: isFields(at(status, "state", "running")),
+    runningSince: timeAt(status, "state", "running", "startedAt"),
+    waiting: isFields(waiting)
+      ? { reason: textAt(waiting, "reason") ?? "", message: textAt(waiting, "message") ?? "" }
+      : undefined,
+    end: isFields(end) ? endOf(end) : undefined,
+    hasEnded: isFields(ended),
+    readinessProbe: probeOf(container, "readinessProbe"),
+    startupProbe: probeOf(container, "startupProbe"),
+  };
+}
+
+function endOf(terminated: Fields): EndFacts {
+  return {
+    exitCode: numberAt(terminated, "exitCode") ?? 0,
+    reason: textAt(terminated, "reason") ?? "",
+    message: textAt(terminated, "message") ?? "",
+    at: timeAt(terminated, "finishedAt"),
+  };
+}
+
+/** `httpGet :8080/healthz`; undefined without a probe. */
+function probeOf(container: Fields, name: string): string | undefined {
+  const probe = at(container, name);
+  if (!isFields(probe)) return undefined;
+  const handler = ["httpGet", "tcpSocket", "grpc", "exec"].find((kind) => isFields(probe[kind])) ?? "probe";
+  const port = at(probe, handler, "port");
+  const place = typeof port === "string" || typeof port === "number" ? ` :${port}` : "";
+  const words = textsIn(listAt(probe, handler, "command")).join(" ");
+  return `${handler}${place}${textAt(probe, handler, "path") ?? ""}${words === "" ? "" : ` ${words}`}`;
+}
+
+function textsIn(values: readonly unknown[]): string[] {
+  return values.filter((value) => typeof value === "string");
+}
+
+function namesIn(values: readonly unknown[], key: string): string[] {
+  return textsIn(values.map((value) => textAt(value, key)));
+}
+
+/**
+ * Pods of one state: what is read about one of them (events, logs) counts for all. Where they run, and their numbers, are left
+ * out.
+ */
+export function stateOf(pod: PodFacts): string {
+  const containers = pod.containers.map(({ name, isRunning, ready, started, waiting, end }) =>
+    [name, isRunning, ready, started, waiting?.reason ?? "", end?.exitCode ?? "", end?.reason ?? ""].join(
+      ",",
+    ),
+  );
+  const { phase, reason, conditions, deletionAt } = pod;
+  const scheduled = conditions.get("PodScheduled")?.status ?? "";
+  return [phase, reason, scheduled, deletionAt !== undefined, ...containers].join(";");
+}

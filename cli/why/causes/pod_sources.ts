@@ -1,0 +1,83 @@
+/** Which pods an object has, by its kind. */
+import { spreadMatchOf } from "../../../controller/index.ts";
+import { broadcastJobUidLabel, matchedWorkloadSpreadAnnotation } from "../../../crds/index.ts";
+import type { LabelSelector } from "../../../kube/core/index.ts";
+import { type AnyObject, textAt } from "../../fields.ts";
+import type { ResourceType } from "../../resource_types.ts";
+import { carriesSidecars } from "../../rollout/revised_sidecars.ts";
+
+/** How pods of one kind of object are found. */
+export interface PodSource {
+  readonly group: string;
+  readonly kind: string;
+  /** Kinds of the objects between it and its pods, those nearer to it first. */
+  readonly between?: readonly (readonly [group: string, kind: string])[];
+  /** Labels of its pods and of what is between; default: `spec.selector`. */
+  selector?(object: AnyObject): LabelSelector;
+  /** For pods that others own: whether they belong to it. */
+  carries?(pod: AnyObject, object: AnyObject): boolean;
+  /** Its status says which generation it is about. */
+  readonly observes: boolean;
+}
+
+const apps = { group: "apps", observes: true } as const;
+const kruise = { group: "apps.kruise.io", observes: true } as const;
+const replicaSets = ["apps", "ReplicaSet"] as const;
+const anything = (): LabelSelector => ({});
+
+const podSources: readonly PodSource[] = [
+  { ...kruise, kind: "CloneSet" },
+  { ...kruise, kind: "StatefulSet" },
+  { ...kruise, kind: "DaemonSet" },
+  {
+    ...kruise,
+    kind: "BroadcastJob",
+    observes: false,
+    selector: ({ metadata }) => ({ matchLabels: { [broadcastJobUidLabel]: metadata.uid ?? "" } }),
+  },
+  {
+    ...kruise,
+    kind: "AdvancedCronJob",
+    observes: false,
+    between: [
+      ["batch", "Job"],
+      ["apps.kruise.io", "BroadcastJob"],
+    ],
+    selector: anything,
+  },
+  {
+    ...kruise,
+    kind: "UnitedDeployment",
+    between: [
+      ["apps.kruise.io", "CloneSet"],
+      ["apps.kruise.io", "StatefulSet"],
+      ["apps", "StatefulSet"],
+      ["apps", "Deployment"],
+      replicaSets,
+    ],
+  },
+  {
+    ...kruise,
+    kind: "SidecarSet",
+    carries: (pod, { metadata }) => carriesSidecars(pod, metadata.name ?? ""),
+  },
+  {
+    ...kruise,
+    kind: "WorkloadSpread",
+    selector: anything,
+    carries: (pod, { metadata }) =>
+      spreadMatchOf(textAt(pod, "metadata", "annotations", matchedWorkloadSpreadAnnotation))?.name ===
+      metadata.name,
+  },
+  { ...apps, kind: "Deployment", between: [replicaSets] },
+  { ...apps, kind: "ReplicaSet" },
+  { ...apps, kind: "StatefulSet" },
+  { ...apps, kind: "DaemonSet" },
+  { group: "batch", kind: "Job", observes: false },
+  { group: "", kind: "Pod", observes: false, carries: () => true },
+];
+
+/** Undefined for a kind without pods. */
+export function podSourceOf({ group, kind }: Pick<ResourceType, "group" | "kind">): PodSource | undefined {
+  return podSources.find((source) => source.group === group && source.kind === kind);
+}

@@ -1,0 +1,42 @@
+/** What the controller's plan waits for, as causes: what becomes of it by itself, and which command comes next. */
+import type { Waiting } from "../../controller/index.ts";
+import { objectName } from "../resource_types.ts";
+import { workloadNamed } from "../rollout/workloads.ts";
+import type { Target } from "../target.ts";
+import type { Cause, Outlook } from "./causes/cause.ts";
+
+/** Reasons of plans that time alone does not end; all others are under way. */
+const outlooks: ReadonlyMap<string, Outlook> = new Map([
+  ...reasons("stuck", "Paused OnDelete InPlaceOnly SelectingAll NameTaken NoOrdinal NotUpgradable"),
+  ...reasons("stuck", "NotUpgradablePods NoNode FailedPod Malformed NamespaceNotExists ConflictOccurred"),
+  ...reasons("stuck", "Allocation"),
+  ...reasons("held", "Partition Budget ScaleLimit Burst OrderedReady Parallelism NodeSelector Surge"),
+  ...reasons("held", "PartitionedScaling Selector RestartLimit NewNode Schedule PodMetadata"),
+]);
+
+function reasons(outlook: Outlook, text: string): [string, Outlook][] {
+  return text.split(" ").map((reason) => [reason, outlook]);
+}
+
+export function planCauses(waiting: readonly Waiting[], target: Target): Cause[] {
+  return waiting.map((entry) => ({
+    ...entry,
+    outlook: outlooks.get(entry.reason) ?? "moving",
+    next: nextCommand(entry, target),
+  }));
+}
+
+const ofPods = new Set(["Budget", "Terminating", "Hook", "InPlace", "Grace", "NotReady", "OrderedReady"]);
+
+function nextCommand({ reason, pods = [] }: Waiting, { type, ref }: Target): string {
+  const name = objectName(type, ref.name);
+  const inNamespace = ref.namespace === undefined ? "" : ` -n ${ref.namespace}`;
+  if (reason === "Paused" && workloadNamed(type)?.pausedPath !== undefined)
+    return `refit rollout resume ${name}${inNamespace}`;
+  const [pod = ""] = pods;
+  const [namespace = "", podName] = pod.split("/");
+  if (ofPods.has(reason) && podName !== undefined) return `kubectl describe pod ${podName} -n ${namespace}`;
+  if (ofPods.has(reason) && pod !== "") return `kubectl describe pod ${pod}${inNamespace}`;
+  if (outlooks.has(reason)) return `kubectl edit ${name}${inNamespace}`;
+  return `kubectl describe ${name}${inNamespace}`;
+}
