@@ -1,6 +1,7 @@
 /** What of a pod says why it does not get on, read from JSON that may hold anything. */
 import { timeOf } from "../../../kube/core/index.ts";
 import { type AnyObject, at, type Fields, isFields, listAt, numberAt, textAt } from "../../fields.ts";
+import { shownName } from "./shown_text.ts";
 
 export interface ConditionFacts {
   readonly status: string;
@@ -62,13 +63,13 @@ export function podFactsOf(pod: AnyObject): PodFacts {
   const spec = at(pod, "spec");
   const status = at(pod, "status");
   return {
-    namespace: textAt(pod, "metadata", "namespace") ?? "",
-    name: textAt(pod, "metadata", "name") ?? "",
+    namespace: nameAt(pod, "metadata", "namespace"),
+    name: nameAt(pod, "metadata", "name"),
     uid: textAt(pod, "metadata", "uid") ?? "",
     createdAt: timeAt(pod, "metadata", "creationTimestamp"),
     deletionAt: timeAt(pod, "metadata", "deletionTimestamp"),
     finalizers: textsIn(listAt(pod, "metadata", "finalizers")),
-    node: textAt(spec, "nodeName") ?? "",
+    node: nameAt(spec, "nodeName"),
     scheduler: textAt(spec, "schedulerName") ?? "default-scheduler",
     restartPolicy: textAt(spec, "restartPolicy") ?? "Always",
     phase: textAt(status, "phase") ?? "",
@@ -78,8 +79,8 @@ export function podFactsOf(pod: AnyObject): PodFacts {
     schedulingGates: namesIn(listAt(spec, "schedulingGates"), "name"),
     readinessGates: namesIn(listAt(spec, "readinessGates"), "conditionType"),
     claims: listAt(spec, "volumes").flatMap((volume) => {
-      const claim = textAt(volume, "persistentVolumeClaim", "claimName");
-      return claim === undefined ? [] : [claim];
+      const claim = nameAt(volume, "persistentVolumeClaim", "claimName");
+      return claim === "" ? [] : [claim];
     }),
     containers: [
       ...containersOf(spec, status, "initContainers", "initContainerStatuses"),
@@ -95,6 +96,10 @@ export function isTrue(pod: PodFacts, condition: string): boolean {
 /** Of the newest state that keeps it from being ready. */
 export function notReadySince(pod: PodFacts): number | undefined {
   return pod.conditions.get("Ready")?.since ?? pod.createdAt;
+}
+
+function nameAt(value: unknown, ...path: readonly string[]): string {
+  return shownName(textAt(value, ...path) ?? "");
 }
 
 /** `conditions` of anything that has them, by type. */
@@ -133,7 +138,7 @@ function containerOf(container: Fields, status: unknown, isInit: boolean): Conta
   const before = at(status, "lastState", "terminated");
   const end = isFields(ended) ? ended : before;
   return {
-    name: textAt(container, "name") ?? "",
+    name: nameAt(container, "name"),
     isInit: isInit && textAt(container, "restartPolicy") !== "Always",
     image: textAt(container, "image") ?? "",
     ready: at(status, "ready") === true,

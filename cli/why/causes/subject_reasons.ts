@@ -183,7 +183,7 @@ function closedSubsets({ subject }: Facts): Cause[] {
 
 function notObserved(facts: Facts): Cause[] {
   const { subject } = facts;
-  if (!isBehind(facts)) return [];
+  if (!isBehind(facts) || controllerAbsent(facts).length > 0) return [];
   const { generation, observedGeneration = 0 } = subject;
   return [
     {
