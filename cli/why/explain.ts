@@ -61,7 +61,7 @@ export async function explain(request: ExplainRequest): Promise<Explanation> {
     forecast,
     causes,
     isStuck: isStuck(causes, isIdle),
-    summary: forecast?.summary ?? `${counted(podCount, "pod")}, ${pods.length} not at rest`,
+    summary: forecast?.summary ?? `${counted(podCount, "pod")}, ${pods.length} not available`,
     unread,
   };
 }

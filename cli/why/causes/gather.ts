@@ -57,7 +57,8 @@ export async function gatherFacts(
   ]);
   const { pods, podCount, requests, between, newestPodAt } = found;
   const examples = examplesOf(pods);
-  const about = [object, ...between.slice(0, mostBetween)];
+  // What is said about a pod itself counts for its state.
+  const about = source.kind === "Pod" ? [] : [object, ...between.slice(0, mostBetween)];
   const [events, podEvents, nodes, claims, logs, agents] = await Promise.all([
     Promise.all(about.map((each) => eventsAbout(reader, each))),
     byKey([...examples], ([state, pod]) => eventsOfPod(reader, pod).then((found) => [state, found])),

@@ -24,6 +24,9 @@ export function shownName(name: string): string {
 
 /** The last line with anything in it. */
 export function lastLine(text: string): string {
-  const lines = text.slice(-mostRead).split("\n").map((line) => shownText(line));
+  const lines = text
+    .slice(-mostRead)
+    .split("\n")
+    .map((line) => shownText(line));
   return lines.findLast((line) => line !== "") ?? "";
 }
