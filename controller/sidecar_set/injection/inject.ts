@@ -34,8 +34,14 @@ export function injectSidecars(
   const containers = placed(sets, pod, app, "containers");
   const initContainers = placed(sets, pod, app, "initContainers").sort(byName);
   if (sortByName) containers.sort(byName);
-  const volumes = missing("mountedVolumes", objectsAt(spec, "volumes"), sets);
-  const secrets = missing("imagePullSecrets", objectsAt(spec, "imagePullSecrets"), sets);
+  const volumes = missing(
+    objectsAt(spec, "volumes"),
+    sets.map((set) => set.mountedVolumes),
+  );
+  const secrets = missing(
+    objectsAt(spec, "imagePullSecrets"),
+    sets.map((set) => set.imagePullSecrets),
+  );
   const record = recordOf(sets, annotations, formatTime(now));
 
   if (initContainers.length > 0)

@@ -2,7 +2,6 @@
 import type { SidecarContainer, Volume } from "../../../crds/index.ts";
 import type { JsonObject } from "../../../kube/core/index.ts";
 import { objectsAt } from "../../json_fields.ts";
-import type { Sidecars } from "./sidecars.ts";
 
 /** Those of `volumes` that the sidecars themselves mount, in the order of their mounts. */
 export function mountedVolumes(sidecars: readonly SidecarContainer[], volumes: readonly Volume[]): Volume[] {
@@ -16,20 +15,17 @@ function volumeNames(sidecar: SidecarContainer): unknown[] {
   return lists.flat().map(({ name }) => name);
 }
 
-/** What the pod has no other of that name of: its own one stays. */
-export function missing(
-  list: "mountedVolumes" | "imagePullSecrets",
+/** Of the sets' lists, in turn, what the pod has no other of that name of: its own one stays. */
+export function missing<T extends { readonly name?: unknown }>(
   present: readonly JsonObject[],
-  sets: readonly Sidecars[],
-): object[] {
+  lists: readonly (readonly T[])[],
+): T[] {
   const names = new Set(present.map(({ name }) => name));
-  const found: object[] = [];
-  for (const set of sets) {
-    for (const one of set[list]) {
-      if (names.has(one.name)) continue;
-      names.add(one.name);
-      found.push(one);
-    }
+  const found: T[] = [];
+  for (const one of lists.flat()) {
+    if (names.has(one.name)) continue;
+    names.add(one.name);
+    found.push(one);
   }
   return found;
 }
