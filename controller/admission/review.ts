@@ -77,23 +77,37 @@ const reasons: Readonly<Record<number, string>> = { 403: "Forbidden", 429: "TooM
 const plainUid = /^[-0-9A-Za-z]+$/;
 
 /** The bytes of an answer. Most answers allow without a patch; they are put together from constants. */
-export function encodeReview(apiVersion: ReviewVersion, uid: string, response: AdmissionResponse): string {
+export function encodeReview(apiVersion: ReviewVersion, uid: string, response: AdmissionResponse): Buffer {
   const head = `{"kind":"AdmissionReview","apiVersion":"${apiVersion}","response":{"uid":${plainUid.test(uid) ? `"${uid}"` : JSON.stringify(uid)},"allowed":`;
   if (!response.allowed) {
     const { code, message } = response;
     const reason = reasons[code];
     const status = reason === undefined ? { code, message } : { code, reason, message };
-    return `${head}false,"status":${JSON.stringify({ metadata: {}, ...status })}}}`;
+    return Buffer.from(`${head}false,"status":${JSON.stringify({ metadata: {}, ...status })}}}`);
   }
   const { patch, warnings } = response;
   const warned =
     warnings === undefined || warnings.length === 0 ? "" : `,"warnings":${JSON.stringify(warnings)}`;
-  if (patch === undefined || patch.length === 0) return `${head}true${warned}}}`;
-  const encoded = Buffer.from(JSON.stringify(patch)).toString("base64");
-  return `${head}true,"patchType":"JSONPatch","patch":"${encoded}"${warned}}}`;
+  if (patch === undefined || patch.length === 0) return Buffer.from(`${head}true${warned}}}`);
+  return withBase64(
+    `${head}true,"patchType":"JSONPatch","patch":"`,
+    Buffer.from(JSON.stringify(patch)),
+    `"${warned}}}`,
+  );
+}
+
+/** Nearly all of an answer is the patch: as part of a text it would be copied twice more on its way out. */
+function withBase64(before: string, data: Buffer, after: string): Buffer {
+  const length = 4 * Math.ceil(data.length / 3);
+  const from = Buffer.byteLength(before);
+  const bytes = Buffer.allocUnsafe(from + length + Buffer.byteLength(after));
+  bytes.write(before);
+  bytes.write(data.toString("base64"), from, "latin1");
+  bytes.write(after, from + length);
+  return bytes;
 }
 
 /** The answer to a body that is no review. */
-export function encodeProblem(code: number, message: string): string {
+export function encodeProblem(code: number, message: string): Buffer {
   return encodeReview("admission.k8s.io/v1", "", { allowed: false, code, message });
 }

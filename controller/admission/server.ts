@@ -328,8 +328,8 @@ const problems: Readonly<Record<number, string>> = {
   503: "too many requests are being received",
 };
 
-function send(response: Http2ServerResponse, code: number, type: string, text: string): void {
+function send(response: Http2ServerResponse, code: number, type: string, body: string | Buffer): void {
   if (response.destroyed || response.writableEnded) return;
-  response.writeHead(code, { "content-type": type, "content-length": Buffer.byteLength(text) });
-  response.end(text);
+  response.writeHead(code, { "content-type": type, "content-length": Buffer.byteLength(body) });
+  response.end(body);
 }

@@ -46,27 +46,28 @@ export function parseInjectedSidecars(text: string | undefined): Map<string, Inj
   });
 }
 
-/** `texts`: entries that are written already, in place of those of the same set. */
+/** `written`: entries in place of those of the same sets. */
 export function formatInjectedSidecars(
   entries: ReadonlyMap<string, InjectedSidecars>,
-  texts: ReadonlyMap<string, string> = new Map(),
+  written: readonly Member[] = [],
 ): string {
-  const written = new Map(
-    [...entries].map(([set, entry]) => [set, injectedSidecarsText(entry)(entry.updateTimestamp)]),
-  );
-  for (const [set, text] of texts) written.set(set, text);
-  return joinedMap(written);
+  if (entries.size === 0) return joinedMap(written);
+  const replaced = new Set(written.map(({ key }) => key));
+  const kept = [...entries].filter(([set]) => !replaced.has(set));
+  return joinedMap([
+    ...written,
+    ...kept.map(([set, entry]) => injectedSidecarsWriter(set, entry)(entry.updateTimestamp)),
+  ]);
 }
 
-/** Writes an entry for any time (RFC 3339): only that differs between the pods that a set is injected into. */
-export function injectedSidecarsText({
-  hash,
-  sidecarSetName,
-  sidecarList,
-  controllerRevision,
-}: Omit<InjectedSidecars, "updateTimestamp">): (updateTimestamp: string) => string {
+/** Writes the entry of a set for any time (RFC 3339): only that differs between the pods that it is injected into. */
+export function injectedSidecarsWriter(
+  set: string,
+  { hash, sidecarSetName, sidecarList, controllerRevision }: Omit<InjectedSidecars, "updateTimestamp">,
+): (updateTimestamp: string) => Member {
+  const start = `${goJson(set)}:{"updateTimestamp":`;
   const rest = goJson({ hash, sidecarSetName, sidecarList, controllerRevision }).slice(1);
-  return (updateTimestamp) => `{"updateTimestamp":${goJson(updateTimestamp)},${rest}`;
+  return (updateTimestamp) => ({ key: set, text: `${start}${goJson(updateTimestamp)},${rest}` });
 }
 
 /** Names of the sets whose sidecars a pod has. */
@@ -143,15 +144,20 @@ function parsedObject(text: string): JsonObject | undefined {
 
 /** Keys sorted, members of the values in their order. */
 function formattedMap<T>(entries: ReadonlyMap<string, T>, write: (entry: T) => unknown): string {
-  return joinedMap(new Map([...entries].map(([key, entry]) => [key, goJson(write(entry))])));
+  return joinedMap(
+    [...entries].map(([key, entry]) => ({ key, text: `${goJson(key)}:${goJson(write(entry))}` })),
+  );
 }
 
-/** Of members that are JSON already. */
-function joinedMap(texts: ReadonlyMap<string, string>): string {
-  const members = [...texts]
-    .sort(([left], [right]) => compareBytes(left, right))
-    .map(([key, text]) => `${goJson(key)}:${text}`);
-  return `{${members.join(",")}}`;
+/** A member of a JSON object; `text` is the key, too. */
+interface Member {
+  readonly key: string;
+  readonly text: string;
+}
+
+function joinedMap(members: readonly Member[]): string {
+  const sorted = members.toSorted((left, right) => compareBytes(left.key, right.key));
+  return `{${sorted.map(({ text }) => text).join(",")}}`;
 }
 
 function textAt(object: JsonObject, key: string): string {

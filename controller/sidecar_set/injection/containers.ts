@@ -52,8 +52,7 @@ export function placedContainers(
     const container = { ...fields };
     if (resources !== undefined) container["resources"] = resources;
     container["env"] = withMissing(prepared, given, lastEnv);
-    addVolumes(container, "volumeMounts", shared);
-    addVolumes(container, "volumeDevices", shared);
+    for (const one of shared) addVolume(container, fields, one);
     return { name, place, container };
   });
 }
@@ -76,13 +75,11 @@ function withMissing(
   return all;
 }
 
-function addVolumes(
-  container: JsonObject,
-  list: SharedVolume["list"],
-  shared: readonly SharedVolume[],
-): void {
-  const added = shared.filter((one) => one.list === list).map(({ volume }) => volume);
-  if (added.length > 0) container[list] = [...objectsAt(container, list), ...added];
+/** `fields`: of which the container was made, whose lists are not its own. */
+function addVolume(container: JsonObject, fields: JsonObject, { list, volume }: SharedVolume): void {
+  const present = container[list];
+  if (Array.isArray(present) && present !== fields[list]) present.push(volume);
+  else container[list] = [...objectsAt(fields, list), volume];
 }
 
 /** The pod's containers with the sidecars among them: one of the same name is replaced where it stands. */

@@ -41,7 +41,7 @@ function entries(
   sets: readonly Sidecars[],
   present: Labels,
   annotation: string,
-  entryOf: (set: Sidecars) => string,
+  entryOf: (set: Sidecars) => ReturnType<Sidecars["hashEntry"]>,
 ): string {
   const found = parseInjectedSidecars(present[annotation]);
   if (found === undefined)
@@ -49,7 +49,7 @@ function entries(
       `annotation ${annotation} of the pod is not a JSON object`,
       sets.map(({ name }) => name).join(", "),
     );
-  return formatInjectedSidecars(found, new Map(sets.map((set) => [set.name, entryOf(set)])));
+  return formatInjectedSidecars(found, sets.map(entryOf));
 }
 
 function hotUpgradeRecord(sets: readonly Sidecars[], present: Labels): Record<string, string> {

@@ -1,6 +1,6 @@
 /** The sidecars of one SidecarSet as a pod gets them: of its present spec, or of a revision. Spec: sidecarset 12, 27. */
 import {
-  injectedSidecarsText,
+  injectedSidecarsWriter,
   isHotUpgrade,
   isNativeSidecar,
   type Mistyped,
@@ -33,8 +33,8 @@ export interface Sidecars {
   /** Names of those with HotUpgrade. */
   readonly hotUpgraded: readonly string[];
   /** Entries of the two hash annotations of a pod that is injected at a time (RFC 3339). */
-  readonly hashEntry: (at: string) => string;
-  readonly hashWithoutImageEntry: (at: string) => string;
+  readonly hashEntry: ReturnType<typeof injectedSidecarsWriter>;
+  readonly hashWithoutImageEntry: ReturnType<typeof injectedSidecarsWriter>;
 }
 
 /** Why a pod gets no answer from a set: names the set. */
@@ -106,7 +106,7 @@ export function prepareSidecars(
     imagePullSecrets: imagePullSecrets ?? [],
     patches: patchPodMetadata ?? [],
     hotUpgraded: all.filter(isHotUpgrade).map((sidecar) => sidecar.name),
-    hashEntry: injectedSidecarsText({ ...entry, controllerRevision }),
-    hashWithoutImageEntry: injectedSidecarsText({ ...entry, hash }),
+    hashEntry: injectedSidecarsWriter(name, { ...entry, controllerRevision }),
+    hashWithoutImageEntry: injectedSidecarsWriter(name, { ...entry, hash }),
   };
 }
