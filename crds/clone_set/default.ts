@@ -3,6 +3,12 @@ import { cloneJson, ensureObject, type JsonObject } from "../../kube/core/index.
 import { type Defaulting, fill } from "../fill.ts";
 import { defaultClaimTemplates, defaultTemplateOf, isChanged } from "../pod_templates.ts";
 
+const rolloutDefaults: JsonObject = {
+  inPlaceUpdateStrategy: {},
+  partition: 0,
+  maxUnavailable: "20%",
+  maxSurge: 0,
+};
 const inPlacePolicies: readonly unknown[] = ["InPlaceIfPossible", "InPlaceOnly"];
 
 /**
@@ -19,13 +25,14 @@ export function defaultCloneSet(object: JsonObject, options: Defaulting): JsonOb
   const strategy = ensureObject(spec, "updateStrategy");
   if (result["apiVersion"] === "apps.kruise.io/v1alpha1") {
     fill(strategy, "type", "ReCreate");
-    defaultRollout(strategy, strategy["type"]);
+    defaultRollout(strategy, "type", storedAt(options, ["updateStrategy"]));
   } else {
     fill(strategy, "type", "RollingUpdate");
     if (strategy["type"] === "RollingUpdate") {
       const rollingUpdate = ensureObject(strategy, "rollingUpdate");
       fill(rollingUpdate, "podUpdatePolicy", "ReCreate");
-      defaultRollout(rollingUpdate, rollingUpdate["podUpdatePolicy"]);
+      const stored = storedAt(options, ["updateStrategy", "rollingUpdate"]);
+      defaultRollout(rollingUpdate, "podUpdatePolicy", stored);
     }
   }
   if (options.templateDefaults) defaultTemplates(spec, options);
@@ -38,9 +45,29 @@ function defaultTemplates(spec: JsonObject, options: Defaulting): void {
   if (isNewTemplate || isChanged(spec, "volumeClaimTemplates", options)) defaultClaimTemplates(spec);
 }
 
-function defaultRollout(rollout: JsonObject, policy: unknown): void {
-  if (inPlacePolicies.includes(policy)) ensureObject(rollout, "inPlaceUpdateStrategy");
-  fill(rollout, "partition", 0);
-  fill(rollout, "maxUnavailable", "20%");
-  fill(rollout, "maxSurge", 0);
+/** A part of the spec as it was before an update; undefined where there was none. */
+function storedAt({ old }: Defaulting, path: readonly string[]): JsonObject | undefined {
+  let part = old;
+  for (const step of ["spec", ...path]) {
+    const inner = part && own(part, step);
+    part = isJsonObject(inner) ? inner : undefined;
+  }
+  return part;
+}
+
+/**
+ * `stored` shows no settings that a conversion does not carry (cloneset 2, end): an empty `inPlaceUpdateStrategy`, all of the type OnDelete.
+ * Were they filled in again, each write of an unchanged object would give it a new generation; so their defaults are left out.
+ */
+function defaultRollout(rollout: JsonObject, policyField: string, stored: JsonObject | undefined): void {
+  const policy = rollout[policyField];
+  const shown = stored !== undefined && own(stored, policyField) === policy ? stored : undefined;
+  for (const [field, value] of Object.entries(rolloutDefaults)) {
+    const isInPlace = field === "inPlaceUpdateStrategy";
+    const isLost = isInPlace || policy === "OnDelete";
+    if (isLost && shown !== undefined && own(shown, field) === undefined) {
+      if (jsonEqual(own(rollout, field), value)) delete rollout[field];
+    } else if (!isInPlace || inPlacePolicies.includes(policy))
+      fill(rollout, field, cloneJson<unknown>(value));
+  }
 }

@@ -1,6 +1,13 @@
 import fc from "fast-check";
 import t from "tap";
-import { cloneJson, type JsonObject } from "../../kube/core/index.ts";
+import {
+  applyMergePatch,
+  cloneJson,
+  isJsonObject,
+  type JsonObject,
+  jsonEqual,
+} from "../../kube/core/index.ts";
+import { convertCloneSet } from "./convert.ts";
 import { defaultCloneSet } from "./default.ts";
 import { cloneSet } from "./schema.ts";
 
@@ -66,6 +73,37 @@ t.test("in-place policies get an empty strategy, given values stay", async (t) =
     },
   );
 });
+
+t.test(
+  "an unchanged object of v1alpha1 stays as its server shows it, however often it is written",
+  async () => {
+    const strategy = fc.record(
+      {
+        type: fc.constantFrom("ReCreate", "InPlaceIfPossible", "InPlaceOnly", "OnDelete"),
+        inPlaceUpdateStrategy: fc.constantFrom({}, { gracePeriodSeconds: 3 }),
+        partition: fc.constantFrom(0, "50%"),
+        maxUnavailable: fc.constantFrom("20%", 1),
+        maxSurge: fc.constantFrom(0, 1),
+      },
+      { requiredKeys: [] },
+    );
+    // Settings of OnDelete other than the defaults are lost to the API, whoever writes them.
+    const kept = strategy.map((given) => (given.type === "OnDelete" ? { type: given.type } : given));
+    fc.assert(
+      fc.property(kept, (updateStrategy) => {
+        const written = sample("v1alpha1", { updateStrategy });
+        const stored = convertCloneSet(defaultCloneSet(written, options), "v1beta1");
+        const shown = convertCloneSet(stored, "v1alpha1");
+        const applied = applyMergePatch(shown, { spec: { updateStrategy } });
+        const again = isJsonObject(applied)
+          ? defaultCloneSet(applied, { ...options, old: shown })
+          : undefined;
+        return jsonEqual(again, shown);
+      }),
+      { seed: 20, numRuns: 500 },
+    );
+  },
+);
 
 t.test("templates are left alone with the gate, and on updates that do not change them", async (t) => {
   const object = sample("v1beta1", { volumeClaimTemplates: [{ metadata: { name: "data" }, spec: {} }] });
