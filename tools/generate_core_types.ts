@@ -1,10 +1,10 @@
 /**
  * Writes kube/core/gen/core_types.ts: JSON names, types and patch rules of the core kinds, read from the struct
- * tags of two releases of the Go modules k8s.io/api and k8s.io/apimachinery.
+ * tags of two releases of the Go modules k8s.io/api, k8s.io/apimachinery and k8s.io/apiextensions-apiserver.
  *
- *   node tools/generate_core_types.ts <api> <apimachinery> <api of 1.32> <apimachinery of 1.32>
+ *   node tools/generate_core_types.ts <release>... <those of 1.32>...
  *
- * Each argument is the folder of an unpacked module. The grammar of the output is in kube/core/core_types.ts.
+ * Each argument is the folder of an unpacked module, in this order. The grammar of the output is in kube/core/core_types.ts.
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -27,7 +27,9 @@ interface Package {
   aliases: Map<string, string>;
 }
 
-/** Module-relative path -> group/version; the first package that claims a type name keeps it unprefixed. */
+const apiPath = "k8s.io/api/";
+const extensionsPath = "k8s.io/apiextensions-apiserver/pkg/apis/";
+/** Path -> group/version; the first package that claims a type name keeps it unprefixed. */
 const packages: readonly [path: string, groupVersion: string, alias: string][] = [
   ["core/v1", "v1", "core"],
   ["apps/v1", "apps/v1", "apps"],
@@ -44,6 +46,11 @@ const packages: readonly [path: string, groupVersion: string, alias: string][] =
   ["events/v1", "events.k8s.io/v1", "events"],
   ["networking/v1", "networking.k8s.io/v1", "networking"],
   ["node/v1", "node.k8s.io/v1", "node"],
+];
+/** All kinds of a release. */
+const allPackages = [
+  ...packages.map(([path, ...rest]) => [`${apiPath}${path}`, ...rest] as const),
+  [`${extensionsPath}apiextensions/v1`, "apiextensions.k8s.io/v1", "apiextensions"] as const,
 ];
 const metaPath = "k8s.io/apimachinery/pkg/apis/meta/v1";
 
@@ -63,6 +70,8 @@ const scalars: Readonly<Record<string, string>> = {
   "types.UID": "string",
   "types.NodeName": "string",
   "types.NamespacedName": "string",
+  // Patches replace the list of them as a whole, so that nothing asks for its parts.
+  CustomResourceDefinitionVersion: "any",
 };
 const metaScalars: Readonly<Record<string, string>> = {
   Time: "time",
@@ -74,9 +83,14 @@ const metaScalars: Readonly<Record<string, string>> = {
 class Source {
   readonly packages = new Map<string, Package>();
 
-  constructor(api: string, apimachinery: string) {
+  constructor(api: string, apimachinery: string, apiextensions: string) {
     this.load(metaPath, join(apimachinery, "pkg/apis/meta/v1"), "meta");
-    for (const [path, , alias] of packages) this.load(`k8s.io/api/${path}`, join(api, path), alias);
+    for (const [path, , alias] of allPackages) {
+      const folder = path.startsWith(apiPath)
+        ? join(api, path.slice(apiPath.length))
+        : join(apiextensions, "pkg/apis", path.slice(extensionsPath.length));
+      this.load(path, folder, alias);
+    }
   }
 
   private load(path: string, folder: string, alias: string): void {
@@ -163,10 +177,12 @@ function listType(comment: string): string {
   return word === "atomic" || word === "set" ? word : "";
 }
 
-function main([api, apimachinery, olderApi, olderApimachinery]: readonly string[]): void {
-  if (!api || !apimachinery || !olderApi || !olderApimachinery) throw new Error("four folders, please");
-  const newer = new Source(api, apimachinery);
-  const older = new Source(olderApi, olderApimachinery);
+function main(folders: readonly string[]): void {
+  const [api, apimachinery, apiextensions, olderApi, olderApimachinery, olderApiextensions] = folders;
+  if (!api || !apimachinery || !apiextensions || !olderApi || !olderApimachinery || !olderApiextensions)
+    throw new Error("the folders of six modules are needed");
+  const newer = new Source(api, apimachinery, apiextensions);
+  const older = new Source(olderApi, olderApimachinery, olderApiextensions);
   const names = new Map<string, string>();
   const taken = new Set<string>();
   const wanted: [path: string, struct: string][] = [];
@@ -181,10 +197,10 @@ function main([api, apimachinery, olderApi, olderApimachinery]: readonly string[
     return name;
   };
   const kinds: string[] = [];
-  for (const [path, groupVersion] of packages) {
-    for (const [struct, body] of newer.packages.get(`k8s.io/api/${path}`)?.structs ?? []) {
+  for (const [path, groupVersion] of allPackages) {
+    for (const [struct, body] of newer.packages.get(path)?.structs ?? []) {
       if (/^\s*metav1\.TypeMeta/m.test(body) && /metav1\.ObjectMeta/.test(body)) {
-        kinds.push(`  "${groupVersion}/${struct}": "${seen(`k8s.io/api/${path}`, struct)}",`);
+        kinds.push(`  "${groupVersion}/${struct}": "${seen(path, struct)}",`);
       }
     }
   }

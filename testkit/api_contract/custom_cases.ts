@@ -156,6 +156,25 @@ export const customCases: readonly ContractCase[] = [
       }),
   },
   {
+    name: "merges strategic patches of definitions: members of objects, whole lists",
+    run: (contract) =>
+      withWidgets(contract, async (_base, group) => {
+        const path = `${definitions}/widgets.${group}`;
+        const patch = (body: Fields) =>
+          contract.expect(200, "PATCH", path, { body, type: "application/strategic-merge-patch+json" });
+        const named = await patch({ spec: { names: { shortNames: ["wi", "wt"] } } });
+        assert.deepEqual(valueAt(named, "spec", "names", "shortNames"), ["wi", "wt"]);
+        assert.equal(valueAt(named, "spec", "names", "kind"), "Widget");
+        const [first = {}] = objectsAt(widgetDefinition(group), "spec", "versions");
+        const old = { ...first, name: "v1alpha1", storage: false };
+        const versions = await patch({ spec: { versions: [first, old] } });
+        assert.deepEqual(
+          objectsAt(versions, "spec", "versions").map(({ name }) => name),
+          ["v1", "v1alpha1"],
+        );
+      }),
+  },
+  {
     name: "validates custom resources",
     run: (contract) =>
       withWidgets(contract, async (base, group) => {
