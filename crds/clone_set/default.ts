@@ -1,5 +1,12 @@
 /** Defaults that admission writes into a CloneSet. Spec: cloneset 6. */
-import { cloneJson, ensureObject, type JsonObject } from "../../kube/core/index.ts";
+import {
+  cloneJson,
+  ensureObject,
+  isJsonObject,
+  type JsonObject,
+  jsonEqual,
+  own,
+} from "../../kube/core/index.ts";
 import { type Defaulting, fill } from "../fill.ts";
 import { defaultClaimTemplates, defaultTemplateOf, isChanged } from "../pod_templates.ts";
 
