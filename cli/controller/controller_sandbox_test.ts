@@ -7,15 +7,22 @@ import t from "tap";
 import { systemClock } from "../../kube/index.ts";
 import { startSandbox } from "../../sandbox/index.ts";
 import { run } from "../../testkit/cli/command_fixture.ts";
+import { accountKubeconfig, MissingRights } from "../../testkit/kube/account_fixture.ts";
 import { freePort } from "../free_port.ts";
 import { processHost } from "../host.ts";
 
 const host = processHost();
-const sandbox = await startSandbox({ seed: 11, clock: systemClock });
-t.teardown(() => sandbox.stop());
+const rights = new MissingRights();
+const sandbox = await startSandbox({ seed: 11, clock: systemClock, log: rights.log });
+t.teardown(async () => {
+  await sandbox.stop();
+  rights.check();
+});
 const folder = t.testdir();
+const admin = join(folder, "admin");
+writeFileSync(admin, sandbox.kubeconfig);
+/** Of the controller's account, as soon as that is installed. */
 const kubeconfig = join(folder, "kubeconfig");
-writeFileSync(kubeconfig, sandbox.kubeconfig);
 
 async function listening(): Promise<{ server: Server; port: number }> {
   const server = createServer();
@@ -50,10 +57,11 @@ function started(words: string, text: string) {
 
 t.test("installed, it leads, serves probes, and gives the lease back at SIGTERM", async (t) => {
   const installed = await run(
-    `install --kubeconfig ${kubeconfig} --webhook-host 127.0.0.1 --webhook-port ${webhookPort}`,
+    `install --kubeconfig ${admin} --webhook-host 127.0.0.1 --webhook-port ${webhookPort}`,
     { host },
   );
   t.equal(installed.stderr, "");
+  writeFileSync(kubeconfig, await accountKubeconfig(admin, "kruise-manager"));
   const probes = await freePort();
   const controller = started(`${line} --health-probe-addr=127.0.0.1:${probes}`, "controllers work");
   await controller.seen;

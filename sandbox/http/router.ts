@@ -73,12 +73,16 @@ function errorReply(log: Log, exchange: Exchange, error: unknown): Reply {
 
 /** Whoever may not ask is told so before anything else: also of what does not exist. */
 async function authorized(routes: Routes, exchange: Exchange): Promise<Reply | undefined> {
-  const { authorizer } = routes.world;
+  const { authorizer, log } = routes.world;
   const acting = actingAs(authorizer, exchange);
   if ("reply" in acting) return acting.reply;
   const attributes = requestAttributes(acting.exchange);
   const { allowed, reason } = authorizer.authorize(attributes);
-  if (!allowed) throw notAllowed(attributes, reason);
+  if (!allowed) {
+    const refusal = notAllowed(attributes, reason);
+    log("a request was not allowed", { user: attributes.user.username, refusal: refusal.message });
+    throw refusal;
+  }
   return route(routes, acting.exchange);
 }
 

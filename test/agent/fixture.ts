@@ -14,7 +14,12 @@ import { customResourceDefinition, kinds } from "../../crds/index.ts";
 import { type Credentials, fixedCredentials, systemClock } from "../../kube/index.ts";
 import { startSandbox } from "../../sandbox/index.ts";
 import { type FakeCri, startFakeCri } from "../../testkit/cri/fake_cri.ts";
-import { accountKubeconfig, accountToken, installAccess } from "../../testkit/kube/account_fixture.ts";
+import {
+  accountKubeconfig,
+  accountToken,
+  installAccess,
+  MissingRights,
+} from "../../testkit/kube/account_fixture.ts";
 import { builtProgram } from "../built.ts";
 import { type Api, connect, type Item, isRecord } from "../cluster/api.ts";
 import { Patience } from "../cluster/patience.ts";
@@ -56,7 +61,8 @@ export interface AgentPlace {
 
 export async function startNode(t: Test, options: NodeOptions = {}): Promise<NodeUnderTest> {
   const folder = mkdtempSync(join(tmpdir(), "refit-node-"));
-  const sandbox = await startSandbox({ seed: 7, clock: systemClock, nodes: 0 });
+  const rights = new MissingRights();
+  const sandbox = await startSandbox({ seed: 7, clock: systemClock, nodes: 0, log: rights.log });
   const gate = await openGate(Number(new URL(sandbox.url).port));
   const admin = join(folder, "admin.kubeconfig");
   writeFileSync(admin, sandbox.kubeconfig, { mode: 0o600 });
@@ -89,6 +95,7 @@ export async function startNode(t: Test, options: NodeOptions = {}): Promise<Nod
     await api.close();
     await sandbox.stop();
     rmSync(folder, { recursive: true, force: true });
+    rights.check();
   });
   const headers = { authorization: `Bearer ${await accountToken(admin, "kruise-manager")}` };
   const credentials = fixedCredentials(sandbox.url, { headers, tls: { ca: sandbox.caCert } });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { carriedOutKinds, customResourceDefinition } from "../../crds/index.ts";
 import { type Credentials, fixedCredentials, systemClock } from "../../kube/index.ts";
 import { type Sandbox, startSandbox } from "../../sandbox/index.ts";
-import { accountToken, installAccess } from "../../testkit/kube/account_fixture.ts";
+import { accountToken, installAccess, MissingRights } from "../../testkit/kube/account_fixture.ts";
 import { type Api, connect } from "../cluster/api.ts";
 import { install } from "../cluster/install.ts";
 import { runSuites } from "./runner.ts";
@@ -19,6 +19,7 @@ export interface TestSandbox {
   readonly faults: Sandbox["faults"];
   /** Of the administrator. */
   readonly kubeconfig: string;
+  /** Throws when the controller was refused anything that its account may not do. */
   stop(): Promise<void>;
 }
 
@@ -30,7 +31,15 @@ export async function startTestSandbox(
   options: { serves?: readonly string[]; pace?: Suite["pace"] } = {},
 ): Promise<TestSandbox> {
   const profile = options.pace ?? "fast";
-  const sandbox = await startSandbox({ seed: 7, clock: systemClock, nodes: 3, agent: true, profile });
+  const rights = new MissingRights();
+  const sandbox = await startSandbox({
+    seed: 7,
+    clock: systemClock,
+    nodes: 3,
+    agent: true,
+    profile,
+    log: rights.log,
+  });
   const folder = mkdtempSync(join(tmpdir(), "refit-sandbox-"));
   const kubeconfig = join(folder, "kubeconfig");
   writeFileSync(kubeconfig, sandbox.kubeconfig, { mode: 0o600 });
@@ -51,6 +60,7 @@ export async function startTestSandbox(
       await api.close();
       await sandbox.stop();
       rmSync(folder, { recursive: true, force: true });
+      rights.check();
     },
   };
 }
@@ -96,6 +106,8 @@ async function runGroup(suites: readonly Suite[], report: (result: StepResult) =
     };
     await runSuites([target], suites, { report });
   } finally {
-    await sandbox.stop();
+    await sandbox.stop().catch((error: unknown) => {
+      report({ outcome: "failed", suite: "all", step: "rights of the controller", error: String(error) });
+    });
   }
 }

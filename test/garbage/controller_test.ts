@@ -7,7 +7,7 @@ import t from "tap";
 import { Agent, request } from "undici";
 import { seededRandom, systemClock } from "../../kube/index.ts";
 import { startSandbox } from "../../sandbox/index.ts";
-import { accountKubeconfig } from "../../testkit/kube/account_fixture.ts";
+import { accountKubeconfig, MissingRights } from "../../testkit/kube/account_fixture.ts";
 import { builtProgram } from "../built.ts";
 import { startService, tailOf, untilReady } from "../cluster/processes.ts";
 import { freePorts, portAt } from "../cluster/settings.ts";
@@ -31,7 +31,8 @@ const review = JSON.stringify({
 t.test(`the controller bears garbage, seed ${seed}`, async (t) => {
   const random = seededRandom(seed);
   const folder = mkdtempSync(join(tmpdir(), "refit-garbage-"));
-  const sandbox = await startSandbox({ seed, clock: systemClock, nodes: 0 });
+  const rights = new MissingRights();
+  const sandbox = await startSandbox({ seed, clock: systemClock, nodes: 0, log: rights.log });
   const kubeconfig = join(folder, "kubeconfig");
   writeFileSync(kubeconfig, sandbox.kubeconfig, { mode: 0o600 });
   const ports = await freePorts(3);
@@ -55,6 +56,7 @@ t.test(`the controller bears garbage, seed ${seed}`, async (t) => {
   t.teardown(async () => {
     await sandbox.stop();
     rmSync(folder, { recursive: true, force: true });
+    rights.check();
   });
   while (installing.exitCode() === undefined) await systemClock.sleep(50);
   assert.equal(installing.exitCode(), 0, tailOf(installing.logFile));

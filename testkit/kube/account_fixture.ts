@@ -69,6 +69,24 @@ async function remove(api: Api, { kind = "", apiVersion = "", metadata }: AnyObj
   }
 }
 
+/** Hears from a sandbox what it refused to the accounts: rights that the installation lacks. */
+export class MissingRights {
+  readonly #refusals = new Set<string>();
+
+  /** For the options of the sandbox. */
+  readonly log = (_message: string, { user, refusal }: Readonly<Record<string, unknown>> = {}): void => {
+    const isOurs = typeof user === "string" && user.startsWith(`system:serviceaccount:${namespace}:`);
+    if (isOurs && typeof refusal === "string") this.#refusals.add(refusal);
+  };
+
+  /** Throws when anything was refused. */
+  check(): void {
+    if (this.#refusals.size === 0) return;
+    const list = [...this.#refusals].slice(0, 20).join("\n  ");
+    throw new Error(`rights are missing from the installation (cli/install/access.ts):\n  ${list}`);
+  }
+}
+
 /** A kubeconfig for the cluster of the administrator's one, as the account; the installation must be there. */
 export async function accountKubeconfig(administratorFile: string, account: Account): Promise<string> {
   const token = await accountToken(administratorFile, account);
