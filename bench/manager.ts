@@ -1,10 +1,11 @@
 /** The manager under test: a process of the user's, or the project's own controller, started here. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { controllerEnvironment, controllerNodeFlags, freePort } from "../cli/index.ts";
 import type { Clock } from "../kube/index.ts";
+import { accountKubeconfig, grantForGates } from "../testkit/kube/account_fixture.ts";
 import { BenchError } from "./errors.ts";
 import type { Measured } from "./measure/phase.ts";
 import { sampleProcess } from "./measure/process_stats.ts";
@@ -32,11 +33,12 @@ export function foreignManager(pid: number, metricsUrl: string | undefined): Man
 export interface OwnManagerOptions {
   /** `cli/main.ts` or a bundle of the tree to measure. */
   entry: string;
+  /** Of the administrator; the controller runs as its own account. */
   kubeconfig: string;
   /** The cluster stays: definitions and webhooks are removed from it at the end. */
   uninstall: boolean;
-  /** Further flags of the controller. */
-  flags?: readonly string[];
+  /** Of the controller, as its `--feature-gates` takes them. */
+  gates?: string | undefined;
   clock: Clock;
   signal: AbortSignal;
 }
@@ -46,8 +48,8 @@ export async function startOwnManager(options: OwnManagerOptions): Promise<Manag
   const webhook = await freePort();
   const metrics = await freePort(webhook + 1);
   const health = await freePort(metrics + 1);
-  const certificates = mkdtempSync(join(tmpdir(), "refit-bench-certs-"));
-  const manager = new OwnManager(options, { webhook, metrics, health }, certificates);
+  const folder = mkdtempSync(join(tmpdir(), "refit-bench-manager-"));
+  const manager = new OwnManager(options, { webhook, metrics, health }, folder);
   try {
     await manager.install();
     await manager.start();
@@ -62,7 +64,7 @@ class OwnManager implements Manager {
   readonly own = true;
   readonly #options: OwnManagerOptions;
   readonly #ports: { webhook: number; metrics: number; health: number };
-  readonly #certificates: string;
+  readonly #folder: string;
   readonly #lastLines: string[] = [];
   #child: ChildProcess | undefined;
   #ending: ChildProcess | undefined;
@@ -70,11 +72,16 @@ class OwnManager implements Manager {
   constructor(
     options: OwnManagerOptions,
     ports: { webhook: number; metrics: number; health: number },
-    certificates: string,
+    folder: string,
   ) {
     this.#options = options;
     this.#ports = ports;
-    this.#certificates = certificates;
+    this.#folder = folder;
+  }
+
+  /** Kubeconfig of the controller. */
+  get #own(): string {
+    return join(this.#folder, "kubeconfig");
   }
 
   get pid(): number {
@@ -87,17 +94,20 @@ class OwnManager implements Manager {
 
   async install(): Promise<void> {
     const address = ["--webhook-host", "127.0.0.1", "--webhook-port", String(this.#ports.webhook)];
-    await this.#run(["install", "--kubeconfig", this.#options.kubeconfig, ...address]);
+    const { kubeconfig, gates = "" } = this.#options;
+    await this.#run(["install", "--kubeconfig", kubeconfig, ...address]);
+    await grantForGates(kubeconfig, gates);
+    writeFileSync(this.#own, await accountKubeconfig(kubeconfig, "kruise-manager"), { mode: 0o600 });
   }
 
   async start(): Promise<void> {
-    const { kubeconfig } = this.#options;
+    const { gates } = this.#options;
     const child = this.#spawn([
       "controller",
       "--kubeconfig",
-      kubeconfig,
+      this.#own,
       "--enable-leader-election=false",
-      ...(this.#options.flags ?? []),
+      ...(gates === undefined ? [] : [`--feature-gates=${gates}`]),
       `--metrics-addr=127.0.0.1:${this.#ports.metrics}`,
       `--health-probe-addr=127.0.0.1:${this.#ports.health}`,
     ]);
@@ -127,7 +137,7 @@ class OwnManager implements Manager {
     try {
       if (this.#options.uninstall) await this.#run(["uninstall", "--kubeconfig", this.#options.kubeconfig]);
     } finally {
-      rmSync(this.#certificates, { recursive: true, force: true });
+      rmSync(this.#folder, { recursive: true, force: true });
     }
   }
 
@@ -147,7 +157,7 @@ class OwnManager implements Manager {
       ...controllerEnvironment,
       WEBHOOK_HOST: "127.0.0.1",
       WEBHOOK_PORT: String(this.#ports.webhook),
-      WEBHOOK_CERT_DIR: this.#certificates,
+      WEBHOOK_CERT_DIR: join(this.#folder, "certificates"),
     };
     // In a process group of its own: Ctrl-C is for the bench, which still needs the manager to clean up.
     const child = spawn(process.execPath, [...controllerNodeFlags, this.#options.entry, ...args], {

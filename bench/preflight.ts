@@ -65,7 +65,7 @@ export async function checkAccess(client: Client, kinds: readonly WorkloadKind[]
   throw new BenchError(`this user may not ${words.join("; ")}; nothing was created`);
 }
 
-/** Undefined: the server does not answer such questions (the sandbox lets its user do everything). */
+/** Undefined: the server does not answer such questions. */
 async function isAllowed(client: Client, access: Access): Promise<boolean | undefined> {
   const body = {
     apiVersion: "authorization.k8s.io/v1",

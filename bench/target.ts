@@ -123,8 +123,7 @@ async function managerOf(options: TargetOptions, client: Client, kubeconfig: str
       "a manager is installed in this cluster: name its process with --pid, or remove it first (refit uninstall)",
     );
   const uninstall = options.kubeconfig !== undefined;
-  const flags = options.gates === undefined ? [] : [`--feature-gates=${options.gates}`];
-  return startOwnManager({ entry: controller, kubeconfig, uninstall, flags, clock, signal });
+  return startOwnManager({ entry: controller, kubeconfig, uninstall, gates: options.gates, clock, signal });
 }
 
 async function exists(client: Client, path: string): Promise<boolean> {

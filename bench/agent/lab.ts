@@ -91,7 +91,7 @@ export class Lab {
         entry: io.controller,
         kubeconfig,
         uninstall: false,
-        flags: ["--feature-gates=ImagePullJobGate=true"],
+        gates: "ImagePullJobGate=true",
         clock,
         signal,
       });
