@@ -103,7 +103,13 @@ export async function connect(
 
 /** The sandbox's API server alone: the nodes are the bench's own, as before any server. */
 async function ownSandbox(options: TargetOptions, closing: (() => Promise<void> | void)[]) {
-  const sandbox = await startSandbox({ seed: options.seed, clock: options.clock, nodes: 0 });
+  const { seed, clock, log } = options;
+  const sandbox = await startSandbox({
+    seed,
+    clock,
+    nodes: 0,
+    log: (message, fields) => log.debug(message, fields),
+  });
   closing.push(() => sandbox.stop());
   const folder = mkdtempSync(join(tmpdir(), "refit-bench-"));
   closing.push(() => rmSync(folder, { recursive: true, force: true }));

@@ -8,6 +8,7 @@ import { scenarioNamed } from "../../bench/scenarios/all.ts";
 import { runSettings } from "../../bench/settings.ts";
 import { openTarget, type Target } from "../../bench/target.ts";
 import { nullLog, seededRandom, systemClock } from "../../kube/index.ts";
+import { MissingRights } from "../kube/account_fixture.ts";
 
 export const pods = 10;
 const deps = {
@@ -29,8 +30,10 @@ export class ScenarioSandbox {
 
   /** Ends with the test. */
   static async start(t: Pick<Test, "teardown">): Promise<ScenarioSandbox> {
+    const rights = new MissingRights();
     const target = await openTarget({
       ...deps,
+      log: { ...nullLog, debug: rights.log },
       kubeconfig: undefined,
       pid: undefined,
       metricsUrl: undefined,
@@ -39,7 +42,10 @@ export class ScenarioSandbox {
       seed: 1,
       random: seededRandom(1),
     });
-    t.teardown(() => target.stop());
+    t.teardown(async () => {
+      await target.stop();
+      rights.check();
+    });
     return new ScenarioSandbox(target);
   }
 
