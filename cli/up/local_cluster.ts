@@ -17,7 +17,9 @@ export interface LocalCluster {
   readonly url: string;
   /** YAML. */
   readonly kubeconfig: string;
+  /** Of the administrator. */
   readonly credentials: Credentials;
+  credentialsFor(token: string): Credentials;
   stop(): Promise<void>;
 }
 
@@ -27,9 +29,15 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
     const { nodes, port, seed, timing, clock } = options;
     const sandbox = await startSandbox({ nodes, port, seed, clock, profile: timing, agent: true });
     const { url, kubeconfig, token, caCert } = sandbox;
-    const headers = { authorization: `Bearer ${token}` };
-    const credentials = fixedCredentials(url, { headers, tls: { ca: caCert } });
-    return { url, kubeconfig, credentials, stop: () => sandbox.stop() };
+    const credentialsFor = (bearer: string): Credentials =>
+      fixedCredentials(url, { headers: { authorization: `Bearer ${bearer}` }, tls: { ca: caCert } });
+    return {
+      url,
+      kubeconfig,
+      credentials: credentialsFor(token),
+      credentialsFor,
+      stop: () => sandbox.stop(),
+    };
   } catch (error) {
     if (error instanceof Error && "syscall" in error)
       throw listenError(`127.0.0.1:${options.port}`, "--port", error);

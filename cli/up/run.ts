@@ -5,7 +5,7 @@ import { createWriteStream, type WriteStream } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { type Client, createClient, type Log, undiciTransport } from "../../kube/index.ts";
+import { type Client, type Credentials, createClient, type Log, undiciTransport } from "../../kube/index.ts";
 import { parseArguments } from "../arguments.ts";
 import type { Call } from "../command.ts";
 import { controllerFlags } from "../controller/controller_flags.ts";
@@ -18,6 +18,7 @@ import { aborted } from "../controller/run.ts";
 import { processSettings } from "../controller/settings.ts";
 import { textLog } from "../controller/text_log.ts";
 import { CliError } from "../errors.ts";
+import { textAt } from "../fields.ts";
 import { freePort } from "../free_port.ts";
 import { globalFlags } from "../global_flags.ts";
 import { applyObject, builtinType, waitEstablished } from "../install/apply.ts";
@@ -25,6 +26,10 @@ import { definitions, type InstallOptions, installObjects } from "../install/man
 import { demoName, printKept, runDemo } from "./demo.ts";
 import { type LocalCluster, startLocalCluster } from "./local_cluster.ts";
 import { writePrivateFile } from "./private_file.ts";
+
+/** Where the controller is installed, and as whom it runs. */
+const namespace = "kruise-system";
+const account = "kruise-manager";
 
 interface UpOptions {
   readonly pods: number;
@@ -82,11 +87,13 @@ async function runAll(
   const kubeconfig = await writePrivateFile(options.kubeconfig, cluster.kubeconfig);
   call.print(`Sandbox at ${cluster.url}, ${options.nodes} nodes, seed ${options.seed}`);
   const { log, logFile } = logTo(call, dirname(kubeconfig), started);
-  const client = clientOf(call, cluster, log);
+  const client = clientOf(call, cluster.credentials, log);
   started.defer(() => client.close());
-  const admissionClient = clientOf(call, cluster, log);
-  started.defer(() => admissionClient.close());
-  const controller = await startController(call, { client, admissionClient }, folder, log);
+  const { webhookPort, credentials } = await install(call, cluster, client);
+  const own = { client: clientOf(call, credentials, log), admissionClient: clientOf(call, credentials, log) };
+  started.defer(() => own.client.close());
+  started.defer(() => own.admissionClient.close());
+  const controller = await startController(call, own, { folder, webhookPort }, log);
   started.defer(() => controller.stop());
   await Promise.race([controller.working, controller.failed]);
   const result = await Promise.race([runDemo(call, client, options.pods), controller.failed]);
@@ -108,24 +115,38 @@ function logTo(call: Call, folder: string, started: AsyncDisposableStack): { log
   return { log: textLog(file, () => call.host.clock.now(), "info"), logFile };
 }
 
-function clientOf(call: Call, { credentials }: LocalCluster, log: Log): Client {
+function clientOf(call: Call, credentials: Credentials, log: Log): Client {
   const { clock, random } = call.host;
   const transport = undiciTransport({ clock });
   return createClient({ credentials, clock, random, userAgent: "kruise-manager", transport, log });
 }
 
+/** What a cluster needs before the controller starts; gives the credentials of its account, which may do what its roles say. */
+async function install(
+  call: Call,
+  cluster: LocalCluster,
+  client: Client,
+): Promise<{ webhookPort: number; credentials: Credentials }> {
+  // The API server must know it before the webhooks listen.
+  const webhookPort = await freePort();
+  const options: InstallOptions = { namespace, webhookHost: "127.0.0.1", webhookPort };
+  for (const object of installObjects(options)) await applyObject(client, builtinType(object), object);
+  await waitEstablished({ client }, definitions(options), call.host, call.io.signal);
+  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`;
+  const answer = await client.request("POST", path, {
+    apiVersion: "authentication.k8s.io/v1",
+    kind: "TokenRequest",
+    spec: {},
+  });
+  return { webhookPort, credentials: cluster.credentialsFor(textAt(answer, "status", "token") ?? "") };
+}
+
 async function startController(
   call: Call,
   clients: Pick<ControllerProcessDeps, "client" | "admissionClient">,
-  folder: string,
+  { folder, webhookPort }: { readonly folder: string; readonly webhookPort: number },
   log: Log,
 ): Promise<ControllerProcess> {
-  // The API server must know it before the webhooks listen.
-  const webhookPort = await freePort();
-  const install: InstallOptions = { namespace: "kruise-system", webhookHost: "127.0.0.1", webhookPort };
-  const { client } = clients;
-  for (const object of installObjects(install)) await applyObject(client, builtinType(object), object);
-  await waitEstablished({ client }, definitions(install), call.host, call.io.signal);
   const flags = ["--metrics-addr=0", "--health-probe-addr=0", "--enable-leader-election=false"];
   const env = {
     WEBHOOK_HOST: "127.0.0.1",
