@@ -10,6 +10,7 @@ import { customResourceDefinition, kinds } from "../../crds/index.ts";
 import { jsonResource, type KubeObject, seededRandom } from "../../kube/index.ts";
 import { startSandbox } from "../../sandbox/index.ts";
 import { startFakeCri } from "../../testkit/cri/fake_cri.ts";
+import { accountKubeconfig, installAccess } from "../../testkit/kube/account_fixture.ts";
 import type { BenchIo, Command } from "../io.ts";
 import { machine, tool } from "../machine.ts";
 import { ascending, quantile } from "../measure/statistics.ts";
@@ -84,7 +85,10 @@ async function ownCosts(seconds: number, io: BenchIo): Promise<Pick<AgentResult,
     const kubeconfig = join(folder, "kubeconfig");
     writeFileSync(kubeconfig, sandbox.kubeconfig, { mode: 0o600 });
     await define(kubeconfig, io);
-    const processes = await measureAgents({ folder, kubeconfig, socket }, seconds, io);
+    await installAccess(kubeconfig);
+    const own = join(folder, "agent.kubeconfig");
+    writeFileSync(own, await accountKubeconfig(kubeconfig, "kruise-daemon"), { mode: 0o600 });
+    const processes = await measureAgents({ folder, kubeconfig: own, socket }, seconds, io);
     return { processes, calls: await measureCalls(socket, io) };
   } finally {
     await runtime.stop();

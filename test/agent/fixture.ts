@@ -72,7 +72,7 @@ export async function startNode(t: Test, options: NodeOptions = {}): Promise<Nod
     await api.create(options.unchecked ? unchecked(definition) : definition);
   }
   const kubeconfig = join(folder, "agent.kubeconfig");
-  await installAccess(api);
+  await installAccess(admin);
   const config = await accountKubeconfig(admin, "kruise-daemon");
   writeFileSync(kubeconfig, config.replaceAll(sandbox.url, `https://127.0.0.1:${gate.port}`), {
     mode: 0o600,

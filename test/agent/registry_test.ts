@@ -32,7 +32,6 @@ t.test("a registry with a login, a real containerd", { skip: missing ?? false },
   await under.agent.start();
   await under.agent.ready();
   const config = "kruise-daemon-config";
-  await under.api.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: config } });
   for (const [name, secret] of [
     ["good", password],
     ["bad", "guess"],

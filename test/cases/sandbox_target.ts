@@ -44,7 +44,7 @@ export async function startTestSandbox(
   const kubeconfig = join(folder, "kubeconfig");
   writeFileSync(kubeconfig, sandbox.kubeconfig, { mode: 0o600 });
   const api = connect(kubeconfig);
-  await installAccess(api);
+  await installAccess(kubeconfig);
   const token = await accountToken(kubeconfig, "kruise-manager");
   const served = carriedOutKinds.filter(({ kind }) => options.serves?.includes(kind) ?? true);
   for (const kind of served) await api.create(customResourceDefinition(kind));

@@ -17,8 +17,19 @@ const isAccess = ({ kind = "" }: AnyObject): boolean =>
   /^(Namespace|ServiceAccount|(Cluster)?Role(Binding)?)$/.test(kind);
 
 /** The accounts and roles that `refit manifests` prints, without the rest of the installation. */
-export async function installAccess(api: Api): Promise<void> {
-  for (const object of installObjects(options).filter(isAccess)) await create(api, object);
+export function installAccess(administratorFile: string): Promise<void> {
+  return connected(administratorFile, async (api) => {
+    for (const object of installObjects(options).filter(isAccess)) await create(api, object);
+  });
+}
+
+async function connected<T>(administratorFile: string, run: (api: Api) => Promise<T>): Promise<T> {
+  const api = connect(administratorFile);
+  try {
+    return await run(api);
+  } finally {
+    await api.close();
+  }
 }
 
 /** Gates whose rights are granted on request only. */
@@ -28,13 +39,8 @@ const onRequest = [
 ] as const;
 
 /** Brings the rights that are granted on request to what a controller with these gates needs. */
-export async function grantForGates(administratorFile: string, gates: string): Promise<void> {
-  const api = connect(administratorFile);
-  try {
-    await grant(api, gates.split(","));
-  } finally {
-    await api.close();
-  }
+export function grantForGates(administratorFile: string, gates: string): Promise<void> {
+  return connected(administratorFile, (api) => grant(api, gates.split(",")));
 }
 
 async function grant(api: Api, gates: readonly string[]): Promise<void> {
@@ -103,23 +109,18 @@ export async function accountKubeconfig(administratorFile: string, account: Acco
 }
 
 /** As the kubelet would ask for it. */
-export async function accountToken(administratorFile: string, account: Account): Promise<string> {
-  const api = connect(administratorFile);
-  try {
-    const answer = await api.request(
-      "POST",
-      `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`,
-      {
-        apiVersion: "authentication.k8s.io/v1",
-        kind: "TokenRequest",
-        spec: { expirationSeconds: 86_400 },
-      },
-    );
+export function accountToken(administratorFile: string, account: Account): Promise<string> {
+  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`;
+  const body = {
+    apiVersion: "authentication.k8s.io/v1",
+    kind: "TokenRequest",
+    spec: { expirationSeconds: 86_400 },
+  };
+  return connected(administratorFile, async (api) => {
+    const answer = await api.request("POST", path, body);
     const status = isRecord(answer.body) ? answer.body["status"] : undefined;
     const token = isRecord(status) ? status["token"] : undefined;
     if (typeof token === "string") return token;
     throw new Error(`no token for ${account}: ${answer.status} ${JSON.stringify(answer.body).slice(0, 300)}`);
-  } finally {
-    await api.close();
-  }
+  });
 }
