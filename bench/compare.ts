@@ -11,7 +11,7 @@ export interface Compared extends Ratio {
   readonly after: number;
 }
 
-export type Unit = "ms" | "count" | "bytes" | "MB";
+export type Unit = "ms" | "bytes" | "MB" | "requests" | "events" | "pod-seconds";
 
 export interface ComparedPhase {
   readonly scenario: string;
@@ -74,18 +74,18 @@ const figures: readonly FigureOf[] = [
   },
   {
     figure: "pod-seconds out of service",
-    unit: "count",
+    unit: "pod-seconds",
     of: ({ budget }) => (budget?.maxUnavailable === undefined ? undefined : budget.podSecondsOut),
     gates: true,
   },
   {
     figure: "requests a pod",
-    unit: "count",
+    unit: "requests",
     of: ({ requests }) => (requests.source === "none" ? undefined : requests.perPod),
     gates: true,
   },
   { figure: "bytes a pod", unit: "bytes", of: (phase) => phase.wire?.perPod, gates: true },
-  { figure: "watch events a pod", unit: "count", of: (phase) => phase.podEventsPerPod, gates: true },
+  { figure: "watch events a pod", unit: "events", of: (phase) => phase.podEventsPerPod, gates: true },
   { figure: "manager CPU a pod", unit: "ms", of: (phase) => phase.cpuMsPerPod, gates: true },
   {
     figure: "manager memory, at the beginning",

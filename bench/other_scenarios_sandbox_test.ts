@@ -61,7 +61,7 @@ t.test("other scenarios on the sandbox", { timeout: 280_000 }, async (t) => {
   await t.test("webhook with SidecarSets", async (t) => {
     const run = await sandbox.run(`webhook --pods ${pods} --nodes 1 --sidecar-sets 2 --limit 0`, 4);
     t.strictSame(
-      run.phases.map(({ name, facts }) => [name, facts["answered with a patch"]]),
+      run.phases.map(({ name, facts }) => [name, facts["reviews answered with a patch"]]),
       [
         ["warm-up", pods],
         ["pod of a CloneSet", pods],

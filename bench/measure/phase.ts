@@ -76,6 +76,7 @@ export async function runPhase(bench: Bench, plan: PhasePlan): Promise<Phase> {
   progress.begin(plan.name, plan.wanted ?? plan.pods);
   const before = await spent(bench);
   const arrivals = new Arrivals(bench, plan);
+  board.markRevisions();
   const sampler = new Sampler({
     clock,
     board,

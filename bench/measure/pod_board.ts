@@ -1,18 +1,27 @@
 /** All pods of a run as the watch shows them: who they belong to, and how many are in which state. */
 import type { Cache, Change } from "../../kube/index.ts";
 import type { PodObject } from "../../sandbox/index.ts";
-import { type PodState, podStateOf } from "./pod_state.ts";
+import { imageOf, type PodState, podStateOf } from "./pod_state.ts";
 
 /** On the pods of a workload: its name. */
 export const WORKLOAD_LABEL = "refit.dev/bench-workload";
 
+const REVISION_LABEL = "controller-revision-hash";
+
+interface Seen {
+  readonly state: PodState;
+  readonly revision: string;
+}
+
 export class PodBoard {
   readonly #pods: Cache<PodObject>;
-  readonly #states = new Map<string, PodState>();
+  readonly #seen = new Map<string, Seen>();
   readonly #counts: Record<PodState, number>;
   readonly #listeners = new Set<(change: Change<PodObject>) => void>();
   readonly #unsubscribe: () => void;
   #events = 0;
+  #formerRevisions: ReadonlySet<string> = new Set();
+  #readyAtFormer = 0;
 
   constructor(pods: Cache<PodObject>) {
     this.#pods = pods;
@@ -28,11 +37,22 @@ export class PodBoard {
 
   /** Pods that are there, in whatever state. */
   get size(): number {
-    return this.#states.size;
+    return this.#seen.size;
   }
 
   counts(): Record<PodState, number> {
     return { ...this.#counts };
+  }
+
+  /** From now on the revisions that pods have are the former ones. */
+  markRevisions(): void {
+    this.#formerRevisions = new Set([...this.#seen.values()].map(({ revision }) => revision));
+    this.#readyAtFormer = this.#counts.ready;
+  }
+
+  /** Ready pods at a revision that came since. */
+  get readyAtNew(): number {
+    return this.#counts.ready - this.#readyAtFormer;
   }
 
   *pods(): Iterable<PodObject> {
@@ -57,16 +77,26 @@ export class PodBoard {
 
   #count(pod: PodObject, gone: boolean): void {
     const uid = pod.metadata.uid ?? "";
-    const before = this.#states.get(uid);
-    if (before !== undefined) this.#counts[before]--;
+    const before = this.#seen.get(uid);
+    if (before !== undefined) this.#add(before, -1);
     if (gone) {
-      this.#states.delete(uid);
+      this.#seen.delete(uid);
       return;
     }
-    const state = podStateOf(pod);
-    this.#states.set(uid, state);
-    this.#counts[state]++;
+    const seen = { state: podStateOf(pod), revision: revisionOf(pod) };
+    this.#seen.set(uid, seen);
+    this.#add(seen, 1);
   }
+
+  #add({ state, revision }: Seen, by: 1 | -1): void {
+    this.#counts[state] += by;
+    if (state === "ready" && this.#formerRevisions.has(revision)) this.#readyAtFormer += by;
+  }
+}
+
+/** Told apart by workload; managers without the label are told apart by the image. */
+function revisionOf(pod: PodObject): string {
+  return `${workloadOf(pod)} ${pod.metadata.labels?.[REVISION_LABEL] ?? imageOf(pod)}`;
 }
 
 /** The watch brings the pods of one run; those of no workload are not counted. */

@@ -68,6 +68,8 @@ const series = ObjectType({
   residentMb: ArrayType(Union([NumberType(), Null()])),
   queueDepth: ArrayType(Union([NumberType(), Null()])),
   pods: RecordType(StringType(), ArrayType(NumberType())),
+  /** Ready pods at a revision that came with the phase; absent where none did. */
+  readyAtNew: Optional(ArrayType(NumberType())),
   /** Pods of the workloads that are not in service, where a budget bounds them. */
   unavailable: Optional(ArrayType(NumberType())),
 });

@@ -27,6 +27,7 @@ export class Sampler {
   readonly #started: number;
   readonly #timer: NodeJS.Timeout;
   readonly #series: Series = { atMs: [], residentMb: [], queueDepth: [], pods: {} };
+  #readyAtNew: number[] = [];
   #peakMb = 0;
   #pid = 0;
   #depth: number | null = null;
@@ -47,7 +48,16 @@ export class Sampler {
     clearInterval(this.#timer);
     this.#stride = 1;
     this.#sample();
-    return { series: this.#series, peakMb: this.#peakMb };
+    return { series: this.#withRevisions(), peakMb: this.#peakMb };
+  }
+
+  /** Only a phase with both old and new revisions tells them apart. */
+  #withRevisions(): Series {
+    const readyAtNew = this.#readyAtNew;
+    const ready = this.#series.pods["ready"] ?? [];
+    const hasNew = readyAtNew.some((count) => count > 0);
+    const hasOld = readyAtNew.some((count, index) => count < (ready[index] ?? 0));
+    return hasNew && hasOld ? { ...this.#series, readyAtNew } : this.#series;
   }
 
   #sample(): void {
@@ -90,6 +100,7 @@ export class Sampler {
     this.#series.queueDepth.push(this.#depth);
     const counts = board.counts();
     for (const state of podStates) pods[state]?.push(counts[state]);
+    this.#readyAtNew.push(board.readyAtNew);
     const out = unavailable();
     if (out !== undefined) {
       this.#series.unavailable ??= [];
@@ -104,5 +115,6 @@ export class Sampler {
     if (this.#series.unavailable !== undefined)
       this.#series.unavailable = this.#series.unavailable.filter(even);
     for (const state of podStates) pods[state] = (pods[state] ?? []).filter(even);
+    this.#readyAtNew = this.#readyAtNew.filter(even);
   }
 }

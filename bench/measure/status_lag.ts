@@ -40,7 +40,7 @@ export class StatusLag {
   facts(): Record<string, number> {
     const lags = ascending(this.#lags);
     const facts = {
-      "status writes": this.#writes,
+      "writes of the status": this.#writes,
       "changes of counts": lags.length,
       "status lag p50, ms": Math.round(quantile(lags, 0.5)),
       "status lag p99, ms": Math.round(quantile(lags, 0.99)),

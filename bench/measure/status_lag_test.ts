@@ -16,7 +16,7 @@ t.test("a status tells of the newest moment that it is true of, and of all befor
   t.match(lag.facts(), { "changes of counts": 2, "longest status lag, ms": 40, "changes never told": 1 });
   at(55, () => lag.statusIs([2, 1]));
   at(60, () => lag.statusIs([2, 2]));
-  t.match(lag.facts(), { "changes of counts": 1, "longest status lag, ms": 25, "status writes": 2 });
+  t.match(lag.facts(), { "changes of counts": 1, "longest status lag, ms": 25, "writes of the status": 2 });
   at(70, () => lag.podsAre([2, 2]));
   t.match(lag.facts(), { "changes of counts": 1, "longest status lag, ms": 0 }, "its watch was faster");
 });

@@ -1,16 +1,18 @@
 /** A comparison on a terminal: a table a phase. */
 import type { Compared, ComparedPhase, Unit } from "../compare.ts";
 import { alignTable } from "./table.ts";
-import { bytes, duration, megabytes, number } from "./words.ts";
+import { amount, bytes, duration, megabytes } from "./words.ts";
 
 const words: Readonly<Record<Unit, (value: number) => string>> = {
   ms: duration,
   bytes,
   MB: megabytes,
-  count: number,
+  requests: (value) => amount(value, "requests"),
+  events: (value) => amount(value, "events"),
+  "pod-seconds": (value) => amount(value, "pod-seconds"),
 };
 
-export const comparisonHead = ["", "before", "after", "ratio", "95 % interval", ""] as const;
+export const comparisonHead = ["figure", "before", "after", "ratio", "95 % interval", "verdict"] as const;
 
 /** Cells of one figure: name, before, after, ratio, interval, verdict. */
 export function comparisonRow({ figure, unit, before, after, ratio, interval }: Compared): string[] {
@@ -31,7 +33,7 @@ function verdict({ low, high }: { low: number; high: number }): string {
 }
 
 export function comparisonTitle({ scenario, pods, phase, runs }: ComparedPhase): string {
-  return `${scenario}, ${pods} pods: ${phase} (${runs[0]} and ${runs[1]} runs)`;
+  return `${scenario}, ${amount(pods, "pods")}: ${phase} (${amount(runs[0], "runs")} and ${amount(runs[1], "runs")})`;
 }
 
 export function comparisonText(compared: readonly ComparedPhase[]): string {

@@ -1,12 +1,13 @@
 /** The figures of a phase, each with its name: one list for the terminal, the page and the comparison. */
 import type { Clocks, Distribution, Limit, Phase } from "../measure/result.ts";
-import { bytes, duration, megabytes, number, percent } from "./words.ts";
+import { amount, bytes, duration, megabytes, number, percent, perSecond } from "./words.ts";
 
 export interface Figure {
   /** Unique within a phase. */
   readonly key: string;
   readonly name: string;
-  readonly text: string;
+  /** With its unit; undefined where nobody measured it. */
+  readonly text: string | undefined;
 }
 
 export const clockNames: Readonly<Record<keyof Clocks, string>> = {
@@ -20,9 +21,9 @@ export const clockNames: Readonly<Record<keyof Clocks, string>> = {
 };
 
 const sources: Readonly<Record<Distribution["source"], string>> = {
-  manager: "manager's metrics",
-  watch: "watch",
-  client: "bench's client",
+  manager: "the manager",
+  watch: "the watch",
+  client: "the bench",
 };
 
 /** Writes of pods a second while the phase lasted, whoever made them: each is one event of the watch. */
@@ -30,7 +31,7 @@ export function podWritesPerSecond({ podEventsPerPod, pods, tookMs }: Phase): nu
   return (podEventsPerPod * pods) / (tookMs / 1000);
 }
 
-function figure(name: string, text: string): Figure {
+function figure(name: string, text: string | undefined): Figure {
   return { key: name, name, text };
 }
 
@@ -44,19 +45,37 @@ export function figuresOf(phase: Phase, limit: Limit | undefined): Figure[] {
     ...growth(phase),
     ...budgetFigures(phase),
     ...limitFigures(phase, limit),
-    ...Object.entries(phase.facts).map(([name, value]) => figure(name, number(value))),
+    ...Object.entries(phase.facts).map(factFigure),
     figure("bench busy", percent(phase.benchBusy)),
   ];
 }
 
+/** `status lag, ms` names its unit; `pods kept` and `reviews a second` begin with it. */
+function factFigure([name, value]: readonly [string, number]): Figure {
+  const [, what, unit] = /^(.{1,200}), (\S+)$/.exec(name) ?? [];
+  if (what !== undefined) return { key: name, name: what, text: `${number(value)} ${unit}` };
+  const [noun = ""] = name.split(" ");
+  if (!/^[a-z]+s$/.test(noun)) return figure(name, number(value));
+  return figure(name, name.startsWith(`${noun} a second`) ? perSecond(value, noun) : amount(value, noun));
+}
+
 function times(phase: Phase): Figure[] {
+  const { pods, firstTouchedMs, firstReadyMs, tookMs } = phase;
   return [
-    figure("pods", String(phase.pods)),
-    figure("change to first pod touched", duration(phase.firstTouchedMs)),
-    figure("change to first pod arrived", duration(phase.firstReadyMs)),
-    figure("change to last pod arrived", duration(phase.tookMs)),
-    figure("pods a second", number(Math.round((phase.pods / phase.tookMs) * 10_000) / 10)),
+    figure("pods", amount(pods, "pods")),
+    figure("change to first pod touched", knownDuration(firstTouchedMs)),
+    figure("change to first pod arrived", knownDuration(firstReadyMs)),
+    figure("change to last pod arrived", duration(tookMs)),
+    figure("pods a second", perSecond(podsPerSecond(phase), "pods")),
   ];
+}
+
+function knownDuration(ms: number | undefined): string | undefined {
+  return ms === undefined ? undefined : duration(ms);
+}
+
+export function podsPerSecond({ pods, tookMs }: Pick<Phase, "pods" | "tookMs">): number {
+  return Math.round((pods / tookMs) * 10_000) / 10;
 }
 
 function clockFigures(clocks: Clocks): Figure[] {
@@ -73,27 +92,31 @@ function clockFigures(clocks: Clocks): Figure[] {
     const clock = clocks[name];
     if (clock === undefined) {
       const isOfUpdates = name === "outOfService" || name === "gateToImage";
-      return isOfUpdates ? [] : [figure(clockNames[name], "not served")];
+      return isOfUpdates ? [] : [figure(clockNames[name], undefined)];
     }
     const { p50, p90, p99, max, source, count } = clock;
     const text = [p50, p90, p99, max].map(duration).join(" / ");
     return [
       figure(clockNames[name], text),
-      { key: `${name} samples`, name: "  samples, from the", text: `${count}, ${sources[source]}` },
+      {
+        key: `${name} samples`,
+        name: "  measured by",
+        text: `${sources[source]}, ${amount(count, "samples")}`,
+      },
     ];
   });
 }
 
 function requestFigures({ requests, wire, podEventsPerPod, pods }: Phase): Figure[] {
-  const source = requests.source === "none" ? "not served" : number(requests.perPod);
+  const perPod = requests.source === "none" ? undefined : amount(requests.perPod, "requests");
   return [
-    figure("requests a pod", source),
+    figure("requests a pod", perPod),
     ...Object.entries(requests.by)
       .filter(([, count]) => count / pods >= 0.005)
       .sort(([, left], [, right]) => right - left)
-      .map(([key, count]) => figure(`  ${key}`, number(count / pods))),
+      .map(([key, count]) => figure(`  ${key}`, amount(count / pods, "requests"))),
     ...(wire === undefined ? [] : [figure("bytes a pod (manager)", bytes(wire.perPod))]),
-    figure("watch events a pod", number(podEventsPerPod)),
+    figure("watch events a pod", amount(podEventsPerPod, "events")),
   ];
 }
 
@@ -127,10 +150,10 @@ function budgetFigures({ budget }: Phase): Figure[] {
     ...(maxUnavailable === undefined
       ? []
       : [
-          figure("most unavailable / allowed", `${mostUnavailable} / ${maxUnavailable}`),
-          figure("pod-seconds out of service", number(podSecondsOut)),
+          figure("most unavailable / allowed", `${mostUnavailable} / ${amount(maxUnavailable, "pods")}`),
+          figure("pod-seconds out of service", amount(podSecondsOut, "pod-seconds")),
         ]),
-    figure("budget violations", String(violations)),
+    figure("budget violations", amount(violations, "violations")),
   ];
 }
 
@@ -138,5 +161,5 @@ function limitFigures(phase: Phase, limit: Limit | undefined): Figure[] {
   if (limit === undefined) return [];
   const rate = podWritesPerSecond(phase);
   const share = percent(rate / limit.writesPerSecond);
-  return [figure("pod writes a second (of the limit)", `${rate.toFixed(0)} (${share})`)];
+  return [figure("pod writes a second (of the limit)", `${perSecond(rate, "writes")} (${share})`)];
 }

@@ -5,9 +5,11 @@ import { dirname, join } from "node:path";
 import type { ComparedPhase } from "../compare.ts";
 import { podStates } from "../measure/pod_state.ts";
 import type { ResultFile, Run } from "../measure/result.ts";
+import { scenarios } from "../scenarios/all.ts";
 import { comparisonHead, comparisonRow, comparisonTitle } from "./comparison_table.ts";
-import { figureRows, HEAD, limitRows, titleOf } from "./table.ts";
-import { duration, megabytes, number } from "./words.ts";
+import { podsPerSecond } from "./figures.ts";
+import { figureTable, HEAD, limitRows, notServedText, titleOf } from "./table.ts";
+import { amount, duration, megabytes, perSecond } from "./words.ts";
 
 export async function resultPage(
   files: readonly ResultFile[],
@@ -22,14 +24,14 @@ export async function resultPage(
     readFile(join(plot, "uPlot.min.css"), "utf8"),
   ]);
   const runs = files.flatMap((file) => file.runs);
-  const scenarios = [...new Set(runs.map((run) => run.scenario))].join(", ");
+  const title = pageTitle(runs, compared.length > 0);
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${text(`Bench: ${scenarios}`)}</title>
+<title>${text(`Bench: ${title}`)}</title>
 <style>
 ${plotStyle}
 ${style}
@@ -37,13 +39,16 @@ ${style}
 </head>
 <body>
 <header>
-<h1>${text(scenarios)}</h1>
+<h1>${text(title)}</h1>
+${summariesOf(runs)
+  .map((line) => `<p>${text(line)}</p>`)
+  .join("\n")}
 ${[...new Set(files.map(originOf))].map((line) => `<p class="origin">${text(line)}</p>`).join("\n")}
 </header>
 <main>
 ${comparisonSection(compared)}
 <section id="scaling" hidden><h2>Over sizes</h2><div class="plots"></div></section>
-${runs.map(runSection).join("\n")}
+${runs.map((run, index) => runSection(run, index, runs)).join("\n")}
 </main>
 <script type="application/json" id="data">${jsonInScript({ podStates, runs: runs.map(plotted) })}</script>
 <script>
@@ -57,34 +62,78 @@ ${inScript(script)}
 `;
 }
 
+/** `rollout of 300 and 1000 pods: refit, other`: what ran, how large, and who was measured. */
+function pageTitle(runs: readonly Run[], isComparison: boolean): string {
+  const different = (of: (run: Run) => string): string => [...new Set(runs.map(of))].join(", ");
+  const sizes = [...new Set(runs.map((run) => run.pods))].sort((a, b) => a - b);
+  const size = sizes.length === 1 ? amount(sizes[0] ?? 0, "pods") : `${sizes.join(" and ")} pods`;
+  const what = `${different(({ scenario }) => scenario)} of ${size}: ${different(({ label }) => label)}`;
+  return isComparison ? `${what}, compared` : what;
+}
+
+/** What the scenarios do; those of results that another version wrote may be unknown. */
+function summariesOf(runs: readonly Run[]): string[] {
+  const names = new Set(runs.map((run) => run.scenario));
+  const known = scenarios.filter(({ name }) => names.has(name));
+  return known.map(({ name, summary }) => `${name}: ${summary}`);
+}
+
 function originOf({ tool, machine }: ResultFile): string {
   const { cpus, memoryGb, system, node } = machine;
   return `refit ${tool.version} (${tool.commit}), ${cpus} cores, ${memoryGb} GiB, ${system}, Node ${node}`;
 }
 
-function runSection(run: Run, index: number): string {
-  const settings = Object.entries(run.settings).map(([key, value]) => `${key} ${value}`);
-  const rows = figureRows(run);
+function runSection(run: Run, index: number, runs: readonly Run[]): string {
+  const figures = figureTable(run);
+  const missing = notServedText(figures);
   const head = [HEAD, ...run.phases.map((phase) => phase.name)];
   const examples = run.phases.flatMap((phase) => phase.budget?.examples ?? []);
   return `<section class="run" data-run="${index}">
-<h2>${text(titleOf(run))}</h2>
-<p class="origin">${text([run.startedAt, ...settings].join(" · "))}</p>
+<h2>${text(`${titleOf(run)}${roundOf(run, runs)}`)}</h2>
+<p class="origin">${text([startOf(run), ...Object.entries(run.settings).map(settingText)].join(" · "))}</p>
 ${examples.length > 0 ? `<p class="alarm">Budget violated: ${text(examples.join("; "))}</p>` : ""}
 <div class="tiles">${run.phases.map(tile).join("")}</div>
 <div class="plots"></div>
-${run.phases.length > 0 ? table("figures", head, rows) : ""}
+${run.phases.length > 0 ? table("figures", head, figures.rows) : ""}
+${missing === undefined ? "" : `<p class="origin">${text(missing)}</p>`}
 ${run.limit === undefined ? "" : `<h3>Limit: a bare loop of pod patches</h3>${table("limit", limitRows(run.limit)[0] ?? [], limitRows(run.limit).slice(1))}`}
 </section>`;
 }
 
-function tile({ name, pods, tookMs, requests, residentMb, budget }: Run["phases"][number]): string {
+/** Which of several equal runs it is. */
+function roundOf(run: Run, runs: readonly Run[]): string {
+  const equal = runs.filter((other) => titleOf(other) === titleOf(run));
+  return equal.length === 1 ? "" : `, run ${equal.indexOf(run) + 1} of ${equal.length}`;
+}
+
+function startOf({ startedAt }: Run): string {
+  return `${startedAt.replace("T", " ").slice(0, 19)} UTC`;
+}
+
+const settingUnits: Readonly<Record<string, string>> = {
+  start: "ms",
+  pull: "ms",
+  ready: "ms",
+  size: "pods",
+  namespaces: "namespaces",
+  "max-unavailable": "pods",
+  "in-flight": "requests",
+  "sidecar-sets": "SidecarSets",
+};
+
+function settingText([name, value]: readonly [string, string]): string {
+  const unit = value.endsWith("%") ? undefined : settingUnits[name];
+  return unit === undefined ? `${name} ${value}` : `${name} ${value} ${unit}`;
+}
+
+function tile(phase: Run["phases"][number]): string {
+  const { name, tookMs, requests, residentMb, budget } = phase;
   const violations = budget?.violations ?? 0;
   const facts = [
-    `${number(Math.round((pods / tookMs) * 10_000) / 10)} pods a second`,
-    ...(requests.source === "none" ? [] : [`${number(requests.perPod)} requests a pod`]),
+    perSecond(podsPerSecond(phase), "pods"),
+    ...(requests.source === "none" ? [] : [`${amount(requests.perPod, "requests")} a pod`]),
     ...(residentMb === undefined ? [] : [`${megabytes(residentMb.peak)} at the peak`]),
-    ...(budget === undefined ? [] : [`${violations} budget violations`]),
+    ...(budget === undefined ? [] : [amount(violations, "budget violations")]),
   ];
   return `<div class="tile${violations > 0 ? " alarm" : ""}"><h3>${text(name)}</h3><strong>${text(duration(tookMs))}</strong><ul>${facts.map((fact) => `<li>${text(fact)}</li>`).join("")}</ul></div>`;
 }
@@ -106,7 +155,8 @@ function table(kind: string, head: readonly string[], rows: readonly (readonly s
   const first = head.map((cell) => `<th scope="col">${text(cell)}</th>`).join("");
   const indented = (row: readonly string[]): string =>
     row[0]?.startsWith("  ") === true ? ' class="part"' : "";
-  return `<div class="scroll"><table class="${kind}"><thead><tr>${first}</tr></thead><tbody>${rows
+  // Reached by the keyboard: on a narrow screen it is wider than its place.
+  return `<div class="scroll" tabindex="0"><table class="${kind}"><thead><tr>${first}</tr></thead><tbody>${rows
     .map((row) => `<tr${indented(row)}>${cells(row)}</tr>`)
     .join("")}</tbody></table></div>`;
 }

@@ -40,7 +40,9 @@
   }
 
   const seconds = axis("seconds since the change", { size: 40 });
-  const x = (label) => ({ label, value: (_plot, value) => round(value, 2) });
+  const withUnit = (value, digits, unit) =>
+    value === null || value === undefined ? "–" : `${round(value, digits)} ${unit}`;
+  const x = (label) => ({ label, value: (_plot, value) => withUnit(value, 2, "s") });
 
   // Share of the pods that had arrived after so many seconds, all phases in one.
   function arrivals(parent, run) {
@@ -66,38 +68,50 @@
       {
         scales: { x: { time: false }, y: { range: [0, 100] } },
         axes: [seconds, axis("% of the pods")],
-        series: [x("seconds"), ...series],
+        series: [x("time"), ...series],
       },
       data,
     );
   }
 
+  // From the bottom up. A phase with a new revision has its ready pods at the bottom and the former ones on top.
+  function bands({ series: { pods, readyAtNew } }) {
+    const states = podStates.map((state) => ({ label: state, colour: state, counts: pods[state] }));
+    if (readyAtNew === undefined) return states;
+    const [ready, ...others] = states;
+    const former = ready.counts.map((count, at) => count - readyAtNew[at]);
+    return [
+      { label: "ready, new revision", colour: "ready", counts: readyAtNew },
+      ...others,
+      { label: "ready, old revision", colour: "former", counts: former },
+    ];
+  }
+
   // Stacked: each area is drawn over the next larger sum.
   function states(parent, phase) {
-    const shown = podStates.filter((state) => phase.series.pods[state].some((count) => count > 0));
+    const shown = bands(phase).filter(({ counts }) => counts.some((count) => count > 0));
     const sums = [];
-    shown.forEach((state, index) => {
-      sums.push(phase.series.pods[state].map((count, at) => count + (sums[index - 1]?.[at] ?? 0)));
+    shown.forEach(({ counts }, index) => {
+      sums.push(counts.map((count, at) => count + (sums[index - 1]?.[at] ?? 0)));
     });
     const series = shown
-      .map((state, index) => ({
-        label: state,
-        stroke: () => style(state),
-        fill: () => style(state),
+      .map(({ label, colour, counts }) => ({
+        label,
+        stroke: () => style(colour),
+        fill: () => style(colour),
         width: 1,
         points: { show: false },
         paths: uPlot.paths.stepped({ align: 1 }),
-        value: (_plot, _value, _series, at) =>
-          at === null ? "–" : String(phase.series.pods[shown[index]][at]),
+        value: (_plot, _value, _series, at) => (at === null ? "–" : withUnit(counts[at], 0, "pods")),
       }))
       .reverse();
     figure(
       parent,
-      `Pods by state: ${phase.name}`,
+      `Pods by state${phase.series.readyAtNew === undefined ? "" : " and revision"}: ${phase.name}`,
       {
         scales: { x: { time: false }, y: { range: (_plot, _low, high) => [0, Math.max(1, high)] } },
         axes: [seconds, axis("pods")],
-        series: [x("seconds"), ...series],
+        series: [x("time"), ...series],
       },
       [phase.series.atMs.map((ms) => ms / 1000), ...sums.reverse()],
     );
@@ -107,7 +121,7 @@
   function unavailability(parent, phase) {
     const { atMs, unavailable } = phase.series;
     if (unavailable === undefined || phase.maxUnavailable === null) return;
-    const line = { width: 2, points: { show: false }, value: (_plot, value) => round(value, 0) };
+    const line = { width: 2, points: { show: false }, value: (_plot, value) => withUnit(value, 0, "pods") };
     figure(
       parent,
       `Pods out of service: ${phase.name}`,
@@ -115,7 +129,7 @@
         scales: { x: { time: false }, y: { range: (_plot, _low, high) => [0, Math.max(1, high) * 1.1] } },
         axes: [seconds, axis("pods")],
         series: [
-          x("seconds"),
+          x("time"),
           { label: "budget", stroke: () => style("terminating"), dash: [6, 4], ...line },
           {
             label: "out of service",
@@ -150,8 +164,13 @@
             : []),
         ],
         series: [
-          x("seconds"),
-          { label: "MB", stroke: () => style("updating"), ...line, value: (_plot, value) => round(value, 0) },
+          x("time"),
+          {
+            label: "memory",
+            stroke: () => style("updating"),
+            ...line,
+            value: (_plot, value) => withUnit(value, 0, "MB"),
+          },
           ...(hasDepth
             ? [
                 {
@@ -159,7 +178,7 @@
                   scale: "depth",
                   stroke: () => style("terminating"),
                   ...line,
-                  value: (_plot, value) => round(value, 0),
+                  value: (_plot, value) => withUnit(value, 0, "keys"),
                 },
               ]
             : []),
@@ -193,7 +212,7 @@
         width: 2,
         points: { show: true, size: 7 },
         spanGaps: true,
-        value: (_plot, value) => round(value, digits),
+        value: (_plot, value) => withUnit(value, digits, unit),
       }));
       figure(
         parent,
@@ -212,7 +231,7 @@
             }),
             axis(unit),
           ],
-          series: [{ label: "pods", value: (_plot, value) => round(value, 0) }, ...series],
+          series: [{ label: "size", value: (_plot, value) => withUnit(value, 0, "pods") }, ...series],
         },
         [sizes, ...values],
       );

@@ -1,7 +1,7 @@
 /** Results on a terminal: a table a run. */
 import type { Limit, Run } from "../measure/result.ts";
 import { type Figure, figuresOf } from "./figures.ts";
-import { duration } from "./words.ts";
+import { amount, duration, perSecond } from "./words.ts";
 
 /** Above the names of figures: how the clocks below are to be read. */
 export const HEAD = "clocks: p50 / p90 / p99 / max";
@@ -22,13 +22,20 @@ export function alignTable(rows: readonly (readonly string[])[]): string {
   return rows.map(line).join("\n");
 }
 
-export function titleOf(run: Run): string {
-  const server = `Kubernetes ${run.server.version}${run.server.sandbox ? ", sandbox" : ""}`;
-  return `${run.scenario}: ${run.pods} pods on ${run.nodes} hollow nodes, seed ${run.seed}; ${run.label}; ${server}`;
+export function titleOf({ scenario, pods, nodes, seed, label, server }: Run): string {
+  const where = `Kubernetes ${server.version}${server.sandbox && !server.version.endsWith("-sandbox") ? ", sandbox" : ""}`;
+  const size = `${amount(pods, "pods")} on ${amount(nodes, "hollow nodes")}`;
+  return `${scenario}: ${size}, seed ${seed}; ${label}; ${where}`;
 }
 
-/** Name and one cell a phase; a figure that only some phases have stands where it stands there. */
-export function figureRows(run: Run): string[][] {
+export interface FigureTable {
+  /** Name and one cell a phase; a figure that only some phases have stands where it stands there. */
+  readonly rows: readonly string[][];
+  /** Names of figures that no phase has. */
+  readonly notServed: readonly string[];
+}
+
+export function figureTable(run: Run): FigureTable {
   const phases = run.phases.map((phase) => figuresOf(phase, run.limit));
   const order: Figure[] = [];
   for (const figures of phases) {
@@ -39,16 +46,29 @@ export function figureRows(run: Run): string[][] {
       at = known < 0 ? at + 1 : known + 1;
     }
   }
-  return order.map(({ key, name }) => [
-    name,
-    ...phases.map((figures) => figures.find((figure) => figure.key === key)?.text ?? ""),
-  ]);
+  const rows: string[][] = [];
+  const notServed: string[] = [];
+  for (const { key, name } of order) {
+    const cells = phases.map((figures) => figures.find((figure) => figure.key === key)?.text);
+    if (cells.every((cell) => cell === undefined)) notServed.push(name);
+    else rows.push([name, ...cells.map((cell) => cell ?? "–")]);
+  }
+  return { rows, notServed };
+}
+
+/** Said once below the figures; undefined where all are there. */
+export function notServedText({ notServed }: FigureTable): string | undefined {
+  return notServed.length === 0 ? undefined : `not served by this manager: ${notServed.join(", ")}`;
 }
 
 export function tableOf(run: Run): string {
   const parts = [titleOf(run)];
-  if (run.phases.length > 0)
-    parts.push(alignTable([[HEAD, ...run.phases.map((phase) => phase.name)], ...figureRows(run)]));
+  if (run.phases.length > 0) {
+    const figures = figureTable(run);
+    parts.push(alignTable([[HEAD, ...run.phases.map((phase) => phase.name)], ...figures.rows]));
+    const missing = notServedText(figures);
+    if (missing !== undefined) parts.push(missing);
+  }
   if (run.limit !== undefined)
     parts.push(`limit: a bare loop of pod patches\n${alignTable(limitRows(run.limit))}`);
   const examples = run.phases.flatMap((phase) => phase.budget?.examples ?? []);
@@ -58,11 +78,11 @@ export function tableOf(run: Run): string {
 
 export function limitRows({ rates }: Limit): string[][] {
   return [
-    ["patch", "in flight", "a second", "p50", "p99"],
-    ...rates.map(({ patch, inFlight, perSecond, p50, p99 }) => [
+    ["patch", "in flight", "done", "p50", "p99"],
+    ...rates.map(({ patch, inFlight, perSecond: rate, p50, p99 }) => [
       patch,
-      String(inFlight),
-      perSecond.toFixed(0),
+      amount(inFlight, "requests"),
+      perSecond(rate, "writes"),
       duration(p50),
       duration(p99),
     ]),

@@ -22,5 +22,14 @@ export function percent(share: number): string {
 
 export function number(value: number): string {
   if (!Number.isFinite(value)) return "-";
-  return Number.isInteger(value) ? String(value) : value.toFixed(2);
+  return Number.isInteger(value) ? String(value) : value.toFixed(value < 100 ? 2 : 1);
+}
+
+/** `1 pod`, `2.50 requests`; `noun` in the plural. */
+export function amount(value: number, noun: string): string {
+  return `${number(value)} ${value === 1 ? noun.replace(/s$/, "") : noun}`;
+}
+
+export function perSecond(value: number, noun: string): string {
+  return `${value.toFixed(value < 100 ? 1 : 0)} ${noun}/s`;
 }

@@ -60,7 +60,7 @@ export function creationPhase(stage: Stage, { name, namespace, labels = {} }: Cr
     },
     arrived: (pod) => workloadOf(pod) === workload,
     touched: () => true,
-    facts: () => ({ "creations a second": Math.round(pods / seconds), "in flight": inFlight }),
+    facts: () => ({ "creations a second": Math.round(pods / seconds), "in flight, requests": inFlight }),
     clocks: () => ({ write: distributionOf(ascending(latencies), "client") }),
   });
 }

@@ -96,7 +96,7 @@ class Runs {
       }
     }
     return {
-      "seconds between runs": seconds,
+      "between runs, s": seconds,
       "runs seen": late.length,
       "runs lost": lost,
       "runs made twice": this.#twice,

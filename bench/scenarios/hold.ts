@@ -45,7 +45,7 @@ export const hold: Scenario = {
       arrived: (pod) => isReady(pod) && workloadOf(pod) === CANARY,
       wanted: 1,
       touched: (pod) => workloadOf(pod) === CANARY,
-      facts: () => ({ "ms until ready": Math.round(readyMs), "nodes held": nodes }),
+      facts: () => ({ "until ready, ms": Math.round(readyMs), "nodes held": nodes }),
     });
     await stage.workloads.delete("CloneSet", CANARY);
     // The budget of the rollout is of the sample alone.

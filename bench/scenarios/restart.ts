@@ -34,7 +34,7 @@ export const restart: Scenario = {
       wanted: 1,
       touched: (pod) => workloadOf(pod) === CANARY,
       facts: () => ({
-        "ms until ready": Math.round(readyMs),
+        "until ready, ms": Math.round(readyMs),
         "pods written": [...stage.board.pods()].filter(
           (pod) =>
             workloadOf(pod) === NAME && versions.get(pod.metadata.uid) !== pod.metadata.resourceVersion,

@@ -91,8 +91,8 @@ async function reviews(stage: Stage, client: ReviewClient, name: string, pod: ob
     clocks: () => ({ write: distributionOf(ascending(latencies), "client") }),
     facts: () => ({
       "reviews a second": Math.round(pods / seconds),
-      "answered with a patch": changed,
-      "in flight": inFlight,
+      "reviews answered with a patch": changed,
+      "in flight, requests": inFlight,
     }),
   });
   const { cpuMsPerPod } = phase;
