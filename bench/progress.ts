@@ -1,5 +1,6 @@
 /** How far a run is: a bar on a terminal, plain lines elsewhere. */
 import progress, { type MultiBar, type SingleBar } from "cli-progress";
+import { type Paint, progressLine } from "../cli/index.ts";
 import type { Clock } from "../kube/index.ts";
 
 export interface Progress {
@@ -29,11 +30,13 @@ export function createProgress(
 }
 
 const nameWidth = 22;
-const lineEveryMs = 5_000;
+const lineEveryMs = 2_000;
+/** Its terminal may not understand colours. */
+const plain: Paint = (_style, text) => text;
 
 class Bar implements Progress {
   readonly #terminal: NodeJS.WritableStream;
-  readonly #size: number;
+  readonly #columns: number;
   readonly #clock: Clock;
   #bars: MultiBar | undefined;
   #bar: SingleBar | undefined;
@@ -41,7 +44,7 @@ class Bar implements Progress {
 
   constructor(terminal: NodeJS.WritableStream, columns: number, clock: Clock) {
     this.#terminal = terminal;
-    this.#size = Math.max(10, Math.min(40, columns - nameWidth - 30));
+    this.#columns = columns;
     this.#clock = clock;
   }
 
@@ -51,10 +54,12 @@ class Bar implements Progress {
     this.#bars = new progress.MultiBar({
       stream: this.#terminal,
       format: (_options, params) => {
-        const filled = Math.round(Math.min(1, params.progress) * this.#size);
-        const bar = "━".repeat(filled) + "─".repeat(this.#size - filled);
-        const seconds = ((this.#clock.monotonic() - this.#startedMs) / 1000).toFixed(1);
-        return `${name.padEnd(nameWidth)} ${bar} ${params.value}/${params.total}  ${seconds} s`;
+        const note = `${((this.#clock.monotonic() - this.#startedMs) / 1000).toFixed(1)} s`;
+        const { value: done, total } = params;
+        return progressLine(
+          { title: name.padEnd(nameWidth), done, total, note, columns: this.#columns },
+          plain,
+        );
       },
       hideCursor: true,
       gracefulExit: false,

@@ -2,5 +2,6 @@
 export type { Host } from "./command.ts";
 export { controllerEnvironment, controllerNodeFlags } from "./controller/launch.ts";
 export { freePort } from "./free_port.ts";
-export type { Io } from "./io.ts";
+export type { Io, Paint } from "./io.ts";
 export { main } from "./main.ts";
+export { progressLine } from "./progress_line.ts";

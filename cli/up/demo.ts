@@ -1,4 +1,5 @@
 /** What the try-out shows: a CloneSet appears, then its image is swapped in place. */
+import { counted } from "../../kube/core/index.ts";
 import type { Client } from "../../kube/index.ts";
 import { jsonResource } from "../../kube/index.ts";
 import type { Call } from "../command.ts";
@@ -41,7 +42,7 @@ export async function runDemo(call: Call, client: Client, pods: number): Promise
   const following = tracker.run();
   following.catch((error: unknown) => stop.abort(error));
   try {
-    call.print(`CloneSet ${namespace}/${demoName}: ${pods} pods of ${oldImage}`);
+    call.print(`CloneSet ${namespace}/${demoName}: ${counted(pods, "pod")} of ${oldImage}`);
     const started = clock.monotonic();
     await client.create(cloneSets, namespace, cloneSet(pods));
     await showUntil(call, tracker, "starting", pods, (pod) => pod.state === "ready");
@@ -103,7 +104,7 @@ async function showUntil(
   total: number,
   hasArrived: (pod: PodView) => boolean,
 ): Promise<void> {
-  const display: Display = createDisplay(call.io, call.paint, { title, total });
+  const display: Display = createDisplay(call.io, call.paint, { title, total, clock: call.host.clock });
   try {
     const count = (pods: readonly PodView[]): number => pods.filter(hasArrived).length;
     await tracker.until(
@@ -126,7 +127,9 @@ export function printKept(call: Call, { kept, updatedMs }: DemoResult): void {
     const text = `${count}/${kept.pods}`;
     return paint(count === kept.pods ? "green" : "red", text);
   };
-  call.print(`${paint("bold", "Rolled out")} in ${seconds(updatedMs)}. Kept of ${kept.pods} pods:`);
+  call.print(
+    `${paint("bold", "Rolled out")} in ${seconds(updatedMs)}. Kept of ${counted(kept.pods, "pod")}:`,
+  );
   call.print(
     `  names ${share(kept.names)}   UIDs ${share(kept.uids)}   nodes ${share(kept.nodes)}   IPs ${share(kept.ips)}`,
   );

@@ -1,6 +1,8 @@
 /** Progress of a rollout: a bar and a table that is redrawn on a terminal, lines elsewhere. */
 import progress, { type MultiBar, type SingleBar } from "cli-progress";
-import { cellsOf, type Io, type Paint, type Style } from "../io.ts";
+import type { Clock } from "../../kube/index.ts";
+import type { Io, Paint, Style } from "../io.ts";
+import { progressLine } from "../progress_line.ts";
 import { clip } from "../text_table.ts";
 import type { PodState, PodView } from "./pod_view.ts";
 
@@ -14,6 +16,7 @@ export interface Display {
 export interface DisplayOptions {
   readonly title: string;
   readonly total: number;
+  readonly clock: Clock;
 }
 
 export function createDisplay(io: Io, paint: Paint, options: DisplayOptions): Display {
@@ -46,14 +49,12 @@ class LiveDisplay implements Display {
   constructor(io: Io, terminal: NodeJS.WritableStream, paint: Paint, options: DisplayOptions) {
     this.#columns = io.columns;
     this.#paint = paint;
-    const barSize = Math.max(10, Math.min(40, io.columns - options.title.length - 24));
     this.#bars = new progress.MultiBar({
       stream: terminal,
       format: (_options, params, payload) => {
         if (typeof payload["line"] === "string") return payload["line"];
-        const filled = Math.round(params.progress * barSize);
-        const bar = paint("green", "━".repeat(filled)) + paint("dim", "─".repeat(barSize - filled));
-        return `${options.title}  ${bar}  ${params.value}/${params.total}`;
+        const { value: done, total } = params;
+        return progressLine({ title: options.title, done, total, columns: io.columns }, paint);
       },
       hideCursor: true,
       gracefulExit: false,
@@ -79,34 +80,82 @@ class LiveDisplay implements Display {
   }
 }
 
-/** A header and a line per pod, at most `most` lines, none wider than `columns`. */
-export function podLines(pods: readonly PodView[], most: number, columns: number, paint: Paint): string[] {
-  const nameWidth = Math.max(4, ...pods.map((pod) => pod.name.length));
-  const nodeWidth = Math.max(4, ...pods.map((pod) => pod.node.length));
-  const head = [
-    "POD".padEnd(nameWidth),
-    "NODE".padEnd(nodeWidth),
-    "REVISION".padEnd(10),
-    "STATE".padEnd(11),
-    "RESTARTS",
-  ];
-  const lines = [paint("dim", clip(`  ${head.join("  ")}`, columns))];
-  const hidden = pods.length + 1 > most ? pods.length - (most - 2) : 0;
-  for (const pod of pods.slice(0, pods.length - hidden)) {
-    const start = `  ${pod.name.padEnd(nameWidth)}  ${pod.node.padEnd(nodeWidth)}  ${pod.revision.padEnd(10)}  `;
-    const state = paint(stateStyles[pod.state], pod.state.padEnd(11));
-    const line = `${start}${state}  ${pod.restarts}`;
-    // A style must not be cut in half: what is too wide is shown plain.
-    lines.push(cellsOf(line) <= columns ? line : clip(`${start}${pod.state}`, columns));
-  }
-  if (hidden > 0) lines.push(paint("dim", `  … and ${hidden} more`));
-  return lines;
+interface Column {
+  readonly title: string;
+  readonly of: (pod: PodView) => string;
+  readonly style?: (pod: PodView) => Style;
+  /** Left out where it is narrow, the highest first; 0: never. */
+  readonly spare: 0 | 1 | 2;
 }
 
+const columnsOfPods: readonly Column[] = [
+  { title: "POD", of: (pod) => pod.name, spare: 0 },
+  { title: "NODE", of: (pod) => pod.node, spare: 1 },
+  { title: "REVISION", of: (pod) => pod.revision, spare: 2 },
+  { title: "STATE", of: (pod) => pod.state, style: (pod) => stateStyles[pod.state], spare: 0 },
+  { title: "RESTARTS", of: (pod) => String(pod.restarts), spare: 0 },
+];
+
+const widestState = Math.max(...Object.keys(stateStyles).map((state) => state.length));
+
+/** A header and a line per pod, at most `most` lines, none wider than `columns`; names give way to what changes. */
+export function podLines(pods: readonly PodView[], most: number, columns: number, paint: Paint): string[] {
+  const layout = layoutOf(pods, columns);
+  const head = layout.map(({ column, width }) => clip(column.title, width).padEnd(width)).join("  ");
+  const hidden = pods.length + 1 > most ? pods.length - (most - 2) : 0;
+  const lines = pods.slice(0, pods.length - hidden).map((pod) => {
+    const cells = layout.map(({ column, width }) => {
+      const text = clip(column.of(pod), width).padEnd(width);
+      return column.style === undefined ? text : paint(column.style(pod), text);
+    });
+    return `  ${cells.join("  ").trimEnd()}`;
+  });
+  const more = hidden > 0 ? [paint("dim", clip(`  … and ${hidden} more`, columns))] : [];
+  return [paint("dim", `  ${head.trimEnd()}`), ...lines, ...more];
+}
+
+interface Placed {
+  readonly column: Column;
+  readonly width: number;
+}
+
+function layoutOf(pods: readonly PodView[], columns: number): Placed[] {
+  const wanted = columnsOfPods.map((column) => ({ column, width: widthOf(column, pods) }));
+  const widthOfAll = (placed: readonly Placed[]): number =>
+    placed.reduce((sum, { width }) => sum + width + 2, 0);
+  const fitting = [3, 2, 1]
+    .map((spare) => wanted.filter(({ column }) => column.spare < spare))
+    .find((placed) => widthOfAll(placed) <= columns);
+  if (fitting !== undefined) return fitting;
+  let left = columns;
+  // From the right: what changes stands there.
+  return wanted
+    .filter(({ column }) => column.spare === 0)
+    .reverse()
+    .map(({ column, width }) => {
+      const given = Math.max(0, Math.min(width, left - 2));
+      left -= given + 2;
+      return { column, width: given };
+    })
+    .filter(({ width }) => width > 0)
+    .reverse();
+}
+
+function widthOf({ title, of }: Column, pods: readonly PodView[]): number {
+  // A state comes and goes: the picture must not jump.
+  if (title === "STATE") return widestState;
+  return pods.reduce((width, pod) => Math.max(width, of(pod).length), title.length);
+}
+
+const lineEveryMs = 2_000;
+
+/** The first count, the last one, and one every two seconds between them. */
 class LineDisplay implements Display {
   readonly #io: Io;
   readonly #options: DisplayOptions;
-  #last = -1;
+  #done = -1;
+  #written = -1;
+  #due: { cancel(): void } | undefined;
 
   constructor(io: Io, options: DisplayOptions) {
     this.#io = io;
@@ -114,12 +163,27 @@ class LineDisplay implements Display {
   }
 
   show(_pods: readonly PodView[], done: number): void {
-    if (done === this.#last) return;
-    this.#last = done;
-    this.#io.stdout.write(`${this.#options.title}: ${done}/${this.#options.total}\n`);
+    this.#done = done;
+    if (this.#due === undefined) this.#writeAndRest();
   }
 
   end(): void {
-    // Every line is out already.
+    this.#due?.cancel();
+    this.#write();
+  }
+
+  #writeAndRest(): void {
+    this.#due = undefined;
+    if (!this.#write()) return;
+    this.#due = this.#options.clock.after(lineEveryMs, () => this.#writeAndRest());
+  }
+
+  /** False when the last line says the same. */
+  #write(): boolean {
+    if (this.#done === this.#written) return false;
+    this.#written = this.#done;
+    const { title, total } = this.#options;
+    this.#io.stdout.write(`${title}: ${this.#done}/${total}\n`);
+    return true;
   }
 }

@@ -5,6 +5,7 @@ import { createWriteStream, type WriteStream } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { counted } from "../../kube/core/index.ts";
 import { type Client, type Credentials, createClient, type Log, undiciTransport } from "../../kube/index.ts";
 import { parseArguments } from "../arguments.ts";
 import type { Call } from "../command.ts";
@@ -85,7 +86,7 @@ async function runAll(
   const cluster = await startLocalCluster({ ...options, clock: call.host.clock });
   started.defer(() => cluster.stop());
   const kubeconfig = await writePrivateFile(options.kubeconfig, cluster.kubeconfig);
-  call.print(`Sandbox at ${cluster.url}, ${options.nodes} nodes, seed ${options.seed}`);
+  call.print(`Sandbox at ${cluster.url}, ${counted(options.nodes, "node")}, seed ${options.seed}`);
   const { log, logFile } = logTo(call, dirname(kubeconfig), started);
   const client = clientOf(call, cluster.credentials, log);
   started.defer(() => client.close());

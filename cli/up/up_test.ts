@@ -1,9 +1,11 @@
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import t from "tap";
 import { golden } from "../../testkit/cli/golden.ts";
+import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { toAnyObject } from "../fields.ts";
-import { cellsOf, paintFor } from "../io.ts";
+import { paintFor } from "../io.ts";
 import { createDisplay, podLines } from "./display.ts";
 import { compare, type PodView, podView } from "./pod_view.ts";
 import { writePrivateFile } from "./private_file.ts";
@@ -60,15 +62,17 @@ t.test("the table fits the screen, with and without colours", (t) => {
   const lines = podLines(pods, 8, 100, plain);
   t.equal(lines.length, 8);
   t.equal(`${lines.join("\n")}\n`, golden("pod_table.txt", `${lines.join("\n")}\n`));
-  for (const columns of [20, 40, 60]) {
-    for (const line of podLines(pods, 20, columns, colour))
-      t.ok(cellsOf(line) <= columns, `${columns}: ${line}`);
+  for (const columns of [20, 30, 40, 60]) {
+    const all = podLines(pods, 20, columns, colour).map(stripVTControlCharacters);
+    for (const line of all) t.ok(line.length <= columns, `${columns}: ${line}`);
+    t.match(all[1], /updating +0$/, "state and restarts are on every line");
   }
   t.equal(podLines(pods, 13, 100, plain).length, 13, "no remainder when all fit");
   t.end();
 });
 
-t.test("without a terminal progress is lines, one for each number", (t) => {
+t.test("without a terminal progress is a line every two seconds, and the last count", (t) => {
+  const clock = testClock();
   const written: string[] = [];
   const io = {
     stdout: { write: (text: string) => written.push(text) },
@@ -79,10 +83,15 @@ t.test("without a terminal progress is lines, one for each number", (t) => {
     rows: 24,
     signal: new AbortController().signal,
   };
-  const display = createDisplay(io, plain, { title: "updating", total: 2 });
-  for (const done of [0, 0, 1, 1, 2]) display.show([], done);
+  const display = createDisplay(io, plain, { title: "updating", total: 9, clock });
+  for (const done of [0, 0, 1, 2]) display.show([], done);
+  clock.skip(2_000);
+  for (const done of [3, 4, 8]) display.show([], done);
+  clock.skip(1_000);
+  display.show([], 9);
   display.end();
-  t.same(written, ["updating: 0/2\n", "updating: 1/2\n", "updating: 2/2\n"]);
+  clock.skip(10_000);
+  t.same(written, ["updating: 0/9\n", "updating: 2/9\n", "updating: 9/9\n"]);
   t.end();
 });
 
