@@ -24,6 +24,8 @@ export interface Command {
   readonly runsCommand?: true;
   /** The words are another program's: they are handed over unparsed. */
   readonly raw?: boolean;
+  /** `--help` is one of these words, too. */
+  readonly rawHelp?: true;
   /** Resolves to the exit code. Throws CliError or KubeError for what the user should read. */
   run(call: Call): Promise<number>;
 }

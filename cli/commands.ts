@@ -1,5 +1,6 @@
 /** All commands, in the order of the overview. */
 
+import { completeCommand, completion } from "./completion/commands.ts";
 import { controller } from "./controller/command.ts";
 import type { CommandGroup } from "./help.ts";
 import { install, manifests, uninstall } from "./install/commands.ts";
@@ -22,7 +23,7 @@ import { up } from "./up/command.ts";
 import { version } from "./version.ts";
 import { plan, why } from "./why/commands.ts";
 
-export const commandGroups: readonly CommandGroup[] = [
+const listed: readonly CommandGroup[] = [
   { title: "Try it", commands: [up] },
   {
     title: "Rollouts",
@@ -52,12 +53,18 @@ export const commandGroups: readonly CommandGroup[] = [
       createBroadcastJobShort,
     ],
   },
-  { title: "The controller", commands: [controller, install, uninstall, manifests, version] },
+  { title: "The controller", commands: [controller, install, uninstall, manifests] },
   { title: "Pods", commands: [exec, logs, createRecreateRequestShort] },
+  { title: "This program", commands: [completion, version] },
   // The long name is that of the other plugin; the overview has room for the short one.
   {
     title: "By kubectl, with the same words",
     commands: [...passThrough, createRecreateRequest, createBroadcastJob, createJob],
     isBrief: true,
   },
+];
+
+export const commandGroups: readonly CommandGroup[] = [
+  ...listed,
+  { title: "For shells", commands: [completeCommand(listed)], isHidden: true },
 ];

@@ -1,6 +1,7 @@
 /** The entry: finds the command, parses its flags, runs it, turns errors into one line and an exit code. */
 import { type FlagTable, type Parsed, parseArguments } from "./arguments.ts";
 import type { Call, ClusterAccess, Command, Host } from "./command.ts";
+import { findCommand, splitCommand, wordsOf } from "./command_words.ts";
 import { commandGroups } from "./commands.ts";
 import { CliError, describeError } from "./errors.ts";
 import { globalFlags } from "./global_flags.ts";
@@ -32,7 +33,8 @@ function isAbort(error: unknown): boolean {
 const commands: readonly Command[] = commandGroups.flatMap((group) => group.commands);
 
 async function dispatch(argv: readonly string[], io: Io, host: Host): Promise<number> {
-  const { words, others } = splitCommand(argv);
+  const split = splitCommand(argv);
+  const { words, others } = split;
   const [first, second] = words;
   if (first === undefined || first === "help") {
     const topic = first === "help" ? others.filter((word) => !word.startsWith("-")) : [];
@@ -40,7 +42,7 @@ async function dispatch(argv: readonly string[], io: Io, host: Host): Promise<nu
     io.stdout.write(asked.length === 0 ? overview(commandGroups) : await helpAbout(asked));
     return 0;
   }
-  const command = findCommand(words);
+  const command = findCommand(commands, words);
   if (command === undefined) {
     const inGroup = commands.filter((candidate) => candidate.name.startsWith(`${first} `));
     if (inGroup.length > 0 && (second === undefined || second === "")) {
@@ -49,12 +51,11 @@ async function dispatch(argv: readonly string[], io: Io, host: Host): Promise<nu
     }
     throw unknownCommand(first, inGroup.length > 0 ? second : undefined);
   }
-  const remaining = command.name.includes(" ") || second === undefined ? others : [second, ...others];
-  return runCommand(command, remaining, io, host);
+  return runCommand(command, wordsOf(command, split), io, host);
 }
 
 async function runCommand(command: Command, argv: readonly string[], io: Io, host: Host): Promise<number> {
-  const isHelpWanted = argv[0] === "--help" || argv[0] === "-h";
+  const isHelpWanted = command.rawHelp !== true && (argv[0] === "--help" || argv[0] === "-h");
   const commandLine = ["refit", command.name, ...argv].join(" ");
   if (command.raw === true && !isHelpWanted) {
     const unparsed = { ...parseArguments([], globalFlags, ""), words: argv };
@@ -129,44 +130,8 @@ async function connect(flags: Call["flags"], io: Io, host: Host): Promise<Cluste
   return { client: connection.client, namespace, types: new ResourceTypes(connection.client) };
 }
 
-/** The one or two words that name the command, wherever global flags stand before them. */
-function splitCommand(argv: readonly string[]): { words: string[]; others: string[] } {
-  const words: string[] = [];
-  const others: string[] = [];
-  let index = 0;
-  while (index < argv.length && words.length < 2) {
-    const word = argv[index] ?? "";
-    const isFlag = word.startsWith("-") && word !== "-";
-    // After the first word flags belong to the command, and what follows them may be their value.
-    if (isFlag && words.length > 0) break;
-    if (word === "--help" || word === "-h") words.push("help");
-    else if (word === "--version") words.push("version");
-    else if (!isFlag) words.push(word);
-    else if (takesNextWord(word)) others.push(word, argv[++index] ?? "");
-    else others.push(word);
-    index += 1;
-  }
-  return { words, others: [...others, ...argv.slice(index)] };
-}
-
-function takesNextWord(word: string): boolean {
-  if (word.includes("=")) return false;
-  for (const [name, flag] of Object.entries(globalFlags)) {
-    if (flag.kind === "text" && (word === `--${name}` || word === `-${flag.short}`)) return true;
-  }
-  return false;
-}
-
-function findCommand(words: readonly string[]): Command | undefined {
-  const [first = "", second = ""] = words;
-  return (
-    commands.find((command) => command.name === `${first} ${second}`) ??
-    commands.find((command) => command.name === first)
-  );
-}
-
 async function helpAbout(topic: readonly string[]): Promise<string> {
-  const command = findCommand(topic);
+  const command = findCommand(commands, topic);
   if (command !== undefined) return commandHelp(command);
   const [first = "", second] = topic;
   const inGroup = commands.filter((candidate) => candidate.name.startsWith(`${first} `));
