@@ -1,6 +1,6 @@
 /** The agent's log: JSON lines on standard error, as pino writes them, without its threads and host look-ups. */
 import { writeSync } from "node:fs";
-import { type Log, type LogLevel, logTo } from "../kube/index.ts";
+import { isLogged, type Log, type LogLevel, logTo } from "../kube/index.ts";
 
 export interface JsonLogOptions {
   readonly level: LogLevel;
@@ -11,12 +11,10 @@ export interface JsonLogOptions {
   readonly write?: (line: string) => void;
 }
 
-const order: readonly LogLevel[] = ["debug", "info", "warn", "error"];
-
 export function jsonLog(options: JsonLogOptions): Log {
   const write = options.write ?? writeError;
   return logTo((level, msg, fields) => {
-    if (order.indexOf(level) < order.indexOf(options.level)) return;
+    if (!isLogged(level, options.level)) return;
     write(`${JSON.stringify({ level, ts: options.now(), msg, ...fields })}\n`);
   }, options.base);
 }

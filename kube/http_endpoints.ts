@@ -12,11 +12,25 @@ export interface HttpEndpointsOptions {
   address: string;
   log: Log;
   metrics: Pick<Metrics, "unexpectedError">;
-  /** Path -> what it serves. */
-  routes: Readonly<Record<string, Route>>;
+  routes: Routes;
 }
 
-export type Route = (request: { path: string; verbose: boolean }) => Promise<Reply>;
+/** Path -> what it serves: to `GET` alone, or by method. */
+export type Routes = Readonly<Record<string, Route | Methods>>;
+
+export interface Methods {
+  readonly GET: Route;
+  /** Of a short text; never shared between requests. */
+  readonly PUT?: (body: string) => Promise<Reply>;
+}
+
+export interface RouteRequest {
+  readonly path: string;
+  readonly verbose: boolean;
+  readonly query: URLSearchParams;
+}
+
+export type Route = (request: RouteRequest) => Promise<Reply>;
 
 export interface Reply {
   status: number;
@@ -39,6 +53,7 @@ const limits = {
 /** Beyond that the oldest connection is closed for a new one: whoever holds many keeps no probe out. */
 const mostConnections = 256;
 const mostRequestsPerConnection = 1_000;
+const longestBody = 1_024;
 
 /** Serves until closed. Rejects when the address is taken or unreadable. */
 export async function startHttpEndpoints(options: HttpEndpointsOptions): Promise<HttpEndpoints> {
@@ -85,20 +100,28 @@ function answering({ routes, log, metrics }: HttpEndpointsOptions): RequestListe
     running.set(key, reply);
     return reply;
   };
-  const replyTo = async ({ url: target = "", method }: IncomingMessage): Promise<Reply> => {
+  const replyTo = async (request: IncomingMessage): Promise<Reply> => {
+    const { url: target = "", method } = request;
     const url = URL.parse(target, "http://localhost");
-    if (url === null) return text(400, "400 bad request\n");
+    if (url === null) return plainText(400, "400 bad request\n");
     const path = url.pathname;
-    const route = routes[path] ?? routes[parentOf(path)];
-    if (route === undefined) return text(404, "404 page not found\n");
-    if (method !== "GET" && method !== "HEAD") return text(405, "only GET\n");
-    const verbose = url.searchParams.has("verbose");
+    const found = routes[path] ?? routes[parentOf(path)];
+    if (found === undefined) return plainText(404, "404 page not found\n");
+    const { GET: get, PUT: put }: Methods = typeof found === "function" ? { GET: found } : found;
+    const query = url.searchParams;
+    const verbose = query.has("verbose");
     try {
-      return await run(`${path} ${verbose}`, route, { path, verbose });
+      if (method === "PUT" && put !== undefined) {
+        const body = await bodyOf(request);
+        return body === undefined ? plainText(413, "the body is too long\n") : await put(body);
+      }
+      if (method !== "GET" && method !== "HEAD")
+        return plainText(405, put === undefined ? "only GET\n" : "only GET and PUT\n");
+      return await run(`${path} ${verbose}`, get, { path, verbose, query });
     } catch (error) {
       metrics.unexpectedError("endpoint");
       log.error("endpoint failed", { path, error });
-      return text(500, "internal error\n");
+      return plainText(500, "internal error\n");
     }
   };
   return (request, response) => {
@@ -116,7 +139,7 @@ export function checksRoute(name: string, checks: Readonly<Record<string, Check>
   return async ({ path, verbose }) => {
     const only = path === `/${name}` ? undefined : path.slice(name.length + 2);
     const chosen = Object.entries(checks).filter(([check]) => only === undefined || check === only);
-    if (only !== undefined && chosen.length === 0) return text(404, "404 page not found\n");
+    if (only !== undefined && chosen.length === 0) return plainText(404, "404 page not found\n");
     const lines = await Promise.all(
       chosen.map(async ([check, run]) => {
         const failure = await run().then(
@@ -130,9 +153,9 @@ export function checksRoute(name: string, checks: Readonly<Record<string, Check>
       }),
     );
     const failed = lines.some((each) => each.failed);
-    if (!failed && !verbose) return text(200, "ok");
+    if (!failed && !verbose) return plainText(200, "ok");
     const list = lines.map((each) => `${each.line}\n`).join("");
-    return text(failed ? 500 : 200, `${list}${name} check ${failed ? "failed" : "passed"}\n`);
+    return plainText(failed ? 500 : 200, `${list}${name} check ${failed ? "failed" : "passed"}\n`);
   };
 }
 
@@ -153,7 +176,22 @@ function parentOf(path: string): string {
   return path.slice(0, path.indexOf("/", 1) < 0 ? path.length : path.indexOf("/", 1));
 }
 
-function text(status: number, body: string): Reply {
+/** Whether a host names this machine to itself alone. */
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
+}
+
+/** Undefined where it is too long. */
+async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
+  let body = "";
+  for await (const chunk of request) {
+    body += String(chunk);
+    if (body.length > longestBody) return undefined;
+  }
+  return body;
+}
+
+export function plainText(status: number, body: string): Reply {
   return { status, contentType: "text/plain; charset=utf-8", body };
 }
 

@@ -3,12 +3,17 @@ import { request } from "node:http";
 import { connect, type Socket } from "node:net";
 import t from "tap";
 import { testLog } from "../testkit/kube/fake_log.ts";
-import { checksRoute, metricsRoute, parseAddress, startHttpEndpoints } from "./http_endpoints.ts";
+import { checksRoute, metricsRoute, parseAddress, plainText, startHttpEndpoints } from "./http_endpoints.ts";
 import { nullLog } from "./log.ts";
 import { createMetrics, createRegistry } from "./metrics.ts";
 import { nullMetrics } from "./metrics_types.ts";
 
-function fetchText(port: number, path: string, method = "GET"): Promise<{ status: number; body: string }> {
+function fetchText(
+  port: number,
+  path: string,
+  method = "GET",
+  sentBody = "",
+): Promise<{ status: number; body: string }> {
   return new Promise((resolve, reject) => {
     const sent = request({ port, path, method, host: "127.0.0.1", agent: false }, (response) => {
       let body = "";
@@ -18,7 +23,7 @@ function fetchText(port: number, path: string, method = "GET"): Promise<{ status
       response.on("end", () => resolve({ status: response.statusCode ?? 0, body }));
     });
     sent.on("error", reject);
-    sent.end();
+    sent.end(sentBody);
   });
 }
 
@@ -227,4 +232,29 @@ t.test("metrics carry the names that dashboards know", async (t) => {
   }
   t.match(body, /^process_resident_memory_bytes [1-9]\d+$/m);
   t.doesNotThrow(() => createMetrics(createRegistry()), "a second instance in one process is no trouble");
+});
+
+t.test("a path may take short texts", async (t) => {
+  let value = "1";
+  const endpoints = await startHttpEndpoints({
+    address: "127.0.0.1:0",
+    log: nullLog,
+    metrics: nullMetrics,
+    routes: {
+      "/value": {
+        GET: async ({ query }) => plainText(200, `${value} ${query.get("a")}`),
+        PUT: async (body) => {
+          value = body;
+          return plainText(200, "ok");
+        },
+      },
+    },
+  });
+  t.teardown(() => endpoints.close());
+  const ask = (path: string, method?: string, body?: string) => fetchText(endpoints.port, path, method, body);
+  t.same(await ask("/value?a=b"), { status: 200, body: "1 b" });
+  t.same(await ask("/value", "PUT", "2"), { status: 200, body: "ok" });
+  t.same(await ask("/value", "PUT", "x".repeat(1_025)), { status: 413, body: "the body is too long\n" });
+  t.same(await ask("/value", "DELETE"), { status: 405, body: "only GET and PUT\n" });
+  t.equal(value, "2");
 });

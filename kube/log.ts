@@ -2,6 +2,13 @@
 import { KubeError } from "./errors.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
+
+const levels: readonly LogLevel[] = ["debug", "info", "warn", "error"];
+
+/** Whether a line of a level is written where `least` is the lowest that is. */
+export function isLogged(level: LogLevel, least: LogLevel): boolean {
+  return levels.indexOf(level) >= levels.indexOf(least);
+}
 export type LogFields = Readonly<Record<string, unknown>>;
 
 export interface Log {

@@ -79,6 +79,15 @@ const effective: FlagTable = {
     "DIR",
     "Folder of protection.log, the audit file of refusals; the default is used where it exists.",
   ),
+  "enable-pprof": toggle(
+    false,
+    "Serve profiles (/debug/pprof/profile, /debug/pprof/heap) and the log's verbosity (PUT /debug/flags/v) on loopback.",
+  ),
+  "pprof-addr": text(
+    "127.0.0.1:8090",
+    "ADDR",
+    "Where they are served; loopback only, also where no host is named.",
+  ),
   "feature-gates": text("", "NAME=BOOL,...", "Feature gates; also AllAlpha= and AllBeta=."),
   "logging-format": text("text", "text|json", "Form of the log lines on standard error."),
   v: {
@@ -92,8 +101,6 @@ const effective: FlagTable = {
 
 /** Accepted so that deployments need no change; there is nothing here that they could set. */
 const withoutEffect: FlagTable = {
-  "enable-pprof": noEffect(toggle(true, ""), "there is no profiling endpoint; use node --inspect"),
-  "pprof-addr": noEffect(text(":8090", "ADDR", ""), "there is no profiling endpoint"),
   "sync-period": noEffect(
     text("0", "TIME", ""),
     "caches follow the server and are never resynchronized by time",

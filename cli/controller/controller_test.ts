@@ -42,7 +42,7 @@ t.test("defaults are the reference's", (t) => {
     audit: { folder: "/log", required: false },
     webhookTimeoutMs: 60_000,
     cacheSyncTimeoutMs: 120_000,
-    log: { format: "text", level: "info" },
+    log: { format: "text", verbosity: 0 },
   });
   t.match(controller, {
     namespace: "",
@@ -121,7 +121,20 @@ t.test("environment and addresses", (t) => {
   t.equal(settings([], { CERTS_RENEW_BEFORE: "7w" }).webhook.renewBeforeMs, 180 * 86_400_000);
   t.equal(settings(["--metrics-addr=0"]).metrics, undefined);
   t.same(settings(["--metrics-addr=[::1]:9"]).metrics, "[::1]:9");
-  t.equal(settings(["-v=5"]).log.level, "debug");
+  t.equal(settings(["-v=5"]).log.verbosity, 5);
+  t.end();
+});
+
+t.test("profiles are served on request, and on loopback only", (t) => {
+  const debug = (...flags: string[]) => settings(flags).debug;
+  t.equal(debug(), undefined);
+  t.equal(debug("--enable-pprof=true"), "127.0.0.1:8090");
+  t.equal(debug("--enable-pprof=true", "--pprof-addr=:9"), "127.0.0.1:9");
+  t.equal(debug("--enable-pprof=true", "--pprof-addr=[::1]:9"), "[::1]:9");
+  t.equal(debug("--enable-pprof=true", "--pprof-addr=localhost:9"), "localhost:9");
+  t.equal(debug("--enable-pprof=true", "--pprof-addr=0"), undefined);
+  for (const address of ["0.0.0.0:9", "[::]:9", "example.com:9", "127.example.com:9"])
+    t.throws(() => debug("--enable-pprof=true", `--pprof-addr=${address}`), /must be on loopback/);
   t.end();
 });
 
@@ -134,7 +147,11 @@ t.test("a bad flag ends the command with one line", async (t) => {
 
 t.test("text log lines", (t) => {
   const lines: string[] = [];
-  const log = textLog({ write: (line: string) => lines.push(line) }, () => 0, "info");
+  const log = textLog(
+    { write: (line: string) => lines.push(line) },
+    () => 0,
+    () => "info",
+  );
   log.debug("unseen");
   log.with({ controller: "cloneset-controller" }).warn("two words", { object: "a/b", count: 3, note: "x y" });
   t.same(lines, [

@@ -24,14 +24,17 @@ import {
   type Random,
   type Registry,
   type Route,
+  type Routes,
   serverVersion,
   startHttpEndpoints,
   startShardedElection,
 } from "../../kube/index.ts";
 import { CliError, describeError } from "../errors.ts";
+import { debugRoutes } from "./debug_routes.ts";
 import { listenError } from "./listen_error.ts";
 import { refusalRecorder } from "./refusals.ts";
 import type { ProcessSettings } from "./settings.ts";
+import type { Verbosity } from "./verbosity.ts";
 
 /** Writes in flight may end for so long before a shard goes to another replica; less than a lease lasts unrenewed. */
 const HANDOVER_GRACE_MS = 2_000;
@@ -47,6 +50,8 @@ export interface ControllerProcessDeps {
   readonly random: Random;
   readonly log: Log;
   readonly settings: ProcessSettings;
+  /** Of the log; the debug endpoint changes it. */
+  readonly verbosity: Verbosity;
   /** Of this replica, for the lease. */
   readonly identity: string;
   /** Where requests were counted already. */
@@ -96,7 +101,7 @@ class Starting implements ControllerProcess {
   /** By shard. */
   readonly #controllers = new Map<number, Controllers>();
   #isStarted = false;
-  #isStopping = false;
+  readonly #stopping = new AbortController();
   #refused: ReturnType<typeof refusalRecorder> = () => undefined;
   #works: () => void = () => undefined;
   #fails: (error: unknown) => void = () => undefined;
@@ -147,8 +152,8 @@ class Starting implements ControllerProcess {
   }
 
   async stop(): Promise<void> {
-    if (this.#isStopping) return;
-    this.#isStopping = true;
+    if (this.#stopping.signal.aborted) return;
+    this.#stopping.abort();
     const { log } = this.#deps;
     if (this.#isStarted) log.info("stopping");
     await Promise.all([...this.#controllers.values()].map((controllers) => controllers.stop()));
@@ -159,16 +164,21 @@ class Starting implements ControllerProcess {
   }
 
   async #serveEndpoints(): Promise<void> {
-    const { metrics, health } = this.#deps.settings;
+    const { metrics, health, debug } = this.#deps.settings;
     const ready = checksRoute("readyz", { "webhook-ready": () => this.#webhookReady() });
     const alive: Route = async () => ({ status: 200, contentType: "text/plain; charset=utf-8", body: "ok" });
     const metricsRoutes = { "/metrics": metricsRoute(this.#observed.registry) };
     if (metrics !== undefined) await this.#listen(metrics, metricsRoutes, "--metrics-addr");
     if (health !== undefined)
       await this.#listen(health, { "/readyz": ready, "/healthz": alive }, "--health-probe-addr");
+    if (debug !== undefined) {
+      const { verbosity, clock, log } = this.#deps;
+      const routes = debugRoutes({ verbosity, clock, log, signal: this.#stopping.signal });
+      await this.#listen(debug, routes, "--pprof-addr");
+    }
   }
 
-  async #listen(address: string, routes: Readonly<Record<string, Route>>, flag: string): Promise<void> {
+  async #listen(address: string, routes: Routes, flag: string): Promise<void> {
     const { log } = this.#deps;
     const { metrics } = this.#observed;
     try {

@@ -6,11 +6,13 @@ import type { Call } from "../command.ts";
 import { observe, startControllerProcess } from "./process.ts";
 import { type ProcessSettings, processSettings } from "./settings.ts";
 import { textLog } from "./text_log.ts";
+import { Verbosity } from "./verbosity.ts";
 
 export async function runController(call: Call): Promise<number> {
   const settings = processSettings(call.flags, call.io.env);
   const { clock, random } = call.host;
-  const log = logOf(call, settings);
+  const verbosity = new Verbosity(settings.log.verbosity);
+  const log = logOf(call, settings, verbosity);
   const observed = observe();
   const expectNone = endOnUnexpectedErrors(call.host.process, log, observed.metrics);
   const connect = (metrics: Metrics) =>
@@ -34,6 +36,7 @@ export async function runController(call: Call): Promise<number> {
       random,
       log,
       settings,
+      verbosity,
       identity: `${hostname()}_${randomUUID()}`,
       observed,
     });
@@ -49,11 +52,11 @@ export async function runController(call: Call): Promise<number> {
   }
 }
 
-function logOf(call: Call, { log }: ProcessSettings): Log {
+function logOf(call: Call, { log }: ProcessSettings, verbosity: Verbosity): Log {
   const now = (): number => call.host.clock.now();
-  if (log.format === "text") return textLog(call.io.stderr, now, log.level);
+  if (log.format === "text") return textLog(call.io.stderr, now, () => verbosity.level);
   const destination = { write: (line: string) => void call.io.stderr.write(line) };
-  return pinoLog({ level: log.level, now, destination });
+  return pinoLog({ level: () => verbosity.level, now, destination });
 }
 
 /** Resolves when the signal aborts. */

@@ -8,7 +8,7 @@ import {
   type WebhookSettings,
   webhookSettings,
 } from "../../controller/index.ts";
-import { parseAddress } from "../../kube/index.ts";
+import { isLoopback, parseAddress } from "../../kube/index.ts";
 import type { Flags } from "../arguments.ts";
 import { CliError } from "../errors.ts";
 import type { Io } from "../io.ts";
@@ -19,6 +19,7 @@ import {
   workersWithoutEffect,
 } from "./controller_flags.ts";
 import type { AuditSettings } from "./refusals.ts";
+import { mostVerbose } from "./verbosity.ts";
 
 export interface LeaderSettings {
   readonly enabled: boolean;
@@ -42,7 +43,9 @@ export interface ProcessSettings {
   readonly audit: AuditSettings;
   readonly webhookTimeoutMs: number;
   readonly cacheSyncTimeoutMs: number;
-  readonly log: { readonly format: "text" | "json"; readonly level: "debug" | "info" };
+  /** Of profiles and of the log's verbosity, on loopback; undefined turns the endpoint off. */
+  readonly debug: string | undefined;
+  readonly log: { readonly format: "text" | "json"; readonly verbosity: number };
 }
 
 /** Throws CliError that names the flag or variable, for values that cannot be meant. */
@@ -74,6 +77,7 @@ export function processSettings(flags: Flags, env: Io["env"]): ProcessSettings {
     audit: { folder: flags.required("protection-log-path"), required: flags.given("protection-log-path") },
     webhookTimeoutMs: required(flags.milliseconds("webhook-initialize-timeout")),
     cacheSyncTimeoutMs: required(flags.milliseconds("controller-cache-sync-timeout")),
+    debug: debugAddressOf(flags),
     log: logSettings(flags),
   };
 }
@@ -127,6 +131,18 @@ function addressOf(flags: Flags, name: string): string | undefined {
   }
 }
 
+/** Loopback where no host is named, and nowhere else: profiles cost time, and whoever connects may take them. */
+function debugAddressOf(flags: Flags): string | undefined {
+  const given = addressOf(flags, "pprof-addr");
+  if (given === undefined || !flags.on("enable-pprof")) return undefined;
+  const { host = "127.0.0.1", port } = parseAddress(given);
+  if (!isLoopback(host))
+    throw new CliError(
+      `invalid value "${given}" for --pprof-addr: must be on loopback; "kubectl port-forward" reaches it from outside`,
+    );
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
 /** More leases than that cost more to renew than the replicas gain. */
 const MOST_SHARDS = 64;
 
@@ -173,7 +189,7 @@ function logSettings(flags: Flags): ProcessSettings["log"] {
   if (format !== "text" && format !== "json") {
     throw new CliError(`invalid value "${format}" for --logging-format: must be text or json`);
   }
-  return { format, level: (flags.integer("v", 0, 100) ?? 0) >= 5 ? "debug" : "info" };
+  return { format, verbosity: required(flags.integer("v", 0, mostVerbose)) };
 }
 
 function webhooksOf(env: Io["env"], gates: FeatureGates): WebhookSettings {

@@ -1,13 +1,11 @@
 /** Log lines for people: time, level, message, fields. */
-import { type Log, type LogLevel, logTo } from "../../kube/index.ts";
+import { isLogged, type Log, type LogLevel, logTo } from "../../kube/index.ts";
 import type { TextSink } from "../io.ts";
 
-const levels: readonly LogLevel[] = ["debug", "info", "warn", "error"];
-
-export function textLog(sink: TextSink, now: () => number, least: LogLevel): Log {
-  const lowest = levels.indexOf(least);
+/** `least` is asked for each line: it may change. */
+export function textLog(sink: TextSink, now: () => number, least: () => LogLevel): Log {
   return logTo((level, message, fields) => {
-    if (levels.indexOf(level) < lowest) return;
+    if (!isLogged(level, least())) return;
     const pairs = Object.entries(fields).map(([name, value]) => ` ${name}=${fieldText(value)}`);
     sink.write(
       `${new Date(now()).toISOString()} ${level.toUpperCase().padEnd(5)} ${message}${pairs.join("")}\n`,

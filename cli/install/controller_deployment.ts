@@ -32,6 +32,8 @@ export const deploymentReasons: Reasons = {
     "spec.strategy": "Admission must never be without an answer: new replicas come before old ones go.",
     "spec.template.spec.priorityClassName":
       "While no replica runs pods cannot be created in most namespaces: nothing less important may displace one.",
+    "spec.template.spec.containers.0.args.4":
+      "Loopback of the pod: profiles, and PUT /debug/flags/v for the log's verbosity, by kubectl port-forward.",
     "spec.template.spec.containers.0.resources":
       "No limit of CPU: webhooks would be throttled while a rollout is computed.",
   },
@@ -97,6 +99,8 @@ function container(namespace: string, webhookPort: number, controller: Controlle
       `--health-probe-addr=:${health}`,
       "--logging-format=json",
       `--leader-election-namespace=${namespace}`,
+      "--enable-pprof=true",
+      "--pprof-addr=localhost:8090",
       ...controller.flags,
     ],
     env: [

@@ -18,6 +18,7 @@ import {
 import { aborted } from "../controller/run.ts";
 import { processSettings } from "../controller/settings.ts";
 import { textLog } from "../controller/text_log.ts";
+import { Verbosity } from "../controller/verbosity.ts";
 import { CliError } from "../errors.ts";
 import { textAt } from "../fields.ts";
 import { freePort } from "../free_port.ts";
@@ -113,7 +114,14 @@ function logTo(call: Call, folder: string, started: AsyncDisposableStack): { log
     file.end();
     if (!file.closed && file.errored === null) await once(file, "close");
   });
-  return { log: textLog(file, () => call.host.clock.now(), "info"), logFile };
+  return {
+    log: textLog(
+      file,
+      () => call.host.clock.now(),
+      () => "info",
+    ),
+    logFile,
+  };
 }
 
 function clientOf(call: Call, credentials: Credentials, log: Log): Client {
@@ -159,7 +167,15 @@ async function startController(
     env,
   );
   const { clock, random } = call.host;
-  return startControllerProcess({ ...clients, clock, random, log, settings, identity: "refit-up" });
+  return startControllerProcess({
+    ...clients,
+    clock,
+    random,
+    log,
+    settings,
+    verbosity: new Verbosity(0),
+    identity: "refit-up",
+  });
 }
 
 function printHints(call: Call, kubeconfig: string, logFile: string): void {

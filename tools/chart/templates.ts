@@ -204,6 +204,10 @@ const patches: Readonly<
       path: `${container}/args/2`,
       value: `--logging-format=${holes.text(`${values("manager.loggingFormat")} | default "text"`, "word")}`,
     },
+    { op: "test", path: `${container}/args/4`, value: "--enable-pprof=true" },
+    { op: "test", path: `${container}/args/5`, value: "--pprof-addr=localhost:8090" },
+    { op: "remove", path: `${container}/args/5` },
+    { op: "replace", path: `${container}/args/4`, value: debugFlags(holes) },
     { op: "replace", path: `${container}/resources`, value: holes.tree(values("manager.resources")) },
   ],
   "DaemonSet/kruise-daemon": (holes) => [
@@ -217,6 +221,11 @@ const patches: Readonly<
     append(`${pod}/volumes`, holes.either(withPlugins, pluginVolumes(holes))),
   ],
 };
+
+function debugFlags(holes: Holes): string {
+  const address = values("manager.pprofAddr");
+  return holes.either(address, ["--enable-pprof=true", `--pprof-addr=${holes.text(address)}`]);
+}
 
 /** A field whose name is a mark, which needs no escaping in a pointer. */
 function add(path: string, field: Record<string, null>): JsonPatchOperation {

@@ -188,6 +188,13 @@ const manager: readonly ChartValue[] = [
     help: "Port of /readyz and /healthz.",
   },
   {
+    path: "manager.pprofAddr",
+    default: "localhost:8090",
+    schema: { type: "string", pattern: "^(0?|(localhost|127\\.[0-9.]+|\\[::1\\])?:[0-9]+)$" },
+    reference: "localhost:8090",
+    help: "Where profiles and the log's verbosity are served, on loopback: kubectl port-forward reaches it. Empty: nowhere. The reference ignores it.",
+  },
+  {
     path: "manager.resources",
     default: { requests: { cpu: "100m", memory: "128Mi" }, limits: { memory: "1Gi" } },
     schema: fields,
@@ -376,13 +383,6 @@ const withoutEffect: readonly ChartValue[] = [
     schema: fields,
     reference: undefined,
     help: "Replicas keep apart by themselves; in some articles, never a value of the reference.",
-  },
-  {
-    path: "manager.pprofAddr",
-    default: undefined,
-    schema: text,
-    reference: "localhost:8090",
-    help: "There is no profiling endpoint.",
   },
   {
     path: "daemon.enablePprof",
