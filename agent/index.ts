@@ -3,6 +3,7 @@
 export { type CriClient, createCriClient } from "./cri/client.ts";
 export { AgentError, type AgentErrorCode, isAgentError } from "./errors.ts";
 export { type AgentRuntime, agentEnvironment, agentProgram } from "./launch.ts";
+export { type AgentMetrics, createAgentMetrics } from "./metrics.ts";
 export { denoPermissions, type PermissionSettings } from "./permissions.ts";
 export { type AgentGates, type AgentSettings, agentSettings } from "./settings.ts";
 export { type Agent, type AgentDependencies, startAgent } from "./start.ts";

@@ -251,16 +251,14 @@ function processState(registry: Registry): Part<"leader" | "eventDropped" | "une
     [],
     (gauge) => gauge.set(process.memoryUsage().heapUsed),
   );
-  const cpu = make.gauge(
-    "process_cpu_seconds_total",
-    "Total user and system CPU time spent in seconds.",
-    [],
-    (gauge) => {
-      const { user, system } = process.cpuUsage();
-      gauge.set((user + system) / 1e6);
-    },
-  );
-  for (const gauge of [resident, heap, cpu]) gauge.set(0);
+  make.counter("process_cpu_seconds_total", "Total user and system CPU time spent in seconds.", [], () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1e6;
+  });
+  for (const gauge of [resident, heap]) gauge.set(0);
+  make
+    .gauge("process_start_time_seconds", "Start time of the process since unix epoch in seconds.", [])
+    .set(Math.round(performance.timeOrigin / 1000));
   return {
     leader: (isLeader) => leader.set(isLeader ? 1 : 0),
     eventDropped: () => dropped.inc(),
@@ -268,7 +266,6 @@ function processState(registry: Registry): Part<"leader" | "eventDropped" | "une
   };
 }
 
-/** Metrics of one registry, by kind. */
 /** A counter beside those of Metrics. */
 export function createCounter(
   registry: Registry,
@@ -280,11 +277,42 @@ export function createCounter(
   return { inc: (labels) => counter.inc({ ...labels }) };
 }
 
+export interface MetricDescription {
+  readonly name: string;
+  /** `counter`, `gauge` or `histogram`. */
+  readonly type: string;
+  readonly help: string;
+  readonly labels: readonly string[];
+}
+
+/** All metrics of a registry, for documents. */
+export function describeMetrics(registry: Registry): MetricDescription[] {
+  return registry.getMetricsAsArray().map((metric) => {
+    const labels =
+      "labelNames" in metric && Array.isArray(metric.labelNames) ? metric.labelNames.map(String) : [];
+    return { name: metric.name, type: String(metric.type), help: metric.help, labels };
+  });
+}
+
+/** Metrics of one registry, by kind. */
 function makers(registry: Registry) {
   const registers = [registry];
   return {
-    counter: (name: string, help: string, labelNames: string[]) =>
-      new Counter({ name, help, labelNames, registers }),
+    counter: (name: string, help: string, labelNames: string[], read?: () => number) =>
+      new Counter({
+        name,
+        help,
+        labelNames,
+        registers,
+        ...(read
+          ? {
+              collect() {
+                this.reset();
+                this.inc(read());
+              },
+            }
+          : {}),
+      }),
     gauge: (
       name: string,
       help: string,

@@ -13,16 +13,12 @@ import {
   type Client,
   type Clock,
   checksRoute,
-  createMetrics,
-  createRegistry,
   type Election,
   type HttpEndpoints,
   type Log,
-  type Metrics,
   metricsRoute,
   parseAddress,
   type Random,
-  type Registry,
   type Route,
   type Routes,
   serverVersion,
@@ -32,6 +28,7 @@ import {
 import { CliError, describeError } from "../errors.ts";
 import { debugRoutes } from "./debug_routes.ts";
 import { listenError } from "./listen_error.ts";
+import { type Observed, observe } from "./metrics.ts";
 import { refusalRecorder } from "./refusals.ts";
 import type { ProcessSettings } from "./settings.ts";
 import type { Verbosity } from "./verbosity.ts";
@@ -56,17 +53,6 @@ export interface ControllerProcessDeps {
   readonly identity: string;
   /** Where requests were counted already. */
   readonly observed?: Observed;
-}
-
-export interface Observed {
-  readonly registry: Registry;
-  readonly metrics: Metrics;
-}
-
-/** A registry and what counts into it: one for each process. */
-export function observe(): Observed {
-  const registry = createRegistry();
-  return { registry, metrics: createMetrics(registry) };
 }
 
 export interface ControllerProcess {

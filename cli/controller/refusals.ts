@@ -2,8 +2,9 @@
 import { accessSync, appendFile, closeSync, constants, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
 import type { Refusal } from "../../controller/index.ts";
-import { createCounter, type Log, type Registry } from "../../kube/index.ts";
+import type { Log, Registry } from "../../kube/index.ts";
 import { CliError } from "../errors.ts";
+import { refusalCounters } from "./metrics.ts";
 
 export interface AuditSettings {
   readonly folder: string;
@@ -19,7 +20,7 @@ export function refusalRecorder(
   log: Log,
   audit: AuditSettings,
 ): (refusal: Refusal) => void {
-  const count = counters(registry);
+  const count = refusalCounters(registry);
   const file = auditFile(audit);
   return (refusal) => {
     const { event, kind, namespace, name, userName } = refusal;
@@ -50,40 +51,4 @@ function auditFile({ folder, required }: AuditSettings): string | undefined {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new CliError(`--protection-log-path: ${file} cannot be written: ${why}`, { cause });
   }
-}
-
-function counters(registry: Registry): (refusal: Refusal) => void {
-  const object = ["kind_namespace_name", "username"];
-  const cluster = ["name", "username"];
-  const namespaces = createCounter(
-    registry,
-    "namespace_deletion_protection",
-    "Refused deletions of namespaces.",
-    cluster,
-  );
-  const definitions = createCounter(
-    registry,
-    "crd_deletion_protection",
-    "Refused deletions of definitions.",
-    cluster,
-  );
-  const workloads = createCounter(
-    registry,
-    "workload_deletion_protection",
-    "Refused deletions of workloads.",
-    object,
-  );
-  const budgets = createCounter(
-    registry,
-    "pod_unavailable_budget",
-    "Operations on pods that a PodUnavailableBudget refused.",
-    object,
-  );
-  return ({ event, kind, namespace, name, userName: username, counted = { kind, name } }) => {
-    const labels = { kind_namespace_name: `${counted.kind}_${namespace}_${counted.name}`, username };
-    if (event === "PodUnavailableBudget") budgets.inc(labels);
-    else if (kind === "Namespace") namespaces.inc({ name, username });
-    else if (kind === "CustomResourceDefinition") definitions.inc({ name, username });
-    else workloads.inc(labels);
-  };
 }

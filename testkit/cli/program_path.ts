@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 
-/** What .ci/go_tools builds is here; the PATH goes before it. */
+/** What .ci/test_tools builds is here; the PATH goes before it. */
 const builtFolder = join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "refit", "bin");
 
 /** Path of a program, or undefined. */
@@ -15,6 +15,6 @@ export function programPath(name: string): string | undefined {
 /** Why a test is skipped that needs the program, or false. */
 export function missing(name: string): string | false {
   return (
-    programPath(name) === undefined && `there is no ${name} on the PATH, and .ci/go_tools has built none`
+    programPath(name) === undefined && `there is no ${name} on the PATH, and .ci/test_tools has got none`
   );
 }

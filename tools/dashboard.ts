@@ -1,0 +1,255 @@
+/** The Grafana dashboard in bundles/monitoring, made of the panels below. `node tools/dashboard.ts` writes it. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+
+const file = new URL("../bundles/monitoring/dashboard.json", import.meta.url);
+
+export const dashboardText = (): string => readFileSync(file, "utf8");
+
+interface Panel {
+  readonly title: string;
+  /** As Grafana names it: `s`, `ops`, `bytes`, `short`, `percentunit`. */
+  readonly unit: string;
+  /** Expression and legend of each series. */
+  readonly series: readonly (readonly [expression: string, legend: string])[];
+}
+
+const rate = (metric: string, by: string): string =>
+  `sum by (${by}) (rate(${metric}{instance=~"$instance"}[$__rate_interval]))`;
+const quantile = (share: number, metric: string, by: string): string =>
+  `histogram_quantile(${share}, ${rate(`${metric}_bucket`, `${by}, le`)})`;
+const gauge = (metric: string, by: string): string => `max by (${by}) (${metric}{instance=~"$instance"})`;
+
+/** Rows from the top, with their panels. */
+const rows: readonly (readonly [title: string, panels: readonly Panel[]])[] = [
+  [
+    "Controller",
+    [
+      {
+        title: "Leader",
+        unit: "short",
+        series: [[gauge("kruise_manager_is_leader", "instance"), "{{instance}}"]],
+      },
+      {
+        title: "Passes",
+        unit: "ops",
+        series: [[rate("controller_runtime_reconcile_total", "controller"), "{{controller}}"]],
+      },
+      {
+        title: "Passes that failed",
+        unit: "ops",
+        series: [[rate("controller_runtime_reconcile_errors_total", "controller"), "{{controller}}"]],
+      },
+      {
+        title: "Time of a pass, 99 %",
+        unit: "s",
+        series: [
+          [quantile(0.99, "controller_runtime_reconcile_time_seconds", "controller"), "{{controller}}"],
+        ],
+      },
+      { title: "Objects that wait", unit: "short", series: [[gauge("workqueue_depth", "name"), "{{name}}"]] },
+      {
+        title: "Wait in the queue, 99 %",
+        unit: "s",
+        series: [[quantile(0.99, "workqueue_queue_duration_seconds", "name"), "{{name}}"]],
+      },
+    ],
+  ],
+  [
+    "Webhooks",
+    [
+      {
+        title: "Reviews",
+        unit: "ops",
+        series: [
+          [rate("controller_runtime_webhook_requests_total", "webhook, code"), "{{webhook}} {{code}}"],
+        ],
+      },
+      {
+        title: "Time of a review, 99 %",
+        unit: "s",
+        series: [[quantile(0.99, "controller_runtime_webhook_latency_seconds", "webhook"), "{{webhook}}"]],
+      },
+      {
+        title: "Refused by budgets and protection",
+        unit: "ops",
+        series: [
+          [rate("pod_unavailable_budget", "instance"), "budgets"],
+          [rate("workload_deletion_protection", "instance"), "workloads"],
+          [rate("namespace_deletion_protection", "instance"), "namespaces"],
+          [rate("crd_deletion_protection", "instance"), "definitions"],
+        ],
+      },
+    ],
+  ],
+  [
+    "API server",
+    [
+      {
+        title: "Requests",
+        unit: "ops",
+        series: [[rate("refit_client_requests_total", "verb, resource"), "{{verb}} {{resource}}"]],
+      },
+      {
+        title: "Answers by code",
+        unit: "ops",
+        series: [[rate("rest_client_requests_total", "code"), "{{code}}"]],
+      },
+      {
+        title: "Time of a request, 99 %",
+        unit: "s",
+        series: [[quantile(0.99, "rest_client_request_duration_seconds", "verb"), "{{verb}}"]],
+      },
+      {
+        title: "Window of requests",
+        unit: "short",
+        series: [
+          [gauge("refit_client_window_limit", "instance"), "limit {{instance}}"],
+          [gauge("refit_client_window_in_flight", "instance"), "in flight {{instance}}"],
+          [gauge("refit_client_window_waiting", "instance"), "waiting {{instance}}"],
+        ],
+      },
+      {
+        title: "Watch events",
+        unit: "ops",
+        series: [[rate("refit_watch_events_total", "resource"), "{{resource}}"]],
+      },
+      {
+        title: "Watches that started again",
+        unit: "ops",
+        series: [[rate("refit_watch_restarts_total", "resource, reason"), "{{resource}} {{reason}}"]],
+      },
+    ],
+  ],
+  [
+    "Processes",
+    [
+      {
+        title: "Memory",
+        unit: "bytes",
+        series: [
+          [gauge("process_resident_memory_bytes", "instance"), "resident {{instance}}"],
+          [gauge("nodejs_heap_size_used_bytes", "instance"), "heap {{instance}}"],
+        ],
+      },
+      {
+        title: "CPU",
+        unit: "short",
+        series: [[rate("process_cpu_seconds_total", "instance"), "{{instance}}"]],
+      },
+      {
+        title: "Unexpected errors",
+        unit: "ops",
+        series: [[rate("refit_unexpected_errors_total", "where"), "{{where}}"]],
+      },
+    ],
+  ],
+  [
+    "Agents",
+    [
+      {
+        title: "Runtimes that do not answer",
+        unit: "short",
+        series: [['count(kruise_daemon_runtime_ready{instance=~"$instance"} == 0)', "nodes"]],
+      },
+      {
+        title: "Image pulls",
+        unit: "ops",
+        series: [[rate("kruise_daemon_image_pull_total", "result"), "{{result}}"]],
+      },
+      {
+        title: "Containers stopped",
+        unit: "ops",
+        series: [[rate("kruise_daemon_container_kill_total", "reason, result"), "{{reason}} {{result}}"]],
+      },
+      {
+        title: "Calls to runtimes, 99 %",
+        unit: "s",
+        series: [[quantile(0.99, "kruise_daemon_cri_request_duration_seconds", "method"), "{{method}}"]],
+      },
+    ],
+  ],
+];
+
+/** Every expression of the dashboard. */
+export const expressions: readonly string[] = rows.flatMap(([, panels]) =>
+  panels.flatMap(({ series }) => series.map(([expression]) => expression)),
+);
+
+const source = { type: "prometheus", uid: "$datasource" };
+const columns = 3;
+const width = 24 / columns;
+const height = 8;
+
+export function dashboard(): object {
+  const panels: object[] = [];
+  let y = 0;
+  for (const [title, ofRow] of rows) {
+    panels.push({
+      id: panels.length + 1,
+      type: "row",
+      title,
+      gridPos: { x: 0, y, w: 24, h: 1 },
+      collapsed: false,
+      panels: [],
+    });
+    y += 1;
+    for (const [index, panel] of ofRow.entries()) {
+      const x = (index % columns) * width;
+      const top = y + Math.floor(index / columns) * height;
+      panels.push(timeSeries(panels.length + 1, panel, { x, y: top, w: width, h: height }));
+    }
+    y += Math.ceil(ofRow.length / columns) * height;
+  }
+  return {
+    uid: "refit",
+    title: "Refit",
+    tags: ["refit", "openkruise"],
+    schemaVersion: 39,
+    editable: true,
+    refresh: "30s",
+    time: { from: "now-3h", to: "now" },
+    templating: { list: variables },
+    panels,
+  };
+}
+
+const variables = [
+  { name: "datasource", label: "Data source", type: "datasource", query: "prometheus" },
+  {
+    name: "instance",
+    label: "Instance",
+    type: "query",
+    datasource: source,
+    query: { query: "label_values(process_start_time_seconds, instance)", refId: "instances" },
+    refresh: 2,
+    includeAll: true,
+    multi: true,
+    current: { text: "All", value: "$__all" },
+  },
+];
+
+function timeSeries(id: number, { title, unit, series }: Panel, gridPos: object): object {
+  return {
+    id,
+    type: "timeseries",
+    title,
+    datasource: source,
+    gridPos,
+    fieldConfig: { defaults: { unit, min: 0 }, overrides: [] },
+    options: {
+      legend: { displayMode: "list", placement: "bottom" },
+      tooltip: { mode: "multi", sort: "desc" },
+    },
+    targets: series.map(([expr, legendFormat], index) => ({
+      refId: String.fromCharCode(65 + index),
+      datasource: source,
+      expr,
+      legendFormat,
+    })),
+  };
+}
+
+export const madeText = (): string => `${JSON.stringify(dashboard(), undefined, 2)}\n`;
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) writeFileSync(file, madeText());
