@@ -5,3 +5,4 @@ export { freePort } from "./free_port.ts";
 export type { Io, Paint } from "./io.ts";
 export { main } from "./main.ts";
 export { progressLine } from "./progress_line.ts";
+export { refitVersion } from "./version.ts";

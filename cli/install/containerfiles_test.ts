@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { agentProgram } from "../../agent/index.ts";
 import { run } from "../../testkit/cli/command_fixture.ts";
 import { controllerEnvironment } from "../controller/launch.ts";
 import { at, listAt } from "../fields.ts";
@@ -59,13 +58,15 @@ t.test("the images hold what the builds write, where the commands look", async (
       ["refit.NOTICES.txt", "/refit/NOTICES.txt"],
     ],
   );
-  t.same(
-    [...copied("agent.Containerfile")],
-    [
-      ["agent.mjs", "/refit/agent.mjs"],
-      ["agent.NOTICES.txt", "/refit/NOTICES.txt"],
-    ],
-  );
+  for (const file of ["agent.Containerfile", "agent-deno.Containerfile"]) {
+    t.same(
+      [...copied(file)],
+      [
+        ["agent.mjs", "/refit/agent.mjs"],
+        ["agent.NOTICES.txt", "/refit/NOTICES.txt"],
+      ],
+    );
+  }
 });
 
 t.test("they start as the Deployment and the DaemonSet start them", async (t) => {
@@ -80,9 +81,13 @@ t.test("they start as the Deployment and the DaemonSet start them", async (t) =>
   );
   t.equal(only("controller.Containerfile", "USER"), "65534:65534");
   t.match(controller, { pod: { securityContext: { runAsUser: 65_534, runAsNonRoot: true } } });
-  const agent = await deployed("DaemonSet", "--agent-image refit-agent:1");
-  const program: unknown = JSON.parse(only("agent.Containerfile", "CMD"));
-  t.match(agent, { container: { command: program, securityContext: { runAsUser: 0 } } });
-  t.same(program, agentProgram("node", [], "/refit/agent.mjs"));
-  t.equal(only("agent.Containerfile", "USER"), "0:0");
+  for (const [file, runtime] of [
+    ["agent.Containerfile", "node"],
+    ["agent-deno.Containerfile", "deno"],
+  ] as const) {
+    const agent = await deployed("DaemonSet", `--agent-image refit-agent:1 --agent-runtime ${runtime}`);
+    const program: unknown = JSON.parse(only(file, "CMD"));
+    t.match(agent, { container: { command: program, securityContext: { runAsUser: 0 } } });
+    t.equal(only(file, "USER"), "0:0");
+  }
 });
