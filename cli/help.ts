@@ -64,15 +64,20 @@ export function groupHelp(word: string, commands: readonly Command[]): string {
 }
 
 function flagLines(table: FlagTable): string[] {
-  const entries = Object.entries(table).map(([name, flag]) => ({ head: flagHead(name, flag), flag }));
+  const entries = flagEntries(table);
   const width = Math.min(36, Math.max(...entries.map(({ head }) => head.length)));
-  return entries.map(({ head, flag }) => {
+  return entries.map(({ head, text }) =>
+    head.length > width ? `  ${head}\n  ${" ".repeat(width)}  ${text}` : `  ${head.padEnd(width)}  ${text}`,
+  );
+}
+
+/** How each flag is written, and what it does with its default; `head` is padded where there is no short form. */
+export function flagEntries(table: FlagTable): { head: string; text: string }[] {
+  return Object.entries(table).map(([name, flag]) => {
     const isDefaultWorthSaying =
       flag.default !== undefined && flag.default !== "" && flag.default !== "false";
     const text = isDefaultWorthSaying ? `${flag.help} Default ${flag.default}.` : flag.help;
-    return head.length > width
-      ? `  ${head}\n  ${" ".repeat(width)}  ${text}`
-      : `  ${head.padEnd(width)}  ${text}`;
+    return { head: flagHead(name, flag), text };
   });
 }
 

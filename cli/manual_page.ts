@@ -1,0 +1,50 @@
+/** The manual page `refit(1)`, as the commands describe themselves. */
+import type { FlagTable } from "./arguments.ts";
+import type { Command } from "./command.ts";
+import { commandGroups } from "./commands.ts";
+import { globalFlags } from "./global_flags.ts";
+import { flagEntries, flagsOf } from "./help.ts";
+import { refitVersion } from "./version.ts";
+
+/** Source for `man`: roff with the `man` macros. The same for the same commands: it carries no date. */
+export async function manualPage(): Promise<string> {
+  const lines = [
+    `.TH REFIT 1 "" "Refit ${refitVersion}" "User Commands"`,
+    ".SH NAME",
+    roff("refit - rollouts of CloneSets and their kin, in place"),
+    ".SH SYNOPSIS",
+    `.B refit\n${roff("COMMAND [TYPE NAME | TYPE/NAME] [flags]")}`,
+    ".br",
+    `.B kubectl refit\n${roff("COMMAND ...")}`,
+  ];
+  for (const { title, commands } of commandGroups) {
+    lines.push(`.SH ${roff(title.toUpperCase())}`);
+    for (const command of commands) lines.push(...(await commandSection(command)));
+  }
+  lines.push(".SH FLAGS OF EVERY COMMAND", ...flagParagraphs(globalFlags));
+  return `${lines.join("\n")}\n`;
+}
+
+async function commandSection(command: Command): Promise<string[]> {
+  const { name, usage, summary, details, examples } = command;
+  const lines = [`.SS ${roff(`refit ${name} ${usage}`.trimEnd())}`, roff(summary)];
+  if (details !== undefined) lines.push(".PP", ".nf", roff(details.trimEnd()), ".fi");
+  if (examples !== undefined) {
+    lines.push(".PP", "Examples:", ".PP", ".nf", ...examples.map((example) => roff(`    ${example}`)), ".fi");
+  }
+  return [...lines, ...flagParagraphs(await flagsOf(command))];
+}
+
+function flagParagraphs(flags: FlagTable): string[] {
+  return flagEntries(flags).flatMap(({ head, text }) => [".TP", `.B ${roff(head.trim())}`, roff(text)]);
+}
+
+/** Text for roff: no line of it is a request, and what is typed can be copied. */
+function roff(text: string): string {
+  return text
+    .replaceAll("\\", "\\e")
+    .replaceAll("-", "\\-")
+    .split("\n")
+    .map((line) => (/^[.']/.test(line) ? `\\&${line}` : line))
+    .join("\n");
+}
