@@ -165,4 +165,5 @@ export async function runProcess(): Promise<void> {
   settled();
 }
 
-if (isEntry(import.meta.url)) await runProcess();
+// Not awaited: the executable is CommonJS, which has no `await` at the top of a module.
+if (isEntry(import.meta.url)) void runProcess();

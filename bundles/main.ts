@@ -1,0 +1,90 @@
+/**
+ * `npm run bundle`: everything that ships, in dist/. Controller and command line, and the agent, as modules with their maps; the
+ * controller with the command line as one executable; notices, manual page, completion, bill of materials, checksums.
+ * Made twice of the same tree, each file has the same bytes. The checksums come last: without them dist/ is not whole.
+ */
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { commandGroups, manualPage, refitVersion } from "../cli/index.ts";
+import { writeChecksums } from "./checksums.ts";
+import { BundleError, messageOf } from "./errors.ts";
+import { executableName, makeExecutable } from "./executable.ts";
+import { runProgram } from "./run_program.ts";
+import { bundledRuntime, type Runtime } from "./runtime.ts";
+
+const root = join(import.meta.dirname, "..");
+const dist = join(root, "dist");
+/** Where executable.rollup.mjs leaves the script. */
+const work = join(root, "node_modules/.cache/executable");
+
+async function bundle(): Promise<void> {
+  const runtime = bundledRuntime(root);
+  await rm(dist, { recursive: true, force: true });
+  say("modules of the controller and the command line, and of the agent");
+  for (const script of ["build", "build:agent"])
+    runProgram("npm", ["run", "--silent", script], { cwd: root });
+  say(`executable on Node ${runtime.version}`);
+  runProgram("rollup", ["-c", "bundles/executable.rollup.mjs"], { cwd: root });
+  await makeExecutable(work, join(dist, executableName), runtime);
+  await write(`${executableName}.NOTICES.txt`, await executableNotices(runtime));
+  say("manual page, completion, bill of materials, checksums");
+  await write("man/refit.1", await manualPage());
+  for (const [shell, file] of completionFiles) await write(`completion/${file}`, completion(shell));
+  await write("refit.cdx.json", billOfMaterials(runtime));
+  await writeChecksums(dist);
+}
+
+/** By shell, under the names that the shells look for. */
+const completionFiles: readonly (readonly [string, string])[] = commandGroups.some(({ commands }) =>
+  commands.some(({ name }) => name === "completion"),
+)
+  ? [
+      ["bash", "refit"],
+      ["zsh", "_refit"],
+      ["fish", "refit.fish"],
+    ]
+  : [];
+
+function completion(shell: string): string {
+  return runProgram(process.execPath, [join(dist, "refit.mjs"), "completion", shell]);
+}
+
+/** Those of the modules, and those of Node. */
+async function executableNotices(runtime: Runtime): Promise<string> {
+  const ofModules = await readFile(join(dist, "refit.NOTICES.txt"), "utf8");
+  return `${ofModules}\n${"-".repeat(80)}\n\nNode.js ${runtime.version}\n\n${runtime.licence.trim()}\n`;
+}
+
+/** CycloneDX: the packages that the project needs when it runs, of which the modules hold parts, and the executable's Node. */
+function billOfMaterials({ version }: Runtime): string {
+  const flags = ["--omit", "dev", "--output-reproducible", "--output-format", "JSON", "--validate"];
+  const bill: { components: object[] } = JSON.parse(runProgram("cyclonedx-npm", flags, { cwd: root }));
+  bill.components.push({
+    type: "platform",
+    name: "node",
+    version,
+    "bom-ref": `node@${version}`,
+    description: `In ${executableName}.`,
+    licenses: [{ license: { id: "MIT" } }],
+    purl: `pkg:generic/node@${version}`,
+  });
+  return `${JSON.stringify(bill, null, 2)}\n`;
+}
+
+async function write(path: string, text: string): Promise<void> {
+  const file = join(dist, path);
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, text);
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+try {
+  await bundle();
+  say(`dist/ holds Refit ${refitVersion}`);
+} catch (error) {
+  process.stderr.write(`error: ${messageOf(error)}\n`);
+  process.exitCode = error instanceof BundleError ? error.exitCode : 1;
+}
