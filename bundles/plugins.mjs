@@ -16,10 +16,21 @@ const eraseTypes = {
     id.endsWith(".ts") ? { code: stripTypeScriptTypes(code, { mode: "strip" }), map: null } : null,
 };
 
+/**
+ * `debug` colours its lines by this where it is installed. Only tools of ours bring it: bundles would hold it or not by what
+ * tools are there.
+ */
+const withoutOptional = {
+  name: "without-optional",
+  resolveId: (id) => (id === "supports-color" ? "\0supports-color" : null),
+  load: (id) => (id === "\0supports-color" ? "export default {};" : null),
+};
+
 const ownLicence = readFileSync(new URL("../LICENSE", import.meta.url), "utf8");
 
 /** `noticesFile` gets the licences of what the bundle holds. */
 export const plugins = (noticesFile) => [
+  withoutOptional,
   nodeResolve({
     preferBuiltins: true,
     exportConditions: ["node"],
