@@ -1,0 +1,49 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { parse } from "yaml";
+
+const root = join(import.meta.dirname, "..");
+const text = readFileSync(join(root, ".github/workflows/release.yml"), "utf8");
+
+interface Step {
+  readonly uses?: string;
+  readonly run?: string;
+}
+
+interface Job {
+  readonly steps: readonly Step[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+const { jobs }: { jobs: Readonly<Record<string, Job>> } = parse(text);
+const steps = Object.values(jobs).flatMap((job) => job.steps);
+
+t.test("the scripts that it runs are there", async (t) => {
+  const { scripts }: { scripts: Record<string, string> } = JSON.parse(
+    readFileSync(join(root, "package.json"), "utf8"),
+  );
+  const run = steps.flatMap((step) => [...(step.run ?? "").matchAll(/npm (?:run )?([a-z:]+)/g)]);
+  const names = new Set(run.map(([, name = ""]) => name).filter((name) => name !== "ci"));
+  t.same([...names].sort(), ["images", "lint", "release:check", "test", "typecheck"]);
+  for (const name of names) t.ok(scripts[name], name);
+});
+
+t.test("actions are pinned to commits, with their version beside", async (t) => {
+  const used = steps.flatMap((step) => step.uses ?? []);
+  t.ok(used.length > 5);
+  for (const action of used) t.match(action, /^[\w-]+\/[\w-]+@[0-9a-f]{40}$/);
+  for (const line of text.split("\n").filter((one) => one.includes("uses:")))
+    t.match(line, / # v\d+\.\d+\.\d+$/);
+});
+
+t.test("every image is pushed, on the bases of the Containerfiles", async (t) => {
+  const files = globSync("*.Containerfile", { cwd: import.meta.dirname });
+  const env = jobs["images"]?.env ?? {};
+  t.same(env["IMAGES"]?.split(" ").sort(), files.map((file) => file.replace(".Containerfile", "")).sort());
+  for (const file of files) {
+    const [, base] =
+      /^ARG \w+_IMAGE=(.+)$/m.exec(readFileSync(join(import.meta.dirname, file), "utf8")) ?? [];
+    t.ok([env["NODE_BASE"], env["DENO_BASE"]].includes(base), `${file}: ${base}`);
+  }
+});
