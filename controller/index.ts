@@ -74,4 +74,6 @@ export {
   statefulSetOptions,
   statefulSetPass,
 } from "./stateful_set/index.ts";
+export { REVISION_LABEL as unitedRevisionLabel } from "./united_deployment/names.ts";
+export { unitedRevisionData } from "./united_deployment/revision.ts";
 export { matchOf as spreadMatchOf } from "./workload_spread/inject.ts";

@@ -157,6 +157,38 @@ t.test("tree draws owners with readiness", async (t) => {
   t.equal(stdout, golden("tree.txt", stdout));
 });
 
+t.test("tree of a ResourceDistribution draws its copies, and nothing else is read", async (t) => {
+  const cluster = fakeCluster();
+  const resource = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "settings" } };
+  cluster.put("resourcedistributions.apps.kruise.io", {
+    kind: "ResourceDistribution",
+    metadata: { name: "shared", uid: "uid-shared" },
+    spec: { resource, targets: { allNamespaces: true } },
+  });
+  const ownerReferences = [
+    {
+      apiVersion: "apps.kruise.io/v1beta1",
+      kind: "ResourceDistribution",
+      name: "shared",
+      uid: "uid-shared",
+      controller: true,
+    },
+  ];
+  for (const namespace of ["a", "b"])
+    cluster.put("configmaps", {
+      kind: "ConfigMap",
+      metadata: { name: "settings", namespace, ownerReferences },
+    });
+  cluster.put("configmaps", { kind: "ConfigMap", metadata: { name: "settings", namespace: "c" } });
+  const { stdout, stderr } = await run("tree distributor/shared", { client: cluster.client });
+  t.equal(stderr, "");
+  t.match(
+    stdout,
+    /ResourceDistribution\/shared[\s\S]*\na +├─ConfigMap\/settings[\s\S]*\nb +└─ConfigMap\/settings/,
+  );
+  t.same(cluster.calls, ["get resourcedistributions shared", "list configmaps"]);
+});
+
 t.test("expose selects the workload's pods", async (t) => {
   const cluster = withPods();
   const client = cluster.client;

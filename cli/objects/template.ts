@@ -22,9 +22,14 @@ export interface TemplateChange {
 const templatePaths: readonly (readonly string[])[] = [
   ["spec", "template", "spec"],
   ["spec", "jobTemplate", "spec", "template", "spec"],
+  // Of a UnitedDeployment, by the kind of its workloads.
+  ...["cloneSetTemplate", "advancedStatefulSetTemplate", "statefulSetTemplate", "deploymentTemplate"].map(
+    (name) => ["spec", "template", name, "spec", "template", "spec"],
+  ),
 ];
 
-function podSpecPath(object: AnyObject): readonly string[] | undefined {
+/** Undefined for an object without a pod template. */
+export function podSpecPath(object: AnyObject): readonly string[] | undefined {
   if (object.kind === "Pod") return ["spec"];
   return templatePaths.find((path) => isFields(at(object, ...path)));
 }

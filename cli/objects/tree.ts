@@ -20,7 +20,8 @@ export const tree: Command = {
   name: "tree",
   summary: "Show what an object owns, and what that owns in turn.",
   usage: "TYPE/NAME",
-  details: "Under a SidecarSet stand the pods that carry its sidecars, too.",
+  details: `Under a SidecarSet stand the pods that carry its sidecars, too, and under a ResourceDistribution its copies in all
+namespaces.`,
   examples: ["refit tree clone/sample", "refit tree sidecarset/proxy"],
   flags: {},
   async run(call) {
@@ -28,7 +29,9 @@ export const tree: Command = {
     const access = await call.cluster();
     const root = await readTarget(access, target);
     const children = childrenByOwner(
-      await ownedObjects(access, root.metadata.namespace),
+      root.kind === "ResourceDistribution"
+        ? await copiesOf(access, root)
+        : await ownedObjects(access, root.metadata.namespace),
       await parentsUnder(root),
     );
     const rows: string[][] = [];
@@ -50,6 +53,16 @@ async function ownedObjects(access: ClusterAccess, namespace: string | undefined
   const scope = namespace === undefined ? {} : { namespace };
   const lists = await Promise.all(types.map((type) => listAll(access.client, type, scope)));
   return lists.flat();
+}
+
+/** Copies of a ResourceDistribution, in any namespace: only objects of that name are read. */
+async function copiesOf(access: ClusterAccess, { spec }: AnyObject): Promise<AnyObject[]> {
+  const name = textAt(spec, "resource", "metadata", "name") ?? "";
+  const copied = textAt(spec, "resource", "kind");
+  if (name === "" || (copied !== "ConfigMap" && copied !== "Secret")) return [];
+  const type = await access.types.findKind("", copied);
+  if (type === undefined) return [];
+  return listAll(access.client, type, { fieldSelector: `metadata.name=${name}` });
 }
 
 type Children = ReadonlyMap<string, readonly AnyObject[]>;

@@ -4,6 +4,7 @@ import type { Call, Command } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { type AnyObject, listAt, textAt } from "../fields.ts";
 import { outputFlag } from "../global_flags.ts";
+import { podSpecPath } from "../objects/template.ts";
 import { pluralName } from "../resource_types.ts";
 import { printResult } from "../result.ts";
 import { readTarget, type Target, targetsOf } from "../target.ts";
@@ -55,10 +56,11 @@ function restartOperations(workload: Workload, object: AnyObject, now: string): 
   if (workload.restart === "annotation") {
     return setOperations(object, ["spec", "template", "metadata", "annotations", annotation], now);
   }
-  const containers = listAt(object, "spec", "template", "spec", "containers");
+  const base = podSpecPath(object) ?? [];
+  const containers = listAt(object, ...base, "containers");
   return containers.map((container, index) => {
     const env = listAt(container, "env").filter((entry) => textAt(entry, "name") !== variable);
-    const path = pointer(["spec", "template", "spec", "containers", index, "env"]);
+    const path = pointer([...base, "containers", index, "env"]);
     return { op: "add", path, value: [...env, { name: variable, value: now }] };
   });
 }

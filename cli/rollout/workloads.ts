@@ -11,6 +11,7 @@ import type { Progress } from "./progress.ts";
 import { type Revised, revisedTemplate } from "./revised.ts";
 import { sidecarSetProgress } from "./sidecar_set.ts";
 import { advancedStatefulSetProgress, statefulSetProgress } from "./stateful_set.ts";
+import { unitedDeploymentProgress } from "./united_deployment.ts";
 
 export interface Workload {
   readonly group: string;
@@ -62,6 +63,12 @@ export const workloads: readonly Workload[] = [
     pausedPath: () => ["spec", "updateStrategy", "paused"],
     history: "ControllerRevision",
     revised: async () => (await import("./revised_sidecars.ts")).revisedSidecars,
+  },
+  {
+    ...kruise,
+    kind: "UnitedDeployment",
+    progress: unitedDeploymentProgress,
+    revised: async () => (await import("./revised_subsets.ts")).revisedSubsets,
   },
   {
     ...builtin,

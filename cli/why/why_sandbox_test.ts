@@ -356,6 +356,11 @@ const cases: Readonly<
     },
     says: /ImagePullBackOff +1 pod: container proxy cannot have image registry.invalid\/proxy:1.* \(default\/meshed-\w+\)/,
   },
+  "a UnitedDeployment": {
+    words: "ud/parts",
+    made: () => unitedDeployment("parts", noImage),
+    says: /ImagePullBackOff +2 pods: .* \(parts-a-\w+-\w+, parts-b-\w+-\w+\)/,
+  },
   "a WorkloadSpread": {
     words: "workloadspread/zones",
     made: async () => {
@@ -374,6 +379,24 @@ const cases: Readonly<
     says: / workloadspread.apps.kruise.io\/zones: .*\n[\s\S]*ImagePullBackOff +1 pod: .* \(spread-\w+\)/,
   },
 };
+
+/** Two subsets of a pod each. */
+function unitedDeployment(app: string, parts: Template): Promise<unknown> {
+  const selector = { matchLabels: { app } };
+  const labels = { app };
+  const workload = { metadata: { labels }, spec: { selector, template: template(app, parts) } };
+  return api.post("/apis/apps.kruise.io/v1beta1/namespaces/default/uniteddeployments", {
+    apiVersion: "apps.kruise.io/v1beta1",
+    kind: "UnitedDeployment",
+    metadata: { name: app },
+    spec: {
+      replicas: 2,
+      selector,
+      template: { cloneSetTemplate: workload },
+      topology: { subsets: [{ name: "a" }, { name: "b" }] },
+    },
+  });
+}
 
 async function recreate(app: string): Promise<void> {
   const podName = await podOf(app, isRunning);
@@ -409,6 +432,30 @@ t.test(
     t.match((await refit("rollout status --help")).stdout, / 3 +it cannot go on by itself/);
   },
 );
+
+t.test("rollouts of a UnitedDeployment", { timeout: 60_000 }, async (t) => {
+  await unitedDeployment("united", {});
+  const done = { code: 0, stdout: /united deployment "united" successfully rolled out\n$/ };
+  t.match(await refit("rollout status ud/united"), done);
+  t.match(await refit("set image ud/united web=web:2"), { code: 0, stdout: /image updated/ });
+  t.match(await refit("rollout status ud/united --detail"), {
+    code: 0,
+    stdout: /Updated ready pods: \[united-a-/,
+  });
+  t.match(await refit("rollout history ud/united"), {
+    stdout: /REVISION +CHANGE-CAUSE\n1 +<none>\n2 +<none>\n/,
+  });
+  t.match(await refit("rollout history ud/united --revision 1"), {
+    stdout: /cloneSetTemplate:\nPod Template:[\s\S]*web:1/,
+  });
+  t.match(await refit("rollout undo ud/united"), { code: 0, stdout: /rolled back/ });
+  t.match(await refit("rollout status ud/united"), done);
+  t.match(await refit("rollout undo ud/united --to-revision 3"), { stdout: /skipped rollback/ });
+  t.match(await refit("rollout restart ud/united"), { code: 0, stdout: /restarted/ });
+  t.match(await refit("rollout status ud/united"), done);
+  const restarted = cluster.get("pods", { namespace: "default", name: await podOf("united") });
+  t.match(JSON.stringify(restarted), /web:1.*RESTARTED_AT/);
+});
 
 t.test("a node that is dead, an agent that is not there", { timeout: 60_000 }, async (t) => {
   await cloneSet("placed", { pod: { nodeSelector: { "kubernetes.io/hostname": "node3" } } });
