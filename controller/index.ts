@@ -74,6 +74,13 @@ export {
   statefulSetOptions,
   statefulSetPass,
 } from "./stateful_set/index.ts";
-export { REVISION_LABEL as unitedRevisionLabel } from "./united_deployment/names.ts";
+export { UnitedIndex } from "./united_deployment/classify.ts";
+export {
+  REVISION_LABEL as unitedRevisionLabel,
+  SUBSET_LABEL as subsetLabel,
+} from "./united_deployment/names.ts";
+export { planUnitedDeployment, type UnitedPlan } from "./united_deployment/plan.ts";
 export { unitedRevisionData } from "./united_deployment/revision.ts";
+export { type SubsetWorkload, workloadOf as subsetWorkloadOf } from "./united_deployment/workload.ts";
+export { workloadKinds as subsetWorkloadKinds } from "./united_deployment/workloads.ts";
 export { matchOf as spreadMatchOf } from "./workload_spread/inject.ts";

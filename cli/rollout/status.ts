@@ -8,7 +8,7 @@ import { listAll } from "../list.ts";
 import { objectName } from "../resource_types.ts";
 import { oneTarget, readTarget, type Target } from "../target.ts";
 import { runningRevision } from "./revisions.ts";
-import { type Workload, workloadOf } from "./workloads.ts";
+import { progressOf, type Workload, workloadOf } from "./workloads.ts";
 
 /** A rollout that stands still for this long is explained, then again after twice the time, and so on. */
 const stillMs = 5000;
@@ -118,8 +118,7 @@ class StatusReporter {
   /** Resolves to true when the rollout is done. Throws CliError when it failed. */
   async report(object: AnyObject): Promise<boolean> {
     await this.#checkRevision(object);
-    const counted = await this.#workload.counted?.(this.#access, object);
-    const progress = this.#workload.progress(counted ?? object);
+    const progress = await progressOf(this.#workload, this.#access, object);
     if (progress.state === "failed") throw new CliError(progress.message);
     if (progress.message !== this.#last) {
       this.#last = progress.message;

@@ -87,6 +87,15 @@ export function isFrozen({ frozenWhilePaused, pausedPath }: Workload, object: An
   return frozenWhilePaused === true && at(object, ...(pausedPath?.(object.apiVersion) ?? [])) === true;
 }
 
+/** How far a rollout is, by what the object's status says or, where that does not tell, by its pods. */
+export async function progressOf(
+  workload: Workload,
+  access: ClusterAccess,
+  object: AnyObject,
+): Promise<Progress> {
+  return workload.progress((await workload.counted?.(access, object)) ?? object);
+}
+
 /** Undefined for a kind without rollouts. */
 export function workloadNamed(type: ResourceType): Workload | undefined {
   return workloads.find((workload) => workload.group === type.group && workload.kind === type.kind);

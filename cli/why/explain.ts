@@ -1,9 +1,10 @@
 /** Why an object does not get on: what the controller's plan waits for, and what its pods and its surroundings say. */
 import { type FeatureGates, parseFeatureGates } from "../../controller/index.ts";
+import { counted } from "../../kube/core/index.ts";
 import type { ClusterAccess, Host } from "../command.ts";
 import { type AnyObject, at } from "../fields.ts";
 import { objectName, type ResourceType } from "../resource_types.ts";
-import { workloadNamed } from "../rollout/workloads.ts";
+import { progressOf, workloadNamed } from "../rollout/workloads.ts";
 import { readTarget, type Target } from "../target.ts";
 import { type Cause, isStuck, ranked } from "./causes/cause.ts";
 import { causesOf } from "./causes/causes_of.ts";
@@ -21,7 +22,8 @@ export interface Explanation {
   readonly causes: readonly Cause[];
   /** Nothing goes on without somebody's help. */
   readonly isStuck: boolean;
-  readonly summary: string;
+  /** How far it is. */
+  readonly message: string;
   /** What could not be read, in words. */
   readonly unread: readonly string[];
 }
@@ -42,18 +44,21 @@ export function isExplained(type: ResourceType): boolean {
 /** Throws CliError for an object that cannot be planned. */
 export async function explain(request: ExplainRequest): Promise<Explanation> {
   const { access, target, stored, gates, host } = request;
-  const [forecast, facts] = await Promise.all([
+  const workload = workloadNamed(target.type);
+  const [forecast, facts, progress] = await Promise.all([
     plannerOf(target.type)?.forecast({ access, subject: { stored }, gates, host }),
     gatherFacts(access, target, stored, host.clock.now()),
+    workload && progressOf(workload, access, stored),
   ]);
+  const isDone = progress?.state === "done";
   const planned = planCauses(forecast?.waiting ?? [], target);
   const found = facts === undefined ? { first: [], pods: [], last: [] } : causesOf(facts);
   const causes = ranked([
     ...found.first,
     ...planned.filter(({ reason }) => !found.pods.some((cause) => cause.reason === reason)),
-    ...pausedCause(request, planned),
+    ...pausedCause(request, planned, isDone),
     ...found.pods.filter((cause) => !isOfPlan(cause, planned)),
-    ...(workloadNamed(target.type)?.progress(stored).state === "done" ? [] : found.last),
+    ...(isDone ? [] : found.last),
   ]);
   const { podCount = 0, pods = [], unread = [] } = facts ?? {};
   const isIdle = forecast === undefined || (forecast.actions.length === 0 && !forecast.steps?.length);
@@ -61,7 +66,8 @@ export async function explain(request: ExplainRequest): Promise<Explanation> {
     forecast,
     causes,
     isStuck: isStuck(causes, isIdle),
-    summary: forecast?.summary ?? `${counted(podCount, "pod")}, ${pods.length} not available`,
+    message:
+      progress?.message ?? forecast?.summary ?? `${counted(podCount, "pod")}, ${pods.length} not available`,
     unread,
   };
 }
@@ -96,13 +102,15 @@ function isOfPlan({ reason, outlook }: Cause, planned: readonly Cause[]): boolea
 }
 
 /** Plans speak of a pause only while it holds something back. */
-function pausedCause({ target, stored }: ExplainRequest, planned: readonly Cause[]): Cause[] {
-  const workload = workloadNamed(target.type);
-  const path = workload?.pausedPath?.(stored.apiVersion);
-  if (workload === undefined || path === undefined || at(stored, ...path) !== true) return [];
+function pausedCause(
+  { target, stored }: ExplainRequest,
+  planned: readonly Cause[],
+  isRolledOut: boolean,
+): Cause[] {
+  const path = workloadNamed(target.type)?.pausedPath?.(stored.apiVersion);
+  if (path === undefined || at(stored, ...path) !== true) return [];
   if (planned.some(({ reason }) => reason === "Paused")) return [];
-  const isPlanned = plannerOf(target.type) !== undefined;
-  const isDone = isPlanned || workload.progress(stored).state === "done";
+  const isDone = isRolledOut || plannerOf(target.type) !== undefined;
   const { name, namespace } = target.ref;
   const inNamespace = namespace === undefined ? "" : ` -n ${namespace}`;
   return [
@@ -114,9 +122,4 @@ function pausedCause({ target, stored }: ExplainRequest, planned: readonly Cause
       outlook: isDone ? "held" : "stuck",
     },
   ];
-}
-
-/** `1 pod`, `2 pods`. */
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

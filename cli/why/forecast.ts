@@ -9,7 +9,8 @@ export interface Forecast {
   readonly actions: readonly Action[];
   /** What is done beside actions on pods, in words. */
   readonly steps?: readonly string[];
-  readonly waiting: readonly Waiting[];
+  /** `next`: the command that shows more, where it is another one than the reason alone says. */
+  readonly waiting: readonly (Waiting & { readonly next?: string })[];
   readonly requeueAfterMs: number | undefined;
   /** What is amiss although the rollout does not wait for it, in sentences. */
   readonly notices?: readonly string[];

@@ -63,7 +63,8 @@ export async function readOwnedObjects(client: Client, owner: Owner): Promise<Ow
   };
 }
 
-function ownRevisions(owner: Owner, revisions: readonly ControllerRevision[]): ControllerRevision[] {
+/** Those that the owner controls, and those of nobody that its selector matches, lowest number first. */
+export function ownRevisions(owner: Owner, revisions: readonly ControllerRevision[]): ControllerRevision[] {
   const selector = compileSelector(owner.selector);
   const own = revisions.filter((revision) => {
     const reference = revision.owners.find((candidate) => candidate.controller);

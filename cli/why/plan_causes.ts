@@ -4,6 +4,7 @@ import { objectName } from "../resource_types.ts";
 import { workloadNamed } from "../rollout/workloads.ts";
 import type { Target } from "../target.ts";
 import type { Cause, Outlook } from "./causes/cause.ts";
+import type { Forecast } from "./forecast.ts";
 
 /** Reasons of plans that time alone does not end; all others are under way. */
 const outlooks: ReadonlyMap<string, Outlook> = new Map([
@@ -11,18 +12,18 @@ const outlooks: ReadonlyMap<string, Outlook> = new Map([
   ...reasons("stuck", "NotUpgradablePods NoNode FailedPod Malformed NamespaceNotExists ConflictOccurred"),
   ...reasons("stuck", "Allocation"),
   ...reasons("held", "Partition Budget ScaleLimit Burst OrderedReady Parallelism NodeSelector Surge"),
-  ...reasons("held", "PartitionedScaling Selector RestartLimit NewNode Schedule PodMetadata"),
+  ...reasons("held", "PartitionedScaling Selector RestartLimit NewNode Schedule PodMetadata Subset"),
 ]);
 
 function reasons(outlook: Outlook, text: string): [string, Outlook][] {
   return text.split(" ").map((reason) => [reason, outlook]);
 }
 
-export function planCauses(waiting: readonly Waiting[], target: Target): Cause[] {
+export function planCauses(waiting: Forecast["waiting"], target: Target): Cause[] {
   return waiting.map((entry) => ({
     ...entry,
     outlook: outlooks.get(entry.reason) ?? "moving",
-    next: nextCommand(entry, target),
+    next: entry.next ?? nextCommand(entry, target),
   }));
 }
 

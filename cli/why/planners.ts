@@ -8,6 +8,7 @@ import type { Planner } from "./forecast.ts";
 import { resourceDistributionPlanner } from "./resource_distribution.ts";
 import { sidecarSetPlanner } from "./sidecar_set.ts";
 import { statefulSetPlanner } from "./stateful_set.ts";
+import { unitedDeploymentPlanner } from "./united_deployment.ts";
 
 export const planners: readonly Planner[] = [
   cloneSetPlanner,
@@ -17,6 +18,7 @@ export const planners: readonly Planner[] = [
   advancedCronJobPlanner,
   resourceDistributionPlanner,
   sidecarSetPlanner,
+  unitedDeploymentPlanner,
 ];
 
 export function plannerOf({ group, kind }: Pick<ResourceType, "group" | "kind">): Planner | undefined {

@@ -12,7 +12,6 @@ import { CliError } from "../errors.ts";
 import type { AnyObject } from "../fields.ts";
 import { readManifests } from "../manifest_input.ts";
 import { objectName, objectResource, pluralName, type ResourceType } from "../resource_types.ts";
-import { workloadNamed } from "../rollout/workloads.ts";
 import { nearest } from "../suggest.ts";
 import { oneTarget, readTarget } from "../target.ts";
 import type { Cause } from "./causes/cause.ts";
@@ -27,16 +26,13 @@ export async function runWhy(call: Call): Promise<number> {
   const access = await call.cluster();
   const stored = await readTarget(access, target);
   const { host } = call;
-  const { forecast, causes, summary, unread } = await explain({
+  const { forecast, causes, message, unread } = await explain({
     access,
     target,
     stored,
     gates: gatesOf(call),
     host,
   });
-  const workload = workloadNamed(target.type);
-  const counted = await workload?.counted?.(access, stored);
-  const message = workload?.progress(counted ?? stored).message ?? summary;
   call.print(`${call.paint("bold", objectName(target.type, target.ref.name))}: ${message}`);
   printWaiting(call, causes);
   const next = forecast === undefined ? [] : nextLines(forecast, target.type);

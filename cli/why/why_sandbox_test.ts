@@ -359,7 +359,7 @@ const cases: Readonly<
   "a UnitedDeployment": {
     words: "ud/parts",
     made: () => unitedDeployment("parts", noImage),
-    says: /ImagePullBackOff +2 pods: .* \(parts-a-\w+-\w+, parts-b-\w+-\w+\)/,
+    says: /ImagePullBackOff +2 pods: .* \(parts-a-\w+-\w+, parts-b-\w+-\w+\)[\s\S]*Subset +subset a: 0 of 1 pod ready\n.*\n +next: refit why cloneset.apps.kruise.io\/parts-a-/,
   },
   "a WorkloadSpread": {
     words: "workloadspread/zones",
@@ -437,6 +437,11 @@ t.test("rollouts of a UnitedDeployment", { timeout: 60_000 }, async (t) => {
   await unitedDeployment("united", {});
   const done = { code: 0, stdout: /united deployment "united" successfully rolled out\n$/ };
   t.match(await refit("rollout status ud/united"), done);
+  t.match(await refit("plan ud/united"), {
+    code: 0,
+    stdout: /: 2 pods in 2 subsets, 2 at revision united-\w+, 2 ready\nNothing to do/,
+  });
+  t.match(await refit("why ud/united"), { stdout: /Nothing holds it back\./ });
   t.match(await refit("set image ud/united web=web:2"), { code: 0, stdout: /image updated/ });
   t.match(await refit("rollout status ud/united --detail"), {
     code: 0,

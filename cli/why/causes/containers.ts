@@ -1,4 +1,5 @@
 /** Pods on a node whose containers do not come to run, or do not stay. */
+import { counted } from "../../../kube/core/index.ts";
 import type { EventFacts, Facts } from "./facts.ts";
 import { type ContainerFacts, isTrue, notReadySince, type PodFacts } from "./pod_facts.ts";
 import { describePod, type Found, minute, never, type PodReason, second } from "./pod_reason.ts";
@@ -95,10 +96,9 @@ export const crashing: PodReason = (pod, facts) => {
   if (container === undefined) return undefined;
   const { name, restarts, isInit } = container;
   const kind = isInit ? "init container" : "container";
-  const times = restarts === 1 ? "1 restart" : `${restarts} restarts`;
   return {
     reason: "CrashLoopBackOff",
-    what: `${kind} ${name} ${lastWords(pod, container, facts)}, ${times}`,
+    what: `${kind} ${name} ${lastWords(pod, container, facts)}, ${counted(restarts, "restart")}`,
     key: `${name} ${end?.exitCode ?? ""} ${end?.reason ?? ""}`,
     since: notReadySince(pod),
     stuckAfterMs: restarts < 2 ? 5 * minute : minute,

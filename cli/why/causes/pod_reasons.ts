@@ -1,4 +1,5 @@
 /** Why pods do not get on: for each pod the first reason that holds. */
+import { counted } from "../../../kube/core/index.ts";
 import type { Cause } from "./cause.ts";
 import { crashing, imageMissing, notCreated, podNotMade, starting } from "./containers.ts";
 import { failed, terminating } from "./ending.ts";
@@ -82,7 +83,7 @@ function causeOf(found: Found, pods: readonly PodFacts[], { now, subject }: Fact
   const names = pods.map(({ namespace, name }) => (subject.namespace === "" ? `${namespace}/${name}` : name));
   return {
     reason,
-    message: `${pods.length === 1 ? "1 pod" : `${pods.length} pods`}: ${what}`,
+    message: `${counted(pods.length, "pod")}: ${what}`,
     until,
     pods: names,
     since,

@@ -1,0 +1,139 @@
+/** Plans of UnitedDeployments, by the controller's own function. */
+import {
+  planUnitedDeployment,
+  type SubsetWorkload,
+  subsetLabel,
+  subsetWorkloadKinds,
+  subsetWorkloadOf,
+  UnitedIndex,
+  type UnitedPlan,
+} from "../../controller/index.ts";
+import { defaultUnitedDeployment, type UnitedDeployment, unitedDeployment } from "../../crds/index.ts";
+import { counted, formatSelector, type LabelSelector } from "../../kube/core/index.ts";
+import { controllerRevisionResource, podResource } from "../../kube/index.ts";
+import type { ClusterAccess } from "../command.ts";
+import { listAll } from "../list.ts";
+import { objectName } from "../resource_types.ts";
+import type { Forecast, ForecastRequest, Planner, Subject } from "./forecast.ts";
+import { everyItem, ownRevisions } from "./owned_objects.ts";
+import { subjectOf } from "./subject.ts";
+
+export const unitedDeploymentPlanner: Planner = {
+  kind: "UnitedDeployment",
+  async forecast(request) {
+    const object = unitedDeploymentOf(request.subject);
+    const { plan, children } = await planOf(request, object);
+    const { replicas = 0, updatedReplicas = 0, readyReplicas = 0, updatedRevision = "" } = plan.status ?? {};
+    return {
+      summary:
+        `${counted(replicas, "pod")} in ${counted(children.length, "subset")}, ` +
+        `${updatedReplicas} at revision ${updatedRevision}, ${readyReplicas} ready`,
+      actions: [],
+      steps: stepsOf(plan),
+      waiting: waitingOf(plan, children),
+      requeueAfterMs: plan.requeueAfterMs,
+    };
+  },
+};
+
+function unitedDeploymentOf(subject: Subject): UnitedDeployment {
+  return subjectOf(
+    {
+      kind: "UnitedDeployment",
+      needs: { path: ["spec", "template"], name: "template" },
+      read: (object, origin) => {
+        const options = { templateDefaults: origin === "manifest", hostNetworkPorts: false };
+        return unitedDeployment.readStored(defaultUnitedDeployment(object, options));
+      },
+    },
+    subject,
+  );
+}
+
+async function planOf(
+  { access, host }: ForecastRequest,
+  object: UnitedDeployment,
+): Promise<{ plan: UnitedPlan; children: readonly SubsetWorkload[] }> {
+  const { uid = "", namespace = access.namespace } = object.metadata;
+  const { selector } = object.spec;
+  const [children, pods, revisions] = await Promise.all([
+    childrenOf(access, uid, namespace),
+    everyItem(access.client, podResource, { namespace, labelSelector: formatSelector(inSubsets(selector)) }),
+    everyItem(access.client, controllerRevisionResource, { namespace }),
+  ]);
+  const byName = new Map(pods.map((pod) => [pod.name, pod]));
+  const plan = planUnitedDeployment({
+    object,
+    children,
+    pods: new UnitedIndex({ pods: () => pods, pod: (name) => byName.get(name) }),
+    revisions: ownRevisions({ uid, namespace, selector }, revisions),
+    taken: (name) => revisions.find((revision) => revision.name === name)?.data,
+    failure: "",
+    now: host.clock.now(),
+  });
+  return { plan, children };
+}
+
+function inSubsets({ matchExpressions = [], ...selector }: LabelSelector): LabelSelector {
+  return { ...selector, matchExpressions: [...matchExpressions, { key: subsetLabel, operator: "Exists" }] };
+}
+
+/** Workloads of every kind that the server has. */
+async function childrenOf(access: ClusterAccess, uid: string, namespace: string): Promise<SubsetWorkload[]> {
+  const lists = await Promise.all(
+    Object.values(subsetWorkloadKinds).map(async (kind) => {
+      const type = await access.types.findKind(kind.resource.group, kind.resource.kind);
+      if (type === undefined || uid === "") return [];
+      const objects = await listAll(access.client, type, { namespace, labelSelector: subsetLabel });
+      return objects.map((object) => subsetWorkloadOf(kind, object));
+    }),
+  );
+  return lists.flat().filter(({ owners }) => owners.some((owner) => owner.controller && owner.uid === uid));
+}
+
+function stepsOf({ kind, revision, deletions, creations, updates, brokenPods }: UnitedPlan): string[] {
+  const type = kind?.type ?? "";
+  return [
+    ...(revision?.write === "create" ? [`create revision ${revision.update.name}`] : []),
+    ...deletions.map(({ name }) => `delete ${type} ${name}`),
+    ...creations.map(
+      ({ subset, replicas }) => `create ${type} of subset ${subset.name}, ${counted(replicas, "pod")}`,
+    ),
+    ...updates.map(({ child, target: { replicas, partition } }) => {
+      const kept = partition === 0 ? "" : `, ${partition} of them at the old revision`;
+      return `update ${type} ${child.name}: ${counted(replicas, "pod")}${kept}`;
+    }),
+    ...brokenPods.map(({ name }) => `delete pod ${name}, which is old and not ready`),
+  ];
+}
+
+function waitingOf(
+  { kind, problem, status }: UnitedPlan,
+  children: readonly SubsetWorkload[],
+): Forecast["waiting"] {
+  if (problem !== undefined) {
+    const until = "the numbers of the subsets and spec.replicas agree";
+    return [{ reason: "Allocation", message: `no subset is changed: ${problem}`, until }];
+  }
+  const subsets = status?.subsetStatuses ?? [];
+  const unready = subsets.flatMap(({ name = "", replicas = 0, readyReplicas = 0 }) => {
+    const child = children.find(({ labels }) => labels[subsetLabel] === name);
+    if (child === undefined || kind === undefined || readyReplicas >= replicas) return [];
+    const workload = objectName(kind.resource, child.name);
+    return [
+      {
+        reason: "Subset",
+        message: `subset ${name}: ${readyReplicas} of ${counted(replicas, "pod")} ready`,
+        until: `${workload} is done`,
+        next: `refit why ${workload} -n ${child.namespace}`,
+      },
+    ];
+  });
+  const kept = subsets.reduce((sum, { partition = 0 }) => sum + partition, 0);
+  const partition = {
+    reason: "Partition",
+    message: `${counted(kept, "pod")} at most are kept at the old revision`,
+    until: "the partitions of the subsets are lowered",
+  };
+  return kept === 0 ? unready : [...unready, partition];
+}
