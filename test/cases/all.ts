@@ -75,6 +75,7 @@ import { suite as randomKills } from "./f01_random_kills.ts";
 import { suite as shards } from "./f02_shards.ts";
 import { suite as waitingContainers } from "./f05_containers_and_kills.ts";
 import { suite as hotUpgradeTraffic } from "./h42_hot_upgrade_traffic.ts";
+import { suite as hotUpgradeKills } from "./h43_hot_upgrade_agent_kills.ts";
 import { suite as launchPriority } from "./i05_launch_priority_batches.ts";
 import { suite as gracePeriod } from "./i08_grace_period.ts";
 import { suite as verticalScaling } from "./i12_vertical_scaling.ts";
@@ -151,6 +152,7 @@ export const suites: readonly Suite[] = [
   sidecarUpdate,
   hotUpgrade,
   hotUpgradeTraffic,
+  hotUpgradeKills,
   sidecarInjection,
   sidecarCommands,
   sidecarReleases,

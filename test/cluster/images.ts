@@ -31,6 +31,8 @@ export const testImages = [
   "busybox:1.33",
   "busybox:1.34",
   "busybox:1.35",
+  "busybox:1.36",
+  "busybox:1.37",
 ] as const;
 
 const secondTags: Readonly<Record<string, string>> = { "nginx:1.22": "nginx:stable" };
