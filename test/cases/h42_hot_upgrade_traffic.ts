@@ -1,4 +1,4 @@
-/** Twenty hot upgrades in a row, carried out by the kubelet. */
+/** Twenty hot upgrades in a row. */
 import { underTraffic } from "./hot_upgrade_traffic.ts";
 import type { Suite } from "./suite.ts";
 

@@ -1,4 +1,7 @@
-/** Hot upgrades through the agent, which dies in the middle of each of their phases. */
+/**
+ * Hot upgrades whose agent dies in the middle of each of their phases. Direct swaps are asked for: containers with `postStart`
+ * and variables from metadata, as these are, the agent leaves to the kubelet, also when it comes back.
+ */
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Upgrades, underTraffic } from "./hot_upgrade_traffic.ts";
