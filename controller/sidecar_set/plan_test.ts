@@ -317,6 +317,9 @@ test("the states of a pair over two upgrades and a broken one", async (t) => {
   t.equal(model.events.length, events);
 });
 
+const app = { name: "app", image: "app:1", resources: {}, env: [], resizePolicy: {} };
+const withoutSidecars = { annotations: {}, containers: [app] };
+
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant("plan" as const) }) },
   { weight: 6, arbitrary: lateStep },
@@ -329,7 +332,13 @@ const step = fc.oneof(
     weight: 1,
     arbitrary: fc.record({ do: fc.constant("env" as const), tag: fc.integer({ min: 0, max: 1 }) }),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("create" as const) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant("create" as const),
+      injected: fc.constantFrom(true, true, false),
+    }),
+  },
   {
     weight: 2,
     arbitrary: fc.record({
@@ -350,7 +359,7 @@ const step = fc.oneof(
 );
 
 test("random histories: the index agrees with one made from nothing, the budget holds, everything ends updated", async (t) => {
-  const reached = { updates: 0, resets: 0, refusals: 0 };
+  const reached = { updates: 0, resets: 0, refusals: 0, bare: 0 };
   fc.assert(
     fc.property(
       fc.boolean(),
@@ -366,6 +375,8 @@ test("random histories: the index agrees with one made from nothing, the budget 
           plan: (index) =>
             planSidecarSet(sidecarSetPass({ seen: model.seen(index), systemNamespace, now: model.now })),
         });
+        /** Created while no webhook looked. */
+        const bare = new Set<string>();
         /** Taken while they were not ready: those use no budget until they are. */
         const free = new Set<string>();
         const shown = () => {
@@ -378,6 +389,7 @@ test("random histories: the index agrees with one made from nothing, the budget 
           const plan = twin.send();
           for (const action of plan.actions) {
             if (action.type !== "patch pod") continue;
+            if (bare.has(action.pod.name)) throw new Error(`${action.pod.name} has no sidecars of the set`);
             if (action.disrupts) reached.updates++;
             if (action.succeeded) reached.resets++;
             if (action.concern === "refresh") reached.refusals++;
@@ -407,8 +419,10 @@ test("random histories: the index agrees with one made from nothing, the budget 
           const pod = model.pods.get(name);
           if (one.do === "plan") send();
           else if (one.do === "kubelet") model.kubelet(name);
-          else if (one.do === "create") model.inject();
-          else if (one.do === "strategy") {
+          else if (one.do === "create") {
+            if (one.injected) model.inject();
+            else bare.add(model.inject(withoutSidecars).name);
+          } else if (one.do === "strategy") {
             const { do: _, ...strategy } = one;
             model.changeSpec((spec) => {
               spec.updateStrategy = strategy;
@@ -432,6 +446,12 @@ test("random histories: the index agrees with one made from nothing, the budget 
         });
         settle({ ...world(model), plan: () => twin.plan(), perform: (action) => twin.perform(action) }, 400);
         const members = shown();
+        const left = model.active().filter(({ name }) => bare.has(name));
+        reached.bare += left.length;
+        if (members.some(({ pod }) => bare.has(pod.name)))
+          throw new Error("a pod without sidecars is managed");
+        if (left.some((pod) => reportedUpgradable(pod, "set") !== undefined))
+          throw new Error("a pod without sidecars was written to");
         for (const { pod, updated, upgradable, ready, consistent } of members) {
           if (!ready || !consistent) throw new Error(`${pod.name} is left behind`);
           if (updated !== upgradable)
@@ -449,5 +469,6 @@ test("random histories: the index agrees with one made from nothing, the budget 
     ),
     { seed: 3, numRuns: 200 },
   );
-  t.ok(reached.updates > 250 && reached.refusals > 100 && reached.resets > 10, JSON.stringify(reached));
+  const { updates, refusals, resets, bare } = reached;
+  t.ok(updates > 250 && refusals > 100 && resets > 10 && bare > 50, JSON.stringify(reached));
 });
