@@ -61,6 +61,8 @@ export interface UnitedPlan {
   /** Why the numbers cannot be met; undefined when they are. */
   readonly problem: string | undefined;
   readonly status: UnitedDeploymentStatus | undefined;
+  /** What comes later is decided by this status: it is to be stored before anything follows from it. */
+  readonly isRemembered: boolean;
   readonly requeueAfterMs: number | undefined;
 }
 
@@ -75,6 +77,7 @@ const nothing: UnitedPlan = {
   labels: [],
   problem: undefined,
   status: undefined,
+  isRemembered: false,
   requeueAfterMs: undefined,
 };
 
@@ -112,6 +115,8 @@ export function planUnitedDeployment(seen: UnitedSeen): UnitedPlan {
     labels: subsets.flatMap(({ state }) => state.labels),
     problem,
     status,
+    // Which subsets are closed, and since when, nothing else says.
+    isRemembered: strategy.mode !== "fixed",
     requeueAfterMs: earliest(subsets.map(({ state }) => state.requeueAfterMs)),
   };
 }

@@ -86,13 +86,12 @@ export class UnitedDeploymentReconciler implements Reconciler<UnitedDeployment> 
       now: clock.now(),
     });
     const { status, requeueAfterMs } = plan;
-    return {
-      status,
-      size: spec.replicas ?? 0,
-      // What is made, changed or deleted counts in the next pass, which its write enqueues.
-      actions: status === undefined ? [] : [() => this.#carryOut(object, plan, followed.held)],
-      requeueAfterMs,
-    };
+    if (status === undefined) return { requeueAfterMs };
+    // What is made, changed or deleted counts in the next pass, which its write enqueues.
+    const carryOut = () => this.#carryOut(object, plan, followed.held);
+    if (!plan.isRemembered) return { status, size: spec.replicas ?? 0, actions: [carryOut], requeueAfterMs };
+    const patch = createMergePatch(object.status ?? {}, status);
+    return { actions: [{ type: "patch status", status: patch, exact: true }, carryOut], requeueAfterMs };
   }
 
   /** Undefined while the pods are still being listed. */

@@ -93,6 +93,36 @@ t.test("a workload without an owner becomes the object's, and no other is made f
   await world.stop();
 });
 
+t.test(
+  "a subset is closed in the status before its pods go to others, however long that takes",
+  async (t) => {
+    const world = new UnitedWorld();
+    world.full.add("b");
+    // What is ready stays anyway.
+    world.slow.add("c");
+    const adaptive = { rescheduleCriticalSeconds: 2, unschedulableDuration: 600 };
+    const names = ["a", "b", "c"];
+    world.apply({
+      replicas: 5,
+      topology: {
+        scheduleStrategy: { type: "Adaptive", adaptive },
+        subsets: names.map((name) => (name === "c" ? { name } : { name, maxReplicas: 2 })),
+      },
+    });
+    const patch = (plural: string) =>
+      plural === "uniteddeployments" ? { before: () => world.clock.sleep(1500) } : undefined;
+    await world.start(withFaults(world.server.client, { patch }));
+    const sizes: string[] = [];
+    for (let round = 0; round < 60; round++) {
+      await world.settle(1);
+      const now = JSON.stringify(world.sizes());
+      if (sizes.at(-1) !== now) sizes.push(now);
+    }
+    t.strictSame(sizes, ['{"a":"2","b":"2","c":"1"}', '{"a":"2","b":"0","c":"3"}']);
+    await world.stop();
+  },
+);
+
 const step = fc.oneof(
   fc.record({ do: fc.constant("scale" as const), to: fc.integer({ min: 0, max: 7 }) }),
   fc.record({ do: fc.constant("image" as const), to: fc.constantFrom("a", "b") }),

@@ -94,6 +94,8 @@ import { suite as startOrdinal } from "./s18_start_ordinal.ts";
 import { suite as claimGrowth } from "./s19_claim_growth.ts";
 import type { Suite } from "./suite.ts";
 import { suite as sidecarTerminator } from "./t01_sidecar_terminator.ts";
+import { suite as unitedWorkloads } from "./u05_ud_workloads.ts";
+import { suite as unitedRescheduling } from "./u12_ud_rescheduling.ts";
 import { suite as sidecarAdmission } from "./v40_sidecarset_admission.ts";
 import { suite as twoAddresses } from "./w01_two_addresses.ts";
 
@@ -160,6 +162,8 @@ export const suites: readonly Suite[] = [
   sidecarHistory,
   unitedSubsets,
   unitedPartitions,
+  unitedWorkloads,
+  unitedRescheduling,
   launchOrder,
   containerRecreate,
   recreateHooks,

@@ -2,7 +2,7 @@
 import { type Controllers, controllerOptions, startControllers } from "../../controller/index.ts";
 import { REVISION_LABEL, SUBSET_LABEL } from "../../controller/united_deployment/names.ts";
 import type { UnitedDeployment } from "../../crds/index.ts";
-import { type Client, nullLog, seededRandom } from "../../kube/index.ts";
+import { type Client, formatTime, nullLog, seededRandom } from "../../kube/index.ts";
 import { type TestClock, testClock } from "../kube/fake_clock.ts";
 import { type FakeServer, fakeServer, type StoredObject } from "../kube/fake_server.ts";
 
@@ -38,6 +38,10 @@ export function setTemplate(image: string, more: object = {}): UnitedDeployment[
 export class UnitedWorld {
   readonly clock: TestClock = testClock();
   readonly server: FakeServer = fakeServer({ request: discovery });
+  /** Subsets in which nothing is scheduled. */
+  readonly full = new Set<string>();
+  /** Those in which nothing gets ready. */
+  readonly slow = new Set<string>();
   #controllers: Controllers | undefined;
   #count = 0;
 
@@ -148,18 +152,30 @@ export class UnitedWorld {
       if (present !== undefined) this.server.remove("pods", `ns/${pod}`);
       this.#createPod(pod, { name, uid }, template);
     }
-    const status = { replicas, readyReplicas: replicas };
+    const subset = template?.metadata?.labels?.[SUBSET_LABEL];
+    const isReady = !this.full.has(subset) && !this.slow.has(subset);
+    const status = { replicas, readyReplicas: isReady ? replicas : 0 };
     if (JSON.stringify(set["status"]) === JSON.stringify(status)) return;
     this.server.put(sets, { ...set, status });
   }
 
   #createPod(name: string, owner: { name: string; uid: string }, template: StoredObject): void {
     const reference = { apiVersion: "apps/v1", kind: "StatefulSet", ...owner, controller: true };
-    const metadata = { name, namespace: "ns", uid: this.uid(), labels: template.metadata.labels ?? {} };
+    const labels = template.metadata.labels ?? {};
+    const creationTimestamp = formatTime(this.clock.now());
+    const metadata = { name, namespace: "ns", uid: this.uid(), labels, creationTimestamp };
+    const subset = labels[SUBSET_LABEL] ?? "";
+    const isFull = this.full.has(subset);
+    const conditions = this.slow.has(subset) ? [] : [{ type: "Ready", status: "True" }];
     this.server.put("pods", {
       metadata: { ...metadata, ownerReferences: [reference] },
-      spec: { ...Object(template["spec"]), nodeName: "node" },
-      status: { phase: "Running", conditions: [{ type: "Ready", status: "True" }] },
+      spec: { ...Object(template["spec"]), ...(isFull ? {} : { nodeName: "node" }) },
+      status: isFull
+        ? {
+            phase: "Pending",
+            conditions: [{ type: "PodScheduled", status: "False", reason: "Unschedulable" }],
+          }
+        : { phase: "Running", conditions },
     });
   }
 }
