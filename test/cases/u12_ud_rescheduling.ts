@@ -132,6 +132,7 @@ async function reserving(world: World, zones: Zones, template: TemplateName): Pr
   const row = async (numbers: string) => united.untilRow(numbers);
   await world.step(`4 ${template}: pods without a node stay, and others stand in for them`, async () => {
     for (const name of ["s0", "s1"]) await zones.open(name, false);
+    await zones.open("s2");
     const subsets = ["s0", "s1", "s2"].map((name) => zones.subset(name));
     const adaptive = {
       rescheduleCriticalSeconds: world.seconds(10, 2),
