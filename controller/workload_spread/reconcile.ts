@@ -87,11 +87,11 @@ export class WorkloadSpreadReconciler implements Reconciler<WorkloadSpread> {
     const plan = planWorkloadSpread({ object, size, pods, adopted, latestVersion, now });
     const isWaiting = polled === true || (object.spec.targetRef.kind === "Deployment" && !latestVersion);
     const actions: Step[] = [
-      () => this.#patch(object, plan.patches),
-      // On the version that the plan saw: admission writes it, too.
+      // On the version that the plan saw: admission writes it, too. Before all that takes time, in which admission would.
       { type: "patch status", status: createMergePatch(object.status ?? {}, plan.status), exact: true },
       // Once they are no longer in the status: a pass that meets another write is run again.
       ...plan.events.map((event): Step => ({ type: "event", event })),
+      () => this.#patch(object, plan.patches),
       () => this.#delete(object, plan.givenUp),
     ];
     return {
