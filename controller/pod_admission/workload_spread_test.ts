@@ -134,3 +134,12 @@ t.test("a deletion is recorded once, a dry one not at all", async (t) => {
   const [row] = status().versionedSubsetStatuses.versionIgnored;
   t.match(row, { missingReplicas: 1, deletingPods: { p: String } });
 });
+
+t.test("a deletion from a subset without cap asks nobody", async (t) => {
+  const { admit, guard, server } = cluster(spreadOf([0, undefined]));
+  const pod = await admit(podOf("p"));
+  t.match(annotationOf(pod), /"subset":"b"/);
+  server.calls.length = 0;
+  t.strictSame(await guard(admissionRequest({ oldObject: pod })), { allowed: true });
+  t.strictSame(server.calls, []);
+});

@@ -56,6 +56,12 @@ function isWorkedOut(spread: WorkloadSpread, version: string, { name }: Workload
   return status?.observedGeneration === metadata.generation && (stored?.missingReplicas ?? UNLIMITED) >= 0;
 }
 
+/** Whether the subset of this name takes any number of pods: what goes frees no place in it. */
+export function isUnlimited({ spec }: WorkloadSpread, subset: string): boolean {
+  const found = spec.subsets.find(({ name }) => name === subset);
+  return found !== undefined && capOf(found, 0) === undefined;
+}
+
 /** A subset in the ledger. */
 interface Row {
   readonly status: WorkloadSpreadSubsetStatus;

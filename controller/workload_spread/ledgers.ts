@@ -103,8 +103,12 @@ export class Ledgers {
         attempt++;
       } else if (isNewest) return subsets;
       // A write is refused where the version is not the newest. A decision without one needs the newest from the start.
-      spread = await this.#newest(ref);
-      isNewest = true;
+      const seen = spreads.get(key);
+      // What was faster is in the cache by now, more often than not.
+      const isSeen =
+        status !== undefined && seen?.metadata.resourceVersion !== spread.metadata.resourceVersion;
+      spread = isSeen ? seen : await this.#newest(ref);
+      isNewest = !isSeen;
     }
     return [];
   }

@@ -11,7 +11,7 @@ import type { Informers } from "../informers.ts";
 import { objectAt, textAt, textsAt } from "../json_fields.ts";
 import type { ControllerOptions } from "../options.ts";
 import { injectSubset, matchOf } from "./inject.ts";
-import { subsetOfOrdinal } from "./ledger.ts";
+import { isUnlimited, subsetOfOrdinal } from "./ledger.ts";
 import { Ledgers } from "./ledgers.ts";
 import { isPlaced, matchingSpread } from "./match.ts";
 import { workloadSpreadResource } from "./resource.ts";
@@ -102,7 +102,7 @@ export class PodPlacement {
     await this.#deps.informers.synced();
     const spread = this.#spreads.get(`${pod.namespace}/${match.name}`);
     if (spread === undefined || spread.metadata.deletionTimestamp !== undefined) return;
-    if (spread.spec.targetRef.kind === "StatefulSet") return;
+    if (spread.spec.targetRef.kind === "StatefulSet" || isUnlimited(spread, match.subset)) return;
     const version = versionOf(pod.controller.kind, pod.labels);
     await this.#ledgers.record(spread, { type: "deletion", version, pod: pod.name, subset: match.subset });
   }
