@@ -11,6 +11,8 @@ import {
   type Client,
   type Clock,
   type Informer,
+  isKubeError,
+  type KubeError,
   type Log,
   type Metrics,
   type Pod,
@@ -53,6 +55,8 @@ export interface PodNeeds<P> {
   need(key: string, selections: readonly PodSelection[]): readonly HeldPods<P>[] | undefined;
   /** What `need` would return for the selections that the key needs already, without their text. */
   held(key: string): readonly HeldPods<P>[] | undefined;
+  /** Why a selection that `key` waits for is not listed: the server refuses it. The key is woken when that begins. */
+  refusal(key: string): KubeError | undefined;
   /** Whether `key` needs any, complete or not. */
   has(key: string): boolean;
   /** `key` needs none any more. */
@@ -79,6 +83,8 @@ interface Shared<P extends SelectablePod> {
   readonly informer: Informer;
   readonly holders: Map<WakePods<P>, Set<string>>;
   complete: boolean;
+  /** Of a first list that the server refuses. */
+  refusal: KubeError | undefined;
 }
 
 export class SelectedPods<P extends SelectablePod = Pod> {
@@ -112,6 +118,10 @@ export class SelectedPods<P extends SelectablePod = Pod> {
       held: (key) => {
         const ids = held.get(key);
         return ids && completeOf(ids.flatMap((id) => this.#shared.get(id) ?? []));
+      },
+      refusal: (key) => {
+        const shared = (held.get(key) ?? []).flatMap((id) => this.#shared.get(id) ?? []);
+        return shared.find(({ refusal }) => refusal !== undefined)?.refusal;
       },
       has: (key) => held.has(key),
       release: (key) => {
@@ -170,11 +180,22 @@ export class SelectedPods<P extends SelectablePod = Pod> {
       random,
       log,
       metrics,
+      failed: (error) => {
+        if (shared.complete || shared.refusal !== undefined || !isKubeError(error, "Forbidden")) return;
+        shared.refusal = error;
+        notify();
+      },
       ...(namespace === "" ? {} : { namespace }),
       ...(labelSelector === "" ? {} : { labelSelector }),
       ...(fieldSelector === "" ? {} : { fieldSelector }),
     });
-    const shared: Shared<P> = { pods, informer, holders: new Map(), complete: false };
+    const shared: Shared<P> = {
+      pods,
+      informer,
+      holders: new Map(),
+      complete: false,
+      refusal: undefined,
+    };
     const notify = (change?: Change<P>): void => {
       for (const [wake, keys] of shared.holders) for (const key of keys) wake(key, change);
     };
@@ -185,6 +206,7 @@ export class SelectedPods<P extends SelectablePod = Pod> {
     informer.synced.then(
       () => {
         shared.complete = true;
+        shared.refusal = undefined;
         notify();
       },
       () => undefined,

@@ -20,6 +20,8 @@ export interface InformerOptions<T> {
   fieldSelector?: string;
   /** Default true; false lists in pages from the start. */
   streamingList?: boolean;
+  /** A list or a watch failed; it is tried again. */
+  failed?(error: KubeError): void;
 }
 
 export interface Informer {
@@ -205,6 +207,7 @@ class RunningInformer<T> {
   }
 
   #report(reason: string, error: KubeError | undefined): void {
+    if (error) this.#options.failed?.(error);
     const fields = {
       reason,
       delayMs: this.#state.delayMs,

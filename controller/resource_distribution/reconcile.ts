@@ -19,7 +19,7 @@ import { Backoff } from "../rollout/writes/backoff.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
 import { type Copy, copyResources } from "./copies.ts";
 import { type Outcome, PlaceIndex } from "./place_index.ts";
-import { type FailureType, planPlace, type Source, type Write, wantedOf } from "./plan.ts";
+import { type FailureType, planPlace, type Source, type Wanted, type Write, wantedOf } from "./plan.ts";
 import { planStatus } from "./status.ts";
 
 /** Namespaces that are written to before what has changed meanwhile is looked at. */
@@ -79,7 +79,7 @@ export class ResourceDistributionReconciler implements Reconciler<ResourceDistri
       known?.index.generation === (metadata.generation ?? 0) && known.index.wanted.uid === metadata.uid;
     const wanted = isCurrent ? known.index.wanted : wantedOf(object);
     const copies = this.#copiesFor(key, wanted.source);
-    if (copies === undefined) return undefined;
+    if (copies === undefined) return this.#refused(key, object, wanted);
     const held = isCurrent ? known : this.#begin(key, object, wanted, copies);
     this.#retryDue(held, copies);
     const taken = held.index.take(BATCH);
@@ -91,6 +91,27 @@ export class ResourceDistributionReconciler implements Reconciler<ResourceDistri
     const { tally, generation } = held.index;
     const status = planStatus(tally, objects.get(key)?.status, generation, clock.now());
     return { status, size: tally.desired, requeueAfterMs: this.#nextLookMs(held) };
+  }
+
+  /** While the copies may not be listed, nothing is known of any; undefined while they are being listed. */
+  #refused(key: string, object: ResourceDistribution, wanted: Wanted): Pass | undefined {
+    const { source } = wanted;
+    const refusal = "problem" in source ? undefined : this.#needs[source.kind].refusal(key);
+    if (refusal === undefined) return undefined;
+    const names = new Set([...this.#targets(wanted), ...wanted.targets.listed]);
+    const reasons = new Map(Array.from(names, (name) => [name, messageOf(refusal)]));
+    const failures = new Map([["GetResourceFailed", reasons] as const]);
+    const tally = { desired: names.size, failed: names.size, failures };
+    const generation = object.metadata.generation ?? 0;
+    const status = planStatus(tally, object.status, generation, this.#deps.clock.now());
+    return { status, size: names.size };
+  }
+
+  /** Namespaces that exist. */
+  #targets({ targets }: Wanted): string[] {
+    return [...this.#namespaces.values()]
+      .filter(({ name, labels }) => targets.includes(name, labels))
+      .map(({ name }) => name);
   }
 
   /** Objects of the copies' name in all namespaces; undefined while they are being listed, which enqueues the key. */
@@ -106,15 +127,12 @@ export class ResourceDistributionReconciler implements Reconciler<ResourceDistri
   #begin(
     key: string,
     { metadata }: ResourceDistribution,
-    wanted: PlaceIndex["wanted"],
+    wanted: Wanted,
     copies: HeldPods<Copy> | "none",
   ): Held {
-    const targets = [...this.#namespaces.values()]
-      .filter(({ name, labels }) => wanted.targets.includes(name, labels))
-      .map(({ name }) => name);
     const places = copies === "none" ? [] : [...copies.values()].map(({ namespace }) => namespace);
     const held: Held = {
-      index: new PlaceIndex(wanted, metadata.generation ?? 0, [...targets, ...places]),
+      index: new PlaceIndex(wanted, metadata.generation ?? 0, [...this.#targets(wanted), ...places]),
       backoff: new Backoff({ clock: this.#deps.clock, ...REFUSALS }),
       refusing: new Set(),
       awaited: new Map(),

@@ -162,6 +162,32 @@ t.test("a Secret's values reach its copies alone", async (t) => {
   await world.stop();
 });
 
+t.test("a list that is refused is reported, and ends with the refusal", async (t) => {
+  let isRefused = true;
+  const refuse = () => {
+    if (isRefused) throw new KubeError("Forbidden", "configmaps is forbidden", { status: 403 });
+  };
+  const of = (plural: string) => (plural === "configmaps" ? { before: refuse } : undefined);
+  const refusing = (world: DistributionWorld) => withFaults(world.client, { watch: of, list: of });
+  const included = { includedNamespaces: { list: [{ name: "a" }, { name: "gone" }] } };
+  const { world, clear } = await scene(["a", "b"], spec({ mode: "one" }, included), refusing);
+  t.match(world.status, { desired: 2, succeeded: undefined, failed: 2, observedGeneration: 1 });
+  t.same(conditions(world), { GetResourceFailed: ["a", "gone"] });
+  const condition = world.status?.conditions?.find(({ type }) => type === "GetResourceFailed");
+  t.equal(condition?.reason, "configmaps is forbidden");
+  clear();
+  await world.settle(10_000);
+  t.notOk(
+    clear().some((call) => !/^(watch|list) configmaps/.test(call)),
+    "nothing is written meanwhile",
+  );
+  isRefused = false;
+  await world.settle(120_000);
+  t.same(conditions(world), { NamespaceNotExists: ["gone"] });
+  t.same(world.server.read("configmaps", "a/settings")["data"], { mode: "one" });
+  await world.stop();
+});
+
 t.test("a distribution that is being deleted makes nothing", async (t) => {
   const { world, clear } = await scene(["a"], spec({}, all));
   clear();
