@@ -6,6 +6,7 @@ import { ServiceEndpoints } from "./duties/endpoints.ts";
 import { startNamespaceDefaults } from "./duties/namespace_defaults.ts";
 import { NodeLifecycle } from "./duties/node_lifecycle.ts";
 import { createEventWriter } from "./events.ts";
+import { type KubernetesVersion, versionText } from "./kubernetes_version.ts";
 import type { NodeProfile } from "./nodes/node_object.ts";
 import { SandboxNodes } from "./nodes/sandbox_nodes.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
@@ -29,6 +30,8 @@ interface ComponentOptions {
   readonly profile?: ProfileName | Timing;
   /** Simulates the node agent beside each kubelet. Default off. */
   readonly agent?: boolean;
+  /** Of kubelets; default 1.34.4. */
+  readonly kubernetesVersion?: KubernetesVersion;
   /** How built-in workloads create and delete pods; default straight into the store, past webhooks. */
   readonly writer?: RequestWriter;
   /** PEM that every namespace gets as `kube-root-ca.crt`. */
@@ -58,6 +61,7 @@ export function startComponents(cluster: Cluster, options: ComponentOptions): Co
     timing,
     events,
     agent: options.agent ?? false,
+    kubeletVersion: versionText(options.kubernetesVersion),
     onError: onError("node"),
   });
   const tellSuccess = timing.events === "all";

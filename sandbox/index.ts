@@ -9,12 +9,19 @@ export type {
   OpenWatch,
   StoredWrite,
 } from "./faults.ts";
+export { type KubernetesVersion, parseKubernetesVersion } from "./kubernetes_version.ts";
 export {
   HollowNodes,
   type HollowNodesOptions,
   type NodeSink,
 } from "./nodes/hollow_nodes.ts";
-export { controlPlaneProfile, type NodeProfile, nodeObject, nodeStatus } from "./nodes/node_object.ts";
+export {
+  controlPlaneProfile,
+  type NodeProfile,
+  nodeObject,
+  nodeStatus,
+  usualPodCapacity,
+} from "./nodes/node_object.ts";
 export type { NodeSources } from "./nodes/pod_inputs.ts";
 export { hollowLabel, type SandboxNodes } from "./nodes/sandbox_nodes.ts";
 export type { PodObject, PodStatus } from "./objects/index.ts";

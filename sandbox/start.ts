@@ -19,6 +19,7 @@ import { OpenApi } from "./http/openapi.ts";
 import { listen } from "./http/server.ts";
 import { asObject } from "./json.ts";
 import { kubeconfigText } from "./kubeconfig.ts";
+import { type KubernetesVersion, versionInfo, versionText } from "./kubernetes_version.ts";
 import type { NodeProfile } from "./nodes/node_object.ts";
 import type { SandboxNodes } from "./nodes/sandbox_nodes.ts";
 import { registerBuiltin } from "./resources/builtin.ts";
@@ -55,6 +56,8 @@ export interface SandboxOptions {
   readonly profile?: ProfileName | Timing;
   /** Simulates the node agent beside each kubelet; default off. */
   readonly agent?: boolean;
+  /** What the server and its nodes say that they are; default 1.34.4. */
+  readonly kubernetesVersion?: KubernetesVersion;
 }
 
 /** A sandbox whose options named `nodes`. */
@@ -85,7 +88,7 @@ export async function startSandbox(
 ): Promise<SandboxWithNodes>;
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox>;
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox | SandboxWithNodes> {
-  const { clock, host = "127.0.0.1" } = options;
+  const { clock, host = "127.0.0.1", kubernetesVersion } = options;
   const world = emptyWorld(options);
   const { random, tokens, webhooks } = world;
   serveDefinitions(world);
@@ -102,7 +105,12 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox | S
     port: options.port ?? 0,
     certificates,
     tokens,
-    routes: { world, discovery, openApi: new OpenApi(world.registry, discovery) },
+    routes: {
+      world,
+      discovery,
+      openApi: new OpenApi(world.registry, discovery, versionText(kubernetesVersion)),
+      version: versionInfo(kubernetesVersion),
+    },
   });
   const components =
     options.nodes === undefined

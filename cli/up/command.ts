@@ -3,7 +3,11 @@ import { type Command, noArguments } from "../command.ts";
 
 const upFlags: FlagTable = {
   pods: { kind: "text", default: "20", value: "N", help: "Pods of the CloneSet." },
-  nodes: { kind: "text", default: "5", value: "N", help: "Simulated nodes." },
+  nodes: {
+    kind: "text",
+    value: "N",
+    help: "Simulated nodes, each for 110 pods. Default 5, or as many as the pods need.",
+  },
   port: { kind: "text", default: "0", value: "N", help: "Port of the API server; 0 picks a free one." },
   seed: {
     kind: "text",
@@ -12,9 +16,8 @@ const upFlags: FlagTable = {
   },
   "kubeconfig-out": {
     kind: "text",
-    default: ".refit/kubeconfig",
     value: "FILE",
-    help: "Where the kubeconfig is written.",
+    help: "Where the kubeconfig is written while the cluster runs. Default .refit/kubeconfig, with a number behind it where another sandbox has that.",
   },
   timing: {
     kind: "text",
@@ -22,13 +25,23 @@ const upFlags: FlagTable = {
     value: "real|fast",
     help: "Nodes as slow as real ones, or each step in milliseconds.",
   },
+  "feature-gates": {
+    kind: "text",
+    value: "NAME=BOOL,...",
+    help: 'Feature gates of the controller, as "refit controller --help" lists them.',
+  },
+  "kubernetes-version": {
+    kind: "text",
+    value: "1.N",
+    help: "Version that the API server and the nodes say they have; they act as 1.34 does.",
+  },
   once: { kind: "switch", help: "End after the rollout instead of staying up." },
 };
 
 export const up: Command = {
   name: "up",
   summary: "Start a cluster in this process and watch a rollout in place; then it is yours.",
-  usage: "[--pods N] [--nodes N] [--port N] [--seed N] [--once]",
+  usage: "[--pods N] [--nodes N] [--port N] [--seed N] [--feature-gates NAME=BOOL] [--once]",
   arguments: noArguments,
   details: `A real Kubernetes API over HTTPS on loopback, with a scheduler and simulated nodes, all in memory: kubectl
 works on it. Containers do not run. Ctrl-C stops everything.

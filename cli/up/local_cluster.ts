@@ -1,6 +1,6 @@
 /** The sandbox, as the try-out needs it. */
 import { type Clock, type Credentials, fixedCredentials } from "../../kube/index.ts";
-import { startSandbox } from "../../sandbox/index.ts";
+import { type KubernetesVersion, startSandbox } from "../../sandbox/index.ts";
 import { listenError } from "../controller/listen_error.ts";
 
 export interface LocalClusterOptions {
@@ -10,6 +10,8 @@ export interface LocalClusterOptions {
   readonly seed: number;
   /** How long nodes take for what they do. */
   readonly timing: "real" | "fast";
+  /** What the cluster says that it is; default: the one that the sandbox acts like. */
+  readonly kubernetesVersion?: KubernetesVersion;
   readonly clock: Clock;
 }
 
@@ -26,8 +28,8 @@ export interface LocalCluster {
 /** Throws CliError when the port cannot be had. */
 export async function startLocalCluster(options: LocalClusterOptions): Promise<LocalCluster> {
   try {
-    const { nodes, port, seed, timing, clock } = options;
-    const sandbox = await startSandbox({ nodes, port, seed, clock, profile: timing, agent: true });
+    const { timing, ...rest } = options;
+    const sandbox = await startSandbox({ ...rest, profile: timing, agent: true });
     const { url, kubeconfig, token, caCert } = sandbox;
     const credentialsFor = (bearer: string): Credentials =>
       fixedCredentials(url, { headers: { authorization: `Bearer ${bearer}` }, tls: { ca: caCert } });

@@ -8,24 +8,40 @@ export async function writePrivateFile(path: string, text: string): Promise<stri
   const target = resolve(path);
   const draft = `${target}.${process.pid}.tmp`;
   try {
-    await makeFolder(dirname(target));
-    const file = await open(draft, "wx", 0o600);
-    try {
-      await file.writeFile(text);
-    } finally {
-      await file.close();
-    }
+    await writeNew(draft, text);
     await rename(draft, target);
     return target;
   } catch (error) {
     await unlink(draft).catch(() => undefined);
-    throw new CliError(
-      `cannot write ${target}: ${reasonOf(error)}; choose another place with --kubeconfig-out`,
-      {
-        cause: error,
-      },
-    );
+    throw unwritable(target, error);
   }
+}
+
+/** The same where there is no file yet; false where there is one. */
+export async function createPrivateFile(path: string, text: string): Promise<boolean> {
+  const target = resolve(path);
+  try {
+    await writeNew(target, text);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    throw unwritable(target, error);
+  }
+}
+
+async function writeNew(target: string, text: string): Promise<void> {
+  await makeFolder(dirname(target));
+  const file = await open(target, "wx", 0o600);
+  try {
+    await file.writeFile(text);
+  } finally {
+    await file.close();
+  }
+}
+
+function unwritable(target: string, error: unknown): CliError {
+  const message = `cannot write ${target}: ${reasonOf(error)}; choose another place with --kubeconfig-out`;
+  return new CliError(message, { cause: error });
 }
 
 /** Not `recursive`: that one never ends where a file system answers ENOENT to every attempt, as /proc does. */
@@ -33,7 +49,7 @@ async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path, { mode: 0o700 });
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    const code = codeOf(error);
     if (code === "EEXIST") return;
     if (code !== "ENOENT" || dirname(path) === path) throw error;
     await makeFolder(dirname(path));
@@ -41,9 +57,13 @@ async function makeFolder(path: string): Promise<void> {
   }
 }
 
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : undefined;
+}
+
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const code = "code" in error ? error.code : undefined;
+  const code = codeOf(error);
   if (code === "EACCES" || code === "EPERM") return "permission denied";
   if (code === "EROFS") return "the file system is read-only";
   if (code === "ENOSPC") return "the disk is full";

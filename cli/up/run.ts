@@ -4,19 +4,16 @@ import { once } from "node:events";
 import { createWriteStream, type WriteStream } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { counted } from "../../kube/core/index.ts";
 import { type Client, type Credentials, createClient, type Log, undiciTransport } from "../../kube/index.ts";
+import { type KubernetesVersion, parseKubernetesVersion, usualPodCapacity } from "../../sandbox/index.ts";
 import { parseArguments } from "../arguments.ts";
 import type { Call } from "../command.ts";
 import { controllerFlags } from "../controller/controller_flags.ts";
-import {
-  type ControllerProcess,
-  type ControllerProcessDeps,
-  startControllerProcess,
-} from "../controller/process.ts";
+import { startControllerProcess } from "../controller/process.ts";
 import { aborted } from "../controller/run.ts";
-import { processSettings } from "../controller/settings.ts";
+import { type ProcessSettings, processSettings } from "../controller/settings.ts";
 import { textLog } from "../controller/text_log.ts";
 import { Verbosity } from "../controller/verbosity.ts";
 import { CliError } from "../errors.ts";
@@ -26,8 +23,8 @@ import { globalFlags } from "../global_flags.ts";
 import { applyObject, builtinType, waitEstablished } from "../install/apply.ts";
 import { definitions, type InstallOptions, installObjects } from "../install/manifests.ts";
 import { demoName, printKept, runDemo } from "./demo.ts";
+import { claimKubeconfig, type KubeconfigFile, processRuns } from "./kubeconfig_file.ts";
 import { type LocalCluster, startLocalCluster } from "./local_cluster.ts";
-import { writePrivateFile } from "./private_file.ts";
 
 /** Where the controller is installed, and as whom it runs. */
 const namespace = "kruise-system";
@@ -39,19 +36,29 @@ interface UpOptions {
   readonly port: number;
   readonly seed: number;
   readonly timing: "real" | "fast";
-  readonly kubeconfig: string;
+  readonly kubernetesVersion?: KubernetesVersion;
+  readonly featureGates: string;
+  /** Undefined: at the usual place. */
+  readonly kubeconfig: string | undefined;
   readonly once: boolean;
 }
 
+const usualKubeconfig = ".refit/kubeconfig";
+const fewestNodes = 5;
+
 function optionsOf(call: Call): UpOptions {
   const { flags } = call;
+  const pods = flags.integer("pods", 1, 5000) ?? 20;
+  const version = versionOf(flags.text("kubernetes-version"));
   return {
-    pods: flags.integer("pods", 1, 5000) ?? 20,
-    nodes: flags.integer("nodes", 1, 1000) ?? 5,
+    pods,
+    nodes: nodesFor(pods, flags.integer("nodes", 1, 1000)),
     port: flags.integer("port", 0, 65_535) ?? 0,
     seed: flags.integer("seed", 0, 2 ** 32 - 1) ?? randomInt(2 ** 31),
     timing: timingOf(flags.text("timing")),
-    kubeconfig: flags.required("kubeconfig-out"),
+    ...(version === undefined ? {} : { kubernetesVersion: version }),
+    featureGates: flags.text("feature-gates") ?? "",
+    kubeconfig: flags.text("kubeconfig-out"),
     once: flags.on("once"),
   };
 }
@@ -61,16 +68,43 @@ function timingOf(text: string | undefined): "real" | "fast" {
   throw new CliError(`invalid value "${text}" for --timing: must be real or fast`);
 }
 
+function versionOf(text: string | undefined): KubernetesVersion | undefined {
+  if (text === undefined) return undefined;
+  const version = parseKubernetesVersion(text);
+  if (version === undefined)
+    throw new CliError(`invalid value "${text}" for --kubernetes-version: must be like 1.34 or 1.34.4`);
+  return version;
+}
+
+/** As many nodes as were asked for, else as many as the pods need. Throws CliError when those cannot hold the pods. */
+export function nodesFor(pods: number, asked: number | undefined): number {
+  const needed = Math.ceil(pods / usualPodCapacity);
+  if (asked === undefined) return Math.max(fewestNodes, needed);
+  if (asked >= needed) return asked;
+  const nodes = asked === 1 ? "one node" : `${asked} nodes`;
+  throw new CliError(
+    `${pods} pods do not fit on ${nodes} of ${usualPodCapacity} pods each: --nodes must be ${needed} or more`,
+  );
+}
+
 export async function runUp(call: Call): Promise<number> {
   const options = optionsOf(call);
-  // Found out before anything is started: whether there is a place to write.
-  await writePrivateFile(options.kubeconfig, "");
+  // Found out before anything is started: whether there is a place to write, and whether gates are known.
+  const webhookPort = await freePort();
   await using started = new AsyncDisposableStack();
+  const kubeconfig = await claimKubeconfig({
+    wanted: options.kubeconfig,
+    usualPath: usualKubeconfig,
+    pid: process.pid,
+    isRunning: processRuns,
+  });
+  started.defer(() => kubeconfig.remove());
   const folder = await mkdtemp(join(tmpdir(), "refit-"));
   // Certificates may be written once more while the controller stops.
   started.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }));
   try {
-    await runAll(call, options, folder, started);
+    const settings = controllerSettings(options, webhookPort, folder);
+    await runAll(call, options, { kubeconfig, settings, webhookPort }, started);
   } catch (error) {
     if (!call.io.signal.aborted) throw error;
   }
@@ -78,36 +112,53 @@ export async function runUp(call: Call): Promise<number> {
   return 0;
 }
 
+interface Prepared {
+  readonly kubeconfig: KubeconfigFile;
+  readonly settings: ProcessSettings;
+  readonly webhookPort: number;
+}
+
 async function runAll(
   call: Call,
   options: UpOptions,
-  folder: string,
+  { kubeconfig, settings, webhookPort }: Prepared,
   started: AsyncDisposableStack,
 ): Promise<void> {
-  const cluster = await startLocalCluster({ ...options, clock: call.host.clock });
+  const { nodes, port, seed, timing, kubernetesVersion } = options;
+  const version = kubernetesVersion === undefined ? {} : { kubernetesVersion };
+  const cluster = await startLocalCluster({ nodes, port, seed, timing, ...version, clock: call.host.clock });
   started.defer(() => cluster.stop());
-  const kubeconfig = await writePrivateFile(options.kubeconfig, cluster.kubeconfig);
+  await kubeconfig.write(cluster.kubeconfig);
   call.print(`Sandbox at ${cluster.url}, ${counted(options.nodes, "node")}, seed ${options.seed}`);
-  const { log, logFile } = logTo(call, dirname(kubeconfig), started);
+  const { log, logFile } = logTo(call, kubeconfig.path, started);
   const client = clientOf(call, cluster.credentials, log);
   started.defer(() => client.close());
-  const { webhookPort, credentials } = await install(call, cluster, client);
+  const credentials = await install(call, cluster, client, webhookPort);
   const own = { client: clientOf(call, credentials, log), admissionClient: clientOf(call, credentials, log) };
   started.defer(() => own.client.close());
   started.defer(() => own.admissionClient.close());
-  const controller = await startController(call, own, { folder, webhookPort }, log);
+  const { clock, random } = call.host;
+  const controller = await startControllerProcess({
+    ...own,
+    log,
+    settings,
+    clock,
+    random,
+    verbosity: new Verbosity(0),
+    identity: "refit-up",
+  });
   started.defer(() => controller.stop());
   await Promise.race([controller.working, controller.failed]);
   const result = await Promise.race([runDemo(call, client, options.pods), controller.failed]);
   printKept(call, result);
   if (options.once) return;
-  printHints(call, kubeconfig, logFile);
+  printHints(call, kubeconfig.path, logFile);
   await Promise.race([aborted(call.io.signal), controller.failed]);
 }
 
 /** Lines of the controller go into a file: on the screen they would tear the picture. */
-function logTo(call: Call, folder: string, started: AsyncDisposableStack): { log: Log; logFile: string } {
-  const logFile = join(folder, "controller.log");
+function logTo(call: Call, kubeconfig: string, started: AsyncDisposableStack): { log: Log; logFile: string } {
+  const logFile = `${kubeconfig}.controller.log`;
   const file: WriteStream = createWriteStream(logFile, { mode: 0o600 });
   file.on("error", () => undefined);
   started.defer(async () => {
@@ -135,9 +186,8 @@ async function install(
   call: Call,
   cluster: LocalCluster,
   client: Client,
-): Promise<{ webhookPort: number; credentials: Credentials }> {
-  // The API server must know it before the webhooks listen.
-  const webhookPort = await freePort();
+  webhookPort: number,
+): Promise<Credentials> {
   const options: InstallOptions = { namespace, webhookHost: "127.0.0.1", webhookPort };
   for (const object of installObjects(options)) await applyObject(client, builtinType(object), object);
   await waitEstablished({ client }, definitions(options), call.host, call.io.signal);
@@ -147,35 +197,25 @@ async function install(
     kind: "TokenRequest",
     spec: {},
   });
-  return { webhookPort, credentials: cluster.credentialsFor(textAt(answer, "status", "token") ?? "") };
+  return cluster.credentialsFor(textAt(answer, "status", "token") ?? "");
 }
 
-async function startController(
-  call: Call,
-  clients: Pick<ControllerProcessDeps, "client" | "admissionClient">,
-  { folder, webhookPort }: { readonly folder: string; readonly webhookPort: number },
-  log: Log,
-): Promise<ControllerProcess> {
+function controllerSettings(
+  { featureGates }: UpOptions,
+  webhookPort: number,
+  folder: string,
+): ProcessSettings {
   const flags = ["--metrics-addr=0", "--health-probe-addr=0", "--enable-leader-election=false"];
+  if (featureGates !== "") flags.push(`--feature-gates=${featureGates}`);
   const env = {
     WEBHOOK_HOST: "127.0.0.1",
     WEBHOOK_PORT: String(webhookPort),
     WEBHOOK_CERT_DIR: join(folder, "certificates"),
   };
-  const settings = processSettings(
+  return processSettings(
     parseArguments(flags, { ...controllerFlags, ...globalFlags }, "refit up").flags,
     env,
   );
-  const { clock, random } = call.host;
-  return startControllerProcess({
-    ...clients,
-    clock,
-    random,
-    log,
-    settings,
-    verbosity: new Verbosity(0),
-    identity: "refit-up",
-  });
 }
 
 function printHints(call: Call, kubeconfig: string, logFile: string): void {

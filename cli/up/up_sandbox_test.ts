@@ -20,9 +20,37 @@ t.test("up --once: a cluster, a controller, a rollout in place, and nothing left
   );
   t.match(stdout, /\nupdating: 8\/8\n/);
   t.match(stdout, /names 8\/8 {3}UIDs 8\/8 {3}nodes 8\/8 {3}IPs 8\/8\n {2}restarts: each container once\n$/);
-  t.equal(statSync(kubeconfig).mode & 0o777, 0o600);
-  const server = /server: (\S+)/.exec(readFileSync(kubeconfig, "utf8"))?.[1] ?? "";
+  t.notOk(existsSync(kubeconfig));
+  const server = /Sandbox at (\S+),/.exec(stdout)?.[1] ?? "";
   t.equal(await fetch(server).catch(() => "stopped"), "stopped");
+});
+
+t.test("two in one folder do not meet; gates and version are those that were asked for", async (t) => {
+  const kubeconfig = join(t.testdir(), "kubeconfig");
+  const stopping = new AbortController();
+  const lines: string[] = [];
+  const isUp = Promise.withResolvers<void>();
+  const write = (text: string): void => {
+    lines.push(text);
+    if (text.includes("Ctrl-C")) isUp.resolve();
+  };
+  const io = { stdout: { write }, signal: stopping.signal };
+  const flags = "--timing fast --pods 2 --nodes 1 --seed 5";
+  const line = `up ${flags} --kubernetes-version 1.32 --feature-gates ResourceDistributionGate=false --kubeconfig-out ${kubeconfig}`;
+  const running = run(line, { host, io }).finally(() => isUp.reject(new Error(lines.join(""))));
+  isUp.promise.catch(() => undefined);
+  await isUp.promise;
+  const written = readFileSync(kubeconfig, "utf8");
+  t.equal(statSync(kubeconfig).mode & 0o777, 0o600);
+  const second = await run(`up --once ${flags} --kubeconfig-out ${kubeconfig}`, { host });
+  t.match(second, { code: 1, stderr: "is the kubeconfig of a sandbox that runs (process" });
+  t.equal(readFileSync(kubeconfig, "utf8"), written);
+  const refit = async (words: string) => run(`${words} --kubeconfig ${kubeconfig}`, { host });
+  t.match((await refit("version")).stdout, "server v1.32.0-sandbox");
+  t.match((await refit("get node node1 -o yaml")).stdout, "kubeletVersion: v1.32.0");
+  stopping.abort();
+  t.equal((await running).code, 0);
+  t.notOk(existsSync(kubeconfig));
 });
 
 t.test("up stays until Ctrl-C; meanwhile every command works on it; install and uninstall too", async (t) => {
@@ -84,5 +112,13 @@ t.test("what cannot start says why in one line", async (t) => {
     `error: cannot listen on 127.0.0.1:${port}: the port is taken; choose another with --port\n`,
   );
   t.equal(taken.code, 1);
-  t.equal(existsSync(kubeconfig) && readFileSync(kubeconfig, "utf8"), "");
+  t.notOk(existsSync(kubeconfig));
+  const up = (flags: string) => run(`up --once --kubeconfig-out ${kubeconfig} ${flags}`, { host });
+  t.match(await up("--pods 600 --nodes 5"), {
+    code: 1,
+    stderr: "error: 600 pods do not fit on 5 nodes of 110 pods each: --nodes must be 6 or more\n",
+  });
+  t.match(await up("--feature-gates Nothing=true"), { code: 1, stderr: /--feature-gates: .*Nothing/ });
+  t.match(await up("--kubernetes-version latest"), { code: 1, stderr: /must be like 1\.34/ });
+  t.notOk(existsSync(kubeconfig));
 });

@@ -12,7 +12,6 @@ import { parseAccept } from "./negotiate.ts";
 import { documentBytes, mapFields, schemaV2 } from "./openapi_v2.ts";
 
 const schemaPrefix = "#/components/schemas/";
-const info = { title: "Kubernetes", version: "v1.34.0" };
 
 /** A document as it is sent, made once for each state of the served types. */
 interface Made {
@@ -35,11 +34,14 @@ const v2Types = new Map([
 export class OpenApi {
   readonly #registry: Registry;
   readonly #discovery: Discovery;
+  readonly #info: Fields;
   readonly #documents = new Map<string, Made>();
 
-  constructor(registry: Registry, discovery: Discovery) {
+  /** `version`: of Kubernetes, as `v1.34.4`. */
+  constructor(registry: Registry, discovery: Discovery, version: string) {
     this.#registry = registry;
     this.#discovery = discovery;
+    this.#info = { title: "Kubernetes", version };
   }
 
   reply(exchange: Exchange): Reply {
@@ -86,7 +88,7 @@ export class OpenApi {
     const served = [...this.#registry.all()].filter((one) => one.group === group && one.version === version);
     return {
       openapi: "3.0.0",
-      info,
+      info: this.#info,
       paths: Object.assign({}, ...served.map((one) => pathsOf(one, operationV3))),
       components: { schemas: schemasOf(served) },
     };
@@ -107,7 +109,7 @@ export class OpenApi {
     const served = [...this.#registry.all()];
     return {
       swagger: "2.0",
-      info,
+      info: this.#info,
       paths: Object.assign({}, ...served.map((one) => pathsOf(one, operationV2))),
       definitions: mapFields(schemasOf(served), schemaV2),
     };

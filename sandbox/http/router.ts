@@ -20,23 +20,9 @@ export interface Routes {
   readonly world: World;
   readonly discovery: Discovery;
   readonly openApi: OpenApi;
+  /** What `/version` answers. */
+  readonly version: Readonly<Record<string, string>>;
 }
-
-const version = {
-  major: "1",
-  minor: "34",
-  emulationMajor: "1",
-  emulationMinor: "34",
-  minCompatibilityMajor: "1",
-  minCompatibilityMinor: "33",
-  gitVersion: "v1.34.0-sandbox",
-  gitCommit: "",
-  gitTreeState: "",
-  buildDate: "1970-01-01T00:00:00Z",
-  goVersion: "",
-  compiler: "",
-  platform: "",
-};
 
 /** Undefined when the handler keeps the response open. */
 type Handler = (
@@ -116,7 +102,7 @@ function plainPath(routes: Routes, exchange: Exchange): Reply | undefined {
   switch (exchange.path) {
     case "/version":
     case "/version/":
-      return jsonReply(200, version);
+      return jsonReply(200, routes.version);
     case "/healthz":
     case "/livez":
     case "/readyz":

@@ -1,6 +1,7 @@
 /** Node objects of simulated nodes. */
 import { formatTime, type Taint } from "../../kube/core/index.ts";
 import type { StoredObject } from "../cluster.ts";
+import { versionText } from "../kubernetes_version.ts";
 import type { NodeObject } from "../objects/index.ts";
 import type { Timing } from "../stages/profile.ts";
 
@@ -22,15 +23,22 @@ export interface NodeProfile {
   readonly os?: string;
   /** Default `amd64`. */
   readonly architecture?: string;
+  /** Default `v1.34.4`. */
+  readonly kubeletVersion?: string;
   /** Images that are on the node from the start. */
   readonly images?: readonly string[];
   /** Departs from the sandbox's profile. */
   readonly timing?: Partial<Timing>;
 }
 
-const kubeletVersion = "v1.34.4";
-
-const usualCapacity = { cpu: "16", memory: "64Gi", pods: "110", "ephemeral-storage": "100Gi" };
+/** Of a node whose profile says nothing else. */
+export const usualPodCapacity = 110;
+const usualCapacity = {
+  cpu: "16",
+  memory: "64Gi",
+  pods: String(usualPodCapacity),
+  "ephemeral-storage": "100Gi",
+};
 
 /** A tainted node as control planes have it. */
 export function controlPlaneProfile(name = "master1"): NodeProfile {
@@ -99,7 +107,7 @@ export function nodeStatus(
       containerRuntimeVersion: "sandbox://1.0",
       kernelVersion: "6.1.0-sandbox",
       kubeProxyVersion: "",
-      kubeletVersion,
+      kubeletVersion: profile.kubeletVersion ?? versionText(),
       machineID: name,
       operatingSystem: profile.os ?? "linux",
       osImage: "Refit sandbox",

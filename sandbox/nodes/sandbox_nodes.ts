@@ -26,6 +26,8 @@ interface SandboxNodesOptions {
   readonly timing: Timing;
   readonly events: EventWriter;
   readonly agent?: boolean;
+  /** Default `v1.34.4`. */
+  readonly kubeletVersion?: string;
   readonly onError: (error: unknown, key: string) => void;
 }
 
@@ -180,8 +182,9 @@ export class SandboxNodes {
     for (const agent of this.#agents) agent.stop();
   }
 
-  #addOne(profile: NodeProfile): string {
+  #addOne(given: NodeProfile): string {
     const { cluster, clock } = this.#options;
+    const profile = this.#versioned(given);
     let name = profile.name;
     while (name === undefined) {
       this.#created += 1;
@@ -198,6 +201,11 @@ export class SandboxNodes {
     );
     cluster.create("nodes", nodeObject(profile, name, node.addresses, clock.now()));
     return name;
+  }
+
+  #versioned(profile: NodeProfile): NodeProfile {
+    const { kubeletVersion } = this.#options;
+    return kubeletVersion === undefined ? profile : { kubeletVersion, ...profile };
   }
 
   #profileWithTiming(profile: NodeProfile): NodeProfile {
@@ -259,7 +267,7 @@ export class SandboxNodes {
     const name = object.metadata.name ?? "";
     if (object.metadata.labels?.[hollowLabel] === "false") return;
     const node: NodeObject = isNode(object) ? object : { ...object, spec: {} };
-    const profile = this.#profileWithTiming(this.#profiles.get(name) ?? {});
+    const profile = this.#profileWithTiming(this.#profiles.get(name) ?? this.#versioned({}));
     const planned = nodeStatus(node, profile, "", 0);
     const simulated = this.#hollow.addNode(name, profile, planned.allocatable ?? {});
     if (!findCondition(node.status?.conditions, "Ready")) this.#report(name);
