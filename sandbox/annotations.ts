@@ -2,7 +2,7 @@
  * Annotations by which people break things in a sandbox: each with the values that it takes. Nodes read them when they look at a
  * pod, so that `kubectl annotate` works on pods that run.
  */
-import type { ObjectMeta } from "../kube/core/index.ts";
+import { isQuantity, type ObjectMeta, quantityValue } from "../kube/core/index.ts";
 
 const domain = "sandbox.refit.dev";
 
@@ -10,7 +10,7 @@ const domain = "sandbox.refit.dev";
 export interface Annotation<T> {
   /** After `sandbox.refit.dev/`. */
   readonly name: string;
-  readonly on: "container" | "node";
+  readonly on: "container" | "node" | "autoscaler";
   /** The form of its values, for messages and documents. */
   readonly value: string;
   readonly help: string;
@@ -110,6 +110,15 @@ export const deadAnnotation: Annotation<boolean> = {
   read: (text) => (text === "true" ? true : text === "false" ? false : undefined),
 };
 
+/** Cores. */
+export const loadAnnotation: Annotation<number> = {
+  name: "load",
+  on: "autoscaler",
+  value: "QUANTITY",
+  help: "The CPU that all pods of the target use together, as `1500m` or `3`: the HorizontalPodAutoscaler scales by it.",
+  read: (text) => (isQuantity(text) && quantityValue(text) >= 0 ? quantityValue(text) : undefined),
+};
+
 /** All of them. */
 export const annotations: readonly Annotation<unknown>[] = [
   pullAnnotation,
@@ -121,6 +130,7 @@ export const annotations: readonly Annotation<unknown>[] = [
   filesAnnotation,
   listensAnnotation,
   deadAnnotation,
+  loadAnnotation,
 ];
 
 type Annotated = Pick<ObjectMeta, "annotations">;
@@ -144,12 +154,13 @@ export function textOfContainer(
   return given?.[`${container}.${domain}/${name}`] ?? given?.[`${domain}/${name}`];
 }
 
-export function ofNode<T>({ annotations: given }: Annotated, annotation: Annotation<T>): T | undefined {
+/** What the annotation of a node or an autoscaler means. */
+export function ofObject<T>({ annotations: given }: Annotated, annotation: Annotation<T>): T | undefined {
   const text = given?.[`${domain}/${annotation.name}`];
   return text === undefined || text.length > longestValue ? undefined : annotation.read(text);
 }
 
-/** What is wrong with the annotations of this domain on a pod or node, one sentence each; nothing when all are understood. */
+/** What is wrong with the annotations of this domain on an object, one sentence each; nothing when all are understood. */
 export function annotationErrors(
   { annotations: given = {} }: Annotated,
   on: Annotation<unknown>["on"],

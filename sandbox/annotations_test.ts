@@ -9,7 +9,7 @@ import {
   exitAnnotation,
   listensAnnotation,
   ofContainer,
-  ofNode,
+  ofObject,
   pullAnnotation,
   readyAnnotation,
 } from "./annotations.ts";
@@ -39,7 +39,7 @@ t.test("an annotation is for all containers of a pod, or for the one that it beg
   t.same(ofContainer(metadata, "web", exitAnnotation), { code: 2, afterMs: 1_000 });
   t.same(ofContainer(metadata, "log", exitAnnotation), { code: 1, afterMs: 0 });
   t.equal(ofContainer({}, "web", exitAnnotation), undefined);
-  t.equal(ofNode({ annotations: { "sandbox.refit.dev/dead": "true" } }, deadAnnotation), true);
+  t.equal(ofObject({ annotations: { "sandbox.refit.dev/dead": "true" } }, deadAnnotation), true);
 });
 
 t.test("what is not understood is named, with what could be written instead", async (t) => {

@@ -1,6 +1,7 @@
 /** The simulated parts of a cluster around its API server: nodes, scheduler, volume binder, built-in workloads. */
 import type { Clock, Random } from "../kube/core/index.ts";
 import type { Cluster } from "./cluster.ts";
+import { Autoscalers } from "./duties/autoscalers.ts";
 import { Disruption } from "./duties/disruption.ts";
 import { ServiceEndpoints } from "./duties/endpoints.ts";
 import { startNamespaceDefaults } from "./duties/namespace_defaults.ts";
@@ -77,6 +78,7 @@ export function startComponents(cluster: Cluster, options: ComponentOptions): Co
       onError: onError("node lifecycle"),
     }),
     new ServiceEndpoints({ ...base, onError: onError("endpoints") }),
+    new Autoscalers({ ...base, events, onError: onError("autoscaler") }),
     new Disruption({ ...base, onError: onError("disruption") }),
     startNamespaceDefaults({ cluster, authority: options.authority ?? "", onError: onError("namespace") }),
     ...startWorkloads(

@@ -52,6 +52,7 @@ Annotations break things, on pods or in a template (for one container: CONTAINER
   sandbox.refit.dev/ready=never|DURATION               it does not become ready, or late
   sandbox.refit.dev/log=TEXT                           what kubectl logs prints
   sandbox.refit.dev/dead=true                          on a node: it falls silent, until the annotation goes
+  sandbox.refit.dev/load=CPU                           on a HorizontalPodAutoscaler: it scales by this load
 All of them, with examples: docs/sandbox.md.`,
   examples: [
     "refit up",

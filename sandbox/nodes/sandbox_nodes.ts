@@ -4,7 +4,7 @@ import { type Agenda, createAgenda } from "../agenda.ts";
 import { startImagePulls } from "../agents/image_pulls.ts";
 import { startProbes } from "../agents/probes.ts";
 import { RecreateRequests } from "../agents/recreate_requests.ts";
-import { annotationErrors, deadAnnotation, ofNode } from "../annotations.ts";
+import { annotationErrors, deadAnnotation, ofObject } from "../annotations.ts";
 import type { Cluster, ClusterChange, StoredObject } from "../cluster.ts";
 import type { EventWriter } from "../events.ts";
 import { isNode, isPod, type NodeObject, type PodObject } from "../objects/index.ts";
@@ -253,8 +253,8 @@ export class SandboxNodes {
   #readAnnotations(node: StoredObject, before: StoredObject | undefined): void {
     const name = node.metadata.name ?? "";
     if (!this.simulates(name)) return;
-    const isDead = ofNode(node.metadata, deadAnnotation) ?? false;
-    const wasDead = (before && ofNode(before.metadata, deadAnnotation)) ?? false;
+    const isDead = ofObject(node.metadata, deadAnnotation) ?? false;
+    const wasDead = (before && ofObject(before.metadata, deadAnnotation)) ?? false;
     if (isDead && !wasDead) this.kill(name);
     if (wasDead && !isDead) this.revive(name);
     const errors = annotationErrors(node.metadata, "node").join("; ");
