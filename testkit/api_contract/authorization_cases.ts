@@ -522,6 +522,41 @@ async function defaultRoles(contract: Contract): Promise<void> {
   assert.deepEqual(admin["subjects"], [{ kind: "Group", apiGroup: group, name: "system:masters" }]);
 }
 
+/** Roles made of others: of those with a label, in the order of their names, equal rules once. */
+async function aggregation(contract: Contract): Promise<void> {
+  const name = nameIn(contract, "all");
+  const label = { [`example.com/${contract.namespace}`]: "true" };
+  const getPods = { apiGroups: [""], resources: ["pods"], verbs: ["get"] };
+  const getNodes = { apiGroups: [""], resources: ["nodes"], verbs: ["get"] };
+  const rulesBecome = async (path: string, rules: readonly Rule[]): Promise<void> => {
+    const wanted = JSON.stringify(rules.map(sortKeys));
+    const rulesOf = (answer: Answer): string => JSON.stringify(objectsAt(answer.json, "rules").map(sortKeys));
+    await contract.until(path, (answer) => rulesOf(answer) === wanted);
+  };
+  await withAccess(contract, async ({ create }) => {
+    await create("clusterroles", roleBody(`${name}-b`, [getNodes, getPods], { labels: label }));
+    await create("clusterroles", roleBody(`${name}-a`, [getPods], { labels: label }));
+    const aggregationRule = { clusterRoleSelectors: [{ matchLabels: label }] };
+    await create("clusterroles", { ...roleBody(name, []), aggregationRule });
+    const path = `${rbac}/clusterroles/${name}`;
+    await rulesBecome(path, [getPods, getNodes]);
+    await contract.expect(200, "DELETE", `${rbac}/clusterroles/${name}-b`);
+    await rulesBecome(path, [getPods]);
+    const patch = { body: { rules: [getNodes] }, type: "application/merge-patch+json" };
+    await contract.expect(200, "PATCH", path, patch);
+    await rulesBecome(path, [getPods]);
+  });
+  for (const [role, verb] of [
+    ["view", "watch"],
+    ["edit", "delete"],
+    ["admin", "deletecollection"],
+  ]) {
+    const holds = (answer: Answer): boolean =>
+      JSON.stringify(objectsAt(answer.json, "rules")).includes(`"${verb}"`);
+    await contract.until(`${rbac}/clusterroles/${role}`, holds);
+  }
+}
+
 const wrongObjects: readonly (readonly [plural: string, body: Fields, message: string])[] = [
   [
     "roles",
@@ -606,6 +641,7 @@ export const authorizationCases: readonly ContractCase[] = [
   { name: "lets those escalate and bind who may", run: escalateAndBind },
   { name: "impersonates users, their groups and accounts", run: impersonation },
   { name: "has the default roles", run: defaultRoles },
+  { name: "aggregates ClusterRoles", run: aggregation },
   { name: "refuses malformed roles and bindings", run: validation },
   { name: "asks for the right to create where an apply creates", run: appliedCreation },
 ];
