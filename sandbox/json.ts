@@ -1,5 +1,9 @@
 /** Reading of plain JSON values; stored objects are never changed in place. */
-import { type JsonObject as Fields, isJsonObject as isFields } from "../kube/core/index.ts";
+import {
+  type JsonObject as Fields,
+  isJsonObject as isFields,
+  type LabelSelector,
+} from "../kube/core/index.ts";
 import type { StoredObject } from "./cluster.ts";
 
 export { type Fields, isFields };
@@ -37,6 +41,16 @@ export function listAt(value: unknown, ...path: readonly string[]): readonly unk
 /** The objects of a list, anything else in it left out. */
 export function objectsAt(value: unknown, ...path: readonly string[]): readonly Fields[] {
   return listAt(value, ...path).filter(isFields);
+}
+
+/** The texts of a list, anything else in it left out. */
+export function textsAt(value: unknown, ...path: readonly string[]): string[] {
+  return listAt(value, ...path).filter((item) => typeof item === "string");
+}
+
+/** Compiling a selector checks what is in it. */
+export function isSelector(value: unknown): value is LabelSelector {
+  return isFields(value);
 }
 
 /** Sets a value, making the objects on the way. */

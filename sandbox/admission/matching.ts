@@ -1,6 +1,6 @@
 /** Which webhooks a request goes to. */
-import { compileSelector, type LabelSelector, type Selector } from "../../kube/core/index.ts";
-import { type Fields, isFields, listAt, numberAt, objectsAt, textAt } from "../json.ts";
+import { compileSelector, type Selector } from "../../kube/core/index.ts";
+import { type Fields, isSelector, listAt, numberAt, objectsAt, textAt } from "../json.ts";
 import type { Registry } from "../resources/registry.ts";
 import type { GroupVersionKind, Served } from "../resources/resource.ts";
 import type { Revision } from "../revision.ts";
@@ -70,10 +70,6 @@ function compile(raw: Fields): Webhook {
 
 function selector(value: unknown): Selector {
   return compileSelector(isSelector(value) ? value : {});
-}
-
-function isSelector(value: unknown): value is LabelSelector {
-  return isFields(value);
 }
 
 /** Undefined where the webhook does not want the request, else the version that its rules name. */

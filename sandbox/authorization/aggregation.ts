@@ -1,7 +1,7 @@
 /** ClusterRoles with an aggregation rule hold the rules of all others that it selects. */
-import { compareBytes, compileSelector, jsonEqual, type LabelSelector } from "../../kube/core/index.ts";
+import { compareBytes, compileSelector, jsonEqual } from "../../kube/core/index.ts";
 import type { Cluster, StoredObject } from "../cluster.ts";
-import { isFields, objectsAt } from "../json.ts";
+import { isSelector, objectsAt } from "../json.ts";
 
 const resource = "clusterroles.rbac.authorization.k8s.io";
 
@@ -53,8 +53,4 @@ export function aggregatedRules(role: StoredObject, others: Iterable<StoredObjec
     }
   }
   return [...rules.values()];
-}
-
-function isSelector(value: unknown): value is LabelSelector {
-  return isFields(value);
 }

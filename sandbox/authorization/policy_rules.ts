@@ -1,6 +1,6 @@
 /** Rules of roles: what one allows, and whether some grant all that others do. Pure. */
 import { compareBytes, goQuote } from "../../kube/core/index.ts";
-import { listAt, objectsAt } from "../json.ts";
+import { objectsAt, textsAt } from "../json.ts";
 import { type Attributes, isResourceRequest, type ResourceAttributes } from "./attributes.ts";
 
 export interface PolicyRule {
@@ -13,17 +13,13 @@ export interface PolicyRule {
 
 /** The rules of a Role or ClusterRole; what is malformed in them grants nothing. */
 export function rulesOf(role: unknown): readonly PolicyRule[] {
-  return objectsAt(role, "rules").map((rule) => {
-    const texts = (name: string): string[] =>
-      listAt(rule, name).filter((item): item is string => typeof item === "string");
-    return {
-      verbs: texts("verbs"),
-      apiGroups: texts("apiGroups"),
-      resources: texts("resources"),
-      resourceNames: texts("resourceNames"),
-      nonResourceURLs: texts("nonResourceURLs"),
-    };
-  });
+  return objectsAt(role, "rules").map((rule) => ({
+    verbs: textsAt(rule, "verbs"),
+    apiGroups: textsAt(rule, "apiGroups"),
+    resources: textsAt(rule, "resources"),
+    resourceNames: textsAt(rule, "resourceNames"),
+    nonResourceURLs: textsAt(rule, "nonResourceURLs"),
+  }));
 }
 
 export function ruleAllows(rule: PolicyRule, attributes: Attributes): boolean {

@@ -1,7 +1,7 @@
 /** Serves the kinds of definitions as they come, change and go. */
 import { type Clock, formatTime, jsonEqual } from "../../kube/core/index.ts";
 import type { StoredObject } from "../cluster.ts";
-import { type Fields, fieldsAt, isFields, listAt, objectsAt, setAt, textAt, valueAt } from "../json.ts";
+import { type Fields, fieldsAt, isFields, objectsAt, setAt, textAt, textsAt, valueAt } from "../json.ts";
 import type { Registry } from "../resources/registry.ts";
 import {
   apiVersionOf,
@@ -68,11 +68,7 @@ function nameConflicts(registry: Registry, definition: StoredObject): string {
 
 function namesOf(definition: StoredObject): string[] {
   const names = fieldsAt(definition, "spec", "names");
-  return [textAt(names, "plural"), textAt(names, "singular"), ...texts(names, "shortNames")];
-}
-
-function texts(value: unknown, name: string): string[] {
-  return listAt(value, name).filter((item) => typeof item === "string");
+  return [textAt(names, "plural"), textAt(names, "singular"), ...textsAt(names, "shortNames")];
 }
 
 function serve(
@@ -144,8 +140,8 @@ function servedVersion(spec: Fields, version: Fields, resource: Resource, shape:
     plural: resource.plural,
     singular: textAt(names, "singular"),
     listKind: textAt(names, "listKind"),
-    shortNames: texts(names, "shortNames"),
-    categories: texts(names, "categories"),
+    shortNames: textsAt(names, "shortNames"),
+    categories: textsAt(names, "categories"),
     verbs,
     subresources: subresourcesOf(version, resource, scale !== undefined),
     shape,
@@ -216,7 +212,7 @@ function recordStatus(
 function statusOf(clock: Clock, definition: StoredObject, conflicts: string): Fields {
   const names = fieldsAt(definition, "spec", "names");
   const stored = objectsAt(definition, "spec", "versions").find((version) => version["storage"] === true);
-  const known = texts(fieldsAt(definition, "status"), "storedVersions");
+  const known = textsAt(fieldsAt(definition, "status"), "storedVersions");
   const storage = textAt(stored, "name");
   const accepted = conflicts === "";
   const condition = (type: string, status: boolean, reason: string, message: string): Fields => {

@@ -3,7 +3,7 @@
 import { cloneJson, compileSelector, formatTime, type LabelSelector } from "../../kube/core/index.ts";
 import { logAnnotation, ofContainer } from "../annotations.ts";
 import type { StoredObject } from "../cluster.ts";
-import { fieldsAt, isFields, numberAt, objectsAt, setAt, textAt, valueAt } from "../json.ts";
+import { fieldsAt, isSelector, numberAt, objectsAt, setAt, textAt, valueAt } from "../json.ts";
 import { coreShape, coreSource } from "../resources/builtin.ts";
 import { Shape } from "../resources/shape.ts";
 import type { World } from "../world.ts";
@@ -158,10 +158,6 @@ function takeFromBudget(
   setAt(draft, ["status", "disruptionsAllowed"], allowed - 1);
   setAt(draft, ["status", "disruptedPods", target.name], formatTime(world.clock.now()));
   table.put(draft);
-}
-
-function isSelector(value: unknown): value is LabelSelector {
-  return isFields(value);
 }
 
 function tooMany(_pod: string, why: string): ApiError {

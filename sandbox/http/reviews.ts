@@ -2,7 +2,7 @@
 import { type FieldError, invalid as fieldInvalid } from "../../kube/core/index.ts";
 import type { Attributes } from "../authorization/attributes.ts";
 import { type Authorizer, aggregated } from "../authorization/authorizer.ts";
-import { type Fields, fieldsAt, isFields, listAt, textAt } from "../json.ts";
+import { type Fields, fieldsAt, isFields, listAt, textAt, textsAt } from "../json.ts";
 import { coreShape, coreSource } from "../resources/builtin.ts";
 import { splitApiVersion } from "../resources/resource.ts";
 import { Shape } from "../resources/shape.ts";
@@ -104,7 +104,7 @@ function accessStatus(authorizer: Authorizer, self: User, body: Fields): Fields 
 function askedAttributes(self: User, body: Fields): Attributes {
   const spec = fieldsAt(body, "spec");
   const isOther = textAt(spec, "user") !== "" || listAt(spec, "groups").length > 0;
-  const user: User = isOther ? { username: textAt(spec, "user"), groups: texts(spec, "groups") } : self;
+  const user: User = isOther ? { username: textAt(spec, "user"), groups: textsAt(spec, "groups") } : self;
   const path = spec["nonResourceAttributes"];
   if (isFields(path)) return { user, verb: textAt(path, "verb"), path: textAt(path, "path") };
   const asked = fieldsAt(spec, "resourceAttributes");
@@ -118,8 +118,4 @@ function askedAttributes(self: User, body: Fields): Attributes {
     namespace: text("namespace"),
     name: text("name"),
   };
-}
-
-function texts(value: Fields, name: string): string[] {
-  return listAt(value, name).filter((item): item is string => typeof item === "string");
 }

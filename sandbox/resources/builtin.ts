@@ -1,6 +1,6 @@
 /** The built-in resources, from the table of names and types and the rules of each kind. */
 import type { StoredObject } from "../cluster.ts";
-import { type Fields, isFields, listAt, objectsAt, textAt } from "../json.ts";
+import { type Fields, isFields, listAt, objectsAt, textAt, textsAt } from "../json.ts";
 import type { Storage, Table } from "../storage.ts";
 import { convertBuiltin } from "./conversions.ts";
 import coreTypes from "./gen/core_types.json" with { type: "json" };
@@ -91,9 +91,9 @@ function builtinServed(entry: Fields, registry: Registry, storage: Storage): Ser
     plural,
     singular: textAt(entry, "singularName"),
     listKind: `${kind}List`,
-    shortNames: texts(entry, "shortNames"),
-    categories: texts(entry, "categories"),
-    verbs: texts(entry, "verbs"),
+    shortNames: textsAt(entry, "shortNames"),
+    categories: textsAt(entry, "categories"),
+    verbs: textsAt(entry, "verbs"),
     subresources: subresourcesOf(apiVersion, plural),
     shape: coreShape(group, version, kind) ?? new Shape({}, coreSource),
     printer: printerOf(ownName),
@@ -125,10 +125,6 @@ function builtinResource(parts: BuiltinParts): Resource {
   };
 }
 
-function texts(entry: Fields, name: string): string[] {
-  return listAt(entry, name).filter((item) => typeof item === "string");
-}
-
 /** Subresources of one resource, from the same table. */
 function subresourcesOf(apiVersion: string, plural: string): ReadonlyMap<string, Subresource> {
   const found = new Map<string, Subresource>();
@@ -142,7 +138,7 @@ function subresourcesOf(apiVersion: string, plural: string): ReadonlyMap<string,
       group: "group" in entry ? textAt(entry, "group") : own.group,
       version: textAt(entry, "version") || own.version,
       kind: textAt(entry, "kind"),
-      verbs: texts(entry, "verbs"),
+      verbs: textsAt(entry, "verbs"),
     });
   }
   return found;

@@ -437,6 +437,14 @@ async function escalation(contract: Contract): Promise<void> {
     const label = { metadata: { labels: { a: "b" } } };
     assert.equal((await call("PATCH", `${roles}/same`, { ...patch, body: label })).code, 200);
 
+    const strong = { apiGroups: [""], resources: ["secrets"], verbs: ["get"] };
+    await create("roles", roleBody("strong", [strong]));
+    const released = { ...patch, body: { metadata: { finalizers: ["example.com/wait"] } } };
+    assert.equal((await call("PATCH", `${roles}/strong`, released)).code, 200, "for its collection");
+    assert.equal((await call("PATCH", `${roles}/strong`, { ...patch, body: label })).code, 403);
+    const free = { body: { metadata: { finalizers: null } }, type: patch.type };
+    assert.equal((await call("PATCH", `${roles}/strong`, free)).code, 200);
+
     // The server reads roles for this from its store, not from what it watches.
     assert.equal((await post(bindings, bindingBody("same", "Role/same", [user("x")]))).code, 201);
     const admin = await post(bindings, bindingBody("admin", "ClusterRole/cluster-admin", [user("x")]));

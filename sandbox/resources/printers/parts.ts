@@ -1,7 +1,7 @@
 /** Pieces that several tables share. */
-import { formatSelector, isJsonObject, type LabelSelector } from "../../../kube/core/index.ts";
+import { formatSelector, isJsonObject } from "../../../kube/core/index.ts";
 import type { StoredObject } from "../../cluster.ts";
-import { type Fields, fieldsAt, isFields, objectsAt, textAt } from "../../json.ts";
+import { type Fields, fieldsAt, isSelector, objectsAt, textAt } from "../../json.ts";
 import { ageColumn, type CellColumn, column, nameColumn, type Printer, tableOf, wide } from "../printer.ts";
 
 /** Name, these columns, age, and what stands behind it. */
@@ -32,8 +32,4 @@ export function selectorCell(object: StoredObject): string {
   const structured = isJsonObject(selector["matchLabels"]) || Array.isArray(selector["matchExpressions"]);
   if (!structured) return labelText(selector);
   return (isSelector(selector) ? formatSelector(selector) : "") || "<none>";
-}
-
-function isSelector(value: unknown): value is LabelSelector {
-  return isFields(value);
 }

@@ -4,13 +4,12 @@ import {
   type FieldError,
   invalid,
   jsonEqual,
-  type LabelSelector,
   notSupported,
   required,
   validateSelector,
 } from "../../../kube/core/index.ts";
 import type { StoredObject } from "../../cluster.ts";
-import { type Fields, fieldsAt, isFields, listAt, objectsAt, textAt } from "../../json.ts";
+import { type Fields, fieldsAt, isFields, isSelector, listAt, objectsAt, textAt } from "../../json.ts";
 import type { Strategy } from "../resource.ts";
 import { pathSegmentErrors } from "./names.ts";
 
@@ -71,10 +70,6 @@ function aggregationErrors(role: StoredObject): FieldError[] {
     return [required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil")];
   }
   return selectors.flatMap((selector, at) => validateSelector(selector, `${path}[${at}]`));
-}
-
-function isSelector(value: unknown): value is LabelSelector {
-  return isFields(value);
 }
 
 function bindingStrategy(namespaced: boolean): Partial<Strategy> {
