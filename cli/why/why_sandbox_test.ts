@@ -7,13 +7,25 @@ import { formatTime } from "../../kube/core/index.ts";
 import { systemClock } from "../../kube/index.ts";
 import { type StoredObject, startSandbox } from "../../sandbox/index.ts";
 import { type Run, run } from "../../testkit/cli/command_fixture.ts";
+import { accountKubeconfig, MissingRights } from "../../testkit/kube/account_fixture.ts";
 import { apiOf } from "../../testkit/sandbox/sandbox_client.ts";
 import { freePort } from "../free_port.ts";
 import { processHost } from "../host.ts";
 
 const host = processHost();
-const sandbox = await startSandbox({ seed: 5, clock: systemClock, nodes: 3, agent: true, profile: "fast" });
-t.teardown(() => sandbox.stop());
+const rights = new MissingRights();
+const sandbox = await startSandbox({
+  seed: 5,
+  clock: systemClock,
+  nodes: 3,
+  agent: true,
+  profile: "fast",
+  log: rights.log,
+});
+t.teardown(async () => {
+  await sandbox.stop();
+  rights.check();
+});
 const { cluster, nodes } = sandbox;
 const api = apiOf(sandbox);
 t.teardown(() => api.close());
@@ -42,7 +54,9 @@ async function startController(): Promise<{ ended: Promise<Run> }> {
     if (text.includes("controllers work")) working.resolve();
   };
   const io = { env, stderr: { write }, signal: stopping.signal };
-  const line = `controller --kubeconfig ${kubeconfig} --metrics-addr=0 --health-probe-addr=0`;
+  const own = join(folder, "controller.kubeconfig");
+  writeFileSync(own, await accountKubeconfig(kubeconfig, "kruise-manager"));
+  const line = `controller --kubeconfig ${own} --metrics-addr=0 --health-probe-addr=0`;
   const ended = run(line, { host, io });
   ended.then(() => working.reject(new Error(logged.join(""))));
   await working.promise;
