@@ -52,6 +52,16 @@ export type FeatureGates = Readonly<Record<FeatureGate, boolean>>;
 
 export const featureGateNames = Object.keys(GATES) as readonly FeatureGate[];
 
+export interface FeatureGateDefault extends Readonly<Gate> {
+  readonly name: FeatureGate;
+}
+
+/** What each gate is where nobody sets it. */
+export const featureGateDefaults: readonly FeatureGateDefault[] = featureGateNames.map((name) => ({
+  name,
+  ...GATES[name],
+}));
+
 /** What a gate that is off takes with it, whatever was asked for. */
 const FORCED_OFF: Partial<Record<FeatureGate, readonly FeatureGate[]>> = {
   PodWebhook: [

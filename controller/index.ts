@@ -35,6 +35,7 @@ export {
   type FeatureGate,
   FeatureGateError,
   type FeatureGates,
+  featureGateDefaults,
   featureGateNames,
   parseFeatureGates,
 } from "./feature_gates.ts";

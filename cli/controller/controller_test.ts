@@ -1,4 +1,5 @@
 import t from "tap";
+import { featureGateNames, parseFeatureGates } from "../../controller/index.ts";
 import { run } from "../../testkit/cli/command_fixture.ts";
 import { golden } from "../../testkit/cli/golden.ts";
 import { parseArguments } from "../arguments.ts";
@@ -53,14 +54,18 @@ t.test("defaults are the reference's", (t) => {
   t.end();
 });
 
-t.test("every flag of the reference is taken", (t) => {
+t.test("every flag of the reference is taken, and the gates are listed with their defaults", async (t) => {
   const given = Object.entries(controllerFlags).map(([name, flag]) => `--${name}=${flag.default}`);
   t.doesNotThrow(() => settings(given));
   const help = Object.entries(controllerFlags)
     .map(([name, flag]) => `--${name} ${flag.default}: ${flag.help}`)
     .join("\n");
   t.equal(help, golden("controller_flags.txt", help));
-  t.end();
+  const { stdout } = await run("controller --help");
+  for (const gate of featureGateNames) {
+    const state = parseFeatureGates()[gate] ? "on" : "off";
+    t.match(stdout, new RegExp(`^ {2}${gate} +(alpha|beta) +${state}$`, "m"), gate);
+  }
 });
 
 t.test("gates: forced values, groups, legacy variable, unknown names", (t) => {
