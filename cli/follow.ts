@@ -1,5 +1,12 @@
-/** One object as it changes: read once, then watched; a stream that ends is opened again. */
-import { type Clock, ignoreNotFound, isKubeError } from "../kube/index.ts";
+/** Objects as they change: read once, then watched; a stream that ends is opened again. */
+import {
+  type Client,
+  type Clock,
+  ignoreNotFound,
+  isKubeError,
+  type ListOptions,
+  type Resource,
+} from "../kube/index.ts";
 import type { ClusterAccess } from "./command.ts";
 import type { AnyObject } from "./fields.ts";
 import { objectResource } from "./resource_types.ts";
@@ -31,8 +38,7 @@ export async function* follow(
       }
     } catch (error) {
       if (signal.aborted) return;
-      if (!isKubeError(error, "Gone", "Network", "Timeout", "Unavailable", "ServerError", "TooManyRequests"))
-        throw error;
+      if (!passes(error)) throw error;
     }
     await clock.sleep(pauseBetweenWatchesMs, signal).catch(() => undefined);
     if (signal.aborted) return;
@@ -44,6 +50,37 @@ export async function* follow(
     current = again;
     yield current;
   }
+}
+
+/**
+ * Yields what a list holds, then each change, a deletion as the object was. After a stream has ended everything is yielded
+ * anew: readers know by UID and version what they have seen. Ends and throws as `follow` does.
+ */
+export async function* followList<T>(
+  client: Client,
+  resource: Resource<T>,
+  options: ListOptions,
+  clock: Clock,
+  signal: AbortSignal,
+): AsyncGenerator<readonly T[]> {
+  while (!signal.aborted) {
+    try {
+      const { items, resourceVersion } = await client.list(resource, options);
+      yield items;
+      for await (const batch of await client.watch(resource, { ...options, resourceVersion, signal })) {
+        yield batch.flatMap((event) => ("object" in event ? [event.object] : []));
+        if (batch.some(({ type }) => type === "ERROR")) break;
+      }
+    } catch (error) {
+      if (!signal.aborted && !passes(error)) throw error;
+    }
+    await clock.sleep(pauseBetweenWatchesMs, signal).catch(() => undefined);
+  }
+}
+
+/** Whether a second try may mend it. */
+function passes(error: unknown): boolean {
+  return isKubeError(error, "Gone", "Network", "Timeout", "Unavailable", "ServerError", "TooManyRequests");
 }
 
 async function* changes(

@@ -18,6 +18,8 @@ export interface Table {
     readonly cells: readonly unknown[];
     readonly name: string;
     readonly namespace: string;
+    readonly uid: string;
+    readonly version: string;
   }[];
 }
 
@@ -54,6 +56,8 @@ function toTable(value: unknown): Table {
       cells: listAt(row, "cells"),
       name: textAt(row, "object", "metadata", "name") ?? "",
       namespace: textAt(row, "object", "metadata", "namespace") ?? "",
+      uid: textAt(row, "object", "metadata", "uid") ?? "",
+      version: textAt(row, "object", "metadata", "resourceVersion") ?? "",
     })),
   };
 }

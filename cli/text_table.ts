@@ -1,9 +1,13 @@
 /** Columns padded to the widest cell with three spaces between them, as kubectl prints tables. */
 import { cellsOf } from "./io.ts";
 
-export function textTable(header: readonly string[], rows: readonly (readonly string[])[]): string[] {
+/** `widths`: those of rows before these, which grow with them. */
+export function textTable(
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+  widths: number[] = [],
+): string[] {
   const all = header.length === 0 ? rows : [header, ...rows];
-  const widths: number[] = [];
   for (const row of all) {
     for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, cellsOf(cell));
   }

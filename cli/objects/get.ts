@@ -1,5 +1,7 @@
+import type { ListOptions } from "../../kube/index.ts";
 import type { Call, ClusterAccess, Command } from "../command.ts";
 import { CliError } from "../errors.ts";
+import { followList } from "../follow.ts";
 import type { Table } from "../json_codec.ts";
 import { listAll } from "../list.ts";
 import {
@@ -17,26 +19,119 @@ export const get: Command = {
   summary: "List objects in the server's own columns.",
   usage: "TYPE[,TYPE...] [NAME...] | TYPE/NAME | all",
   details: `"all" lists every kind of apps.kruise.io and policy.kruise.io.`,
-  examples: ["refit get clone", "refit get clone/sample -o yaml", "refit get pods -A -l app=sample"],
+  examples: [
+    "refit get clone",
+    "refit get clone/sample -o yaml",
+    "refit get pods -A -l app=sample",
+    "refit get clone -w",
+  ],
   flags: {
     output: { kind: "text", short: "o", value: "json|yaml|name|wide", help: "Form of the output." },
     "all-namespaces": { kind: "switch", short: "A", help: "Objects of all namespaces." },
     selector: { kind: "text", short: "l", value: "LABELS", help: "Only objects with these labels." },
     "field-selector": { kind: "text", value: "FIELDS", help: "Only objects with these field values." },
     "no-headers": { kind: "switch", help: "Leave the column headers out." },
+    watch: { kind: "switch", short: "w", help: "Go on with a line for each change, until Ctrl-C." },
   },
   async run(call) {
     const access = await call.cluster();
     const requests = await requestsOf(call, access);
     const format = call.flags.text("output") ?? "";
+    if (call.flags.on("watch")) return watchRequests(call, access, requests, format);
     if (format === "" || format === "wide") return printTables(call, access, requests, format === "wide");
     if (format === "json" || format === "yaml" || format === "name")
       return printObjects(call, access, requests, format);
-    throw new CliError(
-      `unable to match a printer suitable for the output format "${format}"; allowed are json, yaml, name and wide`,
-    );
+    throw unknownFormat(format);
   },
 };
+
+function unknownFormat(format: string): CliError {
+  return new CliError(
+    `unable to match a printer suitable for the output format "${format}"; allowed are json, yaml, name and wide`,
+  );
+}
+
+async function watchRequests(
+  call: Call,
+  access: ClusterAccess,
+  requests: readonly GetRequest[],
+  format: string,
+): Promise<number> {
+  const [request, more] = requests;
+  if (request === undefined || more !== undefined)
+    throw new CliError("--watch needs one type, or one object of it");
+  const { type, name } = request;
+  const scope = scopeOf(call, access, type);
+  // One that is not there is an error, as without --watch.
+  if (name !== undefined) await access.client.get(objectResource(type), { ...scope, name });
+  const fieldSelector = name === undefined ? {} : { fieldSelector: `metadata.name=${name}` };
+  const options = { ...scope, ...selectorsOf(call), ...fieldSelector };
+  if (format === "" || format === "wide") await watchTable(call, access, type, options, format === "wide");
+  else if (format === "json" || format === "yaml" || format === "name")
+    await watchObjects(call, access, type, options, format);
+  else throw unknownFormat(format);
+  return 130;
+}
+
+/** Whether an object has been shown in this version; one of a later list may be the same. */
+class Shown {
+  readonly #versions = new Map<string, string>();
+
+  isNew(uid: string, version: string): boolean {
+    if (this.#versions.get(uid) === version) return false;
+    this.#versions.set(uid, version);
+    return true;
+  }
+}
+
+async function watchTable(
+  call: Call,
+  access: ClusterAccess,
+  type: ResourceType,
+  options: ListOptions,
+  isWide: boolean,
+): Promise<void> {
+  const { clock } = call.host;
+  const shown = new Shown();
+  const layout = { isWide, prefix: "", withNamespace: call.flags.on("all-namespaces") && type.namespaced };
+  const widths: number[] = [];
+  let columns: Table["columns"] = [];
+  let hasHeader = call.flags.on("no-headers");
+  const lists = followList(access.client, tableResource(type), options, clock, call.io.signal);
+  for await (const tables of lists) {
+    for (const table of tables) {
+      // Only the first table of a stream names its columns.
+      if (table.columns.length > 0) columns = table.columns;
+      const rows = table.rows.filter((row) => shown.isNew(row.uid, row.version));
+      if (rows.length === 0) continue;
+      const { header, cells } = cellsOf({ columns, rows }, layout);
+      for (const line of textTable(hasHeader ? [] : header, cells, widths)) call.print(line);
+      hasHeader = true;
+    }
+  }
+}
+
+async function watchObjects(
+  call: Call,
+  access: ClusterAccess,
+  type: ResourceType,
+  options: ListOptions,
+  format: "json" | "yaml" | "name",
+): Promise<void> {
+  const shown = new Shown();
+  const lists = followList(access.client, objectResource(type), options, call.host.clock, call.io.signal);
+  for await (const objects of lists) {
+    for (const object of objects) {
+      const { name = "", uid = "", resourceVersion = "" } = object.metadata;
+      if (!shown.isNew(uid, resourceVersion)) continue;
+      if (format === "name") call.print(objectName(type, name));
+      else
+        call.io.stdout.write(
+          `${format === "yaml" ? "---\n" : ""}${renderObject(withoutManagedFields(object), format)}`,
+        );
+    }
+  }
+}
 
 interface GetRequest {
   readonly type: ResourceType;
@@ -157,16 +252,18 @@ function tableLines(call: Call, tables: readonly Table[], layout: Layout): strin
   const [first] = tables;
   const rows = tables.flatMap((table) => table.rows);
   if (first === undefined || rows.length === 0) return [];
-  const shown = [...first.columns.keys()].filter(
-    (index) => layout.isWide || first.columns[index]?.priority === 0,
-  );
-  const header = shown.map((index) => (first.columns[index]?.name ?? "").toUpperCase());
+  const { header, cells } = cellsOf({ columns: first.columns, rows }, layout);
+  return textTable(call.flags.on("no-headers") ? [] : header, cells);
+}
+
+function cellsOf({ columns, rows }: Table, layout: Layout): { header: string[]; cells: string[][] } {
+  const shown = [...columns.keys()].filter((index) => layout.isWide || columns[index]?.priority === 0);
+  const header = shown.map((index) => (columns[index]?.name ?? "").toUpperCase());
   const cells = rows.map((row) => {
     const texts = shown.map((index) => `${index === 0 ? layout.prefix : ""}${cellText(row.cells[index])}`);
     return layout.withNamespace ? [row.namespace, ...texts] : texts;
   });
-  if (call.flags.on("no-headers")) return textTable([], cells);
-  return textTable(layout.withNamespace ? ["NAMESPACE", ...header] : header, cells);
+  return { header: layout.withNamespace ? ["NAMESPACE", ...header] : header, cells };
 }
 
 function cellText(cell: unknown): string {

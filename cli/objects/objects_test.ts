@@ -353,3 +353,30 @@ t.test("objects are printed as people read them: who, what is wanted, what is", 
   const json: object = JSON.parse((await run("get clone/sample -o json", { client })).stdout);
   t.same(Object.keys(json), order);
 });
+
+t.test("get -w goes on with what changes, across streams that end, until Ctrl-C", async (t) => {
+  const cluster = fakeCluster();
+  cluster.put(clones, cloneSet("first"));
+  const clock = testClock();
+  const stopping = new AbortController();
+  const lines: string[] = [];
+  const io = { signal: stopping.signal, stdout: { write: (text: string) => lines.push(text.trimEnd()) } };
+  const running = run("get clone -w -o name", { client: cluster.client, host: { clock }, io });
+  await clock.settle();
+  cluster.put(clones, cloneSet("second"));
+  await clock.settle();
+  cluster.endWatches();
+  await clock.settle();
+  cluster.put(clones, cloneSet("third"));
+  clock.skip(1_000);
+  await clock.settle();
+  cluster.put(clones, cloneSet("first", { spec: { replicas: 9 } }));
+  await clock.settle();
+  stopping.abort();
+  const name = (name: string) => `cloneset.apps.kruise.io/${name}`;
+  t.match(await running, { code: 130, stderr: "" });
+  t.same(lines, [name("first"), name("second"), name("third"), name("first")]);
+  const { client } = cluster;
+  t.match(await run("get clone,pods -w", { client }), { code: 1, stderr: /--watch needs one type/ });
+  t.match(await run("get clone/none -w", { client }), { code: 1, stderr: /NotFound/ });
+});

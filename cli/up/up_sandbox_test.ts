@@ -69,6 +69,22 @@ t.test("up stays until Ctrl-C; meanwhile every command works on it; install and 
   await isUp.promise;
   const refit = async (words: string) => run(`${words} --kubeconfig ${kubeconfig}`, { host });
   t.match((await refit("get clone/demo")).stdout, /^NAME +DESIRED +UPDATED.*\ndemo +4 +4/);
+  const watching = new AbortController();
+  const rows: string[] = [];
+  const seen = (text: string): void => {
+    rows.push(text);
+    if (rows.length === 3) watching.abort();
+  };
+  const watched = run(`get clone/demo -w --kubeconfig ${kubeconfig}`, {
+    host,
+    io: { stdout: { write: seen }, signal: watching.signal },
+  });
+  // The first row is there before the change that brings the second.
+  while (rows.length < 2) await host.clock.sleep(20);
+  t.match(await refit("rollout pause clone/demo"), { code: 0 });
+  t.match(await watched, { code: 130, stderr: "" });
+  t.match(rows, [/^NAME +DESIRED +UPDATED/, /^demo +4 +4 /, /^demo +4 /]);
+  t.match(await refit("rollout resume clone/demo"), { code: 0 });
   t.match((await refit("rollout history clone/demo")).stdout, /1 +nginx:1.20\n2 +nginx:1.21/);
   t.match((await refit("rollout undo clone/demo")).stdout, /rolled back/);
   t.match((await refit("rollout status clone/demo")).stdout, /roll out complete: 4 new pods/);
