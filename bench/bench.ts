@@ -3,18 +3,19 @@ import { commands, runScenario } from "./commands.ts";
 import { BenchError, Interrupted, messageOf, UsageError } from "./errors.ts";
 import type { BenchIo } from "./io.ts";
 import { scenarios } from "./scenarios/all.ts";
-import { usage } from "./usage.ts";
+import { commandUsage, usage } from "./usage.ts";
 
 /** Exit code: 0, 1 for violated budgets and thresholds, 2 for what could not be done, 130 after Ctrl-C. */
 export async function bench(argv: readonly string[], io: BenchIo): Promise<number> {
   const [first, ...rest] = argv;
   if (first === undefined || first === "help" || argv.includes("--help") || argv.includes("-h")) {
-    io.print(usage(scenarios));
+    const command = Object.hasOwn(commands, first ?? "") ? commands[first ?? ""] : undefined;
+    io.print(command === undefined ? usage(scenarios, commands) : commandUsage(first ?? "", command));
     return first === undefined ? 2 : 0;
   }
   try {
     const command = Object.hasOwn(commands, first) ? commands[first] : undefined;
-    return await (command === undefined ? runScenario(argv, io) : command(rest, io));
+    return await (command === undefined ? runScenario(argv, io) : command.run(rest, io));
   } catch (error) {
     io.progress.end();
     if (error instanceof Interrupted) {

@@ -7,27 +7,47 @@ import { parseArgs, promisify } from "node:util";
 import { seededRandom } from "../kube/index.ts";
 import { compareRuns, type Worse, worseThan } from "./compare.ts";
 import { BenchError, Interrupted, messageOf, UsageError } from "./errors.ts";
-import type { BenchIo } from "./io.ts";
+import type { BenchIo, Command } from "./io.ts";
 import { type Run, violationsOf } from "./measure/result.ts";
+import type { OptionTable } from "./options.ts";
 import { comparisonText } from "./report/comparison_table.ts";
+import { amount } from "./report/words.ts";
 import { runOnce } from "./run.ts";
 import { type RunSettings, readArguments, runSettings, within } from "./settings.ts";
 
 const execute = promisify(execFile);
 const root = join(import.meta.dirname, "..");
 
-export async function runCheck(args: readonly string[], io: BenchIo): Promise<number> {
+const checkOptions = {
+  against: {
+    type: "string",
+    value: "REF",
+    help: "The commit to compare with. Default the last tag before this.",
+  },
+  scenario: { type: "string", default: "rollout", value: "NAME", help: "What runs." },
+  pods: { type: "string", default: "300", value: "N", help: "Pods of a run." },
+  rounds: { type: "string", default: "3", value: "N", help: "Runs a side, 1 to 50." },
+  threshold: {
+    type: "string",
+    default: "1.25",
+    value: "X",
+    help: "Ratio from which a figure has become worse.",
+  },
+  seed: { type: "string", default: "1", value: "N", help: "Of all chance." },
+} as const satisfies OptionTable;
+
+export const check: Command = {
+  usage: "",
+  summary: "this tree and an earlier commit in turn; fails where a figure has become worse",
+  options: checkOptions,
+  run: runCheck,
+};
+
+async function runCheck(args: readonly string[], io: BenchIo): Promise<number> {
   const { values } = readArguments(() =>
     parseArgs({
       args: [...args],
-      options: {
-        against: { type: "string" },
-        scenario: { type: "string", default: "rollout" },
-        pods: { type: "string", default: "300" },
-        rounds: { type: "string", default: "3" },
-        threshold: { type: "string", default: "1.25" },
-        seed: { type: "string", default: "1" },
-      },
+      options: checkOptions,
     }),
   );
   const threshold = Number(values.threshold);
@@ -43,7 +63,7 @@ export async function runCheck(args: readonly string[], io: BenchIo): Promise<nu
     "0",
   ]);
   const reference = await resolveReference(root, values.against);
-  io.note(`against ${reference.name} (${reference.commit.slice(0, 10)}), ${rounds} rounds`);
+  io.note(`against ${reference.name} (${reference.commit.slice(0, 10)}), ${amount(rounds, "rounds")}`);
   const tree = await checkOut(root, reference.commit, io.signal);
   try {
     const { before, after } = await inTurn(settings, rounds, join(tree.folder, "cli", "main.ts"), io);
@@ -58,7 +78,7 @@ export async function runCheck(args: readonly string[], io: BenchIo): Promise<nu
 function verdict(worse: readonly Worse[], violations: number, threshold: number, io: BenchIo): number {
   for (const { phase, figure, ratio } of worse)
     io.print(`FAILED: ${phase}: ${figure} is ${ratio.toFixed(2)}x, over the threshold of ${threshold}x`);
-  if (violations > 0) io.print(`FAILED: ${violations} budget violations`);
+  if (violations > 0) io.print(`FAILED: ${amount(violations, "budget violations")}`);
   if (worse.length > 0 || violations > 0) return 1;
   io.print(`passed: nothing is over ${threshold}x`);
   return 0;

@@ -1,16 +1,17 @@
 /** The commands of the bench; every scenario is one, too. */
-import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { seededRandom } from "../kube/index.ts";
-import { runAgent } from "./agent/command.ts";
-import { runSwaps } from "./agent/soak.ts";
-import { runCheck } from "./check.ts";
+import { agent } from "./agent/command.ts";
+import { swaps } from "./agent/soak.ts";
+import { check } from "./check.ts";
 import { clean } from "./clean.ts";
 import { compareRuns } from "./compare.ts";
-import { BenchError, messageOf, UsageError } from "./errors.ts";
+import { BenchError, UsageError } from "./errors.ts";
+import { checkWritable, readResult, write } from "./files.ts";
 import type { BenchIo, Command } from "./io.ts";
 import { machine, tool } from "./machine.ts";
-import { parseResult, type ResultFile, type Run, schemaVersion, violationsOf } from "./measure/result.ts";
+import { type ResultFile, type Run, schemaVersion, violationsOf } from "./measure/result.ts";
+import type { OptionTable } from "./options.ts";
 import { comparisonText, intervalHint } from "./report/comparison_table.ts";
 import { resultPage } from "./report/page.ts";
 import { tableOf } from "./report/table.ts";
@@ -18,26 +19,60 @@ import { runAll } from "./run.ts";
 import { readArguments, runSettings, within } from "./settings.ts";
 import { connect } from "./target.ts";
 
+const seedOption = {
+  seed: { type: "string", default: "1", value: "N", help: "Of all chance." },
+} as const satisfies OptionTable;
+const pageOption = {
+  page: { type: "string", value: "FILE", help: "Write a page, in HTML, there." },
+} as const satisfies OptionTable;
+
+const compareOptions = { ...seedOption, ...pageOption } as const;
+const cleanOptions = {
+  kubeconfig: { type: "string", value: "FILE", help: "The cluster to clean." },
+  run: { type: "string", value: "RUN", help: "Only what this run has left; else of all runs." },
+} as const satisfies OptionTable;
+
+const compare: Command = {
+  usage: "BEFORE.json[,MORE.json…] AFTER.json[,MORE.json…]",
+  summary: "ratios of two sides of results, figure by figure, with their 95 % intervals",
+  options: compareOptions,
+  run: runCompare,
+};
+const report: Command = {
+  usage: "RESULT.json…",
+  summary: "results as tables, and with --page as one page",
+  options: pageOption,
+  run: runReport,
+};
+const cleaning: Command = {
+  usage: "--kubeconfig FILE",
+  summary: "remove what a bench that was killed has left",
+  options: cleanOptions,
+  run: runClean,
+};
+
 export const commands: Readonly<Record<string, Command>> = {
-  compare: runCompare,
-  report: runReport,
-  clean: runClean,
-  agent: runAgent,
-  swaps: runSwaps,
-  check: runCheck,
+  compare,
+  report,
+  clean: cleaning,
+  agent,
+  swaps,
+  check,
 };
 
 /** One scenario, as often and in as many sizes as asked. */
-export const runScenario: Command = async (args, io) => {
+export async function runScenario(args: readonly string[], io: BenchIo): Promise<number> {
   const settings = runSettings(args);
+  const page = settings.page ?? pageBeside(settings.out);
+  checkWritable(settings.out);
+  checkWritable(page);
   const runs = await runAll(settings, io);
   for (const run of runs) io.print(`${tableOf(run)}\n`);
   const file = await resultFile(runs);
   if (settings.out !== undefined) write(settings.out, `${JSON.stringify(file)}\n`, io);
-  const page = settings.page ?? pageBeside(settings.out);
   if (page !== undefined) write(page, await resultPage([file]), io);
   return violationsOf(runs) > 0 ? 1 : 0;
-};
+}
 
 export async function resultFile(runs: readonly Run[]): Promise<ResultFile> {
   return { schema: "refit-bench", schemaVersion, tool: await tool(), machine: machine(), runs: [...runs] };
@@ -53,7 +88,7 @@ async function runCompare(args: readonly string[], io: BenchIo): Promise<number>
     parseArgs({
       args: [...args],
       allowPositionals: true,
-      options: { seed: { type: "string", default: "1" }, page: { type: "string" } },
+      options: compareOptions,
     }),
   );
   const [left, right, more] = positionals;
@@ -62,6 +97,7 @@ async function runCompare(args: readonly string[], io: BenchIo): Promise<number>
   const [before, after] = [left, right].map((side) => side.split(",").map(readResult));
   const runsOf = (files: readonly ResultFile[] | undefined): Run[] =>
     (files ?? []).flatMap((file) => file.runs);
+  checkWritable(values.page);
   const seed = within(values.seed, "seed", 0, 2 ** 32 - 1);
   const compared = compareRuns(runsOf(before), runsOf(after), seededRandom(seed));
   if (compared.length === 0)
@@ -76,7 +112,7 @@ async function runCompare(args: readonly string[], io: BenchIo): Promise<number>
 
 async function runReport(args: readonly string[], io: BenchIo): Promise<number> {
   const { values, positionals } = readArguments(() =>
-    parseArgs({ args: [...args], allowPositionals: true, options: { page: { type: "string" } } }),
+    parseArgs({ args: [...args], allowPositionals: true, options: pageOption }),
   );
   if (positionals.length === 0) throw new UsageError("report needs results: RESULT.json …");
   const files = positionals.map(readResult);
@@ -86,9 +122,7 @@ async function runReport(args: readonly string[], io: BenchIo): Promise<number> 
 }
 
 async function runClean(args: readonly string[], io: BenchIo): Promise<number> {
-  const { values } = readArguments(() =>
-    parseArgs({ args: [...args], options: { kubeconfig: { type: "string" }, run: { type: "string" } } }),
-  );
+  const { values } = readArguments(() => parseArgs({ args: [...args], options: cleanOptions }));
   if (values.kubeconfig === undefined) throw new UsageError("clean needs --kubeconfig FILE");
   const { clock } = io;
   const { client } = await connect({ clock, random: seededRandom(clock.now()) }, values.kubeconfig);
@@ -101,23 +135,4 @@ async function runClean(args: readonly string[], io: BenchIo): Promise<number> {
   } finally {
     await client.close();
   }
-}
-
-export function readResult(path: string): ResultFile {
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    throw new BenchError(`${path} cannot be read: ${messageOf(error)}`);
-  }
-  return parseResult(text, path);
-}
-
-export function write(path: string, text: string, io: BenchIo): void {
-  try {
-    writeFileSync(path, text);
-  } catch (error) {
-    throw new BenchError(`${path} cannot be written: ${messageOf(error)}`);
-  }
-  io.note(`written: ${path}`);
 }

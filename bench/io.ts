@@ -1,5 +1,6 @@
 /** What a command of the bench sees of the outside world, so that each can be run within a test. */
 import type { Clock, Log } from "../kube/index.ts";
+import type { OptionTable } from "./options.ts";
 import type { Progress } from "./progress.ts";
 
 export interface BenchIo {
@@ -19,4 +20,12 @@ export interface BenchIo {
   readonly sampleMs?: number;
 }
 
-export type Command = (args: readonly string[], io: BenchIo) => Promise<number>;
+export interface Command {
+  /** Arguments after the name. */
+  readonly usage: string;
+  /** One line of the help. */
+  readonly summary: string;
+  readonly options: OptionTable;
+  /** Resolves to the exit code. Throws BenchError for what cannot be done. */
+  run(args: readonly string[], io: BenchIo): Promise<number>;
+}

@@ -1,6 +1,7 @@
 /** The command line of a scenario, checked. */
 import { parseArgs } from "node:util";
 import { UsageError } from "./errors.ts";
+import type { OptionTable } from "./options.ts";
 import type { Scenario, ScenarioSettings } from "./scenario.ts";
 import { scenarioNamed } from "./scenarios/all.ts";
 import { behaviourOf, type NodeBehaviour, parseShare } from "./timing.ts";
@@ -36,33 +37,89 @@ export interface RunSettings {
 
 const most = { pods: 100_000, nodes: 5_000, podsOfNode: 1_000 };
 
-const options = {
-  pods: { type: "string" },
-  nodes: { type: "string" },
-  "max-unavailable": { type: "string", default: "10%" },
-  size: { type: "string", default: "10" },
-  steps: { type: "string", default: "90%,50%,0" },
-  "in-flight": { type: "string", default: "16" },
-  "sidecar-sets": { type: "string", default: "0" },
-  namespaces: { type: "string", default: "2000" },
-  limit: { type: "string", default: "400" },
-  start: { type: "string", default: "200" },
-  pull: { type: "string", default: "0" },
-  ready: { type: "string", default: "0" },
-  crash: { type: "string", default: "0%" },
-  "pull-failures": { type: "string", default: "0%" },
-  annotation: { type: "string", multiple: true },
-  kubeconfig: { type: "string" },
-  pid: { type: "string" },
-  "metrics-url": { type: "string" },
-  label: { type: "string" },
-  controller: { type: "string" },
-  seed: { type: "string", default: "1" },
-  repeat: { type: "string", default: "1" },
-  timeout: { type: "string", default: "900" },
-  out: { type: "string" },
-  page: { type: "string" },
-} as const;
+export const scenarioOptions = {
+  pods: {
+    type: "string",
+    value: "N[,N…]",
+    help: "Sizes, a run each, 1 to 100000. Default 1000, unless the scenario says otherwise.",
+  },
+  nodes: { type: "string", value: "N", help: "Hollow nodes, 1 to 5000. Default one for 50 pods." },
+  "max-unavailable": {
+    type: "string",
+    default: "10%",
+    value: "N|P%",
+    help: "Budget of each workload, in pods or percent.",
+  },
+  size: {
+    type: "string",
+    default: "10",
+    value: "N",
+    help: "Pods of one workload of `many` and `hold`.",
+  },
+  steps: { type: "string", default: "90%,50%,0", value: "A,B,…", help: "Partitions of `partition`." },
+  "in-flight": {
+    type: "string",
+    default: "16",
+    value: "N",
+    help: "Requests at once of `admission` and `webhook`, 1 to 64.",
+  },
+  "sidecar-sets": { type: "string", default: "0", value: "N", help: "SidecarSets of `webhook`, 0 to 100." },
+  namespaces: {
+    type: "string",
+    default: "2000",
+    value: "N",
+    help: "Targets of `resourcedistribution`, 1 to 100000.",
+  },
+  limit: {
+    type: "string",
+    default: "400",
+    value: "N",
+    help: "Patches of each kind of the bare loop; 0: none.",
+  },
+  start: {
+    type: "string",
+    default: "200",
+    value: "MS",
+    help: "How long a hollow node takes to start a container: 200, 100-400 (uniform) or 100-4000:tail.",
+  },
+  pull: { type: "string", default: "0", value: "MS", help: "The same of pulling an image." },
+  ready: { type: "string", default: "0", value: "MS", help: "The same from start to ready." },
+  crash: { type: "string", default: "0%", value: "P%", help: "Containers that end once and are restarted." },
+  "pull-failures": {
+    type: "string",
+    default: "0%",
+    value: "P%",
+    help: "Pods whose image cannot be pulled at first.",
+  },
+  annotation: {
+    type: "string",
+    multiple: true,
+    value: "K=V",
+    help: "On the workloads, as often as needed.",
+  },
+  kubeconfig: {
+    type: "string",
+    value: "FILE",
+    help: "Measure before this cluster, not a sandbox; the project's own controller needs one without a manager.",
+  },
+  pid: {
+    type: "string",
+    value: "N",
+    help: "With --kubeconfig: the manager of this process, whatever it is.",
+  },
+  "metrics-url": { type: "string", value: "URL", help: "Of that manager: http://HOST:PORT/metrics." },
+  label: { type: "string", value: "NAME", help: "Name of the manager in results." },
+  controller: {
+    type: "string",
+    value: "FILE",
+    help: "Another build of the own controller to start, such as dist/refit.mjs.",
+  },
+  seed: { type: "string", default: "1", value: "N", help: "Of all chance." },
+  repeat: { type: "string", default: "1", value: "N", help: "Runs of each size." },
+  timeout: { type: "string", default: "900", value: "S", help: "Longest time of a phase, in seconds." },
+  out: { type: "string", value: "FILE", help: "Write results as JSON, and the page beside them." },
+  page: { type: "string", value: "FILE", help: "Write the page, in HTML, there." },
+} as const satisfies OptionTable;
 
 /** Of `SCENARIO --pods N …`. Throws UsageError. */
 export function runSettings(args: readonly string[]): RunSettings {
@@ -102,7 +159,9 @@ export function runSettings(args: readonly string[]): RunSettings {
 }
 
 function readValues(args: readonly string[]) {
-  return readArguments(() => parseArgs({ args: [...args], allowPositionals: true, options }));
+  return readArguments(() =>
+    parseArgs({ args: [...args], allowPositionals: true, options: scenarioOptions }),
+  );
 }
 
 type Values = ReturnType<typeof readValues>["values"];

@@ -11,9 +11,11 @@ import { jsonResource, type KubeObject, seededRandom } from "../../kube/index.ts
 import { startSandbox } from "../../sandbox/index.ts";
 import { startFakeCri } from "../../testkit/cri/fake_cri.ts";
 import { accountKubeconfig, installAccess } from "../../testkit/kube/account_fixture.ts";
+import { checkWritable, write } from "../files.ts";
 import type { BenchIo, Command } from "../io.ts";
 import { machine, tool } from "../machine.ts";
 import { ascending, quantile } from "../measure/statistics.ts";
+import type { OptionTable } from "../options.ts";
 import { readArguments, within } from "../settings.ts";
 import { connect } from "../target.ts";
 import { type CallCost, measureCalls } from "./calls.ts";
@@ -42,22 +44,42 @@ interface AgentResult {
   readonly node?: NodeResult;
 }
 
-export const runAgent: Command = async (args, io) => {
+const agentOptions = {
+  ...nodeOptions,
+  seconds: {
+    type: "string",
+    default: "20",
+    value: "S",
+    help: "How long an idle agent is looked at, 1 to 3600.",
+  },
+  cycles: { type: "string", default: "3", value: "N", help: "Turns of each kind on real nodes, 1 to 100." },
+  "pull-image": {
+    type: "string",
+    default: "docker.io/library/busybox:1.35",
+    value: "IMAGE",
+    help: "Image that is pulled to the nodes.",
+  },
+  out: { type: "string", value: "FILE", help: "Write results as JSON." },
+} as const satisfies OptionTable;
+
+export const agent: Command = {
+  usage: "[--kubeconfig FILE --nodes NODE=SOCKET,…]",
+  summary: "the agent's own costs anywhere; restarts, swaps and pulls on real nodes",
+  options: agentOptions,
+  run: runAgent,
+};
+
+async function runAgent(args: readonly string[], io: BenchIo): Promise<number> {
   const { values } = readArguments(() =>
     parseArgs({
       args: [...args],
-      options: {
-        ...nodeOptions,
-        seconds: { type: "string", default: "20" },
-        cycles: { type: "string", default: "3" },
-        "pull-image": { type: "string", default: "docker.io/library/busybox:1.35" },
-        out: { type: "string" },
-      },
+      options: agentOptions,
     }),
   );
   const seconds = within(values.seconds, "seconds", 1, 3600);
   const cycles = within(values.cycles, "cycles", 1, 100);
   const lab = labSettings(values);
+  checkWritable(values.out);
   const own = await ownCosts(seconds, io);
   const measured = lab && (await onNode(lab, { cycles, pullImage: values["pull-image"] }, io));
   const result: AgentResult = {
@@ -69,9 +91,9 @@ export const runAgent: Command = async (args, io) => {
     ...(measured === undefined ? {} : { node: measured }),
   };
   for (const line of agentTable(result)) io.print(line);
-  if (values.out !== undefined) writeFileSync(values.out, `${JSON.stringify(result)}\n`);
+  if (values.out !== undefined) write(values.out, `${JSON.stringify(result)}\n`, io);
   return 0;
-};
+}
 
 /** Before a sandbox API server and a fake runtime in this process. */
 async function ownCosts(seconds: number, io: BenchIo): Promise<Pick<AgentResult, "processes" | "calls">> {

@@ -1,13 +1,19 @@
 /** How the commands of this folder are told of real nodes. */
 import { UsageError } from "../errors.ts";
+import type { OptionTable } from "../options.ts";
 import type { LabSettings, NodeSocket } from "./lab.ts";
 
 /** Options of every command that needs real nodes. */
 export const nodeOptions = {
-  kubeconfig: { type: "string" },
-  nodes: { type: "string" },
-  images: { type: "string", default: "nginx:1.20,nginx:1.21" },
-} as const;
+  kubeconfig: { type: "string", value: "FILE", help: "Cluster with real nodes that run the agent." },
+  nodes: { type: "string", value: "NODE=SOCKET,…", help: "Those nodes, each with its runtime's socket." },
+  images: {
+    type: "string",
+    default: "nginx:1.20,nginx:1.21",
+    value: "A,B",
+    help: "Images between which containers are swapped.",
+  },
+} as const satisfies OptionTable;
 
 /** Undefined without a kubeconfig. Throws UsageError. */
 export function labSettings(values: {

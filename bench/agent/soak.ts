@@ -3,14 +3,15 @@
  * Direct swaps of pods, one after the other without a rest, and what must hold of every one of them.
  */
 import { spawn } from "node:child_process";
-import { writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { jsonResource, type KubeObject } from "../../kube/index.ts";
 import { methods } from "../../proto/cri/index.ts";
 import { UsageError } from "../errors.ts";
-import type { Command } from "../io.ts";
+import { checkWritable, write } from "../files.ts";
+import type { BenchIo, Command } from "../io.ts";
 import { ascending, quantile } from "../measure/statistics.ts";
+import type { OptionTable } from "../options.ts";
 import { readArguments, within } from "../settings.ts";
 import { doubles, type Handover, handovers, type Instance, InstanceWatch } from "./instances.ts";
 import { Lab, namespace } from "./lab.ts";
@@ -30,23 +31,33 @@ export interface SoakResult {
   readonly violations: readonly string[];
 }
 
-export const runSwaps: Command = async (args, io) => {
+const swapsOptions = {
+  ...nodeOptions,
+  rounds: { type: "string", default: "200", value: "N", help: "Swaps of each pod, 1 to 10000." },
+  containers: { type: "string", default: "1,4", value: "1|4|1,4", help: "Containers of the pods." },
+  load: { type: "string", default: "0", value: "N", help: "Busy processes beside it, 0 to 64." },
+  out: { type: "string", value: "FILE", help: "Write results as JSON." },
+} as const satisfies OptionTable;
+
+export const swaps: Command = {
+  usage: "--kubeconfig FILE --nodes NODE=SOCKET,…",
+  summary: "direct swaps without a rest on real nodes, and what must hold of each",
+  options: swapsOptions,
+  run: runSwaps,
+};
+
+async function runSwaps(args: readonly string[], io: BenchIo): Promise<number> {
   const { values } = readArguments(() =>
     parseArgs({
       args: [...args],
-      options: {
-        ...nodeOptions,
-        rounds: { type: "string", default: "200" },
-        containers: { type: "string", default: "1,4" },
-        load: { type: "string", default: "0" },
-        out: { type: "string" },
-      },
+      options: swapsOptions,
     }),
   );
   const rounds = within(values.rounds, "rounds", 1, 10_000);
   const loops = within(values.load, "load", 0, 64);
   const settings = labSettings(values);
   if (!settings) throw new UsageError("swaps needs --kubeconfig FILE and --nodes NODE=SOCKET");
+  checkWritable(values.out);
   const sizes = values.containers.split(",").map((size) => {
     if (size !== "1" && size !== "4") throw new UsageError("--containers: 1, 4 or 1,4");
     return size === "1" ? 1 : 4;
@@ -61,9 +72,9 @@ export const runSwaps: Command = async (args, io) => {
     await lab.close();
   }
   for (const line of results.flatMap(soakTable)) io.print(line);
-  if (values.out !== undefined) writeFileSync(values.out, `${JSON.stringify(results)}\n`);
+  if (values.out !== undefined) write(values.out, `${JSON.stringify(results)}\n`, io);
   return results.some((result) => result.violations.length > 0) ? 1 : 0;
-};
+}
 
 /** Processes that never rest, at the same priority as everything else; the returned function ends them. */
 function startLoad(loops: number): () => void {

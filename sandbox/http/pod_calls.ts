@@ -1,6 +1,6 @@
 /** Subresources that only pods have. */
 
-import { cloneJson, compileSelector, formatTime, type LabelSelector } from "../../kube/core/index.ts";
+import { cloneJson, compileSelector, formatTime } from "../../kube/core/index.ts";
 import { logAnnotation, ofContainer } from "../annotations.ts";
 import type { StoredObject } from "../cluster.ts";
 import { fieldsAt, isSelector, numberAt, objectsAt, setAt, textAt, valueAt } from "../json.ts";
