@@ -16,12 +16,17 @@ import { messageOf } from "./errors.ts";
 import { jsonLog } from "./json_log.ts";
 import { agentSettings } from "./settings.ts";
 import { type Agent, startAgent } from "./start.ts";
+import { agentUsage } from "./usage.ts";
 
 /** The node's own objects are few: more requests at once would only be sockets. */
 const maxConnections = 8;
 const longestStopMs = 8_000;
 
 async function main(): Promise<void> {
+  if (process.argv.slice(2).some((word) => word === "--help" || word === "-h")) {
+    process.stdout.write(agentUsage());
+    return;
+  }
   const settings = agentSettings(process.argv.slice(2), process.env, existsSync);
   const log = jsonLog({
     level: settings.logLevel,

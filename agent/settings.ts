@@ -31,22 +31,57 @@ export interface AgentGates {
   readonly EnhancedLivenessProbe: boolean;
 }
 
-const defaults: Readonly<Record<string, string>> = {
-  addr: ":10221",
-  "socket-file": "",
-  "max-workers-for-pull-image": "-1",
-  "plugin-config-file": "/kruise/CredentialProviderPlugin.yaml",
-  "plugin-bin-dir": "/kruise/plugins",
-  "feature-gates": "",
-  kubeconfig: "",
-  "state-dir": "/var/lib/refit-agent",
-  "restart-containers-by": "agent",
-  "direct-swap": "false",
-  v: "4",
+interface AgentFlag {
+  readonly initial: string;
+  /** How the help calls the value; empty for a flag that may stand without one. */
+  readonly value: string;
+  readonly help: string;
+}
+
+export const agentFlags: Readonly<Record<string, AgentFlag>> = {
+  addr: { initial: ":10221", value: "ADDR", help: "Where health checks and metrics are served." },
+  "socket-file": {
+    initial: "",
+    value: "FILE",
+    help: "Socket of the container runtime; else the kubelet's is looked for.",
+  },
+  "max-workers-for-pull-image": {
+    initial: "-1",
+    value: "N",
+    help: "Most pulls at a time; 0 or less means no limit.",
+  },
+  "plugin-config-file": {
+    initial: "/kruise/CredentialProviderPlugin.yaml",
+    value: "FILE",
+    help: "Configuration of credential provider plugins.",
+  },
+  "plugin-bin-dir": { initial: "/kruise/plugins", value: "DIR", help: "Folder of those plugins." },
+  "feature-gates": {
+    initial: "",
+    value: "NAME=BOOL,...",
+    help: "Feature gates; also AllAlpha= and AllBeta=.",
+  },
+  kubeconfig: { initial: "", value: "FILE", help: "Path of the kubeconfig; else in-cluster." },
+  "state-dir": {
+    initial: "/var/lib/refit-agent",
+    value: "DIR",
+    help: "What the agent must not forget over a restart.",
+  },
+  "restart-containers-by": {
+    initial: "agent",
+    value: "agent|kubelet",
+    help: "Who starts the containers of a recreate request again.",
+  },
+  "direct-swap": {
+    initial: "false",
+    value: "",
+    help: "Swap images of pods that ask for it, without the kubelet.",
+  },
+  v: { initial: "4", value: "N", help: "Verbosity; from 5 on details are logged." },
 };
 
 /** Flags of the reference whose work is done otherwise: accepted, so that its manifests start this agent, and named in the log. */
-const withoutEffect: Readonly<Record<string, string>> = {
+export const flagsWithoutEffect: Readonly<Record<string, string>> = {
   "enable-pprof": "profiling is the runtime's: node --cpu-prof, deno --cpu-prof",
   "pprof-addr": "profiling is the runtime's: node --cpu-prof, deno --cpu-prof",
   "rest-config-qps": "the request window sizes itself",
@@ -66,7 +101,7 @@ export function agentSettings(
   exists: (path: string) => boolean,
 ): AgentSettings {
   const { values, noted } = readFlags(argv);
-  const value = (name: string): string => values.get(name) ?? defaults[name] ?? "";
+  const value = (name: string): string => values.get(name) ?? agentFlags[name]?.initial ?? "";
   const nodeName = env["NODE_NAME"] ?? "";
   if (nodeName === "") throw new AgentError("Config", "not found NODE_NAME in environments");
   const startedBy = value("restart-containers-by");
@@ -113,9 +148,9 @@ function readFlags(argv: readonly string[]): {
     const name = match?.[1];
     if (name === undefined)
       throw new AgentError("Config", `argument ${JSON.stringify(argv[at])} is not a flag`);
-    const ignored = Object.hasOwn(withoutEffect, name) ? withoutEffect[name] : undefined;
-    if (ignored === undefined && !Object.hasOwn(defaults, name)) {
-      const known = Object.keys(defaults).map((flag) => `--${flag}`);
+    const ignored = Object.hasOwn(flagsWithoutEffect, name) ? flagsWithoutEffect[name] : undefined;
+    if (ignored === undefined && !Object.hasOwn(agentFlags, name)) {
+      const known = Object.keys(agentFlags).map((flag) => `--${flag}`);
       throw new AgentError("Config", `unknown flag --${name}; there are ${known.join(", ")}`);
     }
     const given = match?.[2] ?? (flagsWithoutValue.has(name) ? "true" : argv[++at]);

@@ -1,6 +1,7 @@
 import t from "tap";
 import { denoPermissions } from "./permissions.ts";
-import { agentGates, agentSettings } from "./settings.ts";
+import { agentFlags, agentGates, agentSettings } from "./settings.ts";
+import { agentUsage } from "./usage.ts";
 
 const env = { NODE_NAME: "node-1" };
 const nothing = () => false;
@@ -88,4 +89,13 @@ t.test("Deno gets neither everything nor the right to run programs", async (t) =
   t.notOk(flags.some((flag) => /--allow-(all|run|ffi|sys)|^-A$/.test(flag)));
   t.ok(flags.includes("--allow-write=/var/lib/refit-agent,/hostvarrun"));
   t.notOk(flags.includes("--allow-read"), "paths only");
+});
+
+t.test("help names every flag with its default, and every gate", async (t) => {
+  const help = agentUsage();
+  for (const [name, { initial }] of Object.entries(agentFlags)) {
+    t.match(help, new RegExp(`^ {2}--${name}\\b.*\\.$`, "m"));
+    if (initial !== "") t.ok(help.includes(` Default ${initial}.`), name);
+  }
+  for (const name of Object.keys(agentGates(""))) t.match(help, `  ${name}=true`);
 });
