@@ -6,24 +6,38 @@ import { parseArgs } from "node:util";
 import { connect } from "../cluster/api.ts";
 import { install } from "../cluster/install.ts";
 import { exitOnInterrupt } from "../cluster/processes.ts";
+import { readArguments, suiteLines, usageOf } from "../usage.ts";
 import { suites } from "./all.ts";
 import { runSuites, type Target } from "./runner.ts";
 import { runOnSandbox } from "./sandbox_target.ts";
 import { select } from "./select.ts";
 import { Tally } from "./tally.ts";
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    kubeconfig: { type: "string" },
-    "start-controller": { type: "boolean", default: false },
-    agents: { type: "boolean", default: false },
+const options = {
+  kubeconfig: {
+    type: "string",
+    value: "FILE",
+    help: "The cluster to run on; else a sandbox of its own. A controller must run there.",
   },
-});
+  "start-controller": {
+    type: "boolean",
+    default: false,
+    help: "Install the definitions there and start the controller.",
+  },
+  agents: { type: "boolean", default: false, help: "The nodes of that cluster run the agent." },
+  help: { type: "boolean", short: "h", default: false, help: "Print help." },
+} as const;
+
+const { values, positionals } = readArguments(() => parseArgs({ allowPositionals: true, options }));
+if (values.help) {
+  const about = usageOf("Runs acceptance suites.", "npm run cases -- [options] [CASE...]", options);
+  console.log(`${about}\n\nCases; all where none is named:\n${suiteLines(suites)}`);
+  process.exit(0);
+}
+const chosen = readArguments(() => select(suites, positionals));
 
 exitOnInterrupt(() => Promise.resolve());
 const tally = new Tally((line) => console.log(line));
-const chosen = select(suites, positionals);
 if (values.kubeconfig === undefined) {
   await runOnSandbox(chosen, tally.report);
 } else {

@@ -12,32 +12,58 @@ import { oneVersionEach, suites } from "../cases/all.ts";
 import { runSuites, type Target } from "../cases/runner.ts";
 import { select } from "../cases/select.ts";
 import { Tally } from "../cases/tally.ts";
+import { readArguments, type SuiteOptions, usageOf } from "../usage.ts";
 import { agentRuntimes } from "./agents.ts";
 import { buildPrograms, startClusters, type TestCluster } from "./cluster.ts";
 import { install } from "./install.ts";
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    nodes: { type: "string", default: "2" },
-    /** Clusters that share the suites: most of a suite is waiting, and one with a controller of its own waits alone. */
-    clusters: { type: "string", default: "1" },
-    /** Leaves the cluster up until the process is interrupted. */
-    keep: { type: "boolean", default: false },
-    /** Each suite in one version, the other one than `npm test` takes: half the time. */
-    "one-version": { type: "boolean", default: false },
-    /** What runs the built node agent on the nodes: node, deno, mixed (in turn), or none. */
-    agents: { type: "string", default: "mixed" },
-    /** Flags of those agents. */
-    "agent-flag": { type: "string", multiple: true, default: [] },
-    /** Words of `npm run bench`; the cluster's kubeconfig and nodes are added. */
-    bench: { type: "string", multiple: true, default: [] },
-    /** Seconds for which a suite takes the API server away. */
-    outage: { type: "string", default: "15" },
-    build: { type: "boolean", default: false },
+const options = {
+  nodes: { type: "string", default: "2", value: "N", help: "Real nodes of each cluster." },
+  // Most of a suite is waiting, and one with a controller of its own waits alone.
+  clusters: { type: "string", default: "1", value: "N", help: "Clusters that share the suites." },
+  keep: { type: "boolean", default: false, help: "Leave the cluster up until the process is interrupted." },
+  // Half the time.
+  "one-version": {
+    type: "boolean",
+    default: false,
+    help: "Each suite in one version, the other one than `npm test` takes.",
   },
-});
+  agents: {
+    type: "string",
+    default: "mixed",
+    value: "node|deno|mixed|none",
+    help: "What runs the built node agent on the nodes; mixed: in turn.",
+  },
+  "agent-flag": {
+    type: "string",
+    multiple: true,
+    value: "FLAG",
+    help: "A flag of those agents.",
+  },
+  bench: {
+    type: "string",
+    multiple: true,
+    value: "WORDS",
+    help: "Words of `npm run bench`; kubeconfig and nodes are added. Runs after the suites, or alone without any.",
+  },
+  outage: {
+    type: "string",
+    default: "15",
+    value: "S",
+    help: "Seconds for which a suite takes the API server away.",
+  },
+  build: { type: "boolean", default: false, help: "Only build the cluster's programs." },
+  help: { type: "boolean", short: "h", default: false, help: "Print help." },
+} as const satisfies SuiteOptions;
 
+const { values, positionals } = readArguments(() => parseArgs({ allowPositionals: true, options }));
+if (values.help) {
+  const call = "npm run test:cluster -- [options] [CASE...]";
+  console.log(usageOf("Runs acceptance suites on real clusters that it starts.", call, options));
+  process.exit(0);
+}
+
+const benches = values.bench ?? [];
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 const print = (line: string) => console.log(line);
 const tally = new Tally(print);
@@ -48,7 +74,8 @@ async function targetOf(cluster: TestCluster): Promise<Target> {
   if (runtime === undefined && values.agents !== "none") {
     throw new Error(`--agents=${values.agents}: must be ${agentRuntimes.join(", ")} or none`);
   }
-  const nodeAgents = runtime === undefined ? [] : await cluster.startAgents(runtime, values["agent-flag"]);
+  const nodeAgents =
+    runtime === undefined ? [] : await cluster.startAgents(runtime, values["agent-flag"] ?? []);
   return {
     api: cluster.api,
     kubeconfig: cluster.kubeconfig,
@@ -65,12 +92,12 @@ async function runAll(clusters: readonly [TestCluster, ...TestCluster[]]): Promi
   const targets: Target[] = [];
   for (const cluster of clusters) targets.push(await targetOf(cluster));
   const begun = performance.now();
-  const benchesAlone = values.bench.length > 0 && positionals.length === 0;
+  const benchesAlone = benches.length > 0 && positionals.length === 0;
   const selected = benchesAlone ? [] : select(suites, positionals);
   const chosen = values["one-version"] ? oneVersionEach(selected, 1) : selected;
   await runSuites(targets, chosen, { report: tally.report });
   print(`stage: suites in ${seconds(performance.now() - begun)}`);
-  for (const words of values.bench) await runBench(clusters[0], words);
+  for (const words of benches) await runBench(clusters[0], words);
 }
 
 async function runBench(cluster: TestCluster, words: string): Promise<void> {
