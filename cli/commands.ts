@@ -19,6 +19,7 @@ import { rolloutPause, rolloutResume } from "./rollout/pause.ts";
 import { rolloutRestart } from "./rollout/restart.ts";
 import { rolloutStatus } from "./rollout/status.ts";
 import { rolloutUndo } from "./rollout/undo.ts";
+import { supportBundle } from "./support/command.ts";
 import { up } from "./up/command.ts";
 import { version } from "./version.ts";
 import { plan, why } from "./why/commands.ts";
@@ -53,7 +54,7 @@ const listed: readonly CommandGroup[] = [
       createBroadcastJobShort,
     ],
   },
-  { title: "The controller", commands: [controller, install, uninstall, manifests] },
+  { title: "The controller", commands: [controller, install, uninstall, manifests, supportBundle] },
   { title: "Pods", commands: [exec, logs, createRecreateRequestShort] },
   { title: "This program", commands: [completion, version] },
   // The long name is that of the other plugin; the overview has room for the short one.

@@ -59,7 +59,7 @@ export function safeFields(fields: LogFields): Record<string, unknown> {
 }
 
 function safeValue(name: string, value: unknown, depth: number): unknown {
-  if (secretName.test(name) && (typeof value === "string" || value instanceof Uint8Array)) return "[hidden]";
+  if (isSecretName(name) && (typeof value === "string" || value instanceof Uint8Array)) return "[hidden]";
   if (typeof value === "string") return hideSecrets(value);
   if (typeof value === "bigint") return value.toString();
   if (typeof value === "function" || typeof value === "symbol") return String(value);
@@ -87,6 +87,12 @@ function errorFields(error: Error, depth: number): Record<string, unknown> {
   return fields;
 }
 
-function hideSecrets(text: string): string {
+/** Whether what has this name is kept out of sight. */
+export function isSecretName(name: string): boolean {
+  return secretName.test(name);
+}
+
+/** The text without credentials of HTTP. */
+export function hideSecrets(text: string): string {
   return text.replace(secretText, "$1 [hidden]");
 }
