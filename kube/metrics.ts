@@ -4,7 +4,7 @@ import Counter from "prom-client/lib/counter.js";
 import Gauge from "prom-client/lib/gauge.js";
 import Histogram from "prom-client/lib/histogram.js";
 import RegistryClass from "prom-client/lib/registry.js";
-import type { Metrics } from "./metrics_types.ts";
+import { type Metrics, unexpectedPlaces } from "./metrics_types.ts";
 
 export type { Registry } from "prom-client";
 
@@ -238,6 +238,8 @@ function processState(registry: Registry): Part<"leader" | "eventDropped" | "une
     "Errors that no code expected, by what was being done; exception and rejection end the process.",
     ["where"],
   );
+  // From the start: an increase from nothing to one is none to Prometheus.
+  for (const where of unexpectedPlaces) unexpected.inc({ where }, 0);
   leader.set(0);
   const resident = make.gauge(
     "process_resident_memory_bytes",

@@ -37,16 +37,18 @@ export interface Metrics {
   unexpectedError(where: UnexpectedWhere): void;
 }
 
-/** The first three were contained, the last two ended the process. */
-export type UnexpectedWhere =
-  | "reconcile"
-  | "action"
-  | "admission"
-  | "endpoint"
-  | "pull"
-  | "probe"
-  | "exception"
-  | "rejection";
+/** All but the last two were contained; those ended the process. */
+export const unexpectedPlaces = [
+  "reconcile",
+  "action",
+  "admission",
+  "endpoint",
+  "pull",
+  "probe",
+  "exception",
+  "rejection",
+] as const;
+export type UnexpectedWhere = (typeof unexpectedPlaces)[number];
 
 export const nullMetrics: Metrics = {
   request: () => undefined,

@@ -131,11 +131,46 @@ t.test("helm", { skip: helmMissing }, async (t) => {
       [],
     );
   });
+
+  await t.test(
+    "an upgrade leaves what the controller wrote: who is trusted, and by whom it is called",
+    async (t) => {
+      const { objects, helm } = await cluster(t);
+      t.match(await helm("install", "kruise", chart), { code: 0 });
+      const caBundle = "Q0E=";
+      const trust = (config: unknown): void => {
+        if (config instanceof Object) Reflect.set(config, "caBundle", caBundle);
+      };
+      const definition = { name: "statefulsets.apps.kruise.io" };
+      const configuration = { name: "kruise-mutating-webhook-configuration" };
+      const webhooks = "mutatingwebhookconfigurations.admissionregistration.k8s.io";
+      objects.update("customresourcedefinitions.apiextensions.k8s.io", definition, (live) =>
+        trust(valueAt(live, "spec", "conversion", "webhook", "clientConfig")),
+      );
+      objects.update(webhooks, configuration, (live) =>
+        trust(valueAt(live, "webhooks", "0", "clientConfig")),
+      );
+      t.match(await helm("upgrade", "kruise", chart, "--set", "manager.replicas=3"), {
+        code: 0,
+        stdout: /REVISION: 2/,
+      });
+      t.match(objects.get("deployments.apps", at("kruise-controller-manager")), { spec: { replicas: 3 } });
+      t.match(objects.get("customresourcedefinitions.apiextensions.k8s.io", definition), {
+        spec: { conversion: { webhook: { clientConfig: { caBundle } } } },
+      });
+      t.match(objects.get(webhooks, configuration), { webhooks: [{ clientConfig: { caBundle } }] });
+    },
+  );
 });
 
+function valueAt(object: unknown, ...path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (at, step) => (at instanceof Object ? Reflect.get(at, step) : undefined),
+    object,
+  );
+}
+
 function containersOf(workload: unknown): readonly unknown[] {
-  let current = workload;
-  for (const step of ["spec", "template", "spec", "containers"])
-    current = current instanceof Object ? Reflect.get(current, step) : undefined;
-  return Array.isArray(current) ? current : [];
+  const found = valueAt(workload, "spec", "template", "spec", "containers");
+  return Array.isArray(found) ? found : [];
 }
