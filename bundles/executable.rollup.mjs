@@ -10,7 +10,7 @@ const entry = "refit.cjs";
 
 const joinChunks = {
   name: "join-chunks",
-  // Of use only for a `require` of built-in modules, which are found from anywhere: no file is there, and no script is it.
+  // Chunks make a `require` of built-in modules with it, which needs no file. No program is at this path.
   resolveImportMeta: (property) => (property === "url" ? '"file:///dev/null/refit"' : null),
   generateBundle(_options, bundle) {
     const chunks = Object.values(bundle).filter((file) => file.type === "chunk");

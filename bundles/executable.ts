@@ -9,7 +9,7 @@ import type { Runtime } from "./runtime.ts";
 /** `refit-linux-x64`. */
 export const executableName = `refit-${process.platform}-${process.arch}`;
 
-/** In it Node looks for the script only where this text ends in 1, which is what the injection writes. */
+/** A text inside Node with a digit behind it: Node looks for a script of its own only if that is 1, which postject sets. */
 const fuse = "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2";
 
 /**

@@ -82,7 +82,7 @@ function sameOutput(argv: readonly string[]): string | undefined {
   return expected === found && expected !== "" ? undefined : "the outputs differ";
 }
 
-const rounds = 9;
+const rounds = 15;
 
 /** In turns, so that both see the same machine. */
 function startTimes(): string | undefined {
