@@ -5,7 +5,7 @@
  */
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { commandGroups, manualPage, refitVersion } from "../cli/index.ts";
+import { manualPage, refitVersion } from "../cli/index.ts";
 import { writeChecksums } from "./checksums.ts";
 import { BundleError, messageOf } from "./errors.ts";
 import { executableName, makeExecutable } from "./executable.ts";
@@ -29,21 +29,19 @@ async function bundle(): Promise<void> {
   await write(`${executableName}.NOTICES.txt`, await executableNotices(runtime));
   say("manual page, completion, bill of materials, checksums");
   await write("man/refit.1", await manualPage());
-  for (const [shell, file] of completionFiles) await write(`completion/${file}`, completion(shell));
+  for (const [shell, file, mode] of completionFiles)
+    await write(`completion/${file}`, completion(shell), mode);
   await write("refit.cdx.json", billOfMaterials(runtime));
   await writeChecksums(dist);
 }
 
-/** By shell, under the names that the shells look for. */
-const completionFiles: readonly (readonly [string, string])[] = commandGroups.some(({ commands }) =>
-  commands.some(({ name }) => name === "completion"),
-)
-  ? [
-      ["bash", "refit"],
-      ["zsh", "_refit"],
-      ["fish", "refit.fish"],
-    ]
-  : [];
+/** By what asks for it, under the names that it looks for. kubectl runs its file, shells read theirs. */
+const completionFiles = [
+  ["bash", "refit", 0o644],
+  ["zsh", "_refit", 0o644],
+  ["fish", "refit.fish", 0o644],
+  ["kubectl", "kubectl_complete-refit", 0o755],
+] as const;
 
 function completion(shell: string): string {
   return runProgram(process.execPath, [join(dist, "refit.mjs"), "completion", shell]);
@@ -71,10 +69,10 @@ function billOfMaterials({ version }: Runtime): string {
   return `${JSON.stringify(bill, null, 2)}\n`;
 }
 
-async function write(path: string, text: string): Promise<void> {
+async function write(path: string, text: string, mode = 0o644): Promise<void> {
   const file = join(dist, path);
   await mkdir(dirname(file), { recursive: true });
-  await writeFile(file, text);
+  await writeFile(file, text, { mode });
 }
 
 function say(line: string): void {

@@ -1,6 +1,5 @@
 /** `refit`, the command line; also a kubectl plugin. */
 export type { Host } from "./command.ts";
-export { commandGroups } from "./commands.ts";
 export { controllerEnvironment, controllerNodeFlags } from "./controller/launch.ts";
 export { freePort } from "./free_port.ts";
 export type { Io, Paint } from "./io.ts";

@@ -17,7 +17,8 @@ export async function manualPage(): Promise<string> {
     ".br",
     `.B kubectl refit\n${roff("COMMAND ...")}`,
   ];
-  for (const { title, commands } of commandGroups) {
+  for (const { title, commands, isHidden } of commandGroups) {
+    if (isHidden === true) continue;
     lines.push(`.SH ${roff(title.toUpperCase())}`);
     for (const command of commands) lines.push(...(await commandSection(command)));
   }
@@ -28,11 +29,18 @@ export async function manualPage(): Promise<string> {
 async function commandSection(command: Command): Promise<string[]> {
   const { name, usage, summary, details, examples } = command;
   const lines = [`.SS ${roff(`refit ${name} ${usage}`.trimEnd())}`, roff(summary)];
-  if (details !== undefined) lines.push(".PP", ".nf", roff(details.trimEnd()), ".fi");
+  if (details !== undefined) lines.push(...asWritten(details));
   if (examples !== undefined) {
-    lines.push(".PP", "Examples:", ".PP", ".nf", ...examples.map((example) => roff(`    ${example}`)), ".fi");
+    lines.push(".PP", "Examples:", ...asWritten(examples.map((example) => `    ${example}`).join("\n")));
   }
-  return [...lines, ...flagParagraphs(await flagsOf(command))];
+  lines.push(...flagParagraphs(await flagsOf(command)));
+  if (command.appendix !== undefined) lines.push(...asWritten(await command.appendix()));
+  return lines;
+}
+
+/** A paragraph with the ends of lines that it has. */
+function asWritten(text: string): string[] {
+  return [".PP", ".nf", roff(text.trimEnd()), ".fi"];
 }
 
 function flagParagraphs(flags: FlagTable): string[] {
