@@ -26,7 +26,8 @@ const time = new Date(0);
 
 /** `context`: the folder that the copies are from. Rejects with BundleError where a file cannot be read. */
 export async function layerOf(context: string, copies: readonly Copy[]): Promise<Layer> {
-  const files = (await Promise.all(copies.map((copy) => filesOf(context, copy)))).flat();
+  const files: File[] = [];
+  for (const copy of copies) files.push(...(await filesOf(context, copy)));
   const folders = new Map<string, Pick<File, "uid" | "gid">>();
   for (const { path, uid, gid } of files) {
     for (const folder of parentsOf(path)) if (!folders.has(folder)) folders.set(folder, { uid, gid });
