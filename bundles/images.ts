@@ -19,7 +19,7 @@ Puts the controller and the agent (--node-base), and the agent on Deno (--deno-b
 bundles/*.Containerfile say, for ${platforms.join(" and ")} where the base has them.
 IMAGE: oci:FOLDER[:NAME] for an OCI layout, else an image of a registry, which is read anonymously.
 
-  --out FOLDER          Where the OCI layout is written; an earlier one is replaced. Default dist/images.
+  --out FOLDER          Where the OCI layout is written; an earlier one is replaced. Default images.
   --platform PLATFORM   Only this one, such as linux/arm64; may be given several times. The base must have it.
   --revision TEXT       Label: the commit it was made of.
   --source URL          Label: where the sources are.
@@ -31,7 +31,7 @@ SOURCE_DATE_EPOCH (seconds) is the time of creation in the images; 0 without it.
 const options = {
   "node-base": { type: "string" },
   "deno-base": { type: "string" },
-  out: { type: "string", default: "dist/images" },
+  out: { type: "string", default: "images" },
   platform: { type: "string", multiple: true },
   revision: { type: "string", default: "" },
   source: { type: "string", default: "" },
