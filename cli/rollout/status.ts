@@ -160,13 +160,16 @@ class StatusReporter {
     // Loaded when needed: it brings the whole controller.
     const { explainRollout } = await import("../why/explain.ts");
     const explained = await explainRollout(this.#access, this.#target, this.#call.host);
-    const { first, key } = explained;
-    if (first === undefined) return;
-    if (key !== this.#explained) this.#call.warn(`  ${this.#call.paint("yellow", "waits:")} ${first}`);
+    const { reason, text, key } = explained;
+    if (reason === undefined) return;
+    if (key !== this.#explained) this.#call.warn(`  ${this.#call.paint("yellow", "waits:")} ${text}`);
     this.#explained = key;
     if (!explained.isStuck || !this.#call.flags.on("give-up")) return;
     this.stop();
-    this.#giveUp(new CliError(`it cannot go on by itself: ${first}`, { exitCode: exitCodes.stuck }));
+    const { type, ref } = this.#target;
+    const why = `refit why ${objectName(type, ref.name)}${ref.namespace === undefined ? "" : ` -n ${ref.namespace}`}`;
+    const message = `the rollout cannot go on by itself (${reason}); "${why}" says more`;
+    this.#giveUp(new CliError(message, { exitCode: exitCodes.stuck }));
   }
 
   async #printDetail(object: AnyObject): Promise<void> {

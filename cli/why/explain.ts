@@ -1,6 +1,7 @@
 /** Why an object does not get on: what the controller's plan waits for, and what its pods and its surroundings say. */
 import { type FeatureGates, parseFeatureGates } from "../../controller/index.ts";
 import { counted } from "../../kube/core/index.ts";
+import { isKubeError } from "../../kube/index.ts";
 import type { ClusterAccess, Host } from "../command.ts";
 import { type AnyObject, at } from "../fields.ts";
 import { objectName, type ResourceType } from "../resource_types.ts";
@@ -10,6 +11,7 @@ import { type Cause, isStuck, ranked } from "./causes/cause.ts";
 import { causesOf } from "./causes/causes_of.ts";
 import { gatherFacts } from "./causes/gather.ts";
 import { podSourceOf } from "./causes/pod_sources.ts";
+import { shownText } from "./causes/shown_text.ts";
 import { describeCause } from "./describe.ts";
 import type { Forecast } from "./forecast.ts";
 import { planCauses } from "./plan_causes.ts";
@@ -43,10 +45,10 @@ export function isExplained(type: ResourceType): boolean {
 
 /** Throws CliError for an object that cannot be planned. */
 export async function explain(request: ExplainRequest): Promise<Explanation> {
-  const { access, target, stored, gates, host } = request;
+  const { access, target, stored, host } = request;
   const workload = workloadNamed(target.type);
-  const [forecast, facts, progress] = await Promise.all([
-    plannerOf(target.type)?.forecast({ access, subject: { stored }, gates, host }),
+  const [{ forecast, refusal }, facts, progress] = await Promise.all([
+    forecastOf(request),
     gatherFacts(access, target, stored, host.clock.now()),
     workload && progressOf(workload, access, stored),
   ]);
@@ -68,31 +70,52 @@ export async function explain(request: ExplainRequest): Promise<Explanation> {
     isStuck: isStuck(causes, isIdle),
     message:
       progress?.message ?? forecast?.summary ?? `${counted(podCount, "pod")}, ${pods.length} not available`,
-    unread,
+    unread: refusal === undefined ? unread : [...unread, refusal],
   };
 }
 
+/** Who may not read all that a plan needs is told what pods and events say. */
+async function forecastOf({
+  access,
+  target,
+  stored,
+  gates,
+  host,
+}: ExplainRequest): Promise<{ forecast?: Forecast; refusal?: string }> {
+  const planner = plannerOf(target.type);
+  if (planner === undefined) return {};
+  try {
+    return { forecast: await planner.forecast({ access, subject: { stored }, gates, host }) };
+  } catch (error) {
+    if (!isKubeError(error, "Forbidden")) throw error;
+    return { refusal: `what the controller's plan needs (${shownText(error.message)})` };
+  }
+}
+
 export interface FirstCause {
-  /** Undefined when nothing holds the rollout back. */
-  readonly first: string | undefined;
-  /** Stays the same while the reason does, whatever its numbers are. */
+  /** Code of what holds the rollout back first; undefined when nothing does. */
+  readonly reason: string | undefined;
+  /** All of it in one line. */
+  readonly text: string;
+  /** Stays the same while the reason and its pods do, whatever its times and numbers are. */
   readonly key: string;
+  /** Nothing goes on without somebody's help. */
   readonly isStuck: boolean;
 }
 
-/** What holds a rollout back first, in one line. The controller's gates are taken as they are by default. */
+/** What holds a rollout back first. The controller's gates are taken as they are by default. */
 export async function explainRollout(
   access: ClusterAccess,
   target: Target,
   host: ExplainRequest["host"],
 ): Promise<FirstCause> {
   const stored = await readTarget(access, target);
-  const explanation = await explain({ access, target, stored, gates: parseFeatureGates(), host });
-  const [cause] = explanation.causes;
-  if (cause === undefined) return { first: undefined, key: "", isStuck: false };
-  const first = `${cause.reason}: ${describeCause(cause, host.clock.now())}`;
-  const key = `${cause.reason} ${cause.outlook} ${cause.pods?.length ?? 0}`;
-  return { first, key, isStuck: explanation.isStuck };
+  const { causes, isStuck } = await explain({ access, target, stored, gates: parseFeatureGates(), host });
+  const [cause] = causes;
+  if (cause === undefined) return { reason: undefined, text: "", key: "", isStuck: false };
+  const { reason, pods = [] } = cause;
+  const text = `${reason}: ${describeCause(cause, host.clock.now())}`;
+  return { reason, text, key: [reason, ...pods].join(" "), isStuck };
 }
 
 /** A plan says more about the pods that it is updating in place than their closed gate. */

@@ -439,9 +439,14 @@ t.test(
     ]);
     t.match(paused, {
       code: 3,
-      stderr: /waits: Paused: .*\nerror: it cannot go on by itself: Paused: .*; next: refit rollout resume/,
+      stderr:
+        /waits: Paused: .*; next: refit rollout resume .*\nerror: the rollout cannot go on by itself \(Paused\); "refit why /,
     });
-    t.match(neverPulled, { code: 3, stderr: /error: it cannot go on by itself: ErrImageNeverPull: 1 pod: / });
+    t.match(neverPulled, {
+      code: 3,
+      stderr:
+        /waits: ErrImageNeverPull: 1 pod: .*\nerror: the rollout cannot go on by itself \(ErrImageNeverPull\)/,
+    });
     t.match(followed, { code: 1, stderr: /waits: Paused: [\s\S]*error: timed out/ });
     t.match((await refit("rollout status --help")).stdout, / 3 +it cannot go on by itself/);
   },

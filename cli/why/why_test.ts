@@ -1,5 +1,6 @@
 import t from "tap";
 import { defaultSidecarSet, type SidecarSet, sidecarSet, sidecarSetHashes } from "../../crds/index.ts";
+import { type Client, KubeError } from "../../kube/index.ts";
 import { run } from "../../testkit/cli/command_fixture.ts";
 import { fakeCluster } from "../../testkit/cli/fake_cluster.ts";
 import { golden } from "../../testkit/cli/golden.ts";
@@ -111,6 +112,23 @@ t.test("why names a pause, and plan agrees", async (t) => {
   const { stdout } = await run("why clone/sample", { client });
   t.match(stdout, /Paused/);
   t.match((await run("plan clone/sample", { client })).stdout, /Paused/);
+});
+
+t.test("who may not read everything is told what is known, and what is not", async (t) => {
+  const { client } = cluster({}, ["a"]);
+  const list: Client["list"] = async (resource, options) => {
+    if (["nodes", "events", "leases"].includes(resource.plural))
+      throw new KubeError("Forbidden", `${resource.plural} is forbidden`, { status: 403 });
+    return client.list(resource, options);
+  };
+  const limited = { ...client, list };
+  const { code, stdout } = await run("why clone/sample", { client: limited });
+  t.equal(code, 0);
+  t.match(stdout, /\n {2}ReadinessProbe +1 pod: container nginx runs and is not ready \(sample-a\)/);
+  t.match(
+    stdout,
+    /Note: not read: .*events \(not allowed\).*, what the controller's plan needs \(nodes is forbidden\)/,
+  );
 });
 
 t.test("plan says what comes next, from the object or from a manifest", async (t) => {

@@ -84,7 +84,7 @@ export function factsWith({ object, subject, pods = [], podEvents = [], ...more 
   };
 }
 
-export function warning(reason: string, message: string, secondsAgo = 30): EventFacts {
+export function warning(reason: string, message: string, secondsAgo = 30, count = 1): EventFacts {
   const at = now - secondsAgo * 1000;
-  return { isWarning: true, reason, message, at, firstAt: at };
+  return { isWarning: true, reason, message, at, firstAt: at, count };
 }

@@ -18,6 +18,8 @@ interface ServedType {
 const servedTypes: readonly ServedType[] = [
   { group: "", version: "v1", plural: "pods", kind: "Pod", shortNames: ["po"] },
   { group: "", version: "v1", plural: "services", kind: "Service", shortNames: ["svc"] },
+  { group: "", version: "v1", plural: "events", kind: "Event", shortNames: ["ev"] },
+  { group: "coordination.k8s.io", version: "v1", plural: "leases", kind: "Lease" },
   { group: "", version: "v1", plural: "configmaps", kind: "ConfigMap", shortNames: ["cm"] },
   { group: "", version: "v1", plural: "nodes", kind: "Node", namespaced: false },
   { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false },

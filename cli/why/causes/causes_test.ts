@@ -540,8 +540,14 @@ const cases: Readonly<Record<string, Case>> = {
     next: /events/,
     outlook: "stuck",
   },
+  "QuotaExceeded by one event": {
+    given: { events: [warning("FailedCreate", "exceeded quota: few", 300)] },
+    message: /exceeded quota: few/,
+    next: /resourcequota/,
+    outlook: "moving",
+  },
   "QuotaExceeded by events": {
-    given: { events: [warning("FailedCreate", "exceeded quota: few")] },
+    given: { events: [warning("FailedCreate", "exceeded quota: few", 40, 3)] },
     message: /exceeded quota: few/,
     next: /resourcequota/,
     outlook: "stuck",

@@ -8,6 +8,8 @@ export interface EventFacts {
   /** When it happened last; milliseconds since the epoch. */
   readonly at: number;
   readonly firstAt: number;
+  /** How often it happened. */
+  readonly count: number;
 }
 
 export interface NodeFacts {

@@ -229,6 +229,7 @@ function eventOf(event: AnyObject): EventFacts {
     reason: textAt(event, "reason") ?? "",
     message: textAt(event, "message") ?? "",
     firstAt: first,
+    count: numberAt(event, "series", "count") ?? numberAt(event, "count") ?? 1,
     at: timeAt(event, "series", "lastObservedTime") ?? timeAt(event, "lastTimestamp") ?? first,
   };
 }

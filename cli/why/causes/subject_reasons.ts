@@ -94,12 +94,14 @@ const failureEvents = ["FailedCreate", "FailedUpdate", "FailedDelete", "FailedUp
 interface Refused {
   readonly words: string;
   readonly since: number | undefined;
+  /** An event alone may be about what has succeeded since. */
+  readonly isCertain: boolean;
 }
 
 function refused(facts: Facts): Cause[] {
   const { subject, now } = facts;
   const found = new Map<string, Cause>();
-  for (const { words, since } of [...refusedByConditions(facts), ...refusedByEvents(facts)]) {
+  for (const { words, since, isCertain } of [...refusedByConditions(facts), ...refusedByEvents(facts)]) {
     const refusal = refusalOf(words);
     if (refusal === undefined || found.has(refusal.reason)) continue;
     found.set(refusal.reason, {
@@ -108,7 +110,7 @@ function refused(facts: Facts): Cause[] {
       until: refusal.until,
       since,
       next: refusal.next(subject.namespace),
-      outlook: now - (since ?? now) >= 30 * second ? "stuck" : "moving",
+      outlook: isCertain && now - (since ?? now) >= 30 * second ? "stuck" : "moving",
       stopsController: true,
     });
   }
@@ -119,7 +121,7 @@ function refusedByConditions({ subject }: Facts): Refused[] {
   return Object.entries(failureConditions).flatMap(([type, failing]) => {
     const condition = subject.conditions.get(type);
     if (condition?.status !== failing || condition.message === "") return [];
-    return [{ words: condition.message, since: condition.since }];
+    return [{ words: condition.message, since: condition.since, isCertain: true }];
   });
 }
 
@@ -128,7 +130,11 @@ function refusedByEvents({ events, newestPodAt, now }: Facts): Refused[] {
   return events
     .filter(({ isWarning, reason }) => isWarning && failureEvents.includes(reason))
     .filter(({ at }) => at > (newestPodAt ?? 0) && now - at < 10 * minute)
-    .map(({ message, firstAt }) => ({ words: message, since: firstAt }));
+    .map(({ message, firstAt, at, count }) => ({
+      words: message,
+      since: firstAt,
+      isCertain: count >= 3 && now - at < 2 * minute,
+    }));
 }
 
 /** Jobs of any kind: they do not start again. */
