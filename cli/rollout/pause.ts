@@ -35,7 +35,8 @@ async function setPausedOf(call: Call, target: Target, paused: boolean): Promise
   const verb = paused ? "pausing" : "resuming";
   const workload = workloadOf(target.type, verb);
   const subject = `${pluralName(target.type)} "${target.ref.name}"`;
-  if (workload.pausedPath === undefined) throw new CliError(`${subject} ${verb} is not supported`);
+  if (workload.pausedPath === undefined || workload.pausedByUsers)
+    throw new CliError(`${subject} ${verb} is not supported`);
   const access = await call.cluster();
   const object = await readTarget(access, target);
   const path = workload.pausedPath(object.apiVersion);

@@ -21,6 +21,8 @@ export interface Workload {
   counted?(access: ClusterAccess, object: AnyObject): Promise<AnyObject>;
   /** Path of the flag that holds updates back, for kinds that can be paused by command. */
   pausedPath?(apiVersion: string | undefined): readonly string[];
+  /** No command pauses it: its users set that flag themselves. */
+  readonly pausedByUsers?: true;
   /** While it is paused neither its pods can be restarted nor a former template put back. */
   readonly frozenWhilePaused?: true;
   /** What keeps former templates. */
@@ -47,7 +49,14 @@ export const workloads: readonly Workload[] = [
     pausedPath: (apiVersion) => [...cloneSetStrategyPath(apiVersion), "paused"],
     namesRevision: true,
   },
-  { ...kruise, kind: "StatefulSet", progress: advancedStatefulSetProgress, namesRevision: true },
+  {
+    ...kruise,
+    kind: "StatefulSet",
+    progress: advancedStatefulSetProgress,
+    pausedPath: () => ["spec", "updateStrategy", "rollingUpdate", "paused"],
+    pausedByUsers: true,
+    namesRevision: true,
+  },
   {
     ...kruise,
     kind: "DaemonSet",

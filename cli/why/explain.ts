@@ -4,7 +4,7 @@ import { counted } from "../../kube/core/index.ts";
 import { isKubeError } from "../../kube/index.ts";
 import type { ClusterAccess, Host } from "../command.ts";
 import { type AnyObject, at } from "../fields.ts";
-import { objectName, type ResourceType } from "../resource_types.ts";
+import type { ResourceType } from "../resource_types.ts";
 import { progressOf, workloadNamed } from "../rollout/workloads.ts";
 import { readTarget, type Target } from "../target.ts";
 import { type Cause, isStuck, ranked } from "./causes/cause.ts";
@@ -14,7 +14,7 @@ import { podSourceOf } from "./causes/pod_sources.ts";
 import { shownText } from "./causes/shown_text.ts";
 import { describeCause } from "./describe.ts";
 import type { Forecast } from "./forecast.ts";
-import { planCauses } from "./plan_causes.ts";
+import { planCauses, resumeCommand } from "./plan_causes.ts";
 import { plannerOf } from "./planners.ts";
 
 export interface Explanation {
@@ -134,14 +134,12 @@ function pausedCause(
   if (path === undefined || at(stored, ...path) !== true) return [];
   if (planned.some(({ reason }) => reason === "Paused")) return [];
   const isDone = isRolledOut || plannerOf(target.type) !== undefined;
-  const { name, namespace } = target.ref;
-  const inNamespace = namespace === undefined ? "" : ` -n ${namespace}`;
   return [
     {
       reason: "Paused",
       message: isDone ? "paused: a change of the template would not be rolled out" : "the rollout is paused",
       until: "it is resumed",
-      next: `refit rollout resume ${objectName(target.type, name)}${inNamespace}`,
+      next: resumeCommand(target),
       outlook: isDone ? "held" : "stuck",
     },
   ];

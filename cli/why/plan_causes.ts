@@ -27,13 +27,19 @@ export function planCauses(waiting: Forecast["waiting"], target: Target): Cause[
   }));
 }
 
+export function resumeCommand({ type, ref }: Target): string {
+  const workload = workloadNamed(type);
+  const isByCommand = workload?.pausedPath !== undefined && !workload.pausedByUsers;
+  const inNamespace = ref.namespace === undefined ? "" : ` -n ${ref.namespace}`;
+  return `${isByCommand ? "refit rollout resume" : "kubectl edit"} ${objectName(type, ref.name)}${inNamespace}`;
+}
+
 const ofPods = new Set(["Budget", "Terminating", "Hook", "InPlace", "Grace", "NotReady", "OrderedReady"]);
 
 function nextCommand({ reason, pods = [] }: Waiting, { type, ref }: Target): string {
   const name = objectName(type, ref.name);
   const inNamespace = ref.namespace === undefined ? "" : ` -n ${ref.namespace}`;
-  if (reason === "Paused" && workloadNamed(type)?.pausedPath !== undefined)
-    return `refit rollout resume ${name}${inNamespace}`;
+  if (reason === "Paused") return resumeCommand({ type, ref });
   const [pod = ""] = pods;
   const [namespace = "", podName] = pod.split("/");
   if (ofPods.has(reason) && podName !== undefined) return `kubectl describe pod ${podName} -n ${namespace}`;

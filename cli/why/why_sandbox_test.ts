@@ -286,6 +286,20 @@ const cases: Readonly<
       cloneSet("still", {}, { updateStrategy: { type: "RollingUpdate", rollingUpdate: { paused: true } } }),
     says: /\n {2}Paused +paused: a change of the template would not be rolled out\n/,
   },
+  "Paused, a StatefulSet": {
+    words: "asts/halted",
+    made: () =>
+      make(
+        "StatefulSet",
+        "halted",
+        {},
+        {
+          serviceName: "halted",
+          updateStrategy: { type: "RollingUpdate", rollingUpdate: { paused: true } },
+        },
+      ),
+    says: /\n {2}Paused +paused: .*\n.*\n +next: kubectl edit statefulset.apps.kruise.io\/halted -n default/,
+  },
   Deleting: {
     words: "clone/undeletable",
     made: async () => {

@@ -170,6 +170,30 @@ const cases: Readonly<Record<string, Case>> = {
     next: /control-plane=daemon/,
     outlook: "stuck",
   },
+  "AgentAbsent for a new environment": {
+    given: {
+      pods: [
+        podWith({
+          spec: {
+            readinessGates: [{ conditionType: "InPlaceUpdateReady" }],
+            containers: [
+              {
+                name: "web",
+                image: "web:1",
+                env: [{ name: "A", valueFrom: { fieldRef: { fieldPath: "metadata.labels['a']" } } }],
+              },
+            ],
+          },
+          container: { ready: true },
+          status: { conditions: [condition("Ready", "False"), condition("InPlaceUpdateReady", "False")] },
+        }),
+      ],
+      agents: new Map([["node1", false]]),
+    },
+    message: /the agent on node node1 is not ready, which a new environment of its containers waits for/,
+    next: /control-plane=daemon/,
+    outlook: "stuck",
+  },
   RecreateRequest: {
     given: {
       pods: [podWith()],

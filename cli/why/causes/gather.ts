@@ -15,6 +15,7 @@ import type {
   RecreateFacts,
   SubjectFacts,
 } from "./facts.ts";
+import { needsAgent } from "./nodes.ts";
 import {
   type ConditionFacts,
   conditionsOf,
@@ -65,7 +66,7 @@ export async function gatherFacts(
     byKey(nodesOf(pods), (name) => readNode(reader, name).then((node) => [name, node])),
     byKey(claimsOf(examples.values()), (claim) => readClaim(reader, claim)),
     byKey(logsOf(examples), (log) => readLog(reader, log)),
-    requests.length === 0 ? undefined : readAgents(reader),
+    pods.some((pod) => needsAgent(pod, requests)) ? readAgents(reader) : undefined,
   ]);
   return {
     now,

@@ -25,13 +25,23 @@ export function requestOf(pod: PodFacts, facts: Facts): RecreateFacts | undefine
   return facts.requests.find(({ podUid }) => podUid === pod.uid);
 }
 
+/** Whether something about the pod is for the agent of its node to do. */
+export function needsAgent(pod: PodFacts, requests: readonly RecreateFacts[]): boolean {
+  return requests.some(({ podUid }) => podUid === pod.uid) || isRenewing(pod);
+}
+
+/** An update in place has changed what the environment of a container comes from. */
+function isRenewing(pod: PodFacts): boolean {
+  return pod.readsMetadata && pod.conditions.get("InPlaceUpdateReady")?.status === "False";
+}
+
 /** An agent takes a request up within seconds; the controller gives requests up after a minute (containers 1.4, rule 11). */
 export const agentAbsent: PodReason = (pod, facts) => {
-  const request = requestOf(pod, facts);
-  if (request === undefined) return undefined;
+  if (!needsAgent(pod, facts.requests)) return undefined;
   const { agents, now } = facts;
+  const request = requestOf(pod, facts);
   const isKnown = agents !== undefined && agents.size > 0;
-  const isSilent = request.phase === "" && now - (request.createdAt ?? now) > 20 * second;
+  const isSilent = request?.phase === "" && now - (request.createdAt ?? now) > 20 * second;
   const isAbsent = isKnown && agents.get(pod.node) !== true;
   if (!isAbsent && !isSilent) return undefined;
   const agent = !isKnown
@@ -39,11 +49,15 @@ export const agentAbsent: PodReason = (pod, facts) => {
     : agents.has(pod.node)
       ? `the agent on node ${pod.node} is not ready`
       : `node ${pod.node} has no agent`;
+  const task =
+    request === undefined
+      ? "a new environment of its containers"
+      : `ContainerRecreateRequest ${request.name}`;
   return {
     reason: "AgentAbsent",
-    what: `${agent}, which ContainerRecreateRequest ${request.name} waits for`,
+    what: `${agent}, which ${task} waits for`,
     key: agent,
-    since: request.createdAt,
+    since: request?.createdAt ?? pod.conditions.get("InPlaceUpdateReady")?.since,
     stuckAfterMs: 30 * second,
     until: "the node agent (DaemonSet kruise-daemon) runs there",
     next: `kubectl get pods -n kruise-system -l control-plane=daemon --field-selector spec.nodeName=${pod.node}`,

@@ -53,6 +53,8 @@ export interface PodFacts {
   readonly conditions: ReadonlyMap<string, ConditionFacts>;
   readonly schedulingGates: readonly string[];
   readonly readinessGates: readonly string[];
+  /** Environment of its containers comes from its labels or annotations: the node's agent restarts them for new values. */
+  readonly readsMetadata: boolean;
   /** Claims that it mounts. */
   readonly claims: readonly string[];
   /** Containers that start before others first, those without a status included. */
@@ -78,6 +80,7 @@ export function podFactsOf(pod: AnyObject): PodFacts {
     conditions: conditionsOf(status),
     schedulingGates: namesIn(listAt(spec, "schedulingGates"), "name"),
     readinessGates: namesIn(listAt(spec, "readinessGates"), "conditionType"),
+    readsMetadata: listAt(spec, "containers").some(readsMetadata),
     claims: listAt(spec, "volumes").flatMap((volume) => {
       const claim = nameAt(volume, "persistentVolumeClaim", "claimName");
       return claim === "" ? [] : [claim];
@@ -87,6 +90,12 @@ export function podFactsOf(pod: AnyObject): PodFacts {
       ...containersOf(spec, status, "containers", "containerStatuses"),
     ],
   };
+}
+
+function readsMetadata(container: unknown): boolean {
+  return listAt(container, "env").some((variable) =>
+    textAt(variable, "valueFrom", "fieldRef", "fieldPath")?.startsWith("metadata."),
+  );
 }
 
 export function isTrue(pod: PodFacts, condition: string): boolean {
