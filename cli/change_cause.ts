@@ -1,6 +1,6 @@
 /**
  * The annotation that says why a template is as it is. Controllers copy it to the revision that they make of the template:
- * what stays on the workload would be told of the next revision, too.
+ * one that stays on the workload would describe the next revision, too.
  */
 import type { JsonPatchOperation } from "../kube/index.ts";
 import { type AnyObject, textAt } from "./fields.ts";

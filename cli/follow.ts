@@ -54,7 +54,7 @@ export async function* follow(
 
 /**
  * Yields what a list holds, then each change, a deletion as the object was. After a stream has ended everything is yielded
- * anew: readers know by UID and version what they have seen. Ends and throws as `follow` does.
+ * again: readers know by UID and version what they have seen. Ends and throws as `follow` does.
  */
 export async function* followList<T>(
   client: Client,

@@ -1,4 +1,4 @@
-/** What a manifest says that its kind does not know: the API server would drop it, mostly a slip of the pen. */
+/** What a manifest says that its kind does not know: the API server would drop it. Mostly a typo. */
 import { isJsonObject, type JsonObject, type UnknownMember, unknownMembers } from "../kube/core/index.ts";
 import { type CorePlace, coreValues } from "./core_places.ts";
 import { type JsonSchema, versionSchema } from "./definition.ts";
