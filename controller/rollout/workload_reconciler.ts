@@ -132,7 +132,9 @@ export class WorkloadReconciler<T extends StatusObject> implements Reconciler<T>
     this.#observed.answered(owner.uid, this.#performer.pending(owner.uid));
     this.#performer.perform(owner, generation, plan.actions);
     const size = this.#workload.sizeOf?.(plan.status) ?? replicasOf(plan.status);
-    const isSettled = plan.actions.length === 0 && this.#performer.inFlight(owner.uid) === 0;
+    // Pods of others come and go without a write from here: that none is in flight says nothing of them.
+    const hasOwnPods = this.#workload.pods === undefined;
+    const isSettled = hasOwnPods && plan.actions.length === 0 && this.#performer.inFlight(owner.uid) === 0;
     // Nothing is done to pods before their revision exists.
     const isObserved =
       !plan.actions.some(({ type }) => type === "create revision") &&

@@ -79,6 +79,12 @@ function controllerOf(t: Test, server: FakeServer, clock: TestClock) {
       const resourceVersion = String(++version);
       for (const put of namespaces) put({ metadata: { name, uid: name, resourceVersion, labels } });
     },
+    /** What an event of a pod leads to. */
+    async look(): Promise<void> {
+      base.objects.upsert(decoded(sidecarSetResource, server.read(sets, "set")));
+      await shell.reconcile("set");
+      await shell.drained();
+    },
     /** As its watch would bring it, revisions included. */
     async pass(): Promise<unknown> {
       base.objects.upsert(decoded(sidecarSetResource, server.read(sets, "set")));
@@ -134,4 +140,25 @@ t.test("after a restart the same pods are counted, and nothing is written to the
     server.writes.filter((write) => write.includes(" pods ")),
     [],
   );
+});
+
+t.test("pods that are created one after the other are many to a write of the status", async (t) => {
+  const { server, clock, start } = scene(t, {});
+  const set = decoded(sidecarSetResource, server.read(sets, "set"));
+  const create = (count: number, prefix: string) => {
+    for (let index = 0; index < count; index++) put(server, set, "storm", `${prefix}-${index}`);
+  };
+  create(200, "before");
+  const controller = start();
+  t.equal(await controller.pass(), 203);
+  const written = () => server.writes.filter((write) => write.includes("sidecarsets")).length;
+  const before = written();
+  for (let event = 0; event < 10; event++) {
+    create(1, `during-${event}`);
+    await clock.settle();
+    await controller.look();
+  }
+  t.ok(written() - before <= 1, `${written() - before} writes`);
+  await clock.advance(1000);
+  t.equal(await controller.pass(), 213);
 });
