@@ -14,7 +14,7 @@ import type { KindDeps } from "../kind.ts";
 import type { Pass, Reconciler, Step } from "../reconciler.ts";
 import { longestGatheringMs } from "../rollout/delays.ts";
 import { isActive } from "../rollout/pods/pod_state.ts";
-import type { PodNeeds } from "../selected_pods.ts";
+import type { HeldPods, PodNeeds } from "../selected_pods.ts";
 import { eventTarget } from "../shell.ts";
 import { subsetOfExisting } from "./adopt.ts";
 import { capOf } from "./caps.ts";
@@ -29,6 +29,9 @@ import { podsOfWorkload, type SpreadWorkload, Workloads } from "./workloads.ts";
 const POLL_MS = 10_000;
 /** Admission writes the status, too: a pass that waits for more of the same burst meets fewer of its writes. */
 const LEAST_GATHERING_MS = 50;
+
+/** Costs that one pass writes: what admission has recorded is counted again between them. */
+const MOST_COSTS = 64;
 
 /** Pods as a whole: what a plan reads of them is in the cache. */
 const wholePodResource = jsonResource<KubeObject>({
@@ -85,18 +88,25 @@ export class WorkloadSpreadReconciler implements Reconciler<WorkloadSpread> {
     const adopted = await this.#adopt(object, workload, pods);
     const now = this.#deps.clock.now();
     const plan = planWorkloadSpread({ object, size, pods, adopted, latestVersion, now });
+    // Pods that are taken over are read for it: all of them at once, or they would be read again.
+    const adoptions = plan.patches.filter(({ pod }) => adopted.has(pod.uid));
+    const costs = plan.patches.filter(({ pod }) => !adopted.has(pod.uid));
     const isWaiting = polled === true || (object.spec.targetRef.kind === "Deployment" && !latestVersion);
     const actions: Step[] = [
       // On the version that the plan saw: admission writes it, too. Before all that takes time, in which admission would.
       { type: "patch status", status: createMergePatch(object.status ?? {}, plan.status), exact: true },
       // Once they are no longer in the status: a pass that meets another write is run again.
       ...plan.events.map((event): Step => ({ type: "event", event })),
-      () => this.#patch(object, plan.patches),
+      () => this.#patch(object, [...adoptions, ...costs.slice(0, MOST_COSTS)], held),
       () => this.#delete(object, plan.givenUp),
     ];
     return {
       actions,
-      requeueAfterMs: earliest([plan.requeueAfterMs, isWaiting ? POLL_MS : undefined]),
+      requeueAfterMs: earliest([
+        plan.requeueAfterMs,
+        isWaiting ? POLL_MS : undefined,
+        costs.length > MOST_COSTS ? LEAST_GATHERING_MS : undefined,
+      ]),
     };
   }
 
@@ -139,14 +149,18 @@ export class WorkloadSpreadReconciler implements Reconciler<WorkloadSpread> {
     return adopted;
   }
 
-  async #patch({ metadata }: WorkloadSpread, patches: readonly PodPatch[]): Promise<void> {
+  async #patch(
+    { metadata }: WorkloadSpread,
+    patches: readonly PodPatch[],
+    held: HeldPods<Pod>,
+  ): Promise<void> {
     const { client, signal, recorder } = this.#deps;
     const flow = metadata.uid ?? "";
     const patch = async ({ pod, metadata: given }: PodPatch): Promise<void> => {
       const body = { metadata: { ...given, uid: pod.uid } };
       try {
         const ref = { namespace: pod.namespace, name: pod.name };
-        await client.patch(podResource, ref, { type: "strategic", body }, { flow, signal });
+        held.writeBack(await client.patch(podResource, ref, { type: "strategic", body }, { flow, signal }));
       } catch (error) {
         if (isKubeError(error, "NotFound", "Conflict")) return;
         const message = `Failed to patch deletion-cost annotation to Pod ${pod.namespace}/${pod.name}: ${messageOf(error)}`;
