@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type Item, isRecord } from "../cluster/api.ts";
+import { gatedObjects, manifestOf } from "./gated_kinds.ts";
 import { cloneSet } from "./manifests.ts";
 import { minimalObjects } from "./minimal_objects.ts";
 import type { Suite } from "./suite.ts";
@@ -117,6 +118,13 @@ export const suite: Suite = {
     await world.step("5 columns of every kind", () => checkColumns(world));
     await world.step("4 and 5 an empty CloneSet", () => emptyCloneSet(world));
     await world.step("4, 5 and 7 an empty object of every kind", () => emptyObjects(world));
+    await world.step("6 kinds whose gates are off", async () => {
+      for (const gated of gatedObjects) {
+        const send = () => world.api.create(manifestOf(gated, world), world.namespace);
+        const message = await world.refused(send, 403);
+        assert.ok(message.includes(`feature-gate ${gated.gate} is not enabled`), message);
+      }
+    });
   },
 };
 

@@ -74,6 +74,7 @@ import { suite as cronImages } from "./e39_acj_image_list.ts";
 import { suite as randomKills } from "./f01_random_kills.ts";
 import { suite as shards } from "./f02_shards.ts";
 import { suite as waitingContainers } from "./f05_containers_and_kills.ts";
+import { suite as gatedKinds } from "./g06_gated_kinds.ts";
 import { suite as hotUpgradeTraffic } from "./h42_hot_upgrade_traffic.ts";
 import { suite as hotUpgradeKills } from "./h43_hot_upgrade_agent_kills.ts";
 import { suite as launchPriority } from "./i05_launch_priority_batches.ts";
@@ -98,6 +99,7 @@ import { suite as unitedWorkloads } from "./u05_ud_workloads.ts";
 import { suite as unitedRescheduling } from "./u12_ud_rescheduling.ts";
 import { suite as sidecarAdmission } from "./v40_sidecarset_admission.ts";
 import { suite as twoAddresses } from "./w01_two_addresses.ts";
+import { suite as spreadKinds } from "./w08_workloadspread_kinds.ts";
 
 /** The longest first, so that none of them is left alone at the end. */
 export const suites: readonly Suite[] = [
@@ -180,6 +182,7 @@ export const suites: readonly Suite[] = [
   probeMarkers,
   ephemeralJobs,
   resourceDistribution,
+  gatedKinds,
   sidecarTerminator,
   sidecarAdmission,
   probeHandlers,
@@ -191,6 +194,7 @@ export const suites: readonly Suite[] = [
   persistentState,
   nativePersistentState,
   workloadSpread,
+  spreadKinds,
   failover,
   twoAddresses,
   deletionProtection,
