@@ -41,10 +41,16 @@ export async function openReviewClient({ url, ca }: WebhookAddress): Promise<Rev
   };
 }
 
+/** Of kube-apiserver's client: what may be sent to it unasked, in one stream and in all. Node's own are 64 kB each. */
+const windows = { stream: 4 * 1024 * 1024, session: 2 ** 30 };
+
 function connected(url: URL, ca: string): Promise<ClientHttp2Session> {
   return new Promise((resolve, reject) => {
-    const session = connect(url.origin, { ca });
-    session.once("connect", () => resolve(session));
+    const session = connect(url.origin, { ca, settings: { initialWindowSize: windows.stream } });
+    session.once("connect", () => {
+      session.setLocalWindowSize(windows.session);
+      resolve(session);
+    });
     session.on("error", (error) =>
       reject(new BenchError(`the webhook at ${url.origin} cannot be reached: ${messageOf(error)}`)),
     );
