@@ -20,6 +20,6 @@ export async function addSidecars(
   const { labels } = draft;
   const sets = await options.setsFor(draft.namespace, labels);
   if (sets.length === 0) return;
-  const sidecars = sets.map((set) => sidecarsFor(set, labels, options.revisions, random));
+  const sidecars = sets.map((set) => sidecarsFor(set, labels, options, random));
   injectSidecars(draft.edit(), sidecars, { sortByName: options.sortByName, now });
 }

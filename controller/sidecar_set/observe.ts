@@ -34,18 +34,7 @@ export interface SidecarRollout {
   readonly text: string;
 }
 
-const rollouts = new WeakMap<SidecarSet, SidecarRollout>();
-
-/** Objects of the caches never change, and every plan asks for it. */
-export function rolloutOf(set: SidecarSet): SidecarRollout {
-  const known = rollouts.get(set);
-  if (known !== undefined) return known;
-  const rollout = newRollout(set);
-  rollouts.set(set, rollout);
-  return rollout;
-}
-
-function newRollout({ metadata, spec }: SidecarSet): SidecarRollout {
+export function rolloutOf({ metadata, spec }: SidecarSet): SidecarRollout {
   const { name = "", annotations = {} } = metadata;
   const { containers = [], initContainers = [], updateStrategy } = spec;
   // Admission writes both; a set that was stored without it has none.

@@ -2,6 +2,7 @@
 import type { SidecarSet, SidecarSetStatus } from "../../crds/index.ts";
 import { counted, type IntOrString, partitionReplicas, scaledValue } from "../../kube/core/index.ts";
 import type { ControllerRevision, Pod } from "../../kube/index.ts";
+import { PlanMemory } from "../rollout/plan_memory.ts";
 import { countedRevisions } from "../rollout/revisions/revision_counts.ts";
 import type { RevisionSearch } from "../rollout/revisions/revisions.ts";
 import type { Action, Plan, Waiting } from "../rollout/writes/actions.ts";
@@ -34,6 +35,8 @@ export interface SidecarPlanInput {
   readonly systemNamespace: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
+  /** Default: nothing is known from earlier. */
+  readonly memory?: PlanMemory;
 }
 
 interface Pass {
@@ -48,11 +51,16 @@ interface Pass {
 }
 
 /** Brings the index of pods up to now, for one plan: its view is good until the next event. */
-export function sidecarSetPass({ seen, systemNamespace, now }: SidecarPlanInput): Pass {
+export function sidecarSetPass({
+  seen,
+  systemNamespace,
+  now,
+  memory = new PlanMemory(),
+}: SidecarPlanInput): Pass {
   const { set, revisions, namespaces } = seen;
   const rollout = rolloutOf(set);
   const pods = seen.pods.refresh({ rollout, namespaces });
-  const search = findSidecarRevision(set, revisions, (name) => seen.revisionData(name));
+  const search = findSidecarRevision(set, revisions, (name) => seen.revisionData(name), memory);
   const { resourceVersion = "" } = set.metadata;
   const target = { rollout, revision: search.update.name, setVersion: resourceVersion };
   return { set, revisions, search, systemNamespace, pods, target, now };

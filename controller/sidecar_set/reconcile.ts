@@ -35,7 +35,7 @@ export function sidecarSetReconciler(deps: KindDeps<SidecarSet>): Reconciler<Sid
     namespace: systemNamespace,
     sizeOf: (status) => status?.matchedPods ?? 0,
     forget: (_, key) => pods.forget(key),
-    plan: (set, { performer, now }) => {
+    plan: (set, { performer, now, memory }) => {
       const { uid = "" } = set.metadata;
       const index = pods.indexOf(set, () => performer.pending(uid));
       if (index === undefined) return undefined;
@@ -46,7 +46,7 @@ export function sidecarSetReconciler(deps: KindDeps<SidecarSet>): Reconciler<Sid
         revisions: [...revisions.byIndex("controller", uid)].sort(byNumber),
         revisionData: (name: string) => revisions.get(`${systemNamespace}/${name}`)?.data,
       };
-      return planSidecarSet(sidecarSetPass({ seen, systemNamespace, now }));
+      return planSidecarSet(sidecarSetPass({ seen, systemNamespace, now, memory }));
     },
   });
   return reconciler;

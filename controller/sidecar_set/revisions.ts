@@ -6,30 +6,21 @@ import {
   sidecarSetRevisionData,
 } from "../../crds/index.ts";
 import type { ControllerRevision } from "../../kube/index.ts";
+import type { PlanMemory } from "../rollout/plan_memory.ts";
 import { ownerReference } from "../rollout/pods/pod_manifest.ts";
 import { findRevision, HASH_LABEL, type RevisionSearch, shortHash } from "../rollout/revisions/revisions.ts";
 import type { Action } from "../rollout/writes/actions.ts";
 
 const DEFAULT_LIMIT = 10;
 
-const dataOfSpecs = new WeakMap<SidecarSet["spec"], string>();
-
-/** Objects of the caches never change, and every plan asks for it. */
-function dataOf(spec: SidecarSet["spec"]): string {
-  const known = dataOfSpecs.get(spec);
-  if (known !== undefined) return known;
-  const data = sidecarSetRevisionData(spec);
-  dataOfSpecs.set(spec, data);
-  return data;
-}
-
 /** The revision of the present spec. `revisions` are the set's, by number; `taken` is the data of any name's. */
 export function findSidecarRevision(
   { metadata, spec, status }: SidecarSet,
   revisions: readonly ControllerRevision[],
   taken: (name: string) => string | undefined,
+  memory: PlanMemory,
 ): RevisionSearch {
-  const data = dataOf(spec);
+  const data = memory.templateData.of(spec, () => sidecarSetRevisionData(spec));
   return findRevision(metadata.name ?? "", data, revisions, status?.collisionCount ?? 0, taken);
 }
 

@@ -1,6 +1,7 @@
 /** For tests of admission. */
 import type { AdmissionRequest } from "../../controller/admission/request.ts";
 import type { PodAdmissionOptions } from "../../controller/pod_admission/chain.ts";
+import { PreparedSidecars } from "../../controller/sidecar_set/injection/sidecars.ts";
 import { seededRandom } from "../../kube/index.ts";
 import { testClock } from "../kube/fake_clock.ts";
 
@@ -37,6 +38,7 @@ export function podAdmissionOptions(given: Partial<PodAdmissionOptions> = {}): P
     sidecarSets: {
       setsFor: async () => [],
       revisions: { named: () => undefined, ofSet: () => [] },
+      prepared: new PreparedSidecars(),
       sortByName: false,
     },
     placement: { stateOf: async () => undefined, isRecorded: () => false },

@@ -9,7 +9,7 @@ import { sidecarSetOfMany, wantsSidecars } from "../../../testkit/controller/sid
 import { PodDraft } from "../../pod_admission/draft.ts";
 import { injectSidecars } from "./inject.ts";
 import { compileSidecarSet, SidecarSetOrder } from "./matching.ts";
-import { presentSidecars } from "./sidecars.ts";
+import { PreparedSidecars } from "./sidecars.ts";
 
 const SETS = 20;
 const ROUNDS = 2000;
@@ -32,9 +32,11 @@ function podOf(wanted: string): JsonObject {
   };
 }
 
+const prepared = new PreparedSidecars();
+
 function admit(pod: JsonObject): number {
   const draft = new PodDraft(admissionRequest({ object: pod }), pod);
-  const sets = order.selecting("shop", draft.labels).map(({ set }) => presentSidecars(set));
+  const sets = order.selecting("shop", draft.labels).map(({ set }) => prepared.ofSet(set));
   if (sets.length === 0) return 0;
   injectSidecars(draft.edit(), sets, { sortByName: false, now: 0 });
   return diffPositional(draft.original, draft.pod).length;

@@ -46,33 +46,35 @@ export class InjectionError extends Error {
   }
 }
 
-/** Objects of the caches never change, and every new pod asks for what follows from them. */
-const prepared = new WeakMap<SidecarSet | ControllerRevision, Sidecars>();
+/** What follows from sets and revisions, worked out once each: objects of the caches never change, and every new pod asks. */
+export class PreparedSidecars {
+  readonly #known = new WeakMap<SidecarSet | ControllerRevision, Sidecars>();
 
-/** Of the present spec, with the revision that the controller has made of it. */
-export function presentSidecars(set: SidecarSet): Sidecars {
-  const known = prepared.get(set);
-  if (known !== undefined) return known;
-  const { metadata, spec, status } = set;
-  const isObserved = status?.observedGeneration === metadata.generation;
-  // The revision of an earlier spec would say something wrong about the pod.
-  const revision = isObserved ? status?.latestRevision : undefined;
-  const sidecars = prepareSidecars(metadata.name ?? "", spec, metadata.annotations, revision);
-  prepared.set(set, sidecars);
-  return sidecars;
-}
+  /** Of the present spec, with the revision that the controller has made of it. */
+  ofSet(set: SidecarSet): Sidecars {
+    const known = this.#known.get(set);
+    if (known !== undefined) return known;
+    const { metadata, spec, status } = set;
+    const isObserved = status?.observedGeneration === metadata.generation;
+    // The revision of an earlier spec would say something wrong about the pod.
+    const revision = isObserved ? status?.latestRevision : undefined;
+    const sidecars = prepareSidecars(metadata.name ?? "", spec, metadata.annotations, revision);
+    this.#known.set(set, sidecars);
+    return sidecars;
+  }
 
-/** Of a revision, with its hashes. Throws InjectionError when its data is not that of a SidecarSet. */
-export function sidecarsOfRevision(set: string, revision: ControllerRevision): Sidecars {
-  const known = prepared.get(revision);
-  // Any revision can be named, also that of another set, or of another kind.
-  if (known?.name === set) return known;
-  const spec = revisedSpecOf(revision.data);
-  if (spec?.containers === undefined && spec?.initContainers === undefined)
-    throw new InjectionError(`ControllerRevision ${revision.name} holds no sidecars`, set);
-  const sidecars = prepareSidecars(set, spec, revision.annotations, revision.name);
-  prepared.set(revision, sidecars);
-  return sidecars;
+  /** Of a revision, with its hashes. Throws InjectionError when its data is not that of a SidecarSet. */
+  ofRevision(set: string, revision: ControllerRevision): Sidecars {
+    const known = this.#known.get(revision);
+    // Any revision can be named, also that of another set, or of another kind.
+    if (known?.name === set) return known;
+    const spec = revisedSpecOf(revision.data);
+    if (spec?.containers === undefined && spec?.initContainers === undefined)
+      throw new InjectionError(`ControllerRevision ${revision.name} holds no sidecars`, set);
+    const sidecars = prepareSidecars(set, spec, revision.annotations, revision.name);
+    this.#known.set(revision, sidecars);
+    return sidecars;
+  }
 }
 
 /** The set with the types that the rest relies on. */

@@ -18,12 +18,14 @@ import {
   SidecarSetOrder,
   withoutShadowed,
 } from "./matching.ts";
+import { PreparedSidecars } from "./sidecars.ts";
 import { type RevisionSource, setsOfRevision } from "./version.ts";
 
 export interface InjectionSource {
   /** The sets that a new pod is injected with, in their order. Waits until they are known. */
   setsFor(namespace: string, podLabels: Labels): Promise<readonly CompiledSidecarSet[]>;
   readonly revisions: RevisionSource;
+  readonly prepared: PreparedSidecars;
 }
 
 export interface InjectionSourceDeps {
@@ -69,6 +71,7 @@ export function injectionSource({
       named: (name) => revisions.get(`${systemNamespace}/${name}`),
       ofSet: (set) => revisions.byIndex("sidecarSet", set),
     },
+    prepared: new PreparedSidecars(),
   };
 }
 

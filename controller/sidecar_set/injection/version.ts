@@ -3,7 +3,7 @@ import { customVersionLabel, revisionSidecarSetLabel } from "../../../crds/index
 import type { Labels } from "../../../kube/core/index.ts";
 import type { ControllerRevision, Random } from "../../../kube/index.ts";
 import type { CompiledSidecarSet } from "./matching.ts";
-import { InjectionError, presentSidecars, type Sidecars, sidecarsOfRevision } from "./sidecars.ts";
+import { InjectionError, type PreparedSidecars, type Sidecars } from "./sidecars.ts";
 
 /** The revisions in the namespace of this program. */
 export interface RevisionSource {
@@ -16,15 +16,15 @@ export interface RevisionSource {
 export function sidecarsFor(
   compiled: CompiledSidecarSet,
   podLabels: Labels,
-  revisions: RevisionSource,
+  { revisions, prepared }: { revisions: RevisionSource; prepared: PreparedSidecars },
   random: Random,
 ): Sidecars {
   if (compiled.problem !== undefined)
     throw new InjectionError(`the stored object is malformed: ${compiled.problem}`, compiled.name);
   const revision = pinnedRevision(compiled, revisions);
   if (revision === undefined || !getsRevision(compiled, podLabels, random))
-    return presentSidecars(compiled.set);
-  return sidecarsOfRevision(compiled.name, revision);
+    return prepared.ofSet(compiled.set);
+  return prepared.ofRevision(compiled.name, revision);
 }
 
 function pinnedRevision(
