@@ -133,7 +133,7 @@ async function runAll(
   const { log, logFile } = logTo(call, kubeconfig.path, started);
   const client = clientOf(call, cluster.credentials, log);
   started.defer(() => client.close());
-  const credentials = await install(call, cluster, client, webhookPort);
+  const credentials = await install(call, cluster, client, { settings, webhookPort });
   const own = { client: clientOf(call, credentials, log), admissionClient: clientOf(call, credentials, log) };
   started.defer(() => own.client.close());
   started.defer(() => own.admissionClient.close());
@@ -186,9 +186,16 @@ async function install(
   call: Call,
   cluster: LocalCluster,
   client: Client,
-  webhookPort: number,
+  { settings, webhookPort }: Pick<Prepared, "settings" | "webhookPort">,
 ): Promise<Credentials> {
-  const options: InstallOptions = { namespace, webhookHost: "127.0.0.1", webhookPort };
+  const { gates } = settings.controller;
+  const options: InstallOptions = {
+    namespace,
+    webhookHost: "127.0.0.1",
+    webhookPort,
+    guardsDefinitions: gates.DeletionProtectionForCRDCascadingGate,
+    distributesResources: gates.ResourceDistributionGate,
+  };
   for (const object of installObjects(options)) await applyObject(client, builtinType(object), object);
   await waitEstablished({ client }, definitions(options), call.host, call.io.signal);
   const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`;
