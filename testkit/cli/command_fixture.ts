@@ -39,8 +39,8 @@ export async function run(commandLine: string | readonly string[], options: RunO
 }
 
 /** The same, with the clock, the files and the connections of this machine. */
-export function runHere(commandLine: string): Promise<Run> {
-  return run(commandLine, { host: processHost() });
+export function runHere(commandLine: string, io: Partial<Io> = {}): Promise<Run> {
+  return run(commandLine, { host: processHost(), io });
 }
 
 function testHost(client: Client | undefined): Host {

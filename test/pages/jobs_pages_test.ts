@@ -1,0 +1,4 @@
+import { pages } from "./pages.ts";
+import { runPages } from "./run_pages.ts";
+
+runPages(pages.jobs);
