@@ -1,7 +1,6 @@
 /** Scenarios about other kinds, admission and the controller itself, small, on one sandbox with one controller process. */
-import t, { type Test } from "tap";
-import { pods, ScenarioSandbox } from "../testkit/bench/scenario_sandbox.ts";
-import type { Run } from "./measure/result.ts";
+import t from "tap";
+import { ScenarioSandbox } from "../testkit/bench/scenario_sandbox.ts";
 
 /** What each scenario must show: the names of its phases and the pods of each. */
 const expected: Readonly<Record<string, readonly (readonly [name: string, pods: number])[]>> = {
@@ -29,11 +28,6 @@ const expected: Readonly<Record<string, readonly (readonly [name: string, pods: 
   ],
   broadcastjob: [["run to the end", 10]],
   cronjob: [["due together", 20]],
-  sidecarset: [
-    ["create", 10],
-    ["update of the sidecar", 10],
-    ["storm", 10],
-  ],
   // Last: it ends the controller.
   restart: [
     ["create", 10],
@@ -41,36 +35,14 @@ const expected: Readonly<Record<string, readonly (readonly [name: string, pods: 
   ],
 };
 
-/** Two requests a pod, and nothing but the sidecar restarts. */
-function checkSidecars(t: Test, { phases: [, updated, storm] }: Run): void {
-  t.equal(updated?.requests.by["PATCH pods"], pods, "one patch of each pod");
-  t.equal(updated?.requests.by["PATCH pods/status"], pods, "and one of its condition");
-  t.equal(updated?.facts["restarts of other containers"], 0);
-  t.equal(storm?.facts["sidecars a pod"], 5);
-}
-
 t.test("other scenarios on the sandbox", { timeout: 280_000 }, async (t) => {
   const sandbox = await ScenarioSandbox.start(t);
   for (const [name, phases] of Object.entries(expected)) {
     await t.test(name, async (t) => {
       const run = await sandbox.check(t, name, phases);
-      if (name === "sidecarset") checkSidecars(t, run);
       if (name === "restart") t.equal(run.phases[1]?.facts["pods written"], 0, "nothing is written again");
     });
   }
-  await t.test("webhook with SidecarSets", async (t) => {
-    const run = await sandbox.run(`webhook --pods ${pods} --nodes 1 --sidecar-sets 2 --limit 0`, 4);
-    t.strictSame(
-      run.phases.map(({ name, facts }) => [name, facts["reviews answered with a patch"]]),
-      [
-        ["warm-up", pods],
-        ["pod of a CloneSet", pods],
-        ["pod of another owner", 0],
-        ["pod of one SidecarSet", pods],
-        ["pod of 2 SidecarSets", pods],
-      ],
-    );
-  });
   await t.test("copies in namespaces", async (t) => {
     const run = await sandbox.run("resourcedistribution --namespaces 10 --limit 0", 4, 1);
     const [created, changed, grown] = run.phases;

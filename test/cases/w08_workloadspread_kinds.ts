@@ -206,6 +206,21 @@ async function custom(world: World): Promise<void> {
       versions: [{ name: "v1", served: true, storage: true, schema }],
     },
   };
+  const role = `${world.namespace}-pools`;
+  /** Whoever lists a kind lets the controller read it, too. */
+  const readers = {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "ClusterRole",
+    metadata: { name: role },
+    rules: [{ apiGroups: [group], resources: [plural], verbs: ["get", "list", "watch"] }],
+  };
+  const binding = {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "ClusterRoleBinding",
+    metadata: { name: role },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: role },
+    subjects: [{ kind: "ServiceAccount", name: "kruise-manager", namespace: systemNamespace }],
+  };
   const { api } = world;
   const list = async (data: object) => {
     const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: configuration }, data };
@@ -221,6 +236,8 @@ async function custom(world: World): Promise<void> {
       const spread = new Spread(world, "pool");
       await assert.rejects(spread.create(`${group}/v1`, "Pool", [2, 5]), /GroupKind is not permitted/);
       await api.create(definition);
+      await api.create(readers);
+      await api.create(binding);
       await list({
         [whitelist]: JSON.stringify({ workloads: [{ Group: group, Version: "v1", Kind: "Pool" }] }),
       });
@@ -250,6 +267,8 @@ async function custom(world: World): Promise<void> {
   } finally {
     await list({ [whitelist]: null });
     await api.remove("customresourcedefinitions", `${plural}.${group}`).catch(() => undefined);
+    await api.remove("clusterrolebindings", role).catch(() => undefined);
+    await api.remove("clusterroles", role).catch(() => undefined);
   }
 }
 
