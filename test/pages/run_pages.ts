@@ -13,7 +13,7 @@ const root = join(import.meta.dirname, "../..");
 const isUpdate = Boolean(process.env["UPDATE_GOLDEN"]);
 const pauseMs = 100;
 /** A command that only reads is run again until it prints what the page says, this often at most. */
-const mostAttempts = 200;
+const mostAttempts = 400;
 /** For an update: it is taken once it printed the same so often, one after the other. */
 const settledAfter = 5;
 
