@@ -69,13 +69,13 @@ async function runCheck(args: readonly string[], io: BenchIo): Promise<number> {
     const { before, after } = await inTurn(settings, rounds, join(tree.folder, "cli", "main.ts"), io);
     const compared = compareRuns(before, after, seededRandom(settings.seed));
     io.print(comparisonText(compared));
-    return verdict(worseThan(compared, threshold), violationsOf(after), threshold, io);
+    return exitCodeOf(worseThan(compared, threshold), violationsOf(after), threshold, io);
   } finally {
     await tree.remove();
   }
 }
 
-function verdict(worse: readonly Worse[], violations: number, threshold: number, io: BenchIo): number {
+function exitCodeOf(worse: readonly Worse[], violations: number, threshold: number, io: BenchIo): number {
   for (const { phase, figure, ratio } of worse)
     io.print(`FAILED: ${phase}: ${figure} is ${ratio.toFixed(2)}x, over the threshold of ${threshold}x`);
   if (violations > 0) io.print(`FAILED: ${amount(violations, "budget violations")}`);

@@ -1,19 +1,11 @@
 /** Finds by their label and removes what a bench made: after each run, and what an interrupted one left. */
-import {
-  type Client,
-  type Clock,
-  isKubeError,
-  type KubeObject,
-  type Resource,
-  serves,
-} from "../kube/index.ts";
+import { type Client, type Clock, isKubeError, listAll, serves } from "../kube/index.ts";
 import { BenchError, messageOf } from "./errors.ts";
 import { eachInFlight } from "./in_flight.ts";
 import { BENCH_LABEL, leases, namespaces, nodeObjects, podObjects, sidecarSets } from "./resources.ts";
 import { type WorkloadKind, workloadResources } from "./workloads.ts";
 
 const atOnce = 16;
-const pageSize = 500;
 const waitMs = 200;
 
 export interface CleanOptions {
@@ -108,24 +100,6 @@ async function servedKinds(client: Client): Promise<WorkloadKind[]> {
   for (const kind of ["CloneSet", "StatefulSet", "DaemonSet", "BroadcastJob"] as const)
     if (await serves(client, workloadResources[kind])) kinds.push(kind);
   return kinds;
-}
-
-async function listAll<T extends { metadata: KubeObject["metadata"] }>(
-  client: Client,
-  resource: Resource<T>,
-  options: { labelSelector?: string; namespace?: string },
-): Promise<T[]> {
-  const items: T[] = [];
-  for (let token = ""; ; ) {
-    const page = await client.list(resource, {
-      ...options,
-      limit: pageSize,
-      ...(token === "" ? {} : { continue: token }),
-    });
-    items.push(...page.items);
-    if (page.continue === "") return items;
-    token = page.continue;
-  }
 }
 
 function nameOf({ metadata }: { metadata: { name?: string } }): string {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
-import { carriedOutKinds, customResourceDefinition } from "../crds/index.ts";
+import { customResourceDefinition, kinds } from "../crds/index.ts";
 import {
   createClient,
   loadCredentials,
@@ -25,7 +25,7 @@ const random = seededRandom(1);
 
 /** With the definition of CloneSets where `installed`. */
 async function sandbox(t: { teardown(run: () => unknown): void }, installed = true) {
-  const kind = carriedOutKinds.find((each) => each.kind === "CloneSet");
+  const kind = kinds.find((each) => each.kind === "CloneSet");
   if (kind === undefined) throw new Error("no CloneSet");
   const definition = customResourceDefinition(kind, { service: { namespace: "x", name: "x" } });
   // No webhook answers here: the server converts by itself.

@@ -62,7 +62,7 @@ t.test("scenarios about CloneSets on the sandbox", { timeout: 280_000 }, async (
       if (name === "status")
         for (const { facts } of run.phases) {
           t.ok((facts["changes of counts"] ?? 0) > 0, "changes were seen");
-          t.equal(facts["changes never told"], 0, "the status came to tell them all");
+          t.equal(facts["changes never reported"], 0, "the status came to report them all");
         }
     });
   }

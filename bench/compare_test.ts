@@ -42,11 +42,11 @@ t.test("only equal scenarios, sizes and phases are compared", async (t) => {
 
 t.test("a check fails for what is worse beyond chance and threshold", async (t) => {
   const before = runs([2_000, 2_050, 1_950]);
-  const judged = (times: readonly number[]) =>
+  const compared = (times: readonly number[]) =>
     worseThan(compareRuns(before, runs(times), seededRandom(1)), 1.25).map(({ figure }) => figure);
-  t.same(judged([3_000, 3_100, 2_900]), ["change to last pod arrived"]);
-  t.same(judged([2_200, 2_300, 2_250]), [], "worse, but within the threshold");
-  t.same(judged([1_000, 5_000, 2_000]), [], "over the threshold on average, but one of three runs was odd");
+  t.same(compared([3_000, 3_100, 2_900]), ["change to last pod arrived"]);
+  t.same(compared([2_200, 2_300, 2_250]), [], "worse, but within the threshold");
+  t.same(compared([1_000, 5_000, 2_000]), [], "over the threshold on average, but one of three runs was odd");
   const touched = before.map((run) => ({
     ...run,
     phases: run.phases.map((p) => ({ ...p, firstTouchedMs: 9_000 })),

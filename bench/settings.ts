@@ -152,10 +152,16 @@ export function runSettings(args: readonly string[]): RunSettings {
     label: values.label,
     seed: within(values.seed, "seed", 0, 2 ** 32 - 1),
     timeoutMs: within(values.timeout, "timeout", 1, 86_400) * 1000,
-    out: values.out,
+    out: resultPath(values.out),
     page: values.page,
     words: { ...wordsOf(values, scenario), ...annotations },
   };
+}
+
+function resultPath(out: string | undefined): string | undefined {
+  if (out?.endsWith(".html"))
+    throw new UsageError(`--out ${out} would hold JSON; name a .json file there, and the page with --page`);
+  return out;
 }
 
 function readValues(args: readonly string[]) {

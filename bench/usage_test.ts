@@ -54,5 +54,10 @@ t.test("a place that cannot be written to is refused before anything runs", asyn
     t.match(noted, `bench: ${out} cannot be written: `);
   }
   t.match(await command("agent", "--out", folder), { code: 2, noted: /it is a folder/ });
+  const page = join(folder, "a.html");
+  t.match(await command("rollout", "--pods", "10", "--out", page), {
+    code: 2,
+    noted: /would hold JSON; name a/,
+  });
   t.notOk(existsSync(join(folder, "none")));
 });

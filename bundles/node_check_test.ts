@@ -4,7 +4,7 @@ import { nodeCheck } from "./node_check.ts";
 
 const file = (path: string): string => readFileSync(new URL(path, import.meta.url), "utf8");
 
-t.test("an older Node is told what is needed, and ends", async (t) => {
+t.test("on an older Node the message says what is needed, and the process ends", async (t) => {
   const check = new Function("process", nodeCheck("the agent", ">=22.19"));
   const outcome = (node: string) => {
     const written: string[] = [];

@@ -4,6 +4,7 @@ import { completeCommand, completion } from "./completion/commands.ts";
 import { controller } from "./controller/command.ts";
 import type { CommandGroup } from "./help.ts";
 import { install, manifests, uninstall } from "./install/commands.ts";
+import { migrateCheck, migrateCluster } from "./migrate/commands.ts";
 import { createBroadcastJob, createBroadcastJobShort, createJob } from "./objects/create_job.ts";
 import { createRecreateRequest, createRecreateRequestShort } from "./objects/create_recreate_request.ts";
 import { expose } from "./objects/expose.ts";
@@ -54,7 +55,10 @@ const listed: readonly CommandGroup[] = [
       createBroadcastJobShort,
     ],
   },
-  { title: "The controller", commands: [controller, install, uninstall, manifests, supportBundle] },
+  {
+    title: "The controller",
+    commands: [controller, install, uninstall, manifests, migrateCheck, migrateCluster, supportBundle],
+  },
   { title: "Pods", commands: [exec, logs, createRecreateRequestShort] },
   { title: "This program", commands: [completion, version] },
   // The long name is that of the other plugin; the overview has room for the short one.

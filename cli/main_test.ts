@@ -68,6 +68,10 @@ t.test("version is the package's", async (t) => {
 t.test("a mistyped resource type gets a suggestion", async (t) => {
   const { stderr } = await run("rollout status clonset/x", { client: fakeCluster().client });
   t.equal(stderr, 'error: the server doesn\'t have a resource type "clonset"; did you mean "cloneset"?\n');
+  t.match(
+    (await run("why clne/x", { client: fakeCluster().client })).stderr,
+    /"clne"; did you mean "clone"\?\n$/,
+  );
 });
 
 t.test("global flags stand before or after the command", async (t) => {

@@ -31,6 +31,11 @@ export function objectName(type: Pick<ResourceType, "group" | "kind">, name: str
   return type.group === "" ? `${kind}/${name}` : `${kind}.${type.group}/${name}`;
 }
 
+/** ` -n default`, for commands that are printed; nothing for objects of the whole cluster. */
+export function inNamespace(namespace: string | undefined): string {
+  return namespace === undefined || namespace === "" ? "" : ` -n ${namespace}`;
+}
+
 export function objectResource(type: ResourceType): Resource<AnyObject> {
   return { ...place(type), codec: objectCodec(apiVersionOf(type), type.kind) };
 }
@@ -145,7 +150,8 @@ export class ResourceTypes {
   async #unknown(name: string): Promise<CliError> {
     const names = new Set<string>();
     for (const [, types] of this.#served) {
-      for (const type of await types) names.add(type.singular).add(type.plural);
+      for (const type of await types)
+        for (const word of [type.singular, type.plural, ...type.shortNames]) names.add(word);
     }
     const near = nearest(name, names);
     const hint = near === undefined ? "" : `; did you mean "${near}"?`;

@@ -1,4 +1,5 @@
 /** One watch and one cache a resource, whoever asks for it. */
+import type { ObjectMeta } from "../kube/core/index.ts";
 import {
   Cache,
   type Client,
@@ -15,6 +16,11 @@ import {
 /** Index name -> the values under which an object is found. Pure functions of the object. */
 export type Indexes<T> = Readonly<Record<string, (object: T) => readonly string[]>>;
 
+/** Index `namespace`: the objects of a namespace. */
+export const namespaceIndex: Indexes<{ readonly metadata: ObjectMeta }> = {
+  namespace: ({ metadata }) => [metadata.namespace ?? ""],
+};
+
 /** Which objects of a resource are watched; default: all. */
 export interface WatchScope {
   readonly namespace?: string;
@@ -26,7 +32,7 @@ export interface Informers {
   /**
    * The cache of all objects of the resource, empty until the watches begin, filled before any work starts and followed
    * from then on; the indexes are added to it. Stays empty where the API server does not have the resource. Subscribe to
-   * it at once to be woken for every object, those included that are there already. Of resources of which most
+   * it at once to be called for every object, those included that are there already. Of resources of which most
    * objects are somebody else's, `scope` says which are to be held.
    */
   cacheOf<T>(resource: Resource<T>, indexes?: Indexes<T>, scope?: WatchScope): Cache<T>;
@@ -88,6 +94,16 @@ export class SharedInformers implements Informers {
   /** Resolves when every cache holds a complete list, some time after the start. */
   synced(): Promise<void> {
     return this.#filled.promise;
+  }
+
+  /**
+   * Resolves when every cache holds a complete list and no watch is interrupted: what was written before is known then. Waits
+   * for some seconds at most for a watch. Admission decides once, controllers look again.
+   */
+  async caughtUp(): Promise<void> {
+    await this.#filled.promise;
+    const interrupted = this.#informers.flatMap(({ caughtUp }) => caughtUp ?? []);
+    if (interrupted.length > 0) await Promise.all(interrupted);
   }
 
   stop(): void {

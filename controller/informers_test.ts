@@ -1,10 +1,10 @@
 import t from "tap";
 import type { KubeObject } from "../kube/core/index.ts";
-import { jsonResource, nullMetrics, seededRandom } from "../kube/index.ts";
+import { jsonResource, KubeError, nullMetrics, seededRandom } from "../kube/index.ts";
 import { testClock } from "../testkit/kube/fake_clock.ts";
 import { testLog } from "../testkit/kube/fake_log.ts";
 import { fakeServer } from "../testkit/kube/fake_server.ts";
-import { SharedInformers } from "./informers.ts";
+import { namespaceIndex, SharedInformers } from "./informers.ts";
 
 const widget = () =>
   jsonResource<KubeObject>({
@@ -40,7 +40,7 @@ t.test("one cache a resource, with the indexes of all who ask", async (t) => {
   const { server, informers, asked, clock } = informed(["widgets"]);
   const resource = widget();
   const first = informers.cacheOf(resource, { name: (each) => [each.metadata.name ?? ""] });
-  const second = informers.cacheOf(resource, { namespace: (each) => [each.metadata.namespace ?? ""] });
+  const second = informers.cacheOf(resource, namespaceIndex);
   t.equal(first, second);
   informers.start();
   await informers.synced();
@@ -69,6 +69,25 @@ t.test("the objects of one namespace have a cache of their own", async (t) => {
     [...some.values()].map(({ metadata }) => metadata.name),
     ["b"],
   );
+  informers.stop();
+});
+
+t.test("what was written before is known once they have caught up", async (t) => {
+  const { server, informers, clock } = informed(["widgets"]);
+  const resource = widget();
+  const cache = informers.cacheOf(resource);
+  informers.start();
+  await informers.synced();
+  await clock.settle();
+  await informers.caughtUp();
+  server.endWatches(new KubeError("Network", "connection reset"));
+  await server.client.create(resource, "ns", { metadata: { name: "a" } });
+  await clock.settle();
+  t.equal(cache.size, 0, "nobody watches");
+  const caughtUp = informers.caughtUp();
+  await clock.advance(2_000);
+  await caughtUp;
+  t.equal(cache.size, 1);
   informers.stop();
 });
 

@@ -107,7 +107,7 @@ export interface Kind<T extends KubeObject> extends AnyKind {
   resource: Resource<T>;
   reconciler(deps: KindDeps<T>): Reconciler<T>;
   /** Whether a change of the object alone, its generation being equal, needs a new plan. */
-  statusMatters(before: T, after: T): boolean;
+  changeMatters(before: T, after: T): boolean;
 }
 
 /** A controller without a kind of its own: its keys are those of pods, for example. */

@@ -94,7 +94,7 @@ export class OwnerQueues {
 
 /** A change of the object itself. */
 export function enqueueItself<T extends KubeObject>(
-  kind: Pick<Kind<T>, "resource" | "statusMatters">,
+  kind: Pick<Kind<T>, "resource" | "changeMatters">,
   queue: Pick<WorkQueue, "add">,
   shell: Pick<KindShell, "forget">,
   change: Change<T>,
@@ -108,13 +108,13 @@ export function enqueueItself<T extends KubeObject>(
 }
 
 /** Our own status writes come back as changes: only what a plan reads is worth a new one. */
-function isWanted<T extends KubeObject>(kind: Pick<Kind<T>, "statusMatters">, before: T, after: T): boolean {
+function isWanted<T extends KubeObject>(kind: Pick<Kind<T>, "changeMatters">, before: T, after: T): boolean {
   const a = before.metadata;
   const b = after.metadata;
   return (
     a.generation !== b.generation ||
     a.deletionTimestamp !== b.deletionTimestamp ||
     JSON.stringify([a.labels, a.annotations]) !== JSON.stringify([b.labels, b.annotations]) ||
-    kind.statusMatters(before, after)
+    kind.changeMatters(before, after)
   );
 }

@@ -86,7 +86,7 @@ t.test("an object's own status enqueues it only where its plan reads it", async 
   const shell = { forget: (key: string) => forgotten.push(key) };
   const kind = {
     resource: cloneSetResource,
-    statusMatters: (before: CloneSet, after: CloneSet) =>
+    changeMatters: (before: CloneSet, after: CloneSet) =>
       before.status?.currentRevision !== after.status?.currentRevision,
   };
   const counts = { availableReplicas: 0, readyReplicas: 0, updatedReadyReplicas: 0, updatedReplicas: 0 };

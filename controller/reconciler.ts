@@ -10,11 +10,22 @@ export type ObjectAction =
   /** Merge patch; `exact`: of no other version than the one that was planned with. */
   | { readonly type: "patch object"; readonly body: ObjectBody; readonly exact?: boolean }
   /** Merge patch of a status that has to be stored before what follows. All others are offered as the pass's `status`. */
-  | { readonly type: "patch status"; readonly status: object; readonly exact?: boolean }
+  | StatusPatch
   | { readonly type: "add finalizer" | "remove finalizer"; readonly finalizer: string }
   | { readonly type: "delete object" }
   /** `about`: another object. */
   | { readonly type: "event"; readonly event: ObjectEvent; readonly about?: EventTarget };
+
+export interface StatusPatch {
+  readonly type: "patch status";
+  readonly status: object;
+  readonly exact?: boolean;
+  /**
+   * The patch for the newest version that is known when it is sent: of an object that others write all the time, the version
+   * of the plan is old by then. Undefined where that needs another plan.
+   */
+  readonly renewed?: () => { readonly resourceVersion: string; readonly status: object } | undefined;
+}
 
 export interface ObjectBody {
   readonly metadata?: object;

@@ -49,13 +49,13 @@ export interface HeldPods<P> extends Reader<P> {
 export interface PodNeeds<P> {
   /**
    * From now on `key` needs these selections, and none that it needed before. Undefined until the server has sent
-   * all of them: the key is woken then. Afterwards it is woken by each change of their pods.
+   * all of them: the key is enqueued then. Afterwards it is enqueued by each change of their pods.
    * Call it in each pass: for unchanged selections it costs their text. Throws ParseError for bad selectors.
    */
   need(key: string, selections: readonly PodSelection[]): readonly HeldPods<P>[] | undefined;
   /** What `need` would return for the selections that the key needs already, without their text. */
   held(key: string): readonly HeldPods<P>[] | undefined;
-  /** Why a selection that `key` waits for is not listed: the server refuses it. The key is woken when that begins. */
+  /** Why a selection that `key` waits for is not listed: the server refuses it. The key is enqueued when that begins. */
   refusal(key: string): KubeError | undefined;
   /** Whether `key` needs any, complete or not. */
   has(key: string): boolean;
@@ -64,7 +64,7 @@ export interface PodNeeds<P> {
 }
 
 /** `change` is absent when the selection has just become complete. */
-type WakePods<P> = (key: string, change?: Change<P>) => void;
+type EnqueuePods<P> = (key: string, change?: Change<P>) => void;
 
 interface SelectedPodsDeps<P> {
   client: Client;
@@ -81,7 +81,7 @@ interface SelectedPodsDeps<P> {
 interface Shared<P extends SelectablePod> {
   readonly pods: SelectionCache<P>;
   readonly informer: Informer;
-  readonly holders: Map<WakePods<P>, Set<string>>;
+  readonly holders: Map<EnqueuePods<P>, Set<string>>;
   complete: boolean;
   /** Of a first list that the server refuses. */
   refusal: KubeError | undefined;
@@ -102,17 +102,17 @@ export class SelectedPods<P extends SelectablePod = Pod> {
     return this.#shared.size;
   }
 
-  /** The needs of one kind, whose keys `wake` puts into its queue. */
-  needs(wake: WakePods<P>): PodNeeds<P> {
+  /** The needs of one kind, whose keys `enqueue` puts into its queue. */
+  needs(enqueue: EnqueuePods<P>): PodNeeds<P> {
     const held = new Map<string, readonly string[]>();
     return {
       need: (key, selections) => {
         const wanted = selections.map((selection) => idOf(this.#narrowed(selection)));
         const before = held.get(key) ?? [];
-        const shared = wanted.map((id) => this.#hold(id, wake, key));
+        const shared = wanted.map((id) => this.#hold(id, enqueue, key));
         held.set(key, wanted);
         // Only after the new ones are held, so that a selection that stays is not watched anew.
-        for (const id of before) if (!wanted.includes(id)) this.#letGo(id, wake, key);
+        for (const id of before) if (!wanted.includes(id)) this.#letGo(id, enqueue, key);
         return completeOf(shared);
       },
       held: (key) => {
@@ -125,7 +125,7 @@ export class SelectedPods<P extends SelectablePod = Pod> {
       },
       has: (key) => held.has(key),
       release: (key) => {
-        for (const id of held.get(key) ?? []) this.#letGo(id, wake, key);
+        for (const id of held.get(key) ?? []) this.#letGo(id, enqueue, key);
         held.delete(key);
       },
     };
@@ -144,25 +144,25 @@ export class SelectedPods<P extends SelectablePod = Pod> {
     return { ...selection, namespace: this.#deps.namespace };
   }
 
-  #hold(id: string, wake: WakePods<P>, key: string): Shared<P> {
+  #hold(id: string, enqueue: EnqueuePods<P>, key: string): Shared<P> {
     let shared = this.#shared.get(id);
     if (shared === undefined) {
       shared = this.#begin(id);
       this.#shared.set(id, shared);
     }
-    const keys = shared.holders.get(wake);
-    if (keys === undefined) shared.holders.set(wake, new Set([key]));
+    const keys = shared.holders.get(enqueue);
+    if (keys === undefined) shared.holders.set(enqueue, new Set([key]));
     else keys.add(key);
     return shared;
   }
 
-  #letGo(id: string, wake: WakePods<P>, key: string): void {
+  #letGo(id: string, enqueue: EnqueuePods<P>, key: string): void {
     const shared = this.#shared.get(id);
-    const keys = shared?.holders.get(wake);
+    const keys = shared?.holders.get(enqueue);
     if (shared === undefined || keys === undefined) return;
     keys.delete(key);
     if (keys.size > 0) return;
-    shared.holders.delete(wake);
+    shared.holders.delete(enqueue);
     if (shared.holders.size > 0) return;
     this.#shared.delete(id);
     this.#end(shared.informer);
@@ -197,7 +197,7 @@ export class SelectedPods<P extends SelectablePod = Pod> {
       refusal: undefined,
     };
     const notify = (change?: Change<P>): void => {
-      for (const [wake, keys] of shared.holders) for (const key of keys) wake(key, change);
+      for (const [enqueue, keys] of shared.holders) for (const key of keys) enqueue(key, change);
     };
     pods.subscribe((change) => {
       // The first list is reported as one.

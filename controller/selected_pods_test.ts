@@ -24,26 +24,26 @@ const web: PodSelection = { namespace: "ns", labels: { matchLabels: { app: "web"
 const names = (pods: { values(): Iterable<Pod> }) => [...pods.values()].map(({ name }) => name).sort();
 
 t.test(
-  "only what is selected is watched; the key is woken once when it is there, then by each change",
+  "only what is selected is watched; the key is enqueued once when it is there, then by each change",
   async (t) => {
     const server = fakeServer();
     server.put("pods", pod("a", { app: "web" }));
     server.put("pods", pod("b", { app: "web" }));
     server.put("pods", pod("other", { app: "db" }));
     const { clock, selected } = selecting(server);
-    const woken: [string, string | undefined][] = [];
+    const enqueued: [string, string | undefined][] = [];
     const needs = selected.needs((key: string, change?: Change<Pod>) =>
-      woken.push([key, change?.object.name]),
+      enqueued.push([key, change?.object.name]),
     );
     t.equal(needs.need("ns/x", [web]), undefined, "not known yet");
     await clock.settle();
-    t.same(woken, [["ns/x", undefined]]);
+    t.same(enqueued, [["ns/x", undefined]]);
     const [held] = needs.need("ns/x", [web]) ?? [];
     t.same(held && names(held), ["a", "b"]);
     server.put("pods", pod("other", { app: "db", changed: "yes" }));
     server.put("pods", pod("c", { app: "web" }));
     await clock.settle();
-    t.same(woken.slice(1), [["ns/x", "c"]], "a pod that is not selected wakes nobody");
+    t.same(enqueued.slice(1), [["ns/x", "c"]], "a pod that is not selected enqueues nothing");
     t.same(server.watched, ["ns|app=web|"]);
     await selected.stop();
     t.equal(server.openWatches, 0);
@@ -53,9 +53,9 @@ t.test(
 t.test("equal selections share a watch, which ends with its last user", async (t) => {
   const server = fakeServer();
   const { clock, selected } = selecting(server);
-  const woken: string[] = [];
-  const budgets = selected.needs((key) => woken.push(`budget ${key}`));
-  const markers = selected.needs((key) => woken.push(`marker ${key}`));
+  const enqueued: string[] = [];
+  const budgets = selected.needs((key) => enqueued.push(`budget ${key}`));
+  const markers = selected.needs((key) => enqueued.push(`marker ${key}`));
   budgets.need("ns/x", [web]);
   budgets.need("ns/y", [web]);
   markers.need("ns/x", [
@@ -64,16 +64,16 @@ t.test("equal selections share a watch, which ends with its last user", async (t
   markers.need("ns/z", [web]);
   await clock.settle();
   t.equal(selected.watches, 2, "the two texts differ although they mean the same");
-  t.same(woken.sort(), ["budget ns/x", "budget ns/y", "marker ns/x", "marker ns/z"]);
+  t.same(enqueued.sort(), ["budget ns/x", "budget ns/y", "marker ns/x", "marker ns/z"]);
   budgets.release("ns/x");
   budgets.release("ns/y");
   budgets.release("ns/y");
   await clock.settle();
   t.equal(server.openWatches, 2, "a marker still needs it");
-  woken.length = 0;
+  enqueued.length = 0;
   server.put("pods", pod("a", { app: "web" }));
   await clock.settle();
-  t.same(woken.sort(), ["marker ns/x", "marker ns/z"]);
+  t.same(enqueued.sort(), ["marker ns/x", "marker ns/z"]);
   markers.release("ns/z");
   markers.release("ns/x");
   await clock.settle();

@@ -8,6 +8,7 @@ import {
   isKubeError,
   messageOf,
   type Outcome,
+  type PatchOptions,
   type Resource,
   type WorkQueue,
 } from "../kube/index.ts";
@@ -20,6 +21,7 @@ import type {
   PlainReconciler,
   Reconciler,
   StatusObject,
+  StatusPatch,
   Step,
 } from "./reconciler.ts";
 import { StatusWriter } from "./rollout/status/status_writer.ts";
@@ -56,7 +58,7 @@ export function plainShellOf(
     };
     return { requeueAfterMs: pass.requeueAfterMs, carryOut };
   };
-  return { reconcile: (key) => carriedOut(queue, key, () => planned(key)) };
+  return { reconcile: (key) => runPass(queue, key, () => planned(key)) };
 }
 
 interface Planned {
@@ -64,8 +66,8 @@ interface Planned {
   carryOut(): Promise<void>;
 }
 
-/** One pass, whatever it is about: what is refused leaves the key to the queue, but what was lost to others. */
-async function carriedOut(
+/** One pass of any controller. A refused write is retried by the backoff of the queue, a lost race soon and without it. */
+async function runPass(
   queue: Pick<WorkQueue, "addAfter">,
   key: string,
   plan: () => Promise<Planned | undefined>,
@@ -113,7 +115,7 @@ class Shell<T extends StatusObject> implements KindShell {
 
   async reconcile(key: string): Promise<Outcome> {
     try {
-      return await carriedOut(this.#deps.queue, key, () => this.#plan(key));
+      return await runPass(this.#deps.queue, key, () => this.#plan(key));
     } catch (error) {
       // What the server refused is no matter of the object.
       if (!isKubeError(error)) this.#reportFailure(key, error);
@@ -178,7 +180,7 @@ class Shell<T extends StatusObject> implements KindShell {
         return this.#patch(key, metadata, action.body, action);
       case "patch status":
         if (Object.keys(action.status).length === 0) return object;
-        return this.#patch(key, metadata, { status: action.status }, action, "status");
+        return this.#patchStatus(key, metadata, action);
       case "add finalizer":
       case "remove finalizer": {
         const { finalizers: before = [] } = metadata;
@@ -217,16 +219,27 @@ class Shell<T extends StatusObject> implements KindShell {
     { uid = "", resourceVersion }: ObjectMeta,
     { metadata, ...rest }: ObjectBody,
     { exact = false }: { readonly exact?: boolean },
-    subresource?: "status",
+    more: Pick<PatchOptions, "subresource" | "bodyWhenSent"> = {},
   ): Promise<T> {
     const { client, resource, objects } = this.#deps;
     const body = { metadata: { uid, ...(exact ? { resourceVersion } : {}), ...metadata }, ...rest };
-    const options = { ...this.#options(uid), ...(subresource === undefined ? {} : { subresource }) };
+    const options = { ...this.#options(uid), ...more };
     const patched = await client.patch(resource, refOf(key), { type: "merge", body }, options);
     const { deletionTimestamp, finalizers = [] } = patched.metadata;
     if (deletionTimestamp !== undefined && finalizers.length === 0) objects.remove(key, uid);
     else objects.writeBack(patched);
     return patched;
+  }
+
+  #patchStatus(key: string, metadata: ObjectMeta, action: StatusPatch): Promise<T> {
+    const { status, renewed } = action;
+    const { uid = "", resourceVersion } = metadata;
+    const bodyWhenSent = (): object => {
+      const newest = renewed?.() ?? { resourceVersion, status };
+      return { metadata: { uid, resourceVersion: newest.resourceVersion }, status: newest.status };
+    };
+    const options = { subresource: "status", ...(renewed === undefined ? {} : { bodyWhenSent }) };
+    return this.#patch(key, metadata, { status }, action, options);
   }
 
   async #delete(key: string, { uid = "" }: ObjectMeta): Promise<T | undefined> {

@@ -33,7 +33,9 @@ function scene(reconciler: Partial<Reconciler<CloneSet>> & { pass?: () => Pass |
       };
       return resource.codec.decode(text(), "application/json");
     },
-    patch: async (resource, _ref, { body }, options = {}) => {
+    patch: async (resource, _ref, patch, options = {}) => {
+      if (options.bodyWhenSent !== undefined) await clock.settle();
+      const body = options.bodyWhenSent?.() ?? patch.body;
       answer(`patch ${options.subresource ?? "object"} ${JSON.stringify(body)}`);
       const { metadata, ...rest } = applyMergePatch(stored, body);
       const resourceVersion = String(Number(Object(stored["metadata"]).resourceVersion) + 1);
@@ -121,6 +123,24 @@ t.test("actions are carried out in order, each on the version that the one befor
     "delete u Background",
   ]);
   t.equal(objects.size, 0);
+});
+
+t.test("a status that others write all the time is renewed when it is sent", async (t) => {
+  for (const [newest, sent] of [
+    [{ resourceVersion: "8", status: { replicas: 2 } }, '"resourceVersion":"8"},"status":{"replicas":2}'],
+    [undefined, '"resourceVersion":"5"},"status":{"replicas":1}'],
+  ] as const) {
+    let isWritten = false;
+    const renewed = () => (isWritten ? newest : { resourceVersion: "5", status: { replicas: 1 } });
+    const status = { type: "patch status", status: { replicas: 1 }, exact: true, renewed } as const;
+    const scenery = scene({ pass: () => ({ actions: [status] }) });
+    scenery.store();
+    const pass = scenery.pass();
+    // Others were faster while it waited.
+    isWritten = true;
+    await pass;
+    t.same(scenery.sent, [`patch status {"metadata":{"uid":"u",${sent}}`]);
+  }
 });
 
 t.test("an object is made under the name of its key", async (t) => {

@@ -1,6 +1,6 @@
 /** Admission and conversion of one process: which webhooks it answers, by the gates. Spec: platform 4.1, rule 2. */
-import { carriedOutKinds } from "../crds/index.ts";
-import { type Log, nullMetrics } from "../kube/index.ts";
+import { kinds as definitions } from "../crds/index.ts";
+import { createEvents, type Log, nullMetrics } from "../kube/index.ts";
 import { reportingRefusals } from "./admission/deletion_protection.ts";
 import { protectionWebhooks } from "./admission/protection_webhooks.ts";
 import { deletionRefusal, type Refusal } from "./admission/refusals.ts";
@@ -40,18 +40,27 @@ export function admission(deps: AdmissionDeps): Admission {
   const { client, clock, random, log, metrics, options, settings, leads } = deps;
   const { namespace } = options;
   const informers = new SharedInformers({ client, clock, random, log, metrics: nullMetrics, namespace });
-  const budgets = podBudgets(deps, informers);
+  const events = createEvents({ client, clock, random, log, metrics: nullMetrics });
+  const recorderOf = (controller: string) => events.from(controller);
+  const budgets = podBudgets({ ...deps, recorder: recorderOf("pub-controller") }, informers);
   const reported: WebhookDeps["reported"] = (kind, handler) =>
     reportingRefusals(handler, (request) => deps.refused(deletionRefusal(kind, request)));
   const spreads = options.gates.WorkloadSpread ? new PodPlacement({ ...deps, informers }) : undefined;
-  const handlers = handlersByPath(admissionWebhooks, { ...deps, informers, budgets, spreads, reported });
+  const handlers = handlersByPath(admissionWebhooks, {
+    ...deps,
+    informers,
+    budgets,
+    spreads,
+    reported,
+    recorderOf,
+  });
   informers.start();
   const webhooks = createWebhooks({
     settings,
     client,
     webhooks: admissionWebhooks,
     handlers,
-    kinds: carriedOutKinds,
+    kinds: definitions,
     clock,
     random,
     log,
@@ -68,7 +77,7 @@ export function admission(deps: AdmissionDeps): Admission {
     async stop() {
       informers.stop();
       await webhooks.stop();
-      await budgets.stop();
+      await events.stop();
     },
   };
 }

@@ -56,8 +56,6 @@ export interface KindDefinition<Version extends KindVersion = KindVersion> {
   readonly corePlaces?: readonly CorePlace[];
   /** `None`: the API server rewrites apiVersion and drops unknown fields. Else what `/convert` of the controller answers. */
   readonly conversion: "None" | Conversion;
-  /** Whether a controller acts on the kind. The others are not installed. */
-  readonly carriedOut: boolean;
   readonly versions: readonly Version[];
 }
 

@@ -1,4 +1,4 @@
-/** The registry of all kinds. */
+/** The registry of all kinds. Each is installed, and a controller acts on it. */
 import { advancedCronJob } from "./advanced_cron_job/index.ts";
 import { broadcastJob } from "./broadcast_job/index.ts";
 import { cloneSet } from "./clone_set/index.ts";
@@ -39,6 +39,3 @@ export const kinds: readonly KindDefinition[] = [
   podProbeMarker,
   nodePodProbe,
 ];
-
-/** Kinds on which a controller acts: what an installation serves. */
-export const carriedOutKinds: readonly KindDefinition[] = kinds.filter((definition) => definition.carriedOut);

@@ -6,6 +6,7 @@ import type {
   ListOptions,
   ListPage,
   Patch,
+  PatchOptions,
   RequestOptions,
   Resource,
   WatchEvent,
@@ -139,8 +140,9 @@ class KubeClient implements Client {
     resource: Resource<T>,
     ref: ObjectRef,
     patch: Patch,
-    options: WriteOptions = {},
+    options: PatchOptions = {},
   ): Promise<T> {
+    const { bodyWhenSent } = options;
     const query = writeQuery(
       patch.type === "apply" ? { ...options, fieldManager: patch.fieldManager } : options,
     );
@@ -148,6 +150,7 @@ class KubeClient implements Client {
     const path = withQuery(objectPath(resource, ref, options.subresource), { ...query, force });
     const answer = await this.#send(resource, "PATCH", "PATCH", path, options, {
       body: JSON.stringify(patch.body),
+      bodyWhenSent: bodyWhenSent && (() => JSON.stringify(bodyWhenSent())),
       contentType: contentTypes[patch.type],
       repeatable: isRepeatable(patch),
     });

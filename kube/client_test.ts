@@ -200,6 +200,32 @@ t.test("429 waits for Retry-After and tries again; an eviction's 429 is an answe
   t.equal(seen.length, 3);
 });
 
+t.test("a body that is made when it is sent is that of the moment when there is room for it", async (t) => {
+  const held: ServerResponse[] = [];
+  let size = 1;
+  const { client, seen } = await against(t, (request, response, count) => {
+    if (request.method === "GET") held.push(response);
+    else if (count > 9) json(response, 200, widget("a"));
+    else {
+      size = 3;
+      json(response, 429, status(429, "TooManyRequests", "slow down"), { "retry-after": "0" });
+    }
+  });
+  const reads = Array.from({ length: 8 }, () => client.get(widgets, one));
+  const bodyWhenSent = () => ({ metadata: { uid: "u" }, spec: { size } });
+  const patch = { type: "merge", body: bodyWhenSent() } as const;
+  const patched = client.patch(widgets, one, patch, { bodyWhenSent });
+  while (held.length < 8) await systemClock.sleep(5);
+  size = 2;
+  for (const response of held) json(response, 200, widget("a"));
+  await Promise.all([...reads, patched]);
+  t.strictSame(
+    seen.slice(8).map(({ body }) => JSON.parse(body).spec.size),
+    [2, 3],
+    "the second attempt is of its own moment",
+  );
+});
+
 t.test("a broken connection: reads and guarded writes go again, creates are ambiguous", async (t) => {
   const { client, seen } = await against(t, (_request, response, count) => {
     if (count % 2 === 1) response.socket?.destroy();
@@ -366,6 +392,18 @@ t.test("a watch that is refused says why, one that breaks throws, one that is ab
     return undefined;
   };
   t.ok(isKubeError(await read().catch((error: unknown) => error), "Network", "Aborted"));
+});
+
+t.test("discovery: versions as distributions write them, and one that says nothing", async (t) => {
+  const version = async (answer: object) => {
+    const { client } = await against(t, (_, response) => json(response, 200, answer));
+    const { major, minor } = await serverVersion(client);
+    return [major, minor];
+  };
+  t.same(await version({ gitVersion: "v1.31.5-gke.1", major: "1", minor: "31+" }), [1, 31]);
+  t.same(await version({ gitVersion: "v1.32.0-eks-5ca49cb", major: "1", minor: "32+" }), [1, 32]);
+  t.same(await version({ gitVersion: "v1.x", major: "one", minor: "+" }), [0, 0], "taken for an older one");
+  t.same(await version({}), [0, 0]);
 });
 
 t.test("discovery: the server's version and what it serves", async (t) => {

@@ -76,6 +76,14 @@ export interface WriteOptions extends RequestOptions {
   dryRun?: boolean;
 }
 
+export interface PatchOptions extends WriteOptions {
+  /**
+   * The body as it is when the request is sent, which may be long after it was made: others have places in the window before.
+   * It has the preconditions of the one that it replaces.
+   */
+  bodyWhenSent?: () => object;
+}
+
 export interface ListOptions extends RequestOptions {
   namespace?: string;
   labelSelector?: string;
@@ -109,7 +117,7 @@ export interface Client {
   ): Promise<T>;
   /** Only for objects that nobody else writes (Lease, our Secret); body is a full JSON object. */
   replace<T>(resource: Resource<T>, ref: ObjectRef, body: object, options?: WriteOptions): Promise<T>;
-  patch<T>(resource: Resource<T>, ref: ObjectRef, patch: Patch, options?: WriteOptions): Promise<T>;
+  patch<T>(resource: Resource<T>, ref: ObjectRef, patch: Patch, options?: PatchOptions): Promise<T>;
   /** The object as it is now being deleted, or undefined when the server removed it at once. */
   delete<T>(resource: Resource<T>, ref: ObjectRef, options?: DeleteOptions): Promise<T | undefined>;
   /** Opens a watch; the stream ends when the server closes it. Errors are KubeError. */

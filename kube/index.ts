@@ -17,6 +17,7 @@ export * from "./errors.ts";
 export * from "./events.ts";
 export * from "./http_endpoints.ts";
 export * from "./lease.ts";
+export * from "./list_pages.ts";
 export * from "./log.ts";
 export * from "./metrics.ts";
 export * from "./metrics_types.ts";

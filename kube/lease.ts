@@ -58,8 +58,8 @@ export interface ElectionOptions {
   /** The signal aborts when the leadership ends. Not awaited. */
   onStarted(leading: AbortSignal): void;
   /**
-   * After leadership was lost or given back. Called once for each onStarted. A lease that is yielded is given back, and a
-   * lost one acquired again, when what it returns has resolved.
+   * After leadership was lost or given back. Called once for each onStarted. A lease is given back, and a lost one acquired
+   * again, when what it returns has resolved.
    */
   onLost(): unknown;
 }
@@ -163,7 +163,7 @@ class Candidate {
     }
     deadline.end();
     if (this.isLeader) {
-      void this.#lose("stopped");
+      await this.#lose("stopped");
       if (this.#options.releaseOnStop !== false) await this.#release();
     }
   }

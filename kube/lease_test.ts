@@ -51,6 +51,30 @@ t.test("one of several leads, renews, and gives back what it held", async (t) =>
   await Promise.all([...candidates.slice(1).map((each) => each.stop()), clock.settle()]);
 });
 
+t.test("a lease is given back when what was led has ended", async (t) => {
+  const server = fakeServer();
+  const clock = testClock();
+  const election = startElection({
+    client: server.client,
+    clock,
+    random: seededRandom(1),
+    log: nullLog,
+    namespace: "ns",
+    name: "manager",
+    identity: "a",
+    onStarted: () => undefined,
+    onLost: () => clock.sleep(3_000),
+  });
+  await clock.advance(1_000);
+  const holder = () => server.object("leases.coordination.k8s.io", "ns/manager")?.["spec"];
+  const stopped = election.stop();
+  await clock.advance(2_000);
+  t.match(holder(), { holderIdentity: "a" }, "its writes may still be under way");
+  await clock.advance(2_000);
+  t.match(holder(), { holderIdentity: "" });
+  await stopped;
+});
+
 t.test("a leader that is cut off gives up before others take over", async (t) => {
   const server = fakeServer();
   const clock = testClock();

@@ -83,10 +83,10 @@ function clientMetrics(
       if (sent > 0) bytesOut.inc({ verb, resource }, sent);
     },
     retry: (verb, resource, reason) => retries.inc({ verb, resource, reason }),
-    window(size, flying, standing) {
+    window(size, flying, queued) {
       limit.set(size);
       inFlight.set(flying);
-      waiting.set(standing);
+      waiting.set(queued);
     },
     watchEvents: (resource, type, count) => events.inc({ resource, type }, count),
     watchRestart: (resource, reason) => restarts.inc({ resource, reason }),

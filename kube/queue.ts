@@ -202,11 +202,11 @@ export class WorkQueue {
     this.#timer?.timer.cancel();
     this.#timer = {
       at,
-      timer: this.#clock.after(Math.max(0, at - this.#clock.monotonic()), () => this.#wake()),
+      timer: this.#clock.after(Math.max(0, at - this.#clock.monotonic()), () => this.#enqueueDue()),
     };
   }
 
-  #wake(): void {
+  #enqueueDue(): void {
     this.#timer = undefined;
     const now = this.#clock.monotonic();
     for (let key = this.#delayed.takeDue(now); key !== undefined; key = this.#delayed.takeDue(now)) {

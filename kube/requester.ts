@@ -22,6 +22,8 @@ export interface Call {
   accept: string;
   contentType?: string;
   body?: string;
+  /** Makes the body once the request has a place in the window, in place of `body`. */
+  bodyWhenSent?: (() => string) | undefined;
   /** May be carried out twice without a difference, or is refused the second time by its precondition. */
   repeatable: boolean;
   /** False: a 429 means something to the caller (a budget refuses an eviction), not that the server is busy. */
@@ -110,16 +112,17 @@ export class Requester {
     }
   }
 
-  async #attempt(call: Call): Promise<HttpResponse> {
+  async #attempt({ bodyWhenSent, ...asked }: Call): Promise<HttpResponse> {
     const { window, credentials, transport, clock } = this.#options;
-    const place = await window.enter(call.priority, call.flow, call.signal).catch((cause: unknown) => {
+    const place = await window.enter(asked.priority, asked.flow, asked.signal).catch((cause: unknown) => {
       throw isKubeError(cause)
         ? cause
-        : new KubeError("Aborted", `${call.verb} ${call.resource}: aborted`, { cause });
+        : new KubeError("Aborted", `${asked.verb} ${asked.resource}: aborted`, { cause });
     });
     let outcome: PlaceOutcome = "uncounted";
     try {
       const access = await credentials.access();
+      const call = bodyWhenSent === undefined ? asked : { ...asked, body: bodyWhenSent() };
       const started = clock.monotonic();
       const response = await transport.send(access, this.#request(call)).catch((error: unknown) => {
         this.#count(call, access.server, started, "<error>", 0);

@@ -29,6 +29,11 @@ export interface Informer {
   readonly synced: Promise<void>;
   /** Time of the last sign of life of the server, in milliseconds since the epoch; 0 before the first. */
   readonly lastEventAt: number;
+  /**
+   * While the watch is interrupted: resolves when it goes on, at the latest after `longestInterruptionMs`. Undefined while it
+   * stands, and before the first list.
+   */
+  readonly caughtUp: Promise<void> | undefined;
   /** Resolves when nothing of it runs any more. */
   stop(): Promise<void>;
 }
@@ -41,6 +46,10 @@ const bookmarkSilenceMs = 150_000;
 const slackMs = 30_000;
 /** A streaming list without any byte for so long will not come. */
 const initialSilenceMs = 45_000;
+/** Whoever wants to decide by what is newest waits for so long at most: what is broken for longer may stay so. */
+const longestInterruptionMs = 8_000;
+/** Servers send what a watch has missed as soon as it is open: when nothing has come by then, it has missed nothing. */
+const missedEventsMs = 50;
 
 export function startInformer<T>(options: InformerOptions<T>): Informer {
   const running = new RunningInformer(options);
@@ -49,6 +58,9 @@ export function startInformer<T>(options: InformerOptions<T>): Informer {
     synced: running.synced,
     get lastEventAt() {
       return running.lastEventAt;
+    },
+    get caughtUp() {
+      return running.interruption?.over;
     },
     stop: () => {
       running.abort();
@@ -60,6 +72,7 @@ export function startInformer<T>(options: InformerOptions<T>): Informer {
 class RunningInformer<T> {
   readonly synced: Promise<void>;
   lastEventAt = 0;
+  interruption: Interruption | undefined;
   readonly #options: InformerOptions<T>;
   readonly #log: Log;
   readonly #metrics: Metrics;
@@ -84,6 +97,7 @@ class RunningInformer<T> {
   }
 
   abort(): void {
+    this.#continued();
     this.#stop.abort(
       new KubeError("Aborted", `the informer of ${this.#options.resource.plural} was stopped`),
     );
@@ -134,6 +148,7 @@ class RunningInformer<T> {
     this.#stop.signal.addEventListener("abort", onStop, { once: true });
     const deadMan = new DeadMan(clock, () => connection.abort(new Silence()));
     const initial = this.#state.name === "streaming";
+    let open: { cancel(): void } | undefined;
     deadMan.allow(initial ? initialSilenceMs : seconds * 1000 + slackMs);
     try {
       const stream = await client.watch(resource, {
@@ -143,10 +158,12 @@ class RunningInformer<T> {
         ...(this.#state.name === "watching" ? { resourceVersion: this.#state.version } : {}),
         ...(initial ? { sendInitialEvents: true } : {}),
       });
+      if (!initial) open = clock.after(missedEventsMs, () => this.#continued());
       for await (const events of stream) {
         this.lastEventAt = clock.now();
         this.#take({ type: "events", events });
         if (this.#state.attempt !== attempt) return;
+        if (this.#state.name === "watching") this.#continued();
         deadMan.allow(allowedSilence(this.#state, events, seconds) ?? deadMan.allowed);
       }
       this.#take({ type: "closed" });
@@ -154,10 +171,18 @@ class RunningInformer<T> {
       if (!(connection.signal.reason instanceof Silence)) throw error;
       this.#take({ type: "silent" });
     } finally {
+      open?.cancel();
+      const stood = !initial || this.#state.name === "watching";
+      if (stood && !this.#stop.signal.aborted) this.interruption ??= new Interruption(clock);
       deadMan.end();
       this.#stop.signal.removeEventListener("abort", onStop);
       connection.abort();
     }
+  }
+
+  #continued(): void {
+    this.interruption?.end();
+    this.interruption = undefined;
   }
 
   #selection(): { namespace?: string; labelSelector?: string; fieldSelector?: string } {
@@ -234,6 +259,22 @@ function allowedSilence<T>(
 }
 
 class Silence extends Error {}
+
+/** From the end of a watch to the next one. */
+class Interruption {
+  readonly over: Promise<void>;
+  readonly end: () => void;
+
+  constructor(clock: Clock) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = clock.after(longestInterruptionMs, resolve);
+    this.over = promise;
+    this.end = () => {
+      timer.cancel();
+      resolve();
+    };
+  }
+}
 
 /** Calls `expire` when `allow` was not called for the time last allowed. One timer, not one for each event. */
 class DeadMan {

@@ -186,12 +186,13 @@ t.test(
     const spread = { ...deps, random };
     const backAt = 3_600_000;
     const opened: number[] = [];
+    const isAway = failed("Network");
     let asked = 0;
     for (let watch = 0; watch < 4_000; watch++) {
       let state = feed(firstState(), events(bookmark(9, true))).state;
       let now = 0;
       while (now < backAt) {
-        state = step(spread, state, failed("Network")).state;
+        state = step(spread, state, isAway).state;
         now += state.delayMs;
         asked++;
       }

@@ -97,6 +97,45 @@ t.test("a connection that says nothing any more is given up", async (t) => {
   await informer.stop();
 });
 
+t.test(
+  "who decides by what is newest waits for an interrupted watch, for some seconds at most",
+  async (t) => {
+    const server = fakeServer();
+    let fault: KubeError | undefined;
+    const client = withFaults(server.client, {
+      watch: () => (fault ? { before: () => Promise.reject(fault) } : undefined),
+    });
+    const { clock, cache, informer } = informed(client);
+    await informer.synced;
+    await clock.settle();
+    t.equal(informer.caughtUp, undefined, "nothing to wait for");
+    const seen: string[] = [];
+    const decide = async () => {
+      await informer.caughtUp;
+      seen.push([...cache.values()].map(({ metadata }) => metadata.name).join());
+    };
+    fault = new KubeError("TooManyRequests", "storage is (re)initializing", { retryAfterMs: 1_000 });
+    server.endWatches();
+    await server.client.create(widgets, "ns", widget("a"));
+    await clock.advance(300);
+    const early = decide();
+    fault = undefined;
+    await clock.advance(2_500);
+    await early;
+    t.same(seen, ["a"], "what was written meanwhile is known");
+    t.equal(informer.caughtUp, undefined);
+    fault = new KubeError("Forbidden", "no rights", { status: 403 });
+    server.endWatches();
+    await clock.advance(500);
+    await server.client.create(widgets, "ns", widget("b"));
+    const late = decide();
+    await clock.advance(8_000);
+    await late;
+    t.same(seen, ["a", "a"], "it does not wait for what may stay broken");
+    await informer.stop();
+  },
+);
+
 t.test("it goes on through failures and says so", async (t) => {
   const server = fakeServer();
   let failures = 0;

@@ -116,6 +116,19 @@ t.test("helm", { skip: helmMissing }, async (t) => {
     t.strictSame(hooks, [], "hooks leave nothing behind");
   });
 
+  await t.test("an installation without helm becomes a release's", async (t) => {
+    const { objects, kubeconfig, helm } = await cluster(t);
+    const images = "--controller-image refit/controller:0.1.0 --agent-image refit/agent:0.1.0";
+    t.match(await runHere(`install ${images} --kubeconfig ${kubeconfig}`), { code: 0 });
+    const before = objects.get("deployments.apps", at("kruise-controller-manager"));
+    const refused = await helm("install", "kruise", chart);
+    t.match([refused.code, refused.stderr], [1, /invalid ownership metadata/]);
+    t.match(await helm("install", "kruise", chart, "--take-ownership"), { code: 0 });
+    const after = objects.get("deployments.apps", at("kruise-controller-manager"));
+    t.equal(after?.metadata.uid, before?.metadata.uid);
+    t.match(after?.metadata, { annotations: { "meta.helm.sh/release-name": "kruise" } });
+  });
+
   await t.test("what the chart installs, refit install leaves as it is", async (t) => {
     const { kubeconfig, helm } = await cluster(t);
     t.match(await helm("install", "kruise", chart), { code: 0 });

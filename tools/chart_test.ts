@@ -201,6 +201,51 @@ t.test("with helm", { skip: helmMissing }, async (t) => {
     t.notMatch(JSON.stringify(configuration), /vpod\.kb\.io|vpodeviction/);
   });
 
+  await t.test(
+    "cert-manager is asked for the certificate, by an authority of its own or a given issuer",
+    async (t) => {
+      const annotations = { "cert-manager.io/inject-ca-from": "kruise-system/kruise-webhook-certs" };
+      const enabled = (more: object) =>
+        rendered(t, { externalCerts: { certManager: { enabled: true, ...more } } });
+      const objects = await enabled({});
+      const asked = (all: object) =>
+        Object.keys(all)
+          .filter((name) => /^(Issuer|Certificate)\//.test(name))
+          .sort();
+      t.strictSame(asked(objects), [
+        "Certificate/kruise-system/kruise-webhook-ca",
+        "Certificate/kruise-system/kruise-webhook-certs",
+        "Issuer/kruise-system/kruise-webhook-ca",
+        "Issuer/kruise-system/kruise-webhook-selfsigned",
+      ]);
+      t.match(objects["Certificate/kruise-system/kruise-webhook-certs"], {
+        spec: {
+          secretName: "kruise-webhook-certs",
+          privateKey: { algorithm: "ECDSA", size: 256 },
+          dnsNames: ["kruise-webhook-service.kruise-system.svc", "localhost"],
+          usages: ["digital signature", "key encipherment", "server auth"],
+          issuerRef: { kind: "Issuer", name: "kruise-webhook-ca" },
+        },
+      });
+      t.notOk(objects["Secret/kruise-system/kruise-webhook-certs"]);
+      t.notOk(objects["ClusterRole//kruise-certs-role"]);
+      for (const name of [
+        "MutatingWebhookConfiguration//kruise-mutating-webhook-configuration",
+        "ValidatingWebhookConfiguration//kruise-validating-webhook-configuration",
+        "CustomResourceDefinition//clonesets.apps.kruise.io",
+      ])
+        t.match(objects[name], { metadata: { annotations } }, name);
+      t.match(
+        JSON.stringify(objects["Deployment/kruise-system/kruise-controller-manager"]),
+        /"--feature-gates=ImagePullJobGate=true,EnableExternalCerts=true"/,
+      );
+      const issuerRef = { kind: "ClusterIssuer", name: "company" };
+      const given = await enabled({ issuerRef });
+      t.strictSame(asked(given), ["Certificate/kruise-system/kruise-webhook-certs"]);
+      t.match(given["Certificate/kruise-system/kruise-webhook-certs"], { spec: { issuerRef } });
+    },
+  );
+
   await t.test("what the reference's values say of pods holds", async (t) => {
     const tolerations = [{ operator: "Exists" }];
     const nodeAffinity = {
@@ -290,6 +335,10 @@ t.test("with helm", { skip: helmMissing }, async (t) => {
         /needs daemon\.runtime=node/,
       ],
       [{ daemon: { credentialProvider: { enable: true } } }, /must be an absolute path/],
+      [
+        { featureGates: "EnableExternalCerts=false", externalCerts: { certManager: { enabled: true } } },
+        /certManager\.enabled needs gate EnableExternalCerts/,
+      ],
     ];
     for (const [values, message] of cases) {
       const { code, stderr } = await template(t, values);

@@ -5,13 +5,13 @@
 import { spawnSync } from "node:child_process";
 import { pathToFileURL } from "node:url";
 
-export interface Verdict {
+export interface Finding {
   readonly code: 0 | 1;
   readonly line: string;
 }
 
 /** `answer`: what `npm audit --json` printed. */
-export function verdictOf(answer: string): Verdict {
+export function findingOf(answer: string): Finding {
   const found = countsIn(answer);
   if (typeof found === "string")
     return { code: 0, line: `advisories: no data, nothing was checked (${found})` };
@@ -38,7 +38,7 @@ function countsIn(answer: string): Readonly<Record<string, number>> | string {
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   const { stdout } = spawnSync("npm", ["audit", "--omit=dev", "--json"], { encoding: "utf8" });
-  const { code, line } = verdictOf(stdout ?? "");
+  const { code, line } = findingOf(stdout ?? "");
   process.stdout.write(`${line}\n`);
   process.exitCode = code;
 }

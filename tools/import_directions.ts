@@ -1,4 +1,4 @@
-/** Which room may import which, and through which doors. DESIGN: rooms; docs/architecture.md. */
+/** Which room may import which, and through which doors. docs/architecture.md draws them. */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize, relative, sep } from "node:path";
 

@@ -23,8 +23,7 @@ function definitionText({ versions, conversion }: KindDefinition): string {
   return `${names.join(", ")}${conversion === "None" ? "" : ", converted by webhook"}`;
 }
 
-function stateText({ kind, carriedOut }: KindDefinition, document: string): string {
-  if (!carriedOut) return "not carried out, not installed";
+function stateText({ kind }: KindDefinition, document: string): string {
   const heading = document.match(new RegExp(`^## (.*\\b${kind}\\b.*)$`, "m"))?.[1];
   if (heading === undefined) return "whole";
   const anchor = heading

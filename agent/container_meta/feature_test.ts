@@ -8,7 +8,7 @@ import { startFakeCri } from "../../testkit/cri/fake_cri.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { fakeServer } from "../../testkit/kube/fake_server.ts";
 import { createCriClient } from "../cri/client.ts";
-import { recordedEnv, startContainerMeta } from "./feature.ts";
+import { startContainerMeta } from "./feature.ts";
 
 /** The pod of a CloneSet with one container, as the API server has it. `asked`: it is held for a new environment. */
 function podJson(containerId: string, asked = false): object {
@@ -131,28 +131,3 @@ t.test(
     t.ok(stoppedAt >= 2_000, `it was stopped after ${stoppedAt} ms`);
   },
 );
-
-t.test("environments are read from what the runtime recorded, text or base64", async (t) => {
-  const text = JSON.stringify({ config: { envs: [{ key: "A", value: "two\nlines" }, { key: "B" }] } });
-  t.same(
-    [...(recordedEnv(text) ?? [])],
-    [
-      ["A", "two\nlines"],
-      ["B", ""],
-    ],
-  );
-  const base64 = (value: string): string => Buffer.from(value).toString("base64");
-  const encoded = {
-    envs: [
-      { key: "KUBERNETES_PORT", value: base64("tcp://10.0.0.1:443") },
-      { key: "A", value: base64("x") },
-    ],
-  };
-  t.equal(recordedEnv(JSON.stringify({ config: encoded }))?.get("A"), "x");
-  t.equal(
-    recordedEnv(JSON.stringify({ config: { envs: [{ key: "A", value: "abcd" }] } })),
-    undefined,
-    "text or base64: both fit",
-  );
-  t.equal(recordedEnv("{"), undefined);
-});

@@ -228,7 +228,8 @@ function resized(status: ContainerStatus): Record<string, number> {
   return Object.fromEntries(Object.entries(amounts).filter(([, amount]) => amount !== 0));
 }
 
-function configOf(info: string | undefined): Record<string, unknown> | undefined {
+/** The config in a runtime's verbose text; undefined where it reports none. */
+export function configOf(info: string | undefined): Record<string, unknown> | undefined {
   try {
     const parsed: unknown = JSON.parse(info ?? "null");
     const config = isJsonObject(parsed) ? parsed["config"] : undefined;

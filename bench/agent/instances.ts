@@ -29,7 +29,7 @@ export class InstanceWatch {
     this.#cri = cri;
     this.#filter = { label_selector: { "io.kubernetes.pod.uid": podUid } };
     this.#ended = this.#run(io);
-    // Whoever stops the watch is told.
+    // The caller sees the failure when it stops the watch.
     this.#ended.catch(() => undefined);
   }
 

@@ -1,4 +1,4 @@
-/** How the commands of this folder are told of real nodes. */
+/** Options by which the commands of this folder find real nodes. */
 import { UsageError } from "../errors.ts";
 import type { OptionTable } from "../options.ts";
 import type { LabSettings, NodeSocket } from "./lab.ts";

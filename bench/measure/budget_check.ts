@@ -1,5 +1,5 @@
 /**
- * Whether the manager kept its budget, judged from the watch alone and at every event. It shares no counting with
+ * Whether the manager kept its budget, checked from the watch alone and at every event. It shares no counting with
  * the manager: available is what the API shows as Ready, not terminating, and running what its spec says.
  */
 import type { PodObject } from "../../sandbox/index.ts";
@@ -85,7 +85,7 @@ export class BudgetCheck {
     const taken = this.#take(change);
     if (taken === undefined) return;
     const { workload, key, lostByManager } = taken;
-    this.#judgeUnavailable(key, workload, lostByManager);
+    this.#checkUnavailable(key, workload, lostByManager);
     const { maxPods, maxUpdated } = this.#rules;
     if (maxPods !== undefined && taken.isNew && workload.living.size > maxPods)
       this.#violated(`${key} had ${workload.living.size} pods, ${maxPods} are allowed`);
@@ -151,7 +151,7 @@ export class BudgetCheck {
     this.#countedAt = now;
   }
 
-  #judgeUnavailable(key: string, workload: Workload, lostByManager: boolean): void {
+  #checkUnavailable(key: string, workload: Workload, lostByManager: boolean): void {
     const { replicas, maxUnavailable } = this.#rules;
     const unavailable = replicas - workload.available.size;
     this.#mostUnavailable = Math.max(this.#mostUnavailable, unavailable);

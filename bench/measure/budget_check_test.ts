@@ -78,7 +78,7 @@ t.test("a pod too many and an update past the partition are violations", async (
   many.check.see({ type: "added", object: pod({ name: "p10", ready: false }) });
   t.equal(many.violations(), 1);
   many.change({ name: "p10", ready: true });
-  t.equal(many.violations(), 1, "told once");
+  t.equal(many.violations(), 1, "reported once");
   const replaced = checkOf({ maxPods: 10 });
   replaced.change({ name: "p0", terminating: true });
   replaced.check.see({ type: "added", object: pod({ name: "p10", ready: false }) });

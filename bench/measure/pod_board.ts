@@ -94,7 +94,7 @@ export class PodBoard {
   }
 }
 
-/** Told apart by workload; managers without the label are told apart by the image. */
+/** Distinguished by workload; for managers without the label, by the image. */
 function revisionOf(pod: PodObject): string {
   return `${workloadOf(pod)} ${pod.metadata.labels?.[REVISION_LABEL] ?? imageOf(pod)}`;
 }

@@ -7,9 +7,9 @@ export type Counts = readonly number[];
 export class StatusLag {
   readonly #now: () => number;
   /** What pods counted as, and is in no status yet; oldest first. */
-  #untold: { readonly counts: string; readonly at: number }[] = [];
+  #unreported: { readonly counts: string; readonly at: number }[] = [];
   #truth = "";
-  #told = { counts: "", at: 0 };
+  #reported = { counts: "", at: 0 };
   #lags: number[] = [];
   #writes = 0;
 
@@ -21,19 +21,19 @@ export class StatusLag {
     const truth = counts.join();
     if (truth === this.#truth) return;
     this.#truth = truth;
-    this.#untold.push({ counts: truth, at: this.#now() });
+    this.#unreported.push({ counts: truth, at: this.#now() });
     // The watch of the workload was faster.
-    if (this.#told.counts === truth) this.#tell(truth, this.#told.at);
+    if (this.#reported.counts === truth) this.#report(truth, this.#reported.at);
   }
 
   statusIs(counts: Counts): void {
     this.#writes++;
-    this.#told = { counts: counts.join(), at: this.#now() };
-    this.#tell(this.#told.counts, this.#told.at);
+    this.#reported = { counts: counts.join(), at: this.#now() };
+    this.#report(this.#reported.counts, this.#reported.at);
   }
 
-  get isAllTold(): boolean {
-    return this.#untold.length === 0;
+  get isAllReported(): boolean {
+    return this.#unreported.length === 0;
   }
 
   /** Since the last call. */
@@ -45,16 +45,17 @@ export class StatusLag {
       "status lag p50, ms": Math.round(quantile(lags, 0.5)),
       "status lag p99, ms": Math.round(quantile(lags, 0.99)),
       "longest status lag, ms": Math.round(lags.at(-1) ?? Number.NaN),
-      "changes never told": this.#untold.length,
+      "changes never reported": this.#unreported.length,
     };
     this.#lags = [];
     this.#writes = 0;
     return facts;
   }
 
-  /** A status tells of the newest moment that it is true of, and of all before. */
-  #tell(counts: string, at: number): void {
-    const newest = this.#untold.findLastIndex((one) => one.counts === counts);
-    for (const { at: since } of this.#untold.splice(0, newest + 1)) this.#lags.push(Math.max(0, at - since));
+  /** A status reports the newest moment that it is true of, and of all before. */
+  #report(counts: string, at: number): void {
+    const newest = this.#unreported.findLastIndex((one) => one.counts === counts);
+    for (const { at: since } of this.#unreported.splice(0, newest + 1))
+      this.#lags.push(Math.max(0, at - since));
   }
 }

@@ -22,12 +22,12 @@ export function comparisonRow({ figure, unit, before, after, ratio, interval }: 
     words[unit](after),
     `${ratio.toFixed(2)}x`,
     interval === undefined ? "" : `${interval.low.toFixed(2)} to ${interval.high.toFixed(2)}`,
-    interval === undefined ? "" : verdict(interval),
+    interval === undefined ? "" : changeOf(interval),
   ];
 }
 
 /** Less is better in every figure; an interval around 1 says nothing. */
-function verdict({ low, high }: { low: number; high: number }): string {
+function changeOf({ low, high }: { low: number; high: number }): string {
   if (high < 1) return "better";
   return low > 1 ? "worse" : "";
 }

@@ -58,7 +58,7 @@ export const status: Scenario = {
         pods,
         begin: async () => undefined,
         touched: () => true,
-        isSettled: () => lag.isAllTold,
+        isSettled: () => lag.isAllReported,
         facts: () => lag.facts(),
         ...rest,
       });

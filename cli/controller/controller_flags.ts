@@ -1,6 +1,5 @@
 /** The flags of the controller process under the names of the API's reference. Spec: platform 2.1. */
 import { controllers } from "../../controller/index.ts";
-import { kinds } from "../../crds/index.ts";
 import type { Flag, FlagTable } from "../arguments.ts";
 
 function text(initial: string, value: string, help: string): Flag {
@@ -135,21 +134,10 @@ const workerFlags: FlagTable = Object.fromEntries(
   ]),
 );
 
-/** Of kinds that are not carried out. */
-const idleWorkerFlags: FlagTable = Object.fromEntries(
-  kinds
-    .filter(({ carriedOut }) => !carriedOut)
-    .map(({ kind, singular }) => [
-      `${singular}-workers`,
-      noEffect(text("3", "N", ""), `no controller acts on ${kind}`),
-    ]),
-);
-
 export const controllerFlags: FlagTable = {
   ...effective,
   ...workerFlags,
   ...withoutEffect,
-  ...idleWorkerFlags,
 };
 
 /** Durations among the flags: a bad one is refused even where it has no effect. */
@@ -160,4 +148,3 @@ export const countsWithoutEffect = [
   "rate-limiter-qps",
   "rate-limiter-bucket-size",
 ] as const;
-export const workersWithoutEffect: readonly string[] = Object.keys(idleWorkerFlags);

@@ -35,6 +35,11 @@ import type { Verbosity } from "./verbosity.ts";
 
 /** Writes in flight may end for so long before a shard goes to another replica; less than a lease lasts unrenewed. */
 const HANDOVER_GRACE_MS = 2_000;
+/**
+ * API servers dial a replica behind a Service until they have heard that it is ending: so long it goes on answering webhooks.
+ * Less than its pod's grace (cli/install/controller_deployment.ts).
+ */
+const SERVICE_DRAIN_MS = 3_000;
 
 export interface ControllerProcessDeps {
   readonly client: Client;
@@ -66,17 +71,17 @@ export interface ControllerProcess {
 
 /** Resolves when webhooks are answered and the replica stands for election. Throws CliError with one clear line. */
 export async function startControllerProcess(deps: ControllerProcessDeps): Promise<ControllerProcess> {
-  const starting = new Starting(deps);
+  const started = new StartedProcess(deps);
   try {
-    await starting.run();
-    return starting;
+    await started.run();
+    return started;
   } catch (error) {
-    await starting.stop();
+    await started.stop();
     throw error;
   }
 }
 
-class Starting implements ControllerProcess {
+class StartedProcess implements ControllerProcess {
   readonly working: Promise<void>;
   readonly failed: Promise<never>;
   readonly #deps: ControllerProcessDeps;
@@ -87,6 +92,8 @@ class Starting implements ControllerProcess {
   /** By shard. */
   readonly #controllers = new Map<number, Controllers>();
   #isStarted = false;
+  /** Webhooks are answered. */
+  #isReady = false;
   readonly #stopping = new AbortController();
   #refused: ReturnType<typeof refusalRecorder> = () => undefined;
   #works: () => void = () => undefined;
@@ -144,6 +151,8 @@ class Starting implements ControllerProcess {
     if (this.#isStarted) log.info("stopping");
     await Promise.all([...this.#controllers.values()].map((controllers) => controllers.stop()));
     await this.#election?.stop();
+    if (this.#isReady && this.#deps.settings.webhook.host === undefined)
+      await this.#deps.clock.sleep(SERVICE_DRAIN_MS);
     await this.#admission?.stop();
     await Promise.all(this.#endpoints.map((endpoint) => endpoint.close()));
     if (this.#isStarted) log.info("stopped");
@@ -176,6 +185,7 @@ class Starting implements ControllerProcess {
   }
 
   async #webhookReady(): Promise<void> {
+    if (this.#stopping.signal.aborted) throw new Error("this replica is ending");
     const problem = await this.#admission?.ready();
     if (problem !== undefined) throw new Error(problem);
   }
@@ -185,6 +195,7 @@ class Starting implements ControllerProcess {
     const { port } = settings.webhook;
     try {
       const listening = await started.start(settings.webhookTimeoutMs);
+      this.#isReady = true;
       log.info("webhooks are answered", { port: listening.port });
     } catch (error) {
       if (error instanceof Error && "syscall" in error) throw listenError(`*:${port}`, "WEBHOOK_PORT", error);
@@ -229,6 +240,8 @@ class Starting implements ControllerProcess {
   }
 
   #startControllers(shard = wholeCluster): void {
+    // A lease may be won while what was led is being ended; it is given back at once.
+    if (this.#stopping.signal.aborted) return;
     const { client, clock, random, settings } = this.#deps;
     const log = shard.count === 1 ? this.#deps.log : this.#deps.log.with({ shard: shard.index });
     const { metrics } = this.#observed;
@@ -253,6 +266,7 @@ class Starting implements ControllerProcess {
     controllers.synced.then(
       () => {
         late.cancel();
+        if (this.#controllers.get(shard.index) !== controllers) return;
         log.info("controllers work");
         this.#works();
       },

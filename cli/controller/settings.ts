@@ -12,12 +12,7 @@ import { isLoopback, parseAddress } from "../../kube/index.ts";
 import type { Flags } from "../arguments.ts";
 import { CliError } from "../errors.ts";
 import type { Io } from "../io.ts";
-import {
-  adjustable,
-  countsWithoutEffect,
-  durationsWithoutEffect,
-  workersWithoutEffect,
-} from "./controller_flags.ts";
+import { adjustable, countsWithoutEffect, durationsWithoutEffect } from "./controller_flags.ts";
 import type { AuditSettings } from "./refusals.ts";
 import { mostVerbose } from "./verbosity.ts";
 
@@ -206,5 +201,4 @@ function webhooksOf(env: Io["env"], gates: FeatureGates): WebhookSettings {
 function checkIgnored(flags: Flags): void {
   for (const name of durationsWithoutEffect) flags.milliseconds(name);
   for (const name of countsWithoutEffect) flags.integer(name, 0);
-  for (const name of workersWithoutEffect) flags.integer(name, 1, 1000);
 }

@@ -1,6 +1,6 @@
 /** What the controller and the agents may do. Least privilege: only what they all share, and what each kind declares. */
 import { controllers, kinds, type PolicyRule, policyRule, readVerbs } from "../../controller/index.ts";
-import { carriedOutKinds, definitionName } from "../../crds/index.ts";
+import { definitionName, kinds as definitions } from "../../crds/index.ts";
 
 /** Rules of the ClusterRole `kruise-manager-role`. */
 export function managerRules(): PolicyRule[] {
@@ -22,9 +22,9 @@ const webhookConfigurations = ["mutatingwebhookconfigurations", "validatingwebho
 
 /** A workload's own spec is patched too: CloneSet drops finished names from podsToDelete. */
 function kindRules(): PolicyRule[] {
-  const groups = [...new Set(carriedOutKinds.map((kind) => kind.group))];
+  const groups = [...new Set(definitions.map((kind) => kind.group))];
   return groups.flatMap((group) => {
-    const plurals = carriedOutKinds.filter((kind) => kind.group === group).map((kind) => kind.plural);
+    const plurals = definitions.filter((kind) => kind.group === group).map((kind) => kind.plural);
     return [
       policyRule(group, plurals, [...readVerbs, "patch"]),
       policyRule(
@@ -59,7 +59,7 @@ export function distributionRules(): PolicyRule[] {
 
 /** Rules of `kruise-certs-role`: the bundle goes into the named configurations and definitions only. */
 export function certificateRules(): PolicyRule[] {
-  const converted = carriedOutKinds.filter((kind) => kind.conversion !== "None");
+  const converted = definitions.filter((kind) => kind.conversion !== "None");
   return [
     policyRule(
       "admissionregistration.k8s.io",

@@ -1,9 +1,10 @@
 /** Writes objects whatever they were before, and waits until definitions are served. */
-import { cloneJson, isJsonObject } from "../../kube/core/index.ts";
+import { pathOf } from "../../controller/index.ts";
+import { isJsonObject } from "../../kube/core/index.ts";
 import { type Client, ignoreNotFound, type Patch } from "../../kube/index.ts";
 import type { ClusterAccess, Host } from "../command.ts";
 import { CliError } from "../errors.ts";
-import { type AnyObject, at, fieldsAt, isFields, listAt, textAt, toAnyObject } from "../fields.ts";
+import { type AnyObject, at, fieldsAt, isFields, listAt, textAt } from "../fields.ts";
 import { objectName, objectResource, type ResourceType } from "../resource_types.ts";
 import { fieldManager } from "../write.ts";
 
@@ -70,13 +71,29 @@ const appliedWhole = (body: AnyObject): Patch => ({ type: "apply", body, fieldMa
 function appliedOver(live: AnyObject, object: AnyObject): Patch {
   if (object.kind === "CustomResourceDefinition")
     return { type: "merge", body: definitionOver(live, object) };
-  const kept = toAnyObject(cloneJson(object));
-  for (const webhook of listAt(kept, "webhooks")) {
-    const same = listAt(live, "webhooks").find((found) => textAt(found, "name") === textAt(webhook, "name"));
-    const config = at(same, "clientConfig");
-    if (isJsonObject(webhook) && isFields(config)) webhook["clientConfig"] = config;
-  }
-  return appliedWhole(kept);
+  if (Array.isArray(object["webhooks"])) return { type: "merge", body: webhooksOver(live, object) };
+  return appliedWhole(object);
+}
+
+/**
+ * A merge, which leaves no other entries: those of the program that was there before name paths that nobody answers any
+ * more. Entries of these names with other paths are its, too; only the authority stays, which is in the Secret that both share.
+ */
+function webhooksOver(live: AnyObject, object: AnyObject): object {
+  const present = listAt(live, "webhooks").filter(isJsonObject);
+  const { labels = {}, annotations = {} } = object.metadata;
+  const webhooks = listAt(object, "webhooks")
+    .filter(isJsonObject)
+    .map((webhook) => {
+      const same = present.find(({ name }) => name === webhook["name"]);
+      if (same !== undefined && pathOf(same) === pathOf(webhook))
+        return { ...webhook, clientConfig: fieldsAt(same, "clientConfig") };
+      const bundles = [same, ...present].map((found) => textAt(found, "clientConfig", "caBundle"));
+      const caBundle = bundles.find((bundle) => bundle !== undefined);
+      const authority = caBundle === undefined ? {} : { caBundle };
+      return { ...webhook, clientConfig: { ...fieldsAt(webhook, "clientConfig"), ...authority } };
+    });
+  return { metadata: { labels, annotations }, webhooks };
 }
 
 /** A merge, since of `url` and `service` there may be only one, and without conversion neither. */

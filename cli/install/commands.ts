@@ -10,7 +10,7 @@ const namespaceFlag: FlagTable = {
   },
 };
 
-const installFlags: FlagTable = {
+export const installFlags: FlagTable = {
   "webhook-host": {
     kind: "text",
     value: "HOST",
@@ -120,7 +120,8 @@ export const uninstall: Command = {
   summary: "Remove definitions, access and webhooks; refuses while workloads exist.",
   usage: "",
   arguments: noArguments,
-  details: "Removing a definition deletes all its objects and their pods: therefore none may be left.",
+  details: `Removing a definition deletes all its objects and their pods: therefore none may be left. Objects that are deleted
+with --cascade=orphan leave their pods, which nobody owns then.`,
   flags: uninstallFlags,
   run: async (call) => (await import("./run.ts")).runUninstall(call),
 };

@@ -4,6 +4,7 @@ import t from "tap";
 import { systemClock } from "../../kube/index.ts";
 import { startSandbox } from "../../sandbox/index.ts";
 import { run } from "../../testkit/cli/command_fixture.ts";
+import { fieldsAt, listAt, textAt } from "../fields.ts";
 import { processHost } from "../host.ts";
 
 t.test("what stands around the controller is installed once, and removed with it", async (t) => {
@@ -81,6 +82,67 @@ t.test("uninstall --check names what is left, and removes nothing", async (t) =>
   sandbox.cluster.create("clonesets.apps.kruise.io", { metadata: { namespace: "default", name: "a" }, spec });
   const refused = await refit("uninstall --check");
   t.match(refused, { code: 1, stdout: "" });
-  t.match(refused.stderr, /there still exists some clonesets in the cluster/);
+  t.match(
+    refused.stderr,
+    /^error: there still exists some clonesets in the cluster; delete them first: "kubectl delete clonesets.apps.kruise.io --all --all-namespaces --cascade=orphan" leaves/,
+  );
   t.ok(sandbox.cluster.get("namespaces", { name: "kruise-system" }));
+});
+
+t.test("over another program's webhooks: its paths and entries go, the authority stays", async (t) => {
+  const sandbox = await startSandbox({ seed: 15, clock: systemClock });
+  t.teardown(() => sandbox.stop());
+  const kubeconfig = join(t.testdir(), "kubeconfig");
+  writeFileSync(kubeconfig, sandbox.kubeconfig);
+  const refit = (words: string) => run(`${words} --kubeconfig ${kubeconfig}`, { host: processHost() });
+  const resource = "mutatingwebhookconfigurations.admissionregistration.k8s.io";
+  const ref = { name: "kruise-mutating-webhook-configuration" };
+  const former = (name: string, path: string) => ({
+    name,
+    admissionReviewVersions: ["v1"],
+    sideEffects: "None",
+    clientConfig: {
+      caBundle: "Y2E=",
+      service: { namespace: "kruise-system", name: "kruise-webhook-service", path },
+    },
+  });
+  sandbox.cluster.create(resource, {
+    metadata: { ...ref, annotations: { template: "[]" }, labels: { "app.kubernetes.io/managed-by": "Helm" } },
+    webhooks: [
+      former("mcloneset.kb.io", "/mutate-apps-kruise-io-v1alpha1-cloneset"),
+      former("mgone.kb.io", "/mutate-gone"),
+    ],
+  });
+  t.match(await refit("install"), { code: 0 });
+  const entries = () => listAt(sandbox.cluster.get(resource, ref), "webhooks");
+  const configOf = (name: string) =>
+    fieldsAt(
+      entries().find((entry) => textAt(entry, "name") === name),
+      "clientConfig",
+    );
+  t.same(configOf("mcloneset.kb.io"), {
+    caBundle: "Y2E=",
+    service: {
+      namespace: "kruise-system",
+      name: "kruise-webhook-service",
+      path: "/mutate-apps-kruise-io-cloneset",
+      port: 443,
+    },
+  });
+  t.equal(configOf("mpod.kb.io")["caBundle"], "Y2E=");
+  t.notOk(entries().some((entry) => textAt(entry, "name") === "mgone.kb.io"));
+  t.match(sandbox.cluster.get(resource, ref)?.metadata, {
+    annotations: { template: "" },
+    labels: { "app.kubernetes.io/managed-by": "Helm" },
+  });
+
+  const written = { caBundle: "bmV3", url: "https://192.0.2.1:9876/mutate-apps-kruise-io-cloneset" };
+  sandbox.cluster.update(resource, ref, (draft) => {
+    draft["webhooks"] = entries().map((entry) =>
+      textAt(entry, "name") === "mcloneset.kb.io" ? { ...fieldsAt(entry), clientConfig: written } : entry,
+    );
+  });
+  t.match(await refit("install"), { code: 0 });
+  t.same(configOf("mcloneset.kb.io"), written, "how the running controller is reached is its own");
+  t.match((await refit("install")).stdout, /kruise-mutating-webhook-configuration unchanged/);
 });

@@ -1,6 +1,6 @@
 /** Everything that a cluster needs before the controller starts, as objects in the order to apply them. Spec: platform 1, 6. */
 
-import { carriedOutKinds, customResourceDefinition } from "../../crds/index.ts";
+import { customResourceDefinition, kinds } from "../../crds/index.ts";
 import type { AnyObject } from "../fields.ts";
 import { toAnyObject } from "../fields.ts";
 import {
@@ -72,7 +72,7 @@ export function definitions(options: InstallOptions): AnyObject[] {
   const service = { namespace: options.namespace, name: "kruise-webhook-service" };
   const { webhookHost, webhookPort } = options;
   const url = webhookHost === undefined ? {} : { url: `https://${webhookHost}:${webhookPort}` };
-  return carriedOutKinds.map((kind) => toAnyObject(customResourceDefinition(kind, { service, ...url })));
+  return kinds.map((kind) => toAnyObject(customResourceDefinition(kind, { service, ...url })));
 }
 
 function namespaces(options: InstallOptions): AnyObject[] {

@@ -13,7 +13,8 @@ import { explainedYaml } from "./reasons.ts";
 import { usualServerPorts } from "./safeguards.ts";
 import { waitUntilGone } from "./terminating.ts";
 
-function optionsOf(call: Call): InstallOptions {
+/** Of the flags of `installFlags`. Throws CliError for values that cannot be. */
+export function installOptionsOf(call: Call): InstallOptions {
   const agent = agentOf(call);
   const controller = controllerOf(call);
   return {
@@ -66,7 +67,7 @@ function agentOf({ flags }: Call): AgentInstall | undefined {
 }
 
 /** Everything that an installation may have made, whatever its options were. */
-function everyObject(namespace: string): AnyObject[] {
+export function everyInstalledObject(namespace: string): AnyObject[] {
   const agent: AgentInstall = { image: "", runtime: "node", socketFolder: "", port: 0, flags: [] };
   const controller: ControllerInstall = {
     image: "",
@@ -87,21 +88,28 @@ function everyObject(namespace: string): AnyObject[] {
 }
 
 export async function runInstall(call: Call): Promise<number> {
-  const options = optionsOf(call);
-  const access = await call.cluster();
+  await applyInstallation(call, await call.cluster(), installOptionsOf(call));
+  return 0;
+}
+
+/** Applies all objects, prints what happened to each, and waits until the definitions are established. */
+export async function applyInstallation(
+  call: Call,
+  access: ClusterAccess,
+  options: InstallOptions,
+): Promise<void> {
   const objects = installObjects(options);
   const { host, io } = call;
-  await waitUntilGone(objects, { client: access.client, host, signal: io.signal, tell: call.warn });
+  await waitUntilGone(objects, { client: access.client, host, signal: io.signal, report: call.warn });
   for (const object of objects) {
     call.print(await applyObject(access.client, builtinType(object), object));
   }
   await waitEstablished(access, definitions(options), call.host, call.io.signal);
   call.print(`${definitions(options).length} definitions established`);
-  return 0;
 }
 
 export async function runManifests(call: Call): Promise<number> {
-  for (const object of installObjects(optionsOf(call))) {
+  for (const object of installObjects(installOptionsOf(call))) {
     call.io.stdout.write(`---\n${explainedYaml(object, installReasons)}`);
   }
   return 0;
@@ -115,7 +123,7 @@ export async function runUninstall(call: Call): Promise<number> {
     return 0;
   }
   // Webhooks first: without a controller behind them they would block what follows.
-  for (const object of everyObject(call.flags.required("controller-namespace")).reverse()) {
+  for (const object of everyInstalledObject(call.flags.required("controller-namespace")).reverse()) {
     const type = builtinType(object);
     const found = await access.client.get(objectResource(type), refOfObject(object)).catch(ignoreNotFound);
     if (found === undefined) continue;
@@ -126,16 +134,17 @@ export async function runUninstall(call: Call): Promise<number> {
 }
 
 async function refuseWhileUsed(access: ClusterAccess): Promise<void> {
-  const used: string[] = [];
+  const used: Pick<ResourceType, "plural" | "group">[] = [];
   for (const { resource, perNode } of kinds) {
     if (perNode) continue;
     const type = await access.types.findKind(resource.group, resource.kind);
-    if (type !== undefined && (await hasObjects(access, type))) used.push(resource.plural);
+    if (type !== undefined && (await hasObjects(access, type))) used.push(resource);
   }
   if (used.length > 0) {
-    const objects = used.map((plural) => `some ${plural}`).join(" and ");
+    const objects = used.map(({ plural }) => `some ${plural}`).join(" and ");
+    const resources = used.map(({ plural, group }) => `${plural}.${group}`).join(",");
     throw new CliError(
-      `there still exists ${objects} in the cluster; delete them first, with their pods they would be lost`,
+      `there still exists ${objects} in the cluster; delete them first: "kubectl delete ${resources} --all --all-namespaces --cascade=orphan" leaves their pods, without that option they go, too`,
     );
   }
 }

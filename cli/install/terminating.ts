@@ -14,8 +14,8 @@ export interface Waiting {
   readonly client: Client;
   readonly host: Pick<Host, "clock">;
   readonly signal: AbortSignal;
-  /** Is told what is waited for, whenever that changes. */
-  tell(line: string): void;
+  /** Called with what is waited for, whenever that changes. */
+  report(line: string): void;
 }
 
 /**
@@ -28,9 +28,9 @@ export async function waitUntilGone(objects: readonly AnyObject[], waiting: Wait
 }
 
 async function waitForOne(object: AnyObject, deadline: number, waiting: Waiting): Promise<void> {
-  const { client, host, signal, tell } = waiting;
+  const { client, host, signal, report } = waiting;
   const type = builtinType(object);
-  let told = "";
+  let reported = "";
   for (;;) {
     const found = await client.get(objectResource(type), refOfObject(object)).catch(ignoreNotFound);
     if (found?.metadata.deletionTimestamp === undefined) return;
@@ -38,8 +38,8 @@ async function waitForOne(object: AnyObject, deadline: number, waiting: Waiting)
     if (host.clock.monotonic() >= deadline) {
       throw new CliError(`${what}; gave up waiting after ${goneWithinMs / 1000} s`);
     }
-    if (what !== told) tell(`waiting: ${what}`);
-    told = what;
+    if (what !== reported) report(`waiting: ${what}`);
+    reported = what;
     await host.clock.sleep(intervalMs, signal);
   }
 }

@@ -27,31 +27,31 @@ function namespace(messages: readonly string[]) {
 function setup() {
   const cluster = fakeCluster();
   const clock = testClock();
-  const told: string[] = [];
+  const reported: string[] = [];
   const waiting = {
     client: cluster.client,
     host: { clock },
     signal: new AbortController().signal,
-    tell: (line: string) => told.push(line),
+    report: (line: string) => reported.push(line),
   };
-  return { cluster, clock, told, waiting };
+  return { cluster, clock, reported, waiting };
 }
 
 t.test("what is there to stay, or not there, is not waited for", async (t) => {
-  const { cluster, told, waiting } = setup();
+  const { cluster, reported, waiting } = setup();
   cluster.put("customresourcedefinitions.apiextensions.k8s.io", definition("stays"));
   await waitUntilGone([definition("stays"), definition("absent")], waiting);
-  t.same(told, []);
+  t.same(reported, []);
 });
 
 t.test("tells anew when the reason changes, and ends with the object", async (t) => {
-  const { cluster, clock, told, waiting } = setup();
+  const { cluster, clock, reported, waiting } = setup();
   cluster.put("namespaces", namespace([]));
   const waited = waitUntilGone([namespace([])], waiting);
   await clock.advance(1000);
   cluster.put("namespaces", namespace(["one pod is left", "a webhook fails"]));
   await clock.advance(1000);
-  t.same(told, [
+  t.same(reported, [
     "waiting: namespace/kruise-system is being deleted",
     "waiting: namespace/kruise-system is being deleted: one pod is left; a webhook fails",
   ]);

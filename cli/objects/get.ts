@@ -1,9 +1,8 @@
-import type { ListOptions } from "../../kube/index.ts";
+import { type ListOptions, listAll } from "../../kube/index.ts";
 import type { Call, ClusterAccess, Command } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { followList } from "../follow.ts";
 import type { Table } from "../json_codec.ts";
-import { listAll } from "../list.ts";
 import {
   objectName,
   objectResource,
@@ -226,19 +225,7 @@ async function tablesOf(
   const resource = tableResource(type);
   const scope = scopeOf(call, access, type);
   if (name !== undefined) return [await access.client.get(resource, { ...scope, name })];
-  const tables: Table[] = [];
-  let next = "";
-  do {
-    const page = await access.client.list(resource, {
-      ...scope,
-      ...selectorsOf(call),
-      limit: 500,
-      ...(next === "" ? {} : { continue: next }),
-    });
-    tables.push(...page.items);
-    next = page.continue;
-  } while (next !== "");
-  return tables;
+  return listAll(access.client, resource, { ...scope, ...selectorsOf(call) });
 }
 
 interface Layout {
@@ -282,7 +269,7 @@ async function printObjects(
     const scope = scopeOf(call, access, type);
     const found =
       name === undefined
-        ? await listAll(access.client, type, { ...scope, ...selectorsOf(call) })
+        ? await listAll(access.client, objectResource(type), { ...scope, ...selectorsOf(call) })
         : [await access.client.get(objectResource(type), { ...scope, name })];
     if (format === "name")
       for (const object of found) call.print(objectName(type, object.metadata.name ?? ""));

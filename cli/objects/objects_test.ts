@@ -135,6 +135,13 @@ t.test("set --local rewrites a manifest without a server", async (t) => {
   t.equal(stdout, golden("set_image_local.yaml", stdout));
 });
 
+t.test("set changes the containers of a SidecarSet", async (t) => {
+  const readFile = async () =>
+    "apiVersion: apps.kruise.io/v1alpha1\nkind: SidecarSet\nmetadata: {name: x}\nspec: {containers: [{name: a, image: b}]}\n";
+  const { stdout } = await run("set image -f x.yaml --local a=c:1", { host: { readFile } });
+  t.match(stdout, /^spec:\n {2}containers:\n {4}- name: a\n {6}image: c:1\n/m);
+});
+
 t.test("dry runs change nothing", async (t) => {
   const cluster = withPods();
   const client = cluster.client;
@@ -187,6 +194,25 @@ t.test("tree of a ResourceDistribution draws its copies, and nothing else is rea
     /ResourceDistribution\/shared[\s\S]*\na +├─ConfigMap\/settings[\s\S]*\nb +└─ConfigMap\/settings/,
   );
   t.same(cluster.calls, ["get resourcedistributions shared", "list configmaps"]);
+});
+
+t.test("tree of a WorkloadSpread draws the pods that it placed, whoever owns them", async (t) => {
+  const cluster = fakeCluster();
+  const apiVersion = "apps.kruise.io/v1beta1";
+  const metadata = { name: "zones", namespace: "default", uid: "uid-zones" };
+  cluster.put("workloadspreads.apps.kruise.io", { apiVersion, kind: "WorkloadSpread", metadata });
+  for (const [pod, name] of [
+    ["placed", "zones"],
+    ["foreign", "others"],
+  ] as const) {
+    const annotations = {
+      "apps.kruise.io/matched-workloadspread": JSON.stringify({ name, subset: "a" }),
+    };
+    cluster.put("pods", { kind: "Pod", metadata: { name: pod, namespace: "default", annotations } });
+  }
+  const { stdout, stderr } = await run("tree workloadspread/zones", { client: cluster.client });
+  t.equal(stderr, "");
+  t.match(stdout, /WorkloadSpread\/zones .*\ndefault +└─Pod\/placed .*\n$/);
 });
 
 t.test("expose selects the workload's pods", async (t) => {

@@ -30,7 +30,8 @@ const templatePaths: readonly (readonly string[])[] = [
 
 /** Undefined for an object without a pod template. */
 export function podSpecPath(object: AnyObject): readonly string[] | undefined {
-  if (object.kind === "Pod") return ["spec"];
+  // A SidecarSet lists its containers as a pod does.
+  if (object.kind === "Pod" || object.kind === "SidecarSet") return ["spec"];
   return templatePaths.find((path) => isFields(at(object, ...path)));
 }
 
@@ -38,7 +39,7 @@ export function podSpecPath(object: AnyObject): readonly string[] | undefined {
 export function containersOf(type: ResourceType, object: AnyObject): ContainerPlace[] {
   const base = podSpecPath(object);
   if (base === undefined) {
-    throw new CliError(`${objectName(type, object.metadata.name ?? "")} has no pod template with containers`);
+    throw new CliError(`${objectName(type, object.metadata.name ?? "")} has no containers to change`);
   }
   return ["containers", "initContainers"].flatMap((list) =>
     listAt(object, ...base, list).map((container, index) => ({

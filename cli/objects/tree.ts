@@ -1,7 +1,7 @@
+import { listAll } from "../../kube/index.ts";
 import type { Call, ClusterAccess, Command } from "../command.ts";
 import { type AnyObject, listAt, textAt } from "../fields.ts";
-import { listAll } from "../list.ts";
-import type { ResourceType } from "../resource_types.ts";
+import { objectResource, type ResourceType } from "../resource_types.ts";
 import { oneTarget, readTarget } from "../target.ts";
 import { age, textTable } from "../text_table.ts";
 
@@ -20,8 +20,8 @@ export const tree: Command = {
   name: "tree",
   summary: "Show what an object owns, and what that owns in turn.",
   usage: "TYPE/NAME",
-  details: `Under a SidecarSet stand the pods that carry its sidecars, too, and under a ResourceDistribution its copies in all
-namespaces.`,
+  details: `Under a SidecarSet stand the pods that carry its sidecars, too, under a WorkloadSpread those that it placed, under a
+PodUnavailableBudget those that it protects, and under a ResourceDistribution its copies in all namespaces.`,
   examples: ["refit tree clone/sample", "refit tree sidecarset/proxy"],
   flags: {},
   async run(call) {
@@ -51,7 +51,7 @@ async function ownedObjects(access: ClusterAccess, namespace: string | undefined
     }
   }
   const scope = namespace === undefined ? {} : { namespace };
-  const lists = await Promise.all(types.map((type) => listAll(access.client, type, scope)));
+  const lists = await Promise.all(types.map((type) => listAll(access.client, objectResource(type), scope)));
   return lists.flat();
 }
 
@@ -62,7 +62,7 @@ async function copiesOf(access: ClusterAccess, { spec }: AnyObject): Promise<Any
   if (name === "" || (copied !== "ConfigMap" && copied !== "Secret")) return [];
   const type = await access.types.findKind("", copied);
   if (type === undefined) return [];
-  return listAll(access.client, type, { fieldSelector: `metadata.name=${name}` });
+  return listAll(access.client, objectResource(type), { fieldSelector: `metadata.name=${name}` });
 }
 
 type Children = ReadonlyMap<string, readonly AnyObject[]>;
@@ -85,14 +85,21 @@ type ParentsOf = (object: AnyObject) => readonly string[];
 
 const ownersOf: ParentsOf = ({ metadata }) => (metadata.ownerReferences ?? []).map(({ uid }) => uid);
 
-/** Pods that carry the sidecars of a SidecarSet stand under it, although others own them. */
-async function parentsUnder({ kind, metadata }: AnyObject): Promise<ParentsOf> {
-  if (kind !== "SidecarSet") return ownersOf;
+/** Pods that they select or mark stand under them, although others own them. */
+const carriers: ReadonlySet<string> = new Set(["SidecarSet", "WorkloadSpread", "PodUnavailableBudget"]);
+
+async function parentsUnder(root: AnyObject): Promise<ParentsOf> {
+  const { apiVersion = "", kind = "", metadata } = root;
+  if (!carriers.has(kind)) return ownersOf;
   // Loaded when needed: it brings the schemas of all kinds.
-  const { carriesSidecars } = await import("../rollout/revised_sidecars.ts");
-  const { name = "", uid = "" } = metadata;
+  const { podSourceOf } = await import("../why/causes/pod_sources.ts");
+  const [group = ""] = apiVersion.split("/");
+  const source = podSourceOf({ group, kind });
+  const { uid = "" } = metadata;
   return (object) =>
-    object.kind === "Pod" && carriesSidecars(object, name) ? [...ownersOf(object), uid] : ownersOf(object);
+    object.kind === "Pod" && source?.carries?.(object, root) === true
+      ? [...ownersOf(object), uid]
+      : ownersOf(object);
 }
 
 const labelOf = (object: AnyObject): string => `${object.kind ?? ""}/${object.metadata.name ?? ""}`;

@@ -8,7 +8,7 @@ export type Progress =
 
 export const done = (message: string): Progress => ({ state: "done", message });
 export const waiting = (message: string): Progress => ({ state: "waiting", message });
-/** A wait that the reference does not know: told on standard error, so that standard output stays as it is known. */
+/** A wait that the reference does not know: written to standard error, so that standard output stays as it is known. */
 export const remark = (message: string): Progress => ({ state: "waiting", message, isRemark: true });
 export const failed = (message: string): Progress => ({ state: "failed", message });
 

@@ -1,11 +1,10 @@
 /** Former templates of a workload, or what else its kind keeps, from the ControllerRevisions or ReplicaSets that it owns. */
 import { formatSelector, type LabelSelector } from "../../kube/core/index.ts";
-import { type Client, ignoreNotFound } from "../../kube/index.ts";
+import { type Client, ignoreNotFound, listAll } from "../../kube/index.ts";
 import { changeCauseOf } from "../change_cause.ts";
 import type { ClusterAccess } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { type AnyObject, at, type Fields, isFields, numberAt, textAt, textsAt } from "../fields.ts";
-import { listAll } from "../list.ts";
 import { objectResource, type ResourceType } from "../resource_types.ts";
 import type { Revised } from "./revised.ts";
 import type { Workload } from "./workloads.ts";
@@ -50,7 +49,7 @@ async function ownedBy(
     ...(namespace === undefined ? {} : { namespace }),
     ...(labelSelector === "" ? {} : { labelSelector }),
   };
-  const items = await listAll(client, type, options);
+  const items = await listAll(client, objectResource(type), options);
   return items.filter((item) =>
     item.metadata.ownerReferences?.some((owner) => owner.controller && owner.uid === uid),
   );

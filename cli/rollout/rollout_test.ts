@@ -21,18 +21,23 @@ function withHistory(): FakeServer {
   return cluster;
 }
 
-t.test("status prints each state once and ends when the rollout is done", async (t) => {
+const counters = (updated: number, ready: number) => ({
+  status: { observedGeneration: 2, updatedReplicas: updated, updatedReadyReplicas: ready },
+  metadata: { generation: 2 },
+});
+
+t.test("status prints each state once on a terminal, and ends when the rollout is done", async (t) => {
   const cluster = fakeCluster();
-  const counters = (updated: number, ready: number) => ({
-    status: { observedGeneration: 2, updatedReplicas: updated, updatedReadyReplicas: ready },
-    metadata: { generation: 2 },
-  });
   cluster.put(
     "clonesets.apps.kruise.io",
     cloneSet("sample", { metadata: { generation: 2 }, status: { observedGeneration: 1 } }),
   );
   const clock = testClock();
-  const running = run("rollout status cloneset/sample", { client: cluster.client, host: { clock } });
+  const running = run("rollout status cloneset/sample", {
+    client: cluster.client,
+    host: { clock },
+    io: { isTTY: true },
+  });
   for (const [updated, ready] of [
     [0, 0],
     [1, 0],
@@ -48,6 +53,36 @@ t.test("status prints each state once and ends when the rollout is done", async 
   t.equal(code, 0);
   t.equal(stderr, "Waiting for 1 pod to be ready...\n");
   t.equal(stdout, golden("rollout_status.txt", stdout));
+});
+
+t.test("without a terminal status is a line every two seconds, and the end at once", async (t) => {
+  const cluster = fakeCluster();
+  const put = (updated: number, ready: number) =>
+    cluster.put("clonesets.apps.kruise.io", cloneSet("sample", counters(updated, ready)));
+  put(0, 0);
+  const clock = testClock();
+  const printed: string[] = [];
+  const io = { stdout: { write: (text: string) => printed.push(text) } };
+  const running = run("rollout status cloneset/sample", { client: cluster.client, host: { clock }, io });
+  const waits = (updated: number) =>
+    `Waiting for partitioned roll out to finish: ${updated} out of 3 new pods have been updated...\n`;
+  await clock.settle();
+  put(1, 0);
+  await clock.advance(1999);
+  t.same(printed, [waits(0)]);
+  put(2, 0);
+  await clock.advance(1);
+  t.same(printed, [waits(0), waits(2)], "the newest state");
+  await clock.advance(2000);
+  t.same(printed, [waits(0), waits(2)], "no state twice");
+  put(1, 1);
+  await clock.settle();
+  t.same(printed, [waits(0), waits(2), waits(1)], "after a while without a line at once");
+  put(3, 2);
+  await clock.settle();
+  put(3, 3);
+  t.equal((await running).code, 0);
+  t.same(printed.slice(3), ["partitioned roll out complete: 3 new pods have been updated...\n"]);
 });
 
 t.test("status of a paused or partitioned CloneSet counts what the partition lets through", async (t) => {

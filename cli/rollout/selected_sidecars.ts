@@ -2,10 +2,9 @@
 import { matchedNamespaces, PendingPods, rolloutOf, SidecarIndex } from "../../controller/index.ts";
 import { defaultSidecarSet, sidecarSet } from "../../crds/index.ts";
 import { formatSelector, isJsonObject, keyOf } from "../../kube/core/index.ts";
-import { namespaceResource, podResource } from "../../kube/index.ts";
+import { listAll, namespaceResource, podResource } from "../../kube/index.ts";
 import type { ClusterAccess } from "../command.ts";
 import { type AnyObject, fieldsAt } from "../fields.ts";
-import { everyItem } from "../why/owned_objects.ts";
 
 /** The object with a status that counts these pods alone, by the controller's own rules; as it is where all are taken. */
 export async function withSelectedCounts(
@@ -18,8 +17,8 @@ export async function withSelectedCounts(
   if (!spec.updateStrategy?.selector) return object;
   const labelSelector = [spec.selector, spec.updateStrategy.selector].map(formatSelector).join(",");
   const [pods, everyNamespace] = await Promise.all([
-    everyItem(client, podResource, { labelSelector }),
-    everyItem(client, namespaceResource),
+    listAll(client, podResource, { labelSelector }),
+    listAll(client, namespaceResource),
   ]);
   const labels = new Map(everyNamespace.map((namespace) => [namespace.name, namespace.labels]));
   const byKey = new Map(pods.map((pod) => [keyOf(pod), pod]));

@@ -1,18 +1,22 @@
 import { formatSelector } from "../../kube/core/index.ts";
+import { listAll } from "../../kube/index.ts";
 import { parseDuration } from "../arguments.ts";
 import type { Call, ClusterAccess, Command } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { type AnyObject, isFields, listAt, selectorAt, textAt } from "../fields.ts";
 import { follow } from "../follow.ts";
-import { listAll } from "../list.ts";
-import { objectName } from "../resource_types.ts";
+import { inNamespace, objectName, objectResource } from "../resource_types.ts";
 import { oneTarget, readTarget, type Target } from "../target.ts";
+import type { Progress } from "./progress.ts";
 import { runningRevision } from "./revisions.ts";
 import { progressOf, type Workload, workloadOf } from "./workloads.ts";
 
 /** A rollout that stands still for this long is explained, then again after twice the time, and so on. */
 const stillMs = 5000;
 const longestStillMs = 60_000;
+
+/** Without a terminal, where every line is kept: the newest state, this often at most. */
+const betweenLinesMs = 2000;
 
 const exitCodes = { done: 0, failed: 1, stuck: 3, interrupted: 130 } as const;
 
@@ -80,7 +84,12 @@ async function followStatus(
   return exitCodes.interrupted;
 }
 
-/** Prints each new state once; explains a state that lasts. */
+interface State {
+  readonly progress: Progress;
+  readonly object: AnyObject;
+}
+
+/** Prints each new state once, on a terminal all of them; explains a state that lasts. */
 class StatusReporter {
   readonly #call: Call;
   readonly #access: ClusterAccess;
@@ -91,6 +100,10 @@ class StatusReporter {
   #explained = "";
   #still: { cancel(): void } | undefined;
   #stillMs = stillMs;
+  /** Runs for a while after each line that is kept. */
+  #pause: { cancel(): void } | undefined;
+  /** What the pause holds back. */
+  #newest: State | undefined;
   readonly #giveUp: (why: CliError) => void;
 
   /** `giveUp` is called once the rollout cannot go on by itself. */
@@ -110,7 +123,16 @@ class StatusReporter {
     this.#wantedRevision = wantedRevision;
   }
 
+  /** Nothing is printed or explained any more, but the state that was held back last. */
   stop(): void {
+    this.#stopExplaining();
+    this.#pause?.cancel();
+    this.#pause = undefined;
+    if (this.#newest !== undefined) this.#printMessage(this.#newest.progress);
+    this.#newest = undefined;
+  }
+
+  #stopExplaining(): void {
     this.#still?.cancel();
     this.#still = undefined;
   }
@@ -122,12 +144,34 @@ class StatusReporter {
     if (progress.state === "failed") throw new CliError(progress.message);
     if (progress.message !== this.#last) {
       this.#last = progress.message;
-      if (progress.state === "waiting" && progress.isRemark === true) this.#call.warn(progress.message);
-      else this.#call.print(progress.message);
-      if (this.#call.flags.on("detail")) await this.#printDetail(object);
+      if (this.#pause !== undefined && progress.state === "waiting") this.#newest = { progress, object };
+      else await this.#print({ progress, object });
       this.#explainLater(progress.state === "waiting");
     }
     return progress.state === "done";
+  }
+
+  async #print({ progress, object }: State): Promise<void> {
+    this.#newest = undefined;
+    this.#printMessage(progress);
+    const isFollowed = progress.state === "waiting" && this.#call.flags.on("watch");
+    if (isFollowed && !this.#call.io.isTTY) this.#holdBack();
+    if (this.#call.flags.on("detail")) await this.#printDetail(object);
+  }
+
+  #printMessage(progress: Progress): void {
+    if (progress.state === "waiting" && progress.isRemark === true) this.#call.warn(progress.message);
+    else this.#call.print(progress.message);
+  }
+
+  #holdBack(): void {
+    this.#pause = this.#call.host.clock.after(betweenLinesMs, async () => {
+      this.#pause = undefined;
+      if (this.#newest === undefined) return;
+      await this.#print(this.#newest).catch((error: unknown) =>
+        this.#call.warn(`  no details: ${String(error)}`),
+      );
+    });
   }
 
   async #checkRevision(object: AnyObject): Promise<void> {
@@ -140,7 +184,7 @@ class StatusReporter {
   }
 
   #explainLater(isWaiting: boolean): void {
-    this.stop();
+    this.#stopExplaining();
     this.#stillMs = stillMs;
     if (isWaiting && this.#call.flags.on("watch")) this.#explainAfter(this.#stillMs);
   }
@@ -165,9 +209,9 @@ class StatusReporter {
     if (key !== this.#explained) this.#call.warn(`  ${this.#call.paint("yellow", "waits:")} ${text}`);
     this.#explained = key;
     if (!explained.isStuck || !this.#call.flags.on("give-up")) return;
-    this.stop();
+    this.#stopExplaining();
     const { type, ref } = this.#target;
-    const why = `refit why ${objectName(type, ref.name)}${ref.namespace === undefined ? "" : ` -n ${ref.namespace}`}`;
+    const why = `refit why ${objectName(type, ref.name)}${inNamespace(ref.namespace)}`;
     const message = `the rollout cannot go on by itself (${reason}); "${why}" says more`;
     this.#giveUp(new CliError(message, { exitCode: exitCodes.stuck }));
   }
@@ -187,7 +231,7 @@ async function updatedPods(
   const type = await access.types.find("pods");
   const labelSelector = formatSelector(selectorAt(owner, "spec", "selector"));
   const { namespace } = owner.metadata;
-  const pods = await listAll(access.client, type, {
+  const pods = await listAll(access.client, objectResource(type), {
     ...(namespace === undefined ? {} : { namespace }),
     ...(labelSelector === "" ? {} : { labelSelector }),
   });

@@ -19,6 +19,8 @@ export function unitedDeploymentProgress(object: AnyObject): Progress {
   if (old > 0) return waiting(`${prefix} ${old} old pods are pending termination...`);
   const ready = countAt(status, "updatedReadyReplicas");
   if (ready < expected) return waiting(`${prefix} ${ready} of ${expected} updated pods are ready...`);
+  if (updated < desired)
+    return done(`partitioned roll out complete: ${updated} new pods have been updated...`);
   return done(`united deployment "${name}" successfully rolled out`);
 }
 

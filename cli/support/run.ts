@@ -1,7 +1,7 @@
 /** Reads the parts of a report and writes them into a folder. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { carriedOutKinds } from "../../crds/index.ts";
+import { kinds } from "../../crds/index.ts";
 import type { Client } from "../../kube/index.ts";
 import type { Call } from "../command.ts";
 import { CliError, describeError } from "../errors.ts";
@@ -29,12 +29,12 @@ export async function runSupportBundle(call: Call): Promise<number> {
     at: new Date(call.host.clock.now()).toISOString(),
   };
   await report.write("about.json", `${JSON.stringify(about, undefined, 2)}\n`);
-  const kinds = carriedOutKinds.map(({ group, plural, versions }) => ({
+  const resources = kinds.map(({ group, plural, versions }) => ({
     group,
     plural,
     version: storageOf(versions),
   }));
-  await report.read(objectParts(kinds, { namespace, workloads, limit }));
+  await report.read(objectParts(resources, { namespace, workloads, limit }));
   await report.read(podParts(report.pods(namespace), lines));
   await report.end();
   call.print(`${report.written} files in ${folder}`);

@@ -11,10 +11,9 @@ import {
 } from "../../controller/index.ts";
 import { type AdvancedCronJob, advancedCronJob, defaultAdvancedCronJob } from "../../crds/index.ts";
 import type { OwnerReference } from "../../kube/core/index.ts";
-import { jobResource, type Resource } from "../../kube/index.ts";
+import { jobResource, listAll, type Resource } from "../../kube/index.ts";
 import type { ClusterAccess } from "../command.ts";
 import type { Planner, Subject } from "./forecast.ts";
-import { everyItem } from "./owned_objects.ts";
 import { subjectOf } from "./subject.ts";
 
 export const advancedCronJobPlanner: Planner = {
@@ -46,7 +45,7 @@ async function childrenOf(access: ClusterAccess, uid: string, namespace: string)
     project: (object: T) => CronJobChild,
   ): Promise<CronJobChild[]> => {
     if ((await access.types.findKind(resource.group, resource.kind)) === undefined) return [];
-    const objects = await everyItem(access.client, resource, { namespace });
+    const objects = await listAll(access.client, resource, { namespace });
     return objects
       .filter((object) => uid !== "" && controllingCronJob(ownersOf(object))?.uid === uid)
       .map(project);

@@ -11,9 +11,8 @@ import {
 } from "../../controller/index.ts";
 import { type BroadcastJob, broadcastJob, defaultBroadcastJob } from "../../crds/index.ts";
 import { counted } from "../../kube/core/index.ts";
-import { nodeResource, podResource } from "../../kube/index.ts";
+import { listAll, nodeResource, podResource } from "../../kube/index.ts";
 import type { Planner, Subject } from "./forecast.ts";
-import { everyItem } from "./owned_objects.ts";
 import { subjectOf } from "./subject.ts";
 
 export const broadcastJobPlanner: Planner = {
@@ -22,8 +21,8 @@ export const broadcastJobPlanner: Planner = {
     const job = broadcastJobOf(subject);
     const { uid = "", namespace = access.namespace } = job.metadata;
     const [pods, nodes] = await Promise.all([
-      everyItem(access.client, podResource, { namespace }),
-      everyItem(access.client, nodeResource),
+      listAll(access.client, podResource, { namespace }),
+      listAll(access.client, nodeResource),
     ]);
     const byName = new Map(nodes.map((node) => [node.name, node]));
     const index = new TaskIndex({

@@ -11,11 +11,14 @@ import { type Cause, isStuck, ranked } from "./causes/cause.ts";
 import { causesOf } from "./causes/causes_of.ts";
 import { gatherFacts } from "./causes/gather.ts";
 import { podSourceOf } from "./causes/pod_sources.ts";
+import { Reader } from "./causes/reader.ts";
 import { shownText } from "./causes/shown_text.ts";
+import { failureOf } from "./causes/subject_reasons.ts";
 import { describeCause } from "./describe.ts";
 import type { Forecast } from "./forecast.ts";
 import { planCauses, resumeCommand } from "./plan_causes.ts";
 import { plannerOf } from "./planners.ts";
+import { statusSourceOf } from "./status/status_sources.ts";
 
 export interface Explanation {
   /** Undefined for a kind whose plans are not made here. */
@@ -26,6 +29,8 @@ export interface Explanation {
   readonly isStuck: boolean;
   /** How far it is. */
   readonly message: string;
+  /** It has ended, or never does: its causes are problems that it reports, not what it waits for. */
+  readonly isReport: boolean;
   /** What could not be read, in words. */
   readonly unread: readonly string[];
 }
@@ -47,29 +52,40 @@ export function isExplained(type: ResourceType): boolean {
 export async function explain(request: ExplainRequest): Promise<Explanation> {
   const { access, target, stored, host } = request;
   const workload = workloadNamed(target.type);
+  const reader = new Reader(access);
   const [{ forecast, refusal }, facts, progress] = await Promise.all([
     forecastOf(request),
-    gatherFacts(access, target, stored, host.clock.now()),
+    gatherFacts(reader, target, stored, host.clock.now()),
     workload && progressOf(workload, access, stored),
   ]);
-  const isDone = progress?.state === "done";
+  const source = statusSourceOf(target.type);
+  const findings = facts && (await source?.find(reader, stored, facts));
+  const isDone = progress?.state === "done" || findings?.isDone === true;
   const planned = planCauses(forecast?.waiting ?? [], target);
   const found = facts === undefined ? { first: [], pods: [], last: [] } : causesOf(facts);
+  const said = new Set([...(source?.events ?? []), ...found.first.map(({ reason }) => reason)]);
   const causes = ranked([
     ...found.first,
+    ...(findings?.causes ?? []),
     ...planned.filter(({ reason }) => !found.pods.some((cause) => cause.reason === reason)),
     ...pausedCause(request, planned, isDone),
     ...found.pods.filter((cause) => !isOfPlan(cause, planned)),
-    ...(isDone ? [] : found.last),
+    ...(isDone ? [] : found.last.filter(({ reason }) => !said.has(reason))),
   ]);
-  const { podCount = 0, pods = [], unread = [] } = facts ?? {};
+  const { podCount = 0, pods = [] } = facts ?? {};
+  const hasFailed = facts !== undefined && failureOf(facts.subject) !== undefined;
+  const { unread } = reader;
   const isIdle = forecast === undefined || (forecast.actions.length === 0 && !forecast.steps?.length);
   return {
     forecast,
     causes,
     isStuck: isStuck(causes, isIdle),
     message:
-      progress?.message ?? forecast?.summary ?? `${counted(podCount, "pod")}, ${pods.length} not available`,
+      progress?.message ??
+      findings?.summary ??
+      forecast?.summary ??
+      `${counted(podCount, "pod")}, ${pods.length} not available`,
+    isReport: source?.isLasting === true || findings?.isDone === true || hasFailed,
     unread: refusal === undefined ? unread : [...unread, refusal],
   };
 }

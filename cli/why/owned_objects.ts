@@ -5,13 +5,13 @@ import {
   type Client,
   type ControllerRevision,
   controllerRevisionResource,
+  listAll,
   type Node,
   nodeResource,
   type PersistentVolumeClaim,
   type Pod,
   persistentVolumeClaimResource,
   podResource,
-  type Resource,
 } from "../../kube/index.ts";
 import { isAnyObject, numberAt, textsAt } from "../fields.ts";
 
@@ -44,10 +44,10 @@ export interface Owner {
 export async function readOwnedObjects(client: Client, owner: Owner): Promise<OwnedObjects> {
   const { uid, namespace } = owner;
   const [pods, claims, revisions, nodes] = await Promise.all([
-    everyItem(client, podResource, { namespace }),
-    everyItem(client, persistentVolumeClaimResource, { namespace }),
-    everyItem(client, controllerRevisionResource, { namespace }),
-    everyItem(client, nodeResource),
+    listAll(client, podResource, { namespace }),
+    listAll(client, persistentVolumeClaimResource, { namespace }),
+    listAll(client, controllerRevisionResource, { namespace }),
+    listAll(client, nodeResource),
   ]);
   const labels = new Map(nodes.map((node) => [node.name, node.labels]));
   return {
@@ -117,24 +117,4 @@ function withRevision<Owned extends OwnedRevisions>(
     revisions: [...before.revisions, written],
     revisionData: (name: string) => (name === written.name ? written.data : before.revisionData(name)),
   };
-}
-
-/** Every page of a list. */
-export async function everyItem<T>(
-  client: Client,
-  resource: Resource<T>,
-  options: { namespace?: string; labelSelector?: string; fieldSelector?: string } = {},
-): Promise<T[]> {
-  const items: T[] = [];
-  let next = "";
-  do {
-    const page = await client.list(resource, {
-      ...options,
-      limit: 500,
-      ...(next === "" ? {} : { continue: next }),
-    });
-    items.push(...page.items);
-    next = page.continue;
-  } while (next !== "");
-  return items;
 }

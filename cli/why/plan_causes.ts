@@ -1,6 +1,6 @@
 /** What the controller's plan waits for, as causes: what becomes of it by itself, and which command comes next. */
 import type { Waiting } from "../../controller/index.ts";
-import { objectName } from "../resource_types.ts";
+import { inNamespace, objectName } from "../resource_types.ts";
 import { workloadNamed } from "../rollout/workloads.ts";
 import type { Target } from "../target.ts";
 import type { Cause, Outlook } from "./causes/cause.ts";
@@ -10,7 +10,7 @@ import type { Forecast } from "./forecast.ts";
 const outlooks: ReadonlyMap<string, Outlook> = new Map([
   ...reasons("stuck", "Paused OnDelete InPlaceOnly SelectingAll NameTaken NoOrdinal NotUpgradable"),
   ...reasons("stuck", "NotUpgradablePods NoNode FailedPod Malformed NamespaceNotExists ConflictOccurred"),
-  ...reasons("stuck", "Allocation"),
+  ...reasons("stuck", "Allocation InjectionRevision NoTargets NoTarget"),
   ...reasons("held", "Partition Budget ScaleLimit Burst OrderedReady Parallelism NodeSelector Surge"),
   ...reasons("held", "PartitionedScaling Selector RestartLimit NewNode Schedule PodMetadata Subset"),
 ]);
@@ -30,20 +30,27 @@ export function planCauses(waiting: Forecast["waiting"], target: Target): Cause[
 export function resumeCommand({ type, ref }: Target): string {
   const workload = workloadNamed(type);
   const isByCommand = workload?.pausedPath !== undefined && !workload.pausedByUsers;
-  const inNamespace = ref.namespace === undefined ? "" : ` -n ${ref.namespace}`;
-  return `${isByCommand ? "refit rollout resume" : "kubectl edit"} ${objectName(type, ref.name)}${inNamespace}`;
+  return `${isByCommand ? "refit rollout resume" : "kubectl edit"} ${objectName(type, ref.name)}${inNamespace(ref.namespace)}`;
 }
 
-const ofPods = new Set(["Budget", "Terminating", "Hook", "InPlace", "Grace", "NotReady", "OrderedReady"]);
+const ofPods = new Set([
+  "Budget",
+  "Terminating",
+  "Hook",
+  "InPlace",
+  "Grace",
+  "NotReady",
+  "OrderedReady",
+  "Leaving",
+]);
 
 function nextCommand({ reason, pods = [] }: Waiting, { type, ref }: Target): string {
   const name = objectName(type, ref.name);
-  const inNamespace = ref.namespace === undefined ? "" : ` -n ${ref.namespace}`;
   if (reason === "Paused") return resumeCommand({ type, ref });
   const [pod = ""] = pods;
   const [namespace = "", podName] = pod.split("/");
   if (ofPods.has(reason) && podName !== undefined) return `kubectl describe pod ${podName} -n ${namespace}`;
-  if (ofPods.has(reason) && pod !== "") return `kubectl describe pod ${pod}${inNamespace}`;
-  if (outlooks.has(reason)) return `kubectl edit ${name}${inNamespace}`;
-  return `kubectl describe ${name}${inNamespace}`;
+  if (ofPods.has(reason) && pod !== "") return `kubectl describe pod ${pod}${inNamespace(ref.namespace)}`;
+  if (outlooks.has(reason)) return `kubectl edit ${name}${inNamespace(ref.namespace)}`;
+  return `kubectl describe ${name}${inNamespace(ref.namespace)}`;
 }

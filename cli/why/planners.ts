@@ -9,6 +9,7 @@ import { resourceDistributionPlanner } from "./resource_distribution.ts";
 import { sidecarSetPlanner } from "./sidecar_set.ts";
 import { statefulSetPlanner } from "./stateful_set.ts";
 import { unitedDeploymentPlanner } from "./united_deployment.ts";
+import { workloadSpreadPlanner } from "./workload_spread.ts";
 
 export const planners: readonly Planner[] = [
   cloneSetPlanner,
@@ -19,6 +20,7 @@ export const planners: readonly Planner[] = [
   resourceDistributionPlanner,
   sidecarSetPlanner,
   unitedDeploymentPlanner,
+  workloadSpreadPlanner,
 ];
 
 export function plannerOf({ group, kind }: Pick<ResourceType, "group" | "kind">): Planner | undefined {

@@ -1,9 +1,8 @@
 import type { SeenPullJob } from "../../controller/index.ts";
 import { type ImagePullJob, imagePullJob, type NodeImage, nodeImage } from "../../crds/index.ts";
-import type { KubeObject } from "../../kube/index.ts";
+import { type KubeObject, listAll } from "../../kube/index.ts";
 import type { ClusterAccess } from "../command.ts";
 import { objectResource } from "../resource_types.ts";
-import { everyItem } from "./owned_objects.ts";
 
 /** Image pull jobs that an owner controls; undefined when the kind is not served. */
 export async function pullJobsOf(
@@ -13,7 +12,7 @@ export async function pullJobsOf(
 ): Promise<readonly SeenPullJob[] | undefined> {
   const type = await access.types.findKind("apps.kruise.io", "ImagePullJob");
   if (type === undefined) return undefined;
-  const jobs = await everyItem(access.client, objectResource(type), { namespace });
+  const jobs = await listAll(access.client, objectResource(type), { namespace });
   return jobs
     .filter((job) => job.metadata.ownerReferences?.some((owner) => owner.controller && owner.uid === uid))
     .map((job) => ({ name: job.metadata.name ?? "", uid: job.metadata.uid ?? "", ...jobIn(job) }));
@@ -27,14 +26,18 @@ export async function nodeImagesFor(
   const found = new Map<string, NodeImage>();
   const type = jobs?.length ? await access.types.findKind("apps.kruise.io", "NodeImage") : undefined;
   if (type !== undefined) {
-    for (const object of await everyItem(access.client, objectResource(type))) {
-      const decoded = nodeImage.readStored(versioned(object, "NodeImage"));
-      if (!("object" in decoded)) continue;
-      const { object: typed } = decoded;
-      found.set(typed.metadata.name ?? "", { ...typed, spec: typed.spec ?? {} });
+    for (const object of await listAll(access.client, objectResource(type))) {
+      const typed = nodeImageIn(object);
+      if (typed !== undefined) found.set(typed.metadata.name ?? "", typed);
     }
   }
   return (node) => found.get(node);
+}
+
+/** Undefined for an object whose types are not those of the kind. */
+export function nodeImageIn(object: KubeObject): NodeImage | undefined {
+  const found = nodeImage.readStored(versioned(object, "NodeImage"));
+  return "object" in found ? { ...found.object, spec: found.object.spec ?? {} } : undefined;
 }
 
 function jobIn(object: KubeObject): { job?: ImagePullJob } {

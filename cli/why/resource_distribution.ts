@@ -8,12 +8,12 @@ import {
   wantedOf,
 } from "../../controller/index.ts";
 import { type ResourceDistribution, resourceDistribution } from "../../crds/index.ts";
-import { keyOf, ParseError } from "../../kube/core/index.ts";
-import { namespaceResource } from "../../kube/index.ts";
+import { counted, keyOf, ParseError } from "../../kube/core/index.ts";
+import { listAll, namespaceResource } from "../../kube/index.ts";
 import type { ClusterAccess } from "../command.ts";
 import { CliError } from "../errors.ts";
+import { inNamespace } from "../resource_types.ts";
 import type { Forecast, Planner, Subject } from "./forecast.ts";
-import { everyItem } from "./owned_objects.ts";
 import { subjectOf } from "./subject.ts";
 
 export const resourceDistributionPlanner: Planner = {
@@ -25,14 +25,20 @@ export const resourceDistributionPlanner: Planner = {
     const targets = plans.filter(({ plan }) => plan.target);
     const inPlace = targets.filter(({ plan }) => plan.write === undefined && plan.failure === undefined);
     return {
-      summary: `${targets.length} target namespaces, ${inPlace.length} hold the copy`,
+      summary: `${counted(targets.length, "target namespace")}, ${inPlace.length} ${inPlace.length === 1 ? "holds" : "hold"} the copy`,
       actions: [],
       steps: plans.flatMap(({ name, plan }) => stepOf(wanted, name, plan)),
-      waiting: waitingOf(targets),
+      waiting: [...(targets.length === 0 ? [noTargets] : []), ...waitingOf(wanted, targets)],
       requeueAfterMs: undefined,
       notices: refusalsOf(distribution),
     };
   },
+};
+
+const noTargets = {
+  reason: "NoTargets",
+  message: "spec.targets matches no namespace",
+  until: "a namespace matches, or the targets are corrected",
 };
 
 interface NamedPlan {
@@ -43,7 +49,7 @@ interface NamedPlan {
 /** Every namespace that is a target or holds an object of the copies' name, by name. */
 async function plansOf({ client }: ClusterAccess, wanted: Wanted): Promise<NamedPlan[]> {
   const { source, targets } = wanted;
-  const found = await everyItem(client, namespaceResource);
+  const found = await listAll(client, namespaceResource);
   const namespaces = new Map(
     found.map(
       ({ name, labels, deletionAt }) => [name, { labels, deleting: deletionAt !== undefined }] as const,
@@ -52,7 +58,7 @@ async function plansOf({ client }: ClusterAccess, wanted: Wanted): Promise<Named
   const copies = new Map<string, Copy>();
   if (!("problem" in source)) {
     const fieldSelector = `metadata.name=${source.name}`;
-    const items = await everyItem(client, copyResources[source.kind], { fieldSelector });
+    const items = await listAll(client, copyResources[source.kind], { fieldSelector });
     for (const copy of items) copies.set(copy.namespace, copy);
   }
   const names = new Set([...namespaces.keys(), ...targets.listed]);
@@ -72,7 +78,7 @@ const endings = {
   ConflictOccurred: "the objects that have the name of the copies are gone",
 } as const;
 
-function waitingOf(targets: readonly NamedPlan[]): Forecast["waiting"] {
+function waitingOf({ source }: Wanted, targets: readonly NamedPlan[]): Forecast["waiting"] {
   const failing = targets.flatMap(({ name, plan }) => (plan.failure ? [{ name, ...plan.failure }] : []));
   return [...Map.groupBy(failing, ({ type }) => type)].map(([type, failures]) => {
     const names = failures.map(({ name }) => name);
@@ -81,7 +87,13 @@ function waitingOf(targets: readonly NamedPlan[]): Forecast["waiting"] {
       type === "NamespaceNotExists" || type === "ConflictOccurred"
         ? endings[type]
         : "spec.resource is put right";
-    return { reason: type, message: `${failures[0]?.reason}: ${shown.join(", ")}`, until };
+    const message = `${failures[0]?.reason}: ${shown.join(", ")}`;
+    const [first = ""] = names;
+    if (type === "NamespaceNotExists")
+      return { reason: type, message, until, next: `kubectl get namespace ${first}` };
+    if (type !== "ConflictOccurred" || "problem" in source) return { reason: type, message, until };
+    const next = `kubectl get ${source.kind.toLowerCase()} ${source.name}${inNamespace(first)} -o yaml`;
+    return { reason: type, message, until, next };
   });
 }
 

@@ -5,7 +5,7 @@ import {
   type Waiting,
 } from "../../controller/index.ts";
 import { kinds, unknownFields } from "../../crds/index.ts";
-import { keyOf } from "../../kube/core/index.ts";
+import { counted, keyOf } from "../../kube/core/index.ts";
 import { ignoreNotFound } from "../../kube/index.ts";
 import type { Call, ClusterAccess } from "../command.ts";
 import { CliError } from "../errors.ts";
@@ -18,7 +18,7 @@ import type { Cause } from "./causes/cause.ts";
 import { describeAction, describeEnd, describeWaiting, type PodName } from "./describe.ts";
 import { explain, isExplained } from "./explain.ts";
 import type { Forecast, Planner, Subject } from "./forecast.ts";
-import { plannerOf } from "./planners.ts";
+import { plannerOf, planners } from "./planners.ts";
 
 export async function runWhy(call: Call): Promise<number> {
   const target = await oneTarget(call);
@@ -26,7 +26,7 @@ export async function runWhy(call: Call): Promise<number> {
   const access = await call.cluster();
   const stored = await readTarget(access, target);
   const { host } = call;
-  const { forecast, causes, message, unread } = await explain({
+  const { forecast, causes, message, isReport, unread } = await explain({
     access,
     target,
     stored,
@@ -34,10 +34,11 @@ export async function runWhy(call: Call): Promise<number> {
     host,
   });
   call.print(`${call.paint("bold", objectName(target.type, target.ref.name))}: ${message}`);
-  printWaiting(call, causes);
+  printWaiting(call, causes, isReport ? "reports" : "waits for");
   const next = forecast === undefined ? [] : nextLines(forecast, target.type);
   if (causes.some(({ stopsController }) => stopsController)) printLines(call, "Once that is over:", next);
   else if (causes.length > 0) printLines(call, "Meanwhile:", next);
+  else if (isReport) call.print("It reports no problem.");
   else if (next.length === 0) call.print("Nothing holds it back.");
   else printLines(call, "Nothing holds it back; the controller acts next:", next);
   if (forecast !== undefined) printNotices(call, forecast);
@@ -65,7 +66,10 @@ function needPlanner(verb: string, type: ResourceType): Planner {
 }
 
 function notSupported(verb: string, type: ResourceType): CliError {
-  const why = verb === "why" ? "it has no pods" : "its plans are not made by this program";
+  const why =
+    verb === "why"
+      ? "it knows workloads, pods, jobs and the kinds of this API"
+      : `it knows ${planners.map(({ kind }) => kind).join(", ")}`;
   return new CliError(`${verb} is not supported on ${pluralName(type)}: ${why}`);
 }
 
@@ -159,9 +163,14 @@ function gatesOf(call: Call): FeatureGates {
 const mostLines = 40;
 const mostReasons = 12;
 
-function printWaiting(call: Call, waiting: readonly (Waiting & Partial<Cause>)[]): void {
+function printWaiting(
+  call: Call,
+  waiting: readonly (Waiting & Partial<Cause>)[],
+  verb: "waits for" | "reports" = "waits for",
+): void {
   if (waiting.length === 0) return;
-  call.print(waiting.length === 1 ? "It waits for one reason:" : `It waits for ${waiting.length} reasons:`);
+  const noun = verb === "reports" ? "problem" : "reason";
+  call.print(`It ${verb} ${waiting.length === 1 ? `one ${noun}` : counted(waiting.length, noun)}:`);
   const width = Math.max(...waiting.map(({ reason }) => reason.length));
   const now = call.host.clock.now();
   const shown = waiting.slice(0, mostReasons);

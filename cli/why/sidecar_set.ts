@@ -27,6 +27,7 @@ import {
   type Client,
   type ControllerRevision,
   controllerRevisionResource,
+  listAll,
   namespaceResource,
   type Pod,
   podResource,
@@ -34,7 +35,7 @@ import {
 import { CliError } from "../errors.ts";
 import { listed } from "./describe.ts";
 import type { ForecastRequest, Planner, Subject } from "./forecast.ts";
-import { everyItem, type OwnedRevisions, planPastRevision } from "./owned_objects.ts";
+import { type OwnedRevisions, planPastRevision } from "./owned_objects.ts";
 import { subjectOf } from "./subject.ts";
 
 export const sidecarSetPlanner: Planner = {
@@ -81,8 +82,8 @@ async function planOf(
 ): Promise<{ plan: Plan<SidecarSetStatus>; unmanaged: Unmanaged }> {
   const { client } = access;
   const [selected, all, revisions] = await Promise.all([
-    everyItem(client, podResource, { labelSelector: formatSelector(set.spec.selector ?? {}) }),
-    everyItem(client, namespaceResource),
+    listAll(client, podResource, { labelSelector: formatSelector(set.spec.selector ?? {}) }),
+    listAll(client, namespaceResource),
     ownRevisions(client, set),
   ]);
   const labels = new Map(all.map((namespace) => [namespace.name, namespace.labels]));
@@ -111,15 +112,22 @@ function keysOf(groups: ReadonlyMap<UnmanagedReason | undefined, readonly Pod[]>
 }
 
 /** They are in the manager's namespace, wherever that is. */
-async function ownRevisions(client: Client, { metadata }: SidecarSet): Promise<OwnedRevisions> {
+async function ownRevisions(client: Client, { metadata, spec }: SidecarSet): Promise<OwnedRevisions> {
   const { name = "", uid } = metadata;
   const labelSelector = formatSelector({ matchLabels: { [revisionSidecarSetLabel]: name } });
-  const labelled = await everyItem(client, controllerRevisionResource, { labelSelector });
+  const labelled = await listAll(client, controllerRevisionResource, { labelSelector });
+  const { revisionName = "" } = spec.injectionStrategy?.revision ?? {};
+  // New pods may get the revision of another set.
+  const fieldSelector = `metadata.name=${revisionName}`;
+  const injected =
+    revisionName === "" || labelled.some((revision) => revision.name === revisionName)
+      ? []
+      : await listAll(client, controllerRevisionResource, { fieldSelector });
   const isOwn = ({ owners }: ControllerRevision): boolean =>
     uid !== undefined && owners.some((owner) => owner.controller && owner.uid === uid);
   return {
     revisions: labelled.filter(isOwn).sort(byNumber),
-    revisionData: (name) => labelled.find((revision) => revision.name === name)?.data,
+    revisionData: (name) => [...labelled, ...injected].find((revision) => revision.name === name)?.data,
   };
 }
 

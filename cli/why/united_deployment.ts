@@ -10,12 +10,11 @@ import {
 } from "../../controller/index.ts";
 import { defaultUnitedDeployment, type UnitedDeployment, unitedDeployment } from "../../crds/index.ts";
 import { counted, formatSelector, type LabelSelector } from "../../kube/core/index.ts";
-import { controllerRevisionResource, podResource } from "../../kube/index.ts";
+import { controllerRevisionResource, listAll, podResource } from "../../kube/index.ts";
 import type { ClusterAccess } from "../command.ts";
-import { listAll } from "../list.ts";
-import { objectName } from "../resource_types.ts";
+import { objectName, objectResource } from "../resource_types.ts";
 import type { Forecast, ForecastRequest, Planner, Subject } from "./forecast.ts";
-import { everyItem, ownRevisions } from "./owned_objects.ts";
+import { ownRevisions } from "./owned_objects.ts";
 import { subjectOf } from "./subject.ts";
 
 export const unitedDeploymentPlanner: Planner = {
@@ -58,8 +57,8 @@ async function planOf(
   const { selector } = object.spec;
   const [children, pods, revisions] = await Promise.all([
     childrenOf(access, uid, namespace),
-    everyItem(access.client, podResource, { namespace, labelSelector: formatSelector(inSubsets(selector)) }),
-    everyItem(access.client, controllerRevisionResource, { namespace }),
+    listAll(access.client, podResource, { namespace, labelSelector: formatSelector(inSubsets(selector)) }),
+    listAll(access.client, controllerRevisionResource, { namespace }),
   ]);
   const byName = new Map(pods.map((pod) => [pod.name, pod]));
   const plan = planUnitedDeployment({
@@ -84,7 +83,10 @@ async function childrenOf(access: ClusterAccess, uid: string, namespace: string)
     Object.values(subsetWorkloadKinds).map(async (kind) => {
       const type = await access.types.findKind(kind.resource.group, kind.resource.kind);
       if (type === undefined || uid === "") return [];
-      const objects = await listAll(access.client, type, { namespace, labelSelector: subsetLabel });
+      const objects = await listAll(access.client, objectResource(type), {
+        namespace,
+        labelSelector: subsetLabel,
+      });
       return objects.map((object) => subsetWorkloadOf(kind, object));
     }),
   );
@@ -135,5 +137,6 @@ function waitingOf(
     message: `${counted(kept, "pod")} at most are kept at the old revision`,
     until: "the partitions of the subsets are lowered",
   };
-  return kept === 0 ? unready : [...unready, partition];
+  const { replicas = 0, updatedReplicas = 0 } = status ?? {};
+  return kept === 0 || updatedReplicas >= replicas ? unready : [...unready, partition];
 }

@@ -168,13 +168,14 @@ spec:
 
 t.test("plan and why refuse what they cannot plan", async (t) => {
   const client = fakeCluster().client;
-  t.match(await run("why crr/x", { client }), {
+  t.match(await run("why cm/x", { client }), {
     code: 1,
-    stderr: /not supported on containerrecreaterequests.apps.kruise.io: it has no pods/,
+    stderr: /why is not supported on configmaps: it knows workloads, pods, jobs and the kinds of this API/,
   });
   t.match(await run("plan crr/x", { client }), {
     code: 1,
-    stderr: /not supported on containerrecreaterequests.apps.kruise.io/,
+    stderr:
+      /not supported on containerrecreaterequests.apps.kruise.io: it knows CloneSet, .*, WorkloadSpread\n/,
   });
   const host = { readFile: async () => "kind: {" };
   t.match(await run("plan -f broken.yaml", { client, host }), {

@@ -15,8 +15,10 @@ import {
 import type { Webhook } from "./webhook.ts";
 import {
   clientConfig,
+  mutatingConfigurationName,
   newConfiguration,
   templateAnnotation,
+  validatingConfigurationName,
   type WebhookConfiguration,
   type WebhookTarget,
   wantedConfiguration,
@@ -62,11 +64,13 @@ interface ClusterTrustOptions {
 
 export interface ClusterTrust {
   /**
-   * One pass with this CA (PEM). Throws KubeError; a lost race is left to the next pass. Without `leads` only what is
-   * incomplete is written: two replicas that are reached at different addresses, serve different webhooks or have
-   * different CAs would undo each other's writes without end.
+   * One pass with these CAs (PEM, one after another). Throws KubeError; a lost race is left to the next pass. Without
+   * `leads` only what is incomplete is written: two replicas that are reached at different addresses, serve different
+   * webhooks or have different CAs would undo each other's writes without end.
    */
-  apply(caCert: string, options: { leads: boolean }): Promise<void>;
+  apply(caCerts: string, options: { leads: boolean }): Promise<void>;
+  /** Whether every pointer has this CA (PEM), be it among others. Throws KubeError. */
+  trusts(caCert: string): Promise<boolean>;
   /** Compares only; throws an Error that names the first object whose CA is another one. For certificates from outside. */
   check(caCert: string): Promise<void>;
 }
@@ -78,34 +82,54 @@ export function clusterTrust(options: ClusterTrustOptions): ClusterTrust {
     { resource: validatingConfigurations, ours: ours.validating },
   ] as const;
   return {
-    async apply(caCert, { leads }) {
-      const pass = { ...options, caBundle: base64(caCert), leads };
+    async apply(caCerts, { leads }) {
+      const pass = { ...options, caBundle: base64(caCerts), leads };
       for (const { resource, ours } of configurations) await applyConfiguration(pass, resource, ours);
       for (const kind of options.kinds) await applyConversion(pass, kind);
     },
+    async trusts(caCert) {
+      for await (const { bundles } of pointers(options)) {
+        if (!bundles.every((bundle) => decoded(bundle).includes(caCert.trim()))) return false;
+      }
+      return true;
+    },
     async check(caCert) {
       const caBundle = base64(caCert);
-      for (const { resource, ours } of configurations) {
-        const name = ours.metadata.name ?? "";
-        const live = await options.client.get(resource, { name });
-        const webhooks = (live.webhooks ?? []).filter(
-          (webhook) => own(webhook, "clientConfig") !== undefined,
-        );
-        if (webhooks.some((webhook) => bundleOf(webhook["clientConfig"]) !== caBundle)) {
-          throw new Error(`caBundle of ${resource.kind} ${name} does not match the external caBundle`);
-        }
-      }
-      for (const kind of options.kinds) {
-        const live = await options.client
-          .get(definitions, { name: definitionName(kind) })
-          .catch(ignoreNotFound);
-        const config = live === undefined ? undefined : conversionConfig(live);
-        if (config !== undefined && bundleOf(config) !== caBundle) {
-          throw new Error(`caBundle of CRD ${definitionName(kind)} does not match external caBundle`);
-        }
+      for await (const { name, trusted, bundles } of pointers(options)) {
+        if (bundles.some((bundle) => bundle !== caBundle))
+          throw new Error(`caBundle of ${name} does not match ${trusted}`);
       }
     },
   };
+}
+
+interface Pointer {
+  /** Kind and name, as messages say them. */
+  readonly name: string;
+  /** How messages call what its bundles should be. */
+  readonly trusted: string;
+  /** Of each webhook, or of the conversion. */
+  readonly bundles: readonly unknown[];
+}
+
+/** What the cluster has of both configurations and of the definitions whose strategy is Webhook. Throws KubeError. */
+async function* pointers({ client, kinds }: ClusterTrustOptions): AsyncGenerator<Pointer> {
+  for (const [resource, name] of [
+    [mutatingConfigurations, mutatingConfigurationName],
+    [validatingConfigurations, validatingConfigurationName],
+  ] as const) {
+    const { webhooks = [] } = await client.get(resource, { name });
+    const configs = webhooks.map((webhook) => own(webhook, "clientConfig"));
+    const bundles = configs.filter((config) => config !== undefined).map(bundleOf);
+    yield { name: `${resource.kind} ${name}`, trusted: "the external caBundle", bundles };
+  }
+  for (const kind of kinds) {
+    const name = definitionName(kind);
+    const live = await client.get(definitions, { name }).catch(ignoreNotFound);
+    const config = live === undefined ? undefined : conversionConfig(live);
+    if (config !== undefined)
+      yield { name: `CRD ${name}`, trusted: "external caBundle", bundles: [bundleOf(config)] };
+  }
 }
 
 interface Pass extends ClusterTrustOptions {
@@ -174,6 +198,10 @@ function conversionConfig(definition: Definition): JsonObject | undefined {
 
 function bundleOf(config: unknown): unknown {
   return isJsonObject(config) ? config["caBundle"] : undefined;
+}
+
+function decoded(bundle: unknown): string {
+  return typeof bundle === "string" ? Buffer.from(bundle, "base64").toString("utf8") : "";
 }
 
 function base64(text: string): string {

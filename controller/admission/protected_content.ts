@@ -3,13 +3,12 @@ import type { KubeObject } from "../../kube/core/index.ts";
 import {
   type Client,
   jsonResource,
+  listPages,
   persistentVolumeClaimResource,
   podResource,
   type Resource,
 } from "../../kube/index.ts";
 import type { ProtectedContent } from "./deletion_protection.ts";
-
-const PAGE = 500;
 
 export function protectedContent(client: Client): ProtectedContent {
   return {
@@ -33,16 +32,9 @@ async function count<T>(
   counts: (object: T) => boolean,
 ): Promise<number> {
   let found = 0;
-  let next = "";
-  do {
-    const page = await client.list(resource, {
-      limit: PAGE,
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(next === "" ? {} : { continue: next }),
-    });
+  for await (const page of listPages(client, resource, namespace === undefined ? {} : { namespace })) {
     // What cannot be read is there all the same.
     found += page.items.filter(counts).length + page.undecodable.length;
-    next = page.continue;
-  } while (next !== "");
+  }
   return found;
 }

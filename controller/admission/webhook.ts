@@ -1,7 +1,7 @@
 /** A webhook of this program: what the API server is configured to ask about, and what answers. Spec: platform 4.1, 4.4. */
 import type { KindDefinition } from "../../crds/index.ts";
 import type { LabelSelector } from "../../kube/core/index.ts";
-import type { Client, Clock, Random } from "../../kube/index.ts";
+import type { Client, Clock, EventRecorder, Random } from "../../kube/index.ts";
 import type { Informers } from "../informers.ts";
 import type { ControllerOptions } from "../options.ts";
 import type { PodBudgets } from "../pod_unavailable_budget/start_guard.ts";
@@ -31,12 +31,14 @@ export interface WebhookDeps {
   settings: Pick<WebhookSettings, "namespace">;
   /** Flag --allow-privileged. */
   allowPrivileged: boolean;
-  informers: Informers & { synced(): Promise<void> };
-  budgets: Pick<PodBudgets, "chain" | "guard">;
+  informers: Informers & { caughtUp(): Promise<void> };
+  budgets: PodBudgets;
   /** With gate WorkloadSpread. */
   spreads?: PodPlacement | undefined;
   /** Reports every deletion of the kind that the handler refuses. */
   reported(kind: string, handler: AdmissionHandler): AdmissionHandler;
+  /** Records events in the name of a controller. */
+  recorderOf(controller: string): EventRecorder;
   /** What one step of the admission of a new pod took. */
   podStepTook(step: string, tookMs: number): void;
 }

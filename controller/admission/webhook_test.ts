@@ -20,6 +20,7 @@ function deps(gates = ""): WebhookDeps {
     informers: new SharedInformers({ ...parts, log: nullLog, metrics: nullMetrics, namespace: "" }),
     budgets: { chain: {} },
     reported: (_, handler) => handler,
+    recorderOf: () => ({ event: () => undefined }),
     podStepTook: () => undefined,
   };
 }

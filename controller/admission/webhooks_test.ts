@@ -103,9 +103,14 @@ t.test(
     server.remove("secrets", "kruise-system/kruise-webhook-certs");
     await until(() => clock.pending > 0);
     for (let second = 0; second < 61; second++) await clock.advance(1000);
-    await until(() => webhooks.certificates.caCert !== before);
+    // It is served a moment after it is trusted, and the former one is trusted for a while.
+    await until(async () => {
+      await clock.advance(1000);
+      return webhooks.certificates.caCert !== before;
+    });
     const { data } = await client.get(secrets, secret);
     await until(async () => {
+      await clock.advance(1000);
       const { webhooks: entries } = await client.get(mutatingConfigurations, mutating);
       return Object(entries?.[0]?.["clientConfig"]).caBundle === data?.["ca-cert.pem"];
     });

@@ -21,7 +21,7 @@ export const advancedCronJobKind: Kind<AdvancedCronJob> = {
   workersFlag: "advancedcronjob-workers",
   resource: advancedCronJobResource,
   reconciler: (deps) => new AdvancedCronJobReconciler(deps),
-  statusMatters: (before, after) => before.status?.lastScheduleTime !== after.status?.lastScheduleTime,
+  changeMatters: (before, after) => before.status?.lastScheduleTime !== after.status?.lastScheduleTime,
   webhooks: advancedCronJobWebhooks,
   // Makes jobs and keeps a history of them.
   access: [

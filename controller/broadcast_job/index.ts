@@ -21,7 +21,7 @@ export const broadcastJobKind: Kind<BroadcastJob> = {
   resource: broadcastJobResource,
   sharded: true,
   reconciler: broadcastJobReconciler,
-  statusMatters: (before, after) => before.status?.phase !== after.status?.phase,
+  changeMatters: (before, after) => before.status?.phase !== after.status?.phase,
   webhooks: broadcastJobWebhooks,
   // Finished jobs go after their time to live.
   access: [policyRule("apps.kruise.io", ["broadcastjobs"], ["delete"])],

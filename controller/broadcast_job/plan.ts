@@ -65,9 +65,9 @@ export function planBroadcastJob(pass: BroadcastJobPass): BroadcastJobPlan {
   const failure = failureOf(pass, strategy, counts);
   if (failure !== undefined) return fail(pass, pods, counts, refresh, failure);
   const held = strategy.paused || (strategy.failurePolicy === "Pause" && counts.failed > 0);
-  const wake = wakeAfter(pass, strategy);
+  const requeueAfterMs = untilDeadline(pass, strategy);
   if (held) return hold(pass, strategy, pods, counts, refresh);
-  return goOn(pass, strategy, pods, counts, refresh, wake);
+  return goOn(pass, strategy, pods, counts, refresh, requeueAfterMs);
 }
 
 function idle(status: BroadcastJobStatus): BroadcastJobPlan {
@@ -292,7 +292,7 @@ function complete(
 }
 
 /** The deadline is watched in every pass, so that no restart of this program forgets it. */
-function wakeAfter({ seen, now }: BroadcastJobPass, { deadlineMs }: Strategy): number | undefined {
+function untilDeadline({ seen, now }: BroadcastJobPass, { deadlineMs }: Strategy): number | undefined {
   if (deadlineMs === undefined) return undefined;
   const started = Date.parse(seen.status.startTime ?? "");
   return Math.max(0, (Number.isNaN(started) ? now : started) + deadlineMs - now);

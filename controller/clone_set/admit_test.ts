@@ -97,6 +97,11 @@ t.test("named pods are looked up; a lookup that fails refuses", async (t) => {
   };
   t.strictSame(await validateCloneSetRequest({ ...options, lookupPod })(request(object)), { allowed: true });
   t.strictSame(asked, ["default/x"]);
+  const lonely = async () => ({ ownerUid: undefined, terminating: false });
+  t.match(await validateCloneSetRequest({ ...options, lookupPod: lonely })(request(object)), {
+    code: 422,
+    message: /find pod x owner is not this CloneSet/,
+  });
   const failing = validateCloneSetRequest({
     ...options,
     lookupPod: () => Promise.reject(new Error("no connection")),

@@ -28,7 +28,7 @@ export interface ClassifyContext extends RefreshContext {
 /** Pods by what a pass has to do about them; groups overlap. */
 const newGroups = () => ({
   unavailable: new SortedSlots(),
-  /** Without a write in flight, and not settled, or waiting for something. */
+  /** Without a write in flight, and to be refreshed, or waiting for something. */
   due: new SortedSlots(),
   /** As those, but that only their node can bring what they wait for. */
   awaitingNode: new SortedSlots(),
@@ -145,14 +145,14 @@ function classify(
 /** A pod of another controller lacks a label first. */
 function refreshOfMember(member: Member, context: ClassifyContext): Refresh {
   const isLabelled = TEMPLATE_HASH in member.pod.labels;
-  return isLabelled ? refreshOf(member, context) : { ...notAsked, isSettled: false };
+  return isLabelled ? refreshOf(member, context) : { ...notAsked, isDone: false };
 }
 
-function groupsOf(member: Member, { isSettled, isBroken, awaited }: Refresh): Group[] {
+function groupsOf(member: Member, { isDone, isBroken, awaited }: Refresh): Group[] {
   const { pod, available, updated, state, specified } = member;
   const groups: Group[] = [];
   if (awaited !== undefined) groups.push("awaitingNode");
-  else if (!isSettled) groups.push("due");
+  else if (!isDone) groups.push("due");
   if (isBroken) groups.push("broken");
   if (!available) groups.push("unavailable");
   if (state === "PreparingDelete") groups.push("preparingDelete");

@@ -7,7 +7,7 @@ import type { Pod } from "../../kube/index.ts";
 import { cloneSet, defaultOptions, Model } from "../../testkit/controller/clone_set_model.ts";
 import type { LateWrites } from "../../testkit/controller/late_writes_model.ts";
 import { barePod } from "../../testkit/controller/pod_builder.ts";
-import { IndexTwin } from "../../testkit/controller/pod_index_model.ts";
+import { IndexTwin, withoutBrokenStates } from "../../testkit/controller/pod_index_model.ts";
 import {
   changeTemplate,
   lateStep,
@@ -19,7 +19,6 @@ import {
 import { STATE_ANNOTATION } from "../rollout/in_place/state.ts";
 import { STATE_LABEL } from "../rollout/lifecycle/lifecycle.ts";
 import { PlanMemory } from "../rollout/plan_memory.ts";
-import type { Action, Plan } from "../rollout/writes/actions.ts";
 import type { CloneIndex } from "./classify.ts";
 import { SPECIFIED_DELETE, TEMPLATE_HASH } from "./observe.ts";
 import { cloneSetPass, planCloneSet } from "./plan.ts";
@@ -51,19 +50,10 @@ function twinOf(set: CloneSet, changed: Gates, seed: number) {
           }),
         ),
     },
-    comparable,
+    withoutBrokenStates,
   );
 }
 type Twin = ReturnType<typeof twinOf>;
-
-function comparable(plan: Plan<object>): string {
-  return JSON.stringify({ ...plan, actions: plan.actions.filter((action) => !reportsBroken(action)) });
-}
-
-/** Reported once for each projection of a pod, and thus at other times by somebody who sees all for the first time. */
-function reportsBroken(action: Action): boolean {
-  return action.type === "event" && action.event.reason === "BrokenPodState";
-}
 
 const amount = fc.oneof(fc.integer({ min: 0, max: 6 }), fc.constantFrom("20%", "50%", "100%"));
 
@@ -177,7 +167,7 @@ t.test("property: from event to event the same plans as from nothing", async (t)
   t.ok(inFlight > 10_000, `${inFlight} pods of plans had a write in flight`);
 });
 
-/** A set of so many pods, with the pods of which it was asked whether they are settled. */
+/** A set of so many pods, with the pods of which it was asked whether they need a refresh. */
 function plainSet(count: number) {
   const set = cloneSet("web", { replicas: count });
   const model = new Model(set);
@@ -188,7 +178,7 @@ function plainSet(count: number) {
   }
   const index = model.index();
   const asked: string[] = [];
-  class Settled extends WeakMap<Pod, boolean> {
+  class Refreshed extends WeakMap<Pod, boolean> {
     override get(pod: Pod): boolean {
       asked.push(pod.name);
       return true;
@@ -201,7 +191,7 @@ function plainSet(count: number) {
     selectorText: "",
     options: defaultOptions,
     now: model.now,
-    settled: new Settled(),
+    refreshed: new Refreshed(),
   };
   const change = (name: string, to: Partial<Pod>): void => {
     const before = model.pods.get(name);
@@ -217,7 +207,7 @@ t.test("an event of one pod is one pod's work, however many there are", async (t
   t.equal(asked.length, 500);
   change("web-1", { deletionAt: 1 });
   t.equal(refresh().count("old active"), 499);
-  t.equal(asked.length, 500, "it is none that could be settled");
+  t.equal(asked.length, 500, "it is none that could need nothing");
   change("web-2", { phase: "Running" });
   refresh();
   refresh();
@@ -244,7 +234,9 @@ t.test("a refresh that fails in its midst forgets nothing", async (t) => {
       return true;
     }
   }
-  t.throws(() => index.refresh({ ...context, settled: new Failing() }), { message: "cannot be classified" });
+  t.throws(() => index.refresh({ ...context, refreshed: new Failing() }), {
+    message: "cannot be classified",
+  });
   const whole = refresh();
   t.same([whole.count("old active"), whole.count("replicas")], [5, 5]);
   for (let number = 0; number < 5; number++) change(`web-${number}`, { phase: "Failed" });

@@ -18,7 +18,7 @@ export const cloneSetKind: Kind<CloneSet> = {
   sharded: true,
   revisions: true,
   reconciler: cloneSetReconciler,
-  statusMatters: (before, after) => before.status?.currentRevision !== after.status?.currentRevision,
+  changeMatters: (before, after) => before.status?.currentRevision !== after.status?.currentRevision,
   webhooks: cloneSetWebhooks,
   access: [],
 };

@@ -4,20 +4,16 @@
  */
 
 import type { CloneSetStatus } from "../../crds/index.ts";
-import { claimTemplatesHash, compileSelector, counted, revisionData } from "../../kube/core/index.ts";
-import type { ControllerRevision } from "../../kube/index.ts";
+import { claimTemplatesHash, compileSelector } from "../../kube/core/index.ts";
 import { earliest } from "../earliest.ts";
+import { heldWaiting } from "../rollout/order/held.ts";
+import { rolloutPass } from "../rollout/pass.ts";
 import { PlanMemory } from "../rollout/plan_memory.ts";
 import { ownerReference } from "../rollout/pods/pod_manifest.ts";
 import { untilAvailable } from "../rollout/pods/pod_state.ts";
+import { createRevision, maintainRevisions } from "../rollout/revisions/revision_actions.ts";
 import { planHistory } from "../rollout/revisions/revision_history.ts";
-import {
-  currentRevision,
-  findRevision,
-  HASH_LABEL,
-  sameRevision,
-  shortHash,
-} from "../rollout/revisions/revisions.ts";
+import { HASH_LABEL, sameRevision, shortHash } from "../rollout/revisions/revisions.ts";
 import type { Action, Plan, Waiting } from "../rollout/writes/actions.ts";
 import { afterChange, type PodChange, podPatch } from "../rollout/writes/pod_patch.ts";
 import { memberCounts, storedCounts } from "./classify.ts";
@@ -74,38 +70,26 @@ export function planCloneSet(pass: Pass): Plan<CloneSetStatus> {
 
 /** Brings the index of pods up to now, for one plan: its view is good until the next event. */
 export function cloneSetPass({ seen, options, now, random, memory = new PlanMemory() }: PassInput): Pass {
-  const { metadata, spec, status } = seen.set;
-  const { update, write, collisionCount } = findRevision(
-    metadata.name ?? "",
-    memory.templateData.of(spec.template, () => revisionData(spec.template)),
-    seen.revisions,
-    status?.collisionCount ?? 0,
-    seen.revisionData,
-  );
+  const { selector } = seen.set.spec;
+  const rollout = rolloutPass(seen, memory);
+  const { update, current } = rollout;
   const strategy = strategyOf(seen.set, options);
-  const current = currentRevision(status?.currentRevision, seen.revisions, update);
   const pods = seen.pods.refresh({
     updateRevision: update.name,
     strategy,
-    selector: compileSelector(spec.selector),
-    selectorText: JSON.stringify(spec.selector),
+    selector: compileSelector(selector),
+    selectorText: JSON.stringify(selector),
     options,
     now,
-    settled: memory.settled,
+    refreshed: memory.refreshed,
   });
   return {
+    ...rollout,
     seen,
     options,
     strategy,
-    namespace: metadata.namespace ?? "",
-    name: metadata.name ?? "",
-    uid: metadata.uid ?? "",
     now,
     random,
-    update,
-    write,
-    collisionCount,
-    current,
     pods,
     everyPod: () => seen.pods.pods(),
     numbers: numbersOf(strategy.limits, memberCounts(pods), {
@@ -150,7 +134,7 @@ function decide(pass: Pass): Decided {
     requeueAfterMs: refresh.requeueAfterMs,
   };
   if (pass.strategy.onDelete || pass.strategy.paused) {
-    decided.waiting.push(...heldWaiting(pass));
+    decided.waiting.push(...reportHeld(pass));
   } else if (!scale.actions.some((action) => action.type !== "event")) {
     const update = planUpdate(pass, uidsOf(refresh.actions));
     decided.actions.push(...update.actions);
@@ -158,7 +142,7 @@ function decide(pass: Pass): Decided {
     decided.failure = update.failure;
     decided.requeueAfterMs = earliest([decided.requeueAfterMs, update.requeueAfterMs]);
   }
-  decided.waiting.push(...partitionWaiting(pass));
+  decided.waiting.push(...reportPartition(pass));
   return decided;
 }
 
@@ -174,43 +158,19 @@ function uidsOf(actions: readonly Action[]): Set<string> {
 function planRevision(pass: Pass): Action[] {
   const { update, seen, write } = pass;
   const claims = seen.set.spec.volumeClaimTemplates ?? [];
-  const claimHash = claims.length > 0 ? String(claimTemplatesHash(claims)) : "";
-  if (write === "renumber" && update.stored !== undefined) {
-    const body = {
-      metadata: {
-        uid: update.stored.uid,
-        resourceVersion: update.stored.resourceVersion,
-        annotations: { [CLAIM_HASH]: claimHash },
-      },
-      revision: update.number,
-    };
-    return [{ type: "patch revision", revision: update.stored, body }];
-  }
+  const claimHash = { [CLAIM_HASH]: claims.length > 0 ? String(claimTemplatesHash(claims)) : "" };
+  const owner = ownerReference("CloneSet", pass.name, pass.uid);
   if (write === "create") {
-    const metadata = {
-      name: update.name,
+    const created = createRevision(update, {
       namespace: pass.namespace,
       labels: { ...seen.set.spec.template.metadata?.labels, [HASH_LABEL]: shortHash(update.name) },
-      annotations: { ...seen.set.metadata.annotations, [CLAIM_HASH]: claimHash },
-      ownerReferences: [ownerReference("CloneSet", pass.name, pass.uid)],
-    };
-    const body = { apiVersion: "apps/v1", kind: "ControllerRevision", metadata, revision: update.number };
-    return [{ type: "create revision", name: update.name, body, data: update.data }];
+      annotations: { ...seen.set.metadata.annotations, ...claimHash },
+      ownerReferences: [owner],
+    });
+    return [created];
   }
-  return update.stored === undefined ? [] : adoption(pass, update.stored);
-}
-
-/** A revision left by an owner that is gone becomes ours, so that it is collected with us. */
-function adoption(pass: Pass, revision: ControllerRevision): Action[] {
-  if (revision.owners.some((owner) => owner.controller)) return [];
-  const body = {
-    metadata: {
-      uid: revision.uid,
-      resourceVersion: revision.resourceVersion,
-      ownerReferences: [ownerReference("CloneSet", pass.name, pass.uid)],
-    },
-  };
-  return [{ type: "patch revision", revision, body }];
+  // Of those that a former owner left, the one that has the template becomes ours; no pod does (rule 5).
+  return maintainRevisions(update.stored === undefined ? [] : [update.stored], pass, owner, claimHash);
 }
 
 /** Owned pods whose labels no longer match lose the owner and live on (rule 5). */
@@ -250,38 +210,15 @@ function oldOnes({ pods }: Pass): number {
   return pods.count("old active") + pods.count("old preDeleting");
 }
 
-function heldWaiting(pass: Pass): Waiting[] {
+function reportHeld(pass: Pass): Waiting[] {
   const old = oldOnes(pass);
-  if (old === 0) return [];
-  return pass.strategy.paused
-    ? [
-        {
-          reason: "Paused",
-          message: `${counted(old, "pod is", "pods are")} held at an old revision by paused`,
-          until: "paused is set to false",
-        },
-      ]
-    : [
-        {
-          reason: "OnDelete",
-          message: `${counted(old, "pod stays", "pods stay")} at an old revision`,
-          until: "they are deleted",
-        },
-      ];
+  return old === 0 ? [] : [heldWaiting(pass.strategy.paused ? "Paused" : "OnDelete", old)];
 }
 
-function partitionWaiting(pass: Pass): Waiting[] {
+function reportPartition(pass: Pass): Waiting[] {
   const kept = pass.strategy.limits.partition;
-  if (kept === 0) return [];
-  const old = oldOnes(pass);
-  if (old === 0 || old > kept) return [];
-  return [
-    {
-      reason: "Partition",
-      message: `${counted(old, "pod stays", "pods stay")} at an old revision by partition`,
-      until: "partition is lowered",
-    },
-  ];
+  const old = kept === 0 ? 0 : oldOnes(pass);
+  return old === 0 || old > kept ? [] : [heldWaiting("Partition", old)];
 }
 
 /** When the next ready pod counts as available: time alone moves a rollout with minReadySeconds. */

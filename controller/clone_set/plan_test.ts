@@ -317,3 +317,37 @@ t.test("a set that is being deleted is left alone", async (t) => {
   model.deletePod(pod?.name ?? "");
   t.same(plan(model, random).actions, []);
 });
+
+t.test(
+  "of what a former owner left, the revision of the template is adopted, and nothing else",
+  async (t) => {
+    const random = randomOf(1);
+    const model = new Model(cloneSet("app", { replicas: 2 }));
+    settle(worldOf(model, random), 400);
+    changeTemplate(model, "image", 2);
+    settle(worldOf(model, random), 400);
+    const updateRevision = model.set.status?.updateRevision ?? "";
+    const orphans = model.owned().map((pod) => pod.uid);
+    for (const pod of model.owned()) model.change(pod.name, { controller: undefined });
+    const keeper = { apiVersion: "v1", kind: "ConfigMap", name: "keeper", uid: "uid-keeper" };
+    for (const [name, revision] of model.revisions)
+      model.revisions.set(name, { ...revision, owners: [keeper] });
+    model.set = { metadata: { ...model.set.metadata, uid: "uid-next" }, spec: model.set.spec };
+    settle(worldOf(model, random), 400);
+    t.equal(model.set.status?.updateRevision, updateRevision);
+    t.equal(model.revisions.size, 2);
+    for (const [name, { owners }] of model.revisions) {
+      t.same(
+        owners.map(({ uid }) => uid),
+        name === updateRevision ? ["uid-keeper", "uid-next"] : ["uid-keeper"],
+      );
+    }
+    t.equal(model.owned().length, 2);
+    const left = [...model.pods.values()].filter((pod) => orphans.includes(pod.uid));
+    t.same(
+      left.map(({ controller }) => controller),
+      [undefined, undefined],
+      "orphans stay without an owner",
+    );
+  },
+);

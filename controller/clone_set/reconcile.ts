@@ -1,12 +1,11 @@
 /** Reconciles a CloneSet: what its plan sees in the caches, and who carries it out. */
 import type { CloneSet } from "../../crds/index.ts";
 import { compileSelector, keyOf } from "../../kube/core/index.ts";
-import type { PersistentVolumeClaim } from "../../kube/index.ts";
 import type { Caches, KindDeps, ServerFeatures } from "../kind.ts";
 import type { ControllerOptions } from "../options.ts";
 import type { Reconciler } from "../reconciler.ts";
+import { observeRollout } from "../rollout/observe.ts";
 import { PodIndexes } from "../rollout/pods/pod_indexes.ts";
-import { revisionsOf } from "../rollout/revisions/revisions.ts";
 import { WorkloadReconciler } from "../rollout/workload_reconciler.ts";
 import type { Performer } from "../rollout/writes/perform.ts";
 import { CloneIndex } from "./classify.ts";
@@ -57,18 +56,12 @@ function observe(
   options: CloneSetOptions,
   indexes: PodIndexes<CloneIndex>,
 ): Seen {
-  const uid = set.metadata.uid ?? "";
-  const namespace = set.metadata.namespace ?? "";
+  const { uid = "" } = set.metadata;
   return {
-    set,
+    ...observeRollout(set, compileSelector(set.spec.selector), caches, performer, options),
     pods: indexes.of(uid, () => newIndex(set, caches.pods, performer)),
-    claims: [...claimsOf(caches, uid)],
-    revisions: revisionsOf(set.metadata, compileSelector(set.spec.selector), caches.revisions),
-    revisionData: (name) => caches.revisions.get(`${namespace}/${name}`)?.data,
-    failures: performer.failures(uid),
+    claims: [...caches.claims.byIndex("owner", uid)],
     nodeLabels: (node) => caches.nodes.get(node)?.labels,
-    pullJobs: options.preDownload ? [...caches.pullJobs(uid)] : undefined,
-    nodeImage: (node) => caches.nodeImage(node),
   };
 }
 
@@ -86,8 +79,4 @@ function newIndex(
     },
     inFlight: () => performer.pending(uid),
   });
-}
-
-function claimsOf(caches: Caches, uid: string): Iterable<PersistentVolumeClaim> {
-  return caches.claims.byIndex("owner", uid);
 }

@@ -53,7 +53,7 @@ function refreshMember(pass: Pass, member: Member, refreshed: Refreshed): void {
   }
   if (step.kind === "waiting") {
     refreshed.waiting.push(waitingInPlace(pod, step));
-    wake(refreshed, step.requeueAfterMs);
+    requeueAfter(refreshed, step.requeueAfterMs);
   }
   const moved = lifecycleMove(pass, member, refreshed);
   const conditions = [...gatesOf(pod, step), ...(moved?.conditions ?? [])];
@@ -71,7 +71,7 @@ function deferred(pass: Pass, member: Member, refreshed: Refreshed): boolean {
   if (member.pod.nodeName !== "" || member.state !== "PreparingNormal") return false;
   const left = member.pod.createdAt + UNSCHEDULED_GATES_MS - pass.now;
   if (left <= 0) return false;
-  wake(refreshed, left);
+  requeueAfter(refreshed, left);
   return true;
 }
 
@@ -114,7 +114,7 @@ function wantsRevision({ numbers }: Pass, member: Member): boolean {
   return numbers.update >= 0 || !member.updated;
 }
 
-function wake(refreshed: Refreshed, afterMs: number | undefined): void {
+function requeueAfter(refreshed: Refreshed, afterMs: number | undefined): void {
   if (afterMs === undefined) return;
   refreshed.requeueAfterMs = Math.min(refreshed.requeueAfterMs ?? Number.POSITIVE_INFINITY, afterMs);
 }

@@ -228,13 +228,13 @@ function planDeletion(pass: Pass): { actions: Action[]; waiting: Waiting[] } {
 function surplusMembers(pass: Pass): Member[] {
   const { numbers } = pass;
   if (numbers.surplus <= 0) return [];
-  const settled = [...membersOf(pass.pods.every())].filter((member) => member.state !== "PreparingDelete");
+  const staying = [...membersOf(pass.pods.every())].filter((member) => member.state !== "PreparingDelete");
   const old = deletionOrder(
-    settled.filter((member) => !member.updated),
+    staying.filter((member) => !member.updated),
     pass.topology,
   ).slice(0, numbers.surplusOld);
   const updated = deletionOrder(
-    settled.filter((member) => member.updated),
+    staying.filter((member) => member.updated),
     pass.topology,
   );
   return [...old, ...updated.slice(0, numbers.surplus - numbers.surplusOld)];

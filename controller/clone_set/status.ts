@@ -28,14 +28,14 @@ interface StatusInput {
 export function statusOf(input: StatusInput): CloneSetStatus {
   const { set, counts, strategy, updateRevision, now } = input;
   const replicas = strategy.limits.replicas;
-  const settled = counts.updatedReplicas === counts.replicas && counts.replicas === replicas;
+  const complete = counts.updatedReplicas === counts.replicas && counts.replicas === replicas;
   const expected = strategy.onDelete ? replicas : replicas - strategy.limits.partition;
   const status: CloneSetStatus = {
     observedGeneration: set.metadata.generation ?? 0,
     ...counts,
     ...(expected > 0 ? { expectedUpdatedReplicas: expected } : {}),
     updateRevision,
-    currentRevision: settled ? updateRevision : input.currentRevision,
+    currentRevision: complete ? updateRevision : input.currentRevision,
     collisionCount: input.collisionCount,
     labelSelector: formatSelector(set.spec.selector),
   };

@@ -41,7 +41,7 @@ export class LaunchPriorityReconciler implements PlainReconciler {
 
   async #release(pod: Pod, { keys, completed, waitsFor }: LaunchPlan): Promise<void> {
     const newest = keys.at(-1) ?? "";
-    // Without a report of the kubelet nothing has been let go before, and nothing has to be woken.
+    // Without a report of the kubelet nothing has been let go before, and nothing has to be enqueued.
     const fresh = pod.containerStatuses.length === 0;
     await letGo(this.#deps, pod, Object.fromEntries(keys.map((key) => [key, "true"])), fresh);
     this.#deps.log.info("containers are let go", {

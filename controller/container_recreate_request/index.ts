@@ -13,7 +13,7 @@ export const containerRecreateRequestKind: Kind<ContainerRecreateRequest> = {
   resource: containerRecreateRequestResource,
   enabled: (gates) => gates.KruiseDaemon,
   reconciler: containerRecreateRequestReconciler,
-  statusMatters: (before, after) =>
+  changeMatters: (before, after) =>
     before.status?.phase !== after.status?.phase ||
     !jsonEqual(before.status?.containerRecreateStates, after.status?.containerRecreateStates),
   webhooks: containerRecreateRequestWebhooks,

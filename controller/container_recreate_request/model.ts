@@ -8,7 +8,7 @@ export interface Seen {
   readonly request: ContainerRecreateRequest;
   /** The pod of the request's label; undefined when it is missing, terminating, or another one has its name. */
   readonly pod: Pod | undefined;
-  /** Whether the pod's changes wake the request; else it has to look for itself. */
+  /** Whether the pod's changes enqueue the request; else it has to look for itself. */
   readonly watched: boolean;
 }
 

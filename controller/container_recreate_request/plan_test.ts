@@ -215,7 +215,7 @@ t.test("the snapshot shows replaced containers of the list, and is never emptied
 });
 
 t.test(
-  "whatever the request and pod: an unfinished one is woken, a pod is held only with the finalizer",
+  "whatever the request and pod: an unfinished one is requeued, a pod is held only with the finalizer",
   async (t) => {
     const seconds = fc.option(fc.integer({ min: 0, max: 100 }), { nil: undefined });
     const given = fc.record({

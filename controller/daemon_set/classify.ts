@@ -202,7 +202,7 @@ class DaemonSlot {
         isUpdateComplete(pod, options),
       preparing: lifecycleState(pod) === "PreparingDelete",
       busy,
-      settled: refresh.isSettled || refresh.awaited !== undefined,
+      idle: refresh.isDone || refresh.awaited !== undefined,
       broken: refresh.isBroken,
     };
   }
@@ -262,11 +262,11 @@ function stateOf(
   if (daemon === undefined && owned.length === 0) return eligibility === "run" ? { group: "missing" } : {};
   if (eligibility !== "run" && daemon === undefined) return {};
   if (eligibility !== "run" || daemon === undefined || daemons.length > 1) return { group: "open" };
-  const { pod, busy, terminating, failed, preparing, updated, available, settled, broken } = daemon;
+  const { pod, busy, terminating, failed, preparing, updated, available, idle, broken } = daemon;
   const isReady = readySince(pod) !== undefined;
   if (terminating || failed || preparing || broken) return { group: "open" };
   if (busy) return updated && !isReady ? { group: "begun", counts: ["starting"] } : { group: "open" };
-  if (!settled) return { group: "open" };
+  if (!idle) return { group: "open" };
   if (updated && available) return { group: "begun" };
   // Time alone makes a ready pod available; one that is not ready will be heard of.
   if (updated) return isReady ? { group: "open" } : { group: "begun", counts: ["starting"] };

@@ -19,7 +19,7 @@ export const daemonSetKind: Kind<DaemonSet> = {
   sharded: true,
   revisions: true,
   reconciler: daemonSetReconciler,
-  statusMatters: () => false,
+  changeMatters: () => false,
   webhooks: daemonSetWebhooks,
   access: [],
 };

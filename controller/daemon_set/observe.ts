@@ -101,7 +101,7 @@ export interface Daemon {
   /** A write is in flight, or the pod is still to be adopted. */
   busy: boolean;
   /** Needs nothing before it is heard of again. */
-  settled: boolean;
+  idle: boolean;
   /** Its state cannot be read, and that was not reported yet. */
   broken: boolean;
 }

@@ -17,7 +17,7 @@ function daemon(name: string, updated: boolean, more: Partial<Daemon> = {}): Dae
     available: true,
     preparing: false,
     busy: false,
-    settled: true,
+    idle: true,
     broken: false,
     ...more,
   };

@@ -1,8 +1,7 @@
 /** One evaluation of a plan: what was seen, resolved once, and what has been decided so far. */
-import type { DaemonSet, NodeImage } from "../../crds/index.ts";
-import type { ControllerRevision } from "../../kube/index.ts";
-import type { SeenPullJob } from "../rollout/images/image_wait.ts";
+import type { DaemonSet } from "../../crds/index.ts";
 import type { Eligibility } from "../rollout/in_place/change.ts";
+import type { SeenRollout } from "../rollout/pass.ts";
 import type { Revision } from "../rollout/revisions/revisions.ts";
 import { Decided } from "../rollout/writes/decided.ts";
 import type { PendingPods } from "../rollout/writes/pending_pods.ts";
@@ -10,22 +9,11 @@ import type { DaemonIndex, DaemonNode, DaemonView } from "./classify.ts";
 import type { DaemonSetOptions, Strategy, UpdateMark } from "./observe.ts";
 import type { RevisionSearch } from "./revisions.ts";
 
-export interface Seen {
-  set: DaemonSet;
+export interface Seen extends SeenRollout<DaemonSet> {
   /** Nodes and pods. */
   pods: DaemonIndex;
   /** Whether a pod of the namespace has the name, or is being created under it. */
   isTaken(name: string): boolean;
-  /** Revisions of this set or of nobody that its selector matches, sorted by number. */
-  revisions: readonly ControllerRevision[];
-  /** Data of any revision in the namespace by name: a name may be taken by another workload's. */
-  revisionData: (name: string) => string | undefined;
-  /** Errors of the last writes, by concern; absent once they went well. */
-  failures: { scale?: string; update?: string };
-  /** Image pull jobs that this set controls; undefined when pre-download is off. */
-  pullJobs: readonly SeenPullJob[] | undefined;
-  /** What the puller of a node reports; absent when nobody asked for the caches. */
-  nodeImage?: (node: string) => NodeImage | undefined;
   /** Milliseconds until a failed pod of the node may be replaced; 0 when it may be now. */
   failedPodWaitMs(node: string): number;
 }

@@ -5,14 +5,15 @@
 
 import type { DaemonSet, DaemonSetStatus } from "../../crds/index.ts";
 import { compileSelector, counted } from "../../kube/core/index.ts";
-import type { Pod } from "../../kube/index.ts";
 import { PlanMemory } from "../rollout/plan_memory.ts";
 import { ownerReference } from "../rollout/pods/pod_manifest.ts";
 import { readySince } from "../rollout/pods/pod_state.ts";
+import { createRevision, maintainRevisions } from "../rollout/revisions/revision_actions.ts";
 import { countedRevisions } from "../rollout/revisions/revision_counts.ts";
 import { surplusRevisions } from "../rollout/revisions/revisions.ts";
 import type { Plan } from "../rollout/writes/actions.ts";
-import { afterChange, type PodChange, podPatch } from "../rollout/writes/pod_patch.ts";
+import { patchPod } from "../rollout/writes/pod_actions.ts";
+import { afterChange, podPatch } from "../rollout/writes/pod_patch.ts";
 import {
   availabilityOf,
   availableAt,
@@ -24,7 +25,7 @@ import {
 import { DaemonDecided, type Pass, roomOf, type Seen, type ViewedPass } from "./pass.ts";
 import { planImages } from "./pre_download.ts";
 import { planRefresh, waitingForNodes } from "./refresh.ts";
-import { createRevision, findRevision, hashOf, maintainRevisions } from "./revisions.ts";
+import { findRevision, hashOf } from "./revisions.ts";
 import { planReleased, planScale } from "./scale.ts";
 import { statusOf } from "./status.ts";
 import { planUpdate } from "./update.ts";
@@ -100,7 +101,7 @@ export function daemonSetPass({
   const search = findRevision(set, seen.revisions, seen.revisionData, memory);
   const mark = { hash: search.hash, generation: templateGeneration(set) };
   const { minReadySeconds } = availabilityOf(set);
-  const pods = seen.pods.refresh({ mark, minReadySeconds, options, settled: memory.settled, now });
+  const pods = seen.pods.refresh({ mark, minReadySeconds, options, refreshed: memory.refreshed, now });
   const strategy = strategyOf(set, pods.count("desired"));
   return {
     seen,
@@ -124,27 +125,19 @@ export function daemonSetPass({
 /** Rule 15: pods that are not selected any more go, those that are selected and controlled by nobody come. */
 function planMembership({ pods, decided, name, uid, now }: Pass): void {
   const { groups } = pods;
-  const change = (pod: Pod, what: PodChange, adopts: boolean): void => {
-    const step = podPatch(pod, what, now, { resourceVersion: pod.resourceVersion });
-    const write = { steps: [step], after: afterChange(pod, what, now) };
-    decided.take({ type: "patch pod", pod, write, concern: "refresh", ...(adopts ? { adopts } : {}) });
-  };
   const addOwner = ownerReference("DaemonSet", name, uid);
   for (const { toRelease } of pods.entries(groups.toRelease))
-    for (const pod of toRelease) change(pod, { releaseOwner: uid }, false);
+    for (const pod of toRelease) decided.take(patchPod(pod, { releaseOwner: uid }, now, "refresh"));
   for (const { toAdopt } of pods.entries(groups.toAdopt))
-    for (const pod of toAdopt) change(pod, { addOwner }, true);
+    for (const pod of toAdopt) decided.take({ ...patchPod(pod, { addOwner }, now, "refresh"), adopts: true });
 }
 
 function decide(pass: Pass): void {
-  const { seen, decided, strategy, search } = pass;
+  const { strategy, search } = pass;
   planMembership(pass);
-  if (search.write === "create") {
-    // Pods may only carry the hash of a revision that exists.
-    decided.take(createRevision(seen.set, search));
-    return;
-  }
-  for (const action of maintainRevisions(seen.set, seen.revisions, search)) decided.take(action);
+  planRevision(pass);
+  // Pods may only carry the hash of a revision that exists.
+  if (search.write === "create") return;
   relabel(pass);
   planImages(pass);
   planScale(pass);
@@ -154,7 +147,23 @@ function decide(pass: Pass): void {
   planRefresh(pass);
   planHistory(pass);
   reportBurst(pass);
-  wakeForAvailability(pass);
+  requeueForAvailability(pass);
+}
+
+function planRevision({ seen, decided, search, namespace, name, uid }: Pass): void {
+  const owner = ownerReference("DaemonSet", name, uid);
+  if (search.write === "create") {
+    const { metadata, spec } = seen.set;
+    const created = createRevision(search.update, {
+      namespace,
+      labels: { ...spec.template.metadata?.labels, [REVISION_LABEL]: search.hash },
+      ...(metadata.annotations ? { annotations: metadata.annotations } : {}),
+      ownerReferences: [owner],
+    });
+    decided.take(created);
+    return;
+  }
+  for (const action of maintainRevisions(seen.revisions, search, owner)) decided.take(action);
 }
 
 /** Rule 48: pods of a second revision of the same template are up to date once their label says so. */
@@ -216,7 +225,7 @@ function reportBurst({ strategy, decided }: Pass): void {
 }
 
 /** Time alone makes a ready pod available when there is a minReadySeconds (rule 19). */
-function wakeForAvailability({ strategy, open, now, decided }: Pass): void {
+function requeueForAvailability({ strategy, open, now, decided }: Pass): void {
   const { minReadySeconds } = strategy;
   if (minReadySeconds === 0) return;
   for (const { daemons } of open) {
@@ -224,7 +233,7 @@ function wakeForAvailability({ strategy, open, now, decided }: Pass): void {
       const since = available ? undefined : readySince(pod);
       if (since === undefined) continue;
       const left = availableAt(since, minReadySeconds) - now;
-      if (left > 0) decided.wake(left);
+      if (left > 0) decided.requeueAfter(left);
     }
   }
 }

@@ -5,9 +5,9 @@ import { type Change, type Node, type Pod, sidesOf } from "../../kube/index.ts";
 import type { Caches, KindDeps, ServerFeatures } from "../kind.ts";
 import type { ControllerOptions } from "../options.ts";
 import type { Reconciler } from "../reconciler.ts";
+import { observeRollout } from "../rollout/observe.ts";
 import { PodIndexes } from "../rollout/pods/pod_indexes.ts";
 import { rememberedByNode } from "../rollout/pods/remembered_by_node.ts";
-import { revisionsOf } from "../rollout/revisions/revisions.ts";
 import { WorkloadReconciler } from "../rollout/workload_reconciler.ts";
 import { CREATING } from "../rollout/writes/pending_pods.ts";
 import type { Performer } from "../rollout/writes/perform.ts";
@@ -52,18 +52,18 @@ export function daemonSetReconciler(deps: KindDeps<DaemonSet>): Reconciler<Daemo
       return plan;
     },
   });
-  const wake = (set: DaemonSet): void => {
+  const enqueue = (set: DaemonSet): void => {
     const key = `${set.metadata.namespace ?? ""}/${set.metadata.name ?? ""}`;
     deps.queue.addAfter(key, reconciler.coalescingMs(key));
   };
   nodes.subscribe((change) => {
-    for (const set of enqueuedByNode(change, deps.objects.values(), indexes)) wake(set);
+    for (const set of enqueuedByNode(change, deps.objects.values(), indexes)) enqueue(set);
   });
   // A pod that nobody controls may be one to adopt: those of others alone enqueue their owner.
   pods.subscribe((change) => {
     const { before, after } = sidesOf(change);
     for (const pod of [before, after])
-      if (pod !== undefined && pod.controller === undefined) for (const set of adopters(pod)) wake(set);
+      if (pod !== undefined && pod.controller === undefined) for (const set of adopters(pod)) enqueue(set);
   });
   return reconciler;
 }
@@ -99,16 +99,11 @@ function observe(
 ): Seen {
   const { uid = "", namespace = "" } = set.metadata;
   return {
-    set,
+    ...observeRollout(set, index.source.selector, caches, performer, options),
     pods: index,
     isTaken: (name) =>
       caches.pods.get(`${namespace}/${name}`) !== undefined ||
       performer.pending(uid).has(`${CREATING}${name}`),
-    revisions: revisionsOf(set.metadata, index.source.selector, caches.revisions),
-    revisionData: (name) => caches.revisions.get(`${namespace}/${name}`)?.data,
-    failures: performer.failures(uid),
-    pullJobs: options.preDownload ? [...caches.pullJobs(uid)] : undefined,
-    nodeImage: (node) => caches.nodeImage(node),
     failedPodWaitMs: (node) => failed.waitMs(node),
   };
 }

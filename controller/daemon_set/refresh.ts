@@ -11,7 +11,7 @@ import type { Pass } from "./pass.ts";
 export function planRefresh(pass: Pass): void {
   for (const { daemons } of pass.open) {
     for (const daemon of daemons) {
-      if (daemon.terminating || daemon.failed || (daemon.settled && !daemon.broken)) continue;
+      if (daemon.terminating || daemon.failed || (daemon.idle && !daemon.broken)) continue;
       if (pass.decided.isFree(daemon)) refreshDaemon(pass, daemon);
     }
   }
@@ -38,7 +38,7 @@ function refreshDaemon(pass: Pass, { pod }: Daemon): void {
     pass.decided.take({ type: "patch pod", pod, write: step.write, concern: "update" });
     return;
   }
-  if (step.kind === "waiting") pass.decided.wake(step.requeueAfterMs);
+  if (step.kind === "waiting") pass.decided.requeueAfter(step.requeueAfterMs);
   const conditions = gatesOf(pod, step);
   if (conditions.length > 0) pass.decided.take(refreshPod(pod, { conditions }, pass.now, false));
 }

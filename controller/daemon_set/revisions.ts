@@ -12,9 +12,7 @@ import {
 import type { ControllerRevision } from "../../kube/index.ts";
 import type { Template } from "../rollout/in_place/change.ts";
 import type { PlanMemory } from "../rollout/plan_memory.ts";
-import { ownerReference } from "../rollout/pods/pod_manifest.ts";
 import { type Revision, shortHash, templateOf } from "../rollout/revisions/revisions.ts";
-import type { Action } from "../rollout/writes/actions.ts";
 import { REVISION_LABEL } from "./observe.ts";
 
 export interface RevisionSearch {
@@ -115,43 +113,4 @@ export function templatesOf(data: string): { written: Template; defaulted: Templ
 /** What pods of the revision are labelled with. */
 export function hashOf(revision: ControllerRevision): string {
   return revision.labels[REVISION_LABEL] ?? shortHash(revision.name);
-}
-
-export function createRevision(set: DaemonSet, { update, hash }: RevisionSearch): Action {
-  const { name = "", namespace = "", uid = "", annotations } = set.metadata;
-  const metadata = {
-    name: update.name,
-    namespace,
-    labels: { ...set.spec.template.metadata?.labels, [REVISION_LABEL]: hash },
-    ...(annotations ? { annotations } : {}),
-    ownerReferences: [ownerReference("DaemonSet", name, uid)],
-  };
-  const body = { apiVersion: "apps/v1", kind: "ControllerRevision", metadata, revision: update.number };
-  return { type: "create revision", name: update.name, body, data: update.data };
-}
-
-/** Renumbers the present revision and adopts those that nobody owns. */
-export function maintainRevisions(
-  set: DaemonSet,
-  revisions: readonly ControllerRevision[],
-  { update, write }: RevisionSearch,
-): Action[] {
-  const { name = "", uid = "" } = set.metadata;
-  return revisions.flatMap((revision): Action[] => {
-    const renumber = write === "renumber" && revision === update.stored;
-    const orphaned = !revision.owners.some((one) => one.controller);
-    if (!renumber && !orphaned) return [];
-    const metadata = {
-      uid: revision.uid,
-      resourceVersion: revision.resourceVersion,
-      ...(orphaned ? { ownerReferences: [...revision.owners, ownerReference("DaemonSet", name, uid)] } : {}),
-    };
-    return [
-      {
-        type: "patch revision",
-        revision,
-        body: renumber ? { metadata, revision: update.number } : { metadata },
-      },
-    ];
-  });
 }

@@ -62,7 +62,7 @@ function planFailed(pass: Pass, node: DaemonNode, daemon: Daemon): void {
   const { name, namespace } = daemon.pod;
   const wait = pass.seen.failedPodWaitMs(node.name);
   if (wait > 0) {
-    pass.decided.wake(wait);
+    pass.decided.requeueAfter(wait);
     pass.decided.waiting.push({
       reason: "BackOff",
       message: `pod ${name} on node ${node.name} failed again: it is replaced after ${Math.ceil(wait / 1000)} s`,

@@ -28,7 +28,7 @@ export function planUpdate(pass: Pass): void {
   const room = Math.max(0, strategy.maxUnavailable - unavailable);
   const { left, taken } = updateDue(pass, window, room, wait);
   decided.waiting.push(...(wait?.waiting() ?? []));
-  decided.wake(wait?.requeueAfterMs);
+  decided.requeueAfter(wait?.requeueAfterMs);
   if (left === 0) return;
   decided.waiting.push({
     reason: "Budget",

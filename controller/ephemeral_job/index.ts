@@ -10,7 +10,7 @@ export const ephemeralJobKind: Kind<EphemeralJob> = {
   controllerName: "ephemeraljob-controller",
   resource: ephemeralJobResource,
   reconciler: (deps) => new EphemeralJobReconciler(deps),
-  statusMatters: () => false,
+  changeMatters: () => false,
   webhooks: ephemeralJobWebhooks,
   // Ephemeral containers join running pods; finished jobs end with their time to live.
   access: [

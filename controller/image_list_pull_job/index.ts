@@ -11,7 +11,7 @@ export const imageListPullJobKind: Kind<ImageListPullJob> = {
   resource: imageListPullJobResource,
   enabled: (gates) => gates.KruiseDaemon && gates.ImagePullJobGate,
   reconciler: (deps) => new ImageListPullJobReconciler(deps),
-  statusMatters: (before, after) => before.status?.completionTime !== after.status?.completionTime,
+  changeMatters: (before, after) => before.status?.completionTime !== after.status?.completionTime,
   webhooks: imageListPullJobWebhooks,
   // Finished lists go after their time to live.
   access: [policyRule("apps.kruise.io", ["imagelistpulljobs"], ["delete"])],

@@ -12,7 +12,7 @@ export const imagePullJobKind: Kind<ImagePullJob> = {
   resource: imagePullJobResource,
   enabled: (gates) => gates.KruiseDaemon && gates.ImagePullJobGate,
   reconciler: (deps) => new ImagePullJobReconciler(deps),
-  statusMatters: (before, after) => before.status?.completionTime !== after.status?.completionTime,
+  changeMatters: (before, after) => before.status?.completionTime !== after.status?.completionTime,
   webhooks: imagePullJobWebhooks,
   // Made for lists and ahead of updates; finished ones go after their time to live.
   access: [policyRule("apps.kruise.io", ["imagepulljobs"], ["create", "delete"])],

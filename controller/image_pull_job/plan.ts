@@ -1,6 +1,7 @@
 /** What one pass over an ImagePullJob does. Pure. Spec: images P4. */
 import { defaultPullParallelism, type ImagePullJob, type ImagePullJobStatus } from "../../crds/index.ts";
 import { formatTime, timeOf } from "../../kube/core/index.ts";
+import { earliest } from "../earliest.ts";
 import type { NodeCounts } from "./nodes.ts";
 import { finishedStatus, runningStatus } from "./status.ts";
 
@@ -8,6 +9,8 @@ interface PullJobSeen {
   readonly job: ImagePullJob;
   /** Undefined while the nodes are not known yet. */
   readonly nodes: NodeCounts | undefined;
+  /** When the last of its nodes without a NodeImage gets one, milliseconds since the epoch; undefined: there is none. */
+  readonly nodesDueAt: number | undefined;
   /** Whether the job carries the finalizer that guards the copies of its secrets. */
   readonly guarded: boolean;
   /** A job that a list job controls goes with it: its own time to live would only have it made anew. */
@@ -59,7 +62,13 @@ function planFinished({ job, guarded, ownedByList }: PullJobSeen, now: number): 
   return { ...idle, release: guarded, remove: true };
 }
 
-function planRunning({ job, nodes, guarded }: PullJobSeen, now: number): PullJobPlan {
+/**
+ * A job whose nodes have no NodeImage yet waits for so long after they are due: in a cluster that is new, or new to this
+ * controller, the job may be there first.
+ */
+const NODE_IMAGE_CREATION_MS = 10_000;
+
+function planRunning({ job, nodes, nodesDueAt, guarded }: PullJobSeen, now: number): PullJobPlan {
   const guard = !guarded && (job.spec.pullSecrets?.length ?? 0) > 0;
   const startedAt = timeOf(job.status?.startTime) ?? Math.floor(now / 1000) * 1000;
   const startTime = formatTime(startedAt);
@@ -69,9 +78,15 @@ function planRunning({ job, nodes, guarded }: PullJobSeen, now: number): PullJob
     isEnding && typeof activeDeadlineSeconds === "number"
       ? startedAt + activeDeadlineSeconds * 1000
       : undefined;
-  const requeueAfterMs = deadlineAt === undefined ? undefined : Math.max(1000, deadlineAt - now);
+  const awaitedUntil =
+    nodes?.desired === 0 && nodesDueAt !== undefined
+      ? Math.max(nodesDueAt, startedAt) + NODE_IMAGE_CREATION_MS
+      : undefined;
+  const isAwaited = awaitedUntil !== undefined && awaitedUntil > now;
+  const nextAt = earliest([deadlineAt, isAwaited ? awaitedUntil : undefined]);
+  const requeueAfterMs = nextAt === undefined ? undefined : Math.max(1000, nextAt - now);
   if (nodes === undefined) return { ...idle, guard, requeueAfterMs };
-  const isDone = nodes.succeeded + nodes.failed === nodes.desired;
+  const isDone = nodes.succeeded + nodes.failed === nodes.desired && !isAwaited;
   if (isEnding && isDone) return { ...idle, status: finishedStatus(nodes, startTime, now, "completed") };
   if (deadlineAt !== undefined && deadlineAt <= now) {
     return { ...idle, status: finishedStatus(nodes, startTime, now, "late") };

@@ -22,7 +22,7 @@ function counts(over: Partial<NodeCounts> = {}): NodeCounts {
 }
 
 function plan(job: ImagePullJob, nodes: NodeCounts | undefined, now = startMs) {
-  return planImagePullJob({ job, nodes, guarded: true, ownedByList: false }, now);
+  return planImagePullJob({ job, nodes, nodesDueAt: undefined, guarded: true, ownedByList: false }, now);
 }
 
 t.test("tells one node by default, and what it reports", async (t) => {
@@ -63,6 +63,24 @@ t.test("completes when every node has a result, at once without nodes", async (t
   t.equal(never.status?.completionTime, undefined);
 });
 
+t.test("waits for the first NodeImages of its nodes, and no longer than their creation takes", async (t) => {
+  const none = counts({ desired: 0, ready: 0 });
+  const at = (now: number, nodesDueAt: number | undefined, status?: ImagePullJob["status"]) =>
+    planImagePullJob(
+      { job: pullJob({}, {}, status), nodes: none, nodesDueAt, guarded: true, ownedByList: false },
+      now,
+    );
+  const early = at(startMs, startMs + 20_000);
+  t.match(early, { requeueAfterMs: 30_000, status: { desired: 0, message: "job is running, no progress" } });
+  t.equal(early.status?.completionTime, undefined);
+  const started = { startTime: "2026-01-01T00:00:00Z", desired: 0 };
+  t.equal(at(startMs + 30_000, startMs + 20_000, started).status?.message, "job has completed");
+  const overdue = at(startMs + 4000, startMs - 60_000, started);
+  t.equal(overdue.requeueAfterMs, 6000, "a controller that has just started makes them now");
+  t.equal(at(startMs + 10_000, startMs - 60_000, started).status?.message, "job has completed");
+  t.equal(at(startMs, undefined).status?.message, "job has completed", "a job that selects no node");
+});
+
 t.test("waits for nodes that are not known yet", async (t) => {
   const { tell, status } = plan(pullJob(), undefined);
   t.same({ tell, status }, { tell: 0, status: undefined });
@@ -91,7 +109,7 @@ t.test("a finished job gives its secrets back, and goes after its time to live",
   t.match(early, { release: true, remove: false, requeueAfterMs: 15_000 });
   t.equal(early.status, undefined);
   t.equal(plan(job, undefined, startMs + 20_000).remove, true);
-  const child = { job, nodes: undefined, guarded: false, ownedByList: true };
+  const child = { job, nodes: undefined, nodesDueAt: undefined, guarded: false, ownedByList: true };
   t.match(planImagePullJob(child, startMs + 60_000), { remove: false, release: false });
 });
 
@@ -102,10 +120,41 @@ t.test("a job that is being deleted only gives back", async (t) => {
 
 t.test("guards copies before they are made", async (t) => {
   const job = pullJob({ pullSecrets: ["a"] });
-  const seen = { job, nodes: undefined, guarded: false, ownedByList: false };
+  const seen = { job, nodes: undefined, nodesDueAt: undefined, guarded: false, ownedByList: false };
   t.equal(planImagePullJob(seen, startMs).guard, true);
   t.equal(planImagePullJob({ ...seen, guarded: true }, startMs).guard, false);
   t.equal(planImagePullJob({ ...seen, job: pullJob() }, startMs).guard, false);
+});
+
+t.test("of fifty jobs for tags of one image, a tag that goes enqueues its own job alone", async (t) => {
+  const cache = nodeImageCache([nodeImage("n1")]);
+  const enqueued: string[] = [];
+  const tallies = new Tallies(cache, (key) => enqueued.push(key));
+  const jobs = Array.from({ length: 50 }, (_, index) =>
+    pullJob({ image: `nginx:${index}` }, { name: `job-${index}`, uid: `uid-${index}` }),
+  );
+  const task = { ttlSeconds: 300, random: () => 0, now: startMs };
+  for (const job of jobs) {
+    tallies.of(`ns/${job.metadata.name}`, job, [], undefined);
+    const found = cache.get("n1") ?? nodeImage("n1");
+    cache.upsert(written(found, { spec: withTask(found, job, pullTarget(job, []), task) }));
+  }
+  const full = answered(cache.get("n1") ?? nodeImage("n1"), "Succeeded");
+  cache.upsert(full);
+  cache.subscribe((change) => tallies.nodeImageChanged(change));
+  for (const job of jobs)
+    tallies.of(
+      `ns/${job.metadata.name}`,
+      { ...job, metadata: { ...job.metadata, generation: 2 } },
+      [],
+      undefined,
+    );
+  enqueued.length = 0;
+  const { nginx } = full.spec.images ?? {};
+  const tags = nginx?.tags.filter(({ tag }) => tag !== "7") ?? [];
+  t.equal(tags.length, 49);
+  cache.upsert(written(full, { spec: { images: { nginx: { ...nginx, tags } } } }));
+  t.same(enqueued, ["ns/job-7"]);
 });
 
 /** A controller and its nodes, without time and without a server. */
@@ -153,7 +202,7 @@ class Model {
 
   pass(): void {
     const { nodes } = this.tally;
-    const seen = { job: this.job, nodes, guarded: true, ownedByList: false };
+    const seen = { job: this.job, nodes, nodesDueAt: undefined, guarded: true, ownedByList: false };
     const { tell, status } = planImagePullJob(seen, startMs);
     this.status = status;
     for (const name of nodes.first(tell)) {

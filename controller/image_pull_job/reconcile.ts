@@ -3,6 +3,7 @@ import { pullJobFinalizer as finalizer, type ImagePullJob, type NodeImage } from
 import type { Cache, Pod } from "../../kube/index.ts";
 import { imageListPullJobResource } from "../image_list_pull_job/resource.ts";
 import type { KindDeps } from "../kind.ts";
+import { nodeImageDueAt, seenNode } from "../node_image/due.ts";
 import type { SecretReference } from "../node_image/model.ts";
 import { nodeImageResource } from "../node_image/resource.ts";
 import { NodeImageWriter } from "../node_image/writer.ts";
@@ -55,7 +56,7 @@ export class ImagePullJobReconciler implements Reconciler<ImagePullJob> {
       signal,
       secrets: deps.selectPods(pullSecretResource),
       namespace: deps.options.daemonConfigNamespace,
-      wake: (key) => queue.add(key),
+      enqueue: (key) => queue.add(key),
     });
   }
 
@@ -84,7 +85,9 @@ export class ImagePullJobReconciler implements Reconciler<ImagePullJob> {
     const tally = secrets === undefined ? undefined : this.#tally(key, job, secrets);
     tally?.nodes.releaseHeld(clock.monotonic());
     const ownedByList = controllerOfKind(ownersOf(job), imageListPullJobResource.kind) !== undefined;
-    const plan = planImagePullJob({ job, nodes: tally?.nodes, guarded, ownedByList }, clock.now());
+    const nodesDueAt = tally?.nodes.desired === 0 ? this.#nodesDueAt(tally) : undefined;
+    const seen = { job, nodes: tally?.nodes, nodesDueAt, guarded, ownedByList };
+    const plan = planImagePullJob(seen, clock.now());
     const actions: Step[] = [];
     // What needs the finalizer follows in the next pass.
     if (plan.guard) actions.push({ type: "add finalizer", finalizer }, async () => queue.add(key));
@@ -112,6 +115,20 @@ export class ImagePullJobReconciler implements Reconciler<ImagePullJob> {
       if (pods === undefined) return undefined;
     }
     return this.#tallies.of(key, job, secrets, pods);
+  }
+
+  /** When the last of its nodes that have no NodeImage gets one. */
+  #nodesDueAt({ selection }: Tally): number | undefined {
+    const { caches, options } = this.#deps;
+    let last: number | undefined;
+    for (const node of caches.nodes.values()) {
+      const { name, labels } = node;
+      if (this.#nodeImages.get(name) !== undefined || !selection.selects({ metadata: { name, labels } }))
+        continue;
+      const dueAt = nodeImageDueAt(seenNode(node), options.nodeImageCreationDelayMs);
+      if (dueAt !== undefined) last = Math.max(last ?? dueAt, dueAt);
+    }
+    return last;
   }
 
   #assign(key: string, job: ImagePullJob, tally: Tally, plan: PullJobPlan): void {

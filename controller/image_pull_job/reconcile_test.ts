@@ -1,6 +1,8 @@
 import t from "tap";
+import type { ImagePullJobSpec } from "../../crds/index.ts";
 import { pullJob } from "../../testkit/controller/image_pull_job_builder.ts";
 import { kindDeps } from "../../testkit/controller/kind_deps_builder.ts";
+import { plainNode } from "../../testkit/controller/projection_builder.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { fakeServer } from "../../testkit/kube/fake_server.ts";
 import { shellOf } from "../shell.ts";
@@ -28,3 +30,32 @@ t.test("pods of a job that goes during its pass are not watched", async (t) => {
   await clock.settle();
   t.equal(server.openWatches, 1, "those of a job that is there are");
 });
+
+t.test(
+  "a job before the NodeImages of its nodes waits for them; one that selects no such node is over",
+  async (t) => {
+    const clock = testClock();
+    const deps = kindDeps(imagePullJobResource, fakeServer().client, clock);
+    t.teardown(() => deps.stop());
+    const reconciler = new ImagePullJobReconciler(deps);
+    const readySince = clock.now() - 10_000;
+    const conditions = [
+      { type: "Ready", status: "True", lastTransitionAt: readySince, reason: "", message: "" },
+    ];
+    deps.caches.nodes.upsert(plainNode("node1", { conditions, labels: { pool: "a" } }));
+    deps.caches.nodes.upsert(plainNode("node2", { labels: { pool: "b" } }));
+    const pass = (selector: NonNullable<ImagePullJobSpec["selector"]>, name: string) => {
+      const job = pullJob({ selector }, { name, uid: name });
+      deps.objects.upsert(job);
+      return reconciler.reconcile(job, `ns/${name}`);
+    };
+    t.match(await pass({}, "all"), {
+      requeueAfterMs: 30_000,
+      status: { message: "job is running, no progress" },
+    });
+    t.match(await pass({ names: ["node1"] }, "named"), { requeueAfterMs: 30_000 });
+    const over = { status: { desired: 0, message: "job has completed" } };
+    t.match(await pass({ matchLabels: { pool: "b" } }, "not-ready"), over);
+    t.match(await pass({ names: ["node9"] }, "unknown"), over);
+  },
+);

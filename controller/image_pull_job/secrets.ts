@@ -24,7 +24,7 @@ interface JobSecretsDeps {
   secrets: SelectedPods<PullSecret>;
   /** Namespace of the copies. */
   namespace: string;
-  wake(key: string): void;
+  enqueue(key: string): void;
 }
 
 export class JobSecrets {
@@ -36,13 +36,13 @@ export class JobSecrets {
   constructor(deps: JobSecretsDeps) {
     this.#deps = deps;
     this.#needs = deps.secrets.needs((key, change) => {
-      if (change === undefined || this.#concerns(key, change)) deps.wake(key);
+      if (change === undefined || this.#concerns(key, change)) deps.enqueue(key);
     });
   }
 
   /**
    * Makes the copies that the job needs; what goes into NodeImages. Undefined until its secrets are known: the job is
-   * woken then. Rejects when a copy cannot be written.
+   * enqueued then. Rejects when a copy cannot be written.
    */
   async provide(key: string, job: ImagePullJob): Promise<readonly SecretReference[] | undefined> {
     const names = [...new Set(job.spec.pullSecrets ?? [])].filter((name) => name !== "");

@@ -5,8 +5,8 @@ import { type Change, type Pod, sidesOf } from "../../kube/index.ts";
 import { isActive } from "../rollout/pods/pod_state.ts";
 
 export interface NodeSelection {
-  /** Whether the node of this NodeImage is meant. */
-  selects(nodeImage: NodeImage): boolean;
+  /** Whether the node is meant that this NodeImage, or this Node, stands for. */
+  selects(node: { readonly metadata: Pick<NodeImage["metadata"], "name" | "labels"> }): boolean;
   /** Names of nodes beyond which nothing is selected; undefined: any node may be. */
   names(): Iterable<string> | undefined;
 }

@@ -19,14 +19,14 @@ export interface Tally {
 
 export class Tallies {
   readonly #nodeImages: Reader<NodeImage>;
-  readonly #wake: (key: string) => void;
+  readonly #enqueue: (key: string) => void;
   readonly #byKey = new Map<string, Tally>();
   readonly #byImage = new Map<string, Set<Tally>>();
 
-  /** `wake`: the counts of this job changed. */
-  constructor(nodeImages: Reader<NodeImage>, wake: (key: string) => void) {
+  /** `enqueue`: the counts of this job changed. */
+  constructor(nodeImages: Reader<NodeImage>, enqueue: (key: string) => void) {
     this.#nodeImages = nodeImages;
-    this.#wake = wake;
+    this.#enqueue = enqueue;
   }
 
   get(key: string): Tally | undefined {
@@ -103,7 +103,7 @@ export class Tallies {
   }
 
   #update(tally: Tally, node: string): void {
-    if (this.#set(tally, node)) this.#wake(tally.key);
+    if (this.#set(tally, node)) this.#enqueue(tally.key);
   }
 
   #count(tally: Tally): void {

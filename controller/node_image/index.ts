@@ -15,7 +15,7 @@ export const nodeImageKind: Kind<NodeImage> = {
   resource: nodeImageResource,
   enabled: (gates) => gates.KruiseDaemon,
   reconciler: (deps) => new NodeImageReconciler(deps),
-  statusMatters: (before, after) => !jsonEqual(before.status, after.status),
+  changeMatters: (before, after) => !jsonEqual(before.status, after.status),
   webhooks: nodeImageWebhooks,
   perNode: true,
   access: [policyRule("apps.kruise.io", ["nodeimages"], ["create", "delete"])],

@@ -1,18 +1,12 @@
 /** What one node's NodeImage needs. Pure. Spec: images N4. */
 import { apiVersionOf, imagePullJob, type NodeImage } from "../../crds/index.ts";
-import { createMergePatch, jsonEqual, type Labels } from "../../kube/core/index.ts";
+import { createMergePatch, jsonEqual } from "../../kube/core/index.ts";
 import { earliest } from "../earliest.ts";
 import type { ObjectAction } from "../reconciler.ts";
+import { nodeImageDueAt, type SeenNode } from "./due.ts";
 import { FAKE_LABEL, PULL_JOB } from "./model.ts";
 import { type Facts, pruneNodeImage } from "./prune.ts";
 import { classifySilence, type FailedTask } from "./silence.ts";
-
-/** The node, as far as its NodeImage depends on it. */
-export interface SeenNode {
-  readonly labels: Labels;
-  /** Since when it is Ready, milliseconds since the epoch; undefined while it is not. */
-  readonly readySince: number | undefined;
-}
 
 export interface NodeImageSeen extends Omit<Facts, "now"> {
   readonly node: SeenNode | undefined;
@@ -29,8 +23,6 @@ interface NodeImagePlan {
   readonly actions: readonly ObjectAction[];
   readonly requeueAfterMs: number | undefined;
 }
-
-const VIRTUAL = { label: "type", value: "virtual-kubelet" };
 
 /** One write at a time: the plan is made anew from what it returns. `now`: milliseconds since the epoch. */
 export function planOneNodeImage(seen: NodeImageSeen, options: NodeImageOptions, now: number): NodeImagePlan {
@@ -63,9 +55,9 @@ export function planOneNodeImage(seen: NodeImageSeen, options: NodeImageOptions,
 const nothing: NodeImagePlan = { actions: [], requeueAfterMs: undefined };
 
 function planCreation(node: SeenNode, { creationDelayMs }: NodeImageOptions, now: number): NodeImagePlan {
-  if (node.readySince === undefined || node.labels[VIRTUAL.label] === VIRTUAL.value) return nothing;
-  const wait = node.readySince + creationDelayMs - now;
-  if (wait > 0) return { actions: [], requeueAfterMs: wait };
+  const dueAt = nodeImageDueAt(node, creationDelayMs);
+  if (dueAt === undefined) return nothing;
+  if (dueAt > now) return { actions: [], requeueAfterMs: dueAt - now };
   const body = { metadata: { labels: node.labels }, spec: {} };
   return { actions: [{ type: "create object", body }], requeueAfterMs: undefined };
 }

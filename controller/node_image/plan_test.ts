@@ -180,7 +180,7 @@ const statuses = fc.uniqueArray(
 );
 
 t.test(
-  "property: pruning settles in one pass, adds nothing, and wakes when the next thing goes",
+  "property: pruning settles in one pass, adds nothing, and asks to be called when the next thing goes",
   async (t) => {
     const facts = { jobExists: ({ uid }: { uid?: string }) => uid !== "gone", secretExists: () => true, now };
     fc.assert(

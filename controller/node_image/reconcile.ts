@@ -1,15 +1,16 @@
 /** NodeImages: follows nodes, jobs and secrets. No policy here. */
 
 import type { ImagePullJob, NodeImage } from "../../crds/index.ts";
-import { keyOf } from "../../kube/core/index.ts";
+import { jsonEqual, keyOf } from "../../kube/core/index.ts";
 import { type Cache, type Change, isKubeError, type Node } from "../../kube/index.ts";
 import { imagePullJobResource } from "../image_pull_job/resource.ts";
 import type { KindDeps } from "../kind.ts";
 import { type PullSecret, pullSecretResource } from "../pull_secrets.ts";
 import type { Pass, Reconciler } from "../reconciler.ts";
 import type { PodNeeds } from "../selected_pods.ts";
+import { seenNode } from "./due.ts";
 import { ownerUids, PULL_JOB, type SecretReference, type TagOwner } from "./model.ts";
-import { planOneNodeImage, type SeenNode } from "./plan.ts";
+import { planOneNodeImage } from "./plan.ts";
 
 const REMEMBERED_JOBS = 16_384;
 const OWNER_INDEX = "pull job";
@@ -133,21 +134,8 @@ function keyOfOwner(owner: TagOwner): string {
   return keyOf({ namespace: owner.namespace ?? "", name: owner.name ?? "" });
 }
 
-function seenNode(node: Node): SeenNode {
-  return { labels: node.labels, readySince: readySince(node) };
-}
-
-function readySince(node: Node): number | undefined {
-  const ready = node.conditions.find(({ type }) => type === "Ready");
-  return ready?.status === "True" ? ready.lastTransitionAt : undefined;
-}
-
 /** Heartbeats change nothing that a NodeImage shows. */
 function concernsNodeImage(change: Change<Node>): boolean {
   if (change.type !== "changed") return true;
-  const { before, object } = change;
-  return (
-    readySince(before) !== readySince(object) ||
-    JSON.stringify(before.labels) !== JSON.stringify(object.labels)
-  );
+  return !jsonEqual(seenNode(change.before), seenNode(change.object));
 }

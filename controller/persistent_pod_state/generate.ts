@@ -19,7 +19,7 @@ export interface Workload {
 }
 
 type Generation =
-  | { type: "nothing"; why: "settled" | "nothing asked" | "not ours" }
+  | { type: "nothing"; why: "up to date" | "nothing asked" | "not ours" }
   | Extract<ObjectAction, { type: "create object" | "patch object" | "delete object" }>
   /** An object of an earlier workload of this name is still on its way out. */
   | { type: "wait" };
@@ -65,7 +65,7 @@ export function planGeneration(workload: Workload, present: PersistentPodState |
   // The reference is immutable, its version included.
   const kept = { ...spec, targetRef: present.spec.targetRef };
   return jsonEqual(compared, kept)
-    ? { type: "nothing", why: "settled" }
+    ? { type: "nothing", why: "up to date" }
     : { type: "patch object", body: { spec: replaced(kept) } };
 }
 

@@ -77,7 +77,7 @@ t.test("without the switch the generated object goes, and only that", async (t) 
 t.test("a changed annotation rewrites the spec and keeps the user's retention policy", async (t) => {
   const { "kruise.io/required-persistent-topology": _, ...fewer } = asked;
   const present = made(workload(), { persistentPodStateRetentionPolicy: "WhenDeleted" });
-  t.same(planGeneration(workload(), present), { type: "nothing", why: "settled" });
+  t.same(planGeneration(workload(), present), { type: "nothing", why: "up to date" });
   const generation = planGeneration(workload(fewer), present);
   const patch = generation.type === "patch object" ? generation.body.spec : undefined;
   if (!isJsonObject(patch)) throw new Error(generation.type);
@@ -92,7 +92,7 @@ t.test("a changed annotation rewrites the spec and keeps the user's retention po
 
 t.test("another version in the reference is the same workload", async (t) => {
   const targetRef = { apiVersion: "apps.kruise.io/v1alpha1", kind: "StatefulSet", name: "web" };
-  t.same(planGeneration(workload(), made(workload(), { targetRef })), { type: "nothing", why: "settled" });
+  t.same(planGeneration(workload(), made(workload(), { targetRef })), { type: "nothing", why: "up to date" });
 });
 
 t.test("an object of an earlier workload of this name is waited for", async (t) => {

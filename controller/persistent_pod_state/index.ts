@@ -12,7 +12,7 @@ export const persistentPodStateKind: Kind<PersistentPodState> = {
   workersFlag: "persistentpodstate-workers",
   resource: persistentPodStateResource,
   reconciler: (deps) => new PersistentPodStateReconciler(deps),
-  statusMatters: () => false,
+  changeMatters: () => false,
   webhooks: persistentPodStateWebhooks,
   // Made and removed as the annotations of StatefulSets, native ones too, ask for it.
   access: [policyRule("apps.kruise.io", ["persistentpodstates"], ["create", "delete"])],

@@ -77,7 +77,7 @@ export class PersistentPodStateReconciler implements Reconciler<PersistentPodSta
     };
   }
 
-  /** The target and its pods; pods are undefined while they are still being listed, which wakes the key. */
+  /** The target and its pods; pods are undefined while they are still being listed, which enqueues the key. */
   #targetOf(
     key: string,
     object: PersistentPodState,
@@ -144,10 +144,10 @@ export class PersistentPodStateReconciler implements Reconciler<PersistentPodSta
     }
     const isSame =
       before?.generation === metadata.generation && before?.deletionTimestamp === metadata.deletionTimestamp;
-    if (!isSame) this.#wakeTargeting(metadata.namespace ?? "", group, metadata.name ?? "");
+    if (!isSame) this.#enqueueTargeting(metadata.namespace ?? "", group, metadata.name ?? "");
   }
 
-  #wakeTargeting(namespace: string, group: string, name: string): void {
+  #enqueueTargeting(namespace: string, group: string, name: string): void {
     const { objects, queue, resource } = this.#deps;
     for (const object of objects.byIndex("target", targetValue(namespace, group, STATEFUL_SET, name))) {
       queue.add(resource.codec.identify(object).key);

@@ -1,5 +1,5 @@
 /** What happens to a pod at its creation, in order. Spec: pod-webhook 2, 3. */
-import { diffPositional } from "../../kube/core/index.ts";
+import { createJsonPatch } from "../../kube/core/index.ts";
 import type { Clock, Random } from "../../kube/index.ts";
 import {
   type AdmissionHandler,
@@ -109,7 +109,7 @@ function admit(
 }
 
 function outcome(draft: PodDraft): AdmissionResponse {
-  return draft.changed ? patched(diffPositional(draft.original, draft.pod)) : allowed;
+  return draft.changed ? patched(createJsonPatch(draft.original, draft.pod)) : allowed;
 }
 
 /** The API's own words begin the message, as clients look for them there. */

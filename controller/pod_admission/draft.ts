@@ -1,5 +1,5 @@
-/** The pod of one admission, copied only when a step writes to it. */
-import { cloneJson, type JsonObject, type Labels, own } from "../../kube/core/index.ts";
+/** The pod of one admission. Of what arrived only the parts that steps write to are copied. */
+import { isJsonObject, type JsonObject, type Labels, own, put } from "../../kube/core/index.ts";
 import type { AdmissionRequest } from "../admission/request.ts";
 import { objectAt, textsAt } from "../json_fields.ts";
 
@@ -19,9 +19,9 @@ export class PodDraft {
     return this.#copy ?? this.original;
   }
 
-  /** The pod, to be written to. */
+  /** The pod, to be written to: its own members, and those of them that `writableObject` and `writableList` give. */
   edit(): JsonObject {
-    this.#copy ??= cloneJson(this.original);
+    this.#copy ??= { ...this.original };
     return this.#copy;
   }
 
@@ -59,11 +59,18 @@ export class PodDraft {
   }
 }
 
-/** A member that is a list, created where there is none. */
-export function ensureList(object: JsonObject, key: string): unknown[] {
-  const present = own(object, key);
-  if (Array.isArray(present)) return present;
-  const created: unknown[] = [];
-  object[key] = created;
-  return created;
+/** A copy of a member that is an object, empty where there is none, in its place and to be written to. */
+export function writableObject(parent: JsonObject, key: string): JsonObject {
+  const present = own(parent, key);
+  const copy = isJsonObject(present) ? { ...present } : {};
+  put(parent, key, copy);
+  return copy;
+}
+
+/** The same of a list. Its elements are still those of the request. */
+export function writableList(parent: JsonObject, key: string): unknown[] {
+  const present = own(parent, key);
+  const copy: unknown[] = Array.isArray(present) ? [...present] : [];
+  put(parent, key, copy);
+  return copy;
 }

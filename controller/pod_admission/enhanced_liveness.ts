@@ -1,7 +1,7 @@
 /** Liveness probes that the node agent runs in the kubelet's place. Spec: pod-webhook 4.7. */
-import { ensureObject, goJson, isJsonObject, type JsonObject, own } from "../../kube/core/index.ts";
+import { goJson, isJsonObject, type JsonObject, own } from "../../kube/core/index.ts";
 import { objectAt, objectsAt } from "../json_fields.ts";
-import type { PodDraft } from "./draft.ts";
+import { type PodDraft, writableList, writableObject } from "./draft.ts";
 import { ownedByThisApi } from "./readiness_gate.ts";
 
 const enhancedLivenessAnnotation = "apps.kruise.io/using-enhanced-liveness";
@@ -13,13 +13,15 @@ export function moveLivenessProbes(draft: PodDraft, { enabled }: { enabled: bool
   if (own(objectAt(draft.metadata, "annotations"), enhancedLivenessAnnotation) !== "true") return;
   if (!objectsAt(draft.spec, "containers").some(hasProbe)) return;
   const pod = draft.edit();
+  const spec = writableObject(pod, "spec");
   const moved: JsonObject[] = [];
-  for (const container of objectsAt(objectAt(pod, "spec"), "containers")) {
-    if (!hasProbe(container)) continue;
-    moved.push({ name: container["name"], livenessProbe: container["livenessProbe"] });
-    delete container["livenessProbe"];
-  }
-  ensureObject(ensureObject(pod, "metadata"), "annotations")[probeContextAnnotation] = goJson(moved);
+  spec["containers"] = writableList(spec, "containers").map((container) => {
+    if (!isJsonObject(container) || !hasProbe(container)) return container;
+    const { livenessProbe, ...rest } = container;
+    moved.push({ name: container["name"], livenessProbe });
+    return rest;
+  });
+  writableObject(writableObject(pod, "metadata"), "annotations")[probeContextAnnotation] = goJson(moved);
 }
 
 /** A probe that the agent can run in the kubelet's place: others stay with the kubelet rather than with nobody. */

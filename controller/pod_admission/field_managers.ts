@@ -2,9 +2,8 @@
  * Pods of this API's workloads are stored without `metadata.managedFields`: the record of who wrote which field takes the
  * API server longer than all else of a write, and such a pod is written at least four times before it is ready.
  */
-import { ensureObject } from "../../kube/core/index.ts";
 import { objectsAt } from "../json_fields.ts";
-import type { PodDraft } from "./draft.ts";
+import { type PodDraft, writableObject } from "./draft.ts";
 import { ownedByThisApi } from "./readiness_gate.ts";
 
 /** Not where somebody applied: what that manager may prune next time would be forgotten. */
@@ -12,5 +11,5 @@ export function endFieldTracking(draft: PodDraft, { keep }: { keep: boolean }): 
   if (keep || draft.request.operation !== "CREATE" || !ownedByThisApi(draft)) return;
   const managers = objectsAt(draft.metadata, "managedFields");
   if (managers.length === 0 || managers.some((manager) => manager["operation"] !== "Update")) return;
-  delete ensureObject(draft.edit(), "metadata")["managedFields"];
+  delete writableObject(draft.edit(), "metadata")["managedFields"];
 }

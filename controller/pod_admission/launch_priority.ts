@@ -1,8 +1,8 @@
 /** Containers that wait for others of their pod to be ready. Spec: pod-webhook 4.4. */
-import { ensureObject, goQuote, type JsonObject } from "../../kube/core/index.ts";
+import { goQuote, isJsonObject, type JsonObject } from "../../kube/core/index.ts";
 import type { Random } from "../../kube/index.ts";
 import { objectAt, objectsAt } from "../json_fields.ts";
-import { ensureList, type PodDraft } from "./draft.ts";
+import { type PodDraft, writableList, writableObject } from "./draft.ts";
 
 const launchPriorityAnnotation = "apps.kruise.io/container-launch-priority";
 const priorityVariable = "KRUISE_CONTAINER_PRIORITY";
@@ -18,15 +18,25 @@ export function addLaunchBarrier(draft: PodDraft, { random }: { random: Random }
   const containers = objectsAt(draft.spec, "containers");
   if (containers.length < 2) return;
   const ordered = objectAt(draft.metadata, "annotations")[launchPriorityAnnotation] === "Ordered";
-  const priorities = containers.map((container, index) => (ordered ? -index : priorityOf(container)));
-  if (priorities.every((priority) => priority === priorities[0])) return;
+  const priorities = new Map<unknown, number>(
+    containers.map((container, index) => [container, ordered ? -index : priorityOf(container)]),
+  );
+  if (new Set(priorities.values()).size === 1) return;
   const pod = draft.edit();
-  const configMap = `${ensureName(ensureObject(pod, "metadata"), random)}-barrier`;
-  for (const [index, container] of objectsAt(objectAt(pod, "spec"), "containers").entries()) {
-    const env = ensureList(container, "env");
-    const key = `p_${priorities[index] ?? 0}`;
-    env.push({ name: barrierVariable, valueFrom: { configMapKeyRef: { name: configMap, key } } });
-  }
+  const configMap = `${ensureName(writableObject(pod, "metadata"), random)}-barrier`;
+  const spec = writableObject(pod, "spec");
+  spec["containers"] = writableList(spec, "containers").map((container) => {
+    const priority = priorities.get(container);
+    return isJsonObject(container) && priority !== undefined
+      ? heldBack(container, { name: configMap, key: `p_${priority}` })
+      : container;
+  });
+}
+
+function heldBack(container: JsonObject, configMapKeyRef: { name: string; key: string }): JsonObject {
+  const copy = { ...container };
+  writableList(copy, "env").push({ name: barrierVariable, valueFrom: { configMapKeyRef } });
+  return copy;
 }
 
 /** The last of repeated variables counts; each must be a number. */

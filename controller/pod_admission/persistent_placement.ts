@@ -1,8 +1,8 @@
 /** Brings a pod back to where one of its name was last Ready. Spec: pod-webhook 4.6, persistentpodstate 4, rules 12 to 18. */
 import { injectedPersistentPodStateAnnotation, type PersistentPodState } from "../../crds/index.ts";
-import { ensureObject, type JsonObject } from "../../kube/core/index.ts";
+import type { JsonObject } from "../../kube/core/index.ts";
 import { objectsAt } from "../json_fields.ts";
-import { ensureList, type PodDraft } from "./draft.ts";
+import { type PodDraft, writableList, writableObject } from "./draft.ts";
 
 export interface PlacementOptions {
   /** The object that records the pods of a workload, if there is one. */
@@ -38,11 +38,11 @@ function place(draft: PodDraft, podName: string, { metadata, spec, status }: Per
   const labels = (Object.hasOwn(states, podName) ? states[podName]?.nodeTopologyLabels : undefined) ?? {};
   if (Object.keys(labels).length === 0) return;
   const pod = draft.edit();
-  const podSpec = ensureObject(pod, "spec");
+  const podSpec = writableObject(pod, "spec");
   const known = (keys: readonly string[] | undefined) =>
     (keys ?? []).filter((key) => Object.hasOwn(labels, key));
   for (const key of known(spec.requiredPersistentTopology?.keys)) {
-    ensureObject(podSpec, "nodeSelector")[key] = labels[key];
+    writableObject(podSpec, "nodeSelector")[key] = labels[key];
   }
   for (const { weight, preference } of spec.preferredPersistentTopology ?? []) {
     const matchExpressions = known(preference.keys).map((key) => ({
@@ -54,11 +54,11 @@ function place(draft: PodDraft, podName: string, { metadata, spec, status }: Per
     if (matchExpressions.length === 0 || weight < 1) continue;
     preferredTerms(podSpec).push({ weight: Math.min(weight, 100), preference: { matchExpressions } });
   }
-  ensureObject(ensureObject(pod, "metadata"), "annotations")[injectedPersistentPodStateAnnotation] =
+  writableObject(writableObject(pod, "metadata"), "annotations")[injectedPersistentPodStateAnnotation] =
     metadata.name ?? "";
 }
 
 function preferredTerms(podSpec: JsonObject): unknown[] {
-  const nodeAffinity = ensureObject(ensureObject(podSpec, "affinity"), "nodeAffinity");
-  return ensureList(nodeAffinity, "preferredDuringSchedulingIgnoredDuringExecution");
+  const nodeAffinity = writableObject(writableObject(podSpec, "affinity"), "nodeAffinity");
+  return writableList(nodeAffinity, "preferredDuringSchedulingIgnoredDuringExecution");
 }

@@ -1,7 +1,6 @@
 /** The gate with which controllers hold a pod's readiness. Spec: pod-webhook 4.1; inplace-update rule 31. */
-import { ensureObject } from "../../kube/core/index.ts";
 import { objectsAt } from "../json_fields.ts";
-import { ensureList, type PodDraft } from "./draft.ts";
+import { type PodDraft, writableList, writableObject } from "./draft.ts";
 
 const kruisePodReady = "KruisePodReady";
 
@@ -11,7 +10,9 @@ export function addReadinessGate(draft: PodDraft, { everyPod }: { everyPod: bool
   if (!everyPod && !ownedByThisApi(draft)) return;
   if (objectsAt(draft.spec, "readinessGates").some((gate) => gate["conditionType"] === kruisePodReady))
     return;
-  ensureList(ensureObject(draft.edit(), "spec"), "readinessGates").push({ conditionType: kruisePodReady });
+  writableList(writableObject(draft.edit(), "spec"), "readinessGates").push({
+    conditionType: kruisePodReady,
+  });
 }
 
 /** By the group of the controlling owner, whatever its version and kind. */

@@ -5,10 +5,10 @@ import {
   type PodUnavailableBudget,
   relatedBudgetAnnotation,
 } from "../../crds/index.ts";
-import { compileSelector, ensureObject, type Labels } from "../../kube/core/index.ts";
+import { compileSelector, type Labels } from "../../kube/core/index.ts";
 import type { ControllerOf } from "../../kube/index.ts";
 import { objectsAt } from "../json_fields.ts";
-import type { PodDraft } from "./draft.ts";
+import { type PodDraft, writableObject } from "./draft.ts";
 
 export interface RelatedBudgetOptions {
   /** The budgets of a namespace that are not being deleted. */
@@ -31,7 +31,7 @@ export async function addRelatedBudget(draft: PodDraft, options: RelatedBudgetOp
   const name = await budgetOf(draft, options).catch(() => undefined);
   // What could not be found out must not keep the pod from being made: the controller ties it later.
   if (name === undefined) return;
-  const annotations = ensureObject(ensureObject(draft.edit(), "metadata"), "annotations");
+  const annotations = writableObject(writableObject(draft.edit(), "metadata"), "annotations");
   annotations[relatedBudgetAnnotation] = name;
   annotations[oldRelatedBudgetAnnotation] = name;
 }

@@ -1,15 +1,8 @@
 /** Probes for pods on nodes without an agent: whoever runs these reads them from annotations. Spec: pod-webhook 4.8. */
 import type { PodProbeMarker } from "../../crds/index.ts";
-import {
-  compileSelector,
-  ensureObject,
-  goJson,
-  type LabelSelector,
-  type Labels,
-  own,
-} from "../../kube/core/index.ts";
+import { compileSelector, goJson, type LabelSelector, type Labels, own } from "../../kube/core/index.ts";
 import { objectAt, objectsAt } from "../json_fields.ts";
-import type { PodDraft } from "./draft.ts";
+import { type PodDraft, writableObject } from "./draft.ts";
 
 const podProbeAnnotation = "kruise.io/podprobe";
 const markerListAnnotation = "kruise.io/podprobemarker-list";
@@ -47,7 +40,7 @@ function addProbes(draft: PodDraft, markers: Iterable<PodProbeMarker>): void {
     if (taken.length > before) names.push(marker.metadata.name ?? "");
   }
   if (taken.length === 0) return;
-  const annotations = ensureObject(ensureObject(draft.edit(), "metadata"), "annotations");
+  const annotations = writableObject(writableObject(draft.edit(), "metadata"), "annotations");
   annotations[podProbeAnnotation] = goJson(taken);
   annotations[markerListAnnotation] = names.join(",");
 }

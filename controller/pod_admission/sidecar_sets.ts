@@ -1,6 +1,8 @@
 /** Sidecars that SidecarSets have for a new pod. Spec: pod-webhook 4.3. */
+import type { SidecarSet } from "../../crds/index.ts";
 import type { Random } from "../../kube/index.ts";
 import { injectSidecars } from "../sidecar_set/injection/inject.ts";
+import { InjectionError } from "../sidecar_set/injection/sidecars.ts";
 import type { InjectionSource } from "../sidecar_set/injection/source.ts";
 import { sidecarsFor } from "../sidecar_set/injection/version.ts";
 import type { PodDraft } from "./draft.ts";
@@ -8,6 +10,8 @@ import type { PodDraft } from "./draft.ts";
 export interface SidecarSetOptions extends InjectionSource {
   /** Gate EnableSortSidecarContainerByName. */
   sortByName: boolean;
+  /** A pod in the namespace was refused for a fault of the set, and not in a dry run. */
+  refused(set: SidecarSet, why: { readonly namespace: string; readonly reason: string }): void;
 }
 
 /** Rejects where a set that matches cannot be injected, which refuses the pod. */
@@ -20,6 +24,14 @@ export async function addSidecars(
   const { labels } = draft;
   const sets = await options.setsFor(draft.namespace, labels);
   if (sets.length === 0) return;
-  const sidecars = sets.map((set) => sidecarsFor(set, labels, options, random));
-  injectSidecars(draft.edit(), sidecars, { sortByName: options.sortByName, now });
+  try {
+    const sidecars = sets.map((set) => sidecarsFor(set, labels, options, random));
+    injectSidecars(draft.edit(), sidecars, { sortByName: options.sortByName, now });
+  } catch (error) {
+    if (error instanceof InjectionError && !draft.request.dryRun) {
+      const set = sets.find(({ name }) => name === error.set)?.set;
+      if (set !== undefined) options.refused(set, { namespace: draft.namespace, reason: error.message });
+    }
+    throw error;
+  }
 }

@@ -30,10 +30,11 @@ function cluster() {
     return held as Cache<T>;
   };
   const read: string[] = [];
+  const refused: string[] = [];
   const source = injectionSource({
     systemNamespace: "kruise-system",
     informers: {
-      synced: async () => undefined,
+      caughtUp: async () => undefined,
       cacheOf: (resource, indexes = {}) => {
         const cache = known(resource);
         for (const [name, valuesOf] of Object.entries(indexes)) cache.addIndex(name, valuesOf);
@@ -53,14 +54,21 @@ function cluster() {
   const options = podAdmissionOptions({
     clock: testClock(),
     random: seededRandom(5),
-    sidecarSets: { ...source, sortByName: false },
+    sidecarSets: {
+      ...source,
+      sortByName: false,
+      refused: ({ metadata }, { namespace, reason }) => {
+        refused.push(`${metadata.name} ${namespace}: ${reason}`);
+      },
+    },
     enhancedLiveness: true,
     stepTook: (step, tookMs) => steps.set(step, tookMs),
   });
-  const review = async (pod: JsonObject, namespace = "shop") =>
-    mutatePod(options)(admissionRequest({ operation: "CREATE", namespace, name: "", object: pod }));
+  const review = async (pod: JsonObject, namespace = "shop", more: { dryRun?: boolean } = {}) =>
+    mutatePod(options)(admissionRequest({ operation: "CREATE", namespace, name: "", object: pod, ...more }));
   return {
     read,
+    refused,
     steps,
     review,
     namespace(name: string, labels: Record<string, string> = {}) {
@@ -254,6 +262,26 @@ t.test("a pinned revision is injected with its hashes, the newest one of a versi
   t.match(await review(podOf()), {
     message: "ControllerRevision other holds no sidecars (SidecarSet a) (sidecar sets)",
   });
+});
+
+t.test("a set says for which of its faults a pod was refused, unless it was a dry run", async (t) => {
+  const { set, review, refused } = cluster();
+  set("whole", { selector, containers: containers("side") });
+  set("broken", {
+    selector,
+    containers: [
+      {
+        name: "mesh",
+        image: "mesh:1",
+        resourcesPolicy: { targetContainersMode: "sum", resourcesExpr: { requests: { cpu: "cpu/0" } } },
+      },
+    ],
+  });
+  const message = "resourcesExpr.requests.cpu: division by zero (container mesh) (SidecarSet broken)";
+  t.match(await review(podOf(), "shop", { dryRun: true }), { message: `${message} (sidecar sets)` });
+  t.same(refused, []);
+  t.match(await review(podOf()), { allowed: false });
+  t.same(refused, [`broken shop: ${message}`]);
 });
 
 t.test("part of the pods gets the revision: by the update's selector, or by chance", async (t) => {

@@ -6,15 +6,20 @@ import {
   relatedBudgetAnnotation,
 } from "../../crds/index.ts";
 import type { LabelSelector } from "../../kube/core/index.ts";
+import type { EventRecorder } from "../../kube/index.ts";
 import type { MatchCondition, Webhook, WebhookDeps } from "../admission/webhook.ts";
+import { namespaceIndex } from "../informers.ts";
 import { persistentPodStateResource } from "../persistent_pod_state/resource.ts";
 import { stateOf, targetIndex } from "../persistent_pod_state/targets.ts";
 import { podProbeMarkerResource } from "../pod_probe_marker/resource.ts";
+import { eventTarget } from "../shell.ts";
 import { injectionSource } from "../sidecar_set/injection/source.ts";
+import { sidecarSetResource } from "../sidecar_set/resource.ts";
 import { guardSpreadPods } from "../workload_spread/guard.ts";
 import { mutatePod } from "./chain.ts";
 import type { PlacementOptions } from "./persistent_placement.ts";
 import type { ServerlessOptions } from "./serverless_probes.ts";
+import type { SidecarSetOptions } from "./sidecar_sets.ts";
 
 const annotated = (annotation: string) => `"${annotation}" in oldObject.metadata.annotations`;
 const spread = `request.operation == "DELETE" && ${annotated(matchedWorkloadSpreadAnnotation)}`;
@@ -92,6 +97,7 @@ function mutationOf(deps: WebhookDeps) {
     sidecarSets: {
       ...injectionSource({ ...deps, systemNamespace }),
       sortByName: gates.EnableSortSidecarContainerByName,
+      refused: reportingRefusals(deps.recorderOf("sidecarset-controller")),
     },
     enhancedLiveness: gates.EnhancedLivenessProbe,
     ...(gates.EnablePodProbeMarkerOnServerless ? { serverless: serverlessOf(informers) } : {}),
@@ -101,12 +107,18 @@ function mutationOf(deps: WebhookDeps) {
   });
 }
 
+/** Who owns the set need not be who creates pods: its events say what its pods are refused for. */
+function reportingRefusals(recorder: EventRecorder): SidecarSetOptions["refused"] {
+  return ({ metadata }, { namespace, reason }) => {
+    const message = `a new pod in namespace ${namespace} was refused: ${reason}`;
+    recorder.event(eventTarget(sidecarSetResource, metadata), "Warning", "FailedInjection", message);
+  };
+}
+
 function serverlessOf(informers: WebhookDeps["informers"]): ServerlessOptions {
-  const markers = informers.cacheOf(podProbeMarkerResource, {
-    namespace: ({ metadata }) => [metadata.namespace ?? ""],
-  });
+  const markers = informers.cacheOf(podProbeMarkerResource, namespaceIndex);
   return {
-    markersIn: (namespace) => informers.synced().then(() => markers.byIndex("namespace", namespace)),
+    markersIn: (namespace) => informers.caughtUp().then(() => markers.byIndex("namespace", namespace)),
   };
 }
 
@@ -114,6 +126,6 @@ function placementOf(informers: WebhookDeps["informers"]): PlacementOptions {
   const states = informers.cacheOf(persistentPodStateResource, targetIndex);
   return {
     isRecorded: isStatefulSet,
-    stateOf: (...target) => informers.synced().then(() => stateOf(states, ...target)),
+    stateOf: (...target) => informers.caughtUp().then(() => stateOf(states, ...target)),
   };
 }

@@ -23,7 +23,9 @@ function cluster(spread: WorkloadSpread, paths: Record<string, JsonObject> = {})
     },
   });
   server.put(plural, { ...spread });
-  const [clock, random] = [testClock(), seededRandom(1)];
+  const random = seededRandom(1);
+  // Pods come one at a time here: there is nothing to wait for.
+  const clock = { ...testClock(), sleep: async () => undefined };
   const { client } = server;
   const deps = { client, clock, random, log: nullLog, metrics: nullMetrics, namespace: "" };
   const shared = new SharedInformers(deps);
@@ -34,7 +36,7 @@ function cluster(spread: WorkloadSpread, paths: Record<string, JsonObject> = {})
     options: { systemNamespace: "kruise-system" },
     informers: {
       cacheOf: (resource, indexes) => shared.cacheOf(resource, indexes),
-      synced: async () => undefined,
+      caughtUp: async () => undefined,
     },
   });
   shared.cacheOf(workloadSpreadResource).upsert(spread);
@@ -93,6 +95,24 @@ t.test(
     await t.rejects(missing.admit(pod), /^500 .*web-1, which owns the pod, is not found/);
   },
 );
+
+t.test("pods are created with the cost of their deletion where their controller heeds it", async (t) => {
+  const costs = async (kind: string, apiVersion: string, caps: readonly (number | undefined)[]) => {
+    const targetRef = { apiVersion, kind, name: "web" };
+    const { admit } = cluster(spreadOf(caps, { targetRef }));
+    const made: unknown[] = [];
+    for (const name of ["web-0", "web-1", "web-2"]) {
+      const { annotations } = Object((await admit(podOf(name, targetRef)))["metadata"]);
+      made.push(annotations?.["controller.kubernetes.io/pod-deletion-cost"]);
+    }
+    return made;
+  };
+  t.strictSame(await costs("CloneSet", "apps.kruise.io/v1beta1", [1, undefined]), ["200", "100", "100"]);
+  t.strictSame(await costs("Deployment", "apps/v1", [1, 1]), ["200", "100", undefined], "none of no subset");
+  t.strictSame(await costs("ReplicaSet", "apps/v1", [undefined]), ["100", "100", "100"]);
+  t.strictSame(await costs("Job", "batch/v1", [1, undefined]), [undefined, undefined, undefined]);
+  t.strictSame(await costs("StatefulSet", "apps/v1", [1, undefined]), [undefined, undefined, undefined]);
+});
 
 t.test("single subsets without cap and StatefulSets need no ledger", async (t) => {
   const single = cluster(spreadOf([undefined]));

@@ -16,7 +16,7 @@ export const podProbeMarkerKind: Kind<PodProbeMarker> = {
   resource: podProbeMarkerResource,
   enabled: (gates) => gates.PodProbeMarkerGate,
   reconciler: (deps) => new PodProbeMarkerReconciler(deps),
-  statusMatters: () => false,
+  changeMatters: () => false,
   webhooks: podProbeMarkerWebhooks,
   access: [],
 };
@@ -28,7 +28,7 @@ export const nodePodProbeKind: Kind<NodePodProbe> = {
   enabled: (gates) => gates.KruiseDaemon,
   reconciler: (deps) => new NodePodProbeReconciler(deps),
   // Results of the node's agent.
-  statusMatters: (before, after) => !jsonEqual(before.status, after.status),
+  changeMatters: (before, after) => !jsonEqual(before.status, after.status),
   // Written by this program and its agents alone.
   webhooks: [],
   perNode: true,

@@ -111,7 +111,7 @@ export class NodePodProbeReconciler implements Reconciler<NodePodProbe> {
     )
       return;
     // Its pods as they were: a changed selector may leave nodes.
-    this.#wakeNodes(key);
+    this.#enqueueNodes(key);
     if (ended) this.#needs.release(key);
     else this.#select(key, object);
   }
@@ -130,12 +130,12 @@ export class NodePodProbeReconciler implements Reconciler<NodePodProbe> {
   }
 
   #onPod(key: string, change: Change<ObservedPod> | undefined): void {
-    if (change === undefined) this.#wakeNodes(key);
+    if (change === undefined) this.#enqueueNodes(key);
     else for (const node of nodeIndex(change.object)) this.#deps.queue.addAfter(node, GATHERING_MS);
   }
 
   /** Nodes of the marker's pods, and nodes that have its probes. */
-  #wakeNodes(key: string): void {
+  #enqueueNodes(key: string): void {
     const { queue, objects } = this.#deps;
     const names = new Set<string>();
     for (const object of objects.byIndex("marker", key)) names.add(object.metadata.name ?? "");

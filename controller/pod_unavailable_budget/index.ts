@@ -15,7 +15,7 @@ export const podUnavailableBudgetKind: Kind<PodUnavailableBudget> = {
   enabled: budgetsAreOn,
   reconciler: (deps) => new PodUnavailableBudgetReconciler(deps),
   // Admission writes it, too: what it records is taken out again after a while.
-  statusMatters: (before, after) => recorded(before) !== recorded(after),
+  changeMatters: (before, after) => recorded(before) !== recorded(after),
   webhooks: podUnavailableBudgetWebhooks,
   // Workloads behind budgets; others than these are asked for their scale.
   access: [

@@ -2,7 +2,6 @@
  * PodUnavailableBudgets: follows the pods of each budget and the workloads behind them, plans, links pods to their budget.
  * No policy lives here.
  */
-
 import {
   type CloneSet,
   oldRelatedBudgetAnnotation,
@@ -10,7 +9,7 @@ import {
   relatedBudgetAnnotation,
   type StatefulSet,
 } from "../../crds/index.ts";
-import { createMergePatch, keyOf, type ObjectMeta, refOf } from "../../kube/core/index.ts";
+import { keyOf, type ObjectMeta, refOf } from "../../kube/core/index.ts";
 import {
   type Cache,
   type Change,
@@ -21,6 +20,8 @@ import {
 } from "../../kube/index.ts";
 import { cloneSetResource } from "../clone_set/resource.ts";
 import { earliest } from "../earliest.ts";
+import { exactStatus } from "../exact_status.ts";
+import { namespaceIndex } from "../informers.ts";
 import type { KindDeps } from "../kind.ts";
 import {
   type NativeStatefulSet,
@@ -46,6 +47,15 @@ import {
 /** Workloads that nobody watches are looked at again after so long. */
 const POLL_MS = 10_000;
 
+interface FollowedSource extends WorkloadSource {
+  /** Of the namespace, as far as the budget selects any. */
+  readonly pods: readonly Pod[];
+  /** What is known by now of the pods that are still there. */
+  current(pods: readonly Pod[]): readonly Pod[];
+  /** Whether a workload was asked for that nobody watches. */
+  asked(): boolean;
+}
+
 export class PodUnavailableBudgetReconciler implements Reconciler<PodUnavailableBudget> {
   readonly #deps: KindDeps<PodUnavailableBudget>;
   readonly #pods: PodNeeds<Pod>;
@@ -58,16 +68,16 @@ export class PodUnavailableBudgetReconciler implements Reconciler<PodUnavailable
   constructor(deps: KindDeps<PodUnavailableBudget>) {
     this.#deps = deps;
     const { informers, queue, selectPods, resource } = deps;
-    informers.cacheOf(resource, { namespace: ({ metadata }) => [metadata.namespace ?? ""] });
+    informers.cacheOf(resource, namespaceIndex);
     this.#pods = deps.selectedPods.needs((key, change) => {
       if (change === undefined || matters(change)) queue.add(key);
     });
-    const wake = (key: string, change?: Change<NativeWorkload>): void => {
+    const enqueue = (key: string, change?: Change<NativeWorkload>): void => {
       if (change === undefined || isResized(change, ({ replicas, terminating }) => [replicas, terminating]))
         queue.add(key);
     };
-    this.#deployments = selectPods(deploymentResource).needs(wake);
-    this.#replicaSets = selectPods(replicaSetResource).needs(wake);
+    this.#deployments = selectPods(deploymentResource).needs(enqueue);
+    this.#replicaSets = selectPods(replicaSetResource).needs(enqueue);
     this.#cloneSets = informers.cacheOf(cloneSetResource);
     this.#statefulSets = informers.cacheOf(statefulSetResource);
     this.#nativeSets = informers.cacheOf(nativeStatefulSetResource);
@@ -87,7 +97,7 @@ export class PodUnavailableBudgetReconciler implements Reconciler<PodUnavailable
     this.#deployments.release(key);
     this.#replicaSets.release(key);
     // Pods that it protected may be another's from now on.
-    this.#wakeNamespace(refOf(key).namespace ?? "");
+    this.#enqueueNamespace(refOf(key).namespace ?? "");
   }
 
   async reconcile(object: PodUnavailableBudget, key: string): Promise<Pass | undefined> {
@@ -97,38 +107,35 @@ export class PodUnavailableBudgetReconciler implements Reconciler<PodUnavailable
     const found = await this.#protected(object, source);
     const { objects, clock } = this.#deps;
     const namespace = object.metadata.namespace ?? "";
-    const plan = planBudget({
-      object,
-      pods: found.pods,
-      totalReplicas: found.totalReplicas,
-      isBudget: (name) => objects.get(keyOf({ namespace, name })) !== undefined,
-      now: clock.now(),
-    });
+    const planOf = (seen: PodUnavailableBudget, pods: readonly Pod[]) =>
+      planBudget({
+        object: seen,
+        pods,
+        totalReplicas: found.totalReplicas,
+        isBudget: (name) => objects.get(keyOf({ namespace, name })) !== undefined,
+        now: clock.now(),
+      });
+    const plan = planOf(object, found.pods);
+    // As they are when it is written; pods that came since are counted by the next pass.
+    const statusOf = (seen: PodUnavailableBudget) => planOf(seen, source.current(found.pods)).status;
     return {
       actions: [
         ...eventsOf(object, plan),
-        // On the version that the plan saw: admission writes it, too.
-        { type: "patch status", status: createMergePatch(object.status ?? {}, plan.status), exact: true },
+        exactStatus(objects, key, object, plan.status, statusOf),
         () => this.#link(object, plan.link),
       ],
       requeueAfterMs: earliest([plan.requeueAfterMs, source.asked() ? POLL_MS : undefined]),
     };
   }
 
-  async #protected(
-    object: PodUnavailableBudget,
-    source: WorkloadSource & { pods: readonly Pod[] },
-  ): Promise<Protected> {
+  async #protected(object: PodUnavailableBudget, source: FollowedSource): Promise<Protected> {
     if (object.spec.targetRef) return podsOfTarget(object, source.pods, source);
     const totalReplicas = await replicasOfControllers(object.metadata.namespace ?? "", source.pods, source);
     return { pods: source.pods, totalReplicas };
   }
 
   /** Undefined while anything that the budget needs is still being listed. */
-  #sourceOf(
-    key: string,
-    { metadata, spec }: PodUnavailableBudget,
-  ): (WorkloadSource & { pods: readonly Pod[]; asked(): boolean }) | undefined {
+  #sourceOf(key: string, { metadata, spec }: PodUnavailableBudget): FollowedSource | undefined {
     const namespace = metadata.namespace ?? "";
     const everything = [{ namespace, labels: "all" as const }];
     const selection = spec.selector ? [{ namespace, labels: spec.selector }] : everything;
@@ -139,6 +146,11 @@ export class PodUnavailableBudgetReconciler implements Reconciler<PodUnavailable
     let asked = false;
     return {
       pods: [...pods.values()],
+      current: (some) =>
+        some.flatMap((pod) => {
+          const held = pods.get(keyOf(pod));
+          return held?.uid === pod.uid ? [held] : [];
+        }),
       asked: () => asked,
       known: (within, group, kind, name) =>
         this.#known(`${within}/${name}`, `${group}/${kind}`, deployments, replicaSets),
@@ -196,10 +208,10 @@ export class PodUnavailableBudgetReconciler implements Reconciler<PodUnavailable
     change: Change<T>,
     sizeOf: (object: T) => readonly unknown[],
   ): void {
-    if (isResized(change, sizeOf)) this.#wakeNamespace(change.object.metadata.namespace ?? "");
+    if (isResized(change, sizeOf)) this.#enqueueNamespace(change.object.metadata.namespace ?? "");
   }
 
-  #wakeNamespace(namespace: string): void {
+  #enqueueNamespace(namespace: string): void {
     for (const { metadata } of this.#deps.objects.byIndex("namespace", namespace)) {
       this.#deps.queue.add(keyOf({ namespace, name: metadata.name ?? "" }));
     }

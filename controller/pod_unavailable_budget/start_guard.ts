@@ -2,15 +2,13 @@
 import {
   type Client,
   type Clock,
-  createEvents,
+  type EventRecorder,
   ignoreNotFound,
-  type Log,
-  nullMetrics,
   type Random,
 } from "../../kube/index.ts";
 import type { Refusal } from "../admission/refusals.ts";
 import type { AdmissionHandler } from "../admission/request.ts";
-import type { Informers } from "../informers.ts";
+import { type Informers, namespaceIndex } from "../informers.ts";
 import type { ControllerOptions } from "../options.ts";
 import type { PodAdmissionOptions } from "../pod_admission/chain.ts";
 import { budgetsAreOn } from "./gates.ts";
@@ -22,14 +20,13 @@ export interface PodBudgets {
   chain: Pick<PodAdmissionOptions, "budgets">;
   /** Absent when no gate is on. */
   guard?: AdmissionHandler;
-  stop(): Promise<void>;
 }
 
 interface PodBudgetDeps {
   client: Client;
   clock: Clock;
   random: Random;
-  log: Log;
+  recorder: EventRecorder;
   options: ControllerOptions;
   /** Counts and audits a refusal. Must not throw. */
   refused(refusal: Refusal): void;
@@ -37,20 +34,17 @@ interface PodBudgetDeps {
 
 export function podBudgets(
   deps: PodBudgetDeps,
-  informers: Informers & { synced(): Promise<void> },
+  informers: Informers & { caughtUp(): Promise<void> },
 ): PodBudgets {
-  const { client, clock, random, log, options, refused } = deps;
+  const { client, clock, random, recorder, options, refused } = deps;
   const { gates } = options;
-  if (!budgetsAreOn(gates)) return { chain: {}, stop: async () => undefined };
-  const byNamespace = informers.cacheOf(podUnavailableBudgetResource, {
-    namespace: ({ metadata }) => [metadata.namespace ?? ""],
-  });
-  const events = createEvents({ client, clock, random, log, metrics: nullMetrics });
+  if (!budgetsAreOn(gates)) return { chain: {} };
+  const byNamespace = informers.cacheOf(podUnavailableBudgetResource, namespaceIndex);
   const guardOptions: BudgetGuardOptions = {
     client,
     clock,
     random,
-    recorder: events.from("pub-controller"),
+    recorder,
     refused,
     deletions: gates.PodUnavailableBudgetDeleteGate,
     updates: gates.PodUnavailableBudgetUpdateGate,
@@ -61,7 +55,7 @@ export function podBudgets(
     chain: {
       budgets: {
         async budgetsOf(namespace) {
-          await informers.synced();
+          await informers.caughtUp();
           const found = [...byNamespace.byIndex("namespace", namespace)];
           return found.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
         },
@@ -72,6 +66,5 @@ export function podBudgets(
       },
     },
     guard,
-    stop: () => events.stop(),
   };
 }

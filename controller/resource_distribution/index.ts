@@ -14,7 +14,7 @@ export const resourceDistributionKind: Kind<ResourceDistribution> = {
   resource: resourceDistributionResource,
   enabled: (gates) => gates.ResourceDistributionGate,
   reconciler: (deps) => new ResourceDistributionReconciler(deps),
-  statusMatters: () => false,
+  changeMatters: () => false,
   webhooks: resourceDistributionWebhooks,
   access: [],
 };

@@ -3,7 +3,7 @@ import type { Pod } from "../../kube/index.ts";
 
 export class PlanMemory {
   /** Pods of which it is known whether they need a refresh. */
-  readonly settled = new WeakMap<Pod, boolean>();
+  readonly refreshed = new WeakMap<Pod, boolean>();
   /** Data of the revision of a template. */
   readonly templateData = new Memo<string>();
   /** Templates, and revisions, with every default written out. */

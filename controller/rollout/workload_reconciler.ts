@@ -91,7 +91,7 @@ export class WorkloadReconciler<T extends StatusObject> implements Reconciler<T>
         }
       },
       mayDisrupt: deps.mayDisrupt,
-      settled: (owner, afterMs) =>
+      requeue: (owner, afterMs) =>
         deps.queue.addAfter(owner.key, Math.max(afterMs, this.coalescingMs(owner.key))),
       unblocked: (owner) => deps.queue.add(owner.key, "high"),
       clock: deps.clock,

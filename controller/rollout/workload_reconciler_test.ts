@@ -130,7 +130,7 @@ function scene(t: Test, settings: Settings) {
   queues.add({ resource: apps }, (owner) => queue.addAfter(owner, shell.coalescingMs(owner)));
   queues.follow(caches);
   objects.subscribe((change) =>
-    enqueueItself({ resource: apps, statusMatters: () => false }, queue, shell, change),
+    enqueueItself({ resource: apps, changeMatters: () => false }, queue, shell, change),
   );
   const ended = runController({
     name: "test",

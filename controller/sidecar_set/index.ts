@@ -18,7 +18,7 @@ export const sidecarSetKind: Kind<SidecarSet> = {
   revisions: true,
   reconciler: sidecarSetReconciler,
   // In v1alpha1 the version's name is a label: the server does not count its change as a generation.
-  statusMatters: (before, after) => before.spec.customVersion !== after.spec.customVersion,
+  changeMatters: (before, after) => before.spec.customVersion !== after.spec.customVersion,
   webhooks: sidecarSetWebhooks,
   access: [policyRule("", ["namespaces"], readVerbs), policyRule("", ["configmaps"], ["get"])],
 };

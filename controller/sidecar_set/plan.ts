@@ -10,6 +10,7 @@ import { Decided } from "../rollout/writes/decided.ts";
 import { patchPod } from "../rollout/writes/pod_actions.ts";
 import type { MatchedNamespaces, SidecarIndex, SidecarView, Slot } from "./classify.ts";
 import { InjectionError } from "./injection/sidecars.ts";
+import { missingRevision } from "./injection/version.ts";
 import { type Member, rolloutOf } from "./observe.ts";
 import { updateOrder } from "./order.ts";
 import { findSidecarRevision, planRevision, surplusSidecarRevisions } from "./revisions.ts";
@@ -47,6 +48,8 @@ interface Pass {
   readonly systemNamespace: string;
   readonly pods: SidecarView;
   readonly target: UpdateTarget;
+  /** Why new pods are refused. */
+  readonly refusal: string | undefined;
   readonly now: number;
 }
 
@@ -63,7 +66,11 @@ export function sidecarSetPass({
   const search = findSidecarRevision(set, revisions, (name) => seen.revisionData(name), memory);
   const { resourceVersion = "" } = set.metadata;
   const target = { rollout, revision: search.update.name, setVersion: resourceVersion };
-  return { set, revisions, search, systemNamespace, pods, target, now };
+  const refusal = missingRevision(set.spec, {
+    ofSet: revisions,
+    exists: (name) => seen.revisionData(name) !== undefined,
+  });
+  return { set, revisions, search, systemNamespace, pods, target, refusal, now };
 }
 
 export function planSidecarSet(pass: Pass): Plan<SidecarSetStatus> {
@@ -75,6 +82,7 @@ export function planSidecarSet(pass: Pass): Plan<SidecarSetStatus> {
     if (search.write !== "create") {
       for (const action of planHistory(pass, revisions)) decided.take(action);
       planPods(pass, decided);
+      reportRefusal(pass, decided);
     }
   }
   return {
@@ -83,6 +91,15 @@ export function planSidecarSet(pass: Pass): Plan<SidecarSetStatus> {
     waiting: decided.waiting,
     requeueAfterMs: undefined,
   };
+}
+
+/** Who creates pods sees why they are refused; the set says it, too, as it was fine when it was written. */
+function reportRefusal({ refusal }: Pass, decided: Decided): void {
+  if (refusal === undefined) return;
+  const message = `new pods that the selector matches are refused: ${refusal}`;
+  const until = "injectionStrategy.revision is changed";
+  decided.waiting.push({ reason: "InjectionRevision", message, until });
+  decided.take({ type: "event", event: { type: "Warning", reason: "InjectionRevision", message } });
 }
 
 function statusOf(

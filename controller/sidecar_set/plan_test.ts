@@ -81,6 +81,30 @@ test("pods that updateStrategy.selector leaves out are what the rollout waits fo
   t.end();
 });
 
+test("a set says that new pods are refused while the revision that they are to get is not there", async (t) => {
+  const model = runningModel({ containers: [container(1)] }, 1);
+  settle(world(model), 10);
+  const [revision = ""] = model.revisions.keys();
+  const refusals = () =>
+    planOf(model).actions.flatMap((action) => (action.type === "event" ? [action.event.message] : []));
+  const pin = (injectionStrategy: SidecarSet["spec"]["injectionStrategy"]) =>
+    model.changeSpec((spec) => Object.assign(spec, { injectionStrategy }));
+  pin({ revision: { revisionName: revision } });
+  t.same(refusals(), []);
+  for (const [gone, named] of [
+    [{ revisionName: "gone" }, "name gone"],
+    [{ customVersion: "7" }, "custom version 7"],
+  ] as const) {
+    pin({ revision: gone });
+    const message = `new pods that the selector matches are refused: the ControllerRevision to inject is not found: none has ${named}`;
+    t.same(refusals(), [message]);
+    t.match(planOf(model).waiting, [{ reason: "InjectionRevision", message }]);
+    pin({ revision: gone, paused: true });
+    t.same(refusals(), [], "nothing is injected at all");
+  }
+  t.end();
+});
+
 test("why pods with the set's labels are not its own", async (t) => {
   const set = sidecarSetOf({ containers: [container(1)] });
   const model = runningModel({ containers: [container(1)] }, 1);

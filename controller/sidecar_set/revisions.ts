@@ -5,9 +5,11 @@ import {
   type SidecarSet,
   sidecarSetRevisionData,
 } from "../../crds/index.ts";
+import type { Labels } from "../../kube/core/index.ts";
 import type { ControllerRevision } from "../../kube/index.ts";
 import type { PlanMemory } from "../rollout/plan_memory.ts";
 import { ownerReference } from "../rollout/pods/pod_manifest.ts";
+import { createRevision } from "../rollout/revisions/revision_actions.ts";
 import { findRevision, HASH_LABEL, type RevisionSearch, shortHash } from "../rollout/revisions/revisions.ts";
 import type { Action } from "../rollout/writes/actions.ts";
 
@@ -31,10 +33,9 @@ export function planRevision(
   namespace: string,
 ): Action[] {
   const { name = "", uid = "", labels, annotations } = metadata;
-  const version = spec.customVersion ? { [customVersionLabel]: spec.customVersion } : {};
+  const version: Labels = spec.customVersion ? { [customVersionLabel]: spec.customVersion } : {};
   if (write === "create") {
-    const created = {
-      name: update.name,
+    const created = createRevision(update, {
       namespace,
       labels: {
         ...labels,
@@ -44,14 +45,8 @@ export function planRevision(
       },
       annotations: { ...annotations },
       ownerReferences: [ownerReference("SidecarSet", name, uid)],
-    };
-    const body = {
-      apiVersion: "apps/v1",
-      kind: "ControllerRevision",
-      metadata: created,
-      revision: update.number,
-    };
-    return [{ type: "create revision", name: update.name, body, data: update.data }];
+    });
+    return [created];
   }
   const { stored } = update;
   if (stored === undefined) return [];

@@ -47,7 +47,7 @@ function newClaim(pass: PassContext, template: ClaimTemplate, name: string, ordi
 
 /**
  * Whether a claim of the ordinal still belongs to a former pod of the same name, with which it will go (rule 38).
- * Its end wakes nobody, so the pass looks again after a while.
+ * Its end enqueues nothing, so the pass looks again after a while.
  */
 export function waitsForFormerPod(pass: Pass, ordinal: number): boolean {
   if (!pass.options.deletesClaims) return false;
@@ -63,7 +63,7 @@ export function waitsForFormerPod(pass: Pass, ordinal: number): boolean {
     until: "the claim is collected",
     pods: [pod],
   });
-  pass.decided.wake(CLAIM_POLL_MS);
+  pass.decided.requeueAfter(CLAIM_POLL_MS);
   return true;
 }
 
@@ -73,7 +73,7 @@ export function tellBlockedClaim(pass: Pass, ordinal: number, why: string): void
   const message = `create Pod ${pod} in StatefulSet ${pass.name} failed error: ${why}`;
   pass.decided.actions.push({ type: "event", event: { type: "Warning", reason: "FailedCreate", message } });
   pass.decided.waiting.push({ reason: "Claim", message, until: "the claim is gone", pods: [pod] });
-  pass.decided.wake(CLAIM_POLL_MS);
+  pass.decided.requeueAfter(CLAIM_POLL_MS);
 }
 
 /**

@@ -5,7 +5,7 @@ import type { StatefulSet } from "../../crds/index.ts";
 import type { PersistentVolumeClaim, Pod } from "../../kube/index.ts";
 import type { LateWrites } from "../../testkit/controller/late_writes_model.ts";
 import { barePod } from "../../testkit/controller/pod_builder.ts";
-import { IndexTwin, KeptIndex } from "../../testkit/controller/pod_index_model.ts";
+import { IndexTwin, KeptIndex, withoutBrokenStates } from "../../testkit/controller/pod_index_model.ts";
 import { defaultOptions, Model, statefulSet } from "../../testkit/controller/stateful_set_model.ts";
 import {
   befall,
@@ -17,7 +17,6 @@ import {
 import { STATE_ANNOTATION } from "../rollout/in_place/state.ts";
 import { STATE_LABEL } from "../rollout/lifecycle/lifecycle.ts";
 import { PlanMemory } from "../rollout/plan_memory.ts";
-import type { Action, Plan } from "../rollout/writes/actions.ts";
 import { SetIndex } from "./classify.ts";
 import { POD_NAME_LABEL, SPECIFIED_DELETE } from "./observe.ts";
 import { membersOf, updateOrder } from "./order.ts";
@@ -71,7 +70,7 @@ function twinOf(set: StatefulSet, options: Options) {
           }),
         ),
     },
-    comparable,
+    withoutBrokenStates,
   );
 }
 type Twin = ReturnType<typeof twinOf>;
@@ -84,15 +83,6 @@ function settle(twin: Twin): void {
     for (const name of [...twin.model.pods.keys()]) twin.model.kubelet(name);
     twin.model.now += 300;
   }
-}
-
-function comparable(plan: Plan<object>): string {
-  return JSON.stringify({ ...plan, actions: plan.actions.filter((action) => !reportsBroken(action)) });
-}
-
-/** Reported once for each projection of a pod, and thus at other times by somebody who sees all for the first time. */
-function reportsBroken(action: Action): boolean {
-  return action.type === "event" && action.event.reason === "BrokenPodState";
 }
 
 const budget = fc.oneof(fc.integer({ min: 1, max: 6 }), fc.constantFrom("1%", "40%", "100%"));

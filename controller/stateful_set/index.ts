@@ -19,7 +19,7 @@ export const statefulSetKind: Kind<StatefulSet> = {
   sharded: true,
   revisions: true,
   reconciler: statefulSetReconciler,
-  statusMatters: (before, after) => before.status?.currentRevision !== after.status?.currentRevision,
+  changeMatters: (before, after) => before.status?.currentRevision !== after.status?.currentRevision,
   webhooks: statefulSetWebhooks,
   // Whether claims can grow.
   access: [policyRule("storage.k8s.io", ["storageclasses"], ["get", "list"])],

@@ -11,7 +11,7 @@ export const SPECIFIED_DELETE = "apps.kruise.io/specified-delete";
 export const REVISION_LABEL = "controller-revision-hash";
 export const POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name";
 export const POD_INDEX_LABEL = "apps.kubernetes.io/pod-index";
-/** On claims that grow with their set: their changes wake it. */
+/** On claims that grow with their set: their changes enqueue it. */
 export const OWNED_BY_ANNOTATION = "apps.kruise.io/owned-by-asts";
 
 /** Everything that is not in the object: gates and flags, resolved once. */

@@ -46,15 +46,15 @@ export function updateOrder(
     const { window, partition } = strategy;
     return descending.filter(({ ordinal }) => (window.rankOf(ordinal) ?? 0) >= partition);
   }
-  const settled = (member: Member): boolean =>
+  const isReached = (member: Member): boolean =>
     member.updated ||
     member.terminating ||
     (options.preparingUpdateAsUpdate && member.state === "PreparingUpdate");
   const rest = descending
-    .filter((member) => !settled(member))
+    .filter((member) => !isReached(member))
     .map((member) => ({ member, labels: member.pod.labels }));
   const ordered = prioritised(rest, strategy.unordered.priority).map(({ member }) => member);
-  return [...descending.filter(settled), ...ordered].slice(
+  return [...descending.filter(isReached), ...ordered].slice(
     0,
     Math.max(0, strategy.replicas - strategy.partition),
   );

@@ -1,53 +1,33 @@
 /** One evaluation of a plan: what was seen, resolved once, and what has been decided so far. */
-import type { NodeImage, StatefulSet } from "../../crds/index.ts";
+import type { StatefulSet } from "../../crds/index.ts";
 import type { Selector } from "../../kube/core/index.ts";
-import type { ControllerRevision, PersistentVolumeClaim, Pod } from "../../kube/index.ts";
-import type { SeenPullJob } from "../rollout/images/image_wait.ts";
+import type { PersistentVolumeClaim, Pod } from "../../kube/index.ts";
 import type { Eligibility } from "../rollout/in_place/change.ts";
 import { isCompleted } from "../rollout/in_place/completion.ts";
-import type { Revision, RevisionSearch } from "../rollout/revisions/revisions.ts";
+import type { RolloutPass, SeenRollout } from "../rollout/pass.ts";
 import type { FailureMessage, ObjectEvent } from "../rollout/writes/actions.ts";
 import { Decided } from "../rollout/writes/decided.ts";
 import type { PodAction } from "../rollout/writes/pod_actions.ts";
 import type { Member, StatefulSetOptions, Strategy } from "./observe.ts";
 import type { SetView } from "./slots.ts";
 
-export interface Seen {
-  set: StatefulSet;
+export interface Seen extends SeenRollout<StatefulSet> {
   /** Owned pods, and those without a controller whose name is one of this set's; writes in flight are applied to them. */
   pods: { refresh(context: PassContext): SetView };
   /** Any cached pod of the namespace. */
   podNamed: (name: string) => Pod | undefined;
   claimNamed: (name: string) => PersistentVolumeClaim | undefined;
-  /** Revisions of this set or of nobody that its selector matches, sorted by number. */
-  revisions: readonly ControllerRevision[];
-  /** Data of any revision in the namespace by name: a name may be taken by another workload's. */
-  revisionData: (name: string) => string | undefined;
-  /** Errors of the last writes, by concern; absent once they went well. */
-  failures: { scale?: string; update?: string };
-  /** Names of image pull jobs that this set controls; undefined when pre-download is off. */
-  pullJobs: readonly SeenPullJob[] | undefined;
-  /** What a node is to pull; absent where nobody asks. */
-  nodeImage?: (node: string) => NodeImage | undefined;
 }
 
 /** What is known before pods are looked at, and what they are classified by. */
-export interface PassContext {
+export interface PassContext extends RolloutPass {
   seen: Omit<Seen, "pods">;
   options: StatefulSetOptions;
   strategy: Strategy;
-  namespace: string;
-  name: string;
-  uid: string;
   now: number;
-  update: Revision;
-  current: Revision;
-  /** What is to be done so that the update revision exists under its number. */
-  write: RevisionSearch["write"];
-  collisionCount: number;
   selector: Selector;
   /** Pods known to need no refresh; a pod's projection never changes, so this outlives passes. */
-  settled: WeakMap<Pod, boolean>;
+  refreshed: WeakMap<Pod, boolean>;
 }
 
 /** What a rolling update wants changed. */
@@ -84,7 +64,7 @@ export class SetDecided extends Decided {
 
 /** Whether no in-place update of the pod is under way. */
 export function isUpdateComplete(pass: PassContext, pod: Pod): boolean {
-  return pass.settled.get(pod) === true || isCompleted(pod, pass.options);
+  return pass.refreshed.get(pod) === true || isCompleted(pod, pass.options);
 }
 
 /** The API's words for what happens to a pod. */

@@ -4,15 +4,18 @@
  */
 
 import type { StatefulSetStatus } from "../../crds/index.ts";
-import { compileSelector, counted, revisionData } from "../../kube/core/index.ts";
+import { compileSelector } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
+import { heldWaiting } from "../rollout/order/held.ts";
+import { rolloutPass } from "../rollout/pass.ts";
 import { PlanMemory } from "../rollout/plan_memory.ts";
 import { ownerReference } from "../rollout/pods/pod_manifest.ts";
 import { untilAvailable } from "../rollout/pods/pod_state.ts";
+import { createRevision, maintainRevisions } from "../rollout/revisions/revision_actions.ts";
 import { planHistory } from "../rollout/revisions/revision_history.ts";
-import { currentRevision, findRevision, HASH_LABEL, shortHash } from "../rollout/revisions/revisions.ts";
+import { HASH_LABEL, shortHash } from "../rollout/revisions/revisions.ts";
 import type { Plan } from "../rollout/writes/actions.ts";
-import { afterChange, type PodChange, podPatch } from "../rollout/writes/pod_patch.ts";
+import { patchPod } from "../rollout/writes/pod_actions.ts";
 import { REVISION_LABEL, type StatefulSetOptions, strategyOf } from "./observe.ts";
 import { membersOf, reachOf } from "./order.ts";
 import { type Pass, type PassContext, type Seen, SetDecided, type ViewedPass } from "./pass.ts";
@@ -65,28 +68,14 @@ export function planStatefulSet(viewed: ViewedPass): Plan<StatefulSetStatus> {
 
 /** Brings the index of pods up to now, for one plan: its view is good until the next event. */
 export function statefulSetPass({ seen, options, now, memory = new PlanMemory() }: PassInput): ViewedPass {
-  const { metadata, spec, status } = seen.set;
-  const { update, write, collisionCount } = findRevision(
-    metadata.name ?? "",
-    memory.templateData.of(spec.template, () => revisionData(spec.template)),
-    seen.revisions,
-    status?.collisionCount ?? 0,
-    seen.revisionData,
-  );
   const context: PassContext = {
+    ...rolloutPass(seen, memory),
     seen,
     options,
     strategy: strategyOf(seen.set, options),
-    namespace: metadata.namespace ?? "",
-    name: metadata.name ?? "",
-    uid: metadata.uid ?? "",
     now,
-    update,
-    current: currentRevision(status?.currentRevision, seen.revisions, update),
-    write,
-    collisionCount,
-    selector: compileSelector(spec.selector),
-    settled: memory.settled,
+    selector: compileSelector(seen.set.spec.selector),
+    refreshed: memory.refreshed,
   };
   return { ...context, pods: seen.pods.refresh(context) };
 }
@@ -108,21 +97,18 @@ function decide(pass: Pass): void {
   reportPartition(pass);
   reportStrangers(pass);
   for (const action of planHistory(pass)) decided.take(action);
-  wakeForAvailability(pass);
+  requeueForAvailability(pass);
 }
 
 /** Rule 6. Adopts what fits and nobody controls, releases what no longer fits. */
 function planMembership({ pods, decided, name, uid, now, update, seen }: Pass): void {
-  const change = (pod: Pod, what: PodChange, adopts: boolean): void => {
-    const step = podPatch(pod, what, now, { resourceVersion: pod.resourceVersion });
-    const write = { steps: [step], after: afterChange(pod, what, now) };
-    decided.take({ type: "patch pod", pod, write, concern: "refresh", ...(adopts ? { adopts } : {}) });
-  };
-  for (const pod of podsOf(pods, "toRelease")) change(pod, { releaseOwner: uid }, false);
+  for (const pod of podsOf(pods, "toRelease"))
+    decided.take(patchPod(pod, { releaseOwner: uid }, now, "refresh"));
   const addOwner = ownerReference("StatefulSet", name, uid);
   for (const pod of podsOf(pods, "toAdopt")) {
     const isRelabelled = isTakenAsUpdated(pod, update, seen.revisions);
-    change(pod, { addOwner, ...(isRelabelled ? { labels: { [REVISION_LABEL]: update.name } } : {}) }, true);
+    const change = { addOwner, ...(isRelabelled ? { labels: { [REVISION_LABEL]: update.name } } : {}) };
+    decided.take({ ...patchPod(pod, change, now, "refresh"), adopts: true });
   }
 }
 
@@ -134,55 +120,27 @@ function planRevision(pass: Pass): void {
   const { update, seen, decided, write } = pass;
   const owner = ownerReference("StatefulSet", pass.name, pass.uid);
   if (write === "create") {
-    const metadata = {
-      name: update.name,
+    const { annotations } = seen.set.metadata;
+    const created = createRevision(update, {
       namespace: pass.namespace,
       labels: { ...seen.set.spec.template.metadata?.labels, [HASH_LABEL]: shortHash(update.name) },
-      ...(seen.set.metadata.annotations ? { annotations: seen.set.metadata.annotations } : {}),
+      ...(annotations ? { annotations } : {}),
       ownerReferences: [owner],
-    };
-    const body = { apiVersion: "apps/v1", kind: "ControllerRevision", metadata, revision: update.number };
-    decided.take({ type: "create revision", name: update.name, body, data: update.data });
+    });
+    decided.take(created);
   }
-  for (const revision of seen.revisions) {
-    const renumber = write === "renumber" && revision === update.stored;
-    // A revision left by an owner that is gone becomes ours, so that it is collected with us.
-    const orphaned = !revision.owners.some((one) => one.controller);
-    if (!renumber && !orphaned) continue;
-    const metadata = {
-      uid: revision.uid,
-      resourceVersion: revision.resourceVersion,
-      ...(orphaned ? { ownerReferences: [...revision.owners, owner] } : {}),
-    };
-    const body = renumber ? { metadata, revision: update.number } : { metadata };
-    decided.take({ type: "patch revision", revision, body });
-  }
+  for (const action of maintainRevisions(seen.revisions, pass, owner)) decided.take(action);
 }
 
-function reportHeld(pass: Pass): void {
-  const old = pass.pods.count("behind and staying");
-  if (old === 0) return;
-  pass.decided.waiting.push(
-    pass.strategy.onDelete
-      ? {
-          reason: "OnDelete",
-          message: `${counted(old, "pod stays", "pods stay")} at an old revision`,
-          until: "they are deleted",
-        }
-      : {
-          reason: "Paused",
-          message: `${counted(old, "pod is", "pods are")} held at an old revision by paused`,
-          until: "paused is set to false",
-        },
-  );
+function reportHeld({ decided, pods, strategy }: Pass): void {
+  const old = pods.count("behind and staying");
+  if (old > 0) decided.waiting.push(heldWaiting(strategy.onDelete ? "OnDelete" : "Paused", old));
 }
 
-function reportPartition(pass: Pass): void {
-  const old = pass.pods.count("behind and staying");
-  const kept = pass.strategy.partition;
-  if (kept === 0 || old === 0 || pass.reach.outdated.size > 0) return;
-  const message = `${counted(old, "pod stays", "pods stay")} at an old revision by partition`;
-  pass.decided.waiting.push({ reason: "Partition", message, until: "partition is lowered" });
+function reportPartition({ decided, pods, reach, strategy }: Pass): void {
+  const old = pods.count("behind and staying");
+  if (strategy.partition === 0 || old === 0 || reach.outdated.size > 0) return;
+  decided.waiting.push(heldWaiting("Partition", old));
 }
 
 /** Pods that somebody made by hand with the set as owner, under a name that no ordinal has. */
@@ -198,11 +156,11 @@ function reportStrangers({ pods, decided }: Pass): void {
 }
 
 /** Time alone makes a ready pod available when there is a minReadySeconds. */
-function wakeForAvailability(pass: Pass): void {
+function requeueForAvailability(pass: Pass): void {
   const { minReadySeconds } = pass.strategy;
   if (minReadySeconds === 0) return;
   for (const member of membersOf(pass.pods.entries(pass.pods.groups.awaitingMinReady))) {
     const left = untilAvailable(member.pod, minReadySeconds, pass.now);
-    if (left !== undefined && left > 0) pass.decided.wake(left);
+    if (left !== undefined && left > 0) pass.decided.requeueAfter(left);
   }
 }

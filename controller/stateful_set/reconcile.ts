@@ -6,8 +6,8 @@ import { claimantKeys, orphanKeys } from "../caches.ts";
 import type { Caches, KindDeps, ServerFeatures } from "../kind.ts";
 import type { ControllerOptions } from "../options.ts";
 import type { Reconciler } from "../reconciler.ts";
+import { observeRollout } from "../rollout/observe.ts";
 import { PodIndexes } from "../rollout/pods/pod_indexes.ts";
-import { revisionsOf } from "../rollout/revisions/revisions.ts";
 import { WorkloadReconciler } from "../rollout/workload_reconciler.ts";
 import type { Performer } from "../rollout/writes/perform.ts";
 import { SetIndex } from "./classify.ts";
@@ -54,18 +54,12 @@ export function observe(
   options: StatefulSetOptions,
   indexes: PodIndexes<SetIndex>,
 ): Seen {
-  const uid = set.metadata.uid ?? "";
-  const namespace = set.metadata.namespace ?? "";
+  const { uid = "", namespace = "" } = set.metadata;
   return {
-    set,
+    ...observeRollout(set, compileSelector(set.spec.selector), caches, performer, options),
     pods: indexes.of(uid, () => newIndex(set, caches, performer)),
     podNamed: (name) => caches.pods.get(`${namespace}/${name}`),
     claimNamed: (name) => caches.claims.get(`${namespace}/${name}`),
-    revisions: revisionsOf(set.metadata, compileSelector(set.spec.selector), caches.revisions),
-    revisionData: (name) => caches.revisions.get(`${namespace}/${name}`)?.data,
-    failures: performer.failures(uid),
-    pullJobs: options.preDownload ? [...caches.pullJobs(uid)] : undefined,
-    nodeImage: (node) => caches.nodeImage(node),
   };
 }
 

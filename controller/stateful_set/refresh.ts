@@ -16,10 +16,10 @@ import { isUpdateComplete, type Pass, type PassContext, podWords } from "./pass.
 import { identityLabels } from "./pod_manifest.ts";
 
 /** Whether `planRefresh` is to look at a pod that stays. */
-export function isDue(context: PassContext, member: Member, { isSettled, awaited }: Refresh): boolean {
+export function isDue(context: PassContext, member: Member, { isDone, awaited }: Refresh): boolean {
   if (member.inWindow && hasWrongOwners(context, member)) return true;
   if (member.busy || member.finished) return false;
-  return (!isSettled && awaited === undefined) || (member.inWindow && !hasIdentity(member));
+  return (!isDone && awaited === undefined) || (member.inWindow && !hasIdentity(member));
 }
 
 export function reportBroken({ pods, decided }: Pass): void {
@@ -33,7 +33,7 @@ export function planRefresh(pass: Pass): void {
     if (member === undefined) continue;
     if (member.inWindow) planClaimOwners(pass, member);
     if (!pass.decided.isFree(member) || member.finished) continue;
-    if (!refresh.isSettled && refresh.awaited === undefined) refreshMember(pass, member);
+    if (!refresh.isDone && refresh.awaited === undefined) refreshMember(pass, member);
     if (pass.decided.isFree(member)) repairIdentity(pass, member);
   }
 }
@@ -55,7 +55,7 @@ function refreshMember(pass: Pass, member: Member): void {
   }
   if (step.kind === "waiting") {
     pass.decided.waiting.push(waitingInPlace(pod, step));
-    pass.decided.wake(step.requeueAfterMs);
+    pass.decided.requeueAfter(step.requeueAfterMs);
   }
   const moved = lifecycleMove(pass, member);
   const conditions = [...gatesOf(pod, step), ...(moved?.conditions ?? [])];

@@ -25,7 +25,7 @@ export function planUpdate(pass: Pass, complete: boolean): void {
   updateInOrder(pass, complete, wait);
   if (wait === undefined) return;
   pass.decided.waiting.push(...wait.waiting());
-  pass.decided.wake(wait.requeueAfterMs);
+  pass.decided.requeueAfter(wait.requeueAfterMs);
 }
 
 function updateInOrder(pass: Pass, complete: boolean, wait: ImageWait | undefined): void {

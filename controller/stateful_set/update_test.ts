@@ -243,6 +243,8 @@ t.test(
       before,
     );
     t.equal(model.revisions.size, 2);
+    for (const { owners } of model.revisions.values())
+      t.match(owners, [{ kind: "StatefulSet", uid: "set-app" }]);
     const { updateRevision } = model.set.status ?? {};
     t.match(model.set.status, { updatedReplicas: 3, readyReplicas: 3, currentRevision: updateRevision });
     model.changeSpec((spec) => {

@@ -19,7 +19,7 @@ export interface AllocatedChild {
   /** `spec.replicas`. */
   readonly replicas: number;
   readonly readyReplicas: number;
-  /** Pods that count for nothing: they are expected to stay pending, and others stand in for them. */
+  /** Pods, be they still to come, that count for nothing: they are expected to stay pending, others stand in for them. */
   readonly reserved: number;
   /** New pods appeared while the subset was unschedulable, none of which is known to be reserved still. */
   readonly marked: boolean;

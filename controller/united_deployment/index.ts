@@ -13,7 +13,7 @@ export const unitedDeploymentKind: Kind<UnitedDeployment> = {
   workersFlag: "uniteddeployment-workers",
   resource: unitedDeploymentResource,
   reconciler: (deps) => new UnitedDeploymentReconciler(deps),
-  statusMatters: () => false,
+  changeMatters: () => false,
   webhooks: unitedDeploymentWebhooks,
   // Makes a workload for each subset, of one of four kinds.
   access: [

@@ -181,7 +181,7 @@ function planSubsets(
       child: child && {
         replicas: child.replicas,
         readyReplicas: child.readyReplicas,
-        reserved: state.reserved,
+        reserved: state.reserved + state.awaited,
         marked: state.marked,
       },
     })),
@@ -209,7 +209,7 @@ function targetOf(
   revision: string,
 ): SubsetTarget {
   const target = { subset, revision, replicas: replicas ?? 0, partition };
-  if (!state.unschedulable || state.reserved === 0 || child === undefined) return target;
+  if (!state.unschedulable || state.reserved + state.awaited === 0 || child === undefined) return target;
   const pending = Math.max(0, child.replicas - child.readyReplicas) + state.reservedOld;
   return { ...target, maxUnavailable: pending };
 }

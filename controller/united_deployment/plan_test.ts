@@ -223,6 +223,14 @@ t.test("reserve mode: pods that are pending stay, others stand in for them until
   world.settle();
   wait(world, 10);
   t.same(world.sizes(), { s0: 2, s1: 2, s2: 4 });
+  const before = world.pods;
+  for (const gone of [1, 2]) {
+    world.pods = before.filter((pod) => !world.podsOf("s0").slice(0, gone).includes(pod));
+    world.pass();
+    t.same(world.sizes(), { s0: 2, s1: 2, s2: 4 }, `${gone} pods are about to be recreated`);
+    t.equal(world.object.status?.reservedPods, 4 - gone);
+    world.pods = before;
+  }
   world.full.delete("s0");
   world.settle();
   for (let step = 0; step < 6; step++) wait(world, 10);

@@ -17,6 +17,7 @@ import {
   sidesOf,
   type WriteOptions,
 } from "../../kube/index.ts";
+import { namespaceIndex } from "../informers.ts";
 import type { KindDeps } from "../kind.ts";
 import type { Pass, Reconciler } from "../reconciler.ts";
 import { longestGatheringMs } from "../rollout/delays.ts";
@@ -31,7 +32,7 @@ import { type ChildManifest, childManifest, namePrefix, type SubsetTarget } from
 import { UnitedIndex } from "./classify.ts";
 import { RESERVED_LABEL, SUBSET_LABEL } from "./names.ts";
 import { planUnitedDeployment, type UnitedPlan } from "./plan.ts";
-import { unitedRevisionBody } from "./revision.ts";
+import { createUnitedRevision } from "./revision.ts";
 import { type SubsetWorkloads, subsetWorkloads } from "./subset_workloads.ts";
 import type { SubsetWorkload, WorkloadKind } from "./workload.ts";
 
@@ -54,7 +55,7 @@ export class UnitedDeploymentReconciler implements Reconciler<UnitedDeployment> 
 
   constructor(deps: Deps) {
     this.#deps = deps;
-    deps.informers.cacheOf(deps.resource, { namespace: ({ metadata }) => [metadata.namespace ?? ""] });
+    deps.informers.cacheOf(deps.resource, namespaceIndex);
     this.#workloads = subsetWorkloads(deps, deps.resource.kind, (workload) => this.#onOrphan(workload));
     this.#pods = deps.selectedPods.needs((key, change) => this.#onPod(key, change));
   }
@@ -180,8 +181,7 @@ export class UnitedDeploymentReconciler implements Reconciler<UnitedDeployment> 
     const { update, write } = revision;
     const actions: RevisionAction[] = surplus.map((each) => ({ type: "delete revision", revision: each }));
     if (write === "create") {
-      const body = unitedRevisionBody(object, revision);
-      actions.push({ type: "create revision", name: update.name, body, data: update.data });
+      actions.push(createUnitedRevision(object, revision));
     } else if (write === "renumber" && update.stored !== undefined) {
       const { uid, resourceVersion } = update.stored;
       const body = { metadata: { uid, resourceVersion }, revision: update.number };

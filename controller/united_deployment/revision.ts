@@ -10,6 +10,8 @@ import {
 import type { ControllerRevision } from "../../kube/index.ts";
 import { objectAt, objectsAt } from "../json_fields.ts";
 import { ownerReference } from "../rollout/pods/pod_manifest.ts";
+import { createRevision } from "../rollout/revisions/revision_actions.ts";
+import type { RevisionAction } from "../rollout/revisions/revision_writer.ts";
 import { findRevision, HASH_LABEL, type RevisionSearch, shortHash } from "../rollout/revisions/revisions.ts";
 
 /** Members that the API's own types write even when they are empty. */
@@ -67,22 +69,18 @@ export function findUnitedRevision(
   return findRevision(metadata.name ?? "", data, revisions, status?.collisionCount ?? 0, taken);
 }
 
-/** The revision as it is created, without its data, which goes out byte for byte. */
-export function unitedRevisionBody({ metadata, spec }: UnitedDeployment, { update }: RevisionSearch): object {
+export function createUnitedRevision(
+  { metadata, spec }: UnitedDeployment,
+  { update }: RevisionSearch,
+): RevisionAction {
   const { name = "", namespace = "", uid = "" } = metadata;
   const [found] = subsetTemplatesOf(spec);
   // What the API does: without these labels its own controller finds none of them again.
   const template = found?.name === "cloneSetTemplate" ? {} : (found?.template ?? {});
   const labels = own(objectAt(template, "metadata"), "labels");
-  return {
-    apiVersion: "apps/v1",
-    kind: "ControllerRevision",
-    metadata: {
-      name: update.name,
-      namespace,
-      labels: { ...(isJsonObject(labels) ? labels : {}), [HASH_LABEL]: shortHash(update.name) },
-      ownerReferences: [ownerReference("UnitedDeployment", name, uid)],
-    },
-    revision: update.number,
-  };
+  return createRevision(update, {
+    namespace,
+    labels: { ...(isJsonObject(labels) ? labels : {}), [HASH_LABEL]: shortHash(update.name) },
+    ownerReferences: [ownerReference("UnitedDeployment", name, uid)],
+  });
 }

@@ -33,7 +33,7 @@ export type SubsetCondition = NonNullable<SubsetStatus["conditions"]>[number];
 /** What is seen of one subset. */
 export interface ObservedSubset {
   readonly child: SubsetWorkload | undefined;
-  readonly pods: Pick<SubsetPods, "refused" | "unsettled">;
+  readonly pods: Pick<SubsetPods, "active" | "refused" | "unsettled">;
   /** Conditions of its status so far; undefined where the status does not know it yet. */
   readonly conditions: readonly SubsetCondition[] | undefined;
   /** The status knows other subsets: this one was added later. */
@@ -53,7 +53,9 @@ export interface Schedulability {
   readonly unschedulable: boolean;
   /** Reserve mode: pods that count for nothing. */
   readonly reserved: number;
-  /** Of those, pods of an old revision. */
+  /** Reserve mode: pods of a closed subset that are still to come. They will be reserved, and are stood in for already. */
+  readonly awaited: number;
+  /** Of the reserved, pods of an old revision. */
   readonly reservedOld: number;
   /** Reserve mode: pods turned up while the subset was unschedulable, and count for nothing until they prove healthy. */
   readonly marked: boolean;
@@ -68,6 +70,7 @@ const open: Schedulability = {
   condition: undefined,
   unschedulable: false,
   reserved: 0,
+  awaited: 0,
   reservedOld: 0,
   marked: false,
   labels: [],
@@ -142,14 +145,17 @@ function reservedState(
     return { ...state, pod, label };
   });
   const reserved = states.filter((state) => state.reserved);
-  const condition =
-    reserved.length > 0
-      ? transition(before, "False", "reserved pods found", now)
-      : transition(before, "True", "no reserved pods", now);
+  // Pods that are recreated are gone for a moment: that is no sign of room for them.
+  const awaited = wasClosed ? Math.max(0, child.replicas - pods.active) : 0;
+  const isClosed = reserved.length + awaited > 0;
+  const condition = isClosed
+    ? transition(before, "False", "reserved pods found", now)
+    : transition(before, "True", "no reserved pods", now);
   return {
     condition,
-    unschedulable: reserved.length > 0,
+    unschedulable: isClosed,
     reserved: reserved.length,
+    awaited,
     reservedOld: reserved.filter(({ pod }) => !isAt(pod, rollout)).length,
     marked: wasClosed,
     labels: states

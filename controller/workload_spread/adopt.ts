@@ -1,5 +1,5 @@
-/** To which subset a pod belongs that was there before its WorkloadSpread. Pure. Spec: workloadspread 4.3 rule 18. */
-import type { WorkloadSpreadSubset } from "../../crds/index.ts";
+/** To which subset a pod belongs that was there before its WorkloadSpread. Spec: workloadspread 4.3 rule 18. */
+import type { WorkloadSpread, WorkloadSpreadSubset } from "../../crds/index.ts";
 import {
   isJsonObject,
   type JsonObject,
@@ -15,8 +15,48 @@ import {
   type Toleration,
   untoleratedTaint,
 } from "../../kube/core/index.ts";
+import type { Pod } from "../../kube/index.ts";
 import { objectAt, objectsAt, textAt } from "../json_fields.ts";
+import { isActive } from "../rollout/pods/pod_state.ts";
+import { capOf } from "./caps.ts";
 import { withPatch } from "./inject.ts";
+import { ownMatch } from "./plan.ts";
+
+export interface AdoptionInput {
+  readonly object: WorkloadSpread;
+  /** Wanted pods of the workload; -1 for unknown. */
+  readonly size: number;
+  readonly pods: readonly Pod[];
+  /** The node that the pod runs on; undefined for none, and for one that is not known. */
+  nodeOf(pod: Pod): SpreadNode | undefined;
+  /** The pod with all its fields; undefined for one that is gone. */
+  wholePod(pod: Pod): Promise<JsonObject | undefined>;
+}
+
+/** Subsets of pods that were there before the object, by UID. Rejects with what `wholePod` does. */
+export async function adoptedPods(input: AdoptionInput): Promise<ReadonlyMap<string, string>> {
+  const { object, size, pods, nodeOf, wholePod } = input;
+  const adopted = new Map<string, string>();
+  const counts = new Map<string, number>();
+  const count = (subset: string) => counts.set(subset, (counts.get(subset) ?? 0) + 1);
+  const others: Pod[] = [];
+  for (const pod of pods.filter(isActive)) {
+    const match = ownMatch(object, pod);
+    if (match === undefined) others.push(pod);
+    else count(match.subset);
+  }
+  const hasRoom = (subset: WorkloadSpreadSubset) =>
+    (counts.get(subset.name) ?? 0) < (capOf(subset, size) ?? Number.POSITIVE_INFINITY);
+  for (const pod of others) {
+    const node = nodeOf(pod);
+    const whole = node && (await wholePod(pod));
+    const subset = whole && subsetOfExisting(whole, node, object.spec.subsets, hasRoom);
+    if (subset === undefined) continue;
+    adopted.set(pod.uid, subset);
+    count(subset);
+  }
+  return adopted;
+}
 
 export type SpreadNode = LabeledNode & { readonly taints: readonly Taint[] };
 

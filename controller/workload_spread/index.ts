@@ -13,7 +13,7 @@ export const workloadSpreadKind: Kind<WorkloadSpread> = {
   enabled: (gates) => gates.WorkloadSpread,
   reconciler: (deps) => new WorkloadSpreadReconciler(deps),
   // The reconciler looks for itself, after a moment: admission writes a status for many pods in a row.
-  statusMatters: () => false,
+  changeMatters: () => false,
   webhooks: workloadSpreadWebhooks,
   // Workloads and their sizes, and the list of further kinds. Pods are patched and removed by what all controllers may do.
   access: [

@@ -11,6 +11,7 @@ import {
   own,
 } from "../../kube/core/index.ts";
 import { objectAt, textAt } from "../json_fields.ts";
+import { deletionCostAnnotation } from "./costs.ts";
 
 /** The pod's place: what its annotation says. */
 export interface Match {
@@ -20,8 +21,15 @@ export interface Match {
   readonly uid?: string;
 }
 
-/** A copy of the pod with everything that the subset asks. Throws PatchError for a patch that does not fit. */
-export function injectSubset(original: JsonObject, subset: WorkloadSpreadSubset, match: Match): JsonObject {
+/**
+ * A copy of the pod with everything that the subset asks. `cost`: of its deletion, which a pass would have to write later. Throws PatchError for a patch that does not fit.
+ */
+export function injectSubset(
+  original: JsonObject,
+  subset: WorkloadSpreadSubset,
+  match: Match,
+  cost?: number,
+): JsonObject {
   const pod = cloneJson(original);
   const spec = ensureObject(pod, "spec");
   append(spec, "tolerations", subset.tolerations ?? []);
@@ -29,6 +37,7 @@ export function injectSubset(original: JsonObject, subset: WorkloadSpreadSubset,
   const patched = withPatch(pod, subset);
   const annotations = ensureObject(ensureObject(patched, "metadata"), "annotations");
   annotations[matchedWorkloadSpreadAnnotation] = goJson(match);
+  if (cost !== undefined) annotations[deletionCostAnnotation] = String(cost);
   return patched;
 }
 

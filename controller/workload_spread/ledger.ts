@@ -25,21 +25,38 @@ export type LedgerEntry =
     };
 
 export interface Recorded {
-  /** Where the pod goes or was; undefined when no subset takes it, or when the subset is unknown. */
-  readonly subset: string | undefined;
-  /** Undefined when the entry changes nothing. */
+  /** Where the pod of each entry goes or was; undefined when no subset takes it, or when the subset is unknown. */
+  readonly subsets: readonly (string | undefined)[];
+  /** Undefined when the entries change nothing. */
   readonly status: WorkloadSpreadStatus | undefined;
 }
 
-/** `size`: of the workload, -1 for unknown; read only where `needsSize`. `now` in milliseconds since the epoch. */
-export function record(spread: WorkloadSpread, entry: LedgerEntry, size: number, now: number): Recorded {
-  const rows = rowsOf(spread, entry.version, size);
-  const { subset, changed } =
-    entry.type === "creation" ? created(rows, entry.key, now) : deleted(rows, entry.subset, entry.pod, now);
-  if (changed === undefined) return { subset, status: undefined };
-  const list = rows.map(({ status }) => (status.name === changed.name ? changed : status));
-  const versionedSubsetStatuses = { ...spread.status?.versionedSubsetStatuses, [entry.version]: list };
-  return { subset, status: { ...spread.status, versionedSubsetStatuses } };
+/**
+ * Records the entries one after the other. `size`: of the workload, -1 for unknown; read only where `needsSize`. `now` in
+ * milliseconds since the epoch.
+ */
+export function record(
+  spread: WorkloadSpread,
+  entries: readonly LedgerEntry[],
+  size: number,
+  now: number,
+): Recorded {
+  const versions = new Map<string, readonly Row[]>();
+  const subsets = entries.map((entry) => {
+    const rows = versions.get(entry.version) ?? rowsOf(spread, entry.version, size);
+    versions.set(entry.version, rows);
+    return entry.type === "creation"
+      ? created(rows, entry.key, now)
+      : deleted(rows, entry.subset, entry.pod, now);
+  });
+  const changed = [...versions].filter(([, rows]) => rows.some(({ isChanged }) => isChanged));
+  if (changed.length === 0) return { subsets, status: undefined };
+  const lists = changed.map(([version, rows]) => [version, rows.map((row) => row.status())]);
+  const versionedSubsetStatuses = {
+    ...spread.status?.versionedSubsetStatuses,
+    ...Object.fromEntries(lists),
+  };
+  return { subsets, status: { ...spread.status, versionedSubsetStatuses } };
 }
 
 /**
@@ -62,14 +79,47 @@ export function isUnlimited({ spec }: WorkloadSpread, subset: string): boolean {
   return found !== undefined && capOf(found, 0) === undefined;
 }
 
-/** A subset in the ledger. */
-interface Row {
-  readonly status: WorkloadSpreadSubsetStatus;
-  /** Undefined: any number of pods. */
+/** A subset in the ledger while entries are recorded: each costs the same, however many there are. */
+class Row {
+  readonly name: string;
+  /** Undefined: any number of pods. Room follows from it as it is now, not from what an earlier spec left. */
   readonly cap: number | undefined;
+  readonly creating: Map<string, string>;
+  readonly deleting: Map<string, string>;
+  replicas: number;
+  isChanged = false;
+  readonly #stored: WorkloadSpreadSubsetStatus;
+
+  constructor(stored: WorkloadSpreadSubsetStatus, cap: number | undefined) {
+    this.name = stored.name;
+    this.cap = cap;
+    this.creating = new Map(Object.entries(stored.creatingPods ?? {}));
+    this.deleting = new Map(Object.entries(stored.deletingPods ?? {}));
+    this.replicas = stored.replicas;
+    this.#stored = stored;
+  }
+
+  get isOpen(): boolean {
+    return !isClosed(this.#stored) && this.#room !== 0;
+  }
+
+  get #room(): number {
+    return roomIn(this.cap, this.replicas + this.creating.size - this.deleting.size);
+  }
+
+  status(): WorkloadSpreadSubsetStatus {
+    const { creatingPods: _, deletingPods: __, ...rest } = this.#stored;
+    return {
+      ...rest,
+      ...(this.creating.size === 0 ? {} : { creatingPods: Object.fromEntries(this.creating) }),
+      ...(this.deleting.size === 0 ? {} : { deletingPods: Object.fromEntries(this.deleting) }),
+      missingReplicas: this.#room,
+      replicas: this.replicas,
+    };
+  }
 }
 
-/** In the order of the spec. Room follows from the cap as it is now, not from what an earlier spec left. */
+/** In the order of the spec. */
 function rowsOf(spread: WorkloadSpread, version: string, size: number): Row[] {
   return spread.spec.subsets.map((subset) => {
     const { name } = subset;
@@ -78,7 +128,7 @@ function rowsOf(spread: WorkloadSpread, version: string, size: number): Row[] {
       isRelative(subset) && isWorkedOut(spread, version, subset)
         ? stored.missingReplicas + takenIn(stored)
         : capOf(subset, size);
-    return { status: withRoom(stored, cap), cap };
+    return new Row(stored, cap);
   });
 }
 
@@ -98,59 +148,40 @@ function takenIn({ replicas, creatingPods = {}, deletingPods = {} }: WorkloadSpr
   return replicas + Object.keys(creatingPods).length - Object.keys(deletingPods).length;
 }
 
-function withRoom(status: WorkloadSpreadSubsetStatus, cap: number | undefined): WorkloadSpreadSubsetStatus {
-  return { ...status, missingReplicas: roomIn(cap, takenIn(status)) };
-}
-
 /** Half the time after which the controller gives up a creation: retries in a row cost no writes. */
 const REFRESH_MS = 15_000;
 
-interface Written {
-  readonly subset: string | undefined;
-  readonly changed?: WorkloadSpreadSubsetStatus;
-}
-
-function created(rows: readonly Row[], key: string, now: number): Written {
-  const asked = rows.find(({ status }) => Object.hasOwn(status.creatingPods ?? {}, key));
+/** The subset that takes the pod. */
+function created(rows: readonly Row[], key: string, now: number): string | undefined {
+  const asked = rows.find(({ creating }) => creating.has(key));
   if (asked !== undefined) return askedAgain(asked, key, now);
-  const former = rows.find(({ status }) => Object.hasOwn(status.deletingPods ?? {}, key));
-  const row = former !== undefined && isOpen(former) ? former : rows.find(isOpen);
-  if (row === undefined) return { subset: undefined };
-  const { cap } = row;
-  const status = row === former ? withoutFormer(row.status, key) : row.status;
-  if (cap === undefined) return { subset: status.name };
-  const creatingPods = { ...status.creatingPods, [key]: formatTime(now) };
-  return { subset: status.name, changed: withRoom({ ...status, creatingPods }, cap) };
+  const former = rows.find(({ deleting }) => deleting.has(key));
+  const row = former?.isOpen === true ? former : rows.find(({ isOpen }) => isOpen);
+  if (row === undefined || row.cap === undefined) return row?.name;
+  // Names are unique: a pod of this name that was being deleted is gone. It was seen, or it would not have been recorded.
+  if (row.deleting.delete(key)) row.replicas = Math.max(0, row.replicas - 1);
+  row.creating.set(key, formatTime(now));
+  row.isChanged = true;
+  return row.name;
 }
 
 /** A creation that was refused after it was counted, or whose answer was lost. It is waited for from now on, again. */
-function askedAgain({ status, cap }: Row, key: string, now: number): Written {
-  const { name, creatingPods = {} } = status;
-  const since = timeOf(creatingPods[key]) ?? 0;
-  if (now - since < REFRESH_MS) return { subset: name };
-  const refreshed = { ...creatingPods, [key]: formatTime(now) };
-  return { subset: name, changed: withRoom({ ...status, creatingPods: refreshed }, cap) };
+function askedAgain(row: Row, key: string, now: number): string {
+  const since = timeOf(row.creating.get(key)) ?? 0;
+  if (now - since >= REFRESH_MS) {
+    row.creating.set(key, formatTime(now));
+    row.isChanged = true;
+  }
+  return row.name;
 }
 
-function isOpen({ status }: Row): boolean {
-  return !isClosed(status) && status.missingReplicas !== 0;
-}
-
-/** Names are unique: a pod of this name that was being deleted is gone. It was seen, or it would not have been recorded. */
-function withoutFormer(status: WorkloadSpreadSubsetStatus, pod: string): WorkloadSpreadSubsetStatus {
-  const { [pod]: _, ...deletingPods } = status.deletingPods ?? {};
-  return { ...status, deletingPods, replicas: Math.max(0, status.replicas - 1) };
-}
-
-function deleted(rows: readonly Row[], subset: string, pod: string, now: number): Written {
-  const row = rows.find(({ status }) => status.name === subset);
-  if (row === undefined) return { subset: undefined };
-  const { status, cap } = row;
-  const { creatingPods = {}, deletingPods = {} } = status;
-  if (cap === undefined || Object.hasOwn(creatingPods, pod) || Object.hasOwn(deletingPods, pod))
-    return { subset };
-  const changed = { ...status, deletingPods: { ...deletingPods, [pod]: formatTime(now) } };
-  return { subset, changed: withRoom(changed, cap) };
+function deleted(rows: readonly Row[], subset: string, pod: string, now: number): string | undefined {
+  const row = rows.find(({ name }) => name === subset);
+  if (row === undefined || row.cap === undefined || row.creating.has(pod) || row.deleting.has(pod))
+    return row?.name;
+  row.deleting.set(pod, formatTime(now));
+  row.isChanged = true;
+  return row.name;
 }
 
 function isClosed({ conditions }: WorkloadSpreadSubsetStatus): boolean {

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import t from "tap";
 import type { WorkloadSpread, WorkloadSpreadSubsetStatus } from "../../crds/index.ts";
+import { jsonEqual } from "../../kube/core/index.ts";
 import { spreadOf, subsetName } from "../../testkit/controller/workload_spread_builder.ts";
 import { type LedgerEntry, needsSize, record, subsetOfOrdinal } from "./ledger.ts";
 
@@ -12,19 +13,15 @@ const creation = (key: string, of = version): LedgerEntry => ({ type: "creation"
 const deletion = (pod: string, subset: string): LedgerEntry => ({ type: "deletion", version, pod, subset });
 
 function take(spread: WorkloadSpread, entry: LedgerEntry, size = -1): [WorkloadSpread, string | undefined] {
-  const { subset, status } = record(spread, entry, size, now);
+  const { subsets, status } = record(spread, [entry], size, now);
+  const [subset] = subsets;
   return [status === undefined ? spread : { ...spread, status }, subset];
 }
 
 function all(spread: WorkloadSpread, entries: readonly LedgerEntry[], size = -1) {
-  const subsets: (string | undefined)[] = [];
-  let current = spread;
-  for (const entry of entries) {
-    const [next, subset] = take(current, entry, size);
-    current = next;
-    subsets.push(subset);
-  }
-  return { spread: current, subsets, rows: current.status?.versionedSubsetStatuses?.[version] };
+  const { subsets, status } = record(spread, entries, size, now);
+  const after: WorkloadSpread = status === undefined ? spread : { ...spread, status };
+  return { spread: after, subsets, rows: after.status?.versionedSubsetStatuses?.[version] };
 }
 
 function withRows(spread: WorkloadSpread, rows: WorkloadSpreadSubsetStatus[]): WorkloadSpread {
@@ -57,9 +54,9 @@ t.test("a creation that is asked about again is counted once", async (t) => {
 
 t.test("a creation that is tried again after a while is waited for anew", async (t) => {
   const [first] = take(spreadOf([1]), creation("p"));
-  t.equal(record(first, creation("p"), -1, now + 14_000).status, undefined);
-  const again = record(first, creation("p"), -1, now + 15_000);
-  t.equal(again.subset, "a");
+  t.equal(record(first, [creation("p")], -1, now + 14_000).status, undefined);
+  const again = record(first, [creation("p")], -1, now + 15_000);
+  t.strictSame(again.subsets, ["a"]);
   t.match(again.status?.versionedSubsetStatuses?.[version], [
     { missingReplicas: 0, creatingPods: { p: "2026-01-01T00:00:15Z" } },
   ]);
@@ -87,7 +84,12 @@ t.test("a pod of the name of one that was being deleted has its place if nobody 
   ]);
   const back = all(spread, [deletion("p", "a"), creation("p"), creation("q")]);
   t.strictSame(back.subsets, ["a", "a", "b"]);
-  t.match(back.rows?.[0], { replicas: 0, missingReplicas: 0, creatingPods: { p: at }, deletingPods: {} });
+  t.match(back.rows?.[0], {
+    replicas: 0,
+    missingReplicas: 0,
+    creatingPods: { p: at },
+    deletingPods: undefined,
+  });
   const late = all(spread, [deletion("p", "a"), creation("q"), creation("p")]);
   t.strictSame(late.subsets, ["a", "a", "b"]);
 });
@@ -181,7 +183,8 @@ function stepsOf(schedule: Schedule): Schedule[] {
     ];
     if (pod === "new") return becomes({ read: schedule.spread, version: schedule.written });
     if ("subset" in pod) return [];
-    const { subset, status } = record(pod.read, creation(`p${index}`), -1, now);
+    const { subsets, status } = record(pod.read, [creation(`p${index}`)], -1, now);
+    const [subset] = subsets;
     if (status === undefined) return becomes({ subset });
     if (pod.version !== schedule.written) return becomes("new");
     return becomes({ subset }, { spread: { ...pod.read, status }, written: schedule.written + 1 });
@@ -254,4 +257,27 @@ t.test("whatever happens, room and pods add up to the cap", async (t) => {
   });
   fc.assert(property, { seed: 45, numRuns: 3000 });
   t.pass("for 3000 histories");
+});
+
+t.test("entries that are recorded together are recorded as one after the other", async (t) => {
+  const entry = fc.oneof(
+    fc.nat(7).map((number) => creation(`p${number}`)),
+    fc.nat(7).map((number) => creation(`p${number}`, "other")),
+    fc.tuple(fc.nat(7), fc.nat(2)).map(([number, index]) => deletion(`p${number}`, subsetName(index))),
+  );
+  const caps = fc.array(fc.option(fc.nat(3), { nil: undefined }), { minLength: 1, maxLength: 3 });
+  const entries = fc.array(entry, { maxLength: 20 });
+  const property = fc.property(caps, entries, fc.nat(20), (caps, entries, at) => {
+    const { spread } = all(spreadOf(caps), entries.slice(0, at));
+    const { subsets, status = spread.status } = record(spread, entries.slice(at), -1, now);
+    let current = spread;
+    const places = entries.slice(at).map((each) => {
+      const [next, subset] = take(current, each);
+      current = next;
+      return subset;
+    });
+    return jsonEqual([subsets, status], [places, current.status]);
+  });
+  fc.assert(property, { seed: 46, numRuns: 3000 });
+  t.pass("for 3000 batches");
 });

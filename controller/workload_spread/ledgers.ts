@@ -1,25 +1,29 @@
 /**
  * Writes the ledgers of WorkloadSpreads: one write at a time for each object, on the version that it was decided on. What
- * arrives during a write goes into the next one together, so that many pods at once cost few writes. Spec: workloadspread 4.1
- * rules 6 and 9, 4.2.
+ * arrives shortly after another one or during a write goes into the next one together, so that many pods at once cost few
+ * writes. Spec: workloadspread 4.1 rules 6 and 9, 4.2.
  */
-import type { WorkloadSpread } from "../../crds/index.ts";
-import { createMergePatch, type ObjectRef } from "../../kube/core/index.ts";
+import type { WorkloadSpread, WorkloadSpreadStatus } from "../../crds/index.ts";
+import { diffPositional, type ObjectRef } from "../../kube/core/index.ts";
 import {
   type Cache,
   type Client,
   type Clock,
   ignoreNotFound,
   isKubeError,
+  KubeError,
   type Random,
 } from "../../kube/index.ts";
-import { type LedgerEntry, needsSize, record } from "./ledger.ts";
+import { type LedgerEntry, needsSize, type Recorded, record } from "./ledger.ts";
 import { workloadSpreadResource } from "./resource.ts";
 
 const ATTEMPTS = 4;
 /** Before the second attempt; five times as long before each further one. Milliseconds. */
 const FIRST_WAIT_MS = 10;
 const WAIT_FACTOR = 5;
+/** A write waits until no further pod has come for so long: whoever makes pods makes several at a time. Milliseconds. */
+const GATHERING_MS = 5;
+const LONGEST_GATHERING_MS = 25;
 
 export interface LedgerDeps {
   readonly client: Client;
@@ -36,15 +40,14 @@ interface Waiting {
   readonly failed: (error: unknown) => void;
 }
 
-interface Folded {
-  readonly subsets: readonly (string | undefined)[];
-  /** Undefined when nothing changes. */
-  readonly status: object | undefined;
+function conflictOf(key: string, cause: KubeError): KubeError {
+  const what = `WorkloadSpread ${key} was changed by others during each of ${ATTEMPTS} attempts to record a pod in it`;
+  return new KubeError("Conflict", `${what}; try again (${cause.message})`, { cause });
 }
 
 export class Ledgers {
   readonly #deps: LedgerDeps;
-  /** What waits for the next write, by the object's key; an object without a write in flight has no entry. */
+  /** What waits for the next write, by the object's key; an object without a write in flight or being gathered has no entry. */
   readonly #waiting = new Map<string, Waiting[]>();
 
   constructor(deps: LedgerDeps) {
@@ -68,8 +71,8 @@ export class Ledgers {
 
   async #writeAll(key: string, ref: ObjectRef): Promise<void> {
     for (;;) {
+      await this.#gathered(key);
       const batch = this.#waiting.get(key) ?? [];
-      if (batch.length === 0) break;
       this.#waiting.set(key, []);
       try {
         const subsets = await this.#write(key, ref, batch);
@@ -77,8 +80,18 @@ export class Ledgers {
       } catch (error) {
         for (const { failed } of batch) failed(error);
       }
+      if (this.#waiting.get(key)?.length === 0) break;
     }
     this.#waiting.delete(key);
+  }
+
+  async #gathered(key: string): Promise<void> {
+    const count = () => this.#waiting.get(key)?.length ?? 0;
+    for (let waited = 0; waited < LONGEST_GATHERING_MS; waited += GATHERING_MS) {
+      const before = count();
+      await this.#deps.clock.sleep(GATHERING_MS);
+      if (count() === before) return;
+    }
   }
 
   /** Where each pod of the batch goes; nowhere when the object is gone. */
@@ -92,12 +105,14 @@ export class Ledgers {
     let spread = held ?? (await this.#newest(ref));
     let isNewest = held === undefined;
     for (let attempt = 1; spread !== undefined; ) {
-      const { subsets, status } = await this.#fold(spread, batch);
+      const { subsets, status } = await this.#decide(spread, batch);
       if (status !== undefined) {
         try {
           return (await this.#store(spread, status)) ? subsets : [];
         } catch (error) {
-          if (!isKubeError(error, "Conflict") || attempt === ATTEMPTS) throw error;
+          // Servers answer a test that fails with Invalid.
+          if (!isKubeError(error, "Conflict", "Invalid")) throw error;
+          if (attempt === ATTEMPTS) throw conflictOf(key, error);
         }
         await clock.sleep(FIRST_WAIT_MS * WAIT_FACTOR ** (attempt - 1) * (1 + random()));
         attempt++;
@@ -113,30 +128,27 @@ export class Ledgers {
     return [];
   }
 
-  async #fold(spread: WorkloadSpread, batch: readonly Waiting[]): Promise<Folded> {
+  async #decide(spread: WorkloadSpread, batch: readonly Waiting[]): Promise<Recorded> {
     const { clock, sizeOf } = this.#deps;
-    const isSizeNeeded = batch.some(({ entry }) => needsSize(spread, entry.version));
-    const size = isSizeNeeded ? await sizeOf(spread) : -1;
-    let current = spread;
-    const subsets: (string | undefined)[] = [];
-    for (const { entry } of batch) {
-      const { subset, status } = record(current, entry, size, clock.now());
-      if (status !== undefined) current = { ...current, status };
-      subsets.push(subset);
-    }
-    return { subsets, status: current === spread ? undefined : current.status };
+    const entries = batch.map(({ entry }) => entry);
+    const isSizeNeeded = entries.some(({ version }) => needsSize(spread, version));
+    return record(spread, entries, isSizeNeeded ? await sizeOf(spread) : -1, clock.now());
   }
 
   /** False when there is no such object any more. */
-  async #store({ metadata, status = {} }: WorkloadSpread, next: object): Promise<boolean> {
+  async #store({ metadata, status }: WorkloadSpread, next: WorkloadSpreadStatus): Promise<boolean> {
     const { client, spreads } = this.#deps;
-    const { namespace = "", name = "", uid, resourceVersion } = metadata;
-    const body = { metadata: { uid, resourceVersion }, status: createMergePatch(status, next) };
+    // A merge would replace the lists of subsets as a whole, with all pods that are on their way.
+    const body = [
+      { op: "test", path: "/metadata/resourceVersion", value: metadata.resourceVersion } as const,
+      ...diffPositional({ status }, { status: next }),
+    ];
     // Pods wait for it.
     const options = { subresource: "status", priority: "high" } as const;
+    const { namespace = "", name = "" } = metadata;
     const ref = { namespace, name };
     const written = await client
-      .patch(workloadSpreadResource, ref, { type: "merge", body }, options)
+      .patch(workloadSpreadResource, ref, { type: "json", body }, options)
       .catch(ignoreNotFound);
     if (written !== undefined) spreads.writeBack(written);
     return written !== undefined;

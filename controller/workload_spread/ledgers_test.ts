@@ -32,8 +32,14 @@ function setup(spread: WorkloadSpread, wrap: (client: Client) => Client = (clien
     });
     return { spreads, ledgers };
   };
+  /** Where the pod goes, once the clock has gone on for as long as that takes. */
+  const placed = async (ledgers: Ledgers, entry: LedgerEntry): Promise<string | undefined> => {
+    const place = ledgers.record(spread, entry);
+    await clock.advance(30);
+    return place;
+  };
   const rows = () => Object(server.object(plural, key)).status?.versionedSubsetStatuses?.[version] ?? [];
-  return { server, clock, replica, rows };
+  return { server, clock, replica, placed, rows };
 }
 
 t.test(
@@ -91,22 +97,55 @@ t.test("pods that arrive during a write share the next one", async (t) => {
   const places = await Promise.all(asked);
   t.equal(places.filter((place) => place === "a").length, 50);
   t.equal(places.filter((place) => place === "b").length, 50);
-  t.equal(server.patches.length, 2);
+  t.equal(server.patches.length, 1);
+});
+
+t.test("pods that follow each other closely share a write, and none waits for long", async (t) => {
+  const spread = spreadOf([100]);
+  const { server, clock, replica } = setup(spread);
+  const { ledgers } = replica(1);
+  const places: Promise<string | undefined>[] = [];
+  for (let number = 0; number < 30; number++) {
+    places.push(ledgers.record(spread, creation(`p${number}`)));
+    await clock.advance(3);
+    if (number === 9) t.equal(server.patches.length, 1, "after 25 ms it is written, whatever comes");
+  }
+  await clock.advance(30);
+  t.strictSame(new Set(await Promise.all(places)), new Set(["a"]));
+  t.ok(server.patches.length <= 5, `${server.patches.length} writes for 30 pods in 90 ms`);
+});
+
+t.test("a write names what is new, however many pods are on their way", async (t) => {
+  const onTheWay = Array.from({ length: 1000 }, (_, number) => [`old-${number}`, "2026-01-01T00:00:00Z"]);
+  const creatingPods = Object.fromEntries(onTheWay);
+  const row = { name: "a", replicas: 0, missingReplicas: 4000, creatingPods };
+  const spread = spreadOf([5000, undefined], { status: { versionedSubsetStatuses: { [version]: [row] } } });
+  const { server, replica, placed } = setup(spread);
+  t.equal(await placed(replica(1).ledgers, creation("p")), "a");
+  const operations = Object(server.patches[0]?.patch.body).map(
+    ({ op, path }: Record<string, string>) => `${op} ${path}`,
+  );
+  t.strictSame(operations, [
+    "test /metadata/resourceVersion",
+    `replace /status/versionedSubsetStatuses/${version}/0/missingReplicas`,
+    `add /status/versionedSubsetStatuses/${version}/0/creatingPods/p`,
+    `add /status/versionedSubsetStatuses/${version}/1`,
+  ]);
 });
 
 t.test("what another replica wrote counts, also where the own cache shows a full subset", async (t) => {
   const spread = spreadOf([1, undefined]);
-  const { server, replica, rows } = setup(spread);
+  const { server, replica, placed, rows } = setup(spread);
   const [one, two] = [replica(1), replica(2)];
-  t.equal(await one.ledgers.record(spread, creation("p")), "a");
-  t.equal(await one.ledgers.record(spread, creation("q")), "b");
-  t.equal(await two.ledgers.record(spread, deletion("other", "b")), "b");
-  t.equal(await two.ledgers.record(spread, creation("r")), "b");
+  t.equal(await placed(one.ledgers, creation("p")), "a");
+  t.equal(await placed(one.ledgers, creation("q")), "b");
+  t.equal(await placed(two.ledgers, deletion("other", "b")), "b");
+  t.equal(await placed(two.ledgers, creation("r")), "b");
   // The pod was seen since.
   const seen = [{ name: "a", replicas: 1, missingReplicas: 0 }];
   server.put(plural, { ...spread, status: { versionedSubsetStatuses: { [version]: seen } } });
-  t.equal(await two.ledgers.record(spread, deletion("p", "a")), "a");
-  t.equal(await one.ledgers.record(spread, creation("s")), "a", "the place that the other replica freed");
+  t.equal(await placed(two.ledgers, deletion("p", "a")), "a");
+  t.equal(await placed(one.ledgers, creation("s")), "a", "the place that the other replica freed");
   t.match(rows()[0], { missingReplicas: 0, creatingPods: { s: String }, deletingPods: { p: String } });
 });
 
@@ -139,7 +178,7 @@ t.test("an object that is gone places nobody, and an error is everybody's of its
   const spread = spreadOf([1]);
   const gone = setup(spread);
   gone.server.remove(plural, key);
-  t.equal(await gone.replica(1).ledgers.record(spread, creation("p")), undefined);
+  t.equal(await gone.placed(gone.replica(1).ledgers, creation("p")), undefined);
   const broken = setup(spread, (client) =>
     withFaults(client, {
       patch: () => ({
@@ -150,9 +189,9 @@ t.test("an object that is gone places nobody, and an error is everybody's of its
     }),
   );
   const { ledgers } = broken.replica(1);
-  const answers = await Promise.allSettled(
-    ["p", "q", "r"].map((pod) => ledgers.record(spread, creation(pod))),
-  );
+  const asked = Promise.allSettled(["p", "q", "r"].map((pod) => ledgers.record(spread, creation(pod))));
+  await broken.clock.advance(30);
+  const answers = await asked;
   t.strictSame(
     answers.map(({ status }) => status),
     ["rejected", "rejected", "rejected"],

@@ -289,7 +289,9 @@ class Model {
     const gone = this.#random() < 0.2 ? Math.floor(this.#random() * this.#names) : this.#names++;
     const name = `p${gone}`;
     if (this.#pods.has(name) || this.#isUnheard(name)) return;
-    const { subset, status } = record(this.spread, { type: "creation", version, key: name }, -1, this.#now);
+    const entry = { type: "creation", version, key: name } as const;
+    const { subsets, status } = record(this.spread, [entry], -1, this.#now);
+    const [subset] = subsets;
     if (status !== undefined) this.spread = { ...this.spread, status };
     // Somebody else may refuse the pod after it was counted.
     if (this.#random() < 0.05) return;
@@ -311,12 +313,8 @@ class Model {
     this.deletions++;
     this.#leaving.add(pod.name);
     const subset = String.fromCharCode(97 + this.#subsetOf(pod));
-    const { status } = record(
-      this.spread,
-      { type: "deletion", version, pod: pod.name, subset },
-      -1,
-      this.#now,
-    );
+    const entry = { type: "deletion", version, pod: pod.name, subset } as const;
+    const { status } = record(this.spread, [entry], -1, this.#now);
     if (status !== undefined) this.spread = { ...this.spread, status };
   }
 

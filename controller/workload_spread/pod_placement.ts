@@ -7,9 +7,10 @@ import {
 } from "../../crds/index.ts";
 import type { JsonObject, Labels } from "../../kube/core/index.ts";
 import { type Cache, type Client, type Clock, isKubeError, type Random } from "../../kube/index.ts";
-import type { Informers } from "../informers.ts";
+import { type Informers, namespaceIndex } from "../informers.ts";
 import { objectAt, textAt, textsAt } from "../json_fields.ts";
 import type { ControllerOptions } from "../options.ts";
+import { costWithinCap, hasCosts } from "./costs.ts";
 import { injectSubset, matchOf } from "./inject.ts";
 import { isUnlimited, subsetOfOrdinal } from "./ledger.ts";
 import { Ledgers } from "./ledgers.ts";
@@ -24,7 +25,7 @@ export interface PodPlacementDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly options: Pick<ControllerOptions, "systemNamespace">;
-  readonly informers: Informers & { synced(): Promise<void> };
+  readonly informers: Informers & { caughtUp(): Promise<void> };
 }
 
 /** A pod as admission sees it. */
@@ -52,9 +53,7 @@ export class PodPlacement {
   constructor(deps: PodPlacementDeps) {
     const { client, informers, options } = deps;
     this.#deps = deps;
-    this.#spreads = informers.cacheOf(workloadSpreadResource, {
-      namespace: ({ metadata }) => [metadata.namespace ?? ""],
-    });
+    this.#spreads = informers.cacheOf(workloadSpreadResource, namespaceIndex);
     this.#whitelist = new Whitelist({ ...deps, systemNamespace: options.systemNamespace });
     this.#ledgers = new Ledgers({
       ...deps,
@@ -73,7 +72,7 @@ export class PodPlacement {
   async place(pod: JsonObject, namespace: string): Promise<JsonObject | undefined> {
     const owner = controllerOf(pod);
     if (owner === undefined) return undefined;
-    await this.#deps.informers.synced();
+    await this.#deps.informers.caughtUp();
     const metadata = objectAt(pod, "metadata");
     const admitted = {
       namespace,
@@ -82,11 +81,16 @@ export class PodPlacement {
       owner,
     };
     const place = await this.#placeOf(admitted);
-    const subset = place?.spread.spec.subsets.find(({ name }) => name === place.subset);
-    if (place === undefined || subset === undefined) return undefined;
-    const { spread, uid } = place;
-    const match = { name: spread.metadata.name ?? "", subset: subset.name };
-    return injectSubset(pod, subset, uid === undefined ? match : { ...match, uid });
+    if (place === undefined) return undefined;
+    const { metadata: named, spec } = place.spread;
+    const index = spec.subsets.findIndex(({ name }) => name === place.subset);
+    const subset = spec.subsets[index];
+    if (subset === undefined) return undefined;
+    const { uid } = place;
+    const match = { name: named.name ?? "", subset: subset.name, ...(uid === undefined ? {} : { uid }) };
+    // Of the latest version, as new pods are but for a few while a workload is rolled out: those a pass corrects.
+    const cost = hasCosts(spec.targetRef.kind) ? costWithinCap(index, spec.subsets.length) : undefined;
+    return injectSubset(pod, subset, match, cost);
   }
 
   /** Records that a pod goes. Throws KubeError. */
@@ -99,7 +103,7 @@ export class PodPlacement {
   }): Promise<void> {
     const match = matchOf(pod.annotations[matchedWorkloadSpreadAnnotation]);
     if (match === undefined || pod.controller === undefined) return;
-    await this.#deps.informers.synced();
+    await this.#deps.informers.caughtUp();
     const spread = this.#spreads.get(`${pod.namespace}/${match.name}`);
     if (spread === undefined || spread.metadata.deletionTimestamp !== undefined) return;
     if (spread.spec.targetRef.kind === "StatefulSet" || isUnlimited(spread, match.subset)) return;
@@ -109,7 +113,7 @@ export class PodPlacement {
 
   /** Whether there are objects in the namespace: where there are none, nothing has to be asked about its pods. */
   async isUsed(namespace: string): Promise<boolean> {
-    await this.#deps.informers.synced();
+    await this.#deps.informers.caughtUp();
     return this.#inNamespace(namespace).length > 0;
   }
 

@@ -1,46 +1,39 @@
 /** WorkloadSpreads: follows workload and pods of each object, plans, writes costs and removes pods that no node takes. No policy lives here. */
 import { matchedWorkloadSpreadAnnotation, type WorkloadSpread } from "../../crds/index.ts";
-import { createMergePatch, type JsonObject, jsonEqual, type KubeObject } from "../../kube/core/index.ts";
+import { type JsonObject, jsonEqual } from "../../kube/core/index.ts";
 import {
   type Change,
+  ignoreNotFound,
   isKubeError,
-  jsonResource,
   messageOf,
   type Pod,
   podResource,
 } from "../../kube/index.ts";
 import { earliest } from "../earliest.ts";
+import { exactStatus } from "../exact_status.ts";
+import { namespaceIndex } from "../informers.ts";
 import type { KindDeps } from "../kind.ts";
 import type { Pass, Reconciler, Step } from "../reconciler.ts";
-import { longestGatheringMs } from "../rollout/delays.ts";
+import { statusPauseMs } from "../rollout/delays.ts";
 import { isActive } from "../rollout/pods/pod_state.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
 import { eventTarget } from "../shell.ts";
-import { subsetOfExisting } from "./adopt.ts";
-import { capOf } from "./caps.ts";
+import { adoptedPods } from "./adopt.ts";
 import { matchOf } from "./inject.ts";
-import { type GivenUp, ownMatch, type PodPatch, planWorkloadSpread } from "./plan.ts";
+import { type GivenUp, type PodPatch, planWorkloadSpread, type SpreadPlan } from "./plan.ts";
 import { workloadSpreadResource } from "./resource.ts";
 import { isUnschedulable } from "./status.ts";
+import { podsOfWorkload } from "./target_workload.ts";
 import { versionOf } from "./versions.ts";
-import { podsOfWorkload, type SpreadWorkload, Workloads } from "./workloads.ts";
+import { wholePodResource } from "./whole_pod.ts";
+import { Workloads } from "./workloads.ts";
 
 /** Workloads that nobody watches, and Deployments whose controller is still to look, are asked for again after so long. */
 const POLL_MS = 10_000;
-/** Admission writes the status, too: a pass that waits for more of the same burst meets fewer of its writes. */
 const LEAST_GATHERING_MS = 50;
 
 /** Costs that one pass writes: what admission has recorded is counted again between them. */
 const MOST_COSTS = 64;
-
-/** Pods as a whole: what a plan reads of them is in the cache. */
-const wholePodResource = jsonResource<KubeObject>({
-  group: "",
-  version: "v1",
-  plural: "pods",
-  kind: "Pod",
-  namespaced: true,
-});
 
 export class WorkloadSpreadReconciler implements Reconciler<WorkloadSpread> {
   readonly #deps: KindDeps<WorkloadSpread>;
@@ -52,21 +45,22 @@ export class WorkloadSpreadReconciler implements Reconciler<WorkloadSpread> {
   constructor(deps: KindDeps<WorkloadSpread>) {
     this.#deps = deps;
     const { informers, queue, resource, selectedPods } = deps;
-    const wake = (key: string): void => queue.addAfter(key, this.coalescingMs(key));
-    informers.cacheOf(resource, { namespace: ({ metadata }) => [metadata.namespace ?? ""] });
+    const enqueue = (key: string): void => queue.addAfter(key, this.coalescingMs(key));
+    informers.cacheOf(resource, namespaceIndex);
     deps.objects.subscribe((change) => {
       // What admission records is to be looked at again in time.
       if (change.type === "changed" && !isSameLedger(change.before, change.object))
-        wake(resource.codec.identify(change.object).key);
+        enqueue(resource.codec.identify(change.object).key);
     });
     this.#pods = selectedPods.needs((key, change) => {
-      if (change === undefined || matters(key, change)) wake(key);
+      if (change === undefined || matters(key, change)) enqueue(key);
     });
-    this.#workloads = new Workloads(deps, wake);
+    this.#workloads = new Workloads(deps, enqueue);
   }
 
+  /** Admission writes the status, too, and each pass writes it: fewer passes meet fewer writes of the same burst. */
   coalescingMs(key: string): number {
-    return Math.max(LEAST_GATHERING_MS, longestGatheringMs(this.#sizes.get(key) ?? 0));
+    return Math.max(LEAST_GATHERING_MS, statusPauseMs(this.#sizes.get(key) ?? 0));
   }
 
   forget(key: string): void {
@@ -85,68 +79,61 @@ export class WorkloadSpreadReconciler implements Reconciler<WorkloadSpread> {
     const pods = podsOfWorkload(object, workload, held.values());
     this.#sizes.set(key, pods.length);
     const { size, latestVersion, polled } = workload;
-    const adopted = await this.#adopt(object, workload, pods);
-    const now = this.#deps.clock.now();
-    const plan = planWorkloadSpread({ object, size, pods, adopted, latestVersion, now });
+    const adopted = await adoptedPods({
+      object,
+      size,
+      pods,
+      nodeOf: ({ nodeName }) => (nodeName === "" ? undefined : this.#deps.caches.nodes.get(nodeName)),
+      wholePod: (pod) => this.#wholePod(pod),
+    });
+    const planOf = (seen: WorkloadSpread) =>
+      planWorkloadSpread({
+        object: seen,
+        size,
+        pods: podsOfWorkload(seen, workload, held.values()),
+        adopted,
+        latestVersion,
+        now: this.#deps.clock.now(),
+      });
+    let plan = planOf(object);
+    // Of the pods of which is known whether they are taken over.
+    const { patches, requeueAfterMs } = plan;
+    const statusOf = (seen: WorkloadSpread) => {
+      plan = planOf(seen);
+      return plan.status;
+    };
     // Pods that are taken over are read for it: all of them at once, or they would be read again.
-    const adoptions = plan.patches.filter(({ pod }) => adopted.has(pod.uid));
-    const costs = plan.patches.filter(({ pod }) => !adopted.has(pod.uid));
+    const isAdoption = ({ pod }: PodPatch) => adopted.has(pod.uid);
+    const adoptions = patches.filter(isAdoption);
+    const costs = patches.filter((patch) => !isAdoption(patch));
     const isWaiting = polled === true || (object.spec.targetRef.kind === "Deployment" && !latestVersion);
     const actions: Step[] = [
-      // On the version that the plan saw: admission writes it, too. Before all that takes time, in which admission would.
-      { type: "patch status", status: createMergePatch(object.status ?? {}, plan.status), exact: true },
+      // Before all that takes time, in which admission writes, too.
+      exactStatus(this.#deps.objects, key, object, plan.status, statusOf),
       // Once they are no longer in the status: a pass that meets another write is run again.
-      ...plan.events.map((event): Step => ({ type: "event", event })),
+      async () => this.#report(object, plan),
       () => this.#patch(object, [...adoptions, ...costs.slice(0, MOST_COSTS)], held),
       () => this.#delete(object, plan.givenUp),
     ];
     return {
       actions,
       requeueAfterMs: earliest([
-        plan.requeueAfterMs,
+        requeueAfterMs,
         isWaiting ? POLL_MS : undefined,
         costs.length > MOST_COSTS ? LEAST_GATHERING_MS : undefined,
       ]),
     };
   }
 
-  /** Subsets of pods that were there before the object, by UID. */
-  async #adopt(
-    object: WorkloadSpread,
-    { size }: SpreadWorkload,
-    pods: readonly Pod[],
-  ): Promise<ReadonlyMap<string, string>> {
-    const { subsets } = object.spec;
-    const { client, caches } = this.#deps;
-    const adopted = new Map<string, string>();
-    const counts = new Map<string, number>();
-    const count = (subset: string) => counts.set(subset, (counts.get(subset) ?? 0) + 1);
-    for (const pod of pods) {
-      const match = ownMatch(object, pod);
-      if (match !== undefined && isActive(pod)) count(match.subset);
-    }
-    for (const pod of pods) {
-      const node = pod.nodeName === "" ? undefined : caches.nodes.get(pod.nodeName);
-      if (node === undefined || ownMatch(object, pod) !== undefined || !isActive(pod)) continue;
-      const { namespace, name } = pod;
-      let whole: JsonObject;
-      try {
-        whole = { ...(await client.get(wholePodResource, { namespace, name })) };
-      } catch (error) {
-        if (isKubeError(error, "NotFound")) continue;
-        throw error;
-      }
-      const subset = subsetOfExisting(
-        whole,
-        node,
-        subsets,
-        (each) => (counts.get(each.name) ?? 0) < (capOf(each, size) ?? Number.POSITIVE_INFINITY),
-      );
-      if (subset === undefined) continue;
-      adopted.set(pod.uid, subset);
-      count(subset);
-    }
-    return adopted;
+  #report({ metadata }: WorkloadSpread, { events }: SpreadPlan): void {
+    const target = eventTarget(workloadSpreadResource, metadata);
+    for (const { type, reason, message } of events) this.#deps.recorder.event(target, type, reason, message);
+  }
+
+  /** A pod as a whole; undefined for one that is gone. */
+  async #wholePod({ namespace, name }: Pod): Promise<JsonObject | undefined> {
+    const whole = await this.#deps.client.get(wholePodResource, { namespace, name }).catch(ignoreNotFound);
+    return whole && { ...whole };
   }
 
   async #patch(

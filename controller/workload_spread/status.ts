@@ -15,8 +15,8 @@ import { capOf, roomIn } from "./caps.ts";
 const CREATION_MS = 30_000;
 /** A pod that was let go is gone within so long, or was kept by somebody else. */
 const DELETION_MS = 15_000;
-/** A subset that could not take a pod is not tried again for so long. */
-const CLOSED_MS = 300_000;
+/** A subset that could not take a pod is not tried again for so long. Milliseconds. */
+export const CLOSED_MS = 300_000;
 
 /** A pod in its subset. */
 export interface Member {

@@ -126,7 +126,7 @@ export function sumAt(object: JsonObject, paths: readonly string[]): number {
 function numberOfPath(object: JsonObject, path: string): number {
   let current: unknown = object;
   for (const part of path.split(".")) {
-    if (Array.isArray(current)) current = current[Number(part)];
+    if (Array.isArray(current)) current = /^\d+$/.test(part) ? current[Number(part)] : undefined;
     else current = isJsonObject(current) ? own(current, part) : undefined;
   }
   return Number.isSafeInteger(current) ? Number(current) : 0;

@@ -101,6 +101,10 @@ t.test("paths add up whole numbers, whatever else is there", async (t) => {
   const object = { a: { b: 2, c: "3", d: 1.5, e: [4, { f: 5 }] } };
   t.equal(sumAt(object, ["a.b", "a.e.0", "a.e.1.f"]), 11);
   t.equal(sumAt(object, ["a.c", "a.d", "a.e", "a.e.7", "", "constructor.name", "a.b.c"]), 0);
+  t.equal(
+    sumAt(object, ["a.e.-1", "a.e.", "a.e. ", "a.e..f", "a.e[0]", "a.e[-1].f", "a.e.0x0", "a.e.1e0.f"]),
+    0,
+  );
 });
 
 t.test("who controls an object", async (t) => {

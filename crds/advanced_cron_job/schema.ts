@@ -105,7 +105,6 @@ export const advancedCronJob = defineKind({
   description: "Starts jobs of several kinds by the clock.",
   conversion: "None",
   corePlaces: cronJobTemplates,
-  carriedOut: true,
   versions: [
     { name: "v1alpha1", storage: false, spec: specV1alpha1, status, columns },
     { name: "v1beta1", storage: true, spec, status, columns },

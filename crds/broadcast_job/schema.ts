@@ -85,7 +85,6 @@ export const broadcastJob = defineKind({
   description: "Runs a pod to its end on each suitable node.",
   conversion: "None",
   corePlaces: workloadTemplates,
-  carriedOut: true,
   versions: [
     { name: "v1alpha1", storage: false, spec: broadcastJobSpec, status, columns },
     { name: "v1beta1", storage: true, spec: broadcastJobSpec, status, columns },

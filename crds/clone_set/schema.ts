@@ -194,7 +194,6 @@ export const cloneSet = defineKind({
     "Stateless pods that can be updated in place, chosen for deletion, and rolled out in portions.",
   conversion: convertCloneSet,
   corePlaces: workloadTemplates,
-  carriedOut: true,
   versions: [
     { name: "v1alpha1", storage: false, spec: specV1alpha1, status, columns, scale: workloadScale },
     { name: "v1beta1", storage: true, spec: cloneSetSpec, status, columns, scale: workloadScale },

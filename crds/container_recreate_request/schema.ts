@@ -166,7 +166,6 @@ export const containerRecreateRequest = defineKind({
   shortNames: ["crr"],
   description: "Restarts containers of a running pod.",
   conversion: convertContainerRecreateRequest,
-  carriedOut: true,
   versions: [
     { name: "v1alpha1", storage: false, spec: specV1alpha1, status: statusV1alpha1, columns },
     { name: "v1beta1", storage: true, spec: specV1beta1, status, columns },

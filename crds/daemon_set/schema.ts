@@ -151,7 +151,6 @@ export const daemonSet = defineKind({
     "One pod on each suitable node, updated in portions, in place or with a second pod for the change.",
   conversion: convertDaemonSet,
   corePlaces: workloadTemplates,
-  carriedOut: true,
   versions: [
     { name: "v1alpha1", storage: false, spec: specV1alpha1, status: statusV1alpha1, columns },
     { name: "v1beta1", storage: true, spec, status, columns },

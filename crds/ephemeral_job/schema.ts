@@ -89,6 +89,5 @@ export const ephemeralJob = defineKind({
   description: "Runs ephemeral containers in chosen pods.",
   conversion: "None",
   complete: true,
-  carriedOut: true,
   versions: [{ name: "v1alpha1", storage: true, spec, status, columns }],
 });

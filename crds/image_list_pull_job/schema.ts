@@ -62,7 +62,6 @@ export const imageListPullJob = defineKind({
   plural: "imagelistpulljobs",
   description: "Pulls several images ahead on chosen nodes.",
   conversion: "None",
-  carriedOut: true,
   versions: [
     { name: "v1alpha1", storage: false, spec: imageListPullJobSpec, status, columns },
     { name: "v1beta1", storage: true, spec: imageListPullJobSpec, status, columns },

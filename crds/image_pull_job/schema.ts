@@ -59,7 +59,6 @@ export const imagePullJob = defineKind({
   plural: "imagepulljobs",
   description: "Pulls one image ahead on chosen nodes.",
   conversion: "None",
-  carriedOut: true,
   versions: [
     { name: "v1alpha1", storage: false, spec, status, columns: [...columns, message] },
     { name: "v1beta1", storage: true, spec, status, columns },

@@ -104,7 +104,6 @@ export const nodeImage = defineKind({
   scope: "Cluster",
   description: "Images that one node should have, and how far it is.",
   conversion: "None",
-  carriedOut: true,
   versions: [
     { name: "v1alpha1", storage: false, spec: specV1alpha1, status, columns },
     { name: "v1beta1", storage: true, spec: specV1beta1, status, columns },

@@ -84,6 +84,5 @@ export const nodePodProbe = defineKind({
   scope: "Cluster",
   description: "Probes that the agent of one node runs, and their results.",
   conversion: "None",
-  carriedOut: true,
   versions: [{ name: "v1alpha1", storage: true, spec, status, columns: [] }],
 });

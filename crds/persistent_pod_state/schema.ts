@@ -102,7 +102,6 @@ export const persistentPodState = defineKind({
   plural: "persistentpodstates",
   description: "Brings recreated pods back to nodes like those on which they ran.",
   conversion: convertPersistentPodState,
-  carriedOut: true,
   versions: [
     { name: "v1alpha1", storage: false, spec: specV1alpha1, status, columns: [] },
     { name: "v1beta1", storage: true, spec, status, columns: [] },

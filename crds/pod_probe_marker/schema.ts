@@ -52,6 +52,5 @@ export const podProbeMarker = defineKind({
   description: "Runs probes in containers and marks the pods with the results.",
   conversion: "None",
   complete: true,
-  carriedOut: true,
   versions: [{ name: "v1alpha1", storage: true, spec, status, columns: [] }],
 });

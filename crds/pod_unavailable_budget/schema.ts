@@ -105,7 +105,6 @@ export const podUnavailableBudget = defineKind({
   shortNames: ["pub"],
   description: "Limits how many pods may be unavailable at the same time, whatever makes them so.",
   conversion: convertPodUnavailableBudget,
-  carriedOut: true,
   versions: [
     { name: "v1alpha1", storage: false, spec: specV1alpha1, status, columns },
     { name: "v1beta1", storage: true, spec, status, columns },

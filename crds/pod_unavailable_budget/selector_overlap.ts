@@ -1,4 +1,4 @@
-/** Whether two selectors may select the same pod, judged loosely. Spec: protection A6, end. */
+/** Whether two selectors may select the same pod, decided loosely. Spec: protection A6, end. */
 import type { Selector, SelectorRequirement } from "../../kube/core/index.ts";
 
 /** Only selectors about exactly the same keys are compared: on every key what they ask for must intersect. */

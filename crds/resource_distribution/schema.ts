@@ -119,7 +119,6 @@ export const resourceDistribution = defineKind({
   scope: "Cluster",
   description: "Keeps copies of a Secret or ConfigMap in many namespaces.",
   conversion: convertResourceDistribution,
-  carriedOut: true,
   versions: [
     { name: "v1alpha1", storage: false, spec: specV1alpha1, status: statusV1alpha1, columns },
     { name: "v1beta1", storage: true, spec, status: statusV1beta1, columns },

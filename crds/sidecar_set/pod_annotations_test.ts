@@ -40,7 +40,7 @@ t.test("sets, working containers and what ran before an update", async (t) => {
   t.equal(formatSidecarsBeforeUpdate(parsed ?? new Map()), state);
 });
 
-t.test("what is absent is empty, what is no annotation of ours is told apart", async (t) => {
+t.test("what is absent is empty, what is no annotation of ours is distinguished", async (t) => {
   for (const parse of [parseInjectedSidecars, parseWorkingContainers, parseSidecarsBeforeUpdate]) {
     t.equal(parse(undefined)?.size, 0);
     t.equal(parse("")?.size, 0);

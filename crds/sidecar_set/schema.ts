@@ -210,7 +210,6 @@ export const sidecarSet = defineKind({
   scope: "Cluster",
   description: "Adds containers to matching pods when they are created and updates them in place.",
   conversion: convertSidecarSet,
-  carriedOut: true,
   corePlaces: sidecars,
   versions: [
     { name: "v1alpha1", storage: false, spec: specV1alpha1, status, columns },

@@ -176,7 +176,6 @@ export const statefulSet = defineKind({
   description: "Pods with stable names and claims that can be updated in place and several at once.",
   conversion: convertStatefulSet,
   corePlaces: workloadTemplates,
-  carriedOut: true,
   versions: [
     {
       name: "v1alpha1",

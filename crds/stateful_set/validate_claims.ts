@@ -25,7 +25,7 @@ export function storageClassNames(spec: StatefulSetSpec | undefined): (string | 
   return (spec?.volumeClaimTemplates ?? []).map(classOf);
 }
 
-/** Judged by the strategy that held before the change. */
+/** Checked against the strategy that held before the change. */
 export function validateClaimChange(
   spec: StatefulSetSpec,
   before: StatefulSetSpec,

@@ -195,7 +195,6 @@ export const unitedDeployment = defineKind({
   description: "Spreads pods over groups of nodes, with one workload for each group.",
   conversion: convertUnitedDeployment,
   corePlaces: subsetTemplates,
-  carriedOut: true,
   versions: [
     { name: "v1alpha1", storage: false, spec, status: statusV1alpha1, columns, scale: workloadScale },
     { name: "v1beta1", storage: true, spec, status, columns, scale: workloadScale },

@@ -163,7 +163,6 @@ export const workloadSpread = defineKind({
   shortNames: ["ws"],
   description: "Gives the pods of a workload to groups of nodes, in order and number.",
   conversion: convertWorkloadSpread,
-  carriedOut: true,
   versions: [
     { name: "v1alpha1", storage: false, spec: specV1alpha1, status: statusV1alpha1, columns },
     { name: "v1beta1", storage: true, spec, status, columns },

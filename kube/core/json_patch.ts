@@ -1,7 +1,7 @@
 /** RFC 6902 patches, and the positional difference that decides about in-place updates. */
 import jsonpatch, { type Operation } from "fast-json-patch";
 import { PatchError, type PatchErrorCode } from "./errors.ts";
-import { isJsonObject, type JsonObject, jsonEqual } from "./json.ts";
+import { isJsonObject, type JsonObject, jsonEqual, own } from "./json.ts";
 
 export interface JsonPatchOperation {
   op: "add" | "remove" | "replace" | "test" | "move" | "copy";
@@ -116,52 +116,100 @@ function toPatchError(error: unknown, operation: JsonPatchOperation, index: numb
  * to `before` gives `after`.
  */
 export function diffPositional(before: unknown, after: unknown): JsonPatchOperation[] {
-  const operations: JsonPatchOperation[] = [];
-  diffValue(before, after, "", operations);
-  return operations;
+  const difference = new Difference({ keepsElements: false });
+  difference.value(before, after);
+  return difference.operations;
 }
 
-function diffValue(before: unknown, after: unknown, path: string, operations: JsonPatchOperation[]): void {
-  if (Array.isArray(before) && Array.isArray(after)) diffArray(before, after, path, operations);
-  else if (isJsonObject(before) && isJsonObject(after)) diffObject(before, after, path, operations);
-  else if (!jsonEqual(before, after)) operations.push({ op: "replace", path, value: after });
+/**
+ * A patch that turns `before` into `after`, which was made of it: elements of a list that are the same values on both sides
+ * stay where they are, and what was put between them is added there. Everything else as in `diffPositional`.
+ */
+export function createJsonPatch(before: unknown, after: unknown): JsonPatchOperation[] {
+  const difference = new Difference({ keepsElements: true });
+  difference.value(before, after);
+  return difference.operations;
 }
 
-function diffArray(
-  before: readonly unknown[],
-  after: readonly unknown[],
-  path: string,
-  operations: JsonPatchOperation[],
-): void {
-  const shared = Math.min(before.length, after.length);
-  for (let index = 0; index < shared; index++) {
-    diffValue(before[index], after[index], `${path}/${index}`, operations);
+/** Most of an object is equal on both sides: a path becomes text only where something differs. */
+class Difference {
+  readonly #keepsElements: boolean;
+  readonly operations: JsonPatchOperation[] = [];
+  /** Keys and indices from the root to what is being compared. */
+  readonly #path: (string | number)[] = [];
+
+  constructor({ keepsElements }: { keepsElements: boolean }) {
+    this.#keepsElements = keepsElements;
   }
-  for (let index = before.length - 1; index >= shared; index--) {
-    operations.push({ op: "remove", path: `${path}/${index}` });
+
+  value(before: unknown, after: unknown): void {
+    if (before === after) return;
+    if (Array.isArray(before) && Array.isArray(after)) this.#array(before, after);
+    else if (isJsonObject(before) && isJsonObject(after)) this.#object(before, after);
+    else if (!jsonEqual(before, after))
+      this.operations.push({ op: "replace", path: pointerOf(this.#path), value: after });
   }
-  for (let index = shared; index < after.length; index++) {
-    operations.push({ op: "add", path: `${path}/${index}`, value: after[index] });
+
+  #array(before: readonly unknown[], after: readonly unknown[]): void {
+    if (this.#keepsElements && isPartOf(before, after)) {
+      this.#inserted(before, after);
+      return;
+    }
+    const shared = Math.min(before.length, after.length);
+    for (let index = 0; index < shared; index++) this.#member(index, before[index], after[index]);
+    if (before.length === after.length) return;
+    const path = pointerOf(this.#path);
+    for (let index = before.length - 1; index >= shared; index--)
+      this.operations.push({ op: "remove", path: `${path}/${index}` });
+    for (let index = shared; index < after.length; index++)
+      this.operations.push({ op: "add", path: `${path}/${index}`, value: after[index] });
+  }
+
+  #inserted(before: readonly unknown[], after: readonly unknown[]): void {
+    const path = pointerOf(this.#path);
+    let kept = 0;
+    for (const [index, value] of after.entries()) {
+      if (kept < before.length && value === before[kept]) kept++;
+      else this.operations.push({ op: "add", path: `${path}/${index}`, value });
+    }
+  }
+
+  #object(before: JsonObject, after: JsonObject): void {
+    for (const key of Object.keys(before)) {
+      if (before[key] === undefined) continue;
+      const value = own(after, key);
+      if (value === undefined) this.operations.push({ op: "remove", path: this.#pointerTo(key) });
+      else this.#member(key, before[key], value);
+    }
+    for (const key of Object.keys(after)) {
+      if (after[key] === undefined || own(before, key) !== undefined) continue;
+      this.operations.push({ op: "add", path: this.#pointerTo(key), value: after[key] });
+    }
+  }
+
+  #member(key: string | number, before: unknown, after: unknown): void {
+    this.#path.push(key);
+    this.value(before, after);
+    this.#path.pop();
+  }
+
+  #pointerTo(key: string): string {
+    return pointerOf([...this.#path, key]);
   }
 }
 
-function diffObject(
-  before: JsonObject,
-  after: JsonObject,
-  path: string,
-  operations: JsonPatchOperation[],
-): void {
-  for (const key of Object.keys(before)) {
-    const member = `${path}/${escapeSegment(key)}`;
-    if (before[key] === undefined) continue;
-    if (!Object.hasOwn(after, key) || after[key] === undefined)
-      operations.push({ op: "remove", path: member });
-    else diffValue(before[key], after[key], member, operations);
-  }
-  for (const key of Object.keys(after)) {
-    if (after[key] === undefined || (Object.hasOwn(before, key) && before[key] !== undefined)) continue;
-    operations.push({ op: "add", path: `${path}/${escapeSegment(key)}`, value: after[key] });
-  }
+/** Whether all elements are in `whole` as well, in their order. */
+function isPartOf(elements: readonly unknown[], whole: readonly unknown[]): boolean {
+  let found = 0;
+  for (const element of whole) if (found < elements.length && element === elements[found]) found++;
+  return found === elements.length;
+}
+
+/** The JSON pointer (RFC 6901). */
+function pointerOf(path: readonly (string | number)[]): string {
+  let pointer = "";
+  for (const segment of path) pointer += `/${typeof segment === "number" ? segment : escapeSegment(segment)}`;
+  return pointer;
 }
 
 /** One segment of a JSON pointer: `~` and `/` escaped. */

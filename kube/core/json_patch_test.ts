@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import t from "tap";
-import { applyJsonPatch, diffPositional, jsonEqual, PatchError } from "./index.ts";
+import { applyJsonPatch, createJsonPatch, diffPositional, jsonEqual, PatchError } from "./index.ts";
 
 const seed = 20_261;
 const json = fc.letrec((tie) => ({
@@ -33,6 +33,35 @@ t.test("an element inserted in front shows as a change of every index", (t) => {
     { op: "replace", path: "/c/1/n", value: "a" },
     { op: "add", path: "/c/2", value: { n: "b" } },
   ]);
+  t.end();
+});
+
+t.test("what is put into a list that is otherwise the same is added where it stands", (t) => {
+  const [a, b] = [{ n: "a" }, { n: "b" }];
+  const put = (after: unknown[]) => createJsonPatch({ c: [a, b] }, { c: after });
+  t.same(put([{ n: "x" }, a, { n: "y" }, b]), [
+    { op: "add", path: "/c/0", value: { n: "x" } },
+    { op: "add", path: "/c/2", value: { n: "y" } },
+  ]);
+  t.same(put([a, b]), []);
+  t.same(put([{ n: "c" }, a]), [
+    { op: "replace", path: "/c/0/n", value: "c" },
+    { op: "replace", path: "/c/1/n", value: "a" },
+  ]);
+  t.end();
+});
+
+t.test("a patch gives the second document of whatever values the two share", (t) => {
+  const element = fc.constantFrom<unknown>(...[{ n: 1 }, { n: 2 }, "a", 1, null]);
+  const list = fc.record({ list: fc.array(element, { maxLength: 6 }) });
+  t.doesNotThrow(() =>
+    fc.assert(
+      fc.property(list, list, (before, after) =>
+        jsonEqual(applyJsonPatch(before, createJsonPatch(before, after)), after),
+      ),
+      { seed, numRuns: 2000 },
+    ),
+  );
   t.end();
 });
 

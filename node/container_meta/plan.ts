@@ -145,6 +145,17 @@ export function planContainerMeta({ pod, containers, envHashes }: MetaSeen, with
   };
 }
 
+/** What one container lacks, by the hash that its pod's annotation reports; undefined: it needs no restart. */
+export function environmentLack(
+  pod: AgentPod,
+  container: RuntimeContainer,
+  withEnv: boolean,
+): EnvironmentLack | undefined {
+  const containers = new Map([[container.name, container]]);
+  const { restart } = planContainerMeta({ pod, containers, envHashes: new Map() }, withEnv);
+  return restart.find(({ containerId }) => containerId === container.id);
+}
+
 /** A kubelet with an older spec has older metadata, too. Kubelets before 1.33 do not report it. */
 export function isKubeletBehind({ generation, observedGeneration }: AgentPod): boolean {
   return observedGeneration > 0 && observedGeneration < generation;

@@ -3,6 +3,7 @@ import type { RuntimeContainer } from "../container.ts";
 import { type AgentPod, agentPod } from "../pod.ts";
 import {
   actualEnvHash,
+  environmentLack,
   expectedEnvHash,
   isKubeletBehind,
   metaAnnotation,
@@ -108,6 +109,8 @@ t.test("containers restart for a new environment only while the pod is held for 
     true,
   );
   t.same(held.restart, [{ name: "main", containerId: "c1", wanted: 3944769931 }]);
+  t.equal(environmentLack(pod({ meta, label: "bar", held: true }), seen, true)?.wanted, 3944769931);
+  t.equal(environmentLack(pod({ meta, label: "bar" }), seen, true), undefined);
   const equal = planContainerMeta({ pod: pod({ meta, held: true }), containers, envHashes: foo }, true);
   t.same(equal.restart, []);
   const gateOff = planContainerMeta(

@@ -51,11 +51,11 @@ export function planRestart(seen: RestartSeen, now: number): RestartPlan {
   const observed = request.spec.containers.map((container) => observedState(seen, container, now));
   const graceMs = drainLeftMs(seen, now);
   const walk = walkStates(request, observed, graceMs === 0);
-  const wakes = [
+  const delays = [
     ...observed.map((one) => one.requeueAfterMs),
     graceMs > 0 && graceMs < Number.POSITIVE_INFINITY ? graceMs : undefined,
   ];
-  const requeueAfterMs = Math.min(...wakes.filter((ms) => ms !== undefined));
+  const requeueAfterMs = Math.min(...delays.filter((ms) => ms !== undefined));
   const start = observed.filter((one) => one.startable).map((one) => one.state.name);
   return {
     states: walk.states,

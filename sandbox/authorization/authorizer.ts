@@ -26,7 +26,7 @@ export interface Authorizer {
 }
 
 export const privilegedGroup = "system:masters";
-/** Health is told to everybody. */
+/** Everybody may read health. */
 const openPaths: ReadonlySet<string> = new Set(["/healthz", "/livez", "/readyz"]);
 
 export function roleAuthorizer(index: RoleIndex): Authorizer {

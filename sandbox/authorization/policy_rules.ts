@@ -106,7 +106,7 @@ export function missingRights(owned: readonly PolicyRule[], wanted: readonly Pol
   for (const rule of wanted) {
     for (const right of rightsOf(rule)) {
       if (owned.some((own) => ruleCovers(own, right))) continue;
-      // Verbs of one resource are told together; paths stand alone.
+      // Verbs of one resource are listed together; paths stand alone.
       const key = "path" in right ? `${pathText(right.path)}\n${right.verb}` : resourceText(right);
       const verbs = verbsOf.get(key);
       if (verbs === undefined) verbsOf.set(key, [right.verb]);

@@ -57,7 +57,7 @@ function errorReply(log: Log, exchange: Exchange, error: unknown): Reply {
   return { ...statusReply(exchange, refusal.code, refusal.toStatus()), ...headers };
 }
 
-/** Whoever may not ask is told so before anything else: also of what does not exist. */
+/** Rights are checked before anything else, also for what does not exist. */
 async function authorized(routes: Routes, exchange: Exchange): Promise<Reply | undefined> {
   const { authorizer, log } = routes.world;
   const acting = actingAs(authorizer, exchange);

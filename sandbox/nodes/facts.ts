@@ -10,7 +10,7 @@ import {
 import type { Container, PodObject, ResourceList } from "../objects/index.ts";
 import type { Facts } from "../stages/stage.ts";
 import { probePassesMs } from "./command.ts";
-import { metadataEnvironment } from "./node_agent.ts";
+import { isLookedAfter, metadataEnvironment } from "./node_agent.ts";
 import { type ContainerRun, type PodRun, specOf } from "./pod_run.ts";
 
 /** What the kubelet of a pod knows: of its node and of the cluster. */
@@ -203,5 +203,8 @@ export function sameResources(left: ResourceList | undefined, right: ResourceLis
 }
 
 function isEnvironmentStale(pod: PodObject, run: ContainerRun, spec: Container): boolean {
-  return run.environment !== undefined && !jsonEqual(run.environment, metadataEnvironment(pod, spec));
+  const { environment } = run;
+  return (
+    environment !== undefined && !jsonEqual(environment, metadataEnvironment(pod, spec)) && isLookedAfter(pod)
+  );
 }

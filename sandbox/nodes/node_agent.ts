@@ -1,6 +1,12 @@
 /** What a simulated node's agent sees of its containers, and what it records of them (spec inplace-update 3.3, 24, 52). */
 import { envHash, extractMetadataEnv, plainHash } from "../../kube/core/index.ts";
-import { agentPod, planContainerMeta, type RuntimeContainer, splitContainerID } from "../../node/index.ts";
+import {
+  agentPod,
+  isReported,
+  planContainerMeta,
+  type RuntimeContainer,
+  splitContainerID,
+} from "../../node/index.ts";
 import type { Container, PodObject } from "../objects/index.ts";
 import type { ContainerRun, EnvEntry, PodRun } from "./pod_run.ts";
 
@@ -19,8 +25,17 @@ export function inRuntime(run: ContainerRun | undefined): RuntimeContainer | und
   return { name, id, restartCount: restarts, state: seen, startedAt, exitCode, hash };
 }
 
-/** The annotation's text for the containers that a pod has now, as its status is going to show them; undefined: it has it. */
+/** Whether the agent looks after the containers of the pod at all (rule 51). */
+export function isLookedAfter(pod: PodObject): boolean {
+  return isReported(agentPod(pod));
+}
+
+/**
+ * The annotation's text for the containers that a pod has now, as its status is going to show them; undefined: it has it, or
+ * is to have none.
+ */
 export function containersRecord(pod: PodObject, { containers: runs }: PodRun): string | undefined {
+  if (!isLookedAfter(pod)) return undefined;
   const mains = runs.filter(({ kind }) => kind === "main");
   const containerStatuses = mains.map(({ name, id }) => ({ name, containerID: id }));
   const containers = new Map<string, RuntimeContainer>();

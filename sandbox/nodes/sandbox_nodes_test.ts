@@ -367,9 +367,12 @@ t.test("a killed node says nothing; revived, it takes up its work", async (t) =>
 t.test("the simulated agent records containers and renews environment from metadata", async (t) => {
   const { clock, cluster, run, pod, patch, ready, nodes } = setUp("fast", true);
   const env = [{ name: "MODE", valueFrom: { fieldRef: { fieldPath: "metadata.annotations['mode']" } } }];
-  run("a", { containers: [{ name: "web", image: "x", env }] }, { mode: "first" });
+  const injected = { mode: "first", "kruise.io/sidecarset-hash": "{}" };
+  run("a", { containers: [{ name: "web", image: "x", env }] }, injected);
+  run("plain");
   clock.until(ready("a"), 1_000);
   clock.skip(500);
+  t.same(pod("plain").metadata.annotations, {}, "a pod of nobody without sidecars is none of its business");
   const record = () =>
     JSON.parse(pod("a").metadata.annotations?.["apps.kruise.io/runtime-containers-meta"] ?? "{}");
   t.equal(record().containers[0].containerID, first(pod("a")).containerID);

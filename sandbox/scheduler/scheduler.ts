@@ -10,7 +10,7 @@ import type { EventWriter } from "../events.ts";
 import { isFinished, isNode, isPod, type NodeObject, type PodObject } from "../objects/index.ts";
 import { type PodDemand, pinnedNodes, scoreNode, unfitReason } from "./fit.ts";
 import { NodeState } from "./node_state.ts";
-import { PodCensus, spreadRules } from "./spread.ts";
+import { PodCounts, spreadRules } from "./spread.ts";
 import { claimsDemand, selectNode } from "./volume_demand.ts";
 
 interface SchedulerOptions {
@@ -44,7 +44,7 @@ export class Scheduler {
   readonly #reckoner = new Reckoner();
   readonly #nodes = new Map<string, NodeState>();
   readonly #bound = new Map<string, Bound>();
-  readonly #census = new PodCensus(() => this.#boundPods());
+  readonly #podCounts = new PodCounts(() => this.#boundPods());
   readonly #unschedulable = new Set<string>();
   readonly #unsubscribe: (() => void)[];
   #order: NodeState[] = [];
@@ -140,7 +140,7 @@ export class Scheduler {
     };
     this.#bound.set(uid, bound);
     this.#nodes.get(node)?.count(bound.amounts, bound.hostPorts, 1);
-    this.#census.count(pod, node, 1);
+    this.#podCounts.count(pod, node, 1);
   }
 
   #release(uid: string): void {
@@ -148,7 +148,7 @@ export class Scheduler {
     if (!known) return;
     this.#bound.delete(uid);
     this.#nodes.get(known.node)?.count(known.amounts, known.hostPorts, -1);
-    this.#census.count(known.pod, known.node, -1);
+    this.#podCounts.count(known.pod, known.node, -1);
     this.#retry();
   }
 
@@ -187,7 +187,7 @@ export class Scheduler {
     const candidates = pinned ? pinned.flatMap((name) => this.#nodes.get(name) ?? []) : this.#order;
     if (pinned) this.#countOthers(reasons, candidates.length);
     const eligible = () => this.#order.filter((node) => matchesNode(demand.pod.spec, node));
-    const rules = needsRules(demand.pod) ? spreadRules(demand.pod, eligible(), this.#census) : undefined;
+    const rules = needsRules(demand.pod) ? spreadRules(demand.pod, eligible(), this.#podCounts) : undefined;
     const limit = candidates.length > exhaustiveNodes ? enoughFitting : candidates.length;
     let best: { node: NodeState; score: number } | undefined;
     let fitting = 0;

@@ -6,17 +6,17 @@ import { compileSelector, type LabelSelector, type Selector } from "../../kube/c
 import type { PodAffinityTerm, PodObject } from "../objects/index.ts";
 import type { NodeState } from "./node_state.ts";
 
-interface Census {
+interface MatchingPods {
   readonly namespaces: ReadonlySet<string>;
   readonly selector: Selector;
   /** Node name -> matching pods that are bound there and not being deleted. */
   readonly onNode: Map<string, number>;
 }
 
-const mostCensuses = 256;
+const mostSelectors = 256;
 
-export class PodCensus {
-  readonly #censuses = new Map<string, Census>();
+export class PodCounts {
+  readonly #bySelector = new Map<string, MatchingPods>();
   readonly #bound: () => Iterable<PodObject>;
 
   /** `bound`: all pods on nodes; walked once for a selector that is new. */
@@ -26,9 +26,9 @@ export class PodCensus {
 
   /** A pod was bound (1) or has left its node (-1). */
   count(pod: PodObject, node: string, sign: 1 | -1): void {
-    for (const census of this.#censuses.values()) {
-      if (!includes(census, pod)) continue;
-      census.onNode.set(node, (census.onNode.get(node) ?? 0) + sign);
+    for (const matching of this.#bySelector.values()) {
+      if (!includes(matching, pod)) continue;
+      matching.onNode.set(node, (matching.onNode.get(node) ?? 0) + sign);
     }
   }
 
@@ -39,25 +39,27 @@ export class PodCensus {
   ): ReadonlyMap<string, number> {
     const where = namespaces && namespaces.length > 0 ? namespaces : [pod.metadata.namespace ?? ""];
     const key = JSON.stringify([where, selector]);
-    const known = this.#censuses.get(key);
+    const known = this.#bySelector.get(key);
     if (known) return known.onNode;
-    if (this.#censuses.size >= mostCensuses) this.#censuses.clear();
-    const census: Census = {
+    if (this.#bySelector.size >= mostSelectors) this.#bySelector.clear();
+    const matching: MatchingPods = {
       namespaces: new Set(where),
       selector: compileSelector(selector),
       onNode: new Map(),
     };
     for (const other of this.#bound()) {
       const node = other.spec.nodeName ?? "";
-      if (includes(census, other)) census.onNode.set(node, (census.onNode.get(node) ?? 0) + 1);
+      if (includes(matching, other)) matching.onNode.set(node, (matching.onNode.get(node) ?? 0) + 1);
     }
-    this.#censuses.set(key, census);
-    return census.onNode;
+    this.#bySelector.set(key, matching);
+    return matching.onNode;
   }
 }
 
-function includes(census: Census, pod: PodObject): boolean {
-  return census.namespaces.has(pod.metadata.namespace ?? "") && census.selector.matches(pod.metadata.labels);
+function includes(matching: MatchingPods, pod: PodObject): boolean {
+  return (
+    matching.namespaces.has(pod.metadata.namespace ?? "") && matching.selector.matches(pod.metadata.labels)
+  );
 }
 
 /** Refuses or grades nodes for one pod by where other pods are. */
@@ -70,7 +72,7 @@ interface SpreadRules {
 export function spreadRules(
   pod: PodObject,
   nodes: Iterable<NodeState>,
-  census: PodCensus,
+  counts: PodCounts,
 ): SpreadRules | undefined {
   const constraints = pod.spec.topologySpreadConstraints ?? [];
   const apart = pod.spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
@@ -87,12 +89,12 @@ export function spreadRules(
     return domains;
   };
   const spreads = constraints.map((constraint) => {
-    const domains = byDomain(constraint.topologyKey, census.onNodes(pod, constraint.labelSelector));
+    const domains = byDomain(constraint.topologyKey, counts.onNodes(pod, constraint.labelSelector));
     return { ...constraint, domains, least: Math.min(...domains.values()) };
   });
   const domainsOf = (term: PodAffinityTerm) => ({
     key: term.topologyKey,
-    domains: byDomain(term.topologyKey, census.onNodes(pod, term.labelSelector, term.namespaces)),
+    domains: byDomain(term.topologyKey, counts.onNodes(pod, term.labelSelector, term.namespaces)),
   });
   return rulesFrom(
     pod,

@@ -1,6 +1,7 @@
 /** Creating objects. */
 import { cloneJson, formatTime, type ObjectMeta } from "../../kube/core/index.ts";
 import { checkPodQuota } from "../admission/quota.ts";
+import { checkServiceAccount } from "../admission/service_account.ts";
 import { checkEscalation } from "../authorization/escalation.ts";
 import type { StoredObject } from "../cluster.ts";
 import { ApiError, alreadyExists, badRequest, forbidden, invalid, notFound } from "../http/api_error.ts";
@@ -36,6 +37,7 @@ export async function createObject(
   applyDefaults(world, request, working);
   recordWrite(working, undefined, request, world.clock.now(), request.applied);
   admitPlainly(world, request, working);
+  checkServiceAccount(world.registry, request, working);
   const mutated = await world.admission.mutate({
     operation: "CREATE",
     request,
@@ -134,8 +136,8 @@ function prepareCreate(world: WriteParts, request: WriteRequest, draft: StoredOb
   if ((kept.name ?? "") === "" && (kept.generateName ?? "") !== "") {
     kept.name = `${(kept.generateName ?? "").slice(0, generatedLimit - 5)}${nameSuffix(world.random)}`;
   }
-  strategy.prepareCreate?.(draft, context);
   kept.uid = randomUid(world.random);
+  strategy.prepareCreate?.(draft, context);
   kept.creationTimestamp = formatTime(world.clock.now());
   if (strategy.generationOf === undefined) delete kept.generation;
   else kept.generation = 1;

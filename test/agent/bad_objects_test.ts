@@ -148,7 +148,7 @@ t.test("requests for what is not here", async (t) => {
   await completed(t, under, "no-such-pod", /pod has gone/);
   await completed(t, under, "other-runtime", /not found runtime service for cri-o in daemon/);
   await completed(t, under, "no-container-id", /empty containerID in app container/);
-  await eventually("the unknown container is told of", async () => {
+  await eventually("the unknown container is reported", async () => {
     const { status } = await under.api.get(recreateRequests, "no-such-container", "default");
     return JSON.stringify(status).includes("not found container on Node");
   });

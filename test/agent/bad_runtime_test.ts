@@ -105,7 +105,7 @@ async function noRuntimes(t: Test, under: NodeUnderTest): Promise<void> {
       talk(connection);
     });
     await talked.promise;
-    await eventually(`who ${what} is told of`, async () => {
+    await eventually(`who ${what} is reported`, async () => {
       const { status, text } = await under.agent.get("/readyz");
       return status === 503 && text.includes(`${under.socket}: no answer: Version: `);
     });

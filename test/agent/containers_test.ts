@@ -162,7 +162,7 @@ class Kubelet {
   readonly #pod: Item;
   readonly #sandbox: string;
   #ended = false;
-  #told = "";
+  #reported = "";
   #loop: Promise<void> | undefined;
 
   constructor(under: NodeUnderTest, fake: FakeCri, pod: Item) {
@@ -250,8 +250,8 @@ class Kubelet {
       ...more,
     };
     const text = JSON.stringify([newest.id, live, more]);
-    if (text === this.#told) return;
-    this.#told = text;
+    if (text === this.#reported) return;
+    this.#reported = text;
     await this.#under.api.patch("pods", "web", "default", "merge", { status }, "status");
   }
 

@@ -39,7 +39,7 @@ t.test("killed in the middle of a pull: it resumes, and repeats nothing that was
   );
 });
 
-t.test("the API server goes away: pulls go on, and their results are told when it is back", async (t) => {
+t.test("the API server goes away: pulls go on, and their results are reported when it is back", async (t) => {
   const under = await startNode(t);
   const { runtime } = await startFake(t, under);
   runtime.registry.set("during:1", { id: id("c"), pullMs: 500 });
@@ -55,23 +55,26 @@ t.test("the API server goes away: pulls go on, and their results are told when i
   t.equal(runtime.pulls.length, 1);
 });
 
-t.test("killed without a way to the API server: the result on disk is told by the next agent", async (t) => {
-  const under = await startNode(t);
-  const { runtime } = await startFake(t, under);
-  runtime.registry.set("offline:1", { id: id("d"), pullMs: 500 });
-  await under.agent.start();
-  await wantImages(under.api, { offline: { tags: [pullTask("1")] } });
-  await reached(under.api, "offline", "1", "Pulling");
-  await under.gate.shut();
-  await eventually("the result is on disk", async () =>
-    readText(join(under.stateFolder, "images.json")).includes('"Succeeded"'),
-  );
-  await under.agent.kill();
-  await under.gate.open();
-  await under.agent.start();
-  await reached(under.api, "offline", "1", "Succeeded");
-  t.equal(runtime.pulls.length, 1, "pulled once in all");
-});
+t.test(
+  "killed without a way to the API server: the result on disk is reported by the next agent",
+  async (t) => {
+    const under = await startNode(t);
+    const { runtime } = await startFake(t, under);
+    runtime.registry.set("offline:1", { id: id("d"), pullMs: 500 });
+    await under.agent.start();
+    await wantImages(under.api, { offline: { tags: [pullTask("1")] } });
+    await reached(under.api, "offline", "1", "Pulling");
+    await under.gate.shut();
+    await eventually("the result is on disk", async () =>
+      readText(join(under.stateFolder, "images.json")).includes('"Succeeded"'),
+    );
+    await under.agent.kill();
+    await under.gate.open();
+    await under.agent.start();
+    await reached(under.api, "offline", "1", "Succeeded");
+    t.equal(runtime.pulls.length, 1, "pulled once in all");
+  },
+);
 
 t.test("torn and foreign state files are passed over", async (t) => {
   const under = await startNode(t);

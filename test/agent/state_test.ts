@@ -24,7 +24,7 @@ const agentMain = builtProgram("agent");
 const isRoot = process.getuid?.() === 0;
 
 t.test(
-  "killed at each step of writing its state: nothing is lost, and nothing that was told is repeated",
+  "killed at each step of writing its state: nothing is lost, and nothing that was reported is repeated",
   async (t) => {
     const under = await startNode(t, {
       program: () => [process.execPath, "--import", dyingWriter, agentMain],
@@ -34,7 +34,7 @@ t.test(
     const pullsOf = (name: string): number =>
       runtime.pulls.filter(({ image: asked }) => asked?.image === `${name}:1`).length;
     /** Image -> its pulls when its success was in the status. */
-    const told = new Map<string, number>();
+    const reported = new Map<string, number>();
     // One write is 8 steps: the NodeImage's, while the first result comes in; then that result's.
     const steps = 12;
     for (let diesAt = 1; diesAt <= steps; diesAt++) {
@@ -50,14 +50,14 @@ t.test(
       await under.agent.kill();
       leftovers(t, under.stateFolder);
       for (const known of Object.keys(images)) {
-        if (told.has(known) || (await tagStatus(under.api, known, "1"))?.phase !== "Succeeded") continue;
-        told.set(known, pullsOf(known));
+        if (reported.has(known) || (await tagStatus(under.api, known, "1"))?.phase !== "Succeeded") continue;
+        reported.set(known, pullsOf(known));
       }
     }
     launch(under, 0);
     for (const name of Object.keys(images)) await reached(under.api, name, "1", "Succeeded");
-    for (const [name, count] of told) t.equal(pullsOf(name), count, `${name} is not pulled again`);
-    t.ok(told.size >= steps / 2, `${told.size} were told of`);
+    for (const [name, count] of reported) t.equal(pullsOf(name), count, `${name} is not pulled again`);
+    t.ok(reported.size >= steps / 2, `${reported.size} were reported`);
     t.notMatch(under.agent.log, /a saved state is not used/);
   },
 );

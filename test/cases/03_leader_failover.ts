@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { ControllerProcess } from "./controllers.ts";
+import { type ControllerProcess, isLeader, leaderOf } from "./controllers.ts";
 import { cloneSet, imagePatch } from "./manifests.ts";
 import type { Suite } from "./suite.ts";
 import { extremesOf } from "./trail.ts";
@@ -37,18 +37,6 @@ export const suite: Suite = {
     await rollOverDeath(world, both);
   },
 };
-
-/** Fails unless exactly one leads. */
-async function leaderOf(both: readonly ControllerProcess[]): Promise<ControllerProcess> {
-  const leading = await Promise.all(both.map(isLeader));
-  const [leader, ...others] = both.filter((_, index) => leading[index]);
-  assert.ok(leader !== undefined && others.length === 0, `who leads: ${leading}`);
-  return leader;
-}
-
-async function isLeader(controller: ControllerProcess): Promise<boolean> {
-  return /^kruise_manager_is_leader 1$/m.test(await controller.metrics());
-}
 
 async function rollOverDeath(world: World, both: readonly ControllerProcess[]): Promise<void> {
   const before = await world.livePodsOf("failover");

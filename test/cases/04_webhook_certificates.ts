@@ -2,19 +2,14 @@ import assert from "node:assert/strict";
 import type { X509Certificate } from "node:crypto";
 import { connect as connectTls } from "node:tls";
 import { Agent, request } from "undici";
-import { carriedOutKinds, definitionName } from "../../crds/index.ts";
-import { type Item, isRecord } from "../cluster/api.ts";
+
+import { isRecord } from "../cluster/api.ts";
 import type { ControllerProcess } from "./controllers.ts";
 import type { Suite } from "./suite.ts";
+import { bundlesOf, configurationNames, entriesOf } from "./trusted_authorities.ts";
 import type { World } from "./world.ts";
 
 const keys = ["ca-cert.pem", "ca-key.pem", "cert.pem", "key.pem", "tls.crt", "tls.key"];
-const webhookKinds = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"] as const;
-const configurationNames = {
-  mutatingwebhookconfigurations: "kruise-mutating-webhook-configuration",
-  validatingwebhookconfigurations: "kruise-validating-webhook-configuration",
-} as const;
-
 export const suite: Suite = {
   number: "04",
   title: "Admission and its certificates",
@@ -100,7 +95,7 @@ async function checkBundles(world: World): Promise<void> {
   assert.deepEqual(Object.keys(data ?? {}).sort(), keys);
   const authority = data?.["ca-cert.pem"];
   assert.ok(authority);
-  const bundles = await bundlesOf(world);
+  const bundles = await bundlesOf(world.api);
   assert.ok(bundles.length > 0);
   for (const [place, bundle] of bundles) {
     assert.equal(normal(bundle), normal(authority), place);
@@ -109,32 +104,6 @@ async function checkBundles(world: World): Promise<void> {
 
 function normal(base64: string): string {
   return Buffer.from(base64, "base64").toString("utf8").trim();
-}
-
-async function bundlesOf(world: World): Promise<[string, string][]> {
-  const bundles: [string, string][] = [];
-  for (const kind of webhookKinds) {
-    const configuration = await world.api.get(kind, configurationNames[kind]);
-    for (const entry of entriesOf(configuration)) bundles.push([String(entry["name"]), bundleOf(entry)]);
-  }
-  for (const kind of carriedOutKinds) {
-    const definition = await world.api.get("customresourcedefinitions", definitionName(kind));
-    const conversion = definition.spec?.["conversion"];
-    if (!isRecord(conversion) || conversion["strategy"] !== "Webhook" || !isRecord(conversion["webhook"]))
-      continue;
-    bundles.push([definition.metadata.name, bundleOf(conversion["webhook"])]);
-  }
-  return bundles;
-}
-
-function entriesOf(configuration: Item): Record<string, unknown>[] {
-  const entries = configuration["webhooks"];
-  return Array.isArray(entries) ? entries.filter(isRecord) : [];
-}
-
-function bundleOf(entry: Record<string, unknown>): string {
-  const config = entry["clientConfig"];
-  return isRecord(config) ? String(config["caBundle"] ?? "") : "";
 }
 
 function servingCertificate(controller: ControllerProcess): Promise<X509Certificate> {

@@ -53,7 +53,7 @@ async function run(world: World, sets: Daemons, nodes: readonly [string, string]
     checkUntouched(await sets.podOn("nginx", second), old[1]);
     checkOneAtATime(await trail.stop(), first);
     // Events yield to all other writes.
-    await world.until("all events are told", () => checkEvents(sets, old[0], renewed), { stableMs: 0 });
+    await world.until("all events are recorded", () => checkEvents(sets, old[0], renewed), { stableMs: 0 });
   });
   await world.step("3 without the selector the other node follows", async () => {
     await sets.patch("nginx", "json", [

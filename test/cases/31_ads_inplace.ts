@@ -37,7 +37,7 @@ async function run(world: World, sets: Daemons, nodes: readonly [string, string]
     assert.deepEqual(after.map(restarts), [1, 1]);
     checkOneAfterTheOther(await trail.stop());
     // Events yield to all other writes.
-    await world.until("all events are told", () => checkEvents(sets, after), { stableMs: 0 });
+    await world.until("all events are recorded", () => checkEvents(sets, after), { stableMs: 0 });
   });
   await world.step("3 anything else recreates", async () => {
     const before = await sets.pods("nginx");

@@ -89,12 +89,19 @@ export const suite: Suite = {
       });
       await world.step("5 paused injection leaves new pods alone", async () => {
         await set.patch("merge", { spec: { injectionStrategy: { paused: true } } });
+        let tries = 0;
+        const untouched = async () => {
+          const name = `paused-pod-${tries++}`;
+          await world.apply(pod(name, "nginx"));
+          try {
+            checkUntouched(await get(name));
+          } catch (error) {
+            await world.remove("pods", name);
+            throw error;
+          }
+        };
         // Webhooks of another replica hear of it by their watch.
-        await world.until("a pod without sidecars", async () => {
-          await world.remove("pods", "paused-pod").catch(() => undefined);
-          await world.apply(pod("paused-pod", "nginx"));
-          checkUntouched(await get("paused-pod"));
-        });
+        await world.until("a pod without sidecars", untouched, { stableMs: 0 });
         await set.untilRow("2 2 2");
       });
     });

@@ -97,7 +97,7 @@ async function nodeSteps(world: World): Promise<string[]> {
 async function allNodes(world: World, jobs: Jobs, nodes: readonly string[]): Promise<void> {
   const { all: image } = imagesOf[world.version];
   const selector = { names: nodes };
-  const ttl = world.seconds(60, 2);
+  const ttl = world.seconds(60, 10);
   await world.step("2 every node, one after the other, in ascending order", async () => {
     const trail = await world.trail(jobs.resource);
     const pullPolicy = { backoffLimit: 1, timeoutSeconds: 120 };
@@ -282,10 +282,10 @@ async function pullSecrets(world: World, jobs: Jobs, nodes: readonly string[]): 
       assert.ok(names.includes(copy?.metadata.name), JSON.stringify(names));
       assert.ok(!names.some((name) => String(name).includes("password")), JSON.stringify(names));
     });
-    await world.until("a secret that is no registry's is told, not copied", async () => {
-      const [told, ...more] = await world.events("ImagePullJob", "warm-secret", "UnsupportedPullSecret");
+    await world.until("a secret that is no registry's is reported, not copied", async () => {
+      const [reported, ...more] = await world.events("ImagePullJob", "warm-secret", "UnsupportedPullSecret");
       assert.equal(more.length, 0);
-      assert.match(told?.message ?? "", /pull secret password is of type Opaque and was not copied/);
+      assert.match(reported?.message ?? "", /pull secret password is of type Opaque and was not copied/);
     });
     await world.api.patch("secrets", "registry", world.namespace, "merge", { data: secret("two").data });
     await world.until("the copy follows", async () => {
@@ -311,7 +311,7 @@ async function listJob(world: World, jobs: Jobs, nodes: readonly string[]): Prom
       images: [one, all],
       selector: { names: nodes },
       parallelism: 10,
-      completionPolicy: { type: "Always", ttlSecondsAfterFinished: world.seconds(20, 2) },
+      completionPolicy: { type: "Always", ttlSecondsAfterFinished: world.seconds(20, 10) },
     };
     await jobs.create("list", spec, "ImageListPullJob");
     await world.until("list 2 2 2", async () =>
@@ -419,7 +419,7 @@ async function findTag(world: World, node: string, image: string): Promise<Tag |
   };
 }
 
-/** Nodes that were told of the image by this job. */
+/** Nodes whose NodeImage names the image for this job. */
 async function holdersOf(
   world: World,
   nodes: readonly string[],

@@ -110,10 +110,9 @@ async function follows(world: World): Promise<void> {
     "an event tells it",
     async () => {
       const events = await world.events("Pod", pod.metadata.name, "KruiseProbeFailed");
-      assert.deepEqual(
-        events.map(({ type }) => type),
-        ["Normal"],
-      );
+      // One more where the probe was faster than its container.
+      assert.ok(events.length > 0);
+      assert.ok(events.every(({ type }) => type === "Normal"));
     },
     { stableMs: 0 },
   );

@@ -156,7 +156,13 @@ async function restarts(world: World): Promise<void> {
 }
 
 async function bounded(world: World): Promise<void> {
-  await world.apply(job("two", ["sleep", "1"], { replicas: 2, parallelism: 2, ttlSecondsAfterFinished: 5 }));
+  await world.apply(
+    job("two", ["sleep", "1"], {
+      replicas: 2,
+      parallelism: 2,
+      ttlSecondsAfterFinished: world.seconds(5, 15),
+    }),
+  );
   await untilRow(world, "two Succeeded 2 2 0 0 0");
   await world.apply(job("endless", ["sleep", "9999"], { parallelism: 3, activeDeadlineSeconds: 4 }));
   await untilRow(world, "endless Failed 3 0 0 3 0");

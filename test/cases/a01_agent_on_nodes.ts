@@ -16,20 +16,20 @@ export const suite: Suite = {
   async run(world) {
     const node = (await world.api.list("nodes"))[0]?.metadata.name ?? "";
     await world.step("an image that a NodeImage asks for is pulled and reported", () => pulls(world, node));
-    await world.step("the pull is told as an event of the NodeImage", async () => {
+    await world.step("the pull is reported as an event of the NodeImage", async () => {
       await world.until("PullImageSucceed", async () => {
         const events = await world.api.list("events", "default");
-        const told = events.filter((event) => event["reason"] === "PullImageSucceed").map(objectOf);
-        assert.ok(told.includes(`NodeImage ${node}`), told.join(", "));
+        const reported = events.filter((event) => event["reason"] === "PullImageSucceed").map(objectOf);
+        assert.ok(reported.includes(`NodeImage ${node}`), reported.join(", "));
       });
     });
     await world.step("a container is recreated in place", () => restarts(world));
     await world.step("the container's meta is written for the controller", async () => {
       await world.apply(
-        cloneSet(world.version, { name: "told", containers: [container("web", "nginx:1.21")] }),
+        cloneSet(world.version, { name: "reported", containers: [container("web", "nginx:1.21")] }),
       );
       await world.until("meta", async () => {
-        const [found] = await world.podsOf("told");
+        const [found] = await world.podsOf("reported");
         const text = found?.metadata.annotations?.["apps.kruise.io/runtime-containers-meta"];
         const meta: unknown = JSON.parse(text ?? "{}");
         assert.ok(isRecord(meta) && Array.isArray(meta["containers"]) && meta["containers"].length === 1);

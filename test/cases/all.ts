@@ -36,7 +36,13 @@ import { suite as jobCompletion } from "./35_bcj_completion.ts";
 import { suite as jobFailure } from "./36_bcj_failure_policy.ts";
 import { suite as cronBroadcast } from "./37_acj_broadcast.ts";
 import { suite as cronJobs } from "./38_acj_job_template.ts";
-import { suite as cronOverlap } from "./39_acj_concurrency_pause_zone.ts";
+import {
+  following as cronFollowing,
+  overlapping as cronOverlapping,
+  pausing as cronPausing,
+  replacing as cronReplacing,
+  zones as cronZones,
+} from "./39_acj_concurrency_pause_zone.ts";
 import { suite as sidecarInjection } from "./40_sidecarset_inject.ts";
 import { suite as sidecarUpdate } from "./41_sidecarset_update.ts";
 import { suite as hotUpgrade } from "./42_sidecarset_hot_upgrade.ts";
@@ -104,7 +110,23 @@ import { suite as spreadKinds } from "./w08_workloadspread_kinds.ts";
 /** The longest first, so that none of them is left alone at the end. */
 export const suites: readonly Suite[] = [
   definitions,
-  cronOverlap,
+  cronJobs,
+  unitedRescheduling,
+  changedMind,
+  ephemeralJobs,
+  imagePull,
+  containerRecreate,
+  updateBudget,
+  preDownload,
+  hotUpgradeTraffic,
+  sidecarReleases,
+  sidecarSources,
+  cronBroadcast,
+  cronOverlapping,
+  cronFollowing,
+  cronReplacing,
+  cronPausing,
+  cronZones,
   scaleLimit,
   orderedSets,
   setGrace,
@@ -149,38 +171,27 @@ export const suites: readonly Suite[] = [
   claimTemplateGate,
   verticalScaling,
   replacedPods,
-  changedMind,
   environmentRestarts,
   startOrdinal,
   claimGrowth,
   sidecarUpdate,
   hotUpgrade,
-  hotUpgradeTraffic,
   hotUpgradeKills,
   sidecarInjection,
   sidecarCommands,
-  sidecarReleases,
-  sidecarSources,
   sidecarHistory,
   unitedSubsets,
   unitedPartitions,
   unitedWorkloads,
-  unitedRescheduling,
   launchOrder,
-  containerRecreate,
   recreateHooks,
   recreateGate,
-  imagePull,
-  preDownload,
-  cronJobs,
-  cronBroadcast,
   cronImages,
   jobRun,
   jobCompletion,
   jobFailure,
   jobNodes,
   probeMarkers,
-  ephemeralJobs,
   resourceDistribution,
   gatedKinds,
   sidecarTerminator,
@@ -190,7 +201,6 @@ export const suites: readonly Suite[] = [
   enhancedLiveness,
   agentOnNodes,
   budget,
-  updateBudget,
   persistentState,
   nativePersistentState,
   workloadSpread,
@@ -217,7 +227,7 @@ export function oneVersionEach(chosen: readonly Suite[], first: 0 | 1): Suite[] 
   });
 }
 
-/** The suite of each kind's first acceptance case. A kind that is served without one fails `first_cases_test.ts`. */
+/** The suite of each kind's first acceptance case. A kind that is served without one fails `first_cases_1_test.ts`. */
 export const firstCases: Readonly<Record<string, Suite>> = {
   CloneSet: create,
   StatefulSet: takeOver,
@@ -240,9 +250,19 @@ export const firstCases: Readonly<Record<string, Suite>> = {
 };
 
 /** Files that share suites out, so that they run side by side. */
-type File = "cloneset" | "statefulset" | "daemonset" | "gated" | "fault" | "own controller" | "other";
+type File =
+  | "first"
+  | "cloneset"
+  | "statefulset"
+  | "daemonset"
+  | "gated"
+  | "fault"
+  | "own controller"
+  | "other";
 
-function fileOf({ title, needs, gates }: Suite): File {
+function fileOf(suite: Suite): File {
+  const { title, needs, gates } = suite;
+  if (Object.values(firstCases).includes(suite)) return "first";
   if (needs.includes("own-controller")) return title.startsWith("Fault: ") ? "fault" : "own controller";
   if (gates !== undefined) return "gated";
   if (title.startsWith("CloneSet: ")) return "cloneset";
@@ -250,7 +270,8 @@ function fileOf({ title, needs, gates }: Suite): File {
   return title.startsWith("Advanced DaemonSet: ") ? "daemonset" : "other";
 }
 
-/** What a test file takes of the suites that `first_cases_test.ts` does not. */
-export function suitesFor(file: File): Suite[] {
-  return suites.filter((suite) => !Object.values(firstCases).includes(suite) && fileOf(suite) === file);
+/** What a test file takes; `half`: every second one, where one file would take too long. */
+export function suitesFor(file: File, half?: 1 | 2): Suite[] {
+  const all = suites.filter((suite) => fileOf(suite) === file);
+  return half === undefined ? all : all.filter((_, index) => index % 2 === half - 1);
 }

@@ -14,7 +14,7 @@ export const suite: Suite = {
   needs: [],
   async run(world) {
     await world.step("preDelete holds a named pod", () => preDelete(world));
-    await world.step("regret: more replicas call it back", () => regret(world));
+    await world.step("more replicas call it back", () => cancelDeletion(world));
     await world.step("held pods do not count where that is asked for", () => notCounted(world));
     await world.step("preNormal keeps a Ready pod unavailable", () => preNormal(world));
     await world.step("inPlaceUpdate waits before and after", () => inPlaceUpdate(world));
@@ -66,7 +66,7 @@ async function preDelete(world: World): Promise<void> {
   });
 }
 
-async function regret(world: World): Promise<void> {
+async function cancelDeletion(world: World): Promise<void> {
   const before = await world.livePodsOf("before-delete");
   await world.scale("before-delete", 2);
   await world.until("one is doomed", async () => {

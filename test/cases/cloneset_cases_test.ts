@@ -3,4 +3,4 @@ import t from "tap";
 import { suitesFor } from "./all.ts";
 import { tapSteps } from "./tap_steps.ts";
 
-t.test("acceptance cases", { timeout: 850_000 }, (t) => tapSteps(t, suitesFor("cloneset")));
+t.test("acceptance cases", { timeout: 570_000 }, (t) => tapSteps(t, suitesFor("cloneset")));

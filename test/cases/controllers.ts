@@ -1,4 +1,5 @@
 /** The built controller as a process of its own, as the suites start and end it. */
+import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,6 +21,10 @@ export interface ControllerSettings {
   readonly shards?: number;
   /** For replicas that answer webhooks under one address; default: a port of its own. */
   readonly webhookPort?: number;
+  /** Entry of the build that is started; default: the one of this tree. */
+  readonly program?: string;
+  /** Added to that of the process. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 export interface ControllerProcess {
@@ -64,7 +69,7 @@ export async function startControllerProcess(
   const service = startService(
     "controller",
     process.execPath,
-    [...controllerNodeFlags, builtProgram("refit"), "controller", ...flags],
+    [...controllerNodeFlags, settings.program ?? builtProgram("refit"), "controller", ...flags],
     {
       logFolder: folder,
       workingFolder: root,
@@ -74,6 +79,7 @@ export async function startControllerProcess(
         WEBHOOK_PORT: String(webhook),
         WEBHOOK_CERT_DIR: certificateFolder,
         ...(settings.certificatesInSecret ? { WEBHOOK_CERT_WRITER: "secret" } : {}),
+        ...settings.environment,
       },
     },
   );
@@ -110,4 +116,16 @@ export async function startControllerProcess(
       return answer.body.text();
     },
   };
+}
+
+/** Fails unless exactly one leads. */
+export async function leaderOf(both: readonly ControllerProcess[]): Promise<ControllerProcess> {
+  const leading = await Promise.all(both.map(isLeader));
+  const [leader, ...others] = both.filter((_, index) => leading[index]);
+  assert.ok(leader !== undefined && others.length === 0, `who leads: ${leading}`);
+  return leader;
+}
+
+export async function isLeader(controller: ControllerProcess): Promise<boolean> {
+  return /^kruise_manager_is_leader 1$/m.test(await controller.metrics());
 }

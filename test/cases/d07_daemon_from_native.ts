@@ -40,7 +40,7 @@ export const suite: Suite = {
       const revisions = await world.list("controllerrevisions");
       assert.equal(revisions.length, 1, "the native set's revision is used on");
       assert.equal(revisions[0]?.metadata.ownerReferences?.[0]?.name, "moved");
-      // The native set had the same kind and name: its events are told apart by the UID.
+      // The native set had the same kind and name: its events are distinguished by the UID.
       const { uid } = (await sets.get("moved")).metadata;
       const events = (await world.list("events")).filter((event) =>
         JSON.stringify(event["involvedObject"]).includes(uid),

@@ -74,7 +74,7 @@ export class Daemons {
       .sort();
   }
 
-  /** The two lowest of them; undefined, told as a skipped suite, where there are fewer. */
+  /** The two lowest of them; undefined, reported as a skipped suite, where there are fewer. */
   async pair(): Promise<readonly [string, string] | undefined> {
     const [first, second] = await this.nodes();
     if (first !== undefined && second !== undefined) return [first, second];

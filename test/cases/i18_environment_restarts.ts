@@ -73,7 +73,7 @@ function image(index: number): object {
   return { op: "replace", path: `/spec/template/spec/containers/${index}/image`, value: "busybox:1.35" };
 }
 
-/** All are made before any is judged, so that a failure tells how many there were. */
+/** All are made before any is checked, so that a failure tells how many there were. */
 async function tries(world: World, kind: Kind): Promise<void> {
   const seen: string[] = [];
   while (seen.length < rounds) seen.push(await update(world, kind, `${kind.name}-${seen.length}`));

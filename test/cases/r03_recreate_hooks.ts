@@ -45,7 +45,7 @@ async function restartBoth(world: World, name: string, hook: number, strategy: o
   return untilCompleted(world, name);
 }
 
-/** A hook goes on when the deadline has ended the request, and what came of it is told. */
+/** A hook goes on when the deadline has ended the request, and its result is reported. */
 async function deadline(world: World): Promise<void> {
   await world.step("the deadline ends the request, not the stop under way", async () => {
     const lifecycle = { preStop: { exec: { command: ["sleep", "8"] } } };

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AgentProcess } from "../cluster/agents.ts";
-import { type Api, ApiError } from "../cluster/api.ts";
+import { type Api, ApiError, type Item } from "../cluster/api.ts";
 import type { ClusterFaults } from "../cluster/cluster.ts";
 import { Patience } from "../cluster/patience.ts";
 import { type ControllerProcess, type ControllerSettings, startControllerProcess } from "./controllers.ts";
@@ -29,6 +29,8 @@ export interface Target {
 export interface RunOptions {
   readonly report: (result: StepResult) => void;
   readonly signal?: AbortSignal;
+  /** How long a suite may take at most; default 15 minutes. The longest takes five on a busy machine. */
+  readonly limitMs?: number;
 }
 
 interface Job {
@@ -162,7 +164,7 @@ async function runJob(
   });
   try {
     await target.api.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
-    await job.suite.run(world);
+    await inTime(job.suite.run(world), options.limitMs ?? 15 * 60_000);
   } catch (error) {
     if (!(error instanceof StepFailed)) {
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -170,28 +172,64 @@ async function runJob(
     }
   } finally {
     await world.close();
-    await removeNamespace(target.api, namespace);
+    await removeNamespace(target, namespace);
     for (const controller of controllers) await controller.stop();
   }
 }
 
-/** Workloads go first, so that no pod is made anew; waits, since deletions pass a webhook of the controller. */
-async function removeNamespace(api: Api, namespace: string): Promise<void> {
+/** No suite holds up the others for ever. */
+async function inTime(running: Promise<void>, limitMs: number): Promise<void> {
+  const over = new AbortController();
+  const overdue = sleep(limitMs, undefined, { signal: over.signal }).then(() => {
+    throw new Error(`the suite was not over within ${limitMs / 60_000} minutes`);
+  });
   try {
-    for (const resource of ["clonesets", "statefulsets", "daemonsets", "advancedcronjobs", "broadcastjobs"]) {
-      for (const { metadata } of await api.list(resource, namespace)) {
-        await api.remove(resource, metadata.name, namespace);
-      }
-    }
-    for (const pod of await api.list("pods", namespace)) {
-      if (pod.metadata.finalizers !== undefined) {
-        await api.patch("pods", pod.metadata.name, namespace, "merge", { metadata: { finalizers: null } });
-      }
-    }
-    await api.remove("namespaces", namespace);
-    const patience = new Patience(30_000);
-    while (!patience.isOver && (await api.list("pods", namespace)).length > 0) await sleep(200);
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
+    await Promise.race([running, overdue]);
+  } finally {
+    over.abort();
+    overdue.catch(() => undefined);
   }
+}
+
+/** What makes pods, owners before what they own. */
+const workloads = [
+  "uniteddeployments",
+  "advancedcronjobs",
+  "clonesets",
+  "statefulsets",
+  "daemonsets",
+  "broadcastjobs",
+  "deployments",
+];
+
+/**
+ * Workloads go first, so that no pod is made anew; waits, since deletions pass a webhook of the controller. What a suite
+ * left protected stays: the cluster goes with it. A sandbox goes anyway: there only what would go on working is removed.
+ */
+async function removeNamespace({ api, simulated }: Target, namespace: string): Promise<void> {
+  const removeAll = async (resource: string, options?: object) => {
+    for (const { metadata } of await api.list(resource, namespace).catch(notServed)) {
+      if (metadata.finalizers !== undefined && resource === "pods") {
+        const body = { metadata: { finalizers: null } };
+        await api.patch("pods", metadata.name, namespace, "merge", body).catch(refusedOrGone);
+      }
+      await api.remove(resource, metadata.name, namespace, options).catch(refusedOrGone);
+    }
+  };
+  for (const resource of workloads) await removeAll(resource);
+  if (simulated) return;
+  await removeAll("pods", { gracePeriodSeconds: 1 });
+  await api.remove("namespaces", namespace).catch(refusedOrGone);
+  const patience = new Patience(10_000);
+  while (!patience.isOver && (await api.list("pods", namespace)).length > 0) await sleep(200);
+}
+
+function refusedOrGone(error: unknown): void {
+  if (!(error instanceof ApiError)) throw error;
+}
+
+/** A suite may have uninstalled the kind. */
+function notServed(error: unknown): Item[] {
+  if (error instanceof ApiError && error.status === 404) return [];
+  throw error;
 }

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { carriedOutKinds, customResourceDefinition } from "../../crds/index.ts";
+import { customResourceDefinition, kinds } from "../../crds/index.ts";
 import { type Credentials, fixedCredentials, systemClock } from "../../kube/index.ts";
 import { type Sandbox, startSandbox } from "../../sandbox/index.ts";
 import { accountToken, installAccess, MissingRights } from "../../testkit/kube/account_fixture.ts";
@@ -24,8 +24,8 @@ export interface TestSandbox {
 }
 
 /**
- * Starts a sandbox with nodes, without webhooks. `serves`: the kinds that have definitions; by default all that are
- * carried out. Controllers watch what is served, so that fewer kinds make each of them cheaper.
+ * Starts a sandbox with nodes, without webhooks. `serves`: the kinds that have definitions; by default all.
+ * Controllers watch what is served, so that fewer kinds make each of them cheaper.
  */
 export async function startTestSandbox(
   options: { serves?: readonly string[]; pace?: Suite["pace"] } = {},
@@ -46,7 +46,7 @@ export async function startTestSandbox(
   const api = connect(kubeconfig);
   await installAccess(kubeconfig);
   const token = await accountToken(kubeconfig, "kruise-manager");
-  const served = carriedOutKinds.filter(({ kind }) => options.serves?.includes(kind) ?? true);
+  const served = kinds.filter(({ kind }) => options.serves?.includes(kind) ?? true);
   for (const kind of served) await api.create(customResourceDefinition(kind));
   return {
     api,

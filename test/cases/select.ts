@@ -1,7 +1,8 @@
-import type { Suite } from "./suite.ts";
-
 /** The suites with the given numbers, all of them when none is given. Throws on a number that no suite has. */
-export function select(suites: readonly Suite[], numbers: readonly string[]): readonly Suite[] {
+export function select<S extends { readonly number: string }>(
+  suites: readonly S[],
+  numbers: readonly string[],
+): readonly S[] {
   const unknown = numbers.find((number) => !suites.some((suite) => suite.number === number));
   if (unknown !== undefined) {
     const known = suites.map((suite) => suite.number).sort();

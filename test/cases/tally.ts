@@ -1,7 +1,7 @@
 /** Counts steps and prints them as they end. */
 import type { StepResult } from "./step_result.ts";
 
-/** Of what is told of one failure. */
+/** Of what is reported of one failure. */
 const lineLimit = 90;
 
 export class Tally {

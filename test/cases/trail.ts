@@ -1,6 +1,6 @@
 /**
  * A record of every change of some pods, taken from a watch of its own, and what can be read from it afterwards.
- * The judgements are independent of the controller's code: they look only at what the API server showed.
+ * The checks are independent of the controller's code: they look only at what the API server showed.
  */
 import type { Api, Item, ResourceName } from "../cluster/api.ts";
 import { Patience } from "../cluster/patience.ts";
@@ -41,17 +41,24 @@ export class Trail {
     return this;
   }
 
-  /** Ends the watch after it has shown the present state; throws when the watch broke. */
+  /**
+   * Ends the watch after it has shown the present state; throws when the watch broke. Once it has ended, the same again:
+   * what changes afterwards would be waited for in vain.
+   */
   async stop(): Promise<readonly Moment[]> {
+    if (!this.#abort.signal.aborted) await this.#catchUp();
+    this.#abort.abort();
+    await this.#running;
+    if (this.#failure !== undefined) throw this.#failure;
+    return this.moments;
+  }
+
+  async #catchUp(): Promise<void> {
     const patience = new Patience(10_000);
     const { items } = await this.#present();
     while (this.#failure === undefined && !patience.isOver && !items.every((item) => this.#seen(item))) {
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
-    this.#abort.abort();
-    await this.#running;
-    if (this.#failure !== undefined) throw this.#failure;
-    return this.moments;
   }
 
   #seen(item: Item): boolean {

@@ -137,7 +137,10 @@ export class United {
   async pods(subset?: string): Promise<Item[]> {
     const labels = subset === undefined ? `case=${this.name}` : `case=${this.name},${SUBSET}=${subset}`;
     const pods = await this.world.list("pods", labels);
-    return pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+    // A kubelet that hears of its node's new label after the scheduler refuses the pod, which has failed then.
+    return pods.filter(
+      ({ metadata, status }) => metadata.deletionTimestamp === undefined && status?.phase !== "Failed",
+    );
   }
 
   async images(): Promise<Record<string, string | undefined>> {

@@ -1,6 +1,6 @@
 /**
  * A plain JSON client for tests: what `kubectl` would send, over HTTPS, and nothing of the project's own client,
- * so that the tests judge that client too.
+ * so that the tests cover that client too.
  */
 import { readFileSync } from "node:fs";
 import { Agent, request } from "undici";
@@ -176,6 +176,8 @@ const groupsOfPlurals: Readonly<Record<string, string>> = {
   statefulsets: "apps.kruise.io/v1beta1",
   daemonsets: "apps.kruise.io/v1beta1",
   uniteddeployments: "apps.kruise.io/v1beta1",
+  broadcastjobs: "apps.kruise.io/v1beta1",
+  advancedcronjobs: "apps.kruise.io/v1beta1",
   imagepulljobs: "apps.kruise.io/v1beta1",
   imagelistpulljobs: "apps.kruise.io/v1beta1",
   nodeimages: "apps.kruise.io/v1beta1",
@@ -232,7 +234,8 @@ function isItem(value: unknown): value is Item {
   return isRecord(value) && isRecord(value["metadata"]);
 }
 
-function asItem(value: unknown): Item {
+/** Throws for what has no metadata. */
+export function asItem(value: unknown): Item {
   if (!isItem(value)) throw new Error(`not an object of the API: ${JSON.stringify(value).slice(0, 200)}`);
   return value;
 }

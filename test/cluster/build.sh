@@ -1,18 +1,22 @@
 #!/usr/bin/env bash
 # Builds the Kubernetes programs of the test cluster from their Go module, and the web server of its images (handover/).
-#   build.sh VERSION FOLDER      for example: build.sh 1.34.4 ~/.cache/refit/kubernetes-1.34.4
+#   build.sh VERSION FOLDER [PROGRAM...]      for example: build.sh 1.34.4 ~/.cache/refit/kubernetes-1.34.4
+# With programs named, these alone, and no web server: build.sh 1.33.13 ~/.cache/refit/kubernetes-1.33.13 kube-apiserver
 # Does nothing when FOLDER holds them already. Kubernetes keeps its libraries (k8s.io/api, ...) in its own tree and
 # points to them by path; outside that tree each has to be replaced by its published twin, v0.MINOR.PATCH.
 set -euo pipefail
 version=$1
 folder=$2
 here=$(cd "$(dirname "$0")" && pwd)
-programs=(kube-apiserver kube-controller-manager kube-scheduler kubelet)
+programs=("${@:3}")
+[ $# -gt 2 ] || programs=(kube-apiserver kube-controller-manager kube-scheduler kubelet)
+is_whole=$([ $# -gt 2 ] || echo yes)
 
 complete=yes
 for program in "${programs[@]}"; do [ -x "$folder/$program" ] || complete=no; done
 
 build_handover() {
+  [ -n "$is_whole" ] || return 0
   local source=$here/handover
   [ -z "$(find "$source" -newer "$folder/handover" 2>&1)" ] && return
   mkdir -p "$folder"

@@ -9,13 +9,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import { request } from "undici";
 import { type AgentProcess, type AgentRuntime, startAgents } from "./agents.ts";
-import { type Api, connect } from "./api.ts";
+import { type Api, connect, isRecord } from "./api.ts";
+import { serveApiAddress } from "./api_address.ts";
 import { writeImageArchive } from "./images.ts";
 import { TestNode, unmountBelow } from "./node.ts";
 import { exitOnInterrupt, type Service, startService, untilReady } from "./processes.ts";
-import { startRegistry } from "./registry.ts";
+import { pushImage, startRegistry } from "./registry.ts";
 import {
+  cachedPrograms,
   freePorts,
   kubernetesVersion,
   networkConfig,
@@ -32,6 +35,11 @@ export interface ClusterOptions {
   readonly nodes: number;
   /** How long suites take the API server away for. */
   readonly outageMs: number;
+  /**
+   * Pods reach the API server as in a cluster: with tokens of their service accounts, at the address of its Service; it
+   * calls webhooks by Services. One such cluster at a time: the address is the machine's. Default false.
+   */
+  readonly podsUseApi?: boolean;
   /** Called after each stage with its name and duration in milliseconds. */
   readonly onStage: (name: string, ms: number) => void;
   readonly environment: NodeJS.ProcessEnv;
@@ -45,6 +53,16 @@ export interface TestCluster {
   /** Starts the node agent on every node; the project must be installed. */
   startAgents(runtime: AgentRuntime, flags?: readonly string[]): Promise<readonly AgentProcess[]>;
   readonly faults: ClusterFaults;
+  /**
+   * Ends the API server and starts it again, as its upgrade does: with the API and the features of an earlier version if one
+   * is given, such as `1.33`, or as the program of another release, such as `1.33.13`, which is built if need be. Resolves when
+   * it is ready.
+   */
+  startServer(options: { emulatedVersion?: string; release?: string }): Promise<void>;
+  /** What etcd holds below a prefix of its keys, such as `/registry/pods/`: the values by key. */
+  stored(prefix: string): Promise<ReadonlyMap<string, string>>;
+  /** Puts an image of an OCI layout into the registry that stands in for docker.io. There must be nodes. */
+  push(folder: string, image: string, as: string): Promise<void>;
   /** Ends and removes everything that was started; safe to call twice. */
   stop(): Promise<void>;
 }
@@ -99,6 +117,7 @@ class LocalCluster implements TestCluster {
   #server: Service | undefined;
   #ports: number[] = [];
   #agents: readonly AgentProcess[] = [];
+  #endApiAddress: (() => Promise<void>) | undefined;
   #stopped: Promise<void> | undefined;
 
   /** `ordinal`, from 0 to 15, tells clusters of one process apart: in names of nodes and bridges, in addresses of pods. */
@@ -153,6 +172,10 @@ class LocalCluster implements TestCluster {
     return `https://127.0.0.1:${portAt(this.#ports, 0)}`;
   }
 
+  push(folder: string, image: string, as: string): Promise<void> {
+    return pushImage(portAt(this.#ports, 5), `oci:${folder}:${image}`, as);
+  }
+
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
@@ -163,6 +186,7 @@ class LocalCluster implements TestCluster {
     await Promise.all(this.#agents.map((agent) => agent.stop()));
     await Promise.all(this.nodes.map((node) => node.stop()));
     for (const service of this.#services.reverse()) await service.stop(5_000);
+    await this.#endApiAddress?.();
     await run("ip", ["link", "delete", this.#bridge]).catch(() => undefined);
     await unmountBelow(this.folder);
     rewriteHosts((line) => !line.endsWith(hostMark(this.folder)));
@@ -213,13 +237,45 @@ class LocalCluster implements TestCluster {
     return `http://127.0.0.1:${portAt(this.#ports, 1)}`;
   }
 
-  async #startServer(): Promise<void> {
-    const { api } = this;
-    const server = this.#service(
-      "kube-apiserver",
-      join(this.#programs, "kube-apiserver"),
-      apiServerArguments(join(this.folder, "pki"), portAt(this.#ports, 0), this.#store),
+  /** By the gateway of etcd, which takes JSON: keys and values are base64, and a range ends before its second key. */
+  async stored(prefix: string): Promise<ReadonlyMap<string, string>> {
+    const end = Buffer.from(prefix);
+    end.writeUInt8(end.readUInt8(end.length - 1) + 1, end.length - 1);
+    const range = { key: Buffer.from(prefix).toString("base64"), range_end: end.toString("base64") };
+    const answer = await request(`${this.#store}/v3/kv/range`, {
+      method: "POST",
+      body: JSON.stringify(range),
+    });
+    const body: unknown = await answer.body.json();
+    if (answer.statusCode !== 200 || !isRecord(body))
+      throw new Error(`etcd answered ${answer.statusCode} for ${prefix}: ${JSON.stringify(body)}`);
+    const pairs = Array.isArray(body["kvs"]) ? body["kvs"].filter(isRecord) : [];
+    const text = (value: unknown) => Buffer.from(String(value), "base64").toString("utf8");
+    return new Map(pairs.map(({ key, value }) => [text(key), text(value)]));
+  }
+
+  async startServer({ emulatedVersion, release }: Parameters<TestCluster["startServer"]>[0]): Promise<void> {
+    const programs = release === undefined ? this.#programs : await this.#buildServer(release);
+    await this.#server?.stop();
+    const more = emulatedVersion === undefined ? [] : [`--emulated-version=${emulatedVersion}`];
+    await this.#startServer(more, programs);
+  }
+
+  async #buildServer(release: string): Promise<string> {
+    const folder = cachedPrograms("kubernetes", release, this.#options.environment);
+    await this.#stage(`kube-apiserver ${release}`, () =>
+      this.#script("build.sh", release, folder, "kube-apiserver"),
     );
+    return folder;
+  }
+
+  async #startServer(more: readonly string[] = [], programs = this.#programs): Promise<void> {
+    const { api } = this;
+    const server = this.#service("kube-apiserver", join(programs, "kube-apiserver"), [
+      ...apiServerArguments(join(this.folder, "pki"), portAt(this.#ports, 0), this.#store),
+      ...(this.#options.podsUseApi === true ? podsUseApiArguments : podsDoWithoutApiArguments),
+      ...more,
+    ]);
     this.#server = server;
     await untilReady(server, async () => (await api.request("GET", "/readyz")).status === 200, 120_000);
   }
@@ -239,6 +295,8 @@ class LocalCluster implements TestCluster {
   };
 
   async #startNodes(names: readonly string[], imageArchive: string): Promise<void> {
+    if (this.#options.podsUseApi === true)
+      this.#endApiAddress = await serveApiAddress(`${this.#bridge}a`, portAt(this.#ports, 0));
     const networkFolder = join(this.folder, "network");
     mkdirSync(networkFolder);
     const subnet = `10.${100 + (process.pid % 100)}.${16 * this.#ordinal}.0/20`;
@@ -313,11 +371,14 @@ function apiServerArguments(pki: string, port: number, store: string): string[] 
     "--allow-privileged=true",
     "--endpoint-reconciler-type=none",
     "--enable-admission-plugins=NodeRestriction",
-    "--disable-admission-plugins=ServiceAccount",
     "--max-requests-inflight=2000",
     "--max-mutating-requests-inflight=1000",
   ];
 }
+
+/** Without kube-proxy nothing listens at a Service's address: the server asks for the pods behind it. */
+const podsUseApiArguments = ["--enable-aggregator-routing=true"];
+const podsDoWithoutApiArguments = ["--disable-admission-plugins=ServiceAccount"];
 
 function componentArguments(kubeconfig: string, port: number): string[] {
   return [

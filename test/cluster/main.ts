@@ -1,6 +1,6 @@
 /**
  * `npm run test:cluster -- [--nodes N] [--clusters N] [--agents RUNTIME [--agent-flag=FLAG...]] [--keep] [CASE...]`:
- * starts real clusters, one if not told otherwise, installs the project's definitions, runs the suites against them and
+ * starts real clusters, one by default, installs the project's definitions, runs the suites against them and
  * removes everything again. The last line counts.
  * `--bench "agent --cycles 3"` runs a bench on it after the suites, or alone when no suite is named; it may be repeated.
  * `npm run test:cluster -- --build` only builds the cluster's programs, so that the next run finds them.
@@ -84,7 +84,7 @@ async function targetOf(cluster: TestCluster): Promise<Target> {
     nodeAgents,
     faults: cluster.faults,
     startsControllers: true,
-    parallel: 6,
+    parallel: 8,
   };
 }
 

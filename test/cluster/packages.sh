@@ -3,7 +3,7 @@
 set -euo pipefail
 
 packages=(etcd-server containerd runc containernetworking-plugins docker-registry skopeo umoci busybox-static
-  iptables iproute2 socat conntrack openssl)
+  iptables iproute2 socat conntrack openssl libfaketime)
 
 missing=()
 for package in "${packages[@]}"; do

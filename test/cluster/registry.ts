@@ -37,20 +37,18 @@ export async function startRegistry(
     };
     await untilReady(service, answers, 20_000);
     // One after another: all share a layer, and of two uploads of one blob at once the registry may lose both.
-    for (const name of testImages) {
-      await run("skopeo", [
-        "copy",
-        "--quiet",
-        "--insecure-policy",
-        "--dest-tls-verify=false",
-        `docker-archive:${imageArchive}:docker.io/library/${name}`,
-        `docker://${address}/library/${name}`,
-      ]);
-    }
+    for (const name of testImages)
+      await pushImage(port, `docker-archive:${imageArchive}:docker.io/library/${name}`, `library/${name}`);
     return service;
   } catch (error) {
     // Nobody else knows of it yet: left running it would keep this process alive.
     await service.stop();
     throw error;
   }
+}
+
+/** `source` as skopeo names images; `as` is repository and tag. */
+export async function pushImage(port: number, source: string, as: string): Promise<void> {
+  const target = `docker://127.0.0.1:${port}/${as}`;
+  await run("skopeo", ["copy", "--quiet", "--insecure-policy", "--dest-tls-verify=false", source, target]);
 }

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "../../cli/index.ts";
+import { apiServiceAddress } from "./api_address.ts";
 import { pauseImage } from "./images.ts";
 
 export const kubernetesVersion = "1.34.4";
@@ -10,9 +11,13 @@ export const kubernetesVersion = "1.34.4";
 /** Programs built once per version; REFIT_CLUSTER_BIN names a folder that has them already. */
 export function programFolder(environment: NodeJS.ProcessEnv): string {
   const given = environment["REFIT_CLUSTER_BIN"];
-  if (given) return given;
+  return given || cachedPrograms("kubernetes", kubernetesVersion, environment);
+}
+
+/** Where programs of a project's version are kept once they were built. */
+export function cachedPrograms(project: string, version: string, environment: NodeJS.ProcessEnv): string {
   const cache = environment["XDG_CACHE_HOME"] || join(homedir(), ".cache");
-  return join(cache, "refit", `kubernetes-${kubernetesVersion}`);
+  return join(cache, "refit", `${project}-${version}`);
 }
 
 /** Ports of the loopback interface that nobody uses now, all different. */
@@ -93,7 +98,7 @@ export function networkConfig(folder: string, bridge: string, subnet: string): s
           type: "host-local",
           dataDir: `${folder}/addresses`,
           ranges: [[{ subnet }]],
-          routes: [{ dst: subnet }],
+          routes: [{ dst: subnet }, { dst: `${apiServiceAddress}/32` }],
         },
       },
     ],

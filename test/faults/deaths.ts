@@ -1,7 +1,8 @@
 /** For every write that a controller makes in a scenario: it dies right after it, and the next one finishes the work. */
 import type { Test } from "tap";
+import { grantForGates } from "../../testkit/kube/account_fixture.ts";
 import { startTestSandbox } from "../cases/sandbox_target.ts";
-import { type Adversity, Lab } from "./lab.ts";
+import { type Adversity, Lab, type LabOptions } from "./lab.ts";
 import type { Scenario } from "./scenarios.ts";
 
 const adversities: readonly Adversity[] = [
@@ -22,7 +23,7 @@ interface Job {
   readonly writes: number;
 }
 
-interface Verdict {
+interface Outcome {
   readonly what: string;
   /** Empty when the specified state was reached within the budget. */
   readonly failure: string;
@@ -36,11 +37,12 @@ export async function tryDeaths(
   t: Test,
   kinds: readonly string[],
   scenarios: readonly Scenario[],
-  { lanes = 8 }: { lanes?: number } = {},
+  { lanes = 8, ...controllers }: { lanes?: number } & LabOptions = {},
 ): Promise<void> {
   const sandbox = await startTestSandbox({ serves: kinds });
   t.teardown(() => sandbox.stop());
-  const lab = new Lab(sandbox);
+  await grantForGates(sandbox.kubeconfig, controllers.gates ?? "");
+  const lab = new Lab(sandbox, controllers);
   const jobs: Job[] = [];
   await inLanes(lanes, scenarios, async (scenario) => {
     const { writes } = await lab.run(scenario, Number.POSITIVE_INFINITY, { name: "none" });
@@ -52,12 +54,12 @@ export async function tryDeaths(
       `${name}: the controller writes`,
     );
   }
-  const verdicts: Verdict[] = [];
-  await inLanes(lanes, jobs, async (job) => void verdicts.push(await judge(lab, job)));
-  for (const { what, failure } of verdicts) t.equal(failure, "", what);
+  const outcomes: Outcome[] = [];
+  await inLanes(lanes, jobs, async (job) => void outcomes.push(await tryJob(lab, job)));
+  for (const { what, failure } of outcomes) t.equal(failure, "", what);
 }
 
-async function judge(lab: Lab, { scenario, write, writes }: Job): Promise<Verdict> {
+async function tryJob(lab: Lab, { scenario, write, writes }: Job): Promise<Outcome> {
   const adversity = adversities[write % adversities.length] ?? { name: "" };
   const what = `${scenario.name}: death after write ${write} of ${writes}; ${adversity.name}`;
   try {

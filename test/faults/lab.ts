@@ -4,7 +4,12 @@
  */
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Controllers, controllerOptions, startControllers } from "../../controller/index.ts";
+import {
+  type Controllers,
+  controllerOptions,
+  parseFeatureGates,
+  startControllers,
+} from "../../controller/index.ts";
 import { type Client, createClient, nullLog, systemClock, undiciTransport } from "../../kube/index.ts";
 import type { FaultRule } from "../../sandbox/index.ts";
 import type { TestSandbox } from "../cases/sandbox_target.ts";
@@ -27,7 +32,12 @@ export class Life {
   readonly #controllers: Controllers;
   #dead = false;
 
-  constructor(sandbox: TestSandbox, namespace: string, number: number) {
+  constructor(
+    sandbox: TestSandbox,
+    namespace: string,
+    number: number,
+    { gates = "", everywhere = false }: LabOptions = {},
+  ) {
     this.agent = `${namespace}/life-${number}/`;
     this.#sandbox = sandbox;
     this.#client = createClient({
@@ -42,7 +52,11 @@ export class Life {
       clock: systemClock,
       random: Math.random,
       log: nullLog,
-      options: controllerOptions({ namespace, systemNamespace: namespace }),
+      options: controllerOptions({
+        namespace: everywhere ? "" : namespace,
+        systemNamespace: namespace,
+        gates: parseFeatureGates(gates),
+      }),
     });
     // Who dies before it has synced never says so.
     this.#controllers.synced.catch(() => undefined);
@@ -79,12 +93,22 @@ export interface RunResult {
   readonly died: boolean;
 }
 
+/** How controllers are started. */
+export interface LabOptions {
+  /** As `--feature-gates` takes them. */
+  readonly gates?: string;
+  /** They care for all namespaces, not just for that of their scenario: one scenario at a time. */
+  readonly everywhere?: boolean;
+}
+
 export class Lab {
   readonly #sandbox: TestSandbox;
+  readonly #options: LabOptions;
   #count = 0;
 
-  constructor(sandbox: TestSandbox) {
+  constructor(sandbox: TestSandbox, options: LabOptions = {}) {
     this.#sandbox = sandbox;
+    this.#options = options;
   }
 
   /** Runs the scenario; the controller dies right after its write number `deathAfter` (from 1) is stored. */
@@ -94,7 +118,7 @@ export class Lab {
     await api.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
     const place: Place = { api, namespace };
     const story = this.#storyOf(namespace);
-    const first = new Life(this.#sandbox, namespace, 1);
+    const first = new Life(this.#sandbox, namespace, 1, this.#options);
     const lives = [first];
     try {
       await inTime(first.synced, `${namespace}: caches were not filled`);
@@ -116,7 +140,7 @@ export class Lab {
       death.stop();
       if (died) {
         await first.end();
-        const next = new Life(this.#sandbox, namespace, 2);
+        const next = new Life(this.#sandbox, namespace, 2, this.#options);
         lives.push(next);
         if (adversity.next !== undefined) faults.add({ ...adversity.next, userAgent: next.agent });
         await reached(place, () => scenario.settled(place), "its end after the death");

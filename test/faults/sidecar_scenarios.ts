@@ -50,7 +50,7 @@ async function prepare({ api, namespace }: Place, shape: Shape): Promise<void> {
     await api.create(podOf(`pod-${index}`, labels, { containers, annotations }), namespace);
 }
 
-/** Every number of the status says so, and every pod was told that it can be upgraded. */
+/** Every number of the status says so, and every pod has the condition that it can be upgraded. */
 async function complete({ api, namespace }: Place, pods: number): Promise<Item[]> {
   const { status, metadata } = await api.get(sets, namespace);
   assert.equal(status?.observedGeneration, metadata.generation, "observed");
@@ -75,8 +75,8 @@ function scenario(shape: Shape): Scenario {
         assert.deepEqual(images, { app: "nginx:1.20", ...updated });
         const app = status?.containerStatuses?.find((one) => one.name === "app");
         assert.equal(app?.restartCount, 0, "the pod's own container is left alone");
-        const told = status?.conditions?.find(({ type }) => type === "SidecarSetUpgradable");
-        assert.equal(told?.status, "True", "told");
+        const upgradable = status?.conditions?.find(({ type }) => type === "SidecarSetUpgradable");
+        assert.equal(upgradable?.status, "True", "upgradable");
       }
       const revisions = await place.api.list("controllerrevisions", place.namespace);
       assert.equal(revisions.length, 2, "one revision a spec");

@@ -70,8 +70,8 @@ t.test("at most one try an object, one line in the log, and work again once it i
   asked.length = 0;
   log.lines.length = 0;
   await api.remove("namespaces", namespace);
-  const told = () => log.lines.filter(({ message }) => message.includes("is being deleted"));
-  await reached(place, async () => assert.equal(told().length, 1), "its refusal");
+  const reported = () => log.lines.filter(({ message }) => message.includes("is being deleted"));
+  await reached(place, async () => assert.equal(reported().length, 1), "its refusal");
   await reached(place, async () => assert.deepEqual(await api.list("pods", namespace), []), "its emptiness");
   await sleep(1_000);
   const tries = asked.length;
@@ -79,7 +79,7 @@ t.test("at most one try an object, one line in the log, and work again once it i
   await sleep(1_500);
   t.equal(asked.length, tries, `tried: ${asked.join(", ")}`);
   t.same(loud(), []);
-  t.equal(told().length, 1);
+  t.equal(reported().length, 1);
 
   faults.clear();
   await api.patch("configmaps", "held", namespace, "merge", { metadata: { finalizers: null } });

@@ -60,10 +60,12 @@ export function withBlocks(page: string, changed: ReadonlyMap<Block, readonly st
 const varying: readonly (readonly [RegExp, string])[] = [
   [/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, "TIME"],
   [/\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b/g, "ADDRESS"],
-  [/\b(?:\d{1,6}d)?(?:\d{1,6}h)?(?:\d{1,6}m)?\d{1,6}(?:\.\d{1,6})?(?:s|m|h)\b/g, "AGE"],
+  // Before suffixes, which may be made of digits alone.
+  [/\b\d{8,10}-/g, "MINUTE-"],
   [/-[bcdfghjklmnpqrstvwxz2456789]{8,10}\b/g, "-HASH"],
   [/-[bcdfghjklmnpqrstvwxz2456789]{5}\b/g, "-SUFFIX"],
-  [/\b\d{8,10}-/g, "MINUTE-"],
+  // After suffixes: one may read as an age does, 2456h.
+  [/\b(?:\d{1,6}d)?(?:\d{1,6}h)?(?:\d{1,6}m)?\d{1,6}(?:\.\d{1,6})?(?:s|m|h)\b/g, "AGE"],
   // Newer versions of kubectl name the namespace.
   [/ from \w+ namespace$/, ""],
   [/ +/g, " "],

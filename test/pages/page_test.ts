@@ -36,6 +36,12 @@ t.test("what differs from run to run is not compared; all else is", async (t) =>
   const other = ["NAME  AGE", "web-zzzzz  7m   10.0.0.17", "web-26789  12.5s"];
   t.same(comparable(one), comparable(other));
   t.notSame(comparable(["web-b4xv9  1/1  5s"]), comparable(["web-b4xv9  0/1  5s"]));
+  t.same(comparable(["web-2456h  5s"]), comparable(["web-b4xv9  5s"]), "a suffix that reads as an age");
+  t.same(
+    comparable(["web-24567898-b4xv9"]),
+    comparable(["web-29013313-24567"]),
+    "a minute and a suffix of digits",
+  );
   t.notSame(comparable(["a", "b"]), comparable(["b", "a"]), "the order of given names counts");
 });
 

@@ -156,7 +156,10 @@ async function wrongConditions(contract: Contract): Promise<void> {
 
 export const conditionCases: readonly ContractCase[] = [
   { name: "asks webhooks where their match conditions hold", run: conditionsDecide },
-  { name: "judges conditions that cannot be evaluated by the failure policy", run: failurePolicyDecides },
+  {
+    name: "conditions that cannot be evaluated are decided by the failure policy",
+    run: failurePolicyDecides,
+  },
   { name: "refuses conditions that cannot be compiled, and says where", run: wrongExpressions },
   { name: "refuses conditions without name or expression", run: wrongConditions },
 ];

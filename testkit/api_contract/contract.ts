@@ -1,4 +1,4 @@
-/** Cases that hold for every Kubernetes API server; the sandbox must not be told from a real one by them. */
+/** Cases that hold for every Kubernetes API server; the sandbox must not be distinguishable from a real one by them. */
 import { admissionCases } from "./admission_cases.ts";
 import { applyCases } from "./apply_cases.ts";
 import { authorizationCases } from "./authorization_cases.ts";

@@ -79,7 +79,6 @@ export function factsWith({ object, subject, pods = [], podEvents = [], ...more 
     requests: [],
     leases: [{ key: "kruise-system/kruise-manager", holder: "a", renewedAt: now, durationMs: 15_000 }],
     agents: undefined,
-    unread: [],
     ...more,
   };
 }

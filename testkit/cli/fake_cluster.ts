@@ -108,7 +108,26 @@ const servedTypes: readonly ServedType[] = [
     kind: "AdvancedCronJob",
     shortNames: ["acj"],
   },
+  kruise("workloadspreads", "WorkloadSpread"),
+  kruise("ephemeraljobs", "EphemeralJob"),
+  kruise("imagepulljobs", "ImagePullJob"),
+  kruise("imagelistpulljobs", "ImageListPullJob"),
+  { ...kruise("nodeimages", "NodeImage"), namespaced: false },
+  kruise("podprobemarkers", "PodProbeMarker"),
+  { ...kruise("nodepodprobes", "NodePodProbe"), namespaced: false },
+  kruise("persistentpodstates", "PersistentPodState"),
+  {
+    group: "policy.kruise.io",
+    version: "v1beta1",
+    plural: "podunavailablebudgets",
+    kind: "PodUnavailableBudget",
+    shortNames: ["pub"],
+  },
 ];
+
+function kruise(plural: string, kind: string): ServedType {
+  return { group: "apps.kruise.io", version: "v1beta1", plural, kind };
+}
 
 function discovery(path: string): unknown {
   if (path === "/apis") {

@@ -18,7 +18,7 @@ export interface HelmRun {
 
 /** `home` holds what helm keeps between calls. */
 export async function helm(home: string, ...args: readonly string[]): Promise<HelmRun> {
-  if (helmPath === undefined) throw new Error("helm is missing");
+  if (helmPath === undefined) throw new Error(String(helmMissing));
   const env = { ...process.env, HELM_CACHE_HOME: home, HELM_CONFIG_HOME: home, HELM_DATA_HOME: home };
   try {
     const options = { env, maxBuffer: 64 * 1024 * 1024 };

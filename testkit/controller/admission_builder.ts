@@ -4,6 +4,7 @@ import type { PodAdmissionOptions } from "../../controller/pod_admission/chain.t
 import { PreparedSidecars } from "../../controller/sidecar_set/injection/sidecars.ts";
 import { seededRandom } from "../../kube/index.ts";
 import { testClock } from "../kube/fake_clock.ts";
+import { frozen } from "./frozen_builder.ts";
 
 /** What the API server asks: about a creation, an update if there is an old object, a deletion if there is only that. */
 export function admissionRequest(given: Partial<AdmissionRequest>): AdmissionRequest {
@@ -21,9 +22,10 @@ export function admissionRequest(given: Partial<AdmissionRequest>): AdmissionReq
     name: metadata?.name ?? "",
     userName: "someone",
     dryRun: false,
-    object,
-    oldObject,
     ...given,
+    // No handler may change what it is asked about.
+    object: frozen(object),
+    oldObject: frozen(oldObject),
   };
 }
 
@@ -40,6 +42,7 @@ export function podAdmissionOptions(given: Partial<PodAdmissionOptions> = {}): P
       revisions: { named: () => undefined, ofSet: () => [] },
       prepared: new PreparedSidecars(),
       sortByName: false,
+      refused: () => undefined,
     },
     placement: { stateOf: async () => undefined, isRecorded: () => false },
     stepTook: () => undefined,

@@ -1,6 +1,6 @@
-/** What an event costs, measured and told. For benches. */
+/** What an event costs, measured and printed. For benches. */
 
-/** Runs it `count` times to warm up and as often again; tells CPU and heap of one run. Wants `--expose-gc`. */
+/** Runs it `count` times to warm up and as often again; prints CPU and heap of one run. Wants `--expose-gc`. */
 export function printCost(what: string, count: number, run: () => void): void {
   for (let round = 0; round < count; round++) run();
   globalThis.gc?.();

@@ -126,8 +126,8 @@ export class PullsAhead {
     const found = this.nodes.get(node);
     if (job === undefined || found === undefined) return;
     const task = { ttlSeconds: 300, random: () => 0, now };
-    const told = written(found, { spec: withTask(found, job, pullTarget(job, []), task) });
-    this.nodes.set(node, answered(told, phase, now));
+    const started = written(found, { spec: withTask(found, job, pullTarget(job, []), task) });
+    this.nodes.set(node, answered(started, phase, now));
   }
 
   /** Those of the pods that have the image. */
@@ -135,12 +135,12 @@ export class PullsAhead {
     return pods.filter(({ containers }) => containers[0]?.image === this.image);
   }
 
-  /** Carries out what concerns the job and judges updates of pods; true where nothing else is left to do. */
+  /** Carries out what concerns the job and checks updates of pods; true where nothing else is left to do. */
   #perform(action: Action, now: number): boolean {
     if (action.type === "create object") this.#make(action.name, now);
     else if (action.type === "delete object") this.jobs.length = 0;
     else {
-      if (action.type === "patch pod") this.#judge(action.write.after);
+      if (action.type === "patch pod") this.#check(action.write.after);
       return false;
     }
     return true;
@@ -154,7 +154,7 @@ export class PullsAhead {
     this.jobs.push({ name, uid: `uid-${name}`, job });
   }
 
-  #judge(after: Pod): void {
+  #check(after: Pod): void {
     if (this.updated([after]).length === 0) return;
     const found = this.nodes.get(after.nodeName);
     const job = this.jobs[0]?.job;

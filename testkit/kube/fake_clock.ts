@@ -16,7 +16,7 @@ export interface TestClock extends Clock {
   readonly nextAt: number | undefined;
 }
 
-/** A clock that stands still until told. Starts at `startMs` (default 2026-01-01T00:00:00Z). */
+/** A clock that moves only when it is advanced. Starts at `startMs` (default 2026-01-01T00:00:00Z). */
 export function testClock(startMs = 1_767_225_600_000): TestClock {
   let elapsed = 0;
   let sequence = 0;

@@ -13,6 +13,7 @@ import {
   type ObjectRef,
   objectRef,
   type Patch,
+  PatchError,
   parseFieldSelector,
   parseSelector,
   type Resource,
@@ -45,7 +46,7 @@ export function fakeServer(options: FakeServerOptions = {}): FakeServer {
   return new FakeServer(options);
 }
 
-/** Objects are told apart by plural with group, and key: `leases.coordination.k8s.io`, `default/lock`. */
+/** Objects are held by plural with group, and key: `leases.coordination.k8s.io`, `default/lock`. */
 export class FakeServer {
   readonly client: Client;
   /** Verb, plural and key of each call, `create leases default/lock`. */
@@ -54,6 +55,8 @@ export class FakeServer {
   readonly patches: SentPatch[] = [];
   readonly #objects = new Map<string, StoredObject>();
   readonly #streams = new Set<Stream>();
+  /** Oldest first. */
+  readonly #history: { readonly plural: string; readonly type: Change; readonly object: StoredObject }[] = [];
   readonly #options: FakeServerOptions;
   #version = 0;
 
@@ -106,6 +109,7 @@ export class FakeServer {
     this.#version++;
     this.#objects.delete(`${plural} ${key}`);
     const last = { ...rest, metadata: { ...metadata, resourceVersion: String(this.#version) } };
+    this.#history.push({ plural, type: "DELETED", object: last });
     for (const stream of this.#streams) if (stream.shows(plural, last)) stream.push("DELETED", last);
   }
 
@@ -198,11 +202,20 @@ export class FakeServer {
     // From here on nothing is missed, even before the stream is read.
     const stream = new Stream(plural, selection(options), () => this.#streams.delete(stream));
     this.#streams.add(stream);
+    if (!options.sendInitialEvents) this.#replay(stream, Number(options.resourceVersion));
     options.signal.addEventListener("abort", () => stream.end(new KubeError("Aborted", "aborted")), {
       once: true,
     });
     const initial = options.sendInitialEvents ? this.#selected(plural, options) : undefined;
     return eventsOf(resource, stream, initial, String(this.#version));
+  }
+
+  /** What a watch from a version has missed. */
+  #replay(stream: Stream, version: number): void {
+    for (const { plural, type, object } of this.#history) {
+      if (Number(object.metadata.resourceVersion) <= version) continue;
+      if (stream.shows(plural, object)) stream.push(type, object);
+    }
   }
 
   #selected(plural: string, options: Selection): StoredObject[] {
@@ -215,6 +228,7 @@ export class FakeServer {
     const id = idOf(plural, object);
     const before = this.#objects.get(id);
     this.#objects.set(id, object);
+    this.#history.push({ plural, type: before === undefined ? "ADDED" : "MODIFIED", object });
     for (const stream of this.#streams) {
       const was = before !== undefined && stream.shows(plural, before);
       if (stream.shows(plural, object)) stream.push(was ? "MODIFIED" : "ADDED", object);
@@ -242,10 +256,20 @@ function fieldOf(object: unknown, path: string): string {
 }
 
 function patched(held: StoredObject, patch: Patch, kind: string): object {
-  if (patch.type === "json") return applyJsonPatch(held, patch.body);
+  if (patch.type === "json") return applied(() => applyJsonPatch(held, patch.body));
   if (patch.type === "merge") return applyMergePatch(held, patch.body);
   if (patch.type === "strategic") return applyStrategicPatch(held, patch.body, kind);
   throw new KubeError("MethodNotAllowed", "nothing is applied here");
+}
+
+/** A patch that does not apply, as a test that fails, is Invalid. */
+function applied(apply: () => object): object {
+  try {
+    return apply();
+  } catch (error) {
+    if (!(error instanceof PatchError)) throw error;
+    throw new KubeError("Invalid", error.message, { status: 422, reason: "Invalid", cause: error });
+  }
 }
 
 type Metadata = KubeObject["metadata"];

@@ -32,6 +32,7 @@ function ownValue(path: string): string {
 
 function literal(value: unknown): string {
   if (Array.isArray(value)) return `(list ${value.map(literal).join(" ")})`.replace(" )", ")");
+  if (isJsonObject(value) && Object.keys(value).length === 0) return "(dict)";
   return JSON.stringify(value);
 }
 
@@ -56,6 +57,8 @@ export function chartTemplates(): ReadonlyMap<string, string> {
     const comments = withoutComments(installReasons[nameOf(each)] ?? {}, patches);
     write(fileOf(each), conditional(conditionOf(each, namespace), holes.yaml(patched, comments)));
   }
+  for (const [condition, each] of certManagerObjects(holes, namespace))
+    write("cert_manager.yaml", conditional(condition, holes.yaml(each)));
   for (const each of uninstallHook(holes, namespace))
     write("uninstall_hook.yaml", conditional(undefined, holes.yaml(each)));
   return files;
@@ -75,7 +78,7 @@ function nameOf({ kind, metadata }: InstallObject): string {
 function installOptions(holes: Holes, namespace: string): InstallOptions {
   const given = (flag: string, expression: string): string =>
     holes.either(expression, [`--${flag}=${holes.text(expression)}`]);
-  const gates = given("feature-gates", values("featureGates"));
+  const gates = given("feature-gates", named("featureGates"));
   return {
     namespace,
     webhookHost: undefined,
@@ -161,8 +164,7 @@ const isPodWebhook = (webhook: JsonObject): boolean =>
   /^[mv]pod(eviction)?\.kb\.io$/.test(String(webhook["name"]));
 
 function annotationsOfCertificates(holes: Holes): Record<string, null> {
-  const expression = `(ternary .Values.externalCerts.annotations (dict) (eq "true" (${isGateOn("EnableExternalCerts")})))`;
-  return holes.fields(expression);
+  return holes.fields(`(fromYaml (${named("certificateAnnotations")}))`);
 }
 
 const pod = "/spec/template/spec";
@@ -295,6 +297,51 @@ function fileOf({ apiVersion = "", kind = "" }: InstallObject): string {
   if (kind === "Namespace" || kind === "ResourceQuota") return "namespaces.yaml";
   if (kind.endsWith("WebhookConfiguration")) return "webhook_configurations.yaml";
   return kind === "DaemonSet" ? "daemon.yaml" : "manager.yaml";
+}
+
+/**
+ * What cert-manager is asked for, each with its condition. Without an issuer of the user's: an authority that signs itself, and
+ * what it signs, so that a renewed certificate is trusted by whoever trusted the former one.
+ */
+function certManagerObjects(holes: Holes, namespace: string): readonly (readonly [string, object])[] {
+  const enabled = ownValue("externalCerts.certManager.enabled");
+  const issuerRef = ownValue("externalCerts.certManager.issuerRef");
+  const issuer = (name: string, spec: object) =>
+    object("cert-manager.io/v1", "Issuer", { name, namespace }, { spec });
+  const certificate = (name: string, spec: object) =>
+    object(
+      "cert-manager.io/v1",
+      "Certificate",
+      { name, namespace },
+      { spec: { secretName: name, privateKey: { algorithm: "ECDSA", size: 256 }, ...spec } },
+    );
+  const root = "kruise-webhook-selfsigned";
+  const authority = "kruise-webhook-ca";
+  const service = `kruise-webhook-service.${namespace}.svc`;
+  const own = `and (${enabled}) (not (${issuerRef}))`;
+  return [
+    [own, issuer(root, { selfSigned: {} })],
+    [
+      own,
+      certificate(authority, {
+        isCA: true,
+        commonName: authority,
+        duration: "87600h",
+        issuerRef: { kind: "Issuer", name: root },
+      }),
+    ],
+    [own, issuer(authority, { ca: { secretName: authority } })],
+    [
+      enabled,
+      certificate("kruise-webhook-certs", {
+        // The server asks itself at localhost whether it can be reached.
+        dnsNames: [service, "localhost"],
+        usages: ["digital signature", "key encipherment", "server auth"],
+        ...holes.fields(`(${issuerRef})`, "issuerRef"),
+        ...holes.fieldsIf(`not (${issuerRef})`, { issuerRef: { kind: "Issuer", name: authority } }),
+      }),
+    ],
+  ];
 }
 
 /** What asks, before anything is removed, whether objects are left that would go with their definitions. Spec: platform 9, 15. */

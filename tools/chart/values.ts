@@ -73,6 +73,20 @@ const common: readonly ChartValue[] = [
     help: "Annotations of webhook configurations and converted definitions with gate EnableExternalCerts, for example cert-manager.io/inject-ca-from.",
   },
   {
+    path: "externalCerts.certManager.enabled",
+    default: false,
+    schema: flag,
+    reference: undefined,
+    help: "Let cert-manager issue the certificate of the webhooks and inject its authority. Switches gate EnableExternalCerts on.",
+  },
+  {
+    path: "externalCerts.certManager.issuerRef",
+    default: {},
+    schema: fields,
+    reference: undefined,
+    help: "Issuer of that certificate, by name and kind. Empty: an authority of the installation's own, which cert-manager keeps.",
+  },
+  {
     path: "imagePullSecrets",
     default: [],
     schema: items,

@@ -1,8 +1,29 @@
-{{- /* Feature gates of .Values.featureGates, for objects that stand only with or without one. Argument: list . NAME. */}}
+{{- /* Feature gates, for objects that stand only with or without one. Argument of gateOn and gateOff: list . NAME. */}}
+
+{{- /* Those of the values, and the one that cert-manager needs. */}}
+{{- define "refit.featureGates" -}}
+{{- .Values.featureGates -}}
+{{- if and (dig "externalCerts" "certManager" "enabled" false .Values.AsMap) (not (regexMatch "(^|,)\\s*EnableExternalCerts\\s*=" .Values.featureGates)) -}}
+{{- if .Values.featureGates }},{{ end }}EnableExternalCerts=true
+{{- end -}}
+{{- end }}
+
+{{- /* Of webhook configurations and converted definitions, as YAML: who injects the authority, and which. */}}
+{{- define "refit.certificateAnnotations" -}}
+{{- $annotations := dict -}}
+{{- if include "refit.gateOn" (list . "EnableExternalCerts") -}}
+{{- $annotations = .Values.externalCerts.annotations | default dict -}}
+{{- if dig "externalCerts" "certManager" "enabled" false .Values.AsMap -}}
+{{- $from := printf "%s/kruise-webhook-certs" .Values.installation.namespace -}}
+{{- $annotations = merge (dict "cert-manager.io/inject-ca-from" $from) $annotations -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $annotations -}}
+{{- end }}
 
 {{- /* "true" where the gate is on by its own name or by AllAlpha; empty for a gate that is not named and on by default. */}}
 {{- define "refit.gateOn" -}}
-{{- $gates := (index . 0).Values.featureGates -}}
+{{- $gates := include "refit.featureGates" (index . 0) -}}
 {{- $given := regexFind (printf "(^|,)\\s*%s\\s*=\\s*[^,]*" (index . 1)) $gates -}}
 {{- $all := regexFind "(^|,)\\s*AllAlpha\\s*=\\s*[^,]*" $gates -}}
 {{- if regexMatch "(?i)=\\s*(true|t|1)\\s*$" (default $all $given) -}}true{{- end -}}

@@ -61,6 +61,7 @@ const refused = (message: string): FactsParts => ({
 });
 const request = {
   name: "crr",
+  uid: "uid-crr",
   podUid: "uid-web-a",
   containers: ["web"],
   message: "",
@@ -520,6 +521,14 @@ const cases: Readonly<Record<string, Case>> = {
     next: /webhookconfigurations/,
     outlook: "stuck",
   },
+  "WebhookDenied, by a SidecarSet": {
+    given: refused(
+      'admission webhook "mpod.kb.io" denied the request: no containers match "^a$" (SidecarSet proxy.v1)',
+    ),
+    message: /denied the request: no containers match/,
+    next: /^refit why sidecarset\/proxy\.v1$/,
+    outlook: "stuck",
+  },
   PodSecurity: {
     given: refused('pods "a" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true'),
     message: /violates PodSecurity/,
@@ -602,6 +611,12 @@ const cases: Readonly<Record<string, Case>> = {
     },
     message: /no further within its progressDeadlineSeconds/,
     next: /refit rollout undo cloneset.apps.kruise.io\/web -n default/,
+    outlook: "held",
+  },
+  FailedInjection: {
+    given: { events: [warning("FailedInjection", "a new pod in namespace shop was refused: no revision")] },
+    message: /^a new pod in namespace shop was refused: no revision \(.+ ago\)$/,
+    next: /kubectl describe cloneset.apps.kruise.io\/web -n default/,
     outlook: "held",
   },
   SubsetUnschedulable: {

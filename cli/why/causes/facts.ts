@@ -28,6 +28,7 @@ export interface ClaimFacts {
 /** A ContainerRecreateRequest that has not ended. */
 export interface RecreateFacts {
   readonly name: string;
+  readonly uid: string;
   readonly podUid: string;
   readonly containers: readonly string[];
   /** Empty until the node's agent takes it up. */
@@ -50,6 +51,7 @@ export interface SubjectFacts {
   readonly name: string;
   /** Empty for one of the whole cluster. */
   readonly namespace: string;
+  readonly uid: string;
   readonly createdAt: number | undefined;
   readonly deletionAt: number | undefined;
   readonly finalizers: readonly string[];
@@ -86,6 +88,4 @@ export interface Facts {
   readonly leases: readonly LeaseFacts[] | undefined;
   /** Whether the agent of a node is ready; a node without an entry has none. */
   readonly agents: ReadonlyMap<string, boolean> | undefined;
-  /** What could not be read, in words. */
-  readonly unread: readonly string[];
 }

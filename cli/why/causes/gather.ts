@@ -2,7 +2,6 @@
 import { controllerOptions } from "../../../controller/index.ts";
 import { RECREATE_ACTIVE_LABEL, RECREATE_POD_UID_LABEL } from "../../../crds/index.ts";
 import { formatSelector } from "../../../kube/core/index.ts";
-import type { ClusterAccess } from "../../command.ts";
 import { type AnyObject, at, listAt, numberAt, selectorAt, textAt } from "../../fields.ts";
 import { objectName } from "../../resource_types.ts";
 import type { Target } from "../../target.ts";
@@ -26,7 +25,7 @@ import {
 } from "./pod_facts.ts";
 import { isAtRest } from "./pod_reasons.ts";
 import { type PodSource, podSourceOf } from "./pod_sources.ts";
-import { Reader, type Scope } from "./reader.ts";
+import type { Reader, Scope } from "./reader.ts";
 import { lastLine } from "./shown_text.ts";
 
 /** Pods beyond are not read: 20 pages. */
@@ -41,16 +40,15 @@ const mostLogs = 3;
 /** Workloads between an object and its pods whose events are read. */
 const mostBetween = 4;
 
-/** Undefined for a kind without pods. */
+/** Undefined for a kind of which nothing but its plan is known. */
 export async function gatherFacts(
-  access: ClusterAccess,
+  reader: Reader,
   { type }: Pick<Target, "type">,
   object: AnyObject,
   now: number,
 ): Promise<Facts | undefined> {
   const source = podSourceOf(type);
   if (source === undefined) return undefined;
-  const reader = new Reader(access);
   const subject = subjectFactsOf(object, objectName(type, object.metadata.name ?? ""), source);
   const [found, leases] = await Promise.all([
     podsOf(reader, source, object, subject, now),
@@ -82,7 +80,6 @@ export async function gatherFacts(
     node: (name) => nodes.get(name),
     claim: (namespace, name) => claims.get(`${namespace}/${name}`),
     lastLine: (pod, container) => logs.get(`${stateOf(pod)} ${container}`),
-    unread: reader.unread,
   };
 }
 
@@ -98,6 +95,7 @@ export function subjectFactsOf(
   return {
     name,
     namespace: textAt(object, "metadata", "namespace") ?? "",
+    uid: uidOf(object),
     createdAt: timeAt(object, "metadata", "creationTimestamp"),
     deletionAt: timeAt(object, "metadata", "deletionTimestamp"),
     finalizers: listAt(object, "metadata", "finalizers").filter((text) => typeof text === "string"),
@@ -129,10 +127,14 @@ async function podsOf(
   { namespace, minReadySeconds }: SubjectFacts,
   now: number,
 ): Promise<FoundPods> {
+  if (source.selector === "none")
+    return { pods: [], podCount: 0, newestPodAt: undefined, requests: [], between: [] };
   const labelSelector = formatSelector(source.selector?.(object) ?? selectorAt(object, "spec", "selector"));
+  const podName = source.podName?.(object);
   const scope: Scope = {
     ...(namespace === "" ? {} : { namespace }),
     ...(labelSelector === "" ? {} : { labelSelector }),
+    ...(podName === undefined ? {} : { fieldSelector: `metadata.name=${podName}` }),
   };
   const [requests, between] = await Promise.all([
     readRequests(reader, namespace),
@@ -305,6 +307,7 @@ async function readRequests(reader: Reader, namespace: string): Promise<Recreate
     .filter((request) => textAt(request, "status", "phase") !== "Completed")
     .map((request) => ({
       name: textAt(request, "metadata", "name") ?? "",
+      uid: uidOf(request),
       podUid: textAt(request, "metadata", "labels", RECREATE_POD_UID_LABEL) ?? "",
       containers: listAt(request, "spec", "containers").flatMap(
         (container) => textAt(container, "name") ?? [],
@@ -336,7 +339,8 @@ function leaseOf(lease: AnyObject): LeaseFacts {
   };
 }
 
-async function readAgents(reader: Reader): Promise<ReadonlyMap<string, boolean> | undefined> {
+/** By node, whether its agent is ready. */
+export async function readAgents(reader: Reader): Promise<ReadonlyMap<string, boolean> | undefined> {
   const namespace = controllerOptions().systemNamespace;
   const pods = await reader.list("", "Pod", { namespace, labelSelector: "control-plane=daemon" });
   if (pods === undefined) return undefined;

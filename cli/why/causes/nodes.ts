@@ -35,20 +35,25 @@ function isRenewing(pod: PodFacts): boolean {
   return pod.readsMetadata && pod.conditions.get("InPlaceUpdateReady")?.status === "False";
 }
 
+/** Undefined: the agent is ready, or agents are started by other means than the DaemonSet. */
+export function agentProblem(node: string, agents: Facts["agents"]): string | undefined {
+  if (agents === undefined || agents.size === 0 || agents.get(node) === true) return undefined;
+  return agents.has(node) ? `the agent on node ${node} is not ready` : `node ${node} has no agent`;
+}
+
+export function agentsCommand(node: string): string {
+  return `kubectl get pods -n kruise-system -l control-plane=daemon --field-selector spec.nodeName=${node}`;
+}
+
 /** An agent takes a request up within seconds; the controller gives requests up after a minute (containers 1.4, rule 11). */
 export const agentAbsent: PodReason = (pod, facts) => {
   if (!needsAgent(pod, facts.requests)) return undefined;
   const { agents, now } = facts;
   const request = requestOf(pod, facts);
-  const isKnown = agents !== undefined && agents.size > 0;
   const isSilent = request?.phase === "" && now - (request.createdAt ?? now) > 20 * second;
-  const isAbsent = isKnown && agents.get(pod.node) !== true;
-  if (!isAbsent && !isSilent) return undefined;
-  const agent = !isKnown
-    ? `nothing answers on node ${pod.node}`
-    : agents.has(pod.node)
-      ? `the agent on node ${pod.node} is not ready`
-      : `node ${pod.node} has no agent`;
+  const problem = agentProblem(pod.node, agents);
+  if (problem === undefined && !isSilent) return undefined;
+  const agent = problem ?? `nothing answers on node ${pod.node}`;
   const task =
     request === undefined
       ? "a new environment of its containers"
@@ -60,13 +65,14 @@ export const agentAbsent: PodReason = (pod, facts) => {
     since: request?.createdAt ?? pod.conditions.get("InPlaceUpdateReady")?.since,
     stuckAfterMs: 30 * second,
     until: "the node agent (DaemonSet kruise-daemon) runs there",
-    next: `kubectl get pods -n kruise-system -l control-plane=daemon --field-selector spec.nodeName=${pod.node}`,
+    next: agentsCommand(pod.node),
   };
 };
 
 export const recreateRequested: PodReason = (pod, facts) => {
   const request = requestOf(pod, facts);
-  if (request === undefined) return undefined;
+  // The request itself says more about its containers.
+  if (request === undefined || facts.subject.uid === request.uid) return undefined;
   const { name, containers, phase, message } = request;
   const words = message === "" ? "" : ` (${shownText(message)})`;
   return {

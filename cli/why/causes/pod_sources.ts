@@ -1,8 +1,8 @@
 /** Which pods an object has, by its kind. */
-import { spreadMatchOf } from "../../../controller/index.ts";
+import { relatedBudget, spreadMatchOf } from "../../../controller/index.ts";
 import { broadcastJobUidLabel, matchedWorkloadSpreadAnnotation } from "../../../crds/index.ts";
 import type { LabelSelector } from "../../../kube/core/index.ts";
-import { type AnyObject, textAt } from "../../fields.ts";
+import { type AnyObject, textAt, textsAt } from "../../fields.ts";
 import type { ResourceType } from "../../resource_types.ts";
 import { carriesSidecars } from "../../rollout/revised_sidecars.ts";
 
@@ -12,8 +12,10 @@ export interface PodSource {
   readonly kind: string;
   /** Kinds of the objects between it and its pods, those nearer to it first. */
   readonly between?: readonly (readonly [group: string, kind: string])[];
-  /** Labels of its pods and of what is between; default: `spec.selector`. */
-  selector?(object: AnyObject): LabelSelector;
+  /** Labels of its pods and of what is between; default: `spec.selector`. `none`: what its pods do is not what it waits for. */
+  readonly selector?: ((object: AnyObject) => LabelSelector) | "none";
+  /** Of its only pod. */
+  podName?(object: AnyObject): string;
   /** For pods that others own: whether they belong to it. */
   carries?(pod: AnyObject, object: AnyObject): boolean;
   /** Its status says which generation it is about. */
@@ -24,6 +26,9 @@ const apps = { group: "apps", observes: true } as const;
 const kruise = { group: "apps.kruise.io", observes: true } as const;
 const replicaSets = ["apps", "ReplicaSet"] as const;
 const anything = (): LabelSelector => ({});
+
+const podless = { selector: "none", observes: false } as const;
+const isAny = (): boolean => true;
 
 const podSources: readonly PodSource[] = [
   { ...kruise, kind: "CloneSet" },
@@ -69,15 +74,43 @@ const podSources: readonly PodSource[] = [
       spreadMatchOf(textAt(pod, "metadata", "annotations", matchedWorkloadSpreadAnnotation))?.name ===
       metadata.name,
   },
+  {
+    ...kruise,
+    kind: "ContainerRecreateRequest",
+    observes: false,
+    selector: anything,
+    podName: (request) => textAt(request, "spec", "podName") ?? "",
+    carries: isAny,
+  },
+  {
+    group: "policy.kruise.io",
+    observes: true,
+    kind: "PodUnavailableBudget",
+    selector: anything,
+    carries: (pod, { metadata }) => isProtectedBy(pod, metadata.name ?? ""),
+  },
+  { ...kruise, ...podless, kind: "EphemeralJob" },
+  { ...kruise, ...podless, kind: "ImagePullJob" },
+  { ...kruise, ...podless, kind: "ImageListPullJob" },
+  { ...kruise, ...podless, kind: "NodeImage" },
+  { ...kruise, ...podless, kind: "NodePodProbe" },
+  { ...kruise, selector: "none", kind: "PodProbeMarker" },
+  { ...kruise, selector: "none", kind: "PersistentPodState" },
+  { ...kruise, selector: "none", kind: "ResourceDistribution" },
   { ...apps, kind: "Deployment", between: [replicaSets] },
   { ...apps, kind: "ReplicaSet" },
   { ...apps, kind: "StatefulSet" },
   { ...apps, kind: "DaemonSet" },
   { group: "batch", kind: "Job", observes: false },
-  { group: "", kind: "Pod", observes: false, carries: () => true },
+  { group: "", kind: "Pod", observes: false, carries: isAny },
 ];
 
-/** Undefined for a kind without pods. */
+/** As its controller and admission tie pods to budgets. */
+function isProtectedBy(pod: AnyObject, budget: string): boolean {
+  return relatedBudget(textsAt(pod, "metadata", "annotations")) === budget;
+}
+
+/** Undefined for a kind that nothing is known of. */
 export function podSourceOf({ group, kind }: Pick<ResourceType, "group" | "kind">): PodSource | undefined {
   return podSources.find((source) => source.group === group && source.kind === kind);
 }

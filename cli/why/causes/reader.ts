@@ -1,11 +1,9 @@
-/** Reads of which each may fail: who may not read everything gets told less, and is told what could not be read. */
+/** Reads of which each may fail: with fewer rights the answer has less in it, and says what could not be read. */
 import type { ObjectRef } from "../../../kube/core/index.ts";
-import { isKubeError } from "../../../kube/index.ts";
+import { isKubeError, listPages } from "../../../kube/index.ts";
 import type { ClusterAccess } from "../../command.ts";
 import type { AnyObject } from "../../fields.ts";
 import { objectResource, pluralName } from "../../resource_types.ts";
-
-const pageSize = 500;
 
 export interface Scope {
   readonly namespace?: string;
@@ -30,17 +28,21 @@ export class Reader {
   async *pages(group: string, kind: string, scope: Scope, mostPages: number): AsyncGenerator<AnyObject[]> {
     const type = await this.#access.types.findKind(group, kind);
     if (type === undefined) return;
-    let next = "";
-    for (let page = 0; page < mostPages; page++) {
-      const options = { ...scope, limit: pageSize, ...(next === "" ? {} : { continue: next }) };
-      const name = pluralName(type);
-      const found = await this.#tried(name, this.#access.client.list(objectResource(type), options));
-      if (found === undefined) return;
-      yield found.items;
-      next = found.continue;
-      if (next === "") return;
+    const name = pluralName(type);
+    let left = mostPages;
+    let read = 0;
+    try {
+      for await (const page of listPages(this.#access.client, objectResource(type), scope)) {
+        yield page.items;
+        read += page.items.length;
+        left -= 1;
+        if (left > 0) continue;
+        if (page.continue !== "") this.#unread.add(`more than ${read} ${name}`);
+        return;
+      }
+    } catch (error) {
+      this.#failed(name, error);
     }
-    this.#unread.add(`more than ${mostPages * pageSize} ${pluralName(type)}`);
   }
 
   /** One page; undefined where it cannot be read, or the server has no such kind. */
@@ -79,9 +81,13 @@ export class Reader {
     try {
       return await read;
     } catch (error) {
-      if (!isKubeError(error)) throw error;
-      this.#unread.add(error.code === "Forbidden" ? `${what} (not allowed)` : `${what} (${error.code})`);
+      this.#failed(what, error);
       return undefined;
     }
+  }
+
+  #failed(what: string, error: unknown): void {
+    if (!isKubeError(error)) throw error;
+    this.#unread.add(error.code === "Forbidden" ? `${what} (not allowed)` : `${what} (${error.code})`);
   }
 }

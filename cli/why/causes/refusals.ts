@@ -5,7 +5,8 @@ interface Refusal {
   /** Whether the server's words, at most 2000 characters of them, mean this. */
   matches(words: string): boolean;
   readonly until: string;
-  next(namespace: string): string;
+  /** The command that shows more. */
+  next(namespace: string, words: string): string;
 }
 
 const webhooks = () => "kubectl get mutatingwebhookconfigurations,validatingwebhookconfigurations";
@@ -30,7 +31,10 @@ const refusals: readonly Refusal[] = [
     reason: "WebhookDenied",
     matches: (words) => words.includes("denied the request") || words.includes("denied request"),
     until: "the object is what the webhook or policy allows",
-    next: webhooks,
+    next: (_namespace, words) => {
+      const [, sidecarSet] = /\(SidecarSet ([a-z0-9.-]{1,253})\)/.exec(words) ?? [];
+      return sidecarSet === undefined ? webhooks() : `refit why sidecarset/${sidecarSet}`;
+    },
   },
   {
     reason: "PodSecurity",

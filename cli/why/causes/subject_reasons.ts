@@ -1,7 +1,9 @@
 /** What holds an object up beside its pods: its controller, what the server refuses, what its conditions and events say. */
+import { inNamespace } from "../../resource_types.ts";
 import { age } from "../../text_table.ts";
 import type { Cause } from "./cause.ts";
-import type { Facts, LeaseFacts } from "./facts.ts";
+import type { Facts, LeaseFacts, SubjectFacts } from "./facts.ts";
+import type { ConditionFacts } from "./pod_facts.ts";
 import { minute, second } from "./pod_reason.ts";
 import { refusalOf } from "./refusals.ts";
 import { shownText } from "./shown_text.ts";
@@ -15,6 +17,7 @@ export function subjectCauses(facts: Facts): Cause[] {
     ...jobFailed(facts),
     ...deadlineExceeded(facts),
     ...closedSubsets(facts),
+    ...injectionRefused(facts),
   ];
 }
 
@@ -89,6 +92,9 @@ const failureConditions: Readonly<Record<string, "True" | "False">> = {
   SubsetUpdated: "False",
 };
 
+/** Of a SidecarSet: what admission refused a new pod for. */
+const injectionEvent = "FailedInjection";
+
 const failureEvents = ["FailedCreate", "FailedUpdate", "FailedDelete", "FailedUpdateSubset"];
 
 interface Refused {
@@ -109,7 +115,7 @@ function refused(facts: Facts): Cause[] {
       message: `the server refuses: ${shownText(words)}`,
       until: refusal.until,
       since,
-      next: refusal.next(subject.namespace),
+      next: refusal.next(subject.namespace, words),
       outlook: isCertain && now - (since ?? now) >= 30 * second ? "stuck" : "moving",
       stopsController: true,
     });
@@ -137,10 +143,15 @@ function refusedByEvents({ events, newestPodAt, now }: Facts): Refused[] {
     }));
 }
 
-/** Jobs of any kind: they do not start again. */
+/** A job of any kind that has failed: it does not start again. */
+export function failureOf({ conditions }: SubjectFacts): ConditionFacts | undefined {
+  const condition = conditions.get("Failed");
+  return condition?.status === "True" ? condition : undefined;
+}
+
 function jobFailed({ subject }: Facts): Cause[] {
-  const condition = subject.conditions.get("Failed");
-  if (condition?.status !== "True") return [];
+  const condition = failureOf(subject);
+  if (condition === undefined) return [];
   return [
     {
       reason: shownText(condition.reason) || "JobFailed",
@@ -187,6 +198,22 @@ function closedSubsets({ subject }: Facts): Cause[] {
   });
 }
 
+/** Pods that are not created are no part of the set's rollout: it is done while they are refused. */
+function injectionRefused({ events, now, subject }: Facts): Cause[] {
+  const event = events.find(({ reason, at }) => reason === injectionEvent && now - at <= 10 * minute);
+  if (event === undefined) return [];
+  return [
+    {
+      reason: injectionEvent,
+      message: `${shownText(event.message)} (${age(now - event.at)} ago)`,
+      until: "what the message names is put right, and the pod is created again",
+      since: event.firstAt,
+      next: `kubectl describe ${subject.name}${inNamespace(subject.namespace)}`,
+      outlook: "held",
+    },
+  ];
+}
+
 function notObserved(facts: Facts): Cause[] {
   const { subject } = facts;
   if (!isBehind(facts) || controllerAbsent(facts).length > 0) return [];
@@ -203,12 +230,14 @@ function notObserved(facts: Facts): Cause[] {
 }
 
 const mostWarnings = 3;
+/** Events that other reasons are made of. */
+const named: ReadonlySet<string> = new Set([...failureEvents, injectionEvent]);
 
 /** What no other reason is made of. */
 function recentWarnings({ events, now, subject }: Facts): Cause[] {
   const fresh = new Map<string, Cause>();
   for (const { isWarning, reason, message, at, firstAt } of events) {
-    if (!isWarning || failureEvents.includes(reason) || now - at > 10 * minute) continue;
+    if (!isWarning || named.has(reason) || now - at > 10 * minute) continue;
     if (fresh.size >= mostWarnings || fresh.has(reason)) continue;
     fresh.set(reason, {
       reason: shownText(reason) || "Warning",
@@ -220,8 +249,4 @@ function recentWarnings({ events, now, subject }: Facts): Cause[] {
     });
   }
   return [...fresh.values()];
-}
-
-function inNamespace(namespace: string): string {
-  return namespace === "" ? "" : ` -n ${namespace}`;
 }

@@ -58,9 +58,9 @@ export function certificateProblem(
 export function caIsReusable(set: CertificateSet, now: number): boolean {
   try {
     const ca = new X509Certificate(set.caCert);
-    return (
-      ca.ca && ca.checkPrivateKey(createPrivateKey(set.caKey)) && Date.parse(ca.validTo) > now + caReserveMs
-    );
+    // One that is not valid yet would make a set that is to be replaced at once.
+    const isValid = Date.parse(ca.validFrom) <= now && Date.parse(ca.validTo) > now + caReserveMs;
+    return ca.ca && isValid && ca.checkPrivateKey(createPrivateKey(set.caKey));
   } catch {
     return false;
   }

@@ -22,6 +22,8 @@ const names = servingNames(service);
 const ref = { namespace: "kruise-system", name: "kruise-webhook-certs" };
 const key = `${ref.namespace}/${ref.name}`;
 
+const secretOptions = { ...ref, names, renewBeforeMs: 180 * day, generate: generateCertificates };
+
 const first = await generateCertificates(names, now);
 
 function encode(text: string): string {
@@ -59,13 +61,27 @@ t.test("every way to be unusable has its reason", async (t) => {
   t.match(problem({ key: other.key }), "the key does not belong");
   t.match(problem({ caCert: other.caCert }), "not signed by the CA");
   t.match(problem({ cert: "junk" }), "unreadable");
-  t.match(problem({}, now - day), "valid only from");
+  t.match(problem({}, now - 2 * day), "valid only from");
   t.match(problem({}, now, 3651 * day), "valid only until");
   t.match(
     certificateProblem(first, servingNames({ name: "x", namespace: "y" }), now, 0),
     "does not name x.y.svc",
   );
 });
+
+t.test(
+  "a clock that is set back by less than a day changes nothing, by more it ends with one new set",
+  async (t) => {
+    const server = fakeServer();
+    const store = secretStore({ client: server.client, ...secretOptions });
+    const made = await store.ensure(now);
+    t.strictSame(await store.ensure(now - day + 1000), made);
+    const later = await store.ensure(now - 30 * day);
+    t.not(later.caCert, made.caCert, "a CA of the future signs nothing");
+    t.strictSame(await store.ensure(now - 30 * day), later);
+    t.strictSame(await store.ensure(now), later);
+  },
+);
 
 t.test("the CA is kept while it is good for more than a year", async (t) => {
   t.ok(caIsReusable(first, now));
@@ -121,8 +137,6 @@ t.test("a directory that a crash left half written is put right", async (t) => {
   t.strictSame(await readCertificateDirectory(directory), first);
   t.notOk((await readdir(directory)).includes("..9"));
 });
-
-const secretOptions = { ...ref, names, renewBeforeMs: 180 * day, generate: generateCertificates };
 
 t.test("the first replica creates the Secret with its six keys, the next one reads it", async (t) => {
   const server = fakeServer();

@@ -9,9 +9,12 @@ const algorithm = {
   publicExponent: new Uint8Array([1, 0, 1]),
 };
 type X509 = typeof import("@peculiar/x509");
-const tenYears = 10 * 365 * 24 * 60 * 60 * 1000;
+const day = 24 * 60 * 60 * 1000;
+const tenYears = 10 * 365 * day;
+/** Clocks differ: that of the API server, of another replica, and our own before it was set. */
+const backdatedMs = day;
 
-/** A serving certificate for ten years, signed by the CA of `previous` if that can still be used, else by a new one. */
+/** A serving certificate for ten years, valid since the day before, signed by the CA of `previous` if that can still be used, else by a new one. */
 export async function generateCertificates(
   names: ServingNames,
   now: number,
@@ -20,7 +23,7 @@ export async function generateCertificates(
   await import("reflect-metadata");
   const x509 = await import("@peculiar/x509");
   x509.cryptoProvider.set(webcrypto);
-  const validity = { notBefore: new Date(now), notAfter: new Date(now + tenYears) };
+  const validity = { notBefore: new Date(now - backdatedMs), notAfter: new Date(now + tenYears) };
   const authority =
     previous !== undefined && caIsReusable(previous, now) ? previous : await createAuthority(x509, validity);
   const caCert = new x509.X509Certificate(authority.caCert);

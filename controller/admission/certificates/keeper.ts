@@ -34,7 +34,7 @@ export interface CertificateKeeper extends CertificateSource {
   pass(): Promise<void>;
   /** Resolves after the first complete pass; rejects after `timeoutMs` (default 60 000). */
   initialized(timeoutMs?: number): Promise<void>;
-  /** PEM of the CA in use, once a pass was complete. */
+  /** PEM of the CA whose certificate is served, once a pass was complete. */
   readonly caCert: string | undefined;
 }
 
@@ -42,6 +42,10 @@ const passEveryMs = 60_000;
 const firstRetryMs = 500;
 const longestRetryMs = 30_000;
 const longestEndMs = 1000;
+/** API servers see changes of what they trust by watches of their own: one that is busy may be so late. */
+const trustSeenMs = 1_000;
+/** How long a former CA stays trusted: all replicas serve what the present one signed by then. */
+const formerTrustMs = 10_000;
 
 export function createCertificateKeeper(options: CertificateKeeperOptions): CertificateKeeper {
   return new Keeper(options);
@@ -52,7 +56,10 @@ class Keeper implements CertificateKeeper {
   readonly #subscribers = new Set<(certificate: ServingCertificate) => void>();
   readonly #waiting = new Set<() => void>();
   readonly #stopped = new AbortController();
+  /** What is served. */
   #set: CertificateSet | undefined;
+  /** Until when (monotonic) a CA stays trusted that was replaced, by its PEM. */
+  readonly #former = new Map<string, number>();
   #complete = false;
   #problem = "";
   #timer: Timer | undefined;
@@ -108,7 +115,7 @@ class Keeper implements CertificateKeeper {
     this.#passing = this.pass()
       .then(() => {
         this.#retryMs = firstRetryMs;
-        this.#next(passEveryMs);
+        this.#next(this.#former.size > 0 ? formerTrustMs : passEveryMs);
       })
       .catch((error: unknown) => {
         this.#problem = error instanceof Error ? error.message : String(error);
@@ -130,20 +137,57 @@ class Keeper implements CertificateKeeper {
   }
 
   async pass(): Promise<void> {
-    const { store, trust, external, clock, log } = this.#options;
+    const { store, trust, external, clock } = this.#options;
     const set = await store.ensure(clock.now());
     await this.#writeFiles(set);
-    const changed = this.#set?.cert !== set.cert || this.#set.key !== set.key;
-    this.#set = set;
-    if (changed) {
-      log.info("certificates: in use", { changed: true });
-      for (const use of this.#subscribers) use(set);
+    if (external) {
+      // Whoever keeps the pointers does not wait for us: once they are changed, the new certificate has to be there.
+      this.#serve(set);
+      await trust.check(set.caCert);
+    } else {
+      await this.#serveTrusted(set);
     }
-    // The server speaks with the new certificate before the API server is made to trust it.
-    await (external ? trust.check(set.caCert) : trust.apply(set.caCert, { leads: this.#options.leads() }));
     this.#complete = true;
     for (const resolve of this.#waiting) resolve();
     this.#waiting.clear();
+  }
+
+  /**
+   * The API server is made to trust a new CA before any replica serves what it signed, and goes on trusting the former one
+   * until all do: no call fails, whichever replica it reaches.
+   */
+  async #serveTrusted(set: CertificateSet): Promise<void> {
+    const { trust, leads, clock, log } = this.#options;
+    const served = this.#set;
+    const isTrusted = served === undefined || served.caCert === set.caCert;
+    if (isTrusted) this.#serve(set);
+    else this.#former.set(served.caCert, clock.monotonic() + formerTrustMs);
+    await trust.apply(this.#caCerts(set), { leads: leads() });
+    if (isTrusted) return;
+    if (!(await trust.trusts(set.caCert))) {
+      // The leader's write is a change that leads to another pass.
+      log.info("certificates: served once the API server trusts their CA");
+      return;
+    }
+    await clock.sleep(trustSeenMs, this.#stopped.signal).catch(() => undefined);
+    this.#serve(set);
+  }
+
+  /** The CA of the set, and former ones while their time lasts. */
+  #caCerts({ caCert }: CertificateSet): string {
+    const now = this.#options.clock.monotonic();
+    for (const [former, until] of this.#former)
+      if (until <= now || former === caCert) this.#former.delete(former);
+    if (this.#former.size === 0) return caCert;
+    return [caCert, ...this.#former.keys()].map((text) => `${text.trim()}\n`).join("");
+  }
+
+  #serve(set: CertificateSet): void {
+    const changed = this.#set?.cert !== set.cert || this.#set.key !== set.key;
+    this.#set = set;
+    if (!changed) return;
+    this.#options.log.info("certificates: in use", { changed: true });
+    for (const use of this.#subscribers) use(set);
   }
 
   /** The files are for others to look at; the server needs none, so a read-only file system is no reason to stop. */

@@ -124,22 +124,17 @@ function imagesAwaited(pod: Pod, state: InPlaceState): string | undefined {
     const superseded = state.supersededImages?.[name];
     const byName = superseded && runsWanted(status.image, wanted, superseded);
     if (byName === false) return `container ${name} runs an image that was asked for in between`;
-    if (byName || status.imageID !== before.imageID || sameImage(status.image, wanted)) continue;
+    // Runtimes tell names in full, `docker.io/library/nginx:1`: two tags of one image differ in nothing else.
+    if (byName || status.imageID !== before.imageID || imageName(status.image) === imageName(wanted))
+      continue;
     return `container ${name} still runs its old image`;
   }
   return undefined;
 }
 
-/** A name without any ":" means `:latest`. */
-function sameImage(running: string, wanted: string): boolean {
-  const tagged = (image: string): string => (image.includes(":") ? image : `${image}:latest`);
-  return tagged(running) === tagged(wanted);
-}
-
 /**
  * Where images were superseded another ID than the old one says nothing: whether the container runs the wanted image, by
- * name; undefined when the name is neither that one nor of those in between. Runtimes tell names in full
- * (`docker.io/library/nginx:1`).
+ * name; undefined when the name is neither that one nor of those in between.
  */
 function runsWanted(running: string, wanted: string, superseded: readonly string[]): boolean | undefined {
   const name = imageName(running);

@@ -19,12 +19,12 @@ export interface RefreshContext {
   /** Milliseconds since the epoch. */
   readonly now: number;
   /** Pods of which it is known whether they need anything; a projection never changes, so this outlives passes. */
-  readonly settled: WeakMap<Pod, boolean>;
+  readonly refreshed: WeakMap<Pod, boolean>;
 }
 
 export interface Refresh {
   /** Nothing is to be done. */
-  readonly isSettled: boolean;
+  readonly isDone: boolean;
   /** What only its node can bring: neither gates nor a state are to be written meanwhile. */
   readonly awaited: Waiting | undefined;
   /** Its state cannot be read, and that was not reported yet. */
@@ -32,29 +32,29 @@ export interface Refresh {
 }
 
 /** Of a pod of which nobody asks, because a write of it is in flight or it is on its way out. */
-export const notAsked: Refresh = { isSettled: true, awaited: undefined, isBroken: false };
+export const notAsked: Refresh = { isDone: true, awaited: undefined, isBroken: false };
 
 export function refreshOf(
   { pod, state }: { readonly pod: Pod; readonly state: LifecycleState },
   context: RefreshContext,
 ): Refresh {
   const isNormal = state === "" || state === "Normal";
-  const isNews = isNormal && !context.settled.has(pod);
-  const isSettled = isNormal && isKnownSettled(pod, context);
+  const isNews = isNormal && !context.refreshed.has(pod);
+  const isDone = isNormal && isRefreshed(pod, context);
   return {
-    isSettled,
-    awaited: isSettled || !(isNormal || state === "Updating") ? undefined : awaitedOf(pod, context),
+    isDone,
+    awaited: isDone || !(isNormal || state === "Updating") ? undefined : awaitedOf(pod, context),
     isBroken: isNews && eventsOfBroken(pod).length > 0,
   };
 }
 
 /** Decided once for each projection: in the common case there is nothing to do for a pod that is as it should be. */
-function isKnownSettled(pod: Pod, context: RefreshContext): boolean {
-  const known = context.settled.get(pod);
+function isRefreshed(pod: Pod, context: RefreshContext): boolean {
+  const known = context.refreshed.get(pod);
   if (known !== undefined) return known;
-  const settled = stepOf(pod, context).kind === "settled" && !needsKruiseReady(pod);
-  context.settled.set(pod, settled);
-  return settled;
+  const refreshed = stepOf(pod, context).kind === "done" && !needsKruiseReady(pod);
+  context.refreshed.set(pod, refreshed);
+  return refreshed;
 }
 
 function awaitedOf(pod: Pod, context: RefreshContext): Waiting | undefined {

@@ -248,7 +248,7 @@ function differing(
 }
 
 export type InPlaceStep =
-  | { kind: "settled" }
+  | { kind: "done" }
   | { kind: "waiting"; reason: "Grace" | "InPlace"; for: string; requeueAfterMs?: number }
   | {
       kind: "write";
@@ -273,7 +273,7 @@ export function refreshInPlace(
     if (missing !== undefined) return refreshAwaited(pod, state, missing, now);
     if (hasNextBatch(state)) return refreshBatch(pod, state, options, now);
   }
-  return needsGateOn(pod) ? { kind: "gate", conditions: [gateOn()] } : { kind: "settled" };
+  return needsGateOn(pod) ? { kind: "gate", conditions: [gateOn()] } : { kind: "done" };
 }
 
 /**

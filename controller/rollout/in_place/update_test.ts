@@ -150,6 +150,26 @@ t.test("two tags of one image end by what the runtime reports", async (t) => {
   t.ok(isCompleted(meta(plainHash("nginx", "nginx:b")), options));
 });
 
+t.test("two tags of one image end without the agent, however the runtime writes the new one", async (t) => {
+  const shown = (from: string, to: string, image: string) => {
+    const { after } = startInPlace(
+      running([container("main", from)]),
+      changeOf(template({ main: from }), template({ main: to })),
+      target,
+      options,
+      now,
+    );
+    const containerStatuses = after.containerStatuses.map((one) => ({ ...one, image }));
+    return isCompleted({ ...after, containerStatuses }, options);
+  };
+  t.ok(shown("nginx:a", "nginx:b", "docker.io/library/nginx:b"));
+  t.ok(shown("nginx:a", "nginx", "nginx:latest"));
+  t.ok(shown("host:5000/app:a", "host:5000/app", "host:5000/app:latest"), "a port is no tag");
+  t.notOk(shown("nginx:a", "nginx:b", "docker.io/library/nginx:a"));
+  t.notOk(shown("nginx:a", "other/nginx:b", "docker.io/library/nginx:b"));
+  t.notOk(shown("nginx:a", "nginx:b", ""));
+});
+
 t.test("grace: not ready and written down first, the spec when the time is over", async (t) => {
   const pod = running([container("main", "a:1")]);
   const change = changeOf(
@@ -444,7 +464,7 @@ t.test("broken annotations are distinguished from absent ones and stop nothing",
     annotations: { [STATE_ANNOTATION]: "{broken", [GRACE_ANNOTATION]: "[]" },
   });
   t.match(inPlaceState(pod), { value: undefined, broken: /inplace-update-state/ });
-  t.equal(refreshInPlace(pod, () => true, options, now).kind, "settled");
+  t.equal(refreshInPlace(pod, () => true, options, now).kind, "done");
   t.same(afterChange(pod, { annotations: { [STATE_ANNOTATION]: null } }, now).annotations, {
     [GRACE_ANNOTATION]: "[]",
   });
@@ -519,7 +539,7 @@ t.test("a lean update is one request; until its containers run the pod is not re
   t.ok(isReady(restarted));
   t.same(
     refreshInPlace(restarted, () => true, options, now),
-    { kind: "settled" },
+    { kind: "done" },
   );
 
   const next = changeOf(template({ nginx: "nginx:2" }), template({ nginx: "nginx:3" }));

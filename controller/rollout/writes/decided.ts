@@ -14,7 +14,7 @@ export class Decided {
     if (action.type === "patch pod" || action.type === "delete pod") this.touched.add(action.pod.uid);
   }
 
-  wake(afterMs: number | undefined): void {
+  requeueAfter(afterMs: number | undefined): void {
     if (afterMs !== undefined)
       this.requeueAfterMs = Math.min(this.requeueAfterMs ?? Number.POSITIVE_INFINITY, afterMs);
   }

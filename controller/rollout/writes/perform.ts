@@ -25,7 +25,7 @@ import {
 
 interface PerformerDeps extends WriterDeps {
   /** A write ended, or may be tried again after `afterMs`: plan again then. */
-  settled(owner: Owner, afterMs: number): void;
+  requeue(owner: Owner, afterMs: number): void;
   /** What the rest of the plan waited for is there: plan again at once. */
   unblocked(owner: Owner): void;
   clock: Clock;
@@ -145,6 +145,8 @@ export class Performer {
 
   /** Starts every action that is neither in flight nor held by the backoff of an earlier failure; returns at once. */
   perform(owner: Owner, generation: number, actions: readonly Action[]): void {
+    // Of thousands of workloads most are at rest, and nothing is held of them.
+    if (actions.length === 0 && !this.#owners.has(owner.uid)) return;
     const flight = this.#flight(owner, generation);
     this.#advance(flight, flight.beginning);
     const creations: CreatePod[] = [];
@@ -207,7 +209,7 @@ export class Performer {
       }
       if (next.leaves && !departures.mayBegin()) {
         const { untilLateMs } = departures;
-        if (untilLateMs !== undefined) this.#deps.settled(owner, untilLateMs);
+        if (untilLateMs !== undefined) this.#deps.requeue(owner, untilLateMs);
         return;
       }
       line.turn++;
@@ -239,24 +241,24 @@ export class Performer {
   #held(owner: Owner, flight: InFlight, id: string): boolean {
     const left = flight.backoff.leftMs(id);
     if (left <= 0) return false;
-    this.#deps.settled(owner, left);
+    this.#deps.requeue(owner, left);
     return true;
   }
 
   #finish(owner: Owner, flight: InFlight, id: string, ended: Ended): void {
     if (ended === "wait") {
       flight.backoff.wait(id, BUDGET_MS);
-      this.#deps.settled(owner, BUDGET_MS);
+      this.#deps.requeue(owner, BUDGET_MS);
       return;
     }
     if (ended === "done") {
       flight.backoff.forget(id);
       // Nothing is done to pods before their revision exists.
       if (id.startsWith(REVISION)) this.#deps.unblocked(owner);
-      else this.#deps.settled(owner, 0);
+      else this.#deps.requeue(owner, 0);
       return;
     }
-    this.#deps.settled(owner, flight.backoff.failed(id, ended.error));
+    this.#deps.requeue(owner, flight.backoff.failed(id, ended.error));
   }
 
   #flight(owner: Owner, generation: number): InFlight {
@@ -283,7 +285,7 @@ export class Performer {
   #run(owner: Owner, work: () => Promise<void>): void {
     const running = work().catch((error: unknown) => {
       this.#deps.log.error("an action failed in an unforeseen way", { error, object: owner.key });
-      this.#deps.settled(owner, this.#deps.baseDelayMs);
+      this.#deps.requeue(owner, this.#deps.baseDelayMs);
     });
     const tracked = running.finally(() => this.#running.delete(tracked));
     this.#running.add(tracked);

@@ -35,11 +35,11 @@ const succeeded: ObjectEvent = { type: "Normal", reason: "SuccessfulDelete", mes
 interface Settings {
   readonly clock?: Clock;
   readonly maxDelayMs?: number;
-  settled?(afterMs: number): void;
+  requeue?(afterMs: number): void;
 }
 
 /** Deletes pods on a server that answers so. */
-function deleter(answer: () => object, { clock = systemClock, maxDelayMs = 1, settled }: Settings = {}) {
+function deleter(answer: () => object, { clock = systemClock, maxDelayMs = 1, requeue }: Settings = {}) {
   const none = () => Promise.reject(new KubeError("MethodNotAllowed", "only deletions are served here"));
   const client: Client = {
     get: none,
@@ -67,7 +67,7 @@ function deleter(answer: () => object, { clock = systemClock, maxDelayMs = 1, se
     patchWorkload: none,
     deleteWorkload: none,
     mayAdopt: async () => true,
-    settled: (_owner, afterMs) => settled?.(afterMs),
+    requeue: (_owner, afterMs) => requeue?.(afterMs),
     unblocked: () => undefined,
     clock,
     baseDelayMs: 1,
@@ -95,7 +95,7 @@ async function waits(error: KubeError, tries: number): Promise<number[]> {
   const answer = () => {
     throw error;
   };
-  const { once } = deleter(answer, { clock, maxDelayMs: 1_000_000, settled: (ms) => after.push(ms) });
+  const { once } = deleter(answer, { clock, maxDelayMs: 1_000_000, requeue: (ms) => after.push(ms) });
   for (let n = 0; n < tries; n++) {
     await once();
     await clock.advance(after.at(-1) ?? 0);

@@ -1,7 +1,7 @@
 /** Sidecars into a new pod: what is done, in order. Spec: sidecarset 3 to 10; pod-webhook 4.3. */
-import { compareBytes, ensureObject, formatTime, type JsonObject } from "../../../kube/core/index.ts";
+import { compareBytes, formatTime, type JsonObject } from "../../../kube/core/index.ts";
 import { objectAt, objectsAt, textsAt } from "../../json_fields.ts";
-import { ensureList } from "../../pod_admission/draft.ts";
+import { writableList, writableObject } from "../../pod_admission/draft.ts";
 import { AppContainers } from "./app_containers.ts";
 import { type Placed, placedContainers, withSidecars } from "./containers.ts";
 import { patchedAnnotations } from "./pod_metadata.ts";
@@ -17,14 +17,14 @@ export interface InjectionOptions {
   readonly now: number;
 }
 
-/** Writes the sidecars of all sets into the pod, which has to be the caller's own. Throws InjectionError. */
+/** Writes the sidecars of all sets into the pod, of which only its own members are written to. Throws InjectionError. */
 export function injectSidecars(
   pod: JsonObject,
   sets: readonly Sidecars[],
   { sortByName, now }: InjectionOptions,
 ): void {
-  const metadata = ensureObject(pod, "metadata");
-  const spec = ensureObject(pod, "spec");
+  const metadata = writableObject(pod, "metadata");
+  const spec = writableObject(pod, "spec");
   let annotations = textsAt(metadata, "annotations");
   for (const { name, patches } of sets) annotations = patchedAnnotations(annotations, patches, name);
   // An annotation may name the container that variables are taken from.
@@ -45,10 +45,10 @@ export function injectSidecars(
   const record = recordOf(sets, annotations, formatTime(now));
 
   if (initContainers.length > 0)
-    spec["initContainers"] = withSidecars(ensureList(spec, "initContainers"), initContainers);
-  if (containers.length > 0) spec["containers"] = withSidecars(ensureList(spec, "containers"), containers);
-  if (volumes.length > 0) ensureList(spec, "volumes").push(...volumes);
-  if (secrets.length > 0) ensureList(spec, "imagePullSecrets").push(...secrets);
+    spec["initContainers"] = withSidecars(writableList(spec, "initContainers"), initContainers);
+  if (containers.length > 0) spec["containers"] = withSidecars(writableList(spec, "containers"), containers);
+  if (volumes.length > 0) writableList(spec, "volumes").push(...volumes);
+  if (secrets.length > 0) writableList(spec, "imagePullSecrets").push(...secrets);
   metadata["annotations"] = { ...annotations, ...record };
 }
 

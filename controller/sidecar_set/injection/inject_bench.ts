@@ -3,7 +3,7 @@
  *
  *     npx node --max-semi-space-size=128 controller/sidecar_set/injection/inject_bench.ts
  */
-import { diffPositional, type JsonObject } from "../../../kube/core/index.ts";
+import { createJsonPatch, type JsonObject } from "../../../kube/core/index.ts";
 import { admissionRequest } from "../../../testkit/controller/admission_builder.ts";
 import { sidecarSetOfMany, wantsSidecars } from "../../../testkit/controller/sidecar_set_builder.ts";
 import { PodDraft } from "../../pod_admission/draft.ts";
@@ -39,7 +39,7 @@ function admit(pod: JsonObject): number {
   const sets = order.selecting("shop", draft.labels).map(({ set }) => prepared.ofSet(set));
   if (sets.length === 0) return 0;
   injectSidecars(draft.edit(), sets, { sortByName: false, now: 0 });
-  return diffPositional(draft.original, draft.pod).length;
+  return createJsonPatch(draft.original, draft.pod).length;
 }
 
 function measure(wanted: string): object {

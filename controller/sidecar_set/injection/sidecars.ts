@@ -37,12 +37,14 @@ export interface Sidecars {
   readonly hashWithoutImageEntry: ReturnType<typeof injectedSidecarsWriter>;
 }
 
-/** Why a pod gets no answer from a set: names the set. */
+/** Why a pod cannot have the sidecars of a set. */
 export class InjectionError extends Error {
   override readonly name = "InjectionError";
+  readonly set: string;
 
   constructor(message: string, set: string, options?: ErrorOptions) {
     super(`${message} (SidecarSet ${set})`, options);
+    this.set = set;
   }
 }
 

@@ -30,7 +30,7 @@ export interface InjectionSource {
 
 export interface InjectionSourceDeps {
   client: Pick<Client, "get">;
-  informers: Informers & { synced(): Promise<void> };
+  informers: Informers & { caughtUp(): Promise<void> };
   /** Where the revisions of SidecarSets are. */
   systemNamespace: string;
 }
@@ -61,7 +61,7 @@ export function injectionSource({
   };
   return {
     async setsFor(namespace, podLabels) {
-      await informers.synced();
+      await informers.caughtUp();
       const selecting = sets.selecting(namespace, podLabels);
       if (selecting.every(({ namespaceSelector }) => namespaceSelector === undefined))
         return withoutShadowed(selecting);

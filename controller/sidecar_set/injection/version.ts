@@ -1,9 +1,11 @@
 /** Whether a new pod gets the present sidecars of a set or those of a revision. Spec: sidecarset 12, 13. */
-import { customVersionLabel, revisionSidecarSetLabel } from "../../../crds/index.ts";
+import { customVersionLabel, revisionSidecarSetLabel, type SidecarSetSpec } from "../../../crds/index.ts";
 import type { Labels } from "../../../kube/core/index.ts";
 import type { ControllerRevision, Random } from "../../../kube/index.ts";
 import type { CompiledSidecarSet } from "./matching.ts";
 import { InjectionError, type PreparedSidecars, type Sidecars } from "./sidecars.ts";
+
+type PinnedRevision = NonNullable<NonNullable<SidecarSetSpec["injectionStrategy"]>["revision"]>;
 
 /** The revisions in the namespace of this program. */
 export interface RevisionSource {
@@ -39,8 +41,28 @@ function pinnedRevision(
       ? newestOfVersion(revisions.ofSet(name), customVersion)
       : revisions.named(revisionName);
   if (found !== undefined) return found;
+  throw new InjectionError(notFound(pinned), name);
+}
+
+/**
+ * Why new pods are refused while no revision is the one that `injectionStrategy` names; undefined where one is, or none is
+ * named. `ofSet`: the set's revisions. `exists`: whether any revision has a name. Spec: sidecarset 13.
+ */
+export function missingRevision(
+  { injectionStrategy }: SidecarSetSpec,
+  { ofSet, exists }: { ofSet: Iterable<ControllerRevision>; exists(name: string): boolean },
+): string | undefined {
+  const pinned = injectionStrategy?.revision;
+  if (pinned === undefined || pinned === null || injectionStrategy?.paused) return undefined;
+  const { revisionName = "", customVersion = "" } = pinned;
+  const isFound =
+    revisionName === "" ? newestOfVersion(ofSet, customVersion) !== undefined : exists(revisionName);
+  return isFound ? undefined : notFound(pinned);
+}
+
+function notFound({ revisionName = "", customVersion = "" }: PinnedRevision): string {
   const wanted = revisionName === "" ? `custom version ${customVersion}` : `name ${revisionName}`;
-  throw new InjectionError(`the ControllerRevision to inject is not found: none has ${wanted}`, name);
+  return `the ControllerRevision to inject is not found: none has ${wanted}`;
 }
 
 function newestOfVersion(

@@ -15,7 +15,6 @@ import {
 import type { StoredObject } from "../../cluster.ts";
 import { cleanupFinalizer, defaultDefinition, validateDefinition } from "../../crd/definition.ts";
 import { type Fields, fieldsAt, isFields, objectsAt, setAt, textAt, valueAt } from "../../json.ts";
-import { randomUid } from "../../random.ts";
 import type { Strategy } from "../resource.ts";
 
 function specOf(draft: StoredObject): Fields {
@@ -86,10 +85,11 @@ function validateSetUpdate(object: StoredObject, stored: StoredObject): FieldErr
   return jsonEqual(after, before) ? [] : [forbidden("spec", frozenSet)];
 }
 
-function prepareJob(draft: StoredObject, random: () => number): void {
+/** Its pods are found by its UID. */
+function prepareJob(draft: StoredObject): void {
   const spec = specOf(draft);
   if (spec["manualSelector"] === true) return;
-  const uid = randomUid(random);
+  const { uid = "" } = draft.metadata;
   const labels = {
     "batch.kubernetes.io/controller-uid": uid,
     "batch.kubernetes.io/job-name": draft.metadata.name ?? "",
@@ -229,7 +229,7 @@ export const workloadRules: Readonly<Record<string, Partial<Strategy>>> = {
   ...apps,
   "jobs.batch": {
     defaults: (draft) => defaultJob(specOf(draft)),
-    prepareCreate: (draft, context) => prepareJob(draft, context.random),
+    prepareCreate: prepareJob,
     validateCreate: (object) => validateJobSpec(fieldsAt(object, "spec"), "spec"),
     validateUpdate(object, stored) {
       const fixed = ["completions", "selector", "template", "completionMode"];

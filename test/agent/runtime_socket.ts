@@ -1,6 +1,7 @@
 /**
  * Acceptance case 05: finding the container runtime, and failing clearly. Each row is a run of one agent process with the
- * named sockets in its run directory, on Node and on Deno; where a runtime is expected an ImagePullJob proves it.
+ * named sockets in its run directory; where a runtime is expected an ImagePullJob proves it. A file a runtime of the agent
+ * (runtime_socket_node_test.ts, runtime_socket_deno_test.ts), so that they run side by side.
  */
 import { mkdirSync } from "node:fs";
 import { createServer } from "node:net";
@@ -51,10 +52,10 @@ interface Row {
   runtimeAt(path: string, name: string): Promise<FakeCri>;
 }
 
-t.test("finding the container runtime", { skip: cannotMount }, async (t) => {
-  for (const runtime of ["node", "deno"] as const)
-    await t.test(`the agent on ${runtime}`, (t) => rows(t, runtime));
-});
+/** All rows, one after another, with the agent on `runtime`. */
+export async function socketRows(runtime: AgentRuntime): Promise<void> {
+  await t.test("finding the container runtime", { skip: cannotMount }, (t) => rows(t, runtime));
+}
 
 async function rows(t: Test, runtime: AgentRuntime): Promise<void> {
   const row = (title: string, check: (t: Test, row: Row) => Promise<void>, kubelet = "") =>

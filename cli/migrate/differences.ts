@@ -1,0 +1,100 @@
+/** What of a cluster behaves otherwise here; docs/compatibility.md has the reasons. */
+import type { FeatureGates } from "../../controller/index.ts";
+import { type AnyObject, at, isFields, listAt, textAt } from "../fields.ts";
+
+export interface Surroundings {
+  /** Objects of the API, by kind. */
+  readonly objects: ReadonlyMap<string, readonly AnyObject[]>;
+  readonly namespaces: readonly AnyObject[];
+  /** ConfigMap `kruise-configuration`. Spec: platform 5. */
+  readonly configuration: AnyObject | undefined;
+  readonly gates: FeatureGates;
+  /** Names of the manager's flags, without dashes. */
+  readonly flags: readonly string[];
+  /** Flags that this program's controller takes. */
+  readonly knownFlags: ReadonlySet<string>;
+}
+
+type Rule = (cluster: Surroundings) => readonly string[];
+
+/** Sentences, in the order of the rules. */
+export function differencesOf(cluster: Surroundings): string[] {
+  return rules.flatMap((rule) => rule(cluster));
+}
+
+const rules: readonly Rule[] = [
+  ({ flags, knownFlags }) =>
+    flags
+      .filter((name) => !knownFlags.has(name))
+      .map((name) => `flag --${name} of the manager is not known here: it is left out`),
+  ({ gates }) =>
+    gates.ResourceDistributionGate
+      ? [
+          "gate ResourceDistributionGate needs the right to write all Secrets and ConfigMaps: --distribute-resources",
+        ]
+      : [],
+  ({ gates }) =>
+    gates.DeletionProtectionForCRDCascadingGate
+      ? [
+          "gate DeletionProtectionForCRDCascadingGate needs the right to list all objects: --guard-definitions",
+        ]
+      : [],
+  ({ namespaces }) =>
+    namespaces
+      .filter(({ metadata }) => !["", "openkruise"].includes(metadata.labels?.["control-plane"] ?? ""))
+      .map(
+        ({ metadata }) =>
+          `namespace ${metadata.name ?? ""} has the label control-plane: its pods get no sidecars and no protection here`,
+      ),
+  ({ configuration }) => {
+    const list = textAt(configuration, "data", "PPS_Watch_Custom_Workload_WhiteList") ?? "";
+    return list === ""
+      ? []
+      : [
+          "PPS_Watch_Custom_Workload_WhiteList is not carried out: PersistentPodStates of those kinds are refused",
+        ];
+  },
+  ({ objects }) =>
+    named(objects, "SidecarSet", (set) =>
+      listAt(set, "spec", "containers").some(
+        (container) =>
+          textAt(container, "upgradeStrategy", "upgradeType") === "HotUpgrade" &&
+          (textAt(container, "upgradeStrategy", "hotUpgradeEmptyImage") ?? "") === "",
+      ),
+    ).map(
+      (name) =>
+        `SidecarSet ${name} has HotUpgrade without hotUpgradeEmptyImage: one like it could not be created here`,
+    ),
+  ({ objects }) =>
+    named(objects, "ImageListPullJob", (job) => textAt(job, "status", "completionTime") === undefined).map(
+      (name) =>
+        `ImageListPullJob ${name} is not complete: its jobs are made anew once, and images pulled already are found`,
+    ),
+  ({ objects }) =>
+    named(objects, "ContainerRecreateRequest", (request) => {
+      const phase = textAt(request, "status", "phase") ?? "Pending";
+      return phase !== "Completed" && phase !== "Succeeded" && phase !== "Failed";
+    }).map(
+      (name) =>
+        `ContainerRecreateRequest ${name} is under way: it goes on here, and restarts what it asks for`,
+    ),
+  ({ objects }) =>
+    named(objects, "DaemonSet", (set) => {
+      const partition = at(set, "spec", "updateStrategy", "rollingUpdate", "partition");
+      return typeof partition === "string" && partition.endsWith("%");
+    }).map(
+      (name) => `DaemonSet ${name} has a partition in percent: it refers to the nodes that are wanted now`,
+    ),
+];
+
+function named(
+  objects: Surroundings["objects"],
+  kind: string,
+  applies: (object: AnyObject) => boolean,
+): string[] {
+  return (objects.get(kind) ?? [])
+    .filter((object) => isFields(object) && applies(object))
+    .map(({ metadata: { namespace, name = "" } }) =>
+      namespace === undefined ? name : `${namespace}/${name}`,
+    );
+}

@@ -1,0 +1,291 @@
+/** Plans of WorkloadSpreads, by the controller's own function: which subset has how many pods, and where the next one goes. */
+import {
+  adoptedPods,
+  CLOSED_SUBSET_MS,
+  controllerOptions,
+  deletionCostAnnotation,
+  hasSpreadCosts,
+  isActivePod,
+  listSpreadTarget,
+  planWorkloadSpread,
+  podsOfSpread,
+  recordInSpread,
+  type SpreadPlan,
+  SpreadWhitelist,
+  type SpreadWorkload,
+  spreadCapOf,
+  versionIgnored,
+  wholePodResource,
+} from "../../controller/index.ts";
+import {
+  schedulableCondition,
+  spreadTargetOf,
+  type WorkloadSpread,
+  type WorkloadSpreadSubset,
+  type WorkloadSpreadSubsetStatus,
+  workloadSpread,
+} from "../../crds/index.ts";
+import { counted, findCondition, formatTime, type JsonObject, timeOf } from "../../kube/core/index.ts";
+import { listAll, nodeResource, type Pod, podResource } from "../../kube/index.ts";
+import type { ClusterAccess } from "../command.ts";
+import { textsAt } from "../fields.ts";
+import { inNamespace } from "../resource_types.ts";
+import { listed } from "./describe.ts";
+import type { Forecast, ForecastRequest, Planner, Subject } from "./forecast.ts";
+import { subjectOf } from "./subject.ts";
+
+export const workloadSpreadPlanner: Planner = {
+  kind: "WorkloadSpread",
+  async forecast(request) {
+    const { namespace } = request.access;
+    const found = spreadIn(request.subject);
+    const object = { ...found, metadata: { namespace, ...found.metadata } };
+    const seen = await see(request, object);
+    if (seen === undefined) return withoutWorkload(object);
+    return {
+      summary: summaryOf(seen),
+      actions: [],
+      steps: stepsOf(seen),
+      waiting: waitingOf(seen),
+      requeueAfterMs: seen.plan.requeueAfterMs,
+      notices: noticesOf(seen),
+    };
+  },
+};
+
+/** A WorkloadSpread in its cluster, and what the controller would make of it. */
+interface Seen {
+  readonly object: WorkloadSpread;
+  readonly workload: SpreadWorkload;
+  readonly pods: readonly Pod[];
+  /** Subsets of pods that were there before the object, by UID. */
+  readonly adopted: ReadonlyMap<string, string>;
+  readonly plan: SpreadPlan;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** Undefined where there is no such workload. */
+async function see({ access, host }: ForecastRequest, object: WorkloadSpread): Promise<Seen | undefined> {
+  const { client } = access;
+  const { clock } = host;
+  const { namespace = "" } = object.metadata;
+  const { systemNamespace } = controllerOptions();
+  const whitelist = await new SpreadWhitelist({ client, clock, systemNamespace }).kinds();
+  const [workload, found, nodes] = await Promise.all([
+    listSpreadTarget(client, object, whitelist),
+    listAll(client, podResource, { namespace }),
+    listAll(client, nodeResource),
+  ]);
+  if (workload === undefined) return undefined;
+  const { size, latestVersion } = workload;
+  const pods = podsOfSpread(object, workload, found);
+  const byName = new Map(nodes.map((node) => [node.name, node]));
+  const adopted = await adoptedPods({
+    object,
+    size,
+    pods,
+    nodeOf: ({ nodeName }) => byName.get(nodeName),
+    wholePod: wholePods(access, namespace),
+  });
+  const now = clock.now();
+  const plan = planWorkloadSpread({ object, size, pods, adopted, latestVersion, now });
+  return { object, workload, pods, adopted, plan, now };
+}
+
+/** Reads all of the namespace once the first is asked for: a request for each would be many. */
+function wholePods(
+  { client }: ClusterAccess,
+  namespace: string,
+): (pod: Pod) => Promise<JsonObject | undefined> {
+  const byUid = lazy(async () => {
+    const whole = await listAll(client, wholePodResource, { namespace });
+    return new Map(whole.map((pod) => [pod.metadata.uid, { ...pod }]));
+  });
+  return async ({ uid }) => (await byUid()).get(uid);
+}
+
+function lazy<T>(read: () => Promise<T>): () => Promise<T> {
+  let reading: Promise<T> | undefined;
+  return () => {
+    reading ??= read();
+    return reading;
+  };
+}
+
+function spreadIn(subject: Subject): WorkloadSpread {
+  return subjectOf(
+    {
+      kind: "WorkloadSpread",
+      needs: { path: ["spec", "targetRef"], name: "spec.targetRef" },
+      read: (object) => workloadSpread.readStored(object),
+    },
+    subject,
+  );
+}
+
+function targetName(object: WorkloadSpread): string {
+  const { kind, name } = spreadTargetOf(object);
+  return `${kind} ${name}`;
+}
+
+function withoutWorkload(object: WorkloadSpread): Forecast {
+  const { group, kind, name } = spreadTargetOf(object);
+  const { namespace } = object.metadata;
+  const type = group === "" ? kind : `${kind}.${group}`;
+  return {
+    summary: `no pods: ${targetName(object)} is not in namespace ${namespace}`,
+    actions: [],
+    waiting: [
+      {
+        reason: "NoTarget",
+        message: `there is no ${targetName(object)}, or it is being deleted`,
+        until: "it is created",
+        next: `kubectl get ${type.toLowerCase()} ${name}${inNamespace(namespace)}`,
+      },
+    ],
+    requeueAfterMs: undefined,
+  };
+}
+
+/** `5 of 6 pods of CloneSet web: a 2 of 2, b 3 of any number; 1 in no subset`. */
+function summaryOf({ object, workload: { size }, pods, plan }: Seen): string {
+  const active = pods.filter(isActivePod);
+  const statuses = plan.status.subsetStatuses ?? [];
+  const placed = statuses.reduce((sum, { replicas }) => sum + replicas, 0);
+  const wanted = size < 0 ? counted(active.length, "pod") : `${active.length} of ${counted(size, "pod")}`;
+  const places = object.spec.subsets.map((subset, index) => {
+    const cap = spreadCapOf(subset, size);
+    return `${subset.name} ${statuses[index]?.replicas ?? 0}${cap === undefined ? "" : ` of at most ${cap}`}`;
+  });
+  const outside = active.length - placed;
+  return `${wanted} of ${targetName(object)}: ${places.join(", ")}${outside > 0 ? `, ${outside} in no subset` : ""}`;
+}
+
+function stepsOf({ adopted, plan }: Seen): string[] {
+  const isAdopted = ({ pod }: SpreadPlan["patches"][number]) => adopted.has(pod.uid);
+  const taken = Map.groupBy(plan.patches.filter(isAdopted), ({ pod }) => adopted.get(pod.uid));
+  const costs = Map.groupBy(
+    plan.patches,
+    ({ metadata }) => textsAt(metadata, "annotations")[deletionCostAnnotation],
+  );
+  const namesOf = (patches: SpreadPlan["patches"]) =>
+    `${counted(patches.length, "pod")} (${listed(patches.map(({ pod }) => pod.name))})`;
+  return [
+    ...[...taken].map(([subset, patches]) => `take into subset ${subset}: ${namesOf(patches)}`),
+    ...[...costs].flatMap(([cost, patches]) =>
+      cost === undefined ? [] : [`set deletion cost ${cost}: ${namesOf(patches)}`],
+    ),
+    ...plan.givenUp.map(
+      ({ pod, subset }) => `delete pod ${pod.name}, which finds no node in subset ${subset}`,
+    ),
+    ...plan.events.map(({ reason, message }) => `report ${reason}: ${message}`),
+  ];
+}
+
+function versionedStatuses({ plan }: Seen): WorkloadSpreadSubsetStatus[] {
+  return Object.values(plan.status.versionedSubsetStatuses ?? {}).flat();
+}
+
+function waitingOf(seen: Seen): Forecast["waiting"] {
+  const { object, workload } = seen;
+  const statuses = versionedStatuses(seen);
+  const keysOf = (of: (status: WorkloadSpreadSubsetStatus) => object | undefined) =>
+    statuses.flatMap((status) => Object.keys(of(status) ?? {}));
+  const admitted = keysOf(({ creatingPods }) => creatingPods);
+  const leaving = keysOf(({ deletingPods }) => deletingPods);
+  return [
+    ...(admitted.length === 0
+      ? []
+      : [
+          {
+            reason: "Admitted",
+            message: `${counted(admitted.length, "pod")} had a place at admission and ${admitted.length === 1 ? "is" : "are"} not seen yet`,
+            until: "they are seen; after 30 s their places are free again",
+          },
+        ]),
+    ...(leaving.length === 0
+      ? []
+      : [
+          {
+            reason: "Leaving",
+            message: `${counted(leaving.length, "pod")} may go and ${leaving.length === 1 ? "is" : "are"} still there`,
+            until: "they are gone; after 15 s they count again",
+            pods: leaving,
+          },
+        ]),
+    ...(hasSpreadCosts(object.spec.targetRef.kind) && workload.latestVersion === undefined
+      ? [
+          {
+            reason: "NoVersion",
+            message: `deletion costs are not written: ${targetName(object)} has no ReplicaSet of its present template yet`,
+            until: "its controller has made one",
+          },
+        ]
+      : []),
+  ];
+}
+
+function noticesOf(seen: Seen): string[] {
+  return [...nextPlace(seen), ...closedSubsets(seen), ...overfullSubsets(seen)];
+}
+
+/** Where the next new pod goes. */
+function nextPlace(seen: Seen): string[] {
+  const { object, workload, plan, now } = seen;
+  const { subsets, targetRef } = object.spec;
+  if (targetRef.kind === "StatefulSet") return [ordinalsOf(subsets)];
+  const versions = Object.keys(plan.status.versionedSubsetStatuses ?? {});
+  const isVersioned = versions.some((version) => version !== versionIgnored);
+  const version = workload.latestVersion ?? (isVersioned ? undefined : versionIgnored);
+  if (version === undefined) return [];
+  const planned = { ...object, status: plan.status };
+  const {
+    subsets: [subset],
+  } = recordInSpread(planned, [{ type: "creation", version, key: "" }], workload.size, now);
+  return [
+    subset === undefined
+      ? "every subset is full or closed: a new pod is created without a place"
+      : `a new pod goes to subset ${subset}`,
+  ];
+}
+
+/** `pods are placed by ordinal: a 0 to 4, b from 5 on`. */
+function ordinalsOf(subsets: readonly WorkloadSpreadSubset[]): string {
+  let from = 0;
+  const ranges = subsets.map((subset) => {
+    const cap = spreadCapOf(subset, -1) ?? Number.POSITIVE_INFINITY;
+    const start = from;
+    from += cap;
+    if (cap === 0 || start === Number.POSITIVE_INFINITY) return `${subset.name} none`;
+    return from === Number.POSITIVE_INFINITY
+      ? `${subset.name} from ${start} on`
+      : `${subset.name} ${start} to ${from - 1}`;
+  });
+  return `pods are placed by ordinal: ${ranges.join(", ")}`;
+}
+
+function closedSubsets({ plan }: Seen): string[] {
+  return (plan.status.subsetStatuses ?? []).flatMap(({ name, conditions }) => {
+    const condition = findCondition(conditions, schedulableCondition);
+    if (condition?.status !== "False") return [];
+    const since = timeOf(condition.lastTransitionTime) ?? 0;
+    return [
+      `subset ${name} takes no new pods until ${formatTime(since + CLOSED_SUBSET_MS)} at least: a pod of it found no node`,
+    ];
+  });
+}
+
+/** Running pods are never moved. */
+function overfullSubsets({ object, workload, plan }: Seen): string[] {
+  return object.spec.subsets.flatMap((subset, index) => {
+    const over =
+      (plan.status.subsetStatuses?.[index]?.replicas ?? 0) -
+      (spreadCapOf(subset, workload.size) ?? Number.POSITIVE_INFINITY);
+    return over > 0
+      ? [
+          `subset ${subset.name} has ${counted(over, "pod")} more than its maxReplicas: the surplus goes first when the workload is scaled in`,
+        ]
+      : [];
+  });
+}

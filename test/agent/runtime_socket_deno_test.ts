@@ -1,0 +1,3 @@
+import { socketRows } from "./runtime_socket.ts";
+
+await socketRows("deno");

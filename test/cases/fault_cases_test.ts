@@ -1,6 +1,0 @@
-/** The suites that kill controllers, each with a sandbox of its own. */
-import t from "tap";
-import { suitesFor } from "./all.ts";
-import { tapSteps } from "./tap_steps.ts";
-
-t.test("acceptance cases", { timeout: 850_000 }, (t) => tapSteps(t, suitesFor("fault")));

@@ -1,0 +1,6 @@
+/** Every second acceptance suite of Advanced StatefulSet, on a sandbox; the rest is in the other half. */
+import t from "tap";
+import { suitesFor } from "./all.ts";
+import { tapSteps } from "./tap_steps.ts";
+
+t.test("acceptance cases", { timeout: 570_000 }, (t) => tapSteps(t, suitesFor("statefulset", 1)));

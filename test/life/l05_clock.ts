@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { leaderOf } from "../cases/controllers.ts";
+import { imagePatch } from "../cases/manifests.ts";
+import { extremesOf } from "../cases/trail.ts";
+import type { World } from "../cases/world.ts";
+import { startAdmissions } from "./admissions.ts";
+import { Installation } from "./installation.ts";
+import { otherwiseChanged } from "./rollout_course.ts";
+import { startPods } from "./started_pods.ts";
+import type { Life, LifeSuite } from "./suite.ts";
+
+const name = "clock";
+const replicas = 60;
+const maxUnavailable = 6;
+const hour = 3_600;
+const architecture = process.arch === "arm64" ? "aarch64" : "x86_64";
+
+/** The clocks of both replicas are set by an hour, forward and back: the wall clock alone, as an administrator or NTP does. */
+export const clockSuite: LifeSuite = {
+  number: "l05",
+  title: "The clock is set by an hour in the middle of rollouts",
+  needs: ["own-controller"],
+  versions: ["v1beta1"],
+  async run(world, life) {
+    const clock = new MovedClock();
+    try {
+      await rollOut(world, life, clock);
+    } finally {
+      clock.remove();
+    }
+  },
+};
+
+async function rollOut(world: World, { nodes, print }: Life, clock: MovedClock): Promise<void> {
+  const installation = new Installation(world, { environment: clock.environment });
+  await world.step(`two replicas, ${replicas} pods`, async () => {
+    await installation.begin();
+    await startPods(world, nodes, { name, replicas, maxUnavailable });
+  });
+  const leader = await leaderOf(installation.replicas);
+  for (const [image, words, seconds] of [
+    ["app:2", "forward", hour],
+    ["app:3", "back to an hour ago", -hour],
+  ] as const) {
+    await world.step(`set ${words}: the rollout goes on under the same leader`, async () => {
+      const before = await world.podsOf(name);
+      const admissions = startAdmissions(world, 2);
+      const trail = await world.trail("pods", `case=${name}`);
+      await world.patch(name, "json", imagePatch(image));
+      const updated = async () =>
+        (await world.podsOf(name)).filter((pod) => pod.spec?.containers?.[0]?.image === image).length;
+      await world.until("some are updated", async () => assert.ok((await updated()) >= maxUnavailable), {
+        stableMs: 0,
+      });
+      clock.set(seconds);
+      const since = performance.now();
+      await world.untilAllUpdated(name, replicas, image, { timeoutMs: 180_000, stableMs: 1_000 });
+      print(
+        `figures: ${image} ended ${((performance.now() - since) / 1000).toFixed(1)} s after the clock was set`,
+      );
+      const { leastAvailable, worst } = extremesOf(await trail.stop());
+      assert.ok(leastAvailable >= replicas - maxUnavailable, `available fell to ${leastAvailable}: ${worst}`);
+      assert.deepEqual(otherwiseChanged(before, await world.podsOf(name), 1), []);
+      assert.equal(await leaderOf(installation.replicas), leader);
+      const { answered, refused } = await admissions.stop();
+      assert.deepEqual(refused.slice(0, 5), [], `${refused.length} refused, ${answered} answered`);
+    });
+  }
+  await world.step("the replicas' clock was really set", async () => {
+    const lease = await world.api.get("leases", "kruise-manager", "kruise-system");
+    const behindMs = Date.now() - Date.parse(String(lease.spec?.["renewTime"]));
+    assert.ok(Math.abs(behindMs - hour * 1000) < 120_000, `the Lease was renewed ${behindMs} ms ago`);
+  });
+}
+
+/** libfaketime around a process: reads how far its wall clock is off from a file, at each look. */
+class MovedClock {
+  readonly #folder = mkdtempSync(join(tmpdir(), "refit-clock-"));
+
+  constructor() {
+    this.set(0);
+  }
+
+  get environment(): Record<string, string> {
+    return {
+      LD_PRELOAD: `/usr/lib/${architecture}-linux-gnu/faketime/libfaketime.so.1`,
+      FAKETIME_TIMESTAMP_FILE: this.#file,
+      FAKETIME_NO_CACHE: "1",
+      FAKETIME_DONT_FAKE_MONOTONIC: "1",
+      DONT_FAKE_MONOTONIC: "1",
+    };
+  }
+
+  /** Seconds from the machine's clock. */
+  set(seconds: number): void {
+    const next = `${this.#file}.next`;
+    writeFileSync(next, `${seconds < 0 ? "" : "+"}${seconds}\n`);
+    renameSync(next, this.#file);
+  }
+
+  remove(): void {
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  get #file(): string {
+    return join(this.#folder, "offset");
+  }
+}
