@@ -20,7 +20,7 @@ import { suite as takeOver } from "./19_asts_from_native.ts";
 import { suite as setsAtOnce } from "./20_asts_max_unavailable.ts";
 import { suite as setPartition } from "./21_asts_partition.ts";
 import { suite as setInPlace } from "./22_asts_inplace.ts";
-import { suite as setGrace } from "./23_asts_inplace_grace.ts";
+import { changed as graceChanged, whole as graceWhole } from "./23_asts_inplace_grace.ts";
 import { suite as setPaused } from "./24_asts_paused.ts";
 import { suite as reservedOrdinals } from "./25_asts_reserve_ordinals.ts";
 import { suite as scaleLimit } from "./26_asts_scale_limit.ts";
@@ -129,7 +129,8 @@ export const suites: readonly Suite[] = [
   cronZones,
   scaleLimit,
   orderedSets,
-  setGrace,
+  graceChanged,
+  graceWhole,
   budgets,
   lifecycleHooks,
   rolloutCommands,
@@ -270,8 +271,8 @@ function fileOf(suite: Suite): File {
   return title.startsWith("Advanced DaemonSet: ") ? "daemonset" : "other";
 }
 
-/** What a test file takes; `half`: every second one, where one file would take too long. */
-export function suitesFor(file: File, half?: 1 | 2): Suite[] {
-  const all = suites.filter((suite) => fileOf(suite) === file);
-  return half === undefined ? all : all.filter((_, index) => index % 2 === half - 1);
+/** What a test file takes. `share`: its number and how many files share the suites, where one would take too long. */
+export function suitesFor(file: File, share: readonly [number: number, of: number] = [1, 1]): Suite[] {
+  const [number, of] = share;
+  return suites.filter((suite) => fileOf(suite) === file).filter((_, index) => index % of === number - 1);
 }

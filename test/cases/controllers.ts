@@ -21,6 +21,8 @@ export interface ControllerSettings {
   readonly shards?: number;
   /** For replicas that answer webhooks under one address; default: a port of its own. */
   readonly webhookPort?: number;
+  /** Of the command line, after the others. */
+  readonly flags?: readonly string[];
   /** Entry of the build that is started; default: the one of this tree. */
   readonly program?: string;
   /** Added to that of the process. */
@@ -65,6 +67,7 @@ export async function startControllerProcess(
     `--enable-leader-election=${settings.leaderElection ?? false}`,
     ...(settings.shards === undefined ? [] : [`--shards=${settings.shards}`]),
     ...(settings.gates === undefined ? [] : [`--feature-gates=${settings.gates}`]),
+    ...(settings.flags ?? []),
   ];
   const service = startService(
     "controller",

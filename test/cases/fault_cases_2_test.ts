@@ -1,6 +1,6 @@
-/** Every second of the suites that kill controllers, each with a sandbox of its own; the rest is in the other half. */
+/** The suites that kill controllers, each with a sandbox of its own: third 2. */
 import t from "tap";
 import { suitesFor } from "./all.ts";
 import { tapSteps } from "./tap_steps.ts";
 
-t.test("acceptance cases", { timeout: 570_000 }, (t) => tapSteps(t, suitesFor("fault", 2)));
+t.test("acceptance cases", { timeout: 570_000 }, (t) => tapSteps(t, suitesFor("fault", [2, 3])));

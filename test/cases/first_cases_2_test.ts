@@ -1,6 +1,6 @@
-/** The other half of the first acceptance cases. */
+/** What ships, quickly: first acceptance cases of kinds on a sandbox: third 2. */
 import t from "tap";
 import { suitesFor } from "./all.ts";
 import { tapSteps } from "./tap_steps.ts";
 
-t.test("first cases on a sandbox", { timeout: 570_000 }, (t) => tapSteps(t, suitesFor("first", 2)));
+t.test("acceptance cases", { timeout: 570_000 }, (t) => tapSteps(t, suitesFor("first", [2, 3])));

@@ -1,6 +1,6 @@
-/** Every second of the suites that start and end controllers themselves, each with a sandbox of its own. */
+/** The suites that start and end controllers themselves, each with a sandbox of its own: third 1. */
 import t from "tap";
 import { suitesFor } from "./all.ts";
 import { tapSteps } from "./tap_steps.ts";
 
-t.test("acceptance cases", { timeout: 570_000 }, (t) => tapSteps(t, suitesFor("own controller", 1)));
+t.test("acceptance cases", { timeout: 570_000 }, (t) => tapSteps(t, suitesFor("own controller", [1, 3])));

@@ -22,6 +22,8 @@ export interface Target {
   readonly faults?: ClusterFaults;
   /** When false, a controller that is not ours runs there; suites that need their own are skipped. */
   readonly startsControllers: boolean;
+  /** Of each controller that is started there. */
+  readonly controllerFlags?: readonly string[];
   /** How many suites may run at the same time. */
   readonly parallel: number;
 }
@@ -69,7 +71,7 @@ export async function runSuites(
  * Suites by the gates of their controller: those that only switch gates on share one with all of these on, so that the
  * controller is not started anew for each; a suite that switches one off has a controller of its own.
  */
-function byGates(suites: readonly Suite[]): Map<string, Suite[]> {
+export function byGates(suites: readonly Suite[]): Map<string, Suite[]> {
   const additions = suites.filter(({ gates }) => gates !== undefined && !gates.includes("=false"));
   const union = [...new Set(additions.flatMap(({ gates = "" }) => gates.split(",")))].sort().join(",");
   return Map.groupBy(suites, (suite) => (additions.includes(suite) ? union : (suite.gates ?? "")));
@@ -92,9 +94,8 @@ async function runShared(
     for (const job of jobs) skipJob(job, `needs a controller with ${gates}`, options);
     return;
   }
-  const settings = gates === "" ? {} : { gates };
   const controller = target.startsControllers
-    ? await startControllerProcess(target.kubeconfig, settings)
+    ? await startControllerOn(target, gates === "" ? {} : { gates })
     : undefined;
   try {
     const waiting = [...jobs];
@@ -112,6 +113,16 @@ async function runShared(
   } finally {
     await controller?.stop();
   }
+}
+
+function startControllerOn(
+  { kubeconfig, controllerFlags = [] }: Target,
+  settings: ControllerSettings,
+): Promise<ControllerProcess> {
+  return startControllerProcess(kubeconfig, {
+    ...settings,
+    flags: [...controllerFlags, ...(settings.flags ?? [])],
+  });
 }
 
 function missingNeed(target: Target, job: Job, options: RunOptions): boolean {
@@ -144,7 +155,7 @@ async function runJob(
   const controllers: ControllerProcess[] = [];
   const logFiles = [...(target.nodeAgents ?? []), ...(shared ? [shared] : [])].map(({ logFile }) => logFile);
   const startController = async (settings: ControllerSettings) => {
-    const controller = await startControllerProcess(target.kubeconfig, settings);
+    const controller = await startControllerOn(target, settings);
     controllers.push(controller);
     return controller;
   };

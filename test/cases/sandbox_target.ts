@@ -8,7 +8,7 @@ import { type Sandbox, startSandbox } from "../../sandbox/index.ts";
 import { accountToken, installAccess, MissingRights } from "../../testkit/kube/account_fixture.ts";
 import { type Api, connect } from "../cluster/api.ts";
 import { install } from "../cluster/install.ts";
-import { runSuites } from "./runner.ts";
+import { byGates, runSuites } from "./runner.ts";
 import type { StepResult } from "./step_result.ts";
 import type { Suite } from "./suite.ts";
 
@@ -68,6 +68,9 @@ export async function startTestSandbox(
 /** Sandboxes share this process, and each suite starts controllers: more at once would only wait for the processor. */
 const mostAlone = 4;
 
+/** Nodes are Ready when a sandbox starts: by default their NodeImages, and all that needs these, come half a minute later. */
+const controllerFlags = ["--nodeimage-creation-delay=3s"];
+
 /**
  * Runs suites on fresh sandboxes with controller processes beside them, at the same time: one for all that share a
  * controller and the pace of the nodes, and one for each that wants its own, some at once.
@@ -81,12 +84,13 @@ export async function runOnSandbox(
     suites.filter((suite) => !isAlone(suite)),
     ({ pace }) => pace,
   );
+  const groups = [...shared.values()].flatMap((group) => [...byGates(group).values()]);
   const waiting = suites.filter(isAlone);
   const lane = async () => {
     for (let suite = waiting.shift(); suite; suite = waiting.shift()) await runGroup([suite], report);
   };
   await Promise.all([
-    ...Array.from(shared.values(), (group) => runGroup(group, report)),
+    ...groups.map((group) => runGroup(group, report)),
     ...Array.from({ length: mostAlone }, lane),
   ]);
 }
@@ -102,6 +106,7 @@ async function runGroup(suites: readonly Suite[], report: (result: StepResult) =
       simulated: true,
       agents: true,
       startsControllers: true,
+      controllerFlags,
       parallel: 10,
     };
     await runSuites([target], suites, { report });

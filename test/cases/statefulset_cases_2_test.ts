@@ -1,6 +1,6 @@
-/** Every second acceptance suite of Advanced StatefulSet, on a sandbox; the rest is in the other half. */
+/** The acceptance suites of Advanced StatefulSet, on a sandbox: third 2. */
 import t from "tap";
 import { suitesFor } from "./all.ts";
 import { tapSteps } from "./tap_steps.ts";
 
-t.test("acceptance cases", { timeout: 570_000 }, (t) => tapSteps(t, suitesFor("statefulset", 2)));
+t.test("acceptance cases", { timeout: 570_000 }, (t) => tapSteps(t, suitesFor("statefulset", [2, 3])));
