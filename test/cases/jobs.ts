@@ -60,6 +60,13 @@ export class Jobs {
     return this.world.api.get(this.crons, name, this.world.namespace);
   }
 
+  /** Sets when the cron job last made a child; milliseconds since the epoch. What was due since then is missed. */
+  async lastScheduled(name: string, at: number): Promise<void> {
+    const lastScheduleTime = new Date(at).toISOString().replace(/\.\d+Z$/, "Z");
+    const status = { lastScheduleTime };
+    await this.world.api.patch(this.crons, name, this.world.namespace, "merge", { status }, "status");
+  }
+
   /** Nodes that ordinary pods may run on. */
   async workers(): Promise<string[]> {
     const nodes = await this.world.api.list("nodes");
