@@ -1,4 +1,4 @@
-/** Scenarios about other kinds, admission and the controller itself, small, on one sandbox with one controller process. */
+/** Scenarios about admission, failing nodes and the controller itself, small, on one sandbox with one controller process. */
 import t from "tap";
 import { ScenarioSandbox } from "../testkit/bench/scenario_sandbox.ts";
 
@@ -18,16 +18,6 @@ const expected: Readonly<Record<string, readonly (readonly [name: string, pods: 
     ["pod of a CloneSet", 10],
     ["pod of another owner", 10],
   ],
-  statefulset: [
-    ["create", 10],
-    ["rollout in place", 10],
-  ],
-  daemonset: [
-    ["create", 10],
-    ["rollout in place", 10],
-  ],
-  broadcastjob: [["run to the end", 10]],
-  cronjob: [["due together", 20]],
   // Last: it ends the controller.
   restart: [
     ["create", 10],
@@ -43,15 +33,6 @@ t.test("other scenarios on the sandbox", { timeout: 280_000 }, async (t) => {
       if (name === "restart") t.equal(run.phases[1]?.facts["pods written"], 0, "nothing is written again");
     });
   }
-  await t.test("copies in namespaces", async (t) => {
-    const run = await sandbox.run("resourcedistribution --namespaces 10 --limit 0", 4, 1);
-    const [created, changed, grown] = run.phases;
-    t.equal(created?.requests.by["PATCH configmaps"] ?? 0, 0);
-    t.equal(changed?.requests.by["PATCH configmaps"], 10, "one request a namespace");
-    t.equal(grown?.requests.by["POST configmaps"], 1);
-    t.equal(grown?.requests.by["PATCH configmaps"] ?? 0, 0, "the others are left alone");
-    t.ok((grown?.facts["change to status, ms"] ?? Number.NaN) > 0);
-  });
   await t.test("nodes that fail", async (t) => {
     const failing =
       "create --pods 10 --nodes 2 --start 20-60:tail --crash 50% --pull-failures 100% --limit 0";
