@@ -77,7 +77,7 @@ import { suite as daemonPreDownload } from "./d19_daemon_pre_download.ts";
 import { suite as sidecarCommands } from "./d40_sidecarset_commands.ts";
 import { suite as daemonPrune } from "./d56_daemon_prune.ts";
 import { suite as cronImages } from "./e39_acj_image_list.ts";
-import { suite as randomKills } from "./f01_random_kills.ts";
+import { inPlaceSuite as killsInPlace, recreateSuite as killsRecreating } from "./f01_random_kills.ts";
 import { suite as shards } from "./f02_shards.ts";
 import { suite as waitingContainers } from "./f05_containers_and_kills.ts";
 import { suite as gatedKinds } from "./g06_gated_kinds.ts";
@@ -210,9 +210,10 @@ export const suites: readonly Suite[] = [
   twoAddresses,
   deletionProtection,
   certificates,
-  randomKills,
-  waitingContainers,
   shards,
+  killsInPlace,
+  killsRecreating,
+  waitingContainers,
   agentFaults,
   daemonNodes,
 ];
