@@ -1,6 +1,6 @@
 /** Which pods an object has, by its kind. */
 import { relatedBudget, spreadMatchOf } from "../../../controller/index.ts";
-import { broadcastJobUidLabel, matchedWorkloadSpreadAnnotation } from "../../../crds/index.ts";
+import { broadcastJobUidLabel, kinds, matchedWorkloadSpreadAnnotation } from "../../../crds/index.ts";
 import type { LabelSelector } from "../../../kube/core/index.ts";
 import { type AnyObject, textAt, textsAt } from "../../fields.ts";
 import type { ResourceType } from "../../resource_types.ts";
@@ -27,7 +27,6 @@ const kruise = { group: "apps.kruise.io", observes: true } as const;
 const replicaSets = ["apps", "ReplicaSet"] as const;
 const anything = (): LabelSelector => ({});
 
-const podless = { selector: "none", observes: false } as const;
 const isAny = (): boolean => true;
 
 const podSources: readonly PodSource[] = [
@@ -89,11 +88,6 @@ const podSources: readonly PodSource[] = [
     selector: anything,
     carries: (pod, { metadata }) => isProtectedBy(pod, metadata.name ?? ""),
   },
-  { ...kruise, ...podless, kind: "EphemeralJob" },
-  { ...kruise, ...podless, kind: "ImagePullJob" },
-  { ...kruise, ...podless, kind: "ImageListPullJob" },
-  { ...kruise, ...podless, kind: "NodeImage" },
-  { ...kruise, ...podless, kind: "NodePodProbe" },
   { ...kruise, selector: "none", kind: "PodProbeMarker" },
   { ...kruise, selector: "none", kind: "PersistentPodState" },
   { ...kruise, selector: "none", kind: "ResourceDistribution" },
@@ -110,7 +104,11 @@ function isProtectedBy(pod: AnyObject, budget: string): boolean {
   return relatedBudget(textsAt(pod, "metadata", "annotations")) === budget;
 }
 
-/** Undefined for a kind that nothing is known of. */
+/** Undefined for a kind that nothing is known of; one of this API without a line above has no pods that it waits for. */
 export function podSourceOf({ group, kind }: Pick<ResourceType, "group" | "kind">): PodSource | undefined {
-  return podSources.find((source) => source.group === group && source.kind === kind);
+  const isOfType = (other: Pick<ResourceType, "group" | "kind">) =>
+    other.group === group && other.kind === kind;
+  const known = podSources.find(isOfType);
+  if (known !== undefined || !kinds.some(isOfType)) return known;
+  return { group, kind, selector: "none", observes: false };
 }

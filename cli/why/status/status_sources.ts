@@ -1,5 +1,8 @@
 /** The kinds that are explained by their status. */
+import { kinds } from "../../../crds/index.ts";
 import type { ResourceType } from "../../resource_types.ts";
+import { plannerOf } from "../planners.ts";
+import { conditionsStatus } from "./conditions.ts";
 import { containerRecreateRequestStatus } from "./container_recreate_request.ts";
 import { ephemeralJobStatus } from "./ephemeral_job.ts";
 import { imageListPullJobStatus } from "./image_list_pull_job.ts";
@@ -22,9 +25,11 @@ const statusSources: readonly StatusSource[] = [
   persistentPodStateStatus,
 ];
 
-export function statusSourceOf({
-  group,
-  kind,
-}: Pick<ResourceType, "group" | "kind">): StatusSource | undefined {
-  return statusSources.find((source) => source.group === group && source.kind === kind);
+/** Undefined for a kind whose plans are made here, and for one that nothing is known of. */
+export function statusSourceOf(type: Pick<ResourceType, "group" | "kind">): StatusSource | undefined {
+  const isOfType = (other: Pick<ResourceType, "group" | "kind">) =>
+    other.group === type.group && other.kind === type.kind;
+  const own = statusSources.find(isOfType);
+  if (own !== undefined || plannerOf(type) !== undefined || !kinds.some(isOfType)) return own;
+  return conditionsStatus(type);
 }

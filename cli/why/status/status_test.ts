@@ -1,12 +1,15 @@
 /** What `why` says of the kinds that are explained by their status: goldens of each, and that no object breaks them. */
 import fc from "fast-check";
 import t from "tap";
+import { kinds } from "../../../crds/index.ts";
 import { run } from "../../../testkit/cli/command_fixture.ts";
 import { ago, factsWith } from "../../../testkit/cli/facts_builder.ts";
 import { fakeCluster } from "../../../testkit/cli/fake_cluster.ts";
 import { golden } from "../../../testkit/cli/golden.ts";
 import { testClock } from "../../../testkit/kube/fake_clock.ts";
 import { type AnyObject, isFields, toAnyObject } from "../../fields.ts";
+import { plannerOf } from "../planners.ts";
+import { explainConditions } from "./conditions.ts";
 import { explainRecreateRequest } from "./container_recreate_request.ts";
 import { explainEphemeralJob } from "./ephemeral_job.ts";
 import { explainImageListPullJob } from "./image_list_pull_job.ts";
@@ -15,6 +18,28 @@ import { explainNodeImage } from "./node_image.ts";
 import { explainPersistentPodState } from "./persistent_pod_state.ts";
 import { explainPodUnavailableBudget } from "./pod_unavailable_budget.ts";
 import { explainNodePodProbe, explainPodProbeMarker } from "./probe_results.ts";
+import { statusSourceOf } from "./status_sources.ts";
+
+t.test("every kind is explained: by its plan, or by its status", async (t) => {
+  for (const kind of kinds)
+    t.not(plannerOf(kind) === undefined, statusSourceOf(kind) === undefined, kind.kind);
+  t.equal(statusSourceOf({ group: "example.com", kind: "Unknown" }), undefined);
+});
+
+t.test("a kind without words of its own says its conditions", async (t) => {
+  const object = (status?: object) => toAnyObject({ apiVersion: "v1", kind: "Any", metadata: {}, status });
+  t.same(explainConditions(object()), { summary: "it has no conditions", causes: [] });
+  const conditions = [
+    { type: "Ready", status: "True" },
+    { type: "Synced", status: "False", reason: "Refused", message: "no quota" },
+    { type: "Odd", status: 1 },
+    null,
+  ];
+  t.equal(
+    explainConditions(object({ conditions })).summary,
+    "Ready is True, Synced is False (Refused: no quota), Odd is not set",
+  );
+});
 
 /** `plural.group`, and the objects of it. */
 type World = Readonly<Record<string, readonly object[]>>;
