@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
+import { shardOf } from "../../controller/index.ts";
 import { cloneSet, imagePatch } from "./manifests.ts";
 import type { Suite } from "./suite.ts";
 import { extremesOf } from "./trail.ts";
 import type { World } from "./world.ts";
 
 const shards = 3;
-const names = ["north", "south", "east", "west", "front", "back"];
 const replicas = 5;
 
 /** Two replicas share three shards; one is killed in mid-rollout, and the other one finishes what both began. */
@@ -34,10 +34,15 @@ export const suite: Suite = {
         { timeoutMs: 60_000 },
       );
     });
+    const names: string[] = [];
     await world.step("workloads of all shards are created", async () => {
-      for (const name of names) {
+      // Which shard has a workload follows from its UID.
+      for (const covered = new Set<number>(); covered.size < shards || names.length < 6; ) {
+        const name = `spread-${names.length}`;
         const strategy = { policy: "InPlaceIfPossible", maxUnavailable: 1 } as const;
-        await world.apply(cloneSet(world.version, { name, replicas, strategy }));
+        const made = await world.apply(cloneSet(world.version, { name, replicas, strategy }));
+        covered.add(shardOf(made.metadata.uid ?? "", shards));
+        names.push(name);
       }
       for (const name of names) await world.untilAll(name, replicas, { timeoutMs: 120_000 });
     });
@@ -53,8 +58,11 @@ export const suite: Suite = {
       }
     });
     await world.step("the other one leads every shard", async () => {
-      const holders = await holdersOf(world);
-      assert.equal(new Set(holders).size, 1);
+      await world.until(
+        "three leases, one holder",
+        async () => assert.equal(new Set(await holdersOf(world)).size, 1),
+        { timeoutMs: 60_000 },
+      );
       assert.equal(second.exitCode(), undefined);
     });
   },
