@@ -15,7 +15,7 @@ import { suite as budgets } from "./14_cloneset_budgets.ts";
 import { suite as metadata } from "./15_cloneset_metadata_env.ts";
 import { suite as scale } from "./16_scale_and_hpa.ts";
 import { suite as rolloutCommands } from "./17_rollout_commands.ts";
-import { suite as ownerTree } from "./18_owner_tree.ts";
+import { suite as ownerTree, otherSuite as ownerTreesOfOthers } from "./18_owner_tree.ts";
 import { suite as takeOver } from "./19_asts_from_native.ts";
 import { suite as setsAtOnce } from "./20_asts_max_unavailable.ts";
 import { suite as setPartition } from "./21_asts_partition.ts";
@@ -146,6 +146,7 @@ export const suites: readonly Suite[] = [
   metadata,
   scale,
   ownerTree,
+  ownerTreesOfOthers,
   takeOver,
   setsAtOnce,
   setPartition,
