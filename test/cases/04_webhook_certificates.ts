@@ -125,9 +125,14 @@ async function recover(world: World, controller: ControllerProcess): Promise<voi
     timeoutMs: 100_000,
     stableMs: 1_000,
   });
-  for (const version of ["v1alpha1", "v1beta1"]) {
-    await world.api.get(`clonesets.${version}.apps.kruise.io`, "defaults", world.namespace);
-  }
+  await world.until(
+    "conversion works with it",
+    async () => {
+      for (const version of ["v1alpha1", "v1beta1"])
+        await world.api.get(`clonesets.${version}.apps.kruise.io`, "defaults", world.namespace);
+    },
+    { timeoutMs: 20_000, stableMs: 0 },
+  );
   await world.until("admission works with it", () => checkDefaults(world, "after-recovery"), {
     timeoutMs: 20_000,
     stableMs: 0,

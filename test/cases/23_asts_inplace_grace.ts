@@ -21,7 +21,7 @@ function suite(title: string, run: (world: World, sets: Sets) => Promise<void>):
 }
 
 export const whole = suite("grace period before the image changes", async (world, sets) => {
-  const seconds = world.seconds(20, 5);
+  const seconds = world.seconds(20, 10);
   await world.step("1 create", () => create(world, sets, seconds));
   await world.step("2 not ready first, the image later", () => wholePeriod(world, sets, seconds));
 });

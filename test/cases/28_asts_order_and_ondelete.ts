@@ -5,7 +5,9 @@ import type { Suite } from "./suite.ts";
 import type { World } from "./world.ts";
 
 const podSpec = { terminationGracePeriodSeconds: 1 };
-const probe = (command: string) => ({ readinessProbe: { exec: { command: [command] }, periodSeconds: 1 } });
+const probe = (command: string) => ({
+  readinessProbe: { exec: { command: [command] }, periodSeconds: 1, timeoutSeconds: 10 },
+});
 const commandPatch = (command: string) => [
   {
     op: "replace",

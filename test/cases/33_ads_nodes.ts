@@ -75,9 +75,10 @@ async function comeAndGo(world: World, sets: Daemons, name: string): Promise<voi
 async function replace(world: World, sets: Daemons, node: string): Promise<void> {
   const before = await sets.podOn("every", node);
   await world.remove("pods", before.metadata.name);
+  await world.until("another pod", async () =>
+    assert.notEqual((await sets.podOn("every", node)).metadata.name, before.metadata.name),
+  );
   await sets.untilRow("every 2 2 2 2 2");
-  const after = await sets.podOn("every", node);
-  assert.notEqual(after.metadata.name, before.metadata.name);
 }
 
 async function keepTainted(world: World, sets: Daemons, node: string): Promise<void> {
@@ -142,8 +143,7 @@ async function followLabels(world: World, sets: Daemons, node: string): Promise<
 async function fail(world: World, sets: Daemons, node: string): Promise<void> {
   const before = await sets.podOn("every", node);
   const { name } = before.metadata;
-  const status = { status: { phase: "Failed" } };
-  await world.api.patch("pods", name, world.namespace, "merge", status, "status");
+  await world.fail(name);
   await world.until("another pod", async () => {
     assert.notEqual((await sets.podOn("every", node)).metadata.uid, before.metadata.uid);
     assert.equal(await sets.row("every"), "every 1 1 1 1 1");

@@ -96,6 +96,7 @@ async function untilSpread(
 async function stepsOneToFive(world: World, nodes: Readonly<Record<string, string>>): Promise<void> {
   await world.step("1 the first pods are fixed", async () => {
     await world.apply(spread(world, "spread"));
+    await world.untilObserved(spreads(world.version), "spread");
     await world.apply(
       cloneSet(world.version, {
         name: WORKLOAD,

@@ -141,7 +141,7 @@ async function drain(world: World, requests: Requests): Promise<void> {
     });
     const trail = await world.trail("pods");
     // As long as a kubelet may take to set back a status that it does not agree with.
-    const strategy = { unreadyGracePeriodSeconds: world.seconds(11, 3) };
+    const strategy = { unreadyGracePeriodSeconds: world.seconds(11, 6) };
     await requests.create("drain", { podName: "drained", strategy });
     const done = await requests.untilCompleted("drain");
     assert.deepEqual(done.metadata.finalizers ?? [], []);

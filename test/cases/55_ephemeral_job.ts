@@ -160,11 +160,11 @@ async function bounded(world: World): Promise<void> {
     job("two", ["sleep", "1"], {
       replicas: 2,
       parallelism: 2,
-      ttlSecondsAfterFinished: world.seconds(5, 15),
+      ttlSecondsAfterFinished: 15,
     }),
   );
   await untilRow(world, "two Succeeded 2 2 0 0 0");
-  await world.apply(job("endless", ["sleep", "9999"], { parallelism: 3, activeDeadlineSeconds: 4 }));
+  await world.apply(job("endless", ["sleep", "9999"], { parallelism: 3, activeDeadlineSeconds: 12 }));
   await untilRow(world, "endless Failed 3 0 0 3 0");
   const { status } = await world.api.get(jobs, "endless", world.namespace);
   const failed = status?.conditions?.find(({ type }) => type === "JobFailed");

@@ -159,9 +159,9 @@ function residentMegabytes(pid: number): number {
   return Math.round(Number(kilobytes) / 1024);
 }
 
-/** A container that takes two seconds to end. */
+/** A container that takes five seconds to end: long enough to be seen ending. */
 function slow(name: string): object {
-  const script = "trap 'sleep 2; exit 0' TERM; sleep 86400 & wait $!";
+  const script = "trap 'sleep 5; exit 0' TERM; sleep 86400 & wait $!";
   return container(name, "busybox:1.34", { command: ["sh", "-c", script] });
 }
 

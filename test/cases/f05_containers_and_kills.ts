@@ -71,7 +71,7 @@ export const suite: Suite = {
         spec: {
           podName: "held",
           containers: [{ name: "app" }],
-          strategy: { unreadyGracePeriodSeconds: 3 },
+          strategy: { unreadyGracePeriodSeconds: 10 },
           ttlSecondsAfterFinished: 1,
         },
       });

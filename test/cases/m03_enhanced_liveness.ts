@@ -22,6 +22,7 @@ export const suite: Suite = {
 const livenessProbe = {
   exec: { command: ["test", "!", "-f", "/tmp/dead"] },
   periodSeconds: 1,
+  timeoutSeconds: 10,
   failureThreshold: 2,
 };
 

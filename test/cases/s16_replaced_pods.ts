@@ -25,8 +25,7 @@ async function failed(world: World, sets: Sets): Promise<void> {
   await world.apply(statefulSet(world.version, { name: "line", replicas: 2, policy: null, podSpec }));
   await sets.untilRow("line 2 2 2 2");
   const before = await sets.uids("line");
-  const status = { phase: "Failed", reason: "Evicted" };
-  await world.api.patch("pods", "line-1", world.namespace, "merge", { status }, "status");
+  await world.fail("line-1");
   await world.until("line-1 is a new pod", async () => {
     const after = await sets.uids("line");
     assert.notEqual(after.get("line-1") ?? before.get("line-1"), before.get("line-1"));

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type Item, isRecord } from "../cluster/api.ts";
+import { configure } from "./kruise_configuration.ts";
 import type { ApiVersion } from "./step_result.ts";
 import type { Suite } from "./suite.ts";
 import type { World } from "./world.ts";
@@ -7,7 +8,6 @@ import type { World } from "./world.ts";
 const NAMESPACE_NAME = "kubernetes.io/metadata.name";
 const CUSTOM_VERSION = "apps.kruise.io/sidecarset-custom-version";
 const HASHES = ["kruise.io/sidecarset-hash", "kruise.io/sidecarset-hash-without-image"];
-const configuration = "kruise-configuration";
 
 /** SidecarSets belong to no namespace: their names and selectors are different in every run. */
 class SidecarSets {
@@ -209,22 +209,16 @@ async function stepFive(world: World, sets: SidecarSets): Promise<void> {
     JSON.stringify({
       rules: [{ selector: { matchLabels: labels }, allowedAnnotationKeyExprs: [expression] }],
     });
-  const { api } = world;
   const key = "SidecarSet_PatchPodMetadata_WhiteList";
-  const metadata = { name: configuration, namespace: "kruise-system" };
-  await api.create(
-    { apiVersion: "v1", kind: "ConfigMap", metadata, data: { [key]: allowed("^other$") } },
-    "kruise-system",
-  );
+  await configure(world, { [key]: allowed("^other$") });
   try {
     assert.equal(
       await sets.refused(create),
       "spec.patchPodMetadata: Required value: sidecarSet patch metadata annotation(oom-score) is not allowed",
     );
-    const body = { data: { [key]: allowed("^oom-score$") } };
-    await api.patch("configmaps", configuration, "kruise-system", "merge", body);
+    await configure(world, { [key]: allowed("^oom-score$") });
     await create();
   } finally {
-    await api.remove("configmaps", configuration, "kruise-system");
+    await configure(world, { [key]: null });
   }
 }

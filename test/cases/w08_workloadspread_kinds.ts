@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { ApiError, type Item, isRecord } from "../cluster/api.ts";
+import { type Item, isRecord } from "../cluster/api.ts";
+import { configure } from "./kruise_configuration.ts";
 import { container } from "./manifests.ts";
 import type { Suite } from "./suite.ts";
 import type { World } from "./world.ts";
@@ -7,7 +8,6 @@ import type { World } from "./world.ts";
 const MATCHED = "apps.kruise.io/matched-workloadspread";
 const COST = "controller.kubernetes.io/pod-deletion-cost";
 const systemNamespace = "kruise-system";
-const configuration = "kruise-configuration";
 const whitelist = "WorkloadSpread_Watch_Custom_Workload_WhiteList";
 
 /** A workload whose pods carry `case: <name>`, and its spread of the same name. */
@@ -35,6 +35,7 @@ class Spread {
       metadata: { name: this.name },
       spec: { targetRef: { apiVersion, kind, name: this.name }, subsets },
     });
+    await this.#world.untilObserved(this.#resource, this.name);
   }
 
   async pods(): Promise<Item[]> {
@@ -222,15 +223,6 @@ async function custom(world: World): Promise<void> {
     subjects: [{ kind: "ServiceAccount", name: "kruise-manager", namespace: systemNamespace }],
   };
   const { api } = world;
-  const list = async (data: object) => {
-    const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: configuration }, data };
-    try {
-      await api.create(body, systemNamespace);
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.reason !== "AlreadyExists") throw error;
-      await api.patch("configmaps", configuration, systemNamespace, "merge", { data });
-    }
-  };
   try {
     await world.step("7 a kind of others, once it is listed", async () => {
       const spread = new Spread(world, "pool");
@@ -238,7 +230,7 @@ async function custom(world: World): Promise<void> {
       await api.create(definition);
       await api.create(readers);
       await api.create(binding);
-      await list({
+      await configure(world, {
         [whitelist]: JSON.stringify({ workloads: [{ Group: group, Version: "v1", Kind: "Pool" }] }),
       });
       // What was read before is good for ten seconds.
@@ -265,7 +257,7 @@ async function custom(world: World): Promise<void> {
       await spread.until([2, 1], [0, 4]);
     });
   } finally {
-    await list({ [whitelist]: null });
+    await configure(world, { [whitelist]: null });
     await api.remove("customresourcedefinitions", `${plural}.${group}`).catch(() => undefined);
     await api.remove("clusterrolebindings", role).catch(() => undefined);
     await api.remove("clusterroles", role).catch(() => undefined);

@@ -109,6 +109,23 @@ export class World {
     this.#options.report({ outcome: "skipped", suite: this.#options.suite, step, reason });
   }
 
+  /** Waits until a status is about the latest generation: whoever watches knows the object then. */
+  untilObserved(resource: ResourceName, name: string): Promise<void> {
+    const probe = async () => {
+      const { metadata, status } = await this.api.get(resource, name, this.namespace);
+      assert.equal(status?.["observedGeneration"], metadata.generation);
+    };
+    return this.until(`${name} is known`, probe, { stableMs: 0 });
+  }
+
+  /** Makes a pod fail. On a real node its kubelet does, which would set back a phase that it does not agree with. */
+  async fail(pod: string): Promise<void> {
+    if (this.simulated) {
+      const status = { phase: "Failed", reason: "Evicted" };
+      await this.api.patch("pods", pod, this.namespace, "merge", { status }, "status");
+    } else await this.patch(pod, "merge", { spec: { activeDeadlineSeconds: 1 } }, "pods");
+  }
+
   /** Seconds of a manifest: those of the case on a cluster, fewer where time is simulated by the tests' patience. */
   seconds(ofCase: number, simulated = 1): number {
     return this.simulated ? simulated : ofCase;

@@ -59,8 +59,8 @@ t.test("writes that were decided for an earlier generation", async (t) => {
     const { place, writes } = run;
     await place.api.patch("clonesets", "it", place.namespace, "merge", { spec: { replicas: many } });
     await reached(place, async () => assert.ok(writes.create >= 10, "creations began"), "its first pods");
-    const before = writes.create;
     await place.api.patch("clonesets", "it", place.namespace, "merge", { spec: { replicas: 2 } });
+    const before = writes.create;
     await reached(place, () => observed(place, 2), "its end");
     const after = writes.create;
     t.ok(after <= before + mostBegun, `${after} pods were created, ${before} of them before the change`);

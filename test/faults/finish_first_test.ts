@@ -13,8 +13,12 @@ const namespace = "finish-first";
 const agent = `${namespace}/`;
 const replicas = 40;
 const maxUnavailable = 30;
-/** Between the place in the window and the request there are only the credentials, which are there. */
-const instantMs = 5;
+/**
+ * Between the place in the window and the request there are only the credentials, which are there. A write that is passed
+ * over waits for an answer, which takes `latencyMs`; a busy machine may stall for a while.
+ */
+const latencyMs = 200;
+const instantMs = latencyMs / 2;
 
 interface Watched {
   readonly client: Client;
@@ -100,7 +104,12 @@ t.test("no write that begins is sent while one that finishes waits", async (t) =
     assert.equal(status?.updatedReadyReplicas, replicas);
   };
   await reached(place, ready, "its beginning");
-  faults.add({ userAgent: agent, verb: "patch", resource: "pods", effect: { type: "latency", ms: 100 } });
+  faults.add({
+    userAgent: agent,
+    verb: "patch",
+    resource: "pods",
+    effect: { type: "latency", ms: latencyMs },
+  });
   await api.patch("clonesets", "it", namespace, "json", imagePatch("nginx:1.21"));
   await reached(place, ready, "its end");
   t.ok(sent.begin >= replicas, `${sent.begin} pods were begun`);
