@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { onExit } from "signal-exit";
 import { Patience } from "./patience.ts";
 
 export interface Service {
@@ -47,19 +48,15 @@ export function startService(
 function killAtExit(child: ChildProcess): void {
   const { pid } = child;
   if (pid === undefined) return;
-  const kill = () => {
+  // Also when a signal ends the harness: no `exit` event tells of that.
+  const forget = onExit(() => {
     try {
       process.kill(-pid, "SIGKILL");
     } catch {
       // It is gone already.
     }
-  };
-  process.setMaxListeners(process.getMaxListeners() + 1);
-  process.once("exit", kill);
-  child.once("exit", () => {
-    process.removeListener("exit", kill);
-    process.setMaxListeners(process.getMaxListeners() - 1);
   });
+  child.once("exit", forget);
 }
 
 /**
