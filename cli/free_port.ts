@@ -17,7 +17,8 @@ export async function freePort(from = first + Math.floor(Math.random() * count))
   throw new Error(`no port is free from ${first} to ${first + count - 1}`);
 }
 
-function isFree(port: number): Promise<boolean> {
+/** Whether nobody listens on the port. */
+export function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once("error", () => resolve(false));

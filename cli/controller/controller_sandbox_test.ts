@@ -7,8 +7,8 @@ import t from "tap";
 import { systemClock } from "../../kube/index.ts";
 import { startSandbox } from "../../sandbox/index.ts";
 import { run } from "../../testkit/cli/command_fixture.ts";
+import { freePorts, portAt } from "../../testkit/cli/free_ports.ts";
 import { accountKubeconfig, MissingRights } from "../../testkit/kube/account_fixture.ts";
-import { freePort } from "../free_port.ts";
 import { processHost } from "../host.ts";
 
 const host = processHost();
@@ -32,7 +32,7 @@ async function listening(): Promise<{ server: Server; port: number }> {
   return { server, port: typeof address === "object" && address !== null ? address.port : 0 };
 }
 
-const webhookPort = await freePort();
+const webhookPort = portAt(await freePorts(1), 0);
 const env = {
   WEBHOOK_HOST: "127.0.0.1",
   WEBHOOK_PORT: String(webhookPort),
@@ -62,7 +62,7 @@ t.test("installed, it leads, serves probes, and gives the lease back at SIGTERM"
   );
   t.equal(installed.stderr, "");
   writeFileSync(kubeconfig, await accountKubeconfig(admin, "kruise-manager"));
-  const probes = await freePort();
+  const probes = portAt(await freePorts(1), 0);
   const controller = started(`${line} --health-probe-addr=127.0.0.1:${probes}`, "controllers work");
   await controller.seen;
   const probe = async (path: string) => (await fetch(`http://127.0.0.1:${probes}${path}`)).text();
@@ -80,7 +80,7 @@ t.test("installed, it leads, serves probes, and gives the lease back at SIGTERM"
 t.test(
   "a replica whose lease could not be renewed goes on answering webhooks, and leads again",
   async (t) => {
-    const probes = await freePort();
+    const probes = portAt(await freePorts(1), 0);
     const terms =
       "--leader-election-lease-duration=3s --leader-election-renew-deadline=1s --leader-election-retry-period=200ms";
     const controller = started(
@@ -161,7 +161,7 @@ t.test("a cluster that does not answer is one line", async (t) => {
 });
 
 t.test("behind a Service it answers webhooks for a while after it has given the lease back", async (t) => {
-  const probes = await freePort();
+  const probes = portAt(await freePorts(1), 0);
   const serviceEnv = { WEBHOOK_PORT: env.WEBHOOK_PORT, WEBHOOK_CERT_DIR: env.WEBHOOK_CERT_DIR };
   const controller = started(
     `${line} --health-probe-addr=127.0.0.1:${probes}`,

@@ -5,11 +5,11 @@ import t from "tap";
 import { systemClock } from "../../kube/index.ts";
 import { type ClusterChange, type StoredObject, startSandbox } from "../../sandbox/index.ts";
 import { run } from "../../testkit/cli/command_fixture.ts";
+import { freePorts, portAt } from "../../testkit/cli/free_ports.ts";
 import { formerDefinitions, putStoredObjects } from "../../testkit/cli/stored_objects_builder.ts";
 import { accountKubeconfig } from "../../testkit/kube/account_fixture.ts";
 import { type PodChange, podDisturbances, undisturbed } from "../../testkit/kube/pod_disturbances.ts";
 import { listAt, numberAt, textAt } from "../fields.ts";
-import { freePort } from "../free_port.ts";
 import { processHost } from "../host.ts";
 
 const host = processHost();
@@ -27,7 +27,7 @@ const kubeconfig = join(folder, "kubeconfig");
 writeFileSync(kubeconfig, sandbox.kubeconfig);
 const namespace = "shop";
 const pods = await putStoredObjects(kubeconfig, { namespace, nodes: ["node1", "node2"] });
-const webhookPort = await freePort();
+const webhookPort = portAt(await freePorts(1), 0);
 sandbox.serviceUrls.set(`${system}/kruise-webhook-service`, `https://127.0.0.1:${webhookPort}`);
 
 const deployment = () =>

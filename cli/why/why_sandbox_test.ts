@@ -7,8 +7,8 @@ import { systemClock } from "../../kube/index.ts";
 import type { StoredObject } from "../../sandbox/index.ts";
 import { startHook } from "../../testkit/api_contract/admission_cases.ts";
 import { startControlledSandbox } from "../../testkit/cli/controlled_sandbox.ts";
+import { freePorts, portAt } from "../../testkit/cli/free_ports.ts";
 import { at } from "../fields.ts";
-import { freePort } from "../free_port.ts";
 
 const { sandbox, api, refit, stopController } = await startControlledSandbox(t, {
   seed: 5,
@@ -257,7 +257,7 @@ const cases: Readonly<
   },
   WebhookUnavailable: {
     words: "clone/hooked -n away",
-    made: async () => hooked("away", { url: `https://127.0.0.1:${await freePort()}/` }),
+    made: async () => hooked("away", { url: `https://127.0.0.1:${portAt(await freePorts(1), 0)}/` }),
     says: /\n {2}WebhookUnavailable +the server refuses: .*failed calling webhook "away.example.com"/,
   },
   "WebhookUnavailable: it takes too long": {

@@ -13,6 +13,7 @@ import { agentEnvironment } from "../../agent/index.ts";
 import { customResourceDefinition, kinds } from "../../crds/index.ts";
 import { type Credentials, fixedCredentials, systemClock } from "../../kube/index.ts";
 import { startSandbox } from "../../sandbox/index.ts";
+import { freePorts, portAt } from "../../testkit/cli/free_ports.ts";
 import { type FakeCri, startFakeCri } from "../../testkit/cri/fake_cri.ts";
 import {
   accountKubeconfig,
@@ -24,7 +25,6 @@ import { builtProgram } from "../built.ts";
 import { type Api, connect, type Item, isRecord } from "../cluster/api.ts";
 import { Patience } from "../cluster/patience.ts";
 import { type Service, startService, tailOf } from "../cluster/processes.ts";
-import { freePorts, portAt } from "../cluster/settings.ts";
 
 export const node = "node-1";
 export const nodeImages = "nodeimages.v1beta1.apps.kruise.io";

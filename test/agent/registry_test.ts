@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import t, { type Test } from "tap";
 import { request } from "undici";
+import { freePorts, portAt } from "../../testkit/cli/free_ports.ts";
 import {
   type ContainerdFixture,
   containerdMissing,
   startContainerd,
 } from "../../testkit/cri/containerd_fixture.ts";
 import { startService, untilReady } from "../cluster/processes.ts";
-import { freePorts, portAt } from "../cluster/settings.ts";
 import { eventually, pullTask, reached, startNode, tagStatus, wantImages } from "./fixture.ts";
 
 const run = promisify(execFile);

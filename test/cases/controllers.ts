@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { request } from "undici";
 import { controllerEnvironment, controllerNodeFlags } from "../../cli/index.ts";
+import { freePorts, portAt } from "../../testkit/cli/free_ports.ts";
 import { accountKubeconfig, grantForGates } from "../../testkit/kube/account_fixture.ts";
 import { builtProgram } from "../built.ts";
 import { startService, untilReady } from "../cluster/processes.ts";
-import { freePorts, portAt } from "../cluster/settings.ts";
 
 export interface ControllerSettings {
   /** As `--feature-gates` takes them. */

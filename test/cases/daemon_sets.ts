@@ -137,7 +137,7 @@ export class Daemons {
     return this.world.until(
       expected,
       async () => {
-        assert.equal(await this.row(name), expected);
+        assert.equal(await this.world.observedRow(name, this.resource), expected);
         const going = (await this.pods(name)).filter((pod) => pod.metadata.deletionTimestamp !== undefined);
         assert.equal(going.length, 0, "pods are on their way");
       },

@@ -87,7 +87,11 @@ export class Sidecars {
   }
 
   untilRow(expected: string, options: WaitOptions = {}): Promise<void> {
-    const probe = async () => assert.equal(await this.row(), expected);
+    const probe = async () => {
+      const { metadata, status } = await this.get();
+      assert.equal(status?.["observedGeneration"], metadata.generation, "observed");
+      assert.equal(await this.row(), expected);
+    };
     return this.world.until(`${this.name} ${expected}`, probe, options);
   }
 

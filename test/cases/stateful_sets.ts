@@ -128,7 +128,7 @@ export class Sets {
     return this.world.until(
       expected,
       async () => {
-        assert.equal(await this.row(name), expected);
+        assert.equal(await this.world.observedRow(name, this.resource), expected);
         const going = (await this.pods(name)).filter((pod) => pod.metadata.deletionTimestamp !== undefined);
         assert.equal(going.length, 0);
       },

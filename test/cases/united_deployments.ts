@@ -106,7 +106,7 @@ export class United {
     const { world, resource } = this;
     return world.until(
       expected,
-      async () => assert.equal(await world.row(this.name, { resource }), expected),
+      async () => assert.equal(await world.observedRow(this.name, resource), expected),
       {
         timeoutMs: 120_000,
         ...options,

@@ -214,6 +214,13 @@ export class World {
     return row.filter((cell, index) => header[index] !== "AGE" && cell !== "").join(" ");
   }
 
+  /** The row once the status is about the latest generation: a change may leave every number as it was. */
+  async observedRow(name: string, resource: ResourceName = this.cloneSets): Promise<string> {
+    const { metadata, status } = await this.api.get(resource, name, this.namespace);
+    assert.equal(status?.["observedGeneration"], metadata.generation, "observed");
+    return this.row(name, { resource });
+  }
+
   async printed(resource: ResourceName, wide = false): Promise<{ header: string[]; rows: string[][] }> {
     const table = await this.api.table(resource, this.namespace);
     const shown = table.columnDefinitions
@@ -284,7 +291,7 @@ export class World {
   /** Waits for the printed row of a CloneSet. */
   async untilRow(expected: string, options: WaitOptions = {}): Promise<void> {
     const name = expected.split(" ")[0] ?? "";
-    await this.until(expected, async () => assert.equal(await this.row(name), expected), options);
+    await this.until(expected, async () => assert.equal(await this.observedRow(name), expected), options);
   }
 
   /** Waits until `count` pods are owned and every number of the row is `count`. */

@@ -6,10 +6,10 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { request } from "undici";
 import { agentEnvironment, agentProgram, denoPermissions } from "../../agent/index.ts";
+import { freePorts, portAt } from "../../testkit/cli/free_ports.ts";
 import { accountKubeconfig } from "../../testkit/kube/account_fixture.ts";
 import { builtProgram } from "../built.ts";
 import { type Service, startService, untilReady } from "./processes.ts";
-import { freePorts, portAt } from "./settings.ts";
 
 /** What the built agent runs on: one of the two everywhere, or both in turn over the nodes. */
 export type AgentRuntime = "node" | "deno" | "mixed";

@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { request } from "undici";
+import { freePorts, portAt } from "../../testkit/cli/free_ports.ts";
 import { type AgentProcess, type AgentRuntime, startAgents } from "./agents.ts";
 import { type Api, connect, isRecord } from "./api.ts";
 import { serveApiAddress } from "./api_address.ts";
@@ -19,10 +20,8 @@ import { exitOnInterrupt, type Service, startService, untilReady } from "./proce
 import { pushImage, startRegistry } from "./registry.ts";
 import {
   cachedPrograms,
-  freePorts,
   kubernetesVersion,
   networkConfig,
-  portAt,
   programFolder,
   writeKubeconfig,
 } from "./settings.ts";

@@ -2,7 +2,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { freePort } from "../../cli/index.ts";
 import { apiServiceAddress } from "./api_address.ts";
 import { pauseImage } from "./images.ts";
 
@@ -18,22 +17,6 @@ export function programFolder(environment: NodeJS.ProcessEnv): string {
 export function cachedPrograms(project: string, version: string, environment: NodeJS.ProcessEnv): string {
   const cache = environment["XDG_CACHE_HOME"] || join(homedir(), ".cache");
   return join(cache, "refit", `${project}-${version}`);
-}
-
-/** Ports of the loopback interface that nobody uses now, all different. */
-export async function freePorts(count: number): Promise<number[]> {
-  const ports: number[] = [];
-  for (let last: number | undefined; ports.length < count; ports.push(last)) {
-    last = await freePort(last === undefined ? undefined : last + 1);
-  }
-  return ports;
-}
-
-/** Takes ports from a list, in order. */
-export function portAt(ports: readonly number[], index: number): number {
-  const port = ports[index];
-  if (port === undefined) throw new Error(`port ${index} of ${ports.length} was not reserved`);
-  return port;
 }
 
 export function writeKubeconfig(file: string, url: string, pki: string, name: string): void {

@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { writeNodeBase } from "../../testkit/bundles/node_base_fixture.ts";
+import { freePorts, portAt } from "../../testkit/cli/free_ports.ts";
 import { helm } from "../../testkit/cli/helm_fixture.ts";
 import { isReady } from "../cases/trail.ts";
 import type { World } from "../cases/world.ts";
-import { freePorts, portAt } from "../cluster/settings.ts";
 import { removeInstallation, systemNamespace } from "./installation.ts";
 import type { Life, LifeSuite } from "./suite.ts";
 

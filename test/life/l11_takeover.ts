@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { at, listAt, textAt } from "../../cli/index.ts";
 import { definitionName, kinds } from "../../crds/index.ts";
+import { freePorts, portAt } from "../../testkit/cli/free_ports.ts";
 import { formerDefinitions, putStoredObjects } from "../../testkit/cli/stored_objects_builder.ts";
 import { podDisturbances, undisturbed } from "../../testkit/kube/pod_disturbances.ts";
 import type { ControllerProcess } from "../cases/controllers.ts";
@@ -9,7 +10,6 @@ import { configurationNames } from "../cases/trusted_authorities.ts";
 import type { CommandResult, World } from "../cases/world.ts";
 import { ApiError, isRecord } from "../cluster/api.ts";
 import type { TestCluster } from "../cluster/cluster.ts";
-import { freePorts, portAt } from "../cluster/settings.ts";
 import { removeInstallation, systemNamespace } from "./installation.ts";
 import type { Life, LifeSuite } from "./suite.ts";
 

@@ -2,13 +2,13 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Test } from "tap";
-import { freePort } from "../../cli/free_port.ts";
 import { processHost } from "../../cli/host.ts";
 import { systemClock } from "../../kube/index.ts";
 import { type SandboxWithNodes, startSandbox } from "../../sandbox/index.ts";
 import { accountKubeconfig, MissingRights } from "../kube/account_fixture.ts";
 import { apiOf } from "../sandbox/sandbox_client.ts";
 import { type Run, run } from "./command_fixture.ts";
+import { freePorts, portAt } from "./free_ports.ts";
 
 export interface ControlledSandbox {
   readonly sandbox: SandboxWithNodes;
@@ -44,7 +44,7 @@ export async function startControlledSandbox(
   const kubeconfig = join(folder, "kubeconfig");
   writeFileSync(kubeconfig, sandbox.kubeconfig);
   const refit = (words: string): Promise<Run> => run(`${words} --kubeconfig ${kubeconfig}`, { host });
-  const webhookPort = await freePort();
+  const webhookPort = portAt(await freePorts(1), 0);
   const flag = `--feature-gates=${gates}`;
   const installed = await refit(
     `install --webhook-host 127.0.0.1 --webhook-port ${webhookPort} --controller-flag=${flag}`,
