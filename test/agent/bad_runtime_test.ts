@@ -74,15 +74,16 @@ const talkers: readonly (readonly [string, (connection: Socket) => void])[] = [
 
 // An agent that waits before it tries again leaves the time to the others.
 t.jobs = 4;
-const sideBySide = { buffered: true };
+// Made anew for each: the runner writes name and body into what it is given.
+const sideBySide = () => ({ buffered: true });
 
 for (const runtime of ["node", "deno"] as const) {
   t.test(
     `a connection that turns into noise, again and again, the agent on ${runtime}`,
-    sideBySide,
+    sideBySide(),
     async (t) => noisyRuntime(t, await startBundle(t, runtime)),
   );
-  t.test(`sockets of all kinds that are no runtime, the agent on ${runtime}`, sideBySide, async (t) =>
+  t.test(`sockets of all kinds that are no runtime, the agent on ${runtime}`, sideBySide(), async (t) =>
     noRuntimes(t, await startBundle(t, runtime)),
   );
 }
