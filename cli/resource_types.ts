@@ -16,6 +16,12 @@ export interface ResourceType {
   readonly namespaced: boolean;
 }
 
+/** Whether something is of the same group and kind. */
+export function isOfKind({ group, kind }: Pick<ResourceType, "group" | "kind">) {
+  return (other: Pick<ResourceType, "group" | "kind">): boolean =>
+    other.group === group && other.kind === kind;
+}
+
 export function apiVersionOf(type: Pick<ResourceType, "group" | "version">): string {
   return type.group === "" ? type.version : `${type.group}/${type.version}`;
 }

@@ -34,6 +34,19 @@ function informed(client: Client) {
   return { clock, log, cache, reported, informer };
 }
 
+/** Informed through a client whose watches fail for as long as `faults.watch` says with what. */
+function interrupted() {
+  const server = fakeServer();
+  const faults: { watch: KubeError | undefined } = { watch: undefined };
+  const client = withFaults(server.client, {
+    watch: () => {
+      const fault = faults.watch;
+      return fault && { before: () => Promise.reject(fault) };
+    },
+  });
+  return { ...informed(client), server, faults };
+}
+
 t.test("it fills the cache and follows", async (t) => {
   const server = fakeServer();
   await server.client.create(widgets, "ns", widget("a"));
@@ -100,12 +113,7 @@ t.test("a connection that says nothing any more is given up", async (t) => {
 t.test(
   "who decides by what is newest waits for an interrupted watch, for some seconds at most",
   async (t) => {
-    const server = fakeServer();
-    let fault: KubeError | undefined;
-    const client = withFaults(server.client, {
-      watch: () => (fault ? { before: () => Promise.reject(fault) } : undefined),
-    });
-    const { clock, cache, informer } = informed(client);
+    const { server, faults, clock, cache, informer } = interrupted();
     await informer.synced;
     await clock.settle();
     t.equal(informer.caughtUp, undefined, "nothing to wait for");
@@ -114,17 +122,17 @@ t.test(
       await informer.caughtUp;
       seen.push([...cache.values()].map(({ metadata }) => metadata.name).join());
     };
-    fault = new KubeError("TooManyRequests", "storage is (re)initializing", { retryAfterMs: 1_000 });
+    faults.watch = new KubeError("TooManyRequests", "storage is (re)initializing", { retryAfterMs: 1_000 });
     server.endWatches();
     await server.client.create(widgets, "ns", widget("a"));
     await clock.advance(300);
     const early = decide();
-    fault = undefined;
+    faults.watch = undefined;
     await clock.advance(2_500);
     await early;
     t.same(seen, ["a"], "what was written meanwhile is known");
     t.equal(informer.caughtUp, undefined);
-    fault = new KubeError("Forbidden", "no rights", { status: 403 });
+    faults.watch = new KubeError("Forbidden", "no rights", { status: 403 });
     server.endWatches();
     await clock.advance(500);
     await server.client.create(widgets, "ns", widget("b"));
@@ -154,20 +162,15 @@ t.test("it goes on through failures and says so", async (t) => {
 t.test(
   "a server that was away for long, and refuses at first, is watched again within seconds",
   async (t) => {
-    const server = fakeServer();
-    let fault: KubeError | undefined;
-    const client = withFaults(server.client, {
-      watch: () => (fault ? { before: () => Promise.reject(fault) } : undefined),
-    });
-    const { clock, cache, informer } = informed(client);
+    const { server, faults, clock, cache, informer } = interrupted();
     await informer.synced;
-    fault = new KubeError("Network", "connection refused");
-    server.endWatches(fault);
+    faults.watch = new KubeError("Network", "connection refused");
+    server.endWatches(faults.watch);
     await clock.advance(20 * 60_000);
     t.equal(server.openWatches, 0);
-    fault = new KubeError("Forbidden", "rights are not read yet", { status: 403 });
+    faults.watch = new KubeError("Forbidden", "rights are not read yet", { status: 403 });
     await clock.advance(1_500);
-    fault = undefined;
+    faults.watch = undefined;
     await clock.advance(8_500);
     t.equal(server.openWatches, 1);
     await server.client.create(widgets, "ns", widget("a"));

@@ -3,7 +3,7 @@
 import type { ClusterAccess } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { type AnyObject, at } from "../fields.ts";
-import { pluralName, type ResourceType } from "../resource_types.ts";
+import { isOfKind, pluralName, type ResourceType } from "../resource_types.ts";
 import { cloneSetProgress, cloneSetStrategyPath } from "./clone_set.ts";
 import { daemonSetProgress } from "./daemon_set.ts";
 import { deploymentProgress } from "./deployment.ts";
@@ -107,7 +107,7 @@ export async function progressOf(
 
 /** Undefined for a kind without rollouts. */
 export function workloadNamed(type: ResourceType): Workload | undefined {
-  return workloads.find((workload) => workload.group === type.group && workload.kind === type.kind);
+  return workloads.find(isOfKind(type));
 }
 
 /** Throws CliError for a kind without rollouts. */

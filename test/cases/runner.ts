@@ -119,10 +119,7 @@ function startControllerOn(
   { kubeconfig, controllerFlags = [] }: Target,
   settings: ControllerSettings,
 ): Promise<ControllerProcess> {
-  return startControllerProcess(kubeconfig, {
-    ...settings,
-    flags: [...controllerFlags, ...(settings.flags ?? [])],
-  });
+  return startControllerProcess(kubeconfig, { ...settings, flags: controllerFlags });
 }
 
 function missingNeed(target: Target, job: Job, options: RunOptions): boolean {

@@ -111,11 +111,12 @@ export class World {
 
   /** Waits until a status is about the latest generation: whoever watches knows the object then. */
   untilObserved(resource: ResourceName, name: string): Promise<void> {
-    const probe = async () => {
-      const { metadata, status } = await this.api.get(resource, name, this.namespace);
-      assert.equal(status?.["observedGeneration"], metadata.generation);
-    };
-    return this.until(`${name} is known`, probe, { stableMs: 0 });
+    return this.until(`${name} is known`, () => this.#assertObserved(resource, name), { stableMs: 0 });
+  }
+
+  async #assertObserved(resource: ResourceName, name: string): Promise<void> {
+    const { metadata, status } = await this.api.get(resource, name, this.namespace);
+    assert.equal(status?.["observedGeneration"], metadata.generation, "observed");
   }
 
   /** Makes a pod fail. On a real node its kubelet does, which would set back a phase that it does not agree with. */
@@ -216,8 +217,7 @@ export class World {
 
   /** The row once the status is about the latest generation: a change may leave every number as it was. */
   async observedRow(name: string, resource: ResourceName = this.cloneSets): Promise<string> {
-    const { metadata, status } = await this.api.get(resource, name, this.namespace);
-    assert.equal(status?.["observedGeneration"], metadata.generation, "observed");
+    await this.#assertObserved(resource, name);
     return this.row(name, { resource });
   }
 

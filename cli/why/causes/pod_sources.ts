@@ -3,7 +3,7 @@ import { relatedBudget, spreadMatchOf } from "../../../controller/index.ts";
 import { broadcastJobUidLabel, kinds, matchedWorkloadSpreadAnnotation } from "../../../crds/index.ts";
 import type { LabelSelector } from "../../../kube/core/index.ts";
 import { type AnyObject, textAt, textsAt } from "../../fields.ts";
-import type { ResourceType } from "../../resource_types.ts";
+import { isOfKind, type ResourceType } from "../../resource_types.ts";
 import { carriesSidecars } from "../../rollout/revised_sidecars.ts";
 
 /** How pods of one kind of object are found. */
@@ -105,10 +105,9 @@ function isProtectedBy(pod: AnyObject, budget: string): boolean {
 }
 
 /** Undefined for a kind that nothing is known of; one of this API without a line above has no pods that it waits for. */
-export function podSourceOf({ group, kind }: Pick<ResourceType, "group" | "kind">): PodSource | undefined {
-  const isOfType = (other: Pick<ResourceType, "group" | "kind">) =>
-    other.group === group && other.kind === kind;
-  const known = podSources.find(isOfType);
-  if (known !== undefined || !kinds.some(isOfType)) return known;
+export function podSourceOf(type: Pick<ResourceType, "group" | "kind">): PodSource | undefined {
+  const { group, kind } = type;
+  const known = podSources.find(isOfKind(type));
+  if (known !== undefined || !kinds.some(isOfKind(type))) return known;
   return { group, kind, selector: "none", observes: false };
 }

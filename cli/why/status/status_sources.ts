@@ -1,6 +1,6 @@
 /** The kinds that are explained by their status. */
 import { kinds } from "../../../crds/index.ts";
-import type { ResourceType } from "../../resource_types.ts";
+import { isOfKind, type ResourceType } from "../../resource_types.ts";
 import { plannerOf } from "../planners.ts";
 import { conditionsStatus } from "./conditions.ts";
 import { containerRecreateRequestStatus } from "./container_recreate_request.ts";
@@ -27,9 +27,7 @@ const statusSources: readonly StatusSource[] = [
 
 /** Undefined for a kind whose plans are made here, and for one that nothing is known of. */
 export function statusSourceOf(type: Pick<ResourceType, "group" | "kind">): StatusSource | undefined {
-  const isOfType = (other: Pick<ResourceType, "group" | "kind">) =>
-    other.group === type.group && other.kind === type.kind;
-  const own = statusSources.find(isOfType);
-  if (own !== undefined || plannerOf(type) !== undefined || !kinds.some(isOfType)) return own;
+  const own = statusSources.find(isOfKind(type));
+  if (own !== undefined || plannerOf(type) !== undefined || !kinds.some(isOfKind(type))) return own;
   return conditionsStatus(type);
 }
