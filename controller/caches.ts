@@ -12,6 +12,7 @@ import {
   podResource,
 } from "../kube/index.ts";
 import { awaitsLaunch } from "./container_launch_priority/index.ts";
+import { type Dependants, dependantsIn } from "./owners.ts";
 import { awaitsReadiness } from "./pod_readiness/index.ts";
 import { GROUP } from "./resource.ts";
 
@@ -20,6 +21,17 @@ export interface SharedCaches {
   claims: Cache<PersistentVolumeClaim>;
   revisions: Cache<ControllerRevision>;
   nodes: Cache<Node>;
+  owned: OwnedObjects;
+}
+
+/** What owners of any kind have in the shared caches. */
+export interface OwnedObjects {
+  /** Those that the owner controls. */
+  pods: Dependants<Pod>;
+  /** Those that name it among their owners, as controller or not. */
+  claims: Dependants<PersistentVolumeClaim>;
+  /** Those that the owner controls. */
+  revisions: Dependants<ControllerRevision>;
 }
 
 /** What one shard holds: dependants of the owners that it reconciles, and what may become theirs. */
@@ -33,30 +45,41 @@ export interface Holding {
 export const everything: Holding = { owner: () => true, others: true };
 
 export function sharedCaches(holding: Holding = everything): SharedCaches {
+  const pods = new Cache<Pod>({
+    identify: podResource.codec.identify,
+    keep: (pod) => isOfInterest(pod, holding),
+    indexes: { orphan: (pod) => (pod.controller === undefined ? orphanKeys(pod) : []) },
+  });
+  const claims = new Cache<PersistentVolumeClaim>({
+    identify: persistentVolumeClaimResource.codec.identify,
+    keep: ({ owners }) => owners.length === 0 || owners.some((owner) => isHeld(owner, holding)),
+  });
+  const revisions = new Cache<ControllerRevision>({
+    identify: controllerRevisionResource.codec.identify,
+    keep: ({ owners }) => owners.every((owner) => !owner.controller || isHeld(owner, holding)),
+    indexes: {
+      orphan: (revision) => (revision.owners.some((owner) => owner.controller) ? [] : [revision.namespace]),
+    },
+  });
   return {
-    pods: new Cache<Pod>({
-      identify: podResource.codec.identify,
-      keep: (pod) => isOfInterest(pod, holding),
-      indexes: {
-        controller: (pod) => (pod.controller === undefined ? [] : [pod.controller.uid]),
-        orphan: (pod) => (pod.controller === undefined ? orphanKeys(pod) : []),
-      },
-    }),
-    claims: new Cache<PersistentVolumeClaim>({
-      identify: persistentVolumeClaimResource.codec.identify,
-      keep: ({ owners }) => owners.length === 0 || owners.some((owner) => isHeld(owner, holding)),
-      indexes: { owner: (claim) => claim.owners.map((owner) => owner.uid) },
-    }),
-    revisions: new Cache<ControllerRevision>({
-      identify: controllerRevisionResource.codec.identify,
-      keep: ({ owners }) => owners.every((owner) => !owner.controller || isHeld(owner, holding)),
-      indexes: {
-        controller: (revision) =>
-          revision.owners.filter((owner) => owner.controller).map((owner) => owner.uid),
-        orphan: (revision) => (revision.owners.some((owner) => owner.controller) ? [] : [revision.namespace]),
-      },
-    }),
+    pods,
+    claims,
+    revisions,
     nodes: new Cache<Node>({ identify: nodeResource.codec.identify }),
+    owned: {
+      pods: dependantsIn(pods, "controller", ({ namespace, controller }) => ({
+        namespace,
+        owners: controller === undefined ? [] : [controller.uid],
+      })),
+      claims: dependantsIn(claims, "owner", ({ namespace, owners }) => ({
+        namespace,
+        owners: owners.map(({ uid }) => uid),
+      })),
+      revisions: dependantsIn(revisions, "controller", ({ namespace, owners }) => ({
+        namespace,
+        owners: owners.flatMap(({ controller, uid }) => (controller ? [uid] : [])),
+      })),
+    },
   };
 }
 

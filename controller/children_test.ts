@@ -7,7 +7,7 @@ import { fakeServer } from "../testkit/kube/fake_server.ts";
 import { Children } from "./children.ts";
 import { imageListPullJobResource } from "./image_list_pull_job/resource.ts";
 import { imagePullJobResource } from "./image_pull_job/resource.ts";
-import { ownersOf } from "./owners.ts";
+import { ownerKey, ownersOf } from "./owners.ts";
 import { ownerReference } from "./rollout/pods/pod_manifest.ts";
 
 const options = {};
@@ -29,7 +29,11 @@ function scene(creation: KubeError, stored = job("child"), deletion = creation) 
   };
   const deps = kindDeps(imageListPullJobResource, client, testClock());
   const children = new Children(deps, "ImageListPullJob", imagePullJobResource, ownersOf);
-  return { children, queue: deps.queue, of: () => Array.from(children.of("list"), ownersOf) };
+  return {
+    children,
+    queue: deps.queue,
+    of: () => Array.from(children.of(ownerKey(owner.namespace, owner.uid)), ownersOf),
+  };
 }
 
 const taken = new KubeError("AlreadyExists", "it is there", { status: 409 });

@@ -3,36 +3,32 @@ import type { NodeImage } from "../crds/index.ts";
 import type { KubeObject } from "../kube/core/index.ts";
 import type {
   Cache,
-  Client,
   Clock,
-  ControllerRevision,
   EventRecorder,
   Log,
-  Node,
-  PersistentVolumeClaim,
   Pod,
   Random,
+  ReadingClient,
   Resource,
   WorkQueue,
+  Writer,
 } from "../kube/index.ts";
 import type { PolicyRule } from "./access.ts";
 import type { Webhook } from "./admission/webhook.ts";
+import type { SharedCaches } from "./caches.ts";
 import type { FeatureGates } from "./feature_gates.ts";
 import type { Informers } from "./informers.ts";
 import type { ControllerOptions } from "./options.ts";
+import type { OwnerKey, OwnerScope } from "./owners.ts";
 import type { PlainReconciler, Reconciler } from "./reconciler.ts";
 import type { SeenPullJob } from "./rollout/images/image_wait.ts";
 import type { CreatedResource } from "./rollout/writes/actions.ts";
 import type { SelectablePod, SelectedPods } from "./selected_pods.ts";
 
-/** The shared caches. Indexes: `controller` (UID of the controlling owner), `owner` (UID of any), `orphan` (namespace). */
-export interface Caches {
-  pods: Cache<Pod>;
-  claims: Cache<PersistentVolumeClaim>;
-  revisions: Cache<ControllerRevision>;
-  nodes: Cache<Node>;
-  /** Image pull jobs that the owner of this UID controls. */
-  pullJobs(ownerUid: string): Iterable<SeenPullJob>;
+/** The shared caches. Index `orphan`: by namespace, what nobody controls. */
+export interface Caches extends SharedCaches {
+  /** Image pull jobs that the owner controls. */
+  pullJobs(owner: OwnerKey): Iterable<SeenPullJob>;
   /** An image pull job as a write returned it. */
   pullJobWritten(job: KubeObject): void;
   /** What the node of this name is to pull; undefined while images are not pulled ahead. */
@@ -49,7 +45,10 @@ export interface ServerFeatures {
 
 /** What every controller is given. */
 export interface SharedDeps {
-  client: Client;
+  /** Reads; what writes is asked for by the owner for whom it does. */
+  client: ReadingClient;
+  /** Refuses what is in another namespace than the owner. */
+  writesFor(owner: OwnerScope): Writer;
   clock: Clock;
   random: Random;
   log: Log;

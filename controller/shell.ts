@@ -14,6 +14,7 @@ import {
 } from "../kube/index.ts";
 import { earliest } from "./earliest.ts";
 import type { KindDeps } from "./kind.ts";
+import { scopeOf } from "./owners.ts";
 import type {
   ObjectAction,
   ObjectBody,
@@ -201,7 +202,7 @@ class Shell<T extends StatusObject> implements KindShell {
   }
 
   async #create(key: string, { metadata, ...rest }: ObjectBody): Promise<T> {
-    const { client, resource, objects } = this.#deps;
+    const { writesFor, resource, objects } = this.#deps;
     const ref = refOf(key);
     const body = {
       apiVersion: groupVersionOf(resource),
@@ -209,7 +210,7 @@ class Shell<T extends StatusObject> implements KindShell {
       metadata: { ...ref, ...metadata },
       ...rest,
     };
-    const created = await client.create(resource, ref.namespace, body, this.#options(key));
+    const created = await writesFor(scopeOf(key)).create(resource, ref.namespace, body, this.#options(key));
     objects.writeBack(created);
     return created;
   }
@@ -221,10 +222,15 @@ class Shell<T extends StatusObject> implements KindShell {
     { exact = false }: { readonly exact?: boolean },
     more: Pick<PatchOptions, "subresource" | "bodyWhenSent"> = {},
   ): Promise<T> {
-    const { client, resource, objects } = this.#deps;
+    const { writesFor, resource, objects } = this.#deps;
     const body = { metadata: { uid, ...(exact ? { resourceVersion } : {}), ...metadata }, ...rest };
     const options = { ...this.#options(uid), ...more };
-    const patched = await client.patch(resource, refOf(key), { type: "merge", body }, options);
+    const patched = await writesFor(scopeOf(key)).patch(
+      resource,
+      refOf(key),
+      { type: "merge", body },
+      options,
+    );
     const { deletionTimestamp, finalizers = [] } = patched.metadata;
     if (deletionTimestamp !== undefined && finalizers.length === 0) objects.remove(key, uid);
     else objects.writeBack(patched);
@@ -243,9 +249,9 @@ class Shell<T extends StatusObject> implements KindShell {
   }
 
   async #delete(key: string, { uid = "" }: ObjectMeta): Promise<T | undefined> {
-    const { client, resource, objects } = this.#deps;
+    const { writesFor, resource, objects } = this.#deps;
     const options = { ...this.#options(uid), uid, propagationPolicy: "Background" } as const;
-    const left = await client.delete(resource, refOf(key), options);
+    const left = await writesFor(scopeOf(key)).delete(resource, refOf(key), options);
     if (left === undefined) objects.remove(key, uid);
     else objects.writeBack(left);
     return left;

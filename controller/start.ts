@@ -3,6 +3,7 @@ import type { KubeObject } from "../kube/core/index.ts";
 import {
   type Client,
   type Clock,
+  confinedTo,
   controllerRevisionResource,
   createEvents,
   type Events,
@@ -208,6 +209,7 @@ class ControllerSet {
     const observer = queueObserver(metrics, name);
     return {
       client,
+      writesFor: (owner) => (owner === "Cluster" ? client : confinedTo(owner.namespace, client)),
       clock,
       random,
       log: this.#deps.log.with({ controller: name }),

@@ -127,6 +127,12 @@ export interface Client {
   close(): Promise<void>;
 }
 
+/** For reading: objects, watches, discovery. */
+export type ReadingClient = Pick<Client, "get" | "list" | "watch" | "request">;
+
+/** `replace` is not among them: what others write, too, is patched. */
+export type Writer = Pick<Client, "create" | "patch" | "delete">;
+
 export interface WatchOptions {
   namespace?: string;
   labelSelector?: string;

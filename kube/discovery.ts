@@ -1,5 +1,5 @@
 /** What the API server says of itself. */
-import type { Client, Resource } from "./client_types.ts";
+import type { ReadingClient, Resource } from "./client_types.ts";
 import { isObject, listAt, stringAt } from "./codecs/json_values.ts";
 import { isKubeError, KubeError } from "./errors.ts";
 
@@ -10,7 +10,7 @@ export interface ServerVersion {
   readonly minor: number;
 }
 
-export async function serverVersion(client: Client): Promise<ServerVersion> {
+export async function serverVersion(client: ReadingClient): Promise<ServerVersion> {
   const answer = await client.request("GET", "/version");
   if (!isObject(answer)) throw new KubeError("Decode", "/version is not a JSON object");
   // Distributions append to the minor version: "34+".
@@ -20,7 +20,7 @@ export async function serverVersion(client: Client): Promise<ServerVersion> {
 
 /** Plural names of the resources of a group and version; none when the server does not have it. */
 export async function servedResources(
-  client: Client,
+  client: ReadingClient,
   group: string,
   version: string,
 ): Promise<ReadonlySet<string>> {
@@ -35,6 +35,9 @@ export async function servedResources(
 }
 
 /** Whether the server has the resource in this version. */
-export async function serves(client: Client, resource: Omit<Resource<unknown>, "codec">): Promise<boolean> {
+export async function serves(
+  client: ReadingClient,
+  resource: Omit<Resource<unknown>, "codec">,
+): Promise<boolean> {
   return (await servedResources(client, resource.group, resource.version)).has(resource.plural);
 }

@@ -9,6 +9,8 @@ export type KubeErrorCode =
   | "NotFound"
   | "MethodNotAllowed"
   | "AlreadyExists"
+  /** Not sent: the object is in another namespace than its owner. */
+  | "OutsideNamespace"
   | "Conflict"
   | "Gone"
   | "Invalid"

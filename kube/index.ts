@@ -8,6 +8,7 @@ export * from "./codecs/core_resources.ts";
 export { jsonCodec, jsonResource, projectedJsonCodec } from "./codecs/json.ts";
 export type { CoreCondition, Metadata } from "./codecs/metadata.ts";
 export { identifyProjection, type Projection, protobufCodec } from "./codecs/projection.ts";
+export { confinedTo } from "./confined.ts";
 export * from "./controller_runner.ts";
 export * from "./core/index.ts";
 export * from "./credentials.ts";

@@ -1,6 +1,6 @@
 /** The informer: drives the list-and-watch state machine and keeps a cache up to date. */
 import type { Cache } from "./cache.ts";
-import type { Client, Resource, WatchEvent } from "./client_types.ts";
+import type { ReadingClient, Resource, WatchEvent } from "./client_types.ts";
 import type { Clock, Random } from "./clock.ts";
 import { isKubeError, KubeError } from "./errors.ts";
 import type { Log } from "./log.ts";
@@ -8,7 +8,7 @@ import { type Metrics, nullMetrics } from "./metrics_types.ts";
 import { type Effect, firstState, type Input, type State, step } from "./watch_state.ts";
 
 export interface InformerOptions<T> {
-  client: Client;
+  client: ReadingClient;
   resource: Resource<T>;
   cache: Cache<T>;
   clock: Clock;

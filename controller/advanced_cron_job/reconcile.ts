@@ -5,7 +5,7 @@ import { broadcastJobResource } from "../broadcast_job/resource.ts";
 import { Children } from "../children.ts";
 import { imageListPullJobResource } from "../image_list_pull_job/resource.ts";
 import type { KindDeps } from "../kind.ts";
-import { ownersOf } from "../owners.ts";
+import { type OwnerKey, ownerKeyOf, ownersOf } from "../owners.ts";
 import type { Pass, Reconciler } from "../reconciler.ts";
 import { Backoff } from "../rollout/writes/backoff.ts";
 import {
@@ -20,8 +20,7 @@ import { type CronJobPlan, planAdvancedCronJob } from "./plan.ts";
 export class AdvancedCronJobReconciler implements Reconciler<AdvancedCronJob> {
   readonly #deps: KindDeps<AdvancedCronJob>;
   readonly #children: Readonly<Record<ChildKind, Pick<Children<unknown>, "create" | "delete">>>;
-  /** Those of the cron job of this UID. */
-  readonly #childrenOf: (uid: string) => Child[];
+  readonly #childrenOf: (owner: OwnerKey) => Child[];
   readonly #localZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
   /** By UID of the cron job: it is not planned again before its writes are answered. */
   readonly #writing = new Map<string, Promise<void>>();
@@ -36,10 +35,10 @@ export class AdvancedCronJobReconciler implements Reconciler<AdvancedCronJob> {
     const broadcastJobs = new Children(deps, kind, broadcastJobResource, ownersOf);
     const pullJobs = new Children(deps, kind, imageListPullJobResource, ownersOf);
     this.#children = { Job: jobs, BroadcastJob: broadcastJobs, ImageListPullJob: pullJobs };
-    this.#childrenOf = (uid) => [
-      ...Array.from(jobs.of(uid), childOfJob),
-      ...Array.from(broadcastJobs.of(uid), childOfBroadcastJob),
-      ...Array.from(pullJobs.of(uid), childOfImageListPullJob),
+    this.#childrenOf = (owner) => [
+      ...Array.from(jobs.of(owner), childOfJob),
+      ...Array.from(broadcastJobs.of(owner), childOfBroadcastJob),
+      ...Array.from(pullJobs.of(owner), childOfImageListPullJob),
     ];
     const { clock, options } = deps;
     this.#backoff = new Backoff({ clock, baseDelayMs: options.baseDelayMs, maxDelayMs: options.maxDelayMs });
@@ -60,7 +59,7 @@ export class AdvancedCronJobReconciler implements Reconciler<AdvancedCronJob> {
     if (this.#writing.has(uid)) return undefined;
     const plan = planAdvancedCronJob({
       job,
-      children: this.#childrenOf(uid),
+      children: this.#childrenOf(ownerKeyOf(job.metadata)),
       localZone: this.#localZone,
       now: this.#deps.clock.now(),
     });

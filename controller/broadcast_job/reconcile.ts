@@ -2,6 +2,7 @@
 import type { BroadcastJob, BroadcastJobStatus } from "../../crds/index.ts";
 import type { Change, Node } from "../../kube/index.ts";
 import type { Caches, KindDeps } from "../kind.ts";
+import { ownerKeyOf } from "../owners.ts";
 import type { Reconciler } from "../reconciler.ts";
 import { PodIndexes } from "../rollout/pods/pod_indexes.ts";
 import { rememberedByNode } from "../rollout/pods/remembered_by_node.ts";
@@ -28,15 +29,16 @@ export function broadcastJobReconciler(deps: KindDeps<BroadcastJob>): Reconciler
   return new WorkloadReconciler(deps, {
     plan: (job, { performer, now, random }) => {
       const { uid = "", namespace = "", generation } = job.metadata;
+      const owner = ownerKeyOf(job.metadata);
       const plan = planBroadcastJob(
         broadcastJobPass({
           seen: {
             job,
             status: statuses.before(uid, job.status ?? {}),
-            pods: indexes.of(uid, () => newIndex(job, deps.caches, performer), generation),
+            pods: indexes.of(owner, () => newIndex(job, deps.caches, performer), generation),
             isTaken: (name) =>
               pods.get(`${namespace}/${name}`) !== undefined ||
-              performer.pending(uid).has(`${CREATING}${name}`),
+              performer.pending(owner).has(`${CREATING}${name}`),
           },
           options,
           now,
@@ -48,10 +50,10 @@ export function broadcastJobReconciler(deps: KindDeps<BroadcastJob>): Reconciler
       return news.length === 0 ? plan : { ...plan, actions: [...plan.actions, ...news] };
     },
     sizeOf: (status) => status?.desired ?? 0,
-    forget: (uid) => {
+    forget: ({ owner, uid }) => {
       statuses.forget(uid);
       reported.forget(uid);
-      indexes.forget(uid);
+      indexes.forget(owner);
     },
   });
 }
@@ -65,18 +67,19 @@ export function broadcastJobOptions(options: {
 
 function newIndex(
   job: BroadcastJob,
-  { pods, nodes }: Pick<Caches, "pods" | "nodes">,
+  { owned, nodes }: Pick<Caches, "owned" | "nodes">,
   performer: Pick<Performer, "pending">,
 ): TaskIndex {
   const { uid = "" } = job.metadata;
+  const owner = ownerKeyOf(job.metadata);
   return new TaskIndex({
     uid,
     restartLimit: strategyOf(job).restartLimit,
     fits: rememberedByNode(eligibility(job.spec.template)),
     nodes: () => nodes.values(),
     node: (name) => nodes.get(name),
-    pods: () => pods.byIndex("controller", uid),
-    inFlight: () => performer.pending(uid),
+    pods: () => owned.pods.of(owner),
+    inFlight: () => performer.pending(owner),
   });
 }
 
@@ -92,7 +95,7 @@ function* enqueuedBy(
   if (change.type === "changed" && !isReclassified(change.before, change.object)) return;
   const { name } = change.object;
   for (const job of jobs) {
-    const index = indexes.get(job.metadata.uid ?? "");
+    const index = indexes.get(ownerKeyOf(job.metadata));
     if (index === undefined) continue;
     index.touch(name);
     if (finalCondition(job.status ?? {}) !== undefined) continue;

@@ -3,6 +3,7 @@ import type { CloneSet } from "../../crds/index.ts";
 import { compileSelector, keyOf } from "../../kube/core/index.ts";
 import type { Caches, KindDeps, ServerFeatures } from "../kind.ts";
 import type { ControllerOptions } from "../options.ts";
+import { ownerKeyOf } from "../owners.ts";
 import type { Reconciler } from "../reconciler.ts";
 import { observeRollout } from "../rollout/observe.ts";
 import { PodIndexes } from "../rollout/pods/pod_indexes.ts";
@@ -17,7 +18,7 @@ export function cloneSetReconciler(deps: KindDeps<CloneSet>): Reconciler<CloneSe
   const options = cloneSetOptions(deps.options, deps.server);
   const indexes = new PodIndexes<CloneIndex>(deps.caches.pods);
   return new WorkloadReconciler(deps, {
-    forget: (uid) => indexes.forget(uid),
+    forget: ({ owner }) => indexes.forget(owner),
     plan: (set, { performer, now, random, memory }) => {
       const seen = observe(set, deps.caches, performer, options, indexes);
       return planCloneSet(cloneSetPass({ seen, options, now, random, memory }));
@@ -56,27 +57,28 @@ function observe(
   options: CloneSetOptions,
   indexes: PodIndexes<CloneIndex>,
 ): Seen {
-  const { uid = "" } = set.metadata;
+  const owner = ownerKeyOf(set.metadata);
   return {
     ...observeRollout(set, compileSelector(set.spec.selector), caches, performer, options),
-    pods: indexes.of(uid, () => newIndex(set, caches.pods, performer)),
-    claims: [...caches.claims.byIndex("owner", uid)],
+    pods: indexes.of(owner, () => newIndex(set, caches, performer)),
+    claims: [...caches.owned.claims.of(owner)],
     nodeLabels: (node) => caches.nodes.get(node)?.labels,
   };
 }
 
 function newIndex(
   { metadata }: CloneSet,
-  pods: Caches["pods"],
+  { pods, owned }: Pick<Caches, "pods" | "owned">,
   performer: Pick<Performer, "pending">,
 ): CloneIndex {
   const { uid = "", namespace = "" } = metadata;
+  const owner = ownerKeyOf(metadata);
   return new CloneIndex({
-    pods: () => pods.byIndex("controller", uid),
+    pods: () => owned.pods.of(owner),
     pod: (name) => {
       const pod = pods.get(keyOf({ namespace, name }));
       return pod?.controller?.uid === uid ? pod : undefined;
     },
-    inFlight: () => performer.pending(uid),
+    inFlight: () => performer.pending(owner),
   });
 }

@@ -1,5 +1,5 @@
 /** Writes the keys for which the kubelet holds containers back. Spec: containers 2.2. */
-import { type Client, isKubeError, keyOf, type Log, type Pod, podResource } from "../../kube/index.ts";
+import { isKubeError, keyOf, type Pod, podResource } from "../../kube/index.ts";
 import { configMapResource } from "../config_maps.ts";
 import type { SharedDeps } from "../kind.ts";
 import type { PlainPass, PlainReconciler, Write } from "../reconciler.ts";
@@ -57,24 +57,27 @@ export class LaunchPriorityReconciler implements PlainReconciler {
     { namespace, name, uid }: Pod,
     annotations: Readonly<Record<string, string | null>>,
   ): Promise<void> {
-    const { client, caches, signal } = this.#deps;
+    const { writesFor, caches, signal } = this.#deps;
     const patch = { type: "strategic", body: { metadata: { uid, annotations } } } as const;
     const options = { signal, flow: uid, priority: "high" } as const;
-    caches.pods.writeBack(await client.patch(podResource, { namespace, name }, patch, options));
+    caches.pods.writeBack(
+      await writesFor({ namespace }).patch(podResource, { namespace, name }, patch, options),
+    );
   }
 }
 
 /** Adds the keys; makes the ConfigMap where there is none. One request unless something is odd. */
 async function letGo(
-  { client, log, signal }: SharedDeps,
+  deps: SharedDeps,
   pod: Pod,
   data: Record<string, string>,
   fresh: boolean,
 ): Promise<void> {
-  const options = { signal, flow: pod.uid, priority: "high" } as const;
+  const writer = deps.writesFor(pod);
+  const options = { signal: deps.signal, flow: pod.uid, priority: "high" } as const;
   const place = { namespace: pod.namespace, name: barrierName(pod) };
-  const create = () => client.create(configMapResource, pod.namespace, configMapOf(pod, data), options);
-  const patch = () => client.patch(configMapResource, place, { type: "merge", body: { data } }, options);
+  const create = () => writer.create(configMapResource, pod.namespace, configMapOf(pod, data), options);
+  const patch = () => writer.patch(configMapResource, place, { type: "merge", body: { data } }, options);
   if (!fresh) {
     try {
       await patch();
@@ -87,13 +90,13 @@ async function letGo(
     await create();
   } catch (error) {
     if (!isKubeError(error, "AlreadyExists")) throw error;
-    if (await removeFormer(client, log, pod, signal)) await create();
+    if (await removeFormer(deps, pod)) await create();
     else await patch();
   }
 }
 
 /** The ConfigMap of a former pod of this name would let everything start at once; it only waits for its collection. */
-async function removeFormer(client: Client, log: Log, pod: Pod, signal: AbortSignal): Promise<boolean> {
+async function removeFormer({ client, writesFor, log, signal }: SharedDeps, pod: Pod): Promise<boolean> {
   const place = { namespace: pod.namespace, name: barrierName(pod) };
   try {
     const { metadata } = await client.get(configMapResource, place, { signal });
@@ -106,7 +109,10 @@ async function removeFormer(client: Client, log: Log, pod: Pod, signal: AbortSig
       log.warn("a ConfigMap of another owner is used as it is", { pod: keyOf(pod), configMap: place.name });
       return false;
     }
-    await client.delete(configMapResource, place, { signal, ...(metadata.uid ? { uid: metadata.uid } : {}) });
+    await writesFor(pod).delete(configMapResource, place, {
+      signal,
+      ...(metadata.uid ? { uid: metadata.uid } : {}),
+    });
     return true;
   } catch (error) {
     if (isKubeError(error, "NotFound")) return true;

@@ -69,7 +69,7 @@ async function podOf(
 
 /** On exactly the pod that was seen. */
 async function setConditions(
-  { caches, client, clock, signal }: KindDeps<ContainerRecreateRequest>,
+  { caches, writesFor, clock, signal }: KindDeps<ContainerRecreateRequest>,
   pod: Pod | undefined,
   { conditions, annotations }: RecreateAction & { type: "set pod conditions" },
 ): Promise<void> {
@@ -79,5 +79,7 @@ async function setConditions(
   const { body } = podPatch(pod, { conditions, annotations }, clock.now(), settings);
   const options = { subresource: "status", flow: pod.uid, signal } as const;
   const patch = { type: "strategic", body } as const;
-  caches.pods.writeBack(await client.patch(podResource, { namespace, name }, patch, options));
+  caches.pods.writeBack(
+    await writesFor({ namespace }).patch(podResource, { namespace, name }, patch, options),
+  );
 }

@@ -4,6 +4,7 @@ import { compileSelector, type Labels } from "../../kube/core/index.ts";
 import { type Change, type Node, type Pod, sidesOf } from "../../kube/index.ts";
 import type { Caches, KindDeps, ServerFeatures } from "../kind.ts";
 import type { ControllerOptions } from "../options.ts";
+import { ownerKeyOf } from "../owners.ts";
 import type { Reconciler } from "../reconciler.ts";
 import { observeRollout } from "../rollout/observe.ts";
 import { PodIndexes } from "../rollout/pods/pod_indexes.ts";
@@ -27,17 +28,18 @@ export function daemonSetReconciler(deps: KindDeps<DaemonSet>): Reconciler<Daemo
   pods.addIndex(OWNERLESS, (pod) => (pod.controller === undefined ? [pod.namespace] : []));
   /** Sets to which a pod without a controller may come. */
   const adopters = (pod: Pod): DaemonSet[] =>
-    [...deps.objects.values()].filter(({ metadata: { uid = "", namespace } }) => {
-      return namespace === pod.namespace && indexes.get(uid)?.source.selector.matches(pod.labels);
+    [...deps.objects.values()].filter(({ metadata }) => {
+      if (metadata.namespace !== pod.namespace) return false;
+      return indexes.get(ownerKeyOf(metadata))?.source.selector.matches(pod.labels);
     });
   const indexes = new PodIndexes<DaemonIndex>(pods, (pod) =>
-    adopters(pod).map(({ metadata }) => metadata.uid ?? ""),
+    adopters(pod).map(({ metadata }) => ownerKeyOf(metadata)),
   );
   const failed = new Map<string, FailedPods>();
   const reconciler = new WorkloadReconciler(deps, {
     sizeOf: (status) => status?.desiredNumberScheduled ?? 0,
-    forget: (uid) => {
-      indexes.forget(uid);
+    forget: ({ owner, uid }) => {
+      indexes.forget(owner);
       failed.delete(uid);
     },
     plan: (set, { performer, now, random, memory }) => {
@@ -45,7 +47,11 @@ export function daemonSetReconciler(deps: KindDeps<DaemonSet>): Reconciler<Daemo
       const failedPods = failed.get(uid) ?? new FailedPods(() => deps.clock.monotonic());
       failed.set(uid, failedPods);
       failedPods.observe(set.status?.observedGeneration);
-      const index = indexes.of(uid, () => newIndex(set, deps.caches, performer), generation);
+      const index = indexes.of(
+        ownerKeyOf(set.metadata),
+        () => newIndex(set, deps.caches, performer),
+        generation,
+      );
       const seen = observe(set, deps.caches, performer, options, index, failedPods);
       const plan = planDaemonSet(daemonSetPass({ seen, options, now, random, memory }));
       for (const node of plan.failedOn) failedPods.replaced(node);
@@ -97,24 +103,26 @@ function observe(
   index: DaemonIndex,
   failed: FailedPods,
 ): Seen {
-  const { uid = "", namespace = "" } = set.metadata;
+  const { namespace = "" } = set.metadata;
+  const owner = ownerKeyOf(set.metadata);
   return {
     ...observeRollout(set, index.source.selector, caches, performer, options),
     pods: index,
     isTaken: (name) =>
       caches.pods.get(`${namespace}/${name}`) !== undefined ||
-      performer.pending(uid).has(`${CREATING}${name}`),
+      performer.pending(owner).has(`${CREATING}${name}`),
     failedPodWaitMs: (node) => failed.waitMs(node),
   };
 }
 
 function newIndex(
   set: DaemonSet,
-  { pods, nodes }: Caches,
+  { pods, owned, nodes }: Caches,
   performer: Pick<Performer, "pending">,
 ): DaemonIndex {
   const { metadata, spec } = set;
   const { uid = "", namespace = "" } = metadata;
+  const owner = ownerKeyOf(metadata);
   return new DaemonIndex({
     uid,
     namespace,
@@ -123,8 +131,8 @@ function newIndex(
     eligibility: rememberedByNode(nodeEligibility(spec.template.spec)),
     nodes: () => nodes.values(),
     node: (name) => nodes.get(name),
-    pods: () => [...pods.byIndex("controller", uid), ...pods.byIndex(OWNERLESS, namespace)],
-    inFlight: () => performer.pending(uid),
+    pods: () => [...owned.pods.of(owner), ...pods.byIndex(OWNERLESS, namespace)],
+    inFlight: () => performer.pending(owner),
   });
 }
 
@@ -140,7 +148,7 @@ function* enqueuedByNode(
   if (change.type === "changed" && sameForPods(change.before, change.object)) return;
   const { object: node } = change;
   for (const set of sets) {
-    const index = indexes.get(set.metadata.uid ?? "");
+    const index = indexes.get(ownerKeyOf(set.metadata));
     if (index === undefined) continue;
     index.touch(node.name);
     const { eligibility, nodeSelector } = index.source;

@@ -3,6 +3,7 @@ import type { EphemeralJob } from "../../crds/index.ts";
 import { isKubeError, messageOf } from "../../kube/index.ts";
 import type { KindDeps } from "../kind.ts";
 import { type ObservedPod, observedPodResource } from "../observed_pod.ts";
+import { scopeOf } from "../owners.ts";
 import type { Pass, Reconciler } from "../reconciler.ts";
 import { longestGatheringMs } from "../rollout/delays.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
@@ -85,16 +86,17 @@ export class EphemeralJobReconciler implements Reconciler<EphemeralJob> {
     pod: ObservedPod,
     held: HeldPods<ObservedPod> | undefined,
   ): Promise<void> {
-    const { client, recorder, resource, signal } = this.#deps;
+    const { writesFor, recorder, resource, signal } = this.#deps;
     const { namespace, name } = pod;
     const { uid = "" } = job.metadata;
     const refusing = this.#refusing.get(key) ?? new Set<string>();
     this.#refusing.set(key, refusing);
     refusing.delete(pod.uid);
+    const writer = writesFor(scopeOf(key));
     const patch = { type: "strategic", body: injectionPatch(job, pod) } as const;
     const options = { subresource: "ephemeralcontainers", priority: "high", flow: uid, signal } as const;
     try {
-      held?.writeBack(await client.patch(observedPodResource, { namespace, name }, patch, options));
+      held?.writeBack(await writer.patch(observedPodResource, { namespace, name }, patch, options));
     } catch (error) {
       // The pod is gone, or the server has no such subresource.
       if (isKubeError(error, "NotFound")) return;

@@ -4,7 +4,7 @@ import { objectRef } from "../../kube/core/index.ts";
 import { Children } from "../children.ts";
 import { imagePullJobResource } from "../image_pull_job/resource.ts";
 import type { KindDeps } from "../kind.ts";
-import { ownersOf } from "../owners.ts";
+import { ownerKeyOf, ownersOf } from "../owners.ts";
 import type { Pass, Reconciler } from "../reconciler.ts";
 import { ownerReference, randomId } from "../rollout/pods/pod_manifest.ts";
 import { eventTarget, groupVersionOf } from "../shell.ts";
@@ -24,7 +24,7 @@ export class ImageListPullJobReconciler implements Reconciler<ImageListPullJob> 
   }
 
   reconcile(job: ImageListPullJob): Pass {
-    const children = [...this.#children.of(job.metadata.uid ?? "")];
+    const children = [...this.#children.of(ownerKeyOf(job.metadata))];
     const plan = planImageListPullJob({ job, children }, this.#deps.clock.now());
     const { label, remove, status, requeueAfterMs } = plan;
     if (remove) return { actions: [{ type: "delete object" }] };

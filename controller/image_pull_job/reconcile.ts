@@ -39,6 +39,8 @@ export class ImagePullJobReconciler implements Reconciler<ImagePullJob> {
     this.#nodeImages = informers.cacheOf(nodeImageResource);
     this.#writer = new NodeImageWriter({
       client,
+      // NodeImages belong to no namespace.
+      writer: deps.writesFor("Cluster"),
       resource: nodeImageResource,
       objects: this.#nodeImages,
       signal,
@@ -51,6 +53,7 @@ export class ImagePullJobReconciler implements Reconciler<ImagePullJob> {
     });
     this.#secrets = new JobSecrets({
       client,
+      writer: deps.writesFor({ namespace: deps.options.daemonConfigNamespace }),
       log,
       recorder,
       signal,

@@ -1,7 +1,14 @@
 /** Carries out what `planSecretCopies` decides: watches the secrets of jobs that run, writes their copies. */
 import type { ImagePullJob } from "../../crds/index.ts";
 import { createMergePatch, keyOf } from "../../kube/core/index.ts";
-import { type Change, type Client, type EventRecorder, isKubeError, type Log } from "../../kube/index.ts";
+import {
+  type Change,
+  type EventRecorder,
+  isKubeError,
+  type Log,
+  type ReadingClient,
+  type Writer,
+} from "../../kube/index.ts";
 import type { SecretReference } from "../node_image/model.ts";
 import { type PullSecret, pullSecretResource } from "../pull_secrets.ts";
 import type { PodNeeds, PodSelection, SelectedPods } from "../selected_pods.ts";
@@ -17,7 +24,9 @@ import {
 } from "./secret_copies.ts";
 
 interface JobSecretsDeps {
-  client: Client;
+  client: Pick<ReadingClient, "get">;
+  /** Writes in that namespace. */
+  writer: Writer;
   log: Log;
   recorder: EventRecorder;
   signal: AbortSignal;
@@ -114,7 +123,7 @@ export class JobSecrets {
   }
 
   async #write(write: SecretWrite): Promise<PullSecret> {
-    const { client, signal } = this.#deps;
+    const { writer, signal } = this.#deps;
     const options = { signal, flow: "pull secrets" };
     switch (write.type) {
       case "create":
@@ -122,7 +131,7 @@ export class JobSecrets {
       case "update": {
         const { namespace, name, resourceVersion } = write.before;
         const body = patchOf(write.before, write.copy);
-        return client.patch(
+        return writer.patch(
           pullSecretResource,
           { namespace, name },
           { type: "merge", body: { ...body, metadata: { ...body.metadata, resourceVersion } } },
@@ -133,7 +142,7 @@ export class JobSecrets {
         const { namespace, name, uid, resourceVersion } = write.copy;
         try {
           // Whoever has been listed meanwhile keeps it.
-          await client.delete(pullSecretResource, { namespace, name }, { ...options, uid, resourceVersion });
+          await writer.delete(pullSecretResource, { namespace, name }, { ...options, uid, resourceVersion });
         } catch (error) {
           if (!isKubeError(error, "NotFound")) throw error;
         }
@@ -144,13 +153,13 @@ export class JobSecrets {
 
   /** A copy of this name may exist already: of another job, or because an answer was lost. */
   async #create(copy: WantedCopy): Promise<PullSecret> {
-    const { client, namespace, signal } = this.#deps;
+    const { client, writer, namespace, signal } = this.#deps;
     const { name, type, labels, annotations, data } = copy;
     const metadata = { name, namespace, labels, annotations };
     const body = { apiVersion: "v1", kind: "Secret", metadata, type, data };
     const options = { signal, flow: "pull secrets" };
     try {
-      return await client.create(pullSecretResource, namespace, body, options);
+      return await writer.create(pullSecretResource, namespace, body, options);
     } catch (error) {
       if (!isKubeError(error, "AlreadyExists")) throw error;
       const before = await client.get(pullSecretResource, { namespace, name }, { signal });

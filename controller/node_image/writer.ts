@@ -4,7 +4,7 @@
  */
 import type { NodeImage, NodeImageSpec } from "../../crds/index.ts";
 import { createMergePatch } from "../../kube/core/index.ts";
-import { type Cache, type Client, isKubeError, type Resource } from "../../kube/index.ts";
+import { type Cache, isKubeError, type ReadingClient, type Resource, type Writer } from "../../kube/index.ts";
 
 /** Returns the very spec of the object when there is nothing to change. */
 export type Edit = (nodeImage: NodeImage) => NodeImageSpec;
@@ -15,7 +15,8 @@ interface Wish {
 }
 
 interface NodeImageWriterDeps {
-  client: Client;
+  client: Pick<ReadingClient, "get">;
+  writer: Writer;
   resource: Resource<NodeImage>;
   objects: Cache<NodeImage>;
   signal: AbortSignal;
@@ -79,7 +80,7 @@ export class NodeImageWriter {
   }
 
   async #patch(node: string, wishes: readonly Wish[]): Promise<void> {
-    const { client, resource, objects, signal } = this.#deps;
+    const { writer, resource, objects, signal } = this.#deps;
     for (let attempt = 1; ; attempt++) {
       const nodeImage = objects.get(node);
       if (nodeImage === undefined) return;
@@ -89,7 +90,7 @@ export class NodeImageWriter {
       const body = { metadata: { resourceVersion }, spec: createMergePatch(nodeImage.spec ?? {}, spec) };
       try {
         const options = { signal, priority: "high", flow: "nodeimages" } as const;
-        objects.writeBack(await client.patch(resource, { name: node }, { type: "merge", body }, options));
+        objects.writeBack(await writer.patch(resource, { name: node }, { type: "merge", body }, options));
         return;
       } catch (error) {
         if (isKubeError(error, "NotFound")) return this.#gone(nodeImage);

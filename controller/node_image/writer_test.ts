@@ -28,7 +28,13 @@ async function world(patch?: Client["patch"]) {
   objects.upsert(await client.create(nodeImageResource, undefined, body));
   const used: Client = patch === undefined ? client : { ...client, patch };
   const { signal } = new AbortController();
-  const writer = new NodeImageWriter({ client: used, resource: nodeImageResource, objects, signal });
+  const writer = new NodeImageWriter({
+    client: used,
+    writer: used,
+    resource: nodeImageResource,
+    objects,
+    signal,
+  });
   const stored = (): JsonObject => {
     const spec = server.object(plural, "n")?.["spec"];
     return Object(Object(spec).images);

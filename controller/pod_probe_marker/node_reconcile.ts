@@ -43,8 +43,10 @@ export class NodePodProbeReconciler implements Reconciler<NodePodProbe> {
   reconcileAbsent(name: string): Pass {
     const { seen, held } = this.#see(name);
     const { action, marks, applied } = planNode(seen);
+    const { signal, writesFor } = this.#deps;
+    const writer = writesFor("Cluster");
     const mark = async (): Promise<void> => {
-      await Promise.all(marks.map((one) => writeMarks(this.#deps, one, held)));
+      await Promise.all(marks.map((one) => writeMarks({ writer, signal }, one, held)));
       if (applied.size > 0) this.#applied.set(name, applied);
       else this.#applied.delete(name);
     };

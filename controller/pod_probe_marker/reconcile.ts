@@ -3,6 +3,7 @@ import type { NodePodProbe, PodProbeMarker } from "../../crds/index.ts";
 import type { Cache } from "../../kube/index.ts";
 import type { KindDeps } from "../kind.ts";
 import { type ObservedPod, observedPodResource } from "../observed_pod.ts";
+import { scopeOf } from "../owners.ts";
 import type { Pass, Reconciler } from "../reconciler.ts";
 import { statusPauseMs } from "../rollout/delays.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
@@ -62,10 +63,12 @@ export class PodProbeMarkerReconciler implements Reconciler<PodProbeMarker> {
     if (pods === undefined) return undefined;
     pods.addIndex("node", nodeIndex);
     const marks = this.#serverlessMarks(marker, pods);
+    const { signal, writesFor } = this.#deps;
+    const writer = writesFor(scopeOf(key));
     return {
       status: { ...marker.status, observedGeneration, matchedPods: this.#countMatched(pods) },
       size: pods.size,
-      actions: [() => Promise.all(marks.map((one) => writeMarks(this.#deps, one, [pods])))],
+      actions: [() => Promise.all(marks.map((one) => writeMarks({ writer, signal }, one, [pods])))],
     };
   }
 

@@ -1,6 +1,6 @@
 /** How both shells of probe markers find pods, nodes and each other's objects, and write to pods. */
 import type { NodePodProbe, PodProbeMarker } from "../../crds/index.ts";
-import { type Client, isKubeError } from "../../kube/index.ts";
+import { isKubeError, type Writer } from "../../kube/index.ts";
 import { type ObservedPod, observedPodResource } from "../observed_pod.ts";
 import type { HeldPods, PodSelection } from "../selected_pods.ts";
 import { marksPatch, type PodMarks } from "./marks.ts";
@@ -21,17 +21,17 @@ export function markerSelection({ metadata, spec }: PodProbeMarker): PodSelectio
 
 /** One request for everything that a result changes on a pod. A pod that is gone needs nothing any more. */
 export async function writeMarks(
-  deps: { client: Client; signal: AbortSignal },
+  { writer, signal }: { readonly writer: Writer; readonly signal: AbortSignal },
   marks: PodMarks,
   held: readonly HeldPods<ObservedPod>[],
 ): Promise<void> {
   const { namespace, name, uid } = marks.pod;
   try {
-    const pod = await deps.client.patch(
+    const pod = await writer.patch(
       observedPodResource,
       { namespace, name },
       { type: "strategic", body: marksPatch(marks) },
-      { subresource: "status", priority: "high", flow: uid, signal: deps.signal },
+      { subresource: "status", priority: "high", flow: uid, signal },
     );
     for (const pods of held) pods.writeBack(pod);
   } catch (error) {

@@ -41,13 +41,15 @@ class PodReadinessReconciler implements PlainReconciler {
   }
 
   async #open(pod: Pod): Promise<void> {
-    const { client, caches, clock, signal } = this.#deps;
+    const { writesFor, caches, clock, signal } = this.#deps;
     const { namespace, name, uid, resourceVersion } = pod;
     // On what was seen only: another controller may hold the pod meanwhile.
     const settings = { subresource: "status", resourceVersion } as const;
     const change = { conditions: [{ type: KRUISE_READY, status: "True" as const }] };
     const patch = { type: "strategic", body: podPatch(pod, change, clock.now(), settings).body } as const;
     const options = { subresource: "status", signal, flow: uid } as const;
-    caches.pods.writeBack(await client.patch(podResource, { namespace, name }, patch, options));
+    caches.pods.writeBack(
+      await writesFor({ namespace }).patch(podResource, { namespace, name }, patch, options),
+    );
   }
 }

@@ -188,14 +188,15 @@ export class PodUnavailableBudgetReconciler implements Reconciler<PodUnavailable
   }
 
   async #link({ metadata }: PodUnavailableBudget, pods: readonly Pod[]): Promise<void> {
-    const { client, signal } = this.#deps;
+    const { writesFor, signal } = this.#deps;
     const { name = "", namespace = "", uid = "" } = metadata;
+    const writer = writesFor({ namespace });
     const annotations = { [relatedBudgetAnnotation]: name, [oldRelatedBudgetAnnotation]: name };
     const link = async (pod: Pod): Promise<void> => {
       const body = { metadata: { uid: pod.uid, annotations } };
       try {
         const ref = { namespace, name: pod.name };
-        await client.patch(podResource, ref, { type: "strategic", body }, { flow: uid, signal });
+        await writer.patch(podResource, ref, { type: "strategic", body }, { flow: uid, signal });
       } catch (error) {
         if (!isKubeError(error, "NotFound", "Conflict")) throw error;
       }

@@ -1,6 +1,6 @@
 /** Workloads of kinds that nobody here knows, through their scale subresource. Spec: protection A4, rules 1 and 3. */
 import { isJsonObject, type JsonObject } from "../../kube/core/index.ts";
-import { type Client, isKubeError } from "../../kube/index.ts";
+import { isKubeError, type ReadingClient } from "../../kube/index.ts";
 import { numberAt, objectAt, objectsAt, textAt } from "../json_fields.ts";
 
 export interface Scale {
@@ -26,13 +26,16 @@ export interface ServedPath {
 }
 
 /** Undefined when there is no such object, or no such kind. Throws KubeError. */
-export async function scaleOf(client: Client, reference: ScaleReference): Promise<Scale | undefined> {
+export async function scaleOf(client: ReadingClient, reference: ScaleReference): Promise<Scale | undefined> {
   const served = await servedPath(client, reference);
   return served && scaleAt(client, served);
 }
 
 /** Undefined when there is no such object. Throws KubeError. */
-export async function scaleAt(client: Client, { path, hasScale }: ServedPath): Promise<Scale | undefined> {
+export async function scaleAt(
+  client: ReadingClient,
+  { path, hasScale }: ServedPath,
+): Promise<Scale | undefined> {
   const object = await objectOf(client, hasScale ? `${path}/scale` : path);
   if (object === undefined) return undefined;
   return {
@@ -44,7 +47,7 @@ export async function scaleAt(client: Client, { path, hasScale }: ServedPath): P
 
 /** In the version of its group that the server prefers. Undefined when there is no such kind. Throws KubeError. */
 export async function servedPath(
-  client: Client,
+  client: ReadingClient,
   { group, kind, namespace, name }: ScaleReference,
 ): Promise<ServedPath | undefined> {
   const root = group === "" ? "/api/v1" : await preferredRoot(client, group);
@@ -59,14 +62,14 @@ export async function servedPath(
   return { path, hasScale: served.some((each) => each["name"] === `${plural}/scale`) };
 }
 
-async function preferredRoot(client: Client, group: string): Promise<string | undefined> {
+async function preferredRoot(client: ReadingClient, group: string): Promise<string | undefined> {
   const answer = await objectOf(client, `/apis/${encodeURIComponent(group)}`);
   const version = answer && textAt(objectAt(answer, "preferredVersion"), "groupVersion");
   return version ? `/apis/${version}` : undefined;
 }
 
 /** What the API server has at a path; undefined for nothing. Throws KubeError. */
-export async function objectOf(client: Client, path: string): Promise<JsonObject | undefined> {
+export async function objectOf(client: ReadingClient, path: string): Promise<JsonObject | undefined> {
   try {
     const answer = await client.request("GET", path);
     return isJsonObject(answer) ? answer : undefined;

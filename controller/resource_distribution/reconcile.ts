@@ -238,25 +238,26 @@ export class ResourceDistributionReconciler implements Reconciler<ResourceDistri
   }
 
   async #write(held: Held, copies: HeldPods<Copy> | "none", namespace: string, write: Write): Promise<void> {
-    const { client, clock, signal } = this.#deps;
+    const { writesFor, clock, signal } = this.#deps;
     const { source, uid: flow } = held.index.wanted;
     if ("problem" in source) return;
     const resource = copyResources[source.kind];
+    const writer = writesFor("Cluster");
     const options = { flow, signal };
     const ref = { namespace, name: source.name };
     switch (write.type) {
       case "create":
-        await client.create(resource, namespace, write.body, options);
+        await writer.create(resource, namespace, write.body, options);
         held.awaited.set(namespace, clock.monotonic() + SEEN_WITHIN_MS);
         return;
       case "update": {
-        const changed = await client.patch(resource, ref, { type: "merge", body: write.body }, options);
+        const changed = await writer.patch(resource, ref, { type: "merge", body: write.body }, options);
         if (copies !== "none") copies.writeBack(changed);
         return;
       }
       case "delete": {
         const { uid, resourceVersion } = write.copy;
-        await client.delete(resource, ref, { ...options, uid, resourceVersion });
+        await writer.delete(resource, ref, { ...options, uid, resourceVersion });
       }
     }
   }

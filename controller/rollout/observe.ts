@@ -1,6 +1,7 @@
 /** What a rollout sees in the caches, as plain data. */
-import type { ObjectMeta, Selector } from "../../kube/core/index.ts";
+import { keyOf, type ObjectMeta, objectRef, type Selector } from "../../kube/core/index.ts";
 import type { Caches } from "../kind.ts";
+import { ownerKeyOf } from "../owners.ts";
 import type { SeenRollout } from "./pass.ts";
 import { revisionsOf } from "./revisions/revisions.ts";
 import type { Performer } from "./writes/perform.ts";
@@ -9,17 +10,17 @@ import type { Performer } from "./writes/perform.ts";
 export function observeRollout<Set extends { readonly metadata: ObjectMeta }>(
   set: Set,
   selector: Selector,
-  caches: Pick<Caches, "revisions" | "pullJobs" | "nodeImage">,
+  caches: Pick<Caches, "owned" | "revisions" | "pullJobs" | "nodeImage">,
   performer: Pick<Performer, "failures">,
   { preDownload }: { readonly preDownload: boolean },
 ): SeenRollout<Set> {
-  const { uid = "", namespace = "" } = set.metadata;
+  const owner = ownerKeyOf(set.metadata);
   return {
     set,
-    revisions: revisionsOf(set.metadata, selector, caches.revisions),
-    revisionData: (name) => caches.revisions.get(`${namespace}/${name}`)?.data,
-    failures: performer.failures(uid),
-    pullJobs: preDownload ? [...caches.pullJobs(uid)] : undefined,
+    revisions: revisionsOf(set.metadata, selector, caches),
+    revisionData: (name) => caches.revisions.get(keyOf({ ...objectRef(set), name }))?.data,
+    failures: performer.failures(owner),
+    pullJobs: preDownload ? [...caches.pullJobs(owner)] : undefined,
     nodeImage: (node) => caches.nodeImage(node),
   };
 }

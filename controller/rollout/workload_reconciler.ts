@@ -3,8 +3,9 @@
  * keep the pass waiting. A kind brings how it is seen and planned; no policy lives here.
  */
 import { type ObjectMeta, refOf } from "../../kube/core/index.ts";
-import { isKubeError, podResource } from "../../kube/index.ts";
+import { isKubeError, podResource, type Writer } from "../../kube/index.ts";
 import type { KindDeps } from "../kind.ts";
+import { type OwnerKey, ownerKeyOf, scopeOf } from "../owners.ts";
 import type { Pass, Reconciler, StatusObject } from "../reconciler.ts";
 import { eventTarget } from "../shell.ts";
 import { longestGatheringMs, SMALL_SIZE } from "./delays.ts";
@@ -26,13 +27,20 @@ interface PlanningContext {
   memory: PlanMemory;
 }
 
+/** An object that is gone, and by what its dependants were found. */
+export interface Forgotten {
+  readonly key: string;
+  readonly uid: string;
+  readonly owner: OwnerKey;
+}
+
 export interface Workload<T extends StatusObject> {
   /** What the object needs now, from the caches. Undefined while its pods are still being listed, which enqueues it. */
   plan(object: T, context: PlanningContext): Plan<object> | undefined;
   /** How many pods it is about: the more, the more changes go into one write of its status. Default: `replicas` of it. */
   sizeOf?(status: T["status"]): number;
   /** The object is gone. */
-  forget?(uid: string, key: string): void;
+  forget?(gone: Forgotten): void;
   /** Where its pods are. Default: those that it controls are in the shared cache. */
   readonly pods?: OwnedPods;
   /** Namespace of what is made for the object, revisions above all. Default: its own. */
@@ -59,6 +67,7 @@ export class WorkloadReconciler<T extends StatusObject> implements Reconciler<T>
     const { client, caches, log, signal, resource } = deps;
     return new Performer({
       client,
+      writerOf: (owner) => this.#writerOf(owner),
       pods: this.#workload.pods ?? controlledPods(caches.pods),
       claims: caches.claims,
       revisions: caches.revisions,
@@ -69,11 +78,11 @@ export class WorkloadReconciler<T extends StatusObject> implements Reconciler<T>
       record: (owner, event) => this.#record(owner, event),
       patchWorkload: async (owner, body, options) => {
         deps.objects.writeBack(
-          await client.patch(resource, refOf(owner.key), { type: "merge", body }, options),
+          await this.#writerOf(owner).patch(resource, refOf(owner.key), { type: "merge", body }, options),
         );
       },
       deleteWorkload: async (owner, options) => {
-        const left = await client.delete(resource, refOf(owner.key), {
+        const left = await this.#writerOf(owner).delete(resource, refOf(owner.key), {
           ...options,
           uid: owner.uid,
           propagationPolicy: "Background",
@@ -106,9 +115,10 @@ export class WorkloadReconciler<T extends StatusObject> implements Reconciler<T>
   }
 
   forget(key: string, uid: string): void {
-    this.#performer.forget(uid);
+    const owner = ownerKeyOf(this.#ownerOf({ ...refOf(key), uid }, key));
+    this.#performer.forget(owner);
     this.#observed.forget(uid);
-    this.#workload.forget?.(uid, key);
+    this.#workload.forget?.({ key, uid, owner });
     this.#gatherUntil.delete(key);
   }
 
@@ -120,8 +130,9 @@ export class WorkloadReconciler<T extends StatusObject> implements Reconciler<T>
     const { clock, random } = this.#deps;
     const started = clock.monotonic();
     const owner = this.#ownerOf(object.metadata, key);
+    const dependants = ownerKeyOf(owner);
     const generation = object.metadata.generation ?? 0;
-    this.#performer.observe(owner.uid, generation);
+    this.#performer.observe(dependants, generation);
     const plan = this.#workload.plan(object, {
       performer: this.#performer,
       now: clock.now(),
@@ -129,16 +140,16 @@ export class WorkloadReconciler<T extends StatusObject> implements Reconciler<T>
       memory: this.#memory,
     });
     if (plan === undefined) return undefined;
-    this.#observed.answered(owner.uid, this.#performer.pending(owner.uid));
+    this.#observed.answered(owner.uid, this.#performer.pending(dependants));
     this.#performer.perform(owner, generation, plan.actions);
     const size = this.#workload.sizeOf?.(plan.status) ?? replicasOf(plan.status);
     // Pods of others come and go without a write from here: that none is in flight says nothing of them.
     const hasOwnPods = this.#workload.pods === undefined;
-    const isSettled = hasOwnPods && plan.actions.length === 0 && this.#performer.inFlight(owner.uid) === 0;
+    const isSettled = hasOwnPods && plan.actions.length === 0 && this.#performer.inFlight(dependants) === 0;
     // Nothing is done to pods before their revision exists.
     const isObserved =
       !plan.actions.some(({ type }) => type === "create revision") &&
-      this.#observed.isObserved(owner.uid, generation, this.#performer.pending(owner.uid));
+      this.#observed.isObserved(owner.uid, generation, this.#performer.pending(dependants));
     const ended = clock.monotonic();
     this.#gatherUntil.set(key, ended + Math.min(longestGatheringMs(size), (ended - started) * PLAN_SHARE));
     return {
@@ -148,6 +159,11 @@ export class WorkloadReconciler<T extends StatusObject> implements Reconciler<T>
       settled: isSettled && size > SMALL_SIZE,
       requeueAfterMs: plan.requeueAfterMs,
     };
+  }
+
+  /** One in a namespace changes nothing outside of it. */
+  #writerOf({ key }: Owner): Writer {
+    return this.#deps.writesFor(scopeOf(key));
   }
 
   #ownerOf({ name = "", namespace = "", uid = "" }: ObjectMeta, key: string): Owner {

@@ -10,6 +10,7 @@ import {
   sidesOf,
 } from "../../kube/index.ts";
 import type { KindDeps } from "../kind.ts";
+import { type OwnerKey, ownerKey } from "../owners.ts";
 import type { Reconciler } from "../reconciler.ts";
 import type { OwnedPods } from "../rollout/pods/owned_pods.ts";
 import { byNumber } from "../rollout/revisions/revisions.ts";
@@ -22,28 +23,30 @@ import { planSidecarSet, sidecarSetPass } from "./plan.ts";
 
 export function sidecarSetReconciler(deps: KindDeps<SidecarSet>): Reconciler<SidecarSet> {
   const { objects, options, queue, resource } = deps;
-  const { revisions } = deps.caches;
+  const { revisions, owned } = deps.caches;
   const { systemNamespace } = options;
   const enqueue = (key: string): void => queue.addAfter(key, reconciler.coalescingMs(key));
   const namespaces = new NamespaceLabels(deps.informers.cacheOf(namespaceResource), () => {
     for (const set of objects.values())
       if (set.spec.namespaceSelector) enqueue(resource.codec.identify(set).key);
   });
-  const pods = new SidecarPods(deps, enqueue);
+  /** A set has no namespace: its history is in that of the system. */
+  const ownerOf = (uid: string) => ownerKey(systemNamespace, uid);
+  const pods = new SidecarPods(deps, enqueue, ownerOf);
   const reconciler = new WorkloadReconciler(deps, {
     pods,
     namespace: systemNamespace,
     sizeOf: (status) => status?.matchedPods ?? 0,
-    forget: (_, key) => pods.forget(key),
+    forget: ({ key }) => pods.forget(key),
     plan: (set, { performer, now, memory }) => {
-      const { uid = "" } = set.metadata;
-      const index = pods.indexOf(set, () => performer.pending(uid));
+      const owner = ownerOf(set.metadata.uid ?? "");
+      const index = pods.indexOf(set, () => performer.pending(owner));
       if (index === undefined) return undefined;
       const seen = {
         set,
         pods: index,
         namespaces: namespaces.matching(set.spec.namespaceSelector),
-        revisions: [...revisions.byIndex("controller", uid)].sort(byNumber),
+        revisions: [...owned.revisions.of(owner)].sort(byNumber),
         revisionData: (name: string) => revisions.get(`${systemNamespace}/${name}`)?.data,
       };
       return planSidecarSet(sidecarSetPass({ seen, systemNamespace, now, memory }));
@@ -87,8 +90,15 @@ class SidecarPods implements OwnedPods {
   readonly #enqueue: (key: string) => void;
   readonly #listeners: Parameters<OwnedPods["subscribe"]>[0][] = [];
 
-  constructor({ selectedPods }: Pick<KindDeps<SidecarSet>, "selectedPods">, enqueue: (key: string) => void) {
+  readonly #ownerOf: (uid: string) => OwnerKey;
+
+  constructor(
+    { selectedPods }: Pick<KindDeps<SidecarSet>, "selectedPods">,
+    enqueue: (key: string) => void,
+    ownerOf: (uid: string) => OwnerKey,
+  ) {
     this.#enqueue = enqueue;
+    this.#ownerOf = ownerOf;
     this.#needs = selectedPods.needs((key, change) => this.#onPod(key, change));
   }
 
@@ -139,7 +149,7 @@ class SidecarPods implements OwnedPods {
     if (change !== undefined && followed !== undefined) {
       const { before, after } = sidesOf(change);
       followed.index.podChanged(before, after);
-      for (const changed of this.#listeners) changed(followed.uid, before, after);
+      for (const changed of this.#listeners) changed(this.#ownerOf(followed.uid), before, after);
     }
     this.#enqueue(key);
   }

@@ -68,7 +68,7 @@ export class SidecarTerminatorReconciler implements PlainReconciler {
 
   async #request(pod: ObservedPod, plan: Termination & { by: "request" }): Promise<void> {
     if (this.#isRequested(pod, plan)) return;
-    const { client, signal } = this.#deps;
+    const { writesFor, signal } = this.#deps;
     const { kind } = containerRecreateRequestResource;
     const { namespace, name, uid } = pod;
     const owner = { apiVersion: "v1", kind: "Pod", name, uid, controller: true, blockOwnerDeletion: true };
@@ -83,7 +83,8 @@ export class SidecarTerminatorReconciler implements PlainReconciler {
       },
     };
     const options = { flow: uid, signal };
-    this.#requests.writeBack(await client.create(containerRecreateRequestResource, namespace, body, options));
+    const writer = writesFor({ namespace });
+    this.#requests.writeBack(await writer.create(containerRecreateRequestResource, namespace, body, options));
     this.#report(pod, plan.containers, "crr");
   }
 
@@ -113,10 +114,12 @@ export class SidecarTerminatorReconciler implements PlainReconciler {
   }
 
   async #patch({ namespace, name, uid }: ObservedPod, body: object, subresource?: string): Promise<void> {
-    const { client, signal } = this.#deps;
+    const { writesFor, signal } = this.#deps;
     const options = { flow: uid, signal, ...(subresource === undefined ? {} : { subresource }) };
     const patch = { type: "strategic", body } as const;
-    this.#pods.writeBack(await client.patch(observedPodResource, { namespace, name }, patch, options));
+    this.#pods.writeBack(
+      await writesFor({ namespace }).patch(observedPodResource, { namespace, name }, patch, options),
+    );
   }
 
   #report(pod: ObservedPod, containers: readonly string[], how: string): void {

@@ -5,6 +5,7 @@ import type { Cache } from "../../kube/index.ts";
 import { claimantKeys, orphanKeys } from "../caches.ts";
 import type { Caches, KindDeps, ServerFeatures } from "../kind.ts";
 import type { ControllerOptions } from "../options.ts";
+import { type OwnerKey, ownerKeyOf } from "../owners.ts";
 import type { Reconciler } from "../reconciler.ts";
 import { observeRollout } from "../rollout/observe.ts";
 import { PodIndexes } from "../rollout/pods/pod_indexes.ts";
@@ -19,7 +20,7 @@ export function statefulSetReconciler(deps: KindDeps<StatefulSet>): Reconciler<S
   const options = statefulSetOptions(deps.options, deps.server);
   const indexes = setIndexes(deps.caches, deps.objects);
   return new WorkloadReconciler(deps, {
-    forget: (uid) => indexes.forget(uid),
+    forget: ({ owner }) => indexes.forget(owner),
     plan: (set, { performer, now, memory }) => {
       const seen = observe(set, deps.caches, performer, options, indexes);
       return planStatefulSet(statefulSetPass({ seen, options, now, memory }));
@@ -54,10 +55,10 @@ export function observe(
   options: StatefulSetOptions,
   indexes: PodIndexes<SetIndex>,
 ): Seen {
-  const { uid = "", namespace = "" } = set.metadata;
+  const { namespace = "" } = set.metadata;
   return {
     ...observeRollout(set, compileSelector(set.spec.selector), caches, performer, options),
-    pods: indexes.of(uid, () => newIndex(set, caches, performer)),
+    pods: indexes.of(ownerKeyOf(set.metadata), () => newIndex(set, caches, performer)),
     podNamed: (name) => caches.pods.get(`${namespace}/${name}`),
     claimNamed: (name) => caches.claims.get(`${namespace}/${name}`),
   };
@@ -68,26 +69,30 @@ export function setIndexes(
   { pods, claims }: Pick<Caches, "pods" | "claims">,
   sets: Pick<Cache<StatefulSet>, "get">,
 ): PodIndexes<SetIndex> {
-  const uidsOf = (keys: readonly string[]): string[] =>
-    keys.flatMap((key) => sets.get(key)?.metadata.uid ?? []);
-  const indexes = new PodIndexes<SetIndex>(pods, (pod) => uidsOf(orphanKeys(pod)));
+  const ownersAt = (keys: readonly string[]): OwnerKey[] =>
+    keys.flatMap((key) => {
+      const set = sets.get(key);
+      return set === undefined ? [] : ownerKeyOf(set.metadata);
+    });
+  const indexes = new PodIndexes<SetIndex>(pods, (pod) => ownersAt(orphanKeys(pod)));
   claims.subscribe(({ object }) => {
-    for (const uid of uidsOf(claimantKeys(object))) indexes.get(uid)?.claimChanged(object.name);
+    for (const owner of ownersAt(claimantKeys(object))) indexes.get(owner)?.claimChanged(object.name);
   });
   return indexes;
 }
 
 function newIndex(
   { metadata }: StatefulSet,
-  { pods }: Pick<Caches, "pods">,
+  { pods, owned }: Pick<Caches, "pods" | "owned">,
   performer: Pick<Performer, "pending">,
 ): SetIndex {
   const { uid = "", name = "", namespace = "" } = metadata;
+  const owner = ownerKeyOf(metadata);
   return new SetIndex({
     uid,
     name,
-    pods: () => [...pods.byIndex("controller", uid), ...pods.byIndex("orphan", keyOf({ namespace, name }))],
+    pods: () => [...owned.pods.of(owner), ...pods.byIndex("orphan", keyOf({ namespace, name }))],
     pod: (pod) => pods.get(keyOf({ namespace, name: pod })),
-    inFlight: () => performer.pending(uid),
+    inFlight: () => performer.pending(owner),
   });
 }

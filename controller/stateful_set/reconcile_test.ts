@@ -5,6 +5,7 @@ import { barePod } from "../../testkit/controller/pod_builder.ts";
 import { plainClaim } from "../../testkit/controller/projection_builder.ts";
 import { defaultOptions, statefulSet } from "../../testkit/controller/stateful_set_model.ts";
 import { sharedCaches } from "../caches.ts";
+import { ownerKey, ownerKeyOf } from "../owners.ts";
 import { PendingPods } from "../rollout/writes/pending_pods.ts";
 import { planStatefulSet, statefulSetPass } from "./plan.ts";
 import { observe, setIndexes } from "./reconcile.ts";
@@ -40,7 +41,7 @@ function world() {
     adopts() {
       return this.plan().actions.some((action) => action.type === "patch pod" && action.adopts);
     },
-    index: () => indexes.get("set-app"),
+    index: () => indexes.get(ownerKeyOf(set.metadata)),
   };
 }
 
@@ -82,7 +83,7 @@ t.test("a set of the same name later has an index of its own", async (t) => {
   const before = here.index();
   here.plan();
   t.equal(here.index(), before);
-  here.indexes.forget("set-app");
+  here.indexes.forget(ownerKey("default", "set-app"));
   t.same(here.status(), [1, 0]);
   t.not(here.index(), before);
 });

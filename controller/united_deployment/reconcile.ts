@@ -19,6 +19,7 @@ import {
 } from "../../kube/index.ts";
 import { namespaceIndex } from "../informers.ts";
 import type { KindDeps } from "../kind.ts";
+import { ownerKeyOf } from "../owners.ts";
 import type { Pass, Reconciler } from "../reconciler.ts";
 import { longestGatheringMs } from "../rollout/delays.ts";
 import { ownerReference, randomId } from "../rollout/pods/pod_manifest.ts";
@@ -79,9 +80,9 @@ export class UnitedDeploymentReconciler implements Reconciler<UnitedDeployment> 
     const { caches, clock } = this.#deps;
     const plan = planUnitedDeployment({
       object,
-      children: Object.values(this.#workloads).flatMap((workloads) => workloads.of(uid)),
+      children: Object.values(this.#workloads).flatMap((workloads) => workloads.of(ownerKeyOf(metadata))),
       pods: followed.index,
-      revisions: revisionsOf(metadata, compileSelector(spec.selector), caches.revisions),
+      revisions: revisionsOf(metadata, compileSelector(spec.selector), caches),
       taken: (name) => caches.revisions.get(`${namespace}/${name}`)?.data,
       failure: this.#failures.get(uid) ?? "",
       now: clock.now(),
@@ -187,12 +188,13 @@ export class UnitedDeploymentReconciler implements Reconciler<UnitedDeployment> 
       const body = { metadata: { uid, resourceVersion }, revision: update.number };
       actions.push({ type: "patch revision", revision: update.stored, body });
     }
-    const { client, caches } = this.#deps;
+    const { client, caches, writesFor } = this.#deps;
     const { namespace } = objectRef(object);
+    const writer = writesFor({ namespace });
     const options = this.#options(object.metadata.uid ?? "");
     try {
       for (const action of actions)
-        await writeRevision({ client, revisions: caches.revisions }, namespace, action, options);
+        await writeRevision({ client, writer, revisions: caches.revisions }, namespace, action, options);
     } catch (error) {
       this.#report(object, "FailedRevisionProvision", messageOf(error));
       throw error;
@@ -281,18 +283,19 @@ export class UnitedDeploymentReconciler implements Reconciler<UnitedDeployment> 
     { brokenPods, labels }: UnitedPlan,
     pods: HeldPods<Pod>,
   ): Promise<void> {
-    const { client } = this.#deps;
+    const { namespace } = objectRef(object);
+    const writer = this.#deps.writesFor({ namespace });
     const options = this.#options(object.metadata.uid ?? "");
     await Promise.all(
       brokenPods.map((pod) =>
-        deleteQuietly(() => client.delete(podResource, pod, { ...options, uid: pod.uid })),
+        deleteQuietly(() => writer.delete(podResource, pod, { ...options, uid: pod.uid })),
       ),
     );
     await Promise.all(
       labels.map(async ({ pod, reserved }) => {
         const metadata = { uid: pod.uid, labels: { [RESERVED_LABEL]: String(reserved) } };
         const patch = { type: "strategic", body: { metadata } } as const;
-        pods.writeBack(await client.patch(podResource, pod, patch, options));
+        pods.writeBack(await writer.patch(podResource, pod, patch, options));
       }),
     );
   }

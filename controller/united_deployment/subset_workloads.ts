@@ -1,10 +1,10 @@
 /** The workloads of subsets in the caches, and their writes: a value for each kind of workload. */
 import type { SubsetTemplateName } from "../../crds/index.ts";
 import { type KubeObject, projectedJsonCodec, type Resource } from "../../kube/index.ts";
-import { Children } from "../children.ts";
+import { Children, type ChildrenDeps } from "../children.ts";
 import { cloneSetResource } from "../clone_set/resource.ts";
 import type { WatchScope } from "../informers.ts";
-import type { SharedDeps } from "../kind.ts";
+import type { OwnerKey } from "../owners.ts";
 import { statefulSetResource } from "../stateful_set/resource.ts";
 import { advancedStatefulSet } from "./advanced_stateful_set.ts";
 import { cloneSetWorkload } from "./clone_set.ts";
@@ -15,16 +15,14 @@ import { type SubsetWorkload, type WorkloadKind, workloadOf } from "./workload.t
 
 export interface SubsetWorkloads extends Pick<Children<unknown>, "create" | "patch" | "delete"> {
   /** Those that the owner controls. */
-  of(uid: string): SubsetWorkload[];
+  of(owner: OwnerKey): SubsetWorkload[];
   /** Those of the namespace that are labelled as a subset's and that nobody controls. */
   orphans(namespace: string): SubsetWorkload[];
 }
 
-type Deps = Pick<SharedDeps, "client" | "informers" | "queue">;
-
 /** `orphaned`: a workload without a controller was seen, or changed. */
 export function subsetWorkloads(
-  deps: Deps,
+  deps: ChildrenDeps,
   ownerKind: string,
   orphaned: (workload: SubsetWorkload) => void,
 ): Readonly<Record<SubsetTemplateName, SubsetWorkloads>> {
@@ -61,7 +59,7 @@ function projected(kind: WorkloadKind): Resource<SubsetWorkload> {
 const ORPHANS = "orphaned subsets";
 
 function workloadsIn<C>(
-  deps: Deps,
+  deps: ChildrenDeps,
   ownerKind: string,
   resource: Resource<C>,
   read: (object: C) => SubsetWorkload,
@@ -83,7 +81,7 @@ function workloadsIn<C>(
     if (isOrphan(workload)) orphaned(workload);
   });
   return {
-    of: (uid) => Array.from(children.of(uid), read),
+    of: (owner) => Array.from(children.of(owner), read),
     orphans: (namespace) => Array.from(cache.byIndex(ORPHANS, namespace), read),
     create: (...write) => children.create(...write),
     patch: (...write) => children.patch(...write),

@@ -1,6 +1,6 @@
 /** The workload of a WorkloadSpread for those who look once and follow nothing. */
 import { spreadTargetOf, type WorkloadSpread } from "../../crds/index.ts";
-import { type Client, isKubeError, listAll, type Resource } from "../../kube/index.ts";
+import { isKubeError, listAll, type ReadingClient, type Resource } from "../../kube/index.ts";
 import { cloneSetResource } from "../clone_set/resource.ts";
 import { nativeStatefulSetResource } from "../persistent_pod_state/native_stateful_set.ts";
 import {
@@ -15,7 +15,7 @@ import type { WhitelistedKind } from "./whitelist.ts";
 
 /** Undefined for a workload that is not there. Throws KubeError. */
 export async function listTarget(
-  client: Client,
+  client: ReadingClient,
   spread: WorkloadSpread,
   whitelist: readonly WhitelistedKind[],
 ): Promise<SpreadWorkload | undefined> {

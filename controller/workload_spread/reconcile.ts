@@ -141,13 +141,14 @@ export class WorkloadSpreadReconciler implements Reconciler<WorkloadSpread> {
     patches: readonly PodPatch[],
     held: HeldPods<Pod>,
   ): Promise<void> {
-    const { client, signal, recorder } = this.#deps;
-    const flow = metadata.uid ?? "";
+    const { writesFor, signal, recorder } = this.#deps;
+    const { namespace = "", uid: flow = "" } = metadata;
+    const writer = writesFor({ namespace });
     const patch = async ({ pod, metadata: given }: PodPatch): Promise<void> => {
       const body = { metadata: { ...given, uid: pod.uid } };
       try {
         const ref = { namespace: pod.namespace, name: pod.name };
-        held.writeBack(await client.patch(podResource, ref, { type: "strategic", body }, { flow, signal }));
+        held.writeBack(await writer.patch(podResource, ref, { type: "strategic", body }, { flow, signal }));
       } catch (error) {
         if (isKubeError(error, "NotFound", "Conflict")) return;
         const message = `Failed to patch deletion-cost annotation to Pod ${pod.namespace}/${pod.name}: ${messageOf(error)}`;
@@ -161,12 +162,13 @@ export class WorkloadSpreadReconciler implements Reconciler<WorkloadSpread> {
   }
 
   async #delete({ metadata }: WorkloadSpread, pods: readonly GivenUp[]): Promise<void> {
-    const { client, signal, recorder } = this.#deps;
+    const { writesFor, signal, recorder } = this.#deps;
     const { namespace = "", name = "", uid: flow = "" } = metadata;
+    const writer = writesFor({ namespace });
     for (const { pod, subset } of pods) {
       try {
         const { uid } = pod;
-        await client.delete(podResource, { namespace, name: pod.name }, { uid, flow, signal });
+        await writer.delete(podResource, { namespace, name: pod.name }, { uid, flow, signal });
       } catch (error) {
         if (isKubeError(error, "NotFound", "Conflict")) continue;
         // The words are the API's own.

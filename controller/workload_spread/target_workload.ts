@@ -7,7 +7,7 @@ import {
   type WorkloadSpread,
 } from "../../crds/index.ts";
 import { compileSelector, type ObjectMeta, parseSelector } from "../../kube/core/index.ts";
-import type { Client, Pod, Resource } from "../../kube/index.ts";
+import type { Pod, ReadingClient, Resource } from "../../kube/index.ts";
 import type { NativeStatefulSet } from "../persistent_pod_state/native_stateful_set.ts";
 import {
   deploymentResource,
@@ -61,7 +61,7 @@ interface Sized {
 
 /** `client` is asked for sizes that nobody follows. Undefined while what it takes is still being listed. Throws KubeError. */
 export async function findTarget(
-  client: Client,
+  client: ReadingClient,
   spread: WorkloadSpread,
   whitelist: readonly WhitelistedKind[],
   known: KnownWorkloads,

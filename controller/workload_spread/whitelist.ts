@@ -1,6 +1,6 @@
 /** Kinds of others whose pods WorkloadSpreads may place. Spec: workloadspread 5. */
 import { isJsonObject, type JsonObject, own } from "../../kube/core/index.ts";
-import { type Client, type Clock, ignoreNotFound } from "../../kube/index.ts";
+import { type Clock, ignoreNotFound, type ReadingClient } from "../../kube/index.ts";
 import { configMapResource } from "../config_maps.ts";
 
 const configurationName = "kruise-configuration";
@@ -58,7 +58,7 @@ function objectsOf(object: unknown, name: string): JsonObject[] {
 }
 
 export interface WhitelistDeps {
-  readonly client: Client;
+  readonly client: ReadingClient;
   readonly clock: Clock;
   /** Of this program. */
   readonly systemNamespace: string;

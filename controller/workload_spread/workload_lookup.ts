@@ -1,7 +1,7 @@
 /** Workloads as the API server has them, of any kind: their owners, and how many pods they want. Spec: workloadspread 4.3 rule 16. */
 import { spreadTargetOf, type WorkloadIdentity, type WorkloadSpread } from "../../crds/index.ts";
 import { isJsonObject, type JsonObject, own } from "../../kube/core/index.ts";
-import { type Client, KubeError } from "../../kube/index.ts";
+import { KubeError, type ReadingClient } from "../../kube/index.ts";
 import { numberAt, objectAt, objectsAt, textAt } from "../json_fields.ts";
 import { objectOf, type ServedPath, scaleAt, servedPath } from "../pod_unavailable_budget/scale_lookup.ts";
 import type { WhitelistedKind } from "./whitelist.ts";
@@ -30,7 +30,7 @@ export interface FoundWorkload {
 
 /** Undefined when there is no such workload. Throws KubeError. */
 export async function findWorkload(
-  client: Client,
+  client: ReadingClient,
   spread: WorkloadSpread,
   whitelist: readonly WhitelistedKind[],
 ): Promise<FoundWorkload | undefined> {
@@ -52,7 +52,7 @@ export async function findWorkload(
 
 /** The object itself; undefined when there is none. Throws KubeError. */
 export async function workloadOf(
-  client: Client,
+  client: ReadingClient,
   namespace: string,
   identity: WorkloadIdentity,
 ): Promise<JsonObject | undefined> {
@@ -62,7 +62,7 @@ export async function workloadOf(
 
 /** The object that controls another one. Throws KubeError; NotFound when the other one is not there. */
 export async function ownerOf(
-  client: Client,
+  client: ReadingClient,
   namespace: string,
   identity: WorkloadIdentity,
 ): Promise<WorkloadIdentity | undefined> {
@@ -88,7 +88,7 @@ export function controllerOf(object: JsonObject): WorkloadIdentity | undefined {
 }
 
 async function pathOf(
-  client: Client,
+  client: ReadingClient,
   namespace: string,
   { group, kind, name }: WorkloadIdentity,
 ): Promise<ServedPath | undefined> {

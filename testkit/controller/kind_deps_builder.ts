@@ -7,6 +7,7 @@ import { type SelectablePod, SelectedPods } from "../../controller/selected_pods
 import {
   Cache,
   type Client,
+  confinedTo,
   nullMetrics,
   podResource,
   type Resource,
@@ -39,6 +40,7 @@ export function sharedDeps(client: Client, clock: TestClock): TestDeps {
   };
   return {
     client,
+    writesFor: (owner) => (owner === "Cluster" ? client : confinedTo(owner.namespace, client)),
     clock,
     random,
     log,

@@ -1,5 +1,6 @@
 /** The pods of one kind's objects as its plans see them: where answers of writes go, and who hears of changes. */
 import { type Cache, type Pod, sidesOf } from "../../../kube/index.ts";
+import { type OwnerKey, ownerKey } from "../../owners.ts";
 
 /** Whose pods they are. */
 interface PodOwner {
@@ -7,7 +8,7 @@ interface PodOwner {
   readonly uid: string;
 }
 
-type PodChanged = (ownerUid: string, before: Pod | undefined, after: Pod | undefined) => void;
+type PodChanged = (owner: OwnerKey, before: Pod | undefined, after: Pod | undefined) => void;
 
 export interface OwnedPods {
   /** What a write returned. */
@@ -26,7 +27,8 @@ export function controlledPods(pods: Cache<Pod>): OwnedPods {
     subscribe: (changed) =>
       pods.subscribe((change) => {
         const { before, after } = sidesOf(change);
-        changed((before ?? after)?.controller?.uid ?? "", before, after);
+        const { namespace, controller } = change.type === "changed" ? change.before : change.object;
+        if (controller !== undefined) changed(ownerKey(namespace, controller.uid), before, after);
       }),
   };
 }

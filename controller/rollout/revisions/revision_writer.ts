@@ -1,11 +1,12 @@
 /** Writes ControllerRevisions; answers go into the cache before anything else. No policy lives here. */
 import {
   type Cache,
-  type Client,
   type ControllerRevision,
   controllerRevisionResource,
   isKubeError,
+  type ReadingClient,
   type WriteOptions,
+  type Writer,
 } from "../../../kube/index.ts";
 import type { Action } from "../writes/actions.ts";
 
@@ -15,29 +16,31 @@ export type RevisionAction = Extract<
 >;
 
 interface RevisionWriterDeps {
-  readonly client: Client;
+  readonly client: Pick<ReadingClient, "get">;
+  readonly writer: Writer;
   readonly revisions: Cache<ControllerRevision>;
 }
 
 export async function writeRevision(
-  { client, revisions }: RevisionWriterDeps,
+  deps: RevisionWriterDeps,
   namespace: string,
   action: RevisionAction,
   options: WriteOptions,
 ): Promise<void> {
+  const { writer, revisions } = deps;
   switch (action.type) {
     case "create revision":
-      revisions.writeBack(await createRevision(client, namespace, action, options));
+      revisions.writeBack(await createRevision(deps, namespace, action, options));
       return;
     case "patch revision": {
       const patch = { type: "merge" as const, body: action.body };
-      revisions.writeBack(await client.patch(controllerRevisionResource, action.revision, patch, options));
+      revisions.writeBack(await writer.patch(controllerRevisionResource, action.revision, patch, options));
       return;
     }
     case "delete revision": {
       const { revision } = action;
       const gone = { ...options, uid: revision.uid, resourceVersion: revision.resourceVersion };
-      await client.delete(controllerRevisionResource, revision, gone);
+      await writer.delete(controllerRevisionResource, revision, gone);
       revisions.remove(`${revision.namespace}/${revision.name}`, revision.uid);
       return;
     }
@@ -46,7 +49,7 @@ export async function writeRevision(
 
 /** The stored bytes of `data` are part of the API: they go out as text, not as a re-ordered object. */
 async function createRevision(
-  client: Client,
+  { client, writer }: RevisionWriterDeps,
   namespace: string,
   action: Extract<RevisionAction, { type: "create revision" }>,
   options: WriteOptions,
@@ -54,7 +57,7 @@ async function createRevision(
   const text = JSON.stringify(action.body);
   const body = `${text.slice(0, -1)},"data":${action.data}}`;
   try {
-    return await client.create(controllerRevisionResource, namespace, body, options);
+    return await writer.create(controllerRevisionResource, namespace, body, options);
   } catch (error) {
     if (!isKubeError(error, "AlreadyExists") && !(isKubeError(error) && error.ambiguous)) throw error;
     return client.get(controllerRevisionResource, { namespace, name: action.name }, options);

@@ -9,6 +9,7 @@ import {
   type Selector,
 } from "../../../kube/core/index.ts";
 import type { ControllerRevision, Reader } from "../../../kube/index.ts";
+import { type Dependants, ownerKeyOf } from "../../owners.ts";
 
 export const HASH_LABEL = "controller.kubernetes.io/hash";
 
@@ -44,17 +45,22 @@ export interface RevisionSearch {
   collisionCount: number;
 }
 
+interface CachedRevisions {
+  readonly owned: { readonly revisions: Dependants<ControllerRevision> };
+  readonly revisions: Pick<Reader<ControllerRevision>, "byIndex">;
+}
+
 /**
- * Revisions of a workload, and those of nobody that its selector matches, sorted by number. `cached`: by the indexes
- * `controller` and `orphan`. Spec: inplace-update, rule 39.
+ * Revisions of a workload, and those of its namespace that nobody controls and its selector matches, sorted by number.
+ * Spec: inplace-update, rule 39.
  */
 export function revisionsOf(
-  { uid = "", namespace = "" }: ObjectMeta,
+  metadata: ObjectMeta,
   selector: Selector,
-  cached: Pick<Reader<ControllerRevision>, "byIndex">,
+  { owned, revisions }: CachedRevisions,
 ): ControllerRevision[] {
-  const own = [...cached.byIndex("controller", uid)];
-  for (const orphan of cached.byIndex("orphan", namespace)) {
+  const own = [...owned.revisions.of(ownerKeyOf(metadata))];
+  for (const orphan of revisions.byIndex("orphan", metadata.namespace ?? "")) {
     if (selector.matches(orphan.labels)) own.push(orphan);
   }
   return own.sort(byNumber);

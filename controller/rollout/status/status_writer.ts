@@ -5,6 +5,7 @@
 import { createMergePatch, jsonEqual, refOf } from "../../../kube/core/index.ts";
 import { isKubeError, type Priority, type WorkQueue } from "../../../kube/index.ts";
 import type { KindDeps } from "../../kind.ts";
+import { scopeOf } from "../../owners.ts";
 import { SMALL_SIZE, statusPauseMs } from "../delays.ts";
 import { Backoff } from "../writes/backoff.ts";
 
@@ -23,7 +24,7 @@ export interface StatusTarget {
 
 type StatusWriterDeps<T> = Pick<
   KindDeps<T>,
-  "client" | "clock" | "log" | "objects" | "resource" | "signal"
+  "writesFor" | "clock" | "log" | "objects" | "resource" | "signal"
 > & {
   queue: Pick<WorkQueue, "addAfter">;
 };
@@ -126,12 +127,14 @@ export class StatusWriter<T> {
   }
 
   async #patch({ key, uid }: StatusTarget, body: object, priority: Priority): Promise<void> {
-    const { client, objects, resource, signal } = this.#deps;
+    const { writesFor, objects, resource, signal } = this.#deps;
     // Gone, or replaced by another of its name, which gets its own status.
     if (!objects.holds(key, uid)) return;
     // A line of its own: it does not wait for all pods of the workload.
     const options = { subresource: "status", flow: `${uid} status`, priority, signal } as const;
-    objects.writeBack(await client.patch(resource, refOf(key), { type: "merge", body }, options));
+    objects.writeBack(
+      await writesFor(scopeOf(key)).patch(resource, refOf(key), { type: "merge", body }, options),
+    );
   }
 }
 

@@ -67,7 +67,8 @@ export class OtherWriter {
   }
 
   async #send(owner: Owner, failures: Failures, action: OtherAction): Promise<void> {
-    const { client, claims, created } = this.#deps;
+    const { client, writerOf, claims, created, revisions } = this.#deps;
+    const writer = writerOf(owner);
     const options = this.#options(owner);
     switch (action.type) {
       case "create claim": {
@@ -78,7 +79,7 @@ export class OtherWriter {
       }
       case "patch claim": {
         const patch = { type: "strategic" as const, body: action.body };
-        claims.writeBack(await client.patch(persistentVolumeClaimResource, action.claim, patch, options));
+        claims.writeBack(await writer.patch(persistentVolumeClaimResource, action.claim, patch, options));
         return;
       }
       case "delete claim":
@@ -86,7 +87,7 @@ export class OtherWriter {
       case "create revision":
       case "patch revision":
       case "delete revision":
-        return writeRevision(this.#deps, owner.namespace, action, options);
+        return writeRevision({ client, writer, revisions }, owner.namespace, action, options);
       case "patch workload":
         return this.#deps.patchWorkload(owner, action.body, options);
       case "delete workload":
@@ -94,14 +95,14 @@ export class OtherWriter {
       case "create object":
         await this.#existing(async () =>
           this.#deps.objectCreated(
-            await client.create(created[action.resource], owner.namespace, action.body, options),
+            await writer.create(created[action.resource], owner.namespace, action.body, options),
           ),
         );
         return;
       case "delete object": {
         const ref: ObjectRef = { namespace: owner.namespace, name: action.name };
         await deleteQuietly(() =>
-          client.delete(created[action.resource], ref, { ...options, uid: action.uid }),
+          writer.delete(created[action.resource], ref, { ...options, uid: action.uid }),
         );
         return;
       }

@@ -5,6 +5,7 @@
  */
 
 import type { Clock, Pod } from "../../../kube/index.ts";
+import { type OwnerKey, ownerKeyOf } from "../../owners.ts";
 import { Departures } from "../order/departures.ts";
 import { isReady } from "../pods/pod_state.ts";
 import type { Action } from "./actions.ts";
@@ -85,7 +86,7 @@ export class Performer {
   readonly #deps: PerformerDeps;
   readonly #pods: PodWriter;
   readonly #others: OtherWriter;
-  readonly #owners = new Map<string, InFlight>();
+  readonly #owners = new Map<OwnerKey, InFlight>();
   readonly #running = new Set<Promise<void>>();
 
   constructor(deps: PerformerDeps) {
@@ -100,16 +101,16 @@ export class Performer {
   }
 
   /** Of the owner; not to be changed by others. */
-  pending(ownerUid: string): PendingPods {
-    return this.#owners.get(ownerUid)?.pods ?? nothing;
+  pending(owner: OwnerKey): PendingPods {
+    return this.#owners.get(owner)?.pods ?? nothing;
   }
 
-  failures(ownerUid: string): Failures {
-    return this.#owners.get(ownerUid)?.failures ?? {};
+  failures(owner: OwnerKey): Failures {
+    return this.#owners.get(owner)?.failures ?? {};
   }
 
-  inFlight(ownerUid: string): number {
-    const flight = this.#owners.get(ownerUid);
+  inFlight(owner: OwnerKey): number {
+    const flight = this.#owners.get(owner);
     return flight === undefined ? 0 : flight.pods.size + flight.others.size;
   }
 
@@ -117,8 +118,8 @@ export class Performer {
    * To be called before each plan. What was decided for another generation and not begun yet is withdrawn: a pause, a
    * smaller scale or another template holds from now on, however long the line was.
    */
-  observe(ownerUid: string, generation: number): void {
-    const flight = this.#owners.get(ownerUid);
+  observe(owner: OwnerKey, generation: number): void {
+    const flight = this.#owners.get(owner);
     if (flight === undefined || flight.generation === generation) return;
     flight.generation = generation;
     flight.departures.restart();
@@ -132,10 +133,10 @@ export class Performer {
   }
 
   /** The owner is gone: nothing of it is remembered. Writes that were begun end by themselves, others are not sent. */
-  forget(ownerUid: string): void {
-    const flight = this.#owners.get(ownerUid);
+  forget(owner: OwnerKey): void {
+    const flight = this.#owners.get(owner);
     if (flight !== undefined) this.#withdraw(flight);
-    this.#owners.delete(ownerUid);
+    this.#owners.delete(owner);
   }
 
   /** Resolves when no write is in flight any more. */
@@ -146,7 +147,7 @@ export class Performer {
   /** Starts every action that is neither in flight nor held by the backoff of an earlier failure; returns at once. */
   perform(owner: Owner, generation: number, actions: readonly Action[]): void {
     // Of thousands of workloads most are at rest, and nothing is held of them.
-    if (actions.length === 0 && !this.#owners.has(owner.uid)) return;
+    if (actions.length === 0 && !this.#owners.has(ownerKeyOf(owner))) return;
     const flight = this.#flight(owner, generation);
     this.#advance(flight, flight.beginning);
     const creations: CreatePod[] = [];
@@ -262,7 +263,8 @@ export class Performer {
   }
 
   #flight(owner: Owner, generation: number): InFlight {
-    let flight = this.#owners.get(owner.uid);
+    const key = ownerKeyOf(owner);
+    let flight = this.#owners.get(key);
     if (flight === undefined) {
       flight = {
         owner,
@@ -277,7 +279,7 @@ export class Performer {
         failures: {},
         backoff: new Backoff(this.#deps),
       };
-      this.#owners.set(owner.uid, flight);
+      this.#owners.set(key, flight);
     }
     return flight;
   }

@@ -58,6 +58,7 @@ function deleter(answer: () => object, { clock = systemClock, maxDelayMs = 1, re
   const events: ObjectEvent[] = [];
   const performer = new Performer({
     client,
+    writerOf: () => client,
     ...caches,
     pods: controlledPods(caches.pods),
     created: { imagepulljobs: jsonResource(pullJobs) },

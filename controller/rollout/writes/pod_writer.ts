@@ -3,7 +3,6 @@
 import type { KubeObject } from "../../../kube/core/index.ts";
 import {
   type Cache,
-  type Client,
   type ControllerRevision,
   isKubeError,
   type Log,
@@ -12,8 +11,10 @@ import {
   type Pod,
   persistentVolumeClaimResource,
   podResource,
+  type ReadingClient,
   type Resource,
   type WriteOptions,
+  type Writer,
 } from "../../../kube/index.ts";
 import type { OwnedPods } from "../pods/owned_pods.ts";
 import type { Action, Concern, CreatedResource, FailureMessage, NewClaim, ObjectEvent } from "./actions.ts";
@@ -28,7 +29,9 @@ export interface Owner {
 }
 
 export interface WriterDeps {
-  client: Client;
+  client: ReadingClient;
+  /** What may be written for the owner. */
+  writerOf(owner: Owner): Writer;
   pods: OwnedPods;
   claims: Cache<PersistentVolumeClaim>;
   revisions: Cache<ControllerRevision>;
@@ -115,9 +118,9 @@ export class PodWriter {
 
   /** Creation by a name of our own makes a lost answer harmless: what exists under it is ours or is not. */
   async #createOnce(owner: Owner, action: CreatePod): Promise<Pod> {
-    const { client } = this.#deps;
+    const { client, writerOf } = this.#deps;
     try {
-      return await client.create(podResource, owner.namespace, action.body, this.#creating(owner));
+      return await writerOf(owner).create(podResource, owner.namespace, action.body, this.#creating(owner));
     } catch (error) {
       if (!isKubeError(error) || !error.ambiguous) throw error;
       const found = await client.get(
@@ -131,10 +134,10 @@ export class PodWriter {
   }
 
   async createClaim(owner: Owner, failures: Failures, claim: NewClaim): Promise<Ended> {
-    const { client, claims, record } = this.#deps;
+    const { writerOf, claims, record } = this.#deps;
     try {
       claims.writeBack(
-        await client.create(
+        await writerOf(owner).create(
           persistentVolumeClaimResource,
           owner.namespace,
           claim.body,
@@ -157,6 +160,7 @@ export class PodWriter {
 
   async patch(owner: Owner, failures: Failures, action: PatchPod): Promise<Ended> {
     const ref = { namespace: action.pod.namespace, name: action.pod.name };
+    const writer = this.#deps.writerOf(owner);
     try {
       if (action.adopts && !(await this.#deps.mayAdopt(owner, this.#options(owner))))
         return { error: undefined };
@@ -170,7 +174,7 @@ export class PodWriter {
           ...(urgent ? { priority: "urgent" as const } : {}),
           ...(step.subresource ? { subresource: step.subresource } : {}),
         };
-        this.#deps.pods.writeBack(owner, await this.#deps.client.patch(podResource, ref, patch, options));
+        this.#deps.pods.writeBack(owner, await writer.patch(podResource, ref, patch, options));
       }
       if (action.succeeded !== undefined) this.#deps.record(owner, action.succeeded);
       this.#clear(failures, action.concern);
@@ -200,11 +204,11 @@ export class PodWriter {
   }
 
   async delete(owner: Owner, failures: Failures, action: DeletePod): Promise<Ended> {
-    const { client, pods, record } = this.#deps;
+    const { writerOf, pods, record } = this.#deps;
     const ref = { namespace: action.pod.namespace, name: action.pod.name };
     try {
       const left = await deleteQuietly(() =>
-        client.delete(podResource, ref, { ...this.#options(owner), uid: action.pod.uid }),
+        writerOf(owner).delete(podResource, ref, { ...this.#options(owner), uid: action.pod.uid }),
       );
       if (remains(left, action.pod.uid)) pods.writeBack(owner, left);
       else pods.remove(owner, `${ref.namespace}/${ref.name}`, action.pod.uid);
@@ -223,10 +227,10 @@ export class PodWriter {
   }
 
   async deleteClaim(owner: Owner, claim: PersistentVolumeClaim): Promise<void> {
-    const { client, claims } = this.#deps;
+    const { writerOf, claims } = this.#deps;
     const ref = { namespace: claim.namespace, name: claim.name };
     const left = await deleteQuietly(() =>
-      client.delete(persistentVolumeClaimResource, ref, { ...this.#options(owner), uid: claim.uid }),
+      writerOf(owner).delete(persistentVolumeClaimResource, ref, { ...this.#options(owner), uid: claim.uid }),
     );
     if (remains(left, claim.uid)) claims.writeBack(left);
     else claims.remove(`${claim.namespace}/${claim.name}`, claim.uid);
