@@ -6,6 +6,7 @@
 import { cloneJson, type OwnerReference, type Timer } from "../kube/core/index.ts";
 import { hasWebhooks } from "./admission/matching.ts";
 import type { StoredObject } from "./cluster.ts";
+import type { EventWriter } from "./events.ts";
 import { ApiError } from "./http/api_error.ts";
 import { type Resource, splitApiVersion } from "./resources/resource.ts";
 import type { Revision } from "./revision.ts";
@@ -29,6 +30,8 @@ function serviceUser(name: string): { readonly user: User; readonly userAgent: s
 }
 
 const collector = serviceUser("generic-garbage-collector");
+/** In its events. */
+const collectorName = "garbage-collector-controller";
 const namespaceUser = serviceUser("namespace-controller");
 
 interface Dependent {
@@ -41,16 +44,19 @@ type CollectorParts = Pick<World, "admission" | "clock" | "log" | "registry" | "
 
 export class GarbageCollector {
   readonly #world: CollectorParts;
+  readonly #events: EventWriter;
   /** uid of an owner -> its dependents, by table and key. */
   readonly #dependents = new Map<string, Map<string, Dependent>>();
-  readonly #uids = new Set<string>();
+  /** Namespace by UID, of every object; empty for one that has none. */
+  readonly #namespaces = new Map<string, string>();
   readonly #queue = new Map<string, () => void>();
   readonly #timers = new Set<Timer>();
   #planned = false;
   #stopped = false;
 
-  constructor(world: CollectorParts) {
+  constructor(world: CollectorParts, events: EventWriter) {
     this.#world = world;
+    this.#events = events;
     world.storage.observe((change) => this.#observe(change));
   }
 
@@ -64,14 +70,14 @@ export class GarbageCollector {
     const uid = current.object.metadata.uid ?? "";
     this.#unlink(previous, table, type === "DELETED" ? undefined : current);
     if (type === "DELETED") {
-      this.#uids.delete(uid);
+      this.#namespaces.delete(uid);
       for (const dependent of this.#dependents.get(uid)?.values() ?? []) this.#plan(dependent);
       for (const owner of current.object.metadata.ownerReferences ?? [])
         this.#planOwner(owner, current.namespace);
       if (table.options.namespaced) this.#planNamespace(current.namespace);
       return;
     }
-    this.#uids.add(uid);
+    this.#namespaces.set(uid, current.namespace);
     const owners = current.object.metadata.ownerReferences ?? [];
     if (owners.length > 0) this.#link(current, table, owners);
     if (current.object.metadata.deletionTimestamp !== undefined) {
@@ -87,7 +93,22 @@ export class GarbageCollector {
       known.set(keyOf(dependent), dependent);
       this.#dependents.set(uid, known);
     }
-    if (owners.some(({ uid }) => !this.#uids.has(uid))) this.#plan(dependent);
+    const isDubious = ({ uid }: OwnerReference) =>
+      !this.#namespaces.has(uid) || this.#isElsewhere(uid, current.namespace);
+    if (owners.some(isDubious)) this.#plan(dependent);
+  }
+
+  /** Owners without a namespace may have dependents anywhere. */
+  #isElsewhere(uid: string, namespace: string): boolean {
+    const known = this.#namespaces.get(uid) ?? "";
+    return known !== "" && known !== namespace;
+  }
+
+  #reportMisplaced({ object, namespace }: Revision, owner: OwnerReference): void {
+    const { apiVersion, kind, name, uid } = owner;
+    const reference = `[${apiVersion}/${kind}, namespace: ${namespace}, name: ${name}, uid: ${uid}]`;
+    const message = `ownerRef ${reference} does not exist in namespace "${namespace}"`;
+    this.#events.write(object, "Warning", "OwnerRefInvalidNamespace", message, collectorName);
   }
 
   /** Forgets references that the new state no longer has. */
@@ -149,6 +170,8 @@ export class GarbageCollector {
   #checkOwners(found: Revision, table: Table): void {
     const owners = found.object.metadata.ownerReferences ?? [];
     if (owners.length === 0) return;
+    for (const owner of owners)
+      if (this.#isElsewhere(owner.uid, found.namespace)) this.#reportMisplaced(found, owner);
     const states = owners.map((owner) => this.#ownerState(owner, found.namespace));
     if (states.includes("unknown")) return;
     const solid = owners.filter((_owner, at) => states[at] === "solid");
@@ -165,6 +188,8 @@ export class GarbageCollector {
   #ownerState(owner: OwnerReference, namespace: string): "solid" | "waiting" | "absent" | "unknown" {
     const resource = this.#resourceOf(owner);
     if (resource === undefined) return "unknown";
+    // An object without a namespace cannot say in which one its owner is: it is left alone.
+    if (resource.namespaced && namespace === "") return "unknown";
     const object = resource.table.get(resource.namespaced ? namespace : "", owner.name)?.object;
     if (object === undefined || object.metadata.uid !== owner.uid) return "absent";
     const waits =

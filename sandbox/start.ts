@@ -12,6 +12,7 @@ import type { Cluster } from "./cluster.ts";
 import { clusterView } from "./cluster_view.ts";
 import { startComponents } from "./components.ts";
 import { serveDefinitions } from "./crd/install.ts";
+import { createEventWriter } from "./events.ts";
 import { Faults } from "./faults.ts";
 import { GarbageCollector } from "./garbage_collector.ts";
 import { Discovery } from "./http/discovery.ts";
@@ -92,8 +93,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox | S
   const world = emptyWorld(options);
   const { random, tokens, webhooks } = world;
   serveDefinitions(world);
-  const collector = new GarbageCollector(world);
   const cluster = clusterView(world);
+  const collector = new GarbageCollector(world, createEventWriter(cluster, clock, random));
   addFirstObjects(cluster, options.crds ?? []);
   const stopAggregation = startRoleAggregation(cluster);
   // Clients compare certificates with the time of day, whatever the clock of the test says.

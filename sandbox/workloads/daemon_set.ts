@@ -218,7 +218,7 @@ function writeStatus(pass: Pass, key: string): Next {
   const counts = { scheduled: 0, ready: 0, available: 0, updated: 0, misscheduled: 0 };
   let wakeAfterMs: Next;
   const byNode = new Map<string, PodObject[]>();
-  for (const pod of deps.pods.ownedBy(set.metadata.uid ?? "").filter(isActive)) {
+  for (const pod of deps.pods.ownedBy(set).filter(isActive)) {
     const node = targetNode(pod);
     byNode.set(node, [...(byNode.get(node) ?? []), pod]);
   }

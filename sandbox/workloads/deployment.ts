@@ -181,7 +181,7 @@ function scale(deps: WorkloadDeps, object: DeploymentObject, set: ReplicaSetObje
 
 function recreate(deps: WorkloadDeps, object: DeploymentObject, { current, old }: Sets): void {
   for (const set of old) scale(deps, object, set, 0);
-  const oldPods = old.some((set) => deps.pods.ownedBy(set.metadata.uid ?? "").length > 0);
+  const oldPods = old.some((set) => deps.pods.ownedBy(set).length > 0);
   if (!oldPods) scale(deps, object, current, replicasOf(object));
 }
 

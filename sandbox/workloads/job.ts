@@ -96,7 +96,7 @@ async function removeLater(deps: WorkloadDeps, job: JobObject, over: Condition, 
 }
 
 function passOf(deps: WorkloadDeps, backOff: BackOff, job: JobObject): Pass {
-  const pods = deps.pods.ownedBy(job.metadata.uid ?? "");
+  const pods = deps.pods.ownedBy(job);
   const doneIndexes = new Set<number>();
   let succeeded = 0;
   let failed = 0;
@@ -230,7 +230,7 @@ function podOf(job: JobObject, index: number | undefined): PodObject {
 
 function writeStatus(pass: Pass, key: string, outcome: Condition | undefined): void {
   const { deps, job, now } = pass;
-  const active = deps.pods.ownedBy(job.metadata.uid ?? "").filter(isActive);
+  const active = deps.pods.ownedBy(job).filter(isActive);
   const time = formatTime(now);
   deps.cluster.update(kind.resource, refOf(key), (draft) => {
     if (!isJob(draft) || draft.metadata.uid !== job.metadata.uid) return;

@@ -1,9 +1,10 @@
 /** Pods by their owner, kept up to date: what every built-in workload looks at. */
 import { findCondition } from "../../kube/core/index.ts";
-import type { Cluster, ClusterChange } from "../cluster.ts";
+import type { Cluster, ClusterChange, StoredObject } from "../cluster.ts";
 import { controllerOf, isFinished, isPod, isPodReady, type PodObject, timeOf } from "../objects/index.ts";
 
 export class PodIndex {
+  /** By namespace and UID: an owner has nothing in another namespace. */
   readonly #byOwner = new Map<string, Map<string, PodObject>>();
   readonly #orphans = new Map<string, Map<string, PodObject>>();
   readonly #listeners = new Set<(pod: PodObject, ownerUid: string | undefined) => void>();
@@ -18,8 +19,8 @@ export class PodIndex {
     this.#unsubscribe();
   }
 
-  ownedBy(uid: string): PodObject[] {
-    return [...(this.#byOwner.get(uid)?.values() ?? [])];
+  ownedBy({ metadata }: StoredObject): PodObject[] {
+    return [...(this.#byOwner.get(ownerKey(metadata.namespace, metadata.uid))?.values() ?? [])];
   }
 
   orphansIn(namespace: string): Iterable<PodObject> {
@@ -40,7 +41,8 @@ export class PodIndex {
     const group = this.#group(pod, before);
     group?.delete(uid);
     if (change.type !== "DELETED") this.#groupFor(pod, owner).set(uid, pod);
-    else if (group?.size === 0 && before !== undefined) this.#byOwner.delete(before);
+    else if (group?.size === 0 && before !== undefined)
+      this.#byOwner.delete(ownerKey(pod.metadata.namespace, before));
     for (const listener of this.#listeners) {
       listener(pod, owner);
       if (before !== owner && before !== undefined) listener(pod, before);
@@ -48,7 +50,8 @@ export class PodIndex {
   }
 
   #group(pod: PodObject, owner: string | undefined): Map<string, PodObject> | undefined {
-    return owner === undefined ? this.#orphans.get(pod.metadata.namespace ?? "") : this.#byOwner.get(owner);
+    const { namespace = "" } = pod.metadata;
+    return owner === undefined ? this.#orphans.get(namespace) : this.#byOwner.get(ownerKey(namespace, owner));
   }
 
   #groupFor(pod: PodObject, owner: string | undefined): Map<string, PodObject> {
@@ -56,9 +59,13 @@ export class PodIndex {
     if (known) return known;
     const group = new Map<string, PodObject>();
     if (owner === undefined) this.#orphans.set(pod.metadata.namespace ?? "", group);
-    else this.#byOwner.set(owner, group);
+    else this.#byOwner.set(ownerKey(pod.metadata.namespace, owner), group);
     return group;
   }
+}
+
+function ownerKey(namespace = "", uid = ""): string {
+  return `${namespace}/${uid}`;
 }
 
 /** Neither finished nor being deleted. */

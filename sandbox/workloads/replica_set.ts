@@ -53,7 +53,7 @@ async function reconcile(deps: WorkloadDeps, object: StoredObject, key: string):
 }
 
 function writeStatus(deps: WorkloadDeps, object: ReplicaSetObject, key: string): Next {
-  const all = deps.pods.ownedBy(object.metadata.uid ?? "");
+  const all = deps.pods.ownedBy(object);
   const active = all.filter(isActive);
   const counts = countPods(active, object.spec.minReadySeconds ?? 0, deps.clock.now());
   const labels = Object.entries(object.spec.template.metadata?.labels ?? {});

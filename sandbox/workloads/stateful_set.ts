@@ -176,7 +176,7 @@ function podOf(pass: Pass, ordinal: number): PodObject {
 
 function writeStatus(pass: Pass, key: string): Next {
   const { deps, set, updateName } = pass;
-  const pods = deps.pods.ownedBy(set.metadata.uid ?? "").filter((pod) => ordinalOf(set, pod) !== undefined);
+  const pods = deps.pods.ownedBy(set).filter((pod) => ordinalOf(set, pod) !== undefined);
   const living = pods.filter((pod) => !pod.metadata.deletionTimestamp);
   const counts = countPods(living, set.spec.minReadySeconds ?? 0, deps.clock.now());
   const at = (name: string) => living.filter((pod) => pod.metadata.labels?.[revisionLabel] === name).length;

@@ -135,7 +135,7 @@ export function claimPods(
   const selector = compileSelector(selectorOf(owner));
   const uid = owner.metadata.uid ?? "";
   const claimed: PodObject[] = [];
-  for (const pod of pods.ownedBy(uid)) {
+  for (const pod of pods.ownedBy(owner)) {
     if (selector.matches(pod.metadata.labels)) claimed.push(pod);
     else if (!owner.metadata.deletionTimestamp)
       setOwners(cluster, pod, (owners) => owners.filter((o) => o.uid !== uid));

@@ -1,6 +1,6 @@
 /** Deleting: grace, finalizers, preconditions, propagation, namespaces. */
 import assert from "node:assert/strict";
-import { type Fields, textAt, valueAt } from "../../sandbox/json.ts";
+import { type Fields, objectsAt, textAt, valueAt } from "../../sandbox/json.ts";
 import type { Contract, ContractCase } from "./case.ts";
 import { configMapBody, ownerOf, podBody } from "./objects.ts";
 
@@ -151,6 +151,45 @@ export const deleteCases: readonly ContractCase[] = [
         body: configMapBody("child", { metadata: { name: "child", ownerReferences } }),
       });
       await until(path("configmaps", "child"), gone);
+    },
+  },
+  {
+    name: "deletes objects whose owner is in another namespace, and says so",
+    async run({ expect, path, until }) {
+      const made = await expect(201, "POST", "/api/v1/namespaces", {
+        body: { metadata: { generateName: "contract-" } },
+      });
+      const elsewhere = textAt(made, "metadata", "name");
+      const away = `/api/v1/namespaces/${elsewhere}`;
+      const owner = ownerOf(await expect(201, "POST", path("configmaps"), { body: configMapBody("owner") }));
+      const child = (name: string, finalizers: readonly string[]) =>
+        configMapBody(name, { metadata: { name, ownerReferences: [owner], finalizers } });
+      await expect(201, "POST", `${away}/configmaps`, { body: child("free", []) });
+      await expect(201, "POST", `${away}/configmaps`, { body: child("held", ["example.com/hold"]) });
+      await until(`${away}/configmaps/free`, gone);
+      const isDeleting = ({ json }: { json: Fields }) =>
+        valueAt(json, "metadata", "deletionTimestamp") !== undefined;
+      await until(`${away}/configmaps/held`, isDeleting);
+      const reported = `${away}/events?fieldSelector=reason%3DOwnerRefInvalidNamespace`;
+      const { json } = await until(reported, ({ json }) => objectsAt(json, "items").length >= 2);
+      const events = objectsAt(json, "items");
+      const about = `[v1/ConfigMap, namespace: ${elsewhere}, name: owner, uid: ${textAt(owner, "uid")}]`;
+      for (const event of events) {
+        assert.equal(textAt(event, "type"), "Warning");
+        assert.equal(textAt(event, "source", "component"), "garbage-collector-controller");
+        assert.equal(
+          textAt(event, "message"),
+          `ownerRef ${about} does not exist in namespace "${elsewhere}"`,
+        );
+      }
+      const named = new Set(events.map((event) => textAt(event, "involvedObject", "name")));
+      assert.deepEqual([...named].sort(), ["free", "held"]);
+      await expect(200, "GET", path("configmaps", "owner"));
+      await expect(200, "PATCH", `${away}/configmaps/held`, {
+        type: "application/merge-patch+json",
+        body: { metadata: { finalizers: null } },
+      });
+      await expect(200, "DELETE", away);
     },
   },
   {
