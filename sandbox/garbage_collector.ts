@@ -108,7 +108,12 @@ export class GarbageCollector {
     const { apiVersion, kind, name, uid } = owner;
     const reference = `[${apiVersion}/${kind}, namespace: ${namespace}, name: ${name}, uid: ${uid}]`;
     const message = `ownerRef ${reference} does not exist in namespace "${namespace}"`;
-    this.#events.write(object, "Warning", "OwnerRefInvalidNamespace", message, collectorName);
+    try {
+      this.#events.write(object, "Warning", "OwnerRefInvalidNamespace", message, collectorName);
+    } catch (error) {
+      // A namespace that is being deleted takes no events.
+      if (!(error instanceof ApiError)) throw error;
+    }
   }
 
   /** Forgets references that the new state no longer has. */
