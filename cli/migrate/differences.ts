@@ -56,7 +56,10 @@ const rules: readonly Rule[] = [
   },
   ({ objects }) =>
     named(objects, "SidecarSet", (set) =>
-      listAt(set, "spec", "containers").some(
+      [
+        ...listAt(set, "spec", "containers"),
+        ...listAt(set, "spec", "initContainers").filter((one) => textAt(one, "restartPolicy") === "Always"),
+      ].some(
         (container) =>
           textAt(container, "upgradeStrategy", "upgradeType") === "HotUpgrade" &&
           (textAt(container, "upgradeStrategy", "hotUpgradeEmptyImage") ?? "") === "",

@@ -99,9 +99,17 @@ t.test("what behaves otherwise is named, with the object", async (t) => {
   };
   t.same(differencesOf(nothing), []);
   const upgrade = { upgradeType: "HotUpgrade" };
+  const plain = { metadata: { name: "p" }, spec: { initContainers: [{ upgradeStrategy: upgrade }] } };
+  const native = {
+    metadata: { name: "n" },
+    spec: { initContainers: [{ upgradeStrategy: upgrade, restartPolicy: "Always" }] },
+  };
   const found = differencesOf({
     objects: new Map([
-      ["SidecarSet", [{ metadata: { name: "s" }, spec: { containers: [{ upgradeStrategy: upgrade }] } }]],
+      [
+        "SidecarSet",
+        [{ metadata: { name: "s" }, spec: { containers: [{ upgradeStrategy: upgrade }] } }, plain, native],
+      ],
       ["ImageListPullJob", [{ metadata: { namespace: "a", name: "i" } }]],
       [
         "ContainerRecreateRequest",
@@ -128,13 +136,14 @@ t.test("what behaves otherwise is named, with the object", async (t) => {
     flags: ["vv"],
     knownFlags: new Set(["v"]),
   });
-  t.equal(found.length, 9);
+  t.equal(found.length, 10);
   for (const word of [
     "--vv",
     "--distribute-resources",
     "--guard-definitions",
     "namespace x",
     "SidecarSet s ",
+    "SidecarSet n ",
     "a/i",
     "a/c",
     "a/d",

@@ -38,8 +38,9 @@ export interface PairChange {
   readonly working: string;
 }
 
+/** `sidecar`: one of the set's regular containers, as no others are updated. */
 export function pairOf(sidecar: SidecarContainer): Pair | undefined {
-  if (!isHotUpgrade(sidecar)) return undefined;
+  if (!isHotUpgrade(sidecar, "containers")) return undefined;
   const emptyImage = sidecar.upgradeStrategy?.hotUpgradeEmptyImage ?? "";
   return { containers: hotUpgradePair(sidecar.name), emptyImage };
 }

@@ -127,6 +127,34 @@ test("why pods with the set's labels are not its own", async (t) => {
   t.end();
 });
 
+test("pods that were injected with two of a plain init container are followed as all others", async (t) => {
+  const setup = { name: "setup", image: "setup:1", upgradeStrategy: pair(1).upgradeStrategy };
+  const model = new SidecarModel(sidecarSetOf({ containers: [pair(1)], initContainers: [setup] }));
+  const working = "kruise.io/sidecarset-working-hotupgrade-container";
+  for (const former of [true, false]) {
+    const { name, ...pod } = model.inject();
+    if (!former) continue;
+    const record = {
+      [working]: '{"mesh":"mesh-1","setup":"setup-1"}',
+      "version.sidecarset.kruise.io/setup-1": "1",
+    };
+    model.pods.set(name, { name, ...pod, annotations: { ...pod.annotations, ...record } });
+  }
+  for (const name of model.pods.keys()) while (model.kubelet(name));
+  settle(world(model), 10);
+  t.match(model.set.status, { matchedPods: 2, updatedPods: 2, readyPods: 2 });
+  model.changeSpec((spec) => {
+    spec.containers = [pair(2)];
+  });
+  settle(world(model), 60);
+  t.match(model.set.status, { matchedPods: 2, updatedPods: 2, readyPods: 2, updatedReadyPods: 2 });
+  t.same(
+    model.active().map(({ annotations }) => annotations[working]),
+    ['{"mesh":"mesh-2","setup":"setup-1"}', '{"mesh":"mesh-2"}'],
+  );
+  t.end();
+});
+
 test("partition and maxUnavailable, as numbers and percentages", async (t) => {
   const cases = [
     { pods: 5, strategy: { partition: "99%", maxUnavailable: 10 }, want: 1 },

@@ -10,8 +10,8 @@ import {
 } from "../../kube/core/index.ts";
 import { requirementsByKey, requirementsIntersect } from "../pod_unavailable_budget/selector_overlap.ts";
 import { canaryBase } from "./canary.ts";
-import { podContainerNames } from "./hot_upgrade.ts";
-import type { SidecarContainer, SidecarSet, SidecarSetSpec } from "./schema.ts";
+import { podContainerNames, type SidecarList } from "./hot_upgrade.ts";
+import type { SidecarSet, SidecarSetSpec } from "./schema.ts";
 
 type Overlapping = Pick<SidecarSet, "metadata" | "spec">;
 
@@ -28,8 +28,8 @@ export function sidecarSetConflicts(next: Overlapping, others: readonly SidecarS
 
 function conflictsWith(next: SidecarSetSpec, other: SidecarSetSpec, otherName: string): FieldError[] {
   return [
-    ...containerConflicts(next.initContainers, other.initContainers, otherName),
-    ...containerConflicts(next.containers, other.containers, otherName),
+    ...containerConflicts("initContainers", next, other, otherName),
+    ...containerConflicts("containers", next, other, otherName),
     ...volumeConflicts(next, other, otherName),
     ...annotationConflicts(next, other, otherName),
   ];
@@ -37,16 +37,17 @@ function conflictsWith(next: SidecarSetSpec, other: SidecarSetSpec, otherName: s
 
 /** In the sets, or in a pod that gets the sidecars of both: HotUpgrade gives its containers names of its own. */
 function containerConflicts(
-  next: readonly SidecarContainer[] | undefined,
-  other: readonly SidecarContainer[] | undefined,
+  list: SidecarList,
+  { [list]: next = [] }: SidecarSetSpec,
+  { [list]: other = [] }: SidecarSetSpec,
   otherName: string,
 ): FieldError[] {
-  const names = new Set((other ?? []).map(({ name }) => name));
-  const made = new Set((other ?? []).flatMap(podContainerNames));
-  return (next ?? []).flatMap((container) => {
+  const names = new Set(other.map(({ name }) => name));
+  const made = new Set(other.flatMap((one) => podContainerNames(one, list)));
+  return next.flatMap((container) => {
     const taken = names.has(container.name)
       ? container.name
-      : podContainerNames(container).find((name) => made.has(name));
+      : podContainerNames(container, list).find((name) => made.has(name));
     if (taken === undefined) return [];
     return [invalid("spec.containers", container.name, `container ${taken} already exist in ${otherName}`)];
   });

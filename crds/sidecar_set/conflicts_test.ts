@@ -53,6 +53,14 @@ t.test("containers that HotUpgrade makes", (t) => {
     conflicts(having(hot("mesh")), set("one", { containers: [{ name: "mesh-1" }] })),
     refused("mesh", "mesh-1"),
   );
+  const init = (name: string, one: SidecarContainer) => set(name, { initContainers: [one] });
+  const native = { ...hot("mesh"), restartPolicy: "Always" };
+  t.equal(conflicts(init("two", { name: "mesh-2" }), init("one", native)), refused("mesh-2", "mesh-2"));
+  t.equal(
+    conflicts(init("two", { name: "mesh-2" }), init("one", hot("mesh"))),
+    "",
+    "a plain init container stays one",
+  );
   t.end();
 });
 

@@ -1,8 +1,14 @@
-/** The two containers that a sidecar with HotUpgrade becomes in a pod. Spec: sidecarset 40. */
+/** The two containers that a sidecar with HotUpgrade becomes in a pod. Spec: sidecarset 24, 40. */
+import { isNativeSidecar } from "./hash.ts";
 import type { SidecarContainer } from "./schema.ts";
 
-export function isHotUpgrade({ upgradeStrategy }: SidecarContainer): boolean {
-  return upgradeStrategy?.upgradeType === "HotUpgrade";
+/** The list of a set that a sidecar is in. */
+export type SidecarList = "containers" | "initContainers";
+
+/** An init container that ends before the others start has nothing to hand over: it stays one. */
+export function isHotUpgrade(sidecar: SidecarContainer, list: SidecarList): boolean {
+  if (sidecar.upgradeStrategy?.upgradeType !== "HotUpgrade") return false;
+  return list === "containers" || isNativeSidecar(sidecar);
 }
 
 /** Names of the two: the first one serves at the beginning. */
@@ -11,6 +17,6 @@ export function hotUpgradePair(name: string): readonly [working: string, idle: s
 }
 
 /** Names of the containers that a pod gets for the sidecar. */
-export function podContainerNames(sidecar: SidecarContainer): readonly string[] {
-  return isHotUpgrade(sidecar) ? hotUpgradePair(sidecar.name) : [sidecar.name];
+export function podContainerNames(sidecar: SidecarContainer, list: SidecarList): readonly string[] {
+  return isHotUpgrade(sidecar, list) ? hotUpgradePair(sidecar.name) : [sidecar.name];
 }

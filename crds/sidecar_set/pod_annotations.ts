@@ -10,8 +10,8 @@ export interface InjectedSidecars {
   readonly updateTimestamp: string;
   readonly hash: string;
   readonly sidecarSetName: string;
-  /** Names as the set has them, sorted; without plain init containers. */
-  readonly sidecarList: readonly string[];
+  /** Names as the set has them, sorted; without plain init containers. Undefined where they are not told: written as null. */
+  readonly sidecarList: readonly string[] | undefined;
   /** Only beside the hash with images. */
   readonly controllerRevision?: string | undefined;
 }
@@ -33,7 +33,7 @@ export interface SidecarsBeforeUpdate {
 export function parseInjectedSidecars(text: string | undefined): Map<string, InjectedSidecars> | undefined {
   return parsedMap(text, (value, sidecarSetName) => {
     if (typeof value === "string")
-      return { updateTimestamp: "", hash: value, sidecarSetName, sidecarList: [] };
+      return { updateTimestamp: "", hash: value, sidecarSetName, sidecarList: undefined };
     if (!isJsonObject(value)) return undefined;
     const revision = textAt(value, "controllerRevision");
     return {
@@ -66,7 +66,9 @@ export function injectedSidecarsWriter(
   { hash, sidecarSetName, sidecarList, controllerRevision }: Omit<InjectedSidecars, "updateTimestamp">,
 ): (updateTimestamp: string) => Member {
   const start = `${goJson(set)}:{"updateTimestamp":`;
-  const rest = goJson({ hash, sidecarSetName, sidecarList, controllerRevision }).slice(1);
+  const rest = goJson({ hash, sidecarSetName, sidecarList: sidecarList ?? null, controllerRevision }).slice(
+    1,
+  );
   return (updateTimestamp) => ({ key: set, text: `${start}${goJson(updateTimestamp)},${rest}` });
 }
 
@@ -165,7 +167,7 @@ function textAt(object: JsonObject, key: string): string {
   return typeof value === "string" ? value : "";
 }
 
-function textsAt(object: JsonObject, key: string): string[] {
+function textsAt(object: JsonObject, key: string): string[] | undefined {
   const value = own(object, key);
-  return Array.isArray(value) ? value.filter((item): item is string => typeof item === "string") : [];
+  return Array.isArray(value) ? value.filter((item): item is string => typeof item === "string") : undefined;
 }

@@ -23,8 +23,12 @@ t.test("entries of a hash annotation, byte for byte", async (t) => {
     updateTimestamp: "",
     hash: "old",
     sidecarSetName: "a",
-    sidecarList: [],
+    sidecarList: undefined,
   });
+  const absent = '{"a":{"updateTimestamp":"t","hash":"h","sidecarSetName":"a","sidecarList":null}}';
+  const shown = (text: string) => formatInjectedSidecars(parseInjectedSidecars(text) ?? new Map());
+  t.equal(shown(absent), absent, "a list that is not told is null, as Go writes it, and not an empty one");
+  t.equal(shown(absent.replace(',"sidecarList":null', "")), absent);
 });
 
 t.test("sets, working containers and what ran before an update", async (t) => {

@@ -13,7 +13,7 @@ import {
 import { ratchet } from "../clone_set/rules.ts";
 import { privilegedErrors } from "../clone_set/template.ts";
 import { isNativeSidecar } from "./hash.ts";
-import { isHotUpgrade, podContainerNames } from "./hot_upgrade.ts";
+import { isHotUpgrade, podContainerNames, type SidecarList } from "./hot_upgrade.ts";
 import { evaluateResourceExpression } from "./resource_expressions.ts";
 import type { SidecarContainer, SidecarSetSpec } from "./schema.ts";
 
@@ -172,13 +172,15 @@ function problemOf(parse: () => unknown): string | undefined {
 
 /** The reference accepts these, and then no pod can be created. What is stored so may stay. */
 function hotUpgradeErrors(
-  list: "containers" | "initContainers",
+  list: SidecarList,
   spec: SidecarSetSpec,
   before: SidecarSetSpec | undefined,
 ): FieldError[] {
-  const all = [...(spec.containers ?? []), ...(spec.initContainers ?? [])];
+  const namesIn = (list: SidecarList) =>
+    (spec[list] ?? []).map((one) => ({ one, names: podContainerNames(one, list) }));
+  const all = [...namesIn("containers"), ...namesIn("initContainers")];
   return (spec[list] ?? []).flatMap((container, index) => {
-    if (!isHotUpgrade(container)) return [];
+    if (!isHotUpgrade(container, list)) return [];
     const { name, upgradeStrategy } = container;
     const errors: FieldError[] = [];
     const path = `spec.${list}[${index}]`;
@@ -190,12 +192,12 @@ function hotUpgradeErrors(
       const words = `must be no more than ${longestHotUpgradeName} characters with HotUpgrade, which adds "-1" and "-2"`;
       errors.push(invalid(`${path}.name`, name, words));
     }
-    const others = new Set(all.filter((one) => one !== container).flatMap(podContainerNames));
-    for (const made of podContainerNames(container)) {
+    const others = new Set(all.filter(({ one }) => one !== container).flatMap(({ names }) => names));
+    for (const made of podContainerNames(container, list)) {
       const words = `HotUpgrade makes a container ${made} of it, and another one has that name`;
       if (others.has(made)) errors.push(invalid(`${path}.name`, name, words));
     }
-    const earlier = before?.[list]?.find((one) => one.name === name);
+    const earlier = before?.[list]?.find((one) => one.name === name && isHotUpgrade(one, list));
     return ratchet(errors, upgradeStrategy, earlier?.upgradeStrategy);
   });
 }

@@ -268,11 +268,35 @@ t.test("HotUpgrade with which no pod could be created", async (t) => {
     taken("mesh-2"),
     "init containers share their pod's names",
   );
-  t.equal(
-    complaints(raw({ containers: [{ ...main, name: "mesh-1" }], initContainers: [mesh] })),
-    taken("mesh-1", "initContainers"),
-  );
+  const native = { ...mesh, restartPolicy: "Always" };
+  const updateStrategy = { type: "NotUpdate" };
+  const inInit = (initContainer: JsonObject, ...names: string[]) =>
+    raw({
+      containers: names.map((name) => ({ ...main, name })),
+      initContainers: [initContainer],
+      updateStrategy,
+    });
+  t.equal(complaints(inInit(native, "mesh-1")), taken("mesh-1", "initContainers"));
 });
+
+t.test(
+  "a plain init container with HotUpgrade is one container: nothing of a pair is asked of it",
+  async (t) => {
+    const hot = { upgradeType: "HotUpgrade" };
+    const init = { ...main, name: "mesh", upgradeStrategy: hot };
+    const updateStrategy = { type: "NotUpdate" };
+    const needed =
+      "spec.initContainers[0].upgradeStrategy.hotUpgradeEmptyImage: Required value: HotUpgrade needs the image of the idle container";
+    const plain = raw({ initContainers: [init], updateStrategy });
+    const native = raw({ initContainers: [{ ...init, restartPolicy: "Always" }], updateStrategy });
+    t.equal(complaints(plain), "");
+    t.equal(complaints(native), needed);
+    t.equal(complaints(native, native), "", "what is stored may stay");
+    t.equal(complaints(native, plain), needed, "it becomes a pair now");
+    t.equal(complaints(raw({ initContainers: [{ ...init, name: "a".repeat(63) }] })), "");
+    t.equal(complaints(raw({ containers: [{ ...main, name: "mesh-1" }], initContainers: [init] })), "");
+  },
+);
 
 t.test("annotations for pods", async (t) => {
   const patching = (...patches: JsonObject[]) => raw({ patchPodMetadata: patches });

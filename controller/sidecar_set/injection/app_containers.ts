@@ -75,11 +75,10 @@ export class AppContainers {
   }
 }
 
-/** The names in `$(NAME)`; `$$` stands for a dollar. */
+/** The names in `$(NAME)`, also in `$$(NAME)`, where a variable too many does no harm: the reference copies it. */
 function referencesIn(expression: unknown): Set<string> {
   const names = new Set<string>();
   if (typeof expression !== "string") return names;
-  for (const [, name] of expression.matchAll(/\$\$|\$\(([^()$]*)\)/g))
-    if (name !== undefined) names.add(name);
+  for (const [, name] of expression.matchAll(/\$\(([^()$]*)\)/g)) if (name !== undefined) names.add(name);
   return names;
 }

@@ -17,7 +17,10 @@ export interface InjectionOptions {
   readonly now: number;
 }
 
-/** Writes the sidecars of all sets into the pod, of which only its own members are written to. Throws InjectionError. */
+/**
+ * Writes the sidecars of all sets into the pod, of which only its own members are written to. Sets that have no container, which admission
+ * refuses, leave nothing but their annotations. Throws InjectionError.
+ */
 export function injectSidecars(
   pod: JsonObject,
   sets: readonly Sidecars[],
@@ -33,6 +36,7 @@ export function injectSidecars(
   const app = new AppContainers(pod);
   const containers = placed(sets, pod, app, "containers");
   const initContainers = placed(sets, pod, app, "initContainers").sort(byName);
+  if (containers.length === 0 && initContainers.length === 0) return;
   if (sortByName) containers.sort(byName);
   const volumes = missing(
     objectsAt(spec, "volumes"),

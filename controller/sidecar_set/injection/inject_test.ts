@@ -173,7 +173,11 @@ t.test("mounts and devices of the pod's own containers are shared, with what the
   const a = containerOf(spec, "a");
   t.strictSame(names(a, "volumeMounts"), ["mine", "main"]);
   t.strictSame(names(a, "volumeDevices"), ["disk"]);
-  t.strictSame(names(a, "env"), ["IS_INJECTED", "POD_NAME", "OD_NAME"]);
+  t.strictSame(
+    names(a, "env"),
+    ["IS_INJECTED", "POD_NAME", "OD_NAME", "PROXY_IP"],
+    "also what an escaped reference names: the reference copies it, and it does no harm",
+  );
   t.strictSame(containerOf(spec, "b"), {
     name: "b",
     image: "b:1",
@@ -212,6 +216,37 @@ t.test("a hot upgrade begins with two containers, of which the first serves", as
   });
 });
 
+t.test("of init containers a hot upgrade makes two only of one that runs as long as the pod", async (t) => {
+  const upgradeStrategy = { upgradeType: "HotUpgrade", hotUpgradeEmptyImage: "empty:1" };
+  const initContainers = [
+    sidecar("plain", { upgradeStrategy }),
+    sidecar("native", { upgradeStrategy, restartPolicy: "Always" }),
+  ];
+  const { metadata, spec } = injected(podOf(), [sidecarsOf("one", { initContainers })]);
+  t.strictSame(names(spec, "initContainers"), ["native-1", "native-2", "plain"]);
+  t.strictSame(containerOf(spec, "plain", "initContainers"), {
+    name: "plain",
+    image: "plain:1",
+    env: [{ name: "IS_INJECTED", value: "true" }],
+  });
+  const annotations = objectAt(metadata, "annotations");
+  t.equal(annotations["kruise.io/sidecarset-working-hotupgrade-container"], '{"native":"native-1"}');
+  t.notOk(Object.keys(annotations).some((key) => key.endsWith("/plain-1") || key.endsWith("/plain-2")));
+});
+
+t.test(
+  "sets without any container leave neither record nor pull secrets, only their annotations",
+  async (t) => {
+    const set = sidecarsOf("one", {
+      imagePullSecrets: [{ name: "s" }],
+      patchPodMetadata: [{ annotations: { added: "1" } }],
+    });
+    const { metadata, spec } = injected(podOf(), [set]);
+    t.strictSame(metadata["annotations"], { added: "1" });
+    t.strictSame(spec, podOf()["spec"]);
+  },
+);
+
 t.test(
   "an app container with the name of one of the two is replaced, as one with a sidecar's name is",
   async (t) => {
@@ -243,7 +278,7 @@ t.test("what was injected is recorded in the pod, beside what is recorded there"
   t.equal(
     annotations["kruise.io/sidecarset-hash"],
     `{${entry("a", "[]", "hash-of-a")},${entry("b", '["native","y","z"]', "hash-of-b", ',"controllerRevision":"b-5"')},` +
-      '"old":{"updateTimestamp":"","hash":"h","sidecarSetName":"old","sidecarList":[]}}',
+      '"old":{"updateTimestamp":"","hash":"h","sidecarSetName":"old","sidecarList":null}}',
   );
   t.equal(
     annotations["kruise.io/sidecarset-hash-without-image"],
@@ -337,17 +372,26 @@ const anySidecar = fc.record(
   },
   { requiredKeys: ["name", "image"] },
 );
+const anyInitSidecar = fc
+  .tuple(anySidecar, fc.constantFrom(undefined, "Always"))
+  .map(([sidecar, restartPolicy]) => (restartPolicy === undefined ? sidecar : { ...sidecar, restartPolicy }));
 const volumes = fc.uniqueArray(
   fc.record({ name: fc.constantFrom("v1", "v2", "v3"), emptyDir: fc.constant({}) }),
   { selector: ({ name }) => name, maxLength: 3 },
 );
+interface AnySet {
+  readonly name: string;
+  readonly containers: readonly SidecarContainer[];
+  readonly initContainers: readonly SidecarContainer[];
+  readonly volumes: { name: string; emptyDir: object }[];
+}
 /** Names are each set's own, as admission sees to; a container of the pod may have one of them. */
-const anySets = fc
+const anySetSpecs: fc.Arbitrary<AnySet[]> = fc
   .uniqueArray(
     fc.record({
       name: fc.constantFrom("s1", "s2", "s3"),
       containers: fc.uniqueArray(anySidecar, { selector: ({ name }) => name, maxLength: 3 }),
-      initContainers: fc.uniqueArray(anySidecar, { selector: ({ name }) => name, maxLength: 2 }),
+      initContainers: fc.uniqueArray(anyInitSidecar, { selector: ({ name }) => name, maxLength: 2 }),
       volumes,
     }),
     { selector: ({ name }) => name, maxLength: 3 },
@@ -355,13 +399,15 @@ const anySets = fc
   .map((sets) =>
     sets.map(({ name, containers, initContainers, ...rest }) => {
       const own = (one: SidecarContainer) => ({ ...one, name: `${name}-${one.name}` });
-      return sidecarsOf(name, {
-        ...rest,
-        containers: containers.map(own),
-        initContainers: initContainers.map(own),
-      });
+      const init = (one: SidecarContainer) => ({ ...one, name: `${name}-init-${one.name}` });
+      return { name, ...rest, containers: containers.map(own), initContainers: initContainers.map(init) };
     }),
   );
+const sidecarsOfAll = (sets: readonly AnySet[]) =>
+  sets.map(({ name, containers, initContainers, volumes }) =>
+    sidecarsOf(name, { containers: [...containers], initContainers: [...initContainers], volumes }),
+  );
+const anySets = anySetSpecs.map(sidecarsOfAll);
 function podWith(taken: fc.Arbitrary<boolean>) {
   return fc
     .record({
@@ -415,4 +461,71 @@ t.test("containers and their lists of variables are each pod's own: later steps 
     );
   });
   t.doesNotThrow(() => fc.assert(property, { seed: 9, numRuns: 500 }));
+});
+
+/** Rules 3 to 5, 24 and 40 alone: names of a list of the pod, and what stands at each of them. */
+function expectedNames(
+  own: readonly unknown[],
+  sets: readonly AnySet[],
+  list: "containers" | "initContainers",
+  sortByName: boolean,
+): string[] {
+  const made: { name: string; before: boolean }[] = [];
+  for (const set of sets)
+    for (const { name, podInjectPolicy, upgradeStrategy, restartPolicy } of set[list]) {
+      const before =
+        podInjectPolicy === undefined ? list === "containers" : podInjectPolicy === "BeforeAppContainer";
+      const isRunning = list === "containers" || restartPolicy === "Always";
+      if (upgradeStrategy?.upgradeType === "HotUpgrade" && isRunning)
+        made.push({ name: `${name}-1`, before }, { name: `${name}-2`, before });
+      else made.push({ name, before });
+    }
+  if (sortByName || list === "initContainers") made.sort((a, b) => (a.name < b.name ? -1 : 1));
+  const added = made.filter(({ name }) => !own.includes(name));
+  return [
+    ...added.filter(({ before }) => before).map(({ name }) => name),
+    ...own.map(String),
+    ...added.filter(({ before }) => !before).map(({ name }) => name),
+  ];
+}
+
+t.test("the containers of a pod are exactly those that the rules say, in their order", async (t) => {
+  const seen = { pairs: 0, hotPlainInits: 0, replaced: 0 };
+  const property = fc.property(podWith(fc.boolean()), anySetSpecs, fc.boolean(), (pod, sets, sortByName) => {
+    const { metadata, spec } = injected(pod, sidecarsOfAll(sets), sortByName);
+    const before = objectAt(pod, "spec");
+    const isRight = (["containers", "initContainers"] as const).every((list) => {
+      const own = names(before, list);
+      return jsonEqual(names(spec, list), expectedNames(own, sets, list, sortByName));
+    });
+    // A pair, and nothing else, has versions and a container that works.
+    const all = [...objectsAt(spec, "containers"), ...objectsAt(spec, "initContainers")];
+    const annotations = objectAt(metadata, "annotations");
+    const versioned = all.filter((one) => names(one, "env").includes("SIDECARSET_VERSION"));
+    const working = JSON.parse(
+      String(annotations["kruise.io/sidecarset-working-hotupgrade-container"] ?? "{}"),
+    );
+    const versions = Object.keys(annotations).filter((key) =>
+      key.startsWith("version.sidecarset.kruise.io/"),
+    );
+    for (const { containers, initContainers } of sets) {
+      const isHot = (one: SidecarContainer) => one.upgradeStrategy?.upgradeType === "HotUpgrade";
+      seen.pairs += containers.filter(isHot).length;
+      seen.hotPlainInits += initContainers.filter((one) => isHot(one) && !one.restartPolicy).length;
+      seen.replaced += containers.filter(({ name }) => names(before, "containers").includes(name)).length;
+    }
+    return (
+      isRight &&
+      jsonEqual(
+        versions.map((key) => key.slice("version.sidecarset.kruise.io/".length)).sort(),
+        versioned.map(({ name }) => String(name)).sort(),
+      ) &&
+      versioned.length === 2 * Object.keys(working).length
+    );
+  });
+  t.doesNotThrow(() => fc.assert(property, { seed: 10, numRuns: 3000 }));
+  t.ok(
+    Object.values(seen).every((count) => count > 100),
+    JSON.stringify(seen),
+  );
 });

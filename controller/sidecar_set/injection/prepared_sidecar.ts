@@ -1,5 +1,10 @@
 /** What follows from a sidecar for every pod: worked out once, when its set changes. Spec: sidecarset 3, 7 to 9, 40. */
-import { isHotUpgrade, podContainerNames, type SidecarContainer } from "../../../crds/index.ts";
+import {
+  isHotUpgrade,
+  podContainerNames,
+  type SidecarContainer,
+  type SidecarList,
+} from "../../../crds/index.ts";
 import {
   compareBytes,
   type JsonObject,
@@ -43,7 +48,7 @@ export interface PreparedContainer {
 /** Pods share what is in here: nothing of it may be written to. */
 export interface PreparedSidecar {
   readonly sidecar: SidecarContainer;
-  /** One, or two with HotUpgrade. */
+  /** One, or the two of a hot upgrade. */
   readonly containers: readonly PreparedContainer[];
   /** Its own variables and the mark of a sidecar. */
   readonly env: readonly JsonObject[];
@@ -55,7 +60,7 @@ export interface PreparedSidecar {
   readonly paths: ReadonlySet<unknown>;
 }
 
-export function prepareSidecar(sidecar: SidecarContainer): PreparedSidecar {
+export function prepareSidecar(sidecar: SidecarContainer, list: SidecarList): PreparedSidecar {
   const mounts = sidecar.shareVolumePolicy?.type === "enabled";
   const devices = sidecar.shareVolumeDevicePolicy?.type === "enabled";
   const ownEnv = objectsAt({ ...sidecar }, "env");
@@ -63,7 +68,7 @@ export function prepareSidecar(sidecar: SidecarContainer): PreparedSidecar {
   const env = isMarked ? ownEnv : [...ownEnv, injectedMark];
   return {
     sidecar,
-    containers: containersOf(sidecar),
+    containers: containersOf(sidecar, list),
     env,
     envNames: new Set(env.map(({ name }) => name)),
     transfers: (sidecar.transferEnv ?? []).map(transferOf),
@@ -76,7 +81,7 @@ export function prepareSidecar(sidecar: SidecarContainer): PreparedSidecar {
 }
 
 /** The containers of the pod API, without the fields that only a SidecarSet knows. */
-function containersOf(sidecar: SidecarContainer): PreparedContainer[] {
+function containersOf(sidecar: SidecarContainer, list: SidecarList): PreparedContainer[] {
   const {
     podInjectPolicy: _place,
     upgradeStrategy,
@@ -87,8 +92,8 @@ function containersOf(sidecar: SidecarContainer): PreparedContainer[] {
     env: _env,
     ...core
   } = sidecar;
-  const isHot = isHotUpgrade(sidecar);
-  return podContainerNames(sidecar).map((name, index) => {
+  const isHot = isHotUpgrade(sidecar, list);
+  return podContainerNames(sidecar, list).map((name, index) => {
     const image = isHot && index > 0 ? (upgradeStrategy?.hotUpgradeEmptyImage ?? "") : core.image;
     const fields: JsonObject = { ...core, name, ...(image === undefined ? {} : { image }) };
     return { name, fields, lastEnv: isHot ? hotUpgradeEnv(name) : [] };

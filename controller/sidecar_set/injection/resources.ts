@@ -2,7 +2,6 @@
 import {
   type ExpressionVariable,
   evaluateResourceExpression,
-  hotUpgradePair,
   type SidecarContainer,
 } from "../../../crds/index.ts";
 import {
@@ -101,7 +100,9 @@ function combined(
 /** Names of containers that the sets define, and those that a hot upgrade makes of them. */
 export function sidecarNames(sets: readonly Sidecars[]): ReadonlySet<string> {
   const defined = sets.flatMap(({ containers, initContainers }) => [...containers, ...initContainers]);
-  return new Set(defined.flatMap(({ sidecar: { name } }) => [name, ...hotUpgradePair(name)]));
+  return new Set(
+    defined.flatMap(({ sidecar, containers }) => [sidecar.name, ...containers.map(({ name }) => name)]),
+  );
 }
 
 function nameOf(container: JsonObject): string {

@@ -6,6 +6,8 @@ import {
   type Mistyped,
   type RevisedSpec,
   revisedSpecOf,
+  type SidecarContainer,
+  type SidecarList,
   type SidecarSet,
   type SidecarSetSpec,
   sidecarSet,
@@ -30,7 +32,7 @@ export interface Sidecars {
   readonly mountedVolumes: readonly Volume[];
   readonly imagePullSecrets: NonNullable<SidecarSetSpec["imagePullSecrets"]>;
   readonly patches: readonly MetadataPatch[];
-  /** Names of those with HotUpgrade. */
+  /** Names of those that become two containers. */
   readonly hotUpgraded: readonly string[];
   /** Entries of the two hash annotations of a pod that is injected at a time (RFC 3339). */
   readonly hashEntry: ReturnType<typeof injectedSidecarsWriter>;
@@ -90,26 +92,29 @@ export function readSidecarSet(object: object): SidecarSet | Mistyped {
 /** `annotations`: of the set or of its revision, with the hashes. */
 export function prepareSidecars(
   name: string,
-  { containers, initContainers, volumes, imagePullSecrets, patchPodMetadata }: RevisedSpec,
+  { containers = [], initContainers = [], volumes, imagePullSecrets, patchPodMetadata }: RevisedSpec,
   annotations: Readonly<Record<string, string>> = {},
   controllerRevision: string | undefined,
 ): Sidecars {
-  const all = [...(containers ?? []), ...(initContainers ?? [])];
-  const listed = [...(containers ?? []), ...(initContainers ?? []).filter(isNativeSidecar)];
+  const listed = [...containers, ...initContainers.filter(isNativeSidecar)];
   const entry = {
     hash: annotations[sidecarSetHashAnnotation] ?? "",
     sidecarSetName: name,
     sidecarList: listed.map((sidecar) => sidecar.name).sort(compareBytes),
   };
   const hash = annotations[sidecarSetHashWithoutImageAnnotation] ?? "";
+  const prepared = (all: readonly SidecarContainer[], list: SidecarList) =>
+    all.map((sidecar) => prepareSidecar(sidecar, list));
+  const hot = (all: readonly SidecarContainer[], list: SidecarList) =>
+    all.filter((sidecar) => isHotUpgrade(sidecar, list)).map((sidecar) => sidecar.name);
   return {
     name,
-    containers: (containers ?? []).map(prepareSidecar),
-    initContainers: (initContainers ?? []).map(prepareSidecar),
-    mountedVolumes: mountedVolumes([...(initContainers ?? []), ...(containers ?? [])], volumes ?? []),
+    containers: prepared(containers, "containers"),
+    initContainers: prepared(initContainers, "initContainers"),
+    mountedVolumes: mountedVolumes([...initContainers, ...containers], volumes ?? []),
     imagePullSecrets: imagePullSecrets ?? [],
     patches: patchPodMetadata ?? [],
-    hotUpgraded: all.filter(isHotUpgrade).map((sidecar) => sidecar.name),
+    hotUpgraded: [...hot(containers, "containers"), ...hot(initContainers, "initContainers")],
     hashEntry: injectedSidecarsWriter(name, { ...entry, controllerRevision }),
     hashWithoutImageEntry: injectedSidecarsWriter(name, { ...entry, hash }),
   };
