@@ -35,6 +35,8 @@ export interface Planned {
   readonly touches: readonly Touch[];
   /** Name of a revision that would be made although the stored status has seen this generation. */
   readonly newRevision?: string;
+  /** What is to be known of it, in a sentence. */
+  readonly notice?: string;
 }
 
 export interface Unplanned {

@@ -70,10 +70,10 @@ function kindsFindings({ objects }: MigrationFacts): Finding[] {
   return used.length === 0 ? [] : [note(`in use: ${used.join(", ")}`)];
 }
 
-function plannedFindings({ object, summary, touches, newRevision }: Planned): Finding[] {
+function plannedFindings({ object, summary, touches, newRevision, notice }: Planned): Finding[] {
   const restarted = touches.filter(restarts);
   const patched = touches.length - restarted.length;
-  const findings: Finding[] = [];
+  const findings: Finding[] = notice === undefined ? [] : [note(notice)];
   if (newRevision !== undefined)
     findings.push(
       obstacle(

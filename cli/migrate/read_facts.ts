@@ -9,6 +9,7 @@ import { type AnyObject, at, listAt, numberAt, textAt } from "../fields.ts";
 import { objectResource } from "../resource_types.ts";
 import type { Forecast } from "../why/forecast.ts";
 import { plannerOf } from "../why/planners.ts";
+import { givenUpNotice } from "./cron_jobs.ts";
 import { differencesOf } from "./differences.ts";
 import type { Definition, MigrationFacts, Planned, Unplanned, Webhooks, Workload } from "./facts.ts";
 import { runsRefit } from "./program.ts";
@@ -148,7 +149,9 @@ function keyOfObject({ metadata: { namespace, name = "" } }: AnyObject): string 
   return namespace === undefined ? name : `${namespace}/${name}`;
 }
 
-function plannedOf(object: string, stored: AnyObject, { summary, actions }: Forecast): Planned {
+function plannedOf(object: string, stored: AnyObject, forecast: Forecast): Planned {
+  const { summary, actions } = forecast;
+  const notice = givenUpNotice(object, stored, forecast);
   const revision = actions.find((action) => action.type === "create revision");
   const seen = numberAt(stored, "status", "observedGeneration");
   // The former manager has made a revision of each generation that it has seen.
@@ -159,6 +162,7 @@ function plannedOf(object: string, stored: AnyObject, { summary, actions }: Fore
     summary,
     touches: touchesOf(actions),
     ...(unrecognised ? { newRevision: revision.name } : {}),
+    ...(notice === undefined ? {} : { notice }),
   };
 }
 

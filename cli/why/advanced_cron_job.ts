@@ -10,9 +10,10 @@ import {
   planAdvancedCronJob,
 } from "../../controller/index.ts";
 import { type AdvancedCronJob, advancedCronJob, defaultAdvancedCronJob } from "../../crds/index.ts";
-import type { OwnerReference } from "../../kube/core/index.ts";
+import type { ObjectMeta, OwnerReference } from "../../kube/core/index.ts";
 import { jobResource, listAll, type Resource } from "../../kube/index.ts";
 import type { ClusterAccess } from "../command.ts";
+import { inNamespace } from "../resource_types.ts";
 import type { Planner, Subject } from "./forecast.ts";
 import { subjectOf } from "./subject.ts";
 
@@ -31,11 +32,22 @@ export const advancedCronJobPlanner: Planner = {
       summary: `${children.length} children, ${active} active, last run ${status.lastScheduleTime ?? "never"}`,
       actions: [],
       steps: [...deletions.map((child) => `delete ${child.kind} ${child.name}`), ...created],
-      waiting,
+      waiting: waiting.map((entry) =>
+        entry.reason === tooManyMissedTimes ? { ...entry, next: revivingCommand(job.metadata) } : entry,
+      ),
       requeueAfterMs,
     };
   },
 };
+
+/** Why nothing is run of a cron job that was given up. */
+export const tooManyMissedTimes = "TooManyMissedTimes";
+
+/** No schedule has more than a hundred times in a minute; the former manager goes on with it, too. */
+export function revivingCommand({ namespace, name = "" }: Pick<ObjectMeta, "namespace" | "name">): string {
+  const patch = JSON.stringify({ spec: { startingDeadlineSeconds: 60 } });
+  return `kubectl patch advancedcronjob.apps.kruise.io/${name}${inNamespace(namespace)} --type merge -p '${patch}'`;
+}
 
 /** Children of every kind that the server has. */
 async function childrenOf(access: ClusterAccess, uid: string, namespace: string): Promise<CronJobChild[]> {

@@ -10,7 +10,7 @@ import type { Forecast } from "./forecast.ts";
 const outlooks: ReadonlyMap<string, Outlook> = new Map([
   ...reasons("stuck", "Paused OnDelete InPlaceOnly SelectingAll NameTaken NoOrdinal NotUpgradable"),
   ...reasons("stuck", "NotUpgradablePods NoNode FailedPod Malformed NamespaceNotExists ConflictOccurred"),
-  ...reasons("stuck", "Allocation InjectionRevision NoTargets NoTarget"),
+  ...reasons("stuck", "Allocation InjectionRevision NoTargets NoTarget TooManyMissedTimes"),
   ...reasons("held", "Partition Budget ScaleLimit Burst OrderedReady Parallelism NodeSelector Surge"),
   ...reasons("held", "PartitionedScaling Selector RestartLimit NewNode Schedule PodMetadata Subset"),
 ]);

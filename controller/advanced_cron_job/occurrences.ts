@@ -10,6 +10,8 @@ export interface Occurrences {
   next(after: number): number | undefined;
   /** The last time in (after, until]. */
   latest(after: number, until: number): number | undefined;
+  /** Whether there are more than `count` in (after, until]. */
+  exceeds(count: number, after: number, until: number): boolean;
 }
 
 /**
@@ -18,7 +20,7 @@ export interface Occurrences {
  */
 export function occurrencesOf(schedule: Schedule, localZone: string, anchor: number): Occurrences {
   if (schedule.form === "every") return periods(schedule.everyMs, Math.floor(anchor / 1000) * 1000);
-  if (!everFires(schedule)) return { next: () => undefined, latest: () => undefined };
+  if (!everFires(schedule)) return { next: () => undefined, latest: () => undefined, exceeds: () => false };
   const zone = schedule.zone ?? localZone;
   const expression = expressionOf(schedule);
   const next = (after: number): number => firstAfter(walk(expression, zone, after), after);
@@ -28,6 +30,12 @@ export function occurrencesOf(schedule: Schedule, localZone: string, anchor: num
       const first = next(after);
       if (first > until) return undefined;
       return latestWithin((from) => walk(expression, zone, from), first, until);
+    },
+    exceeds: (count, after, until) => {
+      const times = walk(expression, zone, after);
+      let time = firstAfter(times, after);
+      for (let passed = 0; passed < count && time <= until; passed++) time = times();
+      return time <= until;
     },
   };
 }
@@ -41,6 +49,7 @@ function periods(everyMs: number, anchor: number): Occurrences {
       const last = at(index(until));
       return last > after && last > anchor ? last : undefined;
     },
+    exceeds: (count, after, until) => index(until) - Math.max(0, index(after)) > count,
   };
 }
 

@@ -4,7 +4,8 @@
  *
  * No run happens twice: a run is its scheduled time, which is in the child's name, and nothing up to the newest known
  * one is run again. That one is remembered in the status, so that children may go. No run is lost by a restart: what
- * was due meanwhile is found from the same memory; of several only the latest is made up for (rule 6).
+ * was due meanwhile is found from the same memory; of several only the latest is made up for (rule 6). Without any memory
+ * no more is run than the reference would (`memory.ts`).
  */
 import {
   type AdvancedCronJob,
@@ -13,10 +14,10 @@ import {
   type Schedule,
   ScheduleError,
 } from "../../crds/index.ts";
-import { timeOf } from "../../kube/core/index.ts";
 import { timestamp } from "../rollout/lifecycle/lifecycle.ts";
 import type { Waiting } from "../rollout/writes/actions.ts";
 import { childApiVersions, childBody } from "./child_manifest.ts";
+import { isGivenUp, memoryOf, scheduledSinceOf } from "./memory.ts";
 import { type Child, type CronJobSeen, cronStrategyOf, type Strategy } from "./observe.ts";
 import { type Occurrences, occurrencesOf } from "./occurrences.ts";
 
@@ -25,14 +26,13 @@ export interface CronJobPlan {
   readonly deletions: readonly Child[];
   /** To be created once the deletions are done. */
   readonly creation: { kind: Child["kind"]; name: string; body: object } | undefined;
+  /** To be written as the annotation of that name; undefined: nothing is. */
+  readonly scheduledSince: string | undefined;
   readonly status: AdvancedCronJobStatus;
   readonly waiting: readonly Waiting[];
   /** When time alone changes the plan; undefined when only events can. */
   readonly requeueAfterMs: number | undefined;
 }
-
-/** A time that is further ahead comes from a clock that was wrong: it does not hold up what is due. */
-const credibleAheadMs = 24 * 3_600_000;
 
 /** A timer does not notice when the clock is set: after this time it is looked at again. */
 const longestSleepMs = 60_000;
@@ -40,30 +40,35 @@ const longestSleepMs = 60_000;
 export function planAdvancedCronJob(seen: CronJobSeen): CronJobPlan {
   const { job, now } = seen;
   const strategy = cronStrategyOf(job);
-  const last = lastScheduled(seen);
+  const memory = memoryOf(seen);
+  const { last, from } = memory;
   const plan: CronJobPlan = {
     deletions: [],
     creation: undefined,
+    scheduledSince: undefined,
     status: statusOf(seen, strategy, last),
     waiting: [],
     requeueAfterMs: undefined,
   };
   if (job.metadata.deletionTimestamp !== undefined) return plan;
-  const outlived = historyOf(seen.children, strategy);
-  if (strategy.kind === undefined) {
-    return { ...plan, deletions: outlived, waiting: [malformed("spec.template has no job to start")] };
-  }
-  if (strategy.paused) return { ...plan, deletions: outlived, waiting: [pausedWaiting] };
+  const rest = { ...plan, deletions: historyOf(seen.children, strategy) };
   const schedule = scheduleOf(job);
-  if (typeof schedule === "string") return { ...plan, deletions: outlived, waiting: [malformed(schedule)] };
-  const from = last ?? timeOf(job.metadata.creationTimestamp) ?? now;
+  if (strategy.kind === undefined)
+    return { ...rest, waiting: [malformed("spec.template has no job to start")] };
+  if (typeof schedule === "string")
+    return { ...rest, waiting: [strategy.paused ? paused("") : malformed(schedule)] };
   const times = occurrencesOf(schedule, seen.localZone, from);
+  if (isGivenUp(memory, times, strategy, now)) {
+    const waiting = tooManyMissed(from);
+    return { ...rest, waiting: strategy.paused ? [paused(""), waiting] : [waiting] };
+  }
+  const followed = { ...rest, scheduledSince: scheduledSinceOf(memory, times, strategy, now) };
+  if (strategy.paused) return { ...followed, waiting: [paused(catchingUp)] };
   const first = times.next(from);
   const missed = first !== undefined && first <= now;
   const next = missed ? times.next(now) : first;
   const base = {
-    ...plan,
-    deletions: outlived,
+    ...followed,
     requeueAfterMs: next === undefined ? undefined : Math.min(next - now, longestSleepMs),
     waiting: waitingFor(next),
   };
@@ -79,13 +84,6 @@ function scheduleOf({ spec }: AdvancedCronJob): Schedule | string {
     if (error instanceof ScheduleError) return `spec.schedule cannot be read: ${error.message}`;
     throw error;
   }
-}
-
-/** The newest time that was run; a child that was made counts even when the status does not know it yet. */
-function lastScheduled({ job, children, now }: CronJobSeen): number | undefined {
-  const known = [timeOf(job.status?.lastScheduleTime), ...children.map((child) => child.scheduledAt)];
-  const credible = known.filter((time) => time !== undefined && time <= now + credibleAheadMs);
-  return credible.length === 0 ? undefined : Math.max(...credible.map(Number));
 }
 
 /** Rules 6 and 7: the latest time that was missed, unless it is too late for it. */
@@ -161,11 +159,20 @@ function reference({ kind, name, uid, resourceVersion }: Child, namespace: strin
   return { apiVersion: childApiVersions[kind], kind, name, namespace, resourceVersion, uid };
 }
 
-const pausedWaiting: Waiting = {
-  reason: "Paused",
-  message: "the cron job is paused",
-  until: "spec.paused is false; the latest run that was missed then starts at once",
-};
+const catchingUp = "; the latest run that was missed then starts at once";
+
+function paused(then: string): Waiting {
+  return { reason: "Paused", message: "the cron job is paused", until: `spec.paused is false${then}` };
+}
+
+/** Words of the reference, of its log, and of the event of native cron jobs. */
+function tooManyMissed(since: number): Waiting {
+  return {
+    reason: "TooManyMissedTimes",
+    message: `too many missed start times (> 100) since ${timestamp(since)}, and nothing tells that it ever ran: no run is started`,
+    until: "spec.startingDeadlineSeconds is set or decreased; it then goes on with its next time",
+  };
+}
 
 function malformed(message: string): Waiting {
   return { reason: "Malformed", message, until: "the object is changed" };

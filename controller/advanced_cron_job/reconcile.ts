@@ -6,8 +6,9 @@ import { Children } from "../children.ts";
 import { imageListPullJobResource } from "../image_list_pull_job/resource.ts";
 import type { KindDeps } from "../kind.ts";
 import { type OwnerKey, ownerKeyOf, ownersOf } from "../owners.ts";
-import type { Pass, Reconciler } from "../reconciler.ts";
+import type { ObjectAction, Pass, Reconciler } from "../reconciler.ts";
 import { Backoff } from "../rollout/writes/backoff.ts";
+import { scheduledSinceAnnotation } from "./memory.ts";
 import {
   type Child,
   type ChildKind,
@@ -16,6 +17,12 @@ import {
   childOfJob,
 } from "./observe.ts";
 import { type CronJobPlan, planAdvancedCronJob } from "./plan.ts";
+
+function annotationOf({ scheduledSince }: CronJobPlan): ObjectAction[] {
+  if (scheduledSince === undefined) return [];
+  const annotations = { [scheduledSinceAnnotation]: scheduledSince };
+  return [{ type: "patch object", body: { metadata: { annotations } } }];
+}
 
 export class AdvancedCronJobReconciler implements Reconciler<AdvancedCronJob> {
   readonly #deps: KindDeps<AdvancedCronJob>;
@@ -27,6 +34,8 @@ export class AdvancedCronJobReconciler implements Reconciler<AdvancedCronJob> {
   readonly #backoff: Backoff;
   /** What each cron job tried last: another run, or a changed object, is tried at once. */
   readonly #attempted = new Map<string, string>();
+  /** By UID, the generation of which it was told that nothing is run. */
+  readonly #givenUp = new Map<string, number>();
 
   constructor(deps: KindDeps<AdvancedCronJob>) {
     this.#deps = deps;
@@ -47,6 +56,7 @@ export class AdvancedCronJobReconciler implements Reconciler<AdvancedCronJob> {
   forget(_key: string, uid: string): void {
     this.#backoff.forget(uid);
     this.#attempted.delete(uid);
+    this.#givenUp.delete(uid);
   }
 
   async drained(): Promise<void> {
@@ -67,14 +77,28 @@ export class AdvancedCronJobReconciler implements Reconciler<AdvancedCronJob> {
     const attempt = `${generation} ${plan.creation?.name ?? ""}`;
     const heldMs = hasWrites && this.#attempted.get(uid) === attempt ? this.#backoff.leftMs(uid) : 0;
     const { status, requeueAfterMs } = plan;
+    const actions = [...this.#eventsOf(uid, generation, plan), ...annotationOf(plan)];
     if (heldMs > 0)
-      return { status, settled: true, requeueAfterMs: Math.min(heldMs, requeueAfterMs ?? heldMs) };
+      return { status, actions, settled: true, requeueAfterMs: Math.min(heldMs, requeueAfterMs ?? heldMs) };
     if (hasWrites) {
       this.#attempted.set(uid, attempt);
       this.#start(key, uid, this.#perform(job, plan));
     }
     // A child that is made comes back through its cache, and with it a plan whose status has it.
-    return plan.creation === undefined ? { status, settled: true, requeueAfterMs } : { requeueAfterMs };
+    return plan.creation === undefined
+      ? { status, actions, settled: true, requeueAfterMs }
+      : { actions, requeueAfterMs };
+  }
+
+  /** Once a generation. */
+  #eventsOf(uid: string, generation: number, { waiting }: CronJobPlan): ObjectAction[] {
+    const reason = "TooManyMissedTimes";
+    const given = waiting.find((entry) => entry.reason === reason);
+    if (given === undefined) this.#givenUp.delete(uid);
+    if (given === undefined || this.#givenUp.get(uid) === generation) return [];
+    this.#givenUp.set(uid, generation);
+    const message = `${given.message}. Set or decrease .spec.startingDeadlineSeconds or check clock skew`;
+    return [{ type: "event", event: { type: "Warning", reason, message } }];
   }
 
   /** In the background: cron jobs that come due together wait for the server, not for each other. */

@@ -18,10 +18,10 @@ function scene(names: readonly string[]) {
   const stored = new Map<string, JsonObject>();
   const decode = <T>(resource: Resource<T>, name: string): T =>
     resource.codec.decode(encode(stored.get(name) ?? {}), "application/json");
-  const put = (name: string, generation: number) => {
+  const put = (name: string, generation: number, more: object = {}) => {
     const creationTimestamp = "2026-01-01T00:00:30Z";
     const resourceVersion = String(++version);
-    const spec = { schedule: "*/1 * * * *", template: { jobTemplate: { spec: {} } } };
+    const spec = { schedule: "*/1 * * * *", template: { jobTemplate: { spec: {} } }, ...more };
     const metadata = { name, namespace: "ns", uid: name, generation, creationTimestamp, resourceVersion };
     stored.set(name, { metadata, spec });
     objects.upsert(decode(advancedCronJobResource, name));
@@ -59,14 +59,14 @@ function scene(names: readonly string[]) {
     ...kindDeps(advancedCronJobResource, client, clock),
     options: controllerOptions({ baseDelayMs: 100, maxDelayMs: 10_000 }),
   };
-  const { objects, queue, log } = deps;
+  const { objects, queue, log, events } = deps;
   const shell = shellOf(deps, new AdvancedCronJobReconciler(deps));
   for (const name of names) put(name, 1);
   const remove = (name: string) => {
     objects.remove(`ns/${name}`, name);
     shell.forget(`ns/${name}`, name);
   };
-  return { clock, queue, shell, creations, put, remove, log };
+  return { clock, queue, shell, creations, put, remove, log, events, stored };
 }
 
 t.test("runs that come due together are all under way at once, each once", async (t) => {
@@ -116,5 +116,39 @@ t.test("of a cron job that goes while its run is under way nothing is remembered
   await refuse();
   t.same(log.lines, [], "no next try is held back");
   t.same(await shell.reconcile("ns/cron"), {});
+  queue.stop();
+});
+
+t.test("of one that is given up an event tells once, and again when it is changed in vain", async (t) => {
+  const { shell, creations, put, queue, events, clock } = scene(["dead"]);
+  clock.skip(200 * 60_000);
+  await shell.reconcile("ns/dead");
+  await shell.reconcile("ns/dead");
+  const told =
+    "Warning TooManyMissedTimes too many missed start times (> 100) since 2026-01-01T00:00:30Z, and nothing tells that it " +
+    "ever ran: no run is started. Set or decrease .spec.startingDeadlineSeconds or check clock skew";
+  t.same(events, [told]);
+  put("dead", 2, { startingDeadlineSeconds: 7200 });
+  await shell.reconcile("ns/dead");
+  t.same(events, [told, told]);
+  t.equal(creations.length, 0);
+  put("dead", 3, { startingDeadlineSeconds: 60 });
+  await shell.reconcile("ns/dead");
+  t.equal(creations.length, 1);
+  t.equal(events.length, 2);
+  await creations[0]?.answer();
+  queue.stop();
+});
+
+t.test("one that is paused before it ever ran is marked as followed, once", async (t) => {
+  const { shell, put, queue, stored } = scene([]);
+  put("cron", 1, { paused: true });
+  await shell.reconcile("ns/cron");
+  const metadata = Object(stored.get("cron")?.["metadata"]);
+  t.same(metadata.annotations, { "refit.dev/scheduled-since": "2026-01-01T00:00:30Z" });
+  const written = metadata.resourceVersion;
+  await shell.reconcile("ns/cron");
+  t.equal(Object(stored.get("cron")?.["metadata"]).resourceVersion, written);
+  await shell.drained();
   queue.stop();
 });

@@ -1,4 +1,6 @@
 /** The model cluster with one AdvancedCronJob: a clock, children that end and go, a controller that may crash. */
+
+import { scheduledSinceAnnotation } from "../../controller/advanced_cron_job/memory.ts";
 import type { Child } from "../../controller/advanced_cron_job/observe.ts";
 import { type CronJobPlan, planAdvancedCronJob } from "../../controller/advanced_cron_job/plan.ts";
 import { timestamp } from "../../controller/rollout/lifecycle/lifecycle.ts";
@@ -27,14 +29,15 @@ export class CronModel {
     return planAdvancedCronJob({ job, children: [...this.children.values()], localZone: "UTC", now });
   }
 
-  /** One pass, carried out; a crash leaves out what comes after so many writes. */
-  pass(writes = Number.POSITIVE_INFINITY): CronJobPlan {
+  /** One pass, carried out; a crash leaves out what comes after so many writes. `refuses`: creations are refused. */
+  pass({ writes = Number.POSITIVE_INFINITY, refuses = false } = {}): CronJobPlan {
     const plan = this.plan();
     let left = writes;
     for (const child of plan.deletions) if (left-- > 0) this.children.delete(child.name);
-    const { creation } = plan;
+    const { creation, scheduledSince } = plan;
+    if (scheduledSince !== undefined && left-- > 0) this.#annotate(scheduledSinceAnnotation, scheduledSince);
     if (creation !== undefined) {
-      if (left-- > 0) this.#create(creation);
+      if (left-- > 0 && !refuses) this.#create(creation);
     } else if (left-- > 0) {
       this.job = { ...this.job, status: plan.status };
     }
@@ -61,6 +64,12 @@ export class CronModel {
     }
     this.now = end;
     this.settle();
+  }
+
+  #annotate(annotation: string, text: string): void {
+    const { metadata } = this.job;
+    const annotations = { ...metadata.annotations, [annotation]: text };
+    this.job = { ...this.job, metadata: { ...metadata, annotations } };
   }
 
   #create({ kind, name, body }: NonNullable<CronJobPlan["creation"]>): void {
