@@ -4,7 +4,7 @@ import { isKubeError, messageOf } from "../../kube/index.ts";
 import type { KindDeps } from "../kind.ts";
 import { type ObservedPod, observedPodResource } from "../observed_pod.ts";
 import { scopeOf } from "../owners.ts";
-import type { Pass, Reconciler } from "../reconciler.ts";
+import type { ObjectAction, Pass, Reconciler } from "../reconciler.ts";
 import { longestGatheringMs } from "../rollout/delays.ts";
 import type { HeldPods, PodNeeds } from "../selected_pods.ts";
 import { eventTarget } from "../shell.ts";
@@ -12,6 +12,7 @@ import { slowStart } from "../slow_start.ts";
 import { injectionPatch } from "./inject.ts";
 import { CLEANUP_FINALIZER, type JobPlan } from "./model.ts";
 import { planEphemeralJob } from "./plan.ts";
+import { removalFailure } from "./removal.ts";
 import { isFinished } from "./status.ts";
 
 /** Plans of one job take at most an eighth of a core however many events arrive. */
@@ -43,10 +44,7 @@ export class EphemeralJobReconciler implements Reconciler<EphemeralJob> {
 
   async reconcile(job: EphemeralJob, key: string): Promise<Pass | undefined> {
     const { uid, namespace = "", deletionTimestamp } = job.metadata;
-    if (deletionTimestamp !== undefined) {
-      this.#needs.release(key);
-      return { actions: [{ type: "remove finalizer", finalizer: this.finalizer }] };
-    }
+    if (deletionTimestamp !== undefined) return { actions: this.#leave(job, key) };
     if (isFinished(job.status)) this.#needs.release(key);
     else if (this.#needs.need(key, [{ namespace, labels: job.spec.selector }]) === undefined)
       return undefined;
@@ -62,6 +60,18 @@ export class EphemeralJobReconciler implements Reconciler<EphemeralJob> {
     // The status is reported all the same.
     const actions = failure === undefined ? [] : [() => Promise.reject(failure.error)];
     return { status, size: pods?.size ?? 0, settled, actions, requeueAfterMs };
+  }
+
+  /** Nothing can be removed, and nothing holds the job. */
+  #leave(job: EphemeralJob, key: string): ObjectAction[] {
+    const [pods] = this.#needs.held(key) ?? [];
+    const message = removalFailure(job, pods && [...pods.values()]);
+    this.#needs.release(key);
+    const event: ObjectAction[] =
+      message === undefined
+        ? []
+        : [{ type: "event", event: { type: "Warning", reason: "RemoveFailed", message } }];
+    return [...event, { type: "remove finalizer", finalizer: this.finalizer }];
   }
 
   /** `pods`: undefined for a job that has ended. */

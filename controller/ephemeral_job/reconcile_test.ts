@@ -55,6 +55,14 @@ function scene(spec: JsonObject, refusing: ReadonlySet<string> = new Set()) {
     writes,
     events,
     status: () => objects.get(key)?.status,
+    /** As somebody else deletes it, or as its status was written before. */
+    change: (patch: JsonObject) => {
+      stored = applyMergePatch(stored, {
+        ...patch,
+        metadata: { ...Object(patch["metadata"]), resourceVersion: String(++version) },
+      });
+      objects.upsert(decode(ephemeralJobResource));
+    },
     job: () => objects.get(key),
     injected: () => server.patches.map(({ name, subresource }) => `${name} ${subresource}`),
     stop: deps.stop,
@@ -119,4 +127,50 @@ t.test("a finished job watches no pods any more and goes after its time to live"
   await s.shell.reconcile(key);
   t.equal(s.writes.at(-1), "delete");
   await s.stop();
+});
+
+const deleted = { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } };
+const withState = (name: string, state: JsonObject) => ({
+  ...running(name),
+  spec: {
+    ephemeralContainers: [{ name: "look", image: "i", env: [{ name: "KRUISE_EJOB_ID", value: "j1" }] }],
+  },
+  status: { phase: "Running", ephemeralContainerStatuses: [{ name: "look", state }] },
+});
+
+t.test("a job that is deleted while its containers run says that they stay", async (t) => {
+  const s = scene({ parallelism: 3 });
+  s.server.put("pods", withState("p1", { running: {} }));
+  s.server.put("pods", withState("p2", { terminated: { exitCode: 0 } }));
+  s.server.put("pods", withState("p3", { waiting: { reason: "ContainerCreating" } }));
+  s.server.put("pods", running("p4"));
+  await s.shell.reconcile(key);
+  await s.clock.settle();
+  await s.shell.reconcile(key);
+  t.same(s.events, []);
+  s.change(deleted);
+  await s.shell.reconcile(key);
+  t.same(s.events, [
+    "Warning RemoveFailed failed to remove ephemeral containers of 3 pods (p1, p3, p4): Kubernetes cannot remove any, they run until they end",
+  ]);
+  t.same(s.job()?.metadata.finalizers ?? [], [], "nothing holds it");
+  await s.stop();
+});
+
+t.test("one whose pods are not looked at any more knows it from its status", async (t) => {
+  for (const [status, events] of [
+    [
+      { phase: "Failed", completionTime: "2026-01-01T00:00:00Z", running: 1, waiting: 0 },
+      [
+        "Warning RemoveFailed failed to remove ephemeral containers of 1 pod: Kubernetes cannot remove any, they run until they end",
+      ],
+    ],
+    [{ phase: "Succeeded", completionTime: "2026-01-01T00:00:00Z", running: 0, waiting: 0 }, []],
+  ] as const) {
+    const s = scene({});
+    s.change({ ...deleted, status });
+    await s.shell.reconcile(key);
+    t.same(s.events, events);
+    await s.stop();
+  }
 });
