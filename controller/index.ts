@@ -88,7 +88,6 @@ export {
   SUBSET_LABEL as subsetLabel,
 } from "./united_deployment/names.ts";
 export { planUnitedDeployment, type UnitedPlan } from "./united_deployment/plan.ts";
-export { unitedRevisionData } from "./united_deployment/revision.ts";
 export { type SubsetWorkload, workloadOf as subsetWorkloadOf } from "./united_deployment/workload.ts";
 export { workloadKinds as subsetWorkloadKinds } from "./united_deployment/workloads.ts";
 export { adoptedPods } from "./workload_spread/adopt.ts";

@@ -1,5 +1,5 @@
 /** What a kind brings (a reconciler, which the shell runs) and what it is given. New kinds add these, not a new loop. */
-import type { NodeImage } from "../crds/index.ts";
+import type { NodeImage, RevisedPart } from "../crds/index.ts";
 import type { KubeObject } from "../kube/core/index.ts";
 import type {
   Cache,
@@ -91,8 +91,8 @@ export interface AnyKind extends Controller {
   enabled?(gates: FeatureGates): boolean;
   /** Whether objects are spread over shards by their UID, and their dependants with them; else shard 0 has them all. */
   sharded?: true;
-  /** Whether its former templates are ControllerRevisions. */
-  revisions?: true;
+  /** What ControllerRevisions hold of its objects; absent: it has none. */
+  revisions?: RevisedPart;
   /** One object for each node, made by this program: nothing that users asked for is in it. */
   perNode?: true;
   /** Admission of its objects; empty where all that the schema allows is accepted as it is. */

@@ -1,5 +1,5 @@
 import t from "tap";
-import type { CloneSet } from "../crds/index.ts";
+import { type CloneSet, revisedPodTemplate } from "../crds/index.ts";
 import { plainClaim, plainRevision } from "../testkit/controller/projection_builder.ts";
 import { sharedCaches } from "./caches.ts";
 import { cloneSetResource } from "./clone_set/resource.ts";
@@ -12,7 +12,9 @@ function followed() {
   const queues = new OwnerQueues();
   const enqueued: string[] = [];
   for (const resource of [cloneSetResource, statefulSetResource])
-    queues.add({ resource, revisions: true }, (key) => enqueued.push(`${resource.kind} ${key}`));
+    queues.add({ resource, revisions: revisedPodTemplate }, (key) =>
+      enqueued.push(`${resource.kind} ${key}`),
+    );
   queues.follow(caches);
   return { caches, queues, enqueued, taken: () => enqueued.splice(0) };
 }

@@ -4,10 +4,10 @@ import {
   injectedListAnnotation,
   parseInjectedList,
   parseInjectedSidecars,
+  revisedSidecars as revisedPart,
   revisionSidecarSetLabel,
   sidecarSet,
   sidecarSetHashAnnotation,
-  sidecarSetRevisionData,
 } from "../../crds/index.ts";
 import { isJsonObject } from "../../kube/core/index.ts";
 import { type AnyObject, fieldsAt, isFields } from "../fields.ts";
@@ -21,7 +21,7 @@ export const revisedSidecars: Revised = {
   now: (object) => {
     const read = isJsonObject(object) ? sidecarSet.readStored(defaultSidecarSet(object)) : undefined;
     if (read === undefined || !("object" in read) || read.object.spec === undefined) return {};
-    return withoutMarker(fieldsAt(JSON.parse(sidecarSetRevisionData(read.object.spec)), "spec"));
+    return withoutMarker(fieldsAt(JSON.parse(revisedPart.data(read.object.spec)), "spec"));
   },
   text: sidecarsText,
   // They are in the manager's namespace, under labels of the set.

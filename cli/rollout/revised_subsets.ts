@@ -1,6 +1,6 @@
 /** What revisions of a UnitedDeployment hold: the workload's template. Loaded when needed: it brings the schemas of all kinds. */
-import { unitedRevisionData, unitedRevisionLabel } from "../../controller/index.ts";
-import { subsetTemplatesOf, unitedDeployment } from "../../crds/index.ts";
+import { unitedRevisionLabel } from "../../controller/index.ts";
+import { revisedSubsetTemplate, subsetTemplatesOf, unitedDeployment } from "../../crds/index.ts";
 import { fieldsAt } from "../fields.ts";
 import { type Revised, revisedTemplate } from "./revised.ts";
 import { podTemplateText } from "./template_text.ts";
@@ -11,7 +11,7 @@ export const revisedSubsets: Revised = {
   now: (object) => {
     const read = unitedDeployment.readStored(object);
     if (!("object" in read) || read.object.spec === undefined) return {};
-    const data: unknown = JSON.parse(unitedRevisionData({ spec: read.object.spec }));
+    const data: unknown = JSON.parse(revisedSubsetTemplate.data(read.object.spec.template));
     return revisedTemplate.of(fieldsAt(data, "spec")) ?? {};
   },
   text: (spec) =>

@@ -1,5 +1,5 @@
 /** CloneSet: stateless pods, updated in place, chosen for deletion, rolled out in portions. */
-import type { CloneSet } from "../../crds/index.ts";
+import { type CloneSet, revisedPodTemplate } from "../../crds/index.ts";
 import type { Kind } from "../kind.ts";
 import { cloneSetWebhooks } from "./admit.ts";
 import { cloneSetReconciler } from "./reconcile.ts";
@@ -16,7 +16,7 @@ export const cloneSetKind: Kind<CloneSet> = {
   workersFlag: "cloneset-workers",
   resource: cloneSetResource,
   sharded: true,
-  revisions: true,
+  revisions: revisedPodTemplate,
   reconciler: cloneSetReconciler,
   changeMatters: (before, after) => before.status?.currentRevision !== after.status?.currentRevision,
   webhooks: cloneSetWebhooks,

@@ -1,5 +1,5 @@
 /** DaemonSet: a pod on each suitable node, in place, in portions, or with a second pod for the change. */
-import type { DaemonSet } from "../../crds/index.ts";
+import { type DaemonSet, revisedPodTemplate } from "../../crds/index.ts";
 import type { Kind } from "../kind.ts";
 import { daemonSetWebhooks } from "./admit.ts";
 import { daemonSetReconciler } from "./reconcile.ts";
@@ -17,7 +17,7 @@ export const daemonSetKind: Kind<DaemonSet> = {
   workersFlag: "daemonset-workers",
   resource: daemonSetResource,
   sharded: true,
-  revisions: true,
+  revisions: revisedPodTemplate,
   reconciler: daemonSetReconciler,
   changeMatters: () => false,
   webhooks: daemonSetWebhooks,

@@ -1,12 +1,18 @@
 /** Template history of a DaemonSet. Spec: daemonset 4.10. */
-import type { DaemonSet, PodTemplate } from "../../crds/index.ts";
+import {
+  type DaemonSet,
+  isSameRevision,
+  type PodTemplate,
+  revisedPartOf,
+  revisedPodTemplate,
+} from "../../crds/index.ts";
 import {
   defaultPodTemplate,
+  encodeTyped,
   fnv32a,
   isJsonObject,
   jsonEqual,
   revisionData,
-  revisionDataEqual,
   safeEncode,
 } from "../../kube/core/index.ts";
 import type { ControllerRevision } from "../../kube/index.ts";
@@ -35,7 +41,7 @@ export function findRevision(
   memory: PlanMemory,
 ): RevisionSearch {
   const { template } = set.spec;
-  const data = memory.templateData.of(template, () => revisionData(template));
+  const data = memory.templateData.of(template, () => revisedPodTemplate.data(template));
   const collisionCount = set.status?.collisionCount ?? 0;
   const next = (revisions.at(-1)?.revision ?? 0) + 1;
   const equal = equalRevisions(data, template, revisions, memory);
@@ -56,7 +62,7 @@ export function findRevision(
     const hash = safeEncode(String(fnv32a(data + count)));
     const name = `${workload}-${hash}`;
     const other = revisions.find((revision) => revision.name === name)?.data ?? taken(name);
-    if (other !== undefined && !revisionDataEqual(other, data)) continue;
+    if (other !== undefined && !isSameRevision(other, data, revisedPodTemplate)) continue;
     const update = { name, number: next, data, stored: undefined };
     // Another workload's, or one of a former set of this name: it does for us as long as it exists.
     const write = other === undefined ? "create" : "none";
@@ -77,7 +83,7 @@ function equalRevisions(
   const wanted = () => meanings.of(template, () => meaningOf(template));
   return revisions.filter(
     (revision) =>
-      revisionDataEqual(revision.data, data) ||
+      revision.data === data ||
       jsonEqual(
         meanings.of(revision, () => meaningOfRevision(revision)),
         wanted(),
@@ -86,13 +92,14 @@ function equalRevisions(
 }
 
 function meaningOfRevision({ data }: ControllerRevision): unknown {
-  const template = templateOf(data);
+  const template = revisedPartOf(data, revisedPodTemplate);
   return template === undefined ? undefined : meaningOf(template);
 }
 
 /** The template with every default that the API server would write. */
-function meaningOf(template: object): unknown {
-  const defaulted = defaultPodTemplate(template, { imagePullPolicy: "ByTag", hostNetworkPorts: true });
+function meaningOf(template: unknown): unknown {
+  const typed = encodeTyped(template, "PodTemplateSpec");
+  const defaulted = defaultPodTemplate(typed, { imagePullPolicy: "ByTag", hostNetworkPorts: true });
   const { spec } = defaulted;
   // The API server repeats the account under its former name.
   if (isJsonObject(spec)) delete spec["serviceAccount"];

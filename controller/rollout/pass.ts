@@ -1,6 +1,6 @@
 /** What the passes of all rollouts have in common. */
-import type { NodeImage, PodTemplate } from "../../crds/index.ts";
-import { type ObjectMeta, revisionData } from "../../kube/core/index.ts";
+import { type NodeImage, type PodTemplate, revisedPodTemplate } from "../../crds/index.ts";
+import type { ObjectMeta } from "../../kube/core/index.ts";
 import type { ControllerRevision } from "../../kube/index.ts";
 import type { SeenPullJob } from "./images/image_wait.ts";
 import type { PlanMemory } from "./plan_memory.ts";
@@ -43,7 +43,8 @@ export function rolloutPass(
   const { namespace = "", name = "", uid = "" } = set.metadata;
   const { template } = set.spec;
   const { collisionCount = 0, currentRevision: recorded } = set.status ?? {};
-  const data = memory.templateData.of(template, () => revisionData(template));
-  const search = findRevision(name, data, revisions, collisionCount, taken);
+  const part = revisedPodTemplate;
+  const data = memory.templateData.of(template, () => part.data(template));
+  const search = findRevision(name, { data, part }, revisions, collisionCount, taken);
   return { ...search, namespace, name, uid, current: currentRevision(recorded, revisions, search.update) };
 }

@@ -1,5 +1,5 @@
 /** SidecarSet: containers added to pods of any owner when they are created, and updated in place. */
-import type { SidecarSet } from "../../crds/index.ts";
+import { revisedSidecars, type SidecarSet } from "../../crds/index.ts";
 import { policyRule, readVerbs } from "../access.ts";
 import type { Kind } from "../kind.ts";
 import { sidecarSetWebhooks } from "./admit.ts";
@@ -15,7 +15,7 @@ export const sidecarSetKind: Kind<SidecarSet> = {
   controllerName: "sidecarset-controller",
   workersFlag: "sidecarset-workers",
   resource: sidecarSetResource,
-  revisions: true,
+  revisions: revisedSidecars,
   reconciler: sidecarSetReconciler,
   // In v1alpha1 the version's name is a label: the server does not count its change as a generation.
   changeMatters: (before, after) => before.spec.customVersion !== after.spec.customVersion,

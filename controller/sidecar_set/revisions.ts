@@ -1,9 +1,9 @@
 /** Revisions of a SidecarSet. Spec: sidecarset, rules 13, 27, 28. */
 import {
   customVersionLabel,
+  revisedSidecars,
   revisionSidecarSetLabel,
   type SidecarSet,
-  sidecarSetRevisionData,
 } from "../../crds/index.ts";
 import type { Labels } from "../../kube/core/index.ts";
 import type { ControllerRevision } from "../../kube/index.ts";
@@ -22,8 +22,9 @@ export function findSidecarRevision(
   taken: (name: string) => string | undefined,
   memory: PlanMemory,
 ): RevisionSearch {
-  const data = memory.templateData.of(spec, () => sidecarSetRevisionData(spec));
-  return findRevision(metadata.name ?? "", data, revisions, status?.collisionCount ?? 0, taken);
+  const part = revisedSidecars;
+  const data = memory.templateData.of(spec, () => part.data(spec));
+  return findRevision(metadata.name ?? "", { data, part }, revisions, status?.collisionCount ?? 0, taken);
 }
 
 /** What has to be written so that the revision is the latest one, under the set's custom version. */

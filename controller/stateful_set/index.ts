@@ -1,5 +1,5 @@
 /** StatefulSet: pods with stable names and claims, in place and several at once. */
-import type { StatefulSet } from "../../crds/index.ts";
+import { revisedPodTemplate, type StatefulSet } from "../../crds/index.ts";
 import { policyRule } from "../access.ts";
 import type { Kind } from "../kind.ts";
 import { statefulSetWebhooks } from "./admit.ts";
@@ -17,7 +17,7 @@ export const statefulSetKind: Kind<StatefulSet> = {
   workersFlag: "statefulset-workers",
   resource: statefulSetResource,
   sharded: true,
-  revisions: true,
+  revisions: revisedPodTemplate,
   reconciler: statefulSetReconciler,
   changeMatters: (before, after) => before.status?.currentRevision !== after.status?.currentRevision,
   webhooks: statefulSetWebhooks,

@@ -1,5 +1,5 @@
 /** UnitedDeployment: spreads pods over groups of nodes, with one workload for each group. */
-import type { UnitedDeployment } from "../../crds/index.ts";
+import { revisedSubsetTemplate, type UnitedDeployment } from "../../crds/index.ts";
 import { policyRule, readVerbs } from "../access.ts";
 import type { Kind } from "../kind.ts";
 import { unitedDeploymentWebhooks } from "./admit.ts";
@@ -8,7 +8,7 @@ import { unitedDeploymentResource } from "./resource.ts";
 
 export const unitedDeploymentKind: Kind<UnitedDeployment> = {
   sharded: true,
-  revisions: true,
+  revisions: revisedSubsetTemplate,
   controllerName: "uniteddeployment-controller",
   workersFlag: "uniteddeployment-workers",
   resource: unitedDeploymentResource,

@@ -1,6 +1,7 @@
 /** What the sidecars of a SidecarSet hash to. Spec: sidecarset, rules 24 to 26. */
 import { createHash } from "node:crypto";
 import { encodeTyped, goJson, type JsonObject, safeEncode } from "../../kube/core/index.ts";
+import { wireStruct } from "../wire_types.ts";
 import type { SidecarContainer, SidecarSetSpec } from "./schema.ts";
 
 export interface SidecarSetHashes {
@@ -36,54 +37,6 @@ function hashOf(containers: JsonObject[] | undefined, initContainers: JsonObject
 const withoutImage = (encoded: JsonObject): JsonObject => ({ ...encoded, image: undefined });
 
 /** The container as the reference's types write it: members in their order, empty ones left out. */
-export function encodeSidecar(container: SidecarContainer): JsonObject {
-  const { podInjectPolicy, upgradeStrategy, shareVolumePolicy, shareVolumeDevicePolicy } = container;
-  const { transferEnv, resourcesPolicy } = container;
-  return {
-    ...encodeTyped(container, "Container"),
-    ...filled({
-      podInjectPolicy,
-      upgradeStrategy: filled({
-        upgradeType: upgradeStrategy?.upgradeType,
-        hotUpgradeEmptyImage: upgradeStrategy?.hotUpgradeEmptyImage,
-      }),
-      shareVolumePolicy: filled({ type: shareVolumePolicy?.type }),
-      shareVolumeDevicePolicy: shareVolumeDevicePolicy && filled({ type: shareVolumeDevicePolicy.type }),
-      transferEnv: transferEnv?.map(encodeTransferEnv),
-      resourcesPolicy: resourcesPolicy && encodeResourcesPolicy(resourcesPolicy),
-    }),
-  };
-}
-
-function encodeTransferEnv(entry: NonNullable<SidecarContainer["transferEnv"]>[number]): JsonObject {
-  const { sourceContainerName, sourceContainerNameFrom, envName, envNames } = entry;
-  const fieldRef = sourceContainerNameFrom?.fieldRef;
-  return filled({
-    sourceContainerName,
-    sourceContainerNameFrom:
-      sourceContainerNameFrom &&
-      filled({ fieldRef: fieldRef && encodeTyped(fieldRef, "ObjectFieldSelector") }),
-    envName,
-    envNames,
-  });
-}
-
-function encodeResourcesPolicy(policy: NonNullable<SidecarContainer["resourcesPolicy"]>): JsonObject {
-  const { targetContainersMode, targetContainersNameRegex, resourcesExpr } = policy;
-  const { limits, requests } = resourcesExpr ?? {};
-  return {
-    targetContainersMode: targetContainersMode ?? "",
-    ...filled({ targetContainersNameRegex }),
-    resourcesExpr: filled({
-      limits: limits && filled({ cpu: limits.cpu, memory: limits.memory }),
-      requests: requests && filled({ cpu: requests.cpu, memory: requests.memory }),
-    }),
-  };
-}
-
-/** Without members that are absent, empty texts or empty lists; objects stay, be they empty. */
-function filled(object: JsonObject): JsonObject {
-  const isEmpty = (value: unknown) =>
-    value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0);
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => !isEmpty(value)));
+function encodeSidecar(container: SidecarContainer): JsonObject {
+  return encodeTyped(container, "SidecarContainer", wireStruct);
 }

@@ -1,6 +1,7 @@
 /** What revisions of a SidecarSet hold: the part of its spec that new pods get. Spec: sidecarset, rules 12 and 27. */
 import { encodeTyped, goJson, isJsonObject, type JsonObject } from "../../kube/core/index.ts";
-import { encodeSidecar } from "./hash.ts";
+import type { RevisedPart } from "../revised.ts";
+import { wireStruct } from "../wire_types.ts";
 import type { SidecarSetSpec } from "./schema.ts";
 
 const REVISED = [
@@ -13,27 +14,16 @@ const REVISED = [
 
 export type RevisedSpec = Pick<SidecarSetSpec, (typeof REVISED)[number]>;
 
-/** `data` of the ControllerRevision of a defaulted spec: exactly the reference's bytes, from which its name follows. */
-export function sidecarSetRevisionData(spec: RevisedSpec): string {
-  const { containers, imagePullSecrets, initContainers, patchPodMetadata, volumes } = spec;
-  const revised = {
-    $patch: "replace",
-    containers: filledList(containers, encodeSidecar),
-    imagePullSecrets: filledList(imagePullSecrets, (secret) => encodeTyped(secret, "LocalObjectReference")),
-    initContainers: filledList(initContainers, encodeSidecar),
-    patchPodMetadata: filledList(patchPodMetadata, ({ annotations, patchPolicy }) => ({
-      ...(Object.keys(annotations ?? {}).length > 0 ? { annotations } : {}),
-      ...(patchPolicy ? { patchPolicy } : {}),
-    })),
-    volumes: filledList(volumes, (volume) => encodeTyped(volume, "Volume")),
-  };
-  return goJson({ spec: revised }, { sortKeys: true });
-}
-
-/** What is absent or empty is written as null. */
-function filledList<T>(list: readonly T[] | undefined, encode: (item: T) => JsonObject): JsonObject[] | null {
-  return list === undefined || list.length === 0 ? null : list.map(encode);
-}
+export const revisedSidecars: RevisedPart = {
+  path: ["spec"],
+  type: "RevisedSidecars",
+  data: (spec) => {
+    const typed = encodeTyped(spec, "RevisedSidecars", wireStruct);
+    // What is absent or empty is written as null.
+    const members = REVISED.map((name) => [name, typed[name] ?? null]);
+    return goJson({ spec: { ...Object.fromEntries(members), $patch: "replace" } }, { sortKeys: true });
+  },
+};
 
 /** What a revision holds; undefined when its data is not of this form. */
 export function revisedSpecOf(data: string): RevisedSpec | undefined {

@@ -1,18 +1,18 @@
 import fc from "fast-check";
 import { test } from "tap";
-import { revisedSpecOf, sidecarSetRevisionData } from "./revision_data.ts";
+import { revisedSidecars, revisedSpecOf } from "./revision_data.ts";
 
 const side = { name: "side", image: "busybox:1.32" };
 
 test("data has all five members, null where there is nothing", async (t) => {
   t.equal(
-    sidecarSetRevisionData({ containers: [side], volumes: [] }),
+    revisedSidecars.data({ containers: [side], volumes: [] }),
     '{"spec":{"$patch":"replace","containers":[{"image":"busybox:1.32","name":"side","resources":{},' +
       '"shareVolumePolicy":{},"upgradeStrategy":{}}],"imagePullSecrets":null,"initContainers":null,' +
       '"patchPodMetadata":null,"volumes":null}}',
   );
   t.equal(
-    sidecarSetRevisionData({
+    revisedSidecars.data({
       imagePullSecrets: [{ name: "key" }],
       initContainers: [{ ...side, restartPolicy: "Always" }],
       patchPodMetadata: [{ annotations: { a: "1" }, patchPolicy: "Retain" }],
@@ -39,9 +39,9 @@ test("what is read of data leads to the same data", async (t) => {
   );
   fc.assert(
     fc.property(spec, (spec) => {
-      const data = sidecarSetRevisionData(spec);
+      const data = revisedSidecars.data(spec);
       const read = revisedSpecOf(data);
-      return read !== undefined && sidecarSetRevisionData(read) === data;
+      return read !== undefined && revisedSidecars.data(read) === data;
     }),
     { seed: 1, numRuns: 1000 },
   );

@@ -1,10 +1,11 @@
 /**
- * The shapes of the core kinds, from the generated table gen/core_types.ts.
+ * The shapes of the core kinds, from the generated table gen/core_types.ts, and of types that are written down in the
+ * same way elsewhere.
  *
  * Each type is one text, fields separated by spaces: `name?+:type~strategy=mergeKey@list`. `?` omitempty; `+` not
  * yet in Kubernetes 1.32; type: a scalar (`string bool int float byte bytes time microtime quantity intstr any`),
  * the name of a type, `*T` optional, `[]T` list, `{}T` map; `~` patch strategies; `=` patch merge key; `@` list type
- * of server-side apply: `atomic`, `set` or the keys of a map list.
+ * of server-side apply: `atomic`, `set` or the keys of a map list. `...T` stands for all fields of T.
  */
 import { coreKinds, coreTypes } from "./gen/core_types.ts";
 
@@ -47,20 +48,37 @@ export interface CoreField {
 /** Fields in the order of Kubernetes' declaration, by JSON name. */
 export type CoreStruct = ReadonlyMap<string, CoreField>;
 
-const parsed = new Map<string, CoreStruct>();
+/** Finds the fields of a type; undefined if the table does not have it. */
+export type StructLookup = (name: string) => CoreStruct | undefined;
 
-/** The fields of a type; undefined if the table does not have it. */
-export function coreStruct(name: string): CoreStruct | undefined {
-  const known = parsed.get(name);
-  if (known !== undefined) return known;
-  const text = Object.hasOwn(coreTypes, name) ? coreTypes[name] : undefined;
-  if (text === undefined) return undefined;
+export const coreStruct: StructLookup = structsOf(coreTypes);
+
+/** The types of a table, which may name those of another one: no name may be in both. */
+export function structsOf(
+  texts: Readonly<Record<string, string>>,
+  others: StructLookup = () => undefined,
+): StructLookup {
+  const parsed = new Map<string, CoreStruct>();
+  const find: StructLookup = (name) => {
+    const known = parsed.get(name);
+    if (known !== undefined) return known;
+    const text = Object.hasOwn(texts, name) ? texts[name] : undefined;
+    if (text === undefined) return others(name);
+    const struct = parseStruct(text, find);
+    parsed.set(name, struct);
+    return struct;
+  };
+  return find;
+}
+
+function parseStruct(text: string, find: StructLookup): CoreStruct {
   const fields = new Map<string, CoreField>();
   for (const part of text.split(" ")) {
+    if (part.startsWith("..."))
+      for (const [name, field] of find(part.slice(3)) ?? []) fields.set(name, field);
     const field = parseField(part);
     if (field !== undefined) fields.set(field.name, field);
   }
-  parsed.set(name, fields);
   return fields;
 }
 
@@ -70,7 +88,7 @@ export function coreTypeOf(apiVersion: string, kind: string): string | undefined
   return Object.hasOwn(coreKinds, key) ? coreKinds[key] : undefined;
 }
 
-const fieldPattern = /^([^:?+]+)(\??)(\+?):([^~=@]+)(?:~([^=@]+))?(?:=([^@]+))?(?:@(.+))?$/;
+const fieldPattern = /^([^:?+.]+)(\??)(\+?):([^~=@]+)(?:~([^=@]+))?(?:=([^@]+))?(?:@(.+))?$/;
 
 function parseField(text: string): CoreField | undefined {
   const match = fieldPattern.exec(text);

@@ -1,10 +1,9 @@
 /** Template history in ControllerRevisions. Spec: inplace-update 4.11, cloneset 4.2. */
-import type { PodTemplate } from "../../../crds/index.ts";
+import { isSameRevision, type PodTemplate, type RevisedPart } from "../../../crds/index.ts";
 import {
   isJsonObject,
   type JsonObject,
   type ObjectMeta,
-  revisionDataEqual,
   revisionHash,
   type Selector,
 } from "../../../kube/core/index.ts";
@@ -82,14 +81,14 @@ export function byNumber(a: ControllerRevision, b: ControllerRevision): number {
 }
 
 /**
- * The revision with this data: an existing one with equal data, or a new one under a free name.
+ * The revision with this data: an existing one that holds the same, or a new one under a free name.
  * `revisions` are those of the owner, sorted by `byNumber`; `taken` gives the data of a name in use elsewhere.
  * One with equal data there does for us, too, as long as it exists: it is another owner's, or that of a former
  * owner of our name that is about to be collected (spec inplace-update, rule 38).
  */
 export function findRevision(
   ownerName: string,
-  data: string,
+  { data, part }: { readonly data: string; readonly part: RevisedPart },
   revisions: readonly ControllerRevision[],
   collisionCount: number,
   taken: (name: string) => string | undefined = () => undefined,
@@ -98,7 +97,7 @@ export function findRevision(
   const next = (newest?.revision ?? 0) + 1;
   for (let index = revisions.length - 1; index >= 0; index--) {
     const stored = revisions[index];
-    if (stored === undefined || !revisionDataEqual(stored.data, data)) continue;
+    if (stored === undefined || !isSameRevision(stored.data, data, part)) continue;
     const renumber = stored !== newest && stored.revision !== newest?.revision;
     const update = { name: stored.name, number: renumber ? next : stored.revision, data, stored };
     return { update, write: renumber ? "renumber" : "none", collisionCount };
@@ -106,7 +105,7 @@ export function findRevision(
   for (let count = collisionCount; ; count++) {
     const name = `${ownerName.slice(0, 223)}-${revisionHash(data, count)}`;
     const other = revisions.find((revision) => revision.name === name)?.data ?? taken(name);
-    if (other === undefined || revisionDataEqual(other, data)) {
+    if (other === undefined || isSameRevision(other, data, part)) {
       return {
         update: { name, number: next, data, stored: undefined },
         write: other === undefined ? "create" : "none",

@@ -4,7 +4,13 @@
  */
 
 import { formatMicroTime, formatTime, parseTime } from "../conditions.ts";
-import { type CoreField, type CoreType, coreStruct, type ScalarName } from "../core_types.ts";
+import {
+  type CoreField,
+  type CoreType,
+  coreStruct,
+  type ScalarName,
+  type StructLookup,
+} from "../core_types.ts";
 import { ParseError } from "../errors.ts";
 import { compareBytes, goJson } from "../go_text.ts";
 import { fnv32, jsonTextHash, safeEncode } from "../hash.ts";
@@ -74,25 +80,30 @@ export function claimTemplatesHash(claims: readonly object[]): number {
   return jsonTextHash(goJson(reduced.sort((left, right) => compareBytes(nameOf(left), nameOf(right)))));
 }
 
-/** An object of a core type as a typed round trip through Kubernetes 1.32 leaves it, in the order of its fields. */
-export function encodeTyped(value: object, typeName: string): JsonObject {
-  return encodeStruct(isJsonObject(value) ? value : {}, typeName);
-}
-
-function encodeStruct(value: JsonObject, typeName: string): JsonObject {
+/**
+ * An object of a type as a typed round trip leaves it, in the order of its fields; core types as Kubernetes 1.32 has
+ * them. `structs`: where types are found.
+ */
+export function encodeTyped(
+  value: unknown,
+  typeName: string,
+  structs: StructLookup = coreStruct,
+): JsonObject {
+  const object = isJsonObject(value) ? value : {};
   const encoded: JsonObject = {};
-  for (const field of coreStruct(typeName)?.values() ?? []) {
+  for (const field of structs(typeName)?.values() ?? []) {
     if (!field.in132) continue;
-    const member = encodeField(own(value, field.name) ?? undefined, field);
+    const member = encodeField(own(object, field.name) ?? undefined, field, structs);
     if (member !== undefined) put(encoded, field.name, member);
   }
   return encoded;
 }
 
 /** The member's JSON; undefined if it is left out. */
-function encodeField(value: unknown, { type, omitEmpty }: CoreField): unknown {
-  if (type.pointer) return value === undefined ? (omitEmpty ? undefined : null) : encode(value, type);
-  const encoded = encode(value, type);
+function encodeField(value: unknown, { type, omitEmpty }: CoreField, structs: StructLookup): unknown {
+  if (type.pointer)
+    return value === undefined ? (omitEmpty ? undefined : null) : encode(value, type, structs);
+  const encoded = encode(value, type, structs);
   if (!omitEmpty) return encoded;
   switch (type.kind) {
     case "struct":
@@ -109,17 +120,19 @@ function encodeField(value: unknown, { type, omitEmpty }: CoreField): unknown {
 }
 
 /** A value of the type; what is absent or of another type becomes the type's zero. */
-function encode(value: unknown, type: CoreType): unknown {
+function encode(value: unknown, type: CoreType, structs: StructLookup): unknown {
   switch (type.kind) {
     case "struct":
-      return encodeStruct(isJsonObject(value) ? value : {}, type.name);
+      return encodeTyped(value, type.name, structs);
     case "list":
-      return Array.isArray(value) ? value.map((item) => encode(item ?? undefined, type.element)) : null;
+      return Array.isArray(value)
+        ? value.map((item) => encode(item ?? undefined, type.element, structs))
+        : null;
     case "map": {
       if (!isJsonObject(value)) return null;
       const encoded: JsonObject = {};
       for (const [key, item] of Object.entries(value))
-        put(encoded, key, encode(item ?? undefined, type.element));
+        put(encoded, key, encode(item ?? undefined, type.element, structs));
       return encoded;
     }
     case "scalar":
