@@ -17,11 +17,11 @@ export async function freePort(from = first + Math.floor(Math.random() * count))
   throw new Error(`no port is free from ${first} to ${first + count - 1}`);
 }
 
-/** Whether nobody listens on the port. */
+/** Whether nobody listens on the port, as far as loopback knows: a look on all addresses would open it to the network. */
 export function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once("error", () => resolve(false));
-    server.listen(port, () => server.close(() => resolve(true)));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
   });
 }

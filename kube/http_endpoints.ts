@@ -176,11 +176,6 @@ function parentOf(path: string): string {
   return path.slice(0, path.indexOf("/", 1) < 0 ? path.length : path.indexOf("/", 1));
 }
 
-/** Whether a host names this machine to itself alone. */
-export function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
-}
-
 /** Undefined where it is too long. */
 async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   let body = "";

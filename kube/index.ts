@@ -20,6 +20,7 @@ export * from "./http_endpoints.ts";
 export * from "./lease.ts";
 export * from "./list_pages.ts";
 export * from "./log.ts";
+export { isLoopback } from "./loopback.ts";
 export * from "./metrics.ts";
 export * from "./metrics_types.ts";
 export { nodeTransport } from "./node_transport.ts";

@@ -1,5 +1,6 @@
 /** Which proxy leads to a URL, by the usual environment variables. */
 import { BlockList, isIP } from "node:net";
+import { isLoopback } from "./loopback.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -14,10 +15,6 @@ export function proxyFor(url: URL, env: Environment): string | undefined {
 
 function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, "").toLowerCase();
-}
-
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 }
 
 function isExempt(url: URL, list: string): boolean {

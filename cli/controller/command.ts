@@ -9,6 +9,7 @@ export const controller: Command = {
 WEBHOOK_CERT_DIR, WEBHOOK_CERT_WRITER, SECRET_NAME, SERVICE_NAME, CERTS_RENEW_BEFORE, CUSTOM_RESOURCE_ENABLE.
 Certificates are shared through the Secret. With WEBHOOK_HOST or WEBHOOK_CERT_WRITER=fs they are files in WEBHOOK_CERT_DIR,
 by default below $XDG_STATE_HOME or ~/.local/state; a directory that somebody else could change is refused.
+Webhooks are answered on all addresses, or where WEBHOOK_HOST says if that is loopback.
 Install the definitions first ("refit install"). --namespace restricts it to one namespace.
 Ctrl-C or SIGTERM lets writes in flight finish and gives the lease back.`,
   examples: [

@@ -145,7 +145,7 @@ t.test("an address that is taken is one line that names its flag", async (t) => 
   t.equal(webhook.code, 1);
   t.equal(
     webhook.stderr.trimEnd().split("\n").at(-1),
-    `error: cannot listen on *:${port}: the port is taken; choose another with WEBHOOK_PORT`,
+    `error: cannot listen on 127.0.0.1:${port}: the port is taken; choose another with WEBHOOK_PORT`,
   );
 });
 

@@ -192,13 +192,14 @@ class StartedProcess implements ControllerProcess {
 
   async #startAdmission(started: Admission): Promise<void> {
     const { settings, log } = this.#deps;
-    const { port } = settings.webhook;
+    const { port, listenHost = "*" } = settings.webhook;
     try {
       const listening = await started.start(settings.webhookTimeoutMs);
       this.#isReady = true;
       log.info("webhooks are answered", { port: listening.port });
     } catch (error) {
-      if (error instanceof Error && "syscall" in error) throw listenError(`*:${port}`, "WEBHOOK_PORT", error);
+      if (error instanceof Error && "syscall" in error)
+        throw listenError(`${listenHost}:${port}`, "WEBHOOK_PORT", error);
       throw new CliError(`webhooks could not be set up: ${describeError(error).replace(/^error: /, "")}`, {
         cause: error,
       });

@@ -6,6 +6,8 @@ interface WebhookReadinessOptions {
   caCert(): string | undefined;
   /** Port of the admission server, once it listens. */
   port(): number | undefined;
+  /** Where it listens; undefined: on all addresses. */
+  host: string | undefined;
   /** Milliseconds for one check; default 2000. */
   timeoutMs?: number;
 }
@@ -18,7 +20,16 @@ export function webhookReadiness(options: WebhookReadinessOptions): () => Promis
     if (ca === undefined || port === undefined) return "webhook controller has not initialized";
     return new Promise((resolve) => {
       const call = request(
-        { host: "localhost", port, path: "/healthz", ca, agent: false, timeout: options.timeoutMs ?? 2000 },
+        {
+          host: options.host ?? "localhost",
+          // The name that certificates of every source have.
+          servername: "localhost",
+          port,
+          path: "/healthz",
+          ca,
+          agent: false,
+          timeout: options.timeoutMs ?? 2000,
+        },
         (response) => {
           response.resume();
           resolve(response.statusCode === 200 ? undefined : `webhook server answered ${response.statusCode}`);

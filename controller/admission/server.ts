@@ -43,8 +43,8 @@ export const nullAdmissionMetrics: AdmissionMetrics = {
 export interface AdmissionServerOptions {
   /** 0: any free port. */
   port: number;
-  /** Default: all addresses. */
-  host?: string;
+  /** Undefined: all addresses. */
+  host: string | undefined;
   /** Lets other processes of this user listen on the same port; the kernel spreads connections over them. */
   sharePort?: boolean;
   certificates: CertificateSource;

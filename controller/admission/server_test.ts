@@ -377,7 +377,7 @@ t.test("reviews are counted by path and answer", async (t) => {
 
 t.test("readiness says why webhooks cannot be called", async (t) => {
   const check = (caCert: string | undefined, port: number | undefined) =>
-    webhookReadiness({ caCert: () => caCert, port: () => port })();
+    webhookReadiness({ caCert: () => caCert, port: () => port, host: "localhost" })();
   t.match(await check(undefined, 1), "webhook controller has not initialized");
   const { port } = await serve(t, { host: "localhost" });
   t.equal(await check(certificates.caCert, port), undefined);

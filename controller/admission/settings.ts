@@ -1,5 +1,6 @@
 /** Settings of the webhooks out of environment variables. Spec: platform 2.4. */
 import { isAbsolute, join } from "node:path";
+import { isLoopback } from "../../kube/index.ts";
 import { renewBefore } from "./certificates/certificate_set.ts";
 
 export interface WebhookSettings {
@@ -10,6 +11,8 @@ export interface WebhookSettings {
   /** Reached by URL instead of by Service. */
   readonly host: string | undefined;
   readonly port: number;
+  /** Where to listen; undefined: on all addresses. */
+  readonly listenHost: string | undefined;
   /** Where certificates are kept or copied to; undefined: nowhere, which is enough with a Secret. */
   readonly certificateDirectory: string | undefined;
   /** `secret`: shared through the API server; `fs`: files only; `external`: somebody else's Secret, read only. */
@@ -38,6 +41,8 @@ export function webhookSettings(
     secret: env["SECRET_NAME"] || "kruise-webhook-certs",
     host,
     port,
+    // Any other name or address may be that of something in front of this machine.
+    listenHost: host !== undefined && isLoopback(host) ? host : undefined,
     certificateDirectory:
       env["WEBHOOK_CERT_DIR"] || (certificates === "fs" ? stateDirectory(env) : undefined),
     certificates,

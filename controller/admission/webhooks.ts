@@ -41,8 +41,6 @@ export interface WebhooksOptions {
   metrics: AdmissionMetrics;
   /** Whether this replica leads from the start; default true: it is the only one. */
   leads?: boolean;
-  /** Address to listen on; default: all. */
-  listenHost?: string;
   /** Makes certificates; replaced in tests. */
   generate?: Generate;
 }
@@ -95,7 +93,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     port: settings.port,
     // Called by URL, replicas on one machine have one address: as behind a Service, any of them answers.
     sharePort: settings.host !== undefined,
-    ...(options.listenHost === undefined ? {} : { host: options.listenHost }),
+    host: settings.listenHost,
     certificates,
     handlers,
     convert: convertObject,
@@ -103,7 +101,11 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     metrics: options.metrics,
     clock,
   });
-  const ready = webhookReadiness({ caCert: () => certificates.caCert, port: () => server.port });
+  const ready = webhookReadiness({
+    caCert: () => certificates.caCert,
+    port: () => server.port,
+    host: settings.listenHost,
+  });
   return {
     server,
     certificates,

@@ -1,6 +1,6 @@
 import { mkdtempSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { kinds } from "../../crds/index.ts";
@@ -8,6 +8,7 @@ import { nullLog, seededRandom } from "../../kube/index.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { type FaultRule, withFaults } from "../../testkit/kube/fake_faults.ts";
 import { fakeServer } from "../../testkit/kube/fake_server.ts";
+import { listeningSockets } from "../../testkit/kube/listening_sockets.ts";
 import { admissionWebhooks } from "../start_admission.ts";
 import { servingNames } from "./certificates/certificate_set.ts";
 import { readCertificateDirectory } from "./certificates/directory.ts";
@@ -39,7 +40,8 @@ function setup(t: { teardown(run: () => Promise<void>): void }, changes: Partial
   // Not tap's own, which is removed before what the test set up ends.
   const folder = mkdtempSync(join(tmpdir(), "refit-webhooks-"));
   const directory = join(folder, "certs");
-  const settings = { ...webhookSettings({ WEBHOOK_CERT_DIR: directory }, { externalCerts: false }), port: 0 };
+  const given = webhookSettings({ WEBHOOK_CERT_DIR: directory }, { externalCerts: false });
+  const settings = { ...given, port: 0, listenHost: "localhost" };
   const handlers = new Map([["/mutate-pod", () => allowed]]);
   const webhooks = createWebhooks({
     settings,
@@ -51,7 +53,6 @@ function setup(t: { teardown(run: () => Promise<void>): void }, changes: Partial
     random: seededRandom(1),
     log: nullLog,
     metrics: nullAdmissionMetrics,
-    listenHost: "localhost",
     generate: generator(),
     ...changes,
   });
@@ -164,6 +165,46 @@ t.test("a start that does not get anywhere says so and why", async (t) => {
     message: "failed to start webhook controller for waiting more than 60.000000s: no route to host",
   });
   await passing(clock, started);
+});
+
+t.test("a loopback WEBHOOK_HOST is where it listens, and any other leaves it on all addresses", async (t) => {
+  const everywhere = ["::", "0.0.0.0"];
+  const table: readonly (readonly [host: string, addresses: readonly string[]])[] = [
+    ["", everywhere],
+    ["127.0.0.1", ["127.0.0.1"]],
+    ["127.3.2.1", ["127.3.2.1"]],
+    ["localhost", ["127.0.0.1", "::1"]],
+    ["192.0.2.1", everywhere],
+    ["2001:db8::1", everywhere],
+    // Names of others, and one that this machine may well resolve to loopback.
+    ["127.example.com", everywhere],
+    [hostname(), everywhere],
+    ["controller.localhost", everywhere],
+  ];
+  for (const [host, addresses] of table) {
+    const environment = { WEBHOOK_HOST: host, WEBHOOK_CERT_WRITER: "secret" };
+    const settings = { ...webhookSettings(environment, { externalCerts: false }), port: 0 };
+    const generate = () =>
+      generateCertificates(servingNames({ name: "s", namespace: "n" }, host), Date.now());
+    const { webhooks } = setup(t, { settings, generate });
+    const { port } = await webhooks.start();
+    const sockets = listeningSockets([process.pid]).filter((socket) => socket.port === port);
+    t.equal(sockets.length, 1, host);
+    t.ok(
+      sockets.every(({ address }) => addresses.includes(address)),
+      `${host}: ${sockets[0]?.address}`,
+    );
+    t.equal(await webhooks.ready(), undefined, `${host}: the check finds it`);
+  }
+});
+
+t.test("the IPv6 loopback is listened on where it is named", async (t) => {
+  // Not opened: not every machine has it.
+  const { listenHost } = webhookSettings(
+    { WEBHOOK_HOST: "::1", WEBHOOK_CERT_WRITER: "secret" },
+    { externalCerts: false },
+  );
+  t.equal(listenHost, "::1");
 });
 
 t.test("settings come from the environment", async (t) => {

@@ -81,6 +81,7 @@ async function start(t: Test) {
         secret: "kruise-webhook-certs",
         host: undefined,
         port: 0,
+        listenHost: undefined,
         certificateDirectory: undefined,
         certificates: "secret",
         renewBeforeMs: 0,
