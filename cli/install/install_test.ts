@@ -38,6 +38,24 @@ t.test("rights on all Secrets and ConfigMaps are given on request", async (t) =>
   t.match(listAt(found ?? {}, "rules"), [{ resources: ["secrets", "configmaps"] }]);
 });
 
+t.test(
+  "of ConfigMaps the controller makes and patches barriers, and reads its configuration alone",
+  async (t) => {
+    const roles = (await printed("--controller-image refit:1 --agent-image agent:1")).filter(({ kind }) =>
+      ["Role", "ClusterRole"].includes(kind ?? ""),
+    );
+    const rules = roles.flatMap((role) => listAt(role, "rules"));
+    const ofConfigMaps = rules.filter((rule) =>
+      listAt(rule, "resources").some((one) => one === "configmaps" || one === "*"),
+    );
+    const told = ofConfigMaps.map((rule) => JSON.stringify(rule));
+    t.same([...new Set(told)].sort(), [
+      '{"apiGroups":[""],"resources":["configmaps"],"verbs":["create","patch"]}',
+      '{"apiGroups":[""],"resources":["configmaps"],"verbs":["get"],"resourceNames":["kruise-configuration"]}',
+    ]);
+  },
+);
+
 t.test("the controller's role: no wildcards but to read scales, no secrets cluster-wide", (t) => {
   for (const { resources, verbs, apiGroups } of managerRules()) {
     // Budgets count the pods of workloads of any kind that can be scaled.

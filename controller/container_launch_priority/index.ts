@@ -9,7 +9,7 @@ export const launchPriorityController: PlainController = {
   controllerName: "container-launch-priority-controller",
   // Without gate PodWebhook nothing holds new pods back; those of before go on.
   enabled: () => true,
-  // The barriers of pods.
-  access: [policyRule("", ["configmaps"], ["get", "create", "patch", "delete"])],
+  // The barriers of pods, which no rule can name: those of pods that are gone are collected with them.
+  access: [policyRule("", ["configmaps"], ["create", "patch"])],
   reconciler: (deps) => new LaunchPriorityReconciler(deps),
 };

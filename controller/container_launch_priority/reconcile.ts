@@ -1,8 +1,9 @@
 /** Writes the keys for which the kubelet holds containers back. Spec: containers 2.2. */
-import { isKubeError, keyOf, type Pod, podResource } from "../../kube/index.ts";
-import { configMapResource } from "../config_maps.ts";
+import { keyOf, type Pod, podResource } from "../../kube/index.ts";
 import type { SharedDeps } from "../kind.ts";
-import type { PlainPass, PlainReconciler, Write } from "../reconciler.ts";
+import type { PlainPass, PlainReconciler } from "../reconciler.ts";
+import { eventTarget } from "../shell.ts";
+import { type Given, giveKeys } from "./barrier.ts";
 import { awaitsLaunch, barrierName, type LaunchPlan, launchCompletedAnnotation, planLaunch } from "./plan.ts";
 
 /**
@@ -11,17 +12,30 @@ import { awaitsLaunch, barrierName, type LaunchPlan, launchCompletedAnnotation, 
  */
 const launchReleasedAnnotation = "refit.dev/launch-released";
 
+/** ConfigMaps are not watched: so long after a refusal it is looked whether the one in the way is gone. */
+const BLOCKED_MS = 15_000;
+/**
+ * The collector of the former pod's objects may have decided about a ConfigMap just before it was taken over, and deletes
+ * it by its UID alone. Until this is over, keys are written again.
+ */
+const COLLECTION_MS = 5_000;
+
 /** Pods that wait are held in the shared cache whoever owns them: nothing else has to be watched. */
 export class LaunchPriorityReconciler implements PlainReconciler {
   readonly #deps: SharedDeps;
   /** By UID, the keys that this process has written. One that starts writes once more: it does no harm. */
   readonly #released = new Map<string, ReadonlySet<string>>();
+  /** By UID, until when a ConfigMap that was taken over may still be collected. */
+  readonly #collectedUntil = new Map<string, number>();
 
   constructor(deps: SharedDeps) {
     this.#deps = deps;
     deps.caches.pods.subscribe(({ type, object }) => {
       if (type !== "removed" && awaitsLaunch(object)) deps.queue.add(keyOf(object), "high");
-      else this.#released.delete(object.uid);
+      else {
+        this.#released.delete(object.uid);
+        this.#collectedUntil.delete(object.uid);
+      }
     });
   }
 
@@ -29,28 +43,49 @@ export class LaunchPriorityReconciler implements PlainReconciler {
     const pod = this.#deps.caches.pods.get(key);
     if (pod === undefined || !awaitsLaunch(pod)) return undefined;
     const plan = planLaunch(pod);
-    const { keys, completed } = plan;
-    const isReleased = this.#released.get(pod.uid)?.has(keys.at(-1) ?? "") ?? false;
-    const actions: Write[] = isReleased ? [] : [() => this.#release(pod, plan)];
-    if (completed) {
-      const annotations = { [launchCompletedAnnotation]: "true", [launchReleasedAnnotation]: null };
-      actions.push(() => this.#annotate(pod, annotations));
-    }
-    return { actions };
+    const isReleased = this.#released.get(pod.uid)?.has(plan.keys.at(-1) ?? "") ?? false;
+    if (!isReleased) return { actions: [() => this.#release(pod, plan)] };
+    return { actions: plan.completed ? [() => this.#complete(pod)] : [] };
   }
 
   async #release(pod: Pod, { keys, completed, waitsFor }: LaunchPlan): Promise<void> {
     const newest = keys.at(-1) ?? "";
     // Without a report of the kubelet nothing has been let go before, and nothing has to be enqueued.
     const fresh = pod.containerStatuses.length === 0;
-    await letGo(this.#deps, pod, Object.fromEntries(keys.map((key) => [key, "true"])), fresh);
+    const given = await giveKeys(this.#deps, pod, keys, fresh);
+    if (given === "another's") return this.#blocked(pod);
     this.#deps.log.info("containers are let go", {
       pod: keyOf(pod),
       key: newest,
       waitsFor: waitsFor.join(","),
     });
-    if (!completed && !fresh) await this.#annotate(pod, { [launchReleasedAnnotation]: newest });
+    const isSettled = this.#settled(pod, given);
+    if (!fresh && !(completed && isSettled))
+      await this.#annotate(pod, { [launchReleasedAnnotation]: newest });
+    if (!isSettled) return;
     this.#released.set(pod.uid, new Set(keys));
+    if (completed) await this.#complete(pod);
+  }
+
+  /** Whether what was written stays; else the pod comes again when that is so. */
+  #settled(pod: Pod, given: Given): boolean {
+    const { clock, queue } = this.#deps;
+    const now = clock.monotonic();
+    if (given === "taken over") this.#collectedUntil.set(pod.uid, now + COLLECTION_MS);
+    const left = (this.#collectedUntil.get(pod.uid) ?? now) - now;
+    if (left > 0) queue.addAfter(keyOf(pod), left);
+    return left <= 0;
+  }
+
+  #blocked(pod: Pod): void {
+    const { recorder, queue } = this.#deps;
+    const message = `containers wait: ConfigMap ${barrierName(pod)}, which lets them start, is not owned by this pod and left as it is; delete it, or give the pod another name`;
+    recorder.event(eventTarget(podResource, pod), "Warning", "BarrierNotOwned", message);
+    queue.addAfter(keyOf(pod), BLOCKED_MS);
+  }
+
+  #complete(pod: Pod): Promise<void> {
+    return this.#annotate(pod, { [launchCompletedAnnotation]: "true", [launchReleasedAnnotation]: null });
   }
 
   async #annotate(
@@ -64,71 +99,4 @@ export class LaunchPriorityReconciler implements PlainReconciler {
       await writesFor({ namespace }).patch(podResource, { namespace, name }, patch, options),
     );
   }
-}
-
-/** Adds the keys; makes the ConfigMap where there is none. One request unless something is odd. */
-async function letGo(
-  deps: SharedDeps,
-  pod: Pod,
-  data: Record<string, string>,
-  fresh: boolean,
-): Promise<void> {
-  const writer = deps.writesFor(pod);
-  const options = { signal: deps.signal, flow: pod.uid, priority: "high" } as const;
-  const place = { namespace: pod.namespace, name: barrierName(pod) };
-  const create = () => writer.create(configMapResource, pod.namespace, configMapOf(pod, data), options);
-  const patch = () => writer.patch(configMapResource, place, { type: "merge", body: { data } }, options);
-  if (!fresh) {
-    try {
-      await patch();
-      return;
-    } catch (error) {
-      if (!isKubeError(error, "NotFound")) throw error;
-    }
-  }
-  try {
-    await create();
-  } catch (error) {
-    if (!isKubeError(error, "AlreadyExists")) throw error;
-    if (await removeFormer(deps, pod)) await create();
-    else await patch();
-  }
-}
-
-/** The ConfigMap of a former pod of this name would let everything start at once; it only waits for its collection. */
-async function removeFormer({ client, writesFor, log, signal }: SharedDeps, pod: Pod): Promise<boolean> {
-  const place = { namespace: pod.namespace, name: barrierName(pod) };
-  try {
-    const { metadata } = await client.get(configMapResource, place, { signal });
-    const owners = metadata.ownerReferences ?? [];
-    const former = owners.some(
-      ({ kind, name, uid }) => kind === "Pod" && name === pod.name && uid !== pod.uid,
-    );
-    if (owners.some(({ uid }) => uid === pod.uid)) return false;
-    if (!former) {
-      log.warn("a ConfigMap of another owner is used as it is", { pod: keyOf(pod), configMap: place.name });
-      return false;
-    }
-    await writesFor(pod).delete(configMapResource, place, {
-      signal,
-      ...(metadata.uid ? { uid: metadata.uid } : {}),
-    });
-    return true;
-  } catch (error) {
-    if (isKubeError(error, "NotFound")) return true;
-    throw error;
-  }
-}
-
-function configMapOf({ namespace, name, uid }: Pod, data: Record<string, string>): object {
-  return {
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata: {
-      name: barrierName({ name }),
-      namespace,
-      ownerReferences: [{ apiVersion: "v1", kind: "Pod", name, uid }],
-    },
-    data,
-  };
 }

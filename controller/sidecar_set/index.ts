@@ -1,6 +1,7 @@
 /** SidecarSet: containers added to pods of any owner when they are created, and updated in place. */
 import { revisedSidecars, type SidecarSet } from "../../crds/index.ts";
 import { policyRule, readVerbs } from "../access.ts";
+import { readConfiguration } from "../config_maps.ts";
 import type { Kind } from "../kind.ts";
 import { sidecarSetWebhooks } from "./admit.ts";
 import { sidecarSetReconciler } from "./reconcile.ts";
@@ -20,5 +21,5 @@ export const sidecarSetKind: Kind<SidecarSet> = {
   // In v1alpha1 the version's name is a label: the server does not count its change as a generation.
   changeMatters: (before, after) => before.spec.customVersion !== after.spec.customVersion,
   webhooks: sidecarSetWebhooks,
-  access: [policyRule("", ["namespaces"], readVerbs), policyRule("", ["configmaps"], ["get"])],
+  access: [policyRule("", ["namespaces"], readVerbs), readConfiguration],
 };

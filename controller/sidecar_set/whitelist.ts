@@ -1,9 +1,8 @@
 /** The configuration of this program about SidecarSets. Spec: platform 5. */
 import { own } from "../../kube/core/index.ts";
 import { type Client, ignoreNotFound } from "../../kube/index.ts";
-import { configMapResource } from "../config_maps.ts";
+import { configMapResource, configurationName } from "../config_maps.ts";
 
-const configurationName = "kruise-configuration";
 const whitelistKey = "SidecarSet_PatchPodMetadata_WhiteList";
 
 /**

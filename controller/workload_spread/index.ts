@@ -1,6 +1,7 @@
 /** WorkloadSpread: gives the pods of a workload to groups of nodes, in order and number. */
 import type { WorkloadSpread } from "../../crds/index.ts";
 import { policyRule, readVerbs } from "../access.ts";
+import { readConfiguration } from "../config_maps.ts";
 import type { Kind } from "../kind.ts";
 import { workloadSpreadWebhooks } from "./admit.ts";
 import { WorkloadSpreadReconciler } from "./reconcile.ts";
@@ -20,6 +21,6 @@ export const workloadSpreadKind: Kind<WorkloadSpread> = {
     policyRule("apps", ["statefulsets", "deployments", "replicasets"], readVerbs),
     policyRule("batch", ["jobs"], readVerbs),
     policyRule("*", ["*/scale"], ["get"]),
-    policyRule("", ["configmaps"], ["get"]),
+    readConfiguration,
   ],
 };

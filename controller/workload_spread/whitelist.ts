@@ -1,9 +1,8 @@
 /** Kinds of others whose pods WorkloadSpreads may place. Spec: workloadspread 5. */
 import { isJsonObject, type JsonObject, own } from "../../kube/core/index.ts";
 import { type Clock, ignoreNotFound, type ReadingClient } from "../../kube/index.ts";
-import { configMapResource } from "../config_maps.ts";
+import { configMapResource, configurationName } from "../config_maps.ts";
 
-const configurationName = "kruise-configuration";
 const whitelistKey = "WorkloadSpread_Watch_Custom_Workload_WhiteList";
 /** What was read is good for so long: pods are created in numbers. */
 const FRESH_MS = 10_000;

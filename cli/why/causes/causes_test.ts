@@ -280,6 +280,17 @@ const cases: Readonly<Record<string, Case>> = {
     next: /describe pod/,
     outlook: "stuck",
   },
+  BarrierNotOwned: {
+    given: {
+      pods: [
+        waiting("CreateContainerConfigError", "couldn't find key p_0 in ConfigMap default/web-a-barrier"),
+      ],
+      podEvents: [warning("BarrierNotOwned", "containers wait: ConfigMap web-a-barrier is not owned")],
+    },
+    message: /ConfigMap web-a-barrier is not owned/,
+    next: /describe pod/,
+    outlook: "stuck",
+  },
   CrashLoopBackOff: {
     given: { pods: [crashed({})], lastLine: () => "no configuration" },
     message:

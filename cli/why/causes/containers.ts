@@ -67,10 +67,21 @@ function pullFailure(events: readonly EventFacts[], { image }: ContainerFacts): 
   return events.find(isAbout)?.message ?? "";
 }
 
-export const notCreated: PodReason = (pod) => {
+export const notCreated: PodReason = (pod, facts) => {
   const container = firstOf(pod, ({ waiting }) => /Error$/.test(waiting?.reason.slice(-40) ?? ""));
   const { reason, message } = container?.waiting ?? {};
   if (container === undefined || reason === undefined) return undefined;
+  // The node knows only which key is missing, the controller why it does not come.
+  const blocked = facts.eventsOf(pod).find((event) => event.reason === "BarrierNotOwned");
+  if (blocked !== undefined)
+    return {
+      reason: "BarrierNotOwned",
+      what: shownText(blocked.message),
+      since: blocked.firstAt,
+      stuckAfterMs: 0,
+      until: "that ConfigMap is gone",
+      next: describePod(pod),
+    };
   return {
     reason: shownText(reason),
     what: `container ${container.name} cannot be started: ${shownText(message || reason)}`,
