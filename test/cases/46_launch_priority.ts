@@ -15,6 +15,7 @@ export const suite: Suite = {
     await orderedSteps(world);
     await weightedSteps(world);
     await sameNameAgain(world);
+    await anothersBarrier(world);
     await world.step("3 equal priorities change nothing, text is refused", async () => {
       const priority = (value: string) => ({ env: [{ name: "KRUISE_CONTAINER_PRIORITY", value }] });
       const pod = await world.apply(
@@ -183,6 +184,33 @@ async function sameNameAgain(world: World): Promise<void> {
     const next = seen.filter(({ object }) => object.metadata.uid !== former.metadata.uid);
     assertStartsAfterReady(next, "main", "early");
   });
+}
+
+/** What is there already under the name of the ConfigMap belongs to somebody who did not ask for keys. */
+async function anothersBarrier(world: World): Promise<void> {
+  await world.step(
+    "a ConfigMap that is not the pod's is left alone, and the pod says why it waits",
+    async () => {
+      const held = await world.apply({
+        apiVersion: "v1",
+        kind: "ConfigMap",
+        metadata: { name: "held-barrier" },
+        data: { mine: "1" },
+      });
+      const containers = [sleeper("first", "busybox:1.34"), sleeper("second", "busybox:1.34")];
+      await world.apply(podOf("held", containers, { "apps.kruise.io/container-launch-priority": "Ordered" }));
+      await world.until("the pod says so", async () => {
+        const [event] = await world.events("Pod", "held", "BarrierNotOwned");
+        assert.match(event?.message ?? "", /ConfigMap held-barrier/);
+      });
+      const waiting = await world.api.get("pods", "held", world.namespace);
+      assert.equal(waiting.status?.containerStatuses?.some(({ ready }) => ready) ?? false, false);
+      assert.deepEqual((await barrierOf(world, "held"))?.data, { mine: "1" });
+      assert.equal((await barrierOf(world, "held"))?.metadata.resourceVersion, held.metadata.resourceVersion);
+      await world.remove("configmaps", "held-barrier");
+      await untilReady(world, "held");
+    },
+  );
 }
 
 function podOf(name: string, containers: object[], annotations: Record<string, string> = {}): object {
