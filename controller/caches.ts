@@ -12,27 +12,10 @@ import {
   podResource,
 } from "../kube/index.ts";
 import { awaitsLaunch } from "./container_launch_priority/index.ts";
-import { type Dependants, dependantsIn } from "./owners.ts";
+import type { SharedCaches } from "./kind.ts";
+import { dependantsIn } from "./owners.ts";
 import { awaitsReadiness } from "./pod_readiness/index.ts";
 import { GROUP } from "./resource.ts";
-
-export interface SharedCaches {
-  pods: Cache<Pod>;
-  claims: Cache<PersistentVolumeClaim>;
-  revisions: Cache<ControllerRevision>;
-  nodes: Cache<Node>;
-  owned: OwnedObjects;
-}
-
-/** What owners of any kind have in the shared caches. */
-export interface OwnedObjects {
-  /** Those that the owner controls. */
-  pods: Dependants<Pod>;
-  /** Those that name it among their owners, as controller or not. */
-  claims: Dependants<PersistentVolumeClaim>;
-  /** Those that the owner controls. */
-  revisions: Dependants<ControllerRevision>;
-}
 
 /** What one shard holds: dependants of the owners that it reconciles, and what may become theirs. */
 export interface Holding {

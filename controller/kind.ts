@@ -4,8 +4,11 @@ import type { KubeObject } from "../kube/core/index.ts";
 import type {
   Cache,
   Clock,
+  ControllerRevision,
   EventRecorder,
   Log,
+  Node,
+  PersistentVolumeClaim,
   Pod,
   Random,
   ReadingClient,
@@ -15,17 +18,35 @@ import type {
 } from "../kube/index.ts";
 import type { PolicyRule } from "./access.ts";
 import type { Webhook } from "./admission/webhook.ts";
-import type { SharedCaches } from "./caches.ts";
 import type { FeatureGates } from "./feature_gates.ts";
 import type { Informers } from "./informers.ts";
 import type { ControllerOptions } from "./options.ts";
-import type { OwnerKey, OwnerScope } from "./owners.ts";
+import type { Dependants, OwnerKey, OwnerScope } from "./owners.ts";
 import type { PlainReconciler, Reconciler } from "./reconciler.ts";
 import type { SeenPullJob } from "./rollout/images/image_wait.ts";
 import type { CreatedResource } from "./rollout/writes/actions.ts";
 import type { SelectablePod, SelectedPods } from "./selected_pods.ts";
 
-/** The shared caches. Index `orphan`: by namespace, what nobody controls. */
+/** Filled by one watch each. Index `orphan`: by namespace, what nobody controls. */
+export interface SharedCaches {
+  pods: Cache<Pod>;
+  claims: Cache<PersistentVolumeClaim>;
+  revisions: Cache<ControllerRevision>;
+  nodes: Cache<Node>;
+  owned: OwnedObjects;
+}
+
+/** What owners of any kind have in the shared caches. */
+export interface OwnedObjects {
+  /** Those that the owner controls. */
+  pods: Dependants<Pod>;
+  /** Those that name it among their owners, as controller or not. */
+  claims: Dependants<PersistentVolumeClaim>;
+  /** Those that the owner controls. */
+  revisions: Dependants<ControllerRevision>;
+}
+
+/** All that kinds are given of the caches. */
 export interface Caches extends SharedCaches {
   /** Image pull jobs that the owner controls. */
   pullJobs(owner: OwnerKey): Iterable<SeenPullJob>;

@@ -2,8 +2,8 @@
 import type { ImagePullJob } from "../crds/index.ts";
 import { type KubeObject, refOf } from "../kube/core/index.ts";
 import type { Change, ControllerRevision, PersistentVolumeClaim, Pod, WorkQueue } from "../kube/index.ts";
-import { claimantKeys, orphanKeys, type SharedCaches } from "./caches.ts";
-import type { AnyKind, Kind } from "./kind.ts";
+import { claimantKeys, orphanKeys } from "./caches.ts";
+import type { AnyKind, Kind, SharedCaches } from "./kind.ts";
 import { GROUP } from "./resource.ts";
 import type { KindShell } from "./shell.ts";
 import { OWNED_BY_ANNOTATION } from "./stateful_set/index.ts";

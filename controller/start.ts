@@ -24,10 +24,19 @@ import {
   WorkQueue,
 } from "../kube/index.ts";
 import type { Refusal } from "./admission/refusals.ts";
-import { everything, type Holding, type SharedCaches, sharedCaches } from "./caches.ts";
+import { everything, type Holding, sharedCaches } from "./caches.ts";
 import { imagePullJobResource } from "./image_pull_job/resource.ts";
 import { SharedInformers } from "./informers.ts";
-import type { AnyKind, Caches, Kind, KindDeps, PlainController, ServerFeatures, SharedDeps } from "./kind.ts";
+import type {
+  AnyKind,
+  Caches,
+  Kind,
+  KindDeps,
+  PlainController,
+  ServerFeatures,
+  SharedCaches,
+  SharedDeps,
+} from "./kind.ts";
 import { kinds, mapKinds, plainControllers } from "./kinds.ts";
 import type { ControllerOptions } from "./options.ts";
 import { enqueueItself, OwnerQueues } from "./owner_queues.ts";

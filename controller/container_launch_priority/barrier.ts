@@ -3,12 +3,7 @@
  * patch tells whose object it expects, and the server refuses it as a whole for any other: no look before the write is
  * needed, and none could be outdated.
  */
-import {
-  isKubeError,
-  type JsonPatchOperation,
-  type KubeErrorCode,
-  type Pod,
-} from "../../kube/index.ts";
+import { isKubeError, type JsonPatchOperation, type KubeErrorCode, type Pod } from "../../kube/index.ts";
 import { configMapResource } from "../config_maps.ts";
 import type { SharedDeps } from "../kind.ts";
 import { barrierName } from "./plan.ts";
