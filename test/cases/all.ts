@@ -94,6 +94,7 @@ import { suite as sidecarReleases } from "./k09_sidecarset_rollouts.ts";
 import { suite as probeHandlers } from "./m01_probe_handlers.ts";
 import { suite as serverlessProbes } from "./m02_serverless_probes.ts";
 import { suite as enhancedLiveness } from "./m03_enhanced_liveness.ts";
+import { suite as isolation } from "./n01_isolation.ts";
 import { suite as recreateHooks } from "./r03_recreate_hooks.ts";
 import { suite as recreateGate } from "./r07_recreate_gate.ts";
 import { suite as replacedPods } from "./s16_replaced_pods.ts";
@@ -109,6 +110,7 @@ import { suite as spreadKinds } from "./w08_workloadspread_kinds.ts";
 
 /** The longest first, so that none of them is left alone at the end. */
 export const suites: readonly Suite[] = [
+  isolation,
   definitions,
   cronJobs,
   unitedRescheduling,

@@ -1,0 +1,121 @@
+/** One object of every kind of the controller's list, made so that it has dependants and something to go wrong with. */
+import { kinds } from "../../controller/index.ts";
+import type { Item } from "../cluster/api.ts";
+import { gatedObjects } from "./gated_kinds.ts";
+import { task } from "./jobs.ts";
+import { claimTemplate, container } from "./manifests.ts";
+import { minimalObjects } from "./minimal_objects.ts";
+
+/** Where a set of subjects lives: the same objects stand in two places, of which one is attacked. */
+export interface Side {
+  readonly namespace: string;
+}
+
+export interface Subject {
+  readonly kind: string;
+  /** Plural, version and group, as the suites name resources. */
+  readonly resource: string;
+  readonly isClusterScoped: boolean;
+  nameOn(side: Side): string;
+  /** Undefined where the program makes the objects: the first one that there is stands for all. */
+  manifest(side: Side): object | undefined;
+}
+
+export const goodImage = "nginx:1.20";
+export const nextImage = "nginx:1.21";
+
+const labelsOf = (what: string) => ({ case: `isolation-${what}` });
+
+function pods(what: string, image = goodImage): object {
+  return {
+    metadata: { labels: labelsOf(what) },
+    spec: { terminationGracePeriodSeconds: 1, containers: [container("main", image)] },
+  };
+}
+
+function workload(what: string, more: object): object {
+  return { selector: { matchLabels: labelsOf(what) }, template: pods(what), ...more };
+}
+
+const running = task({ command: ["sleep", "86400"] });
+
+/** Kinds of which the smallest object has no dependants. */
+const specs: Readonly<Record<string, (side: Side) => object>> = {
+  CloneSet: ({ namespace }) =>
+    workload("clone", {
+      replicas: 3,
+      updateStrategy: { rollingUpdate: { partition: 2 } },
+      volumeClaimTemplates: [claimTemplate("data", namespace)],
+    }),
+  StatefulSet: () =>
+    workload("set", {
+      replicas: 2,
+      podManagementPolicy: "Parallel",
+      updateStrategy: { rollingUpdate: { partition: 1 } },
+    }),
+  DaemonSet: () => workload("daemon", {}),
+  BroadcastJob: () => ({
+    template: running,
+    completionPolicy: { type: "Never" },
+    failurePolicy: { type: "FailFast" },
+  }),
+  AdvancedCronJob: () => ({
+    schedule: "0 * * * *",
+    concurrencyPolicy: "Forbid",
+    template: { jobTemplate: { spec: { template: running } } },
+  }),
+  SidecarSet: ({ namespace }) => ({
+    selector: { matchLabels: labelsOf("clone") },
+    namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": namespace } },
+    containers: [container("side", "busybox:1.34", { command: ["sleep", "86400"] })],
+  }),
+  UnitedDeployment: () => ({
+    replicas: 2,
+    selector: { matchLabels: labelsOf("united") },
+    template: {
+      cloneSetTemplate: { metadata: { labels: labelsOf("united") }, spec: workload("united", {}) },
+    },
+    topology: { subsets: [{ name: "subset-a" }] },
+  }),
+};
+
+/** Kinds whose objects need one of another subject, by name. */
+const needs: Readonly<Record<string, object>> = {
+  ContainerRecreateRequest: { podName: "set-0", containers: [{ name: "main" }], strategy: {} },
+};
+
+/** Default: the plural name. */
+const names: Readonly<Record<string, string>> = { StatefulSet: "set", CloneSet: "clone" };
+
+const samples = [...minimalObjects, ...gatedObjects];
+
+/** One of each kind of the list. */
+export const subjects: readonly Subject[] = kinds.map(subjectOf);
+
+function subjectOf({
+  resource: { kind, plural, version, group, namespaced },
+  perNode,
+}: (typeof kinds)[number]): Subject {
+  const sample = samples.find((known) => known.kind === kind);
+  const spec = specs[kind] ?? (() => needs[kind] ?? sample?.spec);
+  const resource = sample?.resource ?? `${plural}.${version}.${group}`;
+  const [, served = version] = resource.split(".");
+  return {
+    kind,
+    resource,
+    isClusterScoped: !namespaced,
+    nameOn: ({ namespace }) => (namespaced ? (names[kind] ?? plural) : namespace),
+    manifest(side) {
+      const wanted = spec(side);
+      if (wanted === undefined && !perNode)
+        throw new Error(`there is no object of kind ${kind}: add one to minimal_objects.ts`);
+      if (wanted === undefined) return undefined;
+      const metadata = { name: this.nameOn(side) };
+      return { apiVersion: `${group}/${served}`, kind, metadata, spec: wanted };
+    },
+  };
+}
+
+export function ownerReferenceTo({ apiVersion, kind, metadata: { name, uid } }: Item): object {
+  return { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true };
+}
