@@ -6,7 +6,7 @@ import {
   type OwnerReference,
   refOf,
 } from "../kube/core/index.ts";
-import type { Cache } from "../kube/index.ts";
+import { type Cache, confinedTo, type Writer } from "../kube/index.ts";
 import { GROUP } from "./resource.ts";
 
 export type Owners = readonly OwnerReference[] | undefined;
@@ -51,6 +51,11 @@ export type OwnerScope = { readonly namespace: string } | "Cluster";
 export function scopeOf(key: ObjectKey): OwnerScope {
   const { namespace } = refOf(key);
   return namespace === undefined ? "Cluster" : { namespace };
+}
+
+/** What is asked for a writer by the owner for whom it writes. */
+export function writersOf(client: Writer): (owner: OwnerScope) => Writer {
+  return (owner) => (owner === "Cluster" ? client : confinedTo(owner.namespace, client));
 }
 
 export function ownersOf({ metadata }: KubeObject): Owners {

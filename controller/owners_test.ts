@@ -2,8 +2,9 @@
 import fc from "fast-check";
 import t from "tap";
 import type { OwnerReference } from "../kube/core/index.ts";
-import { Cache } from "../kube/index.ts";
-import { controllerOfKind, dependantsIn, ownerKey, ownerKeyOf, scopeOf } from "./owners.ts";
+import { Cache, podResource } from "../kube/index.ts";
+import { fakeServer } from "../testkit/kube/fake_server.ts";
+import { controllerOfKind, dependantsIn, ownerKey, ownerKeyOf, scopeOf, writersOf } from "./owners.ts";
 
 interface Dependant {
   readonly namespace: string;
@@ -65,10 +66,17 @@ t.test("keys of different owners differ: a namespace has no character that parts
   t.end();
 });
 
-t.test("writes of an owner with a namespace go there; one without says so", (t) => {
+t.test("writes of an owner with a namespace go there; one without says so", async (t) => {
   t.same(scopeOf("a/web"), { namespace: "a" });
   t.equal(scopeOf("web"), "Cluster");
-  t.end();
+  const { client, calls } = fakeServer();
+  const writesFor = writersOf(client);
+  const pod = { namespace: "evil", name: "x" };
+  await t.rejects(writesFor(scopeOf("a/web")).delete(podResource, pod), { code: "OutsideNamespace" });
+  t.same(calls, []);
+  await t.rejects(writesFor(scopeOf("web")).delete(podResource, pod), { code: "NotFound" });
+  await t.rejects(writesFor(scopeOf("evil/web")).delete(podResource, pod), { code: "NotFound" });
+  t.equal(calls.length, 2);
 });
 
 t.test("the controlling owner counts by group and kind", (t) => {

@@ -3,7 +3,6 @@ import type { KubeObject } from "../kube/core/index.ts";
 import {
   type Client,
   type Clock,
-  confinedTo,
   controllerRevisionResource,
   createEvents,
   type Events,
@@ -40,6 +39,7 @@ import type {
 import { kinds, mapKinds, plainControllers } from "./kinds.ts";
 import type { ControllerOptions } from "./options.ts";
 import { enqueueItself, OwnerQueues } from "./owner_queues.ts";
+import { writersOf } from "./owners.ts";
 import { BudgetGuard } from "./pod_unavailable_budget/guard.ts";
 import { predownload } from "./predownload.ts";
 import type { CreatedResource } from "./rollout/writes/actions.ts";
@@ -218,7 +218,7 @@ class ControllerSet {
     const observer = queueObserver(metrics, name);
     return {
       client,
-      writesFor: (owner) => (owner === "Cluster" ? client : confinedTo(owner.namespace, client)),
+      writesFor: writersOf(client),
       clock,
       random,
       log: this.#deps.log.with({ controller: name }),

@@ -3,11 +3,11 @@ import { sharedCaches } from "../../controller/caches.ts";
 import { imagePullJobResource } from "../../controller/image_pull_job/resource.ts";
 import type { KindDeps, SharedDeps } from "../../controller/kind.ts";
 import { controllerOptions } from "../../controller/options.ts";
+import { writersOf } from "../../controller/owners.ts";
 import { type SelectablePod, SelectedPods } from "../../controller/selected_pods.ts";
 import {
   Cache,
   type Client,
-  confinedTo,
   nullMetrics,
   podResource,
   type Resource,
@@ -40,7 +40,7 @@ export function sharedDeps(client: Client, clock: TestClock): TestDeps {
   };
   return {
     client,
-    writesFor: (owner) => (owner === "Cluster" ? client : confinedTo(owner.namespace, client)),
+    writesFor: writersOf(client),
     clock,
     random,
     log,
