@@ -372,7 +372,8 @@ export class World {
   }
 }
 
-function componentOf(event: Item): string {
+/** What wrote the event. */
+export function componentOf(event: Item): string {
   const source = event["source"];
   const component = isRecord(source) ? String(source["component"] ?? "") : "";
   return component || String(event["reportingComponent"] ?? "");
