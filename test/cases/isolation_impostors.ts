@@ -156,12 +156,17 @@ export function copyOf(resource: string, item: Item, owner: object): Impostor {
     manifest: {
       // What a list holds does not say its kind.
       ...(resource === "controllerrevisions" ? revisionKind : typeOf(resource)),
-      ...(spec === undefined ? {} : { spec: poisoned(wanted) }),
+      ...(spec === undefined ? {} : { spec: "image" in wanted ? pullingNowhere(wanted) : poisoned(wanted) }),
       // The lowest number is looked at first.
       ...(revision === undefined ? {} : { revision: 0, data: poisoned(data) }),
       metadata: { name, labels, annotations, ownerReferences: [owner] },
     },
   };
+}
+
+/** Of the same image, or it would be taken for nobody's; nodes are everybody's, and what is pulled there is seen. */
+function pullingNowhere(spec: object): object {
+  return { ...spec, selector: { matchLabels: nowhere } };
 }
 
 function poisoned(value: unknown): unknown {

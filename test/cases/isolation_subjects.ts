@@ -64,6 +64,10 @@ const specs: Readonly<Record<string, (side: Side) => object>> = {
     concurrencyPolicy: "Forbid",
     template: { jobTemplate: { spec: { template: running } } },
   }),
+  ImageListPullJob: () => ({
+    images: [goodImage, "busybox:1.34"],
+    completionPolicy: { type: "Never" },
+  }),
   SidecarSet: ({ namespace }) => ({
     selector: { matchLabels: labelsOf("clone") },
     namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": namespace } },

@@ -258,8 +258,13 @@ async function act(world: World, side: Side): Promise<void> {
     if (subject.resource === cron)
       await api.patch(cron, name, namespace, "merge", { status: { lastScheduleTime } }, "status");
   }
-  for (const { metadata } of await api.list("pods", namespace))
-    await api.remove("pods", metadata.name, namespace, { gracePeriodSeconds: 0 }).catch(ignored);
+  for (const resource of ["imagepulljobs.v1beta1.apps.kruise.io", "pods"]) {
+    for (const { metadata } of await api.list(resource, namespace)) {
+      // What a job of the list made, it makes again.
+      if (resource === "pods" || metadata.ownerReferences !== undefined)
+        await api.remove(resource, metadata.name, namespace, { gracePeriodSeconds: 0 }).catch(ignored);
+    }
+  }
   for (const resource of ["clonesets", "statefulsets", "uniteddeployments"]) {
     for (const { metadata, spec } of await api.list(resource, namespace)) {
       if (metadata.ownerReferences !== undefined) continue;
