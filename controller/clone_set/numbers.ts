@@ -37,6 +37,8 @@ export interface Numbers {
   /** Pods that are missing in all, and those of them at the current (old) revision. */
   missing: number;
   missingOld: number;
+  /** Pods that are missing beside those that stay: so many that are about to be deleted are wanted again. */
+  wantedBack: number;
   /** How many of the missing may be created now. */
   createLimit: number;
   /** Pods to remove beyond the specified ones, and those of them at the old revision. */
@@ -121,6 +123,7 @@ export function numbersOf(limits: Limits, counts: Counts, options: CountOptions)
   return {
     missing,
     missingOld: Math.min(missing, Math.max(0, wantOld - haveOld)),
+    wantedBack: Math.max(0, limits.replicas - stayingOf(updated) - stayingOf(old)),
     createLimit: Math.min(missing, Math.max(0, limits.scaleMaxUnavailable - unavailable)),
     surplus,
     surplusOld: Math.min(surplus, Math.max(0, haveOld - old.toDelete - wantOld)),
@@ -130,6 +133,10 @@ export function numbersOf(limits: Limits, counts: Counts, options: CountOptions)
     updateBudget: limits.maxUnavailable + pods - limits.replicas,
     surge: surge.total,
   };
+}
+
+function stayingOf({ active, toDelete }: ClassCount): number {
+  return active - toDelete;
 }
 
 function total(count: ClassCount): number {

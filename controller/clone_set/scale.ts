@@ -173,10 +173,8 @@ function templateFor(pass: Pass, revision: Revision): PodTemplate {
 function planCancelDeletion(pass: Pass): Action[] {
   const lifecycle = pass.strategy.lifecycle;
   if (lifecycle?.preDelete?.markPodNotReady || lifecycle?.inPlaceUpdate?.markPodNotReady) return [];
-  if (pass.strategy.excludePreparingDelete) return [];
-  const doomed = membersIn(pass, "preparingDelete").filter((member) => !member.specified);
-  const held = doomed.filter((member) => !member.busy);
-  const kept = Math.max(0, Math.min(held.length, doomed.length - pass.numbers.surplus));
+  const held = membersIn(pass, "preparingDelete").filter((member) => !member.specified && !member.busy);
+  const kept = Math.min(held.length, pass.numbers.wantedBack);
   if (kept === 0) return [];
   const order = deletionOrder(held, pass.topology);
   return order.slice(order.length - kept).map((member) => {

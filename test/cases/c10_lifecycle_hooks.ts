@@ -66,21 +66,21 @@ async function preDelete(world: World): Promise<void> {
   });
 }
 
-async function cancelDeletion(world: World): Promise<void> {
-  const before = await world.livePodsOf("before-delete");
-  await world.scale("before-delete", 2);
+async function cancelDeletion(world: World, name = "before-delete"): Promise<void> {
+  const before = await world.livePodsOf(name);
+  await world.scale(name, 2);
   await world.until("one is doomed", async () => {
-    const states = (await world.podsOf("before-delete")).map(stateOf).sort();
+    const states = (await world.podsOf(name)).map(stateOf).sort();
     assert.deepEqual(states, ["Normal", "Normal", "PreparingDelete"]);
   });
-  await world.scale("before-delete", 3);
+  await world.scale(name, 3);
   await world.until("called back", async () => {
-    const pods = await world.podsOf("before-delete");
+    const pods = await world.podsOf(name);
     assert.deepEqual(
       pods.map((pod) => [pod.metadata.uid, stateOf(pod)]),
       before.map((pod) => [pod.metadata.uid, "Normal"]),
     );
-    assert.equal(await world.row("before-delete"), "before-delete 3 3 3 3 3 3");
+    assert.equal(await world.row(name), `${name} 3 3 3 3 3 3`);
   });
 }
 
@@ -117,6 +117,8 @@ async function notCounted(world: World): Promise<void> {
     assert.ok(others.every(({ metadata }) => uids.includes(metadata.uid)));
     assert.equal(await world.row("uncounted"), "uncounted 3 3 3 3 3 3");
   });
+  // What is not counted comes back all the same when it is wanted again.
+  await cancelDeletion(world, "uncounted");
 }
 
 async function preNormal(world: World): Promise<void> {
