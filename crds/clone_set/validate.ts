@@ -87,7 +87,7 @@ function validateSpec(
       spec.revisionHistoryLimit,
       before?.revisionHistoryLimit,
     ),
-    ...validateDeadline(next.version, spec, before),
+    ...validateDeadline(next.version, spec),
     ...validateRollout(next, old, replicas),
   ];
 }
@@ -125,23 +125,18 @@ function validateScaling(
   return errors;
 }
 
-/** The API checks this in v1alpha1 only; what v1beta1 stored before stays acceptable. */
+/** v1beta1 takes any: a rollout whose deadline is over at once is marked, and goes on. Spec: cloneset 6. */
 function validateDeadline(
   version: DecodedCloneSet["version"],
-  spec: CloneSetSpec | CloneSetSpecV1alpha1,
-  before: CloneSetSpec | CloneSetSpecV1alpha1 | undefined,
+  { minReadySeconds, progressDeadlineSeconds: deadline }: CloneSetSpec | CloneSetSpecV1alpha1,
 ): FieldError[] {
   const path = "spec.progressDeadlineSeconds";
-  const deadline = spec.progressDeadlineSeconds;
-  if (deadline === undefined || deadline === null) return [];
+  if (version === "v1beta1" || deadline === undefined || deadline === null) return [];
   const errors = nonNegative(path, deadline);
-  if (deadline !== unlimitedDeadline && deadline <= (spec.minReadySeconds ?? 0)) {
+  if (deadline !== unlimitedDeadline && deadline <= (minReadySeconds ?? 0)) {
     errors.push(invalid(path, deadline, "must be greater than minReadySeconds"));
   }
-  const wasSame = before !== undefined && jsonEqual(before.minReadySeconds, spec.minReadySeconds);
-  return version === "v1beta1" && wasSame
-    ? ratchet(errors, deadline, before.progressDeadlineSeconds)
-    : errors;
+  return errors;
 }
 
 /** Names that validation looks up: those that `old` did not list yet. Only v1alpha1 looks any up. */

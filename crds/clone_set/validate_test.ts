@@ -69,7 +69,7 @@ for (const version of ["v1alpha1", "v1beta1"] as const) {
   });
 
   t.test(`${version}: numbers must not be negative`, async (t) => {
-    for (const field of ["replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"]) {
+    for (const field of ["replicas", "minReadySeconds", "revisionHistoryLimit"]) {
       t.match(
         complaints(raw(version, { [field]: -1 })),
         `spec.${field}: Invalid value: -1: must be greater than or equal to 0`,
@@ -125,10 +125,29 @@ for (const version of ["v1alpha1", "v1beta1"] as const) {
     );
   });
 
-  t.test(`${version}: the progress deadline lies after minReadySeconds`, async (t) => {
-    const text = "spec.progressDeadlineSeconds: Invalid value: 5: must be greater than minReadySeconds";
-    t.match(complaints(raw(version, { progressDeadlineSeconds: 5, minReadySeconds: 5 })), text);
-    t.equal(complaints(raw(version, { progressDeadlineSeconds: 2147483647, minReadySeconds: 5 })), "");
+  t.test(`${version}: the progress deadline lies after minReadySeconds, in v1alpha1`, async (t) => {
+    const seconds = fc.oneof(fc.integer({ min: -2, max: 12 }), fc.constant(2147483647));
+    fc.assert(
+      fc.property(
+        seconds,
+        seconds,
+        fc.nat(10),
+        fc.boolean(),
+        (deadline, former, minReadySeconds, isUpdate) => {
+          const object = (progressDeadlineSeconds: number) =>
+            raw(version, { progressDeadlineSeconds, minReadySeconds });
+          const said = complaints(object(deadline), isUpdate ? object(former) : undefined);
+          const isNegative = deadline < 0;
+          const isEarly = deadline !== 2147483647 && deadline <= minReadySeconds;
+          const path = `spec.progressDeadlineSeconds: Invalid value: ${deadline}: must be greater than`;
+          const isRefused = version === "v1alpha1";
+          t.equal(said.includes(`${path} or equal to 0`), isRefused && isNegative);
+          t.equal(said.includes(`${path} minReadySeconds`), isRefused && isEarly);
+          t.equal(said === "", !isRefused || !(isNegative || isEarly), said);
+        },
+      ),
+      { numRuns: 300, seed: 23 },
+    );
   });
 
   const rollout = version === "v1alpha1" ? alpha : beta;
