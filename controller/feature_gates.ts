@@ -37,7 +37,7 @@ const GATES = {
   CloneSetEventHandlerOptimization: off("alpha"),
   PreparingUpdateAsUpdate: off("alpha"),
   ImagePullJobGate: off("alpha"),
-  ResourceDistributionGate: off("alpha"),
+  ResourceDistributionGate: off("beta"),
   RecreatePodWhenChangeVCTInCloneSetGate: off("alpha"),
   EnableExternalCerts: off("alpha"),
   ForceDeleteTimeoutExpectationGate: off("alpha"),
