@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import t, { type Test } from "tap";
 import { parse, parseAllDocuments, stringify } from "yaml";
+import { featureGateDefaults } from "../controller/index.ts";
 import { run } from "../testkit/cli/command_fixture.ts";
 import { helm, helmMissing } from "../testkit/cli/helm_fixture.ts";
 import { missing, programPath } from "../testkit/cli/program_path.ts";
@@ -181,7 +182,7 @@ t.test("with helm", { skip: helmMissing }, async (t) => {
 
   await t.test("gates leave out what has no use without them", async (t) => {
     const objects = await rendered(t, {
-      featureGates: "PodWebhook=false, KruiseDaemon=false, AllAlpha=true, ResourceDistributionGate=false",
+      featureGates: "PodWebhook=false, KruiseDaemon=false, AllAlpha=true",
       externalCerts: { annotations: { "cert-manager.io/inject-ca-from": "a/b" } },
       crds: { managed: false },
       installation: { createNamespace: false },
@@ -199,6 +200,27 @@ t.test("with helm", { skip: helmMissing }, async (t) => {
       metadata: { annotations: { "cert-manager.io/inject-ca-from": "a/b", template: "" } },
     });
     t.notMatch(JSON.stringify(configuration), /vpod\.kb\.io|vpodeviction/);
+  });
+
+  await t.test("rights follow the group of a gate's stage, and its own name before it", async (t) => {
+    const roles = {
+      DeletionProtectionForCRDCascadingGate: "definition-guard",
+      ResourceDistributionGate: "resource-distribution",
+    };
+    const stages = new Map(featureGateDefaults.map(({ name, stage }) => [String(name), stage]));
+    for (const group of ["AllAlpha", "AllBeta"]) {
+      for (const [gate, role] of Object.entries(roles)) {
+        const isOn = async (featureGates: string) =>
+          `ClusterRole//kruise-${role}-role` in (await rendered(t, { featureGates }));
+        t.equal(
+          await isOn(`${group}=true`),
+          `All${stages.get(gate)}`.toLowerCase() === group.toLowerCase(),
+          gate,
+        );
+        t.equal(await isOn(`${group}=true,${gate}=false`), false);
+        t.equal(await isOn(`${gate}=true,${group}=false`), true);
+      }
+    }
   });
 
   await t.test(

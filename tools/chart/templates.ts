@@ -9,7 +9,7 @@ import {
   refitProgram,
   roleOf,
 } from "../../cli/install/index.ts";
-import { kinds } from "../../controller/index.ts";
+import { type FeatureGate, featureGateDefaults, kinds } from "../../controller/index.ts";
 import {
   applyJsonPatch,
   isJsonObject,
@@ -38,7 +38,11 @@ function literal(value: unknown): string {
 
 const named = (template: string): string => `include "refit.${template}" .`;
 const isGateOff = (gate: string): string => `include "refit.gateOff" (list . "${gate}")`;
-const isGateOn = (gate: string): string => `include "refit.gateOn" (list . "${gate}")`;
+const isGateOn = (gate: FeatureGate): string => {
+  const group =
+    featureGateDefaults.find(({ name }) => name === gate)?.stage === "beta" ? "AllBeta" : "AllAlpha";
+  return `include "refit.gateOn" (list . "${gate}" "${group}")`;
+};
 
 type InstallObject = ReturnType<typeof installObjects>[number];
 
