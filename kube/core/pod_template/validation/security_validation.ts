@@ -35,7 +35,7 @@ export function validatePodSecurity(spec: Cursor): void {
   validateAppArmor(context.object("appArmorProfile"));
   if (context.has("supplementalGroupsPolicy"))
     oneOf(context, "supplementalGroupsPolicy", ["Merge", "Strict"]);
-  if (context.has("seLinuxChangePolicy")) oneOf(context, "seLinuxChangePolicy", ["Recursive"]);
+  if (context.has("seLinuxChangePolicy")) oneOf(context, "seLinuxChangePolicy", ["MountOption", "Recursive"]);
 }
 
 function oneOf(context: Cursor, key: string, words: readonly string[]): void {

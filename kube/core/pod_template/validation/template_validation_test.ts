@@ -23,7 +23,7 @@ function isAnswer(value: unknown): value is Answer {
   return isJsonObject(value) && isJsonObject(value["template"]) && Array.isArray(value["errors"]);
 }
 
-/** What Kubernetes 1.34 answered about each template, recorded. */
+/** What Kubernetes 1.34 answered about each template, recorded; with gate SELinuxChangePolicy, which the reference's rules have on. */
 const recorded: unknown = JSON.parse(readFileSync(new URL("testdata/answers.json", import.meta.url), "utf8"));
 const answers = Array.isArray(recorded) ? recorded.filter(isAnswer) : [];
 
