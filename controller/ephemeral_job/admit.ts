@@ -11,8 +11,8 @@ export const validateEphemeralJobRequest: AdmissionHandler = (request) => {
   return staying(request);
 };
 
-const staying = typedHandler(ephemeralJob.read, ({ object }) =>
-  refusedFor(validateEphemeralJob(object), 400),
+const staying = typedHandler(ephemeralJob.read, ({ object }, old) =>
+  refusedFor(validateEphemeralJob(object, old?.object), 400),
 );
 
 export const ephemeralJobWebhooks: readonly Webhook[] = [

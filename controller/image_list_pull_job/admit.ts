@@ -18,9 +18,10 @@ export function validateImageListPullJob(gates: FeatureGates): AdmissionHandler 
       : (closedGate(gates, "KruiseDaemon", "ImagePullJobGate") ?? validate(request));
 }
 
-const validate = typedHandler(imageListPullJob.read, ({ object }) => {
+const validate = typedHandler(imageListPullJob.read, ({ object }, old) => {
   const complaint = imageListPullJobComplaint(object);
-  return complaint === undefined ? allowed : denied(400, complaint);
+  const isNew = old === undefined || imageListPullJobComplaint(old.object) !== complaint;
+  return complaint !== undefined && isNew ? denied(400, complaint) : allowed;
 });
 
 export const imageListPullJobWebhooks: readonly Webhook[] = [

@@ -26,7 +26,8 @@ export function validateImagePullJob(gates: FeatureGates): AdmissionHandler {
 
 const validate = typedHandler(imagePullJob.read, ({ object }, old) => {
   const complaint = imagePullJobComplaint(object);
-  if (complaint !== undefined) return denied(400, complaint);
+  const isNew = old === undefined || imagePullJobComplaint(old.object) !== complaint;
+  if (complaint !== undefined && isNew) return denied(400, complaint);
   const isChanged = old !== undefined && changesPullSecrets(old.object, object);
   return isChanged ? denied(403, "spec.pullSecrets is immutable") : allowed;
 });

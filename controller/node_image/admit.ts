@@ -17,9 +17,10 @@ export function validateNodeImage(gates: FeatureGates): AdmissionHandler {
     isBeingDeleted(request) ? allowed : (closedGate(gates, "KruiseDaemon") ?? validate(request));
 }
 
-const validate = typedHandler(nodeImage.read, ({ object }) => {
+const validate = typedHandler(nodeImage.read, ({ object }, old) => {
   const complaint = nodeImageComplaint(object);
-  return complaint === undefined ? allowed : denied(400, complaint);
+  const isNew = old === undefined || nodeImageComplaint(old.object) !== complaint;
+  return complaint !== undefined && isNew ? denied(400, complaint) : allowed;
 });
 
 export const nodeImageWebhooks: readonly Webhook[] = [

@@ -8,7 +8,13 @@ import {
   validateDistributedResource,
   validateDistributionTargets,
 } from "../../crds/index.ts";
-import { type FieldError, forbidden, isJsonObject, type JsonObject } from "../../kube/core/index.ts";
+import {
+  type FieldError,
+  forbidden,
+  isJsonObject,
+  type JsonObject,
+  jsonEqual,
+} from "../../kube/core/index.ts";
 import { type Client, isKubeError, messageOf } from "../../kube/index.ts";
 import type { AdmissionHandler } from "../admission/request.ts";
 import { closedGate, refusedFor, typedHandler } from "../admission/typed.ts";
@@ -29,8 +35,10 @@ export function validateResourceDistribution(
 ): AdmissionHandler {
   const written = typedHandler(resourceDistribution.readStored, async ({ object }, old) => {
     const mistakes = validateDistributedResource(object, old?.object);
-    const errors = mistakes.length > 0 ? mistakes : await triedOut(object.spec?.resource, options);
-    return refusedFor([...errors, ...validateDistributionTargets(object)], 422);
+    const resource = object.spec?.resource;
+    const isTried = mistakes.length === 0 && !(old && jsonEqual(resource, old.object.spec?.resource));
+    const errors = isTried ? await triedOut(resource, options) : mistakes;
+    return refusedFor([...errors, ...validateDistributionTargets(object, old?.object)], 422);
   });
   return (request) => closedGate(options.gates, "ResourceDistributionGate") ?? written(request);
 }

@@ -1,4 +1,5 @@
 /** What admission refuses in an AdvancedCronJob, in the API's words. Spec: jobs A6. */
+
 import {
   type FieldError,
   forbidden,
@@ -11,6 +12,7 @@ import { nonNegative } from "../clone_set/rules.ts";
 import { ScheduleError } from "../errors.ts";
 import { jobNameErrors } from "../job_name.ts";
 import { jobTemplateErrors } from "../job_template.ts";
+import { ratcheted } from "../ratchet.ts";
 import { parseSchedule, zoneComplaint } from "./schedule.ts";
 import type { AdvancedCronJobSpec, DecodedAdvancedCronJob } from "./schema.ts";
 import { validatePullTemplate } from "./validate_pull_template.ts";
@@ -33,10 +35,9 @@ const templateWords =
   "either JobTemplate or BroadcastJobTemplate or ImageListPullJobTemplate should be provided";
 
 /** All errors of a defaulted object, and, on an update, of the change from `old`, which must be of the same version. */
-export function validateAdvancedCronJob(
-  next: DecodedAdvancedCronJob,
-  old?: DecodedAdvancedCronJob,
-): FieldError[] {
+export const validateAdvancedCronJob = ratcheted(errorsOf);
+
+function errorsOf(next: DecodedAdvancedCronJob, old?: DecodedAdvancedCronJob): FieldError[] {
   const { metadata, spec } = next.object;
   const errors = jobNameErrors("AdvancedCronJob", metadata);
   if (!isJsonObject(spec)) return [...errors, required("spec")];

@@ -1,8 +1,10 @@
 /** What admission refuses in a BroadcastJob, in the API's words. Spec: jobs B6. */
+
 import { type FieldError, invalid, isJsonObject, required, scaledValue } from "../../kube/core/index.ts";
-import { nonNegative, ratchet } from "../clone_set/rules.ts";
+import { nonNegative } from "../clone_set/rules.ts";
 import { jobNameErrors } from "../job_name.ts";
 import { jobTemplateErrors } from "../job_template.ts";
+import { ratcheted } from "../ratchet.ts";
 import type { BroadcastJobSpec, DecodedBroadcastJob } from "./schema.ts";
 
 /** Labels by which the pods of a job are found. */
@@ -10,22 +12,18 @@ export const broadcastJobNameLabel = "broadcastjob-name";
 export const broadcastJobUidLabel = "broadcastjob-controller-uid";
 
 /** All errors of a defaulted object; what `old` had already and no rule of the API forbids stays acceptable. */
-export function validateBroadcastJob(next: DecodedBroadcastJob, old?: DecodedBroadcastJob): FieldError[] {
+export const validateBroadcastJob = ratcheted(errorsOf);
+
+function errorsOf(next: DecodedBroadcastJob): FieldError[] {
   const { metadata, spec } = next.object;
   const errors = jobNameErrors("BroadcastJob", metadata);
   if (!isJsonObject(spec)) return [...errors, required("spec")];
-  return [...errors, ...validateBroadcastJobSpec(spec, old?.object.spec)];
-}
-
-function validateBroadcastJobSpec(
-  spec: BroadcastJobSpec,
-  before: BroadcastJobSpec | undefined,
-): FieldError[] {
   return [
+    ...errors,
     ...validateTemplate(spec),
     ...validateCompletion(spec),
-    ...validateNumbers(spec, before),
-    ...ratchet(parallelismErrors(spec.parallelism), spec.parallelism, before?.parallelism),
+    ...validateNumbers(spec),
+    ...parallelismErrors(spec.parallelism),
   ];
 }
 
@@ -58,22 +56,15 @@ function validateCompletion({ completionPolicy }: BroadcastJobSpec): FieldError[
 }
 
 /** Negative numbers mean nothing; those that are stored are read as 0. */
-function validateNumbers(spec: BroadcastJobSpec, before: BroadcastJobSpec | undefined): FieldError[] {
-  const completion = spec.completionPolicy;
-  const numbers = [
-    [
-      "completionPolicy.ttlSecondsAfterFinished",
-      completion?.ttlSecondsAfterFinished,
-      before?.completionPolicy?.ttlSecondsAfterFinished,
-    ],
-    [
-      "completionPolicy.activeDeadlineSeconds",
-      completion?.activeDeadlineSeconds,
-      before?.completionPolicy?.activeDeadlineSeconds,
-    ],
-    ["failurePolicy.restartLimit", spec.failurePolicy?.restartLimit, before?.failurePolicy?.restartLimit],
-  ] as const;
-  return numbers.flatMap(([path, value, old]) => ratchet(nonNegative(`spec.${path}`, value), value, old));
+function validateNumbers({ completionPolicy, failurePolicy }: BroadcastJobSpec): FieldError[] {
+  return [
+    ...nonNegative(
+      "spec.completionPolicy.ttlSecondsAfterFinished",
+      completionPolicy?.ttlSecondsAfterFinished,
+    ),
+    ...nonNegative("spec.completionPolicy.activeDeadlineSeconds", completionPolicy?.activeDeadlineSeconds),
+    ...nonNegative("spec.failurePolicy.restartLimit", failurePolicy?.restartLimit),
+  ];
 }
 
 /** Text without `%` counts as a percentage, too; text without a number stands for nothing. */

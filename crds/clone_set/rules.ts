@@ -3,7 +3,6 @@ import {
   type FieldError,
   type IntOrString,
   invalid,
-  jsonEqual,
   type LabelSelector,
   patternMessage,
   scaledValueOfFraction,
@@ -14,14 +13,6 @@ export function nonNegative(path: string, value: number | undefined | null): Fie
   return typeof value === "number" && value < 0
     ? [invalid(path, value, "must be greater than or equal to 0")]
     : [];
-}
-
-/**
- * Drops errors about a value that an update leaves as it was: rules that are stricter here than where the object may
- * come from must not make it impossible to change anything else.
- */
-export function ratchet(errors: FieldError[], value: unknown, before: unknown): FieldError[] {
-  return before !== undefined && jsonEqual(value, before) ? [] : errors;
 }
 
 /** The amount that a number or percentage, also one with a fraction, stands for, rounded up, or why there is none. */

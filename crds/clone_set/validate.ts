@@ -1,4 +1,5 @@
 /** What admission refuses in a CloneSet, in the API's words. Spec: cloneset 6. */
+
 import {
   compileSelector,
   diffPositional,
@@ -12,7 +13,8 @@ import {
   required,
   validateSelector,
 } from "../../kube/core/index.ts";
-import { amountErrors, nonNegative, ratchet } from "./rules.ts";
+import { ratcheted } from "../ratchet.ts";
+import { amountErrors, nonNegative } from "./rules.ts";
 import type { CloneSetSpec, CloneSetSpecV1alpha1, DecodedCloneSet } from "./schema.ts";
 import { validateTemplate } from "./template.ts";
 import { validateRollout } from "./validate_rollout.ts";
@@ -48,7 +50,9 @@ const immutableWords = `updates to cloneset spec for fields other than ${mutable
 const unlimitedDeadline = 2147483647;
 
 /** All errors of a defaulted object, and, on an update, of the change from `old`, which must be of the same version. */
-export function validateCloneSet(
+export const validateCloneSet = ratcheted(errorsOf);
+
+function errorsOf(
   next: DecodedCloneSet,
   old: DecodedCloneSet | undefined,
   context: CloneSetValidation,
@@ -57,38 +61,25 @@ export function validateCloneSet(
   const errors = dnsSubdomainErrors(object.metadata.name ?? "").map((message) => {
     return invalid("metadata.name", object.metadata.name, message);
   });
-  errors.push(...validateSpec(next, old, context));
+  errors.push(...validateSpec(next, context));
   if (next.version === "v1alpha1") errors.push(...validatePodsToDelete(next, old, context));
   if (old !== undefined) errors.push(...validateChange(next, old));
   return errors;
 }
 
-function validateSpec(
-  next: DecodedCloneSet,
-  old: DecodedCloneSet | undefined,
-  context: CloneSetValidation,
-): FieldError[] {
+function validateSpec(next: DecodedCloneSet, context: CloneSetValidation): FieldError[] {
   const spec: CloneSetSpec | CloneSetSpecV1alpha1 | undefined = next.object.spec ?? undefined;
   if (spec === undefined) return [required("spec")];
-  const before: CloneSetSpec | CloneSetSpecV1alpha1 | undefined = old?.object.spec;
   const replicas = spec.replicas ?? 1;
   return [
     ...nonNegative("spec.replicas", spec.replicas),
     ...validateSelection(spec),
     ...validateTemplate(spec, context),
-    ...validateScaling(spec, before),
-    ...ratchet(
-      nonNegative("spec.minReadySeconds", spec.minReadySeconds),
-      spec.minReadySeconds,
-      before?.minReadySeconds,
-    ),
-    ...ratchet(
-      nonNegative("spec.revisionHistoryLimit", spec.revisionHistoryLimit),
-      spec.revisionHistoryLimit,
-      before?.revisionHistoryLimit,
-    ),
+    ...validateScaling(spec),
+    ...nonNegative("spec.minReadySeconds", spec.minReadySeconds),
+    ...nonNegative("spec.revisionHistoryLimit", spec.revisionHistoryLimit),
     ...validateDeadline(next.version, spec),
-    ...validateRollout(next, old, replicas),
+    ...validateRollout(next, replicas),
   ];
 }
 
@@ -104,10 +95,7 @@ function validateSelection(spec: CloneSetSpec | CloneSetSpecV1alpha1): FieldErro
   return [invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")];
 }
 
-function validateScaling(
-  spec: CloneSetSpec | CloneSetSpecV1alpha1,
-  before: CloneSetSpec | CloneSetSpecV1alpha1 | undefined,
-): FieldError[] {
+function validateScaling(spec: CloneSetSpec | CloneSetSpecV1alpha1): FieldError[] {
   const { podsToDelete, maxUnavailable } = spec.scaleStrategy ?? {};
   const errors: FieldError[] = [];
   const names = podsToDelete ?? [];
@@ -119,8 +107,7 @@ function validateScaling(
   }
   const path = "spec.scaleStrategy.maxUnavailable";
   if (maxUnavailable !== undefined && maxUnavailable !== null) {
-    const complaints = amountErrors(path, "maxUnavailable", maxUnavailable);
-    errors.push(...ratchet(complaints, maxUnavailable, before?.scaleStrategy?.maxUnavailable));
+    errors.push(...amountErrors(path, "maxUnavailable", maxUnavailable));
   }
   return errors;
 }

@@ -1,7 +1,7 @@
 /** What admission refuses in the update strategy. Spec: cloneset 6. */
 import { type FieldError, type IntOrString, invalid, isPercentage } from "../../kube/core/index.ts";
 import { podUpdatePolicies } from "./names.ts";
-import { amount, amountErrors, nonNegative, ratchet } from "./rules.ts";
+import { amount, amountErrors, nonNegative } from "./rules.ts";
 import type { CloneSetRollingUpdate, DecodedCloneSet } from "./schema.ts";
 import { priorityErrors, scatterErrors } from "./update_order.ts";
 
@@ -10,11 +10,7 @@ type Rollout = Omit<CloneSetRollingUpdate, "podUpdatePolicy">;
 const policies: readonly unknown[] = podUpdatePolicies;
 
 /** The part that both versions share lies at different paths; the words of some errors differ, too. */
-export function validateRollout(
-  next: DecodedCloneSet,
-  old: DecodedCloneSet | undefined,
-  replicas: number,
-): FieldError[] {
+export function validateRollout(next: DecodedCloneSet, replicas: number): FieldError[] {
   const path = "spec.updateStrategy";
   if (next.version === "v1alpha1") {
     const strategy = next.object.spec?.updateStrategy ?? {};
@@ -31,7 +27,7 @@ export function validateRollout(
       ...errors,
       ...validateSettings(path, strategy, replicas),
       ...validateSurge(path, strategy, strategy.type, "strategy type"),
-      ...validateGrace(path, strategy, rolloutOf(old)),
+      ...validateGrace(path, strategy),
     ];
   }
   const { type, rollingUpdate } = next.object.spec?.updateStrategy ?? {};
@@ -51,13 +47,8 @@ export function validateRollout(
     ...validateSettings(inner, rollingUpdate, replicas),
     ...validateSurge(inner, rollingUpdate, policy, "podUpdatePolicy"),
     ...validatePreDownload(`${inner}.inPlaceUpdateStrategy`, rollingUpdate),
-    ...validateGrace(inner, rollingUpdate, rolloutOf(old)),
+    ...validateGrace(inner, rollingUpdate),
   ];
-}
-
-function rolloutOf(decoded: DecodedCloneSet | undefined): Rollout | undefined {
-  if (decoded?.version === "v1alpha1") return decoded.object.spec?.updateStrategy;
-  return decoded?.object.spec?.updateStrategy?.rollingUpdate;
 }
 
 function validateSettings(path: string, rollout: Rollout, replicas: number): FieldError[] {
@@ -114,8 +105,7 @@ function parallelismErrors(path: string, value: IntOrString | undefined | null):
   return number < 0 ? [invalid(path, value, `${name} must be non-negative`)] : [];
 }
 
-function validateGrace(path: string, next: Rollout, old: Rollout | undefined): FieldError[] {
-  const grace = next.inPlaceUpdateStrategy?.gracePeriodSeconds;
-  const errors = nonNegative(`${path}.inPlaceUpdateStrategy.gracePeriodSeconds`, grace);
-  return ratchet(errors, grace, old?.inPlaceUpdateStrategy?.gracePeriodSeconds);
+function validateGrace(path: string, { inPlaceUpdateStrategy }: Rollout): FieldError[] {
+  const grace = inPlaceUpdateStrategy?.gracePeriodSeconds;
+  return nonNegative(`${path}.inPlaceUpdateStrategy.gracePeriodSeconds`, grace);
 }

@@ -1,4 +1,5 @@
 /** What admission refuses in a DaemonSet, in the API's words. Spec: daemonset 6. */
+
 import {
   compileSelector,
   defaultPodTemplate,
@@ -14,6 +15,7 @@ import {
   validateSelector,
 } from "../../kube/core/index.ts";
 import { nonNegative } from "../clone_set/rules.ts";
+import { ratcheted } from "../ratchet.ts";
 import type { DaemonSetSpec, DecodedDaemonSet } from "./schema.ts";
 import { validateRollingUpdate } from "./validate_rollout.ts";
 
@@ -34,7 +36,9 @@ const immutableWords: Readonly<Record<DecodedDaemonSet["version"], string>> = {
 };
 
 /** All errors of a defaulted object, and, on an update, of the change from `old`, which must be of the same version. */
-export function validateDaemonSet(
+export const validateDaemonSet = ratcheted(errorsOf);
+
+function errorsOf(
   next: DecodedDaemonSet,
   old: DecodedDaemonSet | undefined,
   options: DaemonSetValidation,

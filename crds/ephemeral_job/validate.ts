@@ -1,4 +1,5 @@
 /** What admission refuses in an EphemeralJob, in the API's words. Spec: containers 5.6. */
+
 import {
   dnsLabelErrors,
   duplicate,
@@ -14,10 +15,13 @@ import {
   validateTypes,
 } from "../../kube/core/index.ts";
 import type { Draft } from "../kind_reader.ts";
+import { ratcheted } from "../ratchet.ts";
 import type { EphemeralJob } from "./schema.ts";
 
 /** All that is wrong with a decoded EphemeralJob. */
-export function validateEphemeralJob({ spec }: Draft<EphemeralJob>): FieldError[] {
+export const validateEphemeralJob = ratcheted(errorsOf);
+
+function errorsOf({ spec }: Draft<EphemeralJob>): FieldError[] {
   if (!spec) return [required("spec")];
   const containers: unknown = spec.template.ephemeralContainers;
   return [...validateSelector(spec.selector, "spec.selector"), ...validateContainers(containers)];

@@ -1,6 +1,8 @@
 /** What admission refuses in a PersistentPodState, in the API's words. Spec: persistentpodstate 6. */
+
 import { type FieldError, forbidden, invalid, jsonEqual } from "../../kube/core/index.ts";
 import type { Draft } from "../kind_reader.ts";
+import { ratcheted } from "../ratchet.ts";
 import type { PersistentPodState } from "./schema.ts";
 
 export interface TargetReference {
@@ -10,7 +12,9 @@ export interface TargetReference {
 }
 
 /** All errors of an object, and, on an update, of the change from `old`. `others` are the objects of the namespace. */
-export function validatePersistentPodState(
+export const validatePersistentPodState = ratcheted(errorsOf);
+
+function errorsOf(
   next: Draft<PersistentPodState>,
   old: Draft<PersistentPodState> | undefined,
   others: readonly PersistentPodState[],

@@ -1,4 +1,5 @@
 /** What admission refuses in a PodProbeMarker, in the API's words. Spec: containers 4.6. */
+
 import {
   type FieldError,
   forbidden,
@@ -15,6 +16,7 @@ import {
   validateSelector,
 } from "../../kube/core/index.ts";
 import type { Draft } from "../kind_reader.ts";
+import { ratcheted } from "../ratchet.ts";
 import type { PodProbeMarker, PodProbeMarkerSpec } from "./schema.ts";
 
 type MarkerProbe = PodProbeMarkerSpec["probes"][number];
@@ -32,10 +34,9 @@ const takenNames = [
 ];
 
 /** All errors of a decoded marker, and, on an update, of the change from `old`. */
-export function validatePodProbeMarker(
-  { spec }: Draft<PodProbeMarker>,
-  old: Draft<PodProbeMarker> | undefined,
-): FieldError[] {
+export const validatePodProbeMarker = ratcheted(errorsOf);
+
+function errorsOf({ spec }: Draft<PodProbeMarker>, old: Draft<PodProbeMarker> | undefined): FieldError[] {
   if (!spec) return [required("spec")];
   const errors = [...validateMarkerSelector(spec), ...validateProbes(spec.probes ?? [])];
   if (old?.spec && !jsonEqual(spec.selector ?? {}, old.spec.selector ?? {}))

@@ -1,4 +1,5 @@
 /** What admission refuses in a PodUnavailableBudget, in the API's words. Spec: protection A6. */
+
 import {
   compileSelector,
   type FieldError,
@@ -11,6 +12,7 @@ import {
 import { portionErrors, selectorErrors } from "../clone_set/rules.ts";
 import type { Draft } from "../kind_reader.ts";
 import { sameTarget, type TargetReference } from "../persistent_pod_state/validate.ts";
+import { ratcheted } from "../ratchet.ts";
 import { protectTotalReplicasAnnotation } from "./names.ts";
 import type { PodUnavailableBudget, PodUnavailableBudgetSpec } from "./schema.ts";
 import { selectorsOverlap } from "./selector_overlap.ts";
@@ -20,7 +22,9 @@ type Budget = Draft<PodUnavailableBudget>;
 const operations = ["DELETE", "UPDATE", "EVICT", "RESIZE"];
 
 /** All errors of an object, and, on an update, of the change from `old`. `others` are the budgets of the namespace. */
-export function validatePodUnavailableBudget(
+export const validatePodUnavailableBudget = ratcheted(errorsOf);
+
+function errorsOf(
   next: Budget,
   old: Budget | undefined,
   others: readonly PodUnavailableBudget[],

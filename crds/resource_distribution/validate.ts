@@ -1,4 +1,5 @@
 /** What admission refuses in a ResourceDistribution, in the API's words. Spec: resourcedistribution 6. */
+
 import {
   compileSelector,
   dnsLabelErrors,
@@ -11,6 +12,7 @@ import {
   required,
 } from "../../kube/core/index.ts";
 import type { Draft } from "../kind_reader.ts";
+import { ratcheted } from "../ratchet.ts";
 import { contentErrors, type DistributedKind, distributedKinds } from "./content.ts";
 import type { ResourceDistribution, ResourceDistributionSpec } from "./schema.ts";
 
@@ -40,7 +42,9 @@ export function distributedKind({ apiVersion, kind }: DistributedIdentity): Dist
 }
 
 /** Mistakes of `spec.resource` alone, and, on an update, of the change from `old`. With any, it is not tried out. */
-export function validateDistributedResource(
+export const validateDistributedResource = ratcheted(resourceErrors);
+
+function resourceErrors(
   { spec }: Draft<ResourceDistribution>,
   old: Draft<ResourceDistribution> | undefined,
 ): FieldError[] {
@@ -75,7 +79,9 @@ export function invalidResource(problem: string): FieldError {
   return invalid(RESOURCE, "null", `spec.resource is invalid: ${problem}`);
 }
 
-export function validateDistributionTargets({ spec }: Draft<ResourceDistribution>): FieldError[] {
+export const validateDistributionTargets = ratcheted(targetsErrors);
+
+function targetsErrors({ spec }: Draft<ResourceDistribution>): FieldError[] {
   const targets = spec?.targets ?? {};
   const { includedNamespaces, excludedNamespaces, namespaceSelector } = targets;
   const errors = [

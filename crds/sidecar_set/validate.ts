@@ -1,4 +1,5 @@
 /** What admission refuses in a SidecarSet, in the API's words. Spec: sidecarset 6. */
+
 import {
   type FieldError,
   goJson,
@@ -12,6 +13,7 @@ import {
 import { intOrPercentErrors, selectorErrors } from "../clone_set/rules.ts";
 import { priorityErrors, scatterErrors } from "../clone_set/update_order.ts";
 import type { Draft } from "../kind_reader.ts";
+import { ratcheted } from "../ratchet.ts";
 import { canaryBase } from "./canary.ts";
 import { sidecarSetConflicts } from "./conflicts.ts";
 import { isNativeSidecar } from "./hash.ts";
@@ -33,7 +35,9 @@ export interface SidecarSetValidation {
 type Strategy = NonNullable<SidecarSetSpec["updateStrategy"]>;
 
 /** All errors of a defaulted object of the storage version, and, on an update, of the change from `old`. */
-export function validateSidecarSet(
+export const validateSidecarSet = ratcheted(errorsOf);
+
+function errorsOf(
   { metadata, spec }: Draft<SidecarSet>,
   old: Draft<SidecarSet> | undefined,
   context: SidecarSetValidation,
@@ -42,7 +46,7 @@ export function validateSidecarSet(
   const errors = [
     ...validateObjectMeta(metadata, "metadata", { namespaced: false, nameRule: nameErrors }),
     ...validateCanary(next, old, context.stored),
-    ...validateSpec(next, old?.spec, context),
+    ...validateSpec(next, context),
   ];
   if (old !== undefined)
     errors.push(...validateContainerChange(next.spec.containers ?? [], old.spec?.containers ?? []));
@@ -81,14 +85,13 @@ function validateCanary(
     return refuse(`fetch base sidecarSet[${baseName}] failed: ${problem}`);
   }
   if (canaryBase(base.metadata) !== undefined) return refuse("base sidecarSet cannot be canary");
-  if (spec.updateStrategy?.type === "RollingUpdate")
+  if (spec.updateStrategy?.type !== "NotUpdate")
     return refuse("RollingUpdate is not supported for canary sidecarSet");
   return [];
 }
 
 function validateSpec(
   next: Pick<SidecarSet, "metadata" | "spec">,
-  before: SidecarSetSpec | undefined,
   context: SidecarSetValidation,
 ): FieldError[] {
   const { spec } = next;
@@ -97,7 +100,7 @@ function validateSpec(
     ...validateSelectors(spec),
     ...validateRevision(spec, context.revisionProblem),
     ...validateStrategy(spec.updateStrategy ?? {}),
-    ...validateSidecars(spec, before, context),
+    ...validateSidecars(spec, context),
     ...validatePatches(next, context.whitelist),
   ];
 }

@@ -10,7 +10,6 @@ import {
   required,
   validatePodTemplate,
 } from "../../kube/core/index.ts";
-import { ratchet } from "../clone_set/rules.ts";
 import { privilegedErrors } from "../clone_set/template.ts";
 import { isNativeSidecar } from "./hash.ts";
 import { isHotUpgrade, podContainerNames, type SidecarList } from "./hot_upgrade.ts";
@@ -24,11 +23,7 @@ type TransferEnv = NonNullable<SidecarContainer["transferEnv"]>[number];
 const longestHotUpgradeName = 61;
 
 /** Indexes in `spec[i]` are those of the container in its own list, as the API has it. */
-export function validateSidecars(
-  spec: SidecarSetSpec,
-  before: SidecarSetSpec | undefined,
-  options: { allowPrivileged: boolean },
-): FieldError[] {
+export function validateSidecars(spec: SidecarSetSpec, options: { allowPrivileged: boolean }): FieldError[] {
   const containers = spec.containers ?? [];
   const initContainers = spec.initContainers ?? [];
   if (containers.length + initContainers.length === 0)
@@ -44,8 +39,8 @@ export function validateSidecars(
       ...transferEnvErrors(container, `spec[${index}]`),
       ...(container.resourcesPolicy ? resourcesErrors(container, `spec[${index}].resourcesPolicy`) : []),
     ]),
-    ...hotUpgradeErrors("containers", spec, before),
-    ...hotUpgradeErrors("initContainers", spec, before),
+    ...hotUpgradeErrors("containers", spec),
+    ...hotUpgradeErrors("initContainers", spec),
     ...validateAsPod(spec, options),
   ];
 }
@@ -170,12 +165,8 @@ function problemOf(parse: () => unknown): string | undefined {
   }
 }
 
-/** The reference accepts these, and then no pod can be created. What is stored so may stay. */
-function hotUpgradeErrors(
-  list: SidecarList,
-  spec: SidecarSetSpec,
-  before: SidecarSetSpec | undefined,
-): FieldError[] {
+/** The reference accepts these, and then no pod can be created. */
+function hotUpgradeErrors(list: SidecarList, spec: SidecarSetSpec): FieldError[] {
   const namesIn = (list: SidecarList) =>
     (spec[list] ?? []).map((one) => ({ one, names: podContainerNames(one, list) }));
   const all = [...namesIn("containers"), ...namesIn("initContainers")];
@@ -197,8 +188,7 @@ function hotUpgradeErrors(
       const words = `HotUpgrade makes a container ${made} of it, and another one has that name`;
       if (others.has(made)) errors.push(invalid(`${path}.name`, name, words));
     }
-    const earlier = before?.[list]?.find((one) => one.name === name && isHotUpgrade(one, list));
-    return ratchet(errors, upgradeStrategy, earlier?.upgradeStrategy);
+    return errors;
   });
 }
 

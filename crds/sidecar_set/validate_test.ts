@@ -356,6 +356,9 @@ t.test("a canary and its base", async (t) => {
   );
   t.match(check(canary("other")), refused("base sidecarSet cannot be canary"));
   t.match(check(canary("base", {})), refused("RollingUpdate is not supported for canary sidecarSet"));
+  const odd = canary("base", { updateStrategy: { type: "Odd" } });
+  t.match(check(odd), refused("RollingUpdate is not supported for canary sidecarSet"));
+  t.equal(check(odd, odd), "", "what is stored may stay");
   t.match(
     check(canary("base"), canary("gone")),
     refused("annotations\\[apps\\.kruise\\.io/sidecarset-base\\] is immutable"),
@@ -384,4 +387,14 @@ t.test("conflicts are looked for last", async (t) => {
   const conflict = 'spec.containers: Invalid value: "side": container side already exist in other';
   t.equal(complaints(raw({}), undefined, { stored: [other] }), conflict);
   t.notMatch(complaints(raw({ selector: {} }), undefined, { stored: [other] }), "already exist");
+});
+
+t.test("a conflict that is stored already is no reason to refuse another change", async (t) => {
+  const rival = { metadata: { name: "rival" }, spec: Object(raw({})["spec"]) };
+  const check = (next: JsonObject, old?: JsonObject) => complaints(next, old, { stored: [rival] });
+  t.match(check(raw({})), /already exist in rival/);
+  t.equal(check(raw({ updateStrategy: { type: "NotUpdate" } }), raw({})), "");
+  const apart = raw({ selector: { matchLabels: { app: "elsewhere" } } });
+  t.equal(check(apart), "");
+  t.match(check(raw({}), apart), /already exist in rival/);
 });

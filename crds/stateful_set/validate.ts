@@ -1,4 +1,5 @@
 /** What admission refuses in a StatefulSet, in the API's words. Spec: statefulset 6. */
+
 import {
   compileSelector,
   diffPositional,
@@ -12,7 +13,8 @@ import {
   required,
   validateSelector,
 } from "../../kube/core/index.ts";
-import { nonNegative, ratchet } from "../clone_set/rules.ts";
+import { nonNegative } from "../clone_set/rules.ts";
+import { ratcheted } from "../ratchet.ts";
 import type { DecodedStatefulSet, StatefulSetSpec } from "./schema.ts";
 import { type StorageClassLookup, validateClaimChange } from "./validate_claims.ts";
 import { validateRollingUpdate, validateScaleLimit } from "./validate_rollout.ts";
@@ -31,7 +33,9 @@ const immutableWords =
   "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'reserveOrdinals', 'lifecycle', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy', `volumeClaimTemplates`, `VolumeClaimUpdateStrategy` and 'updateStrategy' are forbidden";
 
 /** All errors of a defaulted object, and, on an update, of the change from `old`, which must be of the same version. */
-export function validateStatefulSet(
+export const validateStatefulSet = ratcheted(errorsOf);
+
+function errorsOf(
   next: DecodedStatefulSet,
   old: DecodedStatefulSet | undefined,
   context: StatefulSetValidation,
@@ -43,7 +47,7 @@ export function validateStatefulSet(
   const spec: Spec | undefined = object.spec ?? undefined;
   if (spec === undefined) return [...errors, required("spec")];
   const before: Spec | undefined = old?.object.spec;
-  errors.push(...validateSpec(spec, before));
+  errors.push(...validateSpec(spec));
   if (before !== undefined) {
     errors.push(...validateChange(spec, before));
     if (context.resizesClaims) errors.push(...validateClaimChange(spec, before, context.storageClasses));
@@ -51,22 +55,14 @@ export function validateStatefulSet(
   return errors;
 }
 
-function validateSpec(spec: Spec, before: Spec | undefined): FieldError[] {
+function validateSpec(spec: Spec): FieldError[] {
   return [
     ...validatePolicy(spec),
-    ...validateStrategy(spec, before),
+    ...validateStrategy(spec),
     ...validateRetention(spec),
     ...nonNegative("spec.replicas", spec.replicas),
-    ...ratchet(
-      nonNegative("spec.revisionHistoryLimit", spec.revisionHistoryLimit),
-      spec.revisionHistoryLimit,
-      before?.revisionHistoryLimit,
-    ),
-    ...ratchet(
-      nonNegative("spec.ordinals.start", spec.ordinals?.start),
-      spec.ordinals?.start,
-      before?.ordinals?.start,
-    ),
+    ...nonNegative("spec.revisionHistoryLimit", spec.revisionHistoryLimit),
+    ...nonNegative("spec.ordinals.start", spec.ordinals?.start),
     ...validateScaleLimit(spec),
     ...validateReserved(spec),
     ...validateSelection(spec),
@@ -79,7 +75,7 @@ function validatePolicy({ podManagementPolicy: policy }: Spec): FieldError[] {
   return [invalid("spec.podManagementPolicy", policy ?? "", "must be 'OrderedReady' or 'Parallel'")];
 }
 
-function validateStrategy(spec: Spec, before: Spec | undefined): FieldError[] {
+function validateStrategy(spec: Spec): FieldError[] {
   const path = "spec.updateStrategy";
   const { type, rollingUpdate } = spec.updateStrategy ?? {};
   if (type === "OnDelete") {
@@ -90,7 +86,7 @@ function validateStrategy(spec: Spec, before: Spec | undefined): FieldError[] {
   if (type !== "RollingUpdate") {
     return [invalid(path, spec.updateStrategy ?? {}, "must be 'RollingUpdate' or 'OnDelete'")];
   }
-  return validateRollingUpdate(spec, rollingUpdate ?? undefined, before?.updateStrategy?.rollingUpdate);
+  return validateRollingUpdate(spec, rollingUpdate ?? undefined);
 }
 
 function validateRetention({ persistentVolumeClaimRetentionPolicy: policy }: Spec): FieldError[] {

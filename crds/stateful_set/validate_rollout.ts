@@ -7,7 +7,7 @@ import {
   validateSelector,
 } from "../../kube/core/index.ts";
 import { podUpdatePolicies } from "../clone_set/names.ts";
-import { nonNegative, ratchet } from "../clone_set/rules.ts";
+import { nonNegative } from "../clone_set/rules.ts";
 import type { StatefulSetSpec } from "./schema.ts";
 
 const LONGEST_MIN_READY_SECONDS = 300;
@@ -19,7 +19,6 @@ type RollingUpdate = NonNullable<NonNullable<StatefulSetSpec["updateStrategy"]>[
 export function validateRollingUpdate(
   spec: StatefulSetSpec,
   rolling: RollingUpdate | undefined,
-  before: RollingUpdate | undefined,
 ): FieldError[] {
   const grace = rolling?.inPlaceUpdateStrategy?.gracePeriodSeconds;
   const path = "spec.updateStrategy.rollingUpdate";
@@ -30,11 +29,7 @@ export function validateRollingUpdate(
     ...validateLimit(spec, `${path}.maxUnavailable`, rolling.maxUnavailable),
     ...validateUpdatePolicy(spec, `${path}.podUpdatePolicy`, rolling.podUpdatePolicy),
     ...validateUnordered(spec, `${path}.unorderedUpdate`, rolling.unorderedUpdate),
-    ...ratchet(
-      nonNegative(`${path}.inPlaceUpdateStrategy.gracePeriodSeconds`, grace),
-      grace,
-      before?.inPlaceUpdateStrategy?.gracePeriodSeconds,
-    ),
+    ...nonNegative(`${path}.inPlaceUpdateStrategy.gracePeriodSeconds`, grace),
   ];
 }
 

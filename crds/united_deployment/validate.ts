@@ -1,4 +1,5 @@
 /** What admission refuses in a UnitedDeployment, in the API's words. Spec: uniteddeployment 6. */
+
 import {
   type FieldError,
   forbidden,
@@ -9,15 +10,15 @@ import {
 } from "../../kube/core/index.ts";
 import { nonNegative } from "../clone_set/rules.ts";
 import type { Draft } from "../kind_reader.ts";
+import { ratcheted } from "../ratchet.ts";
 import type { UnitedDeployment, UnitedDeploymentSpec } from "./schema.ts";
 import { validateTemplate, validateTemplateChange } from "./validate_template.ts";
 import { validateTopology } from "./validate_topology.ts";
 
 /** All errors of a defaulted object of either version, and, on an update, of the change from `old`. */
-export function validateUnitedDeployment(
-  { spec }: Draft<UnitedDeployment>,
-  old: Draft<UnitedDeployment> | undefined,
-): FieldError[] {
+export const validateUnitedDeployment = ratcheted(errorsOf);
+
+function errorsOf({ spec }: Draft<UnitedDeployment>, old: Draft<UnitedDeployment> | undefined): FieldError[] {
   if (spec === undefined) return [required("spec")];
   const before = old?.spec;
   return [

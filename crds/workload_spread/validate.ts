@@ -1,4 +1,5 @@
 /** What admission refuses in a WorkloadSpread, in the API's words. Spec: workloadspread 6. */
+
 import {
   compileSelector,
   type FieldError,
@@ -11,6 +12,7 @@ import {
 } from "../../kube/core/index.ts";
 import type { Draft } from "../kind_reader.ts";
 import { groupOf, sameTarget, type TargetReference } from "../persistent_pod_state/validate.ts";
+import { ratcheted } from "../ratchet.ts";
 import type { WorkloadSpread, WorkloadSpreadSpec, WorkloadSpreadSubset } from "./schema.ts";
 import { spreadGroupsOf } from "./targets.ts";
 
@@ -27,7 +29,9 @@ export interface WorkloadSpreadValidation {
 const LONGEST_RESCHEDULING = 295;
 
 /** All errors of an object, and, on an update, of the change from `old`. */
-export function validateWorkloadSpread(
+export const validateWorkloadSpread = ratcheted(errorsOf);
+
+function errorsOf(
   next: Draft<WorkloadSpread>,
   old: Draft<WorkloadSpread> | undefined,
   context: WorkloadSpreadValidation,

@@ -204,6 +204,18 @@ interface ExpressionInput {
 
 /** Validation of a selector field, with paths below `path`. */
 export function validateSelector(selector: SelectorInput | undefined | null, path: string): FieldError[] {
+  const errors = validatePodSelector(selector, path);
+  (selector?.matchExpressions ?? []).forEach(({ values }, index) => {
+    (values ?? []).forEach((value, at) => {
+      const place = `${path}.matchExpressions[${index}].values[${at}]`;
+      errors.push(...labelValueErrors(value).map((message) => invalid(place, value, message)));
+    });
+  });
+  return errors;
+}
+
+/** Of pods in a pod's own template: values of expressions may be any text there, as no pod can have what is no label value. */
+export function validatePodSelector(selector: SelectorInput | undefined | null, path: string): FieldError[] {
   if (selector === undefined || selector === null) return [];
   const errors = validateLabels(selector.matchLabels, `${path}.matchLabels`);
   (selector.matchExpressions ?? []).forEach((expression, index) => {
@@ -245,9 +257,5 @@ function validateExpression(expression: ExpressionInput, path: string): FieldErr
   }
   const key = expression.key ?? "";
   errors.push(...qualifiedNameErrors(key).map((message) => invalid(`${path}.key`, key, message)));
-  values.forEach((value, index) => {
-    const at = `${path}.values[${index}]`;
-    errors.push(...labelValueErrors(value).map((message) => invalid(at, value, message)));
-  });
   return errors;
 }

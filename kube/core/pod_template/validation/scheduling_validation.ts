@@ -1,7 +1,7 @@
 /** Where a pod may run: affinity, tolerations, spreading, gates. */
 import { duplicate, notSupported } from "../../field_errors.ts";
 import { dnsLabelErrors, dnsSubdomainErrors, labelValueErrors, qualifiedNameErrors } from "../../names.ts";
-import { validateSelector } from "../../selector.ts";
+import { validatePodSelector } from "../../selector.ts";
 import type { Cursor } from "./cursor.ts";
 import { selectorInput } from "./selector_input.ts";
 
@@ -15,12 +15,12 @@ export function validateAffinity(spec: Cursor): void {
   if (needed !== undefined) {
     const terms = needed.objects("nodeSelectorTerms");
     if (terms.length === 0) needed.required("nodeSelectorTerms", "must have at least one node selector term");
-    for (const term of terms) validateNodeTerm(term, true);
+    for (const term of terms) validateNodeTerm(term);
   }
   for (const wanted of node?.objects(PREFERRED) ?? []) {
     validateWeight(wanted);
     const term = wanted.object("preference");
-    if (term !== undefined) validateNodeTerm(term, false);
+    if (term !== undefined) validateNodeTerm(term);
   }
   for (const kind of ["podAffinity", "podAntiAffinity"]) {
     const pods = affinity?.object(kind);
@@ -39,11 +39,10 @@ function validateWeight(term: Cursor): void {
   if (weight <= 0 || weight > 100) term.invalid("weight", weight, "must be in the range 1-100");
 }
 
-function validateNodeTerm(term: Cursor, checkValues: boolean): void {
+function validateNodeTerm(term: Cursor): void {
   for (const expression of term.objects("matchExpressions")) {
     validateNodeExpression(expression);
     expression.complain("key", expression.text("key"), qualifiedNameErrors(expression.text("key")));
-    if (checkValues) expression.complainEach("values", expression.texts("values"), labelValueErrors);
   }
   for (const field of term.objects("matchFields")) validateNodeField(field);
 }
@@ -83,7 +82,7 @@ function validateNodeField(field: Cursor): void {
 
 function validatePodTerm(term: Cursor): void {
   for (const key of ["labelSelector", "namespaceSelector"]) {
-    term.add(...validateSelector(selectorInput(term.object(key)), term.at(key)));
+    term.add(...validatePodSelector(selectorInput(term.object(key)), term.at(key)));
   }
   for (const name of term.texts("namespaces")) term.complain("namespace", name, dnsLabelErrors(name));
   validateLabelKeys(term);
@@ -148,7 +147,7 @@ export function validateSpread(spec: Cursor): void {
     }
     validateLabelKeys(constraint);
     const selector = selectorInput(constraint.object("labelSelector"));
-    constraint.add(...validateSelector(selector, constraint.at("labelSelector")));
+    constraint.add(...validatePodSelector(selector, constraint.at("labelSelector")));
   });
 }
 

@@ -23,7 +23,10 @@ function isAnswer(value: unknown): value is Answer {
   return isJsonObject(value) && isJsonObject(value["template"]) && Array.isArray(value["errors"]);
 }
 
-/** What Kubernetes 1.34 answered about each template, recorded; with gate SELinuxChangePolicy, which the reference's rules have on. */
+/**
+ * What Kubernetes 1.34 answered about each template, recorded, with the options of the reference: any seLinuxChangePolicy, and
+ * any text among the values of affinities.
+ */
 const recorded: unknown = JSON.parse(readFileSync(new URL("testdata/answers.json", import.meta.url), "utf8"));
 const answers = Array.isArray(recorded) ? recorded.filter(isAnswer) : [];
 
@@ -64,6 +67,37 @@ t.test("what differs only in how the value is printed", (t) => {
   t.same(big, ["spec.template.annotations: Too long: may not be more than 262144 bytes"]);
   t.end();
 });
+
+t.test(
+  "values of expressions that select pods and nodes may be no label values; keys and labels may not",
+  (t) => {
+    const expression = (key: string) => ({ key, operator: "In", values: ["-no label-"] });
+    const selector = (key: string, label = "b") => ({
+      labelSelector: { matchLabels: { a: label }, matchExpressions: [expression(key)] },
+    });
+    const zone = { topologyKey: "zone" };
+    const required = "requiredDuringSchedulingIgnoredDuringExecution";
+    const places: ((key: string, label?: string) => object)[] = [
+      (key) => ({
+        affinity: {
+          nodeAffinity: { [required]: { nodeSelectorTerms: [{ matchExpressions: [expression(key)] }] } },
+        },
+      }),
+      (key, label) => ({ affinity: { podAffinity: { [required]: [{ ...zone, ...selector(key, label) }] } } }),
+      (key, label) => ({
+        topologySpreadConstraints: [
+          { ...zone, maxSkew: 1, whenUnsatisfiable: "DoNotSchedule", ...selector(key, label) },
+        ],
+      }),
+    ];
+    for (const [index, place] of places.entries()) {
+      t.strictSame(only({}, place("k")), []);
+      t.match(only({}, place("-k-")).join(), /matchExpressions\[0\]\.key: Invalid value: "-k-"/);
+      if (index > 0) t.match(only({}, place("k", "-b-")).join(), /matchLabels: Invalid value: "-b-"/);
+    }
+    t.end();
+  },
+);
 
 t.test("addresses", (t) => {
   const bad = (ip: string) => only({}, { hostAliases: [{ ip }] }).length > 0;
