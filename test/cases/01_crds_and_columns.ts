@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
+import { gatedObjects, minimalObjects } from "../../testkit/controller/minimal_objects.ts";
 import { type Item, isRecord } from "../cluster/api.ts";
-import { gatedObjects, manifestOf } from "./gated_kinds.ts";
+import { manifestOf } from "./gated_kinds.ts";
 import { cloneSet } from "./manifests.ts";
-import { minimalObjects } from "./minimal_objects.ts";
 import type { Suite } from "./suite.ts";
 import type { World } from "./world.ts";
 

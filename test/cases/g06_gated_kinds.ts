@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { gatedObjects, manifestOf, nameOf } from "./gated_kinds.ts";
+import { gatedObjects } from "../../testkit/controller/minimal_objects.ts";
+import { manifestOf, nameOf } from "./gated_kinds.ts";
 import type { Suite } from "./suite.ts";
 
 /** Case 01, step 6, its second half. */

@@ -1,10 +1,9 @@
 /** One object of every kind of the controller's list, made so that it has dependants and something to go wrong with. */
 import { kinds } from "../../controller/index.ts";
+import { gatedObjects, minimalObjects } from "../../testkit/controller/minimal_objects.ts";
 import type { Item } from "../cluster/api.ts";
-import { gatedObjects } from "./gated_kinds.ts";
 import { task } from "./jobs.ts";
 import { claimTemplate, container } from "./manifests.ts";
-import { minimalObjects } from "./minimal_objects.ts";
 
 /** Where a set of subjects lives: the same objects stand in two places, of which one is attacked. */
 export interface Side {

@@ -1,4 +1,4 @@
-/** One object of each kind that needs no gate, none of which starts a container. */
+/** Objects of each kind, none of which starts a container. */
 const nowhere = { "case/no-such-label": "true" };
 
 function container(name: string, image: string) {
@@ -119,5 +119,46 @@ export const minimalObjects: readonly MinimalObject[] = [
       },
     },
     row: /^Waiting( 0)*$/,
+  },
+];
+
+const completionPolicy = { type: "Always" };
+
+/** Of a kind whose gate is off unless it is switched on; it does nothing. */
+export interface GatedObject {
+  readonly resource: string;
+  readonly kind: string;
+  readonly gate: string;
+  readonly spec: object;
+  /** What the row shows without name and age with the gate on. */
+  readonly row: RegExp;
+  readonly isClusterScoped?: true;
+}
+
+export const gatedObjects: readonly GatedObject[] = [
+  {
+    resource: "imagepulljobs.v1beta1.apps.kruise.io",
+    kind: "ImagePullJob",
+    gate: "ImagePullJobGate",
+    spec: { image: "busybox:1.35", selector: { matchLabels: nowhere }, completionPolicy },
+    row: /^(0 0 0 0)?$/,
+  },
+  {
+    resource: "imagelistpulljobs.v1beta1.apps.kruise.io",
+    kind: "ImageListPullJob",
+    gate: "ImagePullJobGate",
+    spec: { images: ["busybox:1.35", "nginx:1.20"], selector: { matchLabels: nowhere }, completionPolicy },
+    row: /^2 2 2$/,
+  },
+  {
+    resource: "resourcedistributions.v1beta1.apps.kruise.io",
+    kind: "ResourceDistribution",
+    gate: "ResourceDistributionGate",
+    spec: {
+      resource: { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "gated" }, data: { key: "value" } },
+      targets: {},
+    },
+    row: /^(0 0 0)?$/,
+    isClusterScoped: true,
   },
 ];
