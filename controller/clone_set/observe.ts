@@ -32,6 +32,12 @@ export interface CloneSetOptions {
   preDownload: boolean;
 }
 
+/**
+ * The order of updates is a promise: nobody gets the new image before those that priority or scatter name. With this annotation
+ * pods that are out of service anyway do, where there is no room for the next one: maybe only the update heals them.
+ */
+const HEAL_FIRST_ANNOTATION = "refit.dev/heal-first";
+
 type UpdatePolicy = "ReCreate" | "InPlaceIfPossible" | "InPlaceOnly";
 
 /** The strategy with every default filled in: objects stored before admission ran may lack them. */
@@ -42,6 +48,8 @@ export interface Strategy {
   paused: boolean;
   priority: PriorityStrategy | undefined;
   scatter: ScatterStrategy | undefined;
+  /** Pods out of service may be updated before their turn. */
+  healFirst: boolean;
   graceSeconds: number;
   lean: boolean;
   lifecycle: Lifecycle | undefined;
@@ -73,6 +81,7 @@ export function strategyOf(set: CloneSet, options: CloneSetOptions): Strategy {
     paused,
     priority: rolling?.priorityStrategy,
     scatter: rolling?.scatterStrategy,
+    healFirst: set.metadata.annotations?.[HEAL_FIRST_ANNOTATION] === "true",
     graceSeconds,
     lean: isLean(set.metadata.annotations, { graceSeconds, minReadySeconds, lifecycle: spec.lifecycle }),
     lifecycle: spec.lifecycle,

@@ -114,7 +114,8 @@ function roomOf({ pods, update }: Pass, target: Revision, budget: number): Room 
 
 /**
  * Rule 43: the walk stops when unavailable pods at the target and those taken reach the budget; an
- * available pod also needs room beside all that are unavailable now. Nothing is read of the order beyond the first
+ * available pod also needs room beside all that are unavailable now, and whoever comes after one without room waits for
+ * its turn, unless the set asks for `healFirst`. Nothing is read of the order beyond the first
  * `wanted`, and nothing once no candidate could be taken any more.
  */
 function withinBudget(candidates: Candidates, wanted: number, room: Room, pass: Pass): Member[] {
@@ -128,7 +129,8 @@ function withinBudget(candidates: Candidates, wanted: number, room: Room, pass: 
     if (read++ >= wanted || taken.length >= room.atTarget) break;
     if (!member.available) unavailableLeft--;
     else if (availableTaken < room.available) availableTaken++;
-    else continue;
+    else if (pass.strategy.healFirst) continue;
+    else break;
     taken.push(member);
     if (unavailableLeft === 0 && availableTaken >= room.available) break;
   }
