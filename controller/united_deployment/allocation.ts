@@ -40,9 +40,9 @@ export function allocate(
   if (mode === "byNumber" && !subsets.some(hasRange)) return allocateSpecified(subsets, total);
   const wanted = total ?? 1;
   const ranges = subsets.map((subset) => rangeOf(subset, wanted));
-  if (mode === "reserved") return { replicas: allocateReserved(subsets, ranges, wanted) };
-  const problem = mode === "byNumber" ? rangeProblem(ranges) : undefined;
+  const problem = rangeProblem(ranges);
   if (problem !== undefined) return { problem };
+  if (mode === "reserved") return { replicas: allocateReserved(subsets, ranges, wanted) };
   const adapted =
     mode === "adaptive" ? ranges.map((range, index) => adaptedRange(range, subsets[index])) : ranges;
   return { replicas: allocateInRanges(adapted, wanted) };

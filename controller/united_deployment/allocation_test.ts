@@ -311,3 +311,45 @@ t.test(
     );
   },
 );
+
+const modes = ["byNumber", "adaptive", "reserved"] as const;
+
+/** As `/scale` leaves them, which no webhook sees: a floor of a percentage rises above a ceiling of a number. */
+const anyRange = fc.record({
+  minReplicas: fc.oneof(
+    fc.integer({ min: 0, max: 6 }),
+    fc.integer({ min: 0, max: 100 }).map((percent) => `${percent}%`),
+  ),
+  maxReplicas: fc.option(fc.integer({ min: 0, max: 9 }), { nil: undefined }),
+});
+
+t.test("a floor above the ceiling is the same problem in every mode, and no subset is changed", (t) => {
+  let problems = 0;
+  fc.assert(
+    fc.property(subsetsOf(anyRange), fc.integer({ min: 0, max: 20 }), (subsets, total) => {
+      const index = subsets.findIndex(
+        ({ minReplicas, maxReplicas }) =>
+          typeof maxReplicas === "number" && (shareOf(minReplicas, total) ?? 0) > maxReplicas,
+      );
+      const { minReplicas, maxReplicas } = subsets[index] ?? {};
+      const problem = `subset[${index}].maxReplicas(${maxReplicas}) must be more than or equal to minReplicas(${shareOf(minReplicas, total)})`;
+      for (const mode of modes) {
+        const found = allocate(subsets, total, mode);
+        t.equal("problem" in found ? found.problem : undefined, index < 0 ? undefined : problem, mode);
+      }
+      if (index >= 0) problems++;
+    }),
+    runs,
+  );
+  t.ok(problems > 300 && problems < 1_900, `${problems} problems`);
+  t.end();
+});
+
+t.test("a floor is kept where pods are pending, too", (t) => {
+  const full = (min: number) =>
+    subset("full", { minReplicas: min, child: child(2, { reserved: 2 }), unschedulable: true });
+  t.same(numbers([full(4), subset("other", { minReplicas: 7 })], 10, "reserved"), [4, 10]);
+  const both = [full(6), { ...full(0), name: "next" }];
+  t.same(numbers(both, 6, "reserved"), [6, 2]);
+  t.end();
+});
