@@ -19,8 +19,9 @@ import {
 import { STATE_ANNOTATION } from "../rollout/in_place/state.ts";
 import { STATE_LABEL } from "../rollout/lifecycle/lifecycle.ts";
 import { PlanMemory } from "../rollout/plan_memory.ts";
+import { SPECIFIED_DELETE } from "../rollout/pods/pod_state.ts";
 import type { CloneIndex } from "./classify.ts";
-import { SPECIFIED_DELETE, TEMPLATE_HASH } from "./observe.ts";
+import { TEMPLATE_HASH } from "./observe.ts";
 import { cloneSetPass, planCloneSet } from "./plan.ts";
 
 const HOOK = "example.com/hold";

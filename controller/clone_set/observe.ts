@@ -6,11 +6,10 @@ import { isLean } from "../rollout/in_place/lean.ts";
 import type { Lifecycle } from "../rollout/lifecycle/lifecycle.ts";
 import { type LifecycleState, lifecycleState } from "../rollout/lifecycle/lifecycle.ts";
 import type { PriorityStrategy, ScatterStrategy } from "../rollout/order/order.ts";
-import { isAvailable, isReady } from "../rollout/pods/pod_state.ts";
+import { isAvailable, isReady, SPECIFIED_DELETE } from "../rollout/pods/pod_state.ts";
 import { sameRevision } from "../rollout/revisions/revisions.ts";
 import { type Limits, limitsOf } from "./numbers.ts";
 
-export const SPECIFIED_DELETE = "apps.kruise.io/specified-delete";
 export const INSTANCE_ID = "apps.kruise.io/cloneset-instance-id";
 /** On revisions: what the claim templates were. */
 export const CLAIM_HASH = "kruise.io/cloneset-volumeclaimtemplate-hash";

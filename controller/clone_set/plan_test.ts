@@ -13,10 +13,10 @@ import {
   type World,
 } from "../../testkit/controller/workload_history.ts";
 import { inPlaceState } from "../rollout/in_place/state.ts";
-import { isActive, isAvailable } from "../rollout/pods/pod_state.ts";
+import { isActive, isAvailable, SPECIFIED_DELETE } from "../rollout/pods/pod_state.ts";
 import { sameRevision } from "../rollout/revisions/revisions.ts";
 import type { Action } from "../rollout/writes/actions.ts";
-import { REVISION_LABEL, SPECIFIED_DELETE, strategyOf } from "./observe.ts";
+import { REVISION_LABEL, strategyOf } from "./observe.ts";
 import { cloneSetPass, planCloneSet } from "./plan.ts";
 
 function plan(model: Model, random: () => number) {

@@ -4,7 +4,7 @@ import t from "tap";
 import { cloneSet, defaultOptions, Model } from "../../testkit/controller/clone_set_model.ts";
 import { randomOf, settle } from "../../testkit/controller/workload_history.ts";
 import { STATE_LABEL } from "../rollout/lifecycle/lifecycle.ts";
-import { SPECIFIED_DELETE } from "./observe.ts";
+import { SPECIFIED_DELETE } from "../rollout/pods/pod_state.ts";
 import { cloneSetPass, planCloneSet } from "./plan.ts";
 
 const hook = "example.com/held";

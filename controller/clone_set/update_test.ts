@@ -3,7 +3,7 @@ import fc from "fast-check";
 import t from "tap";
 import { cloneSet, defaultOptions, Model } from "../../testkit/controller/clone_set_model.ts";
 import { changeTemplate, makeUnready, randomOf, settle } from "../../testkit/controller/workload_history.ts";
-import { SPECIFIED_DELETE } from "./observe.ts";
+import { SPECIFIED_DELETE } from "../rollout/pods/pod_state.ts";
 import { cloneSetPass, planCloneSet } from "./plan.ts";
 
 interface Rollout {

@@ -4,7 +4,7 @@ import { scaledValue } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import { earliest } from "../earliest.ts";
 import { isActive } from "../rollout/pods/pod_state.ts";
-import { isAvailableToBudget, relatedBudget } from "./pod_facts.ts";
+import { isAvailableToBudget, isMarked, relatedBudget } from "./pod_facts.ts";
 
 /** How long an admitted deletion, and an admitted update, counts before it is seen; milliseconds. */
 const DELETION_MS = 20_000;
@@ -42,17 +42,16 @@ export function planBudget(seen: Seen): BudgetPlan {
   const { floor, problem } = floorOf(object, total);
   const deletions = held(object.status?.disruptedPods, active, DELETION_MS, now);
   const updates = held(object.status?.unavailablePods, active, UPDATE_MS, now);
-  let available = 0;
-  for (const pod of active.values()) {
-    if (pod.name in deletions.kept || pod.name in updates.kept) continue;
-    if (isAvailableToBudget(pod)) available++;
-  }
+  const available = [...active.values()].filter(
+    (pod) => !(pod.name in deletions.kept || pod.name in updates.kept) && isAvailableToBudget(pod),
+  );
+  const marked = available.filter(isMarked).length;
   const name = object.metadata.name ?? "";
   return {
     status: {
       observedGeneration: object.metadata.generation ?? 0,
-      unavailableAllowed: Math.max(0, available - floor),
-      currentAvailable: available,
+      unavailableAllowed: Math.max(0, available.length - marked - floor),
+      currentAvailable: available.length,
       desiredAvailable: floor,
       totalReplicas: total,
       ...(deletions.isEmpty ? {} : { disruptedPods: deletions.kept }),

@@ -136,7 +136,11 @@ t.test("spending", async (t) => {
     spend(budget({ maxUnavailable: 1, ...spec }, status), asked, operation, now, options);
   t.same(ask({}, counts), {
     allowed: true,
-    status: { unavailableAllowed: 0, disruptedPods: { a: "2026-01-01T00:00:00Z" } },
+    status: {
+      unavailableAllowed: 0,
+      currentAvailable: 3,
+      disruptedPods: { a: "2026-01-01T00:00:00Z" },
+    },
   });
   t.match(ask({}, counts, "UPDATE"), { status: { unavailablePods: { a: "2026-01-01T00:00:00Z" } } });
   const empty = { ...counts, unavailableAllowed: 0 };
@@ -180,10 +184,11 @@ const amount = fc.oneof(
 
 t.test("property: whatever is deleted in whatever order, the floor holds", async (t) => {
   const step = fc.oneof(
-    fc.record({ do: fc.constant("delete" as const), which: fc.nat(5) }),
-    fc.record({ do: fc.constant("look" as const), which: fc.nat(5) }),
-    fc.record({ do: fc.constant("gone" as const), which: fc.nat(5) }),
-    fc.record({ do: fc.constant("back" as const), which: fc.nat(5) }),
+    fc.record({ do: fc.constant("delete" as const), which: fc.nat(7) }),
+    fc.record({ do: fc.constant("look" as const), which: fc.nat(7) }),
+    fc.record({ do: fc.constant("gone" as const), which: fc.nat(7) }),
+    fc.record({ do: fc.constant("back" as const), which: fc.nat(7) }),
+    fc.record({ do: fc.constant("mark" as const), which: fc.nat(7) }),
   );
   const property = fc.property(
     amount,
@@ -207,6 +212,8 @@ t.test("property: whatever is deleted in whatever order, the floor holds", async
         const found = pods.get(name);
         if (what === "look") look();
         else if (what === "back" && found === undefined) pods.set(name, pod(name));
+        else if (what === "mark" && found !== undefined)
+          pods.set(name, { ...found, labels: { "apps.kruise.io/specified-delete": "true" } });
         else if (what === "gone" && found?.deletionAt !== undefined) pods.delete(name);
         else if (what === "delete" && found !== undefined && found.deletionAt === undefined) {
           const spending = spend(object, found, "DELETE", now, { resizeApart: false });
@@ -225,4 +232,35 @@ t.test("property: whatever is deleted in whatever order, the floor holds", async
     },
   );
   t.equal(fc.check(property, { seed: 51, numRuns: 300 }).counterexample, null);
+});
+
+t.test("marked pods are as good as gone: what stands in for them is not spent twice", async (t) => {
+  const mark = { labels: { "apps.kruise.io/specified-delete": "" } };
+  const marked = ["a", "b", "c", "d", "e", "f"].map((name) => pod(name, mark));
+  const rest = pod("stand-in");
+  const { status } = plan({ maxUnavailable: 1 }, [...marked, rest], 6);
+  t.match(status, { unavailableAllowed: 0, currentAvailable: 7, desiredAvailable: 5 });
+  const object = budget({ maxUnavailable: 1 }, status);
+  const ask = (one: Pod, at = object) => spend(at, one, "DELETE", now, { resizeApart: false });
+  t.equal(ask(rest).allowed, false, "nothing is left for others");
+  // One after the other, as long as the floor holds without it.
+  const first = ask(pod("a", mark));
+  t.match(first, { allowed: true, status: { unavailableAllowed: 0, currentAvailable: 6 } });
+  const next = { ...object, status: { ...status, ...(first.allowed && first.status) } };
+  const second = ask(pod("b", mark), next);
+  t.equal(second.allowed, true);
+  const last = { ...next, status: { ...next.status, ...(second.allowed && second.status) } };
+  t.equal(ask(pod("c", mark), last).allowed, false);
+  // Without a stand-in a mark takes the place of a disruption.
+  const four = plan({ maxUnavailable: 1 }, [pod("a", mark), pod("b"), pod("c"), pod("d")], 4).status;
+  t.match(four, { unavailableAllowed: 0, currentAvailable: 4, desiredAvailable: 3 });
+  t.equal(ask(pod("a", mark), budget({ maxUnavailable: 1 }, four)).allowed, true);
+  t.equal(ask(pod("b"), budget({ maxUnavailable: 1 }, four)).allowed, false);
+  // One that is not ready is counted as such already.
+  const unready = plan(
+    { maxUnavailable: 2 },
+    [pod("a", { ...mark, ready: false }), pod("b"), pod("c"), pod("d")],
+    4,
+  );
+  t.match(unready.status, { unavailableAllowed: 1, currentAvailable: 3 });
 });

@@ -9,7 +9,7 @@ import type { Labels } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import { isCompleted } from "../rollout/in_place/completion.ts";
 import { isDigest, runsDigest } from "../rollout/in_place/running_image.ts";
-import { conditionOf } from "../rollout/pods/pod_state.ts";
+import { conditionOf, SPECIFIED_DELETE } from "../rollout/pods/pod_state.ts";
 import { areSidecarsUpdated } from "../sidecar_set/consistency.ts";
 
 /** A pod that nobody counts on may always go: it is not ready, or does not run what its spec says. */
@@ -28,6 +28,11 @@ function isBudgetReady(pod: Pod): boolean {
 
 export function hasUnavailableLabel(labels: Labels): boolean {
   return Object.keys(labels).some((key) => key.startsWith(unavailableLabelPrefix));
+}
+
+/** Its workload is going to replace it: as good as disrupted, though it is in service still. */
+export function isMarked({ labels }: Pick<Pod, "labels">): boolean {
+  return SPECIFIED_DELETE in labels;
 }
 
 /** Spec and running containers agree. */

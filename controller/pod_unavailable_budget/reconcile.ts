@@ -34,7 +34,7 @@ import { eventTarget } from "../shell.ts";
 import { statefulSetResource } from "../stateful_set/resource.ts";
 import { deploymentResource, type NativeWorkload, replicaSetResource } from "./native_workload.ts";
 import { type BudgetPlan, planBudget } from "./plan.ts";
-import { isAvailableToBudget } from "./pod_facts.ts";
+import { isAvailableToBudget, isMarked } from "./pod_facts.ts";
 import { scaleOf } from "./scale_lookup.ts";
 import {
   type FoundWorkload,
@@ -233,13 +233,14 @@ function isResized<T>(change: Change<T>, sizeOf: (object: T) => readonly unknown
   return JSON.stringify(sizeOf(change.before)) !== JSON.stringify(sizeOf(change.object));
 }
 
-/** Only what can change the counts: a pod comes, goes, or turns available or unavailable (rule 26). */
+/** Only what can change the counts: a pod comes, goes, is marked, or turns available or unavailable (rule 26). */
 function matters(change: Change<Pod>): boolean {
   if (change.type !== "changed") return true;
   const { before, object } = change;
   return (
     isActive(before) !== isActive(object) ||
     isAvailableToBudget(before) !== isAvailableToBudget(object) ||
+    isMarked(before) !== isMarked(object) ||
     before.annotations[relatedBudgetAnnotation] !== object.annotations[relatedBudgetAnnotation]
   );
 }

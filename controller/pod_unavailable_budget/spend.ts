@@ -7,6 +7,7 @@ import {
 import { compileSelector } from "../../kube/core/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import type { BudgetOperation } from "./operation.ts";
+import { isMarked } from "./pod_facts.ts";
 
 /** More operations that wait to be seen are a sign that nobody looks. */
 const MOST_RECORDED = 2000;
@@ -38,7 +39,10 @@ export function spend(
   if (!isProtected(budget, operation, options)) return pass;
   const { disruptedPods = {}, unavailablePods = {} } = status;
   if (pod.name in disruptedPods || pod.name in unavailablePods) return pass;
-  if (status.unavailableAllowed <= 0) {
+  const room = status.currentAvailable - status.desiredAvailable;
+  // Others get what marked pods leave; marked ones go as long as the floor holds without them.
+  const { unavailableAllowed } = status;
+  if ((isMarked(pod) ? room : unavailableAllowed) <= 0) {
     return { allowed: false, message: refusal(budget, "pub unavailable allowed is negative") };
   }
   if (Object.keys(disruptedPods).length + Object.keys(unavailablePods).length > MOST_RECORDED) {
@@ -51,7 +55,10 @@ export function spend(
   return {
     allowed: true,
     status: {
-      unavailableAllowed: status.unavailableAllowed - 1,
+      unavailableAllowed: isMarked(pod)
+        ? Math.max(0, Math.min(unavailableAllowed, room - 1))
+        : unavailableAllowed - 1,
+      currentAvailable: status.currentAvailable - 1,
       ...(operation === "UPDATE" ? { unavailablePods: record } : { disruptedPods: record }),
     },
   };

@@ -17,8 +17,9 @@ import {
 import { STATE_ANNOTATION } from "../rollout/in_place/state.ts";
 import { STATE_LABEL } from "../rollout/lifecycle/lifecycle.ts";
 import { PlanMemory } from "../rollout/plan_memory.ts";
+import { SPECIFIED_DELETE } from "../rollout/pods/pod_state.ts";
 import { SetIndex } from "./classify.ts";
-import { POD_NAME_LABEL, SPECIFIED_DELETE } from "./observe.ts";
+import { POD_NAME_LABEL } from "./observe.ts";
 import { membersOf, updateOrder } from "./order.ts";
 import type { PassContext } from "./pass.ts";
 import { planStatefulSet, statefulSetPass } from "./plan.ts";

@@ -4,10 +4,9 @@ import type { Pod } from "../../kube/index.ts";
 import { isLean } from "../rollout/in_place/lean.ts";
 import { type Lifecycle, type LifecycleState, lifecycleState } from "../rollout/lifecycle/lifecycle.ts";
 import type { PriorityStrategy } from "../rollout/order/order.ts";
-import { isAvailable, isReady } from "../rollout/pods/pod_state.ts";
+import { isAvailable, isReady, SPECIFIED_DELETE } from "../rollout/pods/pod_state.ts";
 import { budgetOf, reservedRanges, Window } from "./numbers.ts";
 
-export const SPECIFIED_DELETE = "apps.kruise.io/specified-delete";
 export const REVISION_LABEL = "controller-revision-hash";
 export const POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name";
 export const POD_INDEX_LABEL = "apps.kubernetes.io/pod-index";

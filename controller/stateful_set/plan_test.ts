@@ -12,9 +12,9 @@ import {
   templateSteps,
   type World,
 } from "../../testkit/controller/workload_history.ts";
-import { isAvailable } from "../rollout/pods/pod_state.ts";
+import { isAvailable, SPECIFIED_DELETE } from "../rollout/pods/pod_state.ts";
 import type { Action } from "../rollout/writes/actions.ts";
-import { ordinalOf, REVISION_LABEL, SPECIFIED_DELETE, strategyOf } from "./observe.ts";
+import { ordinalOf, REVISION_LABEL, strategyOf } from "./observe.ts";
 import { planStatefulSet, statefulSetPass } from "./plan.ts";
 
 function plan(model: Model) {

@@ -2,7 +2,7 @@ import t from "tap";
 import { isPodWrite, LateWrites } from "../../testkit/controller/late_writes_model.ts";
 import { defaultOptions, Model, statefulSet } from "../../testkit/controller/stateful_set_model.ts";
 import { STATE_LABEL } from "../rollout/lifecycle/lifecycle.ts";
-import { SPECIFIED_DELETE } from "./observe.ts";
+import { SPECIFIED_DELETE } from "../rollout/pods/pod_state.ts";
 import { planStatefulSet, statefulSetPass } from "./plan.ts";
 
 function plan(model: Model) {

@@ -145,6 +145,30 @@ async function stepsFourAndFive(world: World): Promise<void> {
   });
 }
 
+/** A hook holds the pod, as long as its label stands. */
+async function markedPod(world: World): Promise<void> {
+  await world.step("8 a pod that is marked to be deleted counts as disrupted", async () => {
+    const hold = "case.example/hold";
+    const labelled = (pod: string, labels: object) =>
+      world.api.patch("pods", pod, world.namespace, "merge", { metadata: { labels } });
+    const lifecycle = { preDelete: { labelsHandler: { [hold]: "true" } } };
+    await world.patch("budgeted", "merge", { spec: { lifecycle } });
+    const [marked = "", other = ""] = await names(world);
+    await labelled(marked, { [hold]: "true" });
+    await untilBudget(world, "1 4 3 4");
+    await labelled(marked, { "apps.kruise.io/specified-delete": "true" });
+    await untilBudget(world, "0 4 3 4");
+    await refusedWith(() => evict(world, other), [403, 429]);
+    await labelled(marked, { [hold]: null });
+    await world.until("it is replaced", async () => {
+      const left = await names(world);
+      assert.equal(left.length, 4);
+      assert.ok(!left.includes(marked) && left.includes(other));
+    });
+    await untilBudget(world, "1 4 3 4");
+  });
+}
+
 async function stepSeven(world: World): Promise<void> {
   await world.step("7 what is refused, and the end of the protection", async () => {
     const both = budget(world, "both", {
@@ -169,6 +193,7 @@ export const suite: Suite = {
     await stepsOneAndTwo(world);
     await stepThree(world);
     await stepsFourAndFive(world);
+    await markedPod(world);
     await stepSeven(world);
   },
 };

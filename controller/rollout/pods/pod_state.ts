@@ -3,6 +3,9 @@ import type { Pod, PodCondition } from "../../../kube/index.ts";
 import { isLeanPending } from "../in_place/lean.ts";
 import { lifecycleState } from "../lifecycle/lifecycle.ts";
 
+/** Label of a pod that its workload is to replace. Spec: cloneset 2, statefulset 4, rule 31. */
+export const SPECIFIED_DELETE = "apps.kruise.io/specified-delete";
+
 export const IN_PLACE_READY = "InPlaceUpdateReady";
 export const KRUISE_READY = "KruisePodReady";
 
