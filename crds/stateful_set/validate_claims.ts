@@ -25,7 +25,7 @@ export function storageClassNames(spec: StatefulSetSpec | undefined): (string | 
   return (spec?.volumeClaimTemplates ?? []).map(classOf);
 }
 
-/** Checked against the strategy that held before the change. */
+/** Checked against the strategy that held before the change; templates are known by their names, in any order. */
 export function validateClaimChange(
   spec: StatefulSetSpec,
   before: StatefulSetSpec,
@@ -38,9 +38,19 @@ export function validateClaimChange(
   if (claims.length !== old.length) {
     return [invalid(path, claims.length, `the number of claim templates cannot change from ${old.length}`)];
   }
+  const byName = new Map(old.map((claim) => [claim.metadata.name, claim]));
   return claims.flatMap((claim, index) => {
-    const other = old[index];
-    return other === undefined ? [] : validateOne(`${path}[${index}]`, claim, other, classes);
+    const { name } = claim.metadata;
+    const other = byName.get(name);
+    const at = `${path}[${index}]`;
+    if (other !== undefined) return validateOne(at, claim, other, classes);
+    return [
+      invalid(
+        `${at}.name`,
+        name,
+        `no claim template had this name: there were ${[...byName.keys()].join(", ")}`,
+      ),
+    ];
   });
 }
 
@@ -50,9 +60,6 @@ function validateOne(
   old: PersistentVolumeClaim,
   classes: StorageClassLookup,
 ): FieldError[] {
-  if (claim.metadata.name !== old.metadata.name) {
-    return [invalid(`${path}.name`, claim.metadata.name, `the name cannot change from ${old.metadata.name}`)];
-  }
   const sameKind =
     classOf(claim) === classOf(old) && jsonEqual(claim.spec?.["accessModes"], old.spec?.["accessModes"]);
   if (!sameKind) return [invalid(path, claim.metadata.name, "storage class and access modes cannot change")];

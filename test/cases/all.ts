@@ -100,6 +100,7 @@ import { suite as recreateGate } from "./r07_recreate_gate.ts";
 import { suite as replacedPods } from "./s16_replaced_pods.ts";
 import { suite as startOrdinal } from "./s18_start_ordinal.ts";
 import { suite as claimGrowth } from "./s19_claim_growth.ts";
+import { suite as addedClaims } from "./s21_new_claim_templates.ts";
 import type { Suite } from "./suite.ts";
 import { suite as sidecarTerminator } from "./t01_sidecar_terminator.ts";
 import { suite as unitedWorkloads } from "./u05_ud_workloads.ts";
@@ -178,6 +179,7 @@ export const suites: readonly Suite[] = [
   environmentRestarts,
   startOrdinal,
   claimGrowth,
+  addedClaims,
   sidecarUpdate,
   hotUpgrade,
   hotUpgradeKills,
