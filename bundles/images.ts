@@ -19,6 +19,8 @@ Puts the controller and the agent (--node-base), and the agent on Deno (--deno-b
 bundles/*.Containerfile say, for ${platforms.join(" and ")} where the base has them.
 IMAGE: oci:FOLDER[:NAME] for an OCI layout, else an image of a registry, which is read anonymously.
 
+  --require-digests     Refuse a base of a registry that is not named by digest, as a release does: a tag may be another image
+                        tomorrow.
   --out FOLDER          Where the OCI layout is written; an earlier one is replaced. Default images.
   --platform PLATFORM   Only this one, such as linux/arm64; may be given several times. The base must have it.
   --revision TEXT       Label: the commit it was made of.
@@ -31,6 +33,7 @@ SOURCE_DATE_EPOCH (seconds) is the time of creation in the images; 0 without it.
 const options = {
   "node-base": { type: "string" },
   "deno-base": { type: "string" },
+  "require-digests": { type: "boolean", default: false },
   out: { type: "string", default: "images" },
   platform: { type: "string", multiple: true },
   revision: { type: "string", default: "" },
@@ -87,6 +90,15 @@ function parsed(argv: readonly string[]) {
   if (!values.help && values["node-base"] === undefined && values["deno-base"] === undefined) {
     throw new BundleError(
       "no base is named: give --node-base (controller, agent), --deno-base (agent on Deno) or both, such as --node-base node:24-slim",
+      { exitCode: 2 },
+    );
+  }
+  const tagged = [values["node-base"], values["deno-base"]].find(
+    (base) => base !== undefined && !base.startsWith("oci:") && !/@sha256:[0-9a-f]{64}$/.test(base),
+  );
+  if (values["require-digests"] && tagged !== undefined) {
+    throw new BundleError(
+      `${tagged} is no digest: name it as IMAGE@sha256:…, which "skopeo inspect --format {{.Digest}} docker://${tagged}" tells`,
       { exitCode: 2 },
     );
   }

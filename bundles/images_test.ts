@@ -164,6 +164,23 @@ t.test("made twice, each byte is the same; the time is SOURCE_DATE_EPOCH", async
   t.same(readdirSync(folder).sort(), ["base", "dist", "images"]);
 });
 
+t.test("bases of a registry have to be digests where that is required", async (t) => {
+  const { folder, base } = workshop(t);
+  const digest = `node@sha256:${"a".repeat(64)}`;
+  for (const [name, other] of [
+    ["node:24-slim", digest],
+    [digest, "denoland/deno:2.9.5"],
+    ["node@sha256:abc", digest],
+  ] as const) {
+    const flags = ["--require-digests", "--node-base", name, "--deno-base", other];
+    const { code, stderr } = await run(folder, flags);
+    t.equal(code, 2);
+    const tagged = name === digest ? other : name;
+    t.equal(stderr.startsWith(`error: ${tagged} is no digest: name it as IMAGE@sha256:…`), true, stderr);
+  }
+  t.equal((await run(folder, ["--require-digests", "--node-base", base])).code, 0, "a layout is what it is");
+});
+
 t.test("one platform alone", async (t) => {
   const { folder, base } = workshop(t);
   const { stdout } = await run(folder, ["--node-base", base, "--platform", "linux/arm64"]);

@@ -25,7 +25,7 @@ t.test("the scripts that it runs are there", async (t) => {
   );
   const run = steps.flatMap((step) => [...(step.run ?? "").matchAll(/npm (?:run )?([a-z:]+)/g)]);
   const names = new Set(run.map(([, name = ""]) => name).filter((name) => name !== "ci"));
-  t.same([...names].sort(), ["images", "lint", "release:check", "test", "typecheck"]);
+  t.same([...names].sort(), ["check:advisories", "images", "lint", "release:check", "test", "typecheck"]);
   for (const name of names) t.ok(scripts[name], name);
 });
 
@@ -46,4 +46,13 @@ t.test("every image is pushed, on the bases of the Containerfiles", async (t) =>
       /^ARG \w+_IMAGE=(.+)$/m.exec(readFileSync(join(import.meta.dirname, file), "utf8")) ?? [];
     t.ok([env["NODE_BASE"], env["DENO_BASE"]].includes(base), `${file}: ${base}`);
   }
+});
+
+t.test("bases are digests, and nothing is built without an answer about advisories", async (t) => {
+  const build = steps.find(({ run }) => run?.includes("npm run images"))?.run ?? "";
+  t.match(build, /--require-digests/);
+  t.match(build, /--node-base "\$NODE_BASE_DIGEST" --deno-base "\$DENO_BASE_DIGEST"/);
+  const resolved = steps.find(({ run }) => run?.includes("skopeo inspect"))?.run ?? "";
+  t.match(resolved, /for name in NODE_BASE DENO_BASE; do/);
+  t.ok(jobs["build"]?.steps.some(({ run }) => run === "npm run check:advisories -- --require"));
 });

@@ -31,7 +31,7 @@ export * from "./proxy.ts";
 export * from "./queue.ts";
 export * from "./sharded_election.ts";
 export { TerminatingNamespaces } from "./terminating_namespaces.ts";
-export type { Transport } from "./transport.ts";
+export { type Transport, tlsFloor } from "./transport.ts";
 export { undiciTransport } from "./undici_transport.ts";
 export { type ErrorSource, endOnUnexpectedErrors } from "./unexpected_errors.ts";
 export { type Informer, type InformerOptions, startInformer } from "./watch.ts";

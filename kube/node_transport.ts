@@ -13,7 +13,7 @@ import type { Access, TlsMaterial } from "./credentials_types.ts";
 import { KubeError } from "./errors.ts";
 import type { SendController, Sender, SenderSettings, SendHandler, SendRequest } from "./sender.ts";
 import { bareHost, isSocks, type TunnelTarget, throughSocks, unknownProxy } from "./socks_proxy.ts";
-import { type Transport, type TransportOptions, transportOver } from "./transport.ts";
+import { type Transport, type TransportOptions, tlsFloor, transportOver } from "./transport.ts";
 
 /** Idle connections are closed after so long. */
 const keepAliveMs = 60_000;
@@ -52,6 +52,7 @@ function tlsOptions(material: TlsMaterial): https.AgentOptions {
     ...(passphrase === undefined ? {} : { passphrase }),
     ...(serverName === undefined ? {} : { servername: serverName }),
     ...(insecure ? { rejectUnauthorized: false } : {}),
+    minVersion: tlsFloor,
   };
 }
 

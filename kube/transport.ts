@@ -5,6 +5,9 @@ import { KubeError } from "./errors.ts";
 import type { OpenSender, RawHeaders, SendController, Sender, SendHandler, SendRequest } from "./sender.ts";
 import { mostInFlight } from "./window_size.ts";
 
+/** Older versions of TLS are spoken by no client and no server of this program, whatever flags of the runtime allow. */
+export const tlsFloor = "TLSv1.2";
+
 export interface HttpRequest {
   method: string;
   /** Path and query, below the server's base path. */

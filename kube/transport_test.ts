@@ -5,6 +5,7 @@ import { createServer as createTlsServer } from "node:https";
 import { connect, createServer as createSilent, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import tlsModule from "node:tls";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import t, { type Test } from "tap";
@@ -367,4 +368,23 @@ each("nothing of a body is held by the connection", async (t, open) => {
   collector()();
   t.equal(body.deref(), undefined);
   t.equal(connected.size, 1, "the connection is kept");
+});
+
+each("TLS below 1.2 is not spoken, whatever the process allows", async (t, open) => {
+  const allowed = { minimum: tlsModule.DEFAULT_MIN_VERSION, ciphers: tlsModule.DEFAULT_CIPHERS };
+  t.teardown(() => {
+    tlsModule.DEFAULT_MIN_VERSION = allowed.minimum;
+    tlsModule.DEFAULT_CIPHERS = allowed.ciphers;
+  });
+  // As `--tls-min-v1.0` in NODE_OPTIONS, with what a library needs to speak it at all.
+  tlsModule.DEFAULT_MIN_VERSION = "TLSv1";
+  tlsModule.DEFAULT_CIPHERS = "ALL:@SECLEVEL=0";
+  const answer: RequestListener = (_, response) => response.end("{}");
+  for (const version of ["TLSv1.1", "TLSv1.2", "TLSv1.3"] as const) {
+    const server = createTlsServer({ ...tls, minVersion: version, maxVersion: version }, answer);
+    const address = `https://127.0.0.1:${await listening(t, server)}`;
+    const sent = open().send(await accessTo(address, trusted), ask("/"));
+    if (version === "TLSv1.1") await t.rejects(sent, { code: "Network" }, version);
+    else t.equal((await sent).status, 200, version);
+  }
 });

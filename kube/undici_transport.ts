@@ -5,7 +5,7 @@ import type { Access } from "./credentials_types.ts";
 import { KubeError } from "./errors.ts";
 import type { SenderSettings } from "./sender.ts";
 import { bareHost, isSocks, throughSocks, unknownProxy } from "./socks_proxy.ts";
-import { type Transport, type TransportOptions, transportOver } from "./transport.ts";
+import { type Transport, type TransportOptions, tlsFloor, transportOver } from "./transport.ts";
 
 export function undiciTransport(options: TransportOptions): Transport {
   return transportOver(options, openPool);
@@ -39,7 +39,15 @@ function openPool(access: Access, { connections, connectMs }: SenderSettings): D
 }
 
 function tlsOptions({ tls: { ca, cert, key, passphrase, serverName, insecure } }: Access): ConnectionOptions {
-  return { ca, cert, key, passphrase, servername: serverName, rejectUnauthorized: insecure !== true };
+  return {
+    ca,
+    cert,
+    key,
+    passphrase,
+    servername: serverName,
+    rejectUnauthorized: insecure !== true,
+    minVersion: tlsFloor,
+  };
 }
 
 /** TLS is spoken through the proxy with the server itself. */

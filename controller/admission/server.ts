@@ -10,7 +10,7 @@ import {
   type ServerHttp2Session,
 } from "node:http2";
 import type { Socket } from "node:net";
-import { type Clock, isKubeError, type Log } from "../../kube/index.ts";
+import { type Clock, isKubeError, type Log, tlsFloor } from "../../kube/index.ts";
 import { answerConversion, type Converter } from "./conversion.ts";
 import type { AdmissionHandler } from "./request.ts";
 import { denied } from "./request.ts";
@@ -135,7 +135,7 @@ class Server implements AdmissionServer {
     return new Promise((resolve, reject) => {
       this.#unsubscribe = this.#options.certificates.subscribe((certificate) => {
         if (this.#server !== undefined) {
-          this.#server.setSecureContext({ ...certificate, minVersion: "TLSv1.2" });
+          this.#server.setSecureContext({ ...certificate, minVersion: tlsFloor });
           this.#options.log.info("admission serves with a new certificate");
           return;
         }
@@ -155,7 +155,7 @@ class Server implements AdmissionServer {
   ): void {
     const server = createSecureServer({
       ...certificate,
-      minVersion: "TLSv1.2",
+      minVersion: tlsFloor,
       allowHTTP1: true,
       handshakeTimeout: 10_000,
       ...sessionLimits,

@@ -1,6 +1,6 @@
 import { connect as connectHttp2 } from "node:http2";
 import { request as httpsRequest } from "node:https";
-import { connect as connectTls } from "node:tls";
+import tls, { connect as connectTls } from "node:tls";
 import t from "tap";
 import { convertObject } from "../../crds/index.ts";
 import type { JsonObject } from "../../kube/core/index.ts";
@@ -383,3 +383,32 @@ t.test("readiness says why webhooks cannot be called", async (t) => {
   t.equal(await check(certificates.caCert, port), undefined);
   t.match(await check(certificates.cert, port), "webhook server cannot be reached");
 });
+
+t.test(
+  "TLS below 1.2 is not spoken, whatever the process allows, with a renewed certificate, too",
+  async (t) => {
+    const allowed = tls.DEFAULT_MIN_VERSION;
+    const ciphers = tls.DEFAULT_CIPHERS;
+    t.teardown(() => {
+      tls.DEFAULT_MIN_VERSION = allowed;
+      tls.DEFAULT_CIPHERS = ciphers;
+    });
+    tls.DEFAULT_MIN_VERSION = "TLSv1";
+    tls.DEFAULT_CIPHERS = "ALL:@SECLEVEL=0";
+    const certificate = source(certificates);
+    const { port } = await serve(t, { certificates: certificate });
+    const speaks = (version: tls.SecureVersion) =>
+      new Promise<boolean>((resolve) => {
+        const versions = { minVersion: version, maxVersion: version };
+        const socket = connectTls({ host: "127.0.0.1", port, rejectUnauthorized: false, ...versions });
+        socket.once("secureConnect", () => resolve(true)).once("error", () => resolve(false));
+        socket.once("close", () => resolve(false)).once("secureConnect", () => socket.destroy());
+      });
+    for (const renewal of [undefined, renewed]) {
+      if (renewal !== undefined) certificate.renew(renewal);
+      t.equal(await speaks("TLSv1.1"), false);
+      t.equal(await speaks("TLSv1.2"), true);
+      t.equal(await speaks("TLSv1.3"), true);
+    }
+  },
+);
