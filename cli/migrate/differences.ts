@@ -1,11 +1,14 @@
 /** What of a cluster behaves otherwise here; docs/compatibility.md has the reasons. */
 import type { FeatureGates } from "../../controller/index.ts";
+import { compileSelector, type LabelSelector } from "../../kube/core/index.ts";
 import { type AnyObject, at, isFields, listAt, textAt } from "../fields.ts";
 
 export interface Surroundings {
   /** Objects of the API, by kind. */
   readonly objects: ReadonlyMap<string, readonly AnyObject[]>;
   readonly namespaces: readonly AnyObject[];
+  /** Of the former manager's webhook of new pods: the namespaces that it serves; undefined where none is registered. */
+  readonly servedNamespaces: LabelSelector | undefined;
   /** ConfigMap `kruise-configuration`. Spec: platform 5. */
   readonly configuration: AnyObject | undefined;
   readonly gates: FeatureGates;
@@ -14,6 +17,17 @@ export interface Surroundings {
   /** Flags that this program's controller takes. */
   readonly knownFlags: ReadonlySet<string>;
 }
+
+/** What the reference's chart registers. Spec: platform 4.4, NS1. */
+const chartNamespaces: LabelSelector = {
+  matchExpressions: [
+    { key: "control-plane", operator: "NotIn", values: ["openkruise"] },
+    { key: "kubernetes.io/metadata.name", operator: "NotIn", values: ["kube-system"] },
+  ],
+};
+
+/** Kinds that update pods of their own in place. */
+const trackedKinds = ["CloneSet", "StatefulSet", "DaemonSet"];
 
 type Rule = (cluster: Surroundings) => readonly string[];
 
@@ -39,13 +53,24 @@ const rules: readonly Rule[] = [
           "gate DeletionProtectionForCRDCascadingGate needs the right to list all objects: --guard-definitions",
         ]
       : [],
-  ({ namespaces }) =>
-    namespaces
-      .filter(({ metadata }) => !["", "openkruise"].includes(metadata.labels?.["control-plane"] ?? ""))
+  ({ namespaces, servedNamespaces }) => {
+    const served = compileSelector(servedNamespaces ?? chartNamespaces);
+    return namespaces
+      .filter(({ metadata: { name = "", labels = {} } }) => {
+        const named = { "kubernetes.io/metadata.name": name, ...labels };
+        return labels["control-plane"] !== undefined && served.matches(named);
+      })
       .map(
-        ({ metadata }) =>
-          `namespace ${metadata.name ?? ""} has the label control-plane: its pods get no sidecars and no protection here`,
-      ),
+        ({ metadata: { name = "" } }) =>
+          `namespace ${name} has the label control-plane: the former manager serves its pods, here they get no sidecars, no placement and no protection; to have them served: kubectl label namespace ${name} control-plane-`,
+      );
+  },
+  ({ objects, flags }) =>
+    trackedKinds.some((kind) => objects.has(kind)) && !flags.includes("keep-managed-fields")
+      ? [
+          "managedFields of the pods of workloads are kept by the former manager: here they go with the first update in place, unless somebody uses server-side apply on the pod; --keep-managed-fields keeps them",
+        ]
+      : [],
   ({ configuration }) => {
     const list = textAt(configuration, "data", "PPS_Watch_Custom_Workload_WhiteList") ?? "";
     return list === ""

@@ -92,6 +92,7 @@ t.test("what behaves otherwise is named, with the object", async (t) => {
   const nothing: Surroundings = {
     objects: new Map(),
     namespaces: [{ metadata: { name: "kruise-system", labels: { "control-plane": "openkruise" } } }],
+    servedNamespaces: undefined,
     configuration: undefined,
     gates: parseFeatureGates(),
     flags: ["v"],
@@ -129,6 +130,7 @@ t.test("what behaves otherwise is named, with the object", async (t) => {
       ],
     ]),
     namespaces: [{ metadata: { name: "x", labels: { "control-plane": "y" } } }],
+    servedNamespaces: undefined,
     configuration: { metadata: {}, data: { PPS_Watch_Custom_Workload_WhiteList: "{}" } },
     gates: parseFeatureGates(
       "ResourceDistributionGate=true,ResourcesDeletionProtection=true,DeletionProtectionForCRDCascadingGate=true",
@@ -136,12 +138,13 @@ t.test("what behaves otherwise is named, with the object", async (t) => {
     flags: ["vv"],
     knownFlags: new Set(["v"]),
   });
-  t.equal(found.length, 10);
+  t.equal(found.length, 11);
   for (const word of [
     "--vv",
     "--distribute-resources",
     "--guard-definitions",
     "namespace x",
+    "managedFields",
     "SidecarSet s ",
     "SidecarSet n ",
     "a/i",
@@ -153,3 +156,63 @@ t.test("what behaves otherwise is named, with the object", async (t) => {
       word,
     );
 });
+
+t.test(
+  "namespaces with the label control-plane are named if the former manager serves their pods",
+  async (t) => {
+    const value = fc.constantFrom(undefined, "", "openkruise", "controller-manager", "x");
+    const name = fc.constantFrom("shop", "kube-system", "kruise-system");
+    const chart = {
+      matchExpressions: [
+        { key: "control-plane", operator: "NotIn" as const, values: ["openkruise"] },
+        { key: "kubernetes.io/metadata.name", operator: "NotIn" as const, values: ["kube-system"] },
+      ],
+    };
+    const plain = { matchExpressions: [{ key: "control-plane", operator: "DoesNotExist" as const }] };
+    const selector = fc.constantFrom(undefined, chart, plain);
+    fc.assert(
+      fc.property(name, value, selector, (name, label, servedNamespaces) => {
+        const labels: Record<string, string> = label === undefined ? {} : { "control-plane": label };
+        const found = differencesOf({
+          objects: new Map(),
+          namespaces: [{ metadata: { name, labels } }],
+          servedNamespaces,
+          configuration: undefined,
+          gates: parseFeatureGates(),
+          flags: [],
+          knownFlags: new Set(),
+        });
+        const isNamed = label !== undefined && label !== "openkruise" && name !== "kube-system";
+        const expected = isNamed && servedNamespaces !== plain ? [`namespace ${name} has the label`] : [];
+        t.same(
+          found.map((sentence) => sentence.slice(0, sentence.indexOf(" control-plane"))),
+          expected,
+        );
+      }),
+      { seed: 23, numRuns: 300 },
+    );
+  },
+);
+
+t.test(
+  "what becomes of managedFields is said where there are workloads, unless the flag keeps them",
+  async (t) => {
+    const said = (kind: string, flags: readonly string[]) =>
+      differencesOf({
+        objects: new Map([[kind, [{ metadata: { name: "a" } }]]]),
+        namespaces: [],
+        servedNamespaces: undefined,
+        configuration: undefined,
+        gates: parseFeatureGates(),
+        flags,
+        knownFlags: new Set(flags),
+      }).filter((sentence) => sentence.includes("managedFields"));
+    for (const kind of ["CloneSet", "StatefulSet", "DaemonSet"]) {
+      t.match(said(kind, []), [
+        /^managedFields of the pods of workloads .*--keep-managed-fields keeps them$/,
+      ]);
+      t.same(said(kind, ["keep-managed-fields"]), []);
+    }
+    t.same(said("ImagePullJob", []), []);
+  },
+);

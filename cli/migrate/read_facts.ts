@@ -1,11 +1,12 @@
 /** Reads what the findings are about; writes nothing. */
 import { FeatureGateError, type FeatureGates, parseFeatureGates } from "../../controller/index.ts";
 import { kinds } from "../../crds/index.ts";
+import type { LabelSelector } from "../../kube/core/index.ts";
 import { listAll } from "../../kube/index.ts";
 import type { Call, ClusterAccess } from "../command.ts";
 import { controllerFlags } from "../controller/controller_flags.ts";
 import { describeError } from "../errors.ts";
-import { type AnyObject, at, listAt, numberAt, textAt } from "../fields.ts";
+import { type AnyObject, at, listAt, numberAt, selectorAt, textAt } from "../fields.ts";
 import { objectResource } from "../resource_types.ts";
 import type { Forecast } from "../why/forecast.ts";
 import { plannerOf } from "../why/planners.ts";
@@ -45,6 +46,7 @@ export async function readFacts(call: Call, cluster: ClusterAccess): Promise<Mig
     differences: differencesOf({
       objects,
       namespaces,
+      servedNamespaces: await reader.servedNamespaces(),
       configuration,
       gates,
       flags: (manager?.flags ?? []).flatMap((flag) => /^--?([\w-]+)/.exec(flag)?.[1] ?? []),
@@ -130,6 +132,16 @@ class Reader {
           (version) => typeof version === "string",
         ),
       }));
+  }
+
+  /** Where new pods are shown to the former manager. */
+  async servedNamespaces(): Promise<LabelSelector | undefined> {
+    const configurations = await this.list("admissionregistration.k8s.io", "MutatingWebhookConfiguration");
+    const webhooks = configurations
+      .filter(({ metadata: { name = "" } }) => name.startsWith("kruise-"))
+      .flatMap((configuration) => listAt(configuration, "webhooks"));
+    const webhook = webhooks.find((one) => textAt(one, "name") === "mpod.kb.io");
+    return webhook === undefined ? undefined : selectorAt(webhook, "namespaceSelector");
   }
 
   async webhooks(): Promise<Webhooks[]> {
