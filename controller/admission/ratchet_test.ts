@@ -1,35 +1,12 @@
 /** What is stored and would be refused today does not keep anybody from changing the rest of it: every kind of the list. */
 import fc from "fast-check";
 import t from "tap";
-import { applyJsonPatch, cloneJson, isJsonObject, type JsonObject } from "../../kube/core/index.ts";
-import { nullLog, nullMetrics, seededRandom } from "../../kube/index.ts";
+import { cloneJson, isJsonObject, type JsonObject } from "../../kube/core/index.ts";
 import { admissionRequest } from "../../testkit/controller/admission_builder.ts";
+import { defaulted, handlersOf, type ListedKind } from "../../testkit/controller/kind_admission.ts";
 import { gatedObjects, minimalObjects } from "../../testkit/controller/minimal_objects.ts";
-import { testClock } from "../../testkit/kube/fake_clock.ts";
-import { fakeServer } from "../../testkit/kube/fake_server.ts";
-import { parseFeatureGates } from "../feature_gates.ts";
-import { SharedInformers } from "../informers.ts";
 import { kinds } from "../kinds.ts";
-import { controllerOptions } from "../options.ts";
 import type { AdmissionHandler, AdmissionResponse } from "./request.ts";
-import type { WebhookDeps } from "./webhook.ts";
-
-function deps(): WebhookDeps {
-  const parts = { client: fakeServer().client, clock: testClock(), random: seededRandom(1) };
-  return {
-    ...parts,
-    options: controllerOptions({ gates: parseFeatureGates("AllAlpha=true,AllBeta=true") }),
-    settings: { namespace: "kruise-system" },
-    allowPrivileged: true,
-    informers: new SharedInformers({ ...parts, log: nullLog, metrics: nullMetrics, namespace: "" }),
-    budgets: { chain: {} },
-    reported: (_, handler) => handler,
-    recorderOf: () => ({ event: () => undefined }),
-    podStepTook: () => undefined,
-  };
-}
-
-type Kind = (typeof kinds)[number];
 
 /** One whose spec nothing may change has nothing to be changed elsewhere; of those made by this program nobody asks for more. */
 const withoutSpecs = new Set(["ContainerRecreateRequest", "NodePodProbe"]);
@@ -41,7 +18,7 @@ const tag = {
 };
 const nodeImage = { images: { nginx: { tags: [tag] } } };
 
-function sampleOf({ resource: { kind, group, version } }: Kind): JsonObject {
+function sampleOf({ resource: { kind, group, version } }: ListedKind): JsonObject {
   const known = [...minimalObjects, ...gatedObjects].find((sample) => sample.kind === kind);
   const [, served = version] = known?.resource.split(".") ?? [];
   const spec: object | undefined = kind === "NodeImage" ? nodeImage : known?.spec;
@@ -53,26 +30,6 @@ function sampleOf({ resource: { kind, group, version } }: Kind): JsonObject {
     metadata: { name: "sample" },
     spec: cloneJson({ ...spec }),
   };
-}
-
-function handlersOf(kind: Kind, phase: "mutating" | "validating"): AdmissionHandler[] {
-  const given = deps();
-  const { plural } = kind.resource;
-  return kind.webhooks.flatMap((webhook) => {
-    const isOfKind = webhook.rules.some(({ resources }) => resources.includes(plural));
-    const handler = webhook.phase === phase && isOfKind ? webhook.handler(given) : undefined;
-    return handler === undefined ? [] : [handler];
-  });
-}
-
-async function defaulted(kind: Kind, object: JsonObject): Promise<JsonObject> {
-  let filled = object;
-  for (const handler of handlersOf(kind, "mutating")) {
-    const answer = await handler(admissionRequest({ object: filled }));
-    const after = answer.allowed && "patch" in answer ? applyJsonPatch(filled, answer.patch ?? []) : filled;
-    if (isJsonObject(after)) filled = after;
-  }
-  return filled;
 }
 
 type Leaf = { readonly holder: JsonObject | unknown[]; readonly key: string };

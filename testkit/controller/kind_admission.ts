@@ -1,0 +1,56 @@
+/** For tests of the admission of any kind of the list: its handlers, with every gate on. */
+import type { AdmissionHandler } from "../../controller/admission/request.ts";
+import type { WebhookDeps } from "../../controller/admission/webhook.ts";
+import { parseFeatureGates } from "../../controller/feature_gates.ts";
+import { SharedInformers } from "../../controller/informers.ts";
+import type { kinds } from "../../controller/kinds.ts";
+import { controllerOptions } from "../../controller/options.ts";
+import { applyJsonPatch, isJsonObject, type JsonObject } from "../../kube/core/index.ts";
+import { nullLog, nullMetrics, seededRandom } from "../../kube/index.ts";
+import { testClock } from "../kube/fake_clock.ts";
+import { fakeServer } from "../kube/fake_server.ts";
+import { admissionRequest } from "./admission_builder.ts";
+
+export type ListedKind = (typeof kinds)[number];
+
+function deps(): WebhookDeps {
+  const parts = { client: fakeServer().client, clock: testClock(), random: seededRandom(1) };
+  return {
+    ...parts,
+    options: controllerOptions({ gates: parseFeatureGates("AllAlpha=true,AllBeta=true") }),
+    settings: { namespace: "kruise-system" },
+    allowPrivileged: true,
+    informers: new SharedInformers({ ...parts, log: nullLog, metrics: nullMetrics, namespace: "" }),
+    budgets: { chain: {} },
+    reported: (_, handler) => handler,
+    recorderOf: () => ({ event: () => undefined }),
+    podStepTook: () => undefined,
+  };
+}
+
+export function handlersOf(kind: ListedKind, phase: "mutating" | "validating"): AdmissionHandler[] {
+  const given = deps();
+  const { plural } = kind.resource;
+  return kind.webhooks.flatMap((webhook) => {
+    const isOfKind = webhook.rules.some(({ resources }) => resources.includes(plural));
+    const handler = webhook.phase === phase && isOfKind ? webhook.handler(given) : undefined;
+    return handler === undefined ? [] : [handler];
+  });
+}
+
+/** As the kind's mutating webhooks leave it. */
+export async function defaulted(
+  kind: ListedKind,
+  object: JsonObject,
+  oldObject?: JsonObject,
+): Promise<JsonObject> {
+  let filled = object;
+  for (const handler of handlersOf(kind, "mutating")) {
+    const answer = await handler(
+      admissionRequest({ object: filled, ...(oldObject === undefined ? {} : { oldObject }) }),
+    );
+    const after = answer.allowed && "patch" in answer ? applyJsonPatch(filled, answer.patch ?? []) : filled;
+    if (isJsonObject(after)) filled = after;
+  }
+  return filled;
+}
