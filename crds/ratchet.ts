@@ -17,9 +17,21 @@ export function ratcheted<T, Context extends readonly unknown[]>(
   return (next, old, ...context) => {
     const errors = validate(next, old, ...context);
     if (old === undefined || errors.length === 0) return errors;
-    const stored = new Set(validate(old, undefined, ...context).map(sameness));
-    return errors.filter((error) => !stored.has(sameness(error)));
+    const stored = counted(validate(old, undefined, ...context).map(sameness));
+    // As often as it is stored: of a list whose errors name the list alone, one more is a new one.
+    return errors.filter((error) => {
+      const same = sameness(error);
+      const left = stored.get(same) ?? 0;
+      stored.set(same, left - 1);
+      return left <= 0;
+    });
   };
+}
+
+function counted(keys: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
+  return counts;
 }
 
 /** Of an object as a value only some part is wrong: the rest of it may change. */

@@ -4,20 +4,19 @@ import {
   customVersionLabel,
   type Draft,
   defaultSidecarSet,
+  type RevisionChoice,
   revisionSidecarSetLabel,
   type SidecarSet,
   sidecarSet,
   validateSidecarSet,
 } from "../../crds/index.ts";
-import { formatSelector, ParseError } from "../../kube/core/index.ts";
+import { formatSelector, jsonEqual, ParseError } from "../../kube/core/index.ts";
 import { type Client, controllerRevisionResource, ignoreNotFound } from "../../kube/index.ts";
 import type { AdmissionHandler } from "../admission/request.ts";
 import { defaultingHandler, refusedFor, typedHandler } from "../admission/typed.ts";
 import { kindWebhook, type Webhook, type WebhookDeps } from "../admission/webhook.ts";
 import { sidecarSetResource } from "./resource.ts";
 import { readPatchWhitelist } from "./whitelist.ts";
-
-type RevisionChoice = NonNullable<NonNullable<SidecarSet["spec"]["injectionStrategy"]>["revision"]>;
 
 export interface SidecarSetAdmissionOptions {
   client: Client;
@@ -38,12 +37,14 @@ export function validateSidecarSetRequest(options: SidecarSetAdmissionOptions): 
   return typedHandler(sidecarSet.readStored, async ({ object }, old) => {
     const patches = object.spec?.patchPodMetadata ?? [];
     const revision = object.spec?.injectionStrategy?.revision;
-    const [stored, text, revisionProblem] = await Promise.all([
+    const [stored, text, problem] = await Promise.all([
       storedSets(client),
       patches.length > 0 ? readPatchWhitelist(client, systemNamespace) : undefined,
       revision ? findRevision(client, systemNamespace, object, revision) : undefined,
     ]);
     const whitelist = { text, allowedByDefault: patchesAllowedByDefault };
+    // Of another choice, which the stored object may have, nothing was asked: its revision excuses no other one.
+    const revisionProblem = (choice: RevisionChoice) => (jsonEqual(choice, revision) ? problem : undefined);
     const context = { allowPrivileged, whitelist, stored, revisionProblem };
     return refusedFor(validateSidecarSet(object, old?.object, context), 500);
   });

@@ -118,6 +118,14 @@ t.test("the revision for new pods", async (t) => {
   t.equal(await admit(server, pinned({ revisionName: "one-1" })), "allowed");
   t.equal(await admit(server, pinned({ customVersion: "3" })), "allowed");
   t.equal(await admit(server, pinned({ customVersion: "4" })), refused("one"));
+  const gone = pinned({ customVersion: "4" });
+  t.equal(await admit(server, gone, gone), "allowed", "what is stored may stay");
+  t.equal(
+    await admit(server, gone, pinned({ customVersion: "3" })),
+    refused("one"),
+    "another one may not come",
+  );
+  t.equal(await admit(server, pinned({ customVersion: "5" }), gone), refused("one"), "nor one as bad");
 });
 
 t.test("a creation is filled in and hashed", async (t) => {

@@ -7,7 +7,7 @@ import {
   own,
   ParseError,
 } from "../../kube/core/index.ts";
-import type { SidecarSet } from "./schema.ts";
+import type { SidecarSet, SidecarSetSpec } from "./schema.ts";
 
 export interface PatchWhitelist {
   /** The value of the ConfigMap's key; undefined where there is none. */
@@ -16,19 +16,24 @@ export interface PatchWhitelist {
   readonly allowedByDefault: boolean;
 }
 
-/** Why the annotations of a SidecarSet are not allowed, in the API's words; undefined if they are. */
+/**
+ * Why the annotations of a SidecarSet are not allowed, in the API's words; undefined if they are. Of those that it wrote `before`
+ * nothing is asked: the list may have become shorter since, which excuses no other one.
+ */
 export function whitelistRefusal(
   { metadata, spec }: Pick<SidecarSet, "metadata" | "spec">,
   { text = "", allowedByDefault }: PatchWhitelist,
+  before: SidecarSetSpec | undefined,
 ): string | undefined {
   const patches = spec.patchPodMetadata ?? [];
-  if (patches.length === 0) return undefined;
+  const known = patchedKeys(before);
+  const keys = [...patchedKeys(spec)].filter((key) => !known.has(key));
+  if (patches.length === 0 || (known.size > 0 && keys.length === 0)) return undefined;
   if (text === "") return allowedByDefault ? undefined : "SidecarSet patch metadata whitelist not found";
   try {
     const expressions = rulesIn(text).flatMap((rule) => expressionsFor(metadata.labels, rule));
     if (expressions.length === 0)
       return allowedByDefault ? undefined : "sidecarSet patch metadata annotation is not allowed";
-    const keys = patches.flatMap(({ annotations }) => Object.keys(annotations ?? {}));
     const refused = keys.find((key) => !expressions.some((expression) => expression.test(key)));
     return refused === undefined
       ? undefined
@@ -38,6 +43,10 @@ export function whitelistRefusal(
       return `SidecarSet patch metadata whitelist cannot be read: ${error.message}`;
     throw error;
   }
+}
+
+function patchedKeys(spec: SidecarSetSpec | undefined): Set<string> {
+  return new Set((spec?.patchPodMetadata ?? []).flatMap(({ annotations }) => Object.keys(annotations ?? {})));
 }
 
 function rulesIn(text: string): JsonObject[] {

@@ -28,30 +28,45 @@ export interface SidecarSetValidation {
   readonly whitelist: PatchWhitelist;
   /** Every stored SidecarSet that can be read. */
   readonly stored: readonly SidecarSet[];
-  /** Why the revision that new pods are to get cannot be found; undefined if it was, or is not asked for. */
-  readonly revisionProblem: string | undefined;
+  /** Why the revision that `choice` names for new pods cannot be found; undefined if it was, or was not looked for. */
+  revisionProblem(choice: RevisionChoice): string | undefined;
 }
+
+export type RevisionChoice = NonNullable<NonNullable<SidecarSetSpec["injectionStrategy"]>["revision"]>;
 
 type Strategy = NonNullable<SidecarSetSpec["updateStrategy"]>;
 
-/** All errors of a defaulted object of the storage version, and, on an update, of the change from `old`. */
-export const validateSidecarSet = ratcheted(errorsOf);
-
-function errorsOf(
+/**
+ * All errors of a defaulted object of the storage version, and, on an update, of the change from `old`. Conflicts are looked for
+ * when nothing else is new that is wrong: what was wrong before excuses none of them.
+ */
+export function validateSidecarSet(
   { metadata, spec }: Draft<SidecarSet>,
   old: Draft<SidecarSet> | undefined,
   context: SidecarSetValidation,
 ): FieldError[] {
   const next = { metadata, spec: spec ?? {} };
+  const before = old && { metadata: old.metadata, spec: old.spec ?? {} };
   const errors = [
-    ...validateObjectMeta(metadata, "metadata", { namespaced: false, nameRule: nameErrors }),
-    ...validateCanary(next, old, context.stored),
-    ...validateSpec(next, context),
+    ...ownErrors(next, before, context),
+    ...whitelistErrors(next, before?.spec, context.whitelist),
+    ...patchErrors(next, before),
+    ...(before ? validateContainerChange(next.spec.containers ?? [], before.spec.containers ?? []) : []),
   ];
-  if (old !== undefined)
-    errors.push(...validateContainerChange(next.spec.containers ?? [], old.spec?.containers ?? []));
-  return errors.length > 0 ? errors : sidecarSetConflicts(next, context.stored);
+  return errors.length > 0 ? errors : conflicts(next, before, context);
 }
+
+type Written = Pick<SidecarSet, "metadata" | "spec">;
+
+const ownErrors = ratcheted((next: Written, old: Written | undefined, context: SidecarSetValidation) => [
+  ...validateObjectMeta(next.metadata, "metadata", { namespaced: false, nameRule: nameErrors }),
+  ...validateCanary(next, old, context.stored),
+  ...validateSpec(next.spec, context),
+]);
+const patchErrors = ratcheted(({ spec }: Written) => validatePatches(spec));
+const conflicts = ratcheted((next: Written, _old: Written | undefined, { stored }: SidecarSetValidation) =>
+  sidecarSetConflicts(next, stored),
+);
 
 const namePattern = /^[a-zA-Z0-9-]+$/;
 const longestName = 63;
@@ -67,10 +82,10 @@ function nameErrors(name: string): string[] {
   return errors;
 }
 
-/** Rule 22. The first thing that is wrong is all that is said. */
+/** Rule 22. The first thing that is wrong is all that is said: its own mistakes before those of its base, which may go later. */
 function validateCanary(
-  { metadata, spec }: Pick<SidecarSet, "metadata" | "spec">,
-  old: Draft<SidecarSet> | undefined,
+  { metadata, spec }: Written,
+  old: Written | undefined,
   stored: readonly SidecarSet[],
 ): FieldError[] {
   const baseName = canaryBase(metadata);
@@ -79,29 +94,24 @@ function validateCanary(
   if (baseName === metadata.name) return refuse("base sidecarSet cannot be itself");
   if (old !== undefined && old.metadata.annotations?.[canaryBaseAnnotation] !== baseName)
     return refuse(`annotations[${canaryBaseAnnotation}] is immutable`);
+  if (spec.updateStrategy?.type !== "NotUpdate")
+    return refuse("RollingUpdate is not supported for canary sidecarSet");
   const base = stored.find((one) => one.metadata.name === baseName);
   if (base === undefined) {
     const problem = `SidecarSet.apps.kruise.io "${baseName}" not found`;
     return refuse(`fetch base sidecarSet[${baseName}] failed: ${problem}`);
   }
   if (canaryBase(base.metadata) !== undefined) return refuse("base sidecarSet cannot be canary");
-  if (spec.updateStrategy?.type !== "NotUpdate")
-    return refuse("RollingUpdate is not supported for canary sidecarSet");
   return [];
 }
 
-function validateSpec(
-  next: Pick<SidecarSet, "metadata" | "spec">,
-  context: SidecarSetValidation,
-): FieldError[] {
-  const { spec } = next;
+function validateSpec(spec: SidecarSetSpec, context: SidecarSetValidation): FieldError[] {
   return [
     ...validateNativeSidecars(spec),
     ...validateSelectors(spec),
-    ...validateRevision(spec, context.revisionProblem),
+    ...validateRevision(spec, context),
     ...validateStrategy(spec.updateStrategy ?? {}),
     ...validateSidecars(spec, context),
-    ...validatePatches(next, context.whitelist),
   ];
 }
 
@@ -123,13 +133,17 @@ function validateSelectors({ selector, namespaceSelector }: SidecarSetSpec): Fie
   return errors;
 }
 
-function validateRevision({ injectionStrategy }: SidecarSetSpec, problem: string | undefined): FieldError[] {
+function validateRevision(
+  { injectionStrategy }: SidecarSetSpec,
+  { revisionProblem }: SidecarSetValidation,
+): FieldError[] {
   const revision = injectionStrategy?.revision;
   if (!revision) return [];
   if (typeof revision.revisionName !== "string" && typeof revision.customVersion !== "string") {
     const words = "revisionName and customVersion cannot be empty simultaneously";
     return [invalid("revision", revision, words)];
   }
+  const problem = revisionProblem(revision);
   return problem === undefined
     ? []
     : [invalid("revision", null, `Cannot find specific ControllerRevision, err: ${problem}`)];
@@ -156,21 +170,27 @@ function validateStrategy(strategy: Strategy): FieldError[] {
   return errors;
 }
 
-function validatePatches(
-  next: Pick<SidecarSet, "metadata" | "spec">,
+const patchesPath = "spec.patchPodMetadata";
+
+function whitelistErrors(
+  next: Written,
+  before: SidecarSetSpec | undefined,
   whitelist: PatchWhitelist,
 ): FieldError[] {
-  const path = "spec.patchPodMetadata";
-  const refusal = whitelistRefusal(next, whitelist);
-  const errors = refusal === undefined ? [] : [required(path, refusal)];
+  const refusal = whitelistRefusal(next, whitelist, before);
+  return refusal === undefined ? [] : [required(patchesPath, refusal)];
+}
+
+function validatePatches({ patchPodMetadata }: SidecarSetSpec): FieldError[] {
+  const errors: FieldError[] = [];
   const seen = new Set<string>();
-  for (const { annotations, patchPolicy } of next.spec.patchPodMetadata ?? []) {
+  for (const { annotations, patchPolicy } of patchPodMetadata ?? []) {
     const keys = Object.keys(annotations ?? {});
-    if (keys.length === 0) errors.push(required(path, "no annotations defined for SidecarSet"));
+    if (keys.length === 0) errors.push(required(patchesPath, "no annotations defined for SidecarSet"));
     else errors.push(...validateAnnotations(annotations, "patchPodMetadata.annotations"));
-    if (!patchPolicy) errors.push(required(path, "no patchPolicy defined for patchPodMetadata"));
+    if (!patchPolicy) errors.push(required(patchesPath, "no patchPolicy defined for patchPodMetadata"));
     for (const key of keys) {
-      if (seen.has(key)) errors.push(required(path, `patch annotation[${key}] already exist`));
+      if (seen.has(key)) errors.push(required(patchesPath, `patch annotation[${key}] already exist`));
       seen.add(key);
     }
   }

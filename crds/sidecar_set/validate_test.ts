@@ -27,7 +27,7 @@ const nothing: SidecarSetValidation = {
   allowPrivileged: true,
   whitelist: { text: undefined, allowedByDefault: true },
   stored: [],
-  revisionProblem: undefined,
+  revisionProblem: () => undefined,
 };
 
 function complaints(next: JsonObject, old?: JsonObject, context: Partial<SidecarSetValidation> = {}): string {
@@ -140,7 +140,7 @@ t.test("the revision for new pods", async (t) => {
   const problem = 'ControllerRevision.apps "r" not found';
   t.equal(complaints(revision({ revisionName: "r" })), "");
   t.equal(
-    complaints(revision({ revisionName: "r" }), undefined, { revisionProblem: problem }),
+    complaints(revision({ revisionName: "r" }), undefined, { revisionProblem: () => problem }),
     `revision: Invalid value: null: Cannot find specific ControllerRevision, err: ${problem}`,
   );
 });
@@ -397,4 +397,49 @@ t.test("a conflict that is stored already is no reason to refuse another change"
   const apart = raw({ selector: { matchLabels: { app: "elsewhere" } } });
   t.equal(check(apart), "");
   t.match(check(raw({}), apart), /already exist in rival/);
+});
+
+const canaryOf = (base: string) => ({
+  "apps.kruise.io/sidecarset-canary": "true",
+  "apps.kruise.io/sidecarset-base": base,
+});
+
+t.test("what is wrong with the stored object excuses nothing that comes to it", async (t) => {
+  const rival = { metadata: { name: "rival" }, spec: Object(raw({ volumes: [] })["spec"]) };
+  const check = (next: JsonObject, old: JsonObject) => complaints(next, old, { stored: [rival] });
+  const apart = { selector: { matchLabels: { app: "elsewhere" } }, updateStrategy: { partition: "x" } };
+  t.equal(check(raw(apart, { labels: { more: "label" } }), raw(apart)), "");
+  t.match(
+    check(raw({ updateStrategy: { partition: "x" } }), raw(apart)),
+    /already exist in rival/,
+    "a conflict",
+  );
+
+  const native = (name: string) => ({ ...main, name, restartPolicy: "Always" });
+  const inits = (...names: string[]) => raw({ initContainers: names.map(native) });
+  t.equal(complaints(inits("a"), inits("a")), "");
+  t.match(complaints(inits("a", "b"), inits("a")), "in-place upgrade", "one more of the same");
+
+  const orphan = (type: string) => raw({ updateStrategy: { type } }, { annotations: canaryOf("gone") });
+  t.equal(complaints(orphan("NotUpdate"), orphan("NotUpdate")), "", "a canary whose base has gone");
+  t.match(complaints(orphan("RollingUpdate"), orphan("NotUpdate")), "RollingUpdate is not supported");
+});
+
+t.test("the whitelist is asked about annotations that an update adds", async (t) => {
+  const patching = (...keys: string[]) =>
+    raw({
+      patchPodMetadata: keys.map((key) => ({ annotations: { [key]: "1" }, patchPolicy: "Overwrite" })),
+    });
+  const rules = JSON.stringify({ rules: [{ allowedAnnotationKeyExprs: ["^listed$"] }] });
+  for (const text of [undefined, '{"rules":[]}', "{", rules]) {
+    const whitelist = { text, allowedByDefault: false };
+    const check = (next: JsonObject, old?: JsonObject) => complaints(next, old, { whitelist });
+    t.not(check(patching("old")), "", "created");
+    t.equal(check(patching("old"), patching("old")), "", "stored");
+    t.match(
+      check(patching("old", "new"), patching("old")),
+      "spec.patchPodMetadata: Required value",
+      `one more with ${text}`,
+    );
+  }
 });
