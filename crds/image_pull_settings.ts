@@ -51,21 +51,22 @@ function isAbsent(value: unknown): boolean {
   return value === undefined || value === null;
 }
 
-/** The first thing that is wrong about where an image is pulled. */
-export function nodesComplaint({ selector, podSelector }: PullSettings): string | undefined {
+/** What is wrong about where an image is pulled. */
+export function nodesComplaints({ selector, podSelector }: PullSettings): string[] {
+  const complaints: string[] = [];
   if (selector) {
     const { names, matchLabels, matchExpressions } = selector;
     if (matchLabels || matchExpressions) {
-      if (names) return "can not set both names and labelSelector in this spec.selector";
+      if (names) complaints.push("can not set both names and labelSelector in this spec.selector");
       const complaint = selectorComplaint(selector);
-      if (complaint !== undefined) return `invalid selector: ${complaint}`;
+      if (complaint !== undefined) complaints.push(`invalid selector: ${complaint}`);
     }
-    if (names && new Set(names).size !== names.length) return "duplicated name in selector names";
+    if (names && new Set(names).size !== names.length) complaints.push("duplicated name in selector names");
   }
-  if (!podSelector) return undefined;
-  if (selector) return "can not set both selector and podSelector";
+  if (!podSelector) return complaints;
+  if (selector) complaints.push("can not set both selector and podSelector");
   const complaint = selectorComplaint(podSelector);
-  return complaint === undefined ? undefined : `invalid podSelector: ${complaint}`;
+  return complaint === undefined ? complaints : [...complaints, `invalid podSelector: ${complaint}`];
 }
 
 function selectorComplaint(selector: LabelSelector): string | undefined {
@@ -73,9 +74,10 @@ function selectorComplaint(selector: LabelSelector): string | undefined {
 }
 
 /** What is wrong with an image reference. */
-export function imageComplaint(image: string): string | undefined {
+export function imageComplaints(image: string): string[] {
+  if (image === "") return ["image can not be empty"];
   const complaint = complaintOf(() => familiarImage(image));
-  return complaint === undefined ? undefined : `invalid image ${image}: ${complaint}`;
+  return complaint === undefined ? [] : [`invalid image ${image}: ${complaint}`];
 }
 
 function complaintOf(parse: () => unknown): string | undefined {
@@ -88,15 +90,24 @@ function complaintOf(parse: () => unknown): string | undefined {
   }
 }
 
-/** The first thing that is wrong about how an image is pulled. `deadline`: also compare it with the time limit. */
-export function pullComplaint(settings: PullSettings, deadline: boolean): string | undefined {
-  const complaint = parallelismComplaint(settings.parallelism);
-  if (complaint !== undefined) return complaint;
-  const { activeDeadlineSeconds, ttlSecondsAfterFinished, type } = settings.completionPolicy ?? {};
+/** What is wrong about how an image is pulled. `deadline`: also compare it with the time limit. */
+export function pullComplaints(settings: PullSettings, deadline: boolean): string[] {
+  const complaints = [
+    parallelismComplaint(settings.parallelism),
+    completionComplaint(settings.completionPolicy ?? {}, settings.pullPolicy, deadline),
+  ];
+  return complaints.filter((complaint) => complaint !== undefined);
+}
+
+function completionComplaint(
+  { activeDeadlineSeconds, ttlSecondsAfterFinished, type }: NonNullable<PullSettings["completionPolicy"]>,
+  pullPolicy: PullSettings["pullPolicy"],
+  deadline: boolean,
+): string | undefined {
   const limits = [activeDeadlineSeconds, ttlSecondsAfterFinished].filter((each) => !isAbsent(each));
   switch (type) {
     case "Always": {
-      const timeout = settings.pullPolicy?.timeoutSeconds ?? defaultPullTimeoutSeconds;
+      const timeout = pullPolicy?.timeoutSeconds ?? defaultPullTimeoutSeconds;
       return deadline && !isAbsent(activeDeadlineSeconds) && Number(activeDeadlineSeconds) < timeout
         ? `completionPolicy.activeDeadlineSeconds must be greater than pullPolicy.timeoutSeconds(default ${defaultPullTimeoutSeconds})`
         : undefined;

@@ -26,6 +26,7 @@ export * from "./persistent_pod_state/index.ts";
 export * from "./pod_probe_marker/index.ts";
 export * from "./pod_template.ts";
 export * from "./pod_unavailable_budget/index.ts";
+export { newComplaint } from "./ratchet.ts";
 export * from "./resource_distribution/index.ts";
 export * from "./revised.ts";
 export * from "./sidecar_set/index.ts";

@@ -28,6 +28,16 @@ export function ratcheted<T, Context extends readonly unknown[]>(
   };
 }
 
+/** The same of rules that complain in plain words: the first complaint for which the stored object gives no reason. */
+export function newComplaint<T>(
+  complaintsOf: (object: T) => readonly string[],
+  next: T,
+  old: T | undefined,
+): string | undefined {
+  const stored = new Set(old === undefined ? [] : complaintsOf(old));
+  return complaintsOf(next).find((complaint) => !stored.has(complaint));
+}
+
 function counted(keys: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);

@@ -1,5 +1,10 @@
 /** Admission of ImageListPullJobs, both versions. Spec: images L2. */
-import { defaultImageListPullJob, imageListPullJob, imageListPullJobComplaint } from "../../crds/index.ts";
+import {
+  defaultImageListPullJob,
+  imageListPullJob,
+  imageListPullJobComplaints,
+  newComplaint,
+} from "../../crds/index.ts";
 import { type AdmissionHandler, allowed, denied } from "../admission/request.ts";
 import { closedGate, defaultingHandler, isBeingDeleted, typedHandler } from "../admission/typed.ts";
 import { kindWebhook, type Webhook } from "../admission/webhook.ts";
@@ -19,9 +24,8 @@ export function validateImageListPullJob(gates: FeatureGates): AdmissionHandler 
 }
 
 const validate = typedHandler(imageListPullJob.read, ({ object }, old) => {
-  const complaint = imageListPullJobComplaint(object);
-  const isNew = old === undefined || imageListPullJobComplaint(old.object) !== complaint;
-  return complaint !== undefined && isNew ? denied(400, complaint) : allowed;
+  const complaint = newComplaint(imageListPullJobComplaints, object, old?.object);
+  return complaint === undefined ? allowed : denied(400, complaint);
 });
 
 export const imageListPullJobWebhooks: readonly Webhook[] = [

@@ -3,7 +3,8 @@ import {
   changesPullSecrets,
   defaultImagePullJob,
   imagePullJob,
-  imagePullJobComplaint,
+  imagePullJobComplaints,
+  newComplaint,
 } from "../../crds/index.ts";
 import { type AdmissionHandler, allowed, denied } from "../admission/request.ts";
 import { closedGate, defaultingHandler, isBeingDeleted, typedHandler } from "../admission/typed.ts";
@@ -25,9 +26,8 @@ export function validateImagePullJob(gates: FeatureGates): AdmissionHandler {
 }
 
 const validate = typedHandler(imagePullJob.read, ({ object }, old) => {
-  const complaint = imagePullJobComplaint(object);
-  const isNew = old === undefined || imagePullJobComplaint(old.object) !== complaint;
-  if (complaint !== undefined && isNew) return denied(400, complaint);
+  const complaint = newComplaint(imagePullJobComplaints, object, old?.object);
+  if (complaint !== undefined) return denied(400, complaint);
   const isChanged = old !== undefined && changesPullSecrets(old.object, object);
   return isChanged ? denied(403, "spec.pullSecrets is immutable") : allowed;
 });

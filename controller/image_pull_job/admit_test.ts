@@ -196,3 +196,36 @@ t.test("tags in a NodeImage get times and limits, and are refused without a time
   );
   t.equal(await refused({ spec: { images: many } }), "spec images length 257 can not be more than 256");
 });
+
+t.test("what is wrong with the stored object hides no other mistake", async (t) => {
+  const lifted = async (handler: AdmissionHandler, kind: string, next: JsonObject, old: JsonObject) => {
+    const { object } = request(kind, next);
+    const { object: oldObject } = request(kind, old);
+    const answer = await handler(admissionRequest({ operation: "UPDATE", object, oldObject }));
+    return answer.allowed ? "" : answer.message;
+  };
+  const job = { selector: { names: ["a", "a"] } };
+  const pull = (over: object) =>
+    lifted(validateImagePullJob(gates), "ImagePullJob", spec({ ...job, ...over }), spec(job));
+  t.equal(await pull({}), "");
+  t.equal(await pull({ parallelism: 2 }), "");
+  t.equal(await pull({ parallelism: -1 }), "parallelism must be non-negative");
+  t.equal(await pull({ image: "a b" }), "invalid image a b: invalid reference format");
+
+  const list = (images: string[]) => ({ spec: { images, completionPolicy: { type: "Always" } } });
+  const pulls = (images: string[]) =>
+    lifted(validateImageListPullJob(gates), "ImageListPullJob", list(images), list(["a b", "c"]));
+  t.equal(await pulls(["d", "a b"]), "");
+  t.equal(await pulls(["a b", "e f"]), "invalid image e f: invalid reference format");
+
+  const tag = { tag: "1", createdAt: "2026-01-01T00:00:00Z", pullPolicy: { ttlSecondsAfterFinished: 1 } };
+  const images = (...tags: object[]) => ({ spec: { images: { nginx: { tags } } } });
+  const node = (...tags: object[]) =>
+    lifted(validateNodeImage(gates), "NodeImage", images(...tags), images({ ...tag, version: -1 }));
+  t.equal(await node({ ...tag, version: -1 }, { ...tag, tag: "2" }), "");
+  t.equal(
+    await node({ ...tag, version: -1 }, { ...tag, tag: "2", version: -1 }),
+    "version for nginx/2 can not be less than 0",
+  );
+  t.equal(await node({ ...tag, version: -1 }, tag), "duplicated tag 1 for image nginx");
+});

@@ -1,5 +1,5 @@
 /** Admission of NodeImages, both versions. Spec: images N5. */
-import { defaultNodeImage, nodeImage, nodeImageComplaint } from "../../crds/index.ts";
+import { defaultNodeImage, newComplaint, nodeImage, nodeImageComplaints } from "../../crds/index.ts";
 import type { Clock } from "../../kube/index.ts";
 import { type AdmissionHandler, allowed, denied } from "../admission/request.ts";
 import { closedGate, defaultingHandler, isBeingDeleted, typedHandler } from "../admission/typed.ts";
@@ -18,9 +18,8 @@ export function validateNodeImage(gates: FeatureGates): AdmissionHandler {
 }
 
 const validate = typedHandler(nodeImage.read, ({ object }, old) => {
-  const complaint = nodeImageComplaint(object);
-  const isNew = old === undefined || nodeImageComplaint(old.object) !== complaint;
-  return complaint !== undefined && isNew ? denied(400, complaint) : allowed;
+  const complaint = newComplaint(nodeImageComplaints, object, old?.object);
+  return complaint === undefined ? allowed : denied(400, complaint);
 });
 
 export const nodeImageWebhooks: readonly Webhook[] = [

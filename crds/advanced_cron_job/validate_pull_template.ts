@@ -1,6 +1,6 @@
 /** What admission refuses in the image list of an AdvancedCronJob. Spec: jobs A6. */
 import { type FieldError, forbidden, invalid, required } from "../../kube/core/index.ts";
-import { imageListPullJobSpecComplaint } from "../image_list_pull_job/admission.ts";
+import { imageListPullJobSpecComplaints } from "../image_list_pull_job/admission.ts";
 import type { ImageListPullJobSpec } from "../image_list_pull_job/schema.ts";
 import { defaultPullTimeoutSeconds } from "../image_pull_settings.ts";
 
@@ -14,7 +14,7 @@ export function validatePullTemplate(
   if (spec === undefined || spec === null) return [required(path)];
   const completion = validateCompletion(spec, path);
   if (completion.length > 0) return completion;
-  const complaint = imageListPullJobSpecComplaint(spec);
+  const [complaint] = imageListPullJobSpecComplaints(spec);
   return complaint === undefined ? [] : [forbidden(path, complaint)];
 }
 

@@ -2,10 +2,10 @@
 import { cloneJson, type JsonObject } from "../../kube/core/index.ts";
 import {
   defaultPullSettings,
-  imageComplaint,
+  imageComplaints,
   member,
-  nodesComplaint,
-  pullComplaint,
+  nodesComplaints,
+  pullComplaints,
 } from "../image_pull_settings.ts";
 import type { Draft } from "../kind_reader.ts";
 import type { ImageListPullJob, ImageListPullJobSpec } from "./schema.ts";
@@ -19,22 +19,19 @@ export function defaultImageListPullJob(object: JsonObject): JsonObject {
   return result;
 }
 
-/** The first thing that is wrong, undefined when all is well. AdvancedCronJob embeds the same spec. */
-export function imageListPullJobComplaint({ spec }: Draft<ImageListPullJob>): string | undefined {
-  return imageListPullJobSpecComplaint(spec ?? {});
+/** What is wrong, in the order in which it is said. AdvancedCronJob embeds the same spec. */
+export function imageListPullJobComplaints({ spec }: Draft<ImageListPullJob>): string[] {
+  return imageListPullJobSpecComplaints(spec ?? {});
 }
 
-export function imageListPullJobSpecComplaint(spec: Partial<ImageListPullJobSpec>): string | undefined {
-  return nodesComplaint(spec) ?? imagesComplaint(spec.images ?? []) ?? pullComplaint(spec, false);
+export function imageListPullJobSpecComplaints(spec: Partial<ImageListPullJobSpec>): string[] {
+  return [...nodesComplaints(spec), ...imagesComplaints(spec.images ?? []), ...pullComplaints(spec, false)];
 }
 
-function imagesComplaint(images: readonly string[]): string | undefined {
-  if (images.length === 0) return "image can not be empty";
-  if (images.length > mostImages) return `the maximum number of images cannot > ${mostImages}`;
-  if (new Set(images).size !== images.length) return "images cannot have duplicate values";
-  for (const image of images) {
-    const complaint = image === "" ? "image can not be empty" : imageComplaint(image);
-    if (complaint !== undefined) return complaint;
-  }
-  return undefined;
+function imagesComplaints(images: readonly string[]): string[] {
+  if (images.length === 0) return ["image can not be empty"];
+  const complaints: string[] = [];
+  if (images.length > mostImages) complaints.push(`the maximum number of images cannot > ${mostImages}`);
+  if (new Set(images).size !== images.length) complaints.push("images cannot have duplicate values");
+  return [...complaints, ...images.flatMap(imageComplaints)];
 }

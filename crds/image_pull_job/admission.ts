@@ -2,10 +2,10 @@
 import { cloneJson, type JsonObject, jsonEqual, own } from "../../kube/core/index.ts";
 import {
   defaultPullSettings,
-  imageComplaint,
+  imageComplaints,
   member,
-  nodesComplaint,
-  pullComplaint,
+  nodesComplaints,
+  pullComplaints,
 } from "../image_pull_settings.ts";
 import type { Draft } from "../kind_reader.ts";
 import type { ImagePullJob } from "./schema.ts";
@@ -28,14 +28,13 @@ export function defaultImagePullJob(object: JsonObject, isNew: boolean): JsonObj
   return result;
 }
 
-/** The first thing that is wrong, undefined when all is well. */
-export function imagePullJobComplaint({ spec }: Draft<ImagePullJob>): string | undefined {
-  const image = spec?.image ?? "";
-  return (
-    nodesComplaint(spec ?? {}) ??
-    (image === "" ? "image can not be empty" : imageComplaint(image)) ??
-    pullComplaint(spec ?? {}, true)
-  );
+/** What is wrong, in the order in which it is said. */
+export function imagePullJobComplaints({ spec }: Draft<ImagePullJob>): string[] {
+  return [
+    ...nodesComplaints(spec ?? {}),
+    ...imageComplaints(spec?.image ?? ""),
+    ...pullComplaints(spec ?? {}, true),
+  ];
 }
 
 /** Whether the list of pull secrets differs. */

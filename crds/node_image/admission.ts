@@ -24,33 +24,32 @@ function defaultTag(tag: JsonObject, now: number): void {
   if (isJsonObject(policy)) defaultPullPolicy(policy);
 }
 
-/** The first thing that is wrong, undefined when all is well. */
-export function nodeImageComplaint({ spec }: Draft<NodeImage>): string | undefined {
+/** What is wrong, in the order in which it is said. */
+export function nodeImageComplaints({ spec }: Draft<NodeImage>): string[] {
   const images = Object.entries(spec?.images ?? {});
-  if (images.length > mostImages) {
-    return `spec images length ${images.length} can not be more than ${mostImages}`;
-  }
-  for (const [name, image] of images) {
-    const complaint = name === "" ? "image name can not be empty" : tagsComplaint(name, image.tags ?? []);
-    if (complaint !== undefined) return complaint;
-  }
-  return undefined;
+  const tooMany = `spec images length ${images.length} can not be more than ${mostImages}`;
+  return [
+    ...(images.length > mostImages ? [tooMany] : []),
+    ...images.flatMap(([name, image]) =>
+      name === "" ? ["image name can not be empty"] : tagsComplaints(name, image.tags ?? []),
+    ),
+  ];
 }
 
 type Tag = NonNullable<NonNullable<NodeImage["spec"]["images"]>[string]>["tags"][number];
 
-function tagsComplaint(name: string, tags: readonly Tag[]): string | undefined {
+function tagsComplaints(name: string, tags: readonly Tag[]): string[] {
   const seen = new Set<string>();
-  for (const { tag = "", createdAt, version = 0, pullPolicy } of tags) {
-    if (tag === "") return `tag for image ${name} can not be empty`;
-    if (seen.has(tag)) return `duplicated tag ${tag} for image ${name}`;
+  return tags.flatMap(({ tag = "", createdAt, version = 0, pullPolicy }) => {
+    if (tag === "") return [`tag for image ${name} can not be empty`];
+    const complaints: string[] = [];
+    if (seen.has(tag)) complaints.push(`duplicated tag ${tag} for image ${name}`);
     seen.add(tag);
-    if (!createdAt) return `createAt field for ${name}/${tag} can not be empty`;
-    if (version < 0) return `version for ${name}/${tag} can not be less than 0`;
-    if (!pullPolicy) return `pullPolicy field for ${name}/${tag} must set`;
-    if ((pullPolicy.ttlSecondsAfterFinished ?? null) === null) {
-      return `pullPolicy.ttlSecondsAfterFinished for ${name}/${tag} must set`;
-    }
-  }
-  return undefined;
+    if (!createdAt) complaints.push(`createAt field for ${name}/${tag} can not be empty`);
+    if (version < 0) complaints.push(`version for ${name}/${tag} can not be less than 0`);
+    if (!pullPolicy) complaints.push(`pullPolicy field for ${name}/${tag} must set`);
+    else if ((pullPolicy.ttlSecondsAfterFinished ?? null) === null)
+      complaints.push(`pullPolicy.ttlSecondsAfterFinished for ${name}/${tag} must set`);
+    return complaints;
+  });
 }
