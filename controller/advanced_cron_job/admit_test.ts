@@ -168,3 +168,27 @@ t.test("what never runs, or would be refused in every run, is warned about", asy
   });
   t.same(await answerTo(cron()), { allowed: true });
 });
+
+t.test(
+  "v1alpha1 shows no image list: an update in it would drop the template, whatever is stored",
+  async (t) => {
+    const shown = (metadata: object = {}) => ({
+      ...cron({ template: {}, schedule: "0 0 * * *" }),
+      apiVersion: "apps.kruise.io/v1alpha1",
+      metadata: { name: "tick", namespace: "default", ...metadata },
+    });
+    t.match(await refusal(shown({ labels: { more: "label" } }), shown()), "spec must have one template");
+    const leaving = { deletionTimestamp: "2026-01-01T00:00:00Z" };
+    t.equal(
+      await refusal(shown(leaving), shown({ ...leaving, finalizers: ["x/y"] })),
+      undefined,
+      "it can go",
+    );
+    const stored = cron({ template: {} });
+    t.equal(
+      await refusal({ ...stored, metadata: { name: "tick", labels: { more: "label" } } }, stored),
+      undefined,
+      "in the version that shows all there was none",
+    );
+  },
+);

@@ -35,7 +35,25 @@ const templateWords =
   "either JobTemplate or BroadcastJobTemplate or ImageListPullJobTemplate should be provided";
 
 /** All errors of a defaulted object, and, on an update, of the change from `old`, which must be of the same version. */
-export const validateAdvancedCronJob = ratcheted(errorsOf);
+export function validateAdvancedCronJob(
+  next: DecodedAdvancedCronJob,
+  old?: DecodedAdvancedCronJob,
+): FieldError[] {
+  const errors = newErrors(next, old);
+  return errors.length > 0 || old === undefined ? errors : hiddenTemplateErrors(next);
+}
+
+const newErrors = ratcheted(errorsOf);
+
+/**
+ * v1alpha1 does not show imageListPullJobTemplate: an object without a template may have one, which this update would drop. That
+ * the one before shows none either is no excuse; only what is being deleted needs it no more.
+ */
+function hiddenTemplateErrors({ version, object: { metadata, spec } }: DecodedAdvancedCronJob): FieldError[] {
+  const isLeaving = (metadata.deletionTimestamp ?? undefined) !== undefined;
+  if (version !== "v1alpha1" || isLeaving || !isJsonObject(spec)) return [];
+  return templatesOf(spec).length > 0 ? [] : [noTemplate()];
+}
 
 function errorsOf(next: DecodedAdvancedCronJob, old?: DecodedAdvancedCronJob): FieldError[] {
   const { metadata, spec } = next.object;
@@ -87,11 +105,19 @@ function validateZone(zone: string): FieldError[] {
   return complaint === undefined ? [] : [invalid(path, zone, complaint)];
 }
 
+const templatePath = "spec.template";
+const noTemplate = () => forbidden(templatePath, `spec must have one template, ${templateWords}`);
+
+function templatesOf({ template }: AdvancedCronJobSpec) {
+  const { jobTemplate, broadcastJobTemplate, imageListPullJobTemplate } = template ?? {};
+  return [jobTemplate, broadcastJobTemplate, imageListPullJobTemplate].filter(isJsonObject);
+}
+
 function validateTemplates(spec: AdvancedCronJobSpec): FieldError[] {
-  const path = "spec.template";
+  const path = templatePath;
   const { jobTemplate, broadcastJobTemplate, imageListPullJobTemplate } = spec.template ?? {};
-  const given = [jobTemplate, broadcastJobTemplate, imageListPullJobTemplate].filter(isJsonObject);
-  if (given.length === 0) return [forbidden(path, `spec must have one template, ${templateWords}`)];
+  const given = templatesOf(spec);
+  if (given.length === 0) return [noTemplate()];
   const errors: FieldError[] = [];
   if (given.length > 1) errors.push(forbidden(path, `spec can have only one template, ${templateWords}`));
   for (const [name, template] of Object.entries({ jobTemplate, broadcastJobTemplate })) {
