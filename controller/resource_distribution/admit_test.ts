@@ -100,3 +100,13 @@ t.test("refused without the gate, and what cannot be decoded", async (t) => {
   );
   t.match(await scene().ask({ ...distribution(), spec: null }), /^4/);
 });
+
+t.test("targets that are stored so may stay, others may not come", async (t) => {
+  const { ask } = scene();
+  const included = (...names: string[]) =>
+    distribution(settings, { includedNamespaces: { list: names.map((name) => ({ name })) } });
+  const refused = /spec.targets.includedNamespaces: Invalid value: "Not_B"/;
+  t.match(await ask(included("Not_B")), refused);
+  t.equal(await ask(included("Not_A", "b"), included("Not_A")), "allowed");
+  t.match(await ask(included("Not_A", "Not_B"), included("Not_A")), refused);
+});

@@ -12,7 +12,8 @@ import {
 
 /**
  * By type, the names of its fields; by type and field, the words that it may hold. From the OpenAPI document of an API server,
- * with the words that the API's comments name where the document has none.
+ * with the words that the API's comments name where the document has none. `restartPolicy` of containers is that of init containers:
+ * the words for others belong to gate ContainerRestartRules, which is off in 1.34; the reference refuses them, as servers up to 1.33 do.
  */
 const file = new URL("testdata/pod_template_1_34.json", import.meta.url);
 const published: unknown = JSON.parse(readFileSync(file, "utf8"));
@@ -73,8 +74,12 @@ const placed: Readonly<Record<string, (word: string) => object>> = {
       azureDisk: { diskName: "d", diskURI: kind === "Managed" ? "/subscriptions/d" : "https://blob/d", kind },
     }),
   "Container.imagePullPolicy": (imagePullPolicy) => main({ imagePullPolicy }),
+  "Container.restartPolicy": (restartPolicy) =>
+    spec({ initContainers: [{ name: "i", image: "i", restartPolicy }] }),
   "Container.terminationMessagePolicy": (terminationMessagePolicy) => main({ terminationMessagePolicy }),
   "ContainerPort.protocol": (protocol) => main({ ports: [{ containerPort: 80, protocol }] }),
+  "ContainerResizePolicy.resourceName": (resourceName) =>
+    main({ resizePolicy: [{ resourceName, restartPolicy: "NotRequired" }] }),
   "ContainerResizePolicy.restartPolicy": (restartPolicy) =>
     main({ resizePolicy: [{ resourceName: "cpu", restartPolicy }] }),
   "HTTPGetAction.scheme": (scheme) => main({ livenessProbe: { httpGet: { path: "/", port: 80, scheme } } }),
@@ -90,6 +95,10 @@ const placed: Readonly<Record<string, (word: string) => object>> = {
   },
   "PersistentVolumeClaimSpec.accessModes": (mode) => claim({ accessModes: [mode] }),
   "PersistentVolumeClaimSpec.volumeMode": (volumeMode) => claim({ volumeMode }),
+  "PodCertificateProjection.keyType": (keyType) => {
+    const podCertificate = { signerName: "example.com/signer", keyType, credentialBundlePath: "bundle" };
+    return volume({ projected: { sources: [{ podCertificate }] } });
+  },
   "PodOS.name": (name) => spec({ os: { name } }),
   "PodSecurityContext.fsGroupChangePolicy": (fsGroupChangePolicy) => pod({ fsGroupChangePolicy }),
   "PodSecurityContext.seLinuxChangePolicy": (seLinuxChangePolicy) => pod({ seLinuxChangePolicy }),
