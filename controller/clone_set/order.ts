@@ -118,7 +118,8 @@ export function* membersOf(slots: Iterable<{ readonly member: Member | undefined
 
 /**
  * Candidates, which come by activity and those under way first, in the order in which they are updated. `all` active pods:
- * what a scattered order is measured by.
+ * what a scattered order is measured by. Pods that are marked for recreation come ahead of their turn, and where
+ * priority or scatter give them a turn, they come again at its place.
  */
 export function updateOrder(
   candidates: Iterable<Member>,
@@ -127,5 +128,8 @@ export function updateOrder(
 ): Iterable<Member> {
   if (strategy.priority === undefined && (strategy.scatter ?? []).length === 0) return candidates;
   const members = byStrategy(candidates, [...all()], strategy);
-  return [...members.filter(isUnderWay), ...members.filter((member) => !isUnderWay(member))];
+  return [
+    ...members.filter(isUnderWay),
+    ...members.filter((member) => member.specified || !isUnderWay(member)),
+  ];
 }

@@ -117,6 +117,9 @@ function roomOf({ pods, update }: Pass, target: Revision, budget: number): Room 
  * available pod also needs room beside all that are unavailable now, and whoever comes after one without room waits for
  * its turn, unless the set asks for `healFirst`. Nothing is read of the order beyond the first
  * `wanted`, and nothing once no candidate could be taken any more.
+ *
+ * A marked pod claims its room ahead of its turn. One that finds none may be waiting for a pod that only the update heals, so it
+ * ends the walk at its own place in the order, not before.
  */
 function withinBudget(candidates: Candidates, wanted: number, room: Room, pass: Pass): Member[] {
   const taken: Member[] = [];
@@ -124,13 +127,25 @@ function withinBudget(candidates: Candidates, wanted: number, room: Room, pass: 
   let unavailableLeft = candidates.unavailable;
   // Most passes of a rollout find no room: the order is worked out when there is some.
   if (room.atTarget <= 0 || (room.available <= 0 && unavailableLeft === 0)) return taken;
+  const { healFirst } = pass.strategy;
+  /** Marked pods that came ahead of their turn: whether they had room. */
+  const ahead = new Map<Member, boolean>();
   let read = 0;
   for (const member of updateOrder(candidates.members, () => activePods(pass), pass.strategy)) {
+    const hadRoom = ahead.get(member);
+    if (hadRoom !== undefined) {
+      if (hadRoom || healFirst) continue;
+      break;
+    }
     if (read++ >= wanted || taken.length >= room.atTarget) break;
-    if (!member.available) unavailableLeft--;
-    else if (availableTaken < room.available) availableTaken++;
-    else if (pass.strategy.healFirst) continue;
-    else break;
+    const hasRoom = !member.available || availableTaken < room.available;
+    if (member.specified) ahead.set(member, hasRoom);
+    if (!hasRoom) {
+      if (healFirst || member.specified) continue;
+      break;
+    }
+    if (member.available) availableTaken++;
+    else unavailableLeft--;
     taken.push(member);
     if (unavailableLeft === 0 && availableTaken >= room.available) break;
   }
