@@ -35,7 +35,9 @@ export function memoryOf({ job: { metadata, status }, children, now }: CronJobSe
   const credible = ran.filter((time) => time <= now + credibleAheadMs);
   const last = credible.length === 0 ? undefined : Math.max(...credible);
   const since = timeOf(metadata.annotations?.[scheduledSinceAnnotation]);
-  const from = last ?? since ?? timeOf(metadata.creationTimestamp) ?? now;
+  const created = timeOf(metadata.creationTimestamp) ?? now;
+  // One from before the creation is another object's: manifests are copied and restored with their annotations.
+  const from = last ?? Math.max(since ?? created, created);
   return { last, from, isEmpty: ran.length === 0 && since === undefined };
 }
 

@@ -144,6 +144,25 @@ t.test("an annotation that is no time is none; one that is to come is waited for
   t.equal(model.made.length, 1, "by hand it is a way to revive one, too");
 });
 
+t.test("an annotation from before its creation came with a copy: nothing is made up for", async (t) => {
+  const model = new CronModel({ schedule: "0 0 * * *" }, created + hour);
+  model.job.metadata.annotations = { "refit.dev/scheduled-since": timestamp(created - 30 * day) };
+  model.settle();
+  t.same(model.made, []);
+  model.run(day);
+  t.same(
+    model.made.map(({ scheduledAt }) => scheduledAt - created),
+    [day - 0.5 * minute],
+  );
+});
+
+t.test("a time that a wrong clock made tells of a run, too", async (t) => {
+  const model = found({}, 300 * minute);
+  model.job.status = { lastScheduleTime: timestamp(model.now + 10 * day) };
+  model.settle();
+  t.equal(model.made.length, 1);
+});
+
 /** Times of a schedule of lists, by looking at every minute of UTC. */
 interface Lists {
   readonly minutes: readonly number[];
