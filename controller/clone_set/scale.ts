@@ -48,7 +48,8 @@ function planCreation(pass: Pass): { actions: Action[]; waiting: Waiting[] } {
     });
   }
   // A successor sent before a deletion is answered may be stored first: more pods than replicas and maxSurge allow.
-  const count = Math.max(0, Math.min(numbers.createLimit, numbers.missing - pods.count("deleting")));
+  const awaited = pods.count("deleting") + awaitedBack(pass);
+  const count = Math.max(0, Math.min(numbers.createLimit, numbers.missing - awaited));
   if (count === 0) return { actions, waiting };
   const ids = freeInstanceIds(pass);
   const oldOnes = Math.min(numbers.missingOld, count);
@@ -65,6 +66,13 @@ function planCreation(pass: Pass): { actions: Action[]; waiting: Waiting[] } {
     actions.push(createPod(pass, index < oldOnes ? pass.current : pass.update, id));
   }
   return { actions, waiting };
+}
+
+/** Pods whose way out is not answered yet, and that come back once it is: where they do not count, nothing is made for them. */
+function awaitedBack(pass: Pass): number {
+  if (!pass.strategy.excludePreparingDelete) return 0;
+  const leaving = revocable(pass).filter((member) => member.busy);
+  return Math.min(leaving.length, pass.numbers.wantedBack);
 }
 
 /**
@@ -169,11 +177,16 @@ function templateFor(pass: Pass, revision: Revision): PodTemplate {
   return spec === undefined ? pass.seen.set.spec.template : { ...stored, spec };
 }
 
-/** Pods that were about to be deleted are wanted again (rule 53). */
-function planCancelDeletion(pass: Pass): Action[] {
+/** Pods that are about to be deleted, and may come back as long as nothing was done to them for it (rule 53). */
+function revocable(pass: Pass): Member[] {
   const lifecycle = pass.strategy.lifecycle;
   if (lifecycle?.preDelete?.markPodNotReady || lifecycle?.inPlaceUpdate?.markPodNotReady) return [];
-  const held = membersIn(pass, "preparingDelete").filter((member) => !member.specified && !member.busy);
+  return membersIn(pass, "preparingDelete").filter((member) => !member.specified);
+}
+
+/** Pods that were about to be deleted are wanted again (rule 53). */
+function planCancelDeletion(pass: Pass): Action[] {
+  const held = revocable(pass).filter((member) => !member.busy);
   const kept = Math.min(held.length, pass.numbers.wantedBack);
   if (kept === 0) return [];
   const order = deletionOrder(held, pass.topology);

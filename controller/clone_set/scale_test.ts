@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import t from "tap";
 import { cloneSet, defaultOptions, Model } from "../../testkit/controller/clone_set_model.ts";
+import { LateWrites } from "../../testkit/controller/late_writes_model.ts";
 import { randomOf, settle } from "../../testkit/controller/workload_history.ts";
 import { STATE_LABEL } from "../rollout/lifecycle/lifecycle.ts";
 import { SPECIFIED_DELETE } from "../rollout/pods/pod_state.ts";
@@ -84,3 +85,42 @@ t.test("as many come back as are missing beside those that stay, with the exclus
   );
   t.end();
 });
+
+t.test(
+  "nothing is made in place of a pod whose way out is not answered yet: it comes back after that",
+  (t) => {
+    const held = { [hook]: "true" };
+    const model = new Model(
+      cloneSet("web", {
+        replicas: 3,
+        template: {
+          metadata: { labels: { app: "web", ...held } },
+          spec: { containers: [{ name: "main", image: "app:1" }] },
+        },
+        lifecycle: { preDelete: { labelsHandler: held } },
+        scaleStrategy: { excludePreparingDelete: true },
+      }),
+    );
+    const writes = new LateWrites();
+    const random = randomOf(23);
+    const plan = () => {
+      const seen = model.seen(model.index(writes.pods));
+      return planCloneSet(cloneSetPass({ seen, options: defaultOptions, now: model.now, random }));
+    };
+    const scale = (replicas: number) =>
+      model.changeSpec((spec) => {
+        spec.replicas = replicas;
+      });
+    settle({ model, plan, perform: (action) => model.perform(action) }, 100);
+    const before = [...model.pods.keys()];
+    scale(2);
+    for (const action of plan().actions) writes.begin(action, model.now);
+    t.equal(writes.size, 1);
+    scale(3);
+    t.same(plan().actions, []);
+    writes.answer(0, (action) => model.perform(action));
+    settle({ model, plan, perform: (action) => model.perform(action) }, 100);
+    t.same([...model.pods.keys()], before);
+    t.end();
+  },
+);
