@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import t from "tap";
 import { isJsonObject, type JsonObject } from "../kube/core/index.ts";
+import { schemaValues } from "../testkit/schema_values_builder.ts";
 import {
   convertObject,
   type JsonSchema,
@@ -13,32 +14,6 @@ import {
 
 const converted = kinds.filter((kind) => kind.conversion !== "None");
 
-/** Values that a schema allows; optional fields come and go. */
-function arbitraryOf(schema: JsonSchema): fc.Arbitrary<unknown> {
-  const { type, properties, items, additionalProperties, required, format, minimum } = schema;
-  if (schema["x-kubernetes-int-or-string"] === true) return fc.oneof(fc.nat(9), fc.constantFrom("10%", "x"));
-  if (Array.isArray(schema["enum"])) return fc.constantFrom(...schema["enum"]);
-  if (type === "object" && isJsonObject(properties)) {
-    const fields = Object.entries(properties).map(([name, field]): [string, fc.Arbitrary<unknown>] => {
-      const value = arbitraryOf(isJsonObject(field) ? field : {});
-      const needed = Array.isArray(required) && required.includes(name);
-      return [name, needed ? value : fc.option(value, { nil: undefined })];
-    });
-    return fc.record(Object.fromEntries(fields));
-  }
-  if (type === "object") {
-    const values = isJsonObject(additionalProperties) ? arbitraryOf(additionalProperties) : fc.constant("v");
-    return fc.dictionary(fc.constantFrom("a", "b", "c"), values, { maxKeys: 2 });
-  }
-  if (type === "array")
-    return fc.array(arbitraryOf(isJsonObject(items) ? items : {}), { minLength: 1, maxLength: 2 });
-  if (type === "integer") return fc.integer({ min: typeof minimum === "number" ? minimum : 0, max: 99 });
-  if (type === "boolean") return fc.boolean();
-  if (format === "date-time") return fc.constantFrom("2026-01-01T00:00:00Z", "2026-02-03T04:05:06Z");
-  if (type === "string") return fc.constantFrom("Alpha", "beta", "RollingUpdate");
-  return fc.constantFrom<unknown>({}, { some: "thing" });
-}
-
 function schemaOf(kind: KindDefinition, version: string): JsonSchema {
   const found = kind.versions.find((each) => each.name === version);
   return found === undefined ? {} : versionSchema(kind, found);
@@ -49,8 +24,8 @@ function objectOf(kind: KindDefinition, version: string): fc.Arbitrary<JsonObjec
   const { spec, status } = isJsonObject(properties) ? properties : {};
   return fc
     .record({
-      spec: arbitraryOf(isJsonObject(spec) ? spec : {}),
-      status: fc.option(arbitraryOf(isJsonObject(status) ? status : {}), { nil: undefined }),
+      spec: schemaValues(isJsonObject(spec) ? spec : {}),
+      status: fc.option(schemaValues(isJsonObject(status) ? status : {}), { nil: undefined }),
     })
     .map((parts) =>
       plain({
