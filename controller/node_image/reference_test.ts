@@ -263,23 +263,28 @@ t.test(
   "property: what stays, what is said and when the next thing is due are as the rules have it",
   async (t) => {
     const met = { pruned: 0, silent: 0, kept: 0, relabelled: 0 };
-    const property = fc.property(images, fc.constantFrom("n", "other"), (given, host) => {
-      const all = agreed(given);
-      const want = expected(all);
-      const got = actual(all, { host });
-      if (want.counters !== undefined) met.silent++;
-      const before = Object.keys(stored(all, {}).spec.images ?? {}).length;
-      if (Object.keys(want.images).length < before) met.pruned++;
-      else if (before > 0) met.kept++;
-      if (host === "other") met.relabelled++;
-      return (
-        jsonEqual(got.images, want.images) &&
-        jsonEqual(got.events, want.events) &&
-        jsonEqual(got.counters ?? null, want.counters ?? null) &&
-        got.nextMs === want.nextMs &&
-        jsonEqual(got.object.metadata.labels, { host: "n" })
-      );
-    });
+    const property = fc.property(
+      images,
+      fc.constantFrom("n", "other"),
+      fc.boolean(),
+      (given, host, isForeign) => {
+        const all = agreed(given);
+        const want = expected(all);
+        const got = actual(all, { host, ...(isForeign ? { of: "somebody" } : {}) });
+        if (want.counters !== undefined) met.silent++;
+        const before = Object.keys(stored(all, {}).spec.images ?? {}).length;
+        if (Object.keys(want.images).length < before) met.pruned++;
+        else if (before > 0) met.kept++;
+        if (host === "other") met.relabelled++;
+        return (
+          jsonEqual(got.images, want.images) &&
+          jsonEqual(got.events, want.events) &&
+          jsonEqual(got.counters ?? null, want.counters ?? null) &&
+          got.nextMs === want.nextMs &&
+          jsonEqual(got.object.metadata.labels, { host: "n" })
+        );
+      },
+    );
     t.doesNotThrow(() => fc.assert(property, { seed: 23_001, numRuns: 5000 }));
     t.ok(
       Object.values(met).every((count) => count > 500),
