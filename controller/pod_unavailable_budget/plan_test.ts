@@ -256,6 +256,13 @@ t.test("marked pods are as good as gone: what stands in for them is not spent tw
   t.match(four, { unavailableAllowed: 0, currentAvailable: 4, desiredAvailable: 3 });
   t.equal(ask(pod("a", mark), budget({ maxUnavailable: 1 }, four)).allowed, true);
   t.equal(ask(pod("b"), budget({ maxUnavailable: 1 }, four)).allowed, false);
+  // One that got its mark after the status was written takes what was left for others.
+  const before = plan({ maxUnavailable: 1 }, [pod("a"), pod("b"), pod("c"), pod("d")], 4).status;
+  t.match(before, { unavailableAllowed: 1, currentAvailable: 4, desiredAvailable: 3 });
+  t.match(ask(pod("a", mark), budget({ maxUnavailable: 1 }, before)), {
+    allowed: true,
+    status: { unavailableAllowed: 0, currentAvailable: 3 },
+  });
   // One that is not ready is counted as such already.
   const unready = plan(
     { maxUnavailable: 2 },
