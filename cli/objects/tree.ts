@@ -1,5 +1,6 @@
 import { listAll } from "../../kube/index.ts";
 import type { Call, ClusterAccess, Command } from "../command.ts";
+import { controllerNamespace } from "../controller_namespace.ts";
 import { type AnyObject, listAt, textAt } from "../fields.ts";
 import { objectResource, type ResourceType } from "../resource_types.ts";
 import { oneTarget, readTarget } from "../target.ts";
@@ -32,7 +33,7 @@ PodUnavailableBudget those that it protects, and under a ResourceDistribution it
       root.kind === "ResourceDistribution"
         ? await copiesOf(access, root)
         : await ownedObjects(access, root.metadata.namespace),
-      await parentsUnder(root),
+      await parentsUnder(access, root),
     );
     const rows: string[][] = [];
     addRows(call, rows, children, root, { first: "", others: "" });
@@ -70,9 +71,9 @@ type Children = ReadonlyMap<string, readonly AnyObject[]>;
 function childrenByOwner(objects: readonly AnyObject[], parentsOf: ParentsOf): Children {
   const children = new Map<string, AnyObject[]>();
   for (const object of objects) {
-    for (const uid of parentsOf(object)) {
-      const siblings = children.get(uid);
-      if (siblings === undefined) children.set(uid, [object]);
+    for (const parent of parentsOf(object)) {
+      const siblings = children.get(parent);
+      if (siblings === undefined) children.set(parent, [object]);
       else siblings.push(object);
     }
   }
@@ -80,25 +81,35 @@ function childrenByOwner(objects: readonly AnyObject[], parentsOf: ParentsOf): C
   return children;
 }
 
-/** UIDs of what an object stands under. */
+/** Keys of what an object stands under. */
 type ParentsOf = (object: AnyObject) => readonly string[];
 
-const ownersOf: ParentsOf = ({ metadata }) => (metadata.ownerReferences ?? []).map(({ uid }) => uid);
+/** An owner is a UID in a namespace: what names it from another one is not its own. */
+function parentKey({ namespace = "", uid = "" }: Pick<AnyObject["metadata"], "namespace" | "uid">): string {
+  return `${namespace}/${uid}`;
+}
 
 /** Pods that they select or mark stand under them, although others own them. */
 const carriers: ReadonlySet<string> = new Set(["SidecarSet", "WorkloadSpread", "PodUnavailableBudget"]);
 
-async function parentsUnder(root: AnyObject): Promise<ParentsOf> {
+async function parentsUnder(access: ClusterAccess, root: AnyObject): Promise<ParentsOf> {
   const { apiVersion = "", kind = "", metadata } = root;
+  const rootKey = parentKey(metadata);
+  // What a ResourceDistribution has is everywhere.
+  const place = kind === "SidecarSet" ? await controllerNamespace(access) : undefined;
+  const ownersOf: ParentsOf = ({ metadata: { namespace = "", ownerReferences = [] } }) =>
+    ownerReferences.map(({ uid }) => {
+      const isOfRoot = metadata.namespace === undefined && uid === metadata.uid;
+      return isOfRoot && namespace === (place ?? namespace) ? rootKey : parentKey({ namespace, uid });
+    });
   if (!carriers.has(kind)) return ownersOf;
   // Loaded when needed: it brings the schemas of all kinds.
   const { podSourceOf } = await import("../why/causes/pod_sources.ts");
   const [group = ""] = apiVersion.split("/");
   const source = podSourceOf({ group, kind });
-  const { uid = "" } = metadata;
   return (object) =>
     object.kind === "Pod" && source?.carries?.(object, root) === true
-      ? [...ownersOf(object), uid]
+      ? [...ownersOf(object), rootKey]
       : ownersOf(object);
 }
 
@@ -123,7 +134,7 @@ function addRows(
   const colour = ready === "True" ? "green" : ready === "False" ? "yellow" : "dim";
   const label = call.paint("dim", strokes.first) + labelOf(object);
   rows.push([object.metadata.namespace ?? "", label, call.paint(colour, ready), reason, ageText]);
-  const below = children.get(object.metadata.uid ?? "") ?? [];
+  const below = children.get(parentKey(object.metadata)) ?? [];
   for (const [index, child] of below.entries()) {
     const isLast = index === below.length - 1;
     addRows(call, rows, children, child, {

@@ -1,8 +1,9 @@
 /** Former templates of a workload, or what else its kind keeps, from the ControllerRevisions or ReplicaSets that it owns. */
 import { formatSelector, type LabelSelector } from "../../kube/core/index.ts";
-import { type Client, ignoreNotFound, listAll } from "../../kube/index.ts";
+import { ignoreNotFound, listAll } from "../../kube/index.ts";
 import { changeCauseOf } from "../change_cause.ts";
 import type { ClusterAccess } from "../command.ts";
+import { controllerNamespace } from "../controller_namespace.ts";
 import { CliError } from "../errors.ts";
 import { type AnyObject, at, type Fields, isFields, numberAt, textAt, textsAt } from "../fields.ts";
 import { objectResource, type ResourceType } from "../resource_types.ts";
@@ -30,7 +31,7 @@ export async function revisionsOf(
   const type = await access.types.findKind("apps", workload.history);
   if (type === undefined) throw new CliError(`the server does not serve ${workload.history} of apps`);
   const revised = await workload.revised();
-  const owned = await ownedBy(access.client, type, revised.selector(object), object);
+  const owned = await ownedBy(access, type, revised.selector(object), object);
   const revisions = owned.map((candidate) =>
     workload.history === "ReplicaSet" ? ofReplicaSet(candidate) : ofControllerRevision(revised, candidate),
   );
@@ -38,18 +39,15 @@ export async function revisionsOf(
 }
 
 async function ownedBy(
-  client: Client,
+  access: ClusterAccess,
   type: ResourceType,
   selector: LabelSelector,
   owner: AnyObject,
 ): Promise<AnyObject[]> {
-  const { namespace, uid } = owner.metadata;
+  const { namespace = await controllerNamespace(access), uid } = owner.metadata;
   const labelSelector = formatSelector(selector);
-  const options = {
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(labelSelector === "" ? {} : { labelSelector }),
-  };
-  const items = await listAll(client, objectResource(type), options);
+  const options = { namespace, ...(labelSelector === "" ? {} : { labelSelector }) };
+  const items = await listAll(access.client, objectResource(type), options);
   return items.filter((item) =>
     item.metadata.ownerReferences?.some((owner) => owner.controller && owner.uid === uid),
   );

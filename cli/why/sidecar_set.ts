@@ -1,7 +1,6 @@
 /** Plans of SidecarSets, by the controller's own function, and which pods a set has nothing to do with. */
 import {
   byNumber,
-  controllerOptions,
   matchedNamespaces,
   PendingPods,
   type Plan,
@@ -32,6 +31,7 @@ import {
   type Pod,
   podResource,
 } from "../../kube/index.ts";
+import { controllerNamespace } from "../controller_namespace.ts";
 import { CliError } from "../errors.ts";
 import { listed } from "./describe.ts";
 import type { ForecastRequest, Planner, Subject } from "./forecast.ts";
@@ -81,10 +81,11 @@ async function planOf(
   set: SidecarSet,
 ): Promise<{ plan: Plan<SidecarSetStatus>; unmanaged: Unmanaged }> {
   const { client } = access;
+  const systemNamespace = await controllerNamespace(access);
   const [selected, all, revisions] = await Promise.all([
     listAll(client, podResource, { labelSelector: formatSelector(set.spec.selector ?? {}) }),
     listAll(client, namespaceResource),
-    ownRevisions(client, set),
+    ownRevisions(client, set, systemNamespace),
   ]);
   const labels = new Map(all.map((namespace) => [namespace.name, namespace.labels]));
   const namespaces = matchedNamespaces(set.spec.namespaceSelector, (name) => labels.get(name), 0);
@@ -92,7 +93,6 @@ async function planOf(
   const unmanaged = Map.groupBy(selected, (pod) => unmanagedReason(pod, { rollout, namespaces }));
   const byKey = new Map(selected.map((pod) => [keyOf(pod), pod]));
   const now = host.clock.now();
-  const systemNamespace = revisions.revisions.at(-1)?.namespace ?? controllerOptions().systemNamespace;
   const planned = (owned: OwnedRevisions): Plan<SidecarSetStatus> => {
     const pods = new SidecarIndex({
       pods: () => selected,
@@ -111,18 +111,21 @@ function keysOf(groups: ReadonlyMap<UnmanagedReason | undefined, readonly Pod[]>
   return named;
 }
 
-/** They are in the manager's namespace, wherever that is. */
-async function ownRevisions(client: Client, { metadata, spec }: SidecarSet): Promise<OwnedRevisions> {
+async function ownRevisions(
+  client: Client,
+  { metadata, spec }: SidecarSet,
+  namespace: string,
+): Promise<OwnedRevisions> {
   const { name = "", uid } = metadata;
   const labelSelector = formatSelector({ matchLabels: { [revisionSidecarSetLabel]: name } });
-  const labelled = await listAll(client, controllerRevisionResource, { labelSelector });
+  const labelled = await listAll(client, controllerRevisionResource, { namespace, labelSelector });
   const { revisionName = "" } = spec.injectionStrategy?.revision ?? {};
   // New pods may get the revision of another set.
   const fieldSelector = `metadata.name=${revisionName}`;
   const injected =
     revisionName === "" || labelled.some((revision) => revision.name === revisionName)
       ? []
-      : await listAll(client, controllerRevisionResource, { fieldSelector });
+      : await listAll(client, controllerRevisionResource, { namespace, fieldSelector });
   const isOwn = ({ owners }: ControllerRevision): boolean =>
     uid !== undefined && owners.some((owner) => owner.controller && owner.uid === uid);
   return {

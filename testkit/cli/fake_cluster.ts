@@ -95,6 +95,13 @@ const servedTypes: readonly ServedType[] = [
   },
   { group: "batch", version: "v1", plural: "jobs", kind: "Job" },
   {
+    group: "admissionregistration.k8s.io",
+    version: "v1",
+    plural: "mutatingwebhookconfigurations",
+    kind: "MutatingWebhookConfiguration",
+    namespaced: false,
+  },
+  {
     group: "apps.kruise.io",
     version: "v1beta1",
     plural: "broadcastjobs",
