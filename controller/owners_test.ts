@@ -2,8 +2,10 @@
 import fc from "fast-check";
 import t from "tap";
 import type { OwnerReference } from "../kube/core/index.ts";
-import { Cache, podResource } from "../kube/index.ts";
+import { Cache, podResource, type ReadingClient, type Writer } from "../kube/index.ts";
 import { fakeServer } from "../testkit/kube/fake_server.ts";
+import type { WebhookDeps } from "./admission/webhook.ts";
+import type { SharedDeps } from "./kind.ts";
 import { controllerOfKind, dependantsIn, ownerKey, ownerKeyOf, scopeOf, writersOf } from "./owners.ts";
 
 interface Dependant {
@@ -92,5 +94,19 @@ t.test("the controlling owner counts by group and kind", (t) => {
   t.equal(controllerOfKind([{ ...owner, apiVersion: "evil.io/v1" }], "CloneSet"), undefined);
   t.equal(controllerOfKind([{ ...owner, controller: false }], "CloneSet"), undefined);
   t.equal(controllerOfKind(undefined, "CloneSet"), undefined);
+  t.end();
+});
+
+/** True for what cannot write without saying for which owner: one that can is no `false` either, and is not compiled. */
+type OnlyReads<C extends ReadingClient> = [Extract<keyof C, keyof Writer | "replace">] extends [never]
+  ? Parameters<C["request"]>[0] extends "GET"
+    ? true
+    : never
+  : never;
+
+t.test("what controllers and webhooks are given as a client reads", (t) => {
+  const controllers: OnlyReads<SharedDeps["client"]> = true;
+  const webhooks: OnlyReads<WebhookDeps["client"]> = true;
+  t.ok(controllers && webhooks, "the compiler says so");
   t.end();
 });

@@ -190,6 +190,7 @@ class ControllerSet {
     if (!gates.PodUnavailableBudgetUpdateGate) return undefined;
     const guard = new BudgetGuard({
       client,
+      writesFor: writersOf(client),
       clock,
       random,
       recorder: this.#events.from("pub-controller"),

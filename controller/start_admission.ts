@@ -1,6 +1,6 @@
 /** Admission and conversion of one process: which webhooks it answers, by the gates. Spec: platform 4.1, rule 2. */
 import { kinds as definitions } from "../crds/index.ts";
-import { createEvents, type Log, nullMetrics } from "../kube/index.ts";
+import { type Client, createEvents, type Log, nullMetrics } from "../kube/index.ts";
 import { reportingRefusals } from "./admission/deletion_protection.ts";
 import { protectionWebhooks } from "./admission/protection_webhooks.ts";
 import { deletionRefusal, type Refusal } from "./admission/refusals.ts";
@@ -10,12 +10,13 @@ import { handlersByPath, type Webhook, type WebhookDeps } from "./admission/webh
 import { createWebhooks, type Webhooks } from "./admission/webhooks.ts";
 import { SharedInformers } from "./informers.ts";
 import { kinds } from "./kinds.ts";
+import { writersOf } from "./owners.ts";
 import { podWebhooks } from "./pod_admission/webhooks.ts";
 import { podBudgets } from "./pod_unavailable_budget/start_guard.ts";
 import { PodPlacement } from "./workload_spread/pod_placement.ts";
 
-export interface AdmissionDeps
-  extends Pick<WebhookDeps, "client" | "clock" | "random" | "options" | "allowPrivileged"> {
+export interface AdmissionDeps extends Pick<WebhookDeps, "clock" | "random" | "options" | "allowPrivileged"> {
+  client: Client;
   log: Log;
   metrics: AdmissionMetrics;
   settings: WebhookSettings;
@@ -40,14 +41,18 @@ export function admission(deps: AdmissionDeps): Admission {
   const { client, clock, random, log, metrics, options, settings, leads } = deps;
   const { namespace } = options;
   const informers = new SharedInformers({ client, clock, random, log, metrics: nullMetrics, namespace });
+  const writesFor = writersOf(client);
   const events = createEvents({ client, clock, random, log, metrics: nullMetrics });
   const recorderOf = (controller: string) => events.from(controller);
-  const budgets = podBudgets({ ...deps, recorder: recorderOf("pub-controller") }, informers);
+  const budgets = podBudgets({ ...deps, writesFor, recorder: recorderOf("pub-controller") }, informers);
   const reported: WebhookDeps["reported"] = (kind, handler) =>
     reportingRefusals(handler, (request) => deps.refused(deletionRefusal(kind, request)));
-  const spreads = options.gates.WorkloadSpread ? new PodPlacement({ ...deps, informers }) : undefined;
+  const spreads = options.gates.WorkloadSpread
+    ? new PodPlacement({ ...deps, writesFor, informers })
+    : undefined;
   const handlers = handlersByPath(admissionWebhooks, {
     ...deps,
+    writesFor,
     informers,
     budgets,
     spreads,

@@ -1,7 +1,7 @@
 /** Storage classes as admission asks for them: by name, or the default of the cluster. */
 import type { FoundStorageClass } from "../crds/index.ts";
 import type { KubeObject } from "../kube/core/index.ts";
-import { type Client, ignoreNotFound, jsonResource } from "../kube/index.ts";
+import { ignoreNotFound, jsonResource, type ReadingClient } from "../kube/index.ts";
 
 interface StorageClass extends KubeObject {
   allowVolumeExpansion?: boolean;
@@ -19,7 +19,7 @@ const DEFAULT = "storageclass.kubernetes.io/is-default-class";
 
 /** The newest default class for undefined, as the API server takes it for new claims; undefined when there is none. */
 export async function lookupStorageClass(
-  client: Client,
+  client: ReadingClient,
   name: string | undefined,
 ): Promise<FoundStorageClass | undefined> {
   if (name === undefined) return found(newestDefault((await client.list(storageClassResource, {})).items));

@@ -128,7 +128,9 @@ export interface Client {
 }
 
 /** For reading: objects, watches, discovery. */
-export type ReadingClient = Pick<Client, "get" | "list" | "watch" | "request">;
+export interface ReadingClient extends Pick<Client, "get" | "list" | "watch"> {
+  request(method: "GET", path: string, body?: undefined, options?: RequestOptions): Promise<unknown>;
+}
 
 /** `replace` is not among them: what others write, too, is patched. */
 export type Writer = Pick<Client, "create" | "patch" | "delete">;

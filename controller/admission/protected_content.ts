@@ -1,16 +1,16 @@
 /** Counts what is below a namespace or a definition, in pages: only asked when one with the label is deleted. */
 import type { KubeObject } from "../../kube/core/index.ts";
 import {
-  type Client,
   jsonResource,
   listPages,
   persistentVolumeClaimResource,
   podResource,
+  type ReadingClient,
   type Resource,
 } from "../../kube/index.ts";
 import type { ProtectedContent } from "./deletion_protection.ts";
 
-export function protectedContent(client: Client): ProtectedContent {
+export function protectedContent(client: ReadingClient): ProtectedContent {
   return {
     activePods: (namespace) =>
       count(client, podResource, namespace, ({ phase, deletionAt }) => {
@@ -26,7 +26,7 @@ export function protectedContent(client: Client): ProtectedContent {
 }
 
 async function count<T>(
-  client: Client,
+  client: ReadingClient,
   resource: Resource<T>,
   namespace: string | undefined,
   counts: (object: T) => boolean,

@@ -1,9 +1,10 @@
 /** A webhook of this program: what the API server is configured to ask about, and what answers. Spec: platform 4.1, 4.4. */
 import type { KindDefinition } from "../../crds/index.ts";
 import type { LabelSelector } from "../../kube/core/index.ts";
-import type { Client, Clock, EventRecorder, Random } from "../../kube/index.ts";
+import type { Clock, EventRecorder, Random, ReadingClient, Writer } from "../../kube/index.ts";
 import type { Informers } from "../informers.ts";
 import type { ControllerOptions } from "../options.ts";
+import type { OwnerScope } from "../owners.ts";
 import type { PodBudgets } from "../pod_unavailable_budget/start_guard.ts";
 import type { PodPlacement } from "../workload_spread/pod_placement.ts";
 import type { AdmissionHandler } from "./request.ts";
@@ -23,7 +24,10 @@ export interface MatchCondition {
 
 /** What handlers are made with. */
 export interface WebhookDeps {
-  client: Client;
+  /** Reads; what writes is asked for by the owner for whom it does. */
+  client: ReadingClient;
+  /** Refuses what is in another namespace than the owner. */
+  writesFor(owner: OwnerScope): Writer;
   clock: Clock;
   random: Random;
   options: ControllerOptions;

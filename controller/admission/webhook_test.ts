@@ -6,6 +6,7 @@ import { fakeServer } from "../../testkit/kube/fake_server.ts";
 import { parseFeatureGates } from "../feature_gates.ts";
 import { SharedInformers } from "../informers.ts";
 import { controllerOptions } from "../options.ts";
+import { writersOf } from "../owners.ts";
 import { admissionWebhooks } from "../start_admission.ts";
 import { allowed } from "./request.ts";
 import { handlersByPath, kindWebhook, type WebhookDeps } from "./webhook.ts";
@@ -14,6 +15,7 @@ function deps(gates = ""): WebhookDeps {
   const parts = { client: fakeServer().client, clock: testClock(), random: seededRandom(1) };
   return {
     ...parts,
+    writesFor: writersOf(parts.client),
     options: controllerOptions({ gates: parseFeatureGates(gates) }),
     settings: { namespace: "kruise-system" },
     allowPrivileged: true,

@@ -8,7 +8,7 @@ import {
   type TemplateDefaulting,
   validateCloneSet,
 } from "../../crds/index.ts";
-import { type Client, ignoreNotFound, podResource } from "../../kube/index.ts";
+import { ignoreNotFound, podResource, type ReadingClient } from "../../kube/index.ts";
 import { protectReplicas } from "../admission/deletion_protection.ts";
 import { type AdmissionHandler, type AdmissionResponse, allowed, denied } from "../admission/request.ts";
 import { defaultingHandler, refusedFor, templateDefaulting, typedHandler } from "../admission/typed.ts";
@@ -81,7 +81,11 @@ function optionsOf({ client, options, allowPrivileged }: WebhookDeps): CloneSetA
   };
 }
 
-async function lookupPod(client: Client, namespace: string, name: string): Promise<FoundPod | undefined> {
+async function lookupPod(
+  client: ReadingClient,
+  namespace: string,
+  name: string,
+): Promise<FoundPod | undefined> {
   const pod = await client.get(podResource, { namespace, name }).catch(ignoreNotFound);
   return pod && { ownerUid: pod.controller?.uid, terminating: pod.deletionAt !== undefined };
 }

@@ -8,6 +8,7 @@ import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { fakeServer } from "../../testkit/kube/fake_server.ts";
 import type { AdmissionRequest } from "../admission/request.ts";
 import { SharedInformers } from "../informers.ts";
+import { writersOf } from "../owners.ts";
 import { guardSpreadPods } from "../workload_spread/guard.ts";
 import { PodPlacement } from "../workload_spread/pod_placement.ts";
 import { workloadSpreadResource } from "../workload_spread/resource.ts";
@@ -31,6 +32,7 @@ function cluster(spread: WorkloadSpread, paths: Record<string, JsonObject> = {})
   const shared = new SharedInformers(deps);
   const placement = new PodPlacement({
     client,
+    writesFor: writersOf(client),
     clock,
     random,
     options: { systemNamespace: "kruise-system" },

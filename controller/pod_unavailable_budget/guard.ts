@@ -2,13 +2,14 @@
 import type { PodUnavailableBudget } from "../../crds/index.ts";
 import { isJsonObject, type JsonObject, own } from "../../kube/core/index.ts";
 import {
-  type Client,
   type Clock,
   type EventRecorder,
   isKubeError,
   type Pod,
   podResource,
   type Random,
+  type ReadingClient,
+  type Writer,
 } from "../../kube/index.ts";
 import type { Refusal } from "../admission/refusals.ts";
 import {
@@ -19,13 +20,15 @@ import {
   denied,
 } from "../admission/request.ts";
 import { objectAt } from "../json_fields.ts";
+import type { OwnerScope } from "../owners.ts";
 import { type BudgetOperation, operationOf } from "./operation.ts";
 import { isAvailableToBudget, isUnprotected, relatedBudget } from "./pod_facts.ts";
 import { podUnavailableBudgetResource } from "./resource.ts";
 import { spend } from "./spend.ts";
 
 export interface BudgetGuardOptions {
-  client: Client;
+  client: ReadingClient;
+  writesFor(owner: OwnerScope): Writer;
   clock: Clock;
   random: Random;
   /** Source `pub-controller`. */
@@ -110,10 +113,11 @@ export class BudgetGuard {
   }
 
   async #write({ metadata }: PodUnavailableBudget, status: object): Promise<void> {
-    const { client } = this.#options;
+    const { writesFor } = this.#options;
     const { namespace = "", name = "", uid, resourceVersion } = metadata;
     const patch = { type: "merge", body: { metadata: { uid, resourceVersion }, status } } as const;
-    await client.patch(podUnavailableBudgetResource, { namespace, name }, patch, { subresource: "status" });
+    const options = { subresource: "status" };
+    await writesFor({ namespace }).patch(podUnavailableBudgetResource, { namespace, name }, patch, options);
   }
 
   #report(pod: Pod, userName: string): void {
@@ -153,7 +157,7 @@ function refusal(operation: BudgetOperation, message: string): AdmissionResponse
 export async function podOf(
   request: AdmissionRequest,
   operation: BudgetOperation,
-  client: Client,
+  client: ReadingClient,
 ): Promise<Pod> {
   const { namespace, name, oldObject } = request;
   if (operation === "EVICT" || oldObject === undefined) return client.get(podResource, { namespace, name });

@@ -6,6 +6,7 @@ import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { withFaults } from "../../testkit/kube/fake_faults.ts";
 import { fakeServer } from "../../testkit/kube/fake_server.ts";
 import type { Refusal } from "../admission/refusals.ts";
+import { writersOf } from "../owners.ts";
 import { BudgetGuard } from "./guard.ts";
 
 const plural = "podunavailablebudgets.policy.kruise.io";
@@ -40,8 +41,10 @@ function setup(allowed: number, wrap: (client: Client) => Client = (client) => c
   const refused: Refusal[] = [];
   const events: string[] = [];
   const clock = testClock();
+  const client = wrap(server.client);
   const guard = new BudgetGuard({
-    client: wrap(server.client),
+    client,
+    writesFor: writersOf(client),
     clock,
     random: seededRandom(1),
     recorder: {

@@ -1,15 +1,17 @@
 /** What admission of pods has of budgets, by the gates: the tie of new pods, and the guard. */
 import {
-  type Client,
   type Clock,
   type EventRecorder,
   ignoreNotFound,
   type Random,
+  type ReadingClient,
+  type Writer,
 } from "../../kube/index.ts";
 import type { Refusal } from "../admission/refusals.ts";
 import type { AdmissionHandler } from "../admission/request.ts";
 import { type Informers, namespaceIndex } from "../informers.ts";
 import type { ControllerOptions } from "../options.ts";
+import type { OwnerScope } from "../owners.ts";
 import type { PodAdmissionOptions } from "../pod_admission/chain.ts";
 import { budgetsAreOn } from "./gates.ts";
 import { BudgetGuard, type BudgetGuardOptions, guardPods } from "./guard.ts";
@@ -23,7 +25,8 @@ export interface PodBudgets {
 }
 
 interface PodBudgetDeps {
-  client: Client;
+  client: ReadingClient;
+  writesFor(owner: OwnerScope): Writer;
   clock: Clock;
   random: Random;
   recorder: EventRecorder;
@@ -36,12 +39,13 @@ export function podBudgets(
   deps: PodBudgetDeps,
   informers: Informers & { caughtUp(): Promise<void> },
 ): PodBudgets {
-  const { client, clock, random, recorder, options, refused } = deps;
+  const { client, writesFor, clock, random, recorder, options, refused } = deps;
   const { gates } = options;
   if (!budgetsAreOn(gates)) return { chain: {} };
   const byNamespace = informers.cacheOf(podUnavailableBudgetResource, namespaceIndex);
   const guardOptions: BudgetGuardOptions = {
     client,
+    writesFor,
     clock,
     random,
     recorder,

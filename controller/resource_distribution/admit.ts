@@ -15,7 +15,7 @@ import {
   type JsonObject,
   jsonEqual,
 } from "../../kube/core/index.ts";
-import { type Client, isKubeError, messageOf } from "../../kube/index.ts";
+import { isKubeError, messageOf, type Writer } from "../../kube/index.ts";
 import type { AdmissionHandler } from "../admission/request.ts";
 import { closedGate, refusedFor, typedHandler } from "../admission/typed.ts";
 import { kindWebhook, type Webhook } from "../admission/webhook.ts";
@@ -24,7 +24,8 @@ import { copyResources } from "./copies.ts";
 
 interface ResourceDistributionAdmissionOptions {
   readonly gates: FeatureGates;
-  readonly client: Pick<Client, "create">;
+  /** Of the namespace below. */
+  readonly writer: Pick<Writer, "create">;
   /** Where resources are tried out: that of this program. */
   readonly namespace: string;
 }
@@ -49,12 +50,12 @@ export function validateResourceDistribution(
  */
 async function triedOut(
   resource: unknown,
-  { client, namespace }: ResourceDistributionAdmissionOptions,
+  { writer, namespace }: ResourceDistributionAdmissionOptions,
 ): Promise<FieldError[]> {
   const kind = distributedKind(distributedIdentity(resource));
   if (!isJsonObject(resource) || kind === undefined) return [];
   try {
-    await client.create(copyResources[kind], namespace, placedIn(resource, namespace), { dryRun: true });
+    await writer.create(copyResources[kind], namespace, placedIn(resource, namespace), { dryRun: true });
   } catch (error) {
     if (!isKubeError(error, "AlreadyExists")) return [refusalOf(error)];
   }
@@ -78,7 +79,7 @@ function placedIn(resource: JsonObject, namespace: string): JsonObject {
 
 export const resourceDistributionWebhooks: readonly Webhook[] = [
   kindWebhook("validating", resourceDistribution, {
-    handler: ({ client, options: { gates }, settings: { namespace } }) =>
-      validateResourceDistribution({ gates, client, namespace }),
+    handler: ({ writesFor, options: { gates }, settings: { namespace } }) =>
+      validateResourceDistribution({ gates, writer: writesFor({ namespace }), namespace }),
   }),
 ];

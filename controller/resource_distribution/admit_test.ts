@@ -28,7 +28,7 @@ function scene(refusal?: KubeErrorCode, gates = "ResourceDistributionGate=true")
   const handler = validateResourceDistribution({
     gates: parseFeatureGates(gates),
     namespace: "kruise-system",
-    client: {
+    writer: {
       create: async (resource, namespace, body, options) => {
         tried.push({ plural: resource.plural, namespace, body, ...options });
         if (refusal !== undefined) throw new KubeError(refusal, "asked: no", { said: "no" });

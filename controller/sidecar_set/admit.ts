@@ -11,7 +11,7 @@ import {
   validateSidecarSet,
 } from "../../crds/index.ts";
 import { formatSelector, jsonEqual, ParseError } from "../../kube/core/index.ts";
-import { type Client, controllerRevisionResource, ignoreNotFound } from "../../kube/index.ts";
+import { controllerRevisionResource, ignoreNotFound, type ReadingClient } from "../../kube/index.ts";
 import type { AdmissionHandler } from "../admission/request.ts";
 import { defaultingHandler, refusedFor, typedHandler } from "../admission/typed.ts";
 import { kindWebhook, type Webhook, type WebhookDeps } from "../admission/webhook.ts";
@@ -19,7 +19,7 @@ import { sidecarSetResource } from "./resource.ts";
 import { readPatchWhitelist } from "./whitelist.ts";
 
 export interface SidecarSetAdmissionOptions {
-  client: Client;
+  client: ReadingClient;
   /** Where the configuration of this program and the revisions of SidecarSets are. */
   systemNamespace: string;
   /** Flag --allow-privileged. */
@@ -51,7 +51,7 @@ export function validateSidecarSetRequest(options: SidecarSetAdmissionOptions): 
 }
 
 /** What was stored while no webhook looked may be malformed: it conflicts with nothing, and must not stop anybody. */
-async function storedSets(client: Client): Promise<SidecarSet[]> {
+async function storedSets(client: ReadingClient): Promise<SidecarSet[]> {
   const { items } = await client.list(sidecarSetResource);
   return items.flatMap((item) => {
     const decoded = sidecarSet.readStored({ ...item, apiVersion: apiVersionOf(sidecarSet) });
@@ -62,7 +62,7 @@ async function storedSets(client: Client): Promise<SidecarSet[]> {
 
 /** Why the revision that new pods are to get is not there; undefined if it is. Spec: sidecarset, rule 13. */
 async function findRevision(
-  client: Client,
+  client: ReadingClient,
   namespace: string,
   { metadata: { name: set = "" } }: Draft<SidecarSet>,
   { revisionName, customVersion }: RevisionChoice,

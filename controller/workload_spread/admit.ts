@@ -8,7 +8,7 @@ import {
   workloadSpread,
 } from "../../crds/index.ts";
 import type { JsonObject } from "../../kube/core/index.ts";
-import type { Client } from "../../kube/index.ts";
+import type { ReadingClient } from "../../kube/index.ts";
 import { type AdmissionHandler, allowed } from "../admission/request.ts";
 import { closedGate, refusedFor, typedHandler } from "../admission/typed.ts";
 import { kindWebhook, type Webhook } from "../admission/webhook.ts";
@@ -65,7 +65,7 @@ function isTemplated({ targetRef }: WorkloadSpread["spec"]): boolean {
 }
 
 function optionsOf(
-  client: Client,
+  client: ReadingClient,
   gates: FeatureGates,
   whitelist: Whitelist,
 ): WorkloadSpreadAdmissionOptions {

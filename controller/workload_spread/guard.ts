@@ -1,5 +1,5 @@
 /** Deletions and evictions are recorded before anybody else is asked about them. Spec: workloadspread 4.2; pod-webhook 5. */
-import { type Client, isKubeError } from "../../kube/index.ts";
+import { isKubeError, type ReadingClient } from "../../kube/index.ts";
 import { type AdmissionHandler, type AdmissionRequest, allowed, denied } from "../admission/request.ts";
 import { isDryRun, podOf } from "../pod_unavailable_budget/guard.ts";
 import { operationOf } from "../pod_unavailable_budget/operation.ts";
@@ -9,7 +9,7 @@ import type { PodPlacement } from "./pod_placement.ts";
 /** The handler of `/validate-pod`: what the record lets pass, `next` decides on. */
 export function guardSpreadPods(
   placement: Pick<PodPlacement, "isUsed" | "leave">,
-  client: Client,
+  client: ReadingClient,
   next: AdmissionHandler = () => allowed,
 ): AdmissionHandler {
   return async (request) => {
@@ -29,7 +29,7 @@ async function recordLeaving(
   request: AdmissionRequest,
   operation: "DELETE" | "EVICT",
   placement: Pick<PodPlacement, "isUsed" | "leave">,
-  client: Client,
+  client: ReadingClient,
 ): Promise<void> {
   if (!(await placement.isUsed(request.namespace))) return;
   try {

@@ -7,13 +7,15 @@ import type { WorkloadSpread, WorkloadSpreadStatus } from "../../crds/index.ts";
 import { diffPositional, type ObjectRef } from "../../kube/core/index.ts";
 import {
   type Cache,
-  type Client,
   type Clock,
   ignoreNotFound,
   isKubeError,
   KubeError,
   type Random,
+  type ReadingClient,
+  type Writer,
 } from "../../kube/index.ts";
+import type { OwnerScope } from "../owners.ts";
 import { type LedgerEntry, needsSize, type Recorded, record } from "./ledger.ts";
 import { workloadSpreadResource } from "./resource.ts";
 
@@ -26,7 +28,8 @@ const GATHERING_MS = 5;
 const LONGEST_GATHERING_MS = 25;
 
 export interface LedgerDeps {
-  readonly client: Client;
+  readonly client: Pick<ReadingClient, "get">;
+  writesFor(owner: OwnerScope): Writer;
   readonly clock: Clock;
   readonly random: Random;
   readonly spreads: Pick<Cache<WorkloadSpread>, "get" | "writeBack">;
@@ -137,7 +140,7 @@ export class Ledgers {
 
   /** False when there is no such object any more. */
   async #store({ metadata, status }: WorkloadSpread, next: WorkloadSpreadStatus): Promise<boolean> {
-    const { client, spreads } = this.#deps;
+    const { writesFor, spreads } = this.#deps;
     // A merge would replace the lists of subsets as a whole, with all pods that are on their way.
     const body = [
       { op: "test", path: "/metadata/resourceVersion", value: metadata.resourceVersion } as const,
@@ -147,7 +150,7 @@ export class Ledgers {
     const options = { subresource: "status", priority: "high" } as const;
     const { namespace = "", name = "" } = metadata;
     const ref = { namespace, name };
-    const written = await client
+    const written = await writesFor({ namespace })
       .patch(workloadSpreadResource, ref, { type: "json", body }, options)
       .catch(ignoreNotFound);
     if (written !== undefined) spreads.writeBack(written);

@@ -5,6 +5,7 @@ import { spreadOf } from "../../testkit/controller/workload_spread_builder.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { conflictOnce, withFaults } from "../../testkit/kube/fake_faults.ts";
 import { fakeServer } from "../../testkit/kube/fake_server.ts";
+import { writersOf } from "../owners.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import { Ledgers } from "./ledgers.ts";
 import { workloadSpreadResource } from "./resource.ts";
@@ -25,6 +26,7 @@ function setup(spread: WorkloadSpread, wrap: (client: Client) => Client = (clien
     const client = wrap(server.client);
     const ledgers = new Ledgers({
       client,
+      writesFor: writersOf(client),
       clock,
       random: seededRandom(seed),
       spreads,

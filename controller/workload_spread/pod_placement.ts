@@ -6,10 +6,18 @@ import {
   type WorkloadSpread,
 } from "../../crds/index.ts";
 import type { JsonObject, Labels } from "../../kube/core/index.ts";
-import { type Cache, type Client, type Clock, isKubeError, type Random } from "../../kube/index.ts";
+import {
+  type Cache,
+  type Clock,
+  isKubeError,
+  type Random,
+  type ReadingClient,
+  type Writer,
+} from "../../kube/index.ts";
 import { type Informers, namespaceIndex } from "../informers.ts";
 import { objectAt, textAt, textsAt } from "../json_fields.ts";
 import type { ControllerOptions } from "../options.ts";
+import type { OwnerScope } from "../owners.ts";
 import { costWithinCap, hasCosts } from "./costs.ts";
 import { injectSubset, matchOf } from "./inject.ts";
 import { isUnlimited, subsetOfOrdinal } from "./ledger.ts";
@@ -21,7 +29,8 @@ import { Whitelist } from "./whitelist.ts";
 import { controllerOf, findWorkload, ownerOf, UNKNOWN_SIZE } from "./workload_lookup.ts";
 
 export interface PodPlacementDeps {
-  readonly client: Client;
+  readonly client: ReadingClient;
+  writesFor(owner: OwnerScope): Writer;
   readonly clock: Clock;
   readonly random: Random;
   readonly options: Pick<ControllerOptions, "systemNamespace">;

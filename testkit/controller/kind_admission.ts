@@ -5,6 +5,7 @@ import { parseFeatureGates } from "../../controller/feature_gates.ts";
 import { SharedInformers } from "../../controller/informers.ts";
 import type { kinds } from "../../controller/kinds.ts";
 import { controllerOptions } from "../../controller/options.ts";
+import { writersOf } from "../../controller/owners.ts";
 import { applyJsonPatch, isJsonObject, type JsonObject } from "../../kube/core/index.ts";
 import { nullLog, nullMetrics, seededRandom } from "../../kube/index.ts";
 import { testClock } from "../kube/fake_clock.ts";
@@ -17,6 +18,7 @@ function deps(): WebhookDeps {
   const parts = { client: fakeServer().client, clock: testClock(), random: seededRandom(1) };
   return {
     ...parts,
+    writesFor: writersOf(parts.client),
     options: controllerOptions({ gates: parseFeatureGates("AllAlpha=true,AllBeta=true") }),
     settings: { namespace: "kruise-system" },
     allowPrivileged: true,
