@@ -14,14 +14,24 @@ export class OwnerQueues {
   /** By kind of the owner: puts `namespace/name` into the queue of that kind. */
   readonly #byKind = new Map<string, (key: string) => void>();
   readonly #withRevisions: string[] = [];
+  readonly #systemNamespace: string;
+
+  /** `systemNamespace`: of this program, where owners without a namespace have what is theirs. */
+  constructor(systemNamespace: string) {
+    this.#systemNamespace = systemNamespace;
+  }
 
   /** From now on changes of dependants reach the owners of this kind in `apps.kruise.io`. */
   add(
     { resource: { kind, namespaced }, revisions }: Pick<AnyKind, "resource" | "revisions">,
     enqueue: (key: string) => void,
   ): void {
-    // What an owner without a namespace has is in one all the same.
-    this.#byKind.set(kind, namespaced ? enqueue : (key) => enqueue(refOf(key).name));
+    // What names one without a namespace elsewhere may be anybody's.
+    const enqueueNamed = (key: string): void => {
+      const { namespace, name } = refOf(key);
+      if (namespace === this.#systemNamespace) enqueue(name);
+    };
+    this.#byKind.set(kind, namespaced ? enqueue : enqueueNamed);
     if (revisions) this.#withRevisions.push(kind);
   }
 

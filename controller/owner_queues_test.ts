@@ -5,13 +5,14 @@ import { sharedCaches } from "./caches.ts";
 import { cloneSetResource } from "./clone_set/resource.ts";
 import { enqueueItself, OwnerQueues } from "./owner_queues.ts";
 import { acceptedPod, ownerReference } from "./rollout/pods/pod_manifest.ts";
+import { sidecarSetResource } from "./sidecar_set/resource.ts";
 import { statefulSetResource } from "./stateful_set/resource.ts";
 
 function followed() {
   const caches = sharedCaches();
-  const queues = new OwnerQueues();
+  const queues = new OwnerQueues("kruise-system");
   const enqueued: string[] = [];
-  for (const resource of [cloneSetResource, statefulSetResource])
+  for (const resource of [cloneSetResource, statefulSetResource, sidecarSetResource])
     queues.add({ resource, revisions: revisedPodTemplate }, (key) =>
       enqueued.push(`${resource.kind} ${key}`),
     );
@@ -43,6 +44,29 @@ t.test("a revision that goes enqueues those of its name that may have shared it"
   t.same(taken(), ["CloneSet d/app"]);
   caches.revisions.remove("d/app-1", "r");
   t.same(taken(), ["CloneSet d/app", "CloneSet d/app", "StatefulSet d/app"]);
+});
+
+t.test("what names an owner without a namespace enqueues it from the system's namespace alone", async (t) => {
+  const { caches, queues, taken } = followed();
+  const set = ownerReference("SidecarSet", "proxy", "set-3");
+  caches.pods.upsert(pod("a", "1", [set]));
+  caches.claims.upsert(plainClaim("d", "data", { uid: "c", owners: [set] }));
+  caches.revisions.upsert(plainRevision("d", "proxy-1", { uid: "r", owners: [set] }));
+  caches.revisions.remove("d/proxy-1", "r");
+  queues.pullJobChanged({
+    type: "added",
+    object: {
+      metadata: { namespace: "d", name: "j", ownerReferences: [set] },
+      spec: { image: "a", completionPolicy: {} },
+    },
+  });
+  // The names of the others are in their own namespaces.
+  t.same(
+    taken().filter((each) => each.startsWith("SidecarSet")),
+    [],
+  );
+  caches.revisions.upsert(plainRevision("kruise-system", "proxy-1", { uid: "s", owners: [set] }));
+  t.same(taken(), ["SidecarSet proxy"]);
 });
 
 t.test(

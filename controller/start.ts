@@ -95,7 +95,7 @@ class ControllerSet {
   /** Aborts every request that is still under way. */
   readonly #cut = new AbortController();
   readonly #stopping = new AbortController();
-  readonly #owners = new OwnerQueues();
+  readonly #owners: OwnerQueues;
   readonly #events: Events;
   readonly #terminating: TerminatingNamespaces;
   readonly #mayDisrupt: ((pod: Pod) => Promise<boolean>) | undefined;
@@ -109,6 +109,7 @@ class ControllerSet {
     this.#deps = { ...deps, client, metrics };
     this.#shard = deps.shard ?? wholeCluster;
     this.#shared = sharedCaches(holdingOf(this.#shard));
+    this.#owners = new OwnerQueues(options.systemNamespace);
     this.#events = createEvents({ client, clock, random, log, metrics });
     this.#mayDisrupt = this.#budgetQuestion();
     this.#informers = new SharedInformers({

@@ -126,7 +126,7 @@ function scene(t: Test, settings: Settings) {
     },
   });
   const shell = shellOf(deps, reconciler);
-  const queues = new OwnerQueues();
+  const queues = new OwnerQueues("kruise-system");
   queues.add({ resource: apps }, (owner) => queue.addAfter(owner, shell.coalescingMs(owner)));
   queues.follow(caches);
   objects.subscribe((change) =>
