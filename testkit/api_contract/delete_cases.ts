@@ -193,6 +193,39 @@ export const deleteCases: readonly ContractCase[] = [
     },
   },
   {
+    name: "leaves objects of the whole cluster alone whose owner has a namespace, and says so",
+    async run({ expect, namespace, path, until }) {
+      const owner = ownerOf(await expect(201, "POST", path("configmaps"), { body: configMapBody("owner") }));
+      const child = configMapBody("child", { metadata: { name: "child", ownerReferences: [owner] } });
+      await expect(201, "POST", path("configmaps"), { body: child });
+      const roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+      const metadata = { name: namespace, ownerReferences: [owner] };
+      await expect(201, "POST", roles, { body: { metadata, rules: [] } });
+      try {
+        const fields = encodeURIComponent(
+          `reason=OwnerRefInvalidNamespace,involvedObject.kind=ClusterRole,involvedObject.name=${namespace}`,
+        );
+        const { json } = await until(
+          `/api/v1/namespaces/default/events?fieldSelector=${fields}`,
+          ({ json }) => objectsAt(json, "items").length > 0,
+        );
+        const about = `[v1/ConfigMap, namespace: , name: owner, uid: ${textAt(owner, "uid")}]`;
+        assert.equal(
+          textAt(objectsAt(json, "items")[0], "message"),
+          `ownerRef ${about} does not exist in namespace ""`,
+        );
+        await expect(200, "DELETE", path("configmaps", "owner"), {
+          body: { propagationPolicy: "Background" },
+        });
+        await until(path("configmaps", "child"), gone);
+        const left = await expect(200, "GET", `${roles}/${namespace}`);
+        assert.deepEqual(valueAt(left, "metadata", "ownerReferences"), [owner]);
+      } finally {
+        await expect(200, "DELETE", `${roles}/${namespace}`);
+      }
+    },
+  },
+  {
     name: "deletes collections by selector",
     async run({ expect, path }) {
       for (const name of ["a", "b", "c"]) {
