@@ -23,6 +23,9 @@ export const customSorts = [
 
 const nowhere = { "case/no-such-label": "true" };
 const pod = { spec: { containers: [container("main", evilImage)] } };
+const schedulerOfNobody = { schedulerName: "case.example-nobody" };
+/** It stays in the state that it is given. */
+const unstarted = { spec: { ...pod.spec, ...schedulerOfNobody } };
 
 function workload(labels: object): object {
   const matchLabels = { impostor: "true", ...labels };
@@ -35,7 +38,7 @@ function workload(labels: object): object {
 
 /** By sort: what makes it one. */
 const bodies: Readonly<Record<string, (labels: object) => object>> = {
-  pods: () => ({ apiVersion: "v1", kind: "Pod", ...pod }),
+  pods: () => ({ apiVersion: "v1", kind: "Pod", ...unstarted }),
   persistentvolumeclaims: () => ({
     apiVersion: "v1",
     kind: "PersistentVolumeClaim",
@@ -110,12 +113,25 @@ interface ImpostorMetadata {
   readonly name: string;
   readonly labels: object;
   readonly annotations?: object;
-  readonly ownerReferences: readonly object[];
+  /** Absent for an orphan. */
+  readonly ownerReferences?: readonly object[];
 }
 
 export interface Impostor {
   readonly resource: string;
   readonly manifest: { readonly metadata: ImpostorMetadata; readonly [field: string]: unknown };
+}
+
+/**
+ * The same without an owner: what its labels and its name may have adopted. Nobody starts its pods, and they have no gate,
+ * which is opened for pods of no workload as long as they run.
+ */
+export function orphaned({ resource, manifest }: Impostor): Impostor {
+  const { ownerReferences: _, ...metadata } = manifest.metadata;
+  const { spec } = manifest;
+  const { nodeName: _node, readinessGates: _gates, ...unbound } = { ...Object(spec) };
+  const pod = resource === "pods" ? { spec: { ...unbound, ...schedulerOfNobody } } : {};
+  return { resource, manifest: { ...manifest, ...pod, metadata } };
 }
 
 /** One of the sort for a subject that has none of it. `labels`: those that select what is the subject's. */
@@ -150,7 +166,8 @@ export function impostorsOf(sort: string, subject: Item, owner: object, labels: 
 export function copyOf(resource: string, item: Item, owner: object): Impostor {
   const { metadata, spec, data, revision } = item;
   const { name, labels = {}, annotations = {} } = metadata;
-  const { volumeName: _bound, ...wanted } = spec ?? {};
+  // Neither is of a new object: the server refuses one, and a volume is bound once.
+  const { volumeName: _bound, ephemeralContainers: _added, ...wanted } = spec ?? {};
   return {
     resource,
     manifest: {

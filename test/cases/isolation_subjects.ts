@@ -80,6 +80,30 @@ const specs: Readonly<Record<string, (side: Side) => object>> = {
     },
     topology: { subsets: [{ name: "subset-a" }] },
   }),
+  // Those that own nothing are about pods of the others, which are copied with their labels and owners.
+  WorkloadSpread: () => ({
+    targetRef: { apiVersion: "apps.kruise.io/v1beta1", kind: "CloneSet", name: "clone" },
+    subsets: [{ name: "subset-a" }],
+  }),
+  // It says what it counts, and refuses nothing.
+  PodUnavailableBudget: () => ({ selector: { matchLabels: labelsOf("set") }, maxUnavailable: "100%" }),
+  PersistentPodState: () => ({
+    ...specOf("PersistentPodState"),
+    targetRef: { apiVersion: "apps.kruise.io/v1beta1", kind: "StatefulSet", name: "set" },
+  }),
+  // Its first result is there before anybody looks, and then nothing changes.
+  PodProbeMarker: () => ({
+    selector: { matchLabels: labelsOf("set") },
+    probes: [
+      {
+        name: "alive",
+        containerName: "main",
+        podConditionType: "case.example/alive",
+        probe: { exec: { command: ["true"] }, periodSeconds: 1 },
+      },
+    ],
+  }),
+  EphemeralJob: () => ({ ...specOf("EphemeralJob"), selector: { matchLabels: labelsOf("set") } }),
 };
 
 /** Kinds whose objects need one of another subject, by name. */
@@ -92,6 +116,11 @@ const names: Readonly<Record<string, string>> = { StatefulSet: "set", CloneSet: 
 
 const samples = [...minimalObjects, ...gatedObjects];
 
+/** Of the smallest object of the kind. */
+function specOf(kind: string): object | undefined {
+  return samples.find((known) => known.kind === kind)?.spec;
+}
+
 /** One of each kind of the list. */
 export const subjects: readonly Subject[] = kinds.map(subjectOf);
 
@@ -100,7 +129,7 @@ function subjectOf({
   perNode,
 }: (typeof kinds)[number]): Subject {
   const sample = samples.find((known) => known.kind === kind);
-  const spec = specs[kind] ?? (() => needs[kind] ?? sample?.spec);
+  const spec = specs[kind] ?? (() => needs[kind] ?? specOf(kind));
   const resource = sample?.resource ?? `${plural}.${version}.${group}`;
   const [, served = version] = resource.split(".");
   return {
