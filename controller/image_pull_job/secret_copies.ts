@@ -68,7 +68,7 @@ export function planSecretCopies(seen: SecretsSeen): SecretsPlan {
     // The type of a secret cannot be changed: another one takes its place.
     if (present !== undefined && present.type !== source.type) writes.push({ type: "delete", copy: present });
     const kept = present?.type === source.type ? present : undefined;
-    const copy = wantedCopy(source, kept?.name ?? copyName(source), jobsOf(present), seen.job);
+    const copy = wantedCopy(source, kept?.name ?? copyName(source, seen.copies), jobsOf(present), seen.job);
     if (kept === undefined) writes.push({ type: "create", copy });
     else if (!isAsWanted(kept, copy)) writes.push({ type: "update", before: kept, copy });
     references.push({ namespace: seen.namespace, name: copy.name, mode: BATCH });
@@ -120,10 +120,20 @@ function wantedCopy(source: PullSecret, name: string, jobs: readonly string[], j
   };
 }
 
-/** Made of the source's name alone, so that a creation whose answer was lost is not repeated under another name. */
-function copyName(source: PullSecret): string {
-  const hash = (fnv32a(keyOfSecret(source)) & 0xffffff).toString(16).padStart(6, "0");
-  return `${source.name.slice(0, LONGEST_NAME - hash.length - 1)}-${hash}`;
+/**
+ * Made of the source's name, so that a creation whose answer was lost is not repeated under another name. Six digits are
+ * soon found for a namespace whose secrets would get the names of another one's: a name that is taken is passed over.
+ */
+function copyName(source: PullSecret, secrets: readonly PullSecret[]): string {
+  const key = keyOfSecret(source);
+  const isOthers = ({ annotations }: PullSecret): boolean => annotations[SOURCE] !== key;
+  const taken = new Set(secrets.filter(isOthers).map(({ name }) => name));
+  for (let round = 0; ; round++) {
+    const text = round === 0 ? key : `${key} ${round}`;
+    const hash = (fnv32a(text) & 0xffffff).toString(16).padStart(6, "0");
+    const name = `${source.name.slice(0, LONGEST_NAME - hash.length - 1)}-${hash}`;
+    if (!taken.has(name)) return name;
+  }
 }
 
 function listing(annotations: Labels, jobs: readonly string[]): Labels {
@@ -155,8 +165,9 @@ function keyOfSecret({ namespace, name }: PullSecret): string {
   return keyOf({ namespace, name });
 }
 
-/** The copy with the jobs that a stored one names, too. */
-export function withJobsOf(stored: PullSecret, copy: WantedCopy): WantedCopy {
+/** The copy with the jobs that a stored one names, too; undefined where what is stored is no copy of the same source. */
+export function withJobsOf(stored: PullSecret, copy: WantedCopy): WantedCopy | undefined {
+  if (stored.annotations[SOURCE] !== copy.annotations[SOURCE]) return undefined;
   const jobs = [stored.annotations[REFERENCES], copy.annotations[REFERENCES]].flatMap(listed);
   return { ...copy, annotations: listing(copy.annotations, [...new Set(jobs)]) };
 }

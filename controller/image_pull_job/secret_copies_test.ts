@@ -55,6 +55,37 @@ t.test("jobs share a copy, also one under another name", async (t) => {
   t.equal(references[0]?.name, "registry-abcdef");
 });
 
+// Their six hex digits are equal: whoever names a namespace can choose it so.
+const victims = { ...source, namespace: "shop", name: "regcred" };
+const evil = { ...victims, namespace: "tgksaj", data: { ".dockerconfigjson": "ZXZpbA==" } };
+
+t.test("a copy of another namespace's secret is not taken for one's own, whatever its name", async (t) => {
+  const theirs = stored("shop/job", victims);
+  t.equal(stored("tgksaj/job", evil).name, theirs.name, "the names collide");
+  const seen = { ...base, job: "tgksaj/job", jobNamespace: "tgksaj", sources: [evil], copies: [theirs] };
+  const { writes, references } = planSecretCopies(seen);
+  t.match(writes, [{ type: "create", copy: { data: evil.data, name: /^regcred-[0-9a-f]{6}$/ } }]);
+  t.not(references[0]?.name, theirs.name);
+  const own = { ...theirs, annotations: {}, labels: {} };
+  t.not(
+    planSecretCopies({ ...seen, copies: [own] }).references[0]?.name,
+    own.name,
+    "nor is any other secret",
+  );
+  const [write] = writes;
+  t.ok(write?.type === "create");
+  if (write?.type === "create") {
+    const again = planSecretCopies({ ...seen, copies: [theirs, { ...theirs, ...write.copy }] });
+    t.same(again, { writes: [], references, unsupported: [] }, "the other name is kept");
+  }
+});
+
+t.test("a secret that has the name before the copy is written keeps what it has", async (t) => {
+  const [write] = planSecretCopies({ ...base, job: "tgksaj/job", sources: [evil], copies: [] }).writes;
+  t.ok(write?.type === "create");
+  if (write?.type === "create") t.equal(withJobsOf(stored("shop/job", victims), write.copy), undefined);
+});
+
 t.test("a source of another type takes the place of the copy", async (t) => {
   const other = { ...source, type: "kubernetes.io/dockercfg" };
   const { writes } = planSecretCopies({ ...base, sources: [other], copies: [stored()] });

@@ -151,7 +151,7 @@ export class JobSecrets {
     }
   }
 
-  /** A copy of this name may exist already: of another job, or because an answer was lost. */
+  /** A copy of this source may exist already: of another job, or because an answer was lost. */
   async #create(copy: WantedCopy): Promise<PullSecret> {
     const { client, writer, namespace, signal } = this.#deps;
     const { name, type, labels, annotations, data } = copy;
@@ -164,6 +164,8 @@ export class JobSecrets {
       if (!isKubeError(error, "AlreadyExists")) throw error;
       const before = await client.get(pullSecretResource, { namespace, name }, { signal });
       const merged = withJobsOf(before, copy);
+      // Something else has the name: once that is seen, the copy gets another one.
+      if (merged === undefined) throw error;
       return this.#write({ type: "update", before, copy: merged });
     }
   }
