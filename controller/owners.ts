@@ -58,6 +58,15 @@ export function writersOf(client: Writer): (owner: OwnerScope) => Writer {
   return (owner) => (owner === "Cluster" ? client : confinedTo(owner.namespace, client));
 }
 
+/** The same for a controller whose objects are all in a namespace: it never writes into any. */
+export function writersInNamespaces(client: Writer): (owner: OwnerScope) => Writer {
+  const writesFor = writersOf(client);
+  return (owner) => {
+    if (owner === "Cluster") throw new Error("objects in a namespace ask for a writer into all of them");
+    return writesFor(owner);
+  };
+}
+
 export function ownersOf({ metadata }: KubeObject): Owners {
   return metadata.ownerReferences;
 }

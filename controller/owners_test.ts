@@ -6,7 +6,15 @@ import { Cache, podResource, type ReadingClient, type Writer } from "../kube/ind
 import { fakeServer } from "../testkit/kube/fake_server.ts";
 import type { WebhookDeps } from "./admission/webhook.ts";
 import type { SharedDeps } from "./kind.ts";
-import { controllerOfKind, dependantsIn, ownerKey, ownerKeyOf, scopeOf, writersOf } from "./owners.ts";
+import {
+  controllerOfKind,
+  dependantsIn,
+  ownerKey,
+  ownerKeyOf,
+  scopeOf,
+  writersInNamespaces,
+  writersOf,
+} from "./owners.ts";
 
 interface Dependant {
   readonly namespace: string;
@@ -78,6 +86,10 @@ t.test("writes of an owner with a namespace go there; one without says so", asyn
   t.same(calls, []);
   await t.rejects(writesFor(scopeOf("web")).delete(podResource, pod), { code: "NotFound" });
   await t.rejects(writesFor(scopeOf("evil/web")).delete(podResource, pod), { code: "NotFound" });
+  t.equal(calls.length, 2);
+  const inNamespaces = writersInNamespaces(client);
+  t.throws(() => inNamespaces("Cluster"), "nor may one that is always in a namespace say so");
+  await t.rejects(inNamespaces(scopeOf("a/web")).delete(podResource, pod), { code: "OutsideNamespace" });
   t.equal(calls.length, 2);
 });
 

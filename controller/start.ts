@@ -39,7 +39,7 @@ import type {
 import { kinds, mapKinds, plainControllers } from "./kinds.ts";
 import type { ControllerOptions } from "./options.ts";
 import { enqueueItself, OwnerQueues } from "./owner_queues.ts";
-import { writersOf } from "./owners.ts";
+import { writersInNamespaces, writersOf } from "./owners.ts";
 import { BudgetGuard } from "./pod_unavailable_budget/guard.ts";
 import { predownload } from "./predownload.ts";
 import type { CreatedResource } from "./rollout/writes/actions.ts";
@@ -214,13 +214,13 @@ class ControllerSet {
     return selected;
   }
 
-  #shareWith(name: string, caches: Caches, server: ServerFeatures): SharedDeps {
+  #shareWith(name: string, namespaced: boolean, caches: Caches, server: ServerFeatures): SharedDeps {
     const { client, clock, random, options, metrics } = this.#deps;
     const { baseDelayMs, maxDelayMs } = options;
     const observer = queueObserver(metrics, name);
     return {
       client,
-      writesFor: writersOf(client),
+      writesFor: namespaced ? writersInNamespaces(client) : writersOf(client),
       clock,
       random,
       log: this.#deps.log.with({ controller: name }),
@@ -240,7 +240,7 @@ class ControllerSet {
 
   #prepare<T extends KubeObject>(kind: Kind<T>, caches: Caches, server: ServerFeatures): () => void {
     const objects = this.#informers.cacheOf(kind.resource);
-    const shared = this.#shareWith(kind.controllerName, caches, server);
+    const shared = this.#shareWith(kind.controllerName, kind.resource.namespaced, caches, server);
     const deps: KindDeps<T> = { ...shared, objects, resource: kind.resource };
     const { queue } = deps;
     const shell = shellOf(deps, kind.reconciler(deps));
@@ -256,7 +256,7 @@ class ControllerSet {
 
   #preparePlain(controller: PlainController, caches: Caches, server: ServerFeatures): () => void {
     const { controllerName } = controller;
-    const deps = this.#shareWith(controllerName, caches, server);
+    const deps = this.#shareWith(controllerName, true, caches, server);
     const shell = plainShellOf(deps, controller.reconciler(deps));
     return () => this.#begin(controllerName, deps.queue, (key) => shell.reconcile(key));
   }

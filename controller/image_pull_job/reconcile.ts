@@ -37,10 +37,11 @@ export class ImagePullJobReconciler implements Reconciler<ImagePullJob> {
     this.#deps = deps;
     const { client, informers, log, queue, recorder, signal } = deps;
     this.#nodeImages = informers.cacheOf(nodeImageResource);
+    // For copies of secrets. NodeImages belong to no namespace: any writer takes them.
+    const writer = deps.writesFor({ namespace: deps.options.daemonConfigNamespace });
     this.#writer = new NodeImageWriter({
       client,
-      // NodeImages belong to no namespace.
-      writer: deps.writesFor("Cluster"),
+      writer,
       resource: nodeImageResource,
       objects: this.#nodeImages,
       signal,
@@ -53,7 +54,7 @@ export class ImagePullJobReconciler implements Reconciler<ImagePullJob> {
     });
     this.#secrets = new JobSecrets({
       client,
-      writer: deps.writesFor({ namespace: deps.options.daemonConfigNamespace }),
+      writer,
       log,
       recorder,
       signal,

@@ -3,7 +3,7 @@ import { sharedCaches } from "../../controller/caches.ts";
 import { imagePullJobResource } from "../../controller/image_pull_job/resource.ts";
 import type { KindDeps, SharedDeps } from "../../controller/kind.ts";
 import { controllerOptions } from "../../controller/options.ts";
-import { writersOf } from "../../controller/owners.ts";
+import { writersInNamespaces, writersOf } from "../../controller/owners.ts";
 import { type SelectablePod, SelectedPods } from "../../controller/selected_pods.ts";
 import {
   Cache,
@@ -40,7 +40,7 @@ export function sharedDeps(client: Client, clock: TestClock): TestDeps {
   };
   return {
     client,
-    writesFor: writersOf(client),
+    writesFor: writersInNamespaces(client),
     clock,
     random,
     log,
@@ -69,5 +69,6 @@ export function sharedDeps(client: Client, clock: TestClock): TestDeps {
 }
 
 export function kindDeps<T>(resource: Resource<T>, client: Client, clock: TestClock): KindDeps<T> & TestDeps {
-  return { ...sharedDeps(client, clock), resource, objects: new Cache<T>(resource.codec) };
+  const writesFor = resource.namespaced ? writersInNamespaces(client) : writersOf(client);
+  return { ...sharedDeps(client, clock), writesFor, resource, objects: new Cache<T>(resource.codec) };
 }
