@@ -62,7 +62,7 @@ const refused = (message: string): FactsParts => ({
 const request = {
   name: "crr",
   uid: "uid-crr",
-  podUid: "uid-web-a",
+  pod: "default/uid-web-a",
   containers: ["web"],
   message: "",
   createdAt: now - 60_000,
@@ -741,6 +741,13 @@ t.test("a rollout is stuck only when nothing is under way", async (t) => {
   t.equal(isStuck([of("stuck"), of("moving")], true), false);
   t.equal(isStuck([of("held")], true), false);
   t.equal(isStuck([of("stuck", { stopsController: true }), of("moving")], false), true);
+});
+
+t.test("a request of another namespace says nothing of a pod, whatever UID it names", async (t) => {
+  const given = (pod: string) => factsWith({ pods: [podWith()], requests: [{ ...request, pod, phase: "" }] });
+  const reasons = (pod: string) => podCauses(given(pod)).map(({ reason }) => reason);
+  t.ok(reasons("default/uid-web-a").includes("AgentAbsent"));
+  t.notOk(reasons("evil/uid-web-a").includes("AgentAbsent"));
 });
 
 t.test("words of others stay on their line", async (t) => {

@@ -29,7 +29,8 @@ export interface ClaimFacts {
 export interface RecreateFacts {
   readonly name: string;
   readonly uid: string;
-  readonly podUid: string;
+  /** Of the pod that it is about, as `identityOf` gives it. */
+  readonly pod: string;
   readonly containers: readonly string[];
   /** Empty until the node's agent takes it up. */
   readonly phase: string;

@@ -18,6 +18,7 @@ import { needsAgent } from "./nodes.ts";
 import {
   type ConditionFacts,
   conditionsOf,
+  identityOf,
   type PodFacts,
   podFactsOf,
   stateOf,
@@ -142,7 +143,7 @@ async function podsOf(
   ]);
   const owners = new Set([object, ...between].map(uidOf));
   const belongs = (pod: AnyObject): boolean => source.carries?.(pod, object) ?? isControlledBy(owners, pod);
-  const requested = new Set(requests.map(({ podUid }) => podUid));
+  const requested = new Set(requests.map(({ pod }) => pod));
   const pods: PodFacts[] = [];
   let podCount = 0;
   let newestPodAt: number | undefined;
@@ -308,7 +309,10 @@ async function readRequests(reader: Reader, namespace: string): Promise<Recreate
     .map((request) => ({
       name: textAt(request, "metadata", "name") ?? "",
       uid: uidOf(request),
-      podUid: textAt(request, "metadata", "labels", RECREATE_POD_UID_LABEL) ?? "",
+      pod: identityOf({
+        namespace: textAt(request, "metadata", "namespace") ?? "",
+        uid: textAt(request, "metadata", "labels", RECREATE_POD_UID_LABEL) ?? "",
+      }),
       containers: listAt(request, "spec", "containers").flatMap(
         (container) => textAt(container, "name") ?? [],
       ),

@@ -1,6 +1,6 @@
 /** Pods whose node, or whose node's agent, does not answer. */
 import type { Facts, RecreateFacts } from "./facts.ts";
-import type { PodFacts } from "./pod_facts.ts";
+import { identityOf, type PodFacts } from "./pod_facts.ts";
 import { minute, type PodReason, second } from "./pod_reason.ts";
 import { shownText } from "./shown_text.ts";
 
@@ -22,12 +22,12 @@ export const nodeNotReady: PodReason = (pod, facts) => {
 };
 
 export function requestOf(pod: PodFacts, facts: Facts): RecreateFacts | undefined {
-  return facts.requests.find(({ podUid }) => podUid === pod.uid);
+  return facts.requests.find((request) => request.pod === identityOf(pod));
 }
 
 /** Whether something about the pod is for the agent of its node to do. */
 export function needsAgent(pod: PodFacts, requests: readonly RecreateFacts[]): boolean {
-  return requests.some(({ podUid }) => podUid === pod.uid) || isRenewing(pod);
+  return requests.some((request) => request.pod === identityOf(pod)) || isRenewing(pod);
 }
 
 /** An update in place has changed what the environment of a container comes from. */

@@ -98,6 +98,11 @@ function readsMetadata(container: unknown): boolean {
   );
 }
 
+/** A UID alone is what anybody may write into a label of another namespace. */
+export function identityOf({ namespace, uid }: Pick<PodFacts, "namespace" | "uid">): string {
+  return `${namespace}/${uid}`;
+}
+
 export function isTrue(pod: PodFacts, condition: string): boolean {
   return pod.conditions.get(condition)?.status === "True";
 }

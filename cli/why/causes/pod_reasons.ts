@@ -5,8 +5,7 @@ import { crashing, imageMissing, notCreated, podNotMade, starting } from "./cont
 import { failed, terminating } from "./ending.ts";
 import type { Facts } from "./facts.ts";
 import { agentAbsent, nodeNotReady, recreateRequested } from "./nodes.ts";
-import type { PodFacts } from "./pod_facts.ts";
-import { isTrue } from "./pod_facts.ts";
+import { identityOf, isTrue, type PodFacts } from "./pod_facts.ts";
 import type { Found, PodReason } from "./pod_reason.ts";
 import { awaitingMinReady, gateClosed, notReady, probeFails, resizePending } from "./readiness.ts";
 import { claimPending, schedulingGated, unschedulable, unscheduled } from "./scheduling.ts";
@@ -34,7 +33,7 @@ const podReasons: readonly PodReason[] = [
   notReady,
 ];
 
-/** Whether a pod needs no explanation. `requested`: UIDs of pods with a ContainerRecreateRequest that has not ended. */
+/** Whether a pod needs no explanation. `requested`: identities of pods with a ContainerRecreateRequest that has not ended. */
 export function isAtRest(
   pod: PodFacts,
   {
@@ -43,7 +42,7 @@ export function isAtRest(
     now,
   }: { minReadySeconds: number; requested: ReadonlySet<string>; now: number },
 ): boolean {
-  if (pod.deletionAt !== undefined || requested.has(pod.uid)) return false;
+  if (pod.deletionAt !== undefined || requested.has(identityOf(pod))) return false;
   if (pod.phase === "Succeeded") return true;
   const since = pod.conditions.get("Ready")?.since ?? 0;
   const isAvailable = isTrue(pod, "Ready") && now - since >= minReadySeconds * 1000;
