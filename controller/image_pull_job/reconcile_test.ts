@@ -1,13 +1,20 @@
 import t from "tap";
 import type { ImagePullJobSpec } from "../../crds/index.ts";
-import { pullJob } from "../../testkit/controller/image_pull_job_builder.ts";
+import { nullMetrics } from "../../kube/index.ts";
+import { nodeImage, pullJob } from "../../testkit/controller/image_pull_job_builder.ts";
 import { kindDeps } from "../../testkit/controller/kind_deps_builder.ts";
 import { plainNode } from "../../testkit/controller/projection_builder.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { fakeServer } from "../../testkit/kube/fake_server.ts";
+import { SharedInformers } from "../informers.ts";
+import { nodeImageResource } from "../node_image/resource.ts";
 import { shellOf } from "../shell.ts";
 import { ImagePullJobReconciler } from "./reconcile.ts";
 import { imagePullJobResource } from "./resource.ts";
+
+const readyAt = (lastTransitionAt: number) => [
+  { type: "Ready", status: "True", lastTransitionAt, reason: "", message: "" },
+];
 
 t.test("pods of a job that goes during its pass are not watched", async (t) => {
   const server = fakeServer();
@@ -39,9 +46,7 @@ t.test(
     t.teardown(() => deps.stop());
     const reconciler = new ImagePullJobReconciler(deps);
     const readySince = clock.now() - 10_000;
-    const conditions = [
-      { type: "Ready", status: "True", lastTransitionAt: readySince, reason: "", message: "" },
-    ];
+    const conditions = readyAt(readySince);
     deps.caches.nodes.upsert(plainNode("node1", { conditions, labels: { pool: "a" } }));
     deps.caches.nodes.upsert(plainNode("node2", { labels: { pool: "b" } }));
     const pass = (selector: NonNullable<ImagePullJobSpec["selector"]>, name: string) => {
@@ -59,3 +64,39 @@ t.test(
     t.match(await pass({ names: ["node9"] }, "unknown"), over);
   },
 );
+
+t.test("a job that selects pods pulls where pods of its namespace run, and nowhere else", async (t) => {
+  const server = fakeServer();
+  const clock = testClock();
+  const plain = kindDeps(imagePullJobResource, server.client, clock);
+  t.teardown(() => plain.stop());
+  const { client } = server;
+  const informers = new SharedInformers({
+    ...plain,
+    client,
+    metrics: nullMetrics,
+    namespace: "kruise-system",
+  });
+  const deps = { ...plain, informers };
+  const reconciler = new ImagePullJobReconciler(deps);
+  const nodeImages = deps.informers.cacheOf(nodeImageResource);
+  for (const [namespace, nodeName] of [
+    ["ns", "node1"],
+    ["evil", "node2"],
+  ] as const) {
+    deps.caches.nodes.upsert(plainNode(nodeName, { conditions: readyAt(clock.now() - 60_000) }));
+    nodeImages.upsert(nodeImage(nodeName));
+    server.put("pods", {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "web", namespace, uid: namespace, labels: { app: "web" } },
+      spec: { nodeName, containers: [] },
+      status: { phase: "Running" },
+    });
+  }
+  const job = pullJob({ podSelector: { matchLabels: { app: "web" } } }, { uid: "one" });
+  deps.objects.upsert(job);
+  await reconciler.reconcile(job, "ns/job");
+  await clock.settle();
+  t.match(await reconciler.reconcile(job, "ns/job"), { status: { desired: 1 } });
+});

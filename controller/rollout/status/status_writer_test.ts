@@ -16,7 +16,7 @@ function scene(answer: (name: string, priority: string) => Promise<void>) {
     ...fakeServer().client,
     patch: async (resource, { name }, _patch, options = {}) => {
       await answer(name, options.priority ?? "");
-      const metadata = { name, uid: name, resourceVersion: "1" };
+      const metadata = { namespace: "ns", name, uid: name, resourceVersion: "1" };
       return resource.codec.decode(Buffer.from(JSON.stringify({ metadata })), "application/json");
     },
   };
@@ -24,13 +24,13 @@ function scene(answer: (name: string, priority: string) => Promise<void>) {
   const queue = { addAfter: (_key: string, ms: number) => queued.push(ms) };
   const spec = { selector: {}, template: { spec: { containers: [] } } };
   for (const name of ["large", "a", "b", "c", "d"])
-    deps.objects.upsert({ metadata: { name, uid: name, resourceVersion: "1" }, spec });
+    deps.objects.upsert({ metadata: { namespace: "ns", name, uid: name, resourceVersion: "1" }, spec });
   const status = new StatusWriter({ ...deps, queue }, () => 0);
   return {
     queued,
     pass: (ms: number) => clock.skip(ms),
-    offer: (key: string, before: object, after: object, size = 0, important = true) =>
-      status.offer({ key, uid: key }, before, after, size, important),
+    offer: (name: string, before: object, after: object, size = 0, important = true) =>
+      status.offer({ key: `ns/${name}`, uid: name }, before, after, size, important),
   };
 }
 

@@ -6,13 +6,14 @@ import {
   KubeError,
   nullLog,
   type Pod,
+  type Resource,
   systemClock,
 } from "../../../kube/index.ts";
 import { testClock } from "../../../testkit/kube/fake_clock.ts";
 import { sharedCaches } from "../../caches.ts";
 import { controlledPods } from "../pods/owned_pods.ts";
 import { acceptedPod, ownerReference } from "../pods/pod_manifest.ts";
-import type { ObjectEvent } from "./actions.ts";
+import type { Action, ObjectEvent } from "./actions.ts";
 import { Performer } from "./perform.ts";
 
 const pullJobs = {
@@ -38,23 +39,25 @@ interface Settings {
   requeue?(afterMs: number): void;
 }
 
-/** Deletes pods on a server that answers so. */
-function deleter(answer: () => object, { clock = systemClock, maxDelayMs = 1, requeue }: Settings = {}) {
-  const none = () => Promise.reject(new KubeError("MethodNotAllowed", "only deletions are served here"));
+/** Carries out actions on a server that serves no more than this. */
+function performerOn(
+  served: Partial<Client>,
+  { clock = systemClock, maxDelayMs = 1, requeue }: Settings = {},
+) {
+  const none = () => Promise.reject(new KubeError("MethodNotAllowed", "not served here"));
   const client: Client = {
     get: none,
     list: none,
     create: none,
     replace: none,
     patch: none,
+    delete: none,
     watch: none,
     request: none,
     close: async () => undefined,
-    delete: async (resource) =>
-      resource.codec.decode(new TextEncoder().encode(JSON.stringify(answer())), "application/json"),
+    ...served,
   };
   const caches = sharedCaches();
-  caches.pods.upsert(pod);
   const events: ObjectEvent[] = [];
   const performer = new Performer({
     client,
@@ -75,11 +78,22 @@ function deleter(answer: () => object, { clock = systemClock, maxDelayMs = 1, re
     maxDelayMs,
     signal: new AbortController().signal,
   });
-  const once = () => {
-    performer.perform(owner, 1, [{ type: "delete pod", pod, claims: [], succeeded }]);
+  const once = (action: Action) => {
+    performer.perform(owner, 1, [action]);
     return performer.drained();
   };
   return { once, caches, events };
+}
+
+const shownAs = <T>({ codec }: Resource<T>, object: object): T =>
+  codec.decode(new TextEncoder().encode(JSON.stringify(object)), "application/json");
+
+/** Deletes a pod on a server that answers so. */
+function deleter(answer: () => object, settings: Settings = {}) {
+  const served: Partial<Client> = { delete: async (resource) => shownAs(resource, answer()) };
+  const { once, caches, events } = performerOn(served, settings);
+  caches.pods.upsert(pod);
+  return { once: () => once({ type: "delete pod", pod, claims: [], succeeded }), caches, events };
 }
 
 /** What the cache holds afterwards, and what was reported. */
@@ -137,3 +151,33 @@ t.test("a pod that was gone already is not reported as deleted", async (t) => {
   };
   t.same(await deletion(gone), { held: [], events: [] });
 });
+
+t.test(
+  "after a lost answer, what has the name counts as created only if the owner controls it",
+  async (t) => {
+    const creation = async (ownerReferences: readonly object[]) => {
+      const { once, caches, events } = performerOn({
+        create: async () => {
+          throw new KubeError("Network", "the connection broke", { ambiguous: true });
+        },
+        get: async (resource) =>
+          shownAs(resource, {
+            apiVersion: "v1",
+            kind: "Pod",
+            metadata: { ...metadata, ownerReferences, uid: "7", resourceVersion: "3" },
+            spec,
+          }),
+      });
+      const body = { apiVersion: "v1", kind: "Pod", metadata, spec };
+      await once({ type: "create pod", name: "app-1", body, after: pod, claims: [] });
+      return {
+        held: [...caches.pods.values()].map(({ uid }) => uid),
+        reasons: events.map(({ reason }) => reason),
+      };
+    };
+    t.same(await creation(metadata.ownerReferences), { held: ["7"], reasons: [] });
+    const another = [ownerReference("CloneSet", "app", "set-2")];
+    t.same(await creation(another), { held: [], reasons: ["FailedCreate"] });
+    t.same(await creation([]), { held: [], reasons: ["FailedCreate"] });
+  },
+);
