@@ -34,15 +34,18 @@ t.test("pods that were there before are looked at, however late the kinds are kn
   const { api } = sandbox;
   t.teardown(() => sandbox.stop());
   await api.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
-  const key = (name: string) => ({
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata: { name },
-    data: { p_0: "true" },
-  });
-  await api.create(key("levels-barrier"), namespace);
   const spec = { containers: [held("first", "p_0"), held("second", "p_-1")] };
-  await api.create({ apiVersion: "v1", kind: "Pod", metadata: { name: "levels" }, spec }, namespace);
+  const { metadata } = await api.create(
+    { apiVersion: "v1", kind: "Pod", metadata: { name: "levels" }, spec },
+    namespace,
+  );
+  // As a controller left it that ended between two levels.
+  const ownerReferences = [{ apiVersion: "v1", kind: "Pod", name: "levels", uid: metadata.uid }];
+  const barrier = { name: "levels-barrier", ownerReferences };
+  await api.create(
+    { apiVersion: "v1", kind: "ConfigMap", metadata: barrier, data: { p_0: "true" } },
+    namespace,
+  );
   const pod = () => api.get("pods", "levels", namespace);
   const readyContainers = ({ status }: Item) =>
     (status?.containerStatuses ?? []).filter(({ ready }) => ready).map(({ name }) => name);
