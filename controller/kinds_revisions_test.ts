@@ -7,6 +7,7 @@
  * published types have. Each spec went through sigs.k8s.io/json into the struct, from there through encoding/json into a
  * map, and out again with `$patch: replace`, as the reference writes it. Each field was absent, null, zero or a value.
  */
+import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
@@ -88,20 +89,20 @@ for (const { kind, part } of revised) {
     }
   });
 
-  t.test(`${kind}: zeros that mean nothing may come and go, other changes count`, async (t) => {
+  t.test(`${kind}: zeros that mean nothing may come and go, other changes count`, async () => {
     fc.assert(
       fc.property(fc.gen(), (g) => {
         const values = valuesOf(g);
         const value = sampleOf(part, values);
         const data = part.data(value);
         const reworded = values.reworded(value, part.type);
-        t.equal(part.data(reworded), data);
+        assert.equal(part.data(reworded), data);
         // As an earlier release, or another program, wrote them.
-        t.ok(isSameRevision(JSON.stringify(objectWith(reworded, part.path)), data, part));
+        assert.ok(isSameRevision(JSON.stringify(objectWith(reworded, part.path)), data, part));
         const changed = values.changed(reworded, part.type);
         if (changed === undefined) return;
-        t.not(part.data(changed), data);
-        t.notOk(isSameRevision(JSON.stringify(objectWith(changed, part.path)), data, part));
+        assert.notEqual(part.data(changed), data);
+        assert.ok(!isSameRevision(JSON.stringify(objectWith(changed, part.path)), data, part));
       }),
       fixed,
     );
@@ -174,7 +175,7 @@ t.test("every kind with revisions has its search here", async (t) => {
 });
 
 for (const { kind, part } of revised) {
-  t.test(`${kind}: a plan makes a revision for a change, not for a zero`, async (t) => {
+  t.test(`${kind}: a plan makes a revision for a change, not for a zero`, async () => {
     const search = searches[kind] ?? (() => "");
     const object = (value: unknown): JsonObject => ({
       apiVersion: "apps.kruise.io/v1beta1",
@@ -188,14 +189,14 @@ for (const { kind, part } of revised) {
         const value = sampleOf(part, values);
         const stored = [plainRevision("d", "a-1", { data: part.data(value) })];
         const reworded = values.reworded(value, part.type);
-        t.equal(search(object(reworded), stored), "none");
+        assert.equal(search(object(reworded), stored), "none");
         const earlier = [
           plainRevision("d", "a-1", { data: JSON.stringify(objectWith(reworded, part.path)) }),
         ];
-        t.equal(search(object(value), earlier), "none");
+        assert.equal(search(object(value), earlier), "none");
         const changed = values.changed(value, part.type);
         if (changed !== undefined && !isDefaultOf(kind, changed, value))
-          t.equal(search(object(changed), stored), "create");
+          assert.equal(search(object(changed), stored), "create");
       }),
       fixed,
     );
