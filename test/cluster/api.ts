@@ -3,7 +3,7 @@
  * so that the tests cover that client too.
  */
 import { readFileSync } from "node:fs";
-import { Agent, request } from "undici";
+import { Agent, type Dispatcher, interceptors, request } from "undici";
 import { parse } from "yaml";
 
 export interface Condition {
@@ -260,6 +260,17 @@ function isKubeconfig(value: unknown): value is Kubeconfig {
   );
 }
 
+/** Whoever reads while a definition changes is asked to come again; of a write the same answer may be what a suite looks at. */
+function patientReads(): Dispatcher.DispatcherComposeInterceptor {
+  return interceptors.retry({
+    methods: ["GET"],
+    statusCodes: [429],
+    errorCodes: [],
+    maxRetries: 20,
+    throwOnError: false,
+  });
+}
+
 /** Reads the parts of a kubeconfig that the test clusters and the sandbox write: embedded or named files, or a token. */
 export function connect(kubeconfigFile: string): Api {
   const config: unknown = parse(readFileSync(kubeconfigFile, "utf8"));
@@ -276,11 +287,12 @@ export function connect(kubeconfigFile: string): Api {
   const ca = material(cluster, "certificate-authority");
   const cert = material(user, "client-certificate");
   const key = material(user, "client-key");
-  const agent = new Agent({
+  const connections = new Agent({
     connect: { ...(ca ? { ca } : {}), ...(cert ? { cert } : {}), ...(key ? { key } : {}) },
     bodyTimeout: 0,
     headersTimeout: 90_000,
   });
+  const agent = connections.compose(patientReads());
   const token = user["token"];
   return new HttpApi(
     cluster["server"] ?? "",
@@ -297,10 +309,10 @@ const patchTypes: Readonly<Record<PatchType, string>> = {
 
 class HttpApi implements Api {
   readonly url: string;
-  readonly #agent: Agent;
+  readonly #agent: Dispatcher;
   readonly #headers: Record<string, string>;
 
-  constructor(url: string, agent: Agent, headers: Record<string, string>) {
+  constructor(url: string, agent: Dispatcher, headers: Record<string, string>) {
     this.url = url.replace(/\/$/, "");
     this.#agent = agent;
     this.#headers = headers;
