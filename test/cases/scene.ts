@@ -5,7 +5,7 @@ import { type Api, type ContainerStatus, type Item, isRecord } from "../cluster/
 const eventLimit = 12;
 const logLimit = 10;
 
-/** The pods of the namespace, its newest events and the end of each log; never fails itself. */
+/** The pods and claims of the namespace, its newest events and the end of each log; never fails itself. */
 export async function sceneOf(
   api: Pick<Api, "list">,
   namespace: string,
@@ -13,8 +13,15 @@ export async function sceneOf(
 ): Promise<string> {
   try {
     const pods = (await api.list("pods", namespace)).map(describePod);
+    const claims = (await api.list("persistentvolumeclaims", namespace)).map(describeClaim);
     const events = (await api.list("events", namespace)).sort(byTime).slice(-eventLimit).map(describeEvent);
-    return [`now: ${new Date().toISOString()}`, ...pods, ...events, ...logFiles.flatMap(endOf)].join("\n");
+    return [
+      `now: ${new Date().toISOString()}`,
+      ...pods,
+      ...claims,
+      ...events,
+      ...logFiles.flatMap(endOf),
+    ].join("\n");
   } catch (error) {
     return `what there is could not be read: ${error instanceof Error ? error.message : String(error)}`;
   }
@@ -22,8 +29,11 @@ export async function sceneOf(
 
 function describePod({ metadata, spec, status }: Item): string {
   const conditions = (status?.conditions ?? [])
-    .filter(({ type }) => type !== "PodScheduled" && type !== "Initialized")
-    .map(({ type, status: value, lastTransitionTime }) => `${type}=${value}@${lastTransitionTime ?? "?"}`);
+    .filter(({ type, status: value }) => value !== "True" || !["PodScheduled", "Initialized"].includes(type))
+    .map(
+      ({ type, status: value, lastTransitionTime, message }) =>
+        `${type}=${value}@${lastTransitionTime ?? "?"}${type === "PodScheduled" ? ` (${cut(message ?? "")})` : ""}`,
+    );
   const containers = (status?.containerStatuses ?? []).map(describeContainer);
   const place = `${metadata.name} on ${spec?.nodeName ?? "no node"}`;
   const annotations = Object.entries(metadata.annotations ?? {}).map(
@@ -34,6 +44,12 @@ function describePod({ metadata, spec, status }: Item): string {
     ...containers.map((line) => `  ${line}`),
     ...(annotations.length > 0 ? [`  ${annotations.join(" ")}`] : []),
   ].join("\n");
+}
+
+function describeClaim({ metadata, spec, status }: Item): string {
+  const leaving =
+    metadata.deletionTimestamp === undefined ? "" : ` leaving since ${metadata.deletionTimestamp}`;
+  return `claim ${metadata.name}: ${status?.phase ?? "?"} ${String(spec?.["volumeName"] ?? "no volume")}${leaving}`;
 }
 
 function describeContainer({ name, ready, restartCount, state }: ContainerStatus): string {

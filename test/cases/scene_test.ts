@@ -20,8 +20,16 @@ t.test("pods with what their containers wait for, events, and the end of the log
   const status = { name: "b", image: "i", imageID: "", ready: false, restartCount: 2, state: waiting };
   const pod = item("levels", {
     spec: { nodeName: "n1" },
-    status: { phase: "Pending", containerStatuses: [status] },
+    status: {
+      phase: "Pending",
+      containerStatuses: [status],
+      conditions: [
+        { type: "Initialized", status: "True" },
+        { type: "PodScheduled", status: "False", message: "no volume fits" },
+      ],
+    },
   });
+  const claim = item("data", { spec: { volumeName: "v1" }, status: { phase: "Bound" } });
   const event = item("e", {
     involvedObject: { kind: "Pod", name: "levels" },
     reason: "Failed",
@@ -31,9 +39,11 @@ t.test("pods with what their containers wait for, events, and the end of the log
   const folder = t.testdir();
   const log = join(folder, "controller.log");
   writeFileSync(log, Array.from({ length: 50 }, (_, line) => `line ${line}`).join("\n"));
-  const list = async (resource: string) => (resource === "pods" ? [pod] : [event]);
+  const lists: Record<string, Item[]> = { pods: [pod], persistentvolumeclaims: [claim], events: [event] };
+  const list = async (resource: string) => lists[resource] ?? [];
   const scene = await sceneOf({ list }, "case", [log, join(folder, "none.log")]);
-  t.match(scene, "pod levels on n1 v7: Pending");
+  t.match(scene, "pod levels on n1 v7: Pending PodScheduled=False@? (no volume fits)\n");
+  t.match(scene, "claim data: Bound v1\n");
   t.match(scene, "b: waiting CreateContainerConfigError no key p_-1 ready=false restarts=2");
   t.match(scene, /event 2026-01-01T00:00:01Z Pod levels: Failed x1: x{240}…\n/);
   t.match(scene, /line 49\n/);
