@@ -1,7 +1,5 @@
 /** The controller: workloads planned as pure functions, carried out by patches; admission for pods and kinds. */
 
-export { type PolicyRule, policyRule, readVerbs } from "./access.ts";
-export * from "./admission/index.ts";
 export {
   type CronJobChild,
   childOfBroadcastJob,
@@ -9,7 +7,7 @@ export {
   childOfJob,
   controllingCronJob,
   planAdvancedCronJob,
-} from "./advanced_cron_job/index.ts";
+} from "./kinds/advanced_cron_job/index.ts";
 export {
   broadcastJobEligibility,
   broadcastJobOptions,
@@ -17,10 +15,10 @@ export {
   broadcastJobStrategy,
   planBroadcastJob,
   TaskIndex,
-} from "./broadcast_job/index.ts";
-export { broadcastJobResource } from "./broadcast_job/resource.ts";
-export * from "./clone_set/index.ts";
-export { cloneSetResource } from "./clone_set/resource.ts";
+} from "./kinds/broadcast_job/index.ts";
+export { broadcastJobResource } from "./kinds/broadcast_job/resource.ts";
+export * from "./kinds/clone_set/index.ts";
+export { cloneSetResource } from "./kinds/clone_set/resource.ts";
 export {
   availabilityOf,
   DaemonIndex,
@@ -30,24 +28,13 @@ export {
   daemonSetPass,
   nodeEligibility,
   planDaemonSet,
-} from "./daemon_set/index.ts";
-export type { PodState as EphemeralPodState } from "./ephemeral_job/model.ts";
-export { targetsOf as ephemeralTargetsOf } from "./ephemeral_job/targets.ts";
-export {
-  type FeatureGate,
-  FeatureGateError,
-  type FeatureGates,
-  featureGateDefaults,
-  featureGateNames,
-  parseFeatureGates,
-} from "./feature_gates.ts";
-export { imageListPullJobResource } from "./image_list_pull_job/resource.ts";
-export { controllers, kinds } from "./kinds.ts";
-export { currentStatus as currentPullStatus } from "./node_image/model.ts";
-export { type ObservedPod, observedPod } from "./observed_pod.ts";
-export { type ControllerOptions, controllerOptions } from "./options.ts";
-export { nodeProbeName } from "./pod_probe_marker/model.ts";
-export { relatedBudget } from "./pod_unavailable_budget/pod_facts.ts";
+} from "./kinds/daemon_set/index.ts";
+export type { PodState as EphemeralPodState } from "./kinds/ephemeral_job/model.ts";
+export { targetsOf as ephemeralTargetsOf } from "./kinds/ephemeral_job/targets.ts";
+export { imageListPullJobResource } from "./kinds/image_list_pull_job/resource.ts";
+export { currentStatus as currentPullStatus } from "./kinds/node_image/model.ts";
+export { nodeProbeName } from "./kinds/pod_probe_marker/model.ts";
+export { relatedBudget } from "./kinds/pod_unavailable_budget/pod_facts.ts";
 export {
   type Copy,
   copyResources,
@@ -55,13 +42,7 @@ export {
   planPlace,
   type Wanted,
   wantedOf,
-} from "./resource_distribution/index.ts";
-export { type SeenPullJob, WAIT_FOR_IMAGE_ANNOTATION } from "./rollout/images/image_wait.ts";
-export { isActive as isActivePod } from "./rollout/pods/pod_state.ts";
-export { byNumber } from "./rollout/revisions/revisions.ts";
-export type { Action, Plan, Waiting } from "./rollout/writes/actions.ts";
-export { PendingPods } from "./rollout/writes/pending_pods.ts";
-export { type Shard, shardOf, wholeCluster } from "./shard.ts";
+} from "./kinds/resource_distribution/index.ts";
 export {
   matchedNamespaces,
   planSidecarSet,
@@ -71,9 +52,7 @@ export {
   sidecarSetPass,
   type UnmanagedReason,
   unmanagedReason,
-} from "./sidecar_set/index.ts";
-export { type Controllers, type ControllersDeps, startControllers } from "./start.ts";
-export { type Admission, type AdmissionDeps, admission, admissionWebhooks } from "./start_admission.ts";
+} from "./kinds/sidecar_set/index.ts";
 export {
   planStatefulSet,
   StatefulSetIndex,
@@ -81,24 +60,48 @@ export {
   type StatefulSetSeen,
   statefulSetOptions,
   statefulSetPass,
-} from "./stateful_set/index.ts";
-export { UnitedIndex } from "./united_deployment/classify.ts";
+} from "./kinds/stateful_set/index.ts";
+export { UnitedIndex } from "./kinds/united_deployment/classify.ts";
 export {
   REVISION_LABEL as unitedRevisionLabel,
   SUBSET_LABEL as subsetLabel,
-} from "./united_deployment/names.ts";
-export { planUnitedDeployment, type UnitedPlan } from "./united_deployment/plan.ts";
-export { type SubsetWorkload, workloadOf as subsetWorkloadOf } from "./united_deployment/workload.ts";
-export { workloadKinds as subsetWorkloadKinds } from "./united_deployment/workloads.ts";
-export { adoptedPods } from "./workload_spread/adopt.ts";
-export { capOf as spreadCapOf } from "./workload_spread/caps.ts";
-export { deletionCostAnnotation, hasCosts as hasSpreadCosts } from "./workload_spread/costs.ts";
-export { matchOf as spreadMatchOf } from "./workload_spread/inject.ts";
-export { record as recordInSpread } from "./workload_spread/ledger.ts";
-export { listTarget as listSpreadTarget } from "./workload_spread/listed_target.ts";
-export { planWorkloadSpread, type SpreadPlan } from "./workload_spread/plan.ts";
-export { CLOSED_MS as CLOSED_SUBSET_MS } from "./workload_spread/status.ts";
-export { podsOfWorkload as podsOfSpread, type SpreadWorkload } from "./workload_spread/target_workload.ts";
-export { versionIgnored } from "./workload_spread/versions.ts";
-export { Whitelist as SpreadWhitelist } from "./workload_spread/whitelist.ts";
-export { wholePodResource } from "./workload_spread/whole_pod.ts";
+} from "./kinds/united_deployment/names.ts";
+export { planUnitedDeployment, type UnitedPlan } from "./kinds/united_deployment/plan.ts";
+export { type SubsetWorkload, workloadOf as subsetWorkloadOf } from "./kinds/united_deployment/workload.ts";
+export { workloadKinds as subsetWorkloadKinds } from "./kinds/united_deployment/workloads.ts";
+export { adoptedPods } from "./kinds/workload_spread/adopt.ts";
+export { capOf as spreadCapOf } from "./kinds/workload_spread/caps.ts";
+export { deletionCostAnnotation, hasCosts as hasSpreadCosts } from "./kinds/workload_spread/costs.ts";
+export { matchOf as spreadMatchOf } from "./kinds/workload_spread/inject.ts";
+export { record as recordInSpread } from "./kinds/workload_spread/ledger.ts";
+export { listTarget as listSpreadTarget } from "./kinds/workload_spread/listed_target.ts";
+export { planWorkloadSpread, type SpreadPlan } from "./kinds/workload_spread/plan.ts";
+export { CLOSED_MS as CLOSED_SUBSET_MS } from "./kinds/workload_spread/status.ts";
+export {
+  podsOfWorkload as podsOfSpread,
+  type SpreadWorkload,
+} from "./kinds/workload_spread/target_workload.ts";
+export { versionIgnored } from "./kinds/workload_spread/versions.ts";
+export { Whitelist as SpreadWhitelist } from "./kinds/workload_spread/whitelist.ts";
+export { wholePodResource } from "./kinds/workload_spread/whole_pod.ts";
+export { controllers, kinds } from "./kinds.ts";
+export { type ObservedPod, observedPod } from "./native/observed_pod.ts";
+export { type PolicyRule, policyRule, readVerbs } from "./plan/access.ts";
+export { type SeenPullJob, WAIT_FOR_IMAGE_ANNOTATION } from "./rollout/images/image_wait.ts";
+export { isActive as isActivePod } from "./rollout/pods/pod_state.ts";
+export { byNumber } from "./rollout/revisions/revisions.ts";
+export type { Action, Plan, Waiting } from "./rollout/writes/actions.ts";
+export { PendingPods } from "./rollout/writes/pending_pods.ts";
+export * from "./runtime/admission/index.ts";
+export {
+  type FeatureGate,
+  FeatureGateError,
+  type FeatureGates,
+  featureGateDefaults,
+  featureGateNames,
+  parseFeatureGates,
+} from "./runtime/feature_gates.ts";
+export { type ControllerOptions, controllerOptions } from "./runtime/options.ts";
+export { type Shard, shardOf, wholeCluster } from "./runtime/shard.ts";
+export { type Controllers, type ControllersDeps, startControllers } from "./start.ts";
+export { type Admission, type AdmissionDeps, admission, admissionWebhooks } from "./start_admission.ts";

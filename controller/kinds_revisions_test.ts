@@ -36,12 +36,12 @@ import {
 import type { ControllerRevision } from "../kube/index.ts";
 import { plainRevision } from "../testkit/controller/projection_builder.ts";
 import { TypedValues } from "../testkit/typed_values_builder.ts";
-import { findRevision as findDaemonRevision } from "./daemon_set/revisions.ts";
+import { findRevision as findDaemonRevision } from "./kinds/daemon_set/revisions.ts";
+import { findSidecarRevision } from "./kinds/sidecar_set/revisions.ts";
+import { findUnitedRevision } from "./kinds/united_deployment/revision.ts";
 import { kinds } from "./kinds.ts";
 import { rolloutPass } from "./rollout/pass.ts";
 import { PlanMemory } from "./rollout/plan_memory.ts";
-import { findSidecarRevision } from "./sidecar_set/revisions.ts";
-import { findUnitedRevision } from "./united_deployment/revision.ts";
 
 const revised = kinds.flatMap(({ resource, revisions }) =>
   revisions === undefined ? [] : [{ kind: resource.kind, part: revisions }],

@@ -22,10 +22,14 @@ import {
   TerminatingNamespaces,
   WorkQueue,
 } from "../kube/index.ts";
-import type { Refusal } from "./admission/refusals.ts";
-import { everything, type Holding, sharedCaches } from "./caches.ts";
-import { imagePullJobResource } from "./image_pull_job/resource.ts";
-import { SharedInformers } from "./informers.ts";
+import { imagePullJobResource } from "./kinds/image_pull_job/resource.ts";
+import { BudgetGuard } from "./kinds/pod_unavailable_budget/guard.ts";
+import { kinds, mapKinds, plainControllers } from "./kinds.ts";
+import { writersInNamespaces, writersOf } from "./plan/owners.ts";
+import type { CreatedResource } from "./rollout/writes/actions.ts";
+import type { Refusal } from "./runtime/admission/refusals.ts";
+import { everything, type Holding, sharedCaches } from "./runtime/caches.ts";
+import { SharedInformers } from "./runtime/informers.ts";
 import type {
   AnyKind,
   Caches,
@@ -35,17 +39,13 @@ import type {
   ServerFeatures,
   SharedCaches,
   SharedDeps,
-} from "./kind.ts";
-import { kinds, mapKinds, plainControllers } from "./kinds.ts";
-import type { ControllerOptions } from "./options.ts";
-import { enqueueItself, OwnerQueues } from "./owner_queues.ts";
-import { writersInNamespaces, writersOf } from "./owners.ts";
-import { BudgetGuard } from "./pod_unavailable_budget/guard.ts";
-import { predownload } from "./predownload.ts";
-import type { CreatedResource } from "./rollout/writes/actions.ts";
-import { type SelectablePod, SelectedPods } from "./selected_pods.ts";
-import { owns, type Shard, wholeCluster } from "./shard.ts";
-import { plainShellOf, shellOf } from "./shell.ts";
+} from "./runtime/kind.ts";
+import type { ControllerOptions } from "./runtime/options.ts";
+import { enqueueItself, OwnerQueues } from "./runtime/owner_queues.ts";
+import { predownload } from "./runtime/predownload.ts";
+import { type SelectablePod, SelectedPods } from "./runtime/selected_pods.ts";
+import { owns, type Shard, wholeCluster } from "./runtime/shard.ts";
+import { plainShellOf, shellOf } from "./runtime/shell.ts";
 
 export interface ControllersDeps {
   client: Client;

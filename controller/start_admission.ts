@@ -1,19 +1,19 @@
 /** Admission and conversion of one process: which webhooks it answers, by the gates. Spec: platform 4.1, rule 2. */
 import { kinds as definitions } from "../crds/index.ts";
 import { type Client, createEvents, type Log, nullMetrics } from "../kube/index.ts";
-import { reportingRefusals } from "./admission/deletion_protection.ts";
-import { protectionWebhooks } from "./admission/protection_webhooks.ts";
-import { deletionRefusal, type Refusal } from "./admission/refusals.ts";
-import type { AdmissionMetrics } from "./admission/server.ts";
-import type { WebhookSettings } from "./admission/settings.ts";
-import { handlersByPath, type Webhook, type WebhookDeps } from "./admission/webhook.ts";
-import { createWebhooks, type Webhooks } from "./admission/webhooks.ts";
-import { SharedInformers } from "./informers.ts";
+import { podBudgets } from "./kinds/pod_unavailable_budget/start_guard.ts";
+import { PodPlacement } from "./kinds/workload_spread/pod_placement.ts";
 import { kinds } from "./kinds.ts";
-import { writersOf } from "./owners.ts";
-import { podWebhooks } from "./pod_admission/webhooks.ts";
-import { podBudgets } from "./pod_unavailable_budget/start_guard.ts";
-import { PodPlacement } from "./workload_spread/pod_placement.ts";
+import { writersOf } from "./plan/owners.ts";
+import { podWebhooks } from "./pod_webhook/webhooks.ts";
+import { reportingRefusals } from "./runtime/admission/deletion_protection.ts";
+import { protectionWebhooks } from "./runtime/admission/protection_webhooks.ts";
+import { deletionRefusal, type Refusal } from "./runtime/admission/refusals.ts";
+import type { AdmissionMetrics } from "./runtime/admission/server.ts";
+import type { WebhookSettings } from "./runtime/admission/settings.ts";
+import { handlersByPath, type Webhook, type WebhookDeps } from "./runtime/admission/webhook.ts";
+import { createWebhooks, type Webhooks } from "./runtime/admission/webhooks.ts";
+import { SharedInformers } from "./runtime/informers.ts";
 
 export interface AdmissionDeps extends Pick<WebhookDeps, "clock" | "random" | "options" | "allowPrivileged"> {
   client: Client;

@@ -1,10 +1,10 @@
 /** What a rollout sees in the caches, as plain data. */
 import { keyOf, type ObjectMeta, objectRef, type Selector } from "../../kube/core/index.ts";
-import type { Caches } from "../kind.ts";
-import { ownerKeyOf } from "../owners.ts";
+import { ownerKeyOf } from "../plan/owners.ts";
+import type { Performer } from "../runtime/executor/perform.ts";
+import type { Caches } from "../runtime/kind.ts";
 import type { SeenRollout } from "./pass.ts";
 import { revisionsOf } from "./revisions/revisions.ts";
-import type { Performer } from "./writes/perform.ts";
 
 /** The caches are asked for revisions at once, for what has a name or a node when the plan wants it. */
 export function observeRollout<Set extends { readonly metadata: ObjectMeta }>(

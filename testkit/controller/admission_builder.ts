@@ -1,7 +1,8 @@
 /** For tests of admission. */
-import type { AdmissionRequest } from "../../controller/admission/request.ts";
-import type { PodAdmissionOptions } from "../../controller/pod_admission/chain.ts";
-import { PreparedSidecars } from "../../controller/sidecar_set/injection/sidecars.ts";
+
+import { PreparedSidecars } from "../../controller/kinds/sidecar_set/injection/sidecars.ts";
+import type { PodAdmissionOptions } from "../../controller/pod_webhook/chain.ts";
+import type { AdmissionRequest } from "../../controller/runtime/admission/request.ts";
 import { seededRandom } from "../../kube/index.ts";
 import { testClock } from "../kube/fake_clock.ts";
 import { frozen } from "./frozen_builder.ts";

@@ -1,8 +1,8 @@
 /** The model cluster with one AdvancedCronJob: a clock, children that end and go, a controller that may crash. */
 
-import { scheduledSinceAnnotation } from "../../controller/advanced_cron_job/memory.ts";
-import type { Child } from "../../controller/advanced_cron_job/observe.ts";
-import { type CronJobPlan, planAdvancedCronJob } from "../../controller/advanced_cron_job/plan.ts";
+import { scheduledSinceAnnotation } from "../../controller/kinds/advanced_cron_job/memory.ts";
+import type { Child } from "../../controller/kinds/advanced_cron_job/observe.ts";
+import { type CronJobPlan, planAdvancedCronJob } from "../../controller/kinds/advanced_cron_job/plan.ts";
 import { timestamp } from "../../controller/rollout/lifecycle/lifecycle.ts";
 import type { AdvancedCronJob, AdvancedCronJobSpec } from "../../crds/index.ts";
 

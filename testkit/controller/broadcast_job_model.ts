@@ -1,13 +1,13 @@
 /** The model cluster with one BroadcastJob: nodes that come and go, pods that end. */
-import { TaskIndex } from "../../controller/broadcast_job/classify.ts";
-import { eligibility } from "../../controller/broadcast_job/node_eligibility.ts";
-import { type BroadcastJobOptions, strategyOf } from "../../controller/broadcast_job/observe.ts";
+import { TaskIndex } from "../../controller/kinds/broadcast_job/classify.ts";
+import { eligibility } from "../../controller/kinds/broadcast_job/node_eligibility.ts";
+import { type BroadcastJobOptions, strategyOf } from "../../controller/kinds/broadcast_job/observe.ts";
 import {
   type BroadcastJobPlan,
   type BroadcastJobSeen,
   broadcastJobPass,
   planBroadcastJob,
-} from "../../controller/broadcast_job/plan.ts";
+} from "../../controller/kinds/broadcast_job/plan.ts";
 import { nodeOf } from "../../controller/rollout/pods/node_pods.ts";
 import { KRUISE_READY } from "../../controller/rollout/pods/pod_state.ts";
 import type { Action } from "../../controller/rollout/writes/actions.ts";

@@ -5,8 +5,8 @@ import {
   DaemonIndex,
   type DaemonView,
   newGroups,
-} from "../../controller/daemon_set/classify.ts";
-import { daemonSetPass, planDaemonSet } from "../../controller/daemon_set/plan.ts";
+} from "../../controller/kinds/daemon_set/classify.ts";
+import { daemonSetPass, planDaemonSet } from "../../controller/kinds/daemon_set/plan.ts";
 import { PlanMemory } from "../../controller/rollout/plan_memory.ts";
 import { HOOK, nodeNames, type rolling } from "./daemon_set_history.ts";
 import { daemonSet, defaultOptions, Model } from "./daemon_set_model.ts";

@@ -1,9 +1,9 @@
 /** The model cluster with one DaemonSet and some nodes. */
-import { DaemonIndex } from "../../controller/daemon_set/classify.ts";
-import { nodeEligibility } from "../../controller/daemon_set/eligibility.ts";
-import { FailedPods } from "../../controller/daemon_set/failed_pods.ts";
-import { availabilityOf, type DaemonSetOptions } from "../../controller/daemon_set/observe.ts";
-import type { Seen } from "../../controller/daemon_set/pass.ts";
+import { DaemonIndex } from "../../controller/kinds/daemon_set/classify.ts";
+import { nodeEligibility } from "../../controller/kinds/daemon_set/eligibility.ts";
+import { FailedPods } from "../../controller/kinds/daemon_set/failed_pods.ts";
+import { availabilityOf, type DaemonSetOptions } from "../../controller/kinds/daemon_set/observe.ts";
+import type { Seen } from "../../controller/kinds/daemon_set/pass.ts";
 import { nodeOf } from "../../controller/rollout/pods/node_pods.ts";
 import { CREATING } from "../../controller/rollout/writes/pending_pods.ts";
 import type { DaemonSet } from "../../crds/index.ts";

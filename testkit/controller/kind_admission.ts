@@ -1,11 +1,12 @@
 /** For tests of the admission of any kind of the list: its handlers, with every gate on. */
-import type { AdmissionHandler } from "../../controller/admission/request.ts";
-import type { WebhookDeps } from "../../controller/admission/webhook.ts";
-import { parseFeatureGates } from "../../controller/feature_gates.ts";
-import { SharedInformers } from "../../controller/informers.ts";
+
 import type { kinds } from "../../controller/kinds.ts";
-import { controllerOptions } from "../../controller/options.ts";
-import { writersOf } from "../../controller/owners.ts";
+import { writersOf } from "../../controller/plan/owners.ts";
+import type { AdmissionHandler } from "../../controller/runtime/admission/request.ts";
+import type { WebhookDeps } from "../../controller/runtime/admission/webhook.ts";
+import { parseFeatureGates } from "../../controller/runtime/feature_gates.ts";
+import { SharedInformers } from "../../controller/runtime/informers.ts";
+import { controllerOptions } from "../../controller/runtime/options.ts";
 import { applyJsonPatch, isJsonObject, type JsonObject } from "../../kube/core/index.ts";
 import { nullLog, nullMetrics, seededRandom } from "../../kube/index.ts";
 import { testClock } from "../kube/fake_clock.ts";

@@ -1,10 +1,11 @@
 /** For tests of reconcilers: what a controller is given, over the client and the time of the test. */
-import { sharedCaches } from "../../controller/caches.ts";
-import { imagePullJobResource } from "../../controller/image_pull_job/resource.ts";
-import type { KindDeps, SharedDeps } from "../../controller/kind.ts";
-import { controllerOptions } from "../../controller/options.ts";
-import { writersInNamespaces, writersOf } from "../../controller/owners.ts";
-import { type SelectablePod, SelectedPods } from "../../controller/selected_pods.ts";
+
+import { imagePullJobResource } from "../../controller/kinds/image_pull_job/resource.ts";
+import { writersInNamespaces, writersOf } from "../../controller/plan/owners.ts";
+import { sharedCaches } from "../../controller/runtime/caches.ts";
+import type { KindDeps, SharedDeps } from "../../controller/runtime/kind.ts";
+import { controllerOptions } from "../../controller/runtime/options.ts";
+import { type SelectablePod, SelectedPods } from "../../controller/runtime/selected_pods.ts";
 import {
   Cache,
   type Client,

@@ -1,8 +1,9 @@
 /** For tests of ResourceDistributions: the controller of the kind over a server in memory, with namespaces and objects in it. */
-import { SharedInformers } from "../../controller/informers.ts";
-import { enqueueItself } from "../../controller/owner_queues.ts";
-import { resourceDistributionKind } from "../../controller/resource_distribution/index.ts";
-import { shellOf } from "../../controller/shell.ts";
+
+import { resourceDistributionKind } from "../../controller/kinds/resource_distribution/index.ts";
+import { SharedInformers } from "../../controller/runtime/informers.ts";
+import { enqueueItself } from "../../controller/runtime/owner_queues.ts";
+import { shellOf } from "../../controller/runtime/shell.ts";
 import type { ResourceDistribution, ResourceDistributionSpec } from "../../crds/index.ts";
 import type { Labels } from "../../kube/core/index.ts";
 import { type Client, KubeError, nullMetrics, runController } from "../../kube/index.ts";

@@ -1,7 +1,8 @@
 /** The model cluster with one SidecarSet, whose pods nobody controls. */
+
+import { SidecarIndex } from "../../controller/kinds/sidecar_set/classify.ts";
+import type { Seen } from "../../controller/kinds/sidecar_set/plan.ts";
 import { PendingPods } from "../../controller/rollout/writes/pending_pods.ts";
-import { SidecarIndex } from "../../controller/sidecar_set/classify.ts";
-import type { Seen } from "../../controller/sidecar_set/plan.ts";
 import {
   formatInjectedSidecars,
   formatWorkingContainers,

@@ -1,8 +1,9 @@
 /** The model cluster with one StatefulSet. */
+
+import { SetIndex } from "../../controller/kinds/stateful_set/classify.ts";
+import type { StatefulSetOptions } from "../../controller/kinds/stateful_set/observe.ts";
+import type { Seen } from "../../controller/kinds/stateful_set/pass.ts";
 import { PendingPods } from "../../controller/rollout/writes/pending_pods.ts";
-import { SetIndex } from "../../controller/stateful_set/classify.ts";
-import type { StatefulSetOptions } from "../../controller/stateful_set/observe.ts";
-import type { Seen } from "../../controller/stateful_set/pass.ts";
 import type { StatefulSet } from "../../crds/index.ts";
 import type { Pod } from "../../kube/index.ts";
 import { ClusterModel } from "./cluster_model.ts";

@@ -1,19 +1,19 @@
 /** A UnitedDeployment with its workloads and pods, whose controllers are as fast as a test wants. For tests. */
 
-import { childManifest, type SubsetTarget } from "../../controller/united_deployment/child_manifest.ts";
-import { UnitedIndex } from "../../controller/united_deployment/classify.ts";
+import { childManifest, type SubsetTarget } from "../../controller/kinds/united_deployment/child_manifest.ts";
+import { UnitedIndex } from "../../controller/kinds/united_deployment/classify.ts";
 import {
   PATCH_ANNOTATION,
   RESERVED_LABEL,
   REVISION_LABEL,
   SUBSET_LABEL,
-} from "../../controller/united_deployment/names.ts";
-import { planUnitedDeployment, type UnitedPlan } from "../../controller/united_deployment/plan.ts";
+} from "../../controller/kinds/united_deployment/names.ts";
+import { planUnitedDeployment, type UnitedPlan } from "../../controller/kinds/united_deployment/plan.ts";
 import {
   type SubsetWorkload,
   type WorkloadKind,
   workloadOf,
-} from "../../controller/united_deployment/workload.ts";
+} from "../../controller/kinds/united_deployment/workload.ts";
 import type { UnitedDeployment } from "../../crds/index.ts";
 import { type JsonObject, own } from "../../kube/core/index.ts";
 import type { ControllerRevision, Pod } from "../../kube/index.ts";

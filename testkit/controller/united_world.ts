@@ -1,6 +1,6 @@
 /** For tests: the controllers of this program over a server in memory that has UnitedDeployments, and StatefulSets that do what they are asked. */
 import { type Controllers, controllerOptions, startControllers } from "../../controller/index.ts";
-import { REVISION_LABEL, SUBSET_LABEL } from "../../controller/united_deployment/names.ts";
+import { REVISION_LABEL, SUBSET_LABEL } from "../../controller/kinds/united_deployment/names.ts";
 import type { UnitedDeployment } from "../../crds/index.ts";
 import { type Client, formatTime, nullLog, seededRandom } from "../../kube/index.ts";
 import { type TestClock, testClock } from "../kube/fake_clock.ts";

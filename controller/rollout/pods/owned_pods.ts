@@ -1,6 +1,6 @@
 /** The pods of one kind's objects as its plans see them: where answers of writes go, and who hears of changes. */
 import { type Cache, type Pod, sidesOf } from "../../../kube/index.ts";
-import { type OwnerKey, ownerKey } from "../../owners.ts";
+import { type OwnerKey, ownerKey } from "../../plan/owners.ts";
 
 /** Whose pods they are. */
 interface PodOwner {

@@ -1,6 +1,6 @@
 /** The indexes of all workloads of a kind: each is made by its owner's first pass, and hears of every change from then on. */
 import { type Cache, type Pod, sidesOf } from "../../../kube/index.ts";
-import { type OwnerKey, ownerKey } from "../../owners.ts";
+import { type OwnerKey, ownerKey } from "../../plan/owners.ts";
 
 interface Listening {
   podChanged(before: Pod | undefined, after: Pod | undefined): void;

@@ -8,7 +8,7 @@ import {
   type Selector,
 } from "../../../kube/core/index.ts";
 import type { ControllerRevision, Reader } from "../../../kube/index.ts";
-import { type Dependants, ownerKeyOf } from "../../owners.ts";
+import { type Dependants, ownerKeyOf } from "../../plan/owners.ts";
 
 export const HASH_LABEL = "controller.kubernetes.io/hash";
 

@@ -1,0 +1,31 @@
+/** AdvancedCronJob: starts jobs of several kinds by the clock. */
+import type { AdvancedCronJob } from "../../../crds/index.ts";
+import { policyRule, readVerbs } from "../../plan/access.ts";
+import type { Kind } from "../../runtime/kind.ts";
+import { advancedCronJobWebhooks } from "./admit.ts";
+import { AdvancedCronJobReconciler } from "./reconcile.ts";
+import { advancedCronJobResource } from "./resource.ts";
+
+export {
+  type Child as CronJobChild,
+  childOfBroadcastJob,
+  childOfImageListPullJob,
+  childOfJob,
+  controllingCronJob,
+} from "./observe.ts";
+export { type CronJobPlan, planAdvancedCronJob } from "./plan.ts";
+
+export const advancedCronJobKind: Kind<AdvancedCronJob> = {
+  sharded: true,
+  controllerName: "advancedcronjob-controller",
+  workersFlag: "advancedcronjob-workers",
+  resource: advancedCronJobResource,
+  reconciler: (deps) => new AdvancedCronJobReconciler(deps),
+  changeMatters: (before, after) => before.status?.lastScheduleTime !== after.status?.lastScheduleTime,
+  webhooks: advancedCronJobWebhooks,
+  // Makes jobs and keeps a history of them.
+  access: [
+    policyRule("apps.kruise.io", ["broadcastjobs", "imagelistpulljobs"], ["create", "delete"]),
+    policyRule("batch", ["jobs"], [...readVerbs, "create", "delete"]),
+  ],
+};

@@ -1,0 +1,137 @@
+/** What a plan of an AdvancedCronJob sees: the object and its children as plain data. Spec: jobs A2 to A4. */
+import type { AdvancedCronJob, BroadcastJob, ImageListPullJob } from "../../../crds/index.ts";
+import { type OwnerReference, timeOf } from "../../../kube/core/index.ts";
+import type { Job } from "../../../kube/index.ts";
+import { controllerOfKind } from "../../plan/owners.ts";
+
+export type ChildKind = "Job" | "BroadcastJob" | "ImageListPullJob";
+
+/** Times are milliseconds since the epoch. */
+export interface Child {
+  kind: ChildKind;
+  name: string;
+  uid: string;
+  resourceVersion: string;
+  createdAt: number;
+  startedAt: number | undefined;
+  /** The time for which it was made; undefined for one that somebody else made. */
+  scheduledAt: number | undefined;
+  state: "active" | "succeeded" | "failed";
+  isGoing: boolean;
+}
+
+export interface CronJobSeen {
+  job: AdvancedCronJob;
+  /** Children of every kind that the cron job controls. */
+  children: readonly Child[];
+  /** Zone of the process. */
+  localZone: string;
+  /** Milliseconds since the epoch. */
+  now: number;
+}
+
+type ConcurrencyPolicy = "Allow" | "Forbid" | "Replace";
+
+/** The spec with every default filled in: objects stored before admission ran may lack them. */
+export interface Strategy {
+  kind: ChildKind | undefined;
+  paused: boolean;
+  concurrency: ConcurrencyPolicy;
+  /** Milliseconds that a run may be late; undefined: any. */
+  deadlineMs: number | undefined;
+  successLimit: number;
+  failureLimit: number;
+}
+
+export function cronStrategyOf({ spec }: AdvancedCronJob): Strategy {
+  const kind = childKindOf(spec.template);
+  const { startingDeadlineSeconds, successfulJobsHistoryLimit, failedJobsHistoryLimit } = spec;
+  const deadline = startingDeadlineSeconds ?? undefined;
+  return {
+    kind,
+    paused: spec.paused ?? false,
+    concurrency: spec.concurrencyPolicy ?? (kind === "ImageListPullJob" ? "Replace" : "Allow"),
+    deadlineMs: deadline === undefined ? undefined : Math.max(0, deadline) * 1000,
+    successLimit: Math.max(0, successfulJobsHistoryLimit ?? 3),
+    failureLimit: Math.max(0, failedJobsHistoryLimit ?? 1),
+  };
+}
+
+/** Undefined where there is no template; the first of several, which admission refuses. */
+function childKindOf(template: AdvancedCronJob["spec"]["template"] | undefined): ChildKind | undefined {
+  if (template?.jobTemplate) return "Job";
+  if (template?.broadcastJobTemplate) return "BroadcastJob";
+  return template?.imageListPullJobTemplate ? "ImageListPullJob" : undefined;
+}
+
+export const scheduledAtAnnotation = "apps.kruise.io/scheduled-at";
+
+/** The cron job that controls an object. */
+export function controllingCronJob(
+  owners: readonly OwnerReference[] | undefined,
+): OwnerReference | undefined {
+  return controllerOfKind(owners, "AdvancedCronJob");
+}
+
+export function childOfJob(job: Job): Child {
+  const { name, uid, resourceVersion, createdAt, startedAt } = job;
+  return {
+    kind: "Job",
+    name,
+    uid,
+    resourceVersion,
+    createdAt,
+    startedAt,
+    scheduledAt: scheduledTime(name, job.annotations, job.owners),
+    state: stateOf(job.conditions),
+    isGoing: job.deletionAt !== undefined,
+  };
+}
+
+export function childOfBroadcastJob(job: BroadcastJob): Child {
+  return { ...childOf("BroadcastJob", job), state: stateOf(job.status?.conditions ?? []) };
+}
+
+/** A pull job is over when it says when; it went well if every image did. */
+export function childOfImageListPullJob(job: ImageListPullJob): Child {
+  const { completionTime, succeeded = 0, desired = 0 } = job.status ?? {};
+  const ended = succeeded === desired ? "succeeded" : "failed";
+  return { ...childOf("ImageListPullJob", job), state: completionTime ? ended : "active" };
+}
+
+function childOf(
+  kind: ChildKind,
+  { metadata, status }: BroadcastJob | ImageListPullJob,
+): Omit<Child, "state"> {
+  const { name = "", uid = "", resourceVersion = "", annotations = {} } = metadata;
+  return {
+    kind,
+    name,
+    uid,
+    resourceVersion,
+    createdAt: timeOf(metadata.creationTimestamp) ?? 0,
+    startedAt: timeOf(status?.startTime),
+    scheduledAt: scheduledTime(name, annotations, metadata.ownerReferences),
+    isGoing: metadata.deletionTimestamp !== undefined,
+  };
+}
+
+/** By the annotation; where somebody took it away, by the name. */
+function scheduledTime(
+  name: string,
+  annotations: Readonly<Record<string, string>>,
+  owners: readonly OwnerReference[] | undefined,
+): number | undefined {
+  const annotated = timeOf(annotations[scheduledAtAnnotation]);
+  if (annotated !== undefined) return annotated;
+  const prefix = `${controllingCronJob(owners)?.name ?? ""}-`;
+  const seconds = name.startsWith(prefix) ? name.slice(prefix.length) : "";
+  return /^\d{1,12}$/.test(seconds) ? Number(seconds) * 1000 : undefined;
+}
+
+function stateOf(conditions: readonly { type: string; status: string }[]): Child["state"] {
+  const holds = (type: string): boolean =>
+    conditions.some((condition) => condition.type === type && condition.status === "True");
+  if (holds("Complete")) return "succeeded";
+  return holds("Failed") ? "failed" : "active";
+}

@@ -1,0 +1,129 @@
+import fc from "fast-check";
+import t from "tap";
+import { parseSchedule } from "../../../crds/index.ts";
+import { type Occurrences, occurrencesOf, zonedTime } from "./occurrences.ts";
+
+const seed = 20_261_121;
+const minute = 60_000;
+const ms = (text: string): number => Date.parse(text);
+const iso = (time: number | undefined): string | undefined =>
+  time === undefined ? undefined : new Date(time).toISOString().replace(".000Z", "Z");
+
+function occurrences(text: string, zone?: string, anchor = 0): Occurrences {
+  return occurrencesOf(parseSchedule(text, zone), "UTC", anchor);
+}
+
+/** All times in (from, to] by repeated next. */
+function times(each: Occurrences, from: string, to: string): (string | undefined)[] {
+  const found: (string | undefined)[] = [];
+  for (let time = each.next(ms(from)); time !== undefined && time <= ms(to); time = each.next(time)) {
+    found.push(iso(time));
+  }
+  return found;
+}
+
+t.test("fields, descriptors and zones", async (t) => {
+  const from = ms("2026-01-01T00:00:30Z");
+  for (const [text, zone, want] of [
+    ["*/1 * * * *", undefined, "2026-01-01T00:01:00Z"],
+    ["*/5 * * * ?", undefined, "2026-01-01T00:05:00Z"],
+    ["7/20 3 * * *", undefined, "2026-01-01T03:07:00Z"],
+    ["0 0 1,15 * mon", undefined, "2026-01-05T00:00:00Z"],
+    ["0 0 */2 * 1", undefined, "2026-01-03T00:00:00Z"],
+    ["0 0 * feb *", undefined, "2026-02-01T00:00:00Z"],
+    ["0 0 29 2 *", undefined, "2028-02-29T00:00:00Z"],
+    ["0 12 1 1 0-6", undefined, "2026-01-01T12:00:00Z"],
+    ["@yearly", undefined, "2027-01-01T00:00:00Z"],
+    ["@weekly", undefined, "2026-01-04T00:00:00Z"],
+    ["@midnight", undefined, "2026-01-02T00:00:00Z"],
+    ["@hourly", undefined, "2026-01-01T01:00:00Z"],
+    ["0 8 * * *", "Asia/Shanghai", "2026-01-02T00:00:00Z"],
+    ["TZ=Asia/Shanghai 0 8 * * *", undefined, "2026-01-02T00:00:00Z"],
+    ["CRON_TZ=America/New_York @daily", undefined, "2026-01-01T05:00:00Z"],
+    ["30 5 * * *", "Asia/Kolkata", "2026-01-02T00:00:00Z"],
+  ] as const) {
+    t.equal(iso(occurrences(text, zone).next(from)), want, text);
+  }
+  t.equal(occurrences("0 0 30 2 *").next(from), undefined);
+  t.equal(occurrences("0 0 30 2 *").latest(0, from), undefined);
+});
+
+t.test("periods count from their anchor", async (t) => {
+  const anchor = ms("2026-01-01T00:00:07.250Z");
+  const every = occurrences("@every 90s", undefined, anchor);
+  t.equal(iso(every.next(anchor)), "2026-01-01T00:01:37Z");
+  t.equal(iso(every.latest(anchor, ms("2026-01-01T01:00:00Z"))), "2026-01-01T00:58:37Z");
+  t.equal(every.latest(anchor, anchor + 80_000), undefined);
+  t.equal(iso(occurrences("@every 10ms").next(0)), "1970-01-01T00:00:01Z");
+});
+
+t.test("spring: a time that is skipped happens an hour later, once", async (t) => {
+  const daily = occurrences("30 2 * * *", "America/New_York");
+  const want = ["2026-03-07T07:30:00Z", "2026-03-08T07:30:00Z", "2026-03-09T06:30:00Z"];
+  t.same(times(daily, "2026-03-07T00:00:00Z", "2026-03-09T23:00:00Z"), want);
+  for (const now of ["2026-03-08T07:00:00Z", "2026-03-08T07:15:00Z", "2026-03-08T07:29:59Z"]) {
+    t.equal(iso(daily.next(ms(now))), want[1], `a walk that begins at ${now}`);
+  }
+  const hourly = occurrences("0 * * * *", "America/New_York");
+  t.equal(times(hourly, "2026-03-08T00:00:00Z", "2026-03-09T00:00:00Z").length, 24);
+});
+
+t.test("autumn: a time that comes twice happens once, every hour happens", async (t) => {
+  const daily = occurrences("30 1 * * *", "America/New_York");
+  const want = ["2026-11-01T05:30:00Z", "2026-11-02T06:30:00Z"];
+  t.same(times(daily, "2026-11-01T00:00:00Z", "2026-11-02T12:00:00Z"), want);
+  for (const now of ["2026-11-01T05:45:00Z", "2026-11-01T06:00:00Z", "2026-11-01T06:29:00Z"]) {
+    t.equal(iso(daily.next(ms(now))), want[1], `a walk that begins at ${now}`);
+  }
+  const hourly = occurrences("30 * * * *", "America/New_York");
+  t.equal(times(hourly, "2026-11-01T00:00:00Z", "2026-11-02T00:00:00Z").length, 24);
+});
+
+t.test("the zone of this process shows in times only", async (t) => {
+  const time = ms("2026-01-01T00:00:00Z");
+  t.equal(zonedTime(time, "UTC"), "2026-01-01T00:00:00Z");
+  t.equal(zonedTime(time, "Asia/Shanghai"), "2026-01-01T08:00:00+08:00");
+  t.equal(zonedTime(time, "America/St_Johns"), "2025-12-31T20:30:00-03:30");
+});
+
+const field = (least: number, most: number) =>
+  fc.oneof(
+    { weight: 2, arbitrary: fc.constant("*") },
+    fc.integer({ min: least, max: most }).map(String),
+    fc.integer({ min: 2, max: 20 }).map((step) => `*/${step}`),
+    fc
+      .tuple(fc.integer({ min: least, max: most }), fc.integer({ min: least, max: most }))
+      .map(([a, b]) => `${Math.min(a, b)}-${Math.max(a, b)}`),
+  );
+const expression = fc
+  .tuple(field(0, 59), field(0, 23), field(1, 28), field(1, 12), field(0, 6))
+  .map((fields) => fields.join(" "));
+const zones = fc.constantFrom(
+  "UTC",
+  "Asia/Shanghai",
+  "America/New_York",
+  "Europe/Berlin",
+  "Australia/Lord_Howe",
+);
+
+t.test("property: next and latest agree, wherever a walk begins", async (t) => {
+  const run = fc.property(
+    expression,
+    zones,
+    fc.integer({ min: ms("2026-01-01T00:00:00Z"), max: ms("2027-01-01T00:00:00Z") }),
+    fc.integer({ min: 0, max: 3 * 24 * 60 }),
+    (text, zone, from, minutes) => {
+      const each = occurrences(text, zone);
+      const until = from + minutes * minute;
+      const first = each.next(from);
+      const latest = each.latest(from, until);
+      if (first === undefined || first > until) return latest === undefined;
+      if (latest === undefined || latest <= from || latest > until) return false;
+      // Nothing lies between the latest one and the end, and it is found from just before it.
+      const after = each.next(latest) ?? Number.POSITIVE_INFINITY;
+      return first % minute === 0 && after > until && each.next(latest - 1) === latest;
+    },
+  );
+  fc.assert(run, { seed, numRuns: 150 });
+  t.pass("held in all runs");
+});

@@ -1,0 +1,4 @@
+import { advancedCronJob } from "../../../crds/index.ts";
+import { resourceOf } from "../../plan/resource.ts";
+
+export const advancedCronJobResource = resourceOf(advancedCronJob);

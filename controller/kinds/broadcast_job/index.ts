@@ -1,0 +1,28 @@
+/** BroadcastJob: a pod to its end on each suitable node. */
+import type { BroadcastJob } from "../../../crds/index.ts";
+import { policyRule } from "../../plan/access.ts";
+import type { Kind } from "../../runtime/kind.ts";
+import { broadcastJobWebhooks } from "./admit.ts";
+import { broadcastJobReconciler } from "./reconcile.ts";
+import { broadcastJobResource } from "./resource.ts";
+
+export { TaskIndex } from "./classify.ts";
+export { eligibility as broadcastJobEligibility } from "./node_eligibility.ts";
+export {
+  type BroadcastJobOptions,
+  strategyOf as broadcastJobStrategy,
+} from "./observe.ts";
+export { type BroadcastJobPlan, type BroadcastJobSeen, broadcastJobPass, planBroadcastJob } from "./plan.ts";
+export { broadcastJobOptions } from "./reconcile.ts";
+
+export const broadcastJobKind: Kind<BroadcastJob> = {
+  controllerName: "broadcastjob-controller",
+  workersFlag: "broadcastjob-workers",
+  resource: broadcastJobResource,
+  sharded: true,
+  reconciler: broadcastJobReconciler,
+  changeMatters: (before, after) => before.status?.phase !== after.status?.phase,
+  webhooks: broadcastJobWebhooks,
+  // Finished jobs go after their time to live.
+  access: [policyRule("apps.kruise.io", ["broadcastjobs"], ["delete"])],
+};

@@ -1,0 +1,451 @@
+import fc from "fast-check";
+import t from "tap";
+import { broadcastJob, Model, node } from "../../../testkit/controller/broadcast_job_model.ts";
+import { nodeOf } from "../../rollout/pods/node_pods.ts";
+
+const seed = 20_261_121;
+const minute = 60_000;
+
+function endAll(model: Model, phase: "Succeeded" | "Failed"): void {
+  for (const pod of model.active()) model.end(pod.name, phase);
+}
+
+t.test("each fitting node runs the pod once, and the job is complete", async (t) => {
+  const model = new Model(broadcastJob(), ["a", "b"]);
+  model.settle();
+  t.equal(model.row(), "2 2 0 0");
+  t.equal(model.set.status?.phase, "running");
+  const pod = model.podOn("a");
+  t.match(pod.name, /^task-[a-z0-9]{5}$/);
+  t.match(pod.labels, { "broadcastjob-name": "task", "broadcastjob-controller-uid": "job-1" });
+  t.match(pod.conditions, [{ type: "KruisePodReady", status: "True" }]);
+  endAll(model, "Succeeded");
+  model.settle();
+  t.equal(model.row(), "2 0 2 0");
+  const { status } = model.set;
+  t.equal(status?.phase, "completed");
+  t.match(status?.conditions, [
+    {
+      type: "Complete",
+      status: "True",
+      reason: "Complete",
+      message: "Job completed, 2 pods succeeded, 0 pods failed",
+    },
+  ]);
+  t.equal(status?.completionTime, status?.conditions?.[0]?.lastTransitionTime);
+  t.match(model.events.at(-1), {
+    reason: "JobComplete",
+    message: "Job default/task is completed, 2 pods succeeded, 0 pods failed",
+  });
+  model.changeNode("c", {});
+  t.same(model.plan().actions, [], "new nodes come too late");
+  t.same(model.plan().status, status);
+});
+
+t.test("a pod is pinned to its node by the only term of its required affinity", async (t) => {
+  const affinity = {
+    nodeAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: {
+        nodeSelectorTerms: [{ matchExpressions: [{ key: "disk", operator: "Exists" }] }],
+      },
+      preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, preference: {} }],
+    },
+  };
+  const model = new Model(broadcastJob({}, { affinity }), ["a"]);
+  model.changeNode("b", { labels: { disk: "yes" } });
+  const [create] = model.plan().actions;
+  t.match(create, {
+    type: "create pod",
+    body: {
+      metadata: { ownerReferences: [{ apiVersion: "apps.kruise.io/v1beta1", controller: true }] },
+      spec: {
+        affinity: {
+          nodeAffinity: {
+            requiredDuringSchedulingIgnoredDuringExecution: {
+              nodeSelectorTerms: [{ matchFields: [{ key: "metadata.name", operator: "In", values: ["b"] }] }],
+            },
+            preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1 }],
+          },
+        },
+      },
+    },
+  });
+});
+
+t.test("parallelism: a number, a percentage rounded up, text read as a percentage, nothing", async (t) => {
+  const names = ["a", "b", "c", "d", "e"];
+  for (const [parallelism, active] of [
+    [3, 3],
+    ["50%", 3],
+    ["50", 3],
+    [0, 0],
+    [undefined, 5],
+  ] as const) {
+    const model = new Model(broadcastJob(parallelism === undefined ? {} : { parallelism }), names);
+    model.settle();
+    t.equal(model.row(), `5 ${active} 0 0`, String(parallelism));
+    if (active === 0) continue;
+    for (let round = 0; round < 5; round++) {
+      const first = model.active()[0];
+      if (first !== undefined) model.end(first.name, "Succeeded");
+      model.settle();
+      t.ok(model.active().length <= active);
+    }
+    t.equal(model.row(), "5 0 5 0");
+  }
+});
+
+t.test("lowered parallelism deletes nothing and is warned about", async (t) => {
+  const model = new Model(broadcastJob({ parallelism: 2 }), ["a", "b"]);
+  model.settle();
+  model.changeSpec((spec) => {
+    spec.parallelism = 1;
+  });
+  const { warnings, actions } = model.pass();
+  t.match(warnings, [{ type: "Warning", reason: "TooManyActivePods" }]);
+  t.same(actions, []);
+});
+
+t.test("FailFast: what is active goes and counts as failed; reported twice", async (t) => {
+  const model = new Model(broadcastJob(), ["a", "b", "c"]);
+  model.settle();
+  model.end(model.podOn("a").name, "Failed");
+  model.end(model.podOn("b").name, "Succeeded");
+  model.pass();
+  t.equal(model.row(), "3 0 1 2");
+  t.equal(model.set.status?.phase, "failed");
+  const words = "failure policy is FailurePolicyTypeFailFast and failed pod is found";
+  t.match(model.set.status?.conditions, [{ type: "Failed", reason: "Failed", message: words }]);
+  const reported = model.events.filter((event) => event.reason === "failed pod is found");
+  t.same(
+    reported.map((event) => event.message),
+    [`${words}: 1 pods succeeded, 1 pods failed`, `${words}: 1 pods succeeded, 2 pods failed`],
+  );
+  model.settle();
+  t.equal(model.row(), "3 0 1 2", "the counts stay");
+  t.equal(model.owned().length, 2);
+});
+
+t.test("a failed job goes on deleting what a crash left alive", async (t) => {
+  const model = new Model(broadcastJob(), ["a", "b"]);
+  model.settle();
+  model.end(model.podOn("a").name, "Failed");
+  // The status was stored, the deletion was not sent.
+  model.set = { ...model.set, status: model.plan().status };
+  t.match(model.plan().actions, [{ type: "delete pod", pod: { nodeName: "b" } }]);
+  model.settle();
+  t.equal(model.owned().length, 1);
+  t.equal(model.row(), "2 0 0 2");
+});
+
+t.test("Continue: failed pods are done", async (t) => {
+  const model = new Model(broadcastJob({ failurePolicy: { type: "Continue" }, parallelism: 1 }), ["a", "b"]);
+  model.settle();
+  endAll(model, "Failed");
+  model.settle();
+  endAll(model, "Failed");
+  model.settle();
+  t.equal(model.row(), "2 0 0 2");
+  t.equal(model.set.status?.conditions?.[0]?.message, "Job completed, 0 pods succeeded, 2 pods failed");
+});
+
+t.test(
+  "Pause: reported once, kept over restarts, ended by Continue or by deleting the failed pod",
+  async (t) => {
+    const model = new Model(broadcastJob({ failurePolicy: { type: "Pause" }, parallelism: 1 }), ["a", "b"]);
+    model.settle();
+    endAll(model, "Failed");
+    model.settle();
+    model.settle();
+    t.equal(model.row(), "2 0 0 1");
+    t.equal(model.set.status?.phase, "paused");
+    t.equal(model.reasons().filter((reason) => reason === "Paused").length, 1);
+    t.match(model.plan().waiting, [{ reason: "FailedPod" }]);
+    const failed = model.owned()[0];
+    model.pods.delete(failed?.name ?? "");
+    model.settle();
+    t.equal(model.row(), "2 1 0 0");
+    t.equal(model.reasons().filter((reason) => reason === "Continue").length, 1);
+    endAll(model, "Failed");
+    model.settle();
+    model.changeSpec((spec) => {
+      spec.failurePolicy = { type: "Continue" };
+    });
+    model.settle();
+    endAll(model, "Failed");
+    model.settle();
+    t.equal(model.set.status?.phase, "completed");
+    t.equal(model.row(), "2 0 0 2");
+  },
+);
+
+t.test("restartLimit counts the restarts of one pod, init containers included", async (t) => {
+  const policy = { type: "FailFast", restartLimit: 3 };
+  const model = new Model(broadcastJob({ failurePolicy: policy }, { restartPolicy: "OnFailure" }), [
+    "a",
+    "b",
+  ]);
+  model.settle();
+  model.restart(model.podOn("a").name, 3);
+  model.settle();
+  t.equal(model.row(), "2 2 0 0");
+  model.change(model.podOn("a").name, { initRestarts: 1 });
+  model.settle();
+  t.equal(model.row(), "2 0 0 2");
+  t.equal(model.owned().length, 0, "both are deleted");
+});
+
+t.test("with Continue a pod over its restart limit keeps the job from completing", async (t) => {
+  const job = broadcastJob({ failurePolicy: { type: "Continue" } }, { restartPolicy: "OnFailure" });
+  const model = new Model(job, ["a", "b"]);
+  model.settle();
+  model.restart(model.podOn("a").name, 1);
+  model.end(model.podOn("b").name, "Succeeded");
+  model.settle();
+  t.equal(model.row(), "2 0 1 1");
+  t.equal(model.set.status?.phase, "running");
+  t.match(model.plan().waiting, [{ reason: "RestartLimit" }]);
+  model.end(model.podOn("a").name, "Succeeded");
+  model.settle();
+  t.equal(model.set.status?.phase, "completed");
+});
+
+t.test("paused: counted, neither created nor failed nor out of time; resumed with an event", async (t) => {
+  const model = new Model(broadcastJob({ paused: true, completionPolicy: { activeDeadlineSeconds: 5 } }), [
+    "a",
+  ]);
+  model.settle();
+  t.equal(model.row(), "1 0 0 0");
+  t.equal(model.set.status?.phase, "paused");
+  model.now += minute;
+  model.settle();
+  t.equal(model.set.status?.phase, "paused");
+  model.changeSpec((spec) => {
+    spec.paused = false;
+    spec.completionPolicy = {};
+  });
+  model.settle();
+  t.match(model.events[0], { reason: "Continue", message: "continue to process job" });
+  t.equal(model.row(), "1 1 0 0");
+});
+
+t.test("deadline: watched in every pass, active pods are deleted and count as failed", async (t) => {
+  const job = broadcastJob({ completionPolicy: { type: "Always", activeDeadlineSeconds: 10 } });
+  const model = new Model(job, ["a", "b"]);
+  t.equal(model.pass().requeueAfterMs, 10_000);
+  model.now += 4000;
+  t.equal(model.pass().requeueAfterMs, 6000, "also after a restart of the controller");
+  model.now += 6000;
+  t.match(model.plan().actions.slice(-2), [
+    { type: "delete pod", succeeded: { reason: "SuccessfulDelete", message: /^Delete pod: task-/ } },
+    { type: "event", event: { reason: "DeadlineExceeded" } },
+  ]);
+  model.settle();
+  t.equal(model.row(), "2 0 0 2");
+  t.match(model.set.status?.conditions, [
+    { type: "Failed", message: "Job default/task was active longer than specified deadline" },
+  ]);
+  t.equal(model.reasons().filter((reason) => reason === "DeadlineExceeded").length, 1);
+  t.notOk(model.deleted);
+});
+
+t.test("time to live: the job goes after it, at once for 0, never without it", async (t) => {
+  for (const [seconds, waits] of [
+    [30, 31_000],
+    [0, 0],
+    [undefined, undefined],
+  ] as const) {
+    const completionPolicy = seconds === undefined ? {} : { ttlSecondsAfterFinished: seconds };
+    const model = new Model(broadcastJob({ completionPolicy }), ["a"]);
+    model.settle();
+    endAll(model, "Succeeded");
+    model.pass();
+    const { requeueAfterMs } = model.plan();
+    if (waits === undefined) {
+      t.equal(requeueAfterMs, undefined);
+    } else if (waits > 0) {
+      t.equal(requeueAfterMs, waits);
+      model.now += waits - 1;
+      model.pass();
+      t.notOk(model.deleted);
+      model.now += 1;
+    }
+    model.pass();
+    t.equal(model.deleted, waits !== undefined, String(seconds));
+  }
+});
+
+t.test("Never: no end, and a node that joins gets a pod", async (t) => {
+  const model = new Model(broadcastJob({ completionPolicy: { type: "Never" } }), ["a"]);
+  model.settle();
+  endAll(model, "Succeeded");
+  model.settle();
+  t.equal(model.row(), "1 0 1 0");
+  t.match(model.set.status, { phase: "running", conditions: undefined, completionTime: undefined });
+  model.changeNode("b", {});
+  model.settle();
+  t.equal(model.row(), "2 1 1 0");
+});
+
+t.test("a node that no longer fits loses its active pod, a done one stays", async (t) => {
+  const model = new Model(broadcastJob(), ["a", "b", "c"]);
+  model.settle();
+  model.end(model.podOn("a").name, "Succeeded");
+  model.changeNode("a", { unschedulable: true });
+  model.changeNode("b", { taints: [{ key: "k", value: "", effect: "NoExecute" }] });
+  model.settle();
+  t.equal(model.row(), "1 1 1 0");
+  t.same(model.owned().map(nodeOf).sort(), ["a", "c"]);
+});
+
+t.test("a node that is gone holds up nothing", async (t) => {
+  const model = new Model(broadcastJob(), ["a", "b"]);
+  model.settle();
+  model.end(model.podOn("a").name, "Succeeded");
+  model.nodes.delete("b");
+  model.settle();
+  t.equal(model.row(), "1 0 1 0");
+  t.equal(model.set.status?.phase, "completed");
+});
+
+t.test("without a node that fits the job runs on", async (t) => {
+  const model = new Model(broadcastJob({}, { nodeSelector: { disk: "ssd" } }), ["a"]);
+  model.settle();
+  t.equal(model.row(), "0 0 0 0");
+  t.equal(model.set.status?.phase, "running");
+  t.match(model.plan().waiting, [{ reason: "NoNode" }]);
+});
+
+t.test("two pods on one node are reported; the newer one counts", async (t) => {
+  const model = new Model(broadcastJob(), ["a"]);
+  model.settle();
+  const first = model.podOn("a");
+  model.pods.set("task-zzzzz", {
+    ...first,
+    name: "task-zzzzz",
+    uid: "second",
+    createdAt: first.createdAt + 1,
+  });
+  const { warnings } = model.pass();
+  t.match(warnings, [
+    {
+      reason: "DuplicatePodCreatedOnSameNode",
+      message: "Duplicated pod task-zzzzz found on same node a",
+    },
+  ]);
+});
+
+t.test("the words of stopped pods are no failures of their own", async (t) => {
+  const model = new Model(broadcastJob(), ["a", "b"]);
+  model.settle();
+  const { name } = model.podOn("a");
+  model.deletePod(name);
+  model.end(name, "Failed");
+  model.pass();
+  t.equal(model.row(), "2 1 0 0");
+  t.equal(model.set.status?.phase, "running");
+});
+
+type Step =
+  | { do: "pass" | "schedule" | "tick" }
+  | { do: "end"; pod: number; phase: "Succeeded" | "Failed" }
+  | { do: "node"; node: number; change: "join" | "leave" | "cordon" | "uncordon" | "taint" }
+  | { do: "crash"; after: number }
+  | { do: "delete"; pod: number };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 4, arbitrary: fc.constantFrom<Step>({ do: "pass" }, { do: "schedule" }, { do: "tick" }) },
+  fc.record({
+    do: fc.constant("end" as const),
+    pod: fc.nat(9),
+    phase: fc.constantFrom("Succeeded" as const, "Failed" as const),
+  }),
+  fc.record({
+    do: fc.constant("node" as const),
+    node: fc.nat(5),
+    change: fc.constantFrom(
+      "join" as const,
+      "leave" as const,
+      "cordon" as const,
+      "uncordon" as const,
+      "taint" as const,
+    ),
+  }),
+  fc.record({ do: fc.constant("crash" as const), after: fc.nat(4) }),
+  fc.record({ do: fc.constant("delete" as const), pod: fc.nat(9) }),
+);
+
+function take(model: Model, each: Step): void {
+  const pods = model.owned();
+  switch (each.do) {
+    case "pass":
+      model.pass();
+      return;
+    case "schedule":
+      for (const pod of pods) model.place(pod.name);
+      return;
+    case "tick":
+      model.now += 1000;
+      return;
+    case "end":
+    case "delete": {
+      const pod = pods[each.pod % Math.max(1, pods.length)];
+      if (pod === undefined || pod.nodeName === "") return;
+      if (each.do === "delete") model.deletePod(pod.name);
+      else if (pod.phase === "Running") model.end(pod.name, each.phase);
+      return;
+    }
+    case "node": {
+      const name = `n${each.node}`;
+      if (each.change === "leave") model.nodes.delete(name);
+      else if (each.change === "join") model.changeNode(name, node(name));
+      else if (each.change === "taint")
+        model.changeNode(name, { taints: [{ key: "k", value: "", effect: "NoSchedule" }] });
+      else model.changeNode(name, { unschedulable: each.change === "cordon" });
+      return;
+    }
+    case "crash":
+      // Some actions were carried out, the status was not stored.
+      for (const action of model.plan().actions.slice(0, each.after)) model.perform(action);
+  }
+}
+
+function check(model: Model, parallelism: number, assert: Pick<typeof t, "equal" | "ok">): void {
+  const live = model.active();
+  const places = live.map(nodeOf);
+  assert.equal(new Set(places).size, places.length, "one pod a node");
+  const { actions, status } = model.plan();
+  const creations = actions.filter((action) => action.type === "create pod");
+  const placed = live.filter((pod) => model.nodes.has(nodeOf(pod)));
+  assert.ok(creations.length === 0 || placed.length + creations.length <= parallelism, "parallelism is kept");
+  assert.ok((status.active ?? 0) <= live.length);
+}
+
+t.test("property: whatever happens, rules hold; left alone, every job ends", async (t) => {
+  const run = fc.property(
+    fc.constantFrom("FailFast", "Continue"),
+    fc.integer({ min: 1, max: 4 }),
+    fc.array(step, { maxLength: 60 }),
+    (type, parallelism, steps) => {
+      const model = new Model(broadcastJob({ parallelism, failurePolicy: { type } }), ["n0", "n1", "n2"]);
+      let last = "";
+      for (const each of steps) {
+        take(model, each);
+        check(model, parallelism, t);
+        const { conditions } = model.set.status ?? {};
+        if (last !== "") t.equal(JSON.stringify(model.set.status), last, "an ended job is as it was");
+        if (conditions !== undefined) last = JSON.stringify(model.set.status);
+      }
+      model.changeNode("n0", node("n0"));
+      for (let round = 0; round < 30; round++) {
+        model.settle();
+        endAll(model, "Succeeded");
+      }
+      model.settle();
+      t.equal(model.set.status?.conditions?.length, 1);
+      t.equal(model.set.status?.active, 0);
+    },
+  );
+  fc.assert(run, { seed, numRuns: 300 });
+  t.pass("held in all runs");
+});

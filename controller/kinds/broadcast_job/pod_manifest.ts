@@ -1,0 +1,79 @@
+/** A new pod of a BroadcastJob. Spec: jobs B4, rule 2. */
+import {
+  type BroadcastJob,
+  broadcastJobNameLabel,
+  broadcastJobUidLabel,
+  type PodTemplate,
+} from "../../../crds/index.ts";
+import { acceptedPod, ownerReference, randomId } from "../../rollout/pods/pod_manifest.ts";
+import type { Action } from "../../rollout/writes/actions.ts";
+import type { BroadcastJobOptions } from "./observe.ts";
+
+/** Longest name for which the API server itself would make five characters. */
+const longestPrefix = 58;
+
+interface NewPod {
+  job: BroadcastJob;
+  options: BroadcastJobOptions;
+  node: string;
+  now: number;
+  random: () => number;
+  isTaken(name: string): boolean;
+  /** Names that were chosen in this pass; the next one is added. */
+  chosen: Set<string>;
+}
+
+export function createPod(pod: NewPod): Action {
+  const { job, options, node, now } = pod;
+  const { name: jobName = "", namespace = "", uid = "" } = job.metadata;
+  const { template } = job.spec;
+  const prefix = `${jobName}-`.slice(0, longestPrefix);
+  const name = freeName(prefix, pod);
+  const metadata = {
+    name,
+    namespace,
+    generateName: `${jobName}-`,
+    labels: {
+      ...template.metadata?.labels,
+      [broadcastJobNameLabel]: jobName,
+      [broadcastJobUidLabel]: uid,
+    },
+    ...(template.metadata?.annotations ? { annotations: template.metadata.annotations } : {}),
+    ...(template.metadata?.finalizers ? { finalizers: template.metadata.finalizers } : {}),
+    ownerReferences: [ownerReference("BroadcastJob", jobName, uid)],
+  };
+  const spec = options.assignByScheduler ? pinned(template.spec, node) : { ...template.spec, nodeName: node };
+  return {
+    type: "create pod",
+    name,
+    body: { apiVersion: "v1", kind: "Pod", metadata, spec },
+    after: acceptedPod(metadata, spec, now),
+    claims: [],
+    succeeded: { type: "Normal", reason: "SuccessfulCreate", message: `Created pod: ${name}` },
+    failed: { reason: "FailedCreate", message: "Error creating" },
+  };
+}
+
+/** With thousands of pods of one job, two equal names are likely. */
+function freeName(prefix: string, { random, isTaken, chosen }: NewPod): string {
+  let name = `${prefix}${randomId(random)}`;
+  for (let attempt = 0; (chosen.has(name) || isTaken(name)) && attempt < 100; attempt++)
+    name = `${prefix}${randomId(random)}`;
+  chosen.add(name);
+  return name;
+}
+
+/** Required node affinity gives way to the one node; what is preferred stays. */
+function pinned(spec: PodTemplate["spec"], node: string): PodTemplate["spec"] {
+  const terms = [{ matchFields: [{ key: "metadata.name", operator: "In", values: [node] }] }];
+  return {
+    ...spec,
+    affinity: {
+      ...spec.affinity,
+      nodeAffinity: {
+        ...spec.affinity?.nodeAffinity,
+        requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms },
+      },
+    },
+  };
+}

@@ -1,0 +1,24 @@
+/** CloneSet: stateless pods, updated in place, chosen for deletion, rolled out in portions. */
+import { type CloneSet, revisedPodTemplate } from "../../../crds/index.ts";
+import type { Kind } from "../../runtime/kind.ts";
+import { cloneSetWebhooks } from "./admit.ts";
+import { cloneSetReconciler } from "./reconcile.ts";
+import { cloneSetResource } from "./resource.ts";
+
+export { CloneIndex } from "./classify.ts";
+export type { CloneSetOptions } from "./observe.ts";
+export type { Seen } from "./pass.ts";
+export { cloneSetPass, planCloneSet } from "./plan.ts";
+export { cloneSetOptions } from "./reconcile.ts";
+
+export const cloneSetKind: Kind<CloneSet> = {
+  controllerName: "cloneset-controller",
+  workersFlag: "cloneset-workers",
+  resource: cloneSetResource,
+  sharded: true,
+  revisions: revisedPodTemplate,
+  reconciler: cloneSetReconciler,
+  changeMatters: (before, after) => before.status?.currentRevision !== after.status?.currentRevision,
+  webhooks: cloneSetWebhooks,
+  access: [],
+};

@@ -1,0 +1,27 @@
+import t from "tap";
+import { excludePreparingDeleteLabel } from "../../../crds/index.ts";
+import { defaultOptions } from "../../../testkit/controller/clone_set_model.ts";
+import { strategyOf } from "./observe.ts";
+
+t.test(
+  "pods held before deletion are excluded by the field, by the label in either version, or for all",
+  async (t) => {
+    const excludes = (labels: Record<string, string>, excludePreparingDelete?: boolean, everywhere = false) =>
+      strategyOf(
+        {
+          metadata: { name: "web", namespace: "d", uid: "u", labels },
+          spec: {
+            selector: {},
+            template: { spec: { containers: [] } },
+            scaleStrategy: { ...(excludePreparingDelete === undefined ? {} : { excludePreparingDelete }) },
+          },
+        },
+        { ...defaultOptions, excludePreparingDelete: everywhere },
+      ).excludePreparingDelete;
+    t.notOk(excludes({}));
+    t.ok(excludes({}, true));
+    t.ok(excludes({ [excludePreparingDeleteLabel]: "true" }));
+    t.notOk(excludes({ [excludePreparingDeleteLabel]: "false" }));
+    t.ok(excludes({}, false, true));
+  },
+);

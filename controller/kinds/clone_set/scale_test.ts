@@ -1,0 +1,126 @@
+/** Which pods come back that were about to be deleted. Spec: cloneset 4.8, rule 53. */
+import fc from "fast-check";
+import t from "tap";
+import { cloneSet, defaultOptions, Model } from "../../../testkit/controller/clone_set_model.ts";
+import { LateWrites } from "../../../testkit/controller/late_writes_model.ts";
+import { randomOf, settle } from "../../../testkit/controller/workload_history.ts";
+import { STATE_LABEL } from "../../rollout/lifecycle/lifecycle.ts";
+import { SPECIFIED_DELETE } from "../../rollout/pods/pod_state.ts";
+import { cloneSetPass, planCloneSet } from "./plan.ts";
+
+const hook = "example.com/held";
+
+/** What a set with these pods does in one pass. All of them are held by the hook. */
+interface Situation {
+  readonly replicas: number;
+  readonly staying: number;
+  readonly specified: number;
+  /** About to be deleted: for the size of the set, and because they were specified. */
+  readonly doomed: number;
+  readonly doomedSpecified: number;
+  readonly excludePreparingDelete: boolean;
+  readonly maxSurge: number;
+}
+
+const situation: fc.Arbitrary<Situation> = fc.record({
+  replicas: fc.nat(6),
+  staying: fc.nat(4),
+  specified: fc.nat(2),
+  doomed: fc.nat(3),
+  doomedSpecified: fc.nat(2),
+  excludePreparingDelete: fc.boolean(),
+  maxSurge: fc.nat(2),
+});
+
+function planOf(at: Situation) {
+  const model = new Model(
+    cloneSet("web", {
+      replicas: at.staying + at.specified + at.doomed + at.doomedSpecified,
+      template: {
+        metadata: { labels: { app: "web", [hook]: "true" } },
+        spec: { containers: [{ name: "main", image: "app:1" }] },
+      },
+      lifecycle: { preDelete: { labelsHandler: { [hook]: "true" } } },
+    }),
+  );
+  const random = randomOf(23);
+  const pass = () => cloneSetPass({ seen: model.seen(), options: defaultOptions, now: model.now, random });
+  const plan = () => planCloneSet(pass());
+  settle({ model, plan, perform: (action, stopAfter) => model.perform(action, stopAfter) }, 100);
+  const names = [...model.pods.keys()];
+  const mark = (count: number, labels: Record<string, string>) =>
+    names.splice(0, count).map((name) => {
+      const present = model.pods.get(name)?.labels ?? {};
+      model.change(name, { labels: { ...present, ...labels } });
+      return name;
+    });
+  const preparing = { [STATE_LABEL]: "PreparingDelete" };
+  const doomed = mark(at.doomed, preparing);
+  mark(at.doomedSpecified, { ...preparing, [SPECIFIED_DELETE]: "true" });
+  mark(at.specified, { [SPECIFIED_DELETE]: "true" });
+  model.changeSpec((spec) => {
+    spec.replicas = at.replicas;
+    spec.scaleStrategy = { excludePreparingDelete: at.excludePreparingDelete };
+    spec.updateStrategy = { type: "RollingUpdate", rollingUpdate: { maxSurge: at.maxSurge } };
+  });
+  return { doomed, ...planCloneSet(pass()) };
+}
+
+t.test("as many come back as are missing beside those that stay, with the exclusion as without", (t) => {
+  fc.assert(
+    fc.property(situation, (at) => {
+      const { actions, doomed } = planOf(at);
+      const back = actions.flatMap((action) =>
+        action.type === "patch pod" && action.write.after.labels[STATE_LABEL] === "PreparingNormal"
+          ? [action.pod.name]
+          : [],
+      );
+      const wanted = Math.min(at.doomed, Math.max(0, at.replicas - at.staying));
+      t.equal(back.length, wanted, JSON.stringify(at));
+      t.ok(back.every((name) => doomed.includes(name)));
+      // What comes back is not made a second time.
+      if (wanted > 0) t.notOk(actions.some(({ type }) => type === "create pod" || type === "delete pod"));
+    }),
+    { numRuns: 400, seed: 23 },
+  );
+  t.end();
+});
+
+t.test(
+  "nothing is made in place of a pod whose way out is not answered yet: it comes back after that",
+  (t) => {
+    const held = { [hook]: "true" };
+    const model = new Model(
+      cloneSet("web", {
+        replicas: 3,
+        template: {
+          metadata: { labels: { app: "web", ...held } },
+          spec: { containers: [{ name: "main", image: "app:1" }] },
+        },
+        lifecycle: { preDelete: { labelsHandler: held } },
+        scaleStrategy: { excludePreparingDelete: true },
+      }),
+    );
+    const writes = new LateWrites();
+    const random = randomOf(23);
+    const plan = () => {
+      const seen = model.seen(model.index(writes.pods));
+      return planCloneSet(cloneSetPass({ seen, options: defaultOptions, now: model.now, random }));
+    };
+    const scale = (replicas: number) =>
+      model.changeSpec((spec) => {
+        spec.replicas = replicas;
+      });
+    settle({ model, plan, perform: (action) => model.perform(action) }, 100);
+    const before = [...model.pods.keys()];
+    scale(2);
+    for (const action of plan().actions) writes.begin(action, model.now);
+    t.equal(writes.size, 1);
+    scale(3);
+    t.same(plan().actions, []);
+    writes.answer(0, (action) => model.perform(action));
+    settle({ model, plan, perform: (action) => model.perform(action) }, 100);
+    t.same([...model.pods.keys()], before);
+    t.end();
+  },
+);

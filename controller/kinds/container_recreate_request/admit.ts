@@ -1,0 +1,226 @@
+/** Admission of ContainerRecreateRequests, both versions: one webhook fills in and refuses. Spec: containers 1.6. */
+import {
+  containerRecreateRequest,
+  type Decoded,
+  NODE_TYPE_LABEL,
+  RECREATE_ACTIVE_LABEL,
+  RECREATE_NODE_LABEL,
+  RECREATE_POD_UID_LABEL,
+  unreadyAcquiredAnnotation,
+  VIRTUAL_NODE_TYPE,
+} from "../../../crds/index.ts";
+import {
+  cloneJson,
+  diffPositional,
+  isJsonObject,
+  type JsonObject,
+  jsonEqual,
+  own,
+  put,
+} from "../../../kube/core/index.ts";
+import { ignoreNotFound, jsonResource, type KubeObject, nodeResource } from "../../../kube/index.ts";
+import {
+  type AdmissionHandler,
+  type AdmissionRequest,
+  type AdmissionResponse,
+  allowed,
+  denied,
+  patched,
+} from "../../runtime/admission/request.ts";
+import { typedHandler } from "../../runtime/admission/typed.ts";
+import { kindWebhook, type Webhook } from "../../runtime/admission/webhook.ts";
+
+export interface RecreateAdmissionOptions {
+  /** Gate KruiseDaemon: without agents nobody would carry a request out. */
+  agents: boolean;
+  /** The pod as JSON, undefined when there is none. Other failures are thrown. */
+  lookupPod(namespace: string, name: string): Promise<JsonObject | undefined>;
+  /** Labels of a node. Throws when it cannot be read. */
+  lookupNodeLabels(name: string): Promise<Readonly<Record<string, string>>>;
+}
+
+/** The handler of `/mutate-apps-kruise-io-containerrecreaterequest`. */
+export function mutateContainerRecreateRequest(options: RecreateAdmissionOptions): AdmissionHandler {
+  return typedHandler(containerRecreateRequest.read, ({ object }, _old, request) => {
+    if (request.operation === "UPDATE") return admitUpdate(request.object, request.oldObject ?? {});
+    if (!options.agents) return denied(403, "feature-gate KruiseDaemon is not enabled");
+    return admitCreation(request, request.object, object.spec, options);
+  });
+}
+
+type Spec = NonNullable<Decoded<typeof containerRecreateRequest>["object"]["spec"]>;
+
+const immutableLabels = [RECREATE_POD_UID_LABEL, RECREATE_NODE_LABEL] as const;
+
+function admitUpdate(next: JsonObject, old: JsonObject): AdmissionResponse {
+  if (!jsonEqual(next["spec"], old["spec"])) {
+    return denied(403, "spec of ContainerRecreateRequest is immutable");
+  }
+  for (const label of immutableLabels) {
+    if (metadataEntry(next, "labels", label) !== metadataEntry(old, "labels", label)) {
+      return denied(403, `not allowed to update immutable label ${label}`);
+    }
+  }
+  const acquired = metadataEntry(old, "annotations", unreadyAcquiredAnnotation);
+  if (acquired !== undefined && metadataEntry(next, "annotations", unreadyAcquiredAnnotation) !== acquired) {
+    return denied(403, `not allowed to update immutable annotation ${unreadyAcquiredAnnotation}`);
+  }
+  return allowed;
+}
+
+async function admitCreation(
+  request: AdmissionRequest,
+  object: JsonObject,
+  spec: Spec | undefined,
+  options: RecreateAdmissionOptions,
+): Promise<AdmissionResponse> {
+  const refusal = refusalOfSpec(spec);
+  if (spec === undefined || refusal !== undefined) return denied(400, refusal ?? "podName can not be empty");
+  const pod = await options.lookupPod(request.namespace, spec.podName);
+  if (pod === undefined) return denied(400, `no found Pod named ${spec.podName}`);
+  if (!isActive(pod)) return denied(400, "not allowed to recreate containers in an inactive Pod");
+  const nodeName = own(objectIn(pod, "spec"), "nodeName");
+  if (typeof nodeName !== "string" || nodeName === "") {
+    return denied(400, "not allowed to recreate containers in a pending Pod");
+  }
+  let nodeLabels: Readonly<Record<string, string>>;
+  try {
+    nodeLabels = await options.lookupNodeLabels(nodeName);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return denied(400, `failed to get Node ${nodeName}: ${reason}`);
+  }
+  const containers = filledContainers(spec, pod);
+  if (typeof containers === "string") return denied(400, containers);
+  const filled = filledRequest(object, { pod, nodeName, nodeLabels, containers });
+  return patched(diffPositional(object, filled));
+}
+
+/** What can be refused without looking at anything else; null stands for absent. */
+function refusalOfSpec(spec: Spec | undefined): string | undefined {
+  if (!spec?.podName) return "podName can not be empty";
+  if (!Array.isArray(spec.containers) || spec.containers.length === 0)
+    return "containers list can not be null";
+  const { activeDeadlineSeconds } = spec;
+  if (typeof activeDeadlineSeconds === "number" && activeDeadlineSeconds < 3) {
+    return "activeDeadlineSeconds can not be less than 3s";
+  }
+  const { failurePolicy, ...strategy } = spec.strategy ?? {};
+  for (const field of ["terminationGracePeriodSeconds", "unreadyGracePeriodSeconds"] as const) {
+    const seconds = strategy[field];
+    if (typeof seconds === "number" && seconds < 0) return `${field} must be non-negative integer`;
+  }
+  if (failurePolicy && failurePolicy !== "Fail" && failurePolicy !== "Ignore") {
+    return `unknown failurePolicy ${failurePolicy}`;
+  }
+  return undefined;
+}
+
+/** Neither finished nor being deleted; a job's pod whose sidecars are being ended counts although it is finished. */
+function isActive(pod: JsonObject): boolean {
+  const status = objectIn(pod, "status");
+  if (objectsIn(status, "conditions").some((condition) => condition["type"] === "SidecarTerminated"))
+    return true;
+  const deleted = own(objectIn(pod, "metadata"), "deletionTimestamp") !== undefined;
+  return !deleted && status["phase"] !== "Succeeded" && status["phase"] !== "Failed";
+}
+
+/** The containers with what the agent needs of the pod, or why not. */
+function filledContainers(spec: Spec, pod: JsonObject): JsonObject[] | string {
+  const ofSpec = objectsIn(objectIn(pod, "spec"), "containers");
+  const statuses = objectsIn(objectIn(pod, "status"), "containerStatuses");
+  const names = new Set<string>();
+  const filled: JsonObject[] = [];
+  for (const container of spec.containers) {
+    const name = container.name ?? "";
+    if (names.has(name)) return `can not recreate ${name} multi times`;
+    names.add(name);
+    if (container.preStop || container.ports || container.statusContext) {
+      return "preStop, ports, statusContext in container are ready-only fields";
+    }
+    const inPod = ofSpec.find((one) => one["name"] === name);
+    if (inPod === undefined) return `container ${name} not found in Pod`;
+    const status = statuses.find((one) => one["name"] === name);
+    if (status === undefined) return `not found ${name} containerStatus in Pod Status`;
+    const { containerID, restartCount } = status;
+    if (typeof containerID !== "string" || containerID === "") {
+      return `no containerID in ${name} containerStatus, maybe the container has not been initialized`;
+    }
+    filled.push({ name, ...hookOf(inPod), statusContext: { containerID, restartCount: restartCount ?? 0 } });
+  }
+  return filled;
+}
+
+/** A hook that the API cannot hold (`sleep`) is an empty one here: the agent takes the pod's own then. */
+function hookOf(container: JsonObject): JsonObject {
+  const hook = own(objectIn(container, "lifecycle"), "preStop");
+  if (!isJsonObject(hook)) return {};
+  const preStop: JsonObject = {};
+  for (const handler of ["exec", "httpGet", "tcpSocket"]) {
+    const present = own(hook, handler);
+    if (present !== undefined) preStop[handler] = cloneJson(present);
+  }
+  const ports = objectsIn(container, "ports");
+  return {
+    preStop,
+    ...(isJsonObject(preStop["httpGet"]) && ports.length > 0 ? { ports: cloneJson(ports) } : {}),
+  };
+}
+
+interface Found {
+  readonly pod: JsonObject;
+  readonly nodeName: string;
+  readonly nodeLabels: Readonly<Record<string, string>>;
+  readonly containers: readonly JsonObject[];
+}
+
+function filledRequest(object: JsonObject, { pod, nodeName, nodeLabels, containers }: Found): JsonObject {
+  const spec = objectIn(object, "spec");
+  const strategy = { ...objectIn(spec, "strategy") };
+  if (!strategy["failurePolicy"]) strategy["failurePolicy"] = "Fail";
+  strategy["terminationGracePeriodSeconds"] ??= own(objectIn(pod, "spec"), "terminationGracePeriodSeconds");
+  if (strategy["terminationGracePeriodSeconds"] === undefined)
+    delete strategy["terminationGracePeriodSeconds"];
+  const metadata = objectIn(object, "metadata");
+  const labels = { ...objectIn(metadata, "labels") };
+  put(labels, RECREATE_POD_UID_LABEL, own(objectIn(pod, "metadata"), "uid"));
+  put(labels, RECREATE_NODE_LABEL, nodeName);
+  put(labels, RECREATE_ACTIVE_LABEL, "true");
+  if (nodeLabels[NODE_TYPE_LABEL] === VIRTUAL_NODE_TYPE) put(labels, NODE_TYPE_LABEL, VIRTUAL_NODE_TYPE);
+  return { ...object, metadata: { ...metadata, labels }, spec: { ...spec, containers, strategy } };
+}
+
+function metadataEntry(object: JsonObject, map: "labels" | "annotations", key: string): unknown {
+  return own(objectIn(objectIn(object, "metadata"), map), key);
+}
+
+function objectIn(object: JsonObject, key: string): JsonObject {
+  const value = own(object, key);
+  return isJsonObject(value) ? value : {};
+}
+
+function objectsIn(object: JsonObject, key: string): JsonObject[] {
+  const value = own(object, key);
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}
+
+/** Hooks and ports, which no cache holds. */
+const podJsonResource = jsonResource<KubeObject & JsonObject>({
+  group: "",
+  version: "v1",
+  plural: "pods",
+  kind: "Pod",
+  namespaced: true,
+});
+
+export const containerRecreateRequestWebhooks: readonly Webhook[] = [
+  kindWebhook("mutating", containerRecreateRequest, {
+    handler: ({ client, options: { gates } }) =>
+      mutateContainerRecreateRequest({
+        agents: gates.KruiseDaemon,
+        lookupPod: (namespace, name) =>
+          client.get(podJsonResource, { namespace, name }).catch(ignoreNotFound),
+        lookupNodeLabels: async (name) => (await client.get(nodeResource, { name })).labels,
+      }),
+  }),
+];

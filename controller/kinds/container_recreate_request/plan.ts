@@ -1,0 +1,124 @@
+/** What the controller does about one ContainerRecreateRequest: all that is not the agent's. Pure. Spec: containers 1.4. */
+import {
+  type ContainerRecreateRequest,
+  RECREATE_ACTIVE_LABEL,
+  RECREATE_UNREADY_FINALIZER,
+} from "../../../crds/index.ts";
+import { formatTime, timeOf } from "../../../kube/core/index.ts";
+import type { Pod } from "../../../kube/index.ts";
+import { hasGate, KRUISE_READY } from "../../rollout/pods/pod_state.ts";
+import { addNotReadyKey, removeNotReadyKey } from "../../rollout/pods/readiness.ts";
+import type { RecreateAction, RecreatePlan, Seen } from "./model.ts";
+import { changedSnapshot, completedStatus, withGraceCondition } from "./status.ts";
+
+/** How long an agent may take to say that it has seen a request. */
+const SILENCE_MS = 60_000;
+/** How often a pod is looked at that nobody watches. */
+const LOOK_MS = 3_000;
+/**
+ * On a pod that is held not ready, since when. A kubelet looks at a pod anew when more than the status differs; one that
+ * finds only `Ready` changed, in its own words, sets it back to True within 10 s, in the middle of the grace.
+ */
+const HELD_ANNOTATION = "refit.dev/held-not-ready-since";
+
+export function planRecreateRequest(seen: Seen, now: number): RecreatePlan {
+  const { request } = seen;
+  if (request.metadata.deletionTimestamp) return { actions: release(seen) };
+  if (request.status?.phase === "Completed") return planFinished(seen, now);
+  const end = endOf(seen, now);
+  if ("message" in end) {
+    return {
+      actions: [{ type: "patch status", status: completedStatus(end.message, now), exact: true }],
+    };
+  }
+  const { endsInMs, pod } = end;
+  const actions = request.status?.phase === "Recreating" ? planRecreating(request, pod, now) : [];
+  const requeueAfterMs = Math.min(endsInMs, seen.watched ? Number.POSITIVE_INFINITY : LOOK_MS);
+  return { actions, ...(Number.isFinite(requeueAfterMs) ? { requeueAfterMs } : {}) };
+}
+
+/** Why the request ends without its agent (rule 11), or for how long it may still go on. */
+function endOf(
+  { request, pod }: Seen,
+  now: number,
+): { readonly message: string } | { readonly endsInMs: number; readonly pod: Pod } {
+  if (pod === undefined) return { message: "pod has gone" };
+  const ageMs = now - (timeOf(request.metadata.creationTimestamp) ?? now);
+  const { activeDeadlineSeconds } = request.spec;
+  const deadlineMs =
+    activeDeadlineSeconds === undefined ? Number.POSITIVE_INFINITY : activeDeadlineSeconds * 1000 - ageMs;
+  if (deadlineMs <= 0) return { message: "recreating has exceeded the activeDeadlineSeconds" };
+  const silenceMs = request.status?.phase ? Number.POSITIVE_INFINITY : SILENCE_MS - ageMs;
+  if (silenceMs <= 0) return { message: "daemon has not responded for a long time" };
+  return { endsInMs: Math.min(deadlineMs, silenceMs), pod };
+}
+
+/** Rule 4: finalizer first, then the pod, then the condition for which the agent waits; rule 12 goes along with it. */
+function planRecreating(request: ContainerRecreateRequest, pod: Pod, now: number): RecreateAction[] {
+  const actions: RecreateAction[] = [];
+  let conditions: ReturnType<typeof withGraceCondition>;
+  if (typeof request.spec.strategy?.unreadyGracePeriodSeconds === "number") {
+    conditions = withGraceCondition(request, now);
+    if (hasGate(pod, KRUISE_READY)) actions.push(...hold(request, pod, now));
+  }
+  const snapshot = changedSnapshot(request, pod);
+  if (conditions !== undefined || snapshot !== undefined) {
+    const status = {
+      ...(conditions === undefined ? {} : { conditions }),
+      ...(snapshot === undefined ? {} : { containerStatusSnapshot: snapshot }),
+    };
+    actions.push({ type: "patch status", status });
+  }
+  return actions;
+}
+
+function hold({ metadata }: ContainerRecreateRequest, pod: Pod, now: number): RecreateAction[] {
+  const { finalizers = [] } = metadata;
+  const actions: RecreateAction[] = [];
+  if (!finalizers.includes(RECREATE_UNREADY_FINALIZER)) {
+    actions.push({ type: "add finalizer", finalizer: RECREATE_UNREADY_FINALIZER });
+  }
+  const conditions = addNotReadyKey(pod, notReadyKey(metadata));
+  const annotations = { [HELD_ANNOTATION]: formatTime(now) };
+  if (conditions.length > 0) actions.push({ type: "set pod conditions", conditions, annotations });
+  return actions;
+}
+
+/** Rule 13: the pod is given back, then the finalizer and the label go in one write. */
+function release({ request, pod }: Seen): RecreateAction[] {
+  const { metadata } = request;
+  const { finalizers = [], labels = {} } = metadata;
+  const actions: RecreateAction[] = [];
+  const held = finalizers.includes(RECREATE_UNREADY_FINALIZER);
+  if (held && pod !== undefined) {
+    const conditions = removeNotReadyKey(pod, notReadyKey(metadata));
+    const annotations = { [HELD_ANNOTATION]: null };
+    if (conditions.length > 0) actions.push({ type: "set pod conditions", conditions, annotations });
+  }
+  const active = Object.hasOwn(labels, RECREATE_ACTIVE_LABEL);
+  if (held || active) {
+    const rest = finalizers.filter((finalizer) => finalizer !== RECREATE_UNREADY_FINALIZER);
+    const given = {
+      ...(held ? { finalizers: rest } : {}),
+      ...(active ? { labels: { [RECREATE_ACTIVE_LABEL]: null } } : {}),
+    };
+    actions.push({ type: "patch object", body: { metadata: given }, exact: true });
+  }
+  return actions;
+}
+
+function planFinished(seen: Seen, now: number): RecreatePlan {
+  const { spec, status, metadata } = seen.request;
+  const actions = release(seen);
+  const { ttlSecondsAfterFinished } = spec;
+  if (ttlSecondsAfterFinished === undefined) return { actions };
+  const endedAt = timeOf(status?.completionTime) ?? timeOf(metadata.creationTimestamp) ?? now;
+  const leftMs = endedAt + ttlSecondsAfterFinished * 1000 - now;
+  if (leftMs > 0) return { actions, requeueAfterMs: leftMs };
+  return { actions: [...actions, { type: "delete object" }] };
+}
+
+/** One entry of the JSON list in the message of a pod's condition `KruisePodReady`. */
+function notReadyKey({ namespace = "", name = "" }: ContainerRecreateRequest["metadata"]) {
+  return { userAgent: "ContainerRecreateRequest", key: `${namespace}/${name}` };
+}

@@ -1,0 +1,25 @@
+/** DaemonSet: a pod on each suitable node, in place, in portions, or with a second pod for the change. */
+import { type DaemonSet, revisedPodTemplate } from "../../../crds/index.ts";
+import type { Kind } from "../../runtime/kind.ts";
+import { daemonSetWebhooks } from "./admit.ts";
+import { daemonSetReconciler } from "./reconcile.ts";
+import { daemonSetResource } from "./resource.ts";
+
+export { DaemonIndex } from "./classify.ts";
+export { nodeEligibility } from "./eligibility.ts";
+export { availabilityOf, type DaemonSetOptions } from "./observe.ts";
+export type { Seen as DaemonSetSeen } from "./pass.ts";
+export { type DaemonSetPlan, daemonSetPass, planDaemonSet } from "./plan.ts";
+export { daemonSetOptions } from "./reconcile.ts";
+
+export const daemonSetKind: Kind<DaemonSet> = {
+  controllerName: "daemonset-controller",
+  workersFlag: "daemonset-workers",
+  resource: daemonSetResource,
+  sharded: true,
+  revisions: revisedPodTemplate,
+  reconciler: daemonSetReconciler,
+  changeMatters: () => false,
+  webhooks: daemonSetWebhooks,
+  access: [],
+};

@@ -1,0 +1,73 @@
+/** When a DaemonSet pulls images ahead; only its annotations tell how. Spec: daemonset 4.11. */
+import type { PodTemplate } from "../../../crds/index.ts";
+import { longestWaitMs } from "../../rollout/images/image_wait.ts";
+import { CREATED, IGNORED, mark, pullJob, pullJobName } from "../../rollout/images/pre_download.ts";
+import { templateOf } from "../../rollout/revisions/revisions.ts";
+import { REVISION_LABEL } from "./observe.ts";
+import type { Pass } from "./pass.ts";
+import { hashOf } from "./revisions.ts";
+
+const PARALLELISM = "apps.kruise.io/image-predownload-parallelism";
+const TIMEOUT = "apps.kruise.io/image-predownload-timeout-seconds";
+
+export function planImages(pass: Pass): void {
+  const { seen, decided, strategy, update, mark: current } = pass;
+  if (seen.pullJobs === undefined) return;
+  const { status } = seen.set;
+  if (
+    status?.updateRevision === current.hash &&
+    status.updatedNumberScheduled === status.desiredNumberScheduled
+  ) {
+    for (const { name, uid } of seen.pullJobs) {
+      decided.take({ type: "delete object", resource: "imagepulljobs", name, uid });
+    }
+    return;
+  }
+  const { stored } = update;
+  if (stored === undefined || CREATED in stored.labels || IGNORED in stored.labels) return;
+  const atOnce = strategy.partition === 0 && strategy.maxUnavailable >= strategy.desired;
+  const images = atOnce ? [] : changedImages(pass);
+  const known = new Set(seen.pullJobs.map(({ name }) => name));
+  const missing = images.filter(([container]) => !known.has(pullJobName(update, container)));
+  for (const [container, image] of missing) decided.take(pullJob(jobsOf(pass), container, image));
+  // Where pods wait for their image, the decision is kept only when the jobs are there, so that none is missed.
+  const waits = longestWaitMs(seen.set.metadata.annotations) !== undefined;
+  if (!waits || missing.length === 0) decided.take(mark(update, images.length === 0 ? IGNORED : CREATED));
+}
+
+/** Images of containers that some old pod runs with another one. */
+function changedImages({ seen, pods, update, mark: current }: Pass): [string, string][] {
+  const old = new Set<string>();
+  for (const { daemons } of pods.every()) {
+    for (const { pod, updated } of daemons) if (!updated) old.add(pod.labels[REVISION_LABEL] ?? "");
+  }
+  const before = seen.revisions
+    .filter((revision) => old.has(hashOf(revision)) && hashOf(revision) !== current.hash)
+    .map((revision) => imagesOf(templateOf(revision.data)));
+  return [...imagesOf(templateOf(update.data))].filter(([container, image]) =>
+    before.some((images) => images.has(container) && images.get(container) !== image),
+  );
+}
+
+function imagesOf(template: Partial<PodTemplate> | undefined): Map<string, string> {
+  return new Map((template?.spec?.containers ?? []).map(({ name, image }) => [name, image ?? ""]));
+}
+
+function jobsOf({ seen, name, namespace, uid, update }: Pass) {
+  const { metadata, spec } = seen.set;
+  const { template, selector } = spec;
+  const timeout = integerOf(metadata.annotations?.[TIMEOUT]);
+  return {
+    owner: { kind: "DaemonSet", name, namespace, uid },
+    template,
+    selector,
+    update,
+    hashLabel: REVISION_LABEL,
+    parallelism: integerOf(metadata.annotations?.[PARALLELISM]) ?? 1,
+    timeoutSeconds: timeout ?? 300,
+  };
+}
+
+function integerOf(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined;
+}

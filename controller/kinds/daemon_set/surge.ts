@@ -1,0 +1,53 @@
+/** A rolling update with a new pod beside the old one, node by node. Spec: daemonset 4.6. */
+import { counted } from "../../../kube/core/index.ts";
+import type { DaemonNode } from "./classify.ts";
+import type { Site, UpdateWindow } from "./order.ts";
+import type { Pass } from "./pass.ts";
+import { planCreations } from "./scale.ts";
+
+/** Rule 33: new pods for nodes that have only an old one. The old pod of a pair is the scale's to delete (rule 34). */
+export function planSurge(pass: Pass, window: UpdateWindow): void {
+  const { strategy, decided } = pass;
+  const urgent: string[] = [];
+  let candidates = window.quietDue;
+  let surging = 0;
+  for (const site of window.sites) {
+    const { node, fresh, old } = site;
+    const [oldest] = old;
+    if (isPair(node)) surging++;
+    else if (isCandidate(site)) candidates++;
+    else if (fresh.length === 0 && oldest !== undefined && node.eligibility === "run") urgent.push(node.name);
+  }
+  // Nodes whose old pod serves nobody do not wait for room, but they take it.
+  const room = Math.max(0, strategy.maxSurge - surging - urgent.length);
+  planCreations(pass, [...urgent, ...firstOf(window, room)]);
+  if (candidates <= room) return;
+  decided.waiting.push({
+    reason: "Surge",
+    message: `${counted(candidates - room, "node waits", "nodes wait")} for a new pod: maxSurge is ${strategy.maxSurge} and ${counted(Math.max(surging, strategy.maxSurge), "node runs", "nodes run")} two`,
+    until: "new pods become available and the old ones beside them go",
+  });
+}
+
+/** A node whose only pod is old and serves. */
+function isCandidate({ node, fresh, old }: Site): boolean {
+  const [oldest] = old;
+  if (fresh.length > 0 || oldest === undefined || node.eligibility !== "run") return false;
+  return oldest.available && !oldest.preparing && !isPair(node);
+}
+
+function firstOf(window: UpdateWindow, count: number): string[] {
+  const first: string[] = [];
+  if (count === 0) return first;
+  for (const site of window.due()) {
+    if (!isCandidate(site)) continue;
+    first.push(site.node.name);
+    if (first.length === count) break;
+  }
+  return first;
+}
+
+/** Two pods that live, as far as the server has confirmed: a deletion that is not answered yet may still be refused. */
+function isPair({ daemons }: DaemonNode): boolean {
+  return daemons.filter(({ failed, terminating, busy }) => !failed && (!terminating || busy)).length > 1;
+}

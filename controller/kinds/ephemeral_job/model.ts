@@ -1,0 +1,39 @@
+/** What the plan of an EphemeralJob works on. */
+import type { EphemeralJob, EphemeralJobStatus } from "../../../crds/index.ts";
+import type { ObservedPod } from "../../native/observed_pod.ts";
+
+export const CLEANUP_FINALIZER = "apps.kruise.io/ephemeralcontainers-cleanup";
+/** Variable of an ephemeral container that says whose it is: the UID of the job. */
+export const JOB_ID_VARIABLE = "KRUISE_EJOB_ID";
+/** Seconds that a finished job stays when nothing is said. */
+export const DEFAULT_TTL_SECONDS = 1800;
+
+export type JobCondition = NonNullable<EphemeralJobStatus["conditions"]>[number];
+
+/** How the containers of this job fare in one pod. */
+export type PodState = "todo" | "waiting" | "running" | "succeeded" | "failed";
+
+export interface Target {
+  readonly pod: ObservedPod;
+  readonly state: PodState;
+}
+
+export interface JobSeen {
+  readonly job: EphemeralJob;
+  /** Pods that the selector matches. */
+  readonly pods: readonly ObservedPod[];
+  /** UIDs of pods that did not take the containers when they were last asked to: others go first. */
+  readonly refusing: ReadonlySet<string>;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+export interface JobPlan {
+  readonly status: EphemeralJobStatus;
+  /** Pods that get the containers now, in order. */
+  readonly inject: readonly ObservedPod[];
+  /** Its time to live is over. */
+  readonly remove: boolean;
+  /** Milliseconds after which time alone changes the answer. */
+  readonly requeueAfterMs?: number;
+}

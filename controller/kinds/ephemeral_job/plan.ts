@@ -1,0 +1,48 @@
+/** What happens to a job in one pass. Pure. Spec: containers 5.4. */
+import type { EphemeralJob, EphemeralJobStatus } from "../../../crds/index.ts";
+import { timeOf } from "../../../kube/core/index.ts";
+import type { ObservedPod } from "../../native/observed_pod.ts";
+import { DEFAULT_TTL_SECONDS, type JobPlan, type JobSeen, type Target } from "./model.ts";
+import { isFinished, statusOf } from "./status.ts";
+import { targetsOf } from "./targets.ts";
+
+export function planEphemeralJob({ job, pods, refusing, now }: JobSeen): JobPlan {
+  if (job.status !== undefined && isFinished(job.status)) return ended(job, job.status, now);
+  const targets = targetsOf(job, pods);
+  const deadlineInMs = deadlineAfter(job, now);
+  const status = statusOf(job, targets, deadlineInMs !== undefined && deadlineInMs <= 0, now);
+  if (isFinished(status)) return ended(job, status, now);
+  return {
+    status,
+    inject: status.phase === "Paused" || status.phase === "Error" ? [] : nextPods(job, targets, refusing),
+    remove: false,
+    ...(deadlineInMs === undefined || deadlineInMs <= 0 ? {} : { requeueAfterMs: deadlineInMs }),
+  };
+}
+
+function ended(job: EphemeralJob, status: EphemeralJobStatus, now: number): JobPlan {
+  const ttlMs = (job.spec.ttlSecondsAfterFinished ?? DEFAULT_TTL_SECONDS) * 1000;
+  const leftMs = (timeOf(status.completionTime) ?? now) + ttlMs - now;
+  if (leftMs <= 0) return { status, inject: [], remove: true };
+  return { status, inject: [], remove: false, requeueAfterMs: leftMs };
+}
+
+/** Milliseconds to the active deadline, counted from `status.startTime`; undefined without one. */
+function deadlineAfter({ spec, status }: EphemeralJob, now: number): number | undefined {
+  const seconds = spec.activeDeadlineSeconds;
+  if (seconds === undefined || seconds === null) return undefined;
+  return (timeOf(status?.startTime) ?? now) + seconds * 1000 - now;
+}
+
+/** A pod whose containers have been added counts until they end, whether they run already or not. */
+function nextPods(
+  { spec }: EphemeralJob,
+  targets: readonly Target[],
+  refusing: ReadonlySet<string>,
+): ObservedPod[] {
+  const busy = targets.filter(({ state }) => state === "waiting" || state === "running").length;
+  const room = Math.max(0, (spec.parallelism ?? 1) - busy);
+  const todo = targets.filter(({ state }) => state === "todo").map(({ pod }) => pod);
+  const willing = todo.filter(({ uid }) => !refusing.has(uid));
+  return [...willing, ...todo.filter(({ uid }) => refusing.has(uid))].slice(0, room);
+}

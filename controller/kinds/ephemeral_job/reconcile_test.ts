@@ -1,0 +1,176 @@
+import t from "tap";
+import { applyMergePatch, type JsonObject } from "../../../kube/core/index.ts";
+import { type Client, KubeError, type Resource } from "../../../kube/index.ts";
+import { kindDeps } from "../../../testkit/controller/kind_deps_builder.ts";
+import { testClock } from "../../../testkit/kube/fake_clock.ts";
+import { fakeServer } from "../../../testkit/kube/fake_server.ts";
+import { pod } from "../../../testkit/kube/pod_manifest_builder.ts";
+import { shellOf } from "../../runtime/shell.ts";
+import { EphemeralJobReconciler } from "./reconcile.ts";
+import { ephemeralJobResource } from "./resource.ts";
+
+const key = "ns/look";
+
+/** A shell over a server with the given pods; pods in `refusing` take no containers. */
+function scene(spec: JsonObject, refusing: ReadonlySet<string> = new Set()) {
+  const server = fakeServer({
+    refuse: ({ name }) =>
+      refusing.has(name) ? new KubeError("Invalid", "it takes none", { status: 422 }) : undefined,
+  });
+  const clock = testClock();
+  const writes: string[] = [];
+  let version = 1;
+  let stored: JsonObject = {
+    metadata: { name: "look", namespace: "ns", uid: "j1", resourceVersion: "1" },
+    spec: {
+      selector: { matchLabels: { a: "b" } },
+      template: { ephemeralContainers: [{ name: "look", image: "i" }] },
+      ...spec,
+    },
+  };
+  const decode = <T>(resource: Resource<T>): T =>
+    resource.codec.decode(Buffer.from(JSON.stringify(stored)), "application/json");
+  const client: Client = {
+    ...server.client,
+    async patch(resource, ref, patch, options = {}) {
+      if (resource.plural === "pods") return server.client.patch(resource, ref, patch, options);
+      writes.push(options.subresource ?? "job");
+      const next = applyMergePatch(stored, patch.body);
+      stored = { ...next, metadata: { ...Object(next["metadata"]), resourceVersion: String(++version) } };
+      return decode(resource);
+    },
+    async delete() {
+      writes.push("delete");
+      return undefined;
+    },
+  };
+  const deps = kindDeps(ephemeralJobResource, client, clock);
+  const { objects, events } = deps;
+  objects.upsert(decode(ephemeralJobResource));
+  const shell = shellOf(deps, new EphemeralJobReconciler(deps));
+  return {
+    server,
+    clock,
+    shell,
+    writes,
+    events,
+    status: () => objects.get(key)?.status,
+    /** As somebody else deletes it, or as its status was written before. */
+    change: (patch: JsonObject) => {
+      stored = applyMergePatch(stored, {
+        ...patch,
+        metadata: { ...Object(patch["metadata"]), resourceVersion: String(++version) },
+      });
+      objects.upsert(decode(ephemeralJobResource));
+    },
+    job: () => objects.get(key),
+    injected: () => server.patches.map(({ name, subresource }) => `${name} ${subresource}`),
+    stop: deps.stop,
+  };
+}
+
+const running = (name: string) => pod(name, { a: "b" }, { status: { phase: "Running" } });
+
+t.test("one request a pod, the finalizer first, the status once", async (t) => {
+  const s = scene({ parallelism: 3 });
+  for (const name of ["p1", "p2", "p3"]) s.server.put("pods", running(name));
+  await s.shell.reconcile(key);
+  t.same(s.writes, ["job"], "nothing is known of pods yet");
+  t.same(s.job()?.metadata.finalizers, ["apps.kruise.io/ephemeralcontainers-cleanup"]);
+  await s.clock.settle();
+  await s.shell.reconcile(key);
+  t.same(s.injected(), ["p1 ephemeralcontainers", "p2 ephemeralcontainers", "p3 ephemeralcontainers"]);
+  t.same(s.writes, ["job", "status"]);
+  t.match(
+    s.status(),
+    { phase: "Waiting", match: 3, waiting: 3, running: 0 },
+    "what was written counts at once",
+  );
+  await s.shell.reconcile(key);
+  t.equal(s.injected().length, 3);
+  t.same(s.writes, ["job", "status"], "no write without a change");
+  await s.stop();
+});
+
+t.test("a pod that refuses is reported, and the others go first from then on", async (t) => {
+  const s = scene({ parallelism: 1 }, new Set(["p1"]));
+  for (const name of ["p1", "p2"]) s.server.put("pods", running(name));
+  await s.shell.reconcile(key);
+  await s.clock.settle();
+  await t.rejects(s.shell.reconcile(key), { code: "Invalid" });
+  t.same(s.events, ["Warning CreateFailed failed to add ephemeral containers to pod p1: it takes none"]);
+  t.match(s.status(), { phase: "Unknown", match: 2 }, "the status is written all the same");
+  await s.shell.reconcile(key);
+  t.same(s.injected(), ["p2 ephemeralcontainers"]);
+  await s.stop();
+});
+
+t.test("a finished job watches no pods any more and goes after its time to live", async (t) => {
+  const s = scene({ ttlSecondsAfterFinished: 5 });
+  s.server.put("pods", running("p1"));
+  await s.shell.reconcile(key);
+  await s.clock.settle();
+  await s.shell.reconcile(key);
+  const env = [{ name: "KRUISE_EJOB_ID", value: "j1" }];
+  const state = { terminated: { exitCode: 0 } };
+  s.server.put("pods", {
+    ...running("p1"),
+    spec: { ephemeralContainers: [{ name: "look", image: "i", env }] },
+    status: { phase: "Running", ephemeralContainerStatuses: [{ name: "look", state }] },
+  });
+  await s.clock.settle();
+  t.same(await s.shell.reconcile(key), { requeueAfterMs: 5_000 });
+  t.match(s.status(), { phase: "Succeeded", succeeded: 1 });
+  await s.clock.settle();
+  t.equal(s.server.openWatches, 0);
+  await s.clock.advance(5_000);
+  await s.shell.reconcile(key);
+  t.equal(s.writes.at(-1), "delete");
+  await s.stop();
+});
+
+const deleted = { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } };
+const withState = (name: string, state: JsonObject) => ({
+  ...running(name),
+  spec: {
+    ephemeralContainers: [{ name: "look", image: "i", env: [{ name: "KRUISE_EJOB_ID", value: "j1" }] }],
+  },
+  status: { phase: "Running", ephemeralContainerStatuses: [{ name: "look", state }] },
+});
+
+t.test("a job that is deleted while its containers run says that they stay", async (t) => {
+  const s = scene({ parallelism: 3 });
+  s.server.put("pods", withState("p1", { running: {} }));
+  s.server.put("pods", withState("p2", { terminated: { exitCode: 0 } }));
+  s.server.put("pods", withState("p3", { waiting: { reason: "ContainerCreating" } }));
+  s.server.put("pods", running("p4"));
+  await s.shell.reconcile(key);
+  await s.clock.settle();
+  await s.shell.reconcile(key);
+  t.same(s.events, []);
+  s.change(deleted);
+  await s.shell.reconcile(key);
+  t.same(s.events, [
+    "Warning RemoveFailed failed to remove ephemeral containers of 3 pods (p1, p3, p4): Kubernetes cannot remove any, they run until they end",
+  ]);
+  t.same(s.job()?.metadata.finalizers ?? [], [], "nothing holds it");
+  await s.stop();
+});
+
+t.test("one whose pods are not looked at any more knows it from its status", async (t) => {
+  for (const [status, events] of [
+    [
+      { phase: "Failed", completionTime: "2026-01-01T00:00:00Z", running: 1, waiting: 0 },
+      [
+        "Warning RemoveFailed failed to remove ephemeral containers of 1 pod: Kubernetes cannot remove any, they run until they end",
+      ],
+    ],
+    [{ phase: "Succeeded", completionTime: "2026-01-01T00:00:00Z", running: 0, waiting: 0 }, []],
+  ] as const) {
+    const s = scene({});
+    s.change({ ...deleted, status });
+    await s.shell.reconcile(key);
+    t.same(s.events, events);
+    await s.stop();
+  }
+});

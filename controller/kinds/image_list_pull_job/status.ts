@@ -1,0 +1,42 @@
+/** What an ImageListPullJob reports. Pure. Spec: images L2. */
+import type { ImageListPullJob, ImageListPullJobStatus, ImagePullJob } from "../../../crds/index.ts";
+import { formatTime } from "../../../kube/core/index.ts";
+
+/** `children` by image: those that count. Images without one, or with one that has not begun, count for nothing. */
+export function listJobStatus(
+  job: ImageListPullJob,
+  images: readonly string[],
+  children: ReadonlyMap<string, ImagePullJob>,
+  times: { startTime: string; now: number },
+): ImageListPullJobStatus {
+  let active = 0;
+  let completed = 0;
+  let succeeded = 0;
+  const failedImageStatuses: NonNullable<ImageListPullJobStatus["failedImageStatuses"]> = [];
+  for (const image of images) {
+    const child = children.get(image);
+    const status = child?.status;
+    if (child === undefined || status?.startTime === undefined) continue;
+    const { desired, failed = 0, succeeded: done = 0 } = status;
+    if ((status.active ?? 0) > 0) active++;
+    if (desired === failed + done) completed++;
+    if (desired === done) succeeded++;
+    if (failed > 0) failedImageStatuses.push(failure(image, child.metadata.name ?? ""));
+  }
+  const desired = images.length;
+  const isOver = (job.spec.completionPolicy?.type ?? "Always") === "Always" && desired === completed;
+  return {
+    startTime: times.startTime,
+    ...(isOver ? { completionTime: formatTime(times.now) } : {}),
+    desired,
+    active,
+    completed,
+    succeeded,
+    ...(failedImageStatuses.length === 0 ? {} : { failedImageStatuses }),
+  };
+}
+
+function failure(image: string, imagePullJob: string) {
+  const message = `Please check for details which nodes failed by 'kubectl get ImagePullJob ${imagePullJob}'.`;
+  return { imagePullJob, name: image, message };
+}

@@ -1,0 +1,82 @@
+/** What is to go from a NodeImage's spec, and when the next thing will. Pure. Spec: images N4.2 to N4.6. */
+import type { NodeImage, NodeImageSpec } from "../../../crds/index.ts";
+import { put, timeOf } from "../../../kube/core/index.ts";
+import { earliest } from "../../plan/earliest.ts";
+import {
+  currentStatus,
+  type ImageSpec,
+  PULL_JOB,
+  type SecretReference,
+  type TagOwner,
+  type TagSpec,
+} from "./model.ts";
+
+export interface Facts {
+  /** Whether the job of this name and UID is still there. */
+  jobExists(owner: TagOwner): boolean;
+  /** Whether the secret is still there; true where that is not known. */
+  secretExists(secret: SecretReference): boolean;
+  /** Milliseconds since the epoch. */
+  now: number;
+}
+
+interface Pruned {
+  /** The spec as it should be; the very object when nothing goes. */
+  spec: NodeImageSpec;
+  /** When time alone removes the next tag; milliseconds since the epoch. */
+  nextAt: number | undefined;
+}
+
+/** The spec without what has served its purpose. */
+export function pruneNodeImage(nodeImage: NodeImage, facts: Facts): Pruned {
+  const images: NonNullable<NodeImageSpec["images"]> = {};
+  let isChanged = false;
+  let nextAt: number | undefined;
+  for (const [name, image] of Object.entries(nodeImage.spec?.images ?? {})) {
+    const kept = pruneImage(nodeImage, name, image, facts);
+    nextAt = earliest([nextAt, kept.nextAt]);
+    if (kept.image !== image) isChanged = true;
+    if (kept.image !== undefined) put(images, name, kept.image);
+  }
+  return { spec: isChanged ? { ...nodeImage.spec, images } : nodeImage.spec, nextAt };
+}
+
+function pruneImage(
+  nodeImage: NodeImage,
+  name: string,
+  image: ImageSpec,
+  facts: Facts,
+): { image: ImageSpec | undefined; nextAt: number | undefined } {
+  const tags: TagSpec[] = [];
+  let nextAt: number | undefined;
+  for (const tag of image.tags ?? []) {
+    const expiresAt = expiry(nodeImage, name, tag);
+    const kept = timeOf(tag.createdAt) === undefined ? undefined : withLivingOwners(tag, facts);
+    if (kept === undefined || (expiresAt !== undefined && expiresAt <= facts.now)) continue;
+    nextAt = earliest([nextAt, expiresAt]);
+    tags.push(kept);
+  }
+  const secrets = image.pullSecrets?.filter((each) => each.mode === "batch" || facts.secretExists(each));
+  const isSame =
+    tags.length === image.tags?.length &&
+    tags.every((tag, index) => tag === image.tags[index]) &&
+    secrets?.length === image.pullSecrets?.length;
+  if (isSame) return { image: tags.length === 0 ? undefined : image, nextAt };
+  if (tags.length === 0) return { image: undefined, nextAt };
+  return { image: { ...image, tags, ...(secrets === undefined ? {} : { pullSecrets: secrets }) }, nextAt };
+}
+
+/** Undefined when every owner of a tag that had some is gone; tags that never had any stay (rule N4.3). */
+function withLivingOwners(tag: TagSpec, facts: Facts): TagSpec | undefined {
+  const owners = tag.ownerReferences ?? [];
+  const living = owners.filter((owner) => owner.kind !== PULL_JOB || facts.jobExists(owner));
+  if (living.length === owners.length) return tag;
+  return living.length === 0 ? undefined : { ...tag, ownerReferences: living };
+}
+
+/** When the finished task has served its time; undefined while it runs, or when it stays (rule N4.4). */
+function expiry(nodeImage: NodeImage, name: string, tag: TagSpec): number | undefined {
+  const ttl = tag.pullPolicy?.ttlSecondsAfterFinished;
+  const completedAt = timeOf(currentStatus(nodeImage, name, tag)?.completionTime);
+  return typeof ttl === "number" && completedAt !== undefined ? completedAt + ttl * 1000 : undefined;
+}

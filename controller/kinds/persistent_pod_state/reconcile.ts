@@ -1,0 +1,166 @@
+/**
+ * PersistentPodStates: follows the workloads that are recorded or ask for a record, reads the caches and plans. No policy
+ * lives here.
+ */
+import { groupOf, type PersistentPodState, type StatefulSet } from "../../../crds/index.ts";
+import type { Labels, ObjectMeta } from "../../../kube/core/index.ts";
+import type { Cache, Change, Pod } from "../../../kube/index.ts";
+import { type NativeStatefulSet, nativeStatefulSetResource } from "../../native/stateful_set.ts";
+import { earliest } from "../../plan/earliest.ts";
+import { GROUP } from "../../plan/resource.ts";
+import { isActive, isReady } from "../../rollout/pods/pod_state.ts";
+import type { KindDeps } from "../../runtime/kind.ts";
+import type { Pass, Reconciler, Step } from "../../runtime/reconciler.ts";
+import type { PodNeeds } from "../../runtime/selected_pods.ts";
+import { groupVersionOf } from "../../runtime/shell.ts";
+import { statefulSetResource } from "../stateful_set/resource.ts";
+import { asksForState, generationChanged, planGeneration, type Workload } from "./generate.ts";
+import { advancedTarget, nativeTarget, type PersistentPodStateOptions, type Target } from "./observe.ts";
+import { planPersistentPodState } from "./plan.ts";
+import { targetIndex, targetValue } from "./targets.ts";
+
+const ADVANCED = GROUP;
+const NATIVE = "apps";
+const STATEFUL_SET = "StatefulSet";
+/** How soon a node that was not known, or a name that was taken, is looked at again; milliseconds. */
+const RETRY_MS = 1000;
+
+/** What both StatefulSets have. */
+interface WorkloadObject {
+  readonly metadata: ObjectMeta;
+}
+
+export class PersistentPodStateReconciler implements Reconciler<PersistentPodState> {
+  readonly #deps: KindDeps<PersistentPodState>;
+  readonly #options: PersistentPodStateOptions;
+  readonly #advanced: Cache<StatefulSet>;
+  readonly #native: Cache<NativeStatefulSet>;
+  readonly #pods: PodNeeds<Pod>;
+  /** Workloads whose annotations are still to be acted on, by the key of their object: `apps` or `apps.kruise.io`. */
+  readonly #asking = new Map<string, Set<string>>();
+
+  constructor(deps: KindDeps<PersistentPodState>) {
+    this.#deps = deps;
+    this.#options = { startOrdinal: deps.options.gates.StatefulSetStartOrdinal };
+    deps.informers.cacheOf(deps.resource, targetIndex);
+    this.#advanced = deps.informers.cacheOf(statefulSetResource);
+    this.#native = deps.informers.cacheOf(nativeStatefulSetResource);
+    this.#pods = deps.selectedPods.needs((key, change) => {
+      if (change === undefined || matters(change)) deps.queue.add(key);
+    });
+    this.#advanced.subscribe((change) => this.#onWorkload(ADVANCED, change));
+    this.#native.subscribe((change) => this.#onWorkload(NATIVE, change));
+  }
+
+  forget(key: string): void {
+    this.#pods.release(key);
+  }
+
+  reconcileAbsent(key: string): Pass {
+    return this.#generate(key, undefined);
+  }
+
+  reconcile(object: PersistentPodState, key: string): Pass {
+    const generated = this.#generate(key, object);
+    if (object.metadata.deletionTimestamp !== undefined) return generated;
+    const { target, pods } = this.#targetOf(key, object);
+    if (pods === undefined) return generated;
+    const { nodes } = this.#deps.caches;
+    const nodeLabels = (name: string): Labels | undefined => nodes.get(name)?.labels;
+    const { status, unknownNodes } = planPersistentPodState({ object, target, pods, nodeLabels });
+    const retryMs = unknownNodes.length > 0 ? RETRY_MS : undefined;
+    return {
+      ...generated,
+      status,
+      size: Object.keys(status.podStates ?? {}).length,
+      requeueAfterMs: earliest([generated.requeueAfterMs, retryMs]),
+    };
+  }
+
+  /** The target and its pods; pods are undefined while they are still being listed, which enqueues the key. */
+  #targetOf(
+    key: string,
+    object: PersistentPodState,
+  ): { target: Target | undefined; pods: readonly Pod[] | undefined } {
+    const { targetRef } = object.spec;
+    const namespace = object.metadata.namespace ?? "";
+    const name = `${namespace}/${targetRef.name}`;
+    const group = targetRef.kind === STATEFUL_SET ? groupOf(targetRef.apiVersion) : "";
+    const advanced = group === ADVANCED ? this.#advanced.get(name) : undefined;
+    const native = group === NATIVE ? this.#native.get(name) : undefined;
+    const labels = advanced?.spec.selector ?? native?.selector;
+    if (labels === undefined) {
+      this.#pods.release(key);
+      return { target: undefined, pods: [] };
+    }
+    const target = advanced ? advancedTarget(advanced, this.#options) : native && nativeTarget(native);
+    const [held] = this.#pods.need(key, [{ namespace, labels }]) ?? [];
+    return { target, pods: held && [...held.values()].filter((pod) => pod.controller?.uid === target?.uid) };
+  }
+
+  /** What annotations of workloads with the object's name ask for. */
+  #generate(key: string, present: PersistentPodState | undefined): Pass {
+    const actions: Step[] = [];
+    let requeueAfterMs: number | undefined;
+    for (const group of this.#asking.get(key) ?? []) {
+      const workload = this.#workloadOf(group, key);
+      const generation = workload && planGeneration(workload, present);
+      if (generation?.type === "wait") {
+        requeueAfterMs = RETRY_MS;
+        continue;
+      }
+      if (generation !== undefined && generation.type !== "nothing") actions.push(generation);
+      else if (generation?.why === "not ours" && present !== undefined)
+        this.#deps.log.info("an object that was not made from annotations is left as it is", { object: key });
+      // Once it is done.
+      actions.push(async () => this.#asked(key, group));
+    }
+    return { actions, requeueAfterMs };
+  }
+
+  #workloadOf(group: string, key: string): Workload | undefined {
+    const isNative = group === NATIVE;
+    const found = isNative ? this.#native.get(key) : this.#advanced.get(key);
+    if (found === undefined || found.metadata.deletionTimestamp !== undefined) return undefined;
+    const resource = isNative ? nativeStatefulSetResource : statefulSetResource;
+    return { apiVersion: groupVersionOf(resource), kind: resource.kind, metadata: found.metadata };
+  }
+
+  #asked(key: string, group: string): void {
+    const groups = this.#asking.get(key);
+    groups?.delete(group);
+    if (groups?.size === 0) this.#asking.delete(key);
+  }
+
+  #onWorkload<T extends WorkloadObject>(group: string, change: Change<T>): void {
+    const { metadata } = change.object;
+    const key = `${metadata.namespace ?? ""}/${metadata.name ?? ""}`;
+    const before = change.type === "changed" ? change.before.metadata : undefined;
+    if (before === undefined || generationChanged(before.annotations, metadata.annotations)) {
+      if (change.type === "changed" || (change.type === "added" && asksForState(metadata.annotations))) {
+        this.#asking.set(key, (this.#asking.get(key) ?? new Set()).add(group));
+        this.#deps.queue.add(key);
+      }
+    }
+    const isSame =
+      before?.generation === metadata.generation && before?.deletionTimestamp === metadata.deletionTimestamp;
+    if (!isSame) this.#enqueueTargeting(metadata.namespace ?? "", group, metadata.name ?? "");
+  }
+
+  #enqueueTargeting(namespace: string, group: string, name: string): void {
+    const { objects, queue, resource } = this.#deps;
+    for (const object of objects.byIndex("target", targetValue(namespace, group, STATEFUL_SET, name))) {
+      queue.add(resource.codec.identify(object).key);
+    }
+  }
+}
+
+/** Only what can change a record: a pod that becomes Ready, moves, is being deleted or is gone (rule 1). */
+function matters(change: Change<Pod>): boolean {
+  if (change.type !== "changed") return change.type === "removed" || isReady(change.object);
+  const { before, object } = change;
+  return (
+    (isReady(object) && (!isReady(before) || before.nodeName !== object.nodeName)) ||
+    isActive(before) !== isActive(object)
+  );
+}

@@ -1,0 +1,4 @@
+import { persistentPodState } from "../../../crds/index.ts";
+import { resourceOf } from "../../plan/resource.ts";
+
+export const persistentPodStateResource = resourceOf(persistentPodState);

@@ -1,0 +1,64 @@
+/** What the plans of probe markers work on. */
+import {
+  NODE_TYPE_LABEL,
+  type NodePodProbeSpec,
+  type PodProbeMarker,
+  type PodProbeMarkerSpec,
+  VIRTUAL_NODE_TYPE,
+} from "../../../crds/index.ts";
+import { isConditionTrue } from "../../../kube/core/index.ts";
+import { isActivePod, type ObservedPod } from "../../native/observed_pod.ts";
+
+export type MarkerProbe = PodProbeMarkerSpec["probes"][number];
+export type MarkerPolicy = NonNullable<MarkerProbe["markerPolicy"]>[number];
+/** The probes of one pod in a NodePodProbe. */
+export type PodProbes = NonNullable<NodePodProbeSpec["podProbes"]>[number];
+
+export const CLEANUP_FINALIZER = "kruise.io/node-pod-probe-cleanup";
+
+/** A marker that probes pods; those on their way out probe none. */
+export interface Marker {
+  readonly namespace: string;
+  readonly name: string;
+  readonly createdAt: string;
+  readonly probes: readonly MarkerProbe[];
+}
+
+export function markerOf({ metadata, spec }: PodProbeMarker): Marker {
+  return {
+    namespace: metadata.namespace ?? "",
+    name: metadata.name ?? "",
+    createdAt: metadata.creationTimestamp ?? "",
+    probes: spec.probes ?? [],
+  };
+}
+
+/** Markers in the order in which they claim conditions: who was first stays first. */
+export function byClaim(a: Marker, b: Marker): number {
+  return compareText(a.createdAt, b.createdAt) || compareText(a.name, b.name);
+}
+
+export function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** Name of a probe in a NodePodProbe. */
+export function nodeProbeName(marker: { readonly name: string }, probe: { readonly name: string }): string {
+  return `${marker.name}#${probe.name}`;
+}
+
+/** `namespace/name` of the markers that an entry of a NodePodProbe comes from. */
+export function markerKeysOf(entry: PodProbes): string[] {
+  const names = (entry.probes ?? []).map(({ name }) => name.split("#", 1)[0] ?? "");
+  return [...new Set(names)].map((name) => `${entry.namespace}/${name}`);
+}
+
+/** Whether a pod can be probed: active, scheduled, its init containers done (spec containers 4.4, rule 2). */
+export function isProbed(pod: ObservedPod): boolean {
+  return isActivePod(pod) && pod.nodeName !== "" && isConditionTrue(pod.conditions, "Initialized");
+}
+
+/** Nodes without an agent: somebody else runs what runs there. */
+export function isVirtualNode(node: { readonly labels: Readonly<Record<string, string>> }): boolean {
+  return node.labels[NODE_TYPE_LABEL] === VIRTUAL_NODE_TYPE;
+}

@@ -1,0 +1,158 @@
+/** Nodes: one NodePodProbe each, written here alone, and the results that its agent reports. Keys are names of nodes. */
+
+import type { NodePodProbe, PodProbeMarker } from "../../../crds/index.ts";
+import { isConditionTrue, keyOf } from "../../../kube/core/index.ts";
+import { type Cache, type Change, compareVersions, type Node } from "../../../kube/index.ts";
+import { type ObservedPod, observedPodResource } from "../../native/observed_pod.ts";
+import type { KindDeps } from "../../runtime/kind.ts";
+import type { Pass, Reconciler } from "../../runtime/reconciler.ts";
+import type { HeldPods, PodNeeds } from "../../runtime/selected_pods.ts";
+import { isVirtualNode, type Marker, markerOf } from "./model.ts";
+import { planNode, type SeenNode, type SeenPod } from "./plan.ts";
+import { podProbeMarkerResource } from "./resource.ts";
+import { markerIndex, markerSelection, nodeIndex, writeMarks } from "./watching.ts";
+
+/** Pods of a node start in crowds, and each changes several times: gathered for so long, milliseconds. */
+const GATHERING_MS = 50;
+
+export class NodePodProbeReconciler implements Reconciler<NodePodProbe> {
+  readonly #deps: KindDeps<NodePodProbe>;
+  readonly #markers: Cache<PodProbeMarker>;
+  readonly #needs: PodNeeds<ObservedPod>;
+  /** By node, then by UID of its pods: what was written last. A process that starts writes everything once more. */
+  readonly #applied = new Map<string, ReadonlyMap<string, string>>();
+
+  constructor(deps: KindDeps<NodePodProbe>) {
+    this.#deps = deps;
+    this.#markers = deps.informers.cacheOf(podProbeMarkerResource);
+    deps.objects.addIndex("marker", markerIndex);
+    this.#needs = deps.selectPods(observedPodResource).needs((key, change) => this.#onPod(key, change));
+    this.#markers.subscribe((change) => this.#onMarker(change));
+    deps.caches.nodes.subscribe((change) => this.#onNode(change));
+  }
+
+  /** Removed while its node is there: it is made anew. */
+  forget(key: string): void {
+    this.#deps.queue.addAfter(key, GATHERING_MS);
+  }
+
+  reconcile(_: NodePodProbe, name: string): Pass {
+    return this.reconcileAbsent(name);
+  }
+
+  reconcileAbsent(name: string): Pass {
+    const { seen, held } = this.#see(name);
+    const { action, marks, applied } = planNode(seen);
+    const { signal, writesFor } = this.#deps;
+    const writer = writesFor("Cluster");
+    const mark = async (): Promise<void> => {
+      await Promise.all(marks.map((one) => writeMarks({ writer, signal }, one, held)));
+      if (applied.size > 0) this.#applied.set(name, applied);
+      else this.#applied.delete(name);
+    };
+    return { actions: [...(action === undefined ? [] : [action]), mark] };
+  }
+
+  #see(name: string): { seen: SeenNode; held: HeldPods<ObservedPod>[] } {
+    const pods = new Map<string, { pod: ObservedPod; markers: Marker[] }>();
+    const undecided = new Set<string>();
+    const held: HeldPods<ObservedPod>[] = [];
+    for (const marker of this.#markers.values()) {
+      if (marker.metadata.deletionTimestamp !== undefined) continue;
+      const key = markerKey(marker);
+      const [selected] = this.#needs.held(key) ?? [];
+      if (selected === undefined) {
+        if (this.#needs.has(key)) undecided.add(key);
+        continue;
+      }
+      selected.addIndex("node", nodeIndex);
+      let found = false;
+      for (const pod of selected.byIndex("node", name)) {
+        found = true;
+        const known = pods.get(pod.uid);
+        if (known === undefined) pods.set(pod.uid, { pod, markers: [markerOf(marker)] });
+        else {
+          known.markers.push(markerOf(marker));
+          // Each selection has its own watch: the newest state counts.
+          if (compareVersions(pod.resourceVersion, known.pod.resourceVersion) > 0) known.pod = pod;
+        }
+      }
+      if (found) held.push(selected);
+    }
+    const seenPods: readonly SeenPod[] = [...pods.values()];
+    const node = this.#deps.caches.nodes.get(name);
+    const seen: SeenNode = {
+      name,
+      node: node === undefined || node.deletionAt !== undefined ? undefined : nodeFacts(node),
+      held: this.#deps.objects.get(name),
+      pods: seenPods,
+      undecided,
+      applied: this.#applied.get(name) ?? new Map(),
+    };
+    return { seen, held };
+  }
+
+  #onNode(change: Change<Node>): void {
+    const { object } = change;
+    const same =
+      change.type === "changed" &&
+      change.before.deletionAt === object.deletionAt &&
+      nodeFacts(change.before).ready === nodeFacts(object).ready &&
+      isVirtualNode(change.before) === isVirtualNode(object);
+    if (!same) this.#deps.queue.add(object.name);
+  }
+
+  #onMarker(change: Change<PodProbeMarker>): void {
+    const { object } = change;
+    const key = markerKey(object);
+    const ended = change.type === "removed" || object.metadata.deletionTimestamp !== undefined;
+    if (
+      !ended &&
+      change.type === "changed" &&
+      change.before.metadata.generation === object.metadata.generation
+    )
+      return;
+    // Its pods as they were: a changed selector may leave nodes.
+    this.#enqueueNodes(key);
+    if (ended) this.#needs.release(key);
+    else this.#select(key, object);
+  }
+
+  #select(key: string, marker: PodProbeMarker): void {
+    try {
+      const [pods] = this.#needs.need(key, [markerSelection(marker)]) ?? [];
+      if (pods !== undefined) this.#onPod(key, undefined);
+    } catch (error) {
+      this.#needs.release(key);
+      this.#deps.log.warn("a PodProbeMarker selects no pods: its selector is malformed", {
+        marker: key,
+        error,
+      });
+    }
+  }
+
+  #onPod(key: string, change: Change<ObservedPod> | undefined): void {
+    if (change === undefined) this.#enqueueNodes(key);
+    else for (const node of nodeIndex(change.object)) this.#deps.queue.addAfter(node, GATHERING_MS);
+  }
+
+  /** Nodes of the marker's pods, and nodes that have its probes. */
+  #enqueueNodes(key: string): void {
+    const { queue, objects } = this.#deps;
+    const names = new Set<string>();
+    for (const object of objects.byIndex("marker", key)) names.add(object.metadata.name ?? "");
+    for (const pods of this.#needs.held(key) ?? []) {
+      for (const pod of pods.values()) for (const node of nodeIndex(pod)) names.add(node);
+    }
+    for (const name of names) queue.add(name);
+  }
+}
+
+function markerKey(marker: PodProbeMarker): string {
+  const { namespace = "", name = "" } = marker.metadata;
+  return keyOf({ namespace, name });
+}
+
+function nodeFacts(node: Node): { ready: boolean; virtual: boolean } {
+  return { ready: isConditionTrue(node.conditions, "Ready"), virtual: isVirtualNode(node) };
+}

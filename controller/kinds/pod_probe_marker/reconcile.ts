@@ -1,0 +1,95 @@
+/** Markers: the finalizer, and the status that says how many pods are probed. What nodes get is in node_reconcile.ts. */
+import type { NodePodProbe, PodProbeMarker } from "../../../crds/index.ts";
+import type { Cache } from "../../../kube/index.ts";
+import { type ObservedPod, observedPodResource } from "../../native/observed_pod.ts";
+import { scopeOf } from "../../plan/owners.ts";
+import { statusPauseMs } from "../../rollout/delays.ts";
+import type { KindDeps } from "../../runtime/kind.ts";
+import type { Pass, Reconciler } from "../../runtime/reconciler.ts";
+import type { HeldPods, PodNeeds } from "../../runtime/selected_pods.ts";
+import { marksOfConditions, type PodMarks } from "./marks.ts";
+import { CLEANUP_FINALIZER, isProbed, isVirtualNode, markerOf } from "./model.ts";
+import { nodePodProbeResource } from "./resource.ts";
+import { markerIndex, markerSelection, nodeIndex, writeMarks } from "./watching.ts";
+
+/** Pods come and go in crowds: their events are gathered for so long at most, milliseconds. */
+const LONGEST_GATHERING_MS = 200;
+
+export class PodProbeMarkerReconciler implements Reconciler<PodProbeMarker> {
+  readonly finalizer = CLEANUP_FINALIZER;
+  readonly #deps: KindDeps<PodProbeMarker>;
+  readonly #needs: PodNeeds<ObservedPod>;
+  readonly #nodeProbes: Cache<NodePodProbe>;
+
+  constructor(deps: KindDeps<PodProbeMarker>) {
+    this.#deps = deps;
+    const { queue } = deps;
+    this.#needs = deps.selectPods(observedPodResource).needs((key, change) => {
+      if (change === undefined) queue.add(key);
+      else if (change.type !== "changed" || isProbed(change.before) !== isProbed(change.object))
+        queue.addAfter(key, this.#gatheringMs(key));
+      else if (deps.options.gates.EnablePodProbeMarkerOnServerless)
+        queue.addAfter(key, this.#gatheringMs(key));
+    });
+    this.#nodeProbes = deps.informers.cacheOf(nodePodProbeResource, { marker: markerIndex });
+    // The last node that forgot a marker lets it go.
+    this.#nodeProbes.subscribe((change) => {
+      for (const key of change.type === "added"
+        ? []
+        : markerIndex(change.type === "changed" ? change.before : change.object)) {
+        if (deps.objects.get(key)?.metadata.deletionTimestamp !== undefined) queue.add(key);
+      }
+    });
+  }
+
+  #gatheringMs(key: string): number {
+    const [pods] = this.#needs.held(key) ?? [];
+    return Math.min(LONGEST_GATHERING_MS, statusPauseMs(pods?.size ?? 0));
+  }
+
+  forget(key: string): void {
+    this.#needs.release(key);
+  }
+
+  reconcile(marker: PodProbeMarker, key: string): Pass | undefined {
+    const { deletionTimestamp, generation: observedGeneration = 0 } = marker.metadata;
+    if (deletionTimestamp !== undefined) {
+      this.#needs.release(key);
+      // Probes that are still on a node keep the marker; the write that removes the last of them enqueues it.
+      for (const _ of this.#nodeProbes.byIndex("marker", key)) return undefined;
+      return { actions: [{ type: "remove finalizer", finalizer: this.finalizer }] };
+    }
+    const [pods] = this.#needs.need(key, [markerSelection(marker)]) ?? [];
+    if (pods === undefined) return undefined;
+    pods.addIndex("node", nodeIndex);
+    const marks = this.#serverlessMarks(marker, pods);
+    const { signal, writesFor } = this.#deps;
+    const writer = writesFor(scopeOf(key));
+    return {
+      status: { ...marker.status, observedGeneration, matchedPods: this.#countMatched(pods) },
+      size: pods.size,
+      actions: [() => Promise.all(marks.map((one) => writeMarks({ writer, signal }, one, [pods])))],
+    };
+  }
+
+  #countMatched(pods: HeldPods<ObservedPod>): number {
+    const { nodes } = this.#deps.caches;
+    let matched = 0;
+    for (const pod of pods.values()) if (isProbed(pod) && nodes.get(pod.nodeName) !== undefined) matched++;
+    return matched;
+  }
+
+  #serverlessMarks(marker: PodProbeMarker, pods: HeldPods<ObservedPod>): readonly PodMarks[] {
+    const { options, caches } = this.#deps;
+    const marks: PodMarks[] = [];
+    if (!options.gates.EnablePodProbeMarkerOnServerless) return marks;
+    for (const node of caches.nodes.values()) {
+      if (!isVirtualNode(node)) continue;
+      for (const pod of pods.byIndex("node", node.name)) {
+        const wanted = isProbed(pod) ? marksOfConditions(pod, [markerOf(marker)]) : undefined;
+        if (wanted !== undefined) marks.push(wanted);
+      }
+    }
+    return marks;
+  }
+}

@@ -1,0 +1,173 @@
+/** Asks the budget of a pod before an operation, and spends from it. Spec: protection A4, rules 11 to 19. */
+import type { PodUnavailableBudget } from "../../../crds/index.ts";
+import { isJsonObject, type JsonObject, own } from "../../../kube/core/index.ts";
+import {
+  type Clock,
+  type EventRecorder,
+  isKubeError,
+  type Pod,
+  podResource,
+  type Random,
+  type ReadingClient,
+  type Writer,
+} from "../../../kube/index.ts";
+import { objectAt } from "../../native/json_fields.ts";
+import type { OwnerScope } from "../../plan/owners.ts";
+import type { Refusal } from "../../runtime/admission/refusals.ts";
+import {
+  type AdmissionHandler,
+  type AdmissionRequest,
+  type AdmissionResponse,
+  allowed,
+  denied,
+} from "../../runtime/admission/request.ts";
+import { type BudgetOperation, operationOf } from "./operation.ts";
+import { isAvailableToBudget, isUnprotected, relatedBudget } from "./pod_facts.ts";
+import { podUnavailableBudgetResource } from "./resource.ts";
+import { spend } from "./spend.ts";
+
+export interface BudgetGuardOptions {
+  client: ReadingClient;
+  writesFor(owner: OwnerScope): Writer;
+  clock: Clock;
+  random: Random;
+  /** Source `pub-controller`. */
+  recorder: EventRecorder;
+  refused(refusal: Refusal): void;
+  /** Gate PodUnavailableBudgetDeleteGate. */
+  deletions: boolean;
+  /** Gate PodUnavailableBudgetUpdateGate. */
+  updates: boolean;
+  /** Gate InPlacePodVerticalScaling. */
+  resizeApart: boolean;
+}
+
+const ATTEMPTS = 4;
+const RETRY_MS = 500;
+
+export type Decision = { allowed: true } | { allowed: false; message: string };
+
+export class BudgetGuard {
+  readonly #options: BudgetGuardOptions;
+  /** The last attempt for each budget, by UID: attempts of one process do not race each other. */
+  readonly #turns = new Map<string, Promise<unknown>>();
+
+  constructor(options: BudgetGuardOptions) {
+    this.#options = options;
+  }
+
+  /** Whether the operation may go on; spends one unit unless `dryRun`. Throws KubeError. */
+  async ask(pod: Pod, operation: BudgetOperation, userName: string, dryRun: boolean): Promise<Decision> {
+    const name = relatedBudget(pod.annotations);
+    if (name === undefined || isUnprotected(pod.annotations) || !isAvailableToBudget(pod))
+      return { allowed: true };
+    const key = `${pod.namespace}/${name}`;
+    const turn = (this.#turns.get(key) ?? Promise.resolve()).then(
+      () => this.#attempts(name, pod, operation, dryRun),
+      () => this.#attempts(name, pod, operation, dryRun),
+    );
+    this.#turns.set(key, turn);
+    try {
+      const decision = await turn;
+      if (!decision.allowed) this.#report(pod, userName);
+      return decision;
+    } finally {
+      if (this.#turns.get(key) === turn) this.#turns.delete(key);
+    }
+  }
+
+  async #attempts(name: string, pod: Pod, operation: BudgetOperation, dryRun: boolean): Promise<Decision> {
+    const { clock, random } = this.#options;
+    for (let attempt = 1; ; attempt++) {
+      const budget = await this.#current(pod.namespace, name);
+      if (budget === undefined) return { allowed: true };
+      const spending = spend(budget, pod, operation, clock.now(), this.#options);
+      if (!spending.allowed) return spending;
+      if (spending.status === undefined || dryRun) return { allowed: true };
+      try {
+        await this.#write(budget, spending.status);
+        return { allowed: true };
+      } catch (error) {
+        if (isKubeError(error, "NotFound")) return { allowed: true };
+        if (!isKubeError(error, "Conflict")) throw error;
+        if (attempt === ATTEMPTS) return { allowed: false, message: error.message };
+        await clock.sleep(RETRY_MS * (1 + 0.1 * random()));
+      }
+    }
+  }
+
+  /** Undefined when there is none. One that was never looked at, or not since it changed, is waited for a moment. */
+  async #current(namespace: string, name: string): Promise<PodUnavailableBudget | undefined> {
+    const { client, clock } = this.#options;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const budget = await client.get(podUnavailableBudgetResource, { namespace, name });
+        const seen = budget.status?.observedGeneration ?? 0;
+        if (seen >= (budget.metadata.generation ?? 0) || attempt === ATTEMPTS) return budget;
+      } catch (error) {
+        if (isKubeError(error, "NotFound")) return undefined;
+        throw error;
+      }
+      await clock.sleep(RETRY_MS);
+    }
+  }
+
+  async #write({ metadata }: PodUnavailableBudget, status: object): Promise<void> {
+    const { writesFor } = this.#options;
+    const { namespace = "", name = "", uid, resourceVersion } = metadata;
+    const patch = { type: "merge", body: { metadata: { uid, resourceVersion }, status } } as const;
+    const options = { subresource: "status" };
+    await writesFor({ namespace }).patch(podUnavailableBudgetResource, { namespace, name }, patch, options);
+  }
+
+  #report(pod: Pod, userName: string): void {
+    const { recorder, refused } = this.#options;
+    const { namespace, name, uid, resourceVersion, controller } = pod;
+    const target = { apiVersion: "v1", kind: "Pod", namespace, name, uid, resourceVersion };
+    recorder.event(target, "Warning", "PubPreventPodDeletion", "openkruise pub prevents pod deletion");
+    const counted = { kind: controller?.kind ?? "unknown", name: controller?.name ?? name };
+    refused({ event: "PodUnavailableBudget", kind: "Pod", namespace, name, userName, counted });
+  }
+}
+
+/** The handler of `/validate-pod`. */
+export function guardPods(guard: BudgetGuard, options: BudgetGuardOptions): AdmissionHandler {
+  return async (request) => {
+    const operation = operationOf(request);
+    if (operation === undefined) return allowed;
+    const isDeletion = operation === "DELETE" || operation === "EVICT";
+    if (!(isDeletion ? options.deletions : options.updates)) return allowed;
+    let decision: Decision;
+    try {
+      const pod = await podOf(request, operation, options.client);
+      decision = await guard.ask(pod, operation, request.userName, isDryRun(request));
+    } catch (error) {
+      return denied(400, error instanceof Error ? error.message : String(error));
+    }
+    return decision.allowed ? allowed : refusal(operation, decision.message);
+  };
+}
+
+/** Whoever drains a node tries an eviction again only after 429. */
+function refusal(operation: BudgetOperation, message: string): AdmissionResponse {
+  return denied(operation === "EVICT" ? 429 : 403, message);
+}
+
+/** As it was before the operation. Throws KubeError. */
+export async function podOf(
+  request: AdmissionRequest,
+  operation: BudgetOperation,
+  client: ReadingClient,
+): Promise<Pod> {
+  const { namespace, name, oldObject } = request;
+  if (operation === "EVICT" || oldObject === undefined) return client.get(podResource, { namespace, name });
+  const pod = { ...oldObject, apiVersion: "v1", kind: "Pod" };
+  return podResource.codec.decode(Buffer.from(JSON.stringify(pod)), "application/json");
+}
+
+/** An eviction carries its options in its body, too. */
+export function isDryRun({ dryRun, object }: AdmissionRequest): boolean {
+  const options: JsonObject = isJsonObject(object) ? objectAt(object, "deleteOptions") : {};
+  const listed = own(options, "dryRun");
+  return dryRun || (Array.isArray(listed) && listed.includes("All"));
+}

@@ -1,0 +1,29 @@
+import type { PodUnavailableBudget } from "../../../crds/index.ts";
+import { policyRule, readVerbs } from "../../plan/access.ts";
+import type { Kind } from "../../runtime/kind.ts";
+import { podUnavailableBudgetWebhooks } from "./admit.ts";
+import { budgetsAreOn } from "./gates.ts";
+import { PodUnavailableBudgetReconciler } from "./reconcile.ts";
+import { podUnavailableBudgetResource } from "./resource.ts";
+
+export { planBudget } from "./plan.ts";
+
+export const podUnavailableBudgetKind: Kind<PodUnavailableBudget> = {
+  controllerName: "podunavailablebudget-controller",
+  workersFlag: "podunavailablebudget-workers",
+  resource: podUnavailableBudgetResource,
+  enabled: budgetsAreOn,
+  reconciler: (deps) => new PodUnavailableBudgetReconciler(deps),
+  // Admission writes it, too: what it records is taken out again after a while.
+  changeMatters: (before, after) => recorded(before) !== recorded(after),
+  webhooks: podUnavailableBudgetWebhooks,
+  // Workloads behind budgets; others than these are asked for their scale.
+  access: [
+    policyRule("apps", ["statefulsets", "deployments", "replicasets"], readVerbs),
+    policyRule("*", ["*/scale"], ["get"]),
+  ],
+};
+
+function recorded({ status }: PodUnavailableBudget): string {
+  return JSON.stringify([status?.unavailableAllowed, status?.disruptedPods, status?.unavailablePods]);
+}

@@ -1,0 +1,58 @@
+/** What a budget asks of a pod. Spec: protection A4, rules 8 to 10. */
+import {
+  noProtectAnnotation,
+  oldRelatedBudgetAnnotation,
+  relatedBudgetAnnotation,
+  unavailableLabelPrefix,
+} from "../../../crds/index.ts";
+import type { Labels } from "../../../kube/core/index.ts";
+import type { Pod } from "../../../kube/index.ts";
+import { isCompleted } from "../../rollout/in_place/completion.ts";
+import { isDigest, runsDigest } from "../../rollout/in_place/running_image.ts";
+import { conditionOf, SPECIFIED_DELETE } from "../../rollout/pods/pod_state.ts";
+import { areSidecarsUpdated } from "../sidecar_set/consistency.ts";
+
+/** A pod that nobody counts on may always go: it is not ready, or does not run what its spec says. */
+export function isAvailableToBudget(pod: Pod): boolean {
+  return isBudgetReady(pod) && isConsistent(pod);
+}
+
+function isBudgetReady(pod: Pod): boolean {
+  return (
+    pod.phase === "Running" &&
+    pod.deletionAt === undefined &&
+    conditionOf(pod, "Ready")?.status === "True" &&
+    !hasUnavailableLabel(pod.labels)
+  );
+}
+
+export function hasUnavailableLabel(labels: Labels): boolean {
+  return Object.keys(labels).some((key) => key.startsWith(unavailableLabelPrefix));
+}
+
+/** Its workload is going to replace it: as good as disrupted, though it is in service still. */
+export function isMarked({ labels }: Pick<Pod, "labels">): boolean {
+  return SPECIFIED_DELETE in labels;
+}
+
+/** Spec and running containers agree. */
+export function isConsistent(pod: Pod): boolean {
+  const digests = pod.containers.filter(({ image }) => isDigest(image));
+  const areRunning = digests.every(({ name, image }) => {
+    const status = pod.containerStatuses.find((each) => each.name === name);
+    return status !== undefined && runsDigest(image, status.imageID);
+  });
+  if (!areRunning) return false;
+  if (digests.length === pod.containers.length && digests.length > 0) return true;
+  return isCompleted(pod, { verticalScaling: true }) && areSidecarsUpdated(pod);
+}
+
+/** The budget that protects the pod, by name. */
+export function relatedBudget(annotations: Labels): string | undefined {
+  return annotations[relatedBudgetAnnotation] || annotations[oldRelatedBudgetAnnotation] || undefined;
+}
+
+/** As Go reads a boolean. */
+export function isUnprotected(annotations: Labels): boolean {
+  return ["1", "t", "T", "TRUE", "true", "True"].includes(annotations[noProtectAnnotation] ?? "");
+}

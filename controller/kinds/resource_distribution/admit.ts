@@ -1,0 +1,85 @@
+/** Admission of ResourceDistributions, both versions. Spec: resourcedistribution 6. */
+import {
+  contentProblem,
+  distributedIdentity,
+  distributedKind,
+  invalidResource,
+  resourceDistribution,
+  validateDistributedResource,
+  validateDistributionTargets,
+} from "../../../crds/index.ts";
+import {
+  type FieldError,
+  forbidden,
+  isJsonObject,
+  type JsonObject,
+  jsonEqual,
+} from "../../../kube/core/index.ts";
+import { isKubeError, messageOf, type Writer } from "../../../kube/index.ts";
+import type { AdmissionHandler } from "../../runtime/admission/request.ts";
+import { closedGate, refusedFor, typedHandler } from "../../runtime/admission/typed.ts";
+import { kindWebhook, type Webhook } from "../../runtime/admission/webhook.ts";
+import type { FeatureGates } from "../../runtime/feature_gates.ts";
+import { copyResources } from "./copies.ts";
+
+interface ResourceDistributionAdmissionOptions {
+  readonly gates: FeatureGates;
+  /** Of the namespace below. */
+  readonly writer: Pick<Writer, "create">;
+  /** Where resources are tried out: that of this program. */
+  readonly namespace: string;
+}
+
+/** The handler of `/validate-apps-kruise-io-resourcedistribution`. */
+export function validateResourceDistribution(
+  options: ResourceDistributionAdmissionOptions,
+): AdmissionHandler {
+  const written = typedHandler(resourceDistribution.readStored, async ({ object }, old) => {
+    const mistakes = validateDistributedResource(object, old?.object);
+    const resource = object.spec?.resource;
+    const isTried = mistakes.length === 0 && !(old && jsonEqual(resource, old.object.spec?.resource));
+    const errors = isTried ? await triedOut(resource, options) : mistakes;
+    return refusedFor([...errors, ...validateDistributionTargets(object, old?.object)], 422);
+  });
+  return (request) => closedGate(options.gates, "ResourceDistributionGate") ?? written(request);
+}
+
+/**
+ * The server itself says whether it would store the resource. It does not look at the content where an object of this name
+ * exists; then only `contentProblem` does.
+ */
+async function triedOut(
+  resource: unknown,
+  { writer, namespace }: ResourceDistributionAdmissionOptions,
+): Promise<FieldError[]> {
+  const kind = distributedKind(distributedIdentity(resource));
+  if (!isJsonObject(resource) || kind === undefined) return [];
+  try {
+    await writer.create(copyResources[kind], namespace, placedIn(resource, namespace), { dryRun: true });
+  } catch (error) {
+    if (!isKubeError(error, "AlreadyExists")) return [refusalOf(error)];
+  }
+  const problem = contentProblem(resource);
+  return problem === undefined ? [] : [invalidResource(problem)];
+}
+
+function refusalOf(error: unknown): FieldError {
+  const path = "spec.resource";
+  if (isKubeError(error, "Invalid", "BadRequest")) return invalidResource(messageOf(error));
+  if (isKubeError(error, "Forbidden", "NamespaceTerminating"))
+    return forbidden(path, `spec.resource is forbidden: ${messageOf(error)}`);
+  const detail = `failed to dry-run validate spec.resource: ${messageOf(error)}`;
+  return { path, type: "InternalError", detail };
+}
+
+function placedIn(resource: JsonObject, namespace: string): JsonObject {
+  const { metadata } = resource;
+  return { ...resource, metadata: { ...(isJsonObject(metadata) ? metadata : {}), namespace } };
+}
+
+export const resourceDistributionWebhooks: readonly Webhook[] = [
+  kindWebhook("validating", resourceDistribution, {
+    handler: ({ writesFor, options: { gates }, settings: { namespace } }) =>
+      validateResourceDistribution({ gates, writer: writesFor({ namespace }), namespace }),
+  }),
+];

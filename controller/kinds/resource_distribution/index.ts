@@ -1,0 +1,20 @@
+/** ResourceDistribution: a Secret or ConfigMap in many namespaces. */
+import type { ResourceDistribution } from "../../../crds/index.ts";
+import type { Kind } from "../../runtime/kind.ts";
+import { resourceDistributionWebhooks } from "./admit.ts";
+import { ResourceDistributionReconciler } from "./reconcile.ts";
+import { resourceDistributionResource } from "./resource.ts";
+
+export { type Copy, copyResources } from "./copies.ts";
+export { type PlacePlan, planPlace, type Wanted, wantedOf } from "./plan.ts";
+
+export const resourceDistributionKind: Kind<ResourceDistribution> = {
+  controllerName: "resourcedistribution-controller",
+  workersFlag: "resourcedistribution-workers",
+  resource: resourceDistributionResource,
+  enabled: (gates) => gates.ResourceDistributionGate,
+  reconciler: (deps) => new ResourceDistributionReconciler(deps),
+  changeMatters: () => false,
+  webhooks: resourceDistributionWebhooks,
+  access: [],
+};

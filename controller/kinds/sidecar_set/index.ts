@@ -1,0 +1,25 @@
+/** SidecarSet: containers added to pods of any owner when they are created, and updated in place. */
+import { revisedSidecars, type SidecarSet } from "../../../crds/index.ts";
+import { readConfiguration } from "../../native/config_maps.ts";
+import { policyRule, readVerbs } from "../../plan/access.ts";
+import type { Kind } from "../../runtime/kind.ts";
+import { sidecarSetWebhooks } from "./admit.ts";
+import { sidecarSetReconciler } from "./reconcile.ts";
+import { sidecarSetResource } from "./resource.ts";
+
+export { matchedNamespaces, SidecarIndex } from "./classify.ts";
+export { rolloutOf } from "./observe.ts";
+export { planSidecarSet, type Seen as SidecarSetSeen, sidecarSetPass } from "./plan.ts";
+export { type UnmanagedReason, unmanagedReason } from "./unmanaged.ts";
+
+export const sidecarSetKind: Kind<SidecarSet> = {
+  controllerName: "sidecarset-controller",
+  workersFlag: "sidecarset-workers",
+  resource: sidecarSetResource,
+  revisions: revisedSidecars,
+  reconciler: sidecarSetReconciler,
+  // In v1alpha1 the version's name is a label: the server does not count its change as a generation.
+  changeMatters: (before, after) => before.spec.customVersion !== after.spec.customVersion,
+  webhooks: sidecarSetWebhooks,
+  access: [policyRule("", ["namespaces"], readVerbs), readConfiguration],
+};

@@ -1,0 +1,164 @@
+/** Reconciles a SidecarSet: the pods that it selects, what its plan sees of them, and who carries it out. */
+import type { SidecarSet } from "../../../crds/index.ts";
+import { compileSelector, type LabelSelector } from "../../../kube/core/index.ts";
+import {
+  type Cache,
+  type Change,
+  type Namespace,
+  namespaceResource,
+  type Pod,
+  sidesOf,
+} from "../../../kube/index.ts";
+import { type OwnerKey, ownerKey } from "../../plan/owners.ts";
+import type { OwnedPods } from "../../rollout/pods/owned_pods.ts";
+import { byNumber } from "../../rollout/revisions/revisions.ts";
+import type { PendingPods } from "../../rollout/writes/pending_pods.ts";
+import type { KindDeps } from "../../runtime/kind.ts";
+import type { Reconciler } from "../../runtime/reconciler.ts";
+import type { HeldPods, PodNeeds, PodSelection } from "../../runtime/selected_pods.ts";
+import { WorkloadReconciler } from "../../runtime/workload_reconciler.ts";
+import { type MatchedNamespaces, matchedNamespaces, SidecarIndex } from "./classify.ts";
+import { namedNamespaces } from "./injection/matching.ts";
+import { planSidecarSet, sidecarSetPass } from "./plan.ts";
+
+export function sidecarSetReconciler(deps: KindDeps<SidecarSet>): Reconciler<SidecarSet> {
+  const { objects, options, queue, resource } = deps;
+  const { revisions, owned } = deps.caches;
+  const { systemNamespace } = options;
+  const enqueue = (key: string): void => queue.addAfter(key, reconciler.coalescingMs(key));
+  const namespaces = new NamespaceLabels(deps.informers.cacheOf(namespaceResource), () => {
+    for (const set of objects.values())
+      if (set.spec.namespaceSelector) enqueue(resource.codec.identify(set).key);
+  });
+  /** A set has no namespace: its history is in that of the system. */
+  const ownerOf = (uid: string) => ownerKey(systemNamespace, uid);
+  const pods = new SidecarPods(deps, enqueue, ownerOf);
+  const reconciler = new WorkloadReconciler(deps, {
+    pods,
+    namespace: systemNamespace,
+    sizeOf: (status) => status?.matchedPods ?? 0,
+    forget: ({ key }) => pods.forget(key),
+    plan: (set, { performer, now, memory }) => {
+      const owner = ownerOf(set.metadata.uid ?? "");
+      const index = pods.indexOf(set, () => performer.pending(owner));
+      if (index === undefined) return undefined;
+      const seen = {
+        set,
+        pods: index,
+        namespaces: namespaces.matching(set.spec.namespaceSelector),
+        revisions: [...owned.revisions.of(owner)].sort(byNumber),
+        revisionData: (name: string) => revisions.get(`${systemNamespace}/${name}`)?.data,
+      };
+      return planSidecarSet(sidecarSetPass({ seen, systemNamespace, now, memory }));
+    },
+  });
+  return reconciler;
+}
+
+/** Which namespaces a selector matches: their labels rarely change. */
+class NamespaceLabels {
+  readonly #namespaces: Cache<Namespace>;
+  #version = 0;
+
+  /** `changed`: sets with a selector may match others. */
+  constructor(namespaces: Cache<Namespace>, changed: () => void) {
+    this.#namespaces = namespaces;
+    namespaces.subscribe((change) => {
+      const { before, after } = sidesOf(change);
+      if (JSON.stringify(before?.labels) === JSON.stringify(after?.labels)) return;
+      this.#version++;
+      changed();
+    });
+  }
+
+  matching(selector: LabelSelector | undefined): MatchedNamespaces {
+    return matchedNamespaces(selector, (name) => this.#namespaces.get(name)?.labels, this.#version);
+  }
+}
+
+interface Followed {
+  readonly uid: string;
+  readonly generation: number;
+  readonly held: readonly HeldPods<Pod>[];
+  readonly index: SidecarIndex;
+}
+
+/** The pods that each set selects, and what they count as, by the set's key. */
+class SidecarPods implements OwnedPods {
+  readonly #needs: PodNeeds<Pod>;
+  readonly #followed = new Map<string, Followed>();
+  readonly #enqueue: (key: string) => void;
+  readonly #listeners: Parameters<OwnedPods["subscribe"]>[0][] = [];
+
+  readonly #ownerOf: (uid: string) => OwnerKey;
+
+  constructor(
+    { selectedPods }: Pick<KindDeps<SidecarSet>, "selectedPods">,
+    enqueue: (key: string) => void,
+    ownerOf: (uid: string) => OwnerKey,
+  ) {
+    this.#enqueue = enqueue;
+    this.#ownerOf = ownerOf;
+    this.#needs = selectedPods.needs((key, change) => this.#onPod(key, change));
+  }
+
+  /** Undefined while the pods are still being listed. */
+  indexOf({ metadata, spec }: SidecarSet, pending: () => PendingPods): SidecarIndex | undefined {
+    const { name: key = "", uid = "", generation = 0 } = metadata;
+    const known = this.#followed.get(key);
+    // Another generation may select other pods.
+    if (known?.uid === uid && known.generation === generation) return known.index;
+    this.#followed.delete(key);
+    const held = this.#needs.need(key, selectionsOf(spec));
+    if (held === undefined) return undefined;
+    const index = new SidecarIndex({
+      *pods() {
+        for (const pods of held) yield* pods.values();
+      },
+      pod: (slot) => {
+        for (const pods of held) {
+          const pod = pods.get(slot);
+          if (pod !== undefined) return pod;
+        }
+        return undefined;
+      },
+      inFlight: pending,
+    });
+    this.#followed.set(key, { uid, generation, held, index });
+    return index;
+  }
+
+  forget(key: string): void {
+    this.#needs.release(key);
+    this.#followed.delete(key);
+  }
+
+  writeBack({ key }: { readonly key: string }, pod: Pod): void {
+    for (const pods of this.#followed.get(key)?.held ?? []) pods.writeBack(pod);
+  }
+
+  /** Nothing that a SidecarSet writes ends a pod: its watch says when one is gone. */
+  remove(): void {}
+
+  subscribe(changed: Parameters<OwnedPods["subscribe"]>[0]): void {
+    this.#listeners.push(changed);
+  }
+
+  #onPod(key: string, change: Change<Pod> | undefined): void {
+    const followed = this.#followed.get(key);
+    if (change !== undefined && followed !== undefined) {
+      const { before, after } = sidesOf(change);
+      followed.index.podChanged(before, after);
+      for (const changed of this.#listeners) changed(this.#ownerOf(followed.uid), before, after);
+    }
+    this.#enqueue(key);
+  }
+}
+
+/** Watches are limited to the namespaces that the selector names, if it does. */
+function selectionsOf({ selector, namespaceSelector }: SidecarSet["spec"]): PodSelection[] {
+  if (selector === undefined || compileSelector(selector).empty)
+    throw new Error("spec.selector is empty: which pods are managed has to be said");
+  const named = namedNamespaces(namespaceSelector) ?? [""];
+  return [...new Set(named)].map((namespace) => ({ namespace, labels: selector }));
+}

@@ -1,0 +1,26 @@
+/** StatefulSet: pods with stable names and claims, in place and several at once. */
+import { revisedPodTemplate, type StatefulSet } from "../../../crds/index.ts";
+import { policyRule } from "../../plan/access.ts";
+import type { Kind } from "../../runtime/kind.ts";
+import { statefulSetWebhooks } from "./admit.ts";
+import { statefulSetReconciler } from "./reconcile.ts";
+import { statefulSetResource } from "./resource.ts";
+
+export { SetIndex as StatefulSetIndex } from "./classify.ts";
+export { OWNED_BY_ANNOTATION, type StatefulSetOptions } from "./observe.ts";
+export type { Seen as StatefulSetSeen } from "./pass.ts";
+export { planStatefulSet, statefulSetPass } from "./plan.ts";
+export { statefulSetOptions } from "./reconcile.ts";
+
+export const statefulSetKind: Kind<StatefulSet> = {
+  controllerName: "statefulset-controller",
+  workersFlag: "statefulset-workers",
+  resource: statefulSetResource,
+  sharded: true,
+  revisions: revisedPodTemplate,
+  reconciler: statefulSetReconciler,
+  changeMatters: (before, after) => before.status?.currentRevision !== after.status?.currentRevision,
+  webhooks: statefulSetWebhooks,
+  // Whether claims can grow.
+  access: [policyRule("storage.k8s.io", ["storageclasses"], ["get", "list"])],
+};

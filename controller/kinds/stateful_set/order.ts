@@ -1,0 +1,61 @@
+/** Which pods are updated first. Spec: statefulset 4.5, rules 16 and 17. */
+import { prioritised } from "../../rollout/order/order.ts";
+import type { Member, Strategy } from "./observe.ts";
+import type { PassContext, Reach } from "./pass.ts";
+import type { SetView } from "./slots.ts";
+
+/**
+ * By ordinal the index knows it already. Priorities and claims that grow with their pods need a look at every pod: what
+ * the index cannot tell is decided here.
+ */
+export function reachOf(pods: SetView, { strategy, options }: PassContext): Reach {
+  if (strategy.onDelete) return { outdated: new Set(), order: [], begun: [] };
+  if (strategy.unordered === undefined && !strategy.resizesClaims) {
+    return {
+      outdated: pods.groups.outdated,
+      order: membersOf(pods.entries(pods.groups.outdated.descending())),
+      begun: membersOf(pods.entries(pods.groups.begun.descending())),
+    };
+  }
+  const order = updateOrder([...membersOf(pods.every())], strategy, options).filter(
+    (member) => !member.terminating,
+  );
+  const outdated = order.filter((member) => !member.updated);
+  return {
+    outdated: new Set(outdated.map(({ pod }) => pod.name)),
+    order,
+    begun: order.filter(({ state }) => state === "PreparingUpdate" || state === "PreparingDelete"),
+  };
+}
+
+export function* membersOf(slots: Iterable<{ readonly member: Member | undefined }>): Generator<Member> {
+  for (const { member } of slots) if (member !== undefined) yield member;
+}
+
+/**
+ * The pods of the window that may be brought to the update revision, in the order in which it is done. `members` are
+ * those that exist, by ordinal; a pod that is missing still takes its place in the partition.
+ */
+export function updateOrder(
+  members: readonly Member[],
+  strategy: Strategy,
+  options: { preparingUpdateAsUpdate: boolean },
+): Member[] {
+  const descending = members.filter((member) => member.inWindow).reverse();
+  if (strategy.unordered === undefined) {
+    const { window, partition } = strategy;
+    return descending.filter(({ ordinal }) => (window.rankOf(ordinal) ?? 0) >= partition);
+  }
+  const isReached = (member: Member): boolean =>
+    member.updated ||
+    member.terminating ||
+    (options.preparingUpdateAsUpdate && member.state === "PreparingUpdate");
+  const rest = descending
+    .filter((member) => !isReached(member))
+    .map((member) => ({ member, labels: member.pod.labels }));
+  const ordered = prioritised(rest, strategy.unordered.priority).map(({ member }) => member);
+  return [...descending.filter(isReached), ...ordered].slice(
+    0,
+    Math.max(0, strategy.replicas - strategy.partition),
+  );
+}

@@ -1,0 +1,257 @@
+/**
+ * What a UnitedDeployment needs now, as a pure function of what is seen: how many pods each subset gets, which workloads are
+ * made, changed and deleted, what is reported. One plan for all kinds of workload. Spec: uniteddeployment 4.
+ */
+import {
+  subsetTemplatesOf,
+  type UnitedDeployment,
+  type UnitedDeploymentStatus,
+} from "../../../crds/index.ts";
+import { timeOf } from "../../../kube/core/index.ts";
+import type { ControllerRevision, Pod } from "../../../kube/index.ts";
+import { earliest } from "../../plan/earliest.ts";
+import {
+  currentRevision,
+  type RevisionSearch,
+  shortHash,
+  surplusRevisions,
+} from "../../rollout/revisions/revisions.ts";
+import { type Allocation, allocate } from "./allocation.ts";
+import { patchText, type SubsetTarget, samePatch } from "./child_manifest.ts";
+import { podsByWorkload, type SubsetPods, type UnitedIndex } from "./classify.ts";
+import { REVISION_LABEL, SUBSET_LABEL } from "./names.ts";
+import type { PlannedSubset } from "./planned_subset.ts";
+import { findUnitedRevision } from "./revision.ts";
+import {
+  type RolloutState,
+  type Schedulability,
+  type ScheduleStrategy,
+  schedulabilityOf,
+  scheduleStrategyOf,
+} from "./schedulability.ts";
+import { unitedStatus } from "./status.ts";
+import type { SubsetWorkload, WorkloadKind } from "./workload.ts";
+import { workloadKinds } from "./workloads.ts";
+
+export interface UnitedSeen {
+  readonly object: UnitedDeployment;
+  /** Workloads of any kind that the object controls. */
+  readonly children: readonly SubsetWorkload[];
+  /** Those that its selector matches, whoever owns them; brought up to now by the plan. */
+  readonly pods: Pick<UnitedIndex, "refresh">;
+  /** Sorted by number. */
+  readonly revisions: readonly ControllerRevision[];
+  /** The data of a revision that is somebody else's, by its name. */
+  taken(name: string): string | undefined;
+  /** What went wrong with the writes of the pass before; empty: nothing. */
+  readonly failure: string;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+export interface UnitedPlan {
+  readonly kind: WorkloadKind | undefined;
+  /** To be written before anything refers to it. */
+  readonly revision: RevisionSearch | undefined;
+  readonly surplus: readonly ControllerRevision[];
+  /** More than one of a subset, of no subset, of another kind: in the order of deletion. */
+  readonly deletions: readonly SubsetWorkload[];
+  /** Sorted by name. */
+  readonly creations: readonly SubsetTarget[];
+  readonly updates: readonly { readonly child: SubsetWorkload; readonly target: SubsetTarget }[];
+  /** Old pods that keep their set from going on. */
+  readonly brokenPods: readonly Pod[];
+  readonly labels: Schedulability["labels"];
+  /** Why the numbers cannot be met; undefined when they are. */
+  readonly problem: string | undefined;
+  readonly status: UnitedDeploymentStatus | undefined;
+  /** What comes later is decided by this status: it is to be stored before anything follows from it. */
+  readonly isRemembered: boolean;
+  readonly requeueAfterMs: number | undefined;
+}
+
+const nothing: UnitedPlan = {
+  kind: undefined,
+  revision: undefined,
+  surplus: [],
+  deletions: [],
+  creations: [],
+  updates: [],
+  brokenPods: [],
+  labels: [],
+  problem: undefined,
+  status: undefined,
+  isRemembered: false,
+  requeueAfterMs: undefined,
+};
+
+export function planUnitedDeployment(seen: UnitedSeen): UnitedPlan {
+  const { object, now } = seen;
+  const [template] = subsetTemplatesOf(object.spec);
+  // What it owns is collected with it; an object without a template was stored around admission.
+  if (object.metadata.deletionTimestamp !== undefined || template === undefined) return nothing;
+  const kind = workloadKinds[template.name];
+  const revision = findUnitedRevision(object, seen.revisions, seen.taken);
+  const { kept, deletions } = childrenBySubset(seen, kind, revision.update.name);
+  const strategy = scheduleStrategyOf(object.spec);
+  const context = { revision: revision.update.name, reserves: strategy.mode === "reserved" };
+  const podsOf = podsByWorkload(seen.pods.refresh(context));
+  const { subsets, problem } = planSubsets(seen, strategy, kept, podsOf, revision.update.name);
+  const targets = problem === undefined ? subsets.map((each) => targetOf(each, revision.update.name)) : [];
+  const found = targets.flatMap((target) => {
+    const child = kept.get(target.subset.name);
+    return child === undefined ? [] : [{ child, target }];
+  });
+  const updates = found.filter(({ child, target }) => !child.isDeleting && differs(child, target));
+  const steady = subsets.filter(({ child }) => !updates.some((update) => update.child === child));
+  const status = unitedStatus({ object, subsets, revision, problem, failure: seen.failure, now });
+  return {
+    kind,
+    revision,
+    surplus: surplusOf(seen, revision, status),
+    deletions,
+    creations: targets
+      .filter(({ subset }) => !kept.has(subset.name))
+      .sort((a, b) => (a.subset.name < b.subset.name ? -1 : 1)),
+    updates,
+    // A partition that is still to be written may keep them.
+    brokenPods: brokenPods(kind, steady, revision.update.name),
+    labels: subsets.flatMap(({ state }) => state.labels),
+    problem,
+    status,
+    // Which subsets are closed, and since when, nothing else says.
+    isRemembered: strategy.mode !== "fixed",
+    requeueAfterMs: earliest(subsets.map(({ state }) => state.requeueAfterMs)),
+  };
+}
+
+/** Rules 12, 28, 29. Nothing is deleted while the numbers cannot be met but what is one too many. */
+function childrenBySubset(
+  { object, children }: UnitedSeen,
+  kind: WorkloadKind,
+  revision: string,
+): { kept: Map<string, SubsetWorkload>; deletions: SubsetWorkload[] } {
+  const wanted = new Set((object.spec.topology?.subsets ?? []).map(({ name }) => name));
+  const kept = new Map<string, SubsetWorkload>();
+  const deletions: SubsetWorkload[] = [];
+  const mine = children.filter(({ template }) => template === kind.template);
+  for (const child of mine.toSorted((a, b) => byMerit(a, b, revision))) {
+    const name = child.labels[SUBSET_LABEL] ?? "";
+    if (wanted.has(name) && !kept.has(name)) kept.set(name, child);
+    else deletions.push(child);
+  }
+  deletions.push(...children.filter(({ template }) => template !== kind.template));
+  return { kept, deletions: deletions.filter(({ isDeleting }) => !isDeleting) };
+}
+
+/** Of several for one subset: one that stays, at the newest revision, the oldest. */
+function byMerit(a: SubsetWorkload, b: SubsetWorkload, revision: string): number {
+  const at = ({ labels }: SubsetWorkload) => Number(labels[REVISION_LABEL] !== revision);
+  return (
+    Number(a.isDeleting) - Number(b.isDeleting) ||
+    at(a) - at(b) ||
+    a.createdAt - b.createdAt ||
+    (a.name < b.name ? -1 : 1)
+  );
+}
+
+function planSubsets(
+  { object, now }: UnitedSeen,
+  strategy: ScheduleStrategy,
+  kept: ReadonlyMap<string, SubsetWorkload>,
+  podsOf: (child: SubsetWorkload | undefined) => SubsetPods,
+  revision: string,
+): { subsets: readonly PlannedSubset[]; problem: string | undefined } {
+  const { spec, status } = object;
+  const rollout: RolloutState = { revision, since: updatingSince(object) };
+  const observed = (spec.topology?.subsets ?? []).map((subset) => {
+    const child = kept.get(subset.name);
+    const pods = podsOf(child);
+    const known = status?.subsetStatuses ?? [];
+    const conditions = known.find(({ name }) => name === subset.name)?.conditions;
+    const isKnown = known.some(({ name }) => name === subset.name);
+    const before = {
+      child,
+      pods,
+      conditions: isKnown ? (conditions ?? []) : undefined,
+      isAdded: known.length > 0,
+    };
+    return { subset, child, pods, state: schedulabilityOf(before, strategy, rollout, now) };
+  });
+  const allocation: Allocation = allocate(
+    observed.map(({ subset, child, state }) => ({
+      ...subset,
+      unschedulable: state.unschedulable,
+      child: child && {
+        replicas: child.replicas,
+        readyReplicas: child.readyReplicas,
+        reserved: state.reserved + state.awaited,
+        marked: state.marked,
+      },
+    })),
+    spec.replicas ?? undefined,
+    strategy.mode === "fixed" ? "byNumber" : strategy.mode,
+  );
+  const partitions = spec.updateStrategy?.manualUpdate?.partitions ?? {};
+  const subsets = observed.map((each, index): PlannedSubset => {
+    const replicas = "problem" in allocation ? undefined : (allocation.replicas[index] ?? 0);
+    const requested = Object.hasOwn(partitions, each.subset.name) ? (partitions[each.subset.name] ?? 0) : 0;
+    const most = replicas ?? each.child?.replicas ?? 0;
+    return { ...each, replicas, partition: Math.max(0, Math.min(requested, most)) };
+  });
+  return { subsets, problem: "problem" in allocation ? allocation.problem : undefined };
+}
+
+/** Since when the object has been going to its newest revision, as its status says; milliseconds since the epoch. */
+function updatingSince({ status }: UnitedDeployment): number | undefined {
+  const updated = status?.conditions?.find(({ type }) => type === "UnitedDeploymentUpdated");
+  return updated?.status === "False" ? timeOf(updated.lastTransitionTime) : undefined;
+}
+
+function targetOf(
+  { subset, child, state, replicas, partition }: PlannedSubset,
+  revision: string,
+): SubsetTarget {
+  const target = { subset, revision, replicas: replicas ?? 0, partition };
+  if (!state.unschedulable || state.reserved + state.awaited === 0 || child === undefined) return target;
+  const pending = Math.max(0, child.replicas - child.readyReplicas) + state.reservedOld;
+  return { ...target, maxUnavailable: pending };
+}
+
+/** Rule 30. */
+function differs(child: SubsetWorkload, { subset, revision, replicas, partition }: SubsetTarget): boolean {
+  const hasPartition = workloadKinds[child.template].partition !== undefined && !child.updatesOnDelete;
+  return (
+    child.labels[REVISION_LABEL] !== revision ||
+    child.replicas !== replicas ||
+    (hasPartition && child.partition !== partition) ||
+    !samePatch(child.patch, patchText(subset))
+  );
+}
+
+/** Rule 33: of sets that are at the newest revision, old pods that are not ready and would be updated. */
+function brokenPods(kind: WorkloadKind, subsets: readonly PlannedSubset[], revision: string): Pod[] {
+  if (!kind.brokenPodsBlock) return [];
+  return subsets.flatMap(({ child, pods }) => {
+    if (child === undefined || child.isDeleting || child.updatesOnDelete) return [];
+    if (child.labels[REVISION_LABEL] !== revision) return [];
+    return pods.stale.filter((pod) => ordinalOf(pod) >= (child.partition ?? Infinity));
+  });
+}
+
+function ordinalOf({ name }: Pod): number {
+  const ordinal = name.slice(name.lastIndexOf("-") + 1);
+  return /^\d{1,9}$/.test(ordinal) ? Number(ordinal) : -1;
+}
+
+/** Rule 9. */
+function surplusOf(
+  { object, revisions }: UnitedSeen,
+  { update }: RevisionSearch,
+  { currentRevision: current }: UnitedDeploymentStatus,
+): ControllerRevision[] {
+  const live = new Set([update.name, currentRevision(current, revisions, update).name].map(shortHash));
+  const limit = object.spec.revisionHistoryLimit ?? 10;
+  // Those in use count, too: no more than the limit are kept.
+  return surplusRevisions(revisions, live, Math.max(0, limit - live.size));
+}

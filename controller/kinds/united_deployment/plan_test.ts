@@ -1,0 +1,328 @@
+import { isDeepStrictEqual } from "node:util";
+import fc from "fast-check";
+import t from "tap";
+import type { SubsetTemplateName, UnitedDeployment } from "../../../crds/index.ts";
+import { UnitedModel } from "../../../testkit/controller/united_deployment_model.ts";
+import { RESERVED_LABEL, SUBSET_LABEL } from "./names.ts";
+
+const labels = { app: "web" };
+
+function template(image: string, name: SubsetTemplateName = "statefulSetTemplate") {
+  const pods = { metadata: { labels }, spec: { containers: [{ name: "main", image }] } };
+  return { [name]: { metadata: { labels }, spec: { selector: { matchLabels: labels }, template: pods } } };
+}
+
+function model(spec: Partial<UnitedDeployment["spec"]> = {}): UnitedModel {
+  return new UnitedModel({
+    metadata: { name: "web", namespace: "ns", uid: "u", generation: 1 },
+    spec: {
+      selector: { matchLabels: labels },
+      replicas: 6,
+      template: template("a"),
+      topology: { subsets: [{ name: "a", replicas: 1 }, { name: "b", replicas: "50%" }, { name: "c" }] },
+      ...spec,
+    },
+  });
+}
+
+function condition(world: UnitedModel, type = "UnitedDeploymentUpdated") {
+  return world.object.status?.conditions?.find((each) => each.type === type);
+}
+
+const counts = ({ object: { status } }: UnitedModel) => [
+  status?.replicas,
+  status?.updatedReplicas,
+  status?.readyReplicas,
+];
+
+t.test("workloads are made, and nothing is left to do", async (t) => {
+  const world = model();
+  t.same(
+    world.pass().creations.map(({ subset }) => subset.name),
+    ["a", "b", "c"],
+  );
+  t.match(world.settle(), { creations: [], updates: [], deletions: [], revision: { write: "none" } });
+  t.same(world.sizes(), { a: 1, b: 3, c: 2 });
+  t.same(counts(world), [6, 6, 6]);
+  t.equal(condition(world)?.status, "True");
+});
+
+t.test("a rollout in portions", async (t) => {
+  const world = model({ updateStrategy: { manualUpdate: { partitions: { b: 2, c: 1 } } } });
+  world.settle();
+  const first = world.object.status?.currentRevision;
+  world.change({ template: template("b") });
+  t.match(world.pass().revision, { write: "create", update: { number: 2 } });
+  t.equal(condition(world)?.status, "False");
+  world.settle();
+  t.same(counts(world), [6, 3, 6]);
+  t.equal(world.object.status?.currentRevision, first);
+  t.equal(condition(world)?.reason, "UnitedDeploymentRevisionUpdating");
+  world.change({ updateStrategy: { manualUpdate: { partitions: { b: 0 } } } });
+  world.settle();
+  t.same(counts(world), [6, 6, 6]);
+  t.not(world.object.status?.currentRevision, first);
+  t.equal(condition(world)?.status, "True");
+  world.change({ template: template("a") });
+  world.settle();
+  t.equal(world.object.status?.currentRevision, first, "back under the same name");
+  t.same(world.revisions.map(({ revision }) => revision).sort(), [2, 3]);
+});
+
+t.test("a partition is no more than there are pods, and comes back with them", async (t) => {
+  const subsets = (replicas: number) => ({ subsets: [{ name: "a", replicas }, { name: "b" }] });
+  const world = model({ topology: subsets(4), updateStrategy: { manualUpdate: { partitions: { a: 2 } } } });
+  const partition = () => world.object.status?.subsetStatuses?.find(({ name }) => name === "a")?.partition;
+  world.settle();
+  t.equal(partition(), 2);
+  world.change({ topology: subsets(1) });
+  world.settle();
+  t.equal(partition(), 1);
+  world.change({ topology: subsets(4) });
+  world.settle();
+  t.equal(partition(), 2);
+});
+
+t.test("numbers that cannot be met leave the workloads as they are, and are reported", async (t) => {
+  const world = model();
+  world.settle();
+  world.change({ replicas: 1 });
+  const plan = world.settle();
+  t.match(plan.problem, "specified subsets' replica (2) is greater than UnitedDeployment replica (1)");
+  t.same(world.sizes(), { a: 1, b: 3, c: 2 });
+  t.match(condition(world, "SubsetProvisioned"), { status: "False", message: plan.problem });
+  t.equal(world.object.status?.observedGeneration, 2);
+  world.change({ replicas: 10 });
+  world.settle();
+  t.equal(condition(world, "SubsetProvisioned")?.status, "True");
+});
+
+t.test("subsets come and go; another kind of template replaces all", async (t) => {
+  const world = model({ topology: { subsets: [{ name: "a" }, { name: "b" }] } });
+  world.settle();
+  world.change({ topology: { subsets: [{ name: "b" }, { name: "c" }, { name: "d" }] } });
+  world.settle();
+  t.same(world.sizes(), { b: 2, c: 2, d: 2 });
+  t.same(
+    world.object.status?.subsetStatuses?.map(({ name }) => name),
+    ["b", "c", "d"],
+  );
+  const before = world.children;
+  world.change({ template: template("a", "advancedStatefulSetTemplate") });
+  world.settle();
+  t.notOk(world.children.some((child) => before.includes(child)));
+  t.ok(world.children.every((child) => child.template === "advancedStatefulSetTemplate"));
+  t.same(counts(world), [6, 6, 6]);
+});
+
+t.test("a patch changes one subset, and no revision", async (t) => {
+  const world = model();
+  world.settle();
+  const patch = { spec: { containers: [{ name: "main", image: "b" }] } };
+  world.change({
+    topology: { subsets: [{ name: "a", replicas: 1, patch }, { name: "b", replicas: "50%" }, { name: "c" }] },
+  });
+  const plan = world.pass();
+  t.same(
+    plan.updates.map(({ target }) => target.subset.name),
+    ["a"],
+  );
+  t.equal(plan.revision?.write, "none");
+  world.settle();
+  t.equal(world.object.status?.updatedReplicas, 6);
+});
+
+t.test("old pods that are broken do not block a native set", async (t) => {
+  const world = model({ replicas: 2, topology: { subsets: [{ name: "a" }] } });
+  world.full.add("a");
+  world.pass();
+  world.work();
+  world.change({ template: template("b") });
+  t.same(world.pass().brokenPods, [], "the set is changed first");
+  t.equal(world.plan().brokenPods.length, 2);
+  world.change({ template: template("b"), updateStrategy: { manualUpdate: { partitions: { a: 1 } } } });
+  t.same(world.pass().brokenPods, [], "the partition is written first");
+  t.same(
+    world.plan().brokenPods.map(({ name }) => name),
+    ["web-a-0-1"],
+    "what the partition keeps stays",
+  );
+});
+
+t.test("revisions beyond the limit go, those in use stay", async (t) => {
+  const world = model({ revisionHistoryLimit: 2 });
+  for (const image of ["a", "b", "c", "d"]) {
+    world.change({ template: template(image) });
+    world.settle();
+  }
+  t.same(world.revisions.map(({ revision }) => revision).sort(), [3, 4]);
+});
+
+function adaptive(more: object, subsets: object[], kind: SubsetTemplateName) {
+  const scheduleStrategy = {
+    type: "Adaptive" as const,
+    adaptive: { rescheduleCriticalSeconds: 10, unschedulableDuration: 10, ...more },
+  };
+  const named = subsets.map((subset, index) => ({ name: `s${index}`, minReplicas: 0, ...subset }));
+  return model({
+    replicas: 3,
+    template: template("a", kind),
+    topology: { scheduleStrategy, subsets: named },
+  });
+}
+
+/** Lets the scheduler's time pass, too. */
+function wait(world: UnitedModel, seconds: number): void {
+  world.now += seconds * 1000;
+  world.settle();
+}
+
+// Scenario 12.
+t.test("a subset in which nothing is scheduled is closed for a while", async (t) => {
+  const world = adaptive({}, [{ maxReplicas: 2 }, { maxReplicas: 2 }, {}], "cloneSetTemplate");
+  const subset = () => world.object.status?.subsetStatuses?.[1]?.conditions?.[0];
+  world.full.add("s1");
+  t.equal(world.settle().requeueAfterMs, 10_000);
+  t.same(world.sizes(), { s0: 2, s1: 1, s2: 0 });
+  wait(world, 10);
+  t.same(world.sizes(), { s0: 2, s1: 0, s2: 1 });
+  t.match(subset(), { status: "False", reason: "reschedule", message: "timeout pending pods found" });
+  world.change({ replicas: 5 });
+  world.settle();
+  t.same(world.sizes(), { s0: 2, s1: 0, s2: 3 });
+  world.change({ replicas: 4 });
+  world.settle();
+  t.same(world.sizes(), { s0: 2, s1: 0, s2: 2 });
+  world.full.delete("s1");
+  wait(world, 10);
+  t.match(subset(), {
+    status: "True",
+    reason: "recover",
+    message: "unschedulable subset recovered after 10.000000 seconds",
+  });
+  world.change({ replicas: 5 });
+  world.settle();
+  t.same(world.sizes(), { s0: 2, s1: 1, s2: 2 });
+});
+
+// Scenario 14.
+t.test("reserve mode: pods that are pending stay, others stand in for them until they run", async (t) => {
+  const world = adaptive({ reserveUnschedulablePods: true }, [{}, {}, {}], "cloneSetTemplate");
+  const reserved = (subset: string) =>
+    world.podsOf(subset).filter((pod) => pod.labels[RESERVED_LABEL] === "true").length;
+  world.full.add("s0").add("s1");
+  world.change({ replicas: 2 });
+  world.settle();
+  wait(world, 10);
+  wait(world, 10);
+  t.same(world.sizes(), { s0: 2, s1: 2, s2: 2 });
+  t.same(["s0", "s1", "s2"].map(reserved), [2, 2, 0]);
+  t.equal(world.object.status?.replicas, 2);
+  t.match(world.object.status?.labelSelector, `${RESERVED_LABEL}=false`);
+  world.change({ replicas: 4 });
+  world.settle();
+  wait(world, 10);
+  t.same(world.sizes(), { s0: 2, s1: 2, s2: 4 });
+  const before = world.pods;
+  for (const gone of [1, 2]) {
+    world.pods = before.filter((pod) => !world.podsOf("s0").slice(0, gone).includes(pod));
+    world.pass();
+    t.same(world.sizes(), { s0: 2, s1: 2, s2: 4 }, `${gone} pods are about to be recreated`);
+    t.equal(world.object.status?.reservedPods, 4 - gone);
+    world.pods = before;
+  }
+  world.full.delete("s0");
+  world.settle();
+  for (let step = 0; step < 6; step++) wait(world, 10);
+  t.same(world.sizes(), { s0: 4, s1: 0, s2: 0 });
+  t.same(["s0", "s1", "s2"].map(reserved), [0, 0, 0]);
+});
+
+const steps = fc.array(
+  fc.oneof(
+    fc.record({ do: fc.constant("scale" as const), to: fc.integer({ min: 0, max: 12 }) }),
+    fc.record({ do: fc.constant("image" as const), to: fc.constantFrom("a", "b", "c") }),
+    fc.record({
+      do: fc.constant("subsets" as const),
+      to: fc.uniqueArray(fc.constantFrom("a", "b", "c", "d"), { minLength: 1 }),
+    }),
+    fc.record({ do: fc.constant("partition" as const), to: fc.integer({ min: 0, max: 4 }) }),
+    fc.record({ do: fc.constant("pass" as const) }),
+    fc.record({ do: fc.constant("work" as const) }),
+  ),
+  { maxLength: 15 },
+);
+
+t.test("after any history everything becomes as it should be, and stays", async () => {
+  fc.assert(
+    fc.property(steps, (history) => {
+      const world = model({ topology: { subsets: [{ name: "a" }, { name: "b" }] } });
+      for (const step of history) {
+        if (step.do === "scale") world.change({ replicas: step.to });
+        else if (step.do === "image") world.change({ template: template(step.to) });
+        else if (step.do === "subsets")
+          world.change({ topology: { subsets: step.to.map((name) => ({ name })) } });
+        else if (step.do === "partition")
+          world.change({ updateStrategy: { manualUpdate: { partitions: { a: step.to } } } });
+        else if (step.do === "pass") world.pass();
+        else world.work();
+        if (!isDeepStrictEqual(world.plan(), world.planAfterRestart())) return false;
+      }
+      const plan = world.settle();
+      const { spec, status } = world.object;
+      const names = (spec.topology?.subsets ?? []).map(({ name }) => name).sort();
+      const found = world.children.map((child) => child.labels[SUBSET_LABEL]).sort();
+      const { partitions = {} } = spec.updateStrategy?.manualUpdate ?? {};
+      const isPortioned = names.includes("a") && (partitions["a"] ?? 0) > 0;
+      return (
+        plan.creations.length + plan.updates.length + plan.deletions.length + plan.brokenPods.length === 0 &&
+        names.join() === found.join() &&
+        status?.replicas === spec.replicas &&
+        status?.readyReplicas === spec.replicas &&
+        (isPortioned || status?.updatedReplicas === spec.replicas) &&
+        (isPortioned || condition(world)?.status === "True") &&
+        world.revisions.length <= 10
+      );
+    }),
+    { numRuns: 250, seed: 44 },
+  );
+});
+
+t.test("in reserve mode, too: what has no room is stood in for, and comes back when there is", async () => {
+  const history = fc.array(
+    fc.oneof(
+      fc.record({ do: fc.constant("scale" as const), to: fc.integer({ min: 0, max: 8 }) }),
+      fc.record({ do: fc.constant("image" as const), to: fc.constantFrom("a", "b") }),
+      fc.record({ do: fc.constant("full" as const), subset: fc.constantFrom("s0", "s1") }),
+      fc.record({ do: fc.constant("free" as const), subset: fc.constantFrom("s0", "s1") }),
+      fc.record({ do: fc.constant("wait" as const), seconds: fc.integer({ min: 1, max: 20 }) }),
+    ),
+    { maxLength: 10 },
+  );
+  fc.assert(
+    fc.property(history, (steps) => {
+      const world = adaptive({ reserveUnschedulablePods: true }, [{}, {}, {}], "cloneSetTemplate");
+      for (const step of steps) {
+        if (step.do === "scale") world.change({ replicas: step.to });
+        else if (step.do === "image") world.change({ template: template(step.to, "cloneSetTemplate") });
+        else if (step.do === "full") world.full.add(step.subset);
+        else if (step.do === "free") world.full.delete(step.subset);
+        else world.now += step.seconds * 1000;
+        for (let round = 0; round < 3; round++) {
+          world.pass();
+          world.work();
+          if (!isDeepStrictEqual(world.plan(), world.planAfterRestart())) return false;
+        }
+      }
+      world.full.clear();
+      for (let step = 0; step < 20; step++) wait(world, 11);
+      const { spec, status } = world.object;
+      const isReserved = world.pods.some(({ labels: all }) => all[RESERVED_LABEL] !== "false");
+      const { replicas, readyReplicas, updatedReplicas } = status ?? {};
+      return (
+        !isReserved && [replicas, readyReplicas, updatedReplicas].every((count) => count === spec.replicas)
+      );
+    }),
+    { numRuns: 100, seed: 45 },
+  );
+});

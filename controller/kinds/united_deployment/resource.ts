@@ -1,0 +1,4 @@
+import { unitedDeployment } from "../../../crds/index.ts";
+import { resourceOf } from "../../plan/resource.ts";
+
+export const unitedDeploymentResource = resourceOf(unitedDeployment);

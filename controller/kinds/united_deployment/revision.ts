@@ -1,0 +1,42 @@
+/** Revisions of a UnitedDeployment. Spec: uniteddeployment 4.2. */
+import { revisedSubsetTemplate, subsetTemplatesOf, type UnitedDeployment } from "../../../crds/index.ts";
+import { isJsonObject, own } from "../../../kube/core/index.ts";
+import type { ControllerRevision } from "../../../kube/index.ts";
+import { objectAt } from "../../native/json_fields.ts";
+import { ownerReference } from "../../rollout/pods/pod_manifest.ts";
+import { createRevision } from "../../rollout/revisions/revision_actions.ts";
+import {
+  findRevision,
+  HASH_LABEL,
+  type RevisionSearch,
+  shortHash,
+} from "../../rollout/revisions/revisions.ts";
+import type { RevisionAction } from "../../runtime/executor/revision_writer.ts";
+
+/** `revisions`: sorted by number; `taken`: the data of a name in use elsewhere. */
+export function findUnitedRevision(
+  object: UnitedDeployment,
+  revisions: readonly ControllerRevision[],
+  taken: (name: string) => string | undefined,
+): RevisionSearch {
+  const { metadata, spec, status } = object;
+  const part = revisedSubsetTemplate;
+  const data = part.data(spec.template);
+  return findRevision(metadata.name ?? "", { data, part }, revisions, status?.collisionCount ?? 0, taken);
+}
+
+export function createUnitedRevision(
+  { metadata, spec }: UnitedDeployment,
+  { update }: RevisionSearch,
+): RevisionAction {
+  const { name = "", namespace = "", uid = "" } = metadata;
+  const [found] = subsetTemplatesOf(spec);
+  // What the API does: without these labels its own controller finds none of them again.
+  const template = found?.name === "cloneSetTemplate" ? {} : (found?.template ?? {});
+  const labels = own(objectAt(template, "metadata"), "labels");
+  return createRevision(update, {
+    namespace,
+    labels: { ...(isJsonObject(labels) ? labels : {}), [HASH_LABEL]: shortHash(update.name) },
+    ownerReferences: [ownerReference("UnitedDeployment", name, uid)],
+  });
+}

@@ -1,0 +1,47 @@
+/** Deletions and evictions are recorded before anybody else is asked about them. Spec: workloadspread 4.2; pod-webhook 5. */
+import { isKubeError, type ReadingClient } from "../../../kube/index.ts";
+import { isActive } from "../../rollout/pods/pod_state.ts";
+import {
+  type AdmissionHandler,
+  type AdmissionRequest,
+  allowed,
+  denied,
+} from "../../runtime/admission/request.ts";
+import { isDryRun, podOf } from "../pod_unavailable_budget/guard.ts";
+import { operationOf } from "../pod_unavailable_budget/operation.ts";
+import type { PodPlacement } from "./pod_placement.ts";
+
+/** The handler of `/validate-pod`: what the record lets pass, `next` decides on. */
+export function guardSpreadPods(
+  placement: Pick<PodPlacement, "isUsed" | "leave">,
+  client: ReadingClient,
+  next: AdmissionHandler = () => allowed,
+): AdmissionHandler {
+  return async (request) => {
+    const operation = operationOf(request);
+    if ((operation === "DELETE" || operation === "EVICT") && !isDryRun(request)) {
+      try {
+        await recordLeaving(request, operation, placement, client);
+      } catch (error) {
+        return denied(400, error instanceof Error ? error.message : String(error));
+      }
+    }
+    return next(request);
+  };
+}
+
+async function recordLeaving(
+  request: AdmissionRequest,
+  operation: "DELETE" | "EVICT",
+  placement: Pick<PodPlacement, "isUsed" | "leave">,
+  client: ReadingClient,
+): Promise<void> {
+  if (!(await placement.isUsed(request.namespace))) return;
+  try {
+    const pod = await podOf(request, operation, client);
+    if (isActive(pod)) await placement.leave(pod);
+  } catch (error) {
+    // There is nothing to evict, which the API server says itself.
+    if (!isKubeError(error, "NotFound")) throw error;
+  }
+}

@@ -1,0 +1,194 @@
+/** What admission of pods has of WorkloadSpreads: the place of a new pod, and the record of one that goes. Spec: workloadspread 4.1, 4.2. */
+import {
+  matchedWorkloadSpreadAnnotation,
+  spreadGroupsOf,
+  type WorkloadIdentity,
+  type WorkloadSpread,
+} from "../../../crds/index.ts";
+import type { JsonObject, Labels } from "../../../kube/core/index.ts";
+import {
+  type Cache,
+  type Clock,
+  isKubeError,
+  type Random,
+  type ReadingClient,
+  type Writer,
+} from "../../../kube/index.ts";
+import { objectAt, textAt, textsAt } from "../../native/json_fields.ts";
+import type { OwnerScope } from "../../plan/owners.ts";
+import { type Informers, namespaceIndex } from "../../runtime/informers.ts";
+import type { ControllerOptions } from "../../runtime/options.ts";
+import { costWithinCap, hasCosts } from "./costs.ts";
+import { injectSubset, matchOf } from "./inject.ts";
+import { isUnlimited, subsetOfOrdinal } from "./ledger.ts";
+import { Ledgers } from "./ledgers.ts";
+import { isPlaced, matchingSpread } from "./match.ts";
+import { workloadSpreadResource } from "./resource.ts";
+import { versionOf } from "./versions.ts";
+import { Whitelist } from "./whitelist.ts";
+import { controllerOf, findWorkload, ownerOf, UNKNOWN_SIZE } from "./workload_lookup.ts";
+
+export interface PodPlacementDeps {
+  readonly client: ReadingClient;
+  writesFor(owner: OwnerScope): Writer;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly options: Pick<ControllerOptions, "systemNamespace">;
+  readonly informers: Informers & { caughtUp(): Promise<void> };
+}
+
+/** A pod as admission sees it. */
+interface AdmittedPod {
+  readonly namespace: string;
+  /** Empty while the server has yet to make it. */
+  readonly name: string;
+  readonly labels: Labels;
+  readonly owner: WorkloadIdentity;
+}
+
+interface Place {
+  readonly spread: WorkloadSpread;
+  readonly subset: string;
+  /** Under which the ledger knows a pod without a name. */
+  readonly uid?: string;
+}
+
+export class PodPlacement {
+  readonly #deps: PodPlacementDeps;
+  readonly #spreads: Cache<WorkloadSpread>;
+  readonly #whitelist: Whitelist;
+  readonly #ledgers: Ledgers;
+
+  constructor(deps: PodPlacementDeps) {
+    const { client, informers, options } = deps;
+    this.#deps = deps;
+    this.#spreads = informers.cacheOf(workloadSpreadResource, namespaceIndex);
+    this.#whitelist = new Whitelist({ ...deps, systemNamespace: options.systemNamespace });
+    this.#ledgers = new Ledgers({
+      ...deps,
+      spreads: this.#spreads,
+      sizeOf: async (spread) => {
+        const found = await findWorkload(client, spread, await this.#whitelist.kinds());
+        return found?.size ?? UNKNOWN_SIZE;
+      },
+    });
+  }
+
+  /**
+   * A copy of the pod as its subset makes it; undefined for a pod that no subset takes. Throws where the owners of the pod
+   * are not known, where its place cannot be stored and where the subset's patch does not fit.
+   */
+  async place(pod: JsonObject, namespace: string): Promise<JsonObject | undefined> {
+    const owner = controllerOf(pod);
+    if (owner === undefined) return undefined;
+    await this.#deps.informers.caughtUp();
+    const metadata = objectAt(pod, "metadata");
+    const admitted = {
+      namespace,
+      name: textAt(metadata, "name"),
+      labels: textsAt(metadata, "labels"),
+      owner,
+    };
+    const place = await this.#placeOf(admitted);
+    if (place === undefined) return undefined;
+    const { metadata: named, spec } = place.spread;
+    const index = spec.subsets.findIndex(({ name }) => name === place.subset);
+    const subset = spec.subsets[index];
+    if (subset === undefined) return undefined;
+    const { uid } = place;
+    const match = { name: named.name ?? "", subset: subset.name, ...(uid === undefined ? {} : { uid }) };
+    // Of the latest version, as new pods are but for a few while a workload is rolled out: those a pass corrects.
+    const cost = hasCosts(spec.targetRef.kind) ? costWithinCap(index, spec.subsets.length) : undefined;
+    return injectSubset(pod, subset, match, cost);
+  }
+
+  /** Records that a pod goes. Throws KubeError. */
+  async leave(pod: {
+    readonly namespace: string;
+    readonly name: string;
+    readonly labels: Labels;
+    readonly annotations: Labels;
+    readonly controller?: { readonly kind: string } | undefined;
+  }): Promise<void> {
+    const match = matchOf(pod.annotations[matchedWorkloadSpreadAnnotation]);
+    if (match === undefined || pod.controller === undefined) return;
+    await this.#deps.informers.caughtUp();
+    const spread = this.#spreads.get(`${pod.namespace}/${match.name}`);
+    if (spread === undefined || spread.metadata.deletionTimestamp !== undefined) return;
+    if (spread.spec.targetRef.kind === "StatefulSet" || isUnlimited(spread, match.subset)) return;
+    const version = versionOf(pod.controller.kind, pod.labels);
+    await this.#ledgers.record(spread, { type: "deletion", version, pod: pod.name, subset: match.subset });
+  }
+
+  /** Whether there are objects in the namespace: where there are none, nothing has to be asked about its pods. */
+  async isUsed(namespace: string): Promise<boolean> {
+    await this.#deps.informers.caughtUp();
+    return this.#inNamespace(namespace).length > 0;
+  }
+
+  async #placeOf(pod: AdmittedPod): Promise<Place | undefined> {
+    const spread = await this.#spreadOf(pod);
+    if (spread === undefined) return undefined;
+    const { subsets, targetRef } = spread.spec;
+    const [first] = subsets;
+    // Nothing to decide, and nothing to count.
+    if (first !== undefined && subsets.length === 1 && first.maxReplicas === undefined)
+      return { spread, subset: first.name };
+    if (targetRef.kind === "StatefulSet") {
+      const ordinal = ordinalOf(pod.name);
+      const subset = ordinal === undefined ? undefined : subsetOfOrdinal(spread, ordinal);
+      return subset === undefined ? undefined : { spread, subset };
+    }
+    const version = versionOf(pod.owner.kind, pod.labels);
+    const key = pod.name === "" ? randomUuid(this.#deps.random) : pod.name;
+    const subset = await this.#ledgers.record(spread, { type: "creation", version, key });
+    // The subset may be another one of the newest object, which is in the cache by now.
+    const newest = this.#spreads.get(`${pod.namespace}/${spread.metadata.name ?? ""}`) ?? spread;
+    if (subset === undefined) return undefined;
+    return { spread: newest, subset, ...(pod.name === "" ? { uid: key } : {}) };
+  }
+
+  async #spreadOf({ namespace, owner, labels }: AdmittedPod): Promise<WorkloadSpread | undefined> {
+    const spreads = this.#inNamespace(namespace);
+    if (spreads.length === 0) return undefined;
+    const { client } = this.#deps;
+    const whitelist = () => this.#whitelist.kinds();
+    return matchingSpread(spreads, namespace, owner, labels, {
+      whitelist,
+      ownerOf: async (within, object) => {
+        const above = await ownerOf(client, within, object).catch((error: unknown) => {
+          if (isKubeError(error, "NotFound")) throw error;
+          // Whoever is above cannot be found out: the pod is of none of those.
+          return undefined;
+        });
+        if (above === undefined) return undefined;
+        const isKnown = spreadGroupsOf(above.kind)?.includes(above.group) === true;
+        return isKnown || isPlaced(above, await whitelist()) ? above : undefined;
+      },
+    });
+  }
+
+  /** By name, so that of several that match the same one is taken every time. */
+  #inNamespace(namespace: string): WorkloadSpread[] {
+    return [...this.#spreads.byIndex("namespace", namespace)]
+      .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+      .sort((a, b) => ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1));
+  }
+}
+
+/** Number at the end of the name of a StatefulSet's pod. */
+function ordinalOf(name: string): number | undefined {
+  const digits = name.slice(name.lastIndexOf("-") + 1);
+  const ordinal = Number(digits);
+  return digits !== "" && digits.length < 16 && Number.isSafeInteger(ordinal) && ordinal >= 0
+    ? ordinal
+    : undefined;
+}
+
+/** RFC 9562, version 4: different for each pod, no secret. */
+function randomUuid(random: Random): string {
+  const digits = (count: number) =>
+    Array.from({ length: count }, () => Math.floor(random() * 16).toString(16)).join("");
+  const variant = (8 + Math.floor(random() * 4)).toString(16);
+  return `${digits(8)}-${digits(4)}-4${digits(3)}-${variant}${digits(3)}-${digits(12)}`;
+}

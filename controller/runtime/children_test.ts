@@ -1,0 +1,80 @@
+import t from "tap";
+import type { ImagePullJob } from "../../crds/index.ts";
+import { type Client, KubeError } from "../../kube/index.ts";
+import { kindDeps } from "../../testkit/controller/kind_deps_builder.ts";
+import { testClock } from "../../testkit/kube/fake_clock.ts";
+import { fakeServer } from "../../testkit/kube/fake_server.ts";
+import { imageListPullJobResource } from "../kinds/image_list_pull_job/resource.ts";
+import { imagePullJobResource } from "../kinds/image_pull_job/resource.ts";
+import { ownerKey, ownersOf } from "../plan/owners.ts";
+import { ownerReference } from "../rollout/pods/pod_manifest.ts";
+import { Children } from "./children.ts";
+
+const options = {};
+const owner = { namespace: "d", uid: "list" };
+const reference = ownerReference("ImageListPullJob", "images", "list");
+
+const job = (uid: string, ownerReferences = [reference], resourceVersion = "1"): ImagePullJob => ({
+  metadata: { name: "one", namespace: "d", uid, resourceVersion, ownerReferences },
+  spec: { image: "nginx:1", completionPolicy: {} },
+});
+
+/** Children before a server that refuses writes and has `stored` under their name. */
+function scene(creation: KubeError, stored = job("child"), deletion = creation) {
+  const client: Client = {
+    ...fakeServer().client,
+    create: () => Promise.reject(creation),
+    get: async (resource) => resource.codec.decode(Buffer.from(JSON.stringify(stored)), "application/json"),
+    delete: () => Promise.reject(deletion),
+  };
+  const deps = kindDeps(imageListPullJobResource, client, testClock());
+  const children = new Children(deps, "ImageListPullJob", imagePullJobResource, ownersOf);
+  return {
+    children,
+    queue: deps.queue,
+    of: () => Array.from(children.of(ownerKey(owner.namespace, owner.uid)), ownersOf),
+  };
+}
+
+const taken = new KubeError("AlreadyExists", "it is there", { status: 409 });
+
+t.test(
+  "a creation whose answer was lost, or that was made before, is found and enqueues its owner",
+  async (t) => {
+    for (const refusal of [taken, new KubeError("Timeout", "no answer", { ambiguous: true })]) {
+      const { children, of, queue } = scene(refusal);
+      t.same(of(), []);
+      await children.create(owner, "one", {}, options);
+      t.same(of(), [[reference]]);
+      t.equal(await queue.next(), "d/images");
+      queue.stop();
+    }
+  },
+);
+
+t.test("what somebody else has under the name is no child", async (t) => {
+  const others = [
+    ownerReference("ImageListPullJob", "images", "former"),
+    { ...reference, kind: "AdvancedCronJob" },
+    { ...reference, apiVersion: "example.com/v1" },
+    { ...reference, controller: false },
+  ];
+  for (const other of others) {
+    const { children, of } = scene(taken, job("child", [other]));
+    await t.rejects(children.create(owner, "one", {}, options), taken);
+    t.same(of(), []);
+  }
+  const { children } = scene(new KubeError("Forbidden", "quota", { status: 403 }));
+  await t.rejects(children.create(owner, "one", {}, options), { code: "Forbidden" });
+});
+
+t.test("one that is gone, or has another in its place, counts as deleted", async (t) => {
+  for (const code of ["NotFound", "Conflict", "Forbidden"] as const) {
+    const { children, of } = scene(taken, job("child"), new KubeError(code, code));
+    await children.create(owner, "one", {}, options);
+    const deletion = children.delete(owner, "one", "child", options);
+    if (code === "Forbidden") await t.rejects(deletion, { code });
+    else await deletion;
+    t.equal(of().length, code === "Forbidden" ? 1 : 0);
+  }
+});

@@ -1,0 +1,137 @@
+/** What a kind brings (a reconciler, which the shell runs) and what it is given. New kinds add these, not a new loop. */
+import type { NodeImage, RevisedPart } from "../../crds/index.ts";
+import type { KubeObject } from "../../kube/core/index.ts";
+import type {
+  Cache,
+  Clock,
+  ControllerRevision,
+  EventRecorder,
+  Log,
+  Node,
+  PersistentVolumeClaim,
+  Pod,
+  Random,
+  ReadingClient,
+  Resource,
+  WorkQueue,
+  Writer,
+} from "../../kube/index.ts";
+import type { PolicyRule } from "../plan/access.ts";
+import type { Dependants, OwnerKey, OwnerScope } from "../plan/owners.ts";
+import type { SeenPullJob } from "../rollout/images/image_wait.ts";
+import type { CreatedResource } from "../rollout/writes/actions.ts";
+import type { Webhook } from "./admission/webhook.ts";
+import type { FeatureGates } from "./feature_gates.ts";
+import type { Informers } from "./informers.ts";
+import type { ControllerOptions } from "./options.ts";
+import type { PlainReconciler, Reconciler } from "./reconciler.ts";
+import type { SelectablePod, SelectedPods } from "./selected_pods.ts";
+
+/** Filled by one watch each. Index `orphan`: by namespace, what nobody controls. */
+export interface SharedCaches {
+  pods: Cache<Pod>;
+  claims: Cache<PersistentVolumeClaim>;
+  revisions: Cache<ControllerRevision>;
+  nodes: Cache<Node>;
+  owned: OwnedObjects;
+}
+
+/** What owners of any kind have in the shared caches. */
+export interface OwnedObjects {
+  /** Those that the owner controls. */
+  pods: Dependants<Pod>;
+  /** Those that name it among their owners, as controller or not. */
+  claims: Dependants<PersistentVolumeClaim>;
+  /** Those that the owner controls. */
+  revisions: Dependants<ControllerRevision>;
+}
+
+/** All that kinds are given of the caches. */
+export interface Caches extends SharedCaches {
+  /** Image pull jobs that the owner controls. */
+  pullJobs(owner: OwnerKey): Iterable<SeenPullJob>;
+  /** An image pull job as a write returned it. */
+  pullJobWritten(job: KubeObject): void;
+  /** What the node of this name is to pull; undefined while images are not pulled ahead. */
+  nodeImage(node: string): NodeImage | undefined;
+}
+
+/** What the API server can do, found out once at start. */
+export interface ServerFeatures {
+  /** `pods/resize` (1.32 and newer). */
+  resizeSubresource: boolean;
+  /** ImagePullJob is served. */
+  imagePullJobs: boolean;
+}
+
+/** What every controller is given. */
+export interface SharedDeps {
+  /** Reads; what writes is asked for by the owner for whom it does. */
+  client: ReadingClient;
+  /** Refuses what is in another namespace than the owner. */
+  writesFor(owner: OwnerScope): Writer;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  recorder: EventRecorder;
+  options: ControllerOptions;
+  server: ServerFeatures;
+  caches: Caches;
+  informers: Informers;
+  /** Pods of any owner, for objects that select them. */
+  selectedPods: SelectedPods<Pod>;
+  /** The same in another projection of pods: one for each resource object, ended with the process's watches. */
+  selectPods<P extends SelectablePod>(resource: Resource<P>): SelectedPods<P>;
+  /** Asks the pod's PodUnavailableBudget before an update; absent without gate PodUnavailableBudgetUpdateGate. */
+  mayDisrupt?: ((pod: Pod) => Promise<boolean>) | undefined;
+  created: Readonly<Record<CreatedResource, Resource<KubeObject>>>;
+  queue: WorkQueue;
+  signal: AbortSignal;
+}
+
+/** What the controller of one kind is given. */
+export interface KindDeps<T> extends SharedDeps {
+  objects: Cache<T>;
+  resource: Resource<T>;
+}
+
+/** What every controller of this program says of itself. */
+export interface Controller {
+  /** Name in metrics and logs; also the event source, and the name under which `workers` of the options are found. */
+  controllerName: string;
+  /** Flag that sets how many reconciles run at a time; absent where the reference has none. */
+  workersFlag?: string;
+  /** What it may do beyond what all share: its own objects read and patched, their status written, pods worked on. */
+  access: readonly PolicyRule[];
+}
+
+/** A kind that is carried out, whatever the type of its objects is. */
+export interface AnyKind extends Controller {
+  resource: Resource<KubeObject>;
+  /** Whether the gates let it start; absent: always. */
+  enabled?(gates: FeatureGates): boolean;
+  /** Whether objects are spread over shards by their UID, and their dependants with them; else shard 0 has them all. */
+  sharded?: true;
+  /** What ControllerRevisions hold of its objects; absent: it has none. */
+  revisions?: RevisedPart;
+  /** One object for each node, made by this program: nothing that users asked for is in it. */
+  perNode?: true;
+  /** Admission of its objects; empty where all that the schema allows is accepted as it is. */
+  webhooks: readonly Webhook[];
+  /** What node agents do with its objects, beside writing their status; absent: they do not know the kind. */
+  agentVerbs?: readonly string[];
+}
+
+/** What the folder of a kind exports, and the list in kinds.ts holds. */
+export interface Kind<T extends KubeObject> extends AnyKind {
+  resource: Resource<T>;
+  reconciler(deps: KindDeps<T>): Reconciler<T>;
+  /** Whether a change of the object alone, its generation being equal, needs a new plan. */
+  changeMatters(before: T, after: T): boolean;
+}
+
+/** A controller without a kind of its own: its keys are those of pods, for example. */
+export interface PlainController extends Controller {
+  enabled(gates: FeatureGates): boolean;
+  reconciler(deps: SharedDeps): PlainReconciler;
+}

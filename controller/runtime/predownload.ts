@@ -1,0 +1,50 @@
+/** What plans see of images that are downloaded before a rollout. */
+import type { ImagePullJob } from "../../crds/index.ts";
+import type { KubeObject } from "../../kube/core/index.ts";
+import type { Change } from "../../kube/index.ts";
+import { imagePullJobResource } from "../kinds/image_pull_job/resource.ts";
+import { nodeImageResource } from "../kinds/node_image/resource.ts";
+import { dependantsIn } from "../plan/owners.ts";
+import type { SeenPullJob } from "../rollout/images/image_wait.ts";
+import type { FeatureGates } from "./feature_gates.ts";
+import type { Informers } from "./informers.ts";
+import type { Caches, ServerFeatures } from "./kind.ts";
+
+type Predownload = Pick<Caches, "pullJobs" | "pullJobWritten" | "nodeImage">;
+
+/** Jobs and node images are followed only where a gate lets a kind pull ahead and the server has the jobs. */
+export function predownload(
+  informers: Informers,
+  { imagePullJobs }: ServerFeatures,
+  { PreDownloadImageForInPlaceUpdate, PreDownloadImageForDaemonSetUpdate }: FeatureGates,
+  changed: (change: Change<ImagePullJob>) => void,
+): Predownload {
+  if (!imagePullJobs || !(PreDownloadImageForInPlaceUpdate || PreDownloadImageForDaemonSetUpdate)) {
+    return { pullJobs: () => [], pullJobWritten: () => undefined, nodeImage: () => undefined };
+  }
+  const jobs = informers.cacheOf(imagePullJobResource);
+  const owned = dependantsIn(
+    jobs,
+    "controller",
+    ({ metadata: { namespace = "", ownerReferences = [] } }) => ({
+      namespace,
+      owners: ownerReferences.flatMap(({ controller, uid }) => (controller ? [uid] : [])),
+    }),
+  );
+  const nodeImages = informers.cacheOf(nodeImageResource);
+  jobs.subscribe(changed);
+  return {
+    pullJobs: (owner) => Array.from(owned.of(owner), seenPullJob),
+    pullJobWritten: (job) => isPullJob(job) && jobs.writeBack(job),
+    nodeImage: (node) => nodeImages.get(node),
+  };
+}
+
+function seenPullJob(job: ImagePullJob): SeenPullJob {
+  const { name = "", uid = "" } = job.metadata;
+  return { name, uid, job };
+}
+
+function isPullJob(object: KubeObject): object is ImagePullJob {
+  return object.kind === imagePullJobResource.kind && "spec" in object;
+}

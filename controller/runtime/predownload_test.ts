@@ -1,0 +1,46 @@
+import t from "tap";
+import type { ImagePullJob } from "../../crds/index.ts";
+import { Cache } from "../../kube/index.ts";
+import { imagePullJobResource } from "../kinds/image_pull_job/resource.ts";
+import { ownerKey } from "../plan/owners.ts";
+import { ownerReference } from "../rollout/pods/pod_manifest.ts";
+import { parseFeatureGates } from "./feature_gates.ts";
+import type { Informers } from "./informers.ts";
+import { predownload } from "./predownload.ts";
+
+function jobIn(namespace: string, name: string, uid: string): ImagePullJob {
+  return {
+    apiVersion: "apps.kruise.io/v1beta1",
+    kind: "ImagePullJob",
+    metadata: {
+      name,
+      namespace,
+      uid: `uid-${namespace}-${name}`,
+      resourceVersion: "1",
+      ownerReferences: [ownerReference("CloneSet", "web", uid)],
+    },
+    spec: { image: "app:2", completionPolicy: {} },
+  };
+}
+
+t.test("jobs that pull ahead for a workload are in its namespace", (t) => {
+  const jobs = new Cache<ImagePullJob>(imagePullJobResource.codec);
+  const informers: Informers = {
+    // Nothing but the jobs is put into a cache here.
+    cacheOf: <T>(resource: { codec: ConstructorParameters<typeof Cache<T>>[0] }) =>
+      Object.is(resource, imagePullJobResource)
+        ? (jobs as unknown as Cache<T>)
+        : new Cache<T>(resource.codec),
+  };
+  const gates = parseFeatureGates("PreDownloadImageForInPlaceUpdate=true");
+  const server = { imagePullJobs: true, resizeSubresource: true };
+  const { pullJobs } = predownload(informers, server, gates, () => undefined);
+  jobs.upsert(jobIn("shop", "web-1", "uid-web"));
+  jobs.upsert(jobIn("evil", "web-1", "uid-web"));
+  jobs.upsert(jobIn("shop", "other-1", "uid-other"));
+  const found = (namespace: string, uid: string) =>
+    Array.from(pullJobs(ownerKey(namespace, uid)), (job) => job.uid);
+  t.same(found("shop", "uid-web"), ["uid-shop-web-1"]);
+  t.same(found("elsewhere", "uid-web"), []);
+  t.end();
+});

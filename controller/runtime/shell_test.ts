@@ -1,0 +1,221 @@
+/** What the shell decides for every kind; what kinds return is the test's. */
+import t from "tap";
+import type { CloneSet } from "../../crds/index.ts";
+import { applyMergePatch, type JsonObject, type ObjectMeta } from "../../kube/core/index.ts";
+import { type Client, KubeError, type KubeErrorCode } from "../../kube/index.ts";
+import { kindDeps } from "../../testkit/controller/kind_deps_builder.ts";
+import { testClock } from "../../testkit/kube/fake_clock.ts";
+import { fakeServer } from "../../testkit/kube/fake_server.ts";
+import { cloneSetResource } from "../kinds/clone_set/resource.ts";
+import type { Pass, Reconciler } from "./reconciler.ts";
+import { shellOf } from "./shell.ts";
+
+const key = "d/app";
+
+/** One object before a server that refuses what it is sent. */
+function scene(reconciler: Partial<Reconciler<CloneSet>> & { pass?: () => Pass | undefined }) {
+  const clock = testClock();
+  const sent: string[] = [];
+  let refusal: KubeError | undefined;
+  let stored: JsonObject = {};
+  const answer = (call: string): void => {
+    sent.push(call);
+    if (refusal !== undefined) throw refusal;
+  };
+  const text = () => Buffer.from(JSON.stringify(stored));
+  const client: Client = {
+    ...fakeServer().client,
+    create: async (resource, namespace, body) => {
+      answer(`create in ${namespace} ${JSON.stringify(body)}`);
+      stored = {
+        ...Object(body),
+        metadata: { ...Object(Object(body).metadata), uid: "u", resourceVersion: "1" },
+      };
+      return resource.codec.decode(text(), "application/json");
+    },
+    patch: async (resource, _ref, patch, options = {}) => {
+      if (options.bodyWhenSent !== undefined) await clock.settle();
+      const body = options.bodyWhenSent?.() ?? patch.body;
+      answer(`patch ${options.subresource ?? "object"} ${JSON.stringify(body)}`);
+      const { metadata, ...rest } = applyMergePatch(stored, body);
+      const resourceVersion = String(Number(Object(stored["metadata"]).resourceVersion) + 1);
+      stored = { ...rest, metadata: { ...Object(metadata), resourceVersion } };
+      return resource.codec.decode(text(), "application/json");
+    },
+    delete: async (_resource, _ref, options = {}) => {
+      answer(`delete ${options.uid} ${options.propagationPolicy}`);
+      return undefined;
+    },
+  };
+  const deps = kindDeps(cloneSetResource, client, clock);
+  const { objects, events, queue } = deps;
+  const shell = shellOf(deps, { reconcile: () => reconciler.pass?.(), ...reconciler });
+  return {
+    sent,
+    events,
+    queue,
+    objects,
+    refuse(code?: KubeErrorCode, about?: string) {
+      const details = about === undefined ? {} : { about: { kind: about, name: "d" } };
+      refusal = code === undefined ? undefined : new KubeError(code, code, details);
+    },
+    store(metadata: ObjectMeta = {}) {
+      const spec = { selector: {}, template: { spec: { containers: [] } } };
+      stored = {
+        metadata: { name: "app", namespace: "d", uid: "u", resourceVersion: "5", ...metadata },
+        spec,
+      };
+      objects.upsert(cloneSetResource.codec.decode(text(), "application/json"));
+    },
+    pass: () =>
+      shell.reconcile(key).then(
+        (outcome) => outcome,
+        (error: Error) => error.message,
+      ),
+  };
+}
+
+t.test("a status is compared with what is stored when the pass is over", async (t) => {
+  const begun = Promise.withResolvers<void>();
+  const zero = { availableReplicas: 0, readyReplicas: 0, updatedReadyReplicas: 0, updatedReplicas: 0 };
+  const s = scene({
+    reconcile: async (object) => {
+      if (object.status !== undefined) return undefined;
+      await begun.promise;
+      return { status: zero };
+    },
+  });
+  s.store();
+  const pass = s.pass();
+  const stored = s.objects.get(key);
+  if (stored === undefined) throw new Error("the object was stored");
+  const stale = { ...zero, replicas: 1 };
+  // An earlier write is answered meanwhile.
+  s.objects.upsert({
+    ...stored,
+    metadata: { ...stored.metadata, resourceVersion: "6" },
+    status: stale,
+  });
+  begun.resolve();
+  await pass;
+  t.same(s.sent, ['patch status {"status":{"replicas":null}}']);
+});
+
+t.test("actions are carried out in order, each on the version that the one before led to", async (t) => {
+  const pass = (): Pass => ({
+    actions: [
+      { type: "patch object", body: { spec: { paused: true } }, exact: true },
+      { type: "patch status", status: { replicas: 1 }, exact: true },
+      { type: "patch status", status: {}, exact: true },
+      async () => sent.push("own"),
+      { type: "delete object" },
+    ],
+    requeueAfterMs: 7,
+  });
+  const { store, sent, objects, pass: run } = scene({ pass });
+  t.same([await run(), sent], [{}, []], "nothing for an object that is not there");
+  store();
+  t.same(await run(), { requeueAfterMs: 7 });
+  t.same(sent, [
+    'patch object {"metadata":{"uid":"u","resourceVersion":"5"},"spec":{"paused":true}}',
+    'patch status {"metadata":{"uid":"u","resourceVersion":"6"},"status":{"replicas":1}}',
+    "own",
+    "delete u Background",
+  ]);
+  t.equal(objects.size, 0);
+});
+
+t.test("a status that others write all the time is renewed when it is sent", async (t) => {
+  for (const [newest, sent] of [
+    [{ resourceVersion: "8", status: { replicas: 2 } }, '"resourceVersion":"8"},"status":{"replicas":2}'],
+    [undefined, '"resourceVersion":"5"},"status":{"replicas":1}'],
+  ] as const) {
+    let isWritten = false;
+    const renewed = () => (isWritten ? newest : { resourceVersion: "5", status: { replicas: 1 } });
+    const status = { type: "patch status", status: { replicas: 1 }, exact: true, renewed } as const;
+    const scenery = scene({ pass: () => ({ actions: [status] }) });
+    scenery.store();
+    const pass = scenery.pass();
+    // Others were faster while it waited.
+    isWritten = true;
+    await pass;
+    t.same(scenery.sent, [`patch status {"metadata":{"uid":"u",${sent}}`]);
+  }
+});
+
+t.test("an object is made under the name of its key", async (t) => {
+  const reconcileAbsent = (): Pass => ({ actions: [{ type: "create object", body: { spec: {} } }] });
+  const { pass, sent, objects } = scene({ reconcileAbsent });
+  await pass();
+  t.match(sent, [
+    'create in d {"apiVersion":"apps.kruise.io/v1beta1","kind":"CloneSet","metadata":{"namespace":"d","name":"app"},"spec":{}}',
+  ]);
+  t.ok(objects.holds(key, "u"));
+});
+
+t.test("the finalizer comes before the first pass, and goes when the pass says so", async (t) => {
+  const finalizer = "ours";
+  const seen: unknown[] = [];
+  const reconcile = ({ metadata }: CloneSet): Pass => {
+    seen.push(metadata.finalizers);
+    return metadata.deletionTimestamp ? { actions: [{ type: "remove finalizer", finalizer }] } : {};
+  };
+  const { store, sent, objects, refuse, pass } = scene({ finalizer, reconcile });
+  store({ finalizers: ["theirs"] });
+  refuse("Conflict");
+  await pass();
+  t.same(seen, [], "nothing is done without it");
+  refuse();
+  await pass();
+  await pass();
+  t.same(seen, [
+    ["theirs", finalizer],
+    ["theirs", finalizer],
+  ]);
+  t.equal(sent.length, 2, "it is written once");
+  store({ finalizers: [finalizer], deletionTimestamp: "2026-01-01T00:00:00Z", resourceVersion: "9" });
+  await pass();
+  t.equal(sent.at(-1), 'patch object {"metadata":{"uid":"u","resourceVersion":"9","finalizers":[]}}');
+  t.equal(objects.size, 0, "nobody else holds it");
+});
+
+t.test("who was faster is looked at again; other refusals are the queue's, and time goes on", async (t) => {
+  const pass = (): Pass => ({ actions: [{ type: "patch object", body: {} }], requeueAfterMs: 250 });
+  const { store, refuse, queue, events, pass: run } = scene({ pass });
+  store();
+  for (const code of ["Conflict", "NotFound", "AlreadyExists"] as const) {
+    refuse(code);
+    t.same(await run(), { requeueAfterMs: 100 });
+  }
+  t.equal(queue.delayed, 0);
+  refuse("NotFound", "namespaces");
+  t.equal(await run(), "NotFound", "a namespace that does not exist is no race");
+  refuse("Forbidden");
+  t.equal(await run(), "Forbidden");
+  t.equal(queue.delayed, 1, "what time alone changes");
+  t.same(events, [], "what the server refused is no matter of the object");
+  queue.stop();
+});
+
+t.test("an object that no plan can work with is reported once a generation", async (t) => {
+  let failure: Error | undefined = new Error("no such number");
+  const pass = () => {
+    if (failure !== undefined) throw failure;
+    return undefined;
+  };
+  const { store, events, pass: run } = scene({ pass });
+  store({ generation: 1 });
+  const line = "Warning FailedReconcile CloneSet cannot be reconciled: no such number";
+  t.equal(await run(), "no such number", "and tried again");
+  await run();
+  t.same(events, [line]);
+  store({ generation: 2, resourceVersion: "6" });
+  await run();
+  t.same(events, [line, line]);
+  const before = failure;
+  failure = undefined;
+  t.same(await run(), {});
+  failure = before;
+  await run();
+  t.equal(events.length, 3, "after a success it is news again");
+});

@@ -1,0 +1,124 @@
+import t from "tap";
+import type { Client } from "../../kube/index.ts";
+import { kindDeps } from "../../testkit/controller/kind_deps_builder.ts";
+import { testClock } from "../../testkit/kube/fake_clock.ts";
+import { fakeServer } from "../../testkit/kube/fake_server.ts";
+import { cloneSetResource } from "../kinds/clone_set/resource.ts";
+import { StatusWriter } from "./status_writer.ts";
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+/** A writer of objects `a`, `b`, … at a time that stands still; `answer` is what becomes of a patch. */
+function scene(answer: (name: string, priority: string) => Promise<void>) {
+  const clock = testClock();
+  const queued: number[] = [];
+  const client: Client = {
+    ...fakeServer().client,
+    patch: async (resource, { name }, _patch, options = {}) => {
+      await answer(name, options.priority ?? "");
+      const metadata = { namespace: "ns", name, uid: name, resourceVersion: "1" };
+      return resource.codec.decode(Buffer.from(JSON.stringify({ metadata })), "application/json");
+    },
+  };
+  const deps = kindDeps(cloneSetResource, client, clock);
+  const queue = { addAfter: (_key: string, ms: number) => queued.push(ms) };
+  const spec = { selector: {}, template: { spec: { containers: [] } } };
+  for (const name of ["large", "a", "b", "c", "d"])
+    deps.objects.upsert({ metadata: { namespace: "ns", name, uid: name, resourceVersion: "1" }, spec });
+  const status = new StatusWriter({ ...deps, queue }, () => 0);
+  return {
+    queued,
+    pass: (ms: number) => clock.skip(ms),
+    offer: (name: string, before: object, after: object, size = 0, important = true) =>
+      status.offer({ key: `ns/${name}`, uid: name }, before, after, size, important),
+  };
+}
+
+/** Writes that are refused until they are accepted. */
+function refusing() {
+  let refuses = true;
+  const sent: string[] = [];
+  const writer = scene(async (name) => {
+    sent.push(name);
+    if (refuses) throw new Error("refused");
+  });
+  return {
+    ...writer,
+    sent,
+    accept: () => {
+      refuses = false;
+    },
+    /** Lets the write that was started end. */
+    offer: async (after: object) => {
+      const heldMs = writer.offer("a", {}, after);
+      await settled();
+      return heldMs;
+    },
+  };
+}
+
+t.test("a status that is refused is tried again ever more seldom, whatever else happens", async (t) => {
+  const { offer, pass, queued: retries, sent } = refusing();
+  for (let round = 0; round < 20; round++) {
+    t.equal(await offer({ replicas: round }), undefined);
+    t.equal(await offer({ replicas: round + 1 }), retries.at(-1), "held back, also when it is another one");
+    t.equal(sent.length, round + 1);
+    pass(retries.at(-1) ?? 0);
+  }
+  t.strictSame(retries.slice(0, 4), [5, 10, 20, 40]);
+  t.equal(retries.at(-1), 30_000);
+});
+
+t.test("after a write that went well the next failure waits shortly again", async (t) => {
+  const { accept, offer, pass, queued, sent } = refusing();
+  await offer({ replicas: 1 });
+  pass(5);
+  accept();
+  t.equal(await offer({ replicas: 1 }), undefined);
+  t.equal(await offer({ replicas: 2 }), undefined);
+  t.equal(sent.length, 3);
+  t.strictSame(queued, [5]);
+});
+
+t.test("a status that turns back to the stored one while another is written is offered again", async (t) => {
+  const answers: (() => void)[] = [];
+  const { offer, queued } = scene(() => new Promise((resolve) => answers.push(resolve)));
+  const write = async (...offered: object[]): Promise<number> => {
+    queued.length = 0;
+    for (const after of offered) offer("a", { readyReplicas: 4 }, after);
+    answers.at(-1)?.();
+    await settled();
+    return queued.length;
+  };
+  t.equal(await write({ readyReplicas: 3 }, { readyReplicas: 4 }), 1);
+  t.equal(await write({ readyReplicas: 3 }, { readyReplicas: 2 }), 1);
+  t.equal(await write({ readyReplicas: 3 }, { readyReplicas: 4 }, { readyReplicas: 3 }), 0);
+});
+
+t.test(
+  "a few statuses of small workloads take turns with pods, others wait until pods are written",
+  async (t) => {
+    const priorities: string[] = [];
+    const answers: (() => void)[] = [];
+    const { offer } = scene((name, priority) => {
+      priorities.push(`${name} ${priority}`);
+      return new Promise((resolve) => answers.push(resolve));
+    });
+    const write = (key: string, size: number) => offer(key, {}, { replicas: size }, size, false);
+    write("large", 101);
+    for (const key of ["a", "b", "c"]) write(key, 100);
+    answers[1]?.();
+    await settled();
+    write("d", 1);
+    t.same(priorities, ["large normal", "a high", "b high", "c normal", "d high"]);
+  },
+);
+
+t.test("the status of an object that is gone, or has another in its place, is not written", async (t) => {
+  const sent: string[] = [];
+  const { offer } = scene(async (name) => void sent.push(name));
+  offer("gone", {}, { replicas: 1 });
+  offer("a", {}, { replicas: 1 });
+  await settled();
+  t.same(sent, ["a"]);
+});

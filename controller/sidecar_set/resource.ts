@@ -1,4 +1,0 @@
-import { sidecarSet } from "../../crds/index.ts";
-import { resourceOf } from "../resource.ts";
-
-export const sidecarSetResource = resourceOf(sidecarSet);
