@@ -20,3 +20,8 @@ export function resourceOf<Version extends KindVersion>(
   const { name: version } = storageVersion(definition);
   return jsonResource({ group, version, plural, kind, namespaced: scope === "Namespaced" });
 }
+
+/** `apiVersion` of its objects. */
+export function groupVersionOf({ group, version }: Pick<Resource<unknown>, "group" | "version">): string {
+  return group === "" ? version : `${group}/${version}`;
+}

@@ -9,6 +9,7 @@ import {
   type Owners,
 } from "../plan/owners.ts";
 import { deleteQuietly } from "./executor/pod_writer.ts";
+import { type Writable, writable } from "./executor/writable.ts";
 import type { WatchScope } from "./informers.ts";
 import type { SharedDeps } from "./kind.ts";
 
@@ -47,6 +48,15 @@ export class Children<C> {
       const owner = this.#ownerOf(object);
       if (owner === undefined) return;
       deps.queue.add(keyOf({ namespace: this.#namespaceOf(object), name: owner.name }));
+    });
+  }
+
+  /** For effects that write children. */
+  writable(): Writable {
+    return writable(this.#resource, {
+      writeBack: (child) => this.#cache.writeBack(child),
+      removed: (key, uid) => this.#cache.remove(key, uid),
+      controllerOf: (child) => this.#ownerOf(child)?.uid,
     });
   }
 

@@ -1,55 +1,22 @@
 /** What a kind, or a controller without one, brings to the shell: passes over one key each, as data. */
 import type { KubeObject } from "../../kube/core/index.ts";
-import type { EventTarget } from "../../kube/index.ts";
-import type { ObjectEvent } from "../rollout/writes/actions.ts";
+import type { Effect, KindEffect, Outcomes } from "../plan/effects.ts";
+import type { Writables } from "./executor/executor.ts";
 
-/** What is to be done with the object of a pass. */
-export type ObjectAction =
-  /** `body` lacks what the shell knows: version, kind, name and namespace. */
-  | { readonly type: "create object"; readonly body: ObjectBody }
-  /** Merge patch; `exact`: of no other version than the one that was planned with. */
-  | { readonly type: "patch object"; readonly body: ObjectBody; readonly exact?: boolean }
-  /** Merge patch of a status that has to be stored before what follows. All others are offered as the pass's `status`. */
-  | StatusPatch
-  | { readonly type: "add finalizer" | "remove finalizer"; readonly finalizer: string }
-  | { readonly type: "delete object" }
-  /** `about`: another object. */
-  | { readonly type: "event"; readonly event: ObjectEvent; readonly about?: EventTarget };
-
-export interface StatusPatch {
-  readonly type: "patch status";
-  readonly status: object;
-  readonly exact?: boolean;
-  /**
-   * The patch for the newest version that is known when it is sent: of an object that others write all the time, the version
-   * of the plan is old by then. Undefined where that needs another plan.
-   */
-  readonly renewed?: () => { readonly resourceVersion: string; readonly status: object } | undefined;
-}
-
-export interface ObjectBody {
-  readonly metadata?: object;
-  readonly spec?: object;
-  readonly status?: object;
-}
-
-/** What only the controller knows how to write. */
+/** Being replaced by effects. */
 export type Write = () => Promise<unknown>;
 
-export type Step = ObjectAction | Write;
-
-/** `S`: what the shell can carry out for the controller. */
-interface AnyPass<S> {
-  /** Carried out in order, each answered before the next; what is refused ends the pass. */
-  readonly actions?: readonly S[];
+/** What one pass over a key comes to. */
+export interface PlainResult {
+  /** Carried out in order, each answered before the next; the first failure ends the pass (executor/failure.ts). */
+  readonly effects?: readonly (Effect | Write)[];
   readonly requeueAfterMs?: number | undefined;
 }
 
-export type PlainPass = AnyPass<Write>;
-
-export interface Pass extends AnyPass<Step> {
+export interface Result extends Omit<PlainResult, "effects"> {
+  readonly effects?: readonly (KindEffect | Write)[];
   /**
-   * As it should be; absent: it stays. Written when it differs, coalesced while it churns. Offered before the actions, so
+   * As it should be; absent: it stays. Written when it differs, coalesced while it churns. Offered before the effects, so
    * that it is reported also where those are refused; an exact patch of the object in the same pass would meet it as a race.
    */
   readonly status?: object | undefined;
@@ -59,14 +26,24 @@ export interface Pass extends AnyPass<Step> {
   readonly settled?: boolean;
 }
 
-type Planned<P> = P | undefined | Promise<P | undefined>;
+type Planned<R> = R | undefined | Promise<R | undefined>;
+
+/** Both sorts of reconcilers. */
+interface AnyReconciler<R> {
+  /** What effects may write beside the object of the plan; `resource` of an effect is a name in it. */
+  readonly writes?: Writables;
+  /** The effects of a result were carried out as far as `outcomes` tells. For what a kind remembers of its writes. */
+  carriedOut?(key: string, result: R, outcomes: Outcomes): void;
+}
 
 /** What a kind brings; keys are those of its queue. */
-export interface Reconciler<T> {
+export interface Reconciler<T> extends AnyReconciler<Result> {
   /** What the object needs now. Undefined while something it depends on is still being listed, which enqueues the key. */
-  reconcile(object: T, key: string): Planned<Pass>;
+  reconcile(object: T, key: string): Planned<Result>;
   /** The same where there is no object of this name. Default: nothing. */
-  reconcileAbsent?(key: string): Planned<Pass>;
+  reconcileAbsent?(key: string): Planned<Result>;
+  /** The plan once more, of a newer version of the object but with what was seen otherwise: for renewable status patches. */
+  renewed?(object: T, key: string): Result | undefined;
   /** Milliseconds in which further events of the same object are gathered. Default: none. */
   coalescingMs?(key: string): number;
   /** The object is gone. */
@@ -80,9 +57,9 @@ export interface Reconciler<T> {
 }
 
 /** What a controller without a kind brings. It subscribes to what it needs and fills its queue itself. */
-export interface PlainReconciler {
+export interface PlainReconciler extends AnyReconciler<PlainResult> {
   /** What this key needs now. Undefined: nothing. */
-  reconcile(key: string): Planned<PlainPass>;
+  reconcile(key: string): Planned<PlainResult>;
 }
 
 export interface StatusObject extends KubeObject {

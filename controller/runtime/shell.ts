@@ -1,30 +1,16 @@
 /**
- * The shell of every controller: lets its reconciler plan, carries the actions out and comes again where somebody else
- * was faster. For a kind it also reads the cache and offers the status. No policy lives here.
+ * The shell of every controller: lets its reconciler plan, hands the effects to the executor and comes again where somebody
+ * else was faster. For a kind it also reads the cache and offers the status. No policy lives here.
  */
-import { type ObjectMeta, refOf } from "../../kube/core/index.ts";
-import {
-  type EventTarget,
-  isKubeError,
-  messageOf,
-  type Outcome,
-  type PatchOptions,
-  type Resource,
-  type WorkQueue,
-} from "../../kube/index.ts";
+import { isKubeError, messageOf, type Outcome, type WorkQueue } from "../../kube/index.ts";
 import { earliest } from "../plan/earliest.ts";
-import { scopeOf } from "../plan/owners.ts";
-import type { KindDeps } from "./kind.ts";
-import type {
-  ObjectAction,
-  ObjectBody,
-  Pass,
-  PlainReconciler,
-  Reconciler,
-  StatusObject,
-  StatusPatch,
-  Step,
-} from "./reconciler.ts";
+import type { Effect, ObjectEffect, Outcomes } from "../plan/effects.ts";
+import { eventTarget } from "./executor/event_target.ts";
+import { Executor, type PlanSubject } from "./executor/executor.ts";
+import { failureOf } from "./executor/failure.ts";
+import { OwnObject } from "./executor/own_object.ts";
+import type { KindDeps, SharedDeps } from "./kind.ts";
+import type { PlainReconciler, PlainResult, Reconciler, Result, StatusObject, Write } from "./reconciler.ts";
 import { StatusWriter } from "./status_writer.ts";
 
 export interface PlainShell {
@@ -47,19 +33,40 @@ export function shellOf<T extends StatusObject>(deps: KindDeps<T>, reconciler: R
   return new Shell(deps, reconciler);
 }
 
-export function plainShellOf(
-  { queue }: { readonly queue: Pick<WorkQueue, "addAfter"> },
-  reconciler: PlainReconciler,
-): PlainShell {
+export function plainShellOf(deps: SharedDeps, reconciler: PlainReconciler): PlainShell {
+  const executor = new Executor(deps, reconciler.writes ?? {});
   const planned = async (key: string): Promise<Planned | undefined> => {
-    const pass = await reconciler.reconcile(key);
-    if (pass === undefined) return undefined;
-    const carryOut = async (): Promise<void> => {
-      for (const write of pass.actions ?? []) await write();
-    };
-    return { requeueAfterMs: pass.requeueAfterMs, carryOut };
+    const result = await reconciler.reconcile(key);
+    if (result === undefined) return undefined;
+    const { effects = [], requeueAfterMs } = result;
+    const subject = { key, uid: key, about: undefined, flow: key };
+    const carryOut = () =>
+      telling<PlainResult>(reconciler, key, result, async (writes) => {
+        for (const effect of effects) {
+          if (typeof effect === "function") await effect();
+          else await executor.carryOut(subject, effect, writes);
+        }
+      });
+    return { requeueAfterMs, carryOut };
   };
-  return { reconcile: (key) => runPass(queue, key, () => planned(key)) };
+  return { reconcile: (key) => runPass(deps.queue, key, () => planned(key)) };
+}
+
+/** Carries out, and tells the reconciler how it ended. */
+async function telling<R>(
+  reconciler: { carriedOut?(key: string, result: R, outcomes: Outcomes): void },
+  key: string,
+  result: R,
+  carryOut: (writes: Map<string, { readonly error?: unknown }>) => Promise<void>,
+): Promise<void> {
+  const writes = new Map<string, { readonly error?: unknown }>();
+  try {
+    await carryOut(writes);
+  } catch (error) {
+    reconciler.carriedOut?.(key, result, { writes, error });
+    throw error;
+  }
+  reconciler.carriedOut?.(key, result, { writes });
 }
 
 interface Planned {
@@ -81,7 +88,7 @@ async function runPass(
     await planned.carryOut();
     return { requeueAfterMs };
   } catch (error) {
-    if (isRace(error)) return { requeueAfterMs: earliest([requeueAfterMs, RACE_MS]) };
+    if (failureOf(error) === "race") return { requeueAfterMs: earliest([requeueAfterMs, RACE_MS]) };
     // What time alone changes does not wait for the backoff of a write that is refused.
     if (requeueAfterMs !== undefined) queue.addAfter(key, requeueAfterMs);
     throw error;
@@ -92,6 +99,8 @@ class Shell<T extends StatusObject> implements KindShell {
   readonly #deps: KindDeps<T>;
   readonly #reconciler: Reconciler<T>;
   readonly #status: StatusWriter<T>;
+  readonly #own: OwnObject<T>;
+  readonly #executor: Executor;
   /** By key: the generation that no plan could work with when it was last tried. */
   readonly #failing = new Map<string, number>();
 
@@ -99,6 +108,8 @@ class Shell<T extends StatusObject> implements KindShell {
     this.#deps = deps;
     this.#reconciler = reconciler;
     this.#status = new StatusWriter(deps, (key) => this.coalescingMs(key));
+    this.#own = new OwnObject(deps, reconciler);
+    this.#executor = new Executor(deps, reconciler.writes ?? {});
   }
 
   coalescingMs(key: string): number {
@@ -107,11 +118,12 @@ class Shell<T extends StatusObject> implements KindShell {
 
   forget(key: string, uid: string): void {
     this.#status.forget(uid);
+    this.#executor.forget(uid);
     this.#reconciler.forget?.(key, uid);
   }
 
   async drained(): Promise<void> {
-    await this.#reconciler.drained?.();
+    await Promise.all([this.#executor.drained(), this.#reconciler.drained?.()]);
   }
 
   async reconcile(key: string): Promise<Outcome> {
@@ -128,13 +140,28 @@ class Shell<T extends StatusObject> implements KindShell {
     const { finalizer } = this.#reconciler;
     if (finalizer !== undefined) await this.#addFinalizer(key, finalizer);
     const object = this.#deps.objects.get(key);
-    const pass = await (object === undefined
+    if (object !== undefined && this.#executor.isBusy(object.metadata.uid ?? "")) return undefined;
+    const result = await (object === undefined
       ? this.#reconciler.reconcileAbsent?.(key)
       : this.#reconciler.reconcile(object, key));
     this.#failing.delete(key);
-    if (pass === undefined) return undefined;
-    const requeueAfterMs = earliest([pass.requeueAfterMs, object && this.#offer(key, object, pass)]);
-    return { requeueAfterMs, carryOut: () => this.#carryOut(key, object, pass.actions ?? []) };
+    if (result === undefined) return undefined;
+    const heldMs = this.#heldMs(object, result);
+    // What is begun in the background changes the status: the plan that follows it has the next one.
+    const offeredMs = object && heldMs !== 0 ? this.#offer(key, object, result) : undefined;
+    const requeueAfterMs = earliest([result.requeueAfterMs, heldMs || undefined, offeredMs]);
+    const carryOut = () =>
+      telling<Result>(this.#reconciler, key, result, (writes) => this.#carryOut(key, object, result, writes));
+    return { requeueAfterMs, carryOut };
+  }
+
+  /** How long background effects are held back; 0 when they are begun, undefined when there are none. */
+  #heldMs(object: T | undefined, { effects = [] }: Result): number | undefined {
+    for (const effect of effects) {
+      if (typeof effect !== "function" && effect.type === "background")
+        return this.#executor.heldMs(object?.metadata.uid ?? "", effect.attempt);
+    }
+    return undefined;
   }
 
   /** An object that was stored before an upgrade or edited around admission: all others go on. Once a generation. */
@@ -150,10 +177,10 @@ class Shell<T extends StatusObject> implements KindShell {
   async #addFinalizer(key: string, finalizer: string): Promise<void> {
     const object = this.#deps.objects.get(key);
     if (object !== undefined && object.metadata.deletionTimestamp === undefined)
-      await this.#perform(key, object, { type: "add finalizer", finalizer });
+      await this.#own.write(key, object, { type: "add finalizer", finalizer });
   }
 
-  #offer(key: string, object: T, { status, size = 0, settled = false }: Pass): number | undefined {
+  #offer(key: string, object: T, { status, size = 0, settled = false }: Result): number | undefined {
     if (status === undefined) return undefined;
     const { objects } = this.#deps;
     const { uid = "" } = object.metadata;
@@ -162,121 +189,45 @@ class Shell<T extends StatusObject> implements KindShell {
     return this.#status.offer({ key, uid }, stored?.status, status, size, settled);
   }
 
-  async #carryOut(key: string, planned: T | undefined, actions: readonly Step[]): Promise<void> {
-    let object = planned;
-    for (const action of actions) {
-      if (typeof action === "function") await action();
-      else object = await this.#perform(key, object, action);
-    }
-  }
-
-  /** The object as it is after the action. */
-  async #perform(key: string, object: T | undefined, action: ObjectAction): Promise<T | undefined> {
-    const { resource, recorder } = this.#deps;
-    if (action.type === "create object") return this.#create(key, action.body);
-    if (object === undefined) return undefined;
-    const { metadata } = object;
-    switch (action.type) {
-      case "patch object":
-        return this.#patch(key, metadata, action.body, action);
-      case "patch status":
-        if (Object.keys(action.status).length === 0) return object;
-        return this.#patchStatus(key, metadata, action);
-      case "add finalizer":
-      case "remove finalizer": {
-        const { finalizers: before = [] } = metadata;
-        const others = before.filter((finalizer) => finalizer !== action.finalizer);
-        const finalizers = action.type === "add finalizer" ? [...others, action.finalizer] : others;
-        if (finalizers.length === before.length) return object;
-        // A list is replaced as a whole: only the one that was read may be.
-        return this.#patch(key, metadata, { metadata: { finalizers } }, { exact: true });
-      }
-      case "delete object":
-        return this.#delete(key, metadata);
-      case "event": {
-        const { type, reason, message } = action.event;
-        recorder.event(action.about ?? eventTarget(resource, metadata), type, reason, message);
-        return object;
-      }
-    }
-  }
-
-  async #create(key: string, { metadata, ...rest }: ObjectBody): Promise<T> {
-    const { writesFor, resource, objects } = this.#deps;
-    const ref = refOf(key);
-    const body = {
-      apiVersion: groupVersionOf(resource),
-      kind: resource.kind,
-      metadata: { ...ref, ...metadata },
-      ...rest,
-    };
-    const created = await writesFor(scopeOf(key)).create(resource, ref.namespace, body, this.#options(key));
-    objects.writeBack(created);
-    return created;
-  }
-
-  async #patch(
+  async #carryOut(
     key: string,
-    { uid = "", resourceVersion }: ObjectMeta,
-    { metadata, ...rest }: ObjectBody,
-    { exact = false }: { readonly exact?: boolean },
-    more: Pick<PatchOptions, "subresource" | "bodyWhenSent"> = {},
-  ): Promise<T> {
-    const { writesFor, resource, objects } = this.#deps;
-    const body = { metadata: { uid, ...(exact ? { resourceVersion } : {}), ...metadata }, ...rest };
-    const options = { ...this.#options(uid), ...more };
-    const patched = await writesFor(scopeOf(key)).patch(
-      resource,
-      refOf(key),
-      { type: "merge", body },
-      options,
-    );
-    const { deletionTimestamp, finalizers = [] } = patched.metadata;
-    if (deletionTimestamp !== undefined && finalizers.length === 0) objects.remove(key, uid);
-    else objects.writeBack(patched);
-    return patched;
+    planned: T | undefined,
+    { effects = [] }: Result,
+    writes: Map<string, { readonly error?: unknown }>,
+  ): Promise<void> {
+    let object = planned;
+    const left = [...effects];
+    for (let effect = left.shift(); effect !== undefined; effect = left.shift()) {
+      if (typeof effect === "function") await effect();
+      else if (!isAboutObject(effect))
+        await this.#executor.carryOut(this.#subject(key, object), effect, writes);
+      else {
+        const written = await this.#own.write(key, object, effect);
+        object = written.object;
+        // The rest is that of the newer plan.
+        if (written.rest !== undefined) left.splice(0, left.length, ...written.rest);
+      }
+    }
   }
 
-  #patchStatus(key: string, metadata: ObjectMeta, action: StatusPatch): Promise<T> {
-    const { status, renewed } = action;
-    const { uid = "", resourceVersion } = metadata;
-    const bodyWhenSent = (): object => {
-      const newest = renewed?.() ?? { resourceVersion, status };
-      return { metadata: { uid, resourceVersion: newest.resourceVersion }, status: newest.status };
-    };
-    const options = { subresource: "status", ...(renewed === undefined ? {} : { bodyWhenSent }) };
-    return this.#patch(key, metadata, { status }, action, options);
-  }
-
-  async #delete(key: string, { uid = "" }: ObjectMeta): Promise<T | undefined> {
-    const { writesFor, resource, objects } = this.#deps;
-    const options = { ...this.#options(uid), uid, propagationPolicy: "Background" } as const;
-    const left = await writesFor(scopeOf(key)).delete(resource, refOf(key), options);
-    if (left === undefined) objects.remove(key, uid);
-    else objects.writeBack(left);
-    return left;
-  }
-
-  #options(flow: string): { flow: string; signal: AbortSignal } {
-    return { flow: this.#reconciler.flow ?? flow, signal: this.#deps.signal };
+  #subject(key: string, object: T | undefined): PlanSubject {
+    const { resource } = this.#deps;
+    const uid = object?.metadata.uid ?? "";
+    const about = object && eventTarget(resource, object.metadata);
+    return { key, uid, about, flow: this.#reconciler.flow ?? uid };
   }
 }
 
-/** A namespace that does not exist is no race: that is for people to mend. */
-function isRace(error: unknown): boolean {
-  return isKubeError(error, "Conflict", "NotFound", "AlreadyExists") && error.about?.kind !== "namespaces";
-}
+const objectEffects: ReadonlySet<string> = new Set<ObjectEffect["type"]>([
+  "create object",
+  "patch object",
+  "patch status",
+  "add finalizer",
+  "remove finalizer",
+  "delete object",
+  "confirm object",
+]);
 
-export function groupVersionOf({ group, version }: Pick<Resource<unknown>, "group" | "version">): string {
-  return group === "" ? version : `${group}/${version}`;
-}
-
-/** The object of an event, from the metadata of any object. */
-export function eventTarget(
-  resource: Pick<Resource<unknown>, "group" | "version" | "kind">,
-  metadata: Pick<ObjectMeta, "namespace" | "name" | "uid" | "resourceVersion">,
-): EventTarget {
-  const { namespace, name = "", uid = "", resourceVersion = "" } = metadata;
-  const target = { apiVersion: groupVersionOf(resource), kind: resource.kind, name, uid, resourceVersion };
-  return namespace ? { ...target, namespace } : target;
+function isAboutObject(effect: Exclude<Effect | ObjectEffect, Write>): effect is ObjectEffect {
+  return objectEffects.has(effect.type);
 }

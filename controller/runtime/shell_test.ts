@@ -2,18 +2,19 @@
 import t from "tap";
 import type { CloneSet } from "../../crds/index.ts";
 import { applyMergePatch, type JsonObject, type ObjectMeta } from "../../kube/core/index.ts";
-import { type Client, KubeError, type KubeErrorCode } from "../../kube/index.ts";
+import { type Client, KubeError, type KubeErrorCode, podResource } from "../../kube/index.ts";
 import { kindDeps } from "../../testkit/controller/kind_deps_builder.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { fakeServer } from "../../testkit/kube/fake_server.ts";
 import { cloneSetResource } from "../kinds/clone_set/resource.ts";
-import type { Pass, Reconciler } from "./reconciler.ts";
+import { writable } from "./executor/writable.ts";
+import type { Reconciler, Result } from "./reconciler.ts";
 import { shellOf } from "./shell.ts";
 
 const key = "d/app";
 
 /** One object before a server that refuses what it is sent. */
-function scene(reconciler: Partial<Reconciler<CloneSet>> & { pass?: () => Pass | undefined }) {
+function scene(reconciler: Partial<Reconciler<CloneSet>> & { pass?: () => Result | undefined }) {
   const clock = testClock();
   const sent: string[] = [];
   let refusal: KubeError | undefined;
@@ -49,7 +50,8 @@ function scene(reconciler: Partial<Reconciler<CloneSet>> & { pass?: () => Pass |
   };
   const deps = kindDeps(cloneSetResource, client, clock);
   const { objects, events, queue } = deps;
-  const shell = shellOf(deps, { reconcile: () => reconciler.pass?.(), ...reconciler });
+  const writes = { pods: writable(podResource) };
+  const shell = shellOf(deps, { reconcile: () => reconciler.pass?.(), writes, ...reconciler });
   return {
     sent,
     events,
@@ -66,6 +68,11 @@ function scene(reconciler: Partial<Reconciler<CloneSet>> & { pass?: () => Pass |
         spec,
       };
       objects.upsert(cloneSetResource.codec.decode(text(), "application/json"));
+    },
+    /** What a watch brings; the server has it too, and answers with its own. */
+    hold(metadata: ObjectMeta) {
+      const held = objects.get(key);
+      if (held !== undefined) objects.upsert({ ...held, metadata: { ...held.metadata, ...metadata } });
     },
     pass: () =>
       shell.reconcile(key).then(
@@ -102,12 +109,12 @@ t.test("a status is compared with what is stored when the pass is over", async (
 });
 
 t.test("actions are carried out in order, each on the version that the one before led to", async (t) => {
-  const pass = (): Pass => ({
-    actions: [
+  const pass = (): Result => ({
+    effects: [
       { type: "patch object", body: { spec: { paused: true } }, exact: true },
       { type: "patch status", status: { replicas: 1 }, exact: true },
       { type: "patch status", status: {}, exact: true },
-      async () => sent.push("own"),
+      { type: "patch", resource: "pods", namespace: "d", name: "p", patch: { type: "merge", body: {} } },
       { type: "delete object" },
     ],
     requeueAfterMs: 7,
@@ -119,32 +126,51 @@ t.test("actions are carried out in order, each on the version that the one befor
   t.same(sent, [
     'patch object {"metadata":{"uid":"u","resourceVersion":"5"},"spec":{"paused":true}}',
     'patch status {"metadata":{"uid":"u","resourceVersion":"6"},"status":{"replicas":1}}',
-    "own",
+    "patch object {}",
     "delete u Background",
   ]);
   t.equal(objects.size, 0);
 });
 
-t.test("a status that others write all the time is renewed when it is sent", async (t) => {
-  for (const [newest, sent] of [
-    [{ resourceVersion: "8", status: { replicas: 2 } }, '"resourceVersion":"8"},"status":{"replicas":2}'],
-    [undefined, '"resourceVersion":"5"},"status":{"replicas":1}'],
-  ] as const) {
-    let isWritten = false;
-    const renewed = () => (isWritten ? newest : { resourceVersion: "5", status: { replicas: 1 } });
-    const status = { type: "patch status", status: { replicas: 1 }, exact: true, renewed } as const;
-    const scenery = scene({ pass: () => ({ actions: [status] }) });
-    scenery.store();
-    const pass = scenery.pass();
-    // Others were faster while it waited.
-    isWritten = true;
-    await pass;
-    t.same(scenery.sent, [`patch status {"metadata":{"uid":"u",${sent}}`]);
-  }
-});
+t.test(
+  "a status that others write all the time is renewed when it is sent, with what follows it",
+  async (t) => {
+    const planned = { type: "patch status", status: { replicas: 1 }, exact: true, renewable: true } as const;
+    const event = (reason: string) =>
+      ({ type: "event", event: { type: "Normal", reason, message: "m" } }) as const;
+    const renewed = (): Result => ({
+      effects: [event("Early"), { ...planned, status: { replicas: 2 } }, event("Renewed")],
+    });
+    for (const [what, newest, sent, events] of [
+      ["others wrote it", { resourceVersion: "8" }, '"8"},"status":{"replicas":2}', ["Normal Renewed m"]],
+      ["nobody did", undefined, '"5"},"status":{"replicas":1}', ["Normal Planned m"]],
+      [
+        "another spec",
+        { resourceVersion: "8", generation: 2 },
+        '"5"},"status":{"replicas":1}',
+        ["Normal Planned m"],
+      ],
+      [
+        "another object",
+        { resourceVersion: "8", uid: "v" },
+        '"5"},"status":{"replicas":1}',
+        ["Normal Planned m"],
+      ],
+    ] as const) {
+      const s = scene({ pass: () => ({ effects: [planned, event("Planned")] }), renewed });
+      s.store();
+      const pass = s.pass();
+      // While it waited.
+      if (newest !== undefined) s.hold(newest);
+      await pass;
+      t.same(s.sent, [`patch status {"metadata":{"uid":"u","resourceVersion":${sent}}`], what);
+      t.same(s.events, events, what);
+    }
+  },
+);
 
 t.test("an object is made under the name of its key", async (t) => {
-  const reconcileAbsent = (): Pass => ({ actions: [{ type: "create object", body: { spec: {} } }] });
+  const reconcileAbsent = (): Result => ({ effects: [{ type: "create object", body: { spec: {} } }] });
   const { pass, sent, objects } = scene({ reconcileAbsent });
   await pass();
   t.match(sent, [
@@ -156,9 +182,9 @@ t.test("an object is made under the name of its key", async (t) => {
 t.test("the finalizer comes before the first pass, and goes when the pass says so", async (t) => {
   const finalizer = "ours";
   const seen: unknown[] = [];
-  const reconcile = ({ metadata }: CloneSet): Pass => {
+  const reconcile = ({ metadata }: CloneSet): Result => {
     seen.push(metadata.finalizers);
-    return metadata.deletionTimestamp ? { actions: [{ type: "remove finalizer", finalizer }] } : {};
+    return metadata.deletionTimestamp ? { effects: [{ type: "remove finalizer", finalizer }] } : {};
   };
   const { store, sent, objects, refuse, pass } = scene({ finalizer, reconcile });
   store({ finalizers: ["theirs"] });
@@ -180,7 +206,7 @@ t.test("the finalizer comes before the first pass, and goes when the pass says s
 });
 
 t.test("who was faster is looked at again; other refusals are the queue's, and time goes on", async (t) => {
-  const pass = (): Pass => ({ actions: [{ type: "patch object", body: {} }], requeueAfterMs: 250 });
+  const pass = (): Result => ({ effects: [{ type: "patch object", body: {} }], requeueAfterMs: 250 });
   const { store, refuse, queue, events, pass: run } = scene({ pass });
   store();
   for (const code of ["Conflict", "NotFound", "AlreadyExists"] as const) {

@@ -10,11 +10,11 @@ import { PlanMemory } from "../rollout/plan_memory.ts";
 import { controlledPods, type OwnedPods } from "../rollout/pods/owned_pods.ts";
 import { ObservedGenerations } from "../rollout/status/observed_generations.ts";
 import type { ObjectEvent, Plan } from "../rollout/writes/actions.ts";
+import { eventTarget } from "./executor/event_target.ts";
 import { Performer } from "./executor/perform.ts";
 import type { Owner } from "./executor/pod_writer.ts";
 import type { KindDeps } from "./kind.ts";
-import type { Pass, Reconciler, StatusObject } from "./reconciler.ts";
-import { eventTarget } from "./shell.ts";
+import type { Reconciler, Result, StatusObject } from "./reconciler.ts";
 
 /** Plans of one workload take about a sixteenth of a core at most, however many events arrive. */
 const PLAN_SHARE = 15;
@@ -126,7 +126,7 @@ export class WorkloadReconciler<T extends StatusObject> implements Reconciler<T>
     return this.#performer.drained();
   }
 
-  reconcile(object: T, key: string): Pass | undefined {
+  reconcile(object: T, key: string): Result | undefined {
     const { clock, random } = this.#deps;
     const started = clock.monotonic();
     const owner = this.#ownerOf(object.metadata, key);

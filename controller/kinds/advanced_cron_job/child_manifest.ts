@@ -1,6 +1,8 @@
 /** What an AdvancedCronJob starts. Spec: jobs A4, rule 3. */
+
 import { type AdvancedCronJob, apiVersionOf, broadcastJob, imageListPullJob } from "../../../crds/index.ts";
 import { objectAt } from "../../native/json_fields.ts";
+import type { ObjectBody } from "../../plan/effects.ts";
 import { ownerReference } from "../../rollout/pods/pod_manifest.ts";
 import { type ChildKind, scheduledAtAnnotation } from "./observe.ts";
 import { zonedTime } from "./occurrences.ts";
@@ -17,7 +19,7 @@ export function childBody(
   kind: ChildKind,
   scheduledAt: number,
   localZone: string,
-): { kind: ChildKind; name: string; body: object } {
+): { kind: ChildKind; name: string; body: ObjectBody } {
   const name = `${metadata.name ?? ""}-${Math.floor(scheduledAt / 1000)}`;
   const template = objectAt(spec.template, templateNames[kind]);
   const templateMetadata = objectAt(template, "metadata");

@@ -7,6 +7,7 @@
  * was due meanwhile is found from the same memory; of several only the latest is made up for (rule 6). Without any memory
  * no more is run than the reference would (`memory.ts`).
  */
+
 import {
   type AdvancedCronJob,
   type AdvancedCronJobStatus,
@@ -14,6 +15,7 @@ import {
   type Schedule,
   ScheduleError,
 } from "../../../crds/index.ts";
+import type { ObjectBody } from "../../plan/effects.ts";
 import { timestamp } from "../../rollout/lifecycle/lifecycle.ts";
 import type { Waiting } from "../../rollout/writes/actions.ts";
 import { childApiVersions, childBody } from "./child_manifest.ts";
@@ -25,7 +27,7 @@ export interface CronJobPlan {
   /** To be deleted first, with what they own. */
   readonly deletions: readonly Child[];
   /** To be created once the deletions are done. */
-  readonly creation: { kind: Child["kind"]; name: string; body: object } | undefined;
+  readonly creation: { kind: Child["kind"]; name: string; body: ObjectBody } | undefined;
   /** To be written as the annotation of that name; undefined: nothing is. */
   readonly scheduledSince: string | undefined;
   readonly status: AdvancedCronJobStatus;

@@ -1,39 +1,31 @@
 /** AdvancedCronJobs: children from the caches, deletions before the creation, in the background. */
 import type { AdvancedCronJob } from "../../../crds/index.ts";
-import { jobResource, severityOf, type WriteOptions } from "../../../kube/index.ts";
+import { jobResource } from "../../../kube/index.ts";
+import type { KindEffect, WriteEffect, WritesEffect } from "../../plan/effects.ts";
 import { type OwnerKey, ownerKeyOf, ownersOf } from "../../plan/owners.ts";
 import { Children } from "../../runtime/children.ts";
-import { Backoff } from "../../runtime/executor/backoff.ts";
+import type { Writables } from "../../runtime/executor/executor.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
-import type { ObjectAction, Pass, Reconciler } from "../../runtime/reconciler.ts";
+import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import { broadcastJobResource } from "../broadcast_job/resource.ts";
 import { imageListPullJobResource } from "../image_list_pull_job/resource.ts";
 import { scheduledSinceAnnotation } from "./memory.ts";
-import {
-  type Child,
-  type ChildKind,
-  childOfBroadcastJob,
-  childOfImageListPullJob,
-  childOfJob,
-} from "./observe.ts";
+import { type Child, childOfBroadcastJob, childOfImageListPullJob, childOfJob } from "./observe.ts";
 import { type CronJobPlan, planAdvancedCronJob } from "./plan.ts";
 
-function annotationOf({ scheduledSince }: CronJobPlan): ObjectAction[] {
+function annotationOf({ scheduledSince }: CronJobPlan): KindEffect[] {
   if (scheduledSince === undefined) return [];
   const annotations = { [scheduledSinceAnnotation]: scheduledSince };
   return [{ type: "patch object", body: { metadata: { annotations } } }];
 }
 
+const resources = { Job: "jobs", BroadcastJob: "broadcast jobs", ImageListPullJob: "pull jobs" } as const;
+
 export class AdvancedCronJobReconciler implements Reconciler<AdvancedCronJob> {
+  readonly writes: Writables;
   readonly #deps: KindDeps<AdvancedCronJob>;
-  readonly #children: Readonly<Record<ChildKind, Pick<Children<unknown>, "create" | "delete">>>;
   readonly #childrenOf: (owner: OwnerKey) => Child[];
   readonly #localZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
-  /** By UID of the cron job: it is not planned again before its writes are answered. */
-  readonly #writing = new Map<string, Promise<void>>();
-  readonly #backoff: Backoff;
-  /** What each cron job tried last: another run, or a changed object, is tried at once. */
-  readonly #attempted = new Map<string, string>();
   /** By UID, the generation of which it was told that nothing is run. */
   readonly #givenUp = new Map<string, number>();
 
@@ -43,55 +35,37 @@ export class AdvancedCronJobReconciler implements Reconciler<AdvancedCronJob> {
     const jobs = new Children(deps, kind, jobResource, ({ owners }) => owners);
     const broadcastJobs = new Children(deps, kind, broadcastJobResource, ownersOf);
     const pullJobs = new Children(deps, kind, imageListPullJobResource, ownersOf);
-    this.#children = { Job: jobs, BroadcastJob: broadcastJobs, ImageListPullJob: pullJobs };
+    this.writes = {
+      [resources.Job]: jobs.writable(),
+      [resources.BroadcastJob]: broadcastJobs.writable(),
+      [resources.ImageListPullJob]: pullJobs.writable(),
+    };
     this.#childrenOf = (owner) => [
       ...Array.from(jobs.of(owner), childOfJob),
       ...Array.from(broadcastJobs.of(owner), childOfBroadcastJob),
       ...Array.from(pullJobs.of(owner), childOfImageListPullJob),
     ];
-    const { clock, options } = deps;
-    this.#backoff = new Backoff({ clock, baseDelayMs: options.baseDelayMs, maxDelayMs: options.maxDelayMs });
   }
 
   forget(_key: string, uid: string): void {
-    this.#backoff.forget(uid);
-    this.#attempted.delete(uid);
     this.#givenUp.delete(uid);
   }
 
-  async drained(): Promise<void> {
-    while (this.#writing.size > 0) await Promise.allSettled(this.#writing.values());
-  }
-
-  reconcile(job: AdvancedCronJob, key: string): Pass | undefined {
+  reconcile(job: AdvancedCronJob): Result {
     const { uid = "", generation = 0 } = job.metadata;
-    // The end of its writes queues it again.
-    if (this.#writing.has(uid)) return undefined;
     const plan = planAdvancedCronJob({
       job,
       children: this.#childrenOf(ownerKeyOf(job.metadata)),
       localZone: this.#localZone,
       now: this.#deps.clock.now(),
     });
-    const hasWrites = plan.creation !== undefined || plan.deletions.length > 0;
-    const attempt = `${generation} ${plan.creation?.name ?? ""}`;
-    const heldMs = hasWrites && this.#attempted.get(uid) === attempt ? this.#backoff.leftMs(uid) : 0;
     const { status, requeueAfterMs } = plan;
-    const actions = [...this.#eventsOf(uid, generation, plan), ...annotationOf(plan)];
-    if (heldMs > 0)
-      return { status, actions, settled: true, requeueAfterMs: Math.min(heldMs, requeueAfterMs ?? heldMs) };
-    if (hasWrites) {
-      this.#attempted.set(uid, attempt);
-      this.#start(key, uid, this.#perform(job, plan));
-    }
-    // A child that is made comes back through its cache, and with it a plan whose status has it.
-    return plan.creation === undefined
-      ? { status, actions, settled: true, requeueAfterMs }
-      : { actions, requeueAfterMs };
+    const effects = [...this.#eventsOf(uid, generation, plan), ...annotationOf(plan), ...writesOf(job, plan)];
+    return { status, effects, settled: true, requeueAfterMs };
   }
 
   /** Once a generation. */
-  #eventsOf(uid: string, generation: number, { waiting }: CronJobPlan): ObjectAction[] {
+  #eventsOf(uid: string, generation: number, { waiting }: CronJobPlan): KindEffect[] {
     const reason = "TooManyMissedTimes";
     const given = waiting.find((entry) => entry.reason === reason);
     if (given === undefined) this.#givenUp.delete(uid);
@@ -100,35 +74,21 @@ export class AdvancedCronJobReconciler implements Reconciler<AdvancedCronJob> {
     const message = `${given.message}. Set or decrease .spec.startingDeadlineSeconds or check clock skew`;
     return [{ type: "event", event: { type: "Warning", reason, message } }];
   }
+}
 
-  /** In the background: cron jobs that come due together wait for the server, not for each other. */
-  #start(key: string, uid: string, writes: Promise<void>): void {
-    const { log, objects, signal, queue } = this.#deps;
-    const ended = writes
-      .then(
-        () => this.#backoff.forget(uid),
-        (error: unknown) => {
-          if (!objects.holds(key, uid)) return;
-          const retryInMs = this.#backoff.failed(uid, error);
-          if (!signal.aborted)
-            log[severityOf(error)]("a run could not be started or removed", { error, key, retryInMs });
-        },
-      )
-      .then(() => {
-        this.#writing.delete(uid);
-        queue.add(key);
-      });
-    this.#writing.set(uid, ended);
+/** In the background: cron jobs that come due together wait for the server, not for each other. Deletions come first. */
+function writesOf({ metadata }: AdvancedCronJob, { creation, deletions }: CronJobPlan): KindEffect[] {
+  if (creation === undefined && deletions.length === 0) return [];
+  const { namespace, generation = 0 } = metadata;
+  const priority = "high";
+  const removals = deletions.map(({ kind, name, uid }): WriteEffect => {
+    return { type: "delete", resource: resources[kind], namespace, name, uid, cascade: true, priority };
+  });
+  const effects: (WriteEffect | WritesEffect)[] = [{ type: "writes", pace: "at once", writes: removals }];
+  if (creation !== undefined) {
+    const { kind, name, body } = creation;
+    effects.push({ type: "create", resource: resources[kind], namespace, name, body, owned: true, priority });
   }
-
-  async #perform({ metadata }: AdvancedCronJob, { deletions, creation }: CronJobPlan): Promise<void> {
-    const { uid = "", namespace = "" } = metadata;
-    const owner = { namespace, uid };
-    const options: WriteOptions = { priority: "high", flow: uid, signal: this.#deps.signal };
-    await Promise.all(
-      deletions.map((child) => this.#children[child.kind].delete(owner, child.name, child.uid, options)),
-    );
-    if (creation === undefined) return;
-    await this.#children[creation.kind].create(owner, creation.name, creation.body, options);
-  }
+  // Another run, or a changed object, is tried at once.
+  return [{ type: "background", attempt: `${generation} ${creation?.name ?? ""}`, effects }];
 }

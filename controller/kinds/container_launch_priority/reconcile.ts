@@ -1,8 +1,8 @@
 /** Writes the keys for which the kubelet holds containers back. Spec: containers 2.2. */
 import { keyOf, type Pod, podResource } from "../../../kube/index.ts";
+import { eventTarget } from "../../runtime/executor/event_target.ts";
 import type { SharedDeps } from "../../runtime/kind.ts";
-import type { PlainPass, PlainReconciler } from "../../runtime/reconciler.ts";
-import { eventTarget } from "../../runtime/shell.ts";
+import type { PlainReconciler, PlainResult } from "../../runtime/reconciler.ts";
 import { type Given, giveKeys } from "./barrier.ts";
 import { awaitsLaunch, barrierName, type LaunchPlan, launchCompletedAnnotation, planLaunch } from "./plan.ts";
 
@@ -39,13 +39,13 @@ export class LaunchPriorityReconciler implements PlainReconciler {
     });
   }
 
-  reconcile(key: string): PlainPass | undefined {
+  reconcile(key: string): PlainResult | undefined {
     const pod = this.#deps.caches.pods.get(key);
     if (pod === undefined || !awaitsLaunch(pod)) return undefined;
     const plan = planLaunch(pod);
     const isReleased = this.#released.get(pod.uid)?.has(plan.keys.at(-1) ?? "") ?? false;
-    if (!isReleased) return { actions: [() => this.#release(pod, plan)] };
-    return { actions: plan.completed ? [() => this.#complete(pod)] : [] };
+    if (!isReleased) return { effects: [() => this.#release(pod, plan)] };
+    return { effects: plan.completed ? [() => this.#complete(pod)] : [] };
   }
 
   async #release(pod: Pod, { keys, completed, waitsFor }: LaunchPlan): Promise<void> {

@@ -1,8 +1,9 @@
 /** What a plan for a ContainerRecreateRequest sees, and what it wants done. */
 import type { ContainerRecreateRequest } from "../../../crds/index.ts";
 import type { Pod } from "../../../kube/index.ts";
+import type { KindEffect } from "../../plan/effects.ts";
 import type { ConditionChange } from "../../rollout/writes/pod_patch.ts";
-import type { ObjectAction } from "../../runtime/reconciler.ts";
+import type {} from "../../runtime/reconciler.ts";
 
 export interface Seen {
   readonly request: ContainerRecreateRequest;
@@ -14,7 +15,7 @@ export interface Seen {
 
 /** In the order of the list; what follows one that failed is not carried out. */
 export type RecreateAction =
-  | ObjectAction
+  | KindEffect
   | {
       readonly type: "set pod conditions";
       readonly conditions: readonly ConditionChange[];
@@ -22,7 +23,7 @@ export type RecreateAction =
     };
 
 export interface RecreatePlan {
-  readonly actions: readonly RecreateAction[];
+  readonly effects: readonly RecreateAction[];
   /** Milliseconds until time alone changes the plan. */
   readonly requeueAfterMs?: number;
 }

@@ -23,18 +23,18 @@ const HELD_ANNOTATION = "refit.dev/held-not-ready-since";
 
 export function planRecreateRequest(seen: Seen, now: number): RecreatePlan {
   const { request } = seen;
-  if (request.metadata.deletionTimestamp) return { actions: release(seen) };
+  if (request.metadata.deletionTimestamp) return { effects: release(seen) };
   if (request.status?.phase === "Completed") return planFinished(seen, now);
   const end = endOf(seen, now);
   if ("message" in end) {
     return {
-      actions: [{ type: "patch status", status: completedStatus(end.message, now), exact: true }],
+      effects: [{ type: "patch status", status: completedStatus(end.message, now), exact: true }],
     };
   }
   const { endsInMs, pod } = end;
-  const actions = request.status?.phase === "Recreating" ? planRecreating(request, pod, now) : [];
+  const effects = request.status?.phase === "Recreating" ? planRecreating(request, pod, now) : [];
   const requeueAfterMs = Math.min(endsInMs, seen.watched ? Number.POSITIVE_INFINITY : LOOK_MS);
-  return { actions, ...(Number.isFinite(requeueAfterMs) ? { requeueAfterMs } : {}) };
+  return { effects, ...(Number.isFinite(requeueAfterMs) ? { requeueAfterMs } : {}) };
 }
 
 /** Why the request ends without its agent (rule 11), or for how long it may still go on. */
@@ -55,11 +55,11 @@ function endOf(
 
 /** Rule 4: finalizer first, then the pod, then the condition for which the agent waits; rule 12 goes along with it. */
 function planRecreating(request: ContainerRecreateRequest, pod: Pod, now: number): RecreateAction[] {
-  const actions: RecreateAction[] = [];
+  const effects: RecreateAction[] = [];
   let conditions: ReturnType<typeof withGraceCondition>;
   if (typeof request.spec.strategy?.unreadyGracePeriodSeconds === "number") {
     conditions = withGraceCondition(request, now);
-    if (hasGate(pod, KRUISE_READY)) actions.push(...hold(request, pod, now));
+    if (hasGate(pod, KRUISE_READY)) effects.push(...hold(request, pod, now));
   }
   const snapshot = changedSnapshot(request, pod);
   if (conditions !== undefined || snapshot !== undefined) {
@@ -67,33 +67,33 @@ function planRecreating(request: ContainerRecreateRequest, pod: Pod, now: number
       ...(conditions === undefined ? {} : { conditions }),
       ...(snapshot === undefined ? {} : { containerStatusSnapshot: snapshot }),
     };
-    actions.push({ type: "patch status", status });
+    effects.push({ type: "patch status", status });
   }
-  return actions;
+  return effects;
 }
 
 function hold({ metadata }: ContainerRecreateRequest, pod: Pod, now: number): RecreateAction[] {
   const { finalizers = [] } = metadata;
-  const actions: RecreateAction[] = [];
+  const effects: RecreateAction[] = [];
   if (!finalizers.includes(RECREATE_UNREADY_FINALIZER)) {
-    actions.push({ type: "add finalizer", finalizer: RECREATE_UNREADY_FINALIZER });
+    effects.push({ type: "add finalizer", finalizer: RECREATE_UNREADY_FINALIZER });
   }
   const conditions = addNotReadyKey(pod, notReadyKey(metadata));
   const annotations = { [HELD_ANNOTATION]: formatTime(now) };
-  if (conditions.length > 0) actions.push({ type: "set pod conditions", conditions, annotations });
-  return actions;
+  if (conditions.length > 0) effects.push({ type: "set pod conditions", conditions, annotations });
+  return effects;
 }
 
 /** Rule 13: the pod is given back, then the finalizer and the label go in one write. */
 function release({ request, pod }: Seen): RecreateAction[] {
   const { metadata } = request;
   const { finalizers = [], labels = {} } = metadata;
-  const actions: RecreateAction[] = [];
+  const effects: RecreateAction[] = [];
   const held = finalizers.includes(RECREATE_UNREADY_FINALIZER);
   if (held && pod !== undefined) {
     const conditions = removeNotReadyKey(pod, notReadyKey(metadata));
     const annotations = { [HELD_ANNOTATION]: null };
-    if (conditions.length > 0) actions.push({ type: "set pod conditions", conditions, annotations });
+    if (conditions.length > 0) effects.push({ type: "set pod conditions", conditions, annotations });
   }
   const active = Object.hasOwn(labels, RECREATE_ACTIVE_LABEL);
   if (held || active) {
@@ -102,20 +102,20 @@ function release({ request, pod }: Seen): RecreateAction[] {
       ...(held ? { finalizers: rest } : {}),
       ...(active ? { labels: { [RECREATE_ACTIVE_LABEL]: null } } : {}),
     };
-    actions.push({ type: "patch object", body: { metadata: given }, exact: true });
+    effects.push({ type: "patch object", body: { metadata: given }, exact: true });
   }
-  return actions;
+  return effects;
 }
 
 function planFinished(seen: Seen, now: number): RecreatePlan {
   const { spec, status, metadata } = seen.request;
-  const actions = release(seen);
+  const effects = release(seen);
   const { ttlSecondsAfterFinished } = spec;
-  if (ttlSecondsAfterFinished === undefined) return { actions };
+  if (ttlSecondsAfterFinished === undefined) return { effects };
   const endedAt = timeOf(status?.completionTime) ?? timeOf(metadata.creationTimestamp) ?? now;
   const leftMs = endedAt + ttlSecondsAfterFinished * 1000 - now;
-  if (leftMs > 0) return { actions, requeueAfterMs: leftMs };
-  return { actions: [...actions, { type: "delete object" }] };
+  if (leftMs > 0) return { effects, requeueAfterMs: leftMs };
+  return { effects: [...effects, { type: "delete object" }] };
 }
 
 /** One entry of the JSON list in the message of a pod's condition `KruisePodReady`. */

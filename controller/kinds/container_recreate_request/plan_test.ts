@@ -86,29 +86,29 @@ const completion = (message: string, afterMs: number): RecreateAction => ({
 });
 
 t.test("requests end without their agent", async (t) => {
-  t.strictSame(plan(request(), undefined, 900).actions, [completion("pod has gone", 900)]);
-  t.strictSame(plan(request({}, { phase: "Recreating" }), undefined).actions, [
+  t.strictSame(plan(request(), undefined, 900).effects, [completion("pod has gone", 900)]);
+  t.strictSame(plan(request({}, { phase: "Recreating" }), undefined).effects, [
     completion("pod has gone", 0),
   ]);
-  t.strictSame(plan(request(), pod(), 59_000), { actions: [], requeueAfterMs: 1_000 });
-  t.strictSame(plan(request(), pod(), 60_000).actions, [
+  t.strictSame(plan(request(), pod(), 59_000), { effects: [], requeueAfterMs: 1_000 });
+  t.strictSame(plan(request(), pod(), 60_000).effects, [
     completion("daemon has not responded for a long time", 60_000),
   ]);
   t.strictSame(
     plan(request({}, { phase: "Pending" }), pod(), 90_000),
-    { actions: [] },
+    { effects: [] },
     "the agent has seen it",
   );
   const limited = request({ activeDeadlineSeconds: 5 }, { phase: "Recreating" });
-  t.strictSame(plan(limited, pod(), 4_000), { actions: [], requeueAfterMs: 1_000 });
-  t.strictSame(plan(limited, pod(), 5_000).actions, [
+  t.strictSame(plan(limited, pod(), 4_000), { effects: [], requeueAfterMs: 1_000 });
+  t.strictSame(plan(limited, pod(), 5_000).effects, [
     completion("recreating has exceeded the activeDeadlineSeconds", 5_000),
   ]);
 });
 
 t.test("a pod that nobody watches is looked at every three seconds", async (t) => {
-  t.strictSame(plan(request(), pod(), 0, false), { actions: [], requeueAfterMs: 3_000 });
-  t.strictSame(plan(request(), pod(), 58_500, false), { actions: [], requeueAfterMs: 1_500 });
+  t.strictSame(plan(request(), pod(), 0, false), { effects: [], requeueAfterMs: 3_000 });
+  t.strictSame(plan(request(), pod(), 58_500, false), { effects: [], requeueAfterMs: 1_500 });
 });
 
 const drain = { strategy: { unreadyGracePeriodSeconds: 1 } };
@@ -121,8 +121,8 @@ const grace = {
 } as const;
 
 t.test("the pod is held not ready before the agent may stop anything", async (t) => {
-  t.strictSame(plan(request(drain, { phase: "Pending" }), gated()).actions, [], "not before its turn");
-  t.strictSame(plan(request(drain, { phase: "Recreating" }), gated()).actions, [
+  t.strictSame(plan(request(drain, { phase: "Pending" }), gated()).effects, [], "not before its turn");
+  t.strictSame(plan(request(drain, { phase: "Recreating" }), gated()).effects, [
     { type: "add finalizer", finalizer },
     {
       type: "set pod conditions",
@@ -139,7 +139,7 @@ t.test("the pod is held not ready before the agent may stop anything", async (t)
     },
     { type: "patch status", status: { conditions: [grace] } },
   ]);
-  const without = plan(request(drain, { phase: "Recreating" }), pod()).actions;
+  const without = plan(request(drain, { phase: "Recreating" }), pod()).effects;
   t.strictSame(without, [{ type: "patch status", status: { conditions: [grace] } }]);
   const held = gated(condition("KruisePodReady", "False", key), condition("ContainersReady", "True"));
   const later = request(
@@ -147,7 +147,7 @@ t.test("the pod is held not ready before the agent may stop anything", async (t)
     { phase: "Recreating", conditions: [grace] },
     { finalizers: ["x", finalizer] },
   );
-  t.strictSame(plan(later, held, 5_000).actions, [], "its time never moves");
+  t.strictSame(plan(later, held, 5_000).effects, [], "its time never moves");
 });
 
 t.test("the pod is given back when the request is over or deleted", async (t) => {
@@ -158,7 +158,7 @@ t.test("the pod is given back when the request is over or deleted", async (t) =>
     annotations: { "refit.dev/held-not-ready-since": null },
   };
   const done = request(drain, { phase: "Completed", conditions: [grace] }, { finalizers: ["x", finalizer] });
-  t.strictSame(plan(done, held).actions, [
+  t.strictSame(plan(done, held).effects, [
     free,
     {
       type: "patch object",
@@ -171,14 +171,14 @@ t.test("the pod is given back when the request is over or deleted", async (t) =>
     { phase: "Recreating" },
     { finalizers: [finalizer], deletionTimestamp: formatTime(start) },
   );
-  t.match(plan(deleted, held).actions, [free, { body: { metadata: { finalizers: [] } } }]);
-  t.match(plan(deleted, undefined).actions, [
+  t.match(plan(deleted, held).effects, [free, { body: { metadata: { finalizers: [] } } }]);
+  t.match(plan(deleted, undefined).effects, [
     { type: "patch object", body: { metadata: { finalizers: [] } } },
   ]);
   const others =
     '[{"userAgent":"ContainerRecreateRequest","key":"default/one"},{"userAgent":"Lifecycle","key":"preUpdateHook"}]';
   const shared = gated(condition("KruisePodReady", "False", others));
-  t.match(plan(done, shared).actions[0], {
+  t.match(plan(done, shared).effects[0], {
     conditions: [{ status: "False", message: '[{"userAgent":"Lifecycle","key":"preUpdateHook"}]' }],
   });
 });
@@ -188,30 +188,30 @@ t.test("a finished request loses its label, then its time to live runs", async (
   const done = request({ ttlSecondsAfterFinished: 3 }, { phase: "Completed", completionTime });
   const body = { metadata: { labels: { [active]: null } } };
   const unlabel = { type: "patch object", body, exact: true } as const;
-  t.strictSame(plan(done, undefined, 2_000), { actions: [unlabel], requeueAfterMs: 2_000 });
+  t.strictSame(plan(done, undefined, 2_000), { effects: [unlabel], requeueAfterMs: 2_000 });
   const kept = request({}, { phase: "Completed", completionTime }, { labels: {} });
-  t.strictSame(plan(kept, undefined, 9_000_000), { actions: [] }, "without one it stays");
+  t.strictSame(plan(kept, undefined, 9_000_000), { effects: [] }, "without one it stays");
   const over = request(
     { ttlSecondsAfterFinished: 3 },
     { phase: "Completed", completionTime },
     { labels: {} },
   );
-  t.strictSame(plan(over, undefined, 4_000).actions, [{ type: "delete object" }]);
+  t.strictSame(plan(over, undefined, 4_000).effects, [{ type: "delete object" }]);
 });
 
 t.test("the snapshot shows replaced containers of the list, and is never emptied", async (t) => {
   const recreating = request({}, { phase: "Recreating" });
-  t.strictSame(plan(recreating, pod()).actions, [], "the old container is none");
+  t.strictSame(plan(recreating, pod()).effects, [], "the old container is none");
   const replaced = pod({
     containerStatuses: [status("app", "containerd://a1", 1, false), status("side", "containerd://s1", 1)],
   });
   const entry = { name: "app", ready: false, restartCount: 1, containerID: "containerd://a1" };
-  t.strictSame(plan(recreating, replaced).actions, [
+  t.strictSame(plan(recreating, replaced).effects, [
     { type: "patch status", status: { containerStatusSnapshot: [entry] } },
   ]);
   const shown = request({}, { phase: "Recreating", containerStatusSnapshot: [entry] });
-  t.strictSame(plan(shown, replaced).actions, []);
-  t.strictSame(plan(shown, pod({ containerStatuses: [] })).actions, []);
+  t.strictSame(plan(shown, replaced).effects, []);
+  t.strictSame(plan(shown, pod({ containerStatuses: [] })).effects, []);
 });
 
 t.test(
@@ -247,14 +247,14 @@ t.test(
             phase === "Pending" || phase === "Recreating" || phase === "Completed" ? { phase } : {},
             finalized ? { finalizers: [finalizer] } : {},
           );
-          const { actions, requeueAfterMs } = plan(one, rest.pod, afterMs, watched);
+          const { effects, requeueAfterMs } = plan(one, rest.pod, afterMs, watched);
           t.ok(requeueAfterMs === undefined || requeueAfterMs > 0);
-          const kinds = actions.map((action) => action.type);
+          const kinds = effects.map((action) => action.type);
           if (kinds.includes("delete object")) t.equal(phase, "Completed");
-          const ends = actions.some((action) => action.type === "patch status" && action.exact);
+          const ends = effects.some((action) => action.type === "patch status" && action.exact);
           if (phase !== "Completed" && !watched && !ends)
             t.ok(requeueAfterMs !== undefined && requeueAfterMs <= 3_000);
-          const holds = actions.findIndex(
+          const holds = effects.findIndex(
             (action) => action.type === "set pod conditions" && action.conditions[0]?.status === "False",
           );
           if (holds >= 0 && phase !== "Completed")

@@ -29,9 +29,9 @@ export function containerRecreateRequestReconciler(
   return {
     async reconcile(request) {
       const seen = needsPod(request) ? await podOf(deps, request) : { pod: undefined, watched: false };
-      const { actions, requeueAfterMs } = planRecreateRequest({ request, ...seen }, clock.now());
+      const { effects, requeueAfterMs } = planRecreateRequest({ request, ...seen }, clock.now());
       return {
-        actions: actions.map((action) =>
+        effects: effects.map((action) =>
           action.type === "set pod conditions" ? () => setConditions(deps, seen.pod, action) : action,
         ),
         requeueAfterMs,

@@ -173,8 +173,8 @@ function expected(one: Given): { steps: string[]; requeueAfterMs: number | undef
 function planned(one: Given): ReturnType<typeof expected> {
   const pod = one.hasPod ? podOf(one) : undefined;
   const seen = { request: requestOf(one), pod, watched: one.isWatched };
-  const { actions, requeueAfterMs } = planRecreateRequest(seen, start + one.age * 1000);
-  const steps = actions.map((action) => {
+  const { effects, requeueAfterMs } = planRecreateRequest(seen, start + one.age * 1000);
+  const steps = effects.map((action) => {
     switch (action.type) {
       case "add finalizer":
         return "add finalizer";

@@ -2,13 +2,14 @@
 import type { EphemeralJob } from "../../../crds/index.ts";
 import { isKubeError, messageOf } from "../../../kube/index.ts";
 import { type ObservedPod, observedPodResource } from "../../native/observed_pod.ts";
+import type { KindEffect } from "../../plan/effects.ts";
 import { scopeOf } from "../../plan/owners.ts";
 import { longestGatheringMs } from "../../rollout/delays.ts";
+import { eventTarget } from "../../runtime/executor/event_target.ts";
 import { slowStart } from "../../runtime/executor/slow_start.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
-import type { ObjectAction, Pass, Reconciler } from "../../runtime/reconciler.ts";
+import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import type { HeldPods, PodNeeds } from "../../runtime/selected_pods.ts";
-import { eventTarget } from "../../runtime/shell.ts";
 import { injectionPatch } from "./inject.ts";
 import { CLEANUP_FINALIZER, type JobPlan } from "./model.ts";
 import { planEphemeralJob } from "./plan.ts";
@@ -42,15 +43,15 @@ export class EphemeralJobReconciler implements Reconciler<EphemeralJob> {
     this.#refusing.delete(key);
   }
 
-  async reconcile(job: EphemeralJob, key: string): Promise<Pass | undefined> {
+  async reconcile(job: EphemeralJob, key: string): Promise<Result | undefined> {
     const { uid, namespace = "", deletionTimestamp } = job.metadata;
-    if (deletionTimestamp !== undefined) return { actions: this.#leave(job, key) };
+    if (deletionTimestamp !== undefined) return { effects: this.#leave(job, key) };
     if (isFinished(job.status)) this.#needs.release(key);
     else if (this.#needs.need(key, [{ namespace, labels: job.spec.selector }]) === undefined)
       return undefined;
     const [pods] = this.#needs.held(key) ?? [];
     const plan = this.#plan(key, job, pods);
-    if (plan.remove) return { actions: [{ type: "delete object" }] };
+    if (plan.remove) return { effects: [{ type: "delete object" }] };
     const { failure } = await slowStart(plan.inject, (pod) => this.#inject(key, job, pod, pods));
     if (!this.#deps.objects.holds(key, uid)) return undefined;
     // What was just written counts at once.
@@ -58,16 +59,16 @@ export class EphemeralJobReconciler implements Reconciler<EphemeralJob> {
     const settled = isFinished(status);
     if (settled && failure === undefined) this.#needs.release(key);
     // The status is reported all the same.
-    const actions = failure === undefined ? [] : [() => Promise.reject(failure.error)];
-    return { status, size: pods?.size ?? 0, settled, actions, requeueAfterMs };
+    const effects = failure === undefined ? [] : [() => Promise.reject(failure.error)];
+    return { status, size: pods?.size ?? 0, settled, effects, requeueAfterMs };
   }
 
   /** Nothing can be removed, and nothing holds the job. */
-  #leave(job: EphemeralJob, key: string): ObjectAction[] {
+  #leave(job: EphemeralJob, key: string): KindEffect[] {
     const [pods] = this.#needs.held(key) ?? [];
     const message = removalFailure(job, pods && [...pods.values()]);
     this.#needs.release(key);
-    const event: ObjectAction[] =
+    const event: KindEffect[] =
       message === undefined
         ? []
         : [{ type: "event", event: { type: "Warning", reason: "RemoveFailed", message } }];

@@ -2,10 +2,11 @@
 import { pullJobFinalizer as finalizer, type ImagePullJob, type NodeImage } from "../../../crds/index.ts";
 import type { Cache, Pod } from "../../../kube/index.ts";
 import { pullSecretResource } from "../../native/pull_secrets.ts";
+import type { KindEffect } from "../../plan/effects.ts";
 import { controllerOfKind, ownersOf } from "../../plan/owners.ts";
 import { Backoff } from "../../runtime/executor/backoff.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
-import type { Pass, Reconciler, Step } from "../../runtime/reconciler.ts";
+import type { Reconciler, Result, Write } from "../../runtime/reconciler.ts";
 import type { HeldPods, PodNeeds } from "../../runtime/selected_pods.ts";
 import { imageListPullJobResource } from "../image_list_pull_job/resource.ts";
 import { nodeImageDueAt, seenNode } from "../node_image/due.ts";
@@ -78,7 +79,7 @@ export class ImagePullJobReconciler implements Reconciler<ImagePullJob> {
     return this.#writer.drained();
   }
 
-  async reconcile(job: ImagePullJob, key: string): Promise<Pass | undefined> {
+  async reconcile(job: ImagePullJob, key: string): Promise<Result | undefined> {
     const { clock, objects, queue } = this.#deps;
     const isOver = job.metadata.deletionTimestamp !== undefined || job.status?.completionTime !== undefined;
     if (isOver) this.#end(key);
@@ -92,18 +93,18 @@ export class ImagePullJobReconciler implements Reconciler<ImagePullJob> {
     const nodesDueAt = tally?.nodes.desired === 0 ? this.#nodesDueAt(tally) : undefined;
     const seen = { job, nodes: tally?.nodes, nodesDueAt, guarded, ownedByList };
     const plan = planImagePullJob(seen, clock.now());
-    const actions: Step[] = [];
+    const effects: (KindEffect | Write)[] = [];
     // What needs the finalizer follows in the next pass.
-    if (plan.guard) actions.push({ type: "add finalizer", finalizer }, async () => queue.add(key));
+    if (plan.guard) effects.push({ type: "add finalizer", finalizer }, async () => queue.add(key));
     if (plan.release && (await this.#secrets.giveBack(key, job)))
-      actions.push({ type: "remove finalizer", finalizer });
-    if (plan.remove) actions.push({ type: "delete object" });
+      effects.push({ type: "remove finalizer", finalizer });
+    if (plan.remove) effects.push({ type: "delete object" });
     if (tally !== undefined) this.#assign(key, job, tally, plan);
     return {
       status: plan.status,
       size: tally?.nodes.desired ?? 0,
       settled: plan.status?.completionTime !== undefined,
-      actions,
+      effects,
       requeueAfterMs: plan.requeueAfterMs,
     };
   }

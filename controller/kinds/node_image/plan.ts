@@ -2,7 +2,8 @@
 import { apiVersionOf, imagePullJob, type NodeImage } from "../../../crds/index.ts";
 import { createMergePatch, jsonEqual } from "../../../kube/core/index.ts";
 import { earliest } from "../../plan/earliest.ts";
-import type { ObjectAction } from "../../runtime/reconciler.ts";
+import type { KindEffect } from "../../plan/effects.ts";
+import type {} from "../../runtime/reconciler.ts";
 import { nodeImageDueAt, type SeenNode } from "./due.ts";
 import { FAKE_LABEL, PULL_JOB } from "./model.ts";
 import { type Facts, pruneNodeImage } from "./prune.ts";
@@ -20,7 +21,7 @@ interface NodeImageOptions {
 
 interface NodeImagePlan {
   /** At most one write, and what is said of it. */
-  readonly actions: readonly ObjectAction[];
+  readonly effects: readonly KindEffect[];
   readonly requeueAfterMs: number | undefined;
 }
 
@@ -31,7 +32,7 @@ export function planOneNodeImage(seen: NodeImageSeen, options: NodeImageOptions,
   const { deletionTimestamp, labels = {} } = nodeImage.metadata;
   if (deletionTimestamp !== undefined) return nothing;
   if (node === undefined && !(FAKE_LABEL in labels)) {
-    return { actions: [{ type: "delete object" }], requeueAfterMs: undefined };
+    return { effects: [{ type: "delete object" }], requeueAfterMs: undefined };
   }
   const pruned = pruneNodeImage(nodeImage, { ...seen, now });
   const isLabelled = node === undefined || jsonEqual(labels, node.labels);
@@ -40,30 +41,30 @@ export function planOneNodeImage(seen: NodeImageSeen, options: NodeImageOptions,
       ...(isLabelled ? {} : { metadata: { labels: createMergePatch(labels, node.labels) } }),
       ...(pruned.spec === nodeImage.spec ? {} : { spec: createMergePatch(nodeImage.spec, pruned.spec) }),
     };
-    return { actions: [{ type: "patch object", body, exact: true }], requeueAfterMs: undefined };
+    return { effects: [{ type: "patch object", body, exact: true }], requeueAfterMs: undefined };
   }
   const silent = classifySilence(nodeImage, now);
   if (silent.status !== undefined) {
     const status = createMergePatch(nodeImage.status ?? {}, silent.status);
     const events = silent.failed.flatMap((task) => eventsOf(nodeImage, task));
-    return { actions: [{ type: "patch status", status, exact: true }, ...events], requeueAfterMs: undefined };
+    return { effects: [{ type: "patch status", status, exact: true }, ...events], requeueAfterMs: undefined };
   }
   const nextAt = earliest([pruned.nextAt, silent.nextAt]);
-  return { actions: [], requeueAfterMs: nextAt === undefined ? undefined : Math.max(1, nextAt - now) };
+  return { effects: [], requeueAfterMs: nextAt === undefined ? undefined : Math.max(1, nextAt - now) };
 }
 
-const nothing: NodeImagePlan = { actions: [], requeueAfterMs: undefined };
+const nothing: NodeImagePlan = { effects: [], requeueAfterMs: undefined };
 
 function planCreation(node: SeenNode, { creationDelayMs }: NodeImageOptions, now: number): NodeImagePlan {
   const dueAt = nodeImageDueAt(node, creationDelayMs);
   if (dueAt === undefined) return nothing;
-  if (dueAt > now) return { actions: [], requeueAfterMs: dueAt - now };
+  if (dueAt > now) return { effects: [], requeueAfterMs: dueAt - now };
   const body = { metadata: { labels: node.labels }, spec: {} };
-  return { actions: [{ type: "create object", body }], requeueAfterMs: undefined };
+  return { effects: [{ type: "create object", body }], requeueAfterMs: undefined };
 }
 
 /** About the NodeImage and about each job that asked for the image. */
-function eventsOf({ metadata }: NodeImage, { image, message, owners }: FailedTask): ObjectAction[] {
+function eventsOf({ metadata }: NodeImage, { image, message, owners }: FailedTask): KindEffect[] {
   const text = `Failed to pull image ${image} on node ${metadata.name} for ${message}`;
   const event = { type: "Warning", reason: "PullImageFailed", message: text } as const;
   const jobs = owners.map(({ apiVersion, kind = PULL_JOB, namespace, name = "", uid = "" }) => ({

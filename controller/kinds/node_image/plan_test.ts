@@ -34,8 +34,8 @@ function status(over: object): NonNullable<NodeImage["status"]> {
 
 function plan(seen: Partial<NodeImageSeen>, at = now) {
   const all = { ...everything, node, nodeImage: undefined, ...seen };
-  const { actions, requeueAfterMs } = planOneNodeImage(all, options, at);
-  const [action, ...events] = actions;
+  const { effects, requeueAfterMs } = planOneNodeImage(all, options, at);
+  const [action, ...events] = effects;
   return { action, events, requeueAfterMs };
 }
 

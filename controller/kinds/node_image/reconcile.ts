@@ -5,7 +5,7 @@ import { jsonEqual, keyOf } from "../../../kube/core/index.ts";
 import { type Cache, type Change, isKubeError, type Node } from "../../../kube/index.ts";
 import { type PullSecret, pullSecretResource } from "../../native/pull_secrets.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
-import type { Pass, Reconciler } from "../../runtime/reconciler.ts";
+import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import type { PodNeeds } from "../../runtime/selected_pods.ts";
 import { imagePullJobResource } from "../image_pull_job/resource.ts";
 import { seenNode } from "./due.ts";
@@ -46,15 +46,15 @@ export class NodeImageReconciler implements Reconciler<NodeImage> {
     this.#deps.queue.add(key);
   }
 
-  reconcile(nodeImage: NodeImage, key: string): Promise<Pass> {
+  reconcile(nodeImage: NodeImage, key: string): Promise<Result> {
     return this.#pass(key, nodeImage);
   }
 
-  reconcileAbsent(key: string): Promise<Pass> {
+  reconcileAbsent(key: string): Promise<Result> {
     return this.#pass(key, undefined);
   }
 
-  async #pass(key: string, nodeImage: NodeImage | undefined): Promise<Pass> {
+  async #pass(key: string, nodeImage: NodeImage | undefined): Promise<Result> {
     const { caches, options, clock } = this.#deps;
     await this.#askForUnknownJobs(nodeImage);
     const node = caches.nodes.get(key);

@@ -220,11 +220,11 @@ function actual(all: readonly Image[], labels: Record<string, string>): Outcome 
   for (let pass = 0; pass < 10; pass++) {
     const seen = { ...facts, node: { labels: { host: "n" }, readySince: 0 }, nodeImage: object };
     const plan = planOneNodeImage(seen, { creationDelayMs: 30_000 }, now);
-    if (plan.actions.length === 0) {
+    if (plan.effects.length === 0) {
       const images: JsonObject = JSON.parse(JSON.stringify(object.spec.images ?? {}));
       return { images, events: events.sort(), counters, nextMs: plan.requeueAfterMs, object };
     }
-    for (const action of plan.actions) {
+    for (const action of plan.effects) {
       if (action.type === "patch object")
         object = JSON.parse(JSON.stringify(applyMergePatch({ ...object }, { ...action.body })));
       else if (action.type === "patch status") {
@@ -321,8 +321,8 @@ t.test("property: a node gets its NodeImage when, and loses it where, the rules 
         node: node === undefined ? undefined : { labels, readySince },
         nodeImage,
       };
-      const { actions, requeueAfterMs } = planOneNodeImage(seen, { creationDelayMs: delay * 1000 }, now);
-      const [action] = actions;
+      const { effects, requeueAfterMs } = planOneNodeImage(seen, { creationDelayMs: delay * 1000 }, now);
+      const [action] = effects;
       if (found === "none") {
         const isDue = node?.ready !== undefined && node.type !== "virtual-kubelet" && node.ready >= delay;
         const isAwaited = node?.ready !== undefined && node.type !== "virtual-kubelet" && node.ready < delay;

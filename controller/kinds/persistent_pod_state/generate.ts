@@ -9,7 +9,8 @@ import {
   sameTarget,
 } from "../../../crds/index.ts";
 import { jsonEqual, type Labels, type ObjectMeta } from "../../../kube/core/index.ts";
-import type { ObjectAction } from "../../runtime/reconciler.ts";
+import type { KindEffect } from "../../plan/effects.ts";
+import type {} from "../../runtime/reconciler.ts";
 
 /** A workload that may carry the annotations. */
 export interface Workload {
@@ -20,7 +21,7 @@ export interface Workload {
 
 type Generation =
   | { type: "nothing"; why: "up to date" | "nothing asked" | "not ours" }
-  | Extract<ObjectAction, { type: "create object" | "patch object" | "delete object" }>
+  | Extract<KindEffect, { type: "create object" | "patch object" | "delete object" }>
   /** An object of an earlier workload of this name is still on its way out. */
   | { type: "wait" };
 

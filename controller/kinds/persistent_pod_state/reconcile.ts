@@ -7,12 +7,12 @@ import type { Labels, ObjectMeta } from "../../../kube/core/index.ts";
 import type { Cache, Change, Pod } from "../../../kube/index.ts";
 import { type NativeStatefulSet, nativeStatefulSetResource } from "../../native/stateful_set.ts";
 import { earliest } from "../../plan/earliest.ts";
-import { GROUP } from "../../plan/resource.ts";
+import type { KindEffect } from "../../plan/effects.ts";
+import { GROUP, groupVersionOf } from "../../plan/resource.ts";
 import { isActive, isReady } from "../../rollout/pods/pod_state.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
-import type { Pass, Reconciler, Step } from "../../runtime/reconciler.ts";
+import type { Reconciler, Result, Write } from "../../runtime/reconciler.ts";
 import type { PodNeeds } from "../../runtime/selected_pods.ts";
-import { groupVersionOf } from "../../runtime/shell.ts";
 import { statefulSetResource } from "../stateful_set/resource.ts";
 import { asksForState, generationChanged, planGeneration, type Workload } from "./generate.ts";
 import { advancedTarget, nativeTarget, type PersistentPodStateOptions, type Target } from "./observe.ts";
@@ -56,11 +56,11 @@ export class PersistentPodStateReconciler implements Reconciler<PersistentPodSta
     this.#pods.release(key);
   }
 
-  reconcileAbsent(key: string): Pass {
+  reconcileAbsent(key: string): Result {
     return this.#generate(key, undefined);
   }
 
-  reconcile(object: PersistentPodState, key: string): Pass {
+  reconcile(object: PersistentPodState, key: string): Result {
     const generated = this.#generate(key, object);
     if (object.metadata.deletionTimestamp !== undefined) return generated;
     const { target, pods } = this.#targetOf(key, object);
@@ -99,8 +99,8 @@ export class PersistentPodStateReconciler implements Reconciler<PersistentPodSta
   }
 
   /** What annotations of workloads with the object's name ask for. */
-  #generate(key: string, present: PersistentPodState | undefined): Pass {
-    const actions: Step[] = [];
+  #generate(key: string, present: PersistentPodState | undefined): Result {
+    const effects: (KindEffect | Write)[] = [];
     let requeueAfterMs: number | undefined;
     for (const group of this.#asking.get(key) ?? []) {
       const workload = this.#workloadOf(group, key);
@@ -109,13 +109,13 @@ export class PersistentPodStateReconciler implements Reconciler<PersistentPodSta
         requeueAfterMs = RETRY_MS;
         continue;
       }
-      if (generation !== undefined && generation.type !== "nothing") actions.push(generation);
+      if (generation !== undefined && generation.type !== "nothing") effects.push(generation);
       else if (generation?.why === "not ours" && present !== undefined)
         this.#deps.log.info("an object that was not made from annotations is left as it is", { object: key });
       // Once it is done.
-      actions.push(async () => this.#asked(key, group));
+      effects.push(async () => this.#asked(key, group));
     }
-    return { actions, requeueAfterMs };
+    return { effects, requeueAfterMs };
   }
 
   #workloadOf(group: string, key: string): Workload | undefined {

@@ -5,7 +5,7 @@ import { isConditionTrue, keyOf } from "../../../kube/core/index.ts";
 import { type Cache, type Change, compareVersions, type Node } from "../../../kube/index.ts";
 import { type ObservedPod, observedPodResource } from "../../native/observed_pod.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
-import type { Pass, Reconciler } from "../../runtime/reconciler.ts";
+import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import type { HeldPods, PodNeeds } from "../../runtime/selected_pods.ts";
 import { isVirtualNode, type Marker, markerOf } from "./model.ts";
 import { planNode, type SeenNode, type SeenPod } from "./plan.ts";
@@ -36,11 +36,11 @@ export class NodePodProbeReconciler implements Reconciler<NodePodProbe> {
     this.#deps.queue.addAfter(key, GATHERING_MS);
   }
 
-  reconcile(_: NodePodProbe, name: string): Pass {
+  reconcile(_: NodePodProbe, name: string): Result {
     return this.reconcileAbsent(name);
   }
 
-  reconcileAbsent(name: string): Pass {
+  reconcileAbsent(name: string): Result {
     const { seen, held } = this.#see(name);
     const { action, marks, applied } = planNode(seen);
     const { signal, writesFor } = this.#deps;
@@ -50,7 +50,7 @@ export class NodePodProbeReconciler implements Reconciler<NodePodProbe> {
       if (applied.size > 0) this.#applied.set(name, applied);
       else this.#applied.delete(name);
     };
-    return { actions: [...(action === undefined ? [] : [action]), mark] };
+    return { effects: [...(action === undefined ? [] : [action]), mark] };
   }
 
   #see(name: string): { seen: SeenNode; held: HeldPods<ObservedPod>[] } {

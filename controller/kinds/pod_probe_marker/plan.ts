@@ -5,7 +5,8 @@
 import type { NodePodProbe, NodePodProbeStatus } from "../../../crds/index.ts";
 import { jsonEqual } from "../../../kube/core/index.ts";
 import type { ObservedPod } from "../../native/observed_pod.ts";
-import type { ObjectAction } from "../../runtime/reconciler.ts";
+import type { KindEffect } from "../../plan/effects.ts";
+import type {} from "../../runtime/reconciler.ts";
 import { marksOf, type PodMarks, type ProbeResult } from "./marks.ts";
 import {
   byClaim,
@@ -38,7 +39,7 @@ export interface SeenNode {
 
 export interface NodePlan {
   /** What becomes of the NodePodProbe; absent: it stays. */
-  readonly action?: ObjectAction;
+  readonly action?: KindEffect;
   readonly marks: readonly PodMarks[];
   /** As in SeenNode, once the marks are written. */
   readonly applied: ReadonlyMap<string, string>;

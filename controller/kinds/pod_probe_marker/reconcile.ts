@@ -5,7 +5,7 @@ import { type ObservedPod, observedPodResource } from "../../native/observed_pod
 import { scopeOf } from "../../plan/owners.ts";
 import { statusPauseMs } from "../../rollout/delays.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
-import type { Pass, Reconciler } from "../../runtime/reconciler.ts";
+import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import type { HeldPods, PodNeeds } from "../../runtime/selected_pods.ts";
 import { marksOfConditions, type PodMarks } from "./marks.ts";
 import { CLEANUP_FINALIZER, isProbed, isVirtualNode, markerOf } from "./model.ts";
@@ -51,13 +51,13 @@ export class PodProbeMarkerReconciler implements Reconciler<PodProbeMarker> {
     this.#needs.release(key);
   }
 
-  reconcile(marker: PodProbeMarker, key: string): Pass | undefined {
+  reconcile(marker: PodProbeMarker, key: string): Result | undefined {
     const { deletionTimestamp, generation: observedGeneration = 0 } = marker.metadata;
     if (deletionTimestamp !== undefined) {
       this.#needs.release(key);
       // Probes that are still on a node keep the marker; the write that removes the last of them enqueues it.
       for (const _ of this.#nodeProbes.byIndex("marker", key)) return undefined;
-      return { actions: [{ type: "remove finalizer", finalizer: this.finalizer }] };
+      return { effects: [{ type: "remove finalizer", finalizer: this.finalizer }] };
     }
     const [pods] = this.#needs.need(key, [markerSelection(marker)]) ?? [];
     if (pods === undefined) return undefined;
@@ -68,7 +68,7 @@ export class PodProbeMarkerReconciler implements Reconciler<PodProbeMarker> {
     return {
       status: { ...marker.status, observedGeneration, matchedPods: this.#countMatched(pods) },
       size: pods.size,
-      actions: [() => Promise.all(marks.map((one) => writeMarks({ writer, signal }, one, [pods])))],
+      effects: [() => Promise.all(marks.map((one) => writeMarks({ writer, signal }, one, [pods])))],
     };
   }
 

@@ -8,8 +8,10 @@ import { GROUP } from "../../plan/resource.ts";
 import { isActive, KRUISE_READY } from "../../rollout/pods/pod_state.ts";
 import { needsKruiseReady } from "../../rollout/pods/readiness.ts";
 import { podPatch } from "../../rollout/writes/pod_patch.ts";
+import type { Writables } from "../../runtime/executor/executor.ts";
+import { writable } from "../../runtime/executor/writable.ts";
 import type { PlainController, SharedDeps } from "../../runtime/kind.ts";
-import type { PlainPass, PlainReconciler } from "../../runtime/reconciler.ts";
+import type { PlainReconciler, PlainResult } from "../../runtime/reconciler.ts";
 
 /** Whether somebody has to write the pod's condition who is not its workload. */
 export function awaitsReadiness(pod: Pod): boolean {
@@ -25,31 +27,26 @@ export const podReadinessController: PlainController = {
 };
 
 class PodReadinessReconciler implements PlainReconciler {
+  readonly writes: Writables;
   readonly #deps: SharedDeps;
 
   constructor(deps: SharedDeps) {
     this.#deps = deps;
+    this.writes = { pods: writable(podResource, { writeBack: (pod) => deps.caches.pods.writeBack(pod) }) };
     deps.caches.pods.subscribe(({ type, object }) => {
       if (type !== "removed" && awaitsReadiness(object)) deps.queue.add(keyOf(object));
     });
   }
 
-  reconcile(key: string): PlainPass | undefined {
+  reconcile(key: string): PlainResult | undefined {
     const pod = this.#deps.caches.pods.get(key);
     if (pod === undefined || !awaitsReadiness(pod)) return undefined;
-    return { actions: [() => this.#open(pod)] };
-  }
-
-  async #open(pod: Pod): Promise<void> {
-    const { writesFor, caches, clock, signal } = this.#deps;
-    const { namespace, name, uid, resourceVersion } = pod;
+    const { namespace, name, resourceVersion } = pod;
     // On what was seen only: another controller may hold the pod meanwhile.
     const settings = { subresource: "status", resourceVersion } as const;
     const change = { conditions: [{ type: KRUISE_READY, status: "True" as const }] };
-    const patch = { type: "strategic", body: podPatch(pod, change, clock.now(), settings).body } as const;
-    const options = { subresource: "status", signal, flow: uid } as const;
-    caches.pods.writeBack(
-      await writesFor({ namespace }).patch(podResource, { namespace, name }, patch, options),
-    );
+    const { body } = podPatch(pod, change, this.#deps.clock.now(), settings);
+    const patch = { type: "strategic", body } as const;
+    return { effects: [{ type: "patch", resource: "pods", namespace, name, patch, subresource: "status" }] };
   }
 }

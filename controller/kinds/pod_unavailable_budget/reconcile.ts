@@ -10,24 +10,19 @@ import {
   type StatefulSet,
 } from "../../../crds/index.ts";
 import { keyOf, type ObjectMeta, refOf } from "../../../kube/core/index.ts";
-import {
-  type Cache,
-  type Change,
-  type EventTarget,
-  isKubeError,
-  type Pod,
-  podResource,
-} from "../../../kube/index.ts";
+import { type Cache, type Change, type EventTarget, type Pod, podResource } from "../../../kube/index.ts";
 import { type NativeStatefulSet, nativeStatefulSetResource } from "../../native/stateful_set.ts";
 import { deploymentResource, type NativeWorkload, replicaSetResource } from "../../native/workload.ts";
 import { earliest } from "../../plan/earliest.ts";
+import type { EventEffect, WriteEffect, WritesEffect } from "../../plan/effects.ts";
 import { isActive } from "../../rollout/pods/pod_state.ts";
 import { exactStatus } from "../../runtime/exact_status.ts";
+import { eventTarget } from "../../runtime/executor/event_target.ts";
+import { writable } from "../../runtime/executor/writable.ts";
 import { namespaceIndex } from "../../runtime/informers.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
-import type { ObjectAction, Pass, Reconciler } from "../../runtime/reconciler.ts";
+import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import type { HeldPods, PodNeeds } from "../../runtime/selected_pods.ts";
-import { eventTarget } from "../../runtime/shell.ts";
 import { cloneSetResource } from "../clone_set/resource.ts";
 import { statefulSetResource } from "../stateful_set/resource.ts";
 import { type BudgetPlan, planBudget } from "./plan.ts";
@@ -44,6 +39,12 @@ import {
 /** Workloads that nobody watches are looked at again after so long. */
 const POLL_MS = 10_000;
 
+/** What a pass saw beside the object: a renewed plan is made with it. */
+interface Observed {
+  readonly source: FollowedSource;
+  readonly found: Protected;
+}
+
 interface FollowedSource extends WorkloadSource {
   /** Of the namespace, as far as the budget selects any. */
   readonly pods: readonly Pod[];
@@ -54,8 +55,11 @@ interface FollowedSource extends WorkloadSource {
 }
 
 export class PodUnavailableBudgetReconciler implements Reconciler<PodUnavailableBudget> {
+  readonly writes = { pods: writable(podResource) };
   readonly #deps: KindDeps<PodUnavailableBudget>;
   readonly #pods: PodNeeds<Pod>;
+  /** By key, of the last pass. */
+  readonly #observed = new Map<string, Observed>();
   readonly #deployments: PodNeeds<NativeWorkload>;
   readonly #replicaSets: PodNeeds<NativeWorkload>;
   readonly #cloneSets: Cache<CloneSet>;
@@ -93,36 +97,36 @@ export class PodUnavailableBudgetReconciler implements Reconciler<PodUnavailable
     this.#pods.release(key);
     this.#deployments.release(key);
     this.#replicaSets.release(key);
+    this.#observed.delete(key);
     // Pods that it protected may be another's from now on.
     this.#enqueueNamespace(refOf(key).namespace ?? "");
   }
 
-  async reconcile(object: PodUnavailableBudget, key: string): Promise<Pass | undefined> {
+  async reconcile(object: PodUnavailableBudget, key: string): Promise<Result | undefined> {
     if (object.metadata.deletionTimestamp !== undefined) return undefined;
     const source = this.#sourceOf(key, object);
     if (source === undefined) return undefined;
     const found = await this.#protected(object, source);
+    this.#observed.set(key, { source, found });
+    const { effects, requeueAfterMs } = this.#plan(object, found, found.pods);
+    return { effects, requeueAfterMs: earliest([requeueAfterMs, source.asked() ? POLL_MS : undefined]) };
+  }
+
+  /** Pods as they are by now; those that came since are counted by the next pass. */
+  renewed(object: PodUnavailableBudget, key: string): Result | undefined {
+    const observed = this.#observed.get(key);
+    if (observed === undefined) return undefined;
+    const { source, found } = observed;
+    return this.#plan(object, found, source.current(found.pods));
+  }
+
+  #plan(object: PodUnavailableBudget, { totalReplicas }: Protected, pods: readonly Pod[]): Result {
     const { objects, clock } = this.#deps;
-    const namespace = object.metadata.namespace ?? "";
-    const planOf = (seen: PodUnavailableBudget, pods: readonly Pod[]) =>
-      planBudget({
-        object: seen,
-        pods,
-        totalReplicas: found.totalReplicas,
-        isBudget: (name) => objects.get(keyOf({ namespace, name })) !== undefined,
-        now: clock.now(),
-      });
-    const plan = planOf(object, found.pods);
-    // As they are when it is written; pods that came since are counted by the next pass.
-    const statusOf = (seen: PodUnavailableBudget) => planOf(seen, source.current(found.pods)).status;
-    return {
-      actions: [
-        ...eventsOf(object, plan),
-        exactStatus(objects, key, object, plan.status, statusOf),
-        () => this.#link(object, plan.link),
-      ],
-      requeueAfterMs: earliest([plan.requeueAfterMs, source.asked() ? POLL_MS : undefined]),
-    };
+    const { namespace = "" } = object.metadata;
+    const isBudget = (name: string) => objects.get(keyOf({ namespace, name })) !== undefined;
+    const plan = planBudget({ object, pods, totalReplicas, isBudget, now: clock.now() });
+    const effects = [...eventsOf(object, plan), exactStatus(object, plan.status), linkOf(object, plan)];
+    return { effects, requeueAfterMs: plan.requeueAfterMs };
   }
 
   async #protected(object: PodUnavailableBudget, source: FollowedSource): Promise<Protected> {
@@ -184,24 +188,6 @@ export class PodUnavailableBudgetReconciler implements Reconciler<PodUnavailable
     }
   }
 
-  async #link({ metadata }: PodUnavailableBudget, pods: readonly Pod[]): Promise<void> {
-    const { writesFor, signal } = this.#deps;
-    const { name = "", namespace = "", uid = "" } = metadata;
-    const writer = writesFor({ namespace });
-    const annotations = { [relatedBudgetAnnotation]: name, [oldRelatedBudgetAnnotation]: name };
-    const link = async (pod: Pod): Promise<void> => {
-      const body = { metadata: { uid: pod.uid, annotations } };
-      try {
-        const ref = { namespace, name: pod.name };
-        await writer.patch(podResource, ref, { type: "strategic", body }, { flow: uid, signal });
-      } catch (error) {
-        if (!isKubeError(error, "NotFound", "Conflict")) throw error;
-      }
-    };
-    // The client's window bounds what is in flight.
-    await Promise.all(pods.map(link));
-  }
-
   #onWorkload<T extends { readonly metadata: ObjectMeta }>(
     change: Change<T>,
     sizeOf: (object: T) => readonly unknown[],
@@ -214,6 +200,17 @@ export class PodUnavailableBudgetReconciler implements Reconciler<PodUnavailable
       this.#deps.queue.add(keyOf({ namespace, name: metadata.name ?? "" }));
     }
   }
+}
+
+/** The annotations by which pods name their budget. */
+function linkOf({ metadata }: PodUnavailableBudget, { link }: BudgetPlan): WritesEffect {
+  const { name = "", namespace = "" } = metadata;
+  const annotations = { [relatedBudgetAnnotation]: name, [oldRelatedBudgetAnnotation]: name };
+  const writes = link.map((pod): WriteEffect => {
+    const patch = { type: "strategic", body: { metadata: { uid: pod.uid, annotations } } } as const;
+    return { type: "patch", resource: "pods", namespace, name: pod.name, patch, whenRaced: "ignore" };
+  });
+  return { type: "writes", pace: "at once", writes };
 }
 
 function foundOf<T extends { readonly metadata: ObjectMeta }>(
@@ -242,8 +239,8 @@ function matters(change: Change<Pod>): boolean {
   );
 }
 
-function eventsOf({ metadata }: PodUnavailableBudget, plan: BudgetPlan): ObjectAction[] {
-  const events: ObjectAction[] = [];
+function eventsOf({ metadata }: PodUnavailableBudget, plan: BudgetPlan): EventEffect[] {
+  const events: EventEffect[] = [];
   const say = (type: "Normal" | "Warning", reason: string, message: string, about?: EventTarget): void => {
     events.push({
       type: "event",

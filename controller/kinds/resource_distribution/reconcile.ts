@@ -15,7 +15,7 @@ import {
 import { earliest } from "../../plan/earliest.ts";
 import { Backoff } from "../../runtime/executor/backoff.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
-import type { Pass, Reconciler } from "../../runtime/reconciler.ts";
+import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import type { HeldPods, PodNeeds } from "../../runtime/selected_pods.ts";
 import { type Copy, copyResources } from "./copies.ts";
 import { type Outcome, PlaceIndex } from "./place_index.ts";
@@ -67,7 +67,7 @@ export class ResourceDistributionReconciler implements Reconciler<ResourceDistri
     this.#held.delete(key);
   }
 
-  async reconcile(object: ResourceDistribution, key: string): Promise<Pass | undefined> {
+  async reconcile(object: ResourceDistribution, key: string): Promise<Result | undefined> {
     const { metadata } = object;
     if (metadata.deletionTimestamp !== undefined) {
       // The garbage collector takes the copies; none may come back meanwhile.
@@ -94,7 +94,7 @@ export class ResourceDistributionReconciler implements Reconciler<ResourceDistri
   }
 
   /** While the copies may not be listed, nothing is known of any; undefined while they are being listed. */
-  #refused(key: string, object: ResourceDistribution, wanted: Wanted): Pass | undefined {
+  #refused(key: string, object: ResourceDistribution, wanted: Wanted): Result | undefined {
     const { source } = wanted;
     const refusal = "problem" in source ? undefined : this.#needs[source.kind].refusal(key);
     if (refusal === undefined) return undefined;

@@ -3,9 +3,10 @@ import type { ContainerRecreateRequest } from "../../../crds/index.ts";
 import { formatMicroTime, formatTime } from "../../../kube/core/index.ts";
 import { Cache, podResource, startInformer } from "../../../kube/index.ts";
 import { type ObservedPod, observedPodResource } from "../../native/observed_pod.ts";
+import { groupVersionOf } from "../../plan/resource.ts";
+import { eventTarget } from "../../runtime/executor/event_target.ts";
 import type { SharedDeps } from "../../runtime/kind.ts";
-import type { PlainPass, PlainReconciler } from "../../runtime/reconciler.ts";
-import { eventTarget, groupVersionOf } from "../../runtime/shell.ts";
+import type { PlainReconciler, PlainResult } from "../../runtime/reconciler.ts";
 import { containerRecreateRequestResource } from "../container_recreate_request/resource.ts";
 import { isVirtualNode } from "../pod_probe_marker/index.ts";
 import {
@@ -37,15 +38,15 @@ export class SidecarTerminatorReconciler implements PlainReconciler {
     this.#watch();
   }
 
-  reconcile(key: string): PlainPass | undefined {
+  reconcile(key: string): PlainResult | undefined {
     const pod = this.#pods.get(key);
     if (pod === undefined) return undefined;
     const node = this.#deps.caches.nodes.get(pod.nodeName);
     if (node === undefined) return { requeueAfterMs: MISSING_NODE_MS };
     const plan = planTermination(pod, { virtual: isVirtualNode(node), now: this.#deps.clock.now() });
-    if (plan.by === "images") return { actions: [() => this.#replaceImages(pod, plan.images)] };
-    if (plan.by === "result") return { actions: [() => this.#finish(pod, plan)] };
-    if (plan.by === "request") return { actions: [() => this.#request(pod, plan)] };
+    if (plan.by === "images") return { effects: [() => this.#replaceImages(pod, plan.images)] };
+    if (plan.by === "result") return { effects: [() => this.#finish(pod, plan)] };
+    if (plan.by === "request") return { effects: [() => this.#request(pod, plan)] };
     return { requeueAfterMs: plan.requeueAfterMs };
   }
 

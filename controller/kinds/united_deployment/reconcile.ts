@@ -18,17 +18,18 @@ import {
   type WriteOptions,
 } from "../../../kube/index.ts";
 import { ownerKeyOf } from "../../plan/owners.ts";
+import { groupVersionOf } from "../../plan/resource.ts";
 import { longestGatheringMs } from "../../rollout/delays.ts";
 import { ownerReference, randomId } from "../../rollout/pods/pod_manifest.ts";
 import { revisionsOf } from "../../rollout/revisions/revisions.ts";
+import { eventTarget } from "../../runtime/executor/event_target.ts";
 import { deleteQuietly } from "../../runtime/executor/pod_writer.ts";
 import { type RevisionAction, writeRevision } from "../../runtime/executor/revision_writer.ts";
 import { slowStart } from "../../runtime/executor/slow_start.ts";
 import { namespaceIndex } from "../../runtime/informers.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
-import type { Pass, Reconciler } from "../../runtime/reconciler.ts";
+import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import type { HeldPods, PodNeeds } from "../../runtime/selected_pods.ts";
-import { eventTarget, groupVersionOf } from "../../runtime/shell.ts";
 import { type ChildManifest, childManifest, namePrefix, type SubsetTarget } from "./child_manifest.ts";
 import { UnitedIndex } from "./classify.ts";
 import { RESERVED_LABEL, SUBSET_LABEL } from "./names.ts";
@@ -71,7 +72,7 @@ export class UnitedDeploymentReconciler implements Reconciler<UnitedDeployment> 
     this.#failures.delete(uid);
   }
 
-  reconcile(object: UnitedDeployment, key: string): Pass | undefined {
+  reconcile(object: UnitedDeployment, key: string): Result | undefined {
     const { spec, metadata } = object;
     const { namespace } = objectRef(object);
     const { uid = "" } = metadata;
@@ -91,9 +92,9 @@ export class UnitedDeploymentReconciler implements Reconciler<UnitedDeployment> 
     if (status === undefined) return { requeueAfterMs };
     // What is made, changed or deleted counts in the next pass, which its write enqueues.
     const carryOut = () => this.#carryOut(object, plan, followed.held);
-    if (!plan.isRemembered) return { status, size: spec.replicas ?? 0, actions: [carryOut], requeueAfterMs };
+    if (!plan.isRemembered) return { status, size: spec.replicas ?? 0, effects: [carryOut], requeueAfterMs };
     const patch = createMergePatch(object.status ?? {}, status);
-    return { actions: [{ type: "patch status", status: patch, exact: true }, carryOut], requeueAfterMs };
+    return { effects: [{ type: "patch status", status: patch, exact: true }, carryOut], requeueAfterMs };
   }
 
   /** Undefined while the pods are still being listed. */
@@ -180,20 +181,20 @@ export class UnitedDeploymentReconciler implements Reconciler<UnitedDeployment> 
   async #writeRevisions(object: UnitedDeployment, { revision, surplus }: UnitedPlan): Promise<void> {
     if (revision === undefined) return;
     const { update, write } = revision;
-    const actions: RevisionAction[] = surplus.map((each) => ({ type: "delete revision", revision: each }));
+    const effects: RevisionAction[] = surplus.map((each) => ({ type: "delete revision", revision: each }));
     if (write === "create") {
-      actions.push(createUnitedRevision(object, revision));
+      effects.push(createUnitedRevision(object, revision));
     } else if (write === "renumber" && update.stored !== undefined) {
       const { uid, resourceVersion } = update.stored;
       const body = { metadata: { uid, resourceVersion }, revision: update.number };
-      actions.push({ type: "patch revision", revision: update.stored, body });
+      effects.push({ type: "patch revision", revision: update.stored, body });
     }
     const { client, caches, writesFor } = this.#deps;
     const { namespace } = objectRef(object);
     const writer = writesFor({ namespace });
     const options = this.#options(object.metadata.uid ?? "");
     try {
-      for (const action of actions)
+      for (const action of effects)
         await writeRevision({ client, writer, revisions: caches.revisions }, namespace, action, options);
     } catch (error) {
       this.#report(object, "FailedRevisionProvision", messageOf(error));

@@ -1,29 +1,22 @@
 /** WorkloadSpreads: follows workload and pods of each object, plans, writes costs and removes pods that no node takes. No policy lives here. */
 import { matchedWorkloadSpreadAnnotation, type WorkloadSpread } from "../../../crds/index.ts";
 import { type JsonObject, jsonEqual } from "../../../kube/core/index.ts";
-import {
-  type Change,
-  ignoreNotFound,
-  isKubeError,
-  messageOf,
-  type Pod,
-  podResource,
-} from "../../../kube/index.ts";
+import { type Change, ignoreNotFound, type Pod, podResource } from "../../../kube/index.ts";
 import { earliest } from "../../plan/earliest.ts";
+import type { WriteEffect } from "../../plan/effects.ts";
 import { statusPauseMs } from "../../rollout/delays.ts";
 import { isActive } from "../../rollout/pods/pod_state.ts";
 import { exactStatus } from "../../runtime/exact_status.ts";
+import { writable } from "../../runtime/executor/writable.ts";
 import { namespaceIndex } from "../../runtime/informers.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
-import type { Pass, Reconciler, Step } from "../../runtime/reconciler.ts";
+import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import type { HeldPods, PodNeeds } from "../../runtime/selected_pods.ts";
-import { eventTarget } from "../../runtime/shell.ts";
 import { adoptedPods } from "./adopt.ts";
 import { matchOf } from "./inject.ts";
-import { type GivenUp, type PodPatch, planWorkloadSpread, type SpreadPlan } from "./plan.ts";
-import { workloadSpreadResource } from "./resource.ts";
+import { type GivenUp, type PodPatch, planWorkloadSpread } from "./plan.ts";
 import { isUnschedulable } from "./status.ts";
-import { podsOfWorkload } from "./target_workload.ts";
+import { podsOfWorkload, type SpreadWorkload } from "./target_workload.ts";
 import { versionOf } from "./versions.ts";
 import { wholePodResource } from "./whole_pod.ts";
 import { Workloads } from "./workloads.ts";
@@ -35,12 +28,24 @@ const LEAST_GATHERING_MS = 50;
 /** Costs that one pass writes: what admission has recorded is counted again between them. */
 const MOST_COSTS = 64;
 
+/** What a pass saw beside the object: a renewed plan is made with it. */
+interface Observed {
+  readonly workload: SpreadWorkload;
+  readonly adopted: ReadonlyMap<string, string>;
+  readonly held: HeldPods<Pod>;
+}
+
 export class WorkloadSpreadReconciler implements Reconciler<WorkloadSpread> {
+  readonly writes = {
+    pods: writable(podResource, { writeBack: (pod, key) => this.#pods.held(key)?.[0]?.writeBack(pod) }),
+  };
   readonly #deps: KindDeps<WorkloadSpread>;
   readonly #pods: PodNeeds<Pod>;
   readonly #workloads: Workloads;
   /** Pods in the last pass over each key. */
   readonly #sizes = new Map<string, number>();
+  /** By key, of the last pass. */
+  readonly #observed = new Map<string, Observed>();
 
   constructor(deps: KindDeps<WorkloadSpread>) {
     this.#deps = deps;
@@ -67,9 +72,10 @@ export class WorkloadSpreadReconciler implements Reconciler<WorkloadSpread> {
     this.#pods.release(key);
     this.#workloads.release(key);
     this.#sizes.delete(key);
+    this.#observed.delete(key);
   }
 
-  async reconcile(object: WorkloadSpread, key: string): Promise<Pass | undefined> {
+  async reconcile(object: WorkloadSpread, key: string): Promise<Result | undefined> {
     if (object.metadata.deletionTimestamp !== undefined) return undefined;
     const namespace = object.metadata.namespace ?? "";
     const [held] = this.#pods.need(key, [{ namespace, labels: "all" }]) ?? [];
@@ -78,7 +84,7 @@ export class WorkloadSpreadReconciler implements Reconciler<WorkloadSpread> {
       return undefined;
     const pods = podsOfWorkload(object, workload, held.values());
     this.#sizes.set(key, pods.length);
-    const { size, latestVersion, polled } = workload;
+    const { size } = workload;
     const adopted = await adoptedPods({
       object,
       size,
@@ -86,48 +92,41 @@ export class WorkloadSpreadReconciler implements Reconciler<WorkloadSpread> {
       nodeOf: ({ nodeName }) => (nodeName === "" ? undefined : this.#deps.caches.nodes.get(nodeName)),
       wholePod: (pod) => this.#wholePod(pod),
     });
-    const planOf = (seen: WorkloadSpread) =>
-      planWorkloadSpread({
-        object: seen,
-        size,
-        pods: podsOfWorkload(seen, workload, held.values()),
-        adopted,
-        latestVersion,
-        now: this.#deps.clock.now(),
-      });
-    let plan = planOf(object);
-    // Of the pods of which is known whether they are taken over.
-    const { patches, requeueAfterMs } = plan;
-    const statusOf = (seen: WorkloadSpread) => {
-      plan = planOf(seen);
-      return plan.status;
-    };
+    const observed = { workload, adopted, held };
+    this.#observed.set(key, observed);
+    return this.#plan(object, observed);
+  }
+
+  renewed(object: WorkloadSpread, key: string): Result | undefined {
+    const observed = this.#observed.get(key);
+    return observed && this.#plan(object, observed);
+  }
+
+  #plan(object: WorkloadSpread, { workload, adopted, held }: Observed): Result {
+    const { size, latestVersion, polled } = workload;
+    const pods = podsOfWorkload(object, workload, held.values());
+    const now = this.#deps.clock.now();
+    const plan = planWorkloadSpread({ object, size, pods, adopted, latestVersion, now });
     // Pods that are taken over are read for it: all of them at once, or they would be read again.
     const isAdoption = ({ pod }: PodPatch) => adopted.has(pod.uid);
-    const adoptions = patches.filter(isAdoption);
-    const costs = patches.filter((patch) => !isAdoption(patch));
+    const costs = plan.patches.filter((patch) => !isAdoption(patch));
+    const patches = [...plan.patches.filter(isAdoption), ...costs.slice(0, MOST_COSTS)];
     const isWaiting = polled === true || (object.spec.targetRef.kind === "Deployment" && !latestVersion);
-    const actions: Step[] = [
-      // Before all that takes time, in which admission writes, too.
-      exactStatus(this.#deps.objects, key, object, plan.status, statusOf),
-      // Once they are no longer in the status: a pass that meets another write is run again.
-      async () => this.#report(object, plan),
-      () => this.#patch(object, [...adoptions, ...costs.slice(0, MOST_COSTS)], held),
-      () => this.#delete(object, plan.givenUp),
-    ];
     return {
-      actions,
+      effects: [
+        // Before all that takes time, in which admission writes, too.
+        exactStatus(object, plan.status),
+        // Once they are no longer in the status: a pass that meets another write is run again.
+        ...plan.events.map((event) => ({ type: "event", event }) as const),
+        { type: "writes", pace: "at once", writes: patches.map(patchOf) },
+        ...plan.givenUp.map((givenUp) => deletionOf(object, givenUp)),
+      ],
       requeueAfterMs: earliest([
-        requeueAfterMs,
+        plan.requeueAfterMs,
         isWaiting ? POLL_MS : undefined,
         costs.length > MOST_COSTS ? LEAST_GATHERING_MS : undefined,
       ]),
     };
-  }
-
-  #report({ metadata }: WorkloadSpread, { events }: SpreadPlan): void {
-    const target = eventTarget(workloadSpreadResource, metadata);
-    for (const { type, reason, message } of events) this.#deps.recorder.event(target, type, reason, message);
   }
 
   /** A pod as a whole; undefined for one that is gone. */
@@ -135,49 +134,28 @@ export class WorkloadSpreadReconciler implements Reconciler<WorkloadSpread> {
     const whole = await this.#deps.client.get(wholePodResource, { namespace, name }).catch(ignoreNotFound);
     return whole && { ...whole };
   }
+}
 
-  async #patch(
-    { metadata }: WorkloadSpread,
-    patches: readonly PodPatch[],
-    held: HeldPods<Pod>,
-  ): Promise<void> {
-    const { writesFor, signal, recorder } = this.#deps;
-    const { namespace = "", uid: flow = "" } = metadata;
-    const writer = writesFor({ namespace });
-    const patch = async ({ pod, metadata: given }: PodPatch): Promise<void> => {
-      const body = { metadata: { ...given, uid: pod.uid } };
-      try {
-        const ref = { namespace: pod.namespace, name: pod.name };
-        held.writeBack(await writer.patch(podResource, ref, { type: "strategic", body }, { flow, signal }));
-      } catch (error) {
-        if (isKubeError(error, "NotFound", "Conflict")) return;
-        const message = `Failed to patch deletion-cost annotation to Pod ${pod.namespace}/${pod.name}: ${messageOf(error)}`;
-        const target = eventTarget(workloadSpreadResource, metadata);
-        recorder.event(target, "Warning", "PatchPodDeletionCostFailed", message);
-        throw error;
-      }
-    };
-    // The client's window bounds what is in flight.
-    await Promise.all(patches.map(patch));
-  }
+function patchOf({ pod, metadata }: PodPatch): WriteEffect {
+  const { namespace, name, uid } = pod;
+  const message = `Failed to patch deletion-cost annotation to Pod ${namespace}/${name}: {error}`;
+  return {
+    type: "patch",
+    resource: "pods",
+    namespace,
+    name,
+    patch: { type: "strategic", body: { metadata: { ...metadata, uid } } },
+    whenRaced: "ignore",
+    failed: { type: "event", event: { type: "Warning", reason: "PatchPodDeletionCostFailed", message } },
+  };
+}
 
-  async #delete({ metadata }: WorkloadSpread, pods: readonly GivenUp[]): Promise<void> {
-    const { writesFor, signal, recorder } = this.#deps;
-    const { namespace = "", name = "", uid: flow = "" } = metadata;
-    const writer = writesFor({ namespace });
-    for (const { pod, subset } of pods) {
-      try {
-        const { uid } = pod;
-        await writer.delete(podResource, { namespace, name: pod.name }, { uid, flow, signal });
-      } catch (error) {
-        if (isKubeError(error, "NotFound", "Conflict")) continue;
-        // The words are the API's own.
-        const message = `Failed to delete unschedulabe Pod ${namespace}/${pod.name} in Subset ${subset} of WorkloadSpread ${namespace}/${name}`;
-        recorder.event(eventTarget(workloadSpreadResource, metadata), "Warning", "DeletePodFailed", message);
-        throw error;
-      }
-    }
-  }
+function deletionOf({ metadata }: WorkloadSpread, { pod, subset }: GivenUp): WriteEffect {
+  const { namespace, name, uid } = pod;
+  // The words are the API's own.
+  const message = `Failed to delete unschedulabe Pod ${namespace}/${name} in Subset ${subset} of WorkloadSpread ${metadata.namespace}/${metadata.name}`;
+  const failed = { type: "event", event: { type: "Warning", reason: "DeletePodFailed", message } } as const;
+  return { type: "delete", resource: "pods", namespace, name, uid, failed };
 }
 
 function isSameLedger(before: WorkloadSpread, after: WorkloadSpread): boolean {

@@ -6,14 +6,15 @@ export interface SlowStart {
 
 /**
  * Writes of a kind in batches of 1, 2, 4, …, none after one that has a failure: what refuses one refuses all, and a mistake
- * in a template shows in the first.
+ * in a template shows in the first. `firstBatch`: how many are in the first one.
  */
 export async function slowStart<T>(
   items: readonly T[],
   write: (item: T) => Promise<unknown>,
+  firstBatch = 1,
 ): Promise<SlowStart> {
   let succeeded = 0;
-  for (let start = 0, size = 1; start < items.length; start += size, size *= 2) {
+  for (let start = 0, size = firstBatch; start < items.length; start += size, size *= 2) {
     const results = await Promise.allSettled(items.slice(start, start + size).map(write));
     const failed = results.filter((result) => result.status === "rejected");
     succeeded += results.length - failed.length;

@@ -1,0 +1,147 @@
+/**
+ * What plans want done, as data: nothing in an effect can be called, so that it can be shown before it is carried out, compared
+ * in tests and logged. One executor carries all of them out (runtime/executor/executor.ts, which also says what a failure means).
+ */
+import type { EventTarget, JsonPatchOperation, Priority } from "../../kube/index.ts";
+
+export interface ObjectEvent {
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** One request about another object than that of the plan. */
+export type WriteEffect = (CreateEffect | PatchEffect | DeleteEffect) & WriteSettings;
+
+interface WriteTarget {
+  /** A name in the `writes` of the reconciler. */
+  readonly resource: string;
+  /** Absent for objects of the cluster. */
+  readonly namespace?: string | undefined;
+  readonly name: string;
+}
+
+export interface CreateEffect extends WriteTarget {
+  readonly type: "create";
+  /** The executor adds version, kind, name and namespace. */
+  readonly body: ObjectBody;
+  /**
+   * The object of the plan is to be its controller. One that exists already and has this controller is taken for created,
+   * because the answer to an earlier creation may have been lost.
+   */
+  readonly owned?: true;
+}
+
+export interface PatchEffect extends WriteTarget {
+  readonly type: "patch";
+  readonly patch:
+    | { readonly type: "merge" | "strategic"; readonly body: object }
+    | { readonly type: "json"; readonly body: readonly JsonPatchOperation[] };
+  readonly subresource?: string;
+}
+
+export interface DeleteEffect extends WriteTarget {
+  readonly type: "delete";
+  readonly uid: string;
+  /** Only this version of it. */
+  readonly resourceVersion?: string;
+  /** Its dependants are deleted as well. */
+  readonly cascade?: true;
+}
+
+interface WriteSettings {
+  /** Under which `carriedOut` of the reconciler is told how the write ended. */
+  readonly id?: string;
+  /** Recorded when the write succeeded. */
+  readonly succeeded?: EventEffect;
+  /** Recorded when the server refused the write; `{error}` in the message is what it said. */
+  readonly failed?: EventEffect;
+  /**
+   * Somebody else was faster: the object is another one, or has changed, exists already or is gone. `retry` ends the pass,
+   * and another one follows soon; `ignore` goes on with the next effect. Default: `ignore` for deletions, else `retry`.
+   */
+  readonly whenRaced?: "retry" | "ignore";
+  readonly priority?: Priority;
+}
+
+/** Several writes, none of which waits for the answer to another one. */
+export interface WritesEffect {
+  readonly type: "writes";
+  /**
+   * `at once`: all are sent. `slow start`: batches of 1, 2, 4, …, none after one that has a failure, because what refuses one
+   * mostly refuses all.
+   */
+  readonly pace: "at once" | "slow start";
+  readonly writes: readonly WriteEffect[];
+  /** Recorded once when any write succeeded; `{count}` in the message is how many. */
+  readonly counted?: EventEffect;
+}
+
+/**
+ * Effects that the pass does not wait for. The object is not planned again before they ended, which enqueues it; the status
+ * waits for that plan. After a failure they are held back, the longer the more often the same attempt failed.
+ */
+export interface BackgroundEffect {
+  readonly type: "background";
+  /** Another attempt than the last one is not held back. */
+  readonly attempt: string;
+  readonly effects: readonly SequenceEffect[];
+}
+
+export interface EventEffect {
+  readonly type: "event";
+  readonly event: ObjectEvent;
+  /** Default: the object of the plan. A controller without a kind has none. */
+  readonly about?: EventTarget;
+}
+
+/** Goes on only if the server itself says that the object of the plan still exists and is not being deleted. */
+export interface ConfirmEffect {
+  readonly type: "confirm object";
+}
+
+type SequenceEffect = WriteEffect | WritesEffect | EventEffect;
+
+/** What any controller may want done. */
+export type Effect = SequenceEffect | BackgroundEffect;
+
+/** What is to be done with the object of the plan. */
+export type ObjectEffect =
+  /** `body` lacks what the executor knows: version, kind, name and namespace. */
+  | { readonly type: "create object"; readonly body: ObjectBody }
+  /** Merge patch; `exact`: of no other version than the one that was planned with. */
+  | { readonly type: "patch object"; readonly body: ObjectBody; readonly exact?: boolean }
+  | StatusPatch
+  | { readonly type: "add finalizer" | "remove finalizer"; readonly finalizer: string }
+  | { readonly type: "delete object" }
+  | ConfirmEffect;
+
+/** What a kind may want done. */
+export type KindEffect = Effect | ObjectEffect;
+
+/** Merge patch of a status that has to be stored before what follows. All others are offered as the result's `status`. */
+export interface StatusPatch {
+  readonly type: "patch status";
+  readonly status: object;
+  readonly exact?: boolean;
+  /**
+   * Admission writes this status as well, so that the version of the plan is often old when the patch is sent. The plan is then
+   * made again with the newest version that is known (`renewed` of the reconciler), and its effects take the place of these.
+   */
+  readonly renewable?: true;
+}
+
+export interface ObjectBody {
+  readonly metadata?: object;
+  readonly spec?: object;
+  readonly status?: object;
+  readonly [field: string]: unknown;
+}
+
+/** How the effects of a result ended. */
+export interface Outcomes {
+  /** Of writes that have an `id` and were begun. An error is absent where the write is done. */
+  readonly writes: ReadonlyMap<string, { readonly error?: unknown }>;
+  /** What ended the pass before all were carried out. */
+  readonly error?: unknown;
+}

@@ -1,0 +1,191 @@
+/**
+ * Carries out the effects of results, one after another. What a failure means is told in failure.ts, and is the same for all
+ * controllers. No policy lives here.
+ */
+import type { ObjectKey } from "../../../kube/core/index.ts";
+import {
+  type Clock,
+  type EventRecorder,
+  type EventTarget,
+  type Log,
+  messageOf,
+  type ReadingClient,
+  severityOf,
+  type WorkQueue,
+  type Writer,
+} from "../../../kube/index.ts";
+import type {
+  BackgroundEffect,
+  Effect,
+  EventEffect,
+  Outcomes,
+  WriteEffect,
+  WritesEffect,
+} from "../../plan/effects.ts";
+import { type OwnerScope, scopeOf } from "../../plan/owners.ts";
+import { Backoff } from "./backoff.ts";
+import { failureOf } from "./failure.ts";
+import { slowStart } from "./slow_start.ts";
+import type { Writable } from "./writable.ts";
+
+export type Writables = Readonly<Record<string, Writable>>;
+
+interface ExecutorDeps {
+  readonly client: Pick<ReadingClient, "get">;
+  readonly writesFor: (owner: OwnerScope) => Writer;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly recorder: EventRecorder;
+  readonly queue: Pick<WorkQueue, "add" | "addAfter">;
+  readonly options: { readonly baseDelayMs: number; readonly maxDelayMs: number };
+  readonly signal: AbortSignal;
+}
+
+/** The object of a plan; for a controller without a kind, what its key stands for. */
+export interface PlanSubject {
+  readonly key: ObjectKey;
+  readonly uid: string;
+  /** What events are about that do not say it. */
+  readonly about: EventTarget | undefined;
+  /** Fairness key of the writes. */
+  readonly flow: string;
+}
+
+export class Executor {
+  readonly #deps: ExecutorDeps;
+  readonly #writables: Writables;
+  /** By UID: background effects that are under way. */
+  readonly #inBackground = new Map<string, Promise<void>>();
+  /** By UID: what was tried last, and how long it is held back. */
+  readonly #attempts = new Map<string, string>();
+  readonly #backoff: Backoff;
+
+  constructor(deps: ExecutorDeps, writables: Writables) {
+    this.#deps = deps;
+    this.#writables = writables;
+    const { clock, options } = deps;
+    this.#backoff = new Backoff({ clock, baseDelayMs: options.baseDelayMs, maxDelayMs: options.maxDelayMs });
+  }
+
+  /** Whether background effects of the object are under way: their end enqueues it. */
+  isBusy(uid: string): boolean {
+    return this.#inBackground.has(uid);
+  }
+
+  /** Milliseconds for which background effects are held back because they failed: none for another attempt. */
+  heldMs(uid: string, attempt: string): number {
+    return this.#attempts.get(uid) === attempt ? this.#backoff.leftMs(uid) : 0;
+  }
+
+  forget(uid: string): void {
+    this.#attempts.delete(uid);
+    this.#backoff.forget(uid);
+  }
+
+  /** Resolves when nothing is under way in the background. */
+  async drained(): Promise<void> {
+    while (this.#inBackground.size > 0) await Promise.allSettled(this.#inBackground.values());
+  }
+
+  /** Rejects with the first failure that ends the pass. `outcomes` gets every write that has an `id`. */
+  async carryOut(subject: PlanSubject, effect: Effect, outcomes: Map<string, OutcomeOfWrite>): Promise<void> {
+    switch (effect.type) {
+      case "event":
+        return this.#record(subject, effect);
+      case "writes":
+        return this.#writeAll(subject, effect, outcomes);
+      case "background":
+        return this.#begin(subject, effect);
+      default:
+        return this.#write(subject, effect, outcomes);
+    }
+  }
+
+  async #write(
+    subject: PlanSubject,
+    effect: WriteEffect,
+    outcomes: Map<string, OutcomeOfWrite>,
+  ): Promise<void> {
+    const { client, writesFor, signal } = this.#deps;
+    const { id, succeeded, failed, priority } = effect;
+    const writable = this.#writables[effect.resource];
+    if (writable === undefined)
+      throw new Error(`effects write ${effect.resource}, which is not among the writes`);
+    const options = { flow: subject.flow, signal, ...(priority === undefined ? {} : { priority }) };
+    const writer = writesFor(writable.scope ?? scopeOf(subject.key));
+    try {
+      await writable.send(effect, { key: subject.key, uid: subject.uid, writer, client, options });
+      if (id !== undefined) outcomes.set(id, {});
+      if (succeeded !== undefined) this.#record(subject, succeeded);
+    } catch (error) {
+      const failure = failureOf(error);
+      const isIgnored = failure === "race" && whenRaced(effect) === "ignore";
+      if (id !== undefined) outcomes.set(id, isIgnored ? {} : { error });
+      if (isIgnored) return;
+      if (failure === "refused" && failed !== undefined)
+        this.#record(subject, withText(failed, "{error}", messageOf(error)));
+      throw error;
+    }
+  }
+
+  async #writeAll(
+    subject: PlanSubject,
+    { pace, writes, counted }: WritesEffect,
+    outcomes: Map<string, OutcomeOfWrite>,
+  ): Promise<void> {
+    const batchSize = pace === "at once" ? Math.max(1, writes.length) : 1;
+    const { succeeded, failure } = await slowStart(
+      writes,
+      (effect) => this.#write(subject, effect, outcomes),
+      batchSize,
+    );
+    if (counted !== undefined && succeeded > 0)
+      this.#record(subject, withText(counted, "{count}", String(succeeded)));
+    if (failure !== undefined) throw failure.error;
+  }
+
+  async #begin(subject: PlanSubject, { attempt, effects }: BackgroundEffect): Promise<void> {
+    const { key, uid } = subject;
+    const { log, queue, signal } = this.#deps;
+    if (this.heldMs(uid, attempt) > 0) return;
+    this.#attempts.set(uid, attempt);
+    const inOrder = async (): Promise<void> => {
+      for (const effect of effects) await this.carryOut(subject, effect, new Map());
+    };
+    const ended = inOrder()
+      .then(
+        () => this.#backoff.forget(uid),
+        (error: unknown) => {
+          // The object went meanwhile: nobody would take the pause away again.
+          if (this.#attempts.get(uid) === undefined) return;
+          const retryInMs = this.#backoff.failed(uid, error);
+          if (!signal.aborted) log[severityOf(error)]("background writes failed", { error, key, retryInMs });
+        },
+      )
+      .then(() => {
+        this.#inBackground.delete(uid);
+        queue.add(key);
+      });
+    this.#inBackground.set(uid, ended);
+  }
+
+  #record({ about }: PlanSubject, effect: EventEffect): void {
+    const target = effect.about ?? about;
+    const { type, reason, message } = effect.event;
+    if (target !== undefined) this.#deps.recorder.event(target, type, reason, message);
+  }
+}
+
+type OutcomeOfWrite = Outcomes["writes"] extends ReadonlyMap<string, infer Outcome> ? Outcome : never;
+
+/** A deletion has reached its aim when the object is gone, or is another one of the name. */
+function whenRaced({
+  type,
+  whenRaced = type === "delete" ? "ignore" : "retry",
+}: WriteEffect): "retry" | "ignore" {
+  return whenRaced;
+}
+
+function withText({ event, ...effect }: EventEffect, mark: string, text: string): EventEffect {
+  return { ...effect, event: { ...event, message: event.message.replace(mark, () => text) } };
+}

@@ -1,0 +1,227 @@
+/** What the executor does with every sort of effect, whatever the server answers: failure.ts as a table. */
+import t from "tap";
+import { type Client, KubeError, type KubeErrorCode, type Pod, podResource } from "../../../kube/index.ts";
+import { sharedDeps } from "../../../testkit/controller/kind_deps_builder.ts";
+import { testClock } from "../../../testkit/kube/fake_clock.ts";
+import { fakeServer } from "../../../testkit/kube/fake_server.ts";
+import type { Effect, EventEffect, WriteEffect } from "../../plan/effects.ts";
+import { Executor, type PlanSubject } from "./executor.ts";
+import { writable } from "./writable.ts";
+
+const about = {
+  apiVersion: "v1",
+  kind: "Pod",
+  namespace: "d",
+  name: "owner",
+  uid: "o",
+  resourceVersion: "1",
+};
+const subject: PlanSubject = { key: "d/owner", uid: "o", about, flow: "o" };
+
+function podNamed(name: string, controller?: string): Pod {
+  const ownerReferences =
+    controller === undefined
+      ? []
+      : [{ apiVersion: "v1", kind: "Any", name: "owner", uid: controller, controller: true }];
+  const metadata = { name, namespace: "d", uid: `${name}-uid`, resourceVersion: "1", ownerReferences };
+  const text = JSON.stringify({ metadata, spec: { containers: [] }, status: {} });
+  return podResource.codec.decode(Buffer.from(text), "application/json");
+}
+
+/** `refusals`: the code by the name of the object. `stored`: UID of the controller of the object that exists already. */
+function scene(refusals: Readonly<Record<string, KubeErrorCode>> = {}, stored = "somebody else") {
+  const sent: string[] = [];
+  const held: string[] = [];
+  const clock = testClock();
+  const refuse = (name: string): void => {
+    const code = refusals[name];
+    if (code !== undefined) throw new KubeError(code, `${code} it is`);
+  };
+  const client = {
+    ...fakeServer().client,
+    get: async (_resource: unknown, { name }: { name: string }) => podNamed(name, stored),
+    create: async (_resource: unknown, _namespace: unknown, body: { metadata: { name: string } }) => {
+      const { name } = body.metadata;
+      sent.push(`create ${name}`);
+      refuse(name);
+      return podNamed(name, "o");
+    },
+    patch: async (_resource: unknown, { name }: { name: string }) => {
+      sent.push(`patch ${name}`);
+      refuse(name);
+      return podNamed(name);
+    },
+    delete: async (_resource: unknown, { name }: { name: string }) => {
+      sent.push(`delete ${name}`);
+      refuse(name);
+      return undefined;
+    },
+  } as Client;
+  const deps = sharedDeps(client, clock);
+  const pods = writable(podResource, {
+    writeBack: (pod, key) => held.push(`${pod.name} for ${key}`),
+    removed: (key, uid) => held.push(`no ${key} ${uid}`),
+    controllerOf: ({ controller }) => controller?.uid,
+  });
+  const executor = new Executor(deps, { pods });
+  const outcomes = new Map<string, { readonly error?: unknown }>();
+  return {
+    sent,
+    held,
+    events: deps.events,
+    queue: deps.queue,
+    clock,
+    executor,
+    outcomes,
+    /** The code of what ended the pass. */
+    async run(effects: readonly Effect[]): Promise<string | undefined> {
+      try {
+        for (const effect of effects) await executor.carryOut(subject, effect, outcomes);
+        return undefined;
+      } catch (error) {
+        return error instanceof KubeError ? error.code : String(error);
+      }
+    },
+  };
+}
+
+const say = (reason: string, message = "m"): EventEffect => ({
+  type: "event",
+  event: { type: "Normal", reason, message },
+});
+
+function writeOf(type: WriteEffect["type"], name: string, more: Partial<WriteEffect> = {}): WriteEffect {
+  const settings = { id: name, succeeded: say("Done"), failed: say("Failed", "no: {error}"), ...more };
+  const target = { resource: "pods", namespace: "d", name, ...settings };
+  switch (type) {
+    case "create":
+      return { ...target, type, body: { spec: {} } };
+    case "patch":
+      return { ...target, type, patch: { type: "merge", body: {} } };
+    case "delete":
+      return { ...target, type, uid: `${name}-uid` };
+  }
+}
+
+const writes = ["create", "patch", "delete"] as const;
+const races = ["Conflict", "NotFound", "AlreadyExists"] as const;
+const refusals = ["Forbidden", "Invalid", "ServerError", "TooManyRequests", "NamespaceTerminating"] as const;
+
+t.test("what is done is told, and its answer is held before anything follows", async (t) => {
+  for (const type of writes) {
+    const { run, sent, held, events, outcomes } = scene();
+    t.equal(await run([writeOf(type, "p"), say("Next")]), undefined, type);
+    t.same(sent, [`${type} p`]);
+    t.same(held, [type === "delete" ? "no d/p p-uid" : "p for d/owner"]);
+    t.same(events, ["Normal Done m", "Normal Next m"]);
+    t.same([...outcomes], [["p", {}]]);
+  }
+});
+
+t.test("a race ends the pass and is not told, unless the effect is as good as done", async (t) => {
+  for (const type of writes) {
+    for (const code of races) {
+      for (const whenRaced of [undefined, "retry", "ignore"] as const) {
+        const { run, events, outcomes } = scene({ p: code });
+        const ended = await run([
+          writeOf(type, "p", whenRaced === undefined ? {} : { whenRaced }),
+          say("Next"),
+        ]);
+        const isIgnored = whenRaced === "ignore" || (whenRaced === undefined && type === "delete");
+        const what = `${type} ${code} ${whenRaced}`;
+        t.equal(ended, isIgnored ? undefined : code, what);
+        t.same(events, isIgnored ? ["Normal Next m"] : [], what);
+        t.equal(outcomes.get("p")?.error === undefined, isIgnored, what);
+      }
+    }
+  }
+});
+
+t.test("a refusal ends the pass and is told with what the server said", async (t) => {
+  for (const type of writes) {
+    for (const code of refusals) {
+      for (const whenRaced of ["retry", "ignore"] as const) {
+        const { run, events, outcomes } = scene({ p: code });
+        t.equal(await run([writeOf(type, "p", { whenRaced }), say("Next")]), code);
+        t.same(events, [`Normal Failed no: ${code} it is`], `${type} ${code}`);
+        t.match(outcomes.get("p"), { error: { code } });
+      }
+    }
+  }
+});
+
+t.test("what is aborted is not told", async (t) => {
+  const { run, events } = scene({ p: "Aborted" });
+  t.equal(await run([writeOf("patch", "p"), say("Next")]), "Aborted");
+  t.same(events, []);
+});
+
+t.test(
+  "a creation whose answer was lost is taken for done if the object has the owner, and only then",
+  async (t) => {
+    const create: WriteEffect = { ...writeOf("create", "p"), type: "create", body: {}, owned: true };
+    const mine = scene({ p: "AlreadyExists" }, "o");
+    t.equal(await mine.run([create]), undefined);
+    t.same(mine.held, ["p for d/owner"]);
+    const others = scene({ p: "AlreadyExists" });
+    t.equal(await others.run([create]), "AlreadyExists");
+    t.same(others.held, []);
+  },
+);
+
+t.test(
+  "a deleted object that is another one or gone is no longer held; one of another version stays",
+  async (t) => {
+    for (const code of ["NotFound", "Conflict"] as const) {
+      const { run, held } = scene({ p: code });
+      await run([writeOf("delete", "p")]);
+      t.same(held, ["no d/p p-uid"]);
+      const exact = scene({ p: code });
+      await exact.run([{ ...writeOf("delete", "p"), type: "delete", uid: "p-uid", resourceVersion: "7" }]);
+      t.same(exact.held, []);
+    }
+  },
+);
+
+t.test("writes at once are all sent, whatever becomes of the others", async (t) => {
+  const { run, sent, events } = scene({ b: "Forbidden" });
+  const all = ["a", "b", "c"].map((name) => ({ ...writeOf("create", name), succeeded: undefined }));
+  const ended = await run([
+    { type: "writes", pace: "at once", writes: all as WriteEffect[], counted: say("Made", "{count} made") },
+    say("Next"),
+  ]);
+  t.equal(ended, "Forbidden");
+  t.same(sent, ["create a", "create b", "create c"]);
+  t.same(events, ["Normal Failed no: Forbidden it is", "Normal Made 2 made"]);
+});
+
+t.test("a slow start stops at the first batch that has a failure", async (t) => {
+  const { run, sent } = scene({ b: "Forbidden" });
+  const all = ["a", "b", "c", "d"].map((name) => writeOf("create", name));
+  t.equal(await run([{ type: "writes", pace: "slow start", writes: all }]), "Forbidden");
+  t.same(sent, ["create a", "create b", "create c"]);
+});
+
+t.test("background effects do not keep the pass waiting, and a failed attempt is held back", async (t) => {
+  const attempt = (name: string): Effect => ({
+    type: "background",
+    attempt: name,
+    effects: [writeOf("patch", "p"), writeOf("patch", "q")],
+  });
+  const { run, sent, executor, queue } = scene({ q: "Forbidden" });
+  t.equal(await run([attempt("1")]), undefined);
+  t.ok(executor.isBusy("o"));
+  await executor.drained();
+  t.notOk(executor.isBusy("o"));
+  t.same(sent, ["patch p", "patch q"]);
+  t.equal(queue.depth, 1, "its end enqueues the object");
+  await run([attempt("1")]);
+  t.equal(sent.length, 2, "the same attempt waits");
+  await run([attempt("2")]);
+  await executor.drained();
+  t.equal(sent.length, 4, "another one does not");
+  executor.forget("o");
+  await run([attempt("2")]);
+  await executor.drained();
+  t.equal(sent.length, 6, "nor does that of another object");
+});

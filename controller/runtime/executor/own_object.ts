@@ -1,0 +1,146 @@
+/** Writes the object of a plan itself; answers go into its cache before anything else. No policy lives here. */
+import { type ObjectMeta, refOf } from "../../../kube/core/index.ts";
+import type { PatchOptions } from "../../../kube/index.ts";
+import type { ObjectBody, ObjectEffect, StatusPatch } from "../../plan/effects.ts";
+import { scopeOf } from "../../plan/owners.ts";
+import { groupVersionOf } from "../../plan/resource.ts";
+import type { KindDeps } from "../kind.ts";
+import type { Reconciler, Result, StatusObject } from "../reconciler.ts";
+
+interface Written<T> {
+  /** The object as it is after the effect; undefined: it is gone. */
+  readonly object: T | undefined;
+  /** What takes the place of the effects that follow; absent: they stay. */
+  readonly rest?: NonNullable<Result["effects"]>;
+}
+
+interface Renewed {
+  readonly resourceVersion: string;
+  readonly status: object;
+  readonly rest: NonNullable<Result["effects"]>;
+}
+
+export class OwnObject<T extends StatusObject> {
+  readonly #deps: KindDeps<T>;
+  readonly #reconciler: Pick<Reconciler<T>, "flow" | "renewed">;
+
+  constructor(deps: KindDeps<T>, reconciler: Pick<Reconciler<T>, "flow" | "renewed">) {
+    this.#deps = deps;
+    this.#reconciler = reconciler;
+  }
+
+  async write(key: string, object: T | undefined, effect: ObjectEffect): Promise<Written<T>> {
+    if (effect.type === "create object") return { object: await this.#create(key, effect.body) };
+    if (object === undefined) return { object };
+    const { metadata } = object;
+    switch (effect.type) {
+      case "patch object":
+        return { object: await this.#patch(key, metadata, effect.body, effect) };
+      case "patch status":
+        return this.#patchStatus(key, object, effect);
+      case "add finalizer":
+      case "remove finalizer": {
+        const { finalizers: before = [] } = metadata;
+        const others = before.filter((finalizer) => finalizer !== effect.finalizer);
+        const finalizers = effect.type === "add finalizer" ? [...others, effect.finalizer] : others;
+        if (finalizers.length === before.length) return { object };
+        // A list is replaced as a whole: only the one that was read may be.
+        return { object: await this.#patch(key, metadata, { metadata: { finalizers } }, { exact: true }) };
+      }
+      case "delete object":
+        return { object: await this.#delete(key, metadata) };
+      case "confirm object":
+        return (await this.#exists(key, metadata)) ? { object } : { object, rest: [] };
+    }
+  }
+
+  /** Asks the server itself: the cache may not know yet that the object is gone. */
+  async #exists(key: string, { uid = "" }: ObjectMeta): Promise<boolean> {
+    const { client, resource } = this.#deps;
+    const { metadata } = await client.get(resource, refOf(key), this.#options(uid));
+    return metadata.uid === uid && metadata.deletionTimestamp === undefined;
+  }
+
+  async #create(key: string, { metadata, ...rest }: ObjectBody): Promise<T> {
+    const { writesFor, resource, objects } = this.#deps;
+    const ref = refOf(key);
+    const body = {
+      apiVersion: groupVersionOf(resource),
+      kind: resource.kind,
+      metadata: { ...ref, ...metadata },
+      ...rest,
+    };
+    const created = await writesFor(scopeOf(key)).create(resource, ref.namespace, body, this.#options(key));
+    objects.writeBack(created);
+    return created;
+  }
+
+  async #patch(
+    key: string,
+    { uid = "", resourceVersion }: ObjectMeta,
+    { metadata, ...rest }: ObjectBody,
+    { exact = false }: { readonly exact?: boolean },
+    more: Pick<PatchOptions, "subresource" | "bodyWhenSent"> = {},
+  ): Promise<T> {
+    const { writesFor, resource, objects } = this.#deps;
+    const body = { metadata: { uid, ...(exact ? { resourceVersion } : {}), ...metadata }, ...rest };
+    const options = { ...this.#options(uid), ...more };
+    const patched = await writesFor(scopeOf(key)).patch(
+      resource,
+      refOf(key),
+      { type: "merge", body },
+      options,
+    );
+    const { deletionTimestamp, finalizers = [] } = patched.metadata;
+    if (deletionTimestamp !== undefined && finalizers.length === 0) objects.remove(key, uid);
+    else objects.writeBack(patched);
+    return patched;
+  }
+
+  async #patchStatus(key: string, object: T, effect: StatusPatch): Promise<Written<T>> {
+    const { status, renewable = false } = effect;
+    if (Object.keys(status).length === 0) return { object };
+    const { metadata } = object;
+    const { uid = "", resourceVersion } = metadata;
+    let rest: Written<T>["rest"];
+    const bodyWhenSent = (): object => {
+      const renewed = this.#renewed(key, object);
+      rest = renewed?.rest;
+      const newest = renewed ?? { resourceVersion, status };
+      return { metadata: { uid, resourceVersion: newest.resourceVersion }, status: newest.status };
+    };
+    const options = { subresource: "status", ...(renewable ? { bodyWhenSent } : {}) };
+    const patched = await this.#patch(key, metadata, { status }, effect, options);
+    return rest === undefined ? { object: patched } : { object: patched, rest };
+  }
+
+  /** The patch for the newest version that is known, and what follows it. Undefined where that needs another plan. */
+  #renewed(key: string, planned: T): Renewed | undefined {
+    const newest = this.#deps.objects.get(key);
+    if (newest === undefined || newest === planned) return undefined;
+    const { uid, generation, resourceVersion = "" } = newest.metadata;
+    if (uid !== planned.metadata.uid || generation !== planned.metadata.generation) return undefined;
+    const effects = this.#reconciler.renewed?.(newest, key)?.effects;
+    const index = effects?.findIndex(isStatusPatch) ?? -1;
+    const patch = effects?.[index];
+    if (effects === undefined || patch === undefined || !isStatusPatch(patch)) return undefined;
+    return { resourceVersion, status: patch.status, rest: effects.slice(index + 1) };
+  }
+
+  async #delete(key: string, { uid = "" }: ObjectMeta): Promise<T | undefined> {
+    const { writesFor, resource, objects } = this.#deps;
+    const options = { ...this.#options(uid), uid, propagationPolicy: "Background" } as const;
+    const left = await writesFor(scopeOf(key)).delete(resource, refOf(key), options);
+    if (left === undefined) objects.remove(key, uid);
+    else objects.writeBack(left);
+    return left;
+  }
+
+  #options(flow: string): { flow: string; signal: AbortSignal } {
+    return { flow: this.#reconciler.flow ?? flow, signal: this.#deps.signal };
+  }
+}
+
+function isStatusPatch(effect: object): effect is StatusPatch {
+  return "type" in effect && effect.type === "patch status";
+}

@@ -1,0 +1,95 @@
+/** Objects that the effects of one controller may write beside its own: how they are sent, and where the answers are held. */
+import { keyOf, type ObjectKey, type ObjectRef } from "../../../kube/core/index.ts";
+import {
+  isKubeError,
+  type ReadingClient,
+  type Resource,
+  type WriteOptions,
+  type Writer,
+} from "../../../kube/index.ts";
+import type { CreateEffect, DeleteEffect, PatchEffect, WriteEffect } from "../../plan/effects.ts";
+import type { OwnerScope } from "../../plan/owners.ts";
+import { groupVersionOf } from "../../plan/resource.ts";
+
+/** Where objects are held. `key` is that of the plan. Answers go there before anything else. */
+export interface Holder<T> {
+  writeBack?(object: T, key: ObjectKey): void;
+  removed?(key: ObjectKey, uid: string, planKey: ObjectKey): void;
+  /** UID of the controller that the object has. Needed for creations of `owned` objects. */
+  controllerOf?(object: T): string | undefined;
+  /** Where writes may go. Default: the namespace of the object of the plan. */
+  readonly scope?: OwnerScope;
+}
+
+export interface WriteContext {
+  /** Of the object of the plan. */
+  readonly key: ObjectKey;
+  readonly uid: string;
+  readonly writer: Writer;
+  readonly client: Pick<ReadingClient, "get">;
+  readonly options: WriteOptions;
+}
+
+export interface Writable {
+  readonly scope: OwnerScope | undefined;
+  /** Rejects with what the server answered. */
+  send(effect: WriteEffect, context: WriteContext): Promise<void>;
+}
+
+export function writable<T>(resource: Resource<T>, holder: Holder<T> = {}): Writable {
+  const create = async (effect: CreateEffect, context: WriteContext): Promise<T> => {
+    const { writer, client, options, uid } = context;
+    const { namespace, name, body } = effect;
+    const { metadata, ...rest } = body;
+    const whole = {
+      apiVersion: groupVersionOf(resource),
+      kind: resource.kind,
+      metadata: { name, ...(namespace === undefined ? {} : { namespace }), ...metadata },
+      ...rest,
+    };
+    try {
+      return await writer.create(resource, namespace, whole, options);
+    } catch (error) {
+      const mayExist = isKubeError(error, "AlreadyExists") || (isKubeError(error) && error.ambiguous);
+      if (effect.owned !== true || !mayExist) throw error;
+      const found = await client.get(resource, refIn(effect), options);
+      if (holder.controllerOf?.(found) !== uid) throw error;
+      return found;
+    }
+  };
+  const patch = (effect: PatchEffect, { writer, options }: WriteContext): Promise<T> => {
+    const { subresource } = effect;
+    const more = subresource === undefined ? {} : { subresource };
+    return writer.patch(resource, refIn(effect), effect.patch, { ...options, ...more });
+  };
+  const remove = async (effect: DeleteEffect, { writer, options, key }: WriteContext): Promise<void> => {
+    const { uid, resourceVersion, cascade } = effect;
+    const removed = () => holder.removed?.(keyOf(refIn(effect)), uid, key);
+    try {
+      const left = await writer.delete(resource, refIn(effect), {
+        ...options,
+        uid,
+        ...(resourceVersion === undefined ? {} : { resourceVersion }),
+        ...(cascade === true ? { propagationPolicy: "Background" as const } : {}),
+      });
+      if (left === undefined) removed();
+      else holder.writeBack?.(left, key);
+    } catch (error) {
+      // It is gone, or was replaced by another one of its name.
+      if (resourceVersion === undefined && isKubeError(error, "NotFound", "Conflict")) removed();
+      throw error;
+    }
+  };
+  return {
+    scope: holder.scope,
+    async send(effect, context) {
+      if (effect.type === "delete") return remove(effect, context);
+      const written = await (effect.type === "create" ? create(effect, context) : patch(effect, context));
+      holder.writeBack?.(written, context.key);
+    },
+  };
+}
+
+function refIn({ namespace, name }: Pick<WriteEffect, "namespace" | "name">): ObjectRef {
+  return namespace === undefined ? { name } : { namespace, name };
+}
