@@ -3,7 +3,6 @@ import type { ContainerRecreateRequest } from "../../../crds/index.ts";
 import type { Pod } from "../../../kube/index.ts";
 import type { KindEffect } from "../../plan/effects.ts";
 import type { ConditionChange } from "../../rollout/writes/pod_patch.ts";
-import type {} from "../../runtime/reconciler.ts";
 
 export interface Seen {
   readonly request: ContainerRecreateRequest;

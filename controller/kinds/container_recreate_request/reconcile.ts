@@ -5,7 +5,9 @@ import {
   RECREATE_UNREADY_FINALIZER,
 } from "../../../crds/index.ts";
 import { isKubeError, keyOf, type Pod, podResource, refOf } from "../../../kube/index.ts";
+import type { KindEffect, WriteEffect } from "../../plan/effects.ts";
 import { podPatch } from "../../rollout/writes/pod_patch.ts";
+import { writable } from "../../runtime/executor/writable.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler } from "../../runtime/reconciler.ts";
 import type { RecreateAction, Seen } from "./model.ts";
@@ -27,15 +29,16 @@ export function containerRecreateRequestReconciler(
     }
   });
   return {
+    writes: { pods: writable(podResource, { writeBack: (pod) => caches.pods.writeBack(pod) }) },
     async reconcile(request) {
       const seen = needsPod(request) ? await podOf(deps, request) : { pod: undefined, watched: false };
-      const { effects, requeueAfterMs } = planRecreateRequest({ request, ...seen }, clock.now());
-      return {
-        effects: effects.map((action) =>
-          action.type === "set pod conditions" ? () => setConditions(deps, seen.pod, action) : action,
-        ),
-        requeueAfterMs,
-      };
+      const now = clock.now();
+      const { effects, requeueAfterMs } = planRecreateRequest({ request, ...seen }, now);
+      const planned = effects.flatMap((effect): KindEffect[] => {
+        if (effect.type !== "set pod conditions") return [effect];
+        return seen.pod === undefined ? [] : [conditionsOf(seen.pod, effect, now)];
+      });
+      return { effects: planned, requeueAfterMs };
     },
   };
 }
@@ -68,18 +71,14 @@ async function podOf(
 }
 
 /** On exactly the pod that was seen. */
-async function setConditions(
-  { caches, writesFor, clock, signal }: KindDeps<ContainerRecreateRequest>,
-  pod: Pod | undefined,
+function conditionsOf(
+  pod: Pod,
   { conditions, annotations }: RecreateAction & { type: "set pod conditions" },
-): Promise<void> {
-  if (pod === undefined) return;
+  now: number,
+): WriteEffect {
   const { namespace, name, resourceVersion } = pod;
   const settings = { subresource: "status", resourceVersion } as const;
-  const { body } = podPatch(pod, { conditions, annotations }, clock.now(), settings);
-  const options = { subresource: "status", flow: pod.uid, signal } as const;
+  const { body } = podPatch(pod, { conditions, annotations }, now, settings);
   const patch = { type: "strategic", body } as const;
-  caches.pods.writeBack(
-    await writesFor({ namespace }).patch(podResource, { namespace, name }, patch, options),
-  );
+  return { type: "patch", resource: "pods", namespace, name, patch, subresource: "status" };
 }

@@ -3,7 +3,6 @@ import { apiVersionOf, imagePullJob, type NodeImage } from "../../../crds/index.
 import { createMergePatch, jsonEqual } from "../../../kube/core/index.ts";
 import { earliest } from "../../plan/earliest.ts";
 import type { KindEffect } from "../../plan/effects.ts";
-import type {} from "../../runtime/reconciler.ts";
 import { nodeImageDueAt, type SeenNode } from "./due.ts";
 import { FAKE_LABEL, PULL_JOB } from "./model.ts";
 import { type Facts, pruneNodeImage } from "./prune.ts";

@@ -10,7 +10,6 @@ import {
 } from "../../../crds/index.ts";
 import { jsonEqual, type Labels, type ObjectMeta } from "../../../kube/core/index.ts";
 import type { KindEffect } from "../../plan/effects.ts";
-import type {} from "../../runtime/reconciler.ts";
 
 /** A workload that may carry the annotations. */
 export interface Workload {

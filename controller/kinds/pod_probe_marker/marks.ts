@@ -1,6 +1,7 @@
 /** From probe results to conditions, labels and annotations of the pod. Pure. Spec: containers 4.4, rules 9, 10, 12. */
 import { findCondition, type Labels } from "../../../kube/core/index.ts";
 import type { ObservedPod } from "../../native/observed_pod.ts";
+import type { WriteEffect } from "../../plan/effects.ts";
 import { type Marker, type MarkerPolicy, type MarkerProbe, nodeProbeName } from "./model.ts";
 
 /** One entry of `status.podProbeStatuses[].probeStates`. */
@@ -158,6 +159,14 @@ function marksUnlessNone(marks: PodMarks): PodMarks | undefined {
   const { labels, annotations, conditions } = marks;
   const none = conditions.length + Object.keys(labels).length + Object.keys(annotations).length === 0;
   return none ? undefined : marks;
+}
+
+/** The marks of one pod in one request. A pod that is gone, or has another one in its place, needs nothing any more. */
+export function marksEffect(marks: PodMarks): WriteEffect {
+  const { namespace, name } = marks.pod;
+  const patch = { type: "strategic", body: marksPatch(marks) } as const;
+  const settings = { subresource: "status", priority: "high", whenRaced: "ignore" } as const;
+  return { type: "patch", resource: "pods", namespace, name, patch, ...settings };
 }
 
 /** The strategic merge patch of `pods/status` that writes the marks; it takes labels and annotations, too. */

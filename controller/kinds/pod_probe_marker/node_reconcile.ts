@@ -4,23 +4,29 @@ import type { NodePodProbe, PodProbeMarker } from "../../../crds/index.ts";
 import { isConditionTrue, keyOf } from "../../../kube/core/index.ts";
 import { type Cache, type Change, compareVersions, type Node } from "../../../kube/index.ts";
 import { type ObservedPod, observedPodResource } from "../../native/observed_pod.ts";
+import type { Outcomes } from "../../plan/effects.ts";
+import { writable } from "../../runtime/executor/writable.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
-import type { HeldPods, PodNeeds } from "../../runtime/selected_pods.ts";
+import type { PodNeeds } from "../../runtime/selected_pods.ts";
+import { marksEffect } from "./marks.ts";
 import { isVirtualNode, type Marker, markerOf } from "./model.ts";
 import { planNode, type SeenNode, type SeenPod } from "./plan.ts";
 import { podProbeMarkerResource } from "./resource.ts";
-import { markerIndex, markerSelection, nodeIndex, writeMarks } from "./watching.ts";
+import { markerIndex, markerSelection, nodeIndex } from "./watching.ts";
 
 /** Pods of a node start in crowds, and each changes several times: gathered for so long, milliseconds. */
 const GATHERING_MS = 50;
 
 export class NodePodProbeReconciler implements Reconciler<NodePodProbe> {
+  readonly writes = { pods: writable(observedPodResource, { writeBack: (pod) => this.#writeBack(pod) }) };
   readonly #deps: KindDeps<NodePodProbe>;
   readonly #markers: Cache<PodProbeMarker>;
   readonly #needs: PodNeeds<ObservedPod>;
   /** By node, then by UID of its pods: what was written last. A process that starts writes everything once more. */
   readonly #applied = new Map<string, ReadonlyMap<string, string>>();
+  /** What is written last once the effects of a result are carried out. */
+  readonly #applying = new WeakMap<Result, ReadonlyMap<string, string>>();
 
   constructor(deps: KindDeps<NodePodProbe>) {
     this.#deps = deps;
@@ -41,22 +47,23 @@ export class NodePodProbeReconciler implements Reconciler<NodePodProbe> {
   }
 
   reconcileAbsent(name: string): Result {
-    const { seen, held } = this.#see(name);
-    const { action, marks, applied } = planNode(seen);
-    const { signal, writesFor } = this.#deps;
-    const writer = writesFor("Cluster");
-    const mark = async (): Promise<void> => {
-      await Promise.all(marks.map((one) => writeMarks({ writer, signal }, one, held)));
-      if (applied.size > 0) this.#applied.set(name, applied);
-      else this.#applied.delete(name);
-    };
-    return { effects: [...(action === undefined ? [] : [action]), mark] };
+    const { action, marks, applied } = planNode(this.#see(name));
+    const writes = { type: "writes", pace: "at once", writes: marks.map(marksEffect) } as const;
+    const result = { effects: [...(action === undefined ? [] : [action]), writes] };
+    this.#applying.set(result, applied);
+    return result;
   }
 
-  #see(name: string): { seen: SeenNode; held: HeldPods<ObservedPod>[] } {
+  carriedOut(name: string, result: Result, { error }: Outcomes): void {
+    const applied = this.#applying.get(result);
+    if (applied === undefined || error !== undefined) return;
+    if (applied.size > 0) this.#applied.set(name, applied);
+    else this.#applied.delete(name);
+  }
+
+  #see(name: string): SeenNode {
     const pods = new Map<string, { pod: ObservedPod; markers: Marker[] }>();
     const undecided = new Set<string>();
-    const held: HeldPods<ObservedPod>[] = [];
     for (const marker of this.#markers.values()) {
       if (marker.metadata.deletionTimestamp !== undefined) continue;
       const key = markerKey(marker);
@@ -66,9 +73,7 @@ export class NodePodProbeReconciler implements Reconciler<NodePodProbe> {
         continue;
       }
       selected.addIndex("node", nodeIndex);
-      let found = false;
       for (const pod of selected.byIndex("node", name)) {
-        found = true;
         const known = pods.get(pod.uid);
         if (known === undefined) pods.set(pod.uid, { pod, markers: [markerOf(marker)] });
         else {
@@ -77,11 +82,10 @@ export class NodePodProbeReconciler implements Reconciler<NodePodProbe> {
           if (compareVersions(pod.resourceVersion, known.pod.resourceVersion) > 0) known.pod = pod;
         }
       }
-      if (found) held.push(selected);
     }
     const seenPods: readonly SeenPod[] = [...pods.values()];
     const node = this.#deps.caches.nodes.get(name);
-    const seen: SeenNode = {
+    return {
       name,
       node: node === undefined || node.deletionAt !== undefined ? undefined : nodeFacts(node),
       held: this.#deps.objects.get(name),
@@ -89,7 +93,14 @@ export class NodePodProbeReconciler implements Reconciler<NodePodProbe> {
       undecided,
       applied: this.#applied.get(name) ?? new Map(),
     };
-    return { seen, held };
+  }
+
+  /** Every marker has a selection of its own; those that do not have the pod ignore it. */
+  #writeBack(pod: ObservedPod): void {
+    for (const marker of this.#markers.values()) {
+      if (marker.metadata.namespace === pod.namespace)
+        this.#needs.held(markerKey(marker))?.[0]?.writeBack(pod);
+    }
   }
 
   #onNode(change: Change<Node>): void {

@@ -6,7 +6,6 @@ import type { NodePodProbe, NodePodProbeStatus } from "../../../crds/index.ts";
 import { jsonEqual } from "../../../kube/core/index.ts";
 import type { ObservedPod } from "../../native/observed_pod.ts";
 import type { KindEffect } from "../../plan/effects.ts";
-import type {} from "../../runtime/reconciler.ts";
 import { marksOf, type PodMarks, type ProbeResult } from "./marks.ts";
 import {
   byClaim,

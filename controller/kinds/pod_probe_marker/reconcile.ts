@@ -2,21 +2,26 @@
 import type { NodePodProbe, PodProbeMarker } from "../../../crds/index.ts";
 import type { Cache } from "../../../kube/index.ts";
 import { type ObservedPod, observedPodResource } from "../../native/observed_pod.ts";
-import { scopeOf } from "../../plan/owners.ts";
 import { statusPauseMs } from "../../rollout/delays.ts";
+import { writable } from "../../runtime/executor/writable.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import type { HeldPods, PodNeeds } from "../../runtime/selected_pods.ts";
-import { marksOfConditions, type PodMarks } from "./marks.ts";
+import { marksEffect, marksOfConditions, type PodMarks } from "./marks.ts";
 import { CLEANUP_FINALIZER, isProbed, isVirtualNode, markerOf } from "./model.ts";
 import { nodePodProbeResource } from "./resource.ts";
-import { markerIndex, markerSelection, nodeIndex, writeMarks } from "./watching.ts";
+import { markerIndex, markerSelection, nodeIndex } from "./watching.ts";
 
 /** Pods come and go in crowds: their events are gathered for so long at most, milliseconds. */
 const LONGEST_GATHERING_MS = 200;
 
 export class PodProbeMarkerReconciler implements Reconciler<PodProbeMarker> {
   readonly finalizer = CLEANUP_FINALIZER;
+  readonly writes = {
+    pods: writable(observedPodResource, {
+      writeBack: (pod, key) => this.#needs.held(key)?.[0]?.writeBack(pod),
+    }),
+  };
   readonly #deps: KindDeps<PodProbeMarker>;
   readonly #needs: PodNeeds<ObservedPod>;
   readonly #nodeProbes: Cache<NodePodProbe>;
@@ -63,12 +68,10 @@ export class PodProbeMarkerReconciler implements Reconciler<PodProbeMarker> {
     if (pods === undefined) return undefined;
     pods.addIndex("node", nodeIndex);
     const marks = this.#serverlessMarks(marker, pods);
-    const { signal, writesFor } = this.#deps;
-    const writer = writesFor(scopeOf(key));
     return {
       status: { ...marker.status, observedGeneration, matchedPods: this.#countMatched(pods) },
       size: pods.size,
-      effects: [() => Promise.all(marks.map((one) => writeMarks({ writer, signal }, one, [pods])))],
+      effects: [{ type: "writes", pace: "at once", writes: marks.map(marksEffect) }],
     };
   }
 

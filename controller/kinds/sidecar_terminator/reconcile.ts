@@ -3,8 +3,9 @@ import type { ContainerRecreateRequest } from "../../../crds/index.ts";
 import { formatMicroTime, formatTime } from "../../../kube/core/index.ts";
 import { Cache, podResource, startInformer } from "../../../kube/index.ts";
 import { type ObservedPod, observedPodResource } from "../../native/observed_pod.ts";
-import { groupVersionOf } from "../../plan/resource.ts";
+import type { EventEffect, ObjectBody, PatchEffect, WriteEffect } from "../../plan/effects.ts";
 import { eventTarget } from "../../runtime/executor/event_target.ts";
+import { writable } from "../../runtime/executor/writable.ts";
 import type { SharedDeps } from "../../runtime/kind.ts";
 import type { PlainReconciler, PlainResult } from "../../runtime/reconciler.ts";
 import { containerRecreateRequestResource } from "../container_recreate_request/resource.ts";
@@ -22,6 +23,12 @@ import {
 const MISSING_NODE_MS = 1_000;
 
 export class SidecarTerminatorReconciler implements PlainReconciler {
+  readonly writes = {
+    pods: writable(observedPodResource, { writeBack: (pod) => this.#pods.writeBack(pod) }),
+    requests: writable(containerRecreateRequestResource, {
+      writeBack: (request) => this.#requests.writeBack(request),
+    }),
+  };
   readonly #deps: SharedDeps;
   readonly #requests: Cache<ContainerRecreateRequest>;
   /** Only pods with sidecars that are still to be ended, whoever owns them. */
@@ -44,10 +51,16 @@ export class SidecarTerminatorReconciler implements PlainReconciler {
     const node = this.#deps.caches.nodes.get(pod.nodeName);
     if (node === undefined) return { requeueAfterMs: MISSING_NODE_MS };
     const plan = planTermination(pod, { virtual: isVirtualNode(node), now: this.#deps.clock.now() });
-    if (plan.by === "images") return { effects: [() => this.#replaceImages(pod, plan.images)] };
-    if (plan.by === "result") return { effects: [() => this.#finish(pod, plan)] };
-    if (plan.by === "request") return { effects: [() => this.#request(pod, plan)] };
-    return { requeueAfterMs: plan.requeueAfterMs };
+    switch (plan.by) {
+      case "images":
+        return { effects: [imagesOf(pod, plan)] };
+      case "result":
+        return { effects: this.#isRequested(pod, plan) ? [] : [resultOf(pod, plan, this.#deps.clock.now())] };
+      case "request":
+        return { effects: this.#isRequested(pod, plan) ? [] : [requestOf(pod, plan)] };
+      default:
+        return { requeueAfterMs: plan.requeueAfterMs };
+    }
   }
 
   #watch(): void {
@@ -67,64 +80,55 @@ export class SidecarTerminatorReconciler implements PlainReconciler {
     else signal.addEventListener("abort", () => void informer.stop(), { once: true });
   }
 
-  async #request(pod: ObservedPod, plan: Termination & { by: "request" }): Promise<void> {
-    if (this.#isRequested(pod, plan)) return;
-    const { writesFor, signal } = this.#deps;
-    const { kind } = containerRecreateRequestResource;
-    const { namespace, name, uid } = pod;
-    const owner = { apiVersion: "v1", kind: "Pod", name, uid, controller: true, blockOwnerDeletion: true };
-    const body = {
-      apiVersion: groupVersionOf(containerRecreateRequestResource),
-      kind,
-      metadata: { name: plan.name, namespace, ownerReferences: [owner] },
-      spec: {
-        podName: name,
-        containers: plan.containers.map((container) => ({ name: container })),
-        strategy: { forceRecreate: true, failurePolicy: "Ignore" },
-      },
-    };
-    const options = { flow: uid, signal };
-    const writer = writesFor({ namespace });
-    this.#requests.writeBack(await writer.create(containerRecreateRequestResource, namespace, body, options));
-    this.#report(pod, plan.containers, "crr");
-  }
-
   #isRequested({ namespace }: ObservedPod, { name }: { readonly name: string }): boolean {
     return this.#requests.get(`${namespace}/${name}`) !== undefined;
   }
+}
 
-  /** The result of the job's own containers, reported before sidecars can spoil it. */
-  async #finish(pod: ObservedPod, plan: Termination & { by: "result" }): Promise<void> {
-    if (this.#isRequested(pod, plan)) return;
-    const now = this.#deps.clock.now();
-    const annotations = { [RESULT_ANNOTATION]: formatMicroTime(now) };
-    const condition = {
-      type: TERMINATED_CONDITION,
-      status: "True",
-      message: TERMINATED_MESSAGE,
-      lastTransitionTime: formatTime(now),
-    };
-    const status = { phase: plan.phase, conditions: [condition] };
-    await this.#patch(pod, { metadata: { uid: pod.uid, annotations }, status }, "status");
-  }
+function requestOf(pod: ObservedPod, plan: Termination & { by: "request" }): WriteEffect {
+  const { namespace, name, uid } = pod;
+  const owner = { apiVersion: "v1", kind: "Pod", name, uid, controller: true, blockOwnerDeletion: true };
+  const spec = {
+    podName: name,
+    containers: plan.containers.map((container) => ({ name: container })),
+    strategy: { forceRecreate: true, failurePolicy: "Ignore" },
+  };
+  return {
+    type: "create",
+    resource: "requests",
+    namespace,
+    name: plan.name,
+    body: { metadata: { ownerReferences: [owner] }, spec },
+    succeeded: told(pod, plan.containers, "crr"),
+  };
+}
 
-  async #replaceImages(pod: ObservedPod, images: ReadonlyMap<string, string>): Promise<void> {
-    const containers = [...images].map(([name, image]) => ({ name, image }));
-    await this.#patch(pod, { metadata: { uid: pod.uid }, spec: { containers } });
-    this.#report(pod, [...images.keys()], "in-place update");
-  }
+/** The result of the job's own containers, reported before sidecars can spoil it. */
+function resultOf(pod: ObservedPod, { phase }: Termination & { by: "result" }, now: number): WriteEffect {
+  const annotations = { [RESULT_ANNOTATION]: formatMicroTime(now) };
+  const condition = {
+    type: TERMINATED_CONDITION,
+    status: "True",
+    message: TERMINATED_MESSAGE,
+    lastTransitionTime: formatTime(now),
+  };
+  const status = { phase, conditions: [condition] };
+  return { ...patchOf(pod, { metadata: { annotations }, status }), subresource: "status" };
+}
 
-  async #patch({ namespace, name, uid }: ObservedPod, body: object, subresource?: string): Promise<void> {
-    const { writesFor, signal } = this.#deps;
-    const options = { flow: uid, signal, ...(subresource === undefined ? {} : { subresource }) };
-    const patch = { type: "strategic", body } as const;
-    this.#pods.writeBack(
-      await writesFor({ namespace }).patch(observedPodResource, { namespace, name }, patch, options),
-    );
-  }
+function imagesOf(pod: ObservedPod, { images }: Termination & { by: "images" }): WriteEffect {
+  const containers = [...images].map(([name, image]) => ({ name, image }));
+  const succeeded = told(pod, [...images.keys()], "in-place update");
+  return { ...patchOf(pod, { spec: { containers } }), succeeded };
+}
 
-  #report(pod: ObservedPod, containers: readonly string[], how: string): void {
-    const message = `Kruise SidecarTerminator is trying to terminate sidecar [${containers.join(" ")}] using ${how}`;
-    this.#deps.recorder.event(eventTarget(podResource, pod), "Normal", "SidecarTerminator", message);
-  }
+function patchOf({ namespace, name, uid }: ObservedPod, { metadata, ...rest }: ObjectBody): PatchEffect {
+  const body = { metadata: { uid, ...metadata }, ...rest };
+  return { type: "patch", resource: "pods", namespace, name, patch: { type: "strategic", body } };
+}
+
+function told(pod: ObservedPod, containers: readonly string[], how: string): EventEffect {
+  const message = `Kruise SidecarTerminator is trying to terminate sidecar [${containers.join(" ")}] using ${how}`;
+  const event = { type: "Normal", reason: "SidecarTerminator", message } as const;
+  return { type: "event", event, about: eventTarget(podResource, pod) };
 }
