@@ -2,7 +2,7 @@
  * What plans want done, as data: nothing in an effect can be called, so that it can be shown before it is carried out, compared
  * in tests and logged. One executor carries all of them out (runtime/executor/executor.ts, which also says what a failure means).
  */
-import type { EventTarget, JsonPatchOperation, Priority } from "../../kube/index.ts";
+import type { EventTarget, JsonPatchOperation, KubeErrorCode, Priority } from "../../kube/index.ts";
 
 export interface ObjectEvent {
   readonly type: "Normal" | "Warning";
@@ -53,9 +53,9 @@ interface WriteSettings {
   /** Under which `carriedOut` of the reconciler is told how the write ended. */
   readonly id?: string;
   /** Recorded when the write succeeded. */
-  readonly succeeded?: EventEffect;
+  readonly succeeded?: EventEffect | undefined;
   /** Recorded when the server refused the write; `{error}` in the message is what it said. */
-  readonly failed?: EventEffect;
+  readonly failed?: EventEffect | undefined;
   /**
    * Somebody else was faster: the object is another one, or has changed, exists already or is gone. `retry` ends the pass,
    * and another one follows soon; `ignore` goes on with the next effect. Default: `ignore` for deletions, else `retry`.
@@ -75,6 +75,20 @@ export interface WritesEffect {
   readonly writes: readonly WriteEffect[];
   /** Recorded once when any write succeeded; `{count}` in the message is how many. */
   readonly counted?: EventEffect;
+}
+
+/** Attempts at one aim. The first is made; a later one only after a refusal that it answers to. */
+export interface AttemptsEffect {
+  readonly type: "attempts";
+  readonly attempts: readonly Attempt[];
+}
+
+export interface Attempt {
+  readonly effect: WriteEffect | EventEffect;
+  /** Codes of the refusal that went before. Ignored for the first attempt. */
+  readonly after?: readonly KubeErrorCode[];
+  /** Carried out if this attempt was the one that succeeded. */
+  readonly next?: readonly SequenceEffect[];
 }
 
 /**
@@ -100,7 +114,7 @@ export interface ConfirmEffect {
   readonly type: "confirm object";
 }
 
-type SequenceEffect = WriteEffect | WritesEffect | EventEffect;
+type SequenceEffect = WriteEffect | WritesEffect | AttemptsEffect | EventEffect;
 
 /** What any controller may want done. */
 export type Effect = SequenceEffect | BackgroundEffect;

@@ -3,60 +3,58 @@
  * patch tells whose object it expects, and the server refuses it as a whole for any other: no look before the write is
  * needed, and none could be outdated.
  */
-import { isKubeError, type JsonPatchOperation, type KubeErrorCode, type Pod } from "../../../kube/index.ts";
-import { configMapResource } from "../../native/config_maps.ts";
-import type { SharedDeps } from "../../runtime/kind.ts";
+import type { JsonPatchOperation, Pod } from "../../../kube/index.ts";
+import type { Attempt, AttemptsEffect, EventEffect, WriteEffect } from "../../plan/effects.ts";
 import { barrierName } from "./plan.ts";
 
-export type Given =
-  | "given"
-  /** The ConfigMap was that of a former pod of the name. */
-  | "taken over"
-  /** It is not the pod's: nothing was written. */
-  | "another's";
+/** Under which outcomes tell which of the attempts was made. */
+export const GIVEN = "given";
+/** The ConfigMap was that of a former pod of the name. */
+export const TAKEN_OVER = "taken over";
 
-/** `fresh`: there most likely is none yet. One request unless something is odd. */
-export async function giveKeys(
-  { writesFor, signal }: Pick<SharedDeps, "writesFor" | "signal">,
-  pod: Pod,
-  keys: readonly string[],
-  fresh: boolean,
-): Promise<Given> {
-  const { namespace } = pod;
-  const writer = writesFor(pod);
-  const options = { signal, flow: pod.uid, priority: "high" } as const;
-  const create = () => writer.create(configMapResource, namespace, barrierOf(pod, keys), options);
-  const patch = (body: readonly JsonPatchOperation[]) => () =>
-    writer.patch(configMapResource, { namespace, name: barrierName(pod) }, { type: "json", body }, options);
-  if (fresh && (await refusal(create, "AlreadyExists")) === undefined) return "given";
-  const refused = await refusal(patch(addition(pod, keys)), "NotFound", "Invalid");
-  if (refused === undefined) return "given";
-  if (refused === "NotFound") {
-    await create();
-    return "given";
-  }
-  const isAnothers = (await refusal(patch(takeover(pod, keys)), "Invalid")) !== undefined;
-  return isAnothers ? "another's" : "taken over";
+interface Barrier {
+  readonly keys: readonly string[];
+  /** There most likely is no ConfigMap yet. */
+  readonly fresh: boolean;
+  /** What follows once the keys are in the pod's own ConfigMap. */
+  readonly given: Attempt["next"];
+  /** What follows once the ConfigMap of a former pod was taken over. */
+  readonly takenOver: Attempt["next"];
+  /** The ConfigMap is somebody else's: nothing was written. */
+  readonly blocked: EventEffect;
 }
 
-/** The code of an expected refusal; others are thrown. */
-async function refusal(
-  write: () => Promise<unknown>,
-  ...expected: readonly KubeErrorCode[]
-): Promise<KubeErrorCode | undefined> {
-  try {
-    await write();
-    return undefined;
-  } catch (error) {
-    if (!isKubeError(error, ...expected)) throw error;
-    return error.code;
-  }
+/** One request unless something is odd. */
+export function barrierEffect(pod: Pod, barrier: Barrier): AttemptsEffect {
+  const { keys, fresh, given = [], takenOver = [], blocked } = barrier;
+  const { namespace, uid } = pod;
+  const target = { resource: "barriers", namespace, name: barrierName(pod), priority: "high" } as const;
+  const metadata = { ownerReferences: [ownerOf(pod)] };
+  const create: WriteEffect = {
+    ...target,
+    type: "create",
+    id: GIVEN,
+    body: { metadata, data: dataOf(keys) },
+  };
+  const patch = (id: string, body: readonly JsonPatchOperation[]): WriteEffect => {
+    return { ...target, type: "patch", id, patch: { type: "json", body } };
+  };
+  return {
+    type: "attempts",
+    attempts: [
+      ...(fresh ? [{ effect: create, next: given }] : []),
+      { effect: patch(GIVEN, addition(uid, keys)), after: ["AlreadyExists"], next: given },
+      { effect: create, after: ["NotFound"], next: given },
+      { effect: patch(TAKEN_OVER, takeover(pod, keys)), after: ["Invalid"], next: takenOver },
+      { effect: blocked, after: ["Invalid"] },
+    ],
+  };
 }
 
 const firstOwner = "/metadata/ownerReferences/0";
 
 /** Of the pod's own: what others keep in it stays. */
-function addition({ uid }: Pod, keys: readonly string[]): JsonPatchOperation[] {
+function addition(uid: string, keys: readonly string[]): JsonPatchOperation[] {
   return [
     { op: "test", path: `${firstOwner}/uid`, value: uid },
     ...keys.map((key): JsonPatchOperation => ({ op: "add", path: `/data/${key}`, value: "true" })),
@@ -71,16 +69,6 @@ function takeover(pod: Pod, keys: readonly string[]): JsonPatchOperation[] {
     { op: "replace", path: "/metadata/ownerReferences", value: [ownerOf(pod)] },
     { op: "add", path: "/data", value: dataOf(keys) },
   ];
-}
-
-function barrierOf(pod: Pod, keys: readonly string[]): object {
-  const { namespace } = pod;
-  return {
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata: { name: barrierName(pod), namespace, ownerReferences: [ownerOf(pod)] },
-    data: dataOf(keys),
-  };
 }
 
 function ownerOf({ name, uid }: Pod): object {

@@ -1,9 +1,13 @@
-/** Writes the keys for which the kubelet holds containers back. Spec: containers 2.2. */
+/** Lets go of the keys for which the kubelet holds containers back. Spec: containers 2.2. */
 import { keyOf, type Pod, podResource } from "../../../kube/index.ts";
+import { configMapResource } from "../../native/config_maps.ts";
+import type { AttemptsEffect, EventEffect, Outcomes, WriteEffect } from "../../plan/effects.ts";
 import { eventTarget } from "../../runtime/executor/event_target.ts";
+import type { Writables } from "../../runtime/executor/executor.ts";
+import { writable } from "../../runtime/executor/writable.ts";
 import type { SharedDeps } from "../../runtime/kind.ts";
 import type { PlainReconciler, PlainResult } from "../../runtime/reconciler.ts";
-import { type Given, giveKeys } from "./barrier.ts";
+import { barrierEffect, GIVEN, TAKEN_OVER } from "./barrier.ts";
 import { awaitsLaunch, barrierName, type LaunchPlan, launchCompletedAnnotation, planLaunch } from "./plan.ts";
 
 /**
@@ -22,6 +26,7 @@ const COLLECTION_MS = 5_000;
 
 /** Pods that wait are held in the shared cache whoever owns them: nothing else has to be watched. */
 export class LaunchPriorityReconciler implements PlainReconciler {
+  readonly writes: Writables;
   readonly #deps: SharedDeps;
   /** By UID, the keys that this process has written. One that starts writes once more: it does no harm. */
   readonly #released = new Map<string, ReadonlySet<string>>();
@@ -30,6 +35,10 @@ export class LaunchPriorityReconciler implements PlainReconciler {
 
   constructor(deps: SharedDeps) {
     this.#deps = deps;
+    this.writes = {
+      barriers: writable(configMapResource),
+      pods: writable(podResource, { writeBack: (pod) => deps.caches.pods.writeBack(pod) }),
+    };
     deps.caches.pods.subscribe(({ type, object }) => {
       if (type !== "removed" && awaitsLaunch(object)) deps.queue.add(keyOf(object), "high");
       else {
@@ -44,59 +53,57 @@ export class LaunchPriorityReconciler implements PlainReconciler {
     if (pod === undefined || !awaitsLaunch(pod)) return undefined;
     const plan = planLaunch(pod);
     const isReleased = this.#released.get(pod.uid)?.has(plan.keys.at(-1) ?? "") ?? false;
-    if (!isReleased) return { effects: [() => this.#release(pod, plan)] };
-    return { effects: plan.completed ? [() => this.#complete(pod)] : [] };
+    if (!isReleased) return { effects: [this.#release(pod, plan)] };
+    return { effects: plan.completed ? [completionOf(pod)] : [] };
   }
 
-  async #release(pod: Pod, { keys, completed, waitsFor }: LaunchPlan): Promise<void> {
-    const newest = keys.at(-1) ?? "";
+  #release(pod: Pod, { keys, completed }: LaunchPlan): AttemptsEffect {
     // Without a report of the kubelet nothing has been let go before, and nothing has to be enqueued.
     const fresh = pod.containerStatuses.length === 0;
-    const given = await giveKeys(this.#deps, pod, keys, fresh);
-    if (given === "another's") return this.#blocked(pod);
-    this.#deps.log.info("containers are let go", {
-      pod: keyOf(pod),
-      key: newest,
-      waitsFor: waitsFor.join(","),
-    });
-    const isSettled = this.#settled(pod, given);
-    if (!fresh && !(completed && isSettled))
-      await this.#annotate(pod, { [launchReleasedAnnotation]: newest });
-    if (!isSettled) return;
-    this.#released.set(pod.uid, new Set(keys));
-    if (completed) await this.#complete(pod);
+    const release = fresh ? [] : [annotationsOf(pod, { [launchReleasedAnnotation]: keys.at(-1) ?? "" })];
+    // What may still be collected is written once more, so that nothing is over yet.
+    const isSettled = this.#collectableMs(pod) === 0;
+    const given = completed && isSettled ? [completionOf(pod)] : release;
+    return barrierEffect(pod, { keys, fresh, given, takenOver: release, blocked: blockedOf(pod) });
   }
 
-  /** Whether what was written stays; else the pod comes again when that is so. */
-  #settled(pod: Pod, given: Given): boolean {
-    const { clock, queue } = this.#deps;
-    const now = clock.monotonic();
-    if (given === "taken over") this.#collectedUntil.set(pod.uid, now + COLLECTION_MS);
-    const left = (this.#collectedUntil.get(pod.uid) ?? now) - now;
-    if (left > 0) queue.addAfter(keyOf(pod), left);
-    return left <= 0;
+  carriedOut(key: string, _result: PlainResult, { writes, error }: Outcomes): void {
+    const pod = this.#deps.caches.pods.get(key);
+    if (pod === undefined) return;
+    const { clock, queue, log } = this.#deps;
+    const isDone = (id: string): boolean => writes.has(id) && writes.get(id)?.error === undefined;
+    if (isDone(TAKEN_OVER)) this.#collectedUntil.set(pod.uid, clock.monotonic() + COLLECTION_MS);
+    const isGiven = isDone(GIVEN) || isDone(TAKEN_OVER);
+    const { keys, waitsFor } = planLaunch(pod);
+    if (isGiven) {
+      log.info("containers are let go", { pod: key, key: keys.at(-1) ?? "", waitsFor: waitsFor.join(",") });
+      const left = this.#collectableMs(pod);
+      if (left > 0) queue.addAfter(key, left);
+      else if (error === undefined) this.#released.set(pod.uid, new Set(keys));
+    } else if (writes.size > 0 && error === undefined) queue.addAfter(key, BLOCKED_MS);
   }
 
-  #blocked(pod: Pod): void {
-    const { recorder, queue } = this.#deps;
-    const message = `containers wait: ConfigMap ${barrierName(pod)}, which lets them start, is not owned by this pod and left as it is; delete it, or give the pod another name`;
-    recorder.event(eventTarget(podResource, pod), "Warning", "BarrierNotOwned", message);
-    queue.addAfter(keyOf(pod), BLOCKED_MS);
+  /** How long the pod's ConfigMap may still be collected. */
+  #collectableMs({ uid }: Pod): number {
+    const until = this.#collectedUntil.get(uid);
+    return until === undefined ? 0 : Math.max(0, until - this.#deps.clock.monotonic());
   }
+}
 
-  #complete(pod: Pod): Promise<void> {
-    return this.#annotate(pod, { [launchCompletedAnnotation]: "true", [launchReleasedAnnotation]: null });
-  }
+function blockedOf(pod: Pod): EventEffect {
+  const message = `containers wait: ConfigMap ${barrierName(pod)}, which lets them start, is not owned by this pod and left as it is; delete it, or give the pod another name`;
+  const event = { type: "Warning", reason: "BarrierNotOwned", message } as const;
+  return { type: "event", event, about: eventTarget(podResource, pod) };
+}
 
-  async #annotate(
-    { namespace, name, uid }: Pod,
-    annotations: Readonly<Record<string, string | null>>,
-  ): Promise<void> {
-    const { writesFor, caches, signal } = this.#deps;
-    const patch = { type: "strategic", body: { metadata: { uid, annotations } } } as const;
-    const options = { signal, flow: uid, priority: "high" } as const;
-    caches.pods.writeBack(
-      await writesFor({ namespace }).patch(podResource, { namespace, name }, patch, options),
-    );
-  }
+function completionOf(pod: Pod): WriteEffect {
+  return annotationsOf(pod, { [launchCompletedAnnotation]: "true", [launchReleasedAnnotation]: null });
+}
+
+function annotationsOf(
+  { namespace, name, uid }: Pod,
+  annotations: Readonly<Record<string, string | null>>,
+): WriteEffect {
+  const patch = { type: "strategic", body: { metadata: { uid, annotations } } } as const;
+  return { type: "patch", resource: "pods", namespace, name, patch, priority: "high" };
 }

@@ -7,6 +7,8 @@ import {
   type Clock,
   type EventRecorder,
   type EventTarget,
+  isKubeError,
+  type KubeErrorCode,
   type Log,
   messageOf,
   type ReadingClient,
@@ -15,6 +17,7 @@ import {
   type Writer,
 } from "../../../kube/index.ts";
 import type {
+  AttemptsEffect,
   BackgroundEffect,
   Effect,
   EventEffect,
@@ -94,6 +97,8 @@ export class Executor {
         return this.#record(subject, effect);
       case "writes":
         return this.#writeAll(subject, effect, outcomes);
+      case "attempts":
+        return this.#attempt(subject, effect, outcomes);
       case "background":
         return this.#begin(subject, effect);
       default:
@@ -126,6 +131,26 @@ export class Executor {
         this.#record(subject, withText(failed, "{error}", messageOf(error)));
       throw error;
     }
+  }
+
+  async #attempt(
+    subject: PlanSubject,
+    { attempts }: AttemptsEffect,
+    outcomes: Map<string, OutcomeOfWrite>,
+  ): Promise<void> {
+    let refusal: unknown;
+    for (const { effect, after = [], next = [] } of attempts) {
+      if (refusal !== undefined && !answersTo(after, refusal)) continue;
+      try {
+        await this.carryOut(subject, effect, outcomes);
+      } catch (error) {
+        refusal = error;
+        continue;
+      }
+      for (const following of next) await this.carryOut(subject, following, outcomes);
+      return;
+    }
+    if (refusal !== undefined) throw refusal;
   }
 
   async #writeAll(
@@ -184,6 +209,10 @@ function whenRaced({
   whenRaced = type === "delete" ? "ignore" : "retry",
 }: WriteEffect): "retry" | "ignore" {
   return whenRaced;
+}
+
+function answersTo(codes: readonly KubeErrorCode[], refusal: unknown): boolean {
+  return codes.length > 0 && isKubeError(refusal, ...codes);
 }
 
 function withText({ event, ...effect }: EventEffect, mark: string, text: string): EventEffect {

@@ -103,6 +103,10 @@ function writeOf(type: WriteEffect["type"], name: string, more: Partial<WriteEff
   }
 }
 
+function quiet(type: WriteEffect["type"], name: string): WriteEffect {
+  return { ...writeOf(type, name), succeeded: undefined, failed: undefined };
+}
+
 const writes = ["create", "patch", "delete"] as const;
 const races = ["Conflict", "NotFound", "AlreadyExists"] as const;
 const refusals = ["Forbidden", "Invalid", "ServerError", "TooManyRequests", "NamespaceTerminating"] as const;
@@ -225,3 +229,35 @@ t.test("background effects do not keep the pass waiting, and a failed attempt is
   await executor.drained();
   t.equal(sent.length, 6, "nor does that of another object");
 });
+
+t.test(
+  "attempts: a later one only after a refusal that it answers to, and what follows the one that succeeded",
+  async (t) => {
+    const attempts: Effect = {
+      type: "attempts",
+      attempts: [
+        { effect: quiet("create", "a"), next: [say("First")] },
+        { effect: quiet("patch", "b"), after: ["AlreadyExists", "NotFound"], next: [say("Second")] },
+        { effect: quiet("delete", "c"), after: ["Invalid"], next: [say("Third")] },
+        { effect: say("Blocked"), after: ["Forbidden"] },
+      ],
+    };
+    for (const [answers, sent, events, ended] of [
+      [{}, ["create a"], ["First"], undefined],
+      [{ a: "AlreadyExists" }, ["create a", "patch b"], ["Second"], undefined],
+      [{ a: "Invalid" }, ["create a", "delete c"], ["Third"], undefined],
+      [{ a: "NotFound", b: "Invalid" }, ["create a", "patch b", "delete c"], ["Third"], undefined],
+      [{ a: "Invalid", c: "Forbidden" }, ["create a", "delete c"], ["Blocked"], undefined],
+      [{ a: "Timeout" }, ["create a"], [], "Timeout"],
+      [{ a: "AlreadyExists", b: "Conflict" }, ["create a", "patch b"], [], "Conflict"],
+    ] as const) {
+      const s = scene(answers);
+      t.equal(await s.run([attempts]), ended);
+      t.same(s.sent, sent);
+      t.same(
+        s.events,
+        events.map((reason) => `Normal ${reason} m`),
+      );
+    }
+  },
+);
