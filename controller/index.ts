@@ -16,9 +16,7 @@ export {
   planBroadcastJob,
   TaskIndex,
 } from "./kinds/broadcast_job/index.ts";
-export { broadcastJobResource } from "./kinds/broadcast_job/resource.ts";
 export * from "./kinds/clone_set/index.ts";
-export { cloneSetResource } from "./kinds/clone_set/resource.ts";
 export {
   availabilityOf,
   DaemonIndex,
@@ -31,7 +29,6 @@ export {
 } from "./kinds/daemon_set/index.ts";
 export type { PodState as EphemeralPodState } from "./kinds/ephemeral_job/model.ts";
 export { targetsOf as ephemeralTargetsOf } from "./kinds/ephemeral_job/targets.ts";
-export { imageListPullJobResource } from "./kinds/image_list_pull_job/resource.ts";
 export { currentStatus as currentPullStatus } from "./kinds/node_image/model.ts";
 export { nodeProbeName } from "./kinds/pod_probe_marker/model.ts";
 export { relatedBudget } from "./kinds/pod_unavailable_budget/pod_facts.ts";
@@ -87,6 +84,7 @@ export { wholePodResource } from "./kinds/workload_spread/whole_pod.ts";
 export { controllers, kinds } from "./kinds.ts";
 export { type ObservedPod, observedPod } from "./native/observed_pod.ts";
 export { type PolicyRule, policyRule, readVerbs } from "./plan/access.ts";
+export { broadcastJobResource, cloneSetResource, imageListPullJobResource } from "./plan/resources.ts";
 export { type SeenPullJob, WAIT_FOR_IMAGE_ANNOTATION } from "./rollout/images/image_wait.ts";
 export { isActive as isActivePod } from "./rollout/pods/pod_state.ts";
 export { byNumber } from "./rollout/revisions/revisions.ts";

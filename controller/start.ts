@@ -22,10 +22,10 @@ import {
   TerminatingNamespaces,
   WorkQueue,
 } from "../kube/index.ts";
-import { imagePullJobResource } from "./kinds/image_pull_job/resource.ts";
 import { BudgetGuard } from "./kinds/pod_unavailable_budget/guard.ts";
 import { kinds, mapKinds, plainControllers } from "./kinds.ts";
 import { writersInNamespaces, writersOf } from "./plan/owners.ts";
+import { imagePullJobResource } from "./plan/resources.ts";
 import type { CreatedResource } from "./rollout/writes/actions.ts";
 import type { Refusal } from "./runtime/admission/refusals.ts";
 import { everything, type Holding, sharedCaches } from "./runtime/caches.ts";

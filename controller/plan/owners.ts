@@ -7,7 +7,7 @@ import {
   refOf,
 } from "../../kube/core/index.ts";
 import { type Cache, confinedTo, type Writer } from "../../kube/index.ts";
-import { GROUP } from "./resource.ts";
+import { GROUP } from "./resources.ts";
 
 export type Owners = readonly OwnerReference[] | undefined;
 

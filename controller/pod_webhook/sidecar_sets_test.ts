@@ -16,8 +16,8 @@ import { admissionRequest, podAdmissionOptions } from "../../testkit/controller/
 import { frozen } from "../../testkit/controller/frozen_builder.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { injectionSource } from "../kinds/sidecar_set/injection/source.ts";
-import { sidecarSetResource } from "../kinds/sidecar_set/resource.ts";
 import { objectAt, objectsAt } from "../native/json_fields.ts";
+import { sidecarSetResource } from "../plan/resources.ts";
 import { mutatePod } from "./chain.ts";
 
 /** Caches that a test fills, in the place of watches. */

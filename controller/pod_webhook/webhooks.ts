@@ -7,12 +7,10 @@ import {
 } from "../../crds/index.ts";
 import type { LabelSelector } from "../../kube/core/index.ts";
 import type { EventRecorder } from "../../kube/index.ts";
-import { persistentPodStateResource } from "../kinds/persistent_pod_state/resource.ts";
 import { stateOf, targetIndex } from "../kinds/persistent_pod_state/targets.ts";
-import { podProbeMarkerResource } from "../kinds/pod_probe_marker/resource.ts";
 import { injectionSource } from "../kinds/sidecar_set/injection/source.ts";
-import { sidecarSetResource } from "../kinds/sidecar_set/resource.ts";
 import { guardSpreadPods } from "../kinds/workload_spread/guard.ts";
+import { persistentPodStateResource, podProbeMarkerResource, sidecarSetResource } from "../plan/resources.ts";
 import type { MatchCondition, Webhook, WebhookDeps } from "../runtime/admission/webhook.ts";
 import { eventTarget } from "../runtime/executor/event_target.ts";
 import { namespaceIndex } from "../runtime/informers.ts";

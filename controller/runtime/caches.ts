@@ -14,7 +14,7 @@ import {
 import { awaitsLaunch } from "../kinds/container_launch_priority/index.ts";
 import { awaitsReadiness } from "../kinds/pod_readiness/index.ts";
 import { dependantsIn } from "../plan/owners.ts";
-import { GROUP } from "../plan/resource.ts";
+import { GROUP } from "../plan/resources.ts";
 import type { SharedCaches } from "./kind.ts";
 
 /** What one shard holds: dependants of the owners that it reconciles, and what may become theirs. */

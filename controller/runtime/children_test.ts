@@ -4,9 +4,8 @@ import { type Client, KubeError } from "../../kube/index.ts";
 import { kindDeps } from "../../testkit/controller/kind_deps_builder.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { fakeServer } from "../../testkit/kube/fake_server.ts";
-import { imageListPullJobResource } from "../kinds/image_list_pull_job/resource.ts";
-import { imagePullJobResource } from "../kinds/image_pull_job/resource.ts";
 import { ownerKey, ownersOf } from "../plan/owners.ts";
+import { imageListPullJobResource, imagePullJobResource } from "../plan/resources.ts";
 import { ownerReference } from "../rollout/pods/pod_manifest.ts";
 import { Children } from "./children.ts";
 

@@ -3,7 +3,7 @@ import type { ImagePullJob } from "../../crds/index.ts";
 import { type KubeObject, refOf } from "../../kube/core/index.ts";
 import type { Change, ControllerRevision, PersistentVolumeClaim, Pod, WorkQueue } from "../../kube/index.ts";
 import { OWNED_BY_ANNOTATION } from "../kinds/stateful_set/index.ts";
-import { GROUP } from "../plan/resource.ts";
+import { GROUP } from "../plan/resources.ts";
 import { claimantKeys, orphanKeys } from "./caches.ts";
 import type { AnyKind, Kind, SharedCaches } from "./kind.ts";
 import type { KindShell } from "./shell.ts";

@@ -1,9 +1,7 @@
 import t from "tap";
 import { type CloneSet, revisedPodTemplate } from "../../crds/index.ts";
 import { plainClaim, plainRevision } from "../../testkit/controller/projection_builder.ts";
-import { cloneSetResource } from "../kinds/clone_set/resource.ts";
-import { sidecarSetResource } from "../kinds/sidecar_set/resource.ts";
-import { statefulSetResource } from "../kinds/stateful_set/resource.ts";
+import { cloneSetResource, sidecarSetResource, statefulSetResource } from "../plan/resources.ts";
 import { acceptedPod, ownerReference } from "../rollout/pods/pod_manifest.ts";
 import { sharedCaches } from "./caches.ts";
 import { enqueueItself, OwnerQueues } from "./owner_queues.ts";

@@ -2,9 +2,8 @@
 import type { ImagePullJob } from "../../crds/index.ts";
 import type { KubeObject } from "../../kube/core/index.ts";
 import type { Change } from "../../kube/index.ts";
-import { imagePullJobResource } from "../kinds/image_pull_job/resource.ts";
-import { nodeImageResource } from "../kinds/node_image/resource.ts";
 import { dependantsIn } from "../plan/owners.ts";
+import { imagePullJobResource, nodeImageResource } from "../plan/resources.ts";
 import type { SeenPullJob } from "../rollout/images/image_wait.ts";
 import type { FeatureGates } from "./feature_gates.ts";
 import type { Informers } from "./informers.ts";

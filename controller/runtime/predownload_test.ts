@@ -1,8 +1,8 @@
 import t from "tap";
 import type { ImagePullJob } from "../../crds/index.ts";
 import { Cache } from "../../kube/index.ts";
-import { imagePullJobResource } from "../kinds/image_pull_job/resource.ts";
 import { ownerKey } from "../plan/owners.ts";
+import { imagePullJobResource } from "../plan/resources.ts";
 import { ownerReference } from "../rollout/pods/pod_manifest.ts";
 import { parseFeatureGates } from "./feature_gates.ts";
 import type { Informers } from "./informers.ts";

@@ -6,7 +6,7 @@ import { type Client, KubeError, type KubeErrorCode, podResource } from "../../k
 import { kindDeps } from "../../testkit/controller/kind_deps_builder.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { fakeServer } from "../../testkit/kube/fake_server.ts";
-import { cloneSetResource } from "../kinds/clone_set/resource.ts";
+import { cloneSetResource } from "../plan/resources.ts";
 import { writable } from "./executor/writable.ts";
 import type { Reconciler, Result } from "./reconciler.ts";
 import { shellOf } from "./shell.ts";

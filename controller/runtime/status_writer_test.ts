@@ -3,7 +3,7 @@ import type { Client } from "../../kube/index.ts";
 import { kindDeps } from "../../testkit/controller/kind_deps_builder.ts";
 import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { fakeServer } from "../../testkit/kube/fake_server.ts";
-import { cloneSetResource } from "../kinds/clone_set/resource.ts";
+import { cloneSetResource } from "../plan/resources.ts";
 import { StatusWriter } from "./status_writer.ts";
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));

@@ -1,7 +1,7 @@
 /** For tests of reconcilers: what a controller is given, over the client and the time of the test. */
 
-import { imagePullJobResource } from "../../controller/kinds/image_pull_job/resource.ts";
 import { writersInNamespaces, writersOf } from "../../controller/plan/owners.ts";
+import { imagePullJobResource } from "../../controller/plan/resources.ts";
 import { sharedCaches } from "../../controller/runtime/caches.ts";
 import type { KindDeps, SharedDeps } from "../../controller/runtime/kind.ts";
 import { controllerOptions } from "../../controller/runtime/options.ts";

@@ -1,10 +1,10 @@
 /** AdvancedCronJob: starts jobs of several kinds by the clock. */
 import type { AdvancedCronJob } from "../../../crds/index.ts";
 import { policyRule, readVerbs } from "../../plan/access.ts";
+import { advancedCronJobResource } from "../../plan/resources.ts";
 import type { Kind } from "../../runtime/kind.ts";
 import { advancedCronJobWebhooks } from "./admit.ts";
 import { AdvancedCronJobReconciler } from "./reconcile.ts";
-import { advancedCronJobResource } from "./resource.ts";
 
 export {
   type Child as CronJobChild,

@@ -3,10 +3,10 @@ import { applyMergePatch, isJsonObject, type JsonObject } from "../../../kube/co
 import { type Client, KubeError, type Resource } from "../../../kube/index.ts";
 import { kindDeps } from "../../../testkit/controller/kind_deps_builder.ts";
 import { testClock } from "../../../testkit/kube/fake_clock.ts";
+import { advancedCronJobResource } from "../../plan/resources.ts";
 import { controllerOptions } from "../../runtime/options.ts";
 import { shellOf } from "../../runtime/shell.ts";
 import { AdvancedCronJobReconciler } from "./reconcile.ts";
-import { advancedCronJobResource } from "./resource.ts";
 
 const encode = (object: JsonObject) => Buffer.from(JSON.stringify(object));
 

@@ -1,10 +1,10 @@
 /** BroadcastJob: a pod to its end on each suitable node. */
 import type { BroadcastJob } from "../../../crds/index.ts";
 import { policyRule } from "../../plan/access.ts";
+import { broadcastJobResource } from "../../plan/resources.ts";
 import type { Kind } from "../../runtime/kind.ts";
 import { broadcastJobWebhooks } from "./admit.ts";
 import { broadcastJobReconciler } from "./reconcile.ts";
-import { broadcastJobResource } from "./resource.ts";
 
 export { TaskIndex } from "./classify.ts";
 export { eligibility as broadcastJobEligibility } from "./node_eligibility.ts";

@@ -1,9 +1,9 @@
 /** CloneSet: stateless pods, updated in place, chosen for deletion, rolled out in portions. */
 import { type CloneSet, revisedPodTemplate } from "../../../crds/index.ts";
+import { cloneSetResource } from "../../plan/resources.ts";
 import type { Kind } from "../../runtime/kind.ts";
 import { cloneSetWebhooks } from "./admit.ts";
 import { cloneSetReconciler } from "./reconcile.ts";
-import { cloneSetResource } from "./resource.ts";
 
 export { CloneIndex } from "./classify.ts";
 export type { CloneSetOptions } from "./observe.ts";

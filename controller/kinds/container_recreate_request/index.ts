@@ -2,10 +2,10 @@
 import type { ContainerRecreateRequest } from "../../../crds/index.ts";
 import { jsonEqual } from "../../../kube/core/index.ts";
 import { policyRule, readVerbs } from "../../plan/access.ts";
+import { containerRecreateRequestResource } from "../../plan/resources.ts";
 import type { Kind } from "../../runtime/kind.ts";
 import { containerRecreateRequestWebhooks } from "./admit.ts";
 import { containerRecreateRequestReconciler } from "./reconcile.ts";
-import { containerRecreateRequestResource } from "./resource.ts";
 
 export const containerRecreateRequestKind: Kind<ContainerRecreateRequest> = {
   controllerName: "containerrecreaterequest-controller",

@@ -4,9 +4,9 @@ import { formatTime, type JsonObject } from "../../../kube/core/index.ts";
 import { type Client, KubeError, type Pod, podResource } from "../../../kube/index.ts";
 import { kindDeps } from "../../../testkit/controller/kind_deps_builder.ts";
 import { testClock } from "../../../testkit/kube/fake_clock.ts";
+import { containerRecreateRequestResource as resource } from "../../plan/resources.ts";
 import { shellOf } from "../../runtime/shell.ts";
 import { containerRecreateRequestReconciler } from "./reconcile.ts";
-import { containerRecreateRequestResource as resource } from "./resource.ts";
 
 const clock = testClock();
 const key = "default/one";

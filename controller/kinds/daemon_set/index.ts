@@ -1,9 +1,9 @@
 /** DaemonSet: a pod on each suitable node, in place, in portions, or with a second pod for the change. */
 import { type DaemonSet, revisedPodTemplate } from "../../../crds/index.ts";
+import { daemonSetResource } from "../../plan/resources.ts";
 import type { Kind } from "../../runtime/kind.ts";
 import { daemonSetWebhooks } from "./admit.ts";
 import { daemonSetReconciler } from "./reconcile.ts";
-import { daemonSetResource } from "./resource.ts";
 
 export { DaemonIndex } from "./classify.ts";
 export { nodeEligibility } from "./eligibility.ts";

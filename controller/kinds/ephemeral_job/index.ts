@@ -1,10 +1,10 @@
 /** EphemeralJob: ephemeral containers in running pods. */
 import type { EphemeralJob } from "../../../crds/index.ts";
 import { policyRule } from "../../plan/access.ts";
+import { ephemeralJobResource } from "../../plan/resources.ts";
 import type { Kind } from "../../runtime/kind.ts";
 import { ephemeralJobWebhooks } from "./admit.ts";
 import { EphemeralJobReconciler } from "./reconcile.ts";
-import { ephemeralJobResource } from "./resource.ts";
 
 export const ephemeralJobKind: Kind<EphemeralJob> = {
   controllerName: "ephemeraljob-controller",

@@ -5,9 +5,9 @@ import { kindDeps } from "../../../testkit/controller/kind_deps_builder.ts";
 import { testClock } from "../../../testkit/kube/fake_clock.ts";
 import { fakeServer } from "../../../testkit/kube/fake_server.ts";
 import { pod } from "../../../testkit/kube/pod_manifest_builder.ts";
+import { ephemeralJobResource } from "../../plan/resources.ts";
 import { shellOf } from "../../runtime/shell.ts";
 import { EphemeralJobReconciler } from "./reconcile.ts";
-import { ephemeralJobResource } from "./resource.ts";
 
 const key = "ns/look";
 

@@ -1,10 +1,10 @@
 /** ImageListPullJob: several images, an ImagePullJob each. */
 import type { ImageListPullJob } from "../../../crds/index.ts";
 import { policyRule } from "../../plan/access.ts";
+import { imageListPullJobResource } from "../../plan/resources.ts";
 import type { Kind } from "../../runtime/kind.ts";
 import { imageListPullJobWebhooks } from "./admit.ts";
 import { ImageListPullJobReconciler } from "./reconcile.ts";
-import { imageListPullJobResource } from "./resource.ts";
 
 export const imageListPullJobKind: Kind<ImageListPullJob> = {
   controllerName: "imagelistpulljob-controller",

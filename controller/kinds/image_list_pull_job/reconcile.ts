@@ -3,12 +3,12 @@ import type { ImageListPullJob, ImagePullJob, ImagePullJobSpec } from "../../../
 import { objectRef } from "../../../kube/core/index.ts";
 import type { EventEffect, KindEffect, WriteEffect } from "../../plan/effects.ts";
 import { ownerKeyOf, ownersOf } from "../../plan/owners.ts";
+import { imagePullJobResource } from "../../plan/resources.ts";
 import { ownerReference, randomId } from "../../rollout/pods/pod_manifest.ts";
 import { Children } from "../../runtime/children.ts";
 import type { Writables } from "../../runtime/executor/executor.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
-import { imagePullJobResource } from "../image_pull_job/resource.ts";
 import { HASH_LABEL, planImageListPullJob } from "./plan.ts";
 
 /** A name has at most 253 characters; five and a dash follow. */

@@ -1,10 +1,10 @@
 /** ImagePullJob: one image, pulled ahead on chosen nodes. */
 import type { ImagePullJob } from "../../../crds/index.ts";
 import { policyRule } from "../../plan/access.ts";
+import { imagePullJobResource } from "../../plan/resources.ts";
 import type { Kind } from "../../runtime/kind.ts";
 import { imagePullJobWebhooks } from "./admit.ts";
 import { ImagePullJobReconciler } from "./reconcile.ts";
-import { imagePullJobResource } from "./resource.ts";
 
 export const imagePullJobKind: Kind<ImagePullJob> = {
   controllerName: "imagepulljob-controller",

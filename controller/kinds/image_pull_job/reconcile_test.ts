@@ -6,11 +6,10 @@ import { kindDeps } from "../../../testkit/controller/kind_deps_builder.ts";
 import { plainNode } from "../../../testkit/controller/projection_builder.ts";
 import { testClock } from "../../../testkit/kube/fake_clock.ts";
 import { fakeServer } from "../../../testkit/kube/fake_server.ts";
+import { imagePullJobResource, nodeImageResource } from "../../plan/resources.ts";
 import { SharedInformers } from "../../runtime/informers.ts";
 import { shellOf } from "../../runtime/shell.ts";
-import { nodeImageResource } from "../node_image/resource.ts";
 import { ImagePullJobReconciler } from "./reconcile.ts";
-import { imagePullJobResource } from "./resource.ts";
 
 const readyAt = (lastTransitionAt: number) => [
   { type: "Ready", status: "True", lastTransitionAt, reason: "", message: "" },

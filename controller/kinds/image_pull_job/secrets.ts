@@ -10,10 +10,10 @@ import {
   type Writer,
 } from "../../../kube/index.ts";
 import { type PullSecret, pullSecretResource } from "../../native/pull_secrets.ts";
+import { imagePullJobResource } from "../../plan/resources.ts";
 import { eventTarget } from "../../runtime/executor/event_target.ts";
 import type { PodNeeds, PodSelection, SelectedPods } from "../../runtime/selected_pods.ts";
 import type { SecretReference } from "../node_image/model.ts";
-import { imagePullJobResource } from "./resource.ts";
 import {
   namesJob,
   planRelease,

@@ -2,10 +2,10 @@
 import type { NodeImage } from "../../../crds/index.ts";
 import { jsonEqual } from "../../../kube/core/index.ts";
 import { policyRule } from "../../plan/access.ts";
+import { nodeImageResource } from "../../plan/resources.ts";
 import type { Kind } from "../../runtime/kind.ts";
 import { nodeImageWebhooks } from "./admit.ts";
 import { NodeImageReconciler } from "./reconcile.ts";
-import { nodeImageResource } from "./resource.ts";
 
 export * from "./model.ts";
 

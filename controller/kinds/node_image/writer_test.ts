@@ -3,7 +3,7 @@ import type { NodeImage } from "../../../crds/index.ts";
 import type { JsonObject } from "../../../kube/core/index.ts";
 import { Cache, type Client, isKubeError, KubeError } from "../../../kube/index.ts";
 import { fakeServer } from "../../../testkit/kube/fake_server.ts";
-import { nodeImageResource } from "./resource.ts";
+import { nodeImageResource } from "../../plan/resources.ts";
 import { type Edit, NodeImageWriter } from "./writer.ts";
 
 const plural = "nodeimages.apps.kruise.io";

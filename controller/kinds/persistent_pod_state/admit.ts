@@ -4,10 +4,10 @@ import {
   persistentPodState,
   validatePersistentPodState,
 } from "../../../crds/index.ts";
+import { persistentPodStateResource } from "../../plan/resources.ts";
 import { type AdmissionHandler, allowed } from "../../runtime/admission/request.ts";
 import { refusedFor, typedHandler } from "../../runtime/admission/typed.ts";
 import { kindWebhook, type Webhook } from "../../runtime/admission/webhook.ts";
-import { persistentPodStateResource } from "./resource.ts";
 
 interface PersistentPodStateAdmissionOptions {
   /** All objects of a namespace. */

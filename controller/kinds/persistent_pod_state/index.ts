@@ -1,9 +1,9 @@
 import type { PersistentPodState } from "../../../crds/index.ts";
 import { policyRule } from "../../plan/access.ts";
+import { persistentPodStateResource } from "../../plan/resources.ts";
 import type { Kind } from "../../runtime/kind.ts";
 import { persistentPodStateWebhooks } from "./admit.ts";
 import { PersistentPodStateReconciler } from "./reconcile.ts";
-import { persistentPodStateResource } from "./resource.ts";
 
 export { planPersistentPodState } from "./plan.ts";
 

@@ -2,11 +2,11 @@
 import type { NodePodProbe, PodProbeMarker } from "../../../crds/index.ts";
 import { jsonEqual } from "../../../kube/core/index.ts";
 import { policyRule } from "../../plan/access.ts";
+import { nodePodProbeResource, podProbeMarkerResource } from "../../plan/resources.ts";
 import type { Kind } from "../../runtime/kind.ts";
 import { podProbeMarkerWebhooks } from "./admit.ts";
 import { NodePodProbeReconciler } from "./node_reconcile.ts";
 import { PodProbeMarkerReconciler } from "./reconcile.ts";
-import { nodePodProbeResource, podProbeMarkerResource } from "./resource.ts";
 
 export { isVirtualNode } from "./model.ts";
 

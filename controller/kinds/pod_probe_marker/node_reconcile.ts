@@ -5,6 +5,7 @@ import { isConditionTrue, keyOf } from "../../../kube/core/index.ts";
 import { type Cache, type Change, compareVersions, type Node } from "../../../kube/index.ts";
 import { type ObservedPod, observedPodResource } from "../../native/observed_pod.ts";
 import type { Outcomes } from "../../plan/effects.ts";
+import { podProbeMarkerResource } from "../../plan/resources.ts";
 import { writable } from "../../runtime/executor/writable.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
@@ -12,7 +13,6 @@ import type { PodNeeds } from "../../runtime/selected_pods.ts";
 import { marksEffect } from "./marks.ts";
 import { isVirtualNode, type Marker, markerOf } from "./model.ts";
 import { planNode, type SeenNode, type SeenPod } from "./plan.ts";
-import { podProbeMarkerResource } from "./resource.ts";
 import { markerIndex, markerSelection, nodeIndex } from "./watching.ts";
 
 /** Pods of a node start in crowds, and each changes several times: gathered for so long, milliseconds. */

@@ -13,11 +13,11 @@ import { kindDeps } from "../../../testkit/controller/kind_deps_builder.ts";
 import { testClock } from "../../../testkit/kube/fake_clock.ts";
 import { fakeServer } from "../../../testkit/kube/fake_server.ts";
 import { pod } from "../../../testkit/kube/pod_manifest_builder.ts";
+import { nodePodProbeResource, podProbeMarkerResource } from "../../plan/resources.ts";
 import type { Informers } from "../../runtime/informers.ts";
 import { shellOf } from "../../runtime/shell.ts";
 import { NodePodProbeReconciler } from "./node_reconcile.ts";
 import { PodProbeMarkerReconciler } from "./reconcile.ts";
-import { nodePodProbeResource, podProbeMarkerResource } from "./resource.ts";
 
 const key = "ns/idle";
 const finalizer = "kruise.io/node-pod-probe-cleanup";

@@ -4,7 +4,7 @@
  * rule 31, containers 1.5.
  */
 import { keyOf, type Pod, podResource } from "../../../kube/index.ts";
-import { GROUP } from "../../plan/resource.ts";
+import { GROUP } from "../../plan/resources.ts";
 import { isActive, KRUISE_READY } from "../../rollout/pods/pod_state.ts";
 import { needsKruiseReady } from "../../rollout/pods/readiness.ts";
 import { podPatch } from "../../rollout/writes/pod_patch.ts";

@@ -5,11 +5,11 @@ import {
   SchemaError,
   validatePodUnavailableBudget,
 } from "../../../crds/index.ts";
+import { podUnavailableBudgetResource } from "../../plan/resources.ts";
 import { type AdmissionHandler, allowed, denied } from "../../runtime/admission/request.ts";
 import { refusedFor, typedHandler } from "../../runtime/admission/typed.ts";
 import { kindWebhook, type Webhook } from "../../runtime/admission/webhook.ts";
 import { budgetsAreOn } from "./gates.ts";
-import { podUnavailableBudgetResource } from "./resource.ts";
 
 interface BudgetAdmissionOptions {
   /** One of the two gates is on. */

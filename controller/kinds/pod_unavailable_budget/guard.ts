@@ -13,6 +13,7 @@ import {
 } from "../../../kube/index.ts";
 import { objectAt } from "../../native/json_fields.ts";
 import type { OwnerScope } from "../../plan/owners.ts";
+import { podUnavailableBudgetResource } from "../../plan/resources.ts";
 import type { Refusal } from "../../runtime/admission/refusals.ts";
 import {
   type AdmissionHandler,
@@ -23,7 +24,6 @@ import {
 } from "../../runtime/admission/request.ts";
 import { type BudgetOperation, operationOf } from "./operation.ts";
 import { isAvailableToBudget, isUnprotected, relatedBudget } from "./pod_facts.ts";
-import { podUnavailableBudgetResource } from "./resource.ts";
 import { spend } from "./spend.ts";
 
 export interface BudgetGuardOptions {

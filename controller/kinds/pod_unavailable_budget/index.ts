@@ -1,10 +1,10 @@
 import type { PodUnavailableBudget } from "../../../crds/index.ts";
 import { policyRule, readVerbs } from "../../plan/access.ts";
+import { podUnavailableBudgetResource } from "../../plan/resources.ts";
 import type { Kind } from "../../runtime/kind.ts";
 import { podUnavailableBudgetWebhooks } from "./admit.ts";
 import { budgetsAreOn } from "./gates.ts";
 import { PodUnavailableBudgetReconciler } from "./reconcile.ts";
-import { podUnavailableBudgetResource } from "./resource.ts";
 
 export { planBudget } from "./plan.ts";
 

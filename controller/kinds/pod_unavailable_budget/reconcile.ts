@@ -15,6 +15,7 @@ import { type NativeStatefulSet, nativeStatefulSetResource } from "../../native/
 import { deploymentResource, type NativeWorkload, replicaSetResource } from "../../native/workload.ts";
 import { earliest } from "../../plan/earliest.ts";
 import type { EventEffect, WriteEffect, WritesEffect } from "../../plan/effects.ts";
+import { cloneSetResource, statefulSetResource } from "../../plan/resources.ts";
 import { isActive } from "../../rollout/pods/pod_state.ts";
 import { exactStatus } from "../../runtime/exact_status.ts";
 import { eventTarget } from "../../runtime/executor/event_target.ts";
@@ -23,8 +24,6 @@ import { namespaceIndex } from "../../runtime/informers.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import type { HeldPods, PodNeeds } from "../../runtime/selected_pods.ts";
-import { cloneSetResource } from "../clone_set/resource.ts";
-import { statefulSetResource } from "../stateful_set/resource.ts";
 import { type BudgetPlan, planBudget } from "./plan.ts";
 import { isAvailableToBudget, isMarked } from "./pod_facts.ts";
 import { scaleOf } from "./scale_lookup.ts";

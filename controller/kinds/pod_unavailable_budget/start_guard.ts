@@ -9,6 +9,7 @@ import {
 } from "../../../kube/index.ts";
 import { replicaSetResource } from "../../native/workload.ts";
 import type { OwnerScope } from "../../plan/owners.ts";
+import { podUnavailableBudgetResource } from "../../plan/resources.ts";
 import type { PodAdmissionOptions } from "../../pod_webhook/chain.ts";
 import type { Refusal } from "../../runtime/admission/refusals.ts";
 import type { AdmissionHandler } from "../../runtime/admission/request.ts";
@@ -16,7 +17,6 @@ import { type Informers, namespaceIndex } from "../../runtime/informers.ts";
 import type { ControllerOptions } from "../../runtime/options.ts";
 import { budgetsAreOn } from "./gates.ts";
 import { BudgetGuard, type BudgetGuardOptions, guardPods } from "./guard.ts";
-import { podUnavailableBudgetResource } from "./resource.ts";
 
 export interface PodBudgets {
   chain: Pick<PodAdmissionOptions, "budgets">;

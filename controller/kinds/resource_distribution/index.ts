@@ -1,9 +1,9 @@
 /** ResourceDistribution: a Secret or ConfigMap in many namespaces. */
 import type { ResourceDistribution } from "../../../crds/index.ts";
+import { resourceDistributionResource } from "../../plan/resources.ts";
 import type { Kind } from "../../runtime/kind.ts";
 import { resourceDistributionWebhooks } from "./admit.ts";
 import { ResourceDistributionReconciler } from "./reconcile.ts";
-import { resourceDistributionResource } from "./resource.ts";
 
 export { type Copy, copyResources } from "./copies.ts";
 export { type PlacePlan, planPlace, type Wanted, wantedOf } from "./plan.ts";

@@ -18,7 +18,7 @@ import {
   type OwnerReference,
 } from "../../../kube/core/index.ts";
 import { objectAt, objectsAt, textsAt } from "../../native/json_fields.ts";
-import { GROUP } from "../../plan/resource.ts";
+import { GROUP } from "../../plan/resources.ts";
 import { type Copy, contentHash, sha256 } from "./copies.ts";
 import { type Targets, targetsOf } from "./targets.ts";
 

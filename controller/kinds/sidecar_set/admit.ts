@@ -12,10 +12,10 @@ import {
 } from "../../../crds/index.ts";
 import { formatSelector, jsonEqual, ParseError } from "../../../kube/core/index.ts";
 import { controllerRevisionResource, ignoreNotFound, type ReadingClient } from "../../../kube/index.ts";
+import { sidecarSetResource } from "../../plan/resources.ts";
 import type { AdmissionHandler } from "../../runtime/admission/request.ts";
 import { defaultingHandler, refusedFor, typedHandler } from "../../runtime/admission/typed.ts";
 import { kindWebhook, type Webhook, type WebhookDeps } from "../../runtime/admission/webhook.ts";
-import { sidecarSetResource } from "./resource.ts";
 import { readPatchWhitelist } from "./whitelist.ts";
 
 export interface SidecarSetAdmissionOptions {

@@ -2,10 +2,10 @@
 import { revisedSidecars, type SidecarSet } from "../../../crds/index.ts";
 import { readConfiguration } from "../../native/config_maps.ts";
 import { policyRule, readVerbs } from "../../plan/access.ts";
+import { sidecarSetResource } from "../../plan/resources.ts";
 import type { Kind } from "../../runtime/kind.ts";
 import { sidecarSetWebhooks } from "./admit.ts";
 import { sidecarSetReconciler } from "./reconcile.ts";
-import { sidecarSetResource } from "./resource.ts";
 
 export { matchedNamespaces, SidecarIndex } from "./classify.ts";
 export { rolloutOf } from "./observe.ts";

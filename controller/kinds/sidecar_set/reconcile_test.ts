@@ -13,10 +13,10 @@ import { kindDeps } from "../../../testkit/controller/kind_deps_builder.ts";
 import { type TestClock, testClock } from "../../../testkit/kube/fake_clock.ts";
 import { type FakeServer, fakeServer } from "../../../testkit/kube/fake_server.ts";
 import { pod } from "../../../testkit/kube/pod_manifest_builder.ts";
+import { sidecarSetResource } from "../../plan/resources.ts";
 import type { Informers } from "../../runtime/informers.ts";
 import { shellOf } from "../../runtime/shell.ts";
 import { sidecarSetReconciler } from "./reconcile.ts";
-import { sidecarSetResource } from "./resource.ts";
 
 const sets = "sidecarsets.apps.kruise.io";
 

@@ -17,10 +17,10 @@ import { kindDeps } from "../../../testkit/controller/kind_deps_builder.ts";
 import { testClock } from "../../../testkit/kube/fake_clock.ts";
 import { testLog } from "../../../testkit/kube/fake_log.ts";
 import { fakeServer, type StoredObject } from "../../../testkit/kube/fake_server.ts";
+import { sidecarSetResource } from "../../plan/resources.ts";
 import { enqueueItself } from "../../runtime/owner_queues.ts";
 import { shellOf } from "../../runtime/shell.ts";
 import { sidecarSetReconciler } from "./reconcile.ts";
-import { sidecarSetResource } from "./resource.ts";
 
 const sets = "sidecarsets.apps.kruise.io";
 /** What the server takes for a write. */

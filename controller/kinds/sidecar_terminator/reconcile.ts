@@ -4,11 +4,11 @@ import { formatMicroTime, formatTime } from "../../../kube/core/index.ts";
 import { Cache, podResource, startInformer } from "../../../kube/index.ts";
 import { type ObservedPod, observedPodResource } from "../../native/observed_pod.ts";
 import type { EventEffect, ObjectBody, PatchEffect, WriteEffect } from "../../plan/effects.ts";
+import { containerRecreateRequestResource } from "../../plan/resources.ts";
 import { eventTarget } from "../../runtime/executor/event_target.ts";
 import { writable } from "../../runtime/executor/writable.ts";
 import type { SharedDeps } from "../../runtime/kind.ts";
 import type { PlainReconciler, PlainResult } from "../../runtime/reconciler.ts";
-import { containerRecreateRequestResource } from "../container_recreate_request/resource.ts";
 import { isVirtualNode } from "../pod_probe_marker/index.ts";
 import {
   hasSidecarsToEnd,

@@ -1,10 +1,10 @@
 /** StatefulSet: pods with stable names and claims, in place and several at once. */
 import { revisedPodTemplate, type StatefulSet } from "../../../crds/index.ts";
 import { policyRule } from "../../plan/access.ts";
+import { statefulSetResource } from "../../plan/resources.ts";
 import type { Kind } from "../../runtime/kind.ts";
 import { statefulSetWebhooks } from "./admit.ts";
 import { statefulSetReconciler } from "./reconcile.ts";
-import { statefulSetResource } from "./resource.ts";
 
 export { SetIndex as StatefulSetIndex } from "./classify.ts";
 export { OWNED_BY_ANNOTATION, type StatefulSetOptions } from "./observe.ts";

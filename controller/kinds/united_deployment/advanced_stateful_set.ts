@@ -1,5 +1,5 @@
 /** Subsets that are StatefulSets of `apps.kruise.io`. Spec: uniteddeployment rule 26. */
-import { statefulSetResource } from "../stateful_set/resource.ts";
+import { statefulSetResource } from "../../plan/resources.ts";
 import { rollingPartition, updatesOnDelete, type WorkloadKind } from "./workload.ts";
 
 export const advancedStatefulSet: WorkloadKind = {

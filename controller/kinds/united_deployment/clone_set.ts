@@ -1,7 +1,7 @@
 /** Subsets that are CloneSets. Spec: uniteddeployment rules 26, 46. */
 
 import { objectAt } from "../../native/json_fields.ts";
-import { cloneSetResource } from "../clone_set/resource.ts";
+import { cloneSetResource } from "../../plan/resources.ts";
 import { rollingPartition, type WorkloadKind } from "./workload.ts";
 
 export const cloneSetWorkload: WorkloadKind = {

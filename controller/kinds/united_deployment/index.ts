@@ -1,10 +1,10 @@
 /** UnitedDeployment: spreads pods over groups of nodes, with one workload for each group. */
 import { revisedSubsetTemplate, type UnitedDeployment } from "../../../crds/index.ts";
 import { policyRule, readVerbs } from "../../plan/access.ts";
+import { unitedDeploymentResource } from "../../plan/resources.ts";
 import type { Kind } from "../../runtime/kind.ts";
 import { unitedDeploymentWebhooks } from "./admit.ts";
 import { UnitedDeploymentReconciler } from "./reconcile.ts";
-import { unitedDeploymentResource } from "./resource.ts";
 
 export const unitedDeploymentKind: Kind<UnitedDeployment> = {
   sharded: true,

@@ -18,7 +18,7 @@ import {
   type WriteOptions,
 } from "../../../kube/index.ts";
 import { ownerKeyOf } from "../../plan/owners.ts";
-import { groupVersionOf } from "../../plan/resource.ts";
+import { groupVersionOf } from "../../plan/resources.ts";
 import { longestGatheringMs } from "../../rollout/delays.ts";
 import { ownerReference, randomId } from "../../rollout/pods/pod_manifest.ts";
 import { revisionsOf } from "../../rollout/revisions/revisions.ts";

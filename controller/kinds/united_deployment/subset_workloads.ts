@@ -2,10 +2,9 @@
 import type { SubsetTemplateName } from "../../../crds/index.ts";
 import { type KubeObject, projectedJsonCodec, type Resource } from "../../../kube/index.ts";
 import type { OwnerKey } from "../../plan/owners.ts";
+import { cloneSetResource, statefulSetResource } from "../../plan/resources.ts";
 import { Children, type ChildrenDeps } from "../../runtime/children.ts";
 import type { WatchScope } from "../../runtime/informers.ts";
-import { cloneSetResource } from "../clone_set/resource.ts";
-import { statefulSetResource } from "../stateful_set/resource.ts";
 import { advancedStatefulSet } from "./advanced_stateful_set.ts";
 import { cloneSetWorkload } from "./clone_set.ts";
 import { deployment } from "./deployment.ts";

@@ -9,12 +9,12 @@ import {
 } from "../../../crds/index.ts";
 import type { JsonObject } from "../../../kube/core/index.ts";
 import type { ReadingClient } from "../../../kube/index.ts";
+import { workloadSpreadResource } from "../../plan/resources.ts";
 import { type AdmissionHandler, allowed } from "../../runtime/admission/request.ts";
 import { closedGate, refusedFor, typedHandler } from "../../runtime/admission/typed.ts";
 import { kindWebhook, type Webhook } from "../../runtime/admission/webhook.ts";
 import type { FeatureGates } from "../../runtime/feature_gates.ts";
 import { isPlaced } from "./match.ts";
-import { workloadSpreadResource } from "./resource.ts";
 import { Whitelist, type WhitelistedKind } from "./whitelist.ts";
 import { workloadOf } from "./workload_lookup.ts";
 

@@ -2,10 +2,10 @@
 import type { WorkloadSpread } from "../../../crds/index.ts";
 import { readConfiguration } from "../../native/config_maps.ts";
 import { policyRule, readVerbs } from "../../plan/access.ts";
+import { workloadSpreadResource } from "../../plan/resources.ts";
 import type { Kind } from "../../runtime/kind.ts";
 import { workloadSpreadWebhooks } from "./admit.ts";
 import { WorkloadSpreadReconciler } from "./reconcile.ts";
-import { workloadSpreadResource } from "./resource.ts";
 
 export const workloadSpreadKind: Kind<WorkloadSpread> = {
   controllerName: "workloadspread-controller",

@@ -16,8 +16,8 @@ import {
   type Writer,
 } from "../../../kube/index.ts";
 import type { OwnerScope } from "../../plan/owners.ts";
+import { workloadSpreadResource } from "../../plan/resources.ts";
 import { type LedgerEntry, needsSize, type Recorded, record } from "./ledger.ts";
-import { workloadSpreadResource } from "./resource.ts";
 
 const ATTEMPTS = 4;
 /** Before the second attempt; five times as long before each further one. Milliseconds. */

@@ -6,9 +6,9 @@ import { testClock } from "../../../testkit/kube/fake_clock.ts";
 import { conflictOnce, withFaults } from "../../../testkit/kube/fake_faults.ts";
 import { fakeServer } from "../../../testkit/kube/fake_server.ts";
 import { writersOf } from "../../plan/owners.ts";
+import { workloadSpreadResource } from "../../plan/resources.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import { Ledgers } from "./ledgers.ts";
-import { workloadSpreadResource } from "./resource.ts";
 
 const plural = "workloadspreads.apps.kruise.io";
 const key = "default/web-spread";

@@ -8,8 +8,7 @@ import {
   type NativeWorkload,
   replicaSetResource,
 } from "../../native/workload.ts";
-import { cloneSetResource } from "../clone_set/resource.ts";
-import { statefulSetResource } from "../stateful_set/resource.ts";
+import { cloneSetResource, statefulSetResource } from "../../plan/resources.ts";
 import { findTarget, type SpreadWorkload } from "./target_workload.ts";
 import type { WhitelistedKind } from "./whitelist.ts";
 

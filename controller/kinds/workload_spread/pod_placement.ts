@@ -16,6 +16,7 @@ import {
 } from "../../../kube/index.ts";
 import { objectAt, textAt, textsAt } from "../../native/json_fields.ts";
 import type { OwnerScope } from "../../plan/owners.ts";
+import { workloadSpreadResource } from "../../plan/resources.ts";
 import { type Informers, namespaceIndex } from "../../runtime/informers.ts";
 import type { ControllerOptions } from "../../runtime/options.ts";
 import { costWithinCap, hasCosts } from "./costs.ts";
@@ -23,7 +24,6 @@ import { injectSubset, matchOf } from "./inject.ts";
 import { isUnlimited, subsetOfOrdinal } from "./ledger.ts";
 import { Ledgers } from "./ledgers.ts";
 import { isPlaced, matchingSpread } from "./match.ts";
-import { workloadSpreadResource } from "./resource.ts";
 import { versionOf } from "./versions.ts";
 import { Whitelist } from "./whitelist.ts";
 import { controllerOf, findWorkload, ownerOf, UNKNOWN_SIZE } from "./workload_lookup.ts";

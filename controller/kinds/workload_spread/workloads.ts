@@ -8,10 +8,9 @@ import {
   type NativeWorkload,
   replicaSetResource,
 } from "../../native/workload.ts";
+import { cloneSetResource, statefulSetResource } from "../../plan/resources.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
 import type { PodNeeds } from "../../runtime/selected_pods.ts";
-import { cloneSetResource } from "../clone_set/resource.ts";
-import { statefulSetResource } from "../stateful_set/resource.ts";
 import { findTarget, type SpreadWorkload } from "./target_workload.ts";
 import { Whitelist } from "./whitelist.ts";
 

@@ -3,7 +3,7 @@ import { type ObjectMeta, refOf } from "../../../kube/core/index.ts";
 import type { PatchOptions } from "../../../kube/index.ts";
 import type { ObjectBody, ObjectEffect, StatusPatch } from "../../plan/effects.ts";
 import { scopeOf } from "../../plan/owners.ts";
-import { groupVersionOf } from "../../plan/resource.ts";
+import { groupVersionOf } from "../../plan/resources.ts";
 import type { KindDeps } from "../kind.ts";
 import type { Reconciler, Result, StatusObject } from "../reconciler.ts";
 

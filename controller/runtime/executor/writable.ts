@@ -9,7 +9,7 @@ import {
 } from "../../../kube/index.ts";
 import type { CreateEffect, DeleteEffect, PatchEffect, WriteEffect } from "../../plan/effects.ts";
 import type { OwnerScope } from "../../plan/owners.ts";
-import { groupVersionOf } from "../../plan/resource.ts";
+import { groupVersionOf } from "../../plan/resources.ts";
 
 /** Where objects are held. `key` is that of the plan. Answers go there before anything else. */
 export interface Holder<T> {

@@ -9,8 +9,8 @@ import {
   isKubeError,
   namespaceResource,
 } from "../../../../kube/index.ts";
+import { sidecarSetResource } from "../../../plan/resources.ts";
 import type { Informers } from "../../../runtime/informers.ts";
-import { sidecarSetResource } from "../resource.ts";
 import {
   type CompiledSidecarSet,
   compileSidecarSet,
