@@ -29,7 +29,6 @@ export {
 } from "./kinds/daemon_set/index.ts";
 export type { PodState as EphemeralPodState } from "./kinds/ephemeral_job/model.ts";
 export { targetsOf as ephemeralTargetsOf } from "./kinds/ephemeral_job/targets.ts";
-export { currentStatus as currentPullStatus } from "./kinds/node_image/model.ts";
 export { nodeProbeName } from "./kinds/pod_probe_marker/model.ts";
 export { relatedBudget } from "./kinds/pod_unavailable_budget/pod_facts.ts";
 export {
@@ -86,6 +85,7 @@ export { type ObservedPod, observedPod } from "./native/observed_pod.ts";
 export { type PolicyRule, policyRule, readVerbs } from "./plan/access.ts";
 export { broadcastJobResource, cloneSetResource, imageListPullJobResource } from "./plan/resources.ts";
 export { type SeenPullJob, WAIT_FOR_IMAGE_ANNOTATION } from "./rollout/images/image_wait.ts";
+export { currentStatus as currentPullStatus } from "./rollout/images/node_image.ts";
 export { isActive as isActivePod } from "./rollout/pods/pod_state.ts";
 export { byNumber } from "./rollout/revisions/revisions.ts";
 export type { Action, Plan, Waiting } from "./rollout/writes/actions.ts";

@@ -1,17 +1,30 @@
 /** What a rollout sees in the caches, as plain data. */
+import type { NodeImage } from "../../crds/index.ts";
 import { keyOf, type ObjectMeta, objectRef, type Selector } from "../../kube/core/index.ts";
-import { ownerKeyOf } from "../plan/owners.ts";
-import type { Performer } from "../runtime/executor/perform.ts";
-import type { Caches } from "../runtime/kind.ts";
+import type { ControllerRevision, Reader } from "../../kube/index.ts";
+import { type Dependants, type OwnerKey, ownerKeyOf } from "../plan/owners.ts";
+import type { SeenPullJob } from "./images/image_wait.ts";
 import type { SeenRollout } from "./pass.ts";
 import { revisionsOf } from "./revisions/revisions.ts";
+
+/** What is asked of the caches that all kinds share. */
+interface RolloutCaches {
+  readonly owned: { readonly revisions: Dependants<ControllerRevision> };
+  readonly revisions: Pick<Reader<ControllerRevision>, "get" | "byIndex">;
+  pullJobs(owner: OwnerKey): Iterable<SeenPullJob>;
+  nodeImage(node: string): NodeImage | undefined;
+}
+
+interface FailedWrites {
+  failures(owner: OwnerKey): SeenRollout<unknown>["failures"];
+}
 
 /** The caches are asked for revisions at once, for what has a name or a node when the plan wants it. */
 export function observeRollout<Set extends { readonly metadata: ObjectMeta }>(
   set: Set,
   selector: Selector,
-  caches: Pick<Caches, "owned" | "revisions" | "pullJobs" | "nodeImage">,
-  performer: Pick<Performer, "failures">,
+  caches: RolloutCaches,
+  performer: FailedWrites,
   { preDownload }: { readonly preDownload: boolean },
 ): SeenRollout<Set> {
   const owner = ownerKeyOf(set.metadata);

@@ -1,4 +1,5 @@
 /** Names of PodUnavailableBudget on itself and on pods. Spec: protection A5. */
+import type { Labels } from "../../kube/core/index.ts";
 
 /** On a pod: the budget that protects it; the second is an older name, written too. */
 export const relatedBudgetAnnotation = "pub.kruise.io/related-pub";
@@ -8,7 +9,11 @@ export const oldRelatedBudgetAnnotation = "kruise.io/related-pub";
 export const noProtectAnnotation = "pub.kruise.io/no-protect";
 
 /** A pod with any label that begins so counts as unavailable. */
-export const unavailableLabelPrefix = "unavailable-pod.kruise.io/";
+const unavailableLabelPrefix = "unavailable-pod.kruise.io/";
+
+export function hasUnavailableLabel(labels: Labels): boolean {
+  return Object.keys(labels).some((key) => key.startsWith(unavailableLabelPrefix));
+}
 
 /** In v1alpha1, what v1beta1 has fields for. */
 export const protectOperationsAnnotation = "kruise.io/pub-protect-operations";

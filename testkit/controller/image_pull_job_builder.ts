@@ -1,8 +1,8 @@
 /** Builders for tests of pull jobs: nodes that answer as their agents would. */
 import fc from "fast-check";
-import { nodeState, pullTarget, withTask } from "../../controller/kinds/image_pull_job/task.ts";
 import { nodeImageResource } from "../../controller/plan/resources.ts";
 import type { SeenPullJob } from "../../controller/rollout/images/image_wait.ts";
+import { nodeState, pullTarget, withTask } from "../../controller/rollout/images/pull_task.ts";
 import type { Action } from "../../controller/rollout/writes/actions.ts";
 import type { ImagePullJob, ImagePullJobSpec, NodeImage } from "../../crds/index.ts";
 import { formatTime } from "../../kube/core/index.ts";

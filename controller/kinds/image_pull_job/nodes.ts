@@ -2,7 +2,7 @@
  * How far the nodes of one job are, kept up to date node by node: an event of one node costs the same whether the
  * job has three nodes or thousands. Order: ascending names. Spec: images P4.3, P4.7.
  */
-import type { NodeState } from "./task.ts";
+import type { NodeState } from "../../rollout/images/pull_task.ts";
 
 /** What plans see of it. */
 export interface NodeCounts {

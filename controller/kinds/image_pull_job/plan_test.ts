@@ -11,10 +11,10 @@ import {
   startMs,
   written,
 } from "../../../testkit/controller/image_pull_job_builder.ts";
+import { lacksSecret, nodeState, pullTarget, withTask } from "../../rollout/images/pull_task.ts";
 import type { NodeCounts } from "./nodes.ts";
 import { planImagePullJob } from "./plan.ts";
 import { Tallies, type Tally } from "./tallies.ts";
-import { lacksSecret, nodeState, pullTarget, withTask } from "./task.ts";
 
 function counts(over: Partial<NodeCounts> = {}): NodeCounts {
   const none = { desired: 3, active: 0, succeeded: 0, failed: 0, ready: 3, lacking: 0 };

@@ -5,17 +5,17 @@ import { pullSecretResource } from "../../native/pull_secrets.ts";
 import type { KindEffect } from "../../plan/effects.ts";
 import { controllerOfKind, ownersOf } from "../../plan/owners.ts";
 import { imageListPullJobResource, nodeImageResource } from "../../plan/resources.ts";
+import type { SecretReference } from "../../rollout/images/node_image.ts";
+import { nodeImageDueAt, seenNode } from "../../rollout/images/node_image_due.ts";
+import { withTask } from "../../rollout/images/pull_task.ts";
 import { Backoff } from "../../runtime/executor/backoff.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler, Result, Write } from "../../runtime/reconciler.ts";
 import type { HeldPods, PodNeeds } from "../../runtime/selected_pods.ts";
-import { nodeImageDueAt, seenNode } from "../node_image/due.ts";
-import type { SecretReference } from "../node_image/model.ts";
-import { NodeImageWriter } from "../node_image/writer.ts";
+import { NodeImageWriter } from "./node_image_writer.ts";
 import { type PullJobPlan, planImagePullJob } from "./plan.ts";
 import { JobSecrets } from "./secrets.ts";
 import { Tallies, type Tally } from "./tallies.ts";
-import { withTask } from "./task.ts";
 
 /** Others are written to first while a node refuses; then it is tried again, each time after a longer pause. */
 const REFUSALS = { baseDelayMs: 1000, maxDelayMs: 300_000 };

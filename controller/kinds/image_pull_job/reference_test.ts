@@ -11,9 +11,9 @@ import {
   startMs,
 } from "../../../testkit/controller/image_pull_job_builder.ts";
 import { barePod } from "../../../testkit/controller/pod_builder.ts";
+import { withTask } from "../../rollout/images/pull_task.ts";
 import { planImagePullJob } from "./plan.ts";
 import { Tallies } from "./tallies.ts";
-import { withTask } from "./task.ts";
 
 const time = (seconds: number) => new Date(startMs + seconds * 1000).toISOString().replace(".000Z", "Z");
 

@@ -4,7 +4,7 @@
  */
 import { fnv32a, keyOf, type Labels } from "../../../kube/core/index.ts";
 import type { PullSecret } from "../../native/pull_secrets.ts";
-import type { SecretReference } from "../node_image/model.ts";
+import type { SecretReference } from "../../rollout/images/node_image.ts";
 
 const SOURCE = "imagepulljobs.kruise.io/source-key";
 const REFERENCES = "imagepulljobs.kruise.io/references";

@@ -2,10 +2,10 @@
 import type { ImagePullJob, NodeImage } from "../../../crds/index.ts";
 import { jsonEqual } from "../../../kube/core/index.ts";
 import type { Change, Pod, Reader } from "../../../kube/index.ts";
-import type { SecretReference } from "../node_image/model.ts";
+import type { SecretReference } from "../../rollout/images/node_image.ts";
+import { lacksSecret, nodeState, type PullTarget, pullTarget } from "../../rollout/images/pull_task.ts";
 import { JobNodes } from "./nodes.ts";
 import { type NodeSelection, nodeSelection, PodNodes } from "./selection.ts";
-import { lacksSecret, nodeState, type PullTarget, pullTarget } from "./task.ts";
 
 export interface Tally {
   readonly key: string;

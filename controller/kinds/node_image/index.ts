@@ -7,7 +7,7 @@ import type { Kind } from "../../runtime/kind.ts";
 import { nodeImageWebhooks } from "./admit.ts";
 import { NodeImageReconciler } from "./reconcile.ts";
 
-export * from "./model.ts";
+export * from "../../rollout/images/node_image.ts";
 
 export const nodeImageKind: Kind<NodeImage> = {
   controllerName: "nodeimage-controller",

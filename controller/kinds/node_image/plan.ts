@@ -3,8 +3,8 @@ import { apiVersionOf, imagePullJob, type NodeImage } from "../../../crds/index.
 import { createMergePatch, jsonEqual } from "../../../kube/core/index.ts";
 import { earliest } from "../../plan/earliest.ts";
 import type { KindEffect } from "../../plan/effects.ts";
-import { nodeImageDueAt, type SeenNode } from "./due.ts";
-import { FAKE_LABEL, PULL_JOB } from "./model.ts";
+import { FAKE_LABEL, PULL_JOB } from "../../rollout/images/node_image.ts";
+import { nodeImageDueAt, type SeenNode } from "../../rollout/images/node_image_due.ts";
 import { type Facts, pruneNodeImage } from "./prune.ts";
 import { classifySilence, type FailedTask } from "./silence.ts";
 

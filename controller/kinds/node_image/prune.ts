@@ -9,7 +9,7 @@ import {
   type SecretReference,
   type TagOwner,
   type TagSpec,
-} from "./model.ts";
+} from "../../rollout/images/node_image.ts";
 
 export interface Facts {
   /** Whether the job of this name and UID is still there. */

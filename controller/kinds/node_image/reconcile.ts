@@ -5,11 +5,11 @@ import { jsonEqual, keyOf } from "../../../kube/core/index.ts";
 import { type Cache, type Change, isKubeError, type Node } from "../../../kube/index.ts";
 import { type PullSecret, pullSecretResource } from "../../native/pull_secrets.ts";
 import { imagePullJobResource } from "../../plan/resources.ts";
+import { ownerUids, PULL_JOB, type SecretReference, type TagOwner } from "../../rollout/images/node_image.ts";
+import { seenNode } from "../../rollout/images/node_image_due.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import type { PodNeeds } from "../../runtime/selected_pods.ts";
-import { seenNode } from "./due.ts";
-import { ownerUids, PULL_JOB, type SecretReference, type TagOwner } from "./model.ts";
 import { planOneNodeImage } from "./plan.ts";
 
 const REMEMBERED_JOBS = 16_384;

@@ -2,7 +2,13 @@
 import type { NodeImage, NodeImageStatus } from "../../../crds/index.ts";
 import { formatTime, put, timeOf } from "../../../kube/core/index.ts";
 import { earliest } from "../../plan/earliest.ts";
-import { currentStatus, type TagOwner, type TagSpec, type TagStatus, tagStatusOf } from "./model.ts";
+import {
+  currentStatus,
+  type TagOwner,
+  type TagSpec,
+  type TagStatus,
+  tagStatusOf,
+} from "../../rollout/images/node_image.ts";
 
 /** How long a node may leave a task unanswered, and how late it may be after the task's own deadline. */
 const RESPONSE_MS = 10 * 60_000;

@@ -3,7 +3,7 @@ import type { PersistentPodState, StatefulSet } from "../../../crds/index.ts";
 import type { Labels } from "../../../kube/core/index.ts";
 import type { Pod } from "../../../kube/index.ts";
 import type { NativeStatefulSet } from "../../native/stateful_set.ts";
-import { type OrdinalRange, reservedRanges } from "../stateful_set/numbers.ts";
+import { type OrdinalRange, reservedRanges } from "../../rollout/pods/ordinals.ts";
 
 /** The workload whose pods are recorded. */
 export interface Target {

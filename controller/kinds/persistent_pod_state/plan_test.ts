@@ -4,7 +4,7 @@ import type { PersistentPodState, PersistentPodStateSpec } from "../../../crds/i
 import type { Labels } from "../../../kube/core/index.ts";
 import type { Pod } from "../../../kube/index.ts";
 import { barePod } from "../../../testkit/controller/pod_builder.ts";
-import { reservedRanges, Window } from "../stateful_set/numbers.ts";
+import { reservedRanges, Window } from "../../rollout/pods/ordinals.ts";
 import type { Target } from "./observe.ts";
 import { planPersistentPodState } from "./plan.ts";
 import { inWindow, ordinalIn } from "./window.ts";

@@ -1,5 +1,5 @@
 /** Whether a workload wants a pod of an ordinal. Spec: persistentpodstate 4, rule 7. */
-import { Window } from "../stateful_set/numbers.ts";
+import { Window } from "../../rollout/pods/ordinals.ts";
 import type { Target } from "./observe.ts";
 
 /** The number after the last `-`; undefined for other names. */

@@ -8,8 +8,6 @@ import { podProbeMarkerWebhooks } from "./admit.ts";
 import { NodePodProbeReconciler } from "./node_reconcile.ts";
 import { PodProbeMarkerReconciler } from "./reconcile.ts";
 
-export { isVirtualNode } from "./model.ts";
-
 export const podProbeMarkerKind: Kind<PodProbeMarker> = {
   controllerName: "PodProbeMarker-controller",
   workersFlag: "podprobemarker-workers",

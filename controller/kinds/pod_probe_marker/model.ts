@@ -1,11 +1,5 @@
 /** What the plans of probe markers work on. */
-import {
-  NODE_TYPE_LABEL,
-  type NodePodProbeSpec,
-  type PodProbeMarker,
-  type PodProbeMarkerSpec,
-  VIRTUAL_NODE_TYPE,
-} from "../../../crds/index.ts";
+import type { NodePodProbeSpec, PodProbeMarker, PodProbeMarkerSpec } from "../../../crds/index.ts";
 import { isConditionTrue } from "../../../kube/core/index.ts";
 import { isActivePod, type ObservedPod } from "../../native/observed_pod.ts";
 
@@ -56,9 +50,4 @@ export function markerKeysOf(entry: PodProbes): string[] {
 /** Whether a pod can be probed: active, scheduled, its init containers done (spec containers 4.4, rule 2). */
 export function isProbed(pod: ObservedPod): boolean {
   return isActivePod(pod) && pod.nodeName !== "" && isConditionTrue(pod.conditions, "Initialized");
-}
-
-/** Nodes without an agent: somebody else runs what runs there. */
-export function isVirtualNode(node: { readonly labels: Readonly<Record<string, string>> }): boolean {
-  return node.labels[NODE_TYPE_LABEL] === VIRTUAL_NODE_TYPE;
 }

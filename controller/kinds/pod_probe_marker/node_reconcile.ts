@@ -4,6 +4,7 @@ import type { NodePodProbe, PodProbeMarker } from "../../../crds/index.ts";
 import { isConditionTrue, keyOf } from "../../../kube/core/index.ts";
 import { type Cache, type Change, compareVersions, type Node } from "../../../kube/index.ts";
 import { type ObservedPod, observedPodResource } from "../../native/observed_pod.ts";
+import { isVirtualNode } from "../../native/virtual_node.ts";
 import type { Outcomes } from "../../plan/effects.ts";
 import { podProbeMarkerResource } from "../../plan/resources.ts";
 import { writable } from "../../runtime/executor/writable.ts";
@@ -11,7 +12,7 @@ import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import type { PodNeeds } from "../../runtime/selected_pods.ts";
 import { marksEffect } from "./marks.ts";
-import { isVirtualNode, type Marker, markerOf } from "./model.ts";
+import { type Marker, markerOf } from "./model.ts";
 import { planNode, type SeenNode, type SeenPod } from "./plan.ts";
 import { markerIndex, markerSelection, nodeIndex } from "./watching.ts";
 

@@ -2,6 +2,7 @@
 import type { NodePodProbe, PodProbeMarker } from "../../../crds/index.ts";
 import type { Cache } from "../../../kube/index.ts";
 import { type ObservedPod, observedPodResource } from "../../native/observed_pod.ts";
+import { isVirtualNode } from "../../native/virtual_node.ts";
 import { nodePodProbeResource } from "../../plan/resources.ts";
 import { statusPauseMs } from "../../rollout/delays.ts";
 import { writable } from "../../runtime/executor/writable.ts";
@@ -9,7 +10,7 @@ import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import type { HeldPods, PodNeeds } from "../../runtime/selected_pods.ts";
 import { marksEffect, marksOfConditions, type PodMarks } from "./marks.ts";
-import { CLEANUP_FINALIZER, isProbed, isVirtualNode, markerOf } from "./model.ts";
+import { CLEANUP_FINALIZER, isProbed, markerOf } from "./model.ts";
 import { markerIndex, markerSelection, nodeIndex } from "./watching.ts";
 
 /** Pods come and go in crowds: their events are gathered for so long at most, milliseconds. */

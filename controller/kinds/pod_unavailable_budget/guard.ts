@@ -1,28 +1,24 @@
 /** Asks the budget of a pod before an operation, and spends from it. Spec: protection A4, rules 11 to 19. */
 import type { PodUnavailableBudget } from "../../../crds/index.ts";
-import { isJsonObject, type JsonObject, own } from "../../../kube/core/index.ts";
 import {
   type Clock,
   type EventRecorder,
   isKubeError,
   type Pod,
-  podResource,
   type Random,
   type ReadingClient,
   type Writer,
 } from "../../../kube/index.ts";
-import { objectAt } from "../../native/json_fields.ts";
 import type { OwnerScope } from "../../plan/owners.ts";
 import { podUnavailableBudgetResource } from "../../plan/resources.ts";
+import { isDryRun, operationOf, type PodOperation, podOf } from "../../pod_webhook/pod_operation.ts";
 import type { Refusal } from "../../runtime/admission/refusals.ts";
 import {
   type AdmissionHandler,
-  type AdmissionRequest,
   type AdmissionResponse,
   allowed,
   denied,
 } from "../../runtime/admission/request.ts";
-import { type BudgetOperation, operationOf } from "./operation.ts";
 import { isAvailableToBudget, isUnprotected, relatedBudget } from "./pod_facts.ts";
 import { spend } from "./spend.ts";
 
@@ -57,7 +53,7 @@ export class BudgetGuard {
   }
 
   /** Whether the operation may go on; spends one unit unless `dryRun`. Throws KubeError. */
-  async ask(pod: Pod, operation: BudgetOperation, userName: string, dryRun: boolean): Promise<Decision> {
+  async ask(pod: Pod, operation: PodOperation, userName: string, dryRun: boolean): Promise<Decision> {
     const name = relatedBudget(pod.annotations);
     if (name === undefined || isUnprotected(pod.annotations) || !isAvailableToBudget(pod))
       return { allowed: true };
@@ -76,7 +72,7 @@ export class BudgetGuard {
     }
   }
 
-  async #attempts(name: string, pod: Pod, operation: BudgetOperation, dryRun: boolean): Promise<Decision> {
+  async #attempts(name: string, pod: Pod, operation: PodOperation, dryRun: boolean): Promise<Decision> {
     const { clock, random } = this.#options;
     for (let attempt = 1; ; attempt++) {
       const budget = await this.#current(pod.namespace, name);
@@ -149,25 +145,6 @@ export function guardPods(guard: BudgetGuard, options: BudgetGuardOptions): Admi
 }
 
 /** Whoever drains a node tries an eviction again only after 429. */
-function refusal(operation: BudgetOperation, message: string): AdmissionResponse {
+function refusal(operation: PodOperation, message: string): AdmissionResponse {
   return denied(operation === "EVICT" ? 429 : 403, message);
-}
-
-/** As it was before the operation. Throws KubeError. */
-export async function podOf(
-  request: AdmissionRequest,
-  operation: BudgetOperation,
-  client: ReadingClient,
-): Promise<Pod> {
-  const { namespace, name, oldObject } = request;
-  if (operation === "EVICT" || oldObject === undefined) return client.get(podResource, { namespace, name });
-  const pod = { ...oldObject, apiVersion: "v1", kind: "Pod" };
-  return podResource.codec.decode(Buffer.from(JSON.stringify(pod)), "application/json");
-}
-
-/** An eviction carries its options in its body, too. */
-export function isDryRun({ dryRun, object }: AdmissionRequest): boolean {
-  const options: JsonObject = isJsonObject(object) ? objectAt(object, "deleteOptions") : {};
-  const listed = own(options, "dryRun");
-  return dryRun || (Array.isArray(listed) && listed.includes("All"));
 }

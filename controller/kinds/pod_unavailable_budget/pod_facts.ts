@@ -1,16 +1,16 @@
 /** What a budget asks of a pod. Spec: protection A4, rules 8 to 10. */
 import {
+  hasUnavailableLabel,
   noProtectAnnotation,
   oldRelatedBudgetAnnotation,
   relatedBudgetAnnotation,
-  unavailableLabelPrefix,
 } from "../../../crds/index.ts";
 import type { Labels } from "../../../kube/core/index.ts";
 import type { Pod } from "../../../kube/index.ts";
 import { isCompleted } from "../../rollout/in_place/completion.ts";
 import { isDigest, runsDigest } from "../../rollout/in_place/running_image.ts";
+import { areSidecarsUpdated } from "../../rollout/in_place/sidecars.ts";
 import { conditionOf, SPECIFIED_DELETE } from "../../rollout/pods/pod_state.ts";
-import { areSidecarsUpdated } from "../sidecar_set/consistency.ts";
 
 /** A pod that nobody counts on may always go: it is not ready, or does not run what its spec says. */
 export function isAvailableToBudget(pod: Pod): boolean {
@@ -24,10 +24,6 @@ function isBudgetReady(pod: Pod): boolean {
     conditionOf(pod, "Ready")?.status === "True" &&
     !hasUnavailableLabel(pod.labels)
   );
-}
-
-export function hasUnavailableLabel(labels: Labels): boolean {
-  return Object.keys(labels).some((key) => key.startsWith(unavailableLabelPrefix));
 }
 
 /** Its workload is going to replace it: as good as disrupted, though it is in service still. */

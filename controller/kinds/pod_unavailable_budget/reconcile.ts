@@ -11,6 +11,7 @@ import {
 } from "../../../crds/index.ts";
 import { keyOf, type ObjectMeta, refOf } from "../../../kube/core/index.ts";
 import { type Cache, type Change, type EventTarget, type Pod, podResource } from "../../../kube/index.ts";
+import { scaleOf } from "../../native/scale_lookup.ts";
 import { type NativeStatefulSet, nativeStatefulSetResource } from "../../native/stateful_set.ts";
 import { deploymentResource, type NativeWorkload, replicaSetResource } from "../../native/workload.ts";
 import { earliest } from "../../plan/earliest.ts";
@@ -26,7 +27,6 @@ import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import type { HeldPods, PodNeeds } from "../../runtime/selected_pods.ts";
 import { type BudgetPlan, planBudget } from "./plan.ts";
 import { isAvailableToBudget, isMarked } from "./pod_facts.ts";
-import { scaleOf } from "./scale_lookup.ts";
 import {
   type FoundWorkload,
   type Protected,

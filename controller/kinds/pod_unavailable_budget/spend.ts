@@ -6,7 +6,7 @@ import {
 } from "../../../crds/index.ts";
 import { compileSelector } from "../../../kube/core/index.ts";
 import type { Pod } from "../../../kube/index.ts";
-import type { BudgetOperation } from "./operation.ts";
+import type { PodOperation } from "../../pod_webhook/pod_operation.ts";
 import { isMarked } from "./pod_facts.ts";
 
 /** More operations that wait to be seen are a sign that nobody looks. */
@@ -28,7 +28,7 @@ type Spending =
 export function spend(
   budget: PodUnavailableBudget,
   pod: Pod,
-  operation: BudgetOperation,
+  operation: PodOperation,
   now: number,
   options: SpendOptions,
 ): Spending {
@@ -67,7 +67,7 @@ export function spend(
 /** Rules 4 of the conversion and 21. */
 function isProtected(
   { metadata, spec }: PodUnavailableBudget,
-  operation: BudgetOperation,
+  operation: PodOperation,
   options: SpendOptions,
 ): boolean {
   const listed = spec.protectOperations ?? [];

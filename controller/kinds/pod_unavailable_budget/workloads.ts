@@ -2,8 +2,8 @@
 import { groupOf, type PodUnavailableBudget } from "../../../crds/index.ts";
 import { parseSelector } from "../../../kube/core/index.ts";
 import type { ControllerOf, Pod } from "../../../kube/index.ts";
+import type { Scale, ScaleReference } from "../../native/scale_lookup.ts";
 import { isActive } from "../../rollout/pods/pod_state.ts";
-import type { Scale, ScaleReference } from "./scale_lookup.ts";
 
 export interface FoundWorkload {
   uid: string;

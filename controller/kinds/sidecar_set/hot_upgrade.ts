@@ -11,8 +11,8 @@ import {
   type SidecarsBeforeUpdate,
 } from "../../../crds/index.ts";
 import type { Pod } from "../../../kube/index.ts";
+import { areUpdated, isConsistent } from "../../rollout/in_place/sidecars.ts";
 import { conditionOf } from "../../rollout/pods/pod_state.ts";
-import { areUpdated, isConsistent } from "./consistency.ts";
 
 interface Pair {
   readonly containers: readonly [first: string, second: string];

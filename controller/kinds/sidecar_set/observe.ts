@@ -16,8 +16,8 @@ import {
 } from "../../../crds/index.ts";
 import { compareBytes, compileSelector, type Selector } from "../../../kube/core/index.ts";
 import type { Pod } from "../../../kube/index.ts";
+import { isConsistent, isSettling } from "../../rollout/in_place/sidecars.ts";
 import { isReady } from "../../rollout/pods/pod_state.ts";
-import { isConsistent, isSettling } from "./consistency.ts";
 import { isMigrating, pairOf, type Sidecar, workingOf } from "./hot_upgrade.ts";
 
 /** A set with what follows from it for all its pods. */

@@ -3,13 +3,13 @@ import type { ContainerRecreateRequest } from "../../../crds/index.ts";
 import { formatMicroTime, formatTime } from "../../../kube/core/index.ts";
 import { Cache, podResource, startInformer } from "../../../kube/index.ts";
 import { type ObservedPod, observedPodResource } from "../../native/observed_pod.ts";
+import { isVirtualNode } from "../../native/virtual_node.ts";
 import type { EventEffect, ObjectBody, PatchEffect, WriteEffect } from "../../plan/effects.ts";
 import { containerRecreateRequestResource } from "../../plan/resources.ts";
 import { eventTarget } from "../../runtime/executor/event_target.ts";
 import { writable } from "../../runtime/executor/writable.ts";
 import type { SharedDeps } from "../../runtime/kind.ts";
 import type { PlainReconciler, PlainResult } from "../../runtime/reconciler.ts";
-import { isVirtualNode } from "../pod_probe_marker/index.ts";
 import {
   hasSidecarsToEnd,
   planTermination,

@@ -4,8 +4,9 @@ import type { Pod } from "../../../kube/index.ts";
 import { isLean } from "../../rollout/in_place/lean.ts";
 import { type Lifecycle, type LifecycleState, lifecycleState } from "../../rollout/lifecycle/lifecycle.ts";
 import type { PriorityStrategy } from "../../rollout/order/order.ts";
+import { reservedRanges, Window } from "../../rollout/pods/ordinals.ts";
 import { isAvailable, isReady, SPECIFIED_DELETE } from "../../rollout/pods/pod_state.ts";
-import { budgetOf, reservedRanges, Window } from "./numbers.ts";
+import { budgetOf } from "./numbers.ts";
 
 export const REVISION_LABEL = "controller-revision-hash";
 export const POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name";

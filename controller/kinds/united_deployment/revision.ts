@@ -11,7 +11,7 @@ import {
   type RevisionSearch,
   shortHash,
 } from "../../rollout/revisions/revisions.ts";
-import type { RevisionAction } from "../../runtime/executor/revision_writer.ts";
+import type { RevisionAction } from "../../rollout/writes/actions.ts";
 
 /** `revisions`: sorted by number; `taken`: the data of a name in use elsewhere. */
 export function findUnitedRevision(

@@ -1,5 +1,6 @@
 /** Deletions and evictions are recorded before anybody else is asked about them. Spec: workloadspread 4.2; pod-webhook 5. */
 import { isKubeError, type ReadingClient } from "../../../kube/index.ts";
+import { isDryRun, operationOf, podOf } from "../../pod_webhook/pod_operation.ts";
 import { isActive } from "../../rollout/pods/pod_state.ts";
 import {
   type AdmissionHandler,
@@ -7,8 +8,6 @@ import {
   allowed,
   denied,
 } from "../../runtime/admission/request.ts";
-import { isDryRun, podOf } from "../pod_unavailable_budget/guard.ts";
-import { operationOf } from "../pod_unavailable_budget/operation.ts";
 import type { PodPlacement } from "./pod_placement.ts";
 
 /** The handler of `/validate-pod`: what the record lets pass, `next` decides on. */

@@ -3,7 +3,7 @@ import { spreadTargetOf, type WorkloadIdentity, type WorkloadSpread } from "../.
 import { isJsonObject, type JsonObject, own } from "../../../kube/core/index.ts";
 import { KubeError, type ReadingClient } from "../../../kube/index.ts";
 import { numberAt, objectAt, objectsAt, textAt } from "../../native/json_fields.ts";
-import { objectOf, type ServedPath, scaleAt, servedPath } from "../pod_unavailable_budget/scale_lookup.ts";
+import { objectOf, type ServedPath, scaleAt, servedPath } from "../../native/scale_lookup.ts";
 import type { WhitelistedKind } from "./whitelist.ts";
 
 /** Where kinds are that need not be asked for: `group/kind` -> version and plural. */

@@ -5,11 +5,11 @@
 import type { ImagePullJob, NodeImage } from "../../../crds/index.ts";
 import { counted, type Labels, type ObjectMeta, timeOf } from "../../../kube/core/index.ts";
 import type { Pod } from "../../../kube/index.ts";
-import { nodeState, pullTarget } from "../../kinds/image_pull_job/task.ts";
-import { currentStatus, tagOf } from "../../kinds/node_image/model.ts";
 import type { Revision } from "../revisions/revisions.ts";
 import type { Action, Waiting } from "../writes/actions.ts";
+import { currentStatus, tagOf } from "./node_image.ts";
 import { isPullUndecided, pullJobName } from "./pre_download.ts";
+import { nodeState, pullTarget } from "./pull_task.ts";
 
 /** On a workload: `true`, or the longest time to wait in seconds. */
 export const WAIT_FOR_IMAGE_ANNOTATION = "refit.dev/wait-for-image";

@@ -1,7 +1,7 @@
 /** Writes of ControllerRevisions, as actions. Pure. */
 import type { ObjectMeta, OwnerReference } from "../../../kube/core/index.ts";
 import type { ControllerRevision } from "../../../kube/index.ts";
-import type { RevisionAction } from "../../runtime/executor/revision_writer.ts";
+import type { RevisionAction } from "../writes/actions.ts";
 import type { Revision, RevisionSearch } from "./revisions.ts";
 
 /** The data is no part of the body, because it goes out byte for byte. */

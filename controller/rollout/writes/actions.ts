@@ -89,6 +89,11 @@ export type Action =
   | { type: "delete object"; resource: CreatedResource; name: string; uid: string }
   | { type: "event"; event: ObjectEvent };
 
+export type RevisionAction = Extract<
+  Action,
+  { type: "create revision" | "patch revision" | "delete revision" }
+>;
+
 /** Custom objects that workloads make: only image pull jobs so far. */
 export type CreatedResource = "imagepulljobs";
 

@@ -8,12 +8,7 @@ import {
   type WriteOptions,
   type Writer,
 } from "../../../kube/index.ts";
-import type { Action } from "../../rollout/writes/actions.ts";
-
-export type RevisionAction = Extract<
-  Action,
-  { type: "create revision" | "patch revision" | "delete revision" }
->;
+import type { RevisionAction } from "../../rollout/writes/actions.ts";
 
 interface RevisionWriterDeps {
   readonly client: Pick<ReadingClient, "get">;

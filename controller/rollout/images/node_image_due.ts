@@ -1,6 +1,7 @@
 /** When a node gets its NodeImage. Pure. Spec: images N4.1. */
 import type { Labels } from "../../../kube/core/index.ts";
 import type { Node } from "../../../kube/index.ts";
+import { isVirtualNode } from "../../native/virtual_node.ts";
 
 /** The node, as far as its NodeImage depends on it. */
 export interface SeenNode {
@@ -9,8 +10,6 @@ export interface SeenNode {
   readonly readySince: number | undefined;
 }
 
-const VIRTUAL = { label: "type", value: "virtual-kubelet" };
-
 export function seenNode({ labels, conditions }: Pick<Node, "labels" | "conditions">): SeenNode {
   const ready = conditions.find(({ type }) => type === "Ready");
   return { labels, readySince: ready?.status === "True" ? ready.lastTransitionAt : undefined };
@@ -18,6 +17,6 @@ export function seenNode({ labels, conditions }: Pick<Node, "labels" | "conditio
 
 /** Milliseconds since the epoch; undefined: the node gets none as it is now. `delayMs`: how long it must be Ready before. */
 export function nodeImageDueAt({ labels, readySince }: SeenNode, delayMs: number): number | undefined {
-  if (readySince === undefined || labels[VIRTUAL.label] === VIRTUAL.value) return undefined;
+  if (readySince === undefined || isVirtualNode({ labels })) return undefined;
   return readySince + delayMs;
 }

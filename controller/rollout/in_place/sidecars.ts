@@ -5,8 +5,8 @@ import {
   sidecarInPlaceStateAnnotation,
 } from "../../../crds/index.ts";
 import type { Pod } from "../../../kube/index.ts";
-import { runtimeHashesMatch } from "../../rollout/in_place/completion.ts";
-import { imageName, isDigest, runsDigest } from "../../rollout/in_place/running_image.ts";
+import { runtimeHashesMatch } from "./completion.ts";
+import { imageName, isDigest, runsDigest } from "./running_image.ts";
 
 /** The containers of these names run their images, and the node has reported on every container of the pod. */
 export function isConsistent(

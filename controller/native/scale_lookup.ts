@@ -1,7 +1,7 @@
 /** Workloads of kinds that nobody here knows, through their scale subresource. Spec: protection A4, rules 1 and 3. */
-import { isJsonObject, type JsonObject } from "../../../kube/core/index.ts";
-import { isKubeError, type ReadingClient } from "../../../kube/index.ts";
-import { numberAt, objectAt, objectsAt, textAt } from "../../native/json_fields.ts";
+import { isJsonObject, type JsonObject } from "../../kube/core/index.ts";
+import { isKubeError, type ReadingClient } from "../../kube/index.ts";
+import { numberAt, objectAt, objectsAt, textAt } from "./json_fields.ts";
 
 export interface Scale {
   uid: string;

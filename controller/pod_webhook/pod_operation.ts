@@ -1,13 +1,14 @@
-/** Which operation of a budget a request on a pod is. Spec: protection A4, rules 11, 12, 20. */
-import { isJsonObject, type JsonObject, jsonEqual, own, podQos } from "../../../kube/core/index.ts";
-import { objectAt, objectsAt } from "../../native/json_fields.ts";
-import type { AdmissionRequest } from "../../runtime/admission/request.ts";
-import { hasUnavailableLabel } from "./pod_facts.ts";
+/** Which operation on a pod a request is, and on which pod, for those who guard pods. Spec: protection A4, rules 11, 12, 20. */
+import { hasUnavailableLabel } from "../../crds/index.ts";
+import { isJsonObject, type JsonObject, jsonEqual, own, podQos } from "../../kube/core/index.ts";
+import { type Pod, podResource, type ReadingClient } from "../../kube/index.ts";
+import { objectAt, objectsAt } from "../native/json_fields.ts";
+import type { AdmissionRequest } from "../runtime/admission/request.ts";
 
-export type BudgetOperation = "DELETE" | "UPDATE" | "EVICT" | "RESIZE";
+export type PodOperation = "DELETE" | "UPDATE" | "EVICT" | "RESIZE";
 
-/** Undefined for what no budget is asked about: other subresources, changes of metadata and status. */
-export function operationOf(request: AdmissionRequest): BudgetOperation | undefined {
+/** Undefined for what no guard is asked about: other subresources, changes of metadata and status. */
+export function operationOf(request: AdmissionRequest): PodOperation | undefined {
   const { operation, resource, subresource, object, oldObject } = request;
   if (resource !== "pods") return undefined;
   if (subresource === "eviction") return operation === "CREATE" ? "EVICT" : undefined;
@@ -19,6 +20,25 @@ export function operationOf(request: AdmissionRequest): BudgetOperation | undefi
   const [before, after] = [objectAt(oldObject, "spec"), objectAt(object, "spec")];
   if (!becomesUnavailable && jsonEqual(before, after)) return undefined;
   return !becomesUnavailable && isResize(object, before, after) ? "RESIZE" : "UPDATE";
+}
+
+/** As it was before the operation. Throws KubeError. */
+export async function podOf(
+  request: AdmissionRequest,
+  operation: PodOperation,
+  client: ReadingClient,
+): Promise<Pod> {
+  const { namespace, name, oldObject } = request;
+  if (operation === "EVICT" || oldObject === undefined) return client.get(podResource, { namespace, name });
+  const pod = { ...oldObject, apiVersion: "v1", kind: "Pod" };
+  return podResource.codec.decode(Buffer.from(JSON.stringify(pod)), "application/json");
+}
+
+/** An eviction carries its options in its body, too. */
+export function isDryRun({ dryRun, object }: AdmissionRequest): boolean {
+  const options: JsonObject = isJsonObject(object) ? objectAt(object, "deleteOptions") : {};
+  const listed = own(options, "dryRun");
+  return dryRun || (Array.isArray(listed) && listed.includes("All"));
 }
 
 function isResize(newPod: JsonObject, before: JsonObject, after: JsonObject): boolean {

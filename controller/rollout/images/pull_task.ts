@@ -20,7 +20,7 @@ import {
   type TagSpec,
   tagOf,
   tagStatusOf,
-} from "../node_image/model.ts";
+} from "./node_image.ts";
 
 /** The image of a job as NodeImages know it, and the job as their owner reference. */
 export interface PullTarget {

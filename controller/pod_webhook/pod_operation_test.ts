@@ -1,8 +1,8 @@
 import t from "tap";
-import type { JsonObject } from "../../../kube/core/index.ts";
-import { admissionRequest } from "../../../testkit/controller/admission_builder.ts";
-import type { AdmissionRequest } from "../../runtime/admission/request.ts";
-import { operationOf } from "./operation.ts";
+import type { JsonObject } from "../../kube/core/index.ts";
+import { admissionRequest } from "../../testkit/controller/admission_builder.ts";
+import type { AdmissionRequest } from "../runtime/admission/request.ts";
+import { operationOf } from "./pod_operation.ts";
 
 const container = { name: "main", image: "app:1", resources: { requests: { cpu: "1" } } };
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { test } from "tap";
 import { barePod } from "../../../testkit/controller/pod_builder.ts";
-import { areSidecarsUpdated, areUpdated, isConsistent, isSettling } from "./consistency.ts";
+import { areSidecarsUpdated, areUpdated, isConsistent, isSettling } from "./sidecars.ts";
 
 const container = (image: string) => ({ name: "side", image, resources: {}, env: [], resizePolicy: {} });
 const status = (image: string, imageID: string) => ({

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../../kube/core/index.ts";
 import { Cache, type Client, isKubeError, KubeError } from "../../../kube/index.ts";
 import { fakeServer } from "../../../testkit/kube/fake_server.ts";
 import { nodeImageResource } from "../../plan/resources.ts";
-import { type Edit, NodeImageWriter } from "./writer.ts";
+import { type Edit, NodeImageWriter } from "./node_image_writer.ts";
 
 const plural = "nodeimages.apps.kruise.io";
 const tags = [{ tag: "1", createdAt: "2026-01-01T00:00:00Z" }];
