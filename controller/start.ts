@@ -18,17 +18,14 @@ import {
   type Random,
   type Resource,
   runController,
-  serverVersion,
   TerminatingNamespaces,
   WorkQueue,
 } from "../kube/index.ts";
 import { BudgetGuard } from "./kinds/pod_unavailable_budget/guard.ts";
-import { kinds, mapKinds, plainControllers } from "./kinds.ts";
+import { controllers, kinds, mapKinds, plainControllers } from "./kinds.ts";
 import { writersInNamespaces, writersOf } from "./plan/owners.ts";
-import { imagePullJobResource } from "./plan/resources.ts";
-import type { CreatedResource } from "./rollout/writes/actions.ts";
 import type { Refusal } from "./runtime/admission/refusals.ts";
-import { everything, type Holding, sharedCaches } from "./runtime/caches.ts";
+import { type Holding, ofAllOwners, sharedCaches } from "./runtime/caches.ts";
 import { SharedInformers } from "./runtime/informers.ts";
 import type {
   AnyKind,
@@ -42,8 +39,9 @@ import type {
 } from "./runtime/kind.ts";
 import type { ControllerOptions } from "./runtime/options.ts";
 import { enqueueItself, OwnerQueues } from "./runtime/owner_queues.ts";
-import { predownload } from "./runtime/predownload.ts";
+import { createdResources, predownload } from "./runtime/predownload.ts";
 import { type SelectablePod, SelectedPods } from "./runtime/selected_pods.ts";
+import { serverFeatures } from "./runtime/server_features.ts";
 import { owns, type Shard, wholeCluster } from "./runtime/shard.ts";
 import { plainShellOf, shellOf } from "./runtime/shell.ts";
 
@@ -69,10 +67,6 @@ export interface Controllers {
 
 const DEFAULT_WORKERS = 3;
 const DEFAULT_GRACE_MS = 5000;
-
-const created: Readonly<Record<CreatedResource, Resource<KubeObject>>> = {
-  imagepulljobs: imagePullJobResource,
-};
 
 export function startControllers(deps: ControllersDeps): Controllers {
   const controllers = new ControllerSet(deps);
@@ -123,10 +117,10 @@ class ControllerSet {
   }
 
   async run(): Promise<void> {
-    const server = await this.#serverFeatures();
+    const server = await serverFeatures(this.#deps.client, this.#informers);
     const { pods, claims, revisions, nodes } = this.#shared;
-    const images = predownload(this.#informers, server, this.#deps.options.gates, (change) =>
-      this.#owners.pullJobChanged(change),
+    const images = predownload(this.#informers, server, this.#deps.options.gates, (job) =>
+      this.#owners.dependantChanged(job),
     );
     const caches: Caches = { ...this.#shared, ...images };
     this.#informers.watch(podResource, pods);
@@ -158,15 +152,6 @@ class ControllerSet {
     waiting.abort();
     this.#cut.abort();
     await Promise.all([this.#events.stop(), this.#terminating.stop()]);
-  }
-
-  async #serverFeatures(): Promise<ServerFeatures> {
-    const { client } = this.#deps;
-    const version = await serverVersion(client);
-    return {
-      resizeSubresource: version.major > 1 || version.minor >= 32,
-      imagePullJobs: await this.#informers.serves(imagePullJobResource),
-    };
   }
 
   /** A kind whose definition is not installed is left out until the next start (spec platform 4.1, step 4). */
@@ -232,7 +217,7 @@ class ControllerSet {
       selectedPods: this.#selectPods(podResource),
       selectPods: (resource) => this.#selectPods(resource),
       mayDisrupt: this.#mayDisrupt,
-      created,
+      created: createdResources,
       queue: new WorkQueue({ clock, baseDelayMs, maxDelayMs, observer }),
       signal: this.#cut.signal,
     };
@@ -284,8 +269,9 @@ class ControllerSet {
 
 /** With several shards, dependants of a kind that is not spread are all held by shard 0. */
 function holdingOf(shard: Shard): Holding {
-  if (shard.count === 1) return everything;
-  const sharded = new Set(kinds.filter((kind) => kind.sharded).map(({ resource }) => resource.kind));
   const isFirst = shard.index === 0;
-  return { owner: (kind, uid) => (sharded.has(kind) ? owns(shard, uid) : isFirst), others: isFirst };
+  const others = controllers.filter(({ keepsPod }) => isFirst && keepsPod !== undefined);
+  if (shard.count === 1) return { ...ofAllOwners, others };
+  const sharded = new Set(kinds.filter((kind) => kind.sharded).map(({ resource }) => resource.kind));
+  return { owner: (kind, uid) => (sharded.has(kind) ? owns(shard, uid) : isFirst), others };
 }

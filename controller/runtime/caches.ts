@@ -11,23 +11,23 @@ import {
   persistentVolumeClaimResource,
   podResource,
 } from "../../kube/index.ts";
-import { awaitsLaunch } from "../kinds/container_launch_priority/index.ts";
-import { awaitsReadiness } from "../kinds/pod_readiness/index.ts";
 import { dependantsIn } from "../plan/owners.ts";
 import { GROUP } from "../plan/resources.ts";
-import type { SharedCaches } from "./kind.ts";
+import { orphanKeys } from "../rollout/pods/numbered_names.ts";
+import type { Controller, SharedCaches } from "./kind.ts";
 
 /** What one shard holds: dependants of the owners that it reconciles, and what may become theirs. */
 export interface Holding {
   /** Whether owners of this kind (in `apps.kruise.io`) and UID are reconciled here. */
   owner(kind: string, uid: string): boolean;
-  /** Whether pods of other owners are looked after here while a controller has work for them. */
-  others: boolean;
+  /** Controllers that look after pods of other owners here, while they have work for them. */
+  others: readonly Pick<Controller, "keepsPod">[];
 }
 
-export const everything: Holding = { owner: () => true, others: true };
+/** Dependants of all owners, and no pods of others. */
+export const ofAllOwners: Holding = { owner: () => true, others: [] };
 
-export function sharedCaches(holding: Holding = everything): SharedCaches {
+export function sharedCaches(holding: Holding = ofAllOwners): SharedCaches {
   const pods = new Cache<Pod>({
     identify: podResource.codec.identify,
     keep: (pod) => isOfInterest(pod, holding),
@@ -66,27 +66,12 @@ export function sharedCaches(holding: Holding = everything): SharedCaches {
   };
 }
 
-/** `namespace/name` of the StatefulSet whose pod it may be by its name. */
-export function orphanKeys(pod: Pod): string[] {
-  const prefix = /^(.+)-\d+$/.exec(pod.name)?.[1];
-  return prefix === undefined ? [] : [`${pod.namespace}/${prefix}`];
-}
-
-/** `namespace/name` of the StatefulSets that may have made the claim for a pod, by its name `<template>-<set>-<ordinal>`. */
-export function claimantKeys({
-  namespace,
-  name,
-}: Pick<PersistentVolumeClaim, "namespace" | "name">): string[] {
-  const words = (/^(.+)-\d+$/.exec(name)?.[1] ?? "").split("-");
-  return words.slice(1).map((_, index) => `${namespace}/${words.slice(index + 1).join("-")}`);
-}
-
 /** Pods of other owners are held only while a controller has work for them: on most clusters they are the many. */
 function isOfInterest(pod: Pod, holding: Holding): boolean {
   const { controller } = pod;
   if (controller === undefined) return true;
   if (controller.group === GROUP && holding.owner(controller.kind, controller.uid)) return true;
-  return holding.others && (awaitsLaunch(pod) || awaitsReadiness(pod));
+  return holding.others.some((other) => other.keepsPod?.(pod));
 }
 
 /** Owners of other groups say nothing of the shard: a claim may belong to a pod, a revision to a native set. */

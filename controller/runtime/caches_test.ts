@@ -1,7 +1,8 @@
 import t from "tap";
+import { launchPriorityController } from "../kinds/container_launch_priority/index.ts";
 import { ownerKey } from "../plan/owners.ts";
 import { acceptedPod, ownerReference } from "../rollout/pods/pod_manifest.ts";
-import { claimantKeys, sharedCaches } from "./caches.ts";
+import { ofAllOwners, sharedCaches } from "./caches.ts";
 
 const template = { containers: [{ name: "main", image: "app:1" }] };
 
@@ -32,7 +33,7 @@ t.test("only pods that may become ours are held", async (t) => {
 });
 
 t.test("pods of other owners are held while their containers wait for each other", async (t) => {
-  const { pods } = sharedCaches();
+  const { pods } = sharedCaches({ ...ofAllOwners, others: [launchPriorityController] });
   const owner = { ...ownerReference("CloneSet", "app", "rs-1"), apiVersion: "apps/v1", kind: "ReplicaSet" };
   const key = { name: "KRUISE_CONTAINER_BARRIER", configMapKey: { name: "b-barrier", key: "p_0" } };
   const waiting = {
@@ -42,15 +43,10 @@ t.test("pods of other owners are held while their containers wait for each other
   const containers = waiting.containers.map((container) => ({ ...container, env: [key] }));
   pods.upsert({ ...waiting, containers, resourceVersion: "1" });
   t.equal(pods.size, 1);
+  const elsewhere = sharedCaches();
+  elsewhere.pods.upsert({ ...waiting, containers, resourceVersion: "1" });
+  t.equal(elsewhere.pods.size, 0, "no controller there looks after it");
   const annotations = { "apps.kruise.io/container-launch-priority-completed": "true" };
   pods.upsert({ ...waiting, containers, annotations, resourceVersion: "2" });
   t.equal(pods.size, 0);
-});
-
-t.test("the name of a claim tells which sets may have made it", (t) => {
-  const keys = (name: string) => claimantKeys({ namespace: "d", name });
-  t.same(keys("data-web-0"), ["d/web"]);
-  t.same(keys("data-dir-my-web-12"), ["d/dir-my-web", "d/my-web", "d/web"]);
-  t.same([...keys("data"), ...keys("data-web"), ...keys("data-0")], []);
-  t.end();
 });

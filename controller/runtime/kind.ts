@@ -103,6 +103,18 @@ export interface Controller {
   workersFlag?: string;
   /** What it may do beyond what all share: its own objects read and patched, their status written, pods worked on. */
   access: readonly PolicyRule[];
+  /** Whether it has work for a pod of another owner, which is held for as long; absent: for none. */
+  keepsPod?(pod: Pod): boolean;
+}
+
+/** Whose a dependant may be that names no owner, by its name or what it says: `namespace/name` of objects of a kind. */
+export interface Claimants {
+  /** Of a pod that nobody controls: they may adopt it, or wait for it to go. */
+  ofPod(pod: Pod): readonly string[];
+  /** Of a claim, whatever happened to it. */
+  ofClaim(claim: PersistentVolumeClaim): readonly string[];
+  /** Of a claim that is gone: a pod may wait for one that somebody deleted, or for the end of one that was going. */
+  ofRemovedClaim(claim: PersistentVolumeClaim): readonly string[];
 }
 
 /** A kind that is carried out, whatever the type of its objects is. */
@@ -114,6 +126,8 @@ export interface AnyKind extends Controller {
   sharded?: true;
   /** What ControllerRevisions hold of its objects; absent: it has none. */
   revisions?: RevisedPart;
+  /** Absent: what names no owner is none of its objects' affair. */
+  claimants?: Claimants;
   /** One object for each node, made by this program: nothing that users asked for is in it. */
   perNode?: true;
   /** Admission of its objects; empty where all that the schema allows is accepted as it is. */

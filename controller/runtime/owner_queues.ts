@@ -1,19 +1,15 @@
 /** Which change enqueues which object: the object itself, its owner, or what waits for it. */
-import type { ImagePullJob } from "../../crds/index.ts";
 import { type KubeObject, refOf } from "../../kube/core/index.ts";
 import type { Change, ControllerRevision, PersistentVolumeClaim, Pod, WorkQueue } from "../../kube/index.ts";
-import { OWNED_BY_ANNOTATION } from "../kinds/stateful_set/index.ts";
 import { GROUP } from "../plan/resources.ts";
-import { claimantKeys, orphanKeys } from "./caches.ts";
-import type { AnyKind, Kind, SharedCaches } from "./kind.ts";
+import type { AnyKind, Claimants, Kind, SharedCaches } from "./kind.ts";
 import type { KindShell } from "./shell.ts";
-
-const STATEFUL_SET = "StatefulSet";
 
 export class OwnerQueues {
   /** By kind of the owner: puts `namespace/name` into the queue of that kind. */
   readonly #byKind = new Map<string, (key: string) => void>();
   readonly #withRevisions: string[] = [];
+  readonly #claimants: { kind: string; claimants: Claimants }[] = [];
   readonly #systemNamespace: string;
 
   /** `systemNamespace`: of this program, where owners without a namespace have what is theirs. */
@@ -23,9 +19,10 @@ export class OwnerQueues {
 
   /** From now on changes of dependants reach the owners of this kind in `apps.kruise.io`. */
   add(
-    { resource: { kind, namespaced }, revisions }: Pick<AnyKind, "resource" | "revisions">,
+    { resource, revisions, claimants }: Pick<AnyKind, "resource" | "revisions" | "claimants">,
     enqueue: (key: string) => void,
   ): void {
+    const { kind, namespaced } = resource;
     // What names one without a namespace elsewhere may be anybody's.
     const enqueueNamed = (key: string): void => {
       const { namespace, name } = refOf(key);
@@ -33,6 +30,7 @@ export class OwnerQueues {
     };
     this.#byKind.set(kind, namespaced ? enqueue : enqueueNamed);
     if (revisions) this.#withRevisions.push(kind);
+    if (claimants) this.#claimants.push({ kind, claimants });
   }
 
   /** A change of a dependant enqueues its owner, and the owner that it had before. */
@@ -45,9 +43,7 @@ export class OwnerQueues {
     });
     claims.subscribe((change) => {
       this.#controllersOf(change.object);
-      const set = change.object.annotations[OWNED_BY_ANNOTATION];
-      if (set !== undefined) this.#enqueueOwner(STATEFUL_SET, change.object.namespace, set);
-      if (change.type === "removed") this.#claimantsOf(change.object);
+      this.#claimantsOf(change);
     });
     revisions.subscribe((change) => {
       this.#controllersOf(change.object);
@@ -55,29 +51,26 @@ export class OwnerQueues {
     });
   }
 
-  /** Pods may wait for an image of which a job has news. */
-  pullJobChanged(change: Change<ImagePullJob>): void {
-    const { metadata, status } = change.object;
-    const before = change.type === "changed" ? change.before.status : undefined;
-    const isNews =
-      change.type !== "changed" ||
-      before?.succeeded !== status?.succeeded ||
-      before?.failed !== status?.failed ||
-      before?.completionTime !== status?.completionTime;
-    for (const { controller, kind, name } of isNews ? (metadata.ownerReferences ?? []) : []) {
+  /** There is news of an object of any kind: whoever controls it may wait for that. */
+  dependantChanged({ metadata }: KubeObject): void {
+    for (const { controller, kind, name } of metadata.ownerReferences ?? []) {
       if (controller) this.#enqueueOwner(kind, metadata.namespace, name);
     }
   }
 
   #enqueueOwner(kind: string, namespace: string | undefined, name: string): void {
-    this.#byKind.get(kind)?.(`${namespace}/${name}`);
+    this.#enqueue(kind, `${namespace}/${name}`);
+  }
+
+  #enqueue(kind: string, key: string): void {
+    this.#byKind.get(kind)?.(key);
   }
 
   #ownerOf(pod: Pod): void {
     const owner = pod.controller;
     if (owner === undefined) {
-      // Whoever has this name among its pods' may adopt it, or wait for it to go.
-      for (const key of orphanKeys(pod)) this.#byKind.get(STATEFUL_SET)?.(key);
+      for (const { kind, claimants } of this.#claimants)
+        for (const key of claimants.ofPod(pod)) this.#enqueue(kind, key);
     } else if (owner.group === GROUP) {
       this.#enqueueOwner(owner.kind, pod.namespace, owner.name);
     }
@@ -90,9 +83,12 @@ export class OwnerQueues {
     }
   }
 
-  /** A pod may wait for a claim that somebody deleted, or for the end of one that was going. */
-  #claimantsOf(claim: PersistentVolumeClaim): void {
-    for (const key of claimantKeys(claim)) this.#byKind.get(STATEFUL_SET)?.(key);
+  #claimantsOf({ type, object }: Change<PersistentVolumeClaim>): void {
+    for (const { kind, claimants } of this.#claimants) {
+      for (const key of claimants.ofClaim(object)) this.#enqueue(kind, key);
+      if (type !== "removed") continue;
+      for (const key of claimants.ofRemovedClaim(object)) this.#enqueue(kind, key);
+    }
   }
 
   /** A workload of another kind and the same name may have used the revision, too; it needs one of its own now. */

@@ -1,7 +1,10 @@
 import t from "tap";
-import { type CloneSet, revisedPodTemplate } from "../../crds/index.ts";
+import type { CloneSet } from "../../crds/index.ts";
 import { plainClaim, plainRevision } from "../../testkit/controller/projection_builder.ts";
-import { cloneSetResource, sidecarSetResource, statefulSetResource } from "../plan/resources.ts";
+import { cloneSetKind } from "../kinds/clone_set/index.ts";
+import { sidecarSetKind } from "../kinds/sidecar_set/index.ts";
+import { statefulSetKind } from "../kinds/stateful_set/index.ts";
+import { cloneSetResource } from "../plan/resources.ts";
 import { acceptedPod, ownerReference } from "../rollout/pods/pod_manifest.ts";
 import { sharedCaches } from "./caches.ts";
 import { enqueueItself, OwnerQueues } from "./owner_queues.ts";
@@ -10,10 +13,8 @@ function followed() {
   const caches = sharedCaches();
   const queues = new OwnerQueues("kruise-system");
   const enqueued: string[] = [];
-  for (const resource of [cloneSetResource, statefulSetResource, sidecarSetResource])
-    queues.add({ resource, revisions: revisedPodTemplate }, (key) =>
-      enqueued.push(`${resource.kind} ${key}`),
-    );
+  for (const kind of [cloneSetKind, statefulSetKind, sidecarSetKind])
+    queues.add(kind, (key) => enqueued.push(`${kind.resource.kind} ${key}`));
   queues.follow(caches);
   return { caches, queues, enqueued, taken: () => enqueued.splice(0) };
 }
@@ -51,13 +52,7 @@ t.test("what names an owner without a namespace enqueues it from the system's na
   caches.claims.upsert(plainClaim("d", "data", { uid: "c", owners: [set] }));
   caches.revisions.upsert(plainRevision("d", "proxy-1", { uid: "r", owners: [set] }));
   caches.revisions.remove("d/proxy-1", "r");
-  queues.pullJobChanged({
-    type: "added",
-    object: {
-      metadata: { namespace: "d", name: "j", ownerReferences: [set] },
-      spec: { image: "a", completionPolicy: {} },
-    },
-  });
+  queues.dependantChanged({ metadata: { namespace: "d", name: "j", ownerReferences: [set] } });
   // The names of the others are in their own namespaces.
   t.same(
     taken().filter((each) => each.startsWith("SidecarSet")),
@@ -86,21 +81,13 @@ t.test(
   },
 );
 
-t.test("only news of a pull job enqueues who waits for its images", async (t) => {
+t.test("news of any other object enqueues who controls it", async (t) => {
   const { queues, taken } = followed();
-  const job = (succeeded: number, message: string) => ({
-    apiVersion: "apps.kruise.io/v1beta1",
-    kind: "ImagePullJob",
-    metadata: { name: "j", namespace: "d", ownerReferences: [owner] },
-    spec: { image: "app:2", completionPolicy: {} },
-    status: { succeeded, message, desired: 2, active: 0, completed: 0, failed: 0 },
-  });
-  queues.pullJobChanged({ type: "added", object: job(0, "") });
+  const alone = { ...other, controller: false };
+  queues.dependantChanged({ metadata: { name: "j", namespace: "d", ownerReferences: [alone, owner] } });
   t.same(taken(), ["CloneSet d/app"]);
-  queues.pullJobChanged({ type: "changed", before: job(0, ""), object: job(0, "pulling") });
+  queues.dependantChanged({ metadata: { name: "j", namespace: "d" } });
   t.same(taken(), []);
-  queues.pullJobChanged({ type: "changed", before: job(0, ""), object: job(1, "") });
-  t.same(taken(), ["CloneSet d/app"]);
 });
 
 t.test("an object's own status enqueues it only where its plan reads it", async (t) => {

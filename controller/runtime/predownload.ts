@@ -1,13 +1,19 @@
-/** What plans see of images that are downloaded before a rollout. */
+/** What plans see of images that are downloaded before a rollout, and the jobs that they make for it. */
 import type { ImagePullJob } from "../../crds/index.ts";
 import type { KubeObject } from "../../kube/core/index.ts";
-import type { Change } from "../../kube/index.ts";
+import type { Change, Resource } from "../../kube/index.ts";
 import { dependantsIn } from "../plan/owners.ts";
 import { imagePullJobResource, nodeImageResource } from "../plan/resources.ts";
 import type { SeenPullJob } from "../rollout/images/image_wait.ts";
+import type { CreatedResource } from "../rollout/writes/actions.ts";
 import type { FeatureGates } from "./feature_gates.ts";
 import type { Informers } from "./informers.ts";
 import type { Caches, ServerFeatures } from "./kind.ts";
+
+/** What workloads make beside pods, claims and revisions. */
+export const createdResources: Readonly<Record<CreatedResource, Resource<KubeObject>>> = {
+  imagepulljobs: imagePullJobResource,
+};
 
 type Predownload = Pick<Caches, "pullJobs" | "pullJobWritten" | "nodeImage">;
 
@@ -16,7 +22,7 @@ export function predownload(
   informers: Informers,
   { imagePullJobs }: ServerFeatures,
   { PreDownloadImageForInPlaceUpdate, PreDownloadImageForDaemonSetUpdate }: FeatureGates,
-  changed: (change: Change<ImagePullJob>) => void,
+  news: (job: ImagePullJob) => void,
 ): Predownload {
   if (!imagePullJobs || !(PreDownloadImageForInPlaceUpdate || PreDownloadImageForDaemonSetUpdate)) {
     return { pullJobs: () => [], pullJobWritten: () => undefined, nodeImage: () => undefined };
@@ -31,12 +37,25 @@ export function predownload(
     }),
   );
   const nodeImages = informers.cacheOf(nodeImageResource);
-  jobs.subscribe(changed);
+  jobs.subscribe((change) => {
+    if (isNews(change)) news(change.object);
+  });
   return {
     pullJobs: (owner) => Array.from(owned.of(owner), seenPullJob),
     pullJobWritten: (job) => isPullJob(job) && jobs.writeBack(job),
     nodeImage: (node) => nodeImages.get(node),
   };
+}
+
+/** Pods may wait for an image: only what a job says of its nodes lets them go. */
+function isNews(change: Change<ImagePullJob>): boolean {
+  if (change.type !== "changed") return true;
+  const [before, after] = [change.before.status, change.object.status];
+  return (
+    before?.succeeded !== after?.succeeded ||
+    before?.failed !== after?.failed ||
+    before?.completionTime !== after?.completionTime
+  );
 }
 
 function seenPullJob(job: ImagePullJob): SeenPullJob {

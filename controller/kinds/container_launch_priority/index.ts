@@ -1,9 +1,8 @@
 /** Launch priority: containers of a pod start one level after another. */
 import { policyRule } from "../../plan/access.ts";
 import type { PlainController } from "../../runtime/kind.ts";
+import { awaitsLaunch } from "./plan.ts";
 import { LaunchPriorityReconciler } from "./reconcile.ts";
-
-export { awaitsLaunch } from "./plan.ts";
 
 export const launchPriorityController: PlainController = {
   controllerName: "container-launch-priority-controller",
@@ -11,5 +10,6 @@ export const launchPriorityController: PlainController = {
   enabled: () => true,
   // The barriers of pods, which no rule can name: those of pods that are gone are collected with them.
   access: [policyRule("", ["configmaps"], ["create", "patch"])],
+  keepsPod: awaitsLaunch,
   reconciler: (deps) => new LaunchPriorityReconciler(deps),
 };

@@ -23,6 +23,7 @@ export const podReadinessController: PlainController = {
   // The gate may stand in any pod's own spec.
   enabled: () => true,
   access: [],
+  keepsPod: awaitsReadiness,
   reconciler: (deps) => new PodReadinessReconciler(deps),
 };
 

@@ -1,7 +1,7 @@
 import t from "tap";
 import type { Pod, PodCondition } from "../../../kube/index.ts";
-import { sharedCaches } from "../../runtime/caches.ts";
-import { awaitsReadiness } from "./index.ts";
+import { ofAllOwners, sharedCaches } from "../../runtime/caches.ts";
+import { awaitsReadiness, podReadinessController } from "./index.ts";
 
 function pod(changes: Partial<Pod> = {}): Pod {
   return {
@@ -47,7 +47,7 @@ t.test("whose gate is opened here", async (t) => {
 });
 
 t.test("pods of other owners are held until it is done", async (t) => {
-  const { pods } = sharedCaches();
+  const { pods } = sharedCaches({ ...ofAllOwners, others: [podReadinessController] });
   const waiting = pod({ controller: owner("apps") });
   pods.upsert(waiting);
   t.equal(pods.size, 1);

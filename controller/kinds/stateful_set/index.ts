@@ -4,10 +4,11 @@ import { policyRule } from "../../plan/access.ts";
 import { statefulSetResource } from "../../plan/resources.ts";
 import type { Kind } from "../../runtime/kind.ts";
 import { statefulSetWebhooks } from "./admit.ts";
+import { statefulSetClaimants } from "./claimants.ts";
 import { statefulSetReconciler } from "./reconcile.ts";
 
 export { SetIndex as StatefulSetIndex } from "./classify.ts";
-export { OWNED_BY_ANNOTATION, type StatefulSetOptions } from "./observe.ts";
+export type { StatefulSetOptions } from "./observe.ts";
 export type { Seen as StatefulSetSeen } from "./pass.ts";
 export { planStatefulSet, statefulSetPass } from "./plan.ts";
 export { statefulSetOptions } from "./reconcile.ts";
@@ -18,6 +19,7 @@ export const statefulSetKind: Kind<StatefulSet> = {
   resource: statefulSetResource,
   sharded: true,
   revisions: revisedPodTemplate,
+  claimants: statefulSetClaimants,
   reconciler: statefulSetReconciler,
   changeMatters: (before, after) => before.status?.currentRevision !== after.status?.currentRevision,
   webhooks: statefulSetWebhooks,
