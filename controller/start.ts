@@ -11,7 +11,6 @@ import {
   nodeResource,
   nullMetrics,
   type Outcome,
-  type Pod,
   persistentVolumeClaimResource,
   podResource,
   queueObserver,
@@ -21,9 +20,9 @@ import {
   TerminatingNamespaces,
   WorkQueue,
 } from "../kube/index.ts";
-import { BudgetGuard } from "./kinds/pod_unavailable_budget/guard.ts";
 import { controllers, kinds, mapKinds, plainControllers } from "./kinds.ts";
 import { writersInNamespaces, writersOf } from "./plan/owners.ts";
+import type { DisruptionGuard, PodGuardDeps } from "./runtime/admission/pod_admission.ts";
 import type { Refusal } from "./runtime/admission/refusals.ts";
 import { type Holding, ofAllOwners, sharedCaches } from "./runtime/caches.ts";
 import { SharedInformers } from "./runtime/informers.ts";
@@ -92,7 +91,7 @@ class ControllerSet {
   readonly #owners: OwnerQueues;
   readonly #events: Events;
   readonly #terminating: TerminatingNamespaces;
-  readonly #mayDisrupt: ((pod: Pod) => Promise<boolean>) | undefined;
+  readonly #mayDisrupt: DisruptionGuard | undefined;
   /** By the resource object, which says in what projection. */
   readonly #selections = new Map<unknown, { stop(): Promise<void> }>();
 
@@ -105,7 +104,7 @@ class ControllerSet {
     this.#shared = sharedCaches(holdingOf(this.#shard));
     this.#owners = new OwnerQueues(options.systemNamespace);
     this.#events = createEvents({ client, clock, random, log, metrics });
-    this.#mayDisrupt = this.#budgetQuestion();
+    this.#mayDisrupt = this.#disruptionGuard();
     this.#informers = new SharedInformers({
       client,
       clock,
@@ -169,23 +168,24 @@ class ControllerSet {
     );
   }
 
-  /** Spec protection, rule 22: as `kruise-manager`, for real. */
-  #budgetQuestion(): ((pod: Pod) => Promise<boolean>) | undefined {
+  /** Everything that guards pods is asked in turn. */
+  #disruptionGuard(): DisruptionGuard | undefined {
     const { client, clock, random, options, refused } = this.#deps;
-    const { gates } = options;
-    if (!gates.PodUnavailableBudgetUpdateGate) return undefined;
-    const guard = new BudgetGuard({
+    const deps: PodGuardDeps = {
       client,
       writesFor: writersOf(client),
       clock,
       random,
-      recorder: this.#events.from("pub-controller"),
+      options,
+      recorderOf: (controller) => this.#events.from(controller),
       refused: (refusal) => refused?.(refusal),
-      deletions: gates.PodUnavailableBudgetDeleteGate,
-      updates: true,
-      resizeApart: gates.InPlacePodVerticalScaling,
-    });
-    return async (pod) => (await guard.ask(pod, "UPDATE", "kruise-manager", false)).allowed;
+    };
+    const guards = controllers.flatMap((controller) => controller.disruptionGuard?.(deps) ?? []);
+    if (guards.length === 0) return undefined;
+    return async (pod) => {
+      for (const mayDisrupt of guards) if (!(await mayDisrupt(pod))) return false;
+      return true;
+    };
   }
 
   #selectPods<P extends SelectablePod>(resource: Resource<P>): SelectedPods<P> {

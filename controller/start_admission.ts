@@ -1,10 +1,9 @@
 /** Admission and conversion of one process: which webhooks it answers, by the gates. Spec: platform 4.1, rule 2. */
 import { kinds as definitions } from "../crds/index.ts";
 import { type Client, createEvents, type Log, nullMetrics } from "../kube/index.ts";
-import { podBudgets } from "./kinds/pod_unavailable_budget/start_guard.ts";
-import { PodPlacement } from "./kinds/workload_spread/pod_placement.ts";
-import { kinds } from "./kinds.ts";
+import { controllers, kinds } from "./kinds.ts";
 import { writersOf } from "./plan/owners.ts";
+import { podHandlers } from "./pod_webhook/handlers.ts";
 import { podWebhooks } from "./pod_webhook/webhooks.ts";
 import { reportingRefusals } from "./runtime/admission/deletion_protection.ts";
 import { protectionWebhooks } from "./runtime/admission/protection_webhooks.ts";
@@ -30,9 +29,11 @@ export interface AdmissionDeps extends Pick<WebhookDeps, "clock" | "random" | "o
 
 export type Admission = Webhooks;
 
+const podAdmissions = controllers.flatMap(({ podAdmission }) => podAdmission ?? []);
+
 /** All webhooks of this program. */
 export const admissionWebhooks: readonly Webhook[] = [
-  ...podWebhooks,
+  ...podWebhooks(podAdmissions.flatMap(({ guard }) => guard ?? [])),
   ...kinds.flatMap((kind) => kind.webhooks),
   ...protectionWebhooks,
 ];
@@ -44,21 +45,11 @@ export function admission(deps: AdmissionDeps): Admission {
   const writesFor = writersOf(client);
   const events = createEvents({ client, clock, random, log, metrics: nullMetrics });
   const recorderOf = (controller: string) => events.from(controller);
-  const budgets = podBudgets({ ...deps, writesFor, recorder: recorderOf("pub-controller") }, informers);
   const reported: WebhookDeps["reported"] = (kind, handler) =>
     reportingRefusals(handler, (request) => deps.refused(deletionRefusal(kind, request)));
-  const spreads = options.gates.WorkloadSpread
-    ? new PodPlacement({ ...deps, writesFor, informers })
-    : undefined;
-  const handlers = handlersByPath(admissionWebhooks, {
-    ...deps,
-    writesFor,
-    informers,
-    budgets,
-    spreads,
-    reported,
-    recorderOf,
-  });
+  const shared = { ...deps, writesFor, informers, recorderOf };
+  const pods = podHandlers(podAdmissions, { ...shared, stepTook: deps.podStepTook });
+  const handlers = handlersByPath(admissionWebhooks, { ...shared, pods, reported });
   informers.start();
   const webhooks = createWebhooks({
     settings,

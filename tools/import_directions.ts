@@ -29,6 +29,32 @@ function mayImportTestkit(file: string): boolean {
   return /_(test|bench)\.ts$/.test(file) || ["test", "bench"].includes(roomOf(file) ?? "");
 }
 
+/**
+ * Floors of the controller from the bottom up; each may import those before it, and a kind no other kind. Files beside the
+ * floors stand on top and import all of them.
+ */
+const floors: readonly string[] = ["plan", "native", "rollout", "runtime", "pod_webhook", "kinds"];
+
+/** What a file of the controller may not import though its room may. Tests and benches import what they need. */
+function floorRefusal({ from, to }: Arrow): string | undefined {
+  if (/_(test|bench)\.ts$/.test(from)) return undefined;
+  const [source, target] = [floorOf(from), floorOf(to)];
+  if (source.height < target.height) {
+    return `${from} imports ${to}: ${source.name} may not import ${target.name}, which is above it`;
+  }
+  if (source.height === target.height && source.name !== target.name) {
+    return `${from} imports ${to}: a kind may not import another kind's folder`;
+  }
+  return undefined;
+}
+
+function floorOf(file: string): { height: number; name: string } {
+  const [, folder = "", kind = ""] = file.split("/");
+  const height = floors.indexOf(folder);
+  if (height < 0) return { height: floors.length, name: "controller" };
+  return { height, name: folder === "kinds" ? `kinds/${kind}` : folder };
+}
+
 /** Files of a room that others may import. */
 const doors: Readonly<Record<string, readonly string[]>> = {
   proto: ["proto/index.ts", "proto/core/index.ts", "proto/cri/index.ts"],
@@ -70,7 +96,8 @@ export interface Arrow {
 export function refusal({ from, to }: Arrow): string | undefined {
   const source = roomOf(from);
   const target = roomOf(to);
-  if (source === undefined || target === undefined || source === target) return undefined;
+  if (source === undefined || target === undefined) return undefined;
+  if (source === target) return source === "controller" ? floorRefusal({ from, to }) : undefined;
   if (source === testkit) return undefined;
   if (target === testkit)
     return mayImportTestkit(from) ? undefined : `${from} imports ${to}: only tests may import ${testkit}`;

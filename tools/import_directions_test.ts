@@ -19,6 +19,39 @@ t.test("wrong arrows are found", async (t) => {
   t.equal(refusal({ from: "kube/watch.ts", to: "kube/cache.ts" }), undefined);
 });
 
+t.test("inside the controller imports point down its floors, and kinds import no other kind", async (t) => {
+  const refused = (from: string, to: string) =>
+    refusal({ from: `controller/${from}`, to: `controller/${to}` }) ?? "";
+  t.match(refused("plan/owners.ts", "native/workload.ts"), /plan may not import native/);
+  t.match(refused("native/workload.ts", "rollout/pass.ts"), /native may not import rollout/);
+  t.match(refused("rollout/observe.ts", "runtime/kind.ts"), /rollout may not import runtime/);
+  t.match(refused("runtime/kind.ts", "pod_webhook/chain.ts"), /runtime may not import pod_webhook/);
+  t.match(
+    refused("pod_webhook/chain.ts", "kinds/sidecar_set/pod_step.ts"),
+    /pod_webhook may not import kinds\/sidecar_set/,
+  );
+  t.match(refused("runtime/caches.ts", "kinds/pod_readiness/index.ts"), /runtime may not import kinds/);
+  t.match(refused("kinds/clone_set/index.ts", "kinds.ts"), /kinds\/clone_set may not import controller/);
+  t.match(refused("runtime/admission/server.ts", "start.ts"), /runtime may not import controller/);
+  t.match(
+    refused("kinds/workload_spread/guard.ts", "kinds/pod_unavailable_budget/guard.ts"),
+    /a kind may not import another kind's folder/,
+  );
+  for (const [from, to] of [
+    ["native/workload.ts", "plan/owners.ts"],
+    ["kinds/clone_set/plan.ts", "rollout/order/order.ts"],
+    ["kinds/sidecar_set/injection/inject.ts", "kinds/sidecar_set/pod_step.ts"],
+    ["kinds/sidecar_set/pod_step.ts", "pod_webhook/chain.ts"],
+    ["runtime/admission/server.ts", "runtime/informers.ts"],
+    ["kinds.ts", "kinds/clone_set/index.ts"],
+    ["start.ts", "kinds.ts"],
+    ["runtime/caches_test.ts", "kinds/clone_set/index.ts"],
+    ["kinds/clone_set/index_bench.ts", "kinds/daemon_set/index.ts"],
+  ] as const) {
+    t.equal(refused(from, to), "", `${from} -> ${to}`);
+  }
+});
+
 t.test("what tests alone import is in the testkit", async (t) => {
   t.same(doublesIn(arrowsIn(join(import.meta.dirname, ".."))), []);
   const arrows = [

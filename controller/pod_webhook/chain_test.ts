@@ -1,9 +1,12 @@
 import fc from "fast-check";
 import t from "tap";
 import { applyJsonPatch, cloneJson, type JsonObject } from "../../kube/core/index.ts";
-import { admissionRequest, podAdmissionOptions } from "../../testkit/controller/admission_builder.ts";
+import { admissionRequest } from "../../testkit/controller/admission_builder.ts";
+import { type PodChainOptions, podChain } from "../../testkit/controller/pod_chain.ts";
 import type { AdmissionRequest, AdmissionResponse } from "../runtime/admission/request.ts";
-import { mutatePod, type PodAdmissionOptions } from "./chain.ts";
+
+/** The readiness gate on all pods. */
+const everyPod = "KruisePodReadinessGate=true";
 
 function request(object: JsonObject | undefined, changes: Partial<AdmissionRequest> = {}): AdmissionRequest {
   return admissionRequest({ operation: "CREATE", name: "", object, ...changes });
@@ -24,10 +27,10 @@ function owned(apiVersion: string): JsonObject {
 
 async function admit(
   object: JsonObject,
-  changes: Partial<PodAdmissionOptions> = {},
+  changes: PodChainOptions = {},
 ): Promise<{ answer: AdmissionResponse; pod: JsonObject }> {
   const before = cloneJson(object);
-  const answer = await mutatePod(podAdmissionOptions(changes))(request(object));
+  const answer = await podChain(changes)(request(object));
   t.strictSame(object, before, "the request is not changed");
   return { answer, pod: answer.allowed && answer.patch ? applyJsonPatch(object, [...answer.patch]) : object };
 }
@@ -67,7 +70,7 @@ t.test("other pods get it with the gate only", async (t) => {
     ownerReferences: [{ apiVersion: "apps.kruise.io/v1", kind: "CloneSet", name: "x", uid: "1" }],
   };
   t.strictSame((await admit(pod({}, uncontrolled))).answer, { allowed: true });
-  t.match((await admit(pod({}), { readinessGateOnEveryPod: true })).pod, {
+  t.match((await admit(pod({}), { gates: everyPod })).pod, {
     spec: { readinessGates: [{ conditionType: "KruisePodReady" }] },
   });
 });
@@ -156,7 +159,7 @@ t.test("steps see what earlier ones wrote, and the patch holds all of it", async
 });
 
 t.test("what is no new pod is let through", async (t) => {
-  const mutate = mutatePod(podAdmissionOptions({ readinessGateOnEveryPod: true }));
+  const mutate = podChain({ gates: everyPod });
   t.strictSame(await mutate(request(pod(), { resource: "services" })), { allowed: true });
   t.strictSame(await mutate(request(pod(), { subresource: "binding" })), { allowed: true });
   t.strictSame(await mutate(request(pod(), { operation: "UPDATE" })), { allowed: true });
@@ -185,7 +188,7 @@ t.test("any JSON gets an answer, and its patch applies", async (t) => {
   await fc.assert(
     fc.asyncProperty(junk, async (generated) => {
       const object: JsonObject = JSON.parse(JSON.stringify(generated));
-      const { answer, pod: admitted } = await admit(object, { readinessGateOnEveryPod: true });
+      const { answer, pod: admitted } = await admit(object, { gates: everyPod });
       t.ok(answer.allowed);
       t.type(admitted, "object");
     }),

@@ -1,15 +1,15 @@
 /** Liveness probes that the node agent runs in the kubelet's place. Spec: pod-webhook 4.7. */
 import { goJson, isJsonObject, type JsonObject, own } from "../../kube/core/index.ts";
 import { objectAt, objectsAt } from "../native/json_fields.ts";
-import { type PodDraft, writableList, writableObject } from "./draft.ts";
+import { type PodDraft, writableList, writableObject } from "../runtime/admission/pod_draft.ts";
 import { ownedByThisApi } from "./readiness_gate.ts";
 
 const enhancedLivenessAnnotation = "apps.kruise.io/using-enhanced-liveness";
 const probeContextAnnotation = "apps.kruise.io/container-probe-context";
 
 /** Moves the liveness probes of containers, injected ones too, into an annotation. Init containers keep theirs. */
-export function moveLivenessProbes(draft: PodDraft, { enabled }: { enabled: boolean }): void {
-  if (!enabled || draft.request.operation !== "CREATE" || !ownedByThisApi(draft)) return;
+export function moveLivenessProbes(draft: PodDraft): void {
+  if (draft.request.operation !== "CREATE" || !ownedByThisApi(draft)) return;
   if (own(objectAt(draft.metadata, "annotations"), enhancedLivenessAnnotation) !== "true") return;
   if (!objectsAt(draft.spec, "containers").some(hasProbe)) return;
   const pod = draft.edit();

@@ -3,7 +3,7 @@
  * API server longer than all else of a write, and such a pod is written at least four times before it is ready.
  */
 import { objectsAt } from "../native/json_fields.ts";
-import { type PodDraft, writableObject } from "./draft.ts";
+import { type PodDraft, writableObject } from "../runtime/admission/pod_draft.ts";
 import { ownedByThisApi } from "./readiness_gate.ts";
 
 /** Not where somebody applied: what that manager may prune next time would be forgotten. */

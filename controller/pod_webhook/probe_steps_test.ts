@@ -1,9 +1,10 @@
 import t from "tap";
 import type { PodProbeMarker } from "../../crds/index.ts";
 import { applyJsonPatch, type JsonObject } from "../../kube/core/index.ts";
-import { admissionRequest, podAdmissionOptions } from "../../testkit/controller/admission_builder.ts";
-import { mutatePod, type PodAdmissionOptions } from "./chain.ts";
+import { admissionRequest } from "../../testkit/controller/admission_builder.ts";
+import { type PodChainOptions, podChain } from "../../testkit/controller/pod_chain.ts";
 
+const movesProbes = "EnhancedLivenessProbe=true";
 const liveness = (path: string) => ({ httpGet: { path, port: 80 } });
 
 function pod(metadata: JsonObject, spec: JsonObject = {}): JsonObject {
@@ -29,8 +30,8 @@ const owned = (kind: string, apiVersion: string) => ({
 const cloneSetPod = (annotations: object) =>
   pod({ ...owned("CloneSet", "apps.kruise.io/v1beta1"), annotations });
 
-async function admit(object: JsonObject, options: Partial<PodAdmissionOptions>): Promise<JsonObject> {
-  const answer = await mutatePod(podAdmissionOptions(options))(admissionRequest({ namespace: "ns", object }));
+async function admit(object: JsonObject, options: PodChainOptions): Promise<JsonObject> {
+  const answer = await podChain(options)(admissionRequest({ namespace: "ns", object }));
   if (!answer.allowed) throw new Error(answer.message);
   return applyJsonPatch(object, [...(answer.patch ?? [])]);
 }
@@ -39,7 +40,7 @@ const annotationsOf = (object: JsonObject) => Object(Object(object["metadata"]).
 
 t.test("liveness probes move into an annotation where the pod asks for it", async (t) => {
   const asks = { "apps.kruise.io/using-enhanced-liveness": "true" };
-  const found = await admit(cloneSetPod(asks), { enhancedLiveness: true });
+  const found = await admit(cloneSetPod(asks), { gates: movesProbes });
   const { containers, initContainers } = Object(found["spec"]);
   t.same(containers, [
     { name: "a", image: "i" },
@@ -62,7 +63,7 @@ t.test("probes that only the kubelet can run stay with it", async (t) => {
     { name: "c", image: "i", livenessProbe: { exec: { command: ["true"] } } },
   ];
   const object = pod({ ...owned("CloneSet", "apps.kruise.io/v1"), annotations: asks }, { containers });
-  const found = await admit(object, { enhancedLiveness: true });
+  const found = await admit(object, { gates: movesProbes });
   const kept = Object(found["spec"]).containers.map((one: JsonObject) => one["livenessProbe"] !== undefined);
   t.same(kept, [true, true, false]);
   t.match(annotationsOf(found)["apps.kruise.io/container-probe-context"], /^\[{"name":"c",/);
@@ -70,9 +71,9 @@ t.test("probes that only the kubelet can run stay with it", async (t) => {
 
 t.test("liveness probes stay without the gate, the annotation, the owner, or a probe", async (t) => {
   const asks = { "apps.kruise.io/using-enhanced-liveness": "true" };
-  const moved = async (object: JsonObject, enhancedLiveness = true) =>
-    annotationsOf(await admit(object, { enhancedLiveness }))["apps.kruise.io/container-probe-context"];
-  t.equal(await moved(cloneSetPod(asks), false), undefined);
+  const moved = async (object: JsonObject, gates = movesProbes) =>
+    annotationsOf(await admit(object, { gates }))["apps.kruise.io/container-probe-context"];
+  t.equal(await moved(cloneSetPod(asks), "EnhancedLivenessProbe=false"), undefined);
   t.equal(await moved(cloneSetPod({ "apps.kruise.io/using-enhanced-liveness": "True" })), undefined);
   t.equal(await moved(pod({ ...owned("ReplicaSet", "apps/v1"), annotations: asks })), undefined);
   const none = { containers: [{ name: "a", image: "i" }] };

@@ -1,6 +1,6 @@
 /** The gate with which controllers hold a pod's readiness. Spec: pod-webhook 4.1; inplace-update rule 31. */
 import { objectsAt } from "../native/json_fields.ts";
-import { type PodDraft, writableList, writableObject } from "./draft.ts";
+import { type PodDraft, writableList, writableObject } from "../runtime/admission/pod_draft.ts";
 
 const kruisePodReady = "KruisePodReady";
 

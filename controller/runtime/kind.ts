@@ -20,6 +20,7 @@ import type { PolicyRule } from "../plan/access.ts";
 import type { Dependants, OwnerKey, OwnerScope } from "../plan/owners.ts";
 import type { SeenPullJob } from "../rollout/images/image_wait.ts";
 import type { CreatedResource } from "../rollout/writes/actions.ts";
+import type { DisruptionGuard, PodAdmission, PodGuardDeps } from "./admission/pod_admission.ts";
 import type { Webhook } from "./admission/webhook.ts";
 import type { FeatureGates } from "./feature_gates.ts";
 import type { Informers } from "./informers.ts";
@@ -82,8 +83,8 @@ export interface SharedDeps {
   selectedPods: SelectedPods<Pod>;
   /** The same in another projection of pods: one for each resource object, ended with the process's watches. */
   selectPods<P extends SelectablePod>(resource: Resource<P>): SelectedPods<P>;
-  /** Asks the pod's PodUnavailableBudget before an update; absent without gate PodUnavailableBudgetUpdateGate. */
-  mayDisrupt?: ((pod: Pod) => Promise<boolean>) | undefined;
+  /** Asked before an update of a pod; absent where no controller guards pods. */
+  mayDisrupt?: DisruptionGuard | undefined;
   created: Readonly<Record<CreatedResource, Resource<KubeObject>>>;
   queue: WorkQueue;
   signal: AbortSignal;
@@ -105,6 +106,10 @@ export interface Controller {
   access: readonly PolicyRule[];
   /** Whether it has work for a pod of another owner, which is held for as long; absent: for none. */
   keepsPod?(pod: Pod): boolean;
+  /** What it has to do with the admission of pods; absent: nothing. */
+  podAdmission?: PodAdmission;
+  /** What controllers of this program ask before they disrupt a pod; absent, and undefined by the gates: nothing. */
+  disruptionGuard?(deps: PodGuardDeps): DisruptionGuard | undefined;
 }
 
 /** Whose a dependant may be that names no owner, by its name or what it says: `namespace/name` of objects of a kind. */

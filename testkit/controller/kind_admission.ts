@@ -24,10 +24,10 @@ function deps(): WebhookDeps {
     settings: { namespace: "kruise-system" },
     allowPrivileged: true,
     informers: new SharedInformers({ ...parts, log: nullLog, metrics: nullMetrics, namespace: "" }),
-    budgets: { chain: {} },
+    pods: {},
     reported: (_, handler) => handler,
     recorderOf: () => ({ event: () => undefined }),
-    podStepTook: () => undefined,
+    refused: () => undefined,
   };
 }
 

@@ -2,6 +2,7 @@
 import { policyRule } from "../../plan/access.ts";
 import type { PlainController } from "../../runtime/kind.ts";
 import { awaitsLaunch } from "./plan.ts";
+import { launchPriorityPodAdmission } from "./pod_admission.ts";
 import { LaunchPriorityReconciler } from "./reconcile.ts";
 
 export const launchPriorityController: PlainController = {
@@ -11,5 +12,6 @@ export const launchPriorityController: PlainController = {
   // The barriers of pods, which no rule can name: those of pods that are gone are collected with them.
   access: [policyRule("", ["configmaps"], ["create", "patch"])],
   keepsPod: awaitsLaunch,
+  podAdmission: launchPriorityPodAdmission,
   reconciler: (deps) => new LaunchPriorityReconciler(deps),
 };

@@ -1,7 +1,7 @@
 /** Which containers of a pod may start now. Pure. Spec: containers 2.2. */
 import type { Pod, PodContainer } from "../../../kube/index.ts";
-import { barrierVariable } from "../../pod_webhook/launch_priority.ts";
 import { isActive } from "../../rollout/pods/pod_state.ts";
+import { barrierVariable } from "./pod_step.ts";
 
 export const launchCompletedAnnotation = "apps.kruise.io/container-launch-priority-completed";
 

@@ -3,6 +3,7 @@ import { policyRule } from "../../plan/access.ts";
 import { persistentPodStateResource } from "../../plan/resources.ts";
 import type { Kind } from "../../runtime/kind.ts";
 import { persistentPodStateWebhooks } from "./admit.ts";
+import { persistentPodStatePodAdmission } from "./pod_admission.ts";
 import { PersistentPodStateReconciler } from "./reconcile.ts";
 
 export { planPersistentPodState } from "./plan.ts";
@@ -14,6 +15,7 @@ export const persistentPodStateKind: Kind<PersistentPodState> = {
   reconciler: (deps) => new PersistentPodStateReconciler(deps),
   changeMatters: () => false,
   webhooks: persistentPodStateWebhooks,
+  podAdmission: persistentPodStatePodAdmission,
   // Made and removed as the annotations of StatefulSets, native ones too, ask for it.
   access: [policyRule("apps.kruise.io", ["persistentpodstates"], ["create", "delete"])],
 };

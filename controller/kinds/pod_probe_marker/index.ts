@@ -6,6 +6,7 @@ import { nodePodProbeResource, podProbeMarkerResource } from "../../plan/resourc
 import type { Kind } from "../../runtime/kind.ts";
 import { podProbeMarkerWebhooks } from "./admit.ts";
 import { NodePodProbeReconciler } from "./node_reconcile.ts";
+import { podProbeMarkerPodAdmission } from "./pod_admission.ts";
 import { PodProbeMarkerReconciler } from "./reconcile.ts";
 
 export const podProbeMarkerKind: Kind<PodProbeMarker> = {
@@ -16,6 +17,7 @@ export const podProbeMarkerKind: Kind<PodProbeMarker> = {
   reconciler: (deps) => new PodProbeMarkerReconciler(deps),
   changeMatters: () => false,
   webhooks: podProbeMarkerWebhooks,
+  podAdmission: podProbeMarkerPodAdmission,
   access: [],
 };
 

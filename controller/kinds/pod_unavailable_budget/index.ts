@@ -4,6 +4,7 @@ import { podUnavailableBudgetResource } from "../../plan/resources.ts";
 import type { Kind } from "../../runtime/kind.ts";
 import { podUnavailableBudgetWebhooks } from "./admit.ts";
 import { budgetsAreOn } from "./gates.ts";
+import { budgetDisruptionGuard, budgetPodAdmission } from "./pod_admission.ts";
 import { PodUnavailableBudgetReconciler } from "./reconcile.ts";
 
 export { planBudget } from "./plan.ts";
@@ -17,6 +18,8 @@ export const podUnavailableBudgetKind: Kind<PodUnavailableBudget> = {
   // Admission writes it, too: what it records is taken out again after a while.
   changeMatters: (before, after) => recorded(before) !== recorded(after),
   webhooks: podUnavailableBudgetWebhooks,
+  podAdmission: budgetPodAdmission,
+  disruptionGuard: budgetDisruptionGuard,
   // Workloads behind budgets; others than these are asked for their scale.
   access: [
     policyRule("apps", ["statefulsets", "deployments", "replicasets"], readVerbs),

@@ -5,6 +5,7 @@ import { policyRule, readVerbs } from "../../plan/access.ts";
 import { sidecarSetResource } from "../../plan/resources.ts";
 import type { Kind } from "../../runtime/kind.ts";
 import { sidecarSetWebhooks } from "./admit.ts";
+import { sidecarSetPodAdmission } from "./pod_admission.ts";
 import { sidecarSetReconciler } from "./reconcile.ts";
 
 export { matchedNamespaces, SidecarIndex } from "./classify.ts";
@@ -21,5 +22,6 @@ export const sidecarSetKind: Kind<SidecarSet> = {
   // In v1alpha1 the version's name is a label: the server does not count its change as a generation.
   changeMatters: (before, after) => before.spec.customVersion !== after.spec.customVersion,
   webhooks: sidecarSetWebhooks,
+  podAdmission: sidecarSetPodAdmission,
   access: [policyRule("", ["namespaces"], readVerbs), readConfiguration],
 };

@@ -10,11 +10,10 @@ import {
 } from "../../runtime/admission/request.ts";
 import type { PodPlacement } from "./pod_placement.ts";
 
-/** The handler of `/validate-pod`: what the record lets pass, `next` decides on. */
+/** Refuses what could not be recorded. */
 export function guardSpreadPods(
   placement: Pick<PodPlacement, "isUsed" | "leave">,
   client: ReadingClient,
-  next: AdmissionHandler = () => allowed,
 ): AdmissionHandler {
   return async (request) => {
     const operation = operationOf(request);
@@ -25,7 +24,7 @@ export function guardSpreadPods(
         return denied(400, error instanceof Error ? error.message : String(error));
       }
     }
-    return next(request);
+    return allowed;
   };
 }
 

@@ -5,6 +5,7 @@ import { policyRule, readVerbs } from "../../plan/access.ts";
 import { workloadSpreadResource } from "../../plan/resources.ts";
 import type { Kind } from "../../runtime/kind.ts";
 import { workloadSpreadWebhooks } from "./admit.ts";
+import { workloadSpreadPodAdmission } from "./pod_admission.ts";
 import { WorkloadSpreadReconciler } from "./reconcile.ts";
 
 export const workloadSpreadKind: Kind<WorkloadSpread> = {
@@ -16,6 +17,7 @@ export const workloadSpreadKind: Kind<WorkloadSpread> = {
   // The reconciler looks for itself, after a moment: admission writes a status for many pods in a row.
   changeMatters: () => false,
   webhooks: workloadSpreadWebhooks,
+  podAdmission: workloadSpreadPodAdmission,
   // Workloads and their sizes, and the list of further kinds. Pods are patched and removed by what all controllers may do.
   access: [
     policyRule("apps", ["statefulsets", "deployments", "replicasets"], readVerbs),

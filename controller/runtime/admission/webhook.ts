@@ -1,12 +1,7 @@
 /** A webhook of this program: what the API server is configured to ask about, and what answers. Spec: platform 4.1, 4.4. */
 import type { KindDefinition } from "../../../crds/index.ts";
 import type { LabelSelector } from "../../../kube/core/index.ts";
-import type { Clock, EventRecorder, Random, ReadingClient, Writer } from "../../../kube/index.ts";
-import type { PodBudgets } from "../../kinds/pod_unavailable_budget/start_guard.ts";
-import type { PodPlacement } from "../../kinds/workload_spread/pod_placement.ts";
-import type { OwnerScope } from "../../plan/owners.ts";
-import type { Informers } from "../informers.ts";
-import type { ControllerOptions } from "../options.ts";
+import type { PodAdmissionDeps, PodHandlers } from "./pod_admission.ts";
 import type { AdmissionHandler } from "./request.ts";
 import type { WebhookSettings } from "./settings.ts";
 
@@ -23,28 +18,14 @@ export interface MatchCondition {
 }
 
 /** What handlers are made with. */
-export interface WebhookDeps {
-  /** Reads; what writes is asked for by the owner for whom it does. */
-  client: ReadingClient;
-  /** Refuses what is in another namespace than the owner. */
-  writesFor(owner: OwnerScope): Writer;
-  clock: Clock;
-  random: Random;
-  options: ControllerOptions;
+export interface WebhookDeps extends PodAdmissionDeps {
   /** Of the webhooks themselves: the namespace of this program. */
   settings: Pick<WebhookSettings, "namespace">;
   /** Flag --allow-privileged. */
   allowPrivileged: boolean;
-  informers: Informers & { caughtUp(): Promise<void> };
-  budgets: PodBudgets;
-  /** With gate WorkloadSpread. */
-  spreads?: PodPlacement | undefined;
+  pods: PodHandlers;
   /** Reports every deletion of the kind that the handler refuses. */
   reported(kind: string, handler: AdmissionHandler): AdmissionHandler;
-  /** Records events in the name of a controller. */
-  recorderOf(controller: string): EventRecorder;
-  /** What one step of the admission of a new pod took. */
-  podStepTook(step: string, tookMs: number): void;
 }
 
 export interface Webhook {

@@ -1,7 +1,7 @@
 /** Sidecars into a new pod: what is done, in order. Spec: sidecarset 3 to 10; pod-webhook 4.3. */
 import { compareBytes, formatTime, type JsonObject } from "../../../../kube/core/index.ts";
 import { objectAt, objectsAt, textsAt } from "../../../native/json_fields.ts";
-import { writableList, writableObject } from "../../../pod_webhook/draft.ts";
+import { writableList, writableObject } from "../../../runtime/admission/pod_draft.ts";
 import { AppContainers } from "./app_containers.ts";
 import { type Placed, placedContainers, withSidecars } from "./containers.ts";
 import { patchedAnnotations } from "./pod_metadata.ts";

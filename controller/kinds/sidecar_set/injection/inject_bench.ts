@@ -6,7 +6,7 @@
 import { createJsonPatch, type JsonObject } from "../../../../kube/core/index.ts";
 import { admissionRequest } from "../../../../testkit/controller/admission_builder.ts";
 import { sidecarSetOfMany, wantsSidecars } from "../../../../testkit/controller/sidecar_set_builder.ts";
-import { PodDraft } from "../../../pod_webhook/draft.ts";
+import { PodDraft } from "../../../runtime/admission/pod_draft.ts";
 import { injectSidecars } from "./inject.ts";
 import { compileSidecarSet, SidecarSetOrder } from "./matching.ts";
 import { PreparedSidecars } from "./sidecars.ts";

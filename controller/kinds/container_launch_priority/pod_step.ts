@@ -1,8 +1,8 @@
 /** Containers that wait for others of their pod to be ready. Spec: pod-webhook 4.4. */
-import { goQuote, isJsonObject, type JsonObject } from "../../kube/core/index.ts";
-import type { Random } from "../../kube/index.ts";
-import { objectAt, objectsAt } from "../native/json_fields.ts";
-import { type PodDraft, writableList, writableObject } from "./draft.ts";
+import { goQuote, isJsonObject, type JsonObject } from "../../../kube/core/index.ts";
+import type { Random } from "../../../kube/index.ts";
+import { objectAt, objectsAt } from "../../native/json_fields.ts";
+import { type PodDraft, writableList, writableObject } from "../../runtime/admission/pod_draft.ts";
 
 const launchPriorityAnnotation = "apps.kruise.io/container-launch-priority";
 const priorityVariable = "KRUISE_CONTAINER_PRIORITY";

@@ -4,11 +4,11 @@ import {
   oldRelatedBudgetAnnotation,
   type PodUnavailableBudget,
   relatedBudgetAnnotation,
-} from "../../crds/index.ts";
-import { compileSelector, type Labels } from "../../kube/core/index.ts";
-import type { ControllerOf } from "../../kube/index.ts";
-import { objectsAt } from "../native/json_fields.ts";
-import { type PodDraft, writableObject } from "./draft.ts";
+} from "../../../crds/index.ts";
+import { compileSelector, type Labels } from "../../../kube/core/index.ts";
+import type { ControllerOf } from "../../../kube/index.ts";
+import { objectsAt } from "../../native/json_fields.ts";
+import { type PodDraft, writableObject } from "../../runtime/admission/pod_draft.ts";
 
 export interface RelatedBudgetOptions {
   /** The budgets of a namespace that are not being deleted. */

@@ -1,7 +1,7 @@
 /** The pod of one admission. Of what arrived only the parts that steps write to are copied. */
-import { isJsonObject, type JsonObject, type Labels, own, put } from "../../kube/core/index.ts";
-import { objectAt, textsAt } from "../native/json_fields.ts";
-import type { AdmissionRequest } from "../runtime/admission/request.ts";
+import { isJsonObject, type JsonObject, type Labels, own, put } from "../../../kube/core/index.ts";
+import { objectAt, textsAt } from "../../native/json_fields.ts";
+import type { AdmissionRequest } from "./request.ts";
 
 export class PodDraft {
   readonly request: AdmissionRequest;

@@ -1,8 +1,8 @@
 /** Brings a pod back to where one of its name was last Ready. Spec: pod-webhook 4.6, persistentpodstate 4, rules 12 to 18. */
-import { injectedPersistentPodStateAnnotation, type PersistentPodState } from "../../crds/index.ts";
-import type { JsonObject } from "../../kube/core/index.ts";
-import { objectsAt } from "../native/json_fields.ts";
-import { type PodDraft, writableList, writableObject } from "./draft.ts";
+import { injectedPersistentPodStateAnnotation, type PersistentPodState } from "../../../crds/index.ts";
+import type { JsonObject } from "../../../kube/core/index.ts";
+import { objectsAt } from "../../native/json_fields.ts";
+import { type PodDraft, writableList, writableObject } from "../../runtime/admission/pod_draft.ts";
 
 export interface PlacementOptions {
   /** The object that records the pods of a workload, if there is one. */

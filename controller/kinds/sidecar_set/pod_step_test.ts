@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import t from "tap";
-import type { SidecarSet, SidecarSetSpec } from "../../crds/index.ts";
-import { applyJsonPatch, type JsonObject } from "../../kube/core/index.ts";
+import type { SidecarSet, SidecarSetSpec } from "../../../crds/index.ts";
+import { applyJsonPatch, type JsonObject } from "../../../kube/core/index.ts";
 import {
   Cache,
   type ControllerRevision,
@@ -11,14 +11,14 @@ import {
   namespaceResource,
   type Resource,
   seededRandom,
-} from "../../kube/index.ts";
-import { admissionRequest, podAdmissionOptions } from "../../testkit/controller/admission_builder.ts";
-import { frozen } from "../../testkit/controller/frozen_builder.ts";
-import { testClock } from "../../testkit/kube/fake_clock.ts";
-import { injectionSource } from "../kinds/sidecar_set/injection/source.ts";
-import { objectAt, objectsAt } from "../native/json_fields.ts";
-import { sidecarSetResource } from "../plan/resources.ts";
-import { mutatePod } from "./chain.ts";
+} from "../../../kube/index.ts";
+import { admissionRequest } from "../../../testkit/controller/admission_builder.ts";
+import { frozen } from "../../../testkit/controller/frozen_builder.ts";
+import { podChain } from "../../../testkit/controller/pod_chain.ts";
+import { testClock } from "../../../testkit/kube/fake_clock.ts";
+import { objectAt, objectsAt } from "../../native/json_fields.ts";
+import { sidecarSetResource } from "../../plan/resources.ts";
+import { injectionSource } from "./injection/source.ts";
 
 /** Caches that a test fills, in the place of watches. */
 function cluster() {
@@ -51,7 +51,7 @@ function cluster() {
   let version = 0;
   const sets = known(sidecarSetResource);
   const steps = new Map<string, number>();
-  const options = podAdmissionOptions({
+  const mutate = podChain({
     clock: testClock(),
     random: seededRandom(5),
     sidecarSets: {
@@ -61,11 +61,11 @@ function cluster() {
         refused.push(`${metadata.name} ${namespace}: ${reason}`);
       },
     },
-    enhancedLiveness: true,
+    gates: "EnhancedLivenessProbe=true",
     stepTook: (step, tookMs) => steps.set(step, tookMs),
   });
   const review = async (pod: JsonObject, namespace = "shop", more: { dryRun?: boolean } = {}) =>
-    mutatePod(options)(admissionRequest({ operation: "CREATE", namespace, name: "", object: pod, ...more }));
+    mutate(admissionRequest({ operation: "CREATE", namespace, name: "", object: pod, ...more }));
   return {
     read,
     refused,

@@ -1,9 +1,9 @@
 import t from "tap";
-import type { PersistentPodState, PersistentPodStateSpec } from "../../crds/index.ts";
-import { cloneJson, type JsonObject } from "../../kube/core/index.ts";
-import { admissionRequest } from "../../testkit/controller/admission_builder.ts";
-import { PodDraft } from "./draft.ts";
-import { addPersistentPlacement } from "./persistent_placement.ts";
+import type { PersistentPodState, PersistentPodStateSpec } from "../../../crds/index.ts";
+import { cloneJson, type JsonObject } from "../../../kube/core/index.ts";
+import { admissionRequest } from "../../../testkit/controller/admission_builder.ts";
+import { PodDraft } from "../../runtime/admission/pod_draft.ts";
+import { addPersistentPlacement } from "./pod_step.ts";
 
 const owner = { apiVersion: "apps/v1", kind: "StatefulSet", name: "web", uid: "1", controller: true };
 

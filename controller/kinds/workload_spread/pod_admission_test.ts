@@ -1,18 +1,18 @@
 import t from "tap";
-import type { WorkloadSpread } from "../../crds/index.ts";
-import { applyJsonPatch, type JsonObject } from "../../kube/core/index.ts";
-import { KubeError, nullLog, nullMetrics, seededRandom } from "../../kube/index.ts";
-import { admissionRequest, podAdmissionOptions } from "../../testkit/controller/admission_builder.ts";
-import { spreadOf } from "../../testkit/controller/workload_spread_builder.ts";
-import { testClock } from "../../testkit/kube/fake_clock.ts";
-import { fakeServer } from "../../testkit/kube/fake_server.ts";
-import { guardSpreadPods } from "../kinds/workload_spread/guard.ts";
-import { PodPlacement } from "../kinds/workload_spread/pod_placement.ts";
-import { writersOf } from "../plan/owners.ts";
-import { workloadSpreadResource } from "../plan/resources.ts";
-import type { AdmissionRequest } from "../runtime/admission/request.ts";
-import { SharedInformers } from "../runtime/informers.ts";
-import { mutatePod } from "./chain.ts";
+import type { WorkloadSpread } from "../../../crds/index.ts";
+import { applyJsonPatch, type JsonObject } from "../../../kube/core/index.ts";
+import { KubeError, nullLog, nullMetrics, seededRandom } from "../../../kube/index.ts";
+import { admissionRequest } from "../../../testkit/controller/admission_builder.ts";
+import { podChain } from "../../../testkit/controller/pod_chain.ts";
+import { spreadOf } from "../../../testkit/controller/workload_spread_builder.ts";
+import { testClock } from "../../../testkit/kube/fake_clock.ts";
+import { fakeServer } from "../../../testkit/kube/fake_server.ts";
+import { writersOf } from "../../plan/owners.ts";
+import { workloadSpreadResource } from "../../plan/resources.ts";
+import type { AdmissionRequest } from "../../runtime/admission/request.ts";
+import { SharedInformers } from "../../runtime/informers.ts";
+import { guardSpreadPods } from "./guard.ts";
+import { PodPlacement } from "./pod_placement.ts";
 
 const plural = "workloadspreads.apps.kruise.io";
 
@@ -42,9 +42,7 @@ function cluster(spread: WorkloadSpread, paths: Record<string, JsonObject> = {})
     },
   });
   shared.cacheOf(workloadSpreadResource).upsert(spread);
-  const mutate = mutatePod(
-    podAdmissionOptions({ keepManagedFields: true, random, clock, spreads: placement }),
-  );
+  const mutate = podChain({ keepManagedFields: true, random, clock, spreads: placement });
   const admit = async (object: JsonObject, changes: Partial<AdmissionRequest> = {}): Promise<JsonObject> => {
     const answer = await mutate(admissionRequest({ object, operation: "CREATE", ...changes }));
     if (!answer.allowed) throw new Error(`${answer.code} ${answer.message}`);

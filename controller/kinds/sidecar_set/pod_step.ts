@@ -1,11 +1,11 @@
 /** Sidecars that SidecarSets have for a new pod. Spec: pod-webhook 4.3. */
-import type { SidecarSet } from "../../crds/index.ts";
-import type { Random } from "../../kube/index.ts";
-import { injectSidecars } from "../kinds/sidecar_set/injection/inject.ts";
-import { InjectionError } from "../kinds/sidecar_set/injection/sidecars.ts";
-import type { InjectionSource } from "../kinds/sidecar_set/injection/source.ts";
-import { sidecarsFor } from "../kinds/sidecar_set/injection/version.ts";
-import type { PodDraft } from "./draft.ts";
+import type { SidecarSet } from "../../../crds/index.ts";
+import type { Random } from "../../../kube/index.ts";
+import type { PodDraft } from "../../runtime/admission/pod_draft.ts";
+import { injectSidecars } from "./injection/inject.ts";
+import { InjectionError } from "./injection/sidecars.ts";
+import type { InjectionSource } from "./injection/source.ts";
+import { sidecarsFor } from "./injection/version.ts";
 
 export interface SidecarSetOptions extends InjectionSource {
   /** Gate EnableSortSidecarContainerByName. */

@@ -1,8 +1,8 @@
 /** Probes for pods on nodes without an agent: whoever runs these reads them from annotations. Spec: pod-webhook 4.8. */
-import type { PodProbeMarker } from "../../crds/index.ts";
-import { compileSelector, goJson, type LabelSelector, type Labels, own } from "../../kube/core/index.ts";
-import { objectAt, objectsAt } from "../native/json_fields.ts";
-import { type PodDraft, writableObject } from "./draft.ts";
+import type { PodProbeMarker } from "../../../crds/index.ts";
+import { compileSelector, goJson, type LabelSelector, type Labels, own } from "../../../kube/core/index.ts";
+import { objectAt, objectsAt } from "../../native/json_fields.ts";
+import { type PodDraft, writableObject } from "../../runtime/admission/pod_draft.ts";
 
 const podProbeAnnotation = "kruise.io/podprobe";
 const markerListAnnotation = "kruise.io/podprobemarker-list";
@@ -12,13 +12,12 @@ export interface ServerlessOptions {
   markersIn(namespace: string): Promise<Iterable<PodProbeMarker>>;
 }
 
-/** Absent without gate EnablePodProbeMarkerOnServerless. */
 export function addServerlessProbes(
   draft: PodDraft,
-  options: ServerlessOptions | undefined,
+  { markersIn }: ServerlessOptions,
 ): Promise<void> | undefined {
-  if (options === undefined || draft.request.operation !== "CREATE") return undefined;
-  return options.markersIn(draft.namespace).then((markers) => addProbes(draft, markers));
+  if (draft.request.operation !== "CREATE") return undefined;
+  return markersIn(draft.namespace).then((markers) => addProbes(draft, markers));
 }
 
 function addProbes(draft: PodDraft, markers: Iterable<PodProbeMarker>): void {
