@@ -5,18 +5,17 @@ import { testClock } from "../../testkit/kube/fake_clock.ts";
 import { fakeServer } from "../../testkit/kube/fake_server.ts";
 import { controllers } from "../kinds.ts";
 import { writersOf } from "../plan/owners.ts";
-import type { PodAdmission } from "../runtime/admission/pod_admission.ts";
+import type { PodAdmission, PodAdmissionDeps } from "../runtime/admission/pod_admission.ts";
 import { type AdmissionHandler, allowed, denied } from "../runtime/admission/request.ts";
 import { parseFeatureGates } from "../runtime/feature_gates.ts";
 import { SharedInformers } from "../runtime/informers.ts";
 import { controllerOptions } from "../runtime/options.ts";
 import { podHandlers } from "./handlers.ts";
 
-function handlersOf(admissions: readonly PodAdmission[], gates = "") {
+function depsOf(gates: string): PodAdmissionDeps {
   const parts = { client: fakeServer().client, clock: testClock(), random: seededRandom(1) };
   const shared = new SharedInformers({ ...parts, log: nullLog, metrics: nullMetrics, namespace: "" });
-  const took: string[] = [];
-  const handlers = podHandlers(admissions, {
+  return {
     ...parts,
     writesFor: writersOf(parts.client),
     options: controllerOptions({ gates: parseFeatureGates(gates) }),
@@ -26,8 +25,12 @@ function handlersOf(admissions: readonly PodAdmission[], gates = "") {
     },
     recorderOf: () => ({ event: () => undefined }),
     refused: () => undefined,
-    stepTook: (step) => took.push(step),
-  });
+  };
+}
+
+function handlersOf(admissions: readonly PodAdmission[], gates = "") {
+  const took: string[] = [];
+  const handlers = podHandlers(admissions, { ...depsOf(gates), stepTook: (step) => took.push(step) });
   return { ...handlers, took };
 }
 
@@ -94,4 +97,29 @@ t.test("guards are asked in their order until one refuses", async (t) => {
   const alone = handlersOf([guarding("record", () => allowed)]);
   t.strictSame(await alone.guard?.(creation), allowed);
   t.equal(handlersOf([{ start: () => ({}) }]).guard, undefined);
+});
+
+t.test("the gates say who guards pods, and who has steps that do something", async (t) => {
+  const off = [
+    "PodUnavailableBudgetDeleteGate=false",
+    "PodUnavailableBudgetUpdateGate=false",
+    "WorkloadSpread=false",
+    "EnablePodProbeMarkerOnServerless=false",
+  ].join(",");
+  const atWork = (gates: string) => {
+    const started = listed.map(({ step, start }) => ({ name: step?.name, ...start(depsOf(gates)) }));
+    const named = (found: typeof started) => found.map(({ name }) => name).sort();
+    return {
+      steps: named(started.filter(({ mutation }) => mutation?.() !== undefined)),
+      guards: named(started.filter(({ guard }) => guard !== undefined)),
+      disruptions: controllers.filter((one) => one.disruptionGuard?.(depsOf(gates)) !== undefined).length,
+    };
+  };
+  const always = ["container launch priority", "persistent pod state", "sidecar sets"];
+  t.same(atWork(off), { steps: always, guards: [], disruptions: 0 });
+  t.same(atWork("AllAlpha=true,AllBeta=true"), {
+    steps: [...always, "pod probe marker", "pod unavailable budget", "workload spread"].sort(),
+    guards: ["pod unavailable budget", "workload spread"],
+    disruptions: 1,
+  });
 });
