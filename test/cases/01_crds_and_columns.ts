@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { gatedObjects, minimalObjects } from "../../testkit/controller/minimal_objects.ts";
 import { type Item, isRecord } from "../cluster/api.ts";
+import { CloneSet } from "./clone_sets.ts";
 import { manifestOf } from "./gated_kinds.ts";
+import { nameOf } from "./items.ts";
 import { cloneSet } from "./manifests.ts";
 import type { Suite } from "./suite.ts";
 import type { World } from "./world.ts";
@@ -108,7 +110,7 @@ export const suite: Suite = {
   async run(world) {
     await world.step("1 the definitions", async () => {
       const names = (await world.api.list("customresourcedefinitions"))
-        .map((definition) => definition.metadata.name)
+        .map(nameOf)
         .filter((name) => name.endsWith(".kruise.io"));
       const expected = inApps.map((plural) => `${plural}.apps.kruise.io`);
       assert.deepEqual(names.sort(), [...expected, "podunavailablebudgets.policy.kruise.io"].sort());
@@ -120,9 +122,8 @@ export const suite: Suite = {
     await world.step("4, 5 and 7 an empty object of every kind", () => emptyObjects(world));
     await world.step("6 kinds whose gates are off", async () => {
       for (const gated of gatedObjects) {
-        const send = () => world.api.create(manifestOf(gated, world), world.namespace);
-        const message = await world.refused(send, 403);
-        assert.ok(message.includes(`feature-gate ${gated.gate} is not enabled`), message);
+        const send = () => world.apply(manifestOf(gated, world));
+        await world.refuses(403, send, `feature-gate ${gated.gate} is not enabled`);
       }
     });
   },
@@ -203,18 +204,20 @@ async function checkColumns(world: World): Promise<void> {
 }
 
 async function emptyCloneSet(world: World): Promise<void> {
-  const manifest = cloneSet("v1beta1", { name: "empty", replicas: 0, labels: { case: "empty-clone" } });
+  const empty = new CloneSet(world, "empty");
+  const labels = { case: "empty-clone" };
+  const manifest = cloneSet("v1beta1", { name: "empty", replicas: 0, labels });
   await world.api.create(manifest, world.namespace, "?dryRun=All");
-  assert.equal(await world.api.find(world.cloneSets, "empty", world.namespace), undefined);
-  await world.apply(manifest);
+  assert.equal(await empty.find(), undefined);
+  await empty.create({ replicas: 0, labels });
   await world.until("its row", async () => {
-    assert.match(await world.row("empty"), /^empty 0 0 0 (0 )?0 0$/);
-    const wide = await world.row("empty", { wide: true });
+    assert.match(await empty.row(), /^0 0 0 (0 )?0 0$/);
+    const wide = await world.row(empty.resource, "empty", true);
     assert.ok(wide.endsWith(" nginx nginx:1.20 case=empty-clone"), wide);
   });
-  await world.remove(world.cloneSets, "empty");
+  await empty.remove();
   await world.until("gone without a pod", async () => {
-    assert.equal(await world.api.find(world.cloneSets, "empty", world.namespace), undefined);
+    assert.equal(await empty.find(), undefined);
     assert.equal((await world.list("pods")).length, 0);
   });
 }
@@ -243,7 +246,7 @@ async function emptyObjects(world: World): Promise<void> {
   await world.until("their rows", async () => {
     for (const { resource, name, row } of objects) {
       if (row !== undefined)
-        assert.match((await world.row(name, { resource })).slice(name.length + 1), row, resource);
+        assert.match((await world.row(resource, name)).slice(name.length + 1), row, resource);
     }
   });
   const [child, ...others] = await api.list("statefulsets.v1.apps", namespace);

@@ -5,10 +5,12 @@ import { Agent, request } from "undici";
 
 import { isRecord } from "../cluster/api.ts";
 import type { ControllerProcess } from "./controllers.ts";
+import { resourceOf } from "./handle.ts";
 import type { Suite } from "./suite.ts";
 import { bundlesOf, configurationNames, entriesOf } from "./trusted_authorities.ts";
 import type { World } from "./world.ts";
 
+const clones = resourceOf("CloneSet", "v1alpha1");
 const keys = ["ca-cert.pem", "ca-key.pem", "cert.pem", "key.pem", "tls.crt", "tls.key"];
 export const suite: Suite = {
   number: "04",
@@ -28,10 +30,10 @@ export const suite: Suite = {
       assert.ok(message.startsWith('admission webhook "vcloneset.kb.io" denied the request:'), message);
       assert.ok(message.includes("spec.template.metadata.labels"), message);
       assert.ok(message.includes("`selector` does not match template `labels`"), message);
-      assert.equal(await world.api.find(world.cloneSets, "mismatch", world.namespace), undefined);
+      assert.equal(await world.find(clones, "mismatch"), undefined);
     });
     await world.step("4 one authority everywhere", async () => {
-      await world.until("bundles", () => checkBundles(world), { stableMs: 0 });
+      await world.once("bundles", () => checkBundles(world));
       const certificate = await servingCertificate(controller);
       const names = certificate.subjectAltName ?? "";
       for (const name of ["kruise-webhook-service.kruise-system.svc", "localhost"]) {
@@ -58,8 +60,7 @@ function bare(name: string, labels: Record<string, string>): object {
 
 async function checkDefaults(world: World, name: string): Promise<void> {
   await world.apply(bare(name, { case: name }));
-  const read = (version: string) =>
-    world.api.get(`clonesets.${version}.apps.kruise.io`, name, world.namespace);
+  const read = (version: string) => world.object(`clonesets.${version}.apps.kruise.io`, name);
   const alpha = await read("v1alpha1");
   assert.equal(alpha.spec?.replicas, 1);
   assert.equal(alpha.spec?.["revisionHistoryLimit"], 10);
@@ -125,18 +126,15 @@ async function recover(world: World, controller: ControllerProcess): Promise<voi
     timeoutMs: 100_000,
     stableMs: 1_000,
   });
-  await world.until(
+  await world.once(
     "conversion works with it",
     async () => {
       for (const version of ["v1alpha1", "v1beta1"])
-        await world.api.get(`clonesets.${version}.apps.kruise.io`, "defaults", world.namespace);
+        await world.object(`clonesets.${version}.apps.kruise.io`, "defaults");
     },
-    { timeoutMs: 20_000, stableMs: 0 },
+    20_000,
   );
-  await world.until("admission works with it", () => checkDefaults(world, "after-recovery"), {
-    timeoutMs: 20_000,
-    stableMs: 0,
-  });
+  await world.once("admission works with it", () => checkDefaults(world, "after-recovery"), 20_000);
   assert.equal(controller.exitCode(), undefined);
 }
 
@@ -146,11 +144,8 @@ async function setBack(world: World): Promise<void> {
   const timeoutOf = async () => entriesOf(await world.api.get(kind, name))[0]?.["timeoutSeconds"];
   const before = await timeoutOf();
   const edit = [{ op: "replace", path: "/webhooks/0/timeoutSeconds", value: 7 }];
-  await world.api.patch(kind, name, undefined, "json", edit);
-  await world.until("set back", async () => assert.equal(await timeoutOf(), before), {
-    timeoutMs: 100_000,
-    stableMs: 0,
-  });
+  await world.patch(kind, name, "json", edit);
+  await world.once("set back", async () => assert.equal(await timeoutOf(), before), 100_000);
 }
 
 async function malformed(world: World, controller: ControllerProcess): Promise<void> {

@@ -1,70 +1,69 @@
 import assert from "node:assert/strict";
 import type { Item } from "../cluster/api.ts";
-import { imagePatch } from "./manifests.ts";
+import { CloneSet } from "./clone_sets.ts";
+import { conditionOf, nameOf, phaseOf, restartsOf } from "./items.ts";
 import type { Suite } from "./suite.ts";
-import { conditionOf } from "./trail.ts";
-import type { World } from "./world.ts";
 
 const firstHash = "d4d4fb5bd";
-const columns = "NAME DESIRED UPDATED UPDATED_READY UPDATED_AVAILABLE READY TOTAL AGE".split(" ");
+const columns = "NAME DESIRED UPDATED UPDATED_READY UPDATED_AVAILABLE READY TOTAL AGE";
 
 /** Bare on purpose: the defaulted template decides the revision's name. */
-function sample(version: string): object {
-  return {
-    apiVersion: `apps.kruise.io/${version}`,
-    kind: "CloneSet",
-    metadata: { name: "sample", labels: { app: "sample" } },
-    spec: {
-      replicas: 3,
-      selector: { matchLabels: { app: "sample" } },
-      template: {
-        metadata: { labels: { app: "sample" } },
-        spec: { containers: [{ name: "nginx", image: "nginx:alpine" }] },
-      },
-    },
-  };
-}
+const spec = {
+  replicas: 3,
+  selector: { matchLabels: { app: "sample" } },
+  template: {
+    metadata: { labels: { app: "sample" } },
+    spec: { containers: [{ name: "nginx", image: "nginx:alpine" }] },
+  },
+};
 
 export const suite: Suite = {
   number: "06",
   title: "CloneSet: creation",
   needs: [],
   async run(world) {
+    const sample = new CloneSet(world, "sample");
     await world.step("1 apply", async () => {
-      await world.apply(sample(world.version));
-      await world.untilAll("sample", 3, { timeoutMs: 120_000 });
+      await sample.apply(spec, { labels: { app: "sample" } });
+      await sample.untilAll(3, { timeoutMs: 120_000 });
     });
-    await world.step("2 columns", () => checkColumns(world));
-    await world.step("3 pods", () => checkPods(world));
-    await world.step("3 revision and status", () => checkRevision(world));
-    await world.step("4 events", () => checkEvents(world));
-    await world.step("5 to another image and back", () => thereAndBack(world));
-    await world.step("6 delete and release a pod", () => deleteAndRelease(world));
-    await world.step("7 garbage collection", () => collect(world));
+    await world.step("2 columns", () => checkColumns(sample));
+    await world.step("3 pods", () => checkPods(sample));
+    await world.step("3 revision and status", () => checkRevision(sample));
+    await world.step("4 events", () => checkEvents(sample));
+    await world.step("5 to another image and back", () => thereAndBack(sample));
+    await world.step("6 delete and release a pod", () => deleteAndRelease(sample));
+    await world.step("7 garbage collection", async () => {
+      await sample.remove();
+      await world.until("only the stray pod stays", async () => {
+        assert.equal((await world.revisions()).length, 0);
+        assert.equal((await world.list("pods")).length, 1);
+      });
+    });
   },
 };
 
-async function checkColumns(world: World): Promise<void> {
-  const plain = await world.printed(world.cloneSets);
-  assert.deepEqual(plain.header, columns);
-  const wide = await world.printed(world.cloneSets, true);
-  assert.deepEqual(wide.header, [...columns, "CONTAINERS", "IMAGES", "SELECTOR"]);
+async function checkColumns(sample: CloneSet): Promise<void> {
+  assert.equal(await sample.columns(), columns);
+  const wide = await sample.world.printed(sample.resource, true);
+  assert.equal(wide.header.join(" "), `${columns} CONTAINERS IMAGES SELECTOR`);
   assert.deepEqual(wide.rows[0]?.slice(-3), ["nginx", "nginx:alpine", "app=sample"]);
 }
 
-async function checkPods(world: World): Promise<void> {
-  const clone = await world.get("sample");
-  const pods = await world.livePodsOf("sample");
+async function checkPods(sample: CloneSet): Promise<void> {
+  const { world } = sample;
+  const clone = await sample.get();
+  const pods = await sample.livePods();
   assert.equal(pods.length, 3);
   for (const pod of pods) checkPod(pod, clone);
   assert.equal((await world.list("replicasets")).length, 0);
-  assert.equal((await world.list("persistentvolumeclaims")).length, 0);
+  assert.equal((await world.claims()).length, 0);
 }
 
 function checkPod(pod: Item, clone: Item): void {
   const suffix = pod.metadata.name.slice("sample-".length);
   assert.match(pod.metadata.name, /^sample-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
-  assert.equal(pod.status?.containerStatuses?.[0]?.restartCount, 0);
+  assert.equal(restartsOf(pod), 0);
   const gates = pod.spec?.readinessGates?.map((gate) => gate.conditionType).sort();
   assert.deepEqual(gates, ["InPlaceUpdateReady", "KruisePodReady"]);
   for (const gate of gates ?? []) assert.equal(conditionOf(pod, gate)?.status, "True", gate);
@@ -79,22 +78,19 @@ function checkPod(pod: Item, clone: Item): void {
   assert.deepEqual(pod.metadata.ownerReferences, [ownerOf(clone)]);
 }
 
-function ownerOf(clone: Item): object {
-  return {
-    apiVersion: "apps.kruise.io/v1beta1",
-    kind: "CloneSet",
-    name: clone.metadata.name,
-    uid: clone.metadata.uid,
-    controller: true,
-    blockOwnerDeletion: true,
-  };
+function ownerOf({ metadata: { name, uid } }: Item): object {
+  const owner = { apiVersion: "apps.kruise.io/v1beta1", kind: "CloneSet", name, uid };
+  return { ...owner, controller: true, blockOwnerDeletion: true };
 }
 
-async function checkRevision(world: World): Promise<void> {
-  const clone = await world.get("sample");
-  const revisions = await world.list("controllerrevisions");
+async function checkRevision(sample: CloneSet): Promise<void> {
+  const clone = await sample.get();
   assert.deepEqual(
-    revisions.map(({ metadata, revision }) => [metadata.name, revision, metadata.ownerReferences]),
+    (await sample.world.revisions()).map(({ metadata, revision }) => [
+      metadata.name,
+      revision,
+      metadata.ownerReferences,
+    ]),
     [[`sample-${firstHash}`, 1, [ownerOf(clone)]]],
   );
   const { status } = clone;
@@ -110,62 +106,51 @@ function failureConditions(clone: Item): string[] {
   return conditions.filter(({ type, status }) => type.startsWith("Failed") && status === "True").map(String);
 }
 
-async function checkEvents(world: World): Promise<void> {
-  const pods = await world.livePodsOf("sample");
-  await world.until("three creation events", async () => {
-    const events = await world.events("CloneSet", "sample", "SuccessfulCreate");
+async function checkEvents(sample: CloneSet): Promise<void> {
+  const created = (await sample.livePods()).map((pod) => `succeed to create pod ${nameOf(pod)}`);
+  await sample.world.until("three creation events", async () => {
+    const events = await sample.events("SuccessfulCreate");
     assert.deepEqual(
       events.map(({ type, message, source }) => [type, message, source]).sort(),
-      pods
-        .map((pod) => ["Normal", `succeed to create pod ${pod.metadata.name}`, "cloneset-controller"])
-        .sort(),
+      created.map((message) => ["Normal", message, "cloneset-controller"]).sort(),
     );
   });
 }
 
-async function thereAndBack(world: World): Promise<void> {
-  await world.patch("sample", "json", imagePatch("nginx:1.21"));
-  await world.until("second revision", async () => {
-    assert.equal((await world.get("sample")).status?.updateRevision, "sample-76798454df");
-    assert.equal(await world.row("sample"), "sample 3 3 3 3 3 3");
-  });
-  await world.patch("sample", "json", imagePatch("nginx:alpine"));
-  await world.until("first revision again", async () => {
-    assert.equal((await world.get("sample")).status?.updateRevision, `sample-${firstHash}`);
-    assert.equal(await world.row("sample"), "sample 3 3 3 3 3 3");
-  });
-  const revisions = await world.list("controllerrevisions");
+async function thereAndBack(sample: CloneSet): Promise<void> {
+  const untilAt = (revision: string) =>
+    sample.world.until(`revision ${revision}`, async () => {
+      assert.equal((await sample.status()).updateRevision, revision);
+      await sample.assertAll(3);
+    });
+  await sample.toImage("nginx:1.21");
+  await untilAt("sample-76798454df");
+  await sample.toImage("nginx:alpine");
+  await untilAt(`sample-${firstHash}`);
+  const revisions = await sample.world.revisions();
   assert.deepEqual(revisions.map(({ metadata, revision }) => `${metadata.name} ${revision}`).sort(), [
     "sample-76798454df 2",
     `sample-${firstHash} 3`,
   ]);
-  assert.deepEqual(failureConditions(await world.get("sample")), []);
+  assert.deepEqual(failureConditions(await sample.get()), []);
 }
 
-async function deleteAndRelease(world: World): Promise<void> {
-  const before = await world.livePodsOf("sample");
-  const [deleted, released] = before.map((pod) => pod.metadata.name);
+async function deleteAndRelease(sample: CloneSet): Promise<void> {
+  const { world } = sample;
+  const [deleted, released] = (await sample.livePods()).map(nameOf);
   if (deleted === undefined || released === undefined) throw new Error("three pods were expected");
   await world.remove("pods", deleted);
   await world.until("a pod of another name", async () => {
-    const names = (await world.livePodsOf("sample")).map((pod) => pod.metadata.name);
+    const names = (await sample.livePods()).map(nameOf);
     assert.equal(names.length, 3);
     assert.ok(!names.includes(deleted));
   });
-  await world.patch(released, "json", [{ op: "remove", path: "/metadata/labels/app" }], "pods");
+  await world.label(released, { app: null });
   // Until the controller has seen the label go, all three count as before.
   await world.until("it has no owner", async () => {
-    const stray = await world.api.get("pods", released, world.namespace);
+    const stray = await world.pod(released);
     assert.equal(stray.metadata.ownerReferences, undefined);
-    assert.equal(stray.status?.phase, "Running");
+    assert.equal(phaseOf(stray), "Running");
   });
-  await world.untilAll("sample", 3);
-}
-
-async function collect(world: World): Promise<void> {
-  await world.remove(world.cloneSets, "sample");
-  await world.until("only the stray pod stays", async () => {
-    assert.equal((await world.list("controllerrevisions")).length, 0);
-    assert.equal((await world.list("pods")).length, 1);
-  });
+  await sample.untilAll(3);
 }

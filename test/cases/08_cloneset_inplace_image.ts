@@ -1,50 +1,43 @@
 import assert from "node:assert/strict";
-import type { Item } from "../cluster/api.ts";
-import { cloneSet, container, imagePatch, sleeper } from "./manifests.ts";
+import type { ContainerStatus, Item } from "../cluster/api.ts";
+import { CloneSet } from "./clone_sets.ts";
+import { assertAllNew, conditionOf, identityOf, imageOf, nameOf, statusOf } from "./items.ts";
+import { container, environmentPatch, sleeper } from "./manifests.ts";
 import type { Suite } from "./suite.ts";
-import { conditionOf, courseOf, extremesOf, type Moment } from "./trail.ts";
-import type { World } from "./world.ts";
+import { courseOf, type Moment } from "./trail.ts";
 
 export const suite: Suite = {
   number: "08",
   title: "CloneSet: image change in place, and the fall back",
   needs: [],
   async run(world) {
+    const clone = new CloneSet(world, "inplace");
     await world.step("1 apply", async () => {
-      await world.apply(
-        cloneSet(world.version, {
-          name: "inplace",
-          replicas: 3,
-          strategy: { policy: "InPlaceIfPossible" },
-          containers: [container("web", "nginx:1.20"), sleeper("helper", "busybox:1.34")],
-        }),
-      );
-      const pods = await world.untilAll("inplace", 3);
+      const pods = await clone.start({
+        replicas: 3,
+        strategy: { policy: "InPlaceIfPossible" },
+        containers: [container("web", "nginx:1.20"), sleeper("helper", "busybox:1.34")],
+      });
       for (const pod of pods) assert.equal(readyGates(pod), "2/2");
     });
-    const before = await world.livePodsOf("inplace");
-    const trail = await world.trail("pods", "case=inplace");
+    const before = await clone.livePods();
+    const trail = await clone.trail();
     await world.step("2 image in place, one at a time", async () => {
-      await world.patch("inplace", "json", imagePatch("nginx:1.21"));
+      await clone.toImage("nginx:1.21");
       await world.until("updated", async () => {
-        const { status } = await world.get("inplace");
-        assert.notEqual(status?.updateRevision, before[0]?.metadata.labels?.["controller-revision-hash"]);
-        assert.equal(await world.row("inplace"), "inplace 3 3 3 3 3 3");
+        const { updateRevision } = await clone.status();
+        assert.notEqual(updateRevision, before[0]?.metadata.labels?.["controller-revision-hash"]);
+        await clone.assertAll(3);
       });
-      const moments = await trail.stop();
-      for (const pod of before) checkCourse(moments, pod.metadata.name);
-      const { leastAvailable, worst } = extremesOf(moments);
-      assert.ok(leastAvailable >= 2, `available fell to ${leastAvailable}: ${worst}`);
+      const moments = await trail.neverBelow(2);
+      for (const pod of before) checkCourse(moments, nameOf(pod));
     });
-    await world.step("3 identity and state", () => checkUpdated(world, before));
-    await world.step("3 events", () => checkEvents(world, before));
-    await world.step("4 another change recreates", () => recreate(world, before));
+    await world.step("3 identity and state", () => checkUpdated(clone, before));
+    await world.step("3 events", () => checkEvents(clone, before));
+    await world.step("4 another change recreates", () => recreate(clone, before));
     await world.step("5 strategic merge patch is refused", async () => {
-      await world.refused(
-        () =>
-          world.patch("inplace", "strategic", { spec: { template: { metadata: { labels: { x: "y" } } } } }),
-        415,
-      );
+      const body = { spec: { template: { metadata: { labels: { x: "y" } } } } };
+      await world.refused(() => clone.patch("strategic", body), 415);
     });
   },
 };
@@ -60,38 +53,30 @@ function checkCourse(moments: readonly Moment[], name: string): void {
   const states = courseOf(moments, name, (pod) => pod.metadata.labels?.["lifecycle.apps.kruise.io/state"]);
   assert.deepEqual(states, ["Normal", "Updating", "Normal"]);
   const stopped = moments.find(
-    ({ object }) =>
-      object.metadata.name === name && conditionOf(object, "InPlaceUpdateReady")?.status === "False",
-  );
-  assert.ok(stopped);
-  assert.equal(conditionOf(stopped.object, "InPlaceUpdateReady")?.reason, "StartInPlaceUpdate");
-  assert.equal(conditionOf(stopped.object, "Ready")?.status, "False");
+    ({ object }) => nameOf(object) === name && conditionOf(object, "InPlaceUpdateReady")?.status === "False",
+  )?.object;
+  assert.equal(conditionOf(stopped, "InPlaceUpdateReady")?.reason, "StartInPlaceUpdate");
+  assert.equal(conditionOf(stopped, "Ready")?.status, "False");
 }
 
-async function checkUpdated(world: World, before: readonly Item[]): Promise<void> {
-  const revision = (await world.get("inplace")).status?.updateRevision;
-  const after = await world.podsOf("inplace");
-  assert.deepEqual(after.map(identity), before.map(identity));
+async function checkUpdated(clone: CloneSet, before: readonly Item[]): Promise<void> {
+  const { updateRevision } = await clone.status();
+  const after = await clone.pods();
+  assert.deepEqual(after.map(identityOf), before.map(identityOf));
   for (const [index, pod] of after.entries()) {
-    const old = before[index];
-    const [helper, web] = statuses(pod);
-    const [oldHelper, oldWeb] = statuses(old);
-    assert.equal(pod.spec?.containers?.[0]?.image, "nginx:1.21");
-    assert.notEqual(web?.containerID, oldWeb?.containerID);
-    assert.equal(web?.restartCount, 1);
-    assert.equal(helper?.containerID, oldHelper?.containerID);
-    assert.equal(helper?.restartCount, 0);
-    assert.equal(pod.metadata.labels?.["controller-revision-hash"], revision);
-    checkState(pod, revision ?? "");
+    const changes = (container: string) =>
+      changeOf(statusOf(before[index], container), statusOf(pod, container));
+    assert.equal(imageOf(pod), "nginx:1.21");
+    assert.equal(changes("web"), "another container, 1 restarts");
+    assert.equal(changes("helper"), "the same container, 0 restarts");
+    assert.equal(pod.metadata.labels?.["controller-revision-hash"], updateRevision);
+    checkState(pod, updateRevision ?? "");
   }
 }
 
-function statuses(pod: Item | undefined): NonNullable<NonNullable<Item["status"]>["containerStatuses"]> {
-  return [...(pod?.status?.containerStatuses ?? [])].sort((a, b) => (a.name < b.name ? -1 : 1));
-}
-
-function identity(pod: Item): (string | undefined)[] {
-  return [pod.metadata.name, pod.metadata.uid, pod.spec?.nodeName, pod.status?.podIP];
+function changeOf(before: ContainerStatus | undefined, after: ContainerStatus | undefined): string {
+  const which = before?.containerID === after?.containerID ? "the same" : "another";
+  return `${which} container, ${after?.restartCount} restarts`;
 }
 
 function checkState(pod: Item, revision: string): void {
@@ -99,51 +84,43 @@ function checkState(pod: Item, revision: string): void {
   assert.ok(text.includes('"updateImages":true'), text);
   const state: { revision: string; containerBatchesRecord: { containers: string[] }[] } = JSON.parse(text);
   assert.equal(state.revision, revision);
-  assert.deepEqual(
-    state.containerBatchesRecord.map((batch) => batch.containers),
-    [["web"]],
-  );
+  const batches = state.containerBatchesRecord.map((batch) => batch.containers);
+  assert.deepEqual(batches, [["web"]]);
 }
 
-async function checkEvents(world: World, before: readonly Item[]): Promise<void> {
-  const revision = (await world.get("inplace")).status?.updateRevision;
-  await world.until("one event a pod", async () => {
-    const events = await world.events("CloneSet", "inplace");
+async function checkEvents(clone: CloneSet, before: readonly Item[]): Promise<void> {
+  const { updateRevision } = await clone.status();
+  const message = (pod: Item) =>
+    `successfully update pod ${nameOf(pod)} in-place(revision ${updateRevision})`;
+  await clone.world.until("one event a pod", async () => {
+    const events = await clone.events();
     const updates = events.filter(({ reason }) => reason === "SuccessfulUpdatePodInPlace");
-    assert.deepEqual(
-      updates.map(({ type, message }) => [type, message]).sort(),
-      before
-        .map((pod) => [
-          "Normal",
-          `successfully update pod ${pod.metadata.name} in-place(revision ${revision})`,
-        ])
-        .sort(),
-    );
-    const created = events.filter(({ reason }) => reason === "SuccessfulCreate");
-    assert.equal(created.length, 3);
+    assert.deepEqual(updates.map((event) => event.message).sort(), before.map(message).sort());
+    assert.ok(updates.every(({ type }) => type === "Normal"));
+    assert.equal(events.filter(({ reason }) => reason === "SuccessfulCreate").length, 3);
     assert.ok(events.every(({ reason }) => reason !== "SuccessfulDelete"));
   });
 }
 
-async function recreate(world: World, before: readonly Item[]): Promise<void> {
-  const trail = await world.trail("pods", "case=inplace");
-  await world.patch("inplace", "json", [
-    { op: "add", path: "/spec/template/spec/containers/0/env", value: [{ name: "A", value: "1" }] },
-  ]);
+async function recreate(clone: CloneSet, before: readonly Item[]): Promise<void> {
+  const { world } = clone;
+  const trail = await clone.trail();
+  await clone.patch("json", environmentPatch());
   await world.until("all replaced", async () => {
-    const pods = await world.podsOf("inplace");
+    const pods = await clone.pods();
     assert.equal(pods.length, 3);
-    assert.ok(pods.every((pod) => !before.some((old) => old.metadata.name === pod.metadata.name)));
-    assert.ok(pods.every((pod) => !before.some((old) => old.metadata.uid === pod.metadata.uid)));
-    assert.equal(await world.row("inplace"), "inplace 3 3 3 3 3 3");
+    assertAllNew(pods, before);
+    assert.ok(
+      pods.every((pod) => !before.map(nameOf).includes(nameOf(pod))),
+      "other names",
+    );
+    await clone.assertAll(3);
   });
-  const { leastAvailable, worst } = extremesOf(await trail.stop());
-  assert.ok(leastAvailable >= 2, `available fell to ${leastAvailable}: ${worst}`);
+  await trail.neverBelow(2);
   await world.until("events of the replacement", async () => {
-    const reasons = (await world.events("CloneSet", "inplace")).map(({ reason }) => reason);
-    const count = (wanted: string) => reasons.filter((reason) => reason === wanted).length;
-    assert.ok(count("SuccessfulUpdatePodReCreate") >= 3);
-    assert.equal(count("SuccessfulDelete"), 3);
-    assert.equal(count("SuccessfulCreate"), 6);
+    const count = async (reason: string) => (await clone.events(reason)).length;
+    assert.ok((await count("SuccessfulUpdatePodReCreate")) >= 3);
+    assert.equal(await count("SuccessfulDelete"), 3);
+    assert.equal(await count("SuccessfulCreate"), 6);
   });
 }

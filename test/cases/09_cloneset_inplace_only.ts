@@ -1,15 +1,12 @@
 import assert from "node:assert/strict";
-import type { Item } from "../cluster/api.ts";
-import { cloneSet, container, imagePatch } from "./manifests.ts";
+import { CloneSet } from "./clone_sets.ts";
+import { assertSays, imageOf, restartsOf, uidOf } from "./items.ts";
+import { cloneSet, container, imagePatch, replacePatch } from "./manifests.ts";
 import type { Suite } from "./suite.ts";
-import { conditionOf } from "./trail.ts";
 import type { World } from "./world.ts";
 
-const alpha = "clonesets.v1alpha1.apps.kruise.io";
-const beta = "clonesets.v1beta1.apps.kruise.io";
-
 function mode(value: string): object[] {
-  return [{ op: "replace", path: "/spec/template/spec/containers/0/env/0/value", value }];
+  return replacePatch("/spec/template/spec/containers/0/env/0/value", value);
 }
 
 export const suite: Suite = {
@@ -17,95 +14,86 @@ export const suite: Suite = {
   title: "CloneSet: InPlaceOnly",
   needs: [],
   async run(world) {
-    const uids = new Set<string>();
+    const only = new CloneSet(world, "only");
+    let uids: string[] = [];
     const unchanged = async () => {
-      const pods = await world.podsOf("only");
-      assert.ok(pods.length === 2 && pods.every((pod) => uids.has(pod.metadata.uid)), "same pods");
-      assert.deepEqual(pods.map(restarts), [1, 1]);
+      const pods = await only.pods();
+      assert.deepEqual(pods.map(uidOf), uids, "same pods");
+      assert.deepEqual(pods.map(restartsOf), [1, 1]);
       return pods;
     };
     await world.step("1 apply", async () => {
-      await world.apply(
-        cloneSet(world.version, {
-          name: "only",
-          replicas: 2,
-          strategy: { policy: "InPlaceOnly", maxUnavailable: 1 },
-          containers: [container("nginx", "nginx:1.20", { env: [{ name: "MODE", value: "first" }] })],
-        }),
-      );
-      for (const pod of await world.untilAll("only", 2)) uids.add(pod.metadata.uid);
+      const pods = await only.start({
+        replicas: 2,
+        strategy: { policy: "InPlaceOnly", maxUnavailable: 1 },
+        containers: [container("nginx", "nginx:1.20", { env: [{ name: "MODE", value: "first" }] })],
+      });
+      uids = pods.map(uidOf);
     });
     await world.step("2 image", async () => {
-      await world.patch("only", "json", imagePatch("nginx:1.21"), alpha);
+      await only.patch("json", imagePatch("nginx:1.21"), "v1alpha1");
       await world.until("updated", async () => {
-        const pods = await unchanged();
-        assert.ok(pods.every((pod) => pod.spec?.containers?.[0]?.image === "nginx:1.21"));
-        assert.equal(await world.row("only"), "only 2 2 2 2 2 2");
+        assert.deepEqual((await unchanged()).map(imageOf), ["nginx:1.21", "nginx:1.21"]);
+        await only.assertAll(2);
       });
     });
-    await world.step("3 environment is refused", () => refuseEnvironment(world));
+    await world.step("3 environment is refused", () => refuseEnvironment(world, only));
     await world.step("4 label of the template", async () => {
-      const labels = { spec: { template: { metadata: { labels: { extra: "1" } } } } };
-      await world.patch("only", "merge", labels, alpha);
+      await only.mergeSpec({ template: { metadata: { labels: { extra: "1" } } } }, "v1alpha1");
       await world.until("labels arrived", async () => {
-        const pods = await unchanged();
-        assert.deepEqual(
-          pods.map((pod) => pod.metadata.labels?.["extra"]),
-          ["1", "1"],
-        );
-        assert.equal(await world.row("only"), "only 2 2 2 2 2 2");
+        const labels = (await unchanged()).map(({ metadata }) => metadata.labels?.["extra"]);
+        assert.deepEqual(labels, ["1", "1"]);
+        await only.assertAll(2);
       });
     });
-    await world.step("5 environment through v1beta1", () => environmentThroughBeta(world, unchanged));
+    await world.step("5 environment through v1beta1", () => environmentThroughBeta(only, unchanged));
     await world.step("6 surge is refused", async () => {
       const manifest = cloneSet("v1alpha1", {
         name: "only-surge",
         replicas: 2,
         strategy: { policy: "InPlaceOnly", maxSurge: 1 },
       });
-      const message = await world.refused(() => world.apply(manifest), 422);
-      assert.ok(message.includes("can not use maxSurge with strategy type InPlaceOnly"), message);
+      const words = "can not use maxSurge with strategy type InPlaceOnly";
+      await world.refuses(422, () => world.apply(manifest), words);
     });
   },
 };
 
-function restarts(pod: Item): number | undefined {
-  return pod.status?.containerStatuses?.[0]?.restartCount;
-}
-
-async function refuseEnvironment(world: World): Promise<void> {
-  const { generation } = (await world.get("only")).metadata;
-  const message = await world.refused(() => world.patch("only", "json", mode("second"), alpha), 422);
+async function refuseEnvironment(world: World, only: CloneSet): Promise<void> {
+  const { generation } = (await only.get()).metadata;
+  const message = await world.refused(() => only.patch("json", mode("second"), "v1alpha1"), 422);
   assert.ok(message.startsWith('admission webhook "vcloneset.kb.io" denied the request:'), message);
-  const reason =
-    "spec: Forbidden: only allowed to update images in spec for InPlaceOnly, but found replace /containers/0/env/0/value";
-  assert.ok(message.includes(reason.slice(0, reason.indexOf(" replace"))), message);
-  assert.match(message, /but found replace \S*\/env\/0\/value/);
-  assert.equal((await world.get("only")).metadata.generation, generation);
+  assertSays(
+    message,
+    "spec: Forbidden: only allowed to update images in spec for InPlaceOnly, but found",
+    /but found replace \S*\/env\/0\/value/,
+  );
+  assert.equal((await only.get()).metadata.generation, generation);
 }
 
 /** Admission may refuse this through v1beta1 too; where it accepts, the refusal shows as a condition. */
-async function environmentThroughBeta(world: World, unchanged: () => Promise<unknown>): Promise<void> {
-  const answer = await world.patch("only", "json", mode("second"), beta).catch((error: unknown) => error);
+async function environmentThroughBeta(only: CloneSet, unchanged: () => Promise<unknown>): Promise<void> {
+  const { world } = only;
+  const answer = await only.patch("json", mode("second"), "v1beta1").catch((error: unknown) => error);
   if (answer instanceof Error) {
     assert.match(answer.message, /only allowed to update images in spec for InPlaceOnly/);
     await unchanged();
     return;
   }
   await world.until("the condition says so", async () => {
-    const condition = conditionOf(await world.get("only"), "FailedUpdate");
+    const condition = await only.condition("FailedUpdate");
     assert.equal(condition?.status, "True");
     const expected = /^find Pod only-\w{5} update strategy is InPlaceOnly but can not update in-place$/;
     assert.match(condition?.message ?? "", expected);
   });
   await world.stays(async () => {
     await unchanged();
-    assert.equal((await world.get("only")).status?.updatedReplicas ?? 0, 0);
+    assert.equal((await only.status()).updatedReplicas ?? 0, 0);
   });
-  await world.patch("only", "json", mode("first"), beta);
+  await only.patch("json", mode("first"), "v1beta1");
   await world.until("back at the old content", async () => {
     await unchanged();
-    assert.equal(await world.row("only"), "only 2 2 2 2 2 2");
-    assert.notEqual(conditionOf(await world.get("only"), "FailedUpdate")?.status, "True");
+    await only.assertAll(2);
+    assert.notEqual((await only.condition("FailedUpdate"))?.status, "True");
   });
 }

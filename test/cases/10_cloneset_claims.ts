@@ -1,14 +1,16 @@
 import assert from "node:assert/strict";
 import type { Item } from "../cluster/api.ts";
-import { type CloneSetShape, claimTemplate, cloneSet, container, imagePatch, volumes } from "./manifests.ts";
+import { CloneSet } from "./clone_sets.ts";
+import { firstOf, imageOf, nameOf, onlyOf, phaseOf, uidOf } from "./items.ts";
+import { claimTemplate, container, volumes } from "./manifests.ts";
 import type { Suite } from "./suite.ts";
 import type { World } from "./world.ts";
 
 const instanceId = "apps.kruise.io/cloneset-instance-id";
+const columns = ["NAME", "STATUS", "VOLUME", "CAPACITY", "ACCESS MODES", "STORAGECLASS"];
 
-function withClaims(name: string, storage: string): CloneSetShape {
+function withClaims(storage: string) {
   return {
-    name,
     containers: [container("nginx", "nginx:1.20", { volumeMounts: [{ name: "data", mountPath: "/data" }] })],
     more: { volumeClaimTemplates: [claimTemplate("data", storage)] },
   };
@@ -20,110 +22,93 @@ export const suite: Suite = {
   needs: [],
   async run(world) {
     const storage = `claims-${world.namespace}`;
+    const keep = new CloneSet(world, "keep");
     await world.step("1 claims", async () => {
       // Four are used. A creation that the server could not answer leaves its claim behind, which goes with its volume.
       await world.applyVolumes(volumes(storage, storage, 12));
-      await world.apply(
-        cloneSet(world.version, {
-          ...withClaims("keep", storage),
-          replicas: 2,
-          reuse: true,
-          strategy: { policy: "InPlaceIfPossible", maxUnavailable: 1 },
-        }),
-      );
-      await world.untilAll("keep", 2);
-      await checkClaims(world);
+      await keep.start({
+        ...withClaims(storage),
+        replicas: 2,
+        reuse: true,
+        strategy: { policy: "InPlaceIfPossible", maxUnavailable: 1 },
+      });
+      await checkClaims(keep);
     });
     const claims = await claimIdentities(world);
-    const pods = await world.livePodsOf("keep");
+    const pods = await keep.livePods();
     await world.step("2 in place keeps them", async () => {
-      await world.patch("keep", "json", imagePatch("nginx:1.21"));
+      await keep.toImage("nginx:1.21");
       await world.until("updated", async () => {
-        assert.equal(await world.row("keep"), "keep 2 2 2 2 2 2");
-        const now = await world.podsOf("keep");
-        assert.ok(now.every((pod) => pod.spec?.containers?.[0]?.image === "nginx:1.21"));
-        assert.deepEqual(now.map(uid), pods.map(uid));
+        await keep.assertAll(2);
+        const now = await keep.pods();
+        assert.deepEqual(now.map(imageOf), ["nginx:1.21", "nginx:1.21"]);
+        assert.deepEqual(now.map(uidOf), pods.map(uidOf));
         assert.deepEqual(await claimIdentities(world), claims);
       });
     });
     await world.step("3 a vanished pod comes back with name and claim", async () => {
-      const victim = pods[0];
-      if (victim === undefined) throw new Error("no pod");
-      await world.remove("pods", victim.metadata.name);
+      const victim = firstOf(pods);
+      await world.remove("pods", nameOf(victim));
       await world.until("same name, other pod", async () => {
-        const now = await world.api.get("pods", victim.metadata.name, world.namespace);
-        assert.notEqual(now.metadata.uid, victim.metadata.uid);
-        assert.equal(await world.row("keep"), "keep 2 2 2 2 2 2");
+        assert.notEqual(uidOf(await world.pod(nameOf(victim))), uidOf(victim));
+        await keep.assertAll(2);
         assert.deepEqual(await claimIdentities(world), claims);
       });
     });
     await world.step("4 scale-in takes the claim along", async () => {
-      await world.scale("keep", 1);
+      await keep.scale(1);
       await world.until("one of each", async () => {
-        const [pod] = await world.podsOf("keep");
-        assert.equal(await world.row("keep"), "keep 1 1 1 1 1 1");
-        const left = await world.list("persistentvolumeclaims");
-        assert.deepEqual(left.map(name), [`data-${pod?.metadata.name}`]);
-        assert.ok(claims.includes(left.map((claim) => `${name(claim)} ${uid(claim)}`)[0] ?? ""));
+        await keep.assertAll(1);
+        const left = onlyOf(await world.claims());
+        assert.equal(nameOf(left), `data-${nameOf(firstOf(await keep.pods()))}`);
+        assert.ok(claims.includes(claimIdentity(left)), claimIdentity(left));
       });
     });
-    await world.step("5 deletion removes claims; no reuse", () => withoutReuse(world, storage));
+    await world.step("5 deletion removes claims; no reuse", () => withoutReuse(keep, storage));
   },
 };
 
-const uid = (item: Item): string => item.metadata.uid;
-const name = (item: Item): string => item.metadata.name;
-
-async function claimIdentities(world: World): Promise<string[]> {
-  return (await world.list("persistentvolumeclaims")).map((claim) => `${name(claim)} ${uid(claim)}`).sort();
+function claimIdentity(claim: Item): string {
+  return `${nameOf(claim)} ${uidOf(claim)}`;
 }
 
-async function checkClaims(world: World): Promise<void> {
-  const pods = await world.livePodsOf("keep");
-  const claims = await world.list("persistentvolumeclaims");
-  assert.deepEqual(claims.map(name).sort(), pods.map((pod) => `data-${name(pod)}`).sort());
-  const owner = await world.get("keep");
+async function claimIdentities(world: World): Promise<string[]> {
+  return (await world.claims()).map(claimIdentity).sort();
+}
+
+async function checkClaims(keep: CloneSet): Promise<void> {
+  const { world } = keep;
+  const claims = await world.claims();
+  const expected = (await keep.livePods()).map((pod) => `data-${nameOf(pod)}`);
+  assert.deepEqual(claims.map(nameOf).sort(), expected.sort());
+  const owner = await keep.get();
   for (const claim of claims) {
-    const suffix = name(claim).slice("data-keep-".length);
-    assert.equal(claim.status?.phase, "Bound");
+    const suffix = nameOf(claim).slice("data-keep-".length);
+    assert.equal(phaseOf(claim), "Bound");
     assert.deepEqual(claim.metadata.labels, { case: "keep", [instanceId]: suffix });
-    assert.deepEqual(
-      claim.metadata.ownerReferences?.map((reference) => [
-        reference.kind,
-        reference.name,
-        reference.uid,
-        reference.controller,
-      ]),
-      [["CloneSet", "keep", uid(owner), true]],
-    );
+    const { kind, name, uid, controller } = claim.metadata.ownerReferences?.[0] ?? {};
+    assert.deepEqual([kind, name, uid, controller], ["CloneSet", "keep", uidOf(owner), true]);
+    assert.equal(claim.metadata.ownerReferences?.length, 1);
   }
   const printed = await world.printed("persistentvolumeclaims");
-  assert.deepEqual(printed.header.slice(0, 6), [
-    "NAME",
-    "STATUS",
-    "VOLUME",
-    "CAPACITY",
-    "ACCESS MODES",
-    "STORAGECLASS",
-  ]);
+  assert.deepEqual(printed.header.slice(0, 6), columns);
   for (const row of printed.rows) assert.deepEqual([row[1], row[3], row[4]], ["Bound", "1Gi", "RWO"]);
 }
 
-async function withoutReuse(world: World, storage: string): Promise<void> {
-  await world.remove(world.cloneSets, "keep");
+async function withoutReuse(keep: CloneSet, storage: string): Promise<void> {
+  const { world } = keep;
+  await keep.remove();
   await world.until("nothing is left", async () => {
-    assert.deepEqual((await world.list("persistentvolumeclaims")).map(name), []);
-    assert.deepEqual((await world.list("pods")).map(name), []);
+    assert.deepEqual((await world.claims()).map(nameOf), []);
+    assert.deepEqual((await world.list("pods")).map(nameOf), []);
   });
-  await world.apply(cloneSet(world.version, { ...withClaims("fresh", storage), reuse: false }));
-  const [old] = await world.untilAll("fresh", 1);
-  if (old === undefined) throw new Error("no pod");
-  await world.remove("pods", name(old));
+  const fresh = new CloneSet(world, "fresh");
+  const old = onlyOf(await fresh.start({ ...withClaims(storage), reuse: false }));
+  await world.remove("pods", nameOf(old));
   await world.until("a new pod with a new claim", async () => {
-    const [pod, ...others] = await world.podsOf("fresh");
-    assert.equal(others.length, 0);
-    assert.ok(pod !== undefined && name(pod) !== name(old));
-    assert.equal(await world.row("fresh"), "fresh 1 1 1 1 1 1");
-    assert.deepEqual((await world.list("persistentvolumeclaims")).map(name), [`data-${name(pod)}`]);
+    const pod = onlyOf(await fresh.pods());
+    assert.notEqual(nameOf(pod), nameOf(old));
+    await fresh.assertAll(1);
+    assert.deepEqual((await world.claims()).map(nameOf), [`data-${nameOf(pod)}`]);
   });
 }

@@ -1,94 +1,77 @@
 import assert from "node:assert/strict";
 import type { Item } from "../cluster/api.ts";
-import { cloneSet, imagePatch, strategyPatch } from "./manifests.ts";
+import { CloneSet } from "./clone_sets.ts";
+import { imageOf, nameOf, restartsOf, uidOf } from "./items.ts";
 import type { Suite } from "./suite.ts";
-import { conditionOf, extremesOf } from "./trail.ts";
-import type { World } from "./world.ts";
 
-const alpha = "clonesets.v1alpha1.apps.kruise.io";
+const available = "True CloneSetAvailable CloneSet is available";
 
 export const suite: Suite = {
   number: "13",
   title: "CloneSet: pause",
   needs: [],
   async run(world) {
+    const hold = new CloneSet(world, "hold");
     await world.step("1 pods are created", async () => {
-      await world.apply(
-        cloneSet(world.version, {
-          name: "hold",
-          replicas: 3,
-          strategy: { policy: "InPlaceIfPossible", paused: true, maxUnavailable: 1 },
-          more: { progressDeadlineSeconds: 600 },
-        }),
-      );
-      await world.untilAll("hold", 3);
+      await hold.start({
+        replicas: 3,
+        strategy: { policy: "InPlaceIfPossible", paused: true, maxUnavailable: 1 },
+        more: { progressDeadlineSeconds: 600 },
+      });
     });
-    const first = await world.livePodsOf("hold");
-    await world.step("2 nothing is updated", () => heldBack(world, first));
+    const first = await hold.livePods();
+    await world.step("2 nothing is updated", () => heldBack(hold, first));
     await world.step("3 scaling goes on with the new revision", async () => {
-      await world.scale("hold", 4);
-      await world.untilRow("hold 4 1 1 1 4 4");
+      await hold.scale(4);
+      await hold.untilRow("4 1 1 1 4 4");
     });
     await world.step("4 repair too", async () => {
-      await world.remove("pods", first[0]?.metadata.name ?? "");
-      await world.untilRow("hold 4 2 2 2 4 4");
+      await world.remove("pods", first.map(nameOf)[0] ?? "");
+      await hold.untilRow("4 2 2 2 4 4");
     });
-    await world.step("5 resume", () => resume(world, first.slice(1)));
+    await world.step("5 resume", () => resume(hold, first.slice(1)));
     await world.step("6 pause with nothing to hold back", async () => {
-      const { generation } = await pause(world, true);
+      const { generation } = (await hold.strategy({ paused: true }, "v1alpha1")).metadata;
       await world.until("observed", async () => {
-        const { status } = await world.get("hold");
-        assert.ok((status?.observedGeneration ?? 0) >= generation);
-        assert.equal(await progressing(world), "True CloneSetAvailable CloneSet is available");
-        assert.equal(await world.row("hold"), "hold 4 4 4 4 4 4");
+        assert.ok(((await hold.status()).observedGeneration ?? 0) >= generation);
+        assert.equal(await progressing(hold), available);
+        await hold.assertAll(4);
       });
-      const { code, stderr } = await world.refit("rollout", "pause", "clone/hold");
-      assert.notEqual(code, 0);
-      assert.match(stderr.trim(), /is already paused$/);
+      assert.match(await world.refitError("rollout", "pause", "clone/hold"), /is already paused$/);
     });
   },
 };
 
-async function pause(world: World, paused: boolean): Promise<Item["metadata"]> {
-  return (await world.patch("hold", "merge", strategyPatch("v1alpha1", { paused }), alpha)).metadata;
-}
-
-async function progressing(world: World): Promise<string> {
-  const condition = conditionOf(await world.get("hold"), "Progressing");
+async function progressing(hold: CloneSet): Promise<string> {
+  const condition = await hold.condition("Progressing");
   return `${condition?.status} ${condition?.reason} ${condition?.message}`;
 }
 
-async function heldBack(world: World, pods: readonly Item[]): Promise<void> {
-  await world.patch("hold", "json", imagePatch("nginx:1.21"));
-  await world.until("the change is seen and held", async () => {
-    const row = await world.row("hold");
-    assert.match(row, /^hold 3 (0 )*3 3$/);
-    assert.equal(await progressing(world), "True CloneSetPaused CloneSet is paused");
+async function heldBack(hold: CloneSet, pods: readonly Item[]): Promise<void> {
+  await hold.toImage("nginx:1.21");
+  await hold.world.until("the change is seen and held", async () => {
+    assert.match(await hold.row(), /^3 (0 )*3 3$/);
+    assert.equal(await progressing(hold), "True CloneSetPaused CloneSet is paused");
   });
-  await world.stays(async () => {
-    const now = await world.podsOf("hold");
-    assert.deepEqual(
-      now.map((pod) => pod.metadata.uid),
-      pods.map((pod) => pod.metadata.uid),
-    );
-    assert.ok(now.every((pod) => pod.spec?.containers?.[0]?.image === "nginx:1.20"));
-    assert.ok(now.every((pod) => pod.status?.containerStatuses?.[0]?.restartCount === 0));
+  await hold.world.stays(async () => {
+    const now = await hold.pods();
+    assert.deepEqual(now.map(uidOf), pods.map(uidOf));
+    assert.deepEqual(now.map(imageOf), Array(3).fill("nginx:1.20"));
+    assert.deepEqual(now.map(restartsOf), [0, 0, 0]);
   });
 }
 
-async function resume(world: World, old: readonly Item[]): Promise<void> {
-  const trail = await world.trail("pods", "case=hold");
-  await pause(world, false);
-  await world.until("all updated", async () => {
-    assert.equal(await world.row("hold"), "hold 4 4 4 4 4 4");
-    assert.equal(await progressing(world), "True CloneSetAvailable CloneSet is available");
+async function resume(hold: CloneSet, old: readonly Item[]): Promise<void> {
+  const trail = await hold.trail();
+  await hold.strategy({ paused: false }, "v1alpha1");
+  await hold.world.until("all updated", async () => {
+    await hold.assertAll(4);
+    assert.equal(await progressing(hold), available);
   });
-  const pods = await world.podsOf("hold");
-  for (const { metadata } of old) {
-    const pod = pods.find((candidate) => candidate.metadata.uid === metadata.uid);
-    assert.equal(pod?.spec?.containers?.[0]?.image, "nginx:1.21");
-    assert.equal(pod?.status?.containerStatuses?.[0]?.restartCount, 1);
+  const pods = new Map((await hold.pods()).map((pod) => [uidOf(pod), pod]));
+  for (const pod of old.map((before) => pods.get(uidOf(before)))) {
+    assert.equal(imageOf(pod), "nginx:1.21");
+    assert.equal(restartsOf(pod), 1);
   }
-  const { leastAvailable, worst } = extremesOf(await trail.stop());
-  assert.ok(leastAvailable >= 3, `available fell to ${leastAvailable}: ${worst}`);
+  await trail.neverBelow(3);
 }

@@ -1,44 +1,49 @@
 import assert from "node:assert/strict";
 import type { Item } from "../cluster/api.ts";
-import { Daemons, daemonSet } from "./daemon_sets.ts";
-import { cronJob, isOver, Jobs, task } from "./jobs.ts";
-import { cloneSet, container } from "./manifests.ts";
-import { Sets, statefulSet } from "./stateful_sets.ts";
+import { CloneSet } from "./clone_sets.ts";
+import { DaemonSet } from "./daemon_sets.ts";
+import { resourceOf } from "./handle.ts";
+import { firstOf, nameOf, onlyOf, ownerUidsOf, phaseOf, reportsReady, restartsOf, uidOf } from "./items.ts";
+import { CronJob, isOver, task } from "./jobs.ts";
+import { container } from "./manifests.ts";
+import { StatefulSet } from "./stateful_sets.ts";
 import type { Suite } from "./suite.ts";
 import { isReady } from "./trail.ts";
-import { unitedDeployment, workloads } from "./united_deployments.ts";
+import { United, workloads } from "./united_deployments.ts";
+import type { Workload } from "./workload.ts";
 import type { World } from "./world.ts";
 
-function tree(world: World): object {
-  return cloneSet(world.version, {
-    name: "tree-clone",
-    replicas: 2,
-    containers: [container("main", "nginx:1.20")],
-  });
-}
+const treeShape = { replicas: 2, containers: [container("main", "nginx:1.20")] };
 
 export const suite: Suite = {
   number: "18",
   title: "Owner trees and garbage collection of CloneSet and DaemonSet",
   needs: [],
   async run(world) {
-    await world.step("1 apply", async () => {
-      await world.apply(tree(world));
-      await world.untilAll("tree-clone", 2);
+    const tree = new CloneSet(world, "tree-clone");
+    await world.step("1 apply", async () => void (await tree.start(treeShape)));
+    await world.step("2 the tree", async () => {
+      await checkTree(tree);
+      assert.equal((await world.list("replicasets")).length, 0);
     });
-    await world.step("2 the tree", () => checkTree(world));
     await world.step("3 a deleted pod comes back under another name", async () => {
-      const before = await world.livePodsOf("tree-clone");
-      await world.remove("pods", before[0]?.metadata.name ?? "");
+      const deleted = nameOf(firstOf(await tree.livePods()));
+      await world.remove("pods", deleted);
       await world.until("two pods, one of them new", async () => {
-        const names = (await world.podsOf("tree-clone")).map((pod) => pod.metadata.name);
+        const names = (await tree.pods()).map(nameOf);
         assert.equal(names.length, 2);
-        assert.ok(!names.includes(before[0]?.metadata.name ?? ""));
-        assert.equal(await world.row("tree-clone"), "tree-clone 2 2 2 2 2 2");
+        assert.ok(!names.includes(deleted));
+        await tree.assertAll(2);
       });
     });
-    await world.step("4 orphans are never adopted, their revision is", () => orphan(world));
-    await world.step("5 dependants go with their owner", () => collect(world));
+    await world.step("4 orphans are never adopted, their revision is", () => orphan(tree));
+    await world.step("5 dependants go with their owner", async () => {
+      await tree.remove();
+      await world.until("only the orphans stay", async () => {
+        assert.equal((await world.revisions()).length, 0);
+        assert.deepEqual((await world.list("pods")).map(phaseOf), ["Running", "Running"]);
+      });
+    });
     await daemonTree(world);
   },
 };
@@ -54,214 +59,153 @@ export const otherSuite: Suite = {
   },
 };
 
+/** A revision and two pods, all of this owner. */
+async function checkTree(tree: Workload): Promise<void> {
+  const children = [...(await tree.world.revisions()), ...(await tree.world.list("pods"))];
+  assert.equal(children.length, 3);
+  assertOwned(children, await tree.get());
+}
+
 async function statefulTree(world: World): Promise<void> {
-  const sets = new Sets(world);
-  const name = "tree-sts";
-  const manifest = statefulSet(world.version, { name, replicas: 2 });
-  const settled = () => sets.untilRow(`${name} 2 2 2 2`);
-  const revisions = () => world.list("controllerrevisions");
+  const tree = new StatefulSet(world, "tree-sts");
   await world.step("StatefulSet: the tree, and a pod comes back under its name", async () => {
-    await world.apply(manifest);
-    await settled();
-    const children = [...(await revisions()), ...(await sets.pods(name))];
-    assert.equal(children.length, 3);
-    assertOwned(children, "StatefulSet", await sets.get(name));
-    const [first] = await sets.pods(name);
-    await world.remove("pods", `${name}-0`);
-    await world.until("a new one", async () => {
-      const pod = await world.api.get("pods", `${name}-0`, world.namespace);
-      assert.notEqual(uid(pod), first?.metadata.uid);
-    });
-    await settled();
+    await tree.start({ replicas: 2 });
+    await checkTree(tree);
+    const first = firstOf(await tree.pods());
+    await world.remove("pods", nameOf(first));
+    await tree.untilRenewed(nameOf(first), uidOf(first));
+    await tree.untilAll(2);
   });
   await world.step("StatefulSet: orphans and their revision are adopted", async () => {
-    const before = (await sets.pods(name)).map(pastOf);
-    await world.remove(sets.resource, name, { propagationPolicy: "Orphan" });
-    await world.until("orphaned", async () => {
-      assert.equal(await world.api.find(sets.resource, name, world.namespace), undefined);
-      for (const pod of await world.list("pods")) assert.deepEqual(pod.metadata.ownerReferences ?? [], []);
-    });
-    await world.apply(manifest);
-    await settled();
-    assert.deepEqual((await sets.pods(name)).map(pastOf), before);
-    const children = [...(await revisions()), ...(await sets.pods(name))];
-    assert.equal(children.length, 3);
-    assertOwned(children, "StatefulSet", await sets.get(name));
+    const before = (await tree.pods()).map(pastOf);
+    await orphanPods(tree);
+    await tree.start({ replicas: 2 });
+    assert.deepEqual((await tree.pods()).map(pastOf), before);
+    await checkTree(tree);
   });
   await world.step("StatefulSet: dependants go with their owner", async () => {
-    await world.remove(sets.resource, name);
-    await world.until("nothing is left", async () =>
-      assert.deepEqual([...(await world.list("pods")), ...(await revisions())], []),
-    );
+    await tree.remove();
+    await untilNothing(world, "pods", "controllerrevisions");
   });
 }
 
 async function unitedTree(world: World): Promise<void> {
-  const resource = `uniteddeployments.${world.version}.apps.kruise.io`;
-  const name = "tree-ud";
+  const tree = new United(world, "tree-ud");
   await world.step("UnitedDeployment: revision, workload, its revision, its pod", async () => {
-    await world.apply(
-      unitedDeployment(world.version, { name, replicas: 1, subsets: [{ name: "subset-a" }] }),
-    );
-    let workload: Item | undefined;
+    await tree.create({ replicas: 1, subsets: [{ name: "subset-a" }] });
+    const theWorkload = async () => onlyOf(await world.list(workloads.statefulSetTemplate));
     await world.until("a pod that is ready", async () => {
-      [workload] = await world.list(workloads.statefulSetTemplate);
-      const [pod] = await world.list("pods");
-      assert.equal(pod?.metadata.name, `${workload?.metadata.name}-0`);
+      const pod = onlyOf(await world.list("pods"));
+      assert.equal(nameOf(pod), `${nameOf(await theWorkload())}-0`);
       assert.ok(isReady(pod));
     });
-    assert.match(workload?.metadata.name ?? "", /^tree-ud-subset-a-[a-z0-9]{5}$/);
-    const owner = await world.api.get(resource, name, world.namespace);
-    const revisions = await world.list("controllerrevisions");
-    const own = revisions.filter((one) => one.metadata.ownerReferences?.[0]?.kind === "UnitedDeployment");
-    assert.equal(own.length, 1);
-    assert.match(own[0]?.metadata.name ?? "", /^tree-ud-[a-z0-9]+$/);
-    assertOwned([...own, ...(workload ? [workload] : [])], "UnitedDeployment", owner);
-    const others = revisions.filter((one) => !own.includes(one)).map((one) => one.metadata.ownerReferences);
-    assert.deepEqual(
-      others.map((list) => list?.map((reference) => reference.uid)),
-      [[workload?.metadata.uid]],
-    );
+    const workload = await theWorkload();
+    assert.match(nameOf(workload), /^tree-ud-subset-a-[a-z0-9]{5}$/);
+    const owner = await tree.get();
+    const isOwn = (one: Item) => one.metadata.ownerReferences?.[0]?.kind === "UnitedDeployment";
+    const revisions = await world.revisions();
+    const own = onlyOf(revisions.filter(isOwn));
+    assert.match(nameOf(own), /^tree-ud-[a-z0-9]+$/);
+    assertOwned([own, workload], owner);
+    const others = revisions.filter((one) => !isOwn(one));
+    assert.deepEqual(others.map(ownerUidsOf), [[uidOf(workload)]]);
   });
   await world.step("UnitedDeployment: dependants go with their owner", async () => {
-    await world.remove(resource, name);
-    await world.until("nothing is left", async () => {
-      for (const kind of [workloads.statefulSetTemplate, "pods", "controllerrevisions"])
-        assert.deepEqual(await world.list(kind), [], kind);
-    });
+    await tree.remove();
+    await untilNothing(world, workloads.statefulSetTemplate, "pods", "controllerrevisions");
   });
 }
 
 async function cronTree(world: World): Promise<void> {
-  const jobs = new Jobs(world);
-  const name = "tree-acj";
+  const tree = new CronJob(world, "tree-acj");
   await world.step("AdvancedCronJob: its job, a pod a node", async () => {
     const template = { broadcastJobTemplate: { spec: { template: task() } } };
-    await world.apply(cronJob(world.version, name, { schedule: "0 0 1 1 *", template }));
+    await tree.create({ schedule: "0 0 1 1 *", template });
     // A time that was missed: its job comes at once, and no other one while the suite looks.
-    await jobs.lastScheduled(name, Date.now() - 366 * 86_400_000);
-    let job: Item | undefined;
-    await world.until("a job that is over", async () => {
-      [job] = await jobs.children(name);
-      assert.ok(job && isOver(job));
-    });
-    assert.match(job?.metadata.name ?? "", /^tree-acj-[0-9]+$/);
-    assertOwned(job ? [job] : [], "AdvancedCronJob", await jobs.cron(name));
+    await tree.lastScheduled(Date.now() - 366 * 86_400_000);
+    await world.until("a job that is over", async () => assert.ok(isOver(firstOf(await tree.children()))));
+    const job = firstOf(await tree.children());
+    assert.match(nameOf(job), /^tree-acj-[0-9]+$/);
+    assertOwned([job], await tree.get());
     const pods = await world.list("pods");
-    assert.equal(pods.length, (await jobs.workers()).length);
-    if (job) assertOwned(pods, "BroadcastJob", job);
-    assert.ok(
-      pods.every((pod) => !isReady(pod)),
-      "they have ended",
-    );
+    assert.equal(pods.length, (await world.workers()).length);
+    assertOwned(pods, job);
+    assert.deepEqual(pods.filter(reportsReady).map(nameOf), [], "they have ended");
   });
   await world.step("AdvancedCronJob: dependants go with their owner", async () => {
-    await world.remove(jobs.crons, name);
-    await world.until("nothing is left", async () =>
-      assert.deepEqual([...(await world.list(jobs.resource)), ...(await world.list("pods"))], []),
-    );
+    await tree.remove();
+    await untilNothing(world, resourceOf("BroadcastJob", world.version), "pods");
   });
 }
 
 /** Every reference names the owner in the stored version, as its controller. */
-function assertOwned(children: readonly Item[], kind: string, { metadata }: Item): void {
-  const { name } = metadata;
-  const owner = { apiVersion: "apps.kruise.io/v1beta1", kind, name, uid: metadata.uid };
+function assertOwned(children: readonly Item[], { kind, metadata: { name, uid } }: Item): void {
+  const owner = { apiVersion: "apps.kruise.io/v1beta1", kind, name, uid };
   const reference = { ...owner, controller: true, blockOwnerDeletion: true };
   for (const child of children) assert.deepEqual(child.metadata.ownerReferences, [reference]);
 }
 
 /** Whether a pod was made anew or restarted shows here. */
-function pastOf({ metadata, status }: Item): string {
-  return `${metadata.name} ${metadata.uid} ${status?.containerStatuses?.[0]?.restartCount}`;
+function pastOf(pod: Item): string {
+  return `${nameOf(pod)} ${uidOf(pod)} ${restartsOf(pod)}`;
+}
+
+/** Deletes the owner without its pods. */
+async function orphanPods(tree: Workload): Promise<void> {
+  await tree.remove({ propagationPolicy: "Orphan" });
+  await tree.world.until("orphaned", async () => {
+    assert.equal(await tree.find(), undefined);
+    for (const pod of await tree.world.list("pods")) assert.deepEqual(ownerUidsOf(pod), []);
+  });
+}
+
+async function untilNothing(world: World, ...resources: readonly string[]): Promise<void> {
+  await world.until("nothing is left", async () => {
+    for (const resource of resources)
+      assert.deepEqual((await world.list(resource)).map(nameOf), [], resource);
+  });
 }
 
 async function daemonTree(world: World): Promise<void> {
-  const sets = new Daemons(world);
-  const nodes = await sets.nodes();
-  const name = "tree-ds";
-  const manifest = daemonSet(world.version, { name, nodes });
-  const settled = () => sets.untilRow(`${name}${` ${nodes.length}`.repeat(5)}`);
-  const uids = async () => (await sets.pods(name)).map((pod) => pod.metadata.uid).sort();
+  const nodes = await world.workers();
+  const tree = new DaemonSet(world, "tree-ds");
+  const uids = async () => (await tree.pods()).map(uidOf).sort();
   await world.step("DaemonSet: a pod comes back on its node", async () => {
-    await world.apply(manifest);
-    await settled();
-    assert.equal((await world.list("controllerrevisions")).length, 1);
-    const [first = ""] = nodes;
-    const before = await sets.podOn(name, first);
-    await world.remove("pods", before.metadata.name);
-    await world.until("a new one", async () => {
-      assert.notEqual((await sets.podOn(name, first)).metadata.name, before.metadata.name);
-    });
-    await settled();
+    await tree.start(nodes);
+    assert.equal((await world.revisions()).length, 1);
+    await tree.untilRenewed(await tree.removePodOn(nodes[0] ?? ""));
+    await tree.untilAll(nodes.length);
   });
   await world.step("DaemonSet: orphans and their revision are adopted", async () => {
     const before = await uids();
-    await world.remove(sets.resource, name, { propagationPolicy: "Orphan" });
-    await world.until("orphaned", async () => {
-      assert.equal(await world.api.find(sets.resource, name, world.namespace), undefined);
-      for (const pod of await world.list("pods")) assert.equal(pod.metadata.ownerReferences, undefined);
-    });
-    await world.apply(manifest);
-    await settled();
+    await orphanPods(tree);
+    await tree.start(nodes);
     assert.deepEqual(await uids(), before);
-    const owners = (await world.list("controllerrevisions")).map((one) => one.metadata.ownerReferences);
-    assert.deepEqual(
-      owners.map((list) => list?.[0]?.kind),
-      ["DaemonSet"],
-    );
+    const [owner] = onlyOf(await world.revisions()).metadata.ownerReferences ?? [];
+    assert.equal(owner?.kind, "DaemonSet");
   });
   await world.step("DaemonSet: dependants go with their owner", async () => {
-    await world.remove(sets.resource, name);
-    await sets.untilGone(name);
-    await world.until("no revision", async () =>
-      assert.deepEqual(await world.list("controllerrevisions"), []),
-    );
+    await tree.remove();
+    await tree.untilGone();
+    await untilNothing(world, "controllerrevisions");
   });
 }
 
-async function checkTree(world: World): Promise<void> {
-  const children = [...(await world.list("controllerrevisions")), ...(await world.list("pods"))];
-  assert.equal(children.length, 3);
-  assertOwned(children, "CloneSet", await world.get("tree-clone"));
-  assert.equal((await world.list("replicasets")).length, 0);
-}
-
-const uid = (item: Item): string => item.metadata.uid;
-
-async function orphan(world: World): Promise<void> {
-  const orphans = (await world.livePodsOf("tree-clone")).map(uid);
-  const [revision] = await world.list("controllerrevisions");
-  await world.remove(world.cloneSets, "tree-clone", { propagationPolicy: "Orphan" });
-  await world.until("orphaned", async () => {
-    assert.equal(await world.api.find(world.cloneSets, "tree-clone", world.namespace), undefined);
-    const pods = await world.list("pods");
-    assert.deepEqual(pods.map(uid).sort(), [...orphans].sort());
-    assert.ok(pods.every((pod) => (pod.metadata.ownerReferences ?? []).length === 0));
-  });
-  await world.apply(tree(world));
-  const pods = await world.untilAll("tree-clone", 2);
-  assert.ok(pods.every((pod) => !orphans.includes(uid(pod))));
-  const owner = await world.get("tree-clone");
+async function orphan(tree: CloneSet): Promise<void> {
+  const { world } = tree;
+  const orphans = (await tree.livePods()).map(uidOf);
+  const revision = onlyOf(await world.revisions());
+  await orphanPods(tree);
+  assert.deepEqual((await world.list("pods")).map(uidOf).sort(), orphans.toSorted());
+  const pods = await tree.start(treeShape);
+  assert.ok(pods.every((pod) => !orphans.includes(uidOf(pod))));
+  const owner = await tree.get();
   await world.until("the revision is adopted", async () => {
-    const revisions = await world.list("controllerrevisions");
-    assert.deepEqual(revisions.map(uid), [revision === undefined ? "" : uid(revision)]);
-    assert.deepEqual(
-      revisions[0]?.metadata.ownerReferences?.map((reference) => [reference.uid, reference.controller]),
-      [[owner.metadata.uid, true]],
-    );
-    const left = (await world.list("pods")).filter((pod) => orphans.includes(uid(pod)));
-    assert.equal(left.length, 2);
-    assert.ok(left.every((pod) => (pod.metadata.ownerReferences ?? []).length === 0));
-  });
-}
-
-async function collect(world: World): Promise<void> {
-  await world.remove(world.cloneSets, "tree-clone");
-  await world.until("only the orphans stay", async () => {
-    assert.equal((await world.list("controllerrevisions")).length, 0);
-    const pods = await world.list("pods");
-    assert.equal(pods.length, 2);
-    assert.ok(pods.every((pod) => pod.status?.phase === "Running"));
+    const adopted = onlyOf(await world.revisions());
+    assert.equal(uidOf(adopted), uidOf(revision));
+    assert.deepEqual(ownerUidsOf(adopted), [uidOf(owner)]);
+    assert.equal(adopted.metadata.ownerReferences?.[0]?.controller, true);
+    const left = (await world.list("pods")).filter((pod) => orphans.includes(uidOf(pod)));
+    assert.deepEqual(left.map(ownerUidsOf), [[], []]);
   });
 }

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
+import type { Item } from "../cluster/api.ts";
+import { byName, nameOf, nodeOf, reportsReady, restartsOf, uidOf } from "./items.ts";
 import { claimTemplate, container, volumes } from "./manifests.ts";
-import { Sets } from "./stateful_sets.ts";
+import { StatefulSet } from "./stateful_sets.ts";
 import type { Suite } from "./suite.ts";
-import type { World } from "./world.ts";
 
 export const suite: Suite = {
   number: "19",
@@ -10,7 +11,7 @@ export const suite: Suite = {
   needs: [],
   versions: ["v1beta1"],
   async run(world) {
-    const sets = new Sets(world);
+    const web = new StatefulSet(world, "web");
     const storage = `native-${world.namespace}`;
     await world.step("1 one after the other", async () => {
       await world.applyVolumes(volumes(storage, storage, 2));
@@ -22,21 +23,17 @@ export const suite: Suite = {
       });
       const trail = await world.trail("pods", "app=nginx");
       await world.apply(manifest("apps.kruise.io/v1beta1", storage));
-      await sets.untilRow("web 2 2 2 2");
+      await web.untilAll(2);
       const moments = await trail.stop();
       const second = moments.findIndex(({ object }) => object.metadata.name === "web-1");
-      const ready = moments.findIndex(
-        ({ object }) =>
-          object.metadata.name === "web-0" &&
-          object.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True"),
-      );
+      const ready = moments.findIndex(({ object }) => nameOf(object) === "web-0" && reportsReady(object));
       assert.ok(ready >= 0 && ready < second, "web-1 was created before web-0 was Ready");
     });
-    await world.step("2 names, claims and defaults", () => identityAndDefaults(world, sets));
-    await returnAndScale(world, sets, storage);
-    await takeOver(world, sets, storage);
+    await world.step("2 names, claims and defaults", () => identityAndDefaults(web));
+    await returnAndScale(web, storage);
+    await takeOver(web, storage);
     await world.step("7 the older version", async () => {
-      const alpha = await world.api.get("statefulsets.v1alpha1.apps.kruise.io", "web", world.namespace);
+      const alpha = await web.get("v1alpha1");
       assert.equal(alpha.status?.readyReplicas, 2);
       assert.equal(alpha.spec?.["serviceName"], "nginx");
       for (const field of ["reserveOrdinals", "lifecycle", "scaleStrategy", "volumeClaimUpdateStrategy"]) {
@@ -71,16 +68,16 @@ function manifest(apiVersion: string, storage: string): object {
   };
 }
 
-async function identityAndDefaults(world: World, sets: Sets): Promise<void> {
-  const { header } = await world.printed(sets.resource);
-  assert.deepEqual(header, ["NAME", "DESIRED", "CURRENT", "UPDATED", "READY", "AGE"]);
+async function identityAndDefaults(web: StatefulSet): Promise<void> {
+  const { world } = web;
+  assert.equal(await web.columns(), "NAME DESIRED CURRENT UPDATED READY AGE");
   assert.deepEqual(await world.list("statefulsets.v1.apps"), []);
-  const claims = await world.list("persistentvolumeclaims");
+  const claims = await world.claims();
   assert.deepEqual(claims.map(({ metadata, status }) => [metadata.name, status?.phase]).sort(), [
     ["www-web-0", "Bound"],
     ["www-web-1", "Bound"],
   ]);
-  const { spec } = await sets.get("web");
+  const { spec } = await web.get();
   assert.equal(spec?.["podManagementPolicy"], "OrderedReady");
   assert.equal(spec?.["revisionHistoryLimit"], 10);
   assert.deepEqual(spec?.updateStrategy, {
@@ -91,7 +88,7 @@ async function identityAndDefaults(world: World, sets: Sets): Promise<void> {
     whenDeleted: "Retain",
     whenScaled: "Retain",
   });
-  for (const [index, pod] of (await sets.pods("web")).entries()) {
+  for (const [index, pod] of (await web.pods()).entries()) {
     assert.deepEqual(pod.spec?.readinessGates, [{ conditionType: "KruisePodReady" }]);
     assert.equal(pod.metadata.labels?.["statefulset.kubernetes.io/pod-name"], `web-${index}`);
     assert.equal(pod.metadata.labels?.["apps.kubernetes.io/pod-index"], String(index));
@@ -100,35 +97,34 @@ async function identityAndDefaults(world: World, sets: Sets): Promise<void> {
   }
 }
 
-async function returnAndScale(world: World, sets: Sets, storage: string): Promise<void> {
-  const claimOf = async (name: string) =>
-    (await world.api.get("pods", name, world.namespace)).spec?.["volumes"];
+async function returnAndScale(web: StatefulSet, storage: string): Promise<void> {
+  const { world } = web;
+  const claimsOf = async (name: string) =>
+    JSON.stringify((await world.pod(name)).spec?.["volumes"]).match(/"claimName":"[^"]*"/g);
   await world.step("4 a deleted pod returns with its claim", async () => {
-    const before = await sets.uids("web");
-    const volumesBefore = await claimOf("web-0");
+    const before = await web.uids();
+    const claims = await claimsOf("web-0");
     await world.remove("pods", "web-0");
     await world.until("web-0 is back", async () => {
-      const after = await sets.uids("web");
+      const after = await web.uids();
       assert.ok(after.has("web-0") && after.get("web-0") !== before.get("web-0"));
       assert.equal(after.get("web-1"), before.get("web-1"));
-      assert.equal(await sets.row("web"), "web 2 2 2 2");
+      assert.equal(await web.row(), "2 2 2 2");
     });
-    assert.deepEqual(claimNames(await claimOf("web-0")), claimNames(volumesBefore));
+    assert.deepEqual(await claimsOf("web-0"), claims);
   });
   await world.step("5 claims outlive pods and set", async () => {
-    const before = new Map((await world.list("persistentvolumeclaims")).map(uidByName));
-    await sets.scale("web", 1);
-    await sets.untilRow("web 1 1 1 1");
-    await sets.scale("web", 2);
-    await sets.untilRow("web 2 2 2 2");
-    await world.remove(sets.resource, "web");
+    const before = new Map((await world.claims()).map(uidByName));
+    await web.scale(1);
+    await web.untilAll(1);
+    await web.scale(2);
+    await web.untilAll(2);
+    await web.remove();
     await world.until("set and pods are gone", async () => assert.deepEqual(await world.list("pods"), []));
-    const claims = await world.list("persistentvolumeclaims");
+    const claims = await world.claims();
     assert.deepEqual(new Map(claims.map(uidByName)), before);
     for (const claim of claims) await world.remove("persistentvolumeclaims", claim.metadata.name);
-    await world.until("the claims are gone", async () =>
-      assert.deepEqual(await world.list("persistentvolumeclaims"), []),
-    );
+    await world.until("the claims are gone", async () => assert.deepEqual(await world.claims(), []));
     for (const number of [1, 2]) await world.api.remove("persistentvolumes", `${storage}-${number}`);
     await world.applyVolumes(volumes(`${storage}-again`, storage, 2));
   });
@@ -137,35 +133,29 @@ async function returnAndScale(world: World, sets: Sets, storage: string): Promis
 const uidByName = ({ metadata }: { metadata: { name: string; uid: string } }) =>
   [metadata.name, metadata.uid] as const;
 
-function claimNames(list: unknown): unknown {
-  return JSON.stringify(list).match(/"claimName":"[^"]*"/g);
-}
-
-async function takeOver(world: World, sets: Sets, storage: string): Promise<void> {
+async function takeOver(web: StatefulSet, storage: string): Promise<void> {
+  const { world } = web;
+  const natives = "statefulsets.v1.apps";
   await world.step("6 running pods are taken over", async () => {
     await world.apply(manifest("apps/v1", storage));
     await world.until("the built-in set is ready", async () => {
-      const native = await world.api.get("statefulsets.v1.apps", "web", world.namespace);
-      assert.equal(native.status?.readyReplicas, 2);
+      assert.equal((await world.object(natives, "web")).status?.readyReplicas, 2);
     });
     const before = await world.list("pods");
-    const claims = (await world.list("persistentvolumeclaims")).map(uidByName);
-    await world.remove("statefulsets.v1.apps", "web", { propagationPolicy: "Orphan" });
+    const claims = (await world.claims()).map(uidByName);
+    await world.remove(natives, "web", { propagationPolicy: "Orphan" });
     await world.until("the built-in set is gone", async () => {
-      assert.deepEqual(await world.list("statefulsets.v1.apps"), []);
+      assert.deepEqual(await world.list(natives), []);
       for (const pod of await world.list("pods")) assert.equal(pod.metadata.ownerReferences, undefined);
     });
     await world.apply(manifest("apps.kruise.io/v1beta1", storage));
-    await sets.untilRow("web 2 2 2 2");
-    const after = await sets.pods("web");
-    for (const [index, pod] of after.entries()) {
-      const old = before.find(({ metadata }) => metadata.name === pod.metadata.name);
-      assert.equal(pod.metadata.uid, old?.metadata.uid, `web-${index}`);
-      assert.equal(pod.spec?.nodeName, old?.spec?.nodeName);
-      assert.equal(pod.status?.containerStatuses?.[0]?.restartCount, 0);
-    }
-    assert.deepEqual((await world.list("persistentvolumeclaims")).map(uidByName), claims);
-    const { metadata } = await sets.get("web");
+    await web.untilAll(2);
+    const place = (pod: Item) => [nameOf(pod), uidOf(pod), nodeOf(pod)];
+    const after = await web.pods();
+    assert.deepEqual(after.map(place), before.sort(byName).map(place));
+    assert.deepEqual(after.map(restartsOf), [0, 0]);
+    assert.deepEqual((await world.claims()).map(uidByName), claims);
+    const { metadata } = await web.get();
     const events = await world.list("events");
     const deletions = events.filter(
       (event) =>
@@ -173,7 +163,6 @@ async function takeOver(world: World, sets: Sets, storage: string): Promise<void
         JSON.stringify(event["involvedObject"]).includes(metadata.uid),
     );
     assert.deepEqual(deletions, []);
-    const revisions = await world.list("controllerrevisions");
-    assert.equal(revisions.length, 1, "the built-in set's revision is used on");
+    assert.equal((await world.revisions()).length, 1, "the built-in set's revision is used on");
   });
 }

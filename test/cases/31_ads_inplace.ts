@@ -1,106 +1,72 @@
 import assert from "node:assert/strict";
 import type { Item } from "../cluster/api.ts";
-import { Daemons, daemonSet, isReady } from "./daemon_sets.ts";
+import { DaemonSet, onTwoNodes } from "./daemon_sets.ts";
+import { assertAllNew, identityOf, nameOf, restartsOf } from "./items.ts";
+import { environmentPatch } from "./manifests.ts";
 import type { Suite } from "./suite.ts";
-import type { Moment } from "./trail.ts";
+import { assertOneUnready } from "./trail.ts";
 import type { World } from "./world.ts";
 
 export const suite: Suite = {
   number: "31",
   title: "Advanced DaemonSet: update in place",
   needs: [],
-  async run(world) {
-    const sets = new Daemons(world);
-    const nodes = await sets.pair();
-    if (nodes !== undefined) await run(world, sets, nodes);
-  },
+  run: onTwoNodes(run),
 };
 
-async function run(world: World, sets: Daemons, nodes: readonly [string, string]): Promise<void> {
+async function run(world: World, nodes: readonly [string, string]): Promise<void> {
+  const set = new DaemonSet(world, "nginx");
   await world.step("1 the gate is added by itself", async () => {
     const rollingUpdate = { rollingUpdateType: "InPlaceIfPossible" };
-    const labels = { "k8s-app": "nginx" };
-    await world.apply(daemonSet(world.version, { name: "nginx", labels, nodes, rollingUpdate }));
-    await sets.untilRow("nginx 2 2 2 2 2");
-    await checkGates(sets);
+    await set.start(nodes, { labels: { "k8s-app": "nginx" }, rollingUpdate });
+    await checkGates(set);
   });
   await world.step("2 an image in place, one after the other", async () => {
-    const before = (await sets.pods("nginx")).map(identity);
-    const trail = await world.trail("pods", "k8s-app=nginx");
-    await sets.toImage("nginx", "nginx:1.21");
-    await world.until("both at 1.21", async () => {
-      assert.deepEqual(Object.values(await sets.tags("nginx")), ["1.21", "1.21"]);
-      assert.equal(await sets.row("nginx"), "nginx 2 2 2 2 2");
-    });
-    const after = await sets.pods("nginx");
-    assert.deepEqual(after.map(identity), before);
-    assert.deepEqual(after.map(restarts), [1, 1]);
-    checkOneAfterTheOther(await trail.stop());
+    const before = (await set.pods()).map(identityOf);
+    const trail = await set.trail("k8s-app=nginx");
+    await set.toImage("nginx:1.21");
+    await set.untilAt("1.21", "2 2 2 2 2", { timeoutMs: 60_000 });
+    const after = await set.pods();
+    assert.deepEqual(after.map(identityOf), before);
+    assert.deepEqual(after.map(restartsOf), [1, 1]);
+    assertOneUnready(await trail.stop(), 2);
     // Events yield to all other writes.
-    await world.until("all events are recorded", () => checkEvents(sets, after), { stableMs: 0 });
+    await world.once("all events are recorded", () => checkEvents(set, after));
   });
   await world.step("3 anything else recreates", async () => {
-    const before = await sets.pods("nginx");
-    await sets.patch("nginx", "json", [
-      { op: "add", path: "/spec/template/spec/containers/0/env", value: [{ name: "A", value: "b" }] },
-    ]);
+    const before = await set.pods();
+    await set.patch("json", environmentPatch([{ name: "A", value: "b" }]));
     await world.until("two new pods", async () => {
-      const uids = (await sets.pods("nginx")).map((pod) => pod.metadata.uid);
-      assert.ok(before.every((pod) => !uids.includes(pod.metadata.uid)));
-      assert.equal(await sets.row("nginx"), "nginx 2 2 2 2 2");
+      assertAllNew(await set.pods(), before);
+      assert.equal(await set.row(), "2 2 2 2 2");
     });
-    await checkGates(sets);
-    assert.deepEqual((await sets.pods("nginx")).map(restarts), [0, 0]);
+    await checkGates(set);
+    assert.deepEqual((await set.pods()).map(restartsOf), [0, 0]);
   });
   await world.step("4 no surge in place", async () => {
     const path = "spec.updateStrategy.rollingUpdate.maxSurge";
-    const both = await world.refused(() => sets.roll("nginx", { maxSurge: 1 }), 422);
-    assert.ok(
-      both.includes(
-        `[${path}: Invalid value: 1: may not be set when maxUnavailable is non-zero, ` +
-          `${path}: Required value: must be 0 for InPlaceIfPossible type]`,
-      ),
-      both,
+    const required = `${path}: Required value: must be 0 for InPlaceIfPossible type`;
+    await world.refuses(
+      422,
+      () => set.roll({ maxSurge: 1 }),
+      `[${path}: Invalid value: 1: may not be set when maxUnavailable is non-zero, ${required}]`,
     );
-    const one = await world.refused(() => sets.roll("nginx", { maxSurge: 1, maxUnavailable: 0 }), 422);
-    assert.ok(one.endsWith(`${path}: Required value: must be 0 for InPlaceIfPossible type`), one);
+    const one = await world.refused(() => set.roll({ maxSurge: 1, maxUnavailable: 0 }), 422);
+    assert.ok(one.endsWith(required), one);
   });
 }
 
-async function checkGates(sets: Daemons): Promise<void> {
-  for (const pod of await sets.pods("nginx")) {
+async function checkGates(set: DaemonSet): Promise<void> {
+  for (const pod of await set.pods()) {
     const gates = pod.spec?.readinessGates?.map((gate) => gate.conditionType).sort();
     assert.deepEqual(gates, ["InPlaceUpdateReady", "KruisePodReady"]);
   }
 }
 
-function identity({ metadata, spec, status }: Item): unknown {
-  return [metadata.name, metadata.uid, spec?.nodeName, status?.podIP];
-}
-
-function restarts(pod: Item): number {
-  return pod.status?.containerStatuses?.[0]?.restartCount ?? -1;
-}
-
-function checkOneAfterTheOther(moments: readonly Moment[]): void {
-  const pods = new Map<string, Item>();
-  for (const { object } of moments) {
-    pods.set(object.metadata.uid, object);
-    if (pods.size < 2) continue;
-    const unready = [...pods.values()].filter((pod) => !isReady(pod));
-    assert.ok(unready.length <= 1, `${unready.map((pod) => pod.metadata.name).join(" and ")} at once`);
-  }
-}
-
-async function checkEvents(sets: Daemons, updated: readonly Item[]): Promise<void> {
-  const events = await sets.events("nginx");
-  assert.equal(events.filter(({ reason }) => reason === "SuccessfulCreate").length, 2);
-  assert.deepEqual(
-    events
-      .filter(({ reason }) => reason === "SuccessfulUpdatePodInPlace")
-      .map(({ message }) => message)
-      .sort(),
-    updated.map(({ metadata }) => `successfully update pod ${metadata.name} in-place`),
-  );
-  assert.equal(events.filter(({ reason }) => reason === "SuccessfulDelete").length, 0);
+async function checkEvents(set: DaemonSet, updated: readonly Item[]): Promise<void> {
+  assert.equal((await set.events("SuccessfulCreate")).length, 2);
+  const messages = (await set.events("SuccessfulUpdatePodInPlace")).map(({ message }) => message).sort();
+  const expected = updated.map((pod) => `successfully update pod ${nameOf(pod)} in-place`);
+  assert.deepEqual(messages, expected);
+  assert.equal((await set.events("SuccessfulDelete")).length, 0);
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { Daemons, daemonSet } from "./daemon_sets.ts";
-import { container } from "./manifests.ts";
+import { DaemonSet, onTwoNodes } from "./daemon_sets.ts";
+import { nameOf, uidOf } from "./items.ts";
+import { container, podOf } from "./manifests.ts";
 import type { Suite } from "./suite.ts";
 import type { World } from "./world.ts";
 
@@ -9,155 +10,128 @@ export const suite: Suite = {
   number: "33",
   title: "Advanced DaemonSet: nodes come, go and change",
   needs: ["own-controller"],
-  async run(world) {
+  run: onTwoNodes(async (world, nodes) => {
     await world.startController();
-    const sets = new Daemons(world);
-    const nodes = await sets.pair();
-    if (nodes === undefined) return;
     try {
-      await run(world, sets, nodes);
+      await run(world, nodes);
     } finally {
       for (const node of nodes) await patchNode(world, node, { spec: { taints: null, unschedulable: null } });
       await patchNode(world, nodes[1], { metadata: { labels: { colour: null } } });
     }
-  },
+  }),
 };
 
 function patchNode(world: World, node: string, body: object): Promise<unknown> {
-  return world.api.patch("nodes", node, undefined, "merge", body);
+  return world.patch("nodes", node, "merge", body);
 }
 
-async function run(world: World, sets: Daemons, nodes: readonly [string, string]): Promise<void> {
+function taint(world: World, node: string, effect: "NoSchedule" | "NoExecute" | undefined): Promise<unknown> {
+  const taints = effect === undefined ? null : [{ key: "case", value: "x", effect }];
+  return patchNode(world, node, { spec: { taints } });
+}
+
+async function run(world: World, nodes: readonly [string, string]): Promise<void> {
   const [first, second] = nodes;
+  const every = new DaemonSet(world, "every");
   const added = "node-to-come";
   await world.step("1 one pod a node", async () => {
-    await world.apply(daemonSet(world.version, { name: "every", nodes: [...nodes, added] }));
-    await sets.untilRow("every 2 2 2 2 2");
+    await every.create({ nodes: [...nodes, added] });
+    await every.untilAll(2);
   });
-  if (world.simulated) await world.step("2 a node comes and goes", () => comeAndGo(world, sets, added));
+  if (world.simulated) await world.step("2 a node comes and goes", () => comeAndGo(every, added));
   else world.skip("2 a node comes and goes", "needs simulated nodes");
-  await world.step("3 a deleted pod comes back on its node", () => replace(world, sets, first));
+  await world.step("3 a deleted pod comes back on its node", () => replace(every, first));
   await world.step("4 cordoned nodes are no exception", async () => {
     await patchNode(world, first, { spec: { unschedulable: true } });
-    await replace(world, sets, first);
+    await replace(every, first);
     await patchNode(world, first, { spec: { unschedulable: null } });
   });
-  await world.step("5 NoSchedule keeps what runs", () => keepTainted(world, sets, second));
+  await world.step("5 NoSchedule keeps what runs", () => keepTainted(every, second));
   await world.step("6 NoExecute takes the pod away", async () => {
-    const taints = [{ key: "case", value: "x", effect: "NoExecute" }];
-    await patchNode(world, second, { spec: { taints } });
-    await sets.untilRow("every 1 1 1 1 1");
-    await patchNode(world, second, { spec: { taints: null } });
-    await sets.untilRow("every 2 2 2 2 2");
+    await taint(world, second, "NoExecute");
+    await every.untilAll(1);
+    await taint(world, second, undefined);
+    await every.untilAll(2);
   });
-  await world.step("7 a foreign pod is adopted and, being younger, deleted", () => adopt(world, sets, first));
-  await world.step("8 node labels", () => followLabels(world, sets, second));
-  await world.step("9 a failed pod is replaced", () => fail(world, sets, second));
+  await world.step("7 a foreign pod is adopted and, being younger, deleted", () => adopt(every, first));
+  await world.step("8 node labels", () => followLabels(every, second));
+  await world.step("9 a failed pod is replaced", () => fail(every, second));
   await world.step("10 all go with their set", async () => {
-    await world.remove(sets.resource, "every");
-    await sets.untilGone("every");
+    await every.remove();
+    await every.untilGone();
   });
 }
 
-async function comeAndGo(world: World, sets: Daemons, name: string): Promise<void> {
+async function comeAndGo(every: DaemonSet, name: string): Promise<void> {
+  const { world } = every;
   const metadata = { name, labels: { "kubernetes.io/hostname": name } };
   await world.api.create({ apiVersion: "v1", kind: "Node", metadata });
-  await sets.untilRow("every 3 3 3 3 3");
-  await world.api.remove("nodes", name);
-  await sets.untilRow("every 2 2 2 2 2");
-  await world.until(
-    "the pod of the missing node is cleaned up",
-    async () => assert.equal((await sets.pods("every")).length, 2),
-    { timeoutMs: 120_000 },
+  await every.untilAll(3);
+  await world.remove("nodes", name);
+  await every.untilAll(2);
+  await world.within(120_000, "the pod of the missing node is cleaned up", async () =>
+    assert.equal((await every.pods()).length, 2),
   );
 }
 
-async function replace(world: World, sets: Daemons, node: string): Promise<void> {
-  const before = await sets.podOn("every", node);
-  await world.remove("pods", before.metadata.name);
-  await world.until("another pod", async () =>
-    assert.notEqual((await sets.podOn("every", node)).metadata.name, before.metadata.name),
-  );
-  await sets.untilRow("every 2 2 2 2 2");
+async function replace(every: DaemonSet, node: string): Promise<void> {
+  await every.untilRenewed(await every.removePodOn(node));
+  await every.untilAll(2);
 }
 
-async function keepTainted(world: World, sets: Daemons, node: string): Promise<void> {
-  const before = await sets.podOn("every", node);
-  await patchNode(world, node, { spec: { taints: [{ key: "case", value: "x", effect: "NoSchedule" }] } });
-  await sets.untilRow("every 1 1 1 1 1");
-  assert.equal((await sets.get("every")).status?.["numberMisscheduled"], 1);
-  assert.equal((await sets.podOn("every", node)).metadata.uid, before.metadata.uid);
-  await world.remove("pods", before.metadata.name);
-  await world.until("the pod is gone", async () => assert.equal((await sets.pods("every")).length, 1));
-  await world.stays(async () => assert.equal((await sets.pods("every")).length, 1), 10_000);
-  await patchNode(world, node, { spec: { taints: null } });
-  await sets.untilRow("every 2 2 2 2 2");
+async function keepTainted(every: DaemonSet, node: string): Promise<void> {
+  const { world } = every;
+  const before = await every.podOn(node);
+  const isGone = async () => assert.equal((await every.pods()).length, 1);
+  await taint(world, node, "NoSchedule");
+  await every.untilAll(1);
+  assert.equal((await every.status())["numberMisscheduled"], 1);
+  assert.equal(uidOf(await every.podOn(node)), uidOf(before));
+  await every.removePodOn(node);
+  await world.until("the pod is gone", isGone);
+  await world.stays(isGone, 10_000);
+  await taint(world, node, undefined);
+  await every.untilAll(2);
 }
 
-async function adopt(world: World, sets: Daemons, node: string): Promise<void> {
-  const older = await sets.podOn("every", node);
-  const extra = await world.api.create(
-    {
-      apiVersion: "v1",
-      kind: "Pod",
-      metadata: { name: "extra", labels: { case: "every" } },
-      spec: {
-        nodeName: node,
-        terminationGracePeriodSeconds: 1,
-        containers: [container("nginx", "nginx:1.20")],
-      },
-    },
-    world.namespace,
-  );
+async function adopt(every: DaemonSet, node: string): Promise<void> {
+  const { world } = every;
+  const older = await every.podOn(node);
+  const containers = [container("nginx", "nginx:1.20")];
+  const shape = { labels: { case: "every" }, containers, spec: { nodeName: node } };
+  const extra = await world.apply(podOf("extra", shape));
   await world.until("the younger pod is gone", async () => {
-    assert.equal(await world.api.find("pods", "extra", world.namespace), undefined);
-    assert.equal((await sets.podOn("every", node)).metadata.uid, older.metadata.uid);
+    assert.equal(await world.find("pods", "extra"), undefined);
+    assert.equal(uidOf(await every.podOn(node)), uidOf(older));
   });
   assert.equal(extra.metadata.ownerReferences, undefined);
-  await world.until(
-    "an event tells it",
-    async () => {
-      const events = await sets.events("every");
-      assert.ok(
-        events.some(({ message }) => message === "Deleted pod: extra"),
-        JSON.stringify(events),
-      );
-    },
-    { stableMs: 0 },
-  );
-}
-
-async function followLabels(world: World, sets: Daemons, node: string): Promise<void> {
-  const paint = (colour: string) => patchNode(world, node, { metadata: { labels: { colour } } });
-  await sets.patch("every", "merge", { spec: { template: { spec: { nodeSelector: { colour: "blue" } } } } });
-  await sets.untilRow("every 0 0 0 0");
-  await paint("blue");
-  await sets.untilRow("every 1 1 1 1 1");
-  await sets.podOn("every", node);
-  await paint("green");
-  await sets.untilRow("every 0 0 0 0");
-  await paint("blue");
-  await sets.untilRow("every 1 1 1 1 1");
-}
-
-async function fail(world: World, sets: Daemons, node: string): Promise<void> {
-  const before = await sets.podOn("every", node);
-  const { name } = before.metadata;
-  await world.fail(name);
-  await world.until("another pod", async () => {
-    assert.notEqual((await sets.podOn("every", node)).metadata.uid, before.metadata.uid);
-    assert.equal(await sets.row("every"), "every 1 1 1 1 1");
+  await world.once("an event tells it", async () => {
+    const messages = (await every.events()).map(({ message }) => message);
+    assert.ok(messages.includes("Deleted pod: extra"), messages.join());
   });
-  const message = `Found failed daemon pod ${world.namespace}/${name} on node ${node}, will try to kill it`;
-  await world.until(
-    "an event tells it",
-    async () => {
-      const events = await world.events("DaemonSet", "every", "FailedDaemonPod");
-      assert.deepEqual(
-        events.map((event) => [event.type, event.message]),
-        [["Warning", message]],
-      );
-    },
-    { stableMs: 0 },
-  );
+}
+
+async function followLabels(every: DaemonSet, node: string): Promise<void> {
+  const paint = (colour: string) => patchNode(every.world, node, { metadata: { labels: { colour } } });
+  await every.mergeSpec({ template: { spec: { nodeSelector: { colour: "blue" } } } });
+  await every.untilRow("0 0 0 0");
+  await paint("blue");
+  await every.untilAll(1);
+  await every.podOn(node);
+  await paint("green");
+  await every.untilRow("0 0 0 0");
+  await paint("blue");
+  await every.untilAll(1);
+}
+
+async function fail(every: DaemonSet, node: string): Promise<void> {
+  const { world } = every;
+  const before = await every.podOn(node);
+  await world.fail(nameOf(before));
+  await every.untilRenewed(before);
+  await every.untilAll(1);
+  const pod = `${world.namespace}/${nameOf(before)}`;
+  const message = `Found failed daemon pod ${pod} on node ${node}, will try to kill it`;
+  await every.untilEvent("FailedDaemonPod", { type: "Warning", message });
+  assert.equal((await every.events("FailedDaemonPod")).length, 1);
 }

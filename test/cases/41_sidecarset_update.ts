@@ -1,26 +1,15 @@
 import assert from "node:assert/strict";
 import type { Item } from "../cluster/api.ts";
-import { container } from "./manifests.ts";
-import { isReadyPod, runsOf, Sidecars } from "./sidecar_sets.ts";
+import { byName, conditionOf, firstOf, identityOf, isGoing, nameOf, uidOf } from "./items.ts";
+import { container, nativeWorkload } from "./manifests.ts";
+import { runsOf, Sidecars } from "./sidecar_sets.ts";
 import type { Suite } from "./suite.ts";
-import type { Moment } from "./trail.ts";
+import { assertOneUnready } from "./trail.ts";
 import type { World } from "./world.ts";
 
 const labels = { case: "roll" };
 
-const deployment = {
-  apiVersion: "apps/v1",
-  kind: "Deployment",
-  metadata: { name: "roll" },
-  spec: {
-    replicas: 4,
-    selector: { matchLabels: labels },
-    template: {
-      metadata: { labels },
-      spec: { terminationGracePeriodSeconds: 1, containers: [container("app", "nginx:1.20")] },
-    },
-  },
-};
+const deployment = nativeWorkload("apps/v1", "Deployment", "roll", { more: { replicas: 4 } });
 
 const spec = {
   selector: { matchLabels: labels },
@@ -40,16 +29,13 @@ export const suite: Suite = {
 
 async function run(world: World, set: Sidecars): Promise<void> {
   const pods = async () =>
-    (await world.list("pods", "case=roll")).filter(({ metadata }) => !metadata.deletionTimestamp);
-  const uids = async () => (await pods()).map(({ metadata }) => metadata.uid).sort();
+    (await world.list("pods", "case=roll")).filter((pod) => !isGoing(pod)).sort(byName);
+  const uids = async () => (await pods()).map(uidOf).sort();
   let before: readonly Item[] = [];
   await world.step("1 four pods, one of them the canary", async () => {
     await world.apply(deployment);
     await set.untilRow("4 4 4");
-    const [first] = await pods();
-    assert.ok(first !== undefined);
-    const canary = { metadata: { labels: { canary: "true" } } };
-    await world.api.patch("pods", first.metadata.name, world.namespace, "merge", canary);
+    await world.label(nameOf(firstOf(await pods())), { canary: "true" });
     before = await pods();
   });
   await world.step("2 only the selected pod is updated", async () => {
@@ -59,9 +45,8 @@ async function run(world: World, set: Sidecars): Promise<void> {
       const isCanary = pod.metadata.labels?.["canary"] === "true";
       const side = isCanary ? "busybox:1.33 1" : "busybox:1.32 0";
       assert.deepEqual(runsOf(pod), { side, app: "nginx:1.20 0" });
-      assert.equal(pod.spec?.nodeName, same(before, pod).spec?.nodeName);
-      assert.equal(pod.status?.podIP, same(before, pod).status?.podIP);
     }
+    assert.deepEqual((await pods()).map(identityOf), before.map(identityOf));
   });
   await world.step("3 a partition instead of the selector", async () => {
     await set.strategy({ selector: null, partition: "50%" });
@@ -69,12 +54,12 @@ async function run(world: World, set: Sidecars): Promise<void> {
   });
   await world.step("4 paused, then the rest one at a time", async () => {
     await set.strategy({ partition: 0, paused: true });
-    await world.stays(async () => assert.equal(await set.row(), "4 2 4"));
+    await set.staysAt("4 2 4");
     const trail = await world.trail("pods", "case=roll");
     await set.strategy({ paused: false });
     await set.untilRow("4 4 4");
-    checkOneAtATime(await trail.stop());
-    assert.deepEqual(await uids(), before.map(({ metadata }) => metadata.uid).sort());
+    assertOneUnready(await trail.stop(), 4);
+    assert.deepEqual(await uids(), before.map(uidOf).sort());
     for (const pod of await pods()) {
       assert.deepEqual(runsOf(pod), { side: "busybox:1.33 1", app: "nginx:1.20 0" });
       assert.deepEqual(upgradable(pod), ["True", "AllSidecarsetUpgradable", `{"${set.name}":true}`]);
@@ -88,11 +73,9 @@ async function run(world: World, set: Sidecars): Promise<void> {
       for (const pod of await pods())
         assert.deepEqual(upgradable(pod), ["False", "UpdateImmutableField", `{"${set.name}":false}`]);
       const [event] = await set.events("NotUpgradablePods");
-      assert.equal(
-        event?.message,
-        "SidecarSet in-place update detected 4 not upgradable pod(s) in this round, will skip them.",
-      );
-      assert.equal(event?.source, "sidecarset-controller");
+      const message =
+        "SidecarSet in-place update detected 4 not upgradable pod(s) in this round, will skip them.";
+      assert.deepEqual([event?.message, event?.source], [message, "sidecarset-controller"]);
     });
     await world.stays(async () => {
       for (const pod of await pods())
@@ -100,37 +83,21 @@ async function run(world: World, set: Sidecars): Promise<void> {
     }, 5_000);
   });
   await world.step("6 a new pod has it", async () => {
-    const [first] = await pods();
-    await world.remove("pods", first?.metadata.name ?? "");
+    await world.remove("pods", nameOf(firstOf(await pods())));
     await set.untilRow("4 1 4");
     const made = (await pods()).filter((pod) => JSON.stringify(pod.spec?.containers).includes('"A"'));
     assert.equal(made.length, 1);
   });
   await world.step("7 a partition and a selector exclude each other", async () => {
-    const refusal = await world.refused(
-      () => set.strategy({ partition: 1, selector: { matchLabels: { canary: "true" } } }),
+    await world.refuses(
       500,
+      () => set.strategy({ partition: 1, selector: { matchLabels: { canary: "true" } } }),
+      "Partition and Selector cannot be used together",
     );
-    assert.ok(refusal.includes("Partition and Selector cannot be used together"), refusal);
   });
 }
 
-function same(pods: readonly Item[], { metadata }: Item): Item {
-  const found = pods.find((pod) => pod.metadata.uid === metadata.uid);
-  assert.ok(found !== undefined, `${metadata.name} was there before`);
-  return found;
-}
-
-function upgradable({ status }: Item): unknown[] {
-  const condition = status?.conditions?.find(({ type }) => type === "SidecarSetUpgradable");
+function upgradable(pod: Item): unknown[] {
+  const condition = conditionOf(pod, "SidecarSetUpgradable");
   return [condition?.status, condition?.reason, condition?.message];
-}
-
-function checkOneAtATime(moments: readonly Moment[]): void {
-  const pods = new Map<string, Item>();
-  for (const { object } of moments) {
-    pods.set(object.metadata.uid, object);
-    const unready = [...pods.values()].filter((pod) => !isReadyPod(pod));
-    assert.ok(unready.length <= 1, `${unready.map(({ metadata }) => metadata.name).join(" and ")} at once`);
-  }
 }

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import type { Item } from "../cluster/api.ts";
-import { cloneSet, container } from "./manifests.ts";
+import { CloneSet } from "./clone_sets.ts";
+import { assertSays, nameOf, onlyOf } from "./items.ts";
+import { container } from "./manifests.ts";
 import { readyOf, Sidecars } from "./sidecar_sets.ts";
 import type { Suite } from "./suite.ts";
-import type { Moment } from "./trail.ts";
 import type { World } from "./world.ts";
 
 const upgradeStrategy = { upgradeType: "HotUpgrade", hotUpgradeEmptyImage: "busybox:1.35" };
@@ -25,15 +26,14 @@ export const suite: Suite = {
 };
 
 async function run(world: World, set: Sidecars): Promise<void> {
+  const clone = new CloneSet(world, "hot");
   let uid = "";
   const pod = async (): Promise<Item> => {
-    const [only, ...others] = await world.livePodsOf("hot");
-    assert.ok(only !== undefined && others.length === 0);
-    return only;
+    return onlyOf(await clone.livePods());
   };
   const versions = { first: "", second: "" };
   await world.step("1 a pair, of which one container works", async () => {
-    await world.apply(cloneSet(world.version, { name: "hot", containers: [container("app", "nginx:1.20")] }));
+    await clone.create({ containers: [container("app", "nginx:1.20")] });
     await set.untilRow("1 1 1");
     const injected = await pod();
     uid = injected.metadata.uid;
@@ -45,13 +45,9 @@ async function run(world: World, set: Sidecars): Promise<void> {
     assert.equal(stateOf(injected), "busybox:1.32 busybox:1.35 mesh-1 1 0 0 1");
     for (const half of injected.spec?.containers?.slice(0, 2) ?? []) {
       const text = JSON.stringify(half);
-      for (const [name, key] of [
-        ["SIDECARSET_VERSION", "version"],
-        ["SIDECARSET_VERSION_ALT", "versionalt"],
-      ]) {
-        assert.ok(text.includes(`"${name}"`), text);
-        assert.ok(text.includes(`metadata.annotations['${key}.sidecarset.kruise.io/${half.name}']`), text);
-      }
+      const path = (key: string) => `metadata.annotations['${key}.sidecarset.kruise.io/${half.name}']`;
+      assertSays(text, '"SIDECARSET_VERSION"', path("version"));
+      assertSays(text, '"SIDECARSET_VERSION_ALT"', path("versionalt"));
     }
   });
   await world.step("2 the idle container takes over", async () => {
@@ -81,21 +77,19 @@ async function run(world: World, set: Sidecars): Promise<void> {
     );
     assert.deepEqual(restarts?.sort(), ["app 0", "mesh-1 2", "mesh-2 2"]);
     await world.until("an event each time", async () => {
-      const events = await world.events("Pod", after.metadata.name, "ResetContainerSucceed");
-      assert.equal(
-        events.reduce((sum, { count }) => sum + count, 0),
-        2,
-      );
+      const events = await world.events("Pod", nameOf(after), "ResetContainerSucceed");
+      const times = events.reduce((sum, { count }) => sum + count, 0);
+      assert.equal(times, 2);
       assert.equal(events[0]?.message, "reset sidecar container image empty successfully");
     });
   });
   await world.step("4 the type of the upgrade stays", async () => {
     const path = "/spec/containers/0/upgradeStrategy/upgradeType";
-    const refusal = await world.refused(
-      () => set.patch("json", [{ op: "replace", path, value: "ColdUpgrade" }]),
+    await world.refuses(
       500,
+      () => set.patch("json", [{ op: "replace", path, value: "ColdUpgrade" }]),
+      "container mesh upgradeType is immutable",
     );
-    assert.ok(refusal.includes("container mesh upgradeType is immutable"), refusal);
   });
 }
 
@@ -110,16 +104,8 @@ async function upgrade(world: World, set: Sidecars, image: string): Promise<stri
     counted.some(({ object: { status } }) => status?.["updatedPods"] === 1 && status["readyPods"] === 0),
     "it counts as updated and not ready while both are at work",
   );
-  return statesOf(await trail.stop());
-}
-
-function statesOf(moments: readonly Moment[]): string[] {
-  const states: string[] = [];
-  for (const { object } of moments) {
-    const state = stateOf(object);
-    if (states.at(-1) !== state) states.push(state);
-  }
-  return states;
+  const states = (await trail.stop()).map(({ object }) => stateOf(object));
+  return states.filter((state, index) => state !== states[index - 1]);
 }
 
 function stateOf({ metadata, spec }: Item): string {
@@ -127,9 +113,7 @@ function stateOf({ metadata, spec }: Item): string {
   const images = ["mesh-1", "mesh-2"].map(
     (name) => spec?.containers?.find((one) => one.name === name)?.image,
   );
-  const working = JSON.parse(annotations["kruise.io/sidecarset-working-hotupgrade-container"] ?? "{}")[
-    "mesh"
-  ];
+  const working = JSON.parse(annotations["kruise.io/sidecarset-working-hotupgrade-container"] ?? "{}").mesh;
   const versions = ["mesh-1", "mesh-2"].flatMap((name) => [
     annotations[`version.sidecarset.kruise.io/${name}`],
     annotations[`versionalt.sidecarset.kruise.io/${name}`],

@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
-import { cloneSet } from "./manifests.ts";
+import { CloneSet } from "./clone_sets.ts";
+import { nameOf, nodeOf } from "./items.ts";
 import type { Suite } from "./suite.ts";
-import { onHost, REVISION, SUBSET, United, unitedDeployment } from "./united_deployments.ts";
+import { onHost, REVISION, SUBSET, United } from "./united_deployments.ts";
 import type { World } from "./world.ts";
 
 const names = ["subset-a", "subset-b", "subset-c"] as const;
 
 /** A node for each subset; where there are fewer, some have the same. */
 async function zonesOf(world: World): Promise<string[]> {
-  const nodes = (await world.api.list("nodes")).map(({ metadata }) => metadata.name).sort();
+  const nodes = (await world.api.list("nodes")).map(nameOf).sort();
   return names.map((_, index) => nodes[index % nodes.length] ?? "");
 }
 
@@ -24,12 +25,9 @@ async function classic(world: World, united: United, zones: readonly string[]): 
   await world.step("1 replicas by number, percentage and rest", async () => {
     const partitions = { "subset-a": 0, "subset-b": 0, "subset-c": 0 };
     const subsets = subsetsIn(zones, [1, "50%", undefined]);
-    await world.apply(
-      unitedDeployment(world.version, { name: "sample-ud", replicas: 6, subsets, partitions }),
-    );
+    await united.create({ replicas: 6, subsets, partitions });
     await united.untilRow("6 6 6 6");
-    const { header } = await world.printed(united.resource);
-    assert.deepEqual(header, ["NAME", "DESIRED", "CURRENT", "UPDATED", "READY", "AGE"]);
+    assert.equal(await united.columns(), "NAME DESIRED CURRENT UPDATED READY AGE");
     const sizes = { "subset-a": 1, "subset-b": 3, "subset-c": 2 };
     assert.deepEqual(await united.sizes(), sizes);
     const { status } = await united.get("v1alpha1");
@@ -39,7 +37,7 @@ async function classic(world: World, united: United, zones: readonly string[]): 
       assert.match(child?.metadata.name ?? "", new RegExp(`^sample-ud-${name}-[a-z0-9]{5}$`));
       const pods = await united.pods(name);
       assert.deepEqual(
-        pods.map(({ metadata }) => metadata.name).sort(),
+        pods.map(nameOf).sort(),
         Array.from({ length: sizes[name] }, (_, ordinal) => `${child?.metadata.name}-${ordinal}`),
       );
       for (const { metadata, spec } of [...pods, ...(child ? [child] : [])]) {
@@ -84,18 +82,18 @@ async function changed(world: World, united: United, zones: readonly string[]): 
     const subsets = subsetsIn(zones, [1, undefined]);
     const partitions = { "subset-c": null };
     const updateStrategy = { manualUpdate: { partitions } };
-    await united.patch("merge", { spec: { replicas: 6, topology: { subsets }, updateStrategy } });
+    await united.mergeSpec({ replicas: 6, topology: { subsets }, updateStrategy });
     await united.untilSizes({ "subset-a": 1, "subset-b": 5 });
     await united.untilRow("6 6 6 6");
     await world.until("its pods are gone", async () => assert.deepEqual(await united.pods("subset-c"), []));
   });
   await world.step("4 nodes of a subset do not change", async () => {
     const subsets = subsetsIn([zones[1] ?? "", zones[0] ?? ""], [1, undefined]);
-    const message = await world.refused(
-      () => united.patch("merge", { spec: { topology: { subsets } } }),
+    await world.refuses(
       422,
+      () => united.patch("merge", { spec: { topology: { subsets } } }),
+      /may not be changed in an update/,
     );
-    assert.match(message, /may not be changed in an update/);
   });
 }
 
@@ -104,9 +102,7 @@ async function otherKinds(world: World, zones: readonly string[]): Promise<void>
     const template = "advancedStatefulSetTemplate";
     const subsets = subsetsIn(zones, ["40%", undefined]);
     const advanced = new United(world, "advanced-ud");
-    await world.apply(
-      unitedDeployment(world.version, { name: "advanced-ud", replicas: 5, subsets, template }),
-    );
+    await advanced.create({ replicas: 5, subsets, template });
     await advanced.untilRow("5 5 5 5");
     assert.deepEqual(await advanced.sizes(template), { "subset-a": 2, "subset-b": 3 });
   });
@@ -118,9 +114,8 @@ async function otherKinds(world: World, zones: readonly string[]): Promise<void>
       labelSelector: { matchLabels: { case: "spread" } },
     };
     const podSpec = { terminationGracePeriodSeconds: 1, topologySpreadConstraints: [spread] };
-    await world.apply(cloneSet(world.version, { name: "spread", replicas: 3, podSpec }));
-    const pods = await world.untilAll("spread", 3);
-    assert.equal(new Set(pods.map(({ spec }) => spec?.nodeName)).size, new Set(zones).size);
+    const pods = await new CloneSet(world, "spread").start({ replicas: 3, podSpec });
+    assert.equal(new Set(pods.map(nodeOf)).size, new Set(zones).size);
   });
 }
 
@@ -136,7 +131,7 @@ export const suite: Suite = {
     await changed(world, united, zones);
     await otherKinds(world, zones);
     await world.step("7 fields that were never built are dropped", async () => {
-      await united.patch("merge", { spec: { topology: { clusterRegistry: {} } } });
+      await united.mergeSpec({ topology: { clusterRegistry: {} } });
       assert.ok(!("clusterRegistry" in Object((await united.get()).spec?.["topology"])));
     });
   },

@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import type { Suite } from "./suite.ts";
-import { United, unitedDeployment } from "./united_deployments.ts";
-
-const image = "/spec/template/statefulSetTemplate/spec/template/spec/containers/0/image";
+import { United } from "./united_deployments.ts";
 
 export const suite: Suite = {
   number: "44",
@@ -11,12 +9,7 @@ export const suite: Suite = {
   async run(world) {
     const united = new United(world, "waves");
     const partitions = { "subset-a": 0, "subset-b": 2, "subset-c": 1 };
-    const toImage = (tag: string) =>
-      united.patch("json", [{ op: "replace", path: image, value: `nginx:${tag}` }]);
-    const uids = async () =>
-      new Map((await united.pods()).map(({ metadata }) => [metadata.name, metadata.uid]));
-    const condition = async () =>
-      (await united.get()).status?.conditions?.find(({ type }) => type === "UnitedDeploymentUpdated");
+    const condition = () => united.condition("UnitedDeploymentUpdated");
     let first = "";
     await world.step("1 before the update", async () => {
       const subsets = [
@@ -24,14 +17,14 @@ export const suite: Suite = {
         { name: "subset-b", replicas: 3 },
         { name: "subset-c", replicas: 2 },
       ];
-      await world.apply(unitedDeployment(world.version, { name: "waves", replicas: 6, subsets, partitions }));
+      await united.create({ replicas: 6, subsets, partitions });
       await united.untilRow("6 6 6 6");
       first = (await united.get()).status?.currentRevision ?? "";
       assert.equal((await condition())?.status, "True");
     });
     await world.step("2 partitions keep pods at the old revision", async () => {
-      const before = await uids();
-      await toImage("1.21");
+      const before = await united.uids();
+      await united.toImage("nginx:1.21");
       await united.untilRow("6 6 3 6");
       const children = await united.children();
       const kept = (name: string) =>
@@ -39,8 +32,8 @@ export const suite: Suite = {
       assert.deepEqual(["subset-a", "subset-b", "subset-c"].map(kept), [0, 2, 1]);
       const nameOf = (subset: string, ordinal: number) => `${children[subset]?.metadata.name}-${ordinal}`;
       const updated = [nameOf("subset-a", 0), nameOf("subset-b", 2), nameOf("subset-c", 1)];
-      const after = await uids();
-      for (const [name, tag] of Object.entries(await united.images())) {
+      const after = await united.uids();
+      for (const [name, tag] of Object.entries(await united.tags())) {
         assert.equal(tag, updated.includes(name) ? "1.21" : "1.20", name);
         assert.equal(after.get(name) === before.get(name), !updated.includes(name), name);
       }
@@ -51,19 +44,18 @@ export const suite: Suite = {
       assert.deepEqual(updateStatus.currentPartitions, partitions);
     });
     await world.step("3 the rest follows", async () => {
-      await united.patch("merge", {
-        spec: { updateStrategy: { manualUpdate: { partitions: { "subset-b": 0, "subset-c": 0 } } } },
-      });
+      const rest = { "subset-b": 0, "subset-c": 0 };
+      await united.mergeSpec({ updateStrategy: { manualUpdate: { partitions: rest } } });
       await united.untilRow("6 6 6 6");
-      assert.deepEqual(new Set(Object.values(await united.images())), new Set(["1.21"]));
+      assert.deepEqual(new Set(Object.values(await united.tags())), new Set(["1.21"]));
       const { status } = await united.get("v1beta1");
       assert.equal(status?.currentRevision, status?.["updatedRevision"]);
       assert.equal((await condition())?.status, "True");
     });
     await world.step("4 back to a revision that is there still", async () => {
-      await toImage("1.20");
+      await united.toImage("nginx:1.20");
       await world.until("the first image again", async () =>
-        assert.deepEqual(new Set(Object.values(await united.images())), new Set(["1.20"])),
+        assert.deepEqual(new Set(Object.values(await united.tags())), new Set(["1.20"])),
       );
       await united.untilRow("6 6 6 6");
       const revisions = await united.revisions();
@@ -73,8 +65,7 @@ export const suite: Suite = {
     });
     await world.step("5 a partition of no subset", async () => {
       const patch = { spec: { updateStrategy: { manualUpdate: { partitions: { "subset-x": 1 } } } } };
-      const message = await world.refused(() => united.patch("merge", patch), 422);
-      assert.match(message, /subset subset-x does not exist/);
+      await world.refuses(422, () => united.patch("merge", patch), /subset subset-x does not exist/);
     });
   },
 };

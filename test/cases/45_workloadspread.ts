@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
-import { type Item, isRecord } from "../cluster/api.ts";
-import { cloneSet, imagePatch } from "./manifests.ts";
+import type { Item } from "../cluster/api.ts";
+import { CloneSet } from "./clone_sets.ts";
+import { Handle } from "./handle.ts";
+import { records, uidOf } from "./items.ts";
 import type { Suite } from "./suite.ts";
 import type { World } from "./world.ts";
 
@@ -8,47 +10,38 @@ const MATCHED = "apps.kruise.io/matched-workloadspread";
 const COST = "controller.kubernetes.io/pod-deletion-cost";
 const WORKLOAD = "elastic";
 
-function spreads(version: string): string {
-  return `workloadspreads.${version}.apps.kruise.io`;
-}
-
 function zoned(zone: string): object {
   return { matchExpressions: [{ key: "zone", operator: "In", values: [zone] }] };
 }
 
-function spread(world: World, name: string): object {
-  const { version } = world;
+function createSpread(spread: Handle): Promise<Item> {
+  const { version } = spread.world;
   const term = version === "v1alpha1" ? "requiredNodeSelectorTerm" : "requiredNodeSelector";
-  return {
-    apiVersion: `apps.kruise.io/${version}`,
-    kind: "WorkloadSpread",
-    metadata: { name },
-    spec: {
-      targetRef: { apiVersion: `apps.kruise.io/${version}`, kind: "CloneSet", name: WORKLOAD },
-      subsets: [
-        {
-          name: "fixed",
-          [term]: zoned("zone-a"),
-          maxReplicas: 2,
-          patch: { metadata: { labels: { pool: "fixed" } } },
-        },
-        { name: "elastic", [term]: zoned("zone-b") },
-      ],
-    },
-  };
+  const patch = { metadata: { labels: { pool: "fixed" } } };
+  return spread.apply({
+    targetRef: { apiVersion: `apps.kruise.io/${version}`, kind: "CloneSet", name: WORKLOAD },
+    subsets: [
+      { name: "fixed", [term]: zoned("zone-a"), maxReplicas: 2, patch },
+      { name: "elastic", [term]: zoned("zone-b") },
+    ],
+  });
+}
+
+function spreadOf(world: World, name = "spread"): Handle {
+  return new Handle(world, "WorkloadSpread", name);
 }
 
 function subsetOf(pod: Item): string {
-  const match: unknown = JSON.parse(pod.metadata.annotations?.[MATCHED] ?? "{}");
-  return isRecord(match) && match["name"] === "spread" ? String(match["subset"]) : "";
+  const match = JSON.parse(pod.metadata.annotations?.[MATCHED] ?? "{}");
+  return match.name === "spread" ? String(match.subset) : "";
 }
 
 function uids(pods: readonly Item[]): string[] {
-  return pods.map(({ metadata }) => metadata.uid ?? "").sort();
+  return pods.map(uidOf).sort();
 }
 
-async function inSubset(world: World, subset: string): Promise<Item[]> {
-  return (await world.livePodsOf(WORKLOAD)).filter((pod) => subsetOf(pod) === subset);
+async function inSubset(clone: CloneSet, subset: string): Promise<Item[]> {
+  return (await clone.livePods()).filter((pod) => subsetOf(pod) === subset);
 }
 
 interface Status {
@@ -59,24 +52,25 @@ interface Status {
 }
 
 async function statuses(world: World): Promise<Status[]> {
-  const { status } = await world.api.get(spreads("v1beta1"), "spread", world.namespace);
+  const { status } = await spreadOf(world).get("v1beta1");
   return Object(status)["subsetStatuses"] ?? [];
 }
 
 /** Pods by subset, all ready on their nodes and with their costs, and the status that says so. */
 async function untilSpread(
-  world: World,
+  clone: CloneSet,
   nodes: Readonly<Record<string, string>>,
   counts: Readonly<Record<"fixed" | "elastic", number>>,
 ): Promise<void> {
+  const { world } = clone;
   const { fixed, elastic } = counts;
-  await world.untilAll(WORKLOAD, fixed + elastic);
+  await clone.untilAll(fixed + elastic);
   await world.until(`${fixed} fixed and ${elastic} elastic pods`, async () => {
     for (const [subset, cost] of [
       ["fixed", "200"],
       ["elastic", "100"],
     ] as const) {
-      const pods = await inSubset(world, subset);
+      const pods = await inSubset(clone, subset);
       assert.equal(pods.length, counts[subset], subset);
       for (const pod of pods) {
         assert.equal(pod.spec?.nodeName, nodes[subset]);
@@ -93,88 +87,86 @@ async function untilSpread(
   });
 }
 
-async function stepsOneToFive(world: World, nodes: Readonly<Record<string, string>>): Promise<void> {
+async function stepsOneToFive(clone: CloneSet, nodes: Readonly<Record<string, string>>): Promise<void> {
+  const { world } = clone;
   await world.step("1 the first pods are fixed", async () => {
-    await world.apply(spread(world, "spread"));
-    await world.untilObserved(spreads(world.version), "spread");
-    await world.apply(
-      cloneSet(world.version, {
-        name: WORKLOAD,
-        replicas: 2,
-        strategy: { policy: "InPlaceIfPossible", maxUnavailable: "50%" },
-      }),
-    );
-    await untilSpread(world, nodes, { fixed: 2, elastic: 0 });
-    for (const { spec } of await inSubset(world, "fixed")) {
+    const spread = spreadOf(world);
+    await createSpread(spread);
+    await spread.untilObserved();
+    await clone.create({
+      replicas: 2,
+      strategy: { policy: "InPlaceIfPossible", maxUnavailable: "50%" },
+    });
+    await untilSpread(clone, nodes, { fixed: 2, elastic: 0 });
+    for (const { spec } of await inSubset(clone, "fixed")) {
       assert.deepEqual(spec?.["affinity"], {
         nodeAffinity: {
           requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [zoned("zone-a")] },
         },
       });
     }
-    const template = JSON.stringify((await world.get(WORKLOAD)).spec?.["template"]);
+    const template = JSON.stringify((await clone.get()).spec?.["template"]);
     assert.ok(!template.includes("zone"), template);
   });
   await world.step("2 all others are elastic", async () => {
-    await world.scale(WORKLOAD, 6);
-    await untilSpread(world, nodes, { fixed: 2, elastic: 4 });
+    await clone.scale(6);
+    await untilSpread(clone, nodes, { fixed: 2, elastic: 4 });
   });
-  const before = uids(await world.livePodsOf(WORKLOAD));
-  const fixed = uids(await inSubset(world, "fixed"));
+  const before = uids(await clone.livePods());
+  const fixed = uids(await inSubset(clone, "fixed"));
   await world.step("3 an update in place moves nobody", async () => {
-    await world.patch(WORKLOAD, "json", imagePatch("nginx:1.21"));
-    await world.untilAllUpdated(WORKLOAD, 6, "nginx:1.21");
-    assert.deepEqual(uids(await world.livePodsOf(WORKLOAD)), before);
-    await untilSpread(world, nodes, { fixed: 2, elastic: 4 });
+    await clone.toImage("nginx:1.21");
+    await clone.untilUpdated(6, "nginx:1.21");
+    assert.deepEqual(uids(await clone.livePods()), before);
+    await untilSpread(clone, nodes, { fixed: 2, elastic: 4 });
   });
   await world.step("4 elastic pods go first", async () => {
-    await world.scale(WORKLOAD, 2);
-    await untilSpread(world, nodes, { fixed: 2, elastic: 0 });
-    assert.deepEqual(uids(await inSubset(world, "fixed")), fixed);
+    await clone.scale(2);
+    await untilSpread(clone, nodes, { fixed: 2, elastic: 0 });
+    assert.deepEqual(uids(await inSubset(clone, "fixed")), fixed);
   });
   await world.step("5 a replacement has the place of the pod that went", async () => {
-    const [pod] = await inSubset(world, "fixed");
+    const [pod] = await inSubset(clone, "fixed");
     await world.remove("pods", pod?.metadata.name ?? "");
-    await untilSpread(world, nodes, { fixed: 2, elastic: 0 });
+    await untilSpread(clone, nodes, { fixed: 2, elastic: 0 });
   });
 }
 
 async function stepSix(world: World): Promise<void> {
   await world.step("6 both versions, and the columns", async () => {
     const terms = { v1alpha1: "requiredNodeSelectorTerm", v1beta1: "requiredNodeSelector" } as const;
+    const spread = spreadOf(world);
     for (const version of ["v1alpha1", "v1beta1"] as const) {
-      const { spec } = await world.api.get(spreads(version), "spread", world.namespace);
-      const subsets: unknown = spec?.["subsets"];
-      const first: unknown = Array.isArray(subsets) ? subsets[0] : undefined;
-      assert.deepEqual(isRecord(first) ? first[terms[version]] : undefined, zoned("zone-a"));
+      const [first] = records((await spread.get(version)).spec?.["subsets"]);
+      assert.deepEqual(first?.[terms[version]], zoned("zone-a"));
     }
-    const { header } = await world.printed(spreads(world.version));
-    assert.deepEqual(header, ["NAME", "WORKLOADNAME", "WORKLOADKIND", "ADAPTIVE", "AGE"]);
-    assert.equal(await world.row("spread", { resource: spreads(world.version) }), "spread elastic CloneSet");
+    assert.equal(await spread.columns(), "NAME WORKLOADNAME WORKLOADKIND ADAPTIVE AGE");
+    assert.equal(await spread.row(), "elastic CloneSet");
   });
 }
 
 function taint(world: World, node: string, taints: object[] | null): Promise<Item> {
-  return world.api.patch("nodes", node, undefined, "merge", { spec: { taints } });
+  return world.patch("nodes", node, "merge", { spec: { taints } });
 }
 
-async function stepSeven(world: World, nodes: Readonly<Record<string, string>>): Promise<void> {
+async function stepSeven(clone: CloneSet, nodes: Readonly<Record<string, string>>): Promise<void> {
+  const { world } = clone;
   await world.step("7 pods that find no node move on, once that is asked for", async () => {
     await taint(world, nodes["fixed"] ?? "", [{ key: "case", value: "x", effect: "NoSchedule" }]);
-    await world.scale(WORKLOAD, 0);
-    await world.until("no pods", async () => assert.equal((await world.podsOf(WORKLOAD)).length, 0));
-    await world.scale(WORKLOAD, 3);
+    await clone.scale(0);
+    await world.until("no pods", async () => assert.equal((await clone.pods()).length, 0));
+    await clone.scale(3);
     const waiting = async () => {
-      const phases = (await world.livePodsOf(WORKLOAD)).map((pod) => `${subsetOf(pod)} ${pod.status?.phase}`);
+      const phases = (await clone.livePods()).map((pod) => `${subsetOf(pod)} ${pod.status?.phase}`);
       assert.deepEqual(phases.sort(), ["elastic Running", "fixed Pending", "fixed Pending"]);
       for (const { conditions = [] } of await statuses(world)) assert.deepEqual(conditions, []);
     };
     await world.until("two pods wait", waiting);
     await world.stays(waiting, 20_000);
     const scheduleStrategy = { type: "Adaptive", adaptive: { rescheduleCriticalSeconds: 5 } };
-    await world.patch("spread", "merge", { spec: { scheduleStrategy } }, spreads(world.version));
+    await spreadOf(world).mergeSpec({ scheduleStrategy });
     await world.until("all have moved", async () => {
-      const pods = await world.livePodsOf(WORKLOAD);
+      const pods = await clone.livePods();
       assert.deepEqual(
         pods.map((pod) => `${subsetOf(pod)} ${pod.status?.phase} ${pod.spec?.nodeName}`),
         Array.from({ length: 3 }, () => `elastic Running ${nodes["elastic"]}`),
@@ -189,8 +181,11 @@ async function stepSeven(world: World, nodes: Readonly<Record<string, string>>):
 
 async function stepEight(world: World): Promise<void> {
   await world.step("8 a second one for the same workload is refused", async () => {
-    const message = await world.refused(() => world.apply(spread(world, "second")), 400);
-    assert.ok(message.includes("ws.spec.targetRef is in conflict with other WorkloadSpread spread"), message);
+    await world.refuses(
+      400,
+      () => createSpread(spreadOf(world, "second")),
+      "ws.spec.targetRef is in conflict with other WorkloadSpread spread",
+    );
   });
 }
 
@@ -200,24 +195,22 @@ export const suite: Suite = {
   title: "WorkloadSpread: zones and an elastic pool",
   needs: ["own-controller"],
   async run(world) {
-    const [fixed = "", elastic = ""] = (await world.api.list("nodes"))
-      .filter(({ spec }) => !Array.isArray(spec?.["taints"]) || spec["taints"].length === 0)
-      .map(({ metadata }) => metadata.name)
-      .sort();
+    const clone = new CloneSet(world, WORKLOAD);
+    const [fixed = "", elastic = ""] = await world.workers();
     if (elastic === "") {
       world.skip("all", "needs two nodes without taints");
       return;
     }
     const nodes = { fixed, elastic };
     const label = (node: string, zone: string | null) =>
-      world.api.patch("nodes", node, undefined, "merge", { metadata: { labels: { zone } } });
+      world.patch("nodes", node, "merge", { metadata: { labels: { zone } } });
     await world.startController();
     try {
       await label(fixed, "zone-a");
       await label(elastic, "zone-b");
-      await stepsOneToFive(world, nodes);
+      await stepsOneToFive(clone, nodes);
       await stepSix(world);
-      await stepSeven(world, nodes);
+      await stepSeven(clone, nodes);
       await stepEight(world);
     } finally {
       await taint(world, fixed, null);

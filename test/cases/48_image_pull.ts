@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { type Item, isRecord } from "../cluster/api.ts";
+import type { Item, Status } from "../cluster/api.ts";
+import { member, nameOf, records, reportsReady } from "./items.ts";
 import type { Suite } from "./suite.ts";
 import type { World } from "./world.ts";
 
@@ -55,8 +56,8 @@ class Jobs {
     return this.#world.apply(this.manifest(name, spec, kind));
   }
 
-  get(name: string): Promise<Item> {
-    return this.#world.api.get(this.resource, name, this.#world.namespace);
+  async status(name: string): Promise<Status> {
+    return (await this.#world.object(this.resource, name)).status ?? {};
   }
 
   /** The row, and the message that v1alpha1 alone shows in it. */
@@ -64,14 +65,19 @@ class Jobs {
     const [name = ""] = row.split(" ");
     const shown = this.#world.version === "v1alpha1" ? `${row} ${message}` : row;
     await this.#world.until(shown, async () => {
-      assert.equal(await this.#world.row(name, { resource: this.resource }), shown);
-      assert.equal((await this.get(name)).status?.["message"], message);
+      assert.equal(await this.#world.row(this.resource, name), shown);
+      assert.equal((await this.status(name))["message"], message);
     });
   }
 
-  async untilGone(name: string, resource = this.resource): Promise<void> {
-    await this.#world.until(`${name} is gone`, async () =>
-      assert.equal(await this.#world.api.find(resource, name, this.#world.namespace), undefined),
+  untilGone(name: string, resource = this.resource): Promise<void> {
+    return this.#world.untilGone(resource, name);
+  }
+
+  untilList(row: string): Promise<void> {
+    const [name = ""] = row.split(" ");
+    return this.#world.until(row, async () =>
+      assert.equal(await this.#world.row(this.listResource, name), row),
     );
   }
 }
@@ -81,8 +87,8 @@ async function nodeSteps(world: World): Promise<string[]> {
   await world.step("1 one NodeImage a node, labelled like it", async () => {
     await world.until("NodeImages", async () => {
       const nodes = await world.api.list("nodes");
-      names = nodes.map(({ metadata }) => metadata.name).sort();
-      const ready = nodes.filter(isReady);
+      names = nodes.map(nameOf).sort();
+      const ready = nodes.filter(reportsReady);
       for (const { metadata } of ready) {
         const nodeImage = await world.api.get("nodeimages", metadata.name);
         assert.deepEqual(nodeImage.metadata.labels, metadata.labels);
@@ -144,7 +150,7 @@ async function chosenNodes(world: World, jobs: Jobs, nodes: readonly string[]): 
     await jobs.create("warm-label", { image: label, selector });
     await jobs.untilRow("warm-label 1 0 1 0", "job has completed");
     assert.deepEqual(await holdersOf(world, nodes, label, "warm-label"), [last]);
-    assert.equal((await jobs.get("warm-one")).status?.["message"], "job has completed");
+    assert.equal((await jobs.status("warm-one"))["message"], "job has completed");
   });
 }
 
@@ -155,8 +161,8 @@ async function failingPull(world: World, jobs: Jobs, nodes: readonly string[]): 
     const pullPolicy = { backoffLimit: 1, timeoutSeconds: 30 };
     await jobs.create("warm-none", { image, selector: { names: nodes }, parallelism: "4", pullPolicy });
     await jobs.untilRow(`warm-none ${count} 0 0 ${count}`, "job has completed");
-    const { status } = await jobs.get("warm-none");
-    assert.deepEqual(status?.["failedNodes"], nodes);
+    const status = await jobs.status("warm-none");
+    assert.deepEqual(status["failedNodes"], nodes);
     for (const node of nodes) {
       const tag = await tagOf(world, node, image);
       assert.equal(tag.status?.["phase"], "Failed");
@@ -171,34 +177,34 @@ async function failingPull(world: World, jobs: Jobs, nodes: readonly string[]): 
 }
 
 async function refusals(world: World, jobs: Jobs): Promise<void> {
-  const refused = (spec: object, code = 400) =>
-    world.refused(() => jobs.create("bad", { image: "nginx:1.22", ...spec }), code);
   await world.step("5 refused", async () => {
-    const short = {
-      pullPolicy: { timeoutSeconds: 600 },
-      completionPolicy: { type: "Always", activeDeadlineSeconds: 10 },
-    };
-    assert.match(
-      await refused(short),
-      /completionPolicy\.activeDeadlineSeconds must be greater than pullPolicy\.timeoutSeconds\(default 600\)/,
-    );
-    const both = { selector: { matchLabels: { a: "b" } }, podSelector: { matchLabels: { a: "b" } } };
-    assert.match(await refused(both), /can not set both selector and podSelector/);
-    assert.match(await refused({ image: "" }), /image can not be empty/);
-    assert.match(
-      await refused({ image: "../etc/passwd" }),
-      /invalid image \.\.\/etc\/passwd: invalid reference format/,
-    );
-    assert.match(await refused({ parallelism: "50%" }), /parallelism does not support percentage value/);
-    const never = { completionPolicy: { type: "Never", ttlSecondsAfterFinished: 5 } };
-    assert.match(await refused(never), /can only work with Always CompletionPolicyType/);
-    const named = { selector: { names: ["a", "a"] } };
-    assert.match(await refused(named), /duplicated name in selector names/);
+    const timeout = { pullPolicy: { timeoutSeconds: 600 } };
+    const matchLabels = { a: "b" };
+    const refusals: readonly [spec: object, words: RegExp][] = [
+      [
+        { ...timeout, completionPolicy: { type: "Always", activeDeadlineSeconds: 10 } },
+        /completionPolicy\.activeDeadlineSeconds must be greater than pullPolicy\.timeoutSeconds\(default 600\)/,
+      ],
+      [
+        { selector: { matchLabels }, podSelector: { matchLabels } },
+        /can not set both selector and podSelector/,
+      ],
+      [{ image: "" }, /image can not be empty/],
+      [{ image: "../etc/passwd" }, /invalid image \.\.\/etc\/passwd: invalid reference format/],
+      [{ parallelism: "50%" }, /parallelism does not support percentage value/],
+      [
+        { completionPolicy: { type: "Never", ttlSecondsAfterFinished: 5 } },
+        /can only work with Always CompletionPolicyType/,
+      ],
+      [{ selector: { names: ["a", "a"] } }, /duplicated name in selector names/],
+    ];
+    for (const [spec, words] of refusals)
+      await world.refuses(400, () => jobs.create("bad", { image: "nginx:1.22", ...spec }), words);
     const list = () => jobs.create("bad", { images: ["nginx:1", "nginx:1"] }, "ImageListPullJob");
-    assert.match(await world.refused(list, 400), /images cannot have duplicate values/);
+    await world.refuses(400, list, /images cannot have duplicate values/);
     const changed = () =>
-      world.patch("warm-one", "merge", { spec: { pullSecrets: ["other"] } }, jobs.resource);
-    assert.match(await world.refused(changed, 403), /spec\.pullSecrets is immutable/);
+      world.patch(jobs.resource, "warm-one", "merge", { spec: { pullSecrets: ["other"] } });
+    await world.refuses(403, changed, /spec\.pullSecrets is immutable/);
   });
 }
 
@@ -207,14 +213,14 @@ async function pausedJob(world: World, jobs: Jobs, nodes: readonly string[]): Pr
   await world.step("6 parallelism 0 starts nothing", async () => {
     await jobs.create("warm-paused", { image, selector: { names: nodes }, parallelism: 0 });
     const shown = async () => {
-      const { status } = await jobs.get("warm-paused");
+      const status = await jobs.status("warm-paused");
       assert.equal(status?.["desired"], nodes.length);
       assert.equal(status?.["active"] ?? 0, 0);
     };
     await world.until("the job has counted", shown);
     await world.stays(shown, 5_000);
     assert.deepEqual(await holdersOf(world, nodes, image, "warm-paused"), []);
-    await world.patch("warm-paused", "merge", { spec: { parallelism: 2 } }, jobs.resource);
+    await world.patch(jobs.resource, "warm-paused", "merge", { spec: { parallelism: 2 } });
     await jobs.untilRow(`warm-paused ${nodes.length} 0 ${nodes.length} 0`, "job has completed");
     const tag = await tagOf(world, nodes[0] ?? "", image);
     assert.ok(tag.version >= 1, "a second owner has the image pulled again");
@@ -248,17 +254,14 @@ async function pullSecrets(world: World, jobs: Jobs, nodes: readonly string[]): 
   await world.step("7 pull secrets are copied for as long as the job runs", async () => {
     const foreign = { team: "a", "refit.test/private": "yes" };
     const { metadata, ...rest } = secret("one");
-    await world.api.create(
-      { ...rest, metadata: { ...metadata, labels: foreign, annotations: foreign } },
-      world.namespace,
-    );
+    await world.apply({ ...rest, metadata: { ...metadata, labels: foreign, annotations: foreign } });
     const other = {
       apiVersion: "v1",
       kind: "Secret",
       metadata: { name: "password" },
       data: { word: "c2VjcmV0" },
     };
-    await world.api.create(other, world.namespace);
+    await world.apply(other);
     const spec = {
       image,
       selector: { names: nodes },
@@ -287,12 +290,12 @@ async function pullSecrets(world: World, jobs: Jobs, nodes: readonly string[]): 
       assert.equal(more.length, 0);
       assert.match(reported?.message ?? "", /pull secret password is of type Opaque and was not copied/);
     });
-    await world.api.patch("secrets", "registry", world.namespace, "merge", { data: secret("two").data });
+    await world.patch("secrets", "registry", "merge", { data: secret("two").data });
     await world.until("the copy follows", async () => {
       assert.deepEqual((await copies())[0]?.["data"], secret("two").data);
     });
     await world.until("all nodes have it, and the job goes on", async () => {
-      const { status } = await jobs.get("warm-secret");
+      const status = await jobs.status("warm-secret");
       assert.equal(status?.["succeeded"], nodes.length);
       assert.equal(status?.["message"], "job is running, progress 100.0%");
       assert.equal(status?.["completionTime"], undefined);
@@ -314,20 +317,14 @@ async function listJob(world: World, jobs: Jobs, nodes: readonly string[]): Prom
       completionPolicy: { type: "Always", ttlSecondsAfterFinished: world.seconds(20, 10) },
     };
     await jobs.create("list", spec, "ImageListPullJob");
-    await world.until("list 2 2 2", async () =>
-      assert.equal(await world.row("list", { resource: jobs.listResource }), "list 2 2 2"),
-    );
-    await world.until(
-      "an event tells it",
-      async () => {
-        const [made] = await world.events("ImageListPullJob", "list", "Successful create ImagePullJob");
-        assert.match(made?.message ?? "", /^Create \d+ ImagePullJob$/);
-      },
-      { stableMs: 0 },
-    );
+    await jobs.untilList("list 2 2 2");
+    await world.once("an event tells it", async () => {
+      const [made] = await world.events("ImageListPullJob", "list", "Successful create ImagePullJob");
+      assert.match(made?.message ?? "", /^Create \d+ ImagePullJob$/);
+    });
     await jobs.untilGone("list", jobs.listResource);
     await world.until("its jobs go with it", async () => {
-      const names = (await world.list(jobs.resource)).map(({ metadata }) => metadata.name);
+      const names = (await world.list(jobs.resource)).map(nameOf);
       assert.deepEqual(
         names.filter((name) => name.startsWith("list-")),
         [],
@@ -341,17 +338,15 @@ async function listJob(world: World, jobs: Jobs, nodes: readonly string[]): Prom
       pullPolicy: { backoffLimit: 0, timeoutSeconds: 30 },
     };
     await jobs.create("partly", spec, "ImageListPullJob");
-    await world.until("partly 2 1 2", async () =>
-      assert.equal(await world.row("partly", { resource: jobs.listResource }), "partly 2 1 2"),
-    );
-    const { status } = await world.api.get(jobs.listResource, "partly", world.namespace);
+    await jobs.untilList("partly 2 1 2");
+    const { status } = await world.object(jobs.listResource, "partly");
     const failed = status?.["failedImageStatuses"];
     assert.ok(Array.isArray(failed) && failed.length === 1);
     const child = String(failed[0].imagePullJob);
     assert.equal(failed[0].name, missing);
     const words = `Please check for details which nodes failed by 'kubectl get ImagePullJob ${child}'.`;
     assert.equal(failed[0].message, words);
-    await world.patch("partly", "merge", { spec: { images: [all] } }, jobs.listResource);
+    await world.patch(jobs.listResource, "partly", "merge", { spec: { images: [all] } });
     await world.remove(jobs.listResource, "partly");
   });
 }
@@ -370,12 +365,12 @@ async function nodeChanges(world: World): Promise<void> {
       lastTransitionTime: since,
       lastHeartbeatTime: since,
     };
-    await world.api.patch("nodes", name, undefined, "merge", { status: { conditions: [ready] } }, "status");
+    await world.patch("nodes", name, "merge", { status: { conditions: [ready] } }, "status");
     await world.until("a NodeImage", async () => {
       const { metadata } = await world.api.get("nodes", name);
       assert.deepEqual((await world.api.get("nodeimages", name)).metadata.labels, metadata.labels);
     });
-    await world.api.patch("nodes", name, undefined, "merge", {
+    await world.patch("nodes", name, "merge", {
       metadata: { labels: { pool: "a", type: null } },
     });
     await world.until("its labels follow", async () => {
@@ -432,17 +427,4 @@ async function holdersOf(
     if (owners.some(({ name }) => name === job)) holders.push(node);
   }
   return holders;
-}
-
-function member(value: unknown, key: string): Record<string, unknown> | undefined {
-  const found = isRecord(value) ? value[key] : undefined;
-  return isRecord(found) ? found : undefined;
-}
-
-function records(value: unknown): Record<string, unknown>[] {
-  return Array.isArray(value) ? value.filter(isRecord) : [];
-}
-
-function isReady({ status }: Item): boolean {
-  return (status?.conditions ?? []).some(({ type, status: is }) => type === "Ready" && is === "True");
 }

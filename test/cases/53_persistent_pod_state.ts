@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { type Item, isRecord } from "../cluster/api.ts";
-import { container } from "./manifests.ts";
-import { Sets } from "./stateful_sets.ts";
+import { nameOf } from "./items.ts";
+import { nativeWorkload } from "./manifests.ts";
+import { StatefulSet } from "./stateful_sets.ts";
 import type { Suite } from "./suite.ts";
 import type { World } from "./world.ts";
 
@@ -15,22 +16,9 @@ const annotations = {
   "kruise.io/preferred-persistent-topology": HOST,
 };
 
-function set(apiVersion: string): object {
-  return {
-    apiVersion,
-    kind: "StatefulSet",
-    metadata: { name: "sticky", annotations },
-    spec: {
-      serviceName: "sticky",
-      podManagementPolicy: "Parallel",
-      replicas: 4,
-      selector: { matchLabels: { case: "sticky" } },
-      template: {
-        metadata: { labels: { case: "sticky" } },
-        spec: { terminationGracePeriodSeconds: 1, containers: [container("nginx", "nginx:1.20")] },
-      },
-    },
-  };
+function manifest(apiVersion: string): object {
+  const more = { serviceName: "sticky", podManagementPolicy: "Parallel", replicas: 4 };
+  return nativeWorkload(apiVersion, "StatefulSet", "sticky", { metadata: { annotations }, more });
 }
 
 function states(version: string): string {
@@ -38,7 +26,7 @@ function states(version: string): string {
 }
 
 function find(world: World, version: string = world.version): Promise<Item | undefined> {
-  return world.api.find(states(version), "sticky", world.namespace);
+  return world.find(states(version), "sticky");
 }
 
 async function records(world: World): Promise<Record<string, unknown>> {
@@ -52,10 +40,8 @@ function untilRecorded(world: World, names: readonly string[]): Promise<void> {
   });
 }
 
-async function nodesOf(sets: Sets): Promise<Record<string, string | undefined>> {
-  return Object.fromEntries(
-    (await sets.pods("sticky")).map((pod) => [pod.metadata.name, pod.spec?.nodeName]),
-  );
+async function nodesOf(set: StatefulSet): Promise<Record<string, string | undefined>> {
+  return Object.fromEntries((await set.pods()).map((pod) => [pod.metadata.name, pod.spec?.nodeName]));
 }
 
 function injected(pod: Item): string | undefined {
@@ -64,11 +50,12 @@ function injected(pod: Item): string | undefined {
 
 const four = ["sticky-0", "sticky-1", "sticky-2", "sticky-3"];
 
-async function stepsOne(world: World, sets: Sets): Promise<void> {
+async function stepsOne(set: StatefulSet): Promise<void> {
+  const { world } = set;
   await world.step("1 an object is made, and records where each pod is", async () => {
-    await sets.untilOrdinals("sticky", [0, 1, 2, 3]);
+    await set.untilOrdinals(0, 1, 2, 3);
     await untilRecorded(world, four);
-    const nodes = await nodesOf(sets);
+    const nodes = await nodesOf(set);
     for (const [name, record] of Object.entries(await records(world))) {
       const nodeTopologyLabels = { [OS]: "linux", [HOST]: nodes[name] };
       assert.deepEqual(record, { nodeName: nodes[name], nodeTopologyLabels });
@@ -80,10 +67,10 @@ async function stepsOne(world: World, sets: Sets): Promise<void> {
       assert.deepEqual(object?.spec?.["preferredPersistentTopology"], [
         { weight: 100, preference: { [keys[version]]: [HOST] } },
       ]);
-      assert.equal(object?.metadata.ownerReferences?.[0]?.uid, (await sets.get("sticky")).metadata.uid);
+      assert.equal(object?.metadata.ownerReferences?.[0]?.uid, (await set.get()).metadata.uid);
       assert.equal(object?.metadata.ownerReferences?.[0]?.controller, true);
     }
-    for (const pod of await sets.pods("sticky")) {
+    for (const pod of await set.pods()) {
       assert.equal(injected(pod), undefined);
       assert.equal(pod.spec?.["nodeSelector"], undefined);
     }
@@ -93,10 +80,10 @@ async function stepsOne(world: World, sets: Sets): Promise<void> {
 }
 
 async function assertSteered(
-  sets: Sets,
+  set: StatefulSet,
   before: Readonly<Record<string, string | undefined>>,
 ): Promise<void> {
-  for (const pod of await sets.pods("sticky")) {
+  for (const pod of await set.pods()) {
     const { name } = pod.metadata;
     assert.equal(injected(pod), "sticky", name);
     assert.equal(pod.spec?.nodeName, before[name], name);
@@ -111,38 +98,33 @@ async function assertSteered(
   }
 }
 
-async function stepsTwoAndThree(world: World, sets: Sets): Promise<void> {
+async function stepsTwoAndThree(set: StatefulSet): Promise<void> {
+  const { world } = set;
   await world.step("2 recreated pods return to their nodes", async () => {
-    const [nodes, uids, recorded] = [await nodesOf(sets), await sets.uids("sticky"), await records(world)];
-    await sets.toImage("sticky", "nginx:1.21");
-    await world.until(
-      "four new pods",
-      async () => {
-        const now = await sets.uids("sticky");
-        for (const name of four) assert.ok(now.has(name) && now.get(name) !== uids.get(name), name);
-        assert.equal((await sets.get("sticky")).status?.readyReplicas, 4);
-      },
-      { timeoutMs: 120_000 },
-    );
-    await assertSteered(sets, nodes);
+    const [nodes, uids, recorded] = [await nodesOf(set), await set.uids(), await records(world)];
+    await set.toImage("nginx:1.21");
+    await world.within(120_000, "four new pods", async () => {
+      const now = await set.uids();
+      for (const name of four) assert.ok(now.has(name) && now.get(name) !== uids.get(name), name);
+      assert.equal((await set.get()).status?.readyReplicas, 4);
+    });
+    await assertSteered(set, nodes);
     assert.deepEqual(await records(world), recorded);
   });
   await world.step("3 what is scaled away is forgotten", async () => {
-    await sets.scale("sticky", 1);
+    await set.scale(1);
     await untilRecorded(world, ["sticky-0"]);
-    await sets.untilOrdinals("sticky", [0]);
-    await sets.scale("sticky", 4);
-    await sets.untilOrdinals("sticky", [0, 1, 2, 3]);
+    await set.untilOrdinals(0);
+    await set.scale(4);
+    await set.untilOrdinals(0, 1, 2, 3);
     await untilRecorded(world, four);
-    const steered = (await sets.pods("sticky")).filter((pod) => injected(pod) !== undefined);
-    assert.deepEqual(
-      steered.map((pod) => pod.metadata.name),
-      ["sticky-0"],
-    );
+    const steered = (await set.pods()).filter((pod) => injected(pod) !== undefined);
+    assert.deepEqual(steered.map(nameOf), ["sticky-0"]);
   });
 }
 
-async function stepsFourToSix(world: World, sets: Sets, apiVersion: string): Promise<void> {
+async function stepsFourToSix(set: StatefulSet, apiVersion: string): Promise<void> {
+  const { world } = set;
   await world.step("4 a second object for the same set is refused", async () => {
     const preference = world.version === "v1alpha1" ? { nodeTopologyKeys: [HOST] } : { keys: [HOST] };
     const another = {
@@ -154,29 +136,32 @@ async function stepsFourToSix(world: World, sets: Sets, apiVersion: string): Pro
         preferredPersistentTopology: [{ weight: 100, preference }],
       },
     };
-    const message = await world.refused(() => world.apply(another), 400);
-    assert.ok(message.includes("targetRef is in conflict with other PersistentPodState sticky"), message);
+    await world.refuses(
+      400,
+      () => world.apply(another),
+      "targetRef is in conflict with other PersistentPodState sticky",
+    );
   });
   await world.step("5 the switch is turned off and on again", async () => {
-    const [uids, recorded] = [await sets.uids("sticky"), await records(world)];
-    await sets.patch("sticky", "merge", { metadata: { annotations: { [SWITCH]: null } } });
+    const [uids, recorded] = [await set.uids(), await records(world)];
+    await set.merge({ metadata: { annotations: { [SWITCH]: null } } });
     await world.until("the object is gone", async () => assert.equal(await find(world), undefined));
-    await sets.patch("sticky", "merge", { metadata: { annotations: { [SWITCH]: "true" } } });
+    await set.merge({ metadata: { annotations: { [SWITCH]: "true" } } });
     await world.until("the same records", async () => assert.deepEqual(await records(world), recorded));
-    assert.deepEqual(await sets.uids("sticky"), uids);
+    assert.deepEqual(await set.uids(), uids);
   });
   await world.step("6 the object goes with the set", async () => {
-    await world.remove(sets.resource, "sticky");
+    await set.remove();
     await world.until("the object is gone", async () => assert.equal(await find(world), undefined));
   });
 }
 
 async function runWith(world: World, apiVersion: string, resource?: string): Promise<void> {
-  const sets = new Sets(world, resource);
-  await world.apply(set(apiVersion));
-  await stepsOne(world, sets);
-  await stepsTwoAndThree(world, sets);
-  await stepsFourToSix(world, sets, apiVersion);
+  const set = new StatefulSet(world, "sticky", resource);
+  await world.apply(manifest(apiVersion));
+  await stepsOne(set);
+  await stepsTwoAndThree(set);
+  await stepsFourToSix(set, apiVersion);
 }
 
 export const suite: Suite = {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { type Item, isRecord } from "../cluster/api.ts";
+import { configMap } from "./manifests.ts";
 import type { Suite } from "./suite.ts";
 import type { World } from "./world.ts";
 
@@ -105,13 +106,7 @@ class Scene {
 
   async meetsForeign(): Promise<void> {
     await this.#namespace("rd-4");
-    const foreign = {
-      apiVersion: "v1",
-      kind: "ConfigMap",
-      metadata: { name: this.#name },
-      data: { theirs: "1" },
-    };
-    await this.#world.api.create(foreign, this.#named("rd-4"));
+    await this.#world.api.create(configMap(this.#name, { theirs: "1" }), this.#named("rd-4"));
     await this.#relabel("rd-4", this.#label);
     await this.#untilRow("4 3 1");
     assert.deepEqual((await this.#copy("rd-4"))?.["data"], { theirs: "1" });
@@ -122,36 +117,28 @@ class Scene {
 
   async refuses(): Promise<void> {
     const { api } = this.#world;
+    const resource = {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "s" },
+      spec: { ports: [{ port: 80 }] },
+    };
     const service = {
       ...this.#distribution(),
       metadata: { name: `wrong-${this.#name}` },
-      spec: {
-        resource: {
-          apiVersion: "v1",
-          kind: "Service",
-          metadata: { name: "s" },
-          spec: { ports: [{ port: 80 }] },
-        },
-        targets: { allNamespaces: true },
-      },
+      spec: { resource, targets: { allNamespaces: true } },
     };
-    await this.#refused(
-      () => api.create(service),
-      "unknown or unsupported resource GroupKind, only support [Secret ConfigMap]",
-    );
-    const both = this.#list("rd-1", "rd-3");
-    await this.#refused(
-      () => this.#patch({ targets: { includedNamespaces: both } }),
-      `ambiguous targets because namespace [${this.#named("rd-3")}] is in both IncludedNamespaces.List and ExcludedNamespaces.List`,
-    );
-    await this.#refused(
-      () => this.#patch({ resource: { metadata: { name: "renamed" } } }),
-      "resource apiVersion, kind, and name are immutable",
-    );
-    await this.#refused(
-      () => this.#patch({ resource: { data: { "a b": "" } } }),
-      "spec.resource is invalid: ",
-    );
+    const kinds = "unknown or unsupported resource GroupKind, only support [Secret ConfigMap]";
+    await this.#refuses(() => api.create(service), kinds);
+    const refusals: readonly [spec: object, words: string][] = [
+      [
+        { targets: { includedNamespaces: this.#list("rd-1", "rd-3") } },
+        `ambiguous targets because namespace [${this.#named("rd-3")}] is in both IncludedNamespaces.List and ExcludedNamespaces.List`,
+      ],
+      [{ resource: { metadata: { name: "renamed" } } }, "resource apiVersion, kind, and name are immutable"],
+      [{ resource: { data: { "a b": "" } } }, "spec.resource is invalid: "],
+    ];
+    for (const [spec, words] of refusals) await this.#refuses(() => this.#patch(spec), words);
   }
 
   async goes(): Promise<void> {
@@ -197,12 +184,7 @@ class Scene {
       kind: "ResourceDistribution",
       metadata: { name: this.#name },
       spec: {
-        resource: {
-          apiVersion: "v1",
-          kind: "ConfigMap",
-          metadata: { name: this.#name },
-          data: { mode: "one" },
-        },
+        resource: configMap(this.#name, { mode: "one" }),
         targets: {
           includedNamespaces: this.#list("rd-1", "rd-missing"),
           [selector]: { matchLabels: this.#label },
@@ -218,13 +200,13 @@ class Scene {
   }
 
   async #relabel(name: Name, labels: Record<string, string | null>): Promise<void> {
-    await this.#world.api.patch("namespaces", this.#named(name), undefined, "merge", {
+    await this.#world.patch("namespaces", this.#named(name), "merge", {
       metadata: { labels },
     });
   }
 
   #patch(spec: object): Promise<Item> {
-    return this.#world.api.patch(this.#resource, this.#name, undefined, "merge", { spec });
+    return this.#world.patch(this.#resource, this.#name, "merge", { spec });
   }
 
   #find(): Promise<Item | undefined> {
@@ -243,7 +225,7 @@ class Scene {
 
   async #untilRow(counts: string): Promise<void> {
     await this.#world.until(counts, async () => {
-      const row = await this.#world.row(this.#name, { resource: this.#resource });
+      const row = await this.#world.row(this.#resource, this.#name);
       assert.equal(row, `${this.#name} ${counts}`);
     });
   }
@@ -255,12 +237,8 @@ class Scene {
     });
   }
 
-  async #refused(send: () => Promise<unknown>, words: string): Promise<void> {
-    const message = await this.#world.refused(send, 422);
-    assert.ok(
-      message.includes('admission webhook "vresourcedistribution.kb.io" denied the request: '),
-      message,
-    );
-    assert.ok(message.includes(words), message);
+  #refuses(send: () => Promise<unknown>, words: string): Promise<void> {
+    const webhook = 'admission webhook "vresourcedistribution.kb.io" denied the request: ';
+    return this.#world.refuses(422, send, webhook, words);
   }
 }

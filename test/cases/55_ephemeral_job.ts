@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { type Item, isRecord } from "../cluster/api.ts";
-import { cloneSet, container, imagePatch } from "./manifests.ts";
+import { CloneSet } from "./clone_sets.ts";
+import { Handle } from "./handle.ts";
+import { records, restartsOf, uidOf } from "./items.ts";
+import { container } from "./manifests.ts";
 import type { Suite } from "./suite.ts";
 import type { World } from "./world.ts";
 
@@ -12,68 +15,66 @@ export const suite: Suite = {
   needs: [],
   versions: ["v1alpha1"],
   async run(world) {
-    await world.step("1 one pod after the other, nothing else is disturbed", () => looks(world));
+    const clone = new CloneSet(world, "patient");
+    await world.step("1 one pod after the other, nothing else is disturbed", () => looks(clone));
     await world.step("3 containers that fail", () => fails(world));
     await world.step("4 nothing fills in a pull policy", () => refusal(world));
-    await world.step("5 a name is given once; a paused job gives none", () => namesAndPause(world));
-    await world.step("6 a restart of the main container leaves them alone", () => restarts(world));
-    await world.step("2 the finished job goes, the containers stay listed", () => goes(world));
+    await world.step("5 a name is given once; a paused job gives none", () => namesAndPause(clone));
+    await world.step("6 a restart of the main container leaves them alone", () => restarts(clone));
+    await world.step("2 the finished job goes, the containers stay listed", () => goes(clone));
     await world.step("7 a deadline ends a job, replicas bound it", () => bounded(world));
   },
 };
 
-function job(name: string, command: string[], spec: object = {}, more: object = {}): object {
-  return {
-    apiVersion: "apps.kruise.io/v1alpha1",
-    kind: "EphemeralJob",
-    metadata: { name },
-    spec: {
-      selector: { matchLabels: { case: "patient" } },
-      template: {
-        ephemeralContainers: [
-          {
-            name,
-            image: "busybox:1.33",
-            imagePullPolicy: "IfNotPresent",
-            terminationMessagePolicy: "File",
-            command,
-            ...more,
-          },
-        ],
-      },
-      ...spec,
-    },
+function jobOf(world: World, name: string): Handle {
+  return new Handle(world, "EphemeralJob", name);
+}
+
+/** Creates a job that debugs the pods with a container of its name. */
+function debug(
+  world: World,
+  name: string,
+  command: string[],
+  spec: object = {},
+  more: object = {},
+): Promise<Item> {
+  const added = {
+    name,
+    image: "busybox:1.33",
+    imagePullPolicy: "IfNotPresent",
+    terminationMessagePolicy: "File",
+    command,
+    ...more,
   };
-}
-
-async function row(world: World, name: string): Promise<string> {
-  return world.row(name, { resource: jobs });
-}
-
-function untilRow(world: World, expected: string): Promise<void> {
-  const name = expected.split(" ")[0] ?? "";
-  return world.until(expected, async () => assert.equal(await row(world, name), expected), {
-    timeoutMs: 90_000,
-    stableMs: 0,
+  return jobOf(world, name).apply({
+    selector: { matchLabels: { case: "patient" } },
+    template: { ephemeralContainers: [added] },
+    ...spec,
   });
 }
 
-async function looks(world: World): Promise<void> {
+function untilRow(world: World, expected: string): Promise<void> {
+  const [name = "", ...row] = expected.split(" ");
+  return jobOf(world, name).untilPrinted(row.join(" "), { timeoutMs: 90_000, stableMs: 0 });
+}
+
+async function looks(clone: CloneSet): Promise<void> {
+  const { world } = clone;
   const containers = [container("main", "nginx:1.20")];
   const strategy = { policy: "InPlaceIfPossible" } as const;
-  await world.apply(cloneSet(world.version, { name: "patient", replicas: 3, containers, strategy }));
-  const before = (await world.untilAll("patient", 3)).map(mainOf);
+  await clone.create({ replicas: 3, containers, strategy });
+  const before = (await clone.untilAll(3)).map(mainOf);
   const trail = await world.trail(jobs);
   const ttlSecondsAfterFinished = world.seconds(60, 12);
-  const made = await world.apply(job("look", ["sleep", "3"], { parallelism: 1, ttlSecondsAfterFinished }));
+  const made = await debug(world, "look", ["sleep", "3"], { parallelism: 1, ttlSecondsAfterFinished });
   await untilRow(world, "look Succeeded 3 3 0 0 0");
-  const { header } = await world.printed(jobs);
-  assert.deepEqual(header, ["NAME", "STATUS", "MATCH", "SUCCEED", "FAILED", "RUNNING", "WAITING", "AGE"]);
+  const columns = "NAME STATUS MATCH SUCCEED FAILED RUNNING WAITING AGE";
+  assert.equal(await jobOf(world, "look").columns(), columns);
   for (const { object } of await trail.stop()) {
     const { running = 0, waiting = 0 } = { ...object.status };
     assert.ok(Number(running) + Number(waiting) <= 1, `running ${running}, waiting ${waiting}`);
   }
-  const pods = await world.livePodsOf("patient");
+  const pods = await clone.livePods();
   assert.deepEqual(pods.map(mainOf), before);
   for (const pod of pods) {
     const [added] = ephemeral(pod);
@@ -81,21 +82,15 @@ async function looks(world: World): Promise<void> {
     assert.deepEqual(added?.env, [{ name: "KRUISE_EJOB_ID", value: made.metadata.uid }]);
     assert.equal(added?.exitCode, 0);
   }
-  const { metadata, status } = await world.api.get(jobs, "look", world.namespace);
+  const { metadata, status } = await jobOf(world, "look").get();
   assert.deepEqual(metadata.finalizers, ["apps.kruise.io/ephemeralcontainers-cleanup"]);
   assert.ok(String(status?.["startTime"]) <= String(status?.["completionTime"]));
 }
 
-async function goes(world: World): Promise<void> {
-  await world.until(
-    "look is gone",
-    async () => {
-      const names = (await world.list(jobs)).map((one) => one.metadata.name);
-      assert.ok(!names.includes("look"));
-    },
-    { timeoutMs: 90_000, stableMs: 0 },
-  );
-  for (const pod of await world.livePodsOf("patient")) {
+async function goes(clone: CloneSet): Promise<void> {
+  const { world } = clone;
+  await jobOf(world, "look").untilGone({ timeoutMs: 90_000, stableMs: 0 });
+  for (const pod of await clone.livePods()) {
     assert.deepEqual(
       ephemeral(pod).map(({ name }) => name),
       ["bad", "look"],
@@ -104,51 +99,41 @@ async function goes(world: World): Promise<void> {
 }
 
 async function fails(world: World): Promise<void> {
-  await world.apply(job("bad", ["false"], { parallelism: 3 }));
+  await debug(world, "bad", ["false"], { parallelism: 3 });
   await untilRow(world, "bad Failed 3 0 3 0 0");
-  const { status } = await world.api.get(jobs, "bad", world.namespace);
-  const failed = status?.conditions?.find(({ type }) => type === "JobFailed");
+  const failed = await jobOf(world, "bad").condition("JobFailed");
   assert.equal(failed?.message, "job failed to run all tasks");
 }
 
 async function refusal(world: World): Promise<void> {
-  const manifest = job("no-policy", ["true"], {}, { imagePullPolicy: undefined });
-  const message = await world.refused(() => world.apply(manifest), 400);
-  assert.match(message, /ephemeralContainers\[0\]\.imagePullPolicy: Required value/);
+  const send = () => debug(world, "no-policy", ["true"], {}, { imagePullPolicy: undefined });
+  await world.refuses(400, send, "ephemeralContainers[0].imagePullPolicy: Required value");
 }
 
-async function namesAndPause(world: World): Promise<void> {
-  await world.apply(job("look-2", ["sleep", "3"], {}, { name: "look" }));
+async function namesAndPause(clone: CloneSet): Promise<void> {
+  const { world } = clone;
+  await debug(world, "look-2", ["sleep", "3"], {}, { name: "look" });
   await untilRow(world, "look-2 Waiting 0 0 0 0 0");
-  const { status } = await world.api.get(jobs, "look-2", world.namespace);
-  const empty = status?.conditions?.find(({ type }) => type === "MatchedEmpty");
+  const empty = await jobOf(world, "look-2").condition("MatchedEmpty");
   assert.equal(empty?.message, "job match no pods");
-  await world.apply(job("look-3", ["sleep", "3"], { paused: true }));
+  await debug(world, "look-3", ["sleep", "3"], { paused: true });
   await untilRow(world, "look-3 Paused 3 0 0 0 0");
   await world.stays(async () => {
-    for (const pod of await world.livePodsOf("patient")) {
+    for (const pod of await clone.livePods()) {
       assert.ok(!ephemeral(pod).some(({ name }) => name === "look-3"));
     }
   });
-  await world.remove(jobs, "look-3");
-  await world.until("a deleted job goes at once", async () => {
-    assert.ok(!(await world.list(jobs)).some((one) => one.metadata.name === "look-3"));
-  });
+  await jobOf(world, "look-3").remove();
+  await jobOf(world, "look-3").untilGone();
 }
 
-async function restarts(world: World): Promise<void> {
-  const before = await world.livePodsOf("patient");
-  await world.patch("patient", "json", imagePatch("nginx:1.21"));
-  await world.untilAllUpdated("patient", 3, "nginx:1.21");
-  const after = await world.livePodsOf("patient");
-  assert.deepEqual(
-    after.map((pod) => pod.metadata.uid),
-    before.map((pod) => pod.metadata.uid),
-  );
-  assert.deepEqual(
-    after.map((pod) => pod.status?.containerStatuses?.[0]?.restartCount),
-    [1, 1, 1],
-  );
+async function restarts(clone: CloneSet): Promise<void> {
+  const before = await clone.livePods();
+  await clone.toImage("nginx:1.21");
+  await clone.untilUpdated(3, "nginx:1.21");
+  const after = await clone.livePods();
+  assert.deepEqual(after.map(uidOf), before.map(uidOf));
+  assert.deepEqual(after.map(restartsOf), [1, 1, 1]);
   assert.deepEqual(
     after.map((pod) => ephemeral(pod).map(({ id }) => id)),
     before.map((pod) => ephemeral(pod).map(({ id }) => id)),
@@ -156,22 +141,13 @@ async function restarts(world: World): Promise<void> {
 }
 
 async function bounded(world: World): Promise<void> {
-  await world.apply(
-    job("two", ["sleep", "1"], {
-      replicas: 2,
-      parallelism: 2,
-      ttlSecondsAfterFinished: 15,
-    }),
-  );
+  await debug(world, "two", ["sleep", "1"], { replicas: 2, parallelism: 2, ttlSecondsAfterFinished: 15 });
   await untilRow(world, "two Succeeded 2 2 0 0 0");
-  await world.apply(job("endless", ["sleep", "9999"], { parallelism: 3, activeDeadlineSeconds: 12 }));
+  await debug(world, "endless", ["sleep", "9999"], { parallelism: 3, activeDeadlineSeconds: 12 });
   await untilRow(world, "endless Failed 3 0 0 3 0");
-  const { status } = await world.api.get(jobs, "endless", world.namespace);
-  const failed = status?.conditions?.find(({ type }) => type === "JobFailed");
+  const failed = await jobOf(world, "endless").condition("JobFailed");
   assert.equal(failed?.reason, "DeadlineExceeded");
-  await world.until("two is gone", async () => {
-    assert.ok(!(await world.list(jobs)).some((one) => one.metadata.name === "two"));
-  });
+  await jobOf(world, "two").untilGone();
 }
 
 function mainOf(pod: Item): string {
@@ -198,8 +174,4 @@ function ephemeral(pod: Item): Added[] {
     return { name: String(name), env, id: String(status?.["containerID"] ?? ""), exitCode };
   });
   return added.sort((a, b) => (a.name < b.name ? -1 : 1));
-}
-
-function records(value: unknown): Record<string, unknown>[] {
-  return Array.isArray(value) ? value.filter(isRecord) : [];
 }

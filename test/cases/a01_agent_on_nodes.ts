@@ -1,12 +1,13 @@
 /** The node agent on real nodes, with the rights of its own account: pulls, restarts, and what it may not do. */
 import assert from "node:assert/strict";
 import { type Item, isRecord } from "../cluster/api.ts";
-import { cloneSet, container } from "./manifests.ts";
+import { CloneSet } from "./clone_sets.ts";
+import { container, podOf } from "./manifests.ts";
+import { RecreateRequest } from "./recreate_requests.ts";
 import type { Suite } from "./suite.ts";
 import type { World } from "./world.ts";
 
 const nodeImages = "nodeimages.v1beta1.apps.kruise.io";
-const requests = "containerrecreaterequests.v1beta1.apps.kruise.io";
 
 export const suite: Suite = {
   number: "a01",
@@ -25,11 +26,10 @@ export const suite: Suite = {
     });
     await world.step("a container is recreated in place", () => restarts(world));
     await world.step("the container's meta is written for the controller", async () => {
-      await world.apply(
-        cloneSet(world.version, { name: "reported", containers: [container("web", "nginx:1.21")] }),
-      );
+      const clone = new CloneSet(world, "reported");
+      await clone.create({ containers: [container("web", "nginx:1.21")] });
       await world.until("meta", async () => {
-        const [found] = await world.podsOf("reported");
+        const [found] = await clone.pods();
         const text = found?.metadata.annotations?.["apps.kruise.io/runtime-containers-meta"];
         const meta: unknown = JSON.parse(text ?? "{}");
         assert.ok(isRecord(meta) && Array.isArray(meta["containers"]) && meta["containers"].length === 1);
@@ -63,34 +63,17 @@ async function pulls(world: World, node: string): Promise<void> {
 }
 
 async function restarts(world: World): Promise<void> {
-  await world.apply({
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata: { name: "recreated" },
-    spec: { containers: [container("web", "nginx:1.21")] },
-  });
-  const running = async (restarts: number): Promise<Item> => {
-    const found = await world.api.get("pods", "recreated", world.namespace);
-    const status = found.status?.containerStatuses?.[0];
-    assert.equal(status?.ready, true);
-    assert.equal(status?.restartCount, restarts);
-    return found;
+  await world.apply(podOf("recreated", { containers: [container("web", "nginx:1.21")] }));
+  const running = async (restarts: number) => {
+    const status = (await world.pod("recreated")).status?.containerStatuses?.[0];
+    assert.deepEqual([status?.ready, status?.restartCount], [true, restarts]);
   };
-  await world.until("ready", async () => void (await running(0)), { stableMs: 0 });
-  const before = await running(0);
-  await world.apply({
-    apiVersion: "apps.kruise.io/v1beta1",
-    kind: "ContainerRecreateRequest",
-    metadata: { name: "again" },
-    spec: {
-      podName: "recreated",
-      containers: [{ name: before.spec?.containers?.[0]?.name }],
-      strategy: { failurePolicy: "Fail" },
-    },
-  });
-  await world.until("recreated once", async () => void (await running(1)));
-  const { status } = await world.api.get(requests, "again", world.namespace);
-  assert.equal(isRecord(status) && status["phase"], "Completed");
+  await world.once("ready", () => running(0));
+  const again = new RecreateRequest(world, "again");
+  const strategy = { failurePolicy: "Fail" };
+  await again.create({ podName: "recreated", containers: [{ name: "web" }], strategy });
+  await world.until("recreated once", () => running(1));
+  assert.equal((await again.status()).phase, "Completed");
 }
 
 function objectOf(event: Item): string {

@@ -102,7 +102,7 @@ async function swapBegins(world: World, cri: CriClient, uid: string): Promise<st
     const present = (await podOf(world, "swapped")).spec?.containers?.[0]?.image;
     const image = present === "nginx:1.21" ? "nginx:1.22" : "nginx:1.21";
     const patch = [{ op: "replace", path: "/spec/containers/0/image", value: image }];
-    await world.api.patch("pods", "swapped", world.namespace, "json", patch);
+    await world.patch("pods", "swapped", "json", patch);
     const latest = performance.now() + 10_000;
     while (performance.now() < latest) {
       if ((await placeholders(cri, uid)) > 0) return image;
@@ -178,7 +178,7 @@ async function makePod(world: World, name: string, nodeName: string, one: object
 }
 
 function podOf(world: World, name: string): Promise<Item> {
-  return world.api.get("pods", name, world.namespace);
+  return world.pod(name);
 }
 
 /** Resolves when the agent works on it: its container is being stopped then. */
@@ -189,8 +189,7 @@ async function ask(world: World, name: string): Promise<void> {
     metadata: { name },
     spec: { podName: "slow", containers: [{ name: "app" }], strategy: { terminationGracePeriodSeconds: 10 } },
   });
-  const working = async () =>
-    assert.equal((await world.api.get(requests, name, world.namespace)).status?.phase, "Recreating");
+  const working = async () => assert.equal((await world.object(requests, name)).status?.phase, "Recreating");
   await world.until(`${name} is worked on`, working, soon);
   await sleep(300);
 }
@@ -204,12 +203,12 @@ async function restartedBy(
   await world.until(
     `${request} is completed`,
     async () => {
-      const { status } = await world.api.get(requests, request, world.namespace);
+      const { status } = await world.object(requests, request);
       assert.equal(status?.phase, "Completed", JSON.stringify(status));
     },
     { stableMs: 0, timeoutMs },
   );
-  const { status } = await world.api.get(requests, request, world.namespace);
+  const { status } = await world.object(requests, request);
   const states = status?.["containerRecreateStates"];
   assert.ok(Array.isArray(states) && isRecord(states[0]));
   assert.equal(states[0]["phase"], "Succeeded", JSON.stringify(status));

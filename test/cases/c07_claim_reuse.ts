@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
-import { claimTemplate, cloneSet, container, volumes } from "./manifests.ts";
+import { CloneSet } from "./clone_sets.ts";
+import { assertAllNew, nameOf, uidOf } from "./items.ts";
+import { claimTemplate, container, volumes } from "./manifests.ts";
 import type { Suite } from "./suite.ts";
-import type { World } from "./world.ts";
+
+const volumeNames = ["logs", "data"];
 
 export const suite: Suite = {
   number: "c07",
@@ -11,66 +14,48 @@ export const suite: Suite = {
     const storage = `reuse-${world.namespace}`;
     await world.applyVolumes(volumes(storage, storage, 24));
     await world.step("reuse on", async () => {
-      const { names, claims, uids } = await create(world, "kept", storage, true);
-      await deleteAll(world, names);
+      const kept = new CloneSet(world, "kept");
+      const { before, claims } = await deleteAll(kept, storage, true);
       await world.until("old names and claims, other pods", async () => {
-        const pods = await world.podsOf("kept");
-        assert.deepEqual(
-          pods.map((pod) => pod.metadata.name),
-          names,
-        );
-        assert.ok(pods.every((pod) => !uids.includes(pod.metadata.uid)));
-        assert.deepEqual(await claimsOf(world, "kept"), claims);
-        assert.equal(await world.row("kept"), "kept 4 4 4 4 4 4");
+        const pods = await kept.pods();
+        assert.deepEqual(pods.map(nameOf), before.map(nameOf));
+        assertAllNew(pods, before);
+        assert.deepEqual(await claimsOf(kept), claims);
+        await kept.assertAll(4);
       });
     });
     await world.step("reuse off", async () => {
-      const { names, claims } = await create(world, "dropped", storage, false);
-      await deleteAll(world, names);
+      const dropped = new CloneSet(world, "dropped");
+      const { before, claims } = await deleteAll(dropped, storage, false);
       await world.until("new names and claims", async () => {
-        const pods = await world.podsOf("dropped");
+        const pods = await dropped.pods();
         assert.equal(pods.length, 4);
-        assert.ok(pods.every((pod) => !names.includes(pod.metadata.name)));
-        const now = await claimsOf(world, "dropped");
+        assert.ok(pods.every((pod) => !before.map(nameOf).includes(nameOf(pod))));
+        const now = await claimsOf(dropped);
         assert.equal(now.length, 8);
         assert.ok(now.every((claim) => !claims.includes(claim)));
-        assert.equal(await world.row("dropped"), "dropped 4 4 4 4 4 4");
+        await dropped.assertAll(4);
       });
     });
   },
 };
 
-async function create(
-  world: World,
-  name: string,
-  storage: string,
-  reuse: boolean,
-): Promise<{ names: string[]; uids: string[]; claims: string[] }> {
-  const mounts = ["logs", "data"].map((volume) => ({ name: volume, mountPath: `/${volume}` }));
-  await world.apply(
-    cloneSet(world.version, {
-      name,
-      replicas: 4,
-      reuse,
-      containers: [container("nginx", "nginx:1.20", { volumeMounts: mounts })],
-      more: { volumeClaimTemplates: ["logs", "data"].map((claim) => claimTemplate(claim, storage)) },
-    }),
-  );
-  const pods = await world.untilAll(name, 4);
-  const claims = await claimsOf(world, name);
+/** Pods with two claims each, and then without the pods; returns what there was. */
+async function deleteAll(clone: CloneSet, storage: string, reuse: boolean) {
+  const volumeMounts = volumeNames.map((name) => ({ name, mountPath: `/${name}` }));
+  const before = await clone.start({
+    replicas: 4,
+    reuse,
+    containers: [container("nginx", "nginx:1.20", { volumeMounts })],
+    more: { volumeClaimTemplates: volumeNames.map((name) => claimTemplate(name, storage)) },
+  });
+  const claims = await claimsOf(clone);
   assert.equal(claims.length, 8);
-  return {
-    names: pods.map((pod) => pod.metadata.name),
-    uids: pods.map((pod) => pod.metadata.uid),
-    claims,
-  };
+  for (const pod of before) await clone.world.remove("pods", nameOf(pod));
+  return { before, claims };
 }
 
-async function deleteAll(world: World, names: readonly string[]): Promise<void> {
-  for (const name of names) await world.remove("pods", name);
-}
-
-async function claimsOf(world: World, name: string): Promise<string[]> {
-  const claims = await world.list("persistentvolumeclaims", `case=${name}`);
-  return claims.map(({ metadata }) => `${metadata.name} ${metadata.uid}`).sort();
+async function claimsOf({ world, name }: CloneSet): Promise<string[]> {
+  const claims = await world.claims(`case=${name}`);
+  return claims.map((claim) => `${nameOf(claim)} ${uidOf(claim)}`).sort();
 }

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import type { Item } from "../cluster/api.ts";
-import { cloneSet, imagePatch, type Strategy } from "./manifests.ts";
+import { CloneSet } from "./clone_sets.ts";
+import { imageOf, nameOf, uidOf } from "./items.ts";
+import type { Strategy } from "./manifests.ts";
 import type { Suite } from "./suite.ts";
-import type { Moment } from "./trail.ts";
 import type { World } from "./world.ts";
 
 export const suite: Suite = {
@@ -21,39 +22,20 @@ export const suite: Suite = {
       }
     });
     await world.step("order priority: larger numbers first, pods without the key before them", async () => {
-      const values = ["o-10", "o-5", undefined, "o-20"];
-      const order = await orderOf(
-        world,
-        "ordered",
-        4,
-        { priorityStrategy: { orderPriority: [{ orderedKey: "rank" }] } },
-        (index): Record<string, string> => {
-          const rank = values[index];
-          return rank === undefined ? {} : { rank };
-        },
-      );
-      assert.deepEqual(
-        order.map((pod) => pod.metadata.labels?.["rank"]),
-        [undefined, "o-20", "o-10", "o-5"],
-      );
+      const priorityStrategy = { orderPriority: [{ orderedKey: "rank" }] };
+      const ordered = new CloneSet(world, "ordered");
+      const order = await orderOf(ordered, { priorityStrategy }, "rank", ["o-10", "o-5", undefined, "o-20"]);
+      assert.deepEqual(order, [undefined, "o-20", "o-10", "o-5"]);
     });
     await world.step("weight priority: heavier first", async () => {
-      const values = ["light", "heavy", "none"];
       const weight = (weight: number, grade: string) => ({
         weight,
         matchSelector: { matchLabels: { grade } },
       });
-      const order = await orderOf(
-        world,
-        "weighed",
-        3,
-        { priorityStrategy: { weightPriority: [weight(20, "light"), weight(80, "heavy")] } },
-        (index) => ({ grade: values[index] ?? "" }),
-      );
-      assert.deepEqual(
-        order.map((pod) => pod.metadata.labels?.["grade"]),
-        ["heavy", "light", "none"],
-      );
+      const priorityStrategy = { weightPriority: [weight(20, "light"), weight(80, "heavy")] };
+      const weighed = new CloneSet(world, "weighed");
+      const order = await orderOf(weighed, { priorityStrategy }, "grade", ["light", "heavy", "none"]);
+      assert.deepEqual(order, ["heavy", "light", "none"]);
     });
   },
 };
@@ -63,66 +45,49 @@ export const suite: Suite = {
  * orders what is left anew, so the whole order shows only in portions of fresh sets.
  */
 async function matchingAmong(world: World, updated: number): Promise<number> {
-  const name = `scattered-${updated}`;
-  await world.apply(
-    cloneSet(world.version, {
-      name,
-      replicas: 10,
-      strategy: {
-        policy: "InPlaceIfPossible",
-        partition: 10 - updated,
-        maxUnavailable: "100%",
-        scatterStrategy: [{ key: "foo", value: "bar" }],
-      },
-    }),
-  );
-  const pods = await world.untilAll(name, 10, { timeoutMs: 120_000 });
-  for (const pod of pods.slice(0, 3)) {
-    await world.patch(pod.metadata.name, "merge", { metadata: { labels: { foo: "bar" } } }, "pods");
-  }
+  const clone = new CloneSet(world, `scattered-${updated}`);
+  const strategy: Strategy = {
+    policy: "InPlaceIfPossible",
+    partition: 10 - updated,
+    maxUnavailable: "100%",
+    scatterStrategy: [{ key: "foo", value: "bar" }],
+  };
+  const pods = await clone.start({ replicas: 10, strategy }, { timeoutMs: 120_000 });
+  for (const pod of pods.slice(0, 3)) await world.label(nameOf(pod), { foo: "bar" });
   // The controller learns of pods and of CloneSets by different watches: the labels get a moment to arrive.
-  await world.stays(
-    async () => assert.equal((await world.list("pods", `case=${name},foo=bar`)).length, 3),
-    2_000,
-  );
-  await world.patch(name, "json", imagePatch("nginx:1.21"));
-  await world.untilRow(`${name} 10 ${updated} ${updated} ${updated} 10 10`, { timeoutMs: 120_000 });
-  const done = (await world.podsOf(name)).filter((pod) => pod.spec?.containers?.[0]?.image === "nginx:1.21");
-  await world.remove(world.cloneSets, name);
-  return done.filter((pod) => pod.metadata.labels?.["foo"] === "bar").length;
+  const matching = async () =>
+    (await clone.pods()).filter(({ metadata }) => metadata.labels?.["foo"] === "bar");
+  await world.stays(async () => assert.equal((await matching()).length, 3), 2_000);
+  await clone.toImage("nginx:1.21");
+  await clone.untilRow(`10 ${updated} ${updated} ${updated} 10 10`, { timeoutMs: 120_000 });
+  const done = (await matching()).filter((pod) => imageOf(pod) === "nginx:1.21");
+  await clone.remove();
+  return done.length;
 }
 
-/** Labels the pods, updates them one at a time, and returns them in the order of their update. */
+/** Labels the pods with these values, updates them one at a time, and returns the values in the order of the update. */
 async function orderOf(
-  world: World,
-  name: string,
-  replicas: number,
+  clone: CloneSet,
   strategy: Strategy,
-  labels: (index: number) => Record<string, string>,
-): Promise<Item[]> {
-  await world.apply(
-    cloneSet(world.version, {
-      name,
-      replicas,
-      strategy: { policy: "InPlaceIfPossible", maxUnavailable: 1, ...strategy },
-    }),
-  );
-  const pods = await world.untilAll(name, replicas);
+  key: string,
+  values: readonly (string | undefined)[],
+): Promise<(string | undefined)[]> {
+  const { world } = clone;
+  const pods = await clone.start({
+    replicas: values.length,
+    strategy: { policy: "InPlaceIfPossible", maxUnavailable: 1, ...strategy },
+  });
   for (const [index, pod] of pods.entries()) {
-    await world.patch(pod.metadata.name, "merge", { metadata: { labels: labels(index) } }, "pods");
+    const value = values[index];
+    if (value !== undefined) await world.label(nameOf(pod), { [key]: value });
   }
-  await world.stays(async () => assert.equal((await world.livePodsOf(name)).length, replicas), 2_000);
-  const trail = await world.trail("pods", `case=${name}`);
-  await world.patch(name, "json", imagePatch("nginx:1.21"));
-  await world.untilAllUpdated(name, replicas, "nginx:1.21");
-  return firstWith(await trail.stop(), "nginx:1.21");
-}
-
-function firstWith(moments: readonly Moment[], image: string): Item[] {
+  await world.stays(async () => assert.equal((await clone.livePods()).length, values.length), 2_000);
+  const trail = await clone.trail();
+  await clone.toImage("nginx:1.21");
+  await clone.untilUpdated(values.length, "nginx:1.21");
   const updated = new Map<string, Item>();
-  for (const { object } of moments) {
-    const { uid } = object.metadata;
-    if (object.spec?.containers?.[0]?.image === image && !updated.has(uid)) updated.set(uid, object);
+  for (const { object } of await trail.stop()) {
+    if (imageOf(object) === "nginx:1.21" && !updated.has(uidOf(object))) updated.set(uidOf(object), object);
   }
-  return [...updated.values()];
+  return [...updated.values()].map(({ metadata }) => metadata.labels?.[key]);
 }

@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
-import { Daemons, daemonSet } from "./daemon_sets.ts";
+import { DaemonSet, onTwoNodes } from "./daemon_sets.ts";
+import { assertAllNew, nameOf } from "./items.ts";
 import type { Suite } from "./suite.ts";
 import type { World } from "./world.ts";
+
+const set = "ads/tree-ds";
+const name = "daemonset.apps.kruise.io/tree-ds";
+const rolledOut = 'daemon set "tree-ds" successfully rolled out';
 
 /** What case 17 does with CloneSet, and the tree of case 18. */
 export const suite: Suite = {
@@ -9,82 +14,63 @@ export const suite: Suite = {
   title: "Advanced DaemonSet: rollout commands, plan, why and tree",
   needs: [],
   versions: ["v1beta1"],
-  async run(world) {
-    const sets = new Daemons(world);
-    const nodes = await sets.pair();
-    if (nodes === undefined) return;
+  run: onTwoNodes(async (world, nodes) => {
+    const tree = new DaemonSet(world, "tree-ds");
+    const rollout = (verb: string) => world.refitLines("rollout", verb, set);
     await world.step("1 status, history, tree", async () => {
-      await world.apply(daemonSet(world.version, { name: "tree-ds", nodes }));
-      const lines = await command(world, "rollout", "status", "ads/tree-ds");
-      assert.equal(lines.at(-1), 'daemon set "tree-ds" successfully rolled out');
-      await sets.untilRow("tree-ds 2 2 2 2 2");
-      assert.deepEqual(await numbers(world), ["1"]);
-      await checkTree(world, sets);
+      await tree.create({ nodes });
+      assert.equal((await rollout("status")).at(-1), rolledOut);
+      await tree.untilAll(2);
+      assert.deepEqual(await numbersOf(world), ["1"]);
+      await checkTree(tree);
     });
     await world.step("2 pause, plan, why", async () => {
-      const name = "daemonset.apps.kruise.io/tree-ds";
-      assert.deepEqual(await command(world, "rollout", "pause", "ads/tree-ds"), [`${name} paused`]);
-      assert.match((await world.refit("rollout", "pause", "ads/tree-ds")).stderr, /is already paused/);
-      await sets.toImage("tree-ds", "nginx:1.21");
-      await sets.untilRow("tree-ds 2 2 2 0 2");
-      const why = (await command(world, "why", "ads/tree-ds")).join("\n");
+      assert.deepEqual(await rollout("pause"), [`${name} paused`]);
+      assert.match((await world.refit("rollout", "pause", set)).stderr, /is already paused/);
+      await tree.toImage("nginx:1.21");
+      await tree.untilRow("2 2 2 0 2");
+      const why = (await world.refitLines("why", set)).join("\n");
       assert.match(why, /Paused +2 nodes are held at an old revision by paused/);
-      const plan = (await command(world, "plan", "ads/tree-ds")).join("\n");
+      const plan = (await world.refitLines("plan", set)).join("\n");
       assert.match(plan, /2 pods for 2 nodes, 0 at revision/);
-      assert.deepEqual(await command(world, "rollout", "resume", "ads/tree-ds"), [`${name} resumed`]);
-      const lines = await command(world, "rollout", "status", "ads/tree-ds");
-      assert.equal(lines.at(-1), 'daemon set "tree-ds" successfully rolled out');
-      await sets.untilRow("tree-ds 2 2 2 2 2");
+      assert.deepEqual(await rollout("resume"), [`${name} resumed`]);
+      assert.equal((await rollout("status")).at(-1), rolledOut);
+      await tree.untilAll(2);
     });
     await world.step("3 undo: the first revision moves to the top", async () => {
-      assert.deepEqual(await numbers(world), ["1", "2"]);
-      assert.deepEqual(await command(world, "rollout", "undo", "ads/tree-ds"), [
-        "daemonset.apps.kruise.io/tree-ds rolled back",
-      ]);
-      await command(world, "rollout", "status", "ads/tree-ds");
-      await sets.untilRow("tree-ds 2 2 2 2 2");
-      assert.deepEqual([...new Set(Object.values(await sets.tags("tree-ds")))], ["1.20"]);
-      assert.deepEqual(await numbers(world), ["2", "3"]);
+      assert.deepEqual(await numbersOf(world), ["1", "2"]);
+      assert.deepEqual(await rollout("undo"), [`${name} rolled back`]);
+      await rollout("status");
+      await tree.untilAll(2);
+      assert.deepEqual([...new Set(Object.values(await tree.tags()))], ["1.20"]);
+      assert.deepEqual(await numbersOf(world), ["2", "3"]);
     });
     await world.step("4 restart recreates", async () => {
-      const before = (await sets.pods("tree-ds")).map(({ metadata }) => metadata.uid);
-      assert.deepEqual(await command(world, "rollout", "restart", "ads/tree-ds"), [
-        "daemonset.apps.kruise.io/tree-ds restarted",
-      ]);
+      const before = await tree.pods();
+      assert.deepEqual(await rollout("restart"), [`${name} restarted`]);
       await world.until("all are new", async () => {
-        const after = await sets.pods("tree-ds");
-        assert.ok(after.every(({ metadata }) => !before.includes(metadata.uid)));
-        assert.equal(await sets.row("tree-ds"), "tree-ds 2 2 2 2 2");
+        assertAllNew(await tree.pods(), before);
+        assert.equal(await tree.row(), "2 2 2 2 2");
       });
     });
-  },
+  }),
 };
 
-async function command(world: World, ...words: string[]): Promise<string[]> {
-  const { code, stdout, stderr } = await world.refit(...words);
-  assert.equal(code, 0, `${words.join(" ")}: ${stdout}${stderr}`);
-  return stdout.trimEnd().split("\n");
-}
-
-async function numbers(world: World): Promise<string[]> {
-  const rows = await command(world, "rollout", "history", "ads/tree-ds");
+async function numbersOf(world: World): Promise<string[]> {
+  const rows = await world.refitLines("rollout", "history", set);
   return rows.flatMap((row) => /^(\d+)\s/.exec(row)?.[1] ?? []);
 }
 
-async function checkTree(world: World, sets: Daemons): Promise<void> {
-  const rows = await command(world, "tree", "ads/tree-ds");
-  const owned = rows.slice(1).map((row) =>
-    row
-      .replaceAll(/[^\x20-\x7e]/g, "")
-      .trim()
-      .split(/\s+/),
-  );
-  const pods = (await sets.pods("tree-ds")).map(({ metadata }) => metadata.name);
+async function checkTree(tree: DaemonSet): Promise<void> {
+  const rows = await tree.world.refitLines("tree", set);
+  const plain = rows.slice(1).map((row) => row.replaceAll(/[^\x20-\x7e]/g, "").trim());
+  const owned = plain.map((row) => row.split(/\s+/).slice(1, 3).join(" "));
+  const [root = "", revision = "", ...pods] = owned;
   assert.equal(owned.length, 4, rows.join("\n"));
-  assert.deepEqual([owned[0]?.[1], owned[0]?.[2]], ["DaemonSet/tree-ds", "-"]);
-  assert.match(owned[1]?.[1] ?? "", /^ControllerRevision\/tree-ds-[a-z0-9]+$/);
+  assert.equal(root, "DaemonSet/tree-ds -");
+  assert.match(revision, /^ControllerRevision\/tree-ds-[a-z0-9]+ /);
   assert.deepEqual(
-    owned.slice(2).map((cells) => [cells[1], cells[2]]),
-    pods.map((name) => [`Pod/${name}`, "True"]),
+    pods,
+    (await tree.pods()).map((pod) => `Pod/${nameOf(pod)} True`),
   );
 }

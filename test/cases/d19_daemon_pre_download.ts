@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
-import { Daemons, daemonSet } from "./daemon_sets.ts";
+import { DaemonSet, onTwoNodes } from "./daemon_sets.ts";
+import { nameOf } from "./items.ts";
 import type { Suite } from "./suite.ts";
-
-const created = "apps.kruise.io/pre-predownload-created";
-const ignored = "apps.kruise.io/image-predownload-ignored";
 
 /** Spec daemonset 4.11, scenario 19. */
 export const suite: Suite = {
@@ -12,61 +10,46 @@ export const suite: Suite = {
   needs: [],
   gates: "PreDownloadImageForDaemonSetUpdate=true",
   versions: ["v1beta1"],
-  async run(world) {
-    const sets = new Daemons(world);
-    const nodes = await sets.pair();
-    if (nodes === undefined) return;
+  run: onTwoNodes(async (world, nodes) => {
+    const ahead = new DaemonSet(world, "ahead");
     const jobs = await world.trail("imagepulljobs");
-    const names = async () => (await world.list("imagepulljobs")).map(({ metadata }) => metadata.name);
+    const assertNoJobs = async () => assert.deepEqual((await world.list("imagepulljobs")).map(nameOf), []);
+    const hashOf = async () => (await ahead.status()).updateRevision ?? "";
+    const untilMarked = (label: string) =>
+      world.until("the revision is marked", async () => {
+        const revision = await world.object("controllerrevisions", `ahead-${await hashOf()}`);
+        assert.equal(revision.metadata.labels?.[label], "true");
+      });
     await world.step("1 one job for the changed container", async () => {
       const metadata = { annotations: { "apps.kruise.io/image-predownload-parallelism": "2" } };
-      await world.apply(daemonSet(world.version, { name: "ahead", nodes, metadata }));
-      await sets.untilRow("ahead 2 2 2 2 2");
-      assert.deepEqual(await names(), []);
-      await sets.toImage("ahead", "nginx:1.21");
-      await world.until("the revision is marked", async () => {
-        const hash = (await sets.get("ahead")).status?.updateRevision ?? "";
-        const revision = await world.api.get("controllerrevisions", `ahead-${hash}`, world.namespace);
-        assert.equal(revision.metadata.labels?.[created], "true");
-      });
-      await sets.untilRow("ahead 2 2 2 2 2");
+      await ahead.start(nodes, { metadata });
+      await assertNoJobs();
+      await ahead.toImage("nginx:1.21");
+      await untilMarked("apps.kruise.io/pre-predownload-created");
+      await ahead.untilAll(2);
     });
     await world.step("2 gone after the rollout", async () => {
-      await world.until("no job is left", async () => assert.deepEqual(await names(), []));
-      const hash = (await sets.get("ahead")).status?.updateRevision ?? "";
-      const [seen] = (await jobs.stop()).filter(({ type }) => type === "ADDED");
-      assert.equal(seen?.object.metadata.name, `ahead-${hash}-nginx`);
-      assert.equal(seen?.object.metadata.labels?.["controller-revision-hash"], hash);
-      assert.equal(seen?.object.metadata.ownerReferences?.[0]?.kind, "DaemonSet");
-      assert.equal(seen?.object.spec?.["image"], "nginx:1.21");
-      assert.equal(seen?.object.spec?.["parallelism"], 2);
-      assert.deepEqual(seen?.object.spec?.["podSelector"], {
+      await world.until("no job is left", assertNoJobs);
+      const hash = await hashOf();
+      const seen = (await jobs.stop()).find(({ type }) => type === "ADDED")?.object;
+      assert.equal(seen?.metadata.name, `ahead-${hash}-nginx`);
+      assert.equal(seen?.metadata.labels?.["controller-revision-hash"], hash);
+      assert.equal(seen?.metadata.ownerReferences?.[0]?.kind, "DaemonSet");
+      assert.equal(seen?.spec?.["image"], "nginx:1.21");
+      assert.equal(seen?.spec?.["parallelism"], 2);
+      const values = [`ahead-${hash}`, hash];
+      assert.deepEqual(seen?.spec?.["podSelector"], {
         matchLabels: { case: "ahead" },
-        matchExpressions: [
-          { key: "controller-revision-hash", operator: "NotIn", values: [`ahead-${hash}`, hash] },
-        ],
+        matchExpressions: [{ key: "controller-revision-hash", operator: "NotIn", values }],
       });
-      await world.until(
-        "an event tells it",
-        async () => {
-          const events = await sets.events("ahead");
-          const message = `created ImagePullJob ahead-${hash}-nginx for image: nginx:1.21`;
-          assert.ok(
-            events.some((event) => event.reason === "CreatedImagePullJob" && event.message === message),
-          );
-        },
-        { stableMs: 0 },
-      );
+      const message = `created ImagePullJob ahead-${hash}-nginx for image: nginx:1.21`;
+      await ahead.untilEvent("CreatedImagePullJob", { message });
     });
     await world.step("3 not when all are updated at once", async () => {
-      await sets.roll("ahead", { maxUnavailable: "100%" });
-      await sets.toImage("ahead", "nginx:1.22");
-      await world.until("the revision is marked", async () => {
-        const hash = (await sets.get("ahead")).status?.updateRevision ?? "";
-        const revision = await world.api.get("controllerrevisions", `ahead-${hash}`, world.namespace);
-        assert.equal(revision.metadata.labels?.[ignored], "true");
-      });
-      assert.deepEqual(await names(), []);
+      await ahead.roll({ maxUnavailable: "100%" });
+      await ahead.toImage("nginx:1.22");
+      await untilMarked("apps.kruise.io/image-predownload-ignored");
+      await assertNoJobs();
     });
-  },
+  }),
 };

@@ -1,15 +1,8 @@
 import assert from "node:assert/strict";
-import { container } from "./manifests.ts";
+import { container, podOf } from "./manifests.ts";
 import { Sidecars } from "./sidecar_sets.ts";
 import type { Suite } from "./suite.ts";
 import type { World } from "./world.ts";
-
-const pod = (name: string, labels: object) => ({
-  apiVersion: "v1",
-  kind: "Pod",
-  metadata: { name, labels },
-  spec: { terminationGracePeriodSeconds: 1, containers: [container("app", "nginx:1.20")] },
-});
 
 const sidecar = container("side", "busybox:1.32", { command: ["sleep", "999d"] });
 
@@ -21,21 +14,17 @@ export const suite: Suite = {
   async run(world) {
     // Both versions may run at once, and what is not in the set's namespace is spoken of.
     const labels = { case: world.namespace };
-    await world.apply(pod("early", labels));
+    await world.apply(podOf("early", { labels }));
     const set = new Sidecars(world, "commands");
     const spec = { selector: { matchLabels: labels }, containers: [sidecar] };
     await set.during(spec, () => run(world, set, labels));
   },
 };
 
-async function run(world: World, set: Sidecars, labels: object): Promise<void> {
+async function run(world: World, set: Sidecars, labels: Record<string, string>): Promise<void> {
   const named = `sidecarset/${set.name}`;
   const object = `sidecarset.apps.kruise.io/${set.name}`;
-  const command = async (...words: string[]) => {
-    const { code, stdout, stderr } = await world.refit(...words);
-    assert.equal(code, 0, `${words.join(" ")}: ${stdout}${stderr}`);
-    return stdout.trimEnd().split("\n");
-  };
+  const command = world.refitLines.bind(world);
   const numbers = async () =>
     (await command("rollout", "history", named)).flatMap((row) => /^(\d+)\s/.exec(row)?.[1] ?? []);
   const finished = async () => {
@@ -45,7 +34,7 @@ async function run(world: World, set: Sidecars, labels: object): Promise<void> {
   const note = `Note: the selector matches 1 pod without sidecars of this set, which come with a pod's creation: pods get them when they are created again (${world.namespace}/early).`;
 
   await world.step("1 status, history, tree, and the pod that was there before", async () => {
-    for (const name of ["a", "b"]) await world.apply(pod(name, labels));
+    for (const name of ["a", "b"]) await world.apply(podOf(name, { labels }));
     await set.untilRow("2 2 2");
     await finished();
     assert.deepEqual(await numbers(), ["1"]);
@@ -88,7 +77,7 @@ async function run(world: World, set: Sidecars, labels: object): Promise<void> {
     assert.deepEqual(await command("rollout", "undo", named), [`${object} rolled back`]);
     await finished();
     assert.deepEqual(await numbers(), ["2", "3"]);
-    const [side] = (await world.api.get("pods", "a", world.namespace)).spec?.containers ?? [];
+    const [side] = (await world.pod("a")).spec?.containers ?? [];
     assert.deepEqual([side?.name, side?.image], ["side", "busybox:1.32"]);
     const skipped = `${object} skipped rollback (current set of sidecars already matches revision 3)`;
     assert.deepEqual(await command("rollout", "undo", named, "--to-revision", "3"), [skipped]);
@@ -103,8 +92,7 @@ async function run(world: World, set: Sidecars, labels: object): Promise<void> {
       /Selector {2}2 pods keep their old sidecars: updateStrategy\.selector does not match them/,
     );
     await finished();
-    const canary = { metadata: { labels: { canary: "true" } } };
-    await world.api.patch("pods", "a", world.namespace, "merge", canary);
+    await world.label("a", { canary: "true" });
     await set.untilRow("2 1 2");
     await finished();
     assert.match((await world.refit("rollout", "restart", named)).stderr, /restarting is not supported/);

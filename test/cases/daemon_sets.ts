@@ -1,14 +1,18 @@
 /** Advanced DaemonSets for the suites: manifests limited to chosen nodes, and what a suite asks of one. */
 import assert from "node:assert/strict";
-import type { Item, PatchType } from "../cluster/api.ts";
-import { container, imagePatch } from "./manifests.ts";
+import type { Item } from "../cluster/api.ts";
+import { nameOf, nodeOf, onlyOf, tagOf, uidOf } from "./items.ts";
+import { container } from "./manifests.ts";
 import type { ApiVersion } from "./step_result.ts";
-import type { WaitOptions, World } from "./world.ts";
+import { Workload } from "./workload.ts";
+import type { World } from "./world.ts";
 
 export interface DaemonSetShape {
   name: string;
   /** Labels of the selector and of the template; default `case: <name>`. */
   labels?: Record<string, string>;
+  /** Further ones of the template. */
+  templateLabels?: Record<string, string>;
   /** Nodes that the template allows; undefined: all. */
   nodes?: readonly string[];
   rollingUpdate?: object;
@@ -33,7 +37,7 @@ export function daemonSet(version: ApiVersion, shape: DaemonSetShape): object {
       ...(strategy === undefined ? {} : { updateStrategy: strategy }),
       selector: { matchLabels: labels },
       template: {
-        metadata: { labels },
+        metadata: { labels: { ...labels, ...shape.templateLabels } },
         spec: {
           terminationGracePeriodSeconds: 1,
           containers: shape.containers ?? [container("nginx", "nginx:1.20")],
@@ -55,115 +59,65 @@ export function onNodes(nodes: readonly string[]): object {
   };
 }
 
-/** The sets of one world: reads and writes in the world's version. */
-export class Daemons {
-  readonly world: World;
-  readonly resource: string;
+type Shape = Omit<DaemonSetShape, "name">;
 
-  constructor(world: World) {
-    this.world = world;
-    this.resource = `daemonsets.${world.version}.apps.kruise.io`;
+export class DaemonSet extends Workload {
+  protected override readonly rowLimitMs = 120_000;
+
+  constructor(world: World, name: string) {
+    super(world, "DaemonSet", name);
   }
 
-  /** Names of nodes without taints, ascending. */
-  async nodes(): Promise<string[]> {
-    const nodes = await this.world.api.list("nodes");
-    return nodes
-      .filter((node) => ((node.spec?.["taints"] ?? []) as unknown[]).length === 0)
-      .map((node) => node.metadata.name)
-      .sort();
+  create(shape: Shape): Promise<Item> {
+    return this.world.apply(daemonSet(this.world.version, { ...shape, name: this.name }));
   }
 
-  /** The two lowest of them; undefined, reported as a skipped suite, where there are fewer. */
-  async pair(): Promise<readonly [string, string] | undefined> {
-    const [first, second] = await this.nodes();
-    if (first !== undefined && second !== undefined) return [first, second];
-    this.world.skip("all", "needs two nodes without taints");
-    return undefined;
+  /** Creates it on these nodes and waits until each has its pod. */
+  async start(nodes: readonly string[], shape: Shape = {}): Promise<void> {
+    await this.create({ nodes, ...shape });
+    await this.untilAll(nodes.length);
   }
 
-  get(name: string): Promise<Item> {
-    return this.world.api.get(this.resource, name, this.world.namespace);
+  untilAll(count: number): Promise<void> {
+    return this.untilRow(Array(5).fill(count).join(" "));
   }
 
-  patch(name: string, type: PatchType, body: unknown): Promise<Item> {
-    return this.world.patch(name, type, body, this.resource);
-  }
-
-  toImage(name: string, image: string): Promise<Item> {
-    return this.patch(name, "json", imagePatch(image));
-  }
-
-  roll(name: string, rollingUpdate: object): Promise<Item> {
-    return this.patch(name, "merge", { spec: { updateStrategy: { rollingUpdate } } });
-  }
-
-  row(name: string): Promise<string> {
-    return this.world.row(name, { resource: this.resource });
-  }
-
-  /** Owned pods, also terminating ones, by name. */
-  async pods(name: string): Promise<Item[]> {
-    const pods = await this.world.list("pods");
-    return pods
-      .filter((pod) =>
-        pod.metadata.ownerReferences?.some(
-          (owner) => owner.controller && owner.kind === "DaemonSet" && owner.name === name,
-        ),
-      )
-      .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+  override async assertRow(row: string): Promise<void> {
+    await super.assertRow(row);
+    await this.assertNoneGoing();
   }
 
   /** The only pod of a node; throws when there is another number of them. */
-  async podOn(name: string, node: string): Promise<Item> {
-    const pods = (await this.pods(name)).filter((pod) => pod.spec?.nodeName === node);
-    const [pod] = pods;
-    assert.equal(pods.length, 1, `${pods.length} pods of ${name} on ${node}`);
-    assert.ok(pod);
+  async podOn(node: string): Promise<Item> {
+    return onlyOf((await this.pods()).filter((pod) => nodeOf(pod) === node));
+  }
+
+  async removePodOn(node: string): Promise<Item> {
+    const pod = await this.podOn(node);
+    await this.world.remove("pods", nameOf(pod));
     return pod;
   }
 
+  /** Waits until another pod has taken this one's place on its node. */
+  untilRenewed(old: Item): Promise<void> {
+    return this.world.until(`another pod in the place of ${nameOf(old)}`, async () =>
+      assert.notEqual(uidOf(await this.podOn(nodeOf(old) ?? "")), uidOf(old)),
+    );
+  }
+
   /** Image tag of the first container by node. */
-  async tags(name: string): Promise<Record<string, string | undefined>> {
-    const pods = await this.pods(name);
-    return Object.fromEntries(
-      pods.map((pod) => [pod.spec?.nodeName, pod.spec?.containers?.[0]?.image?.split(":")[1]]),
-    );
-  }
-
-  /** `name DESIRED CURRENT READY UP-TO-DATE AVAILABLE`, and no pod on its way. */
-  untilRow(expected: string, options: WaitOptions = {}): Promise<void> {
-    const [name = ""] = expected.split(" ");
-    return this.world.until(
-      expected,
-      async () => {
-        assert.equal(await this.world.observedRow(name, this.resource), expected);
-        const going = (await this.pods(name)).filter((pod) => pod.metadata.deletionTimestamp !== undefined);
-        assert.equal(going.length, 0, "pods are on their way");
-      },
-      { timeoutMs: 120_000, ...options },
-    );
-  }
-
-  staysAt(expected: string): Promise<void> {
-    const [name = ""] = expected.split(" ");
-    return this.world.stays(async () => assert.equal(await this.row(name), expected));
-  }
-
-  untilGone(name: string): Promise<void> {
-    return this.world.until(`${name} is gone`, async () => {
-      assert.equal(await this.world.api.find(this.resource, name, this.world.namespace), undefined);
-      assert.deepEqual(await this.pods(name), []);
-    });
-  }
-
-  /** Reasons and messages in the order in which they were written. */
-  async events(name: string): Promise<{ reason: string; message: string; source: string }[]> {
-    const events = await this.world.events("DaemonSet", name);
-    return events.map(({ reason, message, source }) => ({ reason, message, source }));
+  override async tags(): Promise<Record<string, string | undefined>> {
+    return Object.fromEntries((await this.pods()).map((pod) => [nodeOf(pod), tagOf(pod)]));
   }
 }
 
-export function isReady(pod: Item): boolean {
-  return pod.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
+/** A run on the two lowest nodes that take ordinary pods; skipped where there are fewer. */
+export function onTwoNodes(
+  run: (world: World, nodes: readonly [string, string]) => Promise<void>,
+): (world: World) => Promise<void> {
+  return async (world) => {
+    const [first, second] = await world.workers();
+    if (first === undefined || second === undefined) world.skip("all", "needs two nodes without taints");
+    else await run(world, [first, second]);
+  };
 }

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import type { Item } from "../cluster/api.ts";
-import { cronJob, Jobs, timeOfName } from "./jobs.ts";
+import { resourceOf } from "./handle.ts";
+import { firstOf, nameOf } from "./items.ts";
+import { CronJob, timeOfName } from "./jobs.ts";
 import type { Suite } from "./suite.ts";
-import type { World } from "./world.ts";
 
 const first = ["busybox:1.32", "busybox:1.33"];
 const second = ["busybox:1.32"];
@@ -16,86 +17,70 @@ export const suite: Suite = {
   // The gate of case 49: it switches ImagePullJobGate on.
   gates: "PreDownloadImageForInPlaceUpdate=true",
   async run(world) {
-    const jobs = new Jobs(world);
-    const lists = `imagelistpulljobs.${world.version}.apps.kruise.io`;
+    const cron = new CronJob(world, "warm");
     const schedule = world.simulated ? "@every 6s" : "*/1 * * * *";
-    const patience = { timeoutMs: 200_000, stableMs: 0 };
-    const [node = ""] = await jobs.workers();
-    const children = () => jobs.children("warm", lists);
-    const over = async () => (await children()).filter(({ status }) => status?.completionTime !== undefined);
+    const limitMs = 200_000;
+    const [node = ""] = await world.workers();
+    const children = () => cron.children(resourceOf("ImageListPullJob", world.version));
+    const over = async () =>
+      (await children()).filter(({ status }) => status?.["completionTime"] !== undefined);
     const images = (child: Item | undefined) => child?.spec?.["images"];
     const template = { images: first, selector: { names: [node] }, pullPolicy: { timeoutSeconds: 60 } };
 
     await world.step("1 what is left out is filled in", async () => {
-      await world.apply(manifest(world, "warm", schedule, template, { successfulJobsHistoryLimit: 1 }));
-      const { spec } = await jobs.cron("warm");
+      await cron.create({ schedule, successfulJobsHistoryLimit: 1, template: listsOf(template) });
+      const { spec } = await cron.get();
       assert.equal(spec?.["concurrencyPolicy"], "Replace");
-      const stored = (spec?.["template"] as { imageListPullJobTemplate?: { spec?: object } } | undefined)
-        ?.imageListPullJobTemplate?.spec;
-      assert.deepEqual((stored as { completionPolicy?: object } | undefined)?.completionPolicy, {
-        type: "Always",
-      });
+      const stored = Object(spec?.["template"]).imageListPullJobTemplate?.spec;
+      assert.deepEqual(stored?.completionPolicy, { type: "Always" });
     });
     await world.step("2 a child at each time pulls every image", async () => {
-      await world.until(
-        "the first child is done",
-        async () => assert.ok((await over()).length > 0, JSON.stringify(await children())),
-        patience,
-      );
-      const [child] = await over();
-      assert.ok(child);
-      assert.match(child.metadata.name, /^warm-\d+$/);
-      assert.equal(
-        Date.parse(child.metadata.annotations?.["apps.kruise.io/scheduled-at"] ?? ""),
-        timeOfName(child.metadata.name) * 1000,
-      );
+      const done = async () => assert.ok((await over()).length > 0, JSON.stringify(await children()));
+      await world.once("the first child is done", done, limitMs);
+      const child = firstOf(await over());
+      assert.match(nameOf(child), /^warm-\d+$/);
+      const scheduled = child.metadata.annotations?.["apps.kruise.io/scheduled-at"];
+      assert.equal(Date.parse(scheduled ?? ""), timeOfName(nameOf(child)) * 1000);
       assert.deepEqual(images(child), first);
       assert.equal(child.metadata.ownerReferences?.[0]?.apiVersion, "apps.kruise.io/v1beta1");
       assert.equal(child.status?.["desired"], 2);
       assert.equal(child.status?.["succeeded"], 2);
-      const { status } = await jobs.cron("warm");
-      assert.equal(status?.["type"], "ImageListPullJob");
-      assert.match(await world.row("warm", { resource: jobs.crons }), /ImageListPullJob/);
+      assert.equal((await cron.status())["type"], "ImageListPullJob");
+      assert.match(await cron.row(), /ImageListPullJob/);
     });
     await world.step("3 a changed list counts from the next child on, and the older ones go", async () => {
-      const spec = { template: { imageListPullJobTemplate: { spec: { images: second } } } };
-      await jobs.patch("warm", { spec }, jobs.crons);
-      await world.until(
-        "a child with the new list alone",
-        async () => {
-          const done = await over();
-          assert.deepEqual(images(done.at(-1)), second);
-          assert.equal(done.length, 1);
-        },
-        patience,
-      );
-      await world.remove(jobs.crons, "warm");
-      await world.until("children go with it", async () => assert.deepEqual(await children(), []), patience);
+      await cron.mergeSpec({ template: listsOf({ images: second }) });
+      const alone = async () => {
+        const done = await over();
+        assert.deepEqual(images(done.at(-1)), second);
+        assert.equal(done.length, 1);
+      };
+      await world.once("a child with the new list alone", alone, limitMs);
+      await cron.remove();
+      const gone = async () => assert.deepEqual((await children()).map(nameOf), []);
+      await world.once("children go with it", gone, limitMs);
     });
-    await world.step("4 refused", () => refusals(world, template));
+    await world.step("4 refused", async () => {
+      const bad = new CronJob(world, "bad");
+      const completionPolicy = { type: "Always", ttlSecondsAfterFinished: 30 };
+      const refusals: readonly [more: object, spec: object, words: string][] = [
+        [{}, { completionPolicy }, "ttlSecondsAfterFinished is not supported in advancedCronJob"],
+        [
+          { concurrencyPolicy: "Allow" },
+          {},
+          "concurrencyPolicy should be Replace or Forbid, but current value is: Allow",
+        ],
+        [{}, { images: ["a:1", "a:1"] }, "duplicate"],
+        [{}, { images: [] }, "image"],
+      ];
+      for (const [more, spec, words] of refusals) {
+        const wrong = { schedule: "0 */2 * * *", ...more, template: listsOf({ ...template, ...spec }) };
+        await world.refuses(422, () => bad.create(wrong), words);
+      }
+    });
   },
 };
 
-function manifest(world: World, name: string, schedule: string, template: object, more: object = {}): object {
-  const spec = { schedule, ...more, template: { imageListPullJobTemplate: { spec: template } } };
-  return cronJob(world.version, name, spec);
-}
-
-async function refusals(world: World, template: object): Promise<void> {
-  const refused = (more: object, spec: object = {}) =>
-    world.refused(
-      () => world.apply(manifest(world, "bad", "0 */2 * * *", { ...template, ...spec }, more)),
-      422,
-    );
-  const completionPolicy = { type: "Always", ttlSecondsAfterFinished: 30 };
-  assert.match(
-    await refused({}, { completionPolicy }),
-    /ttlSecondsAfterFinished is not supported in advancedCronJob/,
-  );
-  assert.match(
-    await refused({ concurrencyPolicy: "Allow" }),
-    /concurrencyPolicy should be Replace or Forbid, but current value is: Allow/,
-  );
-  assert.match(await refused({}, { images: ["a:1", "a:1"] }), /duplicate/);
-  assert.match(await refused({}, { images: [] }), /image/);
+function listsOf(spec: object): object {
+  return { imageListPullJobTemplate: { spec } };
 }

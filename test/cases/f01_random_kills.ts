@@ -1,9 +1,8 @@
-import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
+import { CloneSet } from "./clone_sets.ts";
 import type { ControllerProcess } from "./controllers.ts";
-import { cloneSet, imagePatch, type Policy } from "./manifests.ts";
+import type { Policy } from "./manifests.ts";
 import type { Suite } from "./suite.ts";
-import { extremesOf } from "./trail.ts";
 import type { World } from "./world.ts";
 
 const replicas = 20;
@@ -28,24 +27,20 @@ export const recreateSuite = suite("ReCreate", 20261121);
 
 async function run(world: World, policy: Policy, random: () => number): Promise<void> {
   let controller = await world.startController();
-  const name = `killed-${policy.toLowerCase()}`;
-  await world.step(`${policy}: ${replicas} pods`, () => create(world, name, policy));
+  const clone = new CloneSet(world, `killed-${policy.toLowerCase()}`);
+  await world.step(`${policy}: ${replicas} pods`, async () => {
+    await clone.start({ replicas, strategy: { policy, maxUnavailable } }, { timeoutMs: 120_000 });
+  });
   await world.step(`${policy}: five kills in mid-rollout`, async () => {
-    const trail = await world.trail("pods", `case=${name}`);
-    await world.patch(name, "json", imagePatch("nginx:1.21"));
+    const trail = await clone.trail();
+    await clone.toImage("nginx:1.21");
     for (let kills = 0; kills < 5; kills++) {
       await sleep(random() * (world.simulated ? 250 : 2_500));
       controller = await restart(world, controller);
     }
-    await world.untilAllUpdated(name, replicas, "nginx:1.21", { timeoutMs: 240_000 });
-    const { leastAvailable, worst } = extremesOf(await trail.stop());
-    assert.ok(leastAvailable >= replicas - maxUnavailable, `available fell to ${leastAvailable}: ${worst}`);
+    await clone.untilUpdated(replicas, "nginx:1.21", { timeoutMs: 240_000 });
+    await trail.neverBelow(replicas - maxUnavailable);
   });
-}
-
-async function create(world: World, name: string, policy: Policy): Promise<void> {
-  await world.apply(cloneSet(world.version, { name, replicas, strategy: { policy, maxUnavailable } }));
-  await world.untilAll(name, replicas, { timeoutMs: 120_000 });
 }
 
 async function restart(world: World, controller: ControllerProcess): Promise<ControllerProcess> {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { shardOf } from "../../controller/index.ts";
-import { cloneSet, imagePatch } from "./manifests.ts";
+import { CloneSet } from "./clone_sets.ts";
+import { uidOf } from "./items.ts";
 import type { Suite } from "./suite.ts";
-import { extremesOf } from "./trail.ts";
 import type { World } from "./world.ts";
 
 const shards = 3;
@@ -24,44 +24,33 @@ export const suite: Suite = {
       webhookPort,
     });
     await world.step("every shard is led, by both replicas", async () => {
-      await world.until(
-        "three leases, two holders",
-        async () => {
-          const holders = await holdersOf(world);
-          assert.ok(holders.every((holder) => holder !== ""));
-          assert.equal(new Set(holders).size, 2);
-        },
-        { timeoutMs: 60_000 },
-      );
+      await world.within(60_000, "three leases, two holders", async () => {
+        const holders = await holdersOf(world);
+        assert.ok(holders.every((holder) => holder !== ""));
+        assert.equal(new Set(holders).size, 2);
+      });
     });
-    const names: string[] = [];
+    const clones: CloneSet[] = [];
     await world.step("workloads of all shards are created", async () => {
       // Which shard has a workload follows from its UID.
-      for (const covered = new Set<number>(); covered.size < shards || names.length < 6; ) {
-        const name = `spread-${names.length}`;
+      for (const covered = new Set<number>(); covered.size < shards || clones.length < 6; ) {
+        const clone = new CloneSet(world, `spread-${clones.length}`);
         const strategy = { policy: "InPlaceIfPossible", maxUnavailable: 1 } as const;
-        const made = await world.apply(cloneSet(world.version, { name, replicas, strategy }));
-        covered.add(shardOf(made.metadata.uid ?? "", shards));
-        names.push(name);
+        covered.add(shardOf(uidOf(await clone.create({ replicas, strategy })), shards));
+        clones.push(clone);
       }
-      for (const name of names) await world.untilAll(name, replicas, { timeoutMs: 120_000 });
+      for (const clone of clones) await clone.untilAll(replicas, { timeoutMs: 120_000 });
     });
     await world.step("one dies in mid-rollout, all rollouts end within their budget", async () => {
-      const trails = await Promise.all(names.map((name) => world.trail("pods", `case=${name}`)));
-      await Promise.all(names.map((name) => world.patch(name, "json", imagePatch("nginx:1.21"))));
+      const trails = await Promise.all(clones.map((clone) => clone.trail()));
+      await Promise.all(clones.map((clone) => clone.toImage("nginx:1.21")));
       await first.kill();
-      for (const name of names)
-        await world.untilAllUpdated(name, replicas, "nginx:1.21", { timeoutMs: 180_000 });
-      for (const trail of trails) {
-        const { leastAvailable, worst } = extremesOf(await trail.stop());
-        assert.ok(leastAvailable >= replicas - 1, `available fell to ${leastAvailable}: ${worst}`);
-      }
+      for (const clone of clones) await clone.untilUpdated(replicas, "nginx:1.21", { timeoutMs: 180_000 });
+      for (const trail of trails) await trail.neverBelow(replicas - 1);
     });
     await world.step("the other one leads every shard", async () => {
-      await world.until(
-        "three leases, one holder",
-        async () => assert.equal(new Set(await holdersOf(world)).size, 1),
-        { timeoutMs: 60_000 },
+      await world.within(60_000, "three leases, one holder", async () =>
+        assert.equal(new Set(await holdersOf(world)).size, 1),
       );
       assert.equal(second.exitCode(), undefined);
     });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import type { Item } from "../cluster/api.ts";
-import { container, sleeper } from "./manifests.ts";
+import { statusOf } from "./items.ts";
+import { container, podOf, sleeper } from "./manifests.ts";
+import { RecreateRequest } from "./recreate_requests.ts";
 import type { Suite } from "./suite.ts";
-import type { World } from "./world.ts";
 
 /** The controller is killed between two levels of a launch, and while it holds a pod not ready for a request. */
 export const suite: Suite = {
@@ -19,23 +19,17 @@ export const suite: Suite = {
           command: ["sh", "-c", "sleep 2; touch /tmp/ok; sleep 86400"],
           readinessProbe,
         });
-      await world.apply({
-        apiVersion: "v1",
-        kind: "Pod",
-        metadata: { name: "levels", annotations: { "apps.kruise.io/container-launch-priority": "Ordered" } },
-        spec: {
-          terminationGracePeriodSeconds: 1,
-          containers: [slow("a"), slow("b"), sleeper("c", "busybox:1.34")],
-        },
-      });
+      const annotations = { "apps.kruise.io/container-launch-priority": "Ordered" };
+      const containers = [slow("a"), slow("b"), sleeper("c", "busybox:1.34")];
+      await world.apply(podOf("levels", { annotations, containers }));
       for (const name of ["a", "b"]) {
-        const started = async () => assert.ok(statusOf(await pod(world, "levels"), name)?.containerID);
-        await world.until(`${name} has started`, started, { stableMs: 0 });
+        const started = async () => assert.ok(statusOf(await world.pod("levels"), name)?.containerID);
+        await world.once(`${name} has started`, started);
         await controller.kill();
         controller = await world.startController();
       }
       await world.until("all are ready", async () => {
-        const found = await pod(world, "levels");
+        const found = await world.pod("levels");
         assert.deepEqual(
           found.status?.containerStatuses?.map(({ ready, restartCount }) => [ready, restartCount]),
           Array(3).fill([true, 0]),
@@ -47,55 +41,29 @@ export const suite: Suite = {
       });
     });
     await world.step("a held pod is given back by the next controller", async () => {
-      await world.apply({
-        apiVersion: "v1",
-        kind: "Pod",
-        metadata: { name: "held" },
-        spec: {
-          terminationGracePeriodSeconds: 1,
-          readinessGates: [{ conditionType: "KruisePodReady" }],
-          containers: [container("app", "nginx:1.20")],
-        },
-      });
+      const spec = { readinessGates: [{ conditionType: "KruisePodReady" }] };
+      await world.apply(podOf("held", { spec }));
       const gate = async (status: string) => {
-        const conditions = (await pod(world, "held")).status?.conditions ?? [];
+        const conditions = (await world.pod("held")).status?.conditions ?? [];
         assert.equal(conditions.find(({ type }) => type === "KruisePodReady")?.status, status);
       };
       const ready = async () =>
-        assert.ok((await pod(world, "held")).status?.containerStatuses?.every((status) => status.ready));
-      await world.until("it runs", ready, { timeoutMs: 90_000 });
-      await world.apply({
-        apiVersion: "apps.kruise.io/v1beta1",
-        kind: "ContainerRecreateRequest",
-        metadata: { name: "held" },
-        spec: {
-          podName: "held",
-          containers: [{ name: "app" }],
-          strategy: { unreadyGracePeriodSeconds: 10 },
-          ttlSecondsAfterFinished: 1,
-        },
-      });
-      await world.until("it is held", () => gate("False"), { stableMs: 0 });
+        assert.ok((await world.pod("held")).status?.containerStatuses?.every((status) => status.ready));
+      await world.within(90_000, "it runs", ready);
+      const strategy = { unreadyGracePeriodSeconds: 10 };
+      const request = new RecreateRequest(world, "held");
+      await request.create({ strategy, ttlSecondsAfterFinished: 1 });
+      await world.once("it is held", () => gate("False"));
       await controller.kill();
-      await world.until(
-        "the container restarted meanwhile",
-        async () => assert.equal(statusOf(await pod(world, "held"), "app")?.restartCount, 1),
-        { stableMs: 0 },
+      await world.once("the container restarted meanwhile", async () =>
+        assert.equal(statusOf(await world.pod("held"), "app")?.restartCount, 1),
       );
       controller = await world.startController();
       await world.until("it is given back, the request gone", async () => {
         await gate("True");
-        assert.deepEqual(await world.list("containerrecreaterequests.v1beta1.apps.kruise.io"), []);
+        assert.deepEqual(await world.list(request.resource), []);
       });
     });
     await controller.stop();
   },
 };
-
-function pod(world: World, name: string): Promise<Item> {
-  return world.api.get("pods", name, world.namespace);
-}
-
-function statusOf(of: Item, name: string) {
-  return of.status?.containerStatuses?.find((status) => status.name === name);
-}

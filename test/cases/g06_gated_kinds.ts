@@ -17,7 +17,7 @@ export const suite: Suite = {
       await world.until("their rows", async () => {
         for (const gated of gatedObjects) {
           const name = nameOf(gated, world);
-          const row = await world.row(name, { resource: gated.resource });
+          const row = await world.row(gated.resource, name);
           assert.match(row.slice(name.length + 1), gated.row, gated.kind);
         }
       });

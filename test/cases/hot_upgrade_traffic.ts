@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { get as httpGet } from "node:http";
 import { loadavg } from "node:os";
 import type { Item } from "../cluster/api.ts";
-import { container } from "./manifests.ts";
-import { containerOf, podOf, Sidecars } from "./sidecar_sets.ts";
+import { statusOf } from "./items.ts";
+import { container, podOf } from "./manifests.ts";
+import { containerOf, Sidecars } from "./sidecar_sets.ts";
 import type { World } from "./world.ts";
 
 const port = 8080;
@@ -51,12 +52,11 @@ export async function underTraffic(
   await set.during({ selector: { matchLabels: labels }, containers: [mesh] }, async () => {
     await world.step("the sidecar serves", async () => {
       const { nodeName, annotations = {} } = pod;
-      const manifest = podOf("traffic", labels, { annotations });
-      const on = nodeName === undefined ? {} : { nodeName };
-      await world.apply({ ...manifest, spec: { ...Object(manifest).spec, ...on } });
+      const spec = nodeName === undefined ? {} : { nodeName };
+      await world.apply(podOf("traffic", { labels, annotations, spec }));
       await set.untilRow("1 1 1");
     });
-    const { status } = await world.api.get("pods", "traffic", world.namespace);
+    const { status } = await world.pod("traffic");
     const traffic = new Traffic(`http://${status?.["podIP"]}:${port}/`);
     const upgrades = new Upgrades(world, set, traffic);
     try {
@@ -70,7 +70,7 @@ export async function underTraffic(
       assert.ok(traffic.answered > 100 * upgrades.count, "too few requests to mean something");
       const end = await upgrades.pod();
       assert.equal(containerOf(end, "app").image, "nginx:1.20");
-      const app = end.status?.containerStatuses?.find(({ name }) => name === "app");
+      const app = statusOf(end, "app");
       assert.equal(app?.restartCount, 0, "the pod's own container is left alone");
     });
   });
@@ -105,11 +105,11 @@ export class Upgrades {
       const pair = (await this.pair()).map((one) => one.image);
       assert.deepEqual(pair.sort(), [image, emptyImage].sort());
     };
-    await this.#world.until(`only ${image} is left`, atRest, { stableMs: 0 });
+    await this.#world.once(`only ${image} is left`, atRest);
   }
 
   pod(): Promise<Item> {
-    return this.#world.api.get("pods", "traffic", this.#world.namespace);
+    return this.#world.pod("traffic");
   }
 
   /** The two containers: image of the spec, and whether its kubelet reports it as started. */
@@ -117,7 +117,7 @@ export class Upgrades {
     const pod = await this.pod();
     return ["mesh-1", "mesh-2"].map((name) => {
       const { image = "" } = containerOf(pod, name);
-      const status = pod.status?.containerStatuses?.find((one) => one.name === name);
+      const status = statusOf(pod, name);
       return { name, image, started: status?.ready === true && String(status.image).endsWith(image) };
     });
   }
@@ -155,7 +155,7 @@ class Traffic {
   }
 
   async untilServedBy(world: World, image: string): Promise<void> {
-    await world.until(`${image} serves`, async () => assert.equal(this.latest, image), { stableMs: 0 });
+    await world.once(`${image} serves`, async () => assert.equal(this.latest, image));
   }
 
   async stop(): Promise<void> {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { Item } from "../cluster/api.ts";
-import { cloneSet, imagePatch } from "./manifests.ts";
+import { CloneSet } from "./clone_sets.ts";
+import { imageOf, uidOf } from "./items.ts";
 import type { Suite } from "./suite.ts";
 import { isReady, type Moment } from "./trail.ts";
 
@@ -11,23 +12,20 @@ export const suite: Suite = {
   title: "In place: grace period between not ready and the change",
   needs: [],
   async run(world) {
+    const graceful = new CloneSet(world, "graceful");
     const seconds = world.seconds(10, 2);
     await world.step("not ready first, the image after the grace period", async () => {
-      await world.apply(
-        cloneSet(world.version, {
-          name: "graceful",
-          replicas: 2,
-          strategy: {
-            policy: "InPlaceIfPossible",
-            maxUnavailable: 1,
-            inPlaceUpdateStrategy: { gracePeriodSeconds: seconds },
-          },
-        }),
-      );
-      const before = await world.untilAll("graceful", 2);
-      const trail = await world.trail("pods", "case=graceful");
-      await world.patch("graceful", "json", imagePatch("nginx:1.21"));
-      await world.untilAllUpdated("graceful", 2, "nginx:1.21");
+      const before = await graceful.start({
+        replicas: 2,
+        strategy: {
+          policy: "InPlaceIfPossible",
+          maxUnavailable: 1,
+          inPlaceUpdateStrategy: { gracePeriodSeconds: seconds },
+        },
+      });
+      const trail = await graceful.trail();
+      await graceful.toImage("nginx:1.21");
+      await graceful.untilUpdated(2, "nginx:1.21");
       const moments = await trail.stop();
       for (const pod of before) checkPod(moments, pod, seconds);
     });
@@ -35,12 +33,12 @@ export const suite: Suite = {
 };
 
 function checkPod(moments: readonly Moment[], pod: Item, seconds: number): void {
-  const own = moments.filter(({ object }) => object.metadata.uid === pod.metadata.uid);
+  const own = moments.filter(({ object }) => uidOf(object) === uidOf(pod));
   const waiting = own.find(({ object }) => object.metadata.annotations?.[graceKey] !== undefined);
-  const changed = own.find(({ object }) => object.spec?.containers?.[0]?.image === "nginx:1.21");
+  const changed = own.find(({ object }) => imageOf(object) === "nginx:1.21");
   assert.ok(waiting && changed, "both moments were seen");
   assert.equal(isReady(waiting.object), false);
-  assert.equal(waiting.object.spec?.containers?.[0]?.image, "nginx:1.20");
+  assert.equal(imageOf(waiting.object), "nginx:1.20");
   const grace: { graceSeconds?: number } = JSON.parse(
     waiting.object.metadata.annotations?.[graceKey] ?? "{}",
   );

@@ -5,8 +5,10 @@
  */
 import assert from "node:assert/strict";
 import { envHash } from "../../kube/index.ts";
-import { type Item, isRecord } from "../cluster/api.ts";
-import { cloneSet, container } from "./manifests.ts";
+import type { Item } from "../cluster/api.ts";
+import { CloneSet } from "./clone_sets.ts";
+import { firstOf, member, records, statusOf } from "./items.ts";
+import { container, replacePatch } from "./manifests.ts";
 import type { Suite } from "./suite.ts";
 import type { World } from "./world.ts";
 
@@ -88,38 +90,31 @@ async function update(world: World, kind: Kind, name: string): Promise<string> {
     "agent.refit/direct-swap": "true",
     ...(kind.ordered ? { "apps.kruise.io/container-launch-priority": "Ordered" } : {}),
   };
-  await world.apply(
-    cloneSet(world.version, {
-      name,
-      strategy: {
-        policy: "InPlaceIfPossible",
-        inPlaceUpdateStrategy: { gracePeriodSeconds: kind.graceSeconds ?? 0 },
-      },
-      templateMetadata: { annotations },
-      containers: [
-        reader("by-kubelet", { lifecycle: { postStart: { exec: { command: ["sleep", "1"] } } } }),
-        reader("by-agent"),
-        reader("plain", { env: [] }),
-      ],
-    }),
-  );
-  const untilUpdated = async (mode: string, stableMs: number) =>
-    world.until(
-      `${name} is at ${mode}`,
-      async () => {
-        assert.equal(await world.row(name), `${name} 1 1 1 1 1 1`);
-        const [pod] = await world.podsOf(name);
-        assert.equal(pod?.metadata.annotations?.["case.example/mode"], mode);
-      },
-      { timeoutMs: 90_000, stableMs },
-    );
+  const clone = new CloneSet(world, name);
+  const inPlaceUpdateStrategy = { gracePeriodSeconds: kind.graceSeconds ?? 0 };
+  await clone.create({
+    strategy: { policy: "InPlaceIfPossible", inPlaceUpdateStrategy },
+    templateMetadata: { annotations },
+    containers: [
+      reader("by-kubelet", { lifecycle: { postStart: { exec: { command: ["sleep", "1"] } } } }),
+      reader("by-agent"),
+      reader("plain", { env: [] }),
+    ],
+  });
+  const untilUpdated = async (mode: string, stableMs: number) => {
+    const probe = async () => {
+      await clone.assertAll(1);
+      const pod = firstOf(await clone.pods());
+      assert.equal(pod.metadata.annotations?.["case.example/mode"], mode);
+    };
+    await world.until(`${name} is at ${mode}`, probe, { timeoutMs: 90_000, stableMs });
+  };
   await untilUpdated("first", 0);
-  const path = "/spec/template/metadata/annotations/case.example~1mode";
-  await world.patch(name, "json", [{ op: "replace", path, value: "second" }, ...(kind.others ?? [])]);
+  const mode = replacePatch("/spec/template/metadata/annotations/case.example~1mode", "second");
+  await clone.patch("json", [...mode, ...(kind.others ?? [])]);
   await untilUpdated("second", 2_000);
-  const [pod] = await world.podsOf(name);
-  if (pod === undefined) throw new Error("no pod");
-  await world.remove(world.cloneSets, name);
+  const pod = firstOf(await clone.pods());
+  await clone.remove();
   return seenOf(pod);
 }
 
@@ -136,18 +131,13 @@ function reader(name: string, more: object = {}): object {
 
 /** Restarts of the containers, and the environments that the runtime has recorded of those that read one. */
 function seenOf(pod: Item): string {
-  const meta: unknown = JSON.parse(
-    pod.metadata.annotations?.["apps.kruise.io/runtime-containers-meta"] ?? "",
-  );
-  const entries =
-    isRecord(meta) && Array.isArray(meta["containers"]) ? meta["containers"].filter(isRecord) : [];
-  const restarts = names.map(
-    (name) => pod.status?.containerStatuses?.find((status) => status.name === name)?.restartCount,
-  );
+  const meta = JSON.parse(pod.metadata.annotations?.["apps.kruise.io/runtime-containers-meta"] ?? "{}");
+  const entries = records(meta.containers);
+  const restarts = names.map((name) => statusOf(pod, name)?.restartCount);
   const modes = ["by-kubelet", "by-agent"].map((name) => {
-    const { containerID } = pod.status?.containerStatuses?.find((status) => status.name === name) ?? {};
-    const hashes = entries.find((entry) => entry["containerID"] === containerID)?.["hashes"];
-    const hash = isRecord(hashes) ? hashes["extractedEnvFromMetadataHash"] : undefined;
+    const containerID = statusOf(pod, name)?.containerID;
+    const entry = entries.find((each) => each["containerID"] === containerID);
+    const hash = member(entry, "hashes")?.["extractedEnvFromMetadataHash"];
     return ["first", "second"].find((value) => envHash([{ name: "MODE", value }]) === hash);
   });
   return `restarts ${restarts.join(" ")}, by-kubelet at ${modes[0]}, by-agent at ${modes[1]}`;

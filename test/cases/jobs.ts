@@ -1,8 +1,11 @@
 /** BroadcastJobs and AdvancedCronJobs for the suites: manifests, and what a suite asks of one. */
 import assert from "node:assert/strict";
 import type { Item } from "../cluster/api.ts";
+import { Handle, resourceOf } from "./handle.ts";
+import { nameOf } from "./items.ts";
 import type { ApiVersion } from "./step_result.ts";
-import type { WaitOptions, World } from "./world.ts";
+import { Workload } from "./workload.ts";
+import type { World } from "./world.ts";
 
 export interface TaskShape {
   command?: string[];
@@ -40,91 +43,52 @@ export function cronJob(version: ApiVersion, name: string, spec: object): object
   };
 }
 
-/** The jobs of a world: their reads and writes in the world's version. */
-export class Jobs {
-  readonly world: World;
-  readonly resource: string;
-  readonly crons: string;
+export class BroadcastJob extends Workload {
+  protected override readonly rowLimitMs = 120_000;
 
-  constructor(world: World) {
-    this.world = world;
-    this.resource = `broadcastjobs.${world.version}.apps.kruise.io`;
-    this.crons = `advancedcronjobs.${world.version}.apps.kruise.io`;
+  constructor(world: World, name: string) {
+    super(world, "BroadcastJob", name);
   }
 
-  get(name: string): Promise<Item> {
-    return this.world.api.get(this.resource, name, this.world.namespace);
+  create(spec: object, shape: TaskShape = {}): Promise<Item> {
+    return this.world.apply(broadcastJob(this.world.version, this.name, spec, shape));
   }
 
-  cron(name: string): Promise<Item> {
-    return this.world.api.get(this.crons, name, this.world.namespace);
+  /** What has ended has no latest generation to tell of; its pods may come and go. */
+  override async assertRow(row: string): Promise<void> {
+    assert.equal(await this.row(), row);
   }
 
-  /** Sets when the cron job last made a child; milliseconds since the epoch. What was due since then is missed. */
-  async lastScheduled(name: string, at: number): Promise<void> {
+  untilPhase(phase: string): Promise<void> {
+    return this.world.until(`${this.name} ${phase}`, async () =>
+      assert.equal((await this.status()).phase, phase),
+    );
+  }
+
+  override pods(): Promise<Item[]> {
+    return this.world.list("pods", `broadcastjob-name=${this.name}`);
+  }
+}
+
+export class CronJob extends Handle {
+  constructor(world: World, name: string) {
+    super(world, "AdvancedCronJob", name);
+  }
+
+  create(spec: object, version = this.world.version): Promise<Item> {
+    return this.world.apply(cronJob(version, this.name, spec));
+  }
+
+  /** Sets when it last made a child; milliseconds since the epoch. What was due since then is missed. */
+  async lastScheduled(at: number): Promise<void> {
     const lastScheduleTime = new Date(at).toISOString().replace(/\.\d+Z$/, "Z");
-    const status = { lastScheduleTime };
-    await this.world.api.patch(this.crons, name, this.world.namespace, "merge", { status }, "status");
+    await this.world.patch(this.resource, this.name, "merge", { status: { lastScheduleTime } }, "status");
   }
 
-  /** Nodes that ordinary pods may run on. */
-  async workers(): Promise<string[]> {
-    const nodes = await this.world.api.list("nodes");
-    return nodes
-      .filter(({ spec }) => {
-        const taints = Array.isArray(spec?.["taints"]) ? spec["taints"] : [];
-        return spec?.["unschedulable"] !== true && taints.length === 0;
-      })
-      .map((node) => node.metadata.name)
-      .sort();
-  }
-
-  row(name: string): Promise<string> {
-    return this.world.row(name, { resource: this.resource });
-  }
-
-  /** `name DESIRED ACTIVE SUCCEEDED FAILED`. */
-  untilRow(expected: string, options: WaitOptions = {}): Promise<void> {
-    const [name = ""] = expected.split(" ");
-    const probe = async () => assert.equal(await this.row(name), expected);
-    return this.world.until(expected, probe, { timeoutMs: 120_000, ...options });
-  }
-
-  untilPhase(name: string, phase: string, options: WaitOptions = {}): Promise<void> {
-    const probe = async () => assert.equal((await this.get(name)).status?.phase, phase);
-    return this.world.until(`${name} ${phase}`, probe, options);
-  }
-
-  untilGone(name: string, options: WaitOptions = {}): Promise<void> {
-    const probe = async () => {
-      assert.equal(await this.world.api.find(this.resource, name, this.world.namespace), undefined);
-      assert.deepEqual(await this.pods(name), []);
-    };
-    return this.world.until(`${name} is gone`, probe, { stableMs: 0, ...options });
-  }
-
-  pods(name: string): Promise<Item[]> {
-    return this.world.list("pods", `broadcastjob-name=${name}`);
-  }
-
-  /** Objects of a resource that the cron job controls, oldest first. */
-  async children(name: string, resource = this.resource): Promise<Item[]> {
-    const items = await this.world.list(resource);
-    return items
-      .filter((item) =>
-        item.metadata.ownerReferences?.some(
-          (owner) => owner.controller && owner.kind === "AdvancedCronJob" && owner.name === name,
-        ),
-      )
-      .sort((a, b) => timeOfName(a.metadata.name) - timeOfName(b.metadata.name));
-  }
-
-  events(name: string, reason?: string) {
-    return this.world.events("BroadcastJob", name, reason);
-  }
-
-  patch(name: string, body: unknown, resource = this.resource): Promise<Item> {
-    return this.world.patch(name, "merge", body, resource);
+  /** What it controls of a resource, oldest first. */
+  async children(resource = resourceOf("BroadcastJob", this.world.version)): Promise<Item[]> {
+    const children = await this.world.controlled(this.kind, this.name, resource);
+    return children.sort((a, b) => timeOfName(nameOf(a)) - timeOfName(nameOf(b)));
   }
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { sleeper } from "./manifests.ts";
-import { podOf, Sidecars } from "./sidecar_sets.ts";
+import { podOf, sleeper } from "./manifests.ts";
+import { Sidecars } from "./sidecar_sets.ts";
 import type { Suite } from "./suite.ts";
 import type { World } from "./world.ts";
 
@@ -42,10 +42,8 @@ async function history(world: World): Promise<void> {
     await untilNumbers([1]);
     for (let number = 2; number <= 15; number++) {
       const { metadata } = await set.patch("merge", { spec: { imagePullSecrets: secrets(number) } });
-      await world.until(
-        `generation ${metadata.generation} is observed`,
-        async () => assert.equal((await set.get()).status?.["observedGeneration"], metadata.generation),
-        { stableMs: 0 },
+      await world.once(`generation ${metadata.generation} is observed`, async () =>
+        assert.equal((await set.get()).status?.["observedGeneration"], metadata.generation),
       );
     }
     await untilNumbers(range(6, 15));
@@ -68,11 +66,11 @@ async function annotations(world: World): Promise<void> {
     patchPodMetadata: patchOf(1),
   };
   const stored = async () => {
-    const { metadata } = await world.api.get("pods", "annotated", world.namespace);
+    const { metadata } = await world.pod("annotated");
     return JSON.parse(metadata.annotations?.[key] ?? "null");
   };
   await set.during(spec, async () => {
-    await world.apply(podOf("annotated", labels, { annotations: { [key]: '{"app":7}' } }));
+    await world.apply(podOf("annotated", { labels, annotations: { [key]: '{"app":7}' } }));
     await set.untilRow("1 1 1");
     assert.deepEqual(await stored(), { app: 7, side: 1 });
     await set.patch("merge", { spec: { patchPodMetadata: patchOf(2) } });

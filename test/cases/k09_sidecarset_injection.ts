@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { isRecord } from "../cluster/api.ts";
-import { container, sleeper } from "./manifests.ts";
-import { containerOf, podOf, Sidecars } from "./sidecar_sets.ts";
+import { records } from "./items.ts";
+import { container, podOf, sleeper } from "./manifests.ts";
+import { containerOf, Sidecars } from "./sidecar_sets.ts";
 import type { Suite } from "./suite.ts";
 import type { World } from "./world.ts";
 
@@ -54,9 +54,9 @@ async function shared(world: World): Promise<void> {
   };
   await withSidecar(world, "shared", sidecar, async (set) => {
     const volumes = [{ name: "app-volume", emptyDir: {} }];
-    const pod = await set.admitted({ case: "shared" }, { containers: [app], volumes });
+    const pod = await set.admitted({ case: "shared" }, { containers: [app], spec: { volumes } });
     const side = { volumeMounts: undefined, ...containerOf(pod, "side") };
-    const mounts = recordsOf(side.volumeMounts).map((mount) =>
+    const mounts = records(side.volumeMounts).map((mount) =>
       [mount["mountPath"], mount["name"], mount["subPathExpr"] ?? "-"].join(" "),
     );
     // A token of the service account may be the last one.
@@ -65,13 +65,9 @@ async function shared(world: World): Promise<void> {
       "/main-volume app-volume foo/$(POD_NAME)/$(OD_NAME)/conf",
     ]);
     assert.deepEqual(side.env, envOf({ IS_INJECTED: "true", POD_NAME: "bar", OD_NAME: "od" }));
-    const names = recordsOf(pod.spec?.["volumes"]).map((volume) => volume["name"]);
+    const names = records(pod.spec?.["volumes"]).map((volume) => volume["name"]);
     for (const name of ["app-volume", "side-volume"]) assert.ok(names.includes(name), name);
   });
-}
-
-function recordsOf(value: unknown): Record<string, unknown>[] {
-  return Array.isArray(value) ? value.filter(isRecord) : [];
 }
 
 async function transferred(world: World): Promise<void> {
@@ -146,9 +142,9 @@ async function versions(world: World): Promise<void> {
     assert.equal(new Set(revisions.values()).size, revisions.size);
     await set.patch("merge", { spec: { injectionStrategy: { revision: { customVersion: "v1" } } } });
     await untilAdmittedWith(set, labels, imagesOfVersions.v1);
-    await world.apply(podOf("versions", labels));
+    await world.apply(podOf("versions", { labels }));
     await set.untilRow("1 0 1");
-    const late = () => world.api.get("pods", "versions", world.namespace);
+    const late = () => world.pod("versions");
     assert.equal(containerOf(await late(), "side").image, imagesOfVersions.v1);
     assert.equal(set.entryOf(await late())["controllerRevision"], revisions.get("v1"));
     await set.strategy({ paused: false });
@@ -183,7 +179,7 @@ async function canary(world: World): Promise<void> {
       "apps.kruise.io/sidecarset-base": base.name,
     };
     const work = async () => {
-      for (const name of ["first", "second"]) await world.apply(podOf(name, labels));
+      for (const name of ["first", "second"]) await world.apply(podOf(name, { labels }));
       await over.untilRow("2 2 2");
       await base.untilRow("0 0 0");
       for (const pod of await world.list("pods", "case=base")) {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { type Item, isRecord } from "../cluster/api.ts";
-import { sleeper } from "./manifests.ts";
-import { badImage, containerOf, podOf, Sidecars } from "./sidecar_sets.ts";
+import type { Item } from "../cluster/api.ts";
+import { conditionOf, statusOf } from "./items.ts";
+import { podOf, sleeper } from "./manifests.ts";
+import { badImage, containerOf, Sidecars } from "./sidecar_sets.ts";
 import type { Suite } from "./suite.ts";
 import type { World } from "./world.ts";
 
@@ -33,7 +34,7 @@ export const suite: Suite = {
 /** Scenarios 7 and 8. */
 async function badRelease(world: World, set: Sidecars): Promise<void> {
   await world.step("7, 8 a bad image stops within the budget, a good one goes on", async () => {
-    for (const name of ["a", "b", "c", "d"]) await world.apply(podOf(name, labels));
+    for (const name of ["a", "b", "c", "d"]) await world.apply(podOf(name, { labels }));
     await set.untilRow("4 4 4");
     await set.toImage(badImage);
     await set.untilRow("4 2 2");
@@ -47,7 +48,7 @@ async function badRelease(world: World, set: Sidecars): Promise<void> {
 /** Scenario 11. */
 async function portions(world: World, set: Sidecars): Promise<void> {
   await world.step("11 a percentage keeps at most all but one, and rounds up", async () => {
-    await world.apply(podOf("e", labels));
+    await world.apply(podOf("e", { labels }));
     await set.untilRow("5 5 5");
     await set.strategy({ partition: "99%", maxUnavailable: 5 });
     await set.toImage("busybox:1.34");
@@ -80,10 +81,10 @@ async function twoSets(world: World, first: Sidecars): Promise<void> {
     selector: { matchLabels: { both: "true" } },
     containers: [sleeper("other", "busybox:1.32")],
   };
-  const condition = async () => conditionOf(await world.api.get("pods", "both", world.namespace));
+  const condition = async () => upgradable(await world.pod("both"));
   await second.during(spec, async () => {
     await world.step("10 the condition is False until every set can go on", async () => {
-      await world.apply(podOf("both", { ...labels, both: "true" }));
+      await world.apply(podOf("both", { labels: { ...labels, both: "true" } }));
       await second.untilRow("1 1 1");
       await first.untilRow("6 6 6");
       const env = [{ name: "A", value: "1" }];
@@ -103,10 +104,9 @@ async function twoSets(world: World, first: Sidecars): Promise<void> {
   });
 }
 
-function conditionOf({ status }: Item): unknown {
-  const condition = status?.conditions?.find(({ type }) => type === "SidecarSetUpgradable");
-  const message: unknown = JSON.parse(condition?.message || "{}");
-  return [condition?.status, isRecord(message) ? message : undefined];
+function upgradable(pod: Item): unknown {
+  const condition = conditionOf(pod, "SidecarSetUpgradable");
+  return [condition?.status, JSON.parse(condition?.message || "{}")];
 }
 
 /** Scenario 18. */
@@ -115,20 +115,20 @@ async function badHotUpgrade(world: World): Promise<void> {
   const hot = { case: "hot" };
   const upgradeStrategy = { upgradeType: "HotUpgrade", hotUpgradeEmptyImage: "busybox:1.35" };
   const images = (pod: Item) => ["mesh-1", "mesh-2"].map((name) => containerOf(pod, name).image);
-  const get = () => world.api.get("pods", "hot", world.namespace);
+  const get = () => world.pod("hot");
   const spec = {
     selector: { matchLabels: hot },
     containers: [sleeper("mesh", "busybox:1.32", { upgradeStrategy })],
   };
   await set.during(spec, async () => {
     await world.step("18 a bad image leaves the old container at work, a good one replaces it", async () => {
-      await world.apply(podOf("hot", hot));
+      await world.apply(podOf("hot", { labels: hot }));
       await set.untilRow("1 1 1");
       await set.toImage(badImage);
       await set.untilRow("1 1 0");
       const bad = await get();
       assert.deepEqual(images(bad), ["busybox:1.32", badImage]);
-      const serving = bad.status?.containerStatuses?.find(({ name }) => name === "mesh-1");
+      const serving = statusOf(bad, "mesh-1");
       assert.deepEqual([serving?.ready, serving?.restartCount], [true, 0]);
       const trail = await world.trail("pods", "case=hot");
       await set.toImage("busybox:1.33");

@@ -1,12 +1,13 @@
 /** Handlers of probes, several markers on the same pods of any owner, and what follows when markers change. */
 import assert from "node:assert/strict";
-import { type Item, isRecord } from "../cluster/api.ts";
-import { container } from "./manifests.ts";
+import type { Item } from "../cluster/api.ts";
+import { conditionOf, records } from "./items.ts";
+import { container, nativeWorkload } from "./manifests.ts";
+import { probedPods } from "./node_pod_probes.ts";
 import type { Suite } from "./suite.ts";
 import type { World } from "./world.ts";
 
 const markers = "podprobemarkers.v1alpha1.apps.kruise.io";
-const nodeProbes = "nodepodprobes.v1alpha1.apps.kruise.io";
 const deployments = "deployments.v1.apps";
 const cost = "controller.kubernetes.io/pod-deletion-cost";
 
@@ -57,7 +58,7 @@ const check = (probe: object) => ({
 });
 
 const replace = (name: string, probe: object, world: World) =>
-  world.patch(name, "json", [{ op: "replace", path: "/spec/probes/0/probe", value: probe }], markers);
+  world.patch(markers, name, "json", [{ op: "replace", path: "/spec/probes/0/probe", value: probe }]);
 
 async function untilMarks(world: World, count: number, expected: object): Promise<void> {
   await world.until(JSON.stringify(expected), async () => {
@@ -68,18 +69,9 @@ async function untilMarks(world: World, count: number, expected: object): Promis
 }
 
 async function twoMarkers(world: World): Promise<void> {
-  const labels = { case: "game" };
   const main = container("main", "nginx:1.20", { ports: [{ name: "web", containerPort: 80 }] });
-  await world.apply({
-    apiVersion: "apps/v1",
-    kind: "Deployment",
-    metadata: { name: "game" },
-    spec: {
-      replicas: 2,
-      selector: { matchLabels: labels },
-      template: { metadata: { labels }, spec: { terminationGracePeriodSeconds: 1, containers: [main] } },
-    },
-  });
+  const shape = { containers: [main], more: { replicas: 2 } };
+  await world.apply(nativeWorkload("apps/v1", "Deployment", "game", shape));
   await world.apply(marker("first", [healthy(succeeds)]));
   await world.apply(marker("second", [check(succeeds)]));
   await untilMarks(world, 2, { healthy: "True", check: "True", label: "healthy", cost: "10" });
@@ -94,14 +86,14 @@ async function changes(world: World): Promise<void> {
 }
 
 async function follows(world: World): Promise<void> {
-  const scale = (replicas: number) => world.patch("game", "merge", { spec: { replicas } }, deployments);
+  const scale = (replicas: number) => world.patch(deployments, "game", "merge", { spec: { replicas } });
   for (const replicas of [1, 3]) {
     await scale(replicas);
     await world.until(`${replicas} pods are probed`, async () => {
       const uids = (await podsOf(world)).map((pod) => String(pod.metadata.uid));
       assert.equal(uids.length, replicas);
-      assert.deepEqual((await entriesOf(world)).map((entry) => String(entry["uid"])).sort(), uids.sort());
-      const { status } = await world.api.get(markers, "first", world.namespace);
+      assert.deepEqual((await probedPods(world)).map((entry) => String(entry["uid"])).sort(), uids.sort());
+      const { status } = await world.object(markers, "first");
       assert.equal(status?.["matchedPods"], replicas);
     });
   }
@@ -119,7 +111,7 @@ async function handlers(world: World): Promise<void> {
   await after({ tcpSocket: { port: 80 } }, "True");
   await after({ httpGet: { port: 8081, path: "/", scheme: "HTTP" } }, "False");
   await after({ httpGet: { port: "web", path: "/", scheme: "HTTP" } }, "True");
-  const ports = (await entriesOf(world)).flatMap((entry) =>
+  const ports = (await probedPods(world)).flatMap((entry) =>
     records(entry["probes"])
       .filter(({ name }) => name === "first#healthy")
       .map(({ probe }) => Object(probe).httpGet.port),
@@ -130,27 +122,23 @@ async function handlers(world: World): Promise<void> {
 async function messages(world: World): Promise<void> {
   await replace("first", { exec: { command: ["date", "+%s"] }, periodSeconds: 1 }, world);
   const seen = new Set<string>();
-  await world.until(
-    "three texts",
-    async () => {
-      const [pod] = await podsOf(world);
-      const condition = pod?.status?.conditions?.find(({ type }) => type === "game.kruise.io/healthy");
-      assert.equal(condition?.status, "True");
-      if (/^\d+\s*$/.test(condition?.message ?? "")) seen.add(condition?.message ?? "");
-      assert.ok(seen.size >= 3, [...seen].join(", "));
-    },
-    { stableMs: 0 },
-  );
+  await world.once("three texts", async () => {
+    const [pod] = await podsOf(world);
+    const condition = conditionOf(pod, "game.kruise.io/healthy");
+    assert.equal(condition?.status, "True");
+    if (/^\d+\s*$/.test(condition?.message ?? "")) seen.add(condition?.message ?? "");
+    assert.ok(seen.size >= 3, [...seen].join(", "));
+  });
 }
 
 async function goes(world: World): Promise<void> {
   const both = ["first#healthy", "second#check"];
   const names = (entry: Record<string, unknown>) => records(entry["probes"]).map(({ name }) => String(name));
-  for (const entry of await entriesOf(world)) assert.deepEqual(names(entry).sort(), both);
+  for (const entry of await probedPods(world)) assert.deepEqual(names(entry).sort(), both);
   await world.remove(markers, "first");
   await world.until("only the second is left", async () => {
     const pods = new Map((await podsOf(world)).map((pod) => [pod.metadata.uid, pod.status?.["podIP"]]));
-    const entries = await entriesOf(world);
+    const entries = await probedPods(world);
     assert.equal(entries.length, 3);
     for (const entry of entries) {
       assert.deepEqual(names(entry), ["second#check"]);
@@ -165,7 +153,7 @@ async function goes(world: World): Promise<void> {
     }
   });
   await world.remove(markers, "second");
-  await world.until("nothing is probed", async () => assert.deepEqual(await entriesOf(world), []));
+  await world.until("nothing is probed", async () => assert.deepEqual(await probedPods(world), []));
 }
 
 async function podsOf(world: World): Promise<Item[]> {
@@ -174,7 +162,7 @@ async function podsOf(world: World): Promise<Item[]> {
 }
 
 function statusOf(pod: Item, type: string): string | undefined {
-  return pod.status?.conditions?.find((condition) => condition.type === type)?.status;
+  return conditionOf(pod, type)?.status;
 }
 
 function marksOf(pod: Item): object {
@@ -184,16 +172,4 @@ function marksOf(pod: Item): object {
     label: pod.metadata.labels?.["nginx"],
     cost: pod.metadata.annotations?.[cost],
   };
-}
-
-/** Pods of this namespace in all NodePodProbes. */
-async function entriesOf(world: World): Promise<Record<string, unknown>[]> {
-  const objects = await world.api.list(nodeProbes);
-  return objects
-    .flatMap((object) => records(object.spec?.["podProbes"]))
-    .filter((entry) => entry["namespace"] === world.namespace);
-}
-
-function records(value: unknown): Record<string, unknown>[] {
-  return Array.isArray(value) ? value.filter(isRecord) : [];
 }

@@ -1,6 +1,7 @@
 /** Pods on nodes without an agent: probes travel in annotations, results come back as conditions, images end sidecars. */
 import assert from "node:assert/strict";
 import type { Item } from "../cluster/api.ts";
+import { nameOf } from "./items.ts";
 import { container } from "./manifests.ts";
 import type { Suite } from "./suite.ts";
 import type { World } from "./world.ts";
@@ -60,7 +61,7 @@ async function handedOver(world: World): Promise<void> {
   });
   await world.until("admission knows the marker", async () => {
     await world.apply(pod("probed", {}));
-    const { metadata } = await world.api.get("pods", "probed", world.namespace);
+    const { metadata } = await world.pod("probed");
     if (metadata.annotations?.["kruise.io/podprobe"] === undefined) await world.remove("pods", "probed");
     assert.equal(metadata.annotations?.["kruise.io/podprobemarker-list"], "healthy");
     const handed: unknown = JSON.parse(metadata.annotations?.["kruise.io/podprobe"] ?? "");
@@ -80,15 +81,15 @@ async function marked(world: World): Promise<void> {
       conditions: [condition("Initialized", "True"), condition("case.example/healthy", status)],
     });
     await world.until(`${status} gives ${labels}`, async () => {
-      const { metadata } = await world.api.get("pods", "probed", world.namespace);
+      const { metadata } = await world.pod("probed");
       assert.deepEqual([metadata.labels?.["healthy"], metadata.annotations?.["told"]], [labels, told]);
     });
   };
   await after("False", "no", "yes");
   await after("True", "yes", "yes");
-  const { status } = await world.api.get(markers, "healthy", world.namespace);
+  const { status } = await world.object(markers, "healthy");
   assert.equal(status?.["matchedPods"], 1);
-  const names = (await world.api.list(nodeProbes)).map(({ metadata }) => metadata.name);
+  const names = (await world.api.list(nodeProbes)).map(nameOf);
   assert.ok(names.length > 0 && !names.includes(node), names.join(", "));
 }
 
@@ -105,7 +106,7 @@ async function sidecars(world: World): Promise<void> {
     ],
   });
   await world.until("the image is replaced", async () => {
-    const { spec } = await world.api.get("pods", "job", world.namespace);
+    const { spec } = await world.pod("job");
     assert.deepEqual(
       spec?.containers?.map(({ image }) => image),
       ["busybox:1.33", "busybox:exits"],
@@ -139,5 +140,5 @@ function condition(type: string, status: string): object {
 }
 
 function setStatus(world: World, name: string, status: object): Promise<Item> {
-  return world.api.patch("pods", name, world.namespace, "strategic", { status }, "status");
+  return world.patch("pods", name, "strategic", { status }, "status");
 }

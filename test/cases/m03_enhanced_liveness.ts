@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { isRecord } from "../cluster/api.ts";
-import { cloneSet, container, sleeper } from "./manifests.ts";
+import { CloneSet } from "./clone_sets.ts";
+import { container, sleeper } from "./manifests.ts";
 import type { Suite } from "./suite.ts";
-import type { World } from "./world.ts";
 
 export const suite: Suite = {
   number: "m03",
@@ -13,9 +13,10 @@ export const suite: Suite = {
   gates: "EnhancedLivenessProbe=true",
   versions: ["v1beta1"],
   async run(world) {
-    await world.step("the probe moves into an annotation", () => moved(world));
+    const clone = new CloneSet(world, "alive");
+    await world.step("the probe moves into an annotation", () => moved(clone));
     if (world.simulated) world.skip("a container that fails it is restarted", "needs real-node");
-    else await world.step("a container that fails it is restarted", () => restarted(world));
+    else await world.step("a container that fails it is restarted", () => restarted(clone));
   },
 };
 
@@ -26,11 +27,11 @@ const livenessProbe = {
   failureThreshold: 2,
 };
 
-async function moved(world: World): Promise<void> {
+async function moved(clone: CloneSet): Promise<void> {
   const containers = [container("main", "nginx:1.20", { livenessProbe }), sleeper("side", "busybox:1.33")];
   const templateMetadata = { annotations: { "apps.kruise.io/using-enhanced-liveness": "true" } };
-  await world.apply(cloneSet(world.version, { name: "alive", containers, templateMetadata }));
-  const [pod] = await world.untilAll("alive", 1);
+  await clone.create({ containers, templateMetadata });
+  const [pod] = await clone.untilAll(1);
   assert.deepEqual(
     pod?.spec?.containers?.map((one) => Object(one).livenessProbe),
     [undefined, undefined],
@@ -43,8 +44,9 @@ async function moved(world: World): Promise<void> {
   assert.deepEqual(Object(context[0]["livenessProbe"]).exec, livenessProbe.exec);
 }
 
-async function restarted(world: World): Promise<void> {
-  const [pod] = await world.livePodsOf("alive");
+async function restarted(clone: CloneSet): Promise<void> {
+  const { world } = clone;
+  const [pod] = await clone.livePods();
   const { name = "", uid } = pod?.metadata ?? {};
   const words = ["--kubeconfig", world.kubeconfig, "-n", world.namespace, "exec", name, "-c", "main", "--"];
   await new Promise<void>((resolve, reject) => {
@@ -52,21 +54,17 @@ async function restarted(world: World): Promise<void> {
     execFile("kubectl", [...words, "touch", "/tmp/dead"], { timeout: 30_000 }, done);
   });
   await world.until("one restart, and no more", async () => {
-    const now = await world.api.get("pods", name, world.namespace);
+    const now = await world.pod(name);
     assert.equal(now.metadata.uid, uid);
     const counts = now.status?.containerStatuses?.map(
       (one) => `${one.name} ${one.restartCount} ${one.ready}`,
     );
     assert.deepEqual(counts, ["main 1 true", "side 0 true"]);
   });
-  await world.until(
-    "events of each kind",
-    async () => {
-      const reasons = (await world.events("Pod", name)).filter(
-        ({ source }) => source === "kruise-daemon-liveness",
-      );
-      assert.deepEqual([...new Set(reasons.map(({ reason }) => reason))].sort(), ["Killing", "Unhealthy"]);
-    },
-    { stableMs: 0 },
-  );
+  await world.once("events of each kind", async () => {
+    const reasons = (await world.events("Pod", name)).filter(
+      ({ source }) => source === "kruise-daemon-liveness",
+    );
+    assert.deepEqual([...new Set(reasons.map(({ reason }) => reason))].sort(), ["Killing", "Unhealthy"]);
+  });
 }

@@ -41,6 +41,65 @@ export function sleeper(name: string, image: string, more: object = {}): object 
   return container(name, image, { command: ["sleep", "86400"], ...more });
 }
 
+export interface PodShape {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  /** Default: one, which is called `app`. */
+  readonly containers?: readonly object[];
+  /** Further fields of `spec`. */
+  readonly spec?: object;
+}
+
+/** A pod without an owner. */
+export function podOf(name: string, shape: PodShape = {}): object {
+  const { labels = {}, annotations = {}, containers = [container("app", "nginx:1.20")], spec } = shape;
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, labels, annotations },
+    spec: { terminationGracePeriodSeconds: 1, containers, ...spec },
+  };
+}
+
+export interface NativeShape {
+  /** Labels of the selector and of the template; default `case: <name>`. */
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly metadata?: object;
+  /** Default: one, which is called `app`. */
+  readonly containers?: readonly object[];
+  readonly podSpec?: object;
+  /** Further fields of `spec`. */
+  readonly more?: object;
+}
+
+/** A workload of the built-in groups, or of a kind that has the same shape. */
+export function nativeWorkload(
+  apiVersion: string,
+  kind: string,
+  name: string,
+  shape: NativeShape = {},
+): object {
+  const { labels = { case: name }, metadata, containers = [container("app", "nginx:1.20")] } = shape;
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, ...metadata },
+    spec: {
+      // Of a Job the API server makes one up.
+      ...(kind === "Job" ? {} : { selector: { matchLabels: labels } }),
+      template: {
+        metadata: { labels },
+        spec: { terminationGracePeriodSeconds: 1, containers, ...shape.podSpec },
+      },
+      ...shape.more,
+    },
+  };
+}
+
+export function configMap(name: string, data: Readonly<Record<string, string>>): object {
+  return { apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data };
+}
+
 export function cloneSet(version: ApiVersion, shape: CloneSetShape): object {
   const labels = shape.labels ?? { case: shape.name };
   const scaleStrategy = { ...reuseField(version, shape.reuse), ...shape.scaleStrategy };
@@ -92,9 +151,19 @@ export function strategyPatch(
   return { spec: { updateStrategy: version === "v1alpha1" ? fields : { rollingUpdate: fields } } };
 }
 
+/** JSON patch of one field that is there. */
+export function replacePatch(path: string, value: unknown): object[] {
+  return [{ op: "replace", path, value }];
+}
+
 /** JSON patch of one container's image. */
 export function imagePatch(image: string, index = 0): object[] {
-  return [{ op: "replace", path: `/spec/template/spec/containers/${index}/image`, value: image }];
+  return replacePatch(`/spec/template/spec/containers/${index}/image`, image);
+}
+
+/** JSON patch that adds an environment to the first container, which no update in place can do. */
+export function environmentPatch(env: readonly object[] = [{ name: "A", value: "1" }]): object[] {
+  return [{ op: "add", path: "/spec/template/spec/containers/0/env", value: env }];
 }
 
 export function claimTemplate(name: string, storageClassName: string, storage = "1Gi"): object {

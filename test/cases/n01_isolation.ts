@@ -399,7 +399,7 @@ async function create(world: World, subject: Subject, side: Side): Promise<void>
     });
   };
   // Some need what others make first.
-  await world.until(`${subject.kind} is made`, attempt, { stableMs: 0 });
+  await world.once(`${subject.kind} is made`, attempt);
 }
 
 /** From here on the revision that pods come back at is not the one of the template. */

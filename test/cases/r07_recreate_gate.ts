@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { container } from "./manifests.ts";
+import { container, podOf, sleeper } from "./manifests.ts";
+import { RecreateRequest } from "./recreate_requests.ts";
 import type { Suite } from "./suite.ts";
 
 export const suite: Suite = {
@@ -8,39 +9,21 @@ export const suite: Suite = {
   needs: [],
   gates: "KruiseDaemon=false",
   async run(world) {
-    await world.step("refused with the gate's name", async () => {
-      const spec = { podName: "web", containers: [{ name: "app" }] };
-      const apiVersion = `apps.kruise.io/${world.version}`;
-      const manifest = { apiVersion, kind: "ContainerRecreateRequest", metadata: { name: "web" }, spec };
-      const text = await world.refused(() => world.apply(manifest), 403);
-      assert.match(text, /: feature-gate KruiseDaemon is not enabled$/);
-    });
+    await world.step("refused with the gate's name", () =>
+      world.refuses(
+        403,
+        () => new RecreateRequest(world, "web").create(),
+        /: feature-gate KruiseDaemon is not enabled$/,
+      ),
+    );
     await world.step("launch priority does not need agents", async () => {
-      const metadata = {
-        name: "web",
-        annotations: { "apps.kruise.io/container-launch-priority": "Ordered" },
-      };
-      const containers = [
-        container("app", "nginx:1.20"),
-        container("proxy", "nginx:1.20", { command: ["sleep", "86400"] }),
-      ];
-      await world.apply({
-        apiVersion: "v1",
-        kind: "Pod",
-        metadata,
-        spec: { terminationGracePeriodSeconds: 1, containers },
+      const annotations = { "apps.kruise.io/container-launch-priority": "Ordered" };
+      const containers = [container("app", "nginx:1.20"), sleeper("proxy", "nginx:1.20")];
+      await world.apply(podOf("web", { annotations, containers }));
+      await world.within(90_000, "both run", async () => {
+        const ready = (await world.pod("web")).status?.containerStatuses?.map((one) => one.ready);
+        assert.deepEqual(ready, [true, true]);
       });
-      await world.until(
-        "both run",
-        async () => {
-          const pod = await world.api.get("pods", "web", world.namespace);
-          assert.deepEqual(
-            pod.status?.containerStatuses?.map(({ ready }) => ready),
-            [true, true],
-          );
-        },
-        { timeoutMs: 90_000 },
-      );
     });
   },
 };

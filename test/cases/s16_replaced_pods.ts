@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { Sets, statefulSet } from "./stateful_sets.ts";
+import { conditionOf, nameOf, uidOf } from "./items.ts";
+import { StatefulSet } from "./stateful_sets.ts";
 import type { Suite } from "./suite.ts";
 import { isReady } from "./trail.ts";
 import type { World } from "./world.ts";
@@ -11,44 +12,37 @@ export const suite: Suite = {
   title: "Advanced StatefulSet: pods that fail, wait for a claim, are let go or named for deletion",
   needs: [],
   async run(world) {
-    const sets = new Sets(world);
-    await world.step("16 a failed pod is replaced", () => failed(world, sets));
+    const line = new StatefulSet(world, "line");
+    await world.step("16 a failed pod is replaced", () => failed(line));
     await world.step("16 a pod without a node gets its claim anew", () => lostClaim(world));
-    await world.step("17 let go without its labels, taken back with them", () => released(world, sets));
+    await world.step("17 let go without its labels, taken back with them", () => released(line));
     await world.step("20 named pods are replaced, each at its side of the partition", () =>
-      named(world, sets),
+      named(new StatefulSet(world, "pick")),
     );
   },
 };
 
-async function failed(world: World, sets: Sets): Promise<void> {
-  await world.apply(statefulSet(world.version, { name: "line", replicas: 2, policy: null, podSpec }));
-  await sets.untilRow("line 2 2 2 2");
-  const before = await sets.uids("line");
-  await world.fail("line-1");
-  await world.until("line-1 is a new pod", async () => {
-    const after = await sets.uids("line");
-    assert.notEqual(after.get("line-1") ?? before.get("line-1"), before.get("line-1"));
-    assert.equal(after.get("line-0"), before.get("line-0"));
-  });
-  await sets.untilRow("line 2 2 2 2");
+async function failed(line: StatefulSet): Promise<void> {
+  await line.start({ replicas: 2, policy: null, podSpec });
+  const before = await line.uids();
+  await line.world.fail("line-1");
+  await line.untilRenewed("line-1", before.get("line-1"));
+  assert.equal((await line.uids()).get("line-0"), before.get("line-0"));
+  await line.untilAll(2);
 }
 
 /** Nothing changes at the pod when its claim goes: that alone must bring a new one. */
 async function lostClaim(world: World): Promise<void> {
   const claim = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
-  await world.apply(
-    statefulSet(world.version, {
-      name: "never-placed",
-      replicas: 1,
-      podSpec: { ...podSpec, nodeSelector: { no: "such-node" } },
-      more: { volumeClaimTemplates: [{ metadata: { name: "data-dir" }, spec: claim }] },
-    }),
-  );
-  const find = () => world.api.find("persistentvolumeclaims", "data-dir-never-placed-0", world.namespace);
+  await new StatefulSet(world, "never-placed").create({
+    replicas: 1,
+    podSpec: { ...podSpec, nodeSelector: { no: "such-node" } },
+    more: { volumeClaimTemplates: [{ metadata: { name: "data-dir" }, spec: claim }] },
+  });
+  const find = () => world.find("persistentvolumeclaims", "data-dir-never-placed-0");
   await world.until("the pod waits for a node", async () => {
-    const pod = await world.api.get("pods", "never-placed-0", world.namespace);
-    assert.equal(pod.status?.conditions?.find(({ type }) => type === "PodScheduled")?.status, "False");
+    const pod = await world.pod("never-placed-0");
+    assert.equal(conditionOf(pod, "PodScheduled")?.status, "False");
   });
   const lost = (await find())?.metadata.uid;
   assert.ok(lost);
@@ -59,45 +53,44 @@ async function lostClaim(world: World): Promise<void> {
   });
 }
 
-async function released(world: World, sets: Sets): Promise<void> {
-  const pod = await world.api.get("pods", "line-0", world.namespace);
-  const patch = (metadata: object) =>
-    world.api.patch("pods", "line-0", world.namespace, "merge", { metadata });
-  const owner = async () => (await world.api.get("pods", "line-0", world.namespace)).metadata.ownerReferences;
+async function released(line: StatefulSet): Promise<void> {
+  const { world } = line;
+  const pod = await world.pod("line-0");
+  const patch = (metadata: object) => world.patch("pods", "line-0", "merge", { metadata });
+  const owners = async () => (await world.pod("line-0")).metadata.ownerReferences;
   const isOwned = async () => {
-    const [reference] = (await owner()) ?? [];
+    const [reference] = (await owners()) ?? [];
     assert.equal(reference?.name, "line");
     assert.equal(reference.controller, true);
   };
   await patch({ ownerReferences: null });
   await world.until("taken back", isOwned);
   await patch({ labels: null });
-  await world.until("let go", async () => assert.equal(await owner(), undefined));
+  await world.until("let go", async () => assert.equal(await owners(), undefined));
   await patch({ labels: pod.metadata.labels });
   await world.until("taken back again", isOwned);
-  await sets.untilRow("line 2 2 2 2");
-  assert.equal((await sets.uids("line")).get("line-0"), pod.metadata.uid, "the same pod all the time");
+  await line.untilAll(2);
+  assert.equal((await line.uids()).get("line-0"), uidOf(pod), "the same pod all the time");
 }
 
-async function named(world: World, sets: Sets): Promise<void> {
-  await world.apply(statefulSet(world.version, { name: "pick", replicas: 4, policy: null, podSpec }));
-  await sets.untilRow("pick 4 4 4 4");
+async function named(pick: StatefulSet): Promise<void> {
+  const { world } = pick;
+  await pick.start({ replicas: 4, policy: null, podSpec });
   const replace = async (name: string): Promise<void> => {
-    const before = await sets.uids("pick");
-    const labels = { "apps.kruise.io/specified-delete": "true" };
-    await world.api.patch("pods", name, world.namespace, "merge", { metadata: { labels } });
+    const before = await pick.uids();
+    await world.label(name, { "apps.kruise.io/specified-delete": "true" });
     await world.until(`${name} is a new pod`, async () => {
-      const pod = (await sets.pods("pick")).find(({ metadata }) => metadata.name === name);
-      assert.ok(pod !== undefined && pod.metadata.uid !== before.get(name) && isReady(pod));
+      const pod = (await pick.pods()).find((one) => nameOf(one) === name);
+      assert.ok(pod !== undefined && uidOf(pod) !== before.get(name) && isReady(pod));
     });
   };
   await replace("pick-1");
-  await sets.roll("pick", { partition: 2 });
-  await sets.toImage("pick", "nginx:1.21");
+  await pick.roll({ partition: 2 });
+  await pick.toImage("nginx:1.21");
   await replace("pick-2");
   await replace("pick-1");
   await world.until("two old ones below the partition", async () => {
-    assert.deepEqual(Object.values(await sets.images("pick")), ["1.20", "1.20", "1.21", "1.21"]);
-    assert.equal(await sets.row("pick"), "pick 4 4 2 4");
+    assert.deepEqual(Object.values(await pick.tags()), ["1.20", "1.20", "1.21", "1.21"]);
+    assert.equal(await pick.row(), "4 4 2 4");
   });
 }

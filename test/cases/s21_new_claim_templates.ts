@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import type { Item } from "../cluster/api.ts";
-import { claimTemplate, cloneSet, container, imagePatch, volumes } from "./manifests.ts";
-import { Sets, statefulSet } from "./stateful_sets.ts";
+import { CloneSet } from "./clone_sets.ts";
+import { assertAllNew, imageOf, nameOf, onlyOf, records, uidOf } from "./items.ts";
+import { claimTemplate, volumes } from "./manifests.ts";
+import { StatefulSet } from "./stateful_sets.ts";
 import type { Suite } from "./suite.ts";
-import type { World } from "./world.ts";
-
-const uid = ({ metadata }: Item): string => metadata.uid;
-const imageOf = ({ spec }: Item): string | undefined => spec?.containers?.[0]?.image;
+import type { Workload } from "./workload.ts";
 
 export const suite: Suite = {
   number: "s21",
@@ -15,100 +14,75 @@ export const suite: Suite = {
   async run(world) {
     const storage = `added-${world.namespace}`;
     await world.applyVolumes(volumes(storage, storage, 8));
-    await world.step("1 StatefulSet", () => addedToStatefulSet(world, storage));
-    await world.step("2 CloneSet", () => addedToCloneSet(world, storage));
+    await world.step("1 StatefulSet", () => addedToStatefulSet(new StatefulSet(world, "db"), storage));
+    await world.step("2 CloneSet", () => addedToCloneSet(new CloneSet(world, "web"), storage));
   },
 };
 
-async function addedToStatefulSet(world: World, storage: string): Promise<void> {
-  const sets = new Sets(world);
-  await world.apply(
-    statefulSet(world.version, {
-      name: "db",
-      replicas: 2,
-      rollingUpdate: { podUpdatePolicy: "InPlaceIfPossible" },
-      podSpec: { readinessGates: [{ conditionType: "InPlaceUpdateReady" }] },
-    }),
-  );
-  await sets.untilRow("db 2 2 2 2");
-  const before = await sets.pods("db");
-  await sets.patch("db", "merge", { spec: { volumeClaimTemplates: [claimTemplate("data", storage)] } });
-  await quiet(world, "StatefulSet", "db");
-  assert.deepEqual((await sets.pods("db")).map(uid), before.map(uid));
-  // An update in place leaves the volumes of a pod as they are.
-  await sets.toImage("db", "nginx:1.21");
-  await world.until("updated in place", async () => {
-    const pods = await sets.pods("db");
-    assert.deepEqual(pods.map(uid), before.map(uid));
+/** Adds a template, then another image: an update in place leaves the volumes of a pod as they are. Returns the pods. */
+async function addTemplate(workload: Workload, storage: string): Promise<Item[]> {
+  const before = await workload.pods();
+  await workload.mergeSpec({ volumeClaimTemplates: [claimTemplate("data", storage)] });
+  await quiet(workload);
+  assert.deepEqual((await workload.pods()).map(uidOf), before.map(uidOf));
+  await workload.toImage("nginx:1.21");
+  await workload.world.until("updated in place", async () => {
+    const pods = await workload.pods();
+    assert.deepEqual(pods.map(uidOf), before.map(uidOf));
     assert.deepEqual(pods.map(imageOf), ["nginx:1.21", "nginx:1.21"]);
   });
-  await quiet(world, "StatefulSet", "db");
-  for (const { metadata } of before) await world.remove("pods", metadata.name);
-  await world.until("made anew with claims", async () => {
-    const pods = await sets.pods("db");
+  return before;
+}
+
+async function addedToStatefulSet(db: StatefulSet, storage: string): Promise<void> {
+  await db.start({
+    replicas: 2,
+    rollingUpdate: { podUpdatePolicy: "InPlaceIfPossible" },
+    podSpec: { readinessGates: [{ conditionType: "InPlaceUpdateReady" }] },
+  });
+  const before = await addTemplate(db, storage);
+  await quiet(db);
+  for (const pod of before) await db.world.remove("pods", nameOf(pod));
+  await db.world.until("made anew with claims", async () => {
+    const pods = await db.pods();
     assert.equal(pods.length, 2);
-    for (const pod of pods) {
-      assert.ok(!before.some((old) => uid(old) === uid(pod)));
-      assert.equal(claimOf(pod), `data-${pod.metadata.name}`);
-    }
+    assertAllNew(pods, before);
+    for (const pod of pods) assert.equal(claimOf(pod), `data-${nameOf(pod)}`);
   });
-  await sets.untilRow("db 2 2 2 2");
+  await db.untilAll(2);
 }
 
-async function addedToCloneSet(world: World, storage: string): Promise<void> {
-  const containers = [container("nginx", "nginx:1.20")];
-  await world.apply(
-    cloneSet(world.version, {
-      name: "web",
-      replicas: 2,
-      strategy: { policy: "InPlaceIfPossible" },
-      containers,
-    }),
+async function addedToCloneSet(web: CloneSet, storage: string): Promise<void> {
+  await web.start({ replicas: 2, strategy: { policy: "InPlaceIfPossible" } });
+  const before = (await addTemplate(web, storage)).map(uidOf);
+  await web.scale(3);
+  await web.world.until("a new one has a claim", async () => {
+    const added = onlyOf((await web.pods()).filter((pod) => !before.includes(uidOf(pod))));
+    assert.match(String(claimOf(added)), /^data-web-/);
+    await web.assertAll(3);
+  });
+  await quiet(web);
+}
+
+function claimOf({ spec }: Item): unknown {
+  const claims = records(spec?.["volumes"]).map(
+    (volume) => Object(volume["persistentVolumeClaim"]).claimName,
   );
-  await world.untilAll("web", 2);
-  const before = await world.podsOf("web");
-  await world.patch("web", "merge", { spec: { volumeClaimTemplates: [claimTemplate("data", storage)] } });
-  await quiet(world, "CloneSet", "web");
-  assert.deepEqual((await world.podsOf("web")).map(uid), before.map(uid));
-  await world.patch("web", "json", imagePatch("nginx:1.21"));
-  await world.until("updated in place", async () => {
-    const pods = await world.podsOf("web");
-    assert.deepEqual(pods.map(uid), before.map(uid));
-    assert.deepEqual(pods.map(imageOf), ["nginx:1.21", "nginx:1.21"]);
-  });
-  await world.scale("web", 3);
-  await world.until("a new one has a claim", async () => {
-    const [added] = (await world.podsOf("web")).filter((pod) => !before.some((old) => uid(old) === uid(pod)));
-    assert.ok(added !== undefined && claimOf(added)?.startsWith("data-web-"));
-    assert.equal(await world.row("web"), "web 3 3 3 3 3 3");
-  });
-  await quiet(world, "CloneSet", "web");
-}
-
-function claimOf({ spec }: Item): string | undefined {
-  const volumes: unknown = spec?.["volumes"];
-  const claims = Array.isArray(volumes)
-    ? volumes.map((volume) => volume?.persistentVolumeClaim?.claimName)
-    : [];
   return claims.find((name) => name !== undefined);
 }
 
 /** Nobody tries without end what the API server refuses: no event says so, and the status says that all is well. */
-async function quiet(world: World, kind: string, name: string): Promise<void> {
-  const resource = kind === "CloneSet" ? "clonesets" : "statefulsets";
-  const warnings = async () =>
-    (await world.list("events")).filter(
+async function quiet({ world, kind, resource, name }: Workload): Promise<void> {
+  await world.stays(async () => {
+    const warnings = (await world.list("events")).filter(
       (event) => event["type"] === "Warning" && Object(event["involvedObject"]).kind === kind,
     );
-  await world.stays(async () => {
-    assert.deepEqual(await warnings(), []);
-    const { status, metadata } = await world.api.get(
-      `${resource}.${world.version}.apps.kruise.io`,
-      name,
-      world.namespace,
+    assert.deepEqual(warnings, []);
+    await world.assertObserved(resource, name);
+    const { conditions = [] } = (await world.object(resource, name)).status ?? {};
+    assert.deepEqual(
+      conditions.filter(({ type }) => type.startsWith("Failed")),
+      [],
     );
-    assert.equal(status?.observedGeneration, metadata["generation"]);
-    const failed = (status?.conditions ?? []).filter(({ type }) => type.startsWith("Failed"));
-    assert.deepEqual(failed, []);
   });
 }

@@ -1,9 +1,11 @@
 /** Advanced StatefulSets for the suites: manifests, and what a suite asks of one. */
 import assert from "node:assert/strict";
-import type { Item, PatchType } from "../cluster/api.ts";
-import { container, imagePatch } from "./manifests.ts";
+import type { Item, ResourceName } from "../cluster/api.ts";
+import { isGoing, reportsReady } from "./items.ts";
+import { container } from "./manifests.ts";
 import type { ApiVersion } from "./step_result.ts";
 import type { Moment } from "./trail.ts";
+import { Workload } from "./workload.ts";
 import type { WaitOptions, World } from "./world.ts";
 
 export interface StatefulSetShape {
@@ -48,121 +50,82 @@ export function statefulSet(version: ApiVersion, shape: StatefulSetShape): objec
   };
 }
 
-/** The set of the cases 20 to 22, whose revision names are known. */
-export function webSet(version: ApiVersion, rollingUpdate: object, podSpec: object = {}): object {
-  return statefulSet(version, {
-    name: "web",
+/** Of the set `web` of the cases 20 to 22, whose revision names are known. */
+export function webShape(rollingUpdate: object, podSpec: object = {}): Shape {
+  return {
     replicas: 5,
     labels: { app: "nginx" },
     serviceName: "nginx-headless",
     rollingUpdate,
     containers: [container("nginx", "nginx:1.20", { ports: [{ name: "web", containerPort: 80 }] })],
     podSpec,
-  });
+  };
 }
 
-/** One set of a world: its reads and writes in the world's version. */
-export class Sets {
-  readonly world: World;
-  readonly resource: string;
+export class StatefulSet extends Workload {
+  protected override readonly rowLimitMs = 120_000;
 
-  constructor(world: World, resource = `statefulsets.${world.version}.apps.kruise.io`) {
-    this.world = world;
-    this.resource = resource;
+  constructor(world: World, name: string, resource?: ResourceName) {
+    super(world, "StatefulSet", name, resource);
   }
 
-  get(name: string): Promise<Item> {
-    return this.world.api.get(this.resource, name, this.world.namespace);
+  manifest(shape: Shape): object {
+    return statefulSet(this.world.version, { ...shape, name: this.name });
   }
 
-  patch(name: string, type: PatchType, body: unknown): Promise<Item> {
-    return this.world.patch(name, type, body, this.resource);
+  create(shape: Shape): Promise<Item> {
+    return this.world.apply(this.manifest(shape));
   }
 
-  toImage(name: string, image: string): Promise<Item> {
-    return this.patch(name, "json", imagePatch(image));
-  }
-
-  roll(name: string, rollingUpdate: object): Promise<Item> {
-    return this.patch(name, "merge", { spec: { updateStrategy: { rollingUpdate } } });
-  }
-
-  scale(name: string, replicas: number): Promise<Item> {
-    const { api, namespace } = this.world;
-    return api.patch(this.resource, name, namespace, "merge", { spec: { replicas } }, "scale");
-  }
-
-  row(name: string): Promise<string> {
-    return this.world.row(name, { resource: this.resource });
+  /** Creates it and waits until all its pods are ready. */
+  async start(shape: Shape): Promise<void> {
+    await this.create(shape);
+    await this.untilAll(shape.replicas);
   }
 
   /** Owned pods, also terminating ones, by ordinal. */
-  async pods(name: string): Promise<Item[]> {
-    const pods = await this.world.list("pods");
-    const owned = pods.filter((pod) =>
-      pod.metadata.ownerReferences?.some(
-        (owner) => owner.controller && owner.kind === "StatefulSet" && owner.name === name,
-      ),
-    );
-    return owned.sort((a, b) => ordinalOf(a) - ordinalOf(b));
+  override async pods(): Promise<Item[]> {
+    return (await super.pods()).sort((a, b) => ordinalOf(a) - ordinalOf(b));
   }
 
-  async ordinals(name: string): Promise<number[]> {
-    return (await this.pods(name)).map(ordinalOf);
+  async ordinals(): Promise<number[]> {
+    return (await this.pods()).map(ordinalOf);
   }
 
-  async uids(name: string): Promise<Map<string, string>> {
-    return new Map((await this.pods(name)).map((pod) => [pod.metadata.name, pod.metadata.uid]));
+  untilAll(count: number, options: WaitOptions = {}): Promise<void> {
+    return this.untilRow(Array(4).fill(count).join(" "), options);
   }
 
-  async images(name: string): Promise<Record<string, string | undefined>> {
-    const pods = await this.pods(name);
-    return Object.fromEntries(
-      pods.map((pod) => [pod.metadata.name, pod.spec?.containers?.[0]?.image?.split(":")[1]]),
-    );
+  override async assertRow(row: string): Promise<void> {
+    await super.assertRow(row);
+    await this.assertNoneGoing();
   }
 
-  /** `name DESIRED CURRENT UPDATED READY`, and no pod on its way. */
-  untilRow(expected: string, options: WaitOptions = {}): Promise<void> {
-    const [name = ""] = expected.split(" ");
-    return this.world.until(
-      expected,
-      async () => {
-        assert.equal(await this.world.observedRow(name, this.resource), expected);
-        const going = (await this.pods(name)).filter((pod) => pod.metadata.deletionTimestamp !== undefined);
-        assert.equal(going.length, 0);
-      },
-      { timeoutMs: 120_000, ...options },
-    );
-  }
-
-  untilOrdinals(name: string, expected: readonly number[]): Promise<void> {
+  untilOrdinals(...expected: readonly number[]): Promise<void> {
     return this.world.until(`pods ${expected.join()}`, async () => {
-      assert.deepEqual(await this.ordinals(name), expected);
-      const ready = (await this.get(name)).status?.readyReplicas ?? 0;
-      assert.equal(ready, expected.length);
+      assert.deepEqual(await this.ordinals(), expected);
+      assert.equal((await this.status()).readyReplicas ?? 0, expected.length, "ready");
     });
   }
 
-  untilGone(name: string): Promise<void> {
-    return this.world.until(`${name} is gone`, async () => {
-      assert.equal(await this.world.api.find(this.resource, name, this.world.namespace), undefined);
-      assert.deepEqual(await this.pods(name), []);
+  /** Waits until a pod was replaced, and which one is there now is another one. */
+  untilRenewed(pod: string, uid: string | undefined): Promise<void> {
+    return this.world.until(`${pod} is a new pod`, async () => {
+      const now = (await this.uids()).get(pod);
+      assert.ok(now !== undefined && now !== uid, `${pod} ${now}`);
     });
   }
 
-  events(name: string, reason?: string) {
-    return this.world.events("StatefulSet", name, reason);
+  refusesShape(shape: Shape, ...words: readonly (string | RegExp)[]): Promise<void> {
+    return this.world.refuses(422, () => this.create(shape), ...words);
   }
 
-  refused(manifest: object): Promise<string> {
-    return this.world.refused(() => this.world.apply(manifest), 422);
-  }
-
-  refusedPatch(name: string, body: unknown, type: PatchType = "merge"): Promise<string> {
-    return this.world.refused(() => this.patch(name, type, body), 422);
+  refusesSpec(spec: object, ...words: readonly (string | RegExp)[]): Promise<void> {
+    return this.world.refuses(422, () => this.mergeSpec(spec), ...words);
   }
 }
+
+type Shape = Omit<StatefulSetShape, "name">;
 
 export function ordinalOf(pod: Item): number {
   return Number(pod.metadata.name.slice(pod.metadata.name.lastIndexOf("-") + 1));
@@ -199,12 +162,11 @@ export function mostUnavailable(moments: readonly Moment[], replicas: number): n
 }
 
 export function isAvailable(pod: Item): boolean {
-  if (pod.metadata.deletionTimestamp !== undefined || pod.status?.phase !== "Running") return false;
-  return pod.status.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
+  return !isGoing(pod) && pod.status?.phase === "Running" && reportsReady(pod);
 }
 
 /** Whether pod `later` was first touched only after one of `earlier` was available again. */
-export function waitedForOneOf(
+function waitedForOneOf(
   moments: readonly Moment[],
   later: string,
   earlier: readonly string[],
@@ -220,4 +182,20 @@ export function waitedForOneOf(
     else if (down.get(name)) return true;
   }
   return false;
+}
+
+/** The first pods go together, and the next one waits for one of them. */
+export function assertWaits(
+  moments: readonly Moment[],
+  together: readonly string[],
+  next: string,
+  touched: (pod: Item) => boolean,
+): void {
+  for (const name of together) assert.equal(waitedForOneOf(moments, name, together, touched), false, name);
+  assert.ok(waitedForOneOf(moments, next, together, touched), `${next} did not wait`);
+}
+
+/** Whether it is one of the pods with these UIDs, on its way out. */
+export function isOldGoing(before: ReadonlyMap<string, string>): (pod: Item) => boolean {
+  return (pod) => pod.metadata.uid === before.get(pod.metadata.name) && isGoing(pod);
 }

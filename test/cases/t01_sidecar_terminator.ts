@@ -1,7 +1,8 @@
 /** Sidecars of jobs' pods end when the job's own containers have. */
 import assert from "node:assert/strict";
 import type { Item } from "../cluster/api.ts";
-import { broadcastJob, Jobs } from "./jobs.ts";
+import { conditionOf, nameOf, statusOf } from "./items.ts";
+import { BroadcastJob } from "./jobs.ts";
 import { container } from "./manifests.ts";
 import type { Suite } from "./suite.ts";
 import type { World } from "./world.ts";
@@ -59,10 +60,10 @@ async function podOf(world: World, name: string): Promise<Item> {
 
 async function completes(world: World): Promise<void> {
   const sidecar = container("side", "busybox:1.33", { command: politely, env: [end] });
-  await world.api.create(job("polite", ["sleep", "2"], sidecar), world.namespace);
+  await world.apply(job("polite", ["sleep", "2"], sidecar));
   await world.until("the job is complete", async () => {
-    const object = await world.api.get("jobs.v1.batch", "polite", world.namespace);
-    const complete = object.status?.conditions?.find(({ type }) => type === "Complete");
+    const object = await world.object("jobs.v1.batch", "polite");
+    const complete = conditionOf(object, "Complete");
     assert.equal(complete?.status, "True");
   });
   const pod = await podOf(world, "polite");
@@ -73,32 +74,28 @@ async function completes(world: World): Promise<void> {
     forceRecreate: true,
     terminationGracePeriodSeconds: 1,
   });
-  await world.until(
-    "an event tells it",
-    async () => {
-      const events = await world.events("Pod", pod.metadata.name, "SidecarTerminator");
-      assert.deepEqual(events, [
-        {
-          type: "Normal",
-          reason: "SidecarTerminator",
-          message: "Kruise SidecarTerminator is trying to terminate sidecar [side] using crr",
-          source: "sidecarterminator-controller",
-          count: 1,
-        },
-      ]);
-    },
-    { stableMs: 0 },
-  );
+  await world.once("an event tells it", async () => {
+    const events = await world.events("Pod", pod.metadata.name, "SidecarTerminator");
+    assert.deepEqual(events, [
+      {
+        type: "Normal",
+        reason: "SidecarTerminator",
+        message: "Kruise SidecarTerminator is trying to terminate sidecar [side] using crr",
+        source: "sidecarterminator-controller",
+        count: 1,
+      },
+    ]);
+  });
 }
 
 async function fails(world: World): Promise<void> {
   const side = container("side", "busybox:1.33", { command: politely, env: [end] });
   const over = container("over", "busybox:1.33", { command: ["true"], env: [end] });
   const main = container("main", "busybox:1.33", { command: ["sh", "-c", "sleep 2; exit 3"] });
-  await world.api.create(job("bad", [], side, { containers: [main, over, side] }), world.namespace);
+  await world.apply(job("bad", [], side, { containers: [main, over, side] }));
   await world.until("the job has failed and its pod is over", async () => {
-    const object = await world.api.get("jobs.v1.batch", "bad", world.namespace);
-    const failed = object.status?.conditions?.find(({ type }) => type === "Failed");
+    const object = await world.object("jobs.v1.batch", "bad");
+    const failed = conditionOf(object, "Failed");
     assert.equal(failed?.status, "True");
     assert.equal((await podOf(world, "bad")).status?.phase, "Failed");
   });
@@ -111,29 +108,27 @@ async function fails(world: World): Promise<void> {
 }
 
 async function broadcast(world: World): Promise<void> {
-  const jobs = new Jobs(world);
   const side = container("side", "busybox:1.33", { command: politely, env: [end] });
   const main = container("main", "busybox:1.33", { command: ["sleep", "1"] });
   for (const restartPolicy of ["Never", "OnFailure"] as const) {
-    const name = `everywhere-${restartPolicy.toLowerCase()}`;
+    const job = new BroadcastJob(world, `everywhere-${restartPolicy.toLowerCase()}`);
     const shape = { restartPolicy, podSpec: { containers: [main, side] } };
-    const completionPolicy = { type: "Always" };
-    await world.api.create(broadcastJob(world.version, name, { completionPolicy }, shape), world.namespace);
-    await jobs.untilPhase(name, "completed");
-    const { status } = await jobs.get(name);
-    assert.equal(status?.["succeeded"], status?.["desired"]);
+    await job.create({ completionPolicy: { type: "Always" } }, shape);
+    await job.untilPhase("completed");
+    const status = await job.status();
+    assert.equal(status["succeeded"], status["desired"]);
   }
 }
 
 async function ignored(world: World): Promise<void> {
   const sidecar = container("side", "busybox:1.33", { command: ["sleep", "10000"], env: [end, ignore] });
-  await world.api.create(job("deaf", ["sleep", "1"], sidecar), world.namespace);
+  await world.apply(job("deaf", ["sleep", "1"], sidecar));
   await world.until("the pod has succeeded and its sidecar is over", async () => {
     const pod = await podOf(world, "deaf");
     assert.equal(pod.status?.phase, "Succeeded");
-    const condition = pod.status?.conditions?.find(({ type }) => type === "SidecarTerminated");
+    const condition = conditionOf(pod, "SidecarTerminated");
     assert.deepEqual([condition?.status, condition?.message], ["True", "Terminated by Sidecar Terminator"]);
-    const side = pod.status?.containerStatuses?.find(({ name }) => name === "side");
+    const side = statusOf(pod, "side");
     assert.ok(Object.hasOwn(Object(side?.["state"]), "terminated"), JSON.stringify(side));
   });
 }
@@ -141,10 +136,7 @@ async function ignored(world: World): Promise<void> {
 async function stays(world: World): Promise<void> {
   const sidecar = container("side", "busybox:1.33", { command: politely, env: [end] });
   const manifest = job("failing", ["sh", "-c", "exit 1"], sidecar, { restartPolicy: "OnFailure" });
-  await world.api.create(
-    { ...manifest, spec: { ...Object(manifest).spec, backoffLimit: 6 } },
-    world.namespace,
-  );
+  await world.apply({ ...manifest, spec: { ...Object(manifest).spec, backoffLimit: 6 } });
   await world.until("its container was started again", async () => {
     const main = (await podOf(world, "failing")).status?.containerStatuses?.find(
       ({ name }) => name === "main",
@@ -153,7 +145,7 @@ async function stays(world: World): Promise<void> {
   });
   await world.stays(async () => {
     const pod = await podOf(world, "failing");
-    const names = (await world.list(requests)).map((request) => request.metadata.name);
+    const names = (await world.list(requests)).map(nameOf);
     assert.ok(!names.includes(`sidecar-termination-${pod.metadata.uid}`));
   }, 5_000);
 }

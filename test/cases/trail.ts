@@ -2,8 +2,10 @@
  * A record of every change of some pods, taken from a watch of its own, and what can be read from it afterwards.
  * The checks are independent of the controller's code: they look only at what the API server showed.
  */
+import assert from "node:assert/strict";
 import type { Api, Item, ResourceName } from "../cluster/api.ts";
 import { Patience } from "../cluster/patience.ts";
+import { conditionOf, nameOf, reportsReady } from "./items.ts";
 
 export interface Moment {
   /** Milliseconds since the Unix epoch at which the change arrived here. */
@@ -51,6 +53,14 @@ export class Trail {
     await this.#running;
     if (this.#failure !== undefined) throw this.#failure;
     return this.moments;
+  }
+
+  /** Ends the watch and shows what it saw; fails when fewer pods were available at any of its moments. */
+  async neverBelow(available: number, options: AvailabilityOptions = {}): Promise<readonly Moment[]> {
+    const moments = await this.stop();
+    const { leastAvailable, worst } = extremesOf(moments, options);
+    assert.ok(leastAvailable >= available, `available fell to ${leastAvailable}: ${worst}`);
+    return moments;
   }
 
   async #catchUp(): Promise<void> {
@@ -102,13 +112,6 @@ export class Trail {
   }
 }
 
-export function conditionOf(
-  item: Item,
-  type: string,
-): NonNullable<NonNullable<Item["status"]>["conditions"]>[number] | undefined {
-  return item.status?.conditions?.find((condition) => condition.type === type);
-}
-
 export function isReady(pod: Item): boolean {
   return (
     pod.metadata.deletionTimestamp === undefined &&
@@ -125,6 +128,12 @@ export function isAvailable(pod: Item, now: number, minReadySeconds: number): bo
   return since + minReadySeconds * 1000 <= now;
 }
 
+export interface AvailabilityOptions {
+  readonly minReadySeconds?: number;
+  /** Counts from the moment when so many had been available. */
+  readonly from?: number;
+}
+
 export interface Extremes {
   readonly leastAvailable: number;
   readonly leastReady: number;
@@ -138,10 +147,7 @@ export interface Extremes {
  * Replays the moments and keeps the extremes of the counts after each of them, once `from` pods had been available.
  * What was there at the start counts as one moment.
  */
-export function extremesOf(
-  moments: readonly Moment[],
-  options: { minReadySeconds?: number; from?: number } = {},
-): Extremes {
+export function extremesOf(moments: readonly Moment[], options: AvailabilityOptions = {}): Extremes {
   const pods = new Map<string, Item>();
   const minReadySeconds = options.minReadySeconds ?? 0;
   let started = options.from === undefined;
@@ -193,4 +199,29 @@ export function courseOf(
     if (course.at(-1) !== value) course.push(value);
   }
   return course;
+}
+
+/** Those of one object, without its end. */
+export function momentsOf(moments: readonly Moment[], name: string): Moment[] {
+  return moments.filter(({ object, type }) => object.metadata.name === name && type !== "DELETED");
+}
+
+/** The pods that a watch has shown so far, moment by moment, by UID. */
+export function* presences(moments: readonly Moment[]): Generator<{ moment: Moment; pods: Item[] }> {
+  const pods = new Map<string, Item>();
+  for (const moment of moments) {
+    const { type, object } = moment;
+    if (type === "DELETED") pods.delete(object.metadata.uid);
+    else pods.set(object.metadata.uid, object);
+    yield { moment, pods: [...pods.values()] };
+  }
+}
+
+/** Fails when more than one of so many pods was not ready at any moment. */
+export function assertOneUnready(moments: readonly Moment[], of: number): void {
+  for (const { pods } of presences(moments)) {
+    if (pods.length < of) continue;
+    const unready = pods.filter((pod) => !reportsReady(pod)).map(nameOf);
+    assert.ok(unready.length <= 1, `${unready.join(" and ")} at once`);
+  }
 }

@@ -47,7 +47,7 @@ class Four {
     await united.untilRow(`${all} ${all} ${all} ${all}`);
     await this.#world.until(`${united.name} at ${image}`, async () => {
       assert.deepEqual(await united.sizes(template), { "subset-a": sizes[0], "subset-b": sizes[1] });
-      assert.deepEqual(Object.values(await united.images()), Array(all).fill(image));
+      assert.deepEqual(Object.values(await united.tags()), Array(all).fill(image));
     });
   }
 }
@@ -71,7 +71,7 @@ async function adopted(world: World, four: Four): Promise<void> {
       const [before, { status }] = [await identities(united, template), await united.get()];
       await world.remove(united.resource, name, { propagationPolicy: "Orphan" });
       await world.until(`${name} is gone, its workloads have no owner`, async () => {
-        assert.equal(await world.api.find(united.resource, name, world.namespace), undefined);
+        assert.equal(await world.find(united.resource, name), undefined);
         assert.deepEqual(await united.children(template), {});
       });
       await four.apply(name, 4, "nginx:1.21");
@@ -99,7 +99,7 @@ async function deleted(world: World, four: Four): Promise<void> {
       };
       await world.remove(united.resource, name, { propagationPolicy });
       await world.until(`${name} is gone`, async () =>
-        assert.equal(await world.api.find(united.resource, name, world.namespace), undefined),
+        assert.equal(await world.find(united.resource, name), undefined),
       );
       if (isForeground) await nothing();
       await world.until(`${name} leaves nothing`, async () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isRecord } from "../cluster/api.ts";
+import { nameOf, records } from "./items.ts";
 import type { Suite } from "./suite.ts";
 import { type TemplateName, United, unitedDeployment } from "./united_deployments.ts";
 import type { World } from "./world.ts";
@@ -27,8 +27,7 @@ class Zones {
   /** From now on a node takes the pods of the subset; `false`: none does. */
   async open(name: string, isOpen = true): Promise<void> {
     const { api } = this.#world;
-    if (this.#node === "")
-      this.#node = (await api.list("nodes")).map(({ metadata }) => metadata.name).sort()[0] ?? "";
+    if (this.#node === "") this.#node = (await api.list("nodes")).map(nameOf).sort()[0] ?? "";
     const labels = { [`${this.#id}-${name}`]: isOpen ? "" : null };
     await api.patch("nodes", this.#node, undefined, "merge", { metadata: { labels } });
   }
@@ -42,12 +41,10 @@ class Adaptive extends United {
     this.template = template;
   }
 
-  async create(replicas: number, subsets: readonly object[], adaptive: object): Promise<void> {
-    const { world, name, template } = this;
+  async createAdaptive(replicas: number, subsets: readonly object[], adaptive: object): Promise<void> {
+    const { template } = this;
     const scheduleStrategy = { type: "Adaptive", adaptive };
-    await world.apply(
-      unitedDeployment(world.version, { name, replicas, subsets, template, scheduleStrategy, image: first }),
-    );
+    await this.create({ replicas, subsets, template, scheduleStrategy, image: first });
   }
 
   async untilPods(...counts: readonly number[]): Promise<void> {
@@ -74,11 +71,9 @@ class Adaptive extends United {
     });
   }
 
-  async condition(subset: string): Promise<Record<string, unknown> | undefined> {
+  async subsetCondition(subset: string): Promise<Record<string, unknown> | undefined> {
     const { conditions = [] } = await this.subset(subset);
-    return Array.isArray(conditions)
-      ? conditions.filter(isRecord).find(({ type }) => type === "Schedulable")
-      : undefined;
+    return records(conditions).find(({ type }) => type === "Schedulable");
   }
 }
 
@@ -93,14 +88,14 @@ async function closing(world: World, zones: Zones): Promise<void> {
     await zones.open("s0");
     await zones.open("s2");
     // Closed for longer than the steps take.
-    await united.create(3, subsets, {
+    await united.createAdaptive(3, subsets, {
       rescheduleCriticalSeconds: world.seconds(10, 2),
       unschedulableDuration: 900,
     });
     await united.untilPods(2, 0, 1);
-    const { status, reason, message } = (await united.condition("s1")) ?? {};
+    const { status, reason, message } = (await united.subsetCondition("s1")) ?? {};
     assert.deepEqual([status, reason, message], ["False", "reschedule", "timeout pending pods found"]);
-    assert.equal(await united.condition("s0"), undefined, "never in trouble");
+    assert.equal(await united.subsetCondition("s0"), undefined, "never in trouble");
   });
   await world.step("2 while it is closed it gets nothing", async () => {
     await united.scale(5);
@@ -114,7 +109,7 @@ async function closing(world: World, zones: Zones): Promise<void> {
     const topology = { scheduleStrategy: { adaptive: { unschedulableDuration: 1 } } };
     await united.patch("merge", { spec: { topology } });
     await world.until("open", async () => {
-      const { status, reason, message } = (await united.condition("s1")) ?? {};
+      const { status, reason, message } = (await united.subsetCondition("s1")) ?? {};
       assert.deepEqual(
         [status, reason, message],
         ["True", "recover", "unschedulable subset recovered after 1.000000 seconds"],
@@ -139,7 +134,7 @@ async function reserving(world: World, zones: Zones, template: TemplateName): Pr
       unschedulableDuration: world.seconds(10, 2),
       reserveUnschedulablePods: true,
     };
-    await united.create(2, subsets, adaptive);
+    await united.createAdaptive(2, subsets, adaptive);
     await united.untilPods(2, 2, 2);
     await united.untilReserved(2, 2, 0);
     const { status } = await united.get();
@@ -151,10 +146,9 @@ async function reserving(world: World, zones: Zones, template: TemplateName): Pr
     async () => {
       await united.scale(4);
       await united.untilPods(2, 2, 4);
-      const path = `/spec/template/${template}/spec/template/spec/containers/0/image`;
-      await united.patch("json", [{ op: "replace", path, value: "nginx:1.21" }]);
+      await united.toImage("nginx:1.21", template);
       await world.until("the image everywhere", async () => {
-        assert.deepEqual(Object.values(await united.images()), Array(8).fill("1.21"));
+        assert.deepEqual(Object.values(await united.tags()), Array(8).fill("1.21"));
       });
       await united.untilReserved(2, 2, 0);
     },
@@ -181,8 +175,11 @@ export const suite: Suite = {
       await world.step("7 sets have an order: they cannot reserve", async () => {
         const scheduleStrategy = { type: "Adaptive", adaptive: { reserveUnschedulablePods: true } };
         const shape = { name: "sets", replicas: 1, subsets: [{ name: "s0" }], scheduleStrategy };
-        const message = await world.refused(() => world.apply(unitedDeployment(world.version, shape)), 422);
-        assert.match(message, /only stateless workloads \(Deployment and CloneSet\) are supported/);
+        await world.refuses(
+          422,
+          () => world.apply(unitedDeployment(world.version, shape)),
+          /only stateless workloads \(Deployment and CloneSet\) are supported/,
+        );
       });
     } finally {
       for (const name of ["s0", "s1", "s2"]) await zones.open(name, false);

@@ -1,9 +1,13 @@
 /** UnitedDeployments for the suites: manifests, and what a suite asks of one. */
 import assert from "node:assert/strict";
-import { type Item, isRecord, type PatchType } from "../cluster/api.ts";
+import type { Item } from "../cluster/api.ts";
+import { isGoing, phaseOf, records } from "./items.ts";
 import { container } from "./manifests.ts";
 import type { ApiVersion } from "./step_result.ts";
-import type { WaitOptions, World } from "./world.ts";
+import { Workload } from "./workload.ts";
+import type { World } from "./world.ts";
+
+const imagePath = "/spec/template/spec/containers/0/image";
 
 export const SUBSET = "apps.kruise.io/subset-name";
 export const REVISION = "apps.kruise.io/controller-revision-hash";
@@ -75,43 +79,22 @@ export function onHost(node: string): object {
   return { matchExpressions: [{ key: "kubernetes.io/hostname", operator: "In", values: [node] }] };
 }
 
-/** One object of a world: its reads and writes in the world's version. */
-export class United {
-  readonly world: World;
-  readonly name: string;
-  readonly resource: string;
+export class United extends Workload {
+  protected override readonly rowLimitMs = 120_000;
 
   constructor(world: World, name: string) {
-    this.world = world;
-    this.name = name;
-    this.resource = `uniteddeployments.${world.version}.apps.kruise.io`;
+    super(world, "UnitedDeployment", name);
   }
 
-  get(version: ApiVersion = this.world.version): Promise<Item> {
-    return this.world.api.get(`uniteddeployments.${version}.apps.kruise.io`, this.name, this.world.namespace);
+  create(shape: Omit<UnitedShape, "name">): Promise<Item> {
+    return this.world.apply(unitedDeployment(this.world.version, { ...shape, name: this.name }));
   }
 
-  patch(type: PatchType, body: unknown): Promise<Item> {
-    return this.world.patch(this.name, type, body, this.resource);
-  }
-
-  async scale(replicas: number): Promise<void> {
-    const { api, namespace } = this.world;
-    await api.patch(this.resource, this.name, namespace, "merge", { spec: { replicas } }, "scale");
-  }
-
-  /** `name DESIRED CURRENT UPDATED READY`. */
-  untilRow(numbers: string, options: WaitOptions = {}): Promise<void> {
-    const expected = `${this.name} ${numbers}`;
-    const { world, resource } = this;
-    return world.until(
-      expected,
-      async () => assert.equal(await world.observedRow(this.name, resource), expected),
-      {
-        timeoutMs: 120_000,
-        ...options,
-      },
-    );
+  /** Another image in the template of this name. */
+  override toImage(image: string, template: TemplateName = "statefulSetTemplate"): Promise<Item> {
+    return this.patch("json", [
+      { op: "replace", path: `/spec/template/${template}${imagePath}`, value: image },
+    ]);
   }
 
   /** The subsets' workloads by the name of their subset. */
@@ -134,39 +117,27 @@ export class United {
     );
   }
 
-  async pods(subset?: string): Promise<Item[]> {
+  override async pods(subset?: string): Promise<Item[]> {
     const labels = subset === undefined ? `case=${this.name}` : `case=${this.name},${SUBSET}=${subset}`;
-    const pods = await this.world.list("pods", labels);
     // A kubelet that hears of its node's new label after the scheduler refuses the pod, which has failed then.
-    return pods.filter(
-      ({ metadata, status }) => metadata.deletionTimestamp === undefined && status?.phase !== "Failed",
-    );
-  }
-
-  async images(): Promise<Record<string, string | undefined>> {
-    const pods = await this.pods();
-    return Object.fromEntries(
-      pods.map((pod) => [pod.metadata.name, pod.spec?.containers?.[0]?.image?.split(":")[1]]),
+    return (await this.world.list("pods", labels)).filter(
+      (pod) => !isGoing(pod) && phaseOf(pod) !== "Failed",
     );
   }
 
   async revisions(): Promise<Item[]> {
-    const all = await this.world.list("controllerrevisions.v1.apps");
+    const all = await this.world.revisions();
     return all
       .filter(({ metadata }) =>
-        metadata.ownerReferences?.some(({ name, kind }) => name === this.name && kind === "UnitedDeployment"),
+        metadata.ownerReferences?.some(({ name, kind }) => name === this.name && kind === this.kind),
       )
       .sort((a, b) => (a.revision ?? 0) - (b.revision ?? 0));
   }
 
-  events(reason?: string) {
-    return this.world.events("UnitedDeployment", this.name, reason);
-  }
-
   /** `.status` of one subset. */
   async subset(name: string): Promise<Record<string, unknown>> {
-    const all = (await this.get()).status?.["subsetStatuses"];
-    const found = (Array.isArray(all) ? all : []).filter(isRecord).find((each) => each["name"] === name);
+    const all = records((await this.status())["subsetStatuses"]);
+    const found = all.find((each) => each["name"] === name);
     assert.ok(found, `no status of subset ${name}`);
     return found;
   }

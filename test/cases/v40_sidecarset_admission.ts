@@ -155,8 +155,7 @@ async function stepTwo(world: World, sets: SidecarSets): Promise<void> {
 }
 
 async function stepThree(world: World, sets: SidecarSets): Promise<void> {
-  const patch = (spec: object) => () =>
-    world.api.patch(sets.resource(), sets.name("first"), undefined, "merge", { spec });
+  const patch = (spec: object) => () => world.patch(sets.resource(), sets.name("first"), "merge", { spec });
   const [side, more] = [
     { name: "side", image: "busybox:1.36" },
     { name: "more", image: "busybox:1.36" },

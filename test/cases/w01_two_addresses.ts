@@ -55,7 +55,7 @@ export const suite: Suite = {
     });
     await world.step("they follow the lease", async () => {
       await first.stop();
-      await world.until("the other's address", pointTo(second), { timeoutMs: 30_000 });
+      await world.within(30_000, "the other's address", pointTo(second));
       const created = await world.apply(cloneSet(world.version, { name: "admitted", replicas: 0 }));
       assert.equal(created.spec?.["revisionHistoryLimit"], 10);
     });

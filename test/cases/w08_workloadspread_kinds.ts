@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { type Item, isRecord } from "../cluster/api.ts";
+import { Handle } from "./handle.ts";
+import { imageOf, nameOf, records } from "./items.ts";
 import { configure } from "./kruise_configuration.ts";
-import { container } from "./manifests.ts";
+import { imagePatch, nativeWorkload, podOf, sleeper } from "./manifests.ts";
 import type { Suite } from "./suite.ts";
 import type { World } from "./world.ts";
 
@@ -11,15 +13,9 @@ const systemNamespace = "kruise-system";
 const whitelist = "WorkloadSpread_Watch_Custom_Workload_WhiteList";
 
 /** A workload whose pods carry `case: <name>`, and its spread of the same name. */
-class Spread {
-  readonly #world: World;
-  readonly name: string;
-  readonly #resource: string;
-
+class Spread extends Handle {
   constructor(world: World, name: string) {
-    this.#world = world;
-    this.name = name;
-    this.#resource = `workloadspreads.${world.version}.apps.kruise.io`;
+    super(world, "WorkloadSpread", name);
   }
 
   /** Subsets `a`, `b`, … with these caps. */
@@ -29,17 +25,12 @@ class Spread {
       const patch = { metadata: { labels: { pool: name } } };
       return { name, patch, ...(maxReplicas === undefined ? {} : { maxReplicas }) };
     });
-    await this.#world.apply({
-      apiVersion: `apps.kruise.io/${this.#world.version}`,
-      kind: "WorkloadSpread",
-      metadata: { name: this.name },
-      spec: { targetRef: { apiVersion, kind, name: this.name }, subsets },
-    });
-    await this.#world.untilObserved(this.#resource, this.name);
+    await this.apply({ targetRef: { apiVersion, kind, name: this.name }, subsets });
+    await this.untilObserved();
   }
 
   async pods(): Promise<Item[]> {
-    const pods = await this.#world.list("pods", `case=${this.name}`);
+    const pods = await this.world.list("pods", `case=${this.name}`);
     return pods.filter(
       ({ metadata, status }) => metadata.deletionTimestamp === undefined && status?.phase !== "Succeeded",
     );
@@ -58,11 +49,9 @@ class Spread {
   /** Pods in subsets `a`, `b`, …, and what the status says of them. */
   async until(counts: readonly number[], missing: readonly number[]): Promise<void> {
     const wanted = counts.flatMap((count, index) => Array(count).fill(String.fromCharCode(97 + index)));
-    await this.#world.until(`${this.name}: ${counts} pods`, async () => {
+    await this.world.until(`${this.name}: ${counts} pods`, async () => {
       assert.deepEqual((await this.placed()).sort(), wanted);
-      const rows: unknown = (await this.#world.api.get(this.#resource, this.name, this.#world.namespace))
-        .status?.["subsetStatuses"];
-      const seen = (Array.isArray(rows) ? rows : []).filter(isRecord);
+      const seen = records((await this.status())["subsetStatuses"]);
       assert.deepEqual(
         seen.map((row) => row["replicas"]),
         counts,
@@ -79,51 +68,24 @@ class Spread {
   }
 }
 
-function workload(
-  apiVersion: string,
-  kind: string,
-  name: string,
-  more: object = {},
-  podSpec: object = {},
-): object {
-  const labels = { case: name };
-  return {
-    apiVersion,
-    kind,
-    metadata: { name },
-    spec: {
-      ...(kind === "Job" ? {} : { selector: { matchLabels: labels } }),
-      template: {
-        metadata: { labels },
-        spec: {
-          terminationGracePeriodSeconds: 1,
-          containers: [container("nginx", "nginx:1.20")],
-          ...podSpec,
-        },
-      },
-      ...more,
-    },
-  };
-}
-
 async function deployments(world: World): Promise<void> {
   const spread = new Spread(world, "deployed");
   const { name } = spread;
   await world.step("1 a Deployment: the first subset first, and last when it shrinks", async () => {
     await spread.create("apps/v1", "Deployment", [2, undefined]);
-    await world.apply(workload("apps/v1", "Deployment", name, { replicas: 6 }));
+    await world.apply(nativeWorkload("apps/v1", "Deployment", name, { more: { replicas: 6 } }));
     await spread.until([2, 4], [0, -1]);
     await world.until("costs", async () =>
       assert.deepEqual(await spread.costs(), ["100", "100", "100", "100", "200", "200"]),
     );
-    await world.patch(name, "merge", { spec: { replicas: 2 } }, "deployments.v1.apps");
+    await world.patch("deployments.v1.apps", name, "merge", { spec: { replicas: 2 } });
     await spread.until([2, 0], [0, -1]);
   });
   await world.step("2 what is evicted or deleted is replaced in its place", async () => {
-    await world.patch(name, "merge", { spec: { replicas: 3 } }, "deployments.v1.apps");
+    await world.patch("deployments.v1.apps", name, "merge", { spec: { replicas: 3 } });
     await spread.until([2, 1], [0, -1]);
     const first = (await spread.pods()).filter(({ metadata }) => metadata.labels?.["pool"] === "a");
-    const [evicted = "", deleted = ""] = first.map(({ metadata }) => metadata.name);
+    const [evicted = "", deleted = ""] = first.map(nameOf);
     const { namespace } = world;
     const body = { apiVersion: "policy/v1", kind: "Eviction", metadata: { name: evicted, namespace } };
     const { status } = await world.api.request(
@@ -142,10 +104,9 @@ async function deployments(world: World): Promise<void> {
     await spread.until([2, 1], [0, -1]);
   });
   await world.step("3 a rollout of it ends as it began", async () => {
-    const image = [{ op: "replace", path: "/spec/template/spec/containers/0/image", value: "nginx:1.21" }];
-    await world.patch(name, "json", image, "deployments.v1.apps");
+    await world.patch("deployments.v1.apps", name, "json", imagePatch("nginx:1.21"));
     await world.until("the image", async () => {
-      const images = (await spread.pods()).map(({ spec }) => spec?.containers?.[0]?.image);
+      const images = (await spread.pods()).map(imageOf);
       assert.deepEqual(images, Array(3).fill("nginx:1.21"));
     });
     await spread.until([2, 1], [0, -1]);
@@ -156,18 +117,18 @@ async function others(world: World): Promise<void> {
   await world.step("4 a ReplicaSet", async () => {
     const spread = new Spread(world, "bare");
     await spread.create("apps/v1", "ReplicaSet", [1, 1, undefined]);
-    await world.apply(workload("apps/v1", "ReplicaSet", "bare", { replicas: 4 }));
+    await world.apply(nativeWorkload("apps/v1", "ReplicaSet", "bare", { more: { replicas: 4 } }));
     await spread.until([1, 1, 2], [0, 0, -1]);
   });
   await world.step("5 a Job: what has ended makes room", async () => {
     const spread = new Spread(world, "job");
     await spread.create("batch/v1", "Job", [2, undefined]);
-    const task = {
-      restartPolicy: "Never",
-      containers: [container("work", "busybox:1.34", { command: ["sleep", "86400"] })],
-    };
     await world.apply(
-      workload("batch/v1", "Job", "job", { parallelism: 3, completions: 6, backoffLimit: 9 }, task),
+      nativeWorkload("batch/v1", "Job", "job", {
+        containers: [sleeper("work", "busybox:1.34")],
+        podSpec: { restartPolicy: "Never" },
+        more: { parallelism: 3, completions: 6, backoffLimit: 9 },
+      }),
     );
     await spread.until([2, 1], [0, -1]);
     const [first] = (await spread.pods()).filter(({ metadata }) => metadata.labels?.["pool"] === "a");
@@ -180,7 +141,7 @@ async function others(world: World): Promise<void> {
       const spread = new Spread(world, name);
       await spread.create(apiVersion, "StatefulSet", [2, 2, undefined]);
       const more = { replicas: 5, serviceName: name, podManagementPolicy: "Parallel" };
-      await world.apply(workload(apiVersion, "StatefulSet", name, more));
+      await world.apply(nativeWorkload(apiVersion, "StatefulSet", name, { more }));
       await spread.until([2, 2, 1], [0, 0, -1]);
       for (const { metadata } of await spread.pods()) {
         const ordinal = Number(metadata.name.split("-").at(-1));
@@ -234,7 +195,7 @@ async function custom(world: World): Promise<void> {
         [whitelist]: JSON.stringify({ workloads: [{ Group: group, Version: "v1", Kind: "Pool" }] }),
       });
       // What was read before is good for ten seconds.
-      await world.until("it is allowed", () => spread.create(`${group}/v1`, "Pool", [2, 5]), { stableMs: 0 });
+      await world.once("it is allowed", () => spread.create(`${group}/v1`, "Pool", [2, 5]));
       let owner: Item | undefined;
       const pool = { apiVersion: `${group}/v1`, kind: "Pool", metadata: { name: "pool" }, spec: {} };
       await world.until("the kind is served", async () => {
@@ -244,16 +205,11 @@ async function custom(world: World): Promise<void> {
       });
       const { uid = "" } = owner?.metadata ?? {};
       const reference = { apiVersion: `${group}/v1`, kind: "Pool", name: "pool", uid, controller: true };
-      for (const name of ["one", "two", "three"])
-        await api.create(
-          {
-            apiVersion: "v1",
-            kind: "Pod",
-            metadata: { name: `pool-${name}`, labels: { case: "pool" }, ownerReferences: [reference] },
-            spec: { terminationGracePeriodSeconds: 1, containers: [container("nginx", "nginx:1.20")] },
-          },
-          world.namespace,
-        );
+      for (const name of ["one", "two", "three"]) {
+        const manifest = Object(podOf(`pool-${name}`, { labels: { case: "pool" } }));
+        const metadata = { ...manifest.metadata, ownerReferences: [reference] };
+        await world.apply({ ...manifest, metadata });
+      }
       await spread.until([2, 1], [0, 4]);
     });
   } finally {

@@ -17,6 +17,7 @@ import {
 import type { ClusterFaults } from "../cluster/cluster.ts";
 import { Patience } from "../cluster/patience.ts";
 import type { ControllerProcess, ControllerSettings } from "./controllers.ts";
+import { assertSays, byName, isControlledBy, records } from "./items.ts";
 import { volumeFolder } from "./manifests.ts";
 import type { ApiVersion, StepResult } from "./step_result.ts";
 import { Trail } from "./trail.ts";
@@ -32,9 +33,9 @@ export interface WorldOptions {
   readonly agents: boolean;
   readonly nodeAgents: readonly AgentProcess[];
   readonly report: (result: StepResult) => void;
-  /** Absent where the suite may not start controllers. */
   /** What there is, as text, for the report of a failed step. */
   readonly scene: () => Promise<string>;
+  /** Absent where the suite may not start controllers. */
   readonly startController?: (settings: ControllerSettings) => Promise<ControllerProcess>;
   /** Absent where the suite may not break things. */
   readonly faults?: ClusterFaults;
@@ -46,6 +47,13 @@ export interface EventSeen {
   readonly message: string;
   readonly source: string;
   readonly count: number;
+}
+
+/** What a suite asks of an event; a text is the whole message. */
+export interface ExpectedEvent {
+  readonly type?: string;
+  readonly source?: string;
+  readonly message?: string | RegExp;
 }
 
 export interface WaitOptions {
@@ -74,8 +82,6 @@ export class World {
   readonly agents: boolean;
   /** The agents of real nodes, which a suite that runs alone may end and start; empty on the sandbox. */
   readonly nodeAgents: readonly AgentProcess[];
-  /** The CloneSets of this namespace in this world's version. */
-  readonly cloneSets: ResourceName;
   readonly #options: WorldOptions;
   readonly #trails: Trail[] = [];
   readonly #volumes: string[] = [];
@@ -89,7 +95,6 @@ export class World {
     this.simulated = options.simulated;
     this.agents = options.agents;
     this.nodeAgents = options.nodeAgents;
-    this.cloneSets = `clonesets.${options.version}.apps.kruise.io`;
   }
 
   /** Runs one step of the case and reports it; throws StepFailed when it does not hold. */
@@ -109,22 +114,18 @@ export class World {
     this.#options.report({ outcome: "skipped", suite: this.#options.suite, step, reason });
   }
 
-  /** Waits until a status is about the latest generation: whoever watches knows the object then. */
-  untilObserved(resource: ResourceName, name: string): Promise<void> {
-    return this.until(`${name} is known`, () => this.#assertObserved(resource, name), { stableMs: 0 });
-  }
-
-  async #assertObserved(resource: ResourceName, name: string): Promise<void> {
-    const { metadata, status } = await this.api.get(resource, name, this.namespace);
-    assert.equal(status?.["observedGeneration"], metadata.generation, "observed");
+  /** That a status is about the latest generation. */
+  async assertObserved(resource: ResourceName, name: string): Promise<void> {
+    const { metadata, status } = await this.object(resource, name);
+    assert.equal(status?.observedGeneration, metadata.generation, "observed");
   }
 
   /** Makes a pod fail. On a real node its kubelet does, which would set back a phase that it does not agree with. */
   async fail(pod: string): Promise<void> {
     if (this.simulated) {
       const status = { phase: "Failed", reason: "Evicted" };
-      await this.api.patch("pods", pod, this.namespace, "merge", { status }, "status");
-    } else await this.patch(pod, "merge", { spec: { activeDeadlineSeconds: 1 } }, "pods");
+      await this.patch("pods", pod, "merge", { status }, "status");
+    } else await this.patch("pods", pod, "merge", { spec: { activeDeadlineSeconds: 1 } });
   }
 
   /** Seconds of a manifest: those of the case on a cluster, fewer where time is simulated by the tests' patience. */
@@ -165,16 +166,62 @@ export class World {
     throw new Error(`accepted, but must be refused with ${status}`);
   }
 
-  get(name: string): Promise<Item> {
-    return this.api.get(this.cloneSets, name, this.namespace);
+  /** Sends what must be refused with these words. */
+  async refuses(
+    status: number,
+    send: () => Promise<unknown>,
+    ...words: readonly (string | RegExp)[]
+  ): Promise<void> {
+    assertSays(await this.refused(send, status), ...words);
   }
 
-  patch(name: string, type: PatchType, body: unknown, resource = this.cloneSets): Promise<Item> {
-    return this.api.patch(resource, name, this.namespace, type, body);
+  /** An object of this namespace. */
+  object(resource: ResourceName, name: string): Promise<Item> {
+    return this.api.get(resource, name, this.namespace);
   }
 
-  async scale(name: string, replicas: number): Promise<Item> {
-    return this.api.patch(this.cloneSets, name, this.namespace, "merge", { spec: { replicas } }, "scale");
+  pod(name: string): Promise<Item> {
+    return this.object("pods", name);
+  }
+
+  find(resource: ResourceName, name: string): Promise<Item | undefined> {
+    return this.api.find(resource, name, this.namespace);
+  }
+
+  claims(labelSelector?: string): Promise<Item[]> {
+    return this.list("persistentvolumeclaims", labelSelector);
+  }
+
+  revisions(labelSelector?: string): Promise<Item[]> {
+    return this.list("controllerrevisions", labelSelector);
+  }
+
+  patch(
+    resource: ResourceName,
+    name: string,
+    type: PatchType,
+    body: unknown,
+    subresource?: string,
+  ): Promise<Item> {
+    return this.api.patch(resource, name, this.namespace, type, body, subresource);
+  }
+
+  /** Labels of a pod; null takes one away. */
+  label(pod: string, labels: Readonly<Record<string, string | null>>): Promise<Item> {
+    return this.patch("pods", pod, "merge", { metadata: { labels } });
+  }
+
+  annotate(pod: string, annotations: Readonly<Record<string, string | null>>): Promise<Item> {
+    return this.patch("pods", pod, "merge", { metadata: { annotations } });
+  }
+
+  /** Of nodes that ordinary pods may run on, ascending. */
+  async workers(): Promise<string[]> {
+    const nodes = await this.api.list("nodes");
+    return nodes
+      .filter(({ spec }) => spec?.["unschedulable"] !== true && records(spec?.["taints"]).length === 0)
+      .map(({ metadata }) => metadata.name)
+      .sort();
   }
 
   remove(resource: ResourceName, name: string, options?: object): Promise<void> {
@@ -185,40 +232,17 @@ export class World {
     return this.api.list(resource, this.namespace, labelSelector);
   }
 
-  /** Pods whose controller is the named CloneSet, also terminating ones, by name. */
-  async podsOf(name: string): Promise<Item[]> {
-    const pods = await this.list("pods");
-    return pods
-      .filter((pod) =>
-        pod.metadata.ownerReferences?.some(
-          (owner) => owner.controller && owner.kind === "CloneSet" && owner.name === name,
-        ),
-      )
-      .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
-  }
-
-  /** Those of podsOf that are neither finished nor being deleted. */
-  async livePodsOf(name: string): Promise<Item[]> {
-    return (await this.podsOf(name)).filter(
-      (pod) =>
-        pod.metadata.deletionTimestamp === undefined &&
-        pod.status?.phase !== "Failed" &&
-        pod.status?.phase !== "Succeeded",
-    );
+  /** What an owner of this kind and name controls, also what is terminating, by name. */
+  async controlled(kind: string, name: string, resource: ResourceName = "pods"): Promise<Item[]> {
+    return (await this.list(resource)).filter((item) => isControlledBy(item, kind, name)).sort(byName);
   }
 
   /** One printed row without AGE, as `kubectl get` shows it; blank cells are left out. */
-  async row(name: string, options: { resource?: ResourceName; wide?: boolean } = {}): Promise<string> {
-    const { header, rows } = await this.printed(options.resource ?? this.cloneSets, options.wide ?? false);
+  async row(resource: ResourceName, name: string, wide = false): Promise<string> {
+    const { header, rows } = await this.printed(resource, wide);
     const row = rows.find((cells) => cells[0] === name);
     if (row === undefined) throw new Error(`no row ${name}`);
     return row.filter((cell, index) => header[index] !== "AGE" && cell !== "").join(" ");
-  }
-
-  /** The row once the status is about the latest generation: a change may leave every number as it was. */
-  async observedRow(name: string, resource: ResourceName = this.cloneSets): Promise<string> {
-    await this.#assertObserved(resource, name);
-    return this.row(name, { resource });
   }
 
   async printed(resource: ResourceName, wide = false): Promise<{ header: string[]; rows: string[][] }> {
@@ -275,6 +299,49 @@ export class World {
     throw new Error(`not reached within ${patience}: ${description}: ${last}`);
   }
 
+  /** As until, with a limit of its own. */
+  within(timeoutMs: number, description: string, probe: () => Promise<void>): Promise<void> {
+    return this.until(description, probe, { timeoutMs });
+  }
+
+  /** Probes until it no longer throws: for what need not stay so. */
+  once(description: string, probe: () => Promise<void>, timeoutMs = 60_000): Promise<void> {
+    return this.until(description, probe, { timeoutMs, stableMs: 0 });
+  }
+
+  /** Waits until the first event of this reason is as expected. */
+  untilEvent(
+    kind: string,
+    name: string,
+    reason: string,
+    expected: ExpectedEvent,
+    namespace?: string,
+  ): Promise<void> {
+    return this.once(`${reason} of ${kind} ${name}`, async () => {
+      const [event] = await this.events(kind, name, reason, namespace);
+      assert.ok(event !== undefined, "no such event");
+      const { message, ...exact } = expected;
+      assert.deepEqual({ ...event, ...exact }, event);
+      if (message instanceof RegExp) assert.match(event.message, message);
+      else if (message !== undefined) assert.equal(event.message, message);
+    });
+  }
+
+  /** Waits until a pod's kubelet reports it as ready. */
+  untilReady(pod: string, timeoutMs = 60_000): Promise<void> {
+    return this.within(timeoutMs, `${pod} is ready`, async () => {
+      const { status } = await this.pod(pod);
+      const ready = status?.conditions?.find(({ type }) => type === "Ready");
+      assert.equal(ready?.status, "True", JSON.stringify(status?.containerStatuses));
+    });
+  }
+
+  untilGone(resource: ResourceName, name: string): Promise<void> {
+    return this.until(`${name} is gone`, async () => {
+      assert.equal(await this.find(resource, name), undefined, `${resource} ${name}`);
+    });
+  }
+
   /** For what must not change: probes for the time of the case (a tenth of it with simulated nodes). */
   async stays(probe: () => Promise<void>, ofCaseMs = 15_000): Promise<void> {
     await this.#staysFor(this.simulated ? ofCaseMs / 10 : ofCaseMs, probe);
@@ -288,37 +355,6 @@ export class World {
     } while (Date.now() < end);
   }
 
-  /** Waits for the printed row of a CloneSet. */
-  async untilRow(expected: string, options: WaitOptions = {}): Promise<void> {
-    const name = expected.split(" ")[0] ?? "";
-    await this.until(expected, async () => assert.equal(await this.observedRow(name), expected), options);
-  }
-
-  /** Waits until `count` pods are owned and every number of the row is `count`. */
-  async untilAll(name: string, count: number, options: WaitOptions = {}): Promise<Item[]> {
-    await this.untilRow([name, ...Array(6).fill(count)].join(" "), options);
-    return this.livePodsOf(name);
-  }
-
-  /** Waits until every pod's first container has the image and the row is complete. */
-  async untilAllUpdated(
-    name: string,
-    count: number,
-    image: string,
-    options: WaitOptions = {},
-  ): Promise<void> {
-    await this.until(
-      `${name} at ${image}`,
-      async () => {
-        const pods = await this.podsOf(name);
-        const images = pods.map((pod) => pod.spec?.containers?.[0]?.image);
-        assert.deepEqual(images, Array(count).fill(image));
-        assert.equal(await this.row(name), [name, ...Array(6).fill(count)].join(" "));
-      },
-      { timeoutMs: 120_000, ...options },
-    );
-  }
-
   async trail(resource: ResourceName = "pods", labelSelector?: string): Promise<Trail> {
     const trail = new Trail(this.api, resource, this.namespace, labelSelector);
     this.#trails.push(trail);
@@ -328,6 +364,18 @@ export class World {
   /** Runs the built command line against this namespace. */
   refit(...argumentList: string[]): Promise<CommandResult> {
     return this.refitWhile(async () => undefined, ...argumentList);
+  }
+
+  /** The lines that a command prints that must succeed. */
+  async refitLines(...argumentList: string[]): Promise<string[]> {
+    return linesOf(argumentList, await this.refit(...argumentList));
+  }
+
+  /** What a command says that must fail. */
+  async refitError(...argumentList: string[]): Promise<string> {
+    const { code, stderr } = await this.refit(...argumentList);
+    assert.notEqual(code, 0, `${argumentList.join(" ")} must fail`);
+    return stderr.trim();
   }
 
   /** As refit; calls `onFirstLine` once when the command has printed something. */
@@ -370,6 +418,11 @@ export class World {
       rmSync(join(volumeFolder, name), { recursive: true, force: true });
     }
   }
+}
+
+export function linesOf(words: readonly string[], { code, stdout, stderr }: CommandResult): string[] {
+  assert.equal(code, 0, `${words.join(" ")}: ${stdout}${stderr}`);
+  return stdout.trimEnd().split("\n");
 }
 
 /** What wrote the event. */

@@ -1,8 +1,7 @@
 /** What happens to pods of nobody while the controller of their SidecarSet dies. */
 import assert from "node:assert/strict";
 import { sidecarSetHashes } from "../../crds/index.ts";
-import { container } from "../cases/manifests.ts";
-import { podOf } from "../cases/sidecar_sets.ts";
+import { container, podOf } from "../cases/manifests.ts";
 import type { Item } from "../cluster/api.ts";
 import type { Place, Scenario } from "./scenarios.ts";
 
@@ -47,7 +46,7 @@ async function prepare({ api, namespace }: Place, shape: Shape): Promise<void> {
   };
   const containers = [container("app", "nginx:1.20"), ...shape.containers];
   for (let index = 0; index < shape.pods; index++)
-    await api.create(podOf(`pod-${index}`, labels, { containers, annotations }), namespace);
+    await api.create(podOf(`pod-${index}`, { labels, containers, annotations }), namespace);
 }
 
 /** Every number of the status says so, and every pod has the condition that it can be upgraded. */

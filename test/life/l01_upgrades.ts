@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
 import { builtProgram } from "../built.ts";
+import { CloneSet } from "../cases/clone_sets.ts";
 import { leaderOf } from "../cases/controllers.ts";
-import { cloneSet, imagePatch } from "../cases/manifests.ts";
 import { extremesOf } from "../cases/trail.ts";
-import type { World } from "../cases/world.ts";
 import { crowding } from "../cluster/patience.ts";
 import { startAdmissions } from "./admissions.ts";
 import { newerWords, presentWords } from "./builds.ts";
 import { definitionSays, Installation, installBuild } from "./installation.ts";
 import { courseOfRollout, otherwiseChanged } from "./rollout_course.ts";
-import type { Life, LifeSuite } from "./suite.ts";
+import type { LifeSuite } from "./suite.ts";
 
 const name = "life";
 const replicas = 300;
@@ -31,14 +30,20 @@ export const upgradeSuite: LifeSuite = {
   versions: ["v1beta1"],
   async run(world, options) {
     const installation = new Installation(world);
-    const rollouts = new Rollouts(world, options.print);
+    const clone = new CloneSet(world, name);
+    const rollouts = new Rollouts(clone, options.print);
     await world.step("two replicas, 300 pods", async () => {
       await installation.begin();
-      await world.apply(manifest(world, options));
-      await world.untilRow([name, ...Array(6).fill(replicas)].join(" "), {
-        timeoutMs: 180_000,
-        stableMs: 0,
-      });
+      const { nodes } = options;
+      await clone.start(
+        {
+          replicas,
+          templateMetadata: { labels: nodes.labels },
+          podSpec: nodes.podSpec("app:1"),
+          strategy: { policy: "InPlaceIfPossible", maxUnavailable },
+        },
+        { timeoutMs: 180_000, stableMs: 0 },
+      );
     });
     await world.step("upgrade to a newer build in mid-rollout", () =>
       rollouts.during("app:2", async () => {
@@ -66,18 +71,6 @@ export const upgradeSuite: LifeSuite = {
   },
 };
 
-function manifest(world: World, { nodes }: Life): object {
-  const labels = { case: name };
-  return cloneSet(world.version, {
-    name,
-    replicas,
-    labels,
-    templateMetadata: { labels: nodes.labels },
-    podSpec: nodes.podSpec("app:1"),
-    strategy: { policy: "InPlaceIfPossible", maxUnavailable },
-  });
-}
-
 async function expectAllAnswered(admissions: ReturnType<typeof startAdmissions>): Promise<void> {
   const { answered, refused } = await admissions.stop();
   assert.deepEqual(refused.slice(0, 5), [], `${refused.length} refused, ${answered} answered`);
@@ -85,32 +78,28 @@ async function expectAllAnswered(admissions: ReturnType<typeof startAdmissions>)
 }
 
 class Rollouts {
-  readonly #world: World;
+  readonly #clone: CloneSet;
   readonly #print: (line: string) => void;
 
-  constructor(world: World, print: (line: string) => void) {
-    this.#world = world;
+  constructor(clone: CloneSet, print: (line: string) => void) {
+    this.#clone = clone;
     this.#print = print;
   }
 
   /** Rolls the image out, calls `happen` when a fifth of the pods have it, and checks the whole course at the end. */
   async during(image: string, happen: () => Promise<void>): Promise<void> {
-    const world = this.#world;
-    const before = await world.podsOf(name);
-    const trail = await world.trail("pods", `case=${name}`);
+    const clone = this.#clone;
+    const before = await clone.pods();
+    const trail = await clone.trail();
     const since = Date.now();
-    await world.patch(name, "json", imagePatch(image));
-    await world.until(
-      "a fifth of the pods has the image",
-      async () => {
-        const { updated } = courseOfRollout(trail.moments, image, since);
-        assert.ok(updated >= replicas / 5, `${updated} updated`);
-      },
-      { stableMs: 0 },
-    );
+    await clone.toImage(image);
+    await clone.world.once("a fifth of the pods has the image", async () => {
+      const { updated } = courseOfRollout(trail.moments, image, since);
+      assert.ok(updated >= replicas / 5, `${updated} updated`);
+    });
     const { updated: atStart } = courseOfRollout(trail.moments, image, since);
     await happen();
-    await world.untilAllUpdated(name, replicas, image, { timeoutMs: 180_000, stableMs: 1_000 });
+    await clone.untilUpdated(replicas, image, { timeoutMs: 180_000, stableMs: 1_000 });
     const moments = await trail.stop();
     const { longestPauseMs } = courseOfRollout(moments, image, since);
     const { leastAvailable, worst } = extremesOf(moments);
@@ -119,11 +108,8 @@ class Rollouts {
       `figures: ${image} in ${seconds} s, longest pause ${longestPauseMs} ms, never less than ${leastAvailable} available`,
     );
     assert.ok(atStart < replicas * 0.8, `${atStart} pods had the image before anything happened`);
-    assert.deepEqual(
-      otherwiseChanged(before, await world.podsOf(name), 1),
-      [],
-      "pods with other than one restart",
-    );
+    const changed = otherwiseChanged(before, await clone.pods(), 1);
+    assert.deepEqual(changed, [], "pods with other than one restart");
     assert.ok(leastAvailable >= replicas - maxUnavailable, `available fell to ${leastAvailable}: ${worst}`);
     assert.ok(longestPauseMs <= leaseMs + startMs * crowding(), `${longestPauseMs} ms without progress`);
   }

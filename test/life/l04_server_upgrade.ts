@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
+import { CloneSet } from "../cases/clone_sets.ts";
 import { leaderOf } from "../cases/controllers.ts";
-import { imagePatch } from "../cases/manifests.ts";
-import { extremesOf } from "../cases/trail.ts";
+import { imageOf } from "../cases/items.ts";
 import type { World } from "../cases/world.ts";
 import { isRecord } from "../cluster/api.ts";
 import { Installation } from "./installation.ts";
@@ -21,6 +21,7 @@ export const serverUpgradeSuite: LifeSuite = {
   needs: ["own-controller"],
   versions: ["v1beta1"],
   async run(world, { nodes, cluster, formerServer: release }) {
+    const clone = new CloneSet(world, name);
     const installation = new Installation(world);
     await world.step(`two replicas, ${replicas} pods, a server of the former version`, async () => {
       await cluster.startServer(release === undefined ? { emulatedVersion: "1.33" } : { release });
@@ -30,19 +31,16 @@ export const serverUpgradeSuite: LifeSuite = {
       await startPods(world, nodes, { name, replicas, maxUnavailable });
     });
     await world.step("the rollout goes on with a server of the next version", async () => {
-      const before = await world.podsOf(name);
-      await world.patch(name, "json", imagePatch(image));
-      await world.until("some are updated", async () => assert.ok((await updated(world)) >= maxUnavailable), {
-        stableMs: 0,
-      });
+      const before = await clone.pods();
+      await clone.toImage(image);
+      await world.once("some are updated", async () => assert.ok((await updated(clone)) >= maxUnavailable));
       await cluster.startServer({});
       assert.equal(await serverMinor(world), "34");
-      assert.ok((await updated(world)) < replicas, "the upgrade was in the middle");
-      const trail = await world.trail("pods", `case=${name}`);
-      await world.untilAllUpdated(name, replicas, image, { timeoutMs: 180_000, stableMs: 1_000 });
-      const { leastAvailable, worst } = extremesOf(await trail.stop());
-      assert.ok(leastAvailable >= replicas - maxUnavailable, `available fell to ${leastAvailable}: ${worst}`);
-      assert.deepEqual(otherwiseChanged(before, await world.podsOf(name), 1), []);
+      assert.ok((await updated(clone)) < replicas, "the upgrade was in the middle");
+      const trail = await clone.trail();
+      await clone.untilUpdated(replicas, image, { timeoutMs: 180_000, stableMs: 1_000 });
+      await trail.neverBelow(replicas - maxUnavailable);
+      assert.deepEqual(otherwiseChanged(before, await clone.pods(), 1), []);
     });
     await world.step("both replicas still run, one leads", async () => {
       assert.deepEqual(
@@ -54,8 +52,8 @@ export const serverUpgradeSuite: LifeSuite = {
   },
 };
 
-async function updated(world: World): Promise<number> {
-  return (await world.podsOf(name)).filter((pod) => pod.spec?.containers?.[0]?.image === image).length;
+async function updated(clone: CloneSet): Promise<number> {
+  return (await clone.pods()).filter((pod) => imageOf(pod) === image).length;
 }
 
 /** Of the program that serves. */

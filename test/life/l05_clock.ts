@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { CloneSet } from "../cases/clone_sets.ts";
 import { leaderOf } from "../cases/controllers.ts";
-import { imagePatch } from "../cases/manifests.ts";
-import { extremesOf } from "../cases/trail.ts";
+import { imageOf } from "../cases/items.ts";
 import type { World } from "../cases/world.ts";
 import { startAdmissions } from "./admissions.ts";
 import { Installation } from "./installation.ts";
@@ -35,6 +35,7 @@ export const clockSuite: LifeSuite = {
 };
 
 async function rollOut(world: World, { nodes, print }: Life, clock: MovedClock): Promise<void> {
+  const clone = new CloneSet(world, name);
   const installation = new Installation(world, { environment: clock.environment });
   await world.step(`two replicas, ${replicas} pods`, async () => {
     await installation.begin();
@@ -46,24 +47,20 @@ async function rollOut(world: World, { nodes, print }: Life, clock: MovedClock):
     ["app:3", "back to an hour ago", -hour],
   ] as const) {
     await world.step(`set ${words}: the rollout goes on under the same leader`, async () => {
-      const before = await world.podsOf(name);
+      const before = await clone.pods();
       const admissions = startAdmissions(world, 2);
-      const trail = await world.trail("pods", `case=${name}`);
-      await world.patch(name, "json", imagePatch(image));
-      const updated = async () =>
-        (await world.podsOf(name)).filter((pod) => pod.spec?.containers?.[0]?.image === image).length;
-      await world.until("some are updated", async () => assert.ok((await updated()) >= maxUnavailable), {
-        stableMs: 0,
-      });
+      const trail = await clone.trail();
+      await clone.toImage(image);
+      const updated = async () => (await clone.pods()).filter((pod) => imageOf(pod) === image).length;
+      await world.once("some are updated", async () => assert.ok((await updated()) >= maxUnavailable));
       clock.set(seconds);
       const since = performance.now();
-      await world.untilAllUpdated(name, replicas, image, { timeoutMs: 180_000, stableMs: 1_000 });
+      await clone.untilUpdated(replicas, image, { timeoutMs: 180_000, stableMs: 1_000 });
       print(
         `figures: ${image} ended ${((performance.now() - since) / 1000).toFixed(1)} s after the clock was set`,
       );
-      const { leastAvailable, worst } = extremesOf(await trail.stop());
-      assert.ok(leastAvailable >= replicas - maxUnavailable, `available fell to ${leastAvailable}: ${worst}`);
-      assert.deepEqual(otherwiseChanged(before, await world.podsOf(name), 1), []);
+      await trail.neverBelow(replicas - maxUnavailable);
+      assert.deepEqual(otherwiseChanged(before, await clone.pods(), 1), []);
       assert.equal(await leaderOf(installation.replicas), leader);
       const { answered, refused } = await admissions.stop();
       assert.deepEqual(refused.slice(0, 5), [], `${refused.length} refused, ${answered} answered`);

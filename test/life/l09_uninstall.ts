@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { CloneSet } from "../cases/clone_sets.ts";
 import { configurationNames } from "../cases/trusted_authorities.ts";
 import type { World } from "../cases/world.ts";
 import { Installation } from "./installation.ts";
@@ -22,7 +23,8 @@ export const uninstallSuite: LifeSuite = {
       await installation.begin();
       await startPods(world, nodes, { name, replicas });
     });
-    const before = await world.podsOf(name);
+    const clone = new CloneSet(world, name);
+    const before = await clone.pods();
     const untouched = async () => {
       const pods = await world.list("pods", `case=${name}`);
       assert.deepEqual(otherwiseChanged(before, pods, 0), [], "pods that are not as before");
@@ -42,15 +44,9 @@ export const uninstallSuite: LifeSuite = {
       await untouched();
     });
     await world.step("a CloneSet that is deleted alone leaves its pods", async () => {
-      await world.remove(world.cloneSets, name, { propagationPolicy: "Orphan" });
-      await world.until(
-        "no owner",
-        async () => {
-          assert.equal(await world.api.find(world.cloneSets, name, world.namespace), undefined);
-          assert.deepEqual(await world.podsOf(name), []);
-        },
-        { stableMs: 2_000 },
-      );
+      await clone.remove({ propagationPolicy: "Orphan" });
+      // Its pods are no longer found by their owner.
+      await clone.untilGone({ stableMs: 2_000 });
       await untouched();
       assert.equal((await world.refit("uninstall", "--check")).code, 0);
     });

@@ -1,5 +1,5 @@
 /** The workload that suites of an installation's life begin with. */
-import { cloneSet } from "../cases/manifests.ts";
+import { CloneSet } from "../cases/clone_sets.ts";
 import type { World } from "../cases/world.ts";
 import type { Life } from "./suite.ts";
 
@@ -9,14 +9,11 @@ export async function startPods(
   nodes: Life["nodes"],
   { name, replicas, maxUnavailable }: { name: string; replicas: number; maxUnavailable?: number },
 ): Promise<void> {
-  await world.apply(
-    cloneSet(world.version, {
-      name,
-      replicas,
-      templateMetadata: { labels: nodes.labels },
-      podSpec: nodes.podSpec("app:1"),
-      strategy: { policy: "InPlaceIfPossible", ...(maxUnavailable === undefined ? {} : { maxUnavailable }) },
-    }),
-  );
-  await world.untilAll(name, replicas, { timeoutMs: 120_000, stableMs: 1_000 });
+  const shape = {
+    replicas,
+    templateMetadata: { labels: nodes.labels },
+    podSpec: nodes.podSpec("app:1"),
+    strategy: { policy: "InPlaceIfPossible", ...(maxUnavailable === undefined ? {} : { maxUnavailable }) },
+  } as const;
+  await new CloneSet(world, name).start(shape, { timeoutMs: 120_000, stableMs: 1_000 });
 }
