@@ -5,7 +5,12 @@ import t from "tap";
 import { systemClock } from "../../kube/index.ts";
 import { startSandbox } from "../../sandbox/index.ts";
 import { runHere } from "../../testkit/cli/command_fixture.ts";
-import { formerDefinitions, putStoredObjects } from "../../testkit/cli/stored_objects_builder.ts";
+import {
+  formerDefinitions,
+  podsOf,
+  putStoredObjects,
+  storedObjects,
+} from "../../testkit/cli/stored_objects.ts";
 import { listAt, textAt } from "../fields.ts";
 
 const sandbox = await startSandbox({ seed: 16, clock: systemClock, nodes: 2, crds: formerDefinitions() });
@@ -13,7 +18,9 @@ t.teardown(() => sandbox.stop());
 const kubeconfig = join(t.testdir(), "kubeconfig");
 writeFileSync(kubeconfig, sandbox.kubeconfig);
 const namespace = "shop";
-const pods = await putStoredObjects(kubeconfig, { namespace, nodes: ["node1", "node2"] });
+const objects = await storedObjects();
+await putStoredObjects(kubeconfig, objects);
+const pods = podsOf(objects);
 const check = (flags = "") => runHere(`migrate check --kubeconfig ${kubeconfig} ${flags}`);
 
 async function untilReady(): Promise<void> {

@@ -6,7 +6,12 @@ import { systemClock } from "../../kube/index.ts";
 import { type ClusterChange, type StoredObject, startSandbox } from "../../sandbox/index.ts";
 import { run } from "../../testkit/cli/command_fixture.ts";
 import { freePorts, portAt } from "../../testkit/cli/free_ports.ts";
-import { formerDefinitions, putStoredObjects } from "../../testkit/cli/stored_objects_builder.ts";
+import {
+  formerDefinitions,
+  podsOf,
+  putStoredObjects,
+  storedObjects,
+} from "../../testkit/cli/stored_objects.ts";
 import { accountKubeconfig } from "../../testkit/kube/account_fixture.ts";
 import { type PodChange, podDisturbances, undisturbed } from "../../testkit/kube/pod_disturbances.ts";
 import { listAt, numberAt, textAt } from "../fields.ts";
@@ -26,7 +31,9 @@ const folder = t.testdir();
 const kubeconfig = join(folder, "kubeconfig");
 writeFileSync(kubeconfig, sandbox.kubeconfig);
 const namespace = "shop";
-const pods = await putStoredObjects(kubeconfig, { namespace, nodes: ["node1", "node2"] });
+const objects = await storedObjects();
+await putStoredObjects(kubeconfig, objects);
+const pods = podsOf(objects);
 const webhookPort = portAt(await freePorts(1), 0);
 sandbox.serviceUrls.set(`${system}/kruise-webhook-service`, `https://127.0.0.1:${webhookPort}`);
 

@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import { at, listAt, textAt } from "../../cli/index.ts";
 import { definitionName, kinds } from "../../crds/index.ts";
 import { freePorts, portAt } from "../../testkit/cli/free_ports.ts";
-import { formerDefinitions, putStoredObjects } from "../../testkit/cli/stored_objects_builder.ts";
+import {
+  formerDefinitions,
+  podsOf,
+  putStoredObjects,
+  storedObjects,
+} from "../../testkit/cli/stored_objects.ts";
+import { objectsAt } from "../../testkit/cli/stored_objects_elsewhere.ts";
 import { podDisturbances, undisturbed } from "../../testkit/kube/pod_disturbances.ts";
 import type { ControllerProcess } from "../cases/controllers.ts";
 import { isReady } from "../cases/trail.ts";
@@ -15,6 +21,9 @@ import type { Life, LifeSuite } from "./suite.ts";
 
 /** Every controller has looked at everything, also after the pause for which it gathers changes. */
 const settleMs = 10_000;
+
+/** On the nodes of the stored pods: one of each DaemonSet's pods is on each node that it selects. */
+const placeLabel = "takeover";
 
 /**
  * A cluster is taken over from OpenKruise and given back: objects of every kind as v1.9 stores them, in the versions in which it
@@ -44,14 +53,21 @@ async function takeOverAndBack(world: World, { nodes, cluster }: Life): Promise<
       for (const { group } of kinds) assert.equal((await api.request("GET", `/apis/${group}`)).status, 200);
       await Promise.all(kinds.map((kind) => api.list(resourceOf(kind))));
     });
-    const { podSpec, labels: podLabels } = nodes;
+    const { podSpec, labels } = nodes;
     const { nodeSelector, tolerations } = { nodeSelector: {}, tolerations: [], ...podSpec("") };
-    const pods = await putStoredObjects(world.kubeconfig, {
+    const [first = "", second = ""] = nodes.names;
+    const metadata = { labels: { [placeLabel]: "here" } };
+    for (const node of [first, second]) await api.patch("nodes", node, undefined, "merge", { metadata });
+    const place = {
       namespace,
-      nodes: nodes.names,
-      podLabels,
-      podSpec: { nodeSelector, tolerations },
-    });
+      nodes: [first, second],
+      labels,
+      nodeSelector: { ...nodeSelector, [placeLabel]: "here" },
+      tolerations,
+    } as const;
+    const objects = objectsAt(place, await storedObjects());
+    await putStoredObjects(world.kubeconfig, objects);
+    const pods = podsOf(objects);
     await world.until("all pods are ready", async () => {
       const present = await world.list("pods");
       assert.equal(present.length, pods.length);
