@@ -61,6 +61,8 @@ interface WriteSettings {
    * and another one follows soon; `ignore` goes on with the next effect. Default: `ignore` for deletions, else `retry`.
    */
   readonly whenRaced?: "retry" | "ignore";
+  /** A failure is told to `carriedOut` alone, and the pass goes on. Not of an aborted write. */
+  readonly tolerated?: true;
   readonly priority?: Priority;
 }
 

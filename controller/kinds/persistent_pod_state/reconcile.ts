@@ -7,11 +7,11 @@ import type { Labels, ObjectMeta } from "../../../kube/core/index.ts";
 import type { Cache, Change, Pod } from "../../../kube/index.ts";
 import { type NativeStatefulSet, nativeStatefulSetResource } from "../../native/stateful_set.ts";
 import { earliest } from "../../plan/earliest.ts";
-import type { KindEffect } from "../../plan/effects.ts";
+import type { KindEffect, Outcomes } from "../../plan/effects.ts";
 import { GROUP, groupVersionOf, statefulSetResource } from "../../plan/resources.ts";
 import { isActive, isReady } from "../../rollout/pods/pod_state.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
-import type { Reconciler, Result, Write } from "../../runtime/reconciler.ts";
+import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import type { PodNeeds } from "../../runtime/selected_pods.ts";
 import { asksForState, generationChanged, planGeneration, type Workload } from "./generate.ts";
 import { advancedTarget, nativeTarget, type PersistentPodStateOptions, type Target } from "./observe.ts";
@@ -37,6 +37,8 @@ export class PersistentPodStateReconciler implements Reconciler<PersistentPodSta
   readonly #pods: PodNeeds<Pod>;
   /** Workloads whose annotations are still to be acted on, by the key of their object: `apps` or `apps.kruise.io`. */
   readonly #asking = new Map<string, Set<string>>();
+  /** Which of them are acted on once these effects are carried out. */
+  readonly #answering = new WeakMap<object, ReadonlySet<string>>();
 
   constructor(deps: KindDeps<PersistentPodState>) {
     this.#deps = deps;
@@ -99,7 +101,8 @@ export class PersistentPodStateReconciler implements Reconciler<PersistentPodSta
 
   /** What annotations of workloads with the object's name ask for. */
   #generate(key: string, present: PersistentPodState | undefined): Result {
-    const effects: (KindEffect | Write)[] = [];
+    const effects: KindEffect[] = [];
+    const asked = new Set<string>();
     let requeueAfterMs: number | undefined;
     for (const group of this.#asking.get(key) ?? []) {
       const workload = this.#workloadOf(group, key);
@@ -111,10 +114,15 @@ export class PersistentPodStateReconciler implements Reconciler<PersistentPodSta
       if (generation !== undefined && generation.type !== "nothing") effects.push(generation);
       else if (generation?.why === "not ours" && present !== undefined)
         this.#deps.log.info("an object that was not made from annotations is left as it is", { object: key });
-      // Once it is done.
-      effects.push(async () => this.#asked(key, group));
+      asked.add(group);
     }
+    this.#answering.set(effects, asked);
     return { effects, requeueAfterMs };
+  }
+
+  carriedOut(key: string, { effects }: Result, { error }: Outcomes): void {
+    if (error !== undefined || effects === undefined) return;
+    for (const group of this.#answering.get(effects) ?? []) this.#asked(key, group);
   }
 
   #workloadOf(group: string, key: string): Workload | undefined {

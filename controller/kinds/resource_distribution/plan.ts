@@ -18,6 +18,7 @@ import {
   type OwnerReference,
 } from "../../../kube/core/index.ts";
 import { objectAt, objectsAt, textsAt } from "../../native/json_fields.ts";
+import type { ObjectBody } from "../../plan/effects.ts";
 import { GROUP } from "../../plan/resources.ts";
 import { type Copy, contentHash, sha256 } from "./copies.ts";
 import { type Targets, targetsOf } from "./targets.ts";
@@ -75,7 +76,7 @@ export interface Place {
 }
 
 export type Write =
-  | { readonly type: "create"; readonly body: object }
+  | { readonly type: "create"; readonly body: ObjectBody }
   | { readonly type: "update"; readonly copy: Copy; readonly body: object }
   | { readonly type: "delete"; readonly copy: Copy };
 
@@ -152,7 +153,7 @@ export function planPlace(wanted: Wanted, { name, namespace, copy }: Place): Pla
   const { source } = wanted;
   if ("problem" in source)
     return failed(isOwn ? "UpdateResourceFailed" : "CreateResourceFailed", source.problem);
-  if (copy === undefined) return { target: true, write: { type: "create", body: newCopy(source, name) } };
+  if (copy === undefined) return { target: true, write: { type: "create", body: newCopy(source) } };
   if (!isOwn) {
     const words =
       "conflict with existing resources because of the same namespace, group, version, kind and name";
@@ -167,10 +168,10 @@ function failed(type: FailureType, reason: string): PlacePlan {
 }
 
 /** Rule 12. */
-function newCopy(source: Source, namespace: string): object {
-  const { kind, name, labels, annotations, finalizers, owners, content } = source;
-  const metadata = { name, namespace, labels, annotations, finalizers, ownerReferences: owners };
-  return { apiVersion: "v1", kind, metadata, ...content };
+function newCopy(source: Source): ObjectBody {
+  const { labels, annotations, finalizers, owners, content } = source;
+  const metadata = { labels, annotations, finalizers, ownerReferences: owners };
+  return { metadata, ...content };
 }
 
 /**

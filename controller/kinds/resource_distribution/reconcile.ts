@@ -13,13 +13,23 @@ import {
   sidesOf,
 } from "../../../kube/index.ts";
 import { earliest } from "../../plan/earliest.ts";
+import type { Outcomes, WriteEffect, WritesEffect } from "../../plan/effects.ts";
 import { Backoff } from "../../runtime/executor/backoff.ts";
+import { type Writable, writable } from "../../runtime/executor/writable.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import type { HeldPods, PodNeeds } from "../../runtime/selected_pods.ts";
 import { type Copy, copyResources } from "./copies.ts";
 import { type Outcome, PlaceIndex } from "./place_index.ts";
-import { type FailureType, planPlace, type Source, type Wanted, type Write, wantedOf } from "./plan.ts";
+import {
+  type FailureType,
+  type Place,
+  planPlace,
+  type Source,
+  type Wanted,
+  type Write,
+  wantedOf,
+} from "./plan.ts";
 import { planStatus } from "./status.ts";
 
 /** Namespaces that are written to before what has changed meanwhile is looked at. */
@@ -41,17 +51,36 @@ interface Held {
   /** Of namespaces that refused. */
   readonly backoff: Backoff;
   readonly refusing: Set<string>;
+  /** Where a write met another copy than the one that it was planned with. */
+  readonly raced: Set<string>;
   /** When (monotonic) what was created in a namespace should have been seen. */
   readonly awaited: Map<string, number>;
+}
+
+/** A write that is under way in a namespace. */
+interface Pending {
+  readonly type: Write["type"];
+  readonly target: boolean;
+  /** It was planned with what was read after a race. */
+  readonly isSecond: boolean;
+}
+
+/** What a read said about the copy in a namespace. */
+interface Read {
+  readonly copy?: Copy | undefined;
+  readonly failed?: true;
 }
 
 type CopyNeeds = PodNeeds<Copy>;
 
 export class ResourceDistributionReconciler implements Reconciler<ResourceDistribution> {
+  readonly writes = { Secret: this.#writable("Secret"), ConfigMap: this.#writable("ConfigMap") };
   readonly #deps: KindDeps<ResourceDistribution>;
   readonly #namespaces: Cache<Namespace>;
   readonly #needs: Readonly<Record<Source["kind"], CopyNeeds>>;
   readonly #held = new Map<string, Held>();
+  /** What the effects of a result are about. */
+  readonly #pending = new WeakMap<object, { held: Held; pending: ReadonlyMap<string, Pending> }>();
 
   constructor(deps: KindDeps<ResourceDistribution>) {
     this.#deps = deps;
@@ -60,6 +89,12 @@ export class ResourceDistributionReconciler implements Reconciler<ResourceDistri
     const needsOf = (resource: Resource<Copy>): CopyNeeds =>
       deps.selectPods(resource).needs((key, change) => this.#onCopy(key, change));
     this.#needs = { Secret: needsOf(copyResources.Secret), ConfigMap: needsOf(copyResources.ConfigMap) };
+  }
+
+  #writable(kind: Source["kind"]): Writable {
+    return writable(copyResources[kind], {
+      writeBack: (copy, key) => this.#needs[kind].held(key)?.[0]?.writeBack(copy),
+    });
   }
 
   forget(key: string): void {
@@ -83,14 +118,33 @@ export class ResourceDistributionReconciler implements Reconciler<ResourceDistri
     const held = isCurrent ? known : this.#begin(key, object, wanted, copies);
     this.#retryDue(held, copies);
     const taken = held.index.take(BATCH);
-    await Promise.all(taken.map((name) => this.#settle(held, copies, name)));
+    const reads = await this.#readAgain(held, copies, taken);
     const { clock, objects, queue, signal } = this.#deps;
     if (signal.aborted || !objects.holds(key, metadata.uid) || this.#held.get(key) !== held) return undefined;
+    const pending = new Map<string, Pending>();
+    const writes = taken.flatMap((name) => {
+      const read = reads.get(name);
+      if (read?.failed === true) return [];
+      const copy = read === undefined ? this.#copyIn(held.index, copies, name) : read.copy;
+      return this.#planPlace(held, { name, copy, isSecond: read !== undefined }, pending) ?? [];
+    });
     if (held.index.hasWork) queue.add(key);
-    if (!held.index.isComplete) return undefined;
+    const effects: readonly WritesEffect[] =
+      writes.length === 0 ? [] : [{ type: "writes", pace: "at once", writes }];
+    if (writes.length > 0) this.#pending.set(effects, { held, pending });
+    // What is being written counts in the pass that follows it.
+    if (writes.length > 0 || !held.index.isComplete) return { effects };
     const { tally, generation } = held.index;
     const status = planStatus(tally, objects.get(key)?.status, generation, clock.now());
     return { status, size: tally.desired, requeueAfterMs: this.#nextLookMs(held) };
+  }
+
+  carriedOut(key: string, { effects }: Result, { writes }: Outcomes): void {
+    const written = effects && this.#pending.get(effects);
+    if (written === undefined || this.#deps.signal.aborted) return;
+    const { held, pending } = written;
+    for (const [name, one] of pending) this.#settle(held, name, one, writes.get(name)?.error);
+    this.#deps.queue.add(key);
   }
 
   /** While the copies may not be listed, nothing is known of any; undefined while they are being listed. */
@@ -135,6 +189,7 @@ export class ResourceDistributionReconciler implements Reconciler<ResourceDistri
       index: new PlaceIndex(wanted, metadata.generation ?? 0, [...this.#targets(wanted), ...places]),
       backoff: new Backoff({ clock: this.#deps.clock, ...REFUSALS }),
       refusing: new Set(),
+      raced: new Set(),
       awaited: new Map(),
     };
     this.#held.set(key, held);
@@ -171,95 +226,86 @@ export class ResourceDistributionReconciler implements Reconciler<ResourceDistri
     this.#deps.queue.add(key);
   }
 
-  async #settle(held: Held, copies: HeldPods<Copy> | "none", name: string): Promise<void> {
-    const { index, backoff, refusing } = held;
-    const outcome = await this.#carryOut(held, copies, name, this.#copyIn(index, copies, name));
-    if (outcome === undefined) return;
-    index.settle(name, outcome.outcome);
-    if (outcome.error === undefined) {
+  /** What is to be written in the namespace; undefined where it is settled without. */
+  #planPlace(
+    held: Held,
+    { name, copy, isSecond }: Pick<Place, "name" | "copy"> & { readonly isSecond: boolean },
+    pending: Map<string, Pending>,
+  ): WriteEffect | undefined {
+    const found = this.#namespaces.get(name);
+    const namespace = found && { labels: found.labels, deleting: found.deletionAt !== undefined };
+    const { wanted } = held.index;
+    const { write, ...outcome } = planPlace(wanted, { name, namespace, copy });
+    if (write === undefined || "problem" in wanted.source) {
+      this.#settled(held, name, outcome);
+      return undefined;
+    }
+    pending.set(name, { type: write.type, target: outcome.target, isSecond });
+    return writeIn(name, wanted.source, write);
+  }
+
+  #settle(held: Held, name: string, { type, target, isSecond }: Pending, error: unknown): void {
+    const { clock } = this.#deps;
+    if (error === undefined) {
+      if (type === "create") held.awaited.set(name, clock.monotonic() + SEEN_WITHIN_MS);
+      this.#settled(held, name, { target });
+    } else if (isGoneNamespace(error)) {
+      const reason = "namespace not found or is terminating";
+      const failure = { type: "NamespaceNotExists", reason } as const;
+      this.#settled(held, name, target ? { target, failure } : { target });
+    } else if (!isSecond && isKubeError(error, "AlreadyExists", "Conflict", "NotFound")) {
+      // What was planned with is not what is there: what is there is read, and planned with once more.
+      held.raced.add(name);
+      held.index.touch(name);
+    } else {
+      this.#settled(
+        held,
+        name,
+        { target, failure: { type: failureOf[type], reason: messageOf(error) } },
+        error,
+      );
+    }
+  }
+
+  /** `error`: what is worth another try. */
+  #settled({ index, backoff, refusing }: Held, name: string, outcome: Outcome, error?: unknown): void {
+    index.settle(name, outcome);
+    if (error === undefined) {
       backoff.forget(name);
       refusing.delete(name);
     } else {
-      backoff.failed(name, outcome.error);
+      backoff.failed(name, error);
       refusing.add(name);
     }
   }
 
-  /** `error`: what is worth another try. Undefined: the process ends. */
-  async #carryOut(
+  /** Copies that somebody else wrote at the same time, as the server has them. */
+  async #readAgain(
     held: Held,
     copies: HeldPods<Copy> | "none",
-    name: string,
-    copy: Copy | undefined,
-    isSecond = false,
-  ): Promise<{ outcome: Outcome; error?: unknown } | undefined> {
-    const found = this.#namespaces.get(name);
-    const namespace = found && { labels: found.labels, deleting: found.deletionAt !== undefined };
-    const { write, ...outcome } = planPlace(held.index.wanted, { name, namespace, copy });
-    if (write === undefined) return { outcome };
-    const { target } = outcome;
-    try {
-      await this.#write(held, copies, name, write);
-      return { outcome: { target } };
-    } catch (error) {
-      if (this.#deps.signal.aborted) return undefined;
-      if (isGoneNamespace(error)) {
-        const reason = "namespace not found or is terminating";
-        return { outcome: target ? { target, failure: { type: "NamespaceNotExists", reason } } : { target } };
-      }
-      if (!isSecond && isKubeError(error, "AlreadyExists", "Conflict", "NotFound"))
-        return this.#again(held, copies, name, target);
-      const failed = { type: failureOf[write.type], reason: messageOf(error) };
-      return { outcome: { target, failure: failed }, error };
-    }
-  }
-
-  /** What was planned with is not what is there: what is there is read, and planned with once more. */
-  async #again(
-    held: Held,
-    copies: HeldPods<Copy> | "none",
-    name: string,
-    target: boolean,
-  ): Promise<{ outcome: Outcome; error?: unknown } | undefined> {
+    names: readonly string[],
+  ): Promise<ReadonlyMap<string, Read>> {
+    const reads = new Map<string, Read>();
+    const { source, uid, targets } = held.index.wanted;
+    if ("problem" in source || copies === "none") return reads;
     const { client, signal } = this.#deps;
-    const { source, uid } = held.index.wanted;
-    if ("problem" in source) return undefined;
-    try {
-      const ref = { namespace: name, name: source.name };
-      const options = { flow: uid, signal };
-      const copy = await client.get(copyResources[source.kind], ref, options).catch(ignoreNotFound);
-      if (copy !== undefined && copies !== "none") copies.writeBack(copy);
-      return await this.#carryOut(held, copies, name, copy, true);
-    } catch (error) {
-      if (signal.aborted) return undefined;
-      const failure = { type: "GetResourceFailed", reason: messageOf(error) } as const;
-      return { outcome: { target, failure }, error };
-    }
-  }
-
-  async #write(held: Held, copies: HeldPods<Copy> | "none", namespace: string, write: Write): Promise<void> {
-    const { writesFor, clock, signal } = this.#deps;
-    const { source, uid: flow } = held.index.wanted;
-    if ("problem" in source) return;
-    const resource = copyResources[source.kind];
-    const writer = writesFor("Cluster");
-    const options = { flow, signal };
-    const ref = { namespace, name: source.name };
-    switch (write.type) {
-      case "create":
-        await writer.create(resource, namespace, write.body, options);
-        held.awaited.set(namespace, clock.monotonic() + SEEN_WITHIN_MS);
-        return;
-      case "update": {
-        const changed = await writer.patch(resource, ref, { type: "merge", body: write.body }, options);
-        if (copies !== "none") copies.writeBack(changed);
-        return;
+    const read = async (name: string): Promise<void> => {
+      try {
+        const ref = { namespace: name, name: source.name };
+        const options = { flow: uid, signal };
+        const copy = await client.get(copyResources[source.kind], ref, options).catch(ignoreNotFound);
+        if (copy !== undefined) copies.writeBack(copy);
+        reads.set(name, { copy });
+      } catch (error) {
+        reads.set(name, { failed: true });
+        if (signal.aborted) return;
+        const failure = { type: "GetResourceFailed", reason: messageOf(error) } as const;
+        const target = targets.includes(name, this.#namespaces.get(name)?.labels);
+        this.#settled(held, name, { target, failure }, error);
       }
-      case "delete": {
-        const { uid, resourceVersion } = write.copy;
-        await writer.delete(resource, ref, { ...options, uid, resourceVersion });
-      }
-    }
+    };
+    await Promise.all(names.filter((name) => held.raced.delete(name)).map(read));
+    return reads;
   }
 
   #copyIn({ wanted }: PlaceIndex, copies: HeldPods<Copy> | "none", namespace: string): Copy | undefined {
@@ -284,6 +330,28 @@ export class ResourceDistributionReconciler implements Reconciler<ResourceDistri
     for (const name of refusing) next = earliest([next, Math.max(1, backoff.leftMs(name))]);
     for (const until of awaited.values()) next = earliest([next, Math.max(1, until - now)]);
     return next;
+  }
+}
+
+function writeIn(namespace: string, { kind, name }: Source, write: Write): WriteEffect {
+  // Of one namespace alone: the others go on.
+  const common = {
+    resource: kind,
+    namespace,
+    name,
+    id: namespace,
+    whenRaced: "retry",
+    tolerated: true,
+  } as const;
+  switch (write.type) {
+    case "create":
+      return { ...common, type: "create", body: write.body };
+    case "update":
+      return { ...common, type: "patch", patch: { type: "merge", body: write.body } };
+    case "delete": {
+      const { uid, resourceVersion } = write.copy;
+      return { ...common, type: "delete", uid, resourceVersion };
+    }
   }
 }
 

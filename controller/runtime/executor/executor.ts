@@ -129,6 +129,7 @@ export class Executor {
       if (isIgnored) return;
       if (failure === "refused" && failed !== undefined)
         this.#record(subject, withText(failed, "{error}", messageOf(error)));
+      if (effect.tolerated === true && failure !== "aborted") return;
       throw error;
     }
   }

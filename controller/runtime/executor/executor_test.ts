@@ -154,6 +154,18 @@ t.test("a refusal ends the pass and is told with what the server said", async (t
   }
 });
 
+t.test("a failure that is tolerated is told to the reconciler, and the pass goes on", async (t) => {
+  for (const code of [...races, ...refusals]) {
+    const { run, events, outcomes } = scene({ p: code });
+    const effect = writeOf("patch", "p", { tolerated: true, failed: undefined });
+    t.equal(await run([effect, say("Next")]), undefined);
+    t.same(events, ["Normal Next m"]);
+    t.match(outcomes.get("p"), { error: { code } });
+  }
+  const { run } = scene({ p: "Aborted" });
+  t.equal(await run([writeOf("patch", "p", { tolerated: true })]), "Aborted");
+});
+
 t.test("what is aborted is not told", async (t) => {
   const { run, events } = scene({ p: "Aborted" });
   t.equal(await run([writeOf("patch", "p"), say("Next")]), "Aborted");
