@@ -2,7 +2,7 @@
 import { pullJobFinalizer as finalizer, type ImagePullJob, type NodeImage } from "../../../crds/index.ts";
 import type { Cache, Pod } from "../../../kube/index.ts";
 import { pullSecretResource } from "../../native/pull_secrets.ts";
-import type { KindEffect } from "../../plan/effects.ts";
+import type { KindEffect, Outcomes } from "../../plan/effects.ts";
 import { controllerOfKind, ownersOf } from "../../plan/owners.ts";
 import { imageListPullJobResource, nodeImageResource } from "../../plan/resources.ts";
 import type { SecretReference } from "../../rollout/images/node_image.ts";
@@ -10,7 +10,7 @@ import { nodeImageDueAt, seenNode } from "../../rollout/images/node_image_due.ts
 import { withTask } from "../../rollout/images/pull_task.ts";
 import { Backoff } from "../../runtime/executor/backoff.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
-import type { Reconciler, Result, Write } from "../../runtime/reconciler.ts";
+import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import type { HeldPods, PodNeeds } from "../../runtime/selected_pods.ts";
 import { NodeImageWriter } from "./node_image_writer.ts";
 import { type PullJobPlan, planImagePullJob } from "./plan.ts";
@@ -79,7 +79,7 @@ export class ImagePullJobReconciler implements Reconciler<ImagePullJob> {
   }
 
   async reconcile(job: ImagePullJob, key: string): Promise<Result | undefined> {
-    const { clock, objects, queue } = this.#deps;
+    const { clock, objects } = this.#deps;
     const isOver = job.metadata.deletionTimestamp !== undefined || job.status?.completionTime !== undefined;
     if (isOver) this.#end(key);
     const guarded = job.metadata.finalizers?.includes(finalizer) ?? false;
@@ -92,9 +92,8 @@ export class ImagePullJobReconciler implements Reconciler<ImagePullJob> {
     const nodesDueAt = tally?.nodes.desired === 0 ? this.#nodesDueAt(tally) : undefined;
     const seen = { job, nodes: tally?.nodes, nodesDueAt, guarded, ownedByList };
     const plan = planImagePullJob(seen, clock.now());
-    const effects: (KindEffect | Write)[] = [];
-    // What needs the finalizer follows in the next pass.
-    if (plan.guard) effects.push({ type: "add finalizer", finalizer }, async () => queue.add(key));
+    const effects: KindEffect[] = [];
+    if (plan.guard) effects.push({ type: "add finalizer", finalizer });
     if (plan.release && (await this.#secrets.giveBack(key, job)))
       effects.push({ type: "remove finalizer", finalizer });
     if (plan.remove) effects.push({ type: "delete object" });
@@ -106,6 +105,12 @@ export class ImagePullJobReconciler implements Reconciler<ImagePullJob> {
       effects,
       requeueAfterMs: plan.requeueAfterMs,
     };
+  }
+
+  /** What needs the finalizer follows in the next pass. */
+  carriedOut(key: string, { effects = [] }: Result, { error }: Outcomes): void {
+    const isGuarded = effects.some((effect) => "type" in effect && effect.type === "add finalizer");
+    if (isGuarded && error === undefined) this.#deps.queue.add(key);
   }
 
   /** Undefined until the pods that the job selects are known. */
