@@ -90,7 +90,7 @@ export interface Attempt {
   /** Codes of the refusal that went before. Ignored for the first attempt. */
   readonly after?: readonly KubeErrorCode[];
   /** Carried out if this attempt was the one that succeeded. */
-  readonly next?: readonly SequenceEffect[];
+  readonly next?: readonly (WriteEffect | WritesEffect | EventEffect)[];
 }
 
 /**
