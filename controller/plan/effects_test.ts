@@ -12,8 +12,13 @@ type HasFunction<T> = T extends (...given: never) => unknown
         : false
       : false;
 
-const withFunction: HasFunction<{ readonly writes: readonly { readonly run: () => void }[] }> = true;
-const effects: HasFunction<KindEffect> = false;
+/** Of any member of a union. */
+type AnyHasFunction<T> = true extends HasFunction<T> ? true : false;
+
+const withFunction: AnyHasFunction<
+  { readonly name: string } | { readonly writes: readonly { readonly run: () => void }[] }
+> = true;
+const effects: AnyHasFunction<KindEffect> = false;
 
 t.test("no type of effect holds a function", async (t) => {
   t.equal(withFunction, true, "the check sees one inside a list");
