@@ -30,6 +30,7 @@ class LookingIndex extends DaemonIndex {
       at: (slot) => view.at(slot),
       entries: (slots) => view.entries(slots),
       every: () => view.every(),
+      pods: () => view.pods(),
     };
   }
 }

@@ -1,7 +1,8 @@
 /** What a node counts as for a job, by the pods that are there. Spec: jobs B4. */
 import type { Node, Pod } from "../../../kube/index.ts";
 import { NodePods } from "../../rollout/pods/node_pods.ts";
-import { type PodClass, PodIndex, type PodView, type SlotPods } from "../../rollout/pods/pod_index.ts";
+import { PodIndex, type SlotPods } from "../../rollout/pods/pod_index.ts";
+import type { PodClass, PodView } from "../../rollout/pods/pod_view.ts";
 import { needsKruiseReady } from "../../rollout/pods/readiness.ts";
 import { SortedSlots } from "../../rollout/pods/sorted_slots.ts";
 import type { PendingPods } from "../../rollout/writes/pending_pods.ts";

@@ -5,12 +5,12 @@ import { notAsked, type Refresh, type RefreshContext, refreshOf } from "../../ro
 import { graceState } from "../../rollout/in_place/state.ts";
 import { Candidates } from "../../rollout/order/candidates.ts";
 import { NamedPods, type PodSource } from "../../rollout/pods/named_pods.ts";
-import { type PodClass, PodIndex, type PodView, type SlotPods } from "../../rollout/pods/pod_index.ts";
+import { PodIndex, type SlotPods } from "../../rollout/pods/pod_index.ts";
 import { isActive, isAvailable, isReady } from "../../rollout/pods/pod_state.ts";
+import type { PodClass, PodView } from "../../rollout/pods/pod_view.ts";
 import { SortedSlots } from "../../rollout/pods/sorted_slots.ts";
 import { type RevisionCount, revisionCount } from "../../rollout/revisions/revision_counts.ts";
 import { sameRevision } from "../../rollout/revisions/revisions.ts";
-import { overlay } from "../../rollout/writes/overlay.ts";
 import { CREATING, type PendingPods } from "../../rollout/writes/pending_pods.ts";
 import type { ClassCount, Counts } from "./numbers.ts";
 import { type Member, memberOf, REVISION_LABEL, type Strategy, TEMPLATE_HASH } from "./observe.ts";
@@ -85,8 +85,6 @@ interface CloneSource extends PodSource {
 
 /** Of a source that has the pods that the set controls. */
 export class CloneIndex extends PodIndex<ClassifyContext, Groups, Count, Slot> {
-  readonly #source: CloneSource;
-
   constructor(source: CloneSource) {
     super(
       new NamedPods(source),
@@ -99,12 +97,6 @@ export class CloneIndex extends PodIndex<ClassifyContext, Groups, Count, Slot> {
       },
       newGroups(),
     );
-    this.#source = source;
-  }
-
-  /** Those that are not active included, as they will be after the writes in flight. Costs as much as there are pods. */
-  pods(): readonly Pod[] {
-    return overlay([...this.#source.pods()], this.#source.inFlight());
   }
 }
 

@@ -1,7 +1,7 @@
 /** One evaluation of a plan: what is seen, read from the caches, resolved once. Spec: cloneset 4.1, rules 5 to 7. */
 import type { CloneSet } from "../../../crds/index.ts";
 import type { Labels } from "../../../kube/core/index.ts";
-import type { PersistentVolumeClaim, Pod } from "../../../kube/index.ts";
+import type { PersistentVolumeClaim } from "../../../kube/index.ts";
 import type { Eligibility } from "../../rollout/in_place/change.ts";
 import type { RolloutPass, SeenRollout } from "../../rollout/pass.ts";
 import type { CloneIndex, CloneView } from "./classify.ts";
@@ -26,8 +26,6 @@ export interface Pass extends RolloutPass {
   now: number;
   random: () => number;
   pods: CloneView;
-  /** Owned pods as they will be. Costs as much as there are pods. */
-  everyPod: () => readonly Pod[];
   numbers: Numbers;
   topology: Topology;
   /** Eligibility by revision label of the pod. */

@@ -91,7 +91,6 @@ export function cloneSetPass({ seen, options, now, random, memory = new PlanMemo
     now,
     random,
     pods,
-    everyPod: () => seen.pods.pods(),
     numbers: numbersOf(strategy.limits, memberCounts(pods), {
       rollback: options.partitionRollback && !sameRevision(update.name, current.name),
       excludePreparingDelete: strategy.excludePreparingDelete,

@@ -83,7 +83,7 @@ function awaitedBack(pass: Pass): number {
 function freeInstanceIds(pass: Pass): { next(): string | undefined } {
   const inUse = new Set<string>();
   const terminating = new Set<string>();
-  for (const pod of pass.everyPod()) {
+  for (const pod of pass.pods.pods()) {
     inUse.add(instanceId(pod));
     if (pod.deletionAt !== undefined) terminating.add(instanceId(pod));
   }
@@ -277,7 +277,7 @@ function deletePod(pass: Pass, member: Member): Action {
 /** Claims of vanished pods when they are not to be used again (rule 20). */
 export function planClaims(pass: Pass): Action[] {
   if (pass.strategy.reuseClaims || pass.seen.claims.length === 0) return [];
-  const pods = new Map(pass.everyPod().map((pod) => [instanceId(pod), pod]));
+  const pods = new Map(pass.pods.pods().map((pod) => [instanceId(pod), pod]));
   const actions: Action[] = [];
   for (const claim of pass.seen.claims) {
     const id = instanceId(claim);

@@ -152,9 +152,9 @@ function withinBudget(candidates: Candidates, wanted: number, room: Room, pass: 
   return taken;
 }
 
-function activePods({ everyPod, pods }: Pass): Pod[] {
+function activePods({ pods }: Pass): Pod[] {
   const { toRelease } = pods.groups;
-  return everyPod().filter((pod) => isActive(pod) && !toRelease.has(pod.name));
+  return pods.pods().filter((pod) => isActive(pod) && !toRelease.has(pod.name));
 }
 
 /** `taken` go out of service by this plan. */

@@ -6,8 +6,9 @@ import { notAsked, type RefreshContext, refreshOf } from "../../rollout/in_place
 import { OLD_STATE_ANNOTATION, STATE_ANNOTATION } from "../../rollout/in_place/state.ts";
 import { lifecycleState } from "../../rollout/lifecycle/lifecycle.ts";
 import { NodePods } from "../../rollout/pods/node_pods.ts";
-import { type PodClass, PodIndex, type PodView, type SlotPods } from "../../rollout/pods/pod_index.ts";
+import { PodIndex, type SlotPods } from "../../rollout/pods/pod_index.ts";
 import { readySince } from "../../rollout/pods/pod_state.ts";
+import type { PodClass, PodView } from "../../rollout/pods/pod_view.ts";
 import { SortedSlots } from "../../rollout/pods/sorted_slots.ts";
 import { type RevisionCount, revisionCount } from "../../rollout/revisions/revision_counts.ts";
 import { CREATING, type PendingPods } from "../../rollout/writes/pending_pods.ts";

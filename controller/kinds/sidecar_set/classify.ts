@@ -2,8 +2,9 @@
 import { compileSelector, keyOf, type LabelSelector, type Labels } from "../../../kube/core/index.ts";
 import type { Pod } from "../../../kube/index.ts";
 import { Candidates } from "../../rollout/order/candidates.ts";
-import { type PodClass, PodIndex, type PodView, type SlotPods } from "../../rollout/pods/pod_index.ts";
+import { PodIndex, type SlotPods } from "../../rollout/pods/pod_index.ts";
 import { isActive } from "../../rollout/pods/pod_state.ts";
+import type { PodClass, PodView } from "../../rollout/pods/pod_view.ts";
 import { SortedSlots } from "../../rollout/pods/sorted_slots.ts";
 import { type RevisionCount, revisionCount } from "../../rollout/revisions/revision_counts.ts";
 import type { PendingPods } from "../../rollout/writes/pending_pods.ts";
@@ -98,6 +99,7 @@ export class SidecarIndex extends PodIndex<ClassifyContext, Groups, Count, Slot>
         *slots() {
           for (const pod of source.pods()) yield keyOf(pod);
         },
+        pods: () => source.pods(),
         // The caches have it already.
         replace: () => undefined,
       },

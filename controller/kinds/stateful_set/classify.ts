@@ -2,8 +2,9 @@
 import type { Pod } from "../../../kube/index.ts";
 import { notAsked, type Refresh, refreshOf } from "../../rollout/in_place/refresh.ts";
 import { NamedPods, type PodSource } from "../../rollout/pods/named_pods.ts";
-import { type PodClass, PodIndex, type SlotPods } from "../../rollout/pods/pod_index.ts";
+import { PodIndex, type SlotPods } from "../../rollout/pods/pod_index.ts";
 import { isAvailable, isReady } from "../../rollout/pods/pod_state.ts";
+import type { PodClass } from "../../rollout/pods/pod_view.ts";
 import { revisionCount } from "../../rollout/revisions/revision_counts.ts";
 import { CREATING, type PendingPods } from "../../rollout/writes/pending_pods.ts";
 import { fittingClaim, isHeldByClaim } from "./claim_growth.ts";

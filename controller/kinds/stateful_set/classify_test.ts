@@ -48,6 +48,7 @@ class LookingIndex extends SetIndex {
       at: (slot) => view.at(slot),
       entries: (slots) => view.entries(slots),
       every: () => view.every(),
+      pods: () => view.pods(),
     };
   }
 }

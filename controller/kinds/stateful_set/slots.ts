@@ -1,7 +1,7 @@
 /** What the pods of a StatefulSet are counted and grouped by, name by name. */
 import type { Pod } from "../../../kube/index.ts";
 import type { Refresh } from "../../rollout/in_place/refresh.ts";
-import type { PodView } from "../../rollout/pods/pod_index.ts";
+import type { PodView } from "../../rollout/pods/pod_view.ts";
 import { SortedSlots } from "../../rollout/pods/sorted_slots.ts";
 import type { RevisionCount } from "../../rollout/revisions/revision_counts.ts";
 import type { Member } from "./observe.ts";

@@ -1,8 +1,9 @@
 /** What a pod counts as for one UnitedDeployment, and what it gives a pass to do. Spec: uniteddeployment 4.6 to 4.8. */
 import type { Pod } from "../../../kube/index.ts";
 import { NamedPods, type PodSource } from "../../rollout/pods/named_pods.ts";
-import { type PodClass, PodIndex, type PodView, type SlotPods } from "../../rollout/pods/pod_index.ts";
+import { PodIndex, type SlotPods } from "../../rollout/pods/pod_index.ts";
 import { conditionOf, isActive, isReady } from "../../rollout/pods/pod_state.ts";
+import type { PodClass, PodView } from "../../rollout/pods/pod_view.ts";
 import { SortedSlots } from "../../rollout/pods/sorted_slots.ts";
 import { PendingPods } from "../../rollout/writes/pending_pods.ts";
 import { RESERVED_LABEL, REVISION_LABEL } from "./names.ts";

@@ -28,6 +28,10 @@ export class NamedPods implements StoredPods {
     for (const { name } of this.#source.pods()) yield name;
   }
 
+  pods(): Iterable<Pod> {
+    return this.#source.pods();
+  }
+
   /** The cache has it already. */
   replace(): void {}
 }

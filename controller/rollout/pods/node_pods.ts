@@ -39,4 +39,8 @@ export class NodePods implements StoredPods {
   slots(): Iterable<string> {
     return this.#byNode.keys();
   }
+
+  *pods(): Generator<Pod> {
+    for (const pods of this.#byNode.values()) yield* pods;
+  }
 }

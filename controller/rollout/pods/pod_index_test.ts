@@ -116,3 +116,36 @@ t.test("one more write in flight is one look, however many there are", async (t)
     t.same(looked, ["n7"]);
   }
 });
+
+t.test(
+  "a view is of one version of the index: whatever happens to that makes reading it an error",
+  async (t) => {
+    const pending = new PendingPods();
+    const pod = newPod(1, 1);
+    pending.set(pod.uid, pod);
+    const { index } = newIndex(() => pending);
+    const stale = { message: /^this view of the pods is stale/ };
+    const happens: [what: string, happen: () => void][] = [
+      ["a pod changed", () => index.podChanged(undefined, newPod(2, 2))],
+      ["a slot was touched", () => index.touch("n1")],
+      ["another refresh", () => void index.refresh()],
+    ];
+    for (const [what, happen] of happens) {
+      const view = index.refresh();
+      const begun = view.every()[Symbol.iterator]();
+      t.equal([...view.every()].length, 1, "good until then");
+      t.equal([...view.entries(["n1"])].length, 1);
+      t.equal(view.at("n1")?.[0], "n1");
+      t.same(view.pods(), [pod]);
+      happen();
+      t.throws(() => view.groups, stale, what);
+      t.throws(() => view.count("never" as never), stale, what);
+      t.throws(() => view.counted, stale, what);
+      t.throws(() => view.at("n1"), stale, what);
+      t.throws(() => [...view.entries(["n1"])], stale, what);
+      t.throws(() => [...view.every()], stale, what);
+      t.throws(() => begun.next(), stale, `${what}, after the reading began`);
+      t.throws(() => view.pods(), stale, what);
+    }
+  },
+);
