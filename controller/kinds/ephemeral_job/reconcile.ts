@@ -1,12 +1,9 @@
 /** Jobs: reads pods, calls the plan, adds containers. No policy lives here. */
 import type { EphemeralJob } from "../../../crds/index.ts";
-import { isKubeError, messageOf } from "../../../kube/index.ts";
 import { type ObservedPod, observedPodResource } from "../../native/observed_pod.ts";
-import type { KindEffect } from "../../plan/effects.ts";
-import { scopeOf } from "../../plan/owners.ts";
+import type { KindEffect, Outcomes, WriteEffect, WritesEffect } from "../../plan/effects.ts";
 import { longestGatheringMs } from "../../rollout/delays.ts";
-import { eventTarget } from "../../runtime/executor/event_target.ts";
-import { slowStart } from "../../runtime/executor/slow_start.ts";
+import { writable } from "../../runtime/executor/writable.ts";
 import type { KindDeps } from "../../runtime/kind.ts";
 import type { Reconciler, Result } from "../../runtime/reconciler.ts";
 import type { HeldPods, PodNeeds } from "../../runtime/selected_pods.ts";
@@ -22,6 +19,11 @@ const SHORTEST_GATHERING_MS = 20;
 
 export class EphemeralJobReconciler implements Reconciler<EphemeralJob> {
   readonly finalizer = CLEANUP_FINALIZER;
+  readonly writes = {
+    pods: writable(observedPodResource, {
+      writeBack: (pod, key) => this.#needs.held(key)?.[0]?.writeBack(pod),
+    }),
+  };
   readonly #deps: KindDeps<EphemeralJob>;
   readonly #needs: PodNeeds<ObservedPod>;
   /** How long events of a job's pods are gathered, by key; milliseconds. */
@@ -43,24 +45,35 @@ export class EphemeralJobReconciler implements Reconciler<EphemeralJob> {
     this.#refusing.delete(key);
   }
 
-  async reconcile(job: EphemeralJob, key: string): Promise<Result | undefined> {
-    const { uid, namespace = "", deletionTimestamp } = job.metadata;
+  reconcile(job: EphemeralJob, key: string): Result | undefined {
+    const { namespace = "", deletionTimestamp } = job.metadata;
     if (deletionTimestamp !== undefined) return { effects: this.#leave(job, key) };
     if (isFinished(job.status)) this.#needs.release(key);
     else if (this.#needs.need(key, [{ namespace, labels: job.spec.selector }]) === undefined)
       return undefined;
     const [pods] = this.#needs.held(key) ?? [];
-    const plan = this.#plan(key, job, pods);
-    if (plan.remove) return { effects: [{ type: "delete object" }] };
-    const { failure } = await slowStart(plan.inject, (pod) => this.#inject(key, job, pod, pods));
-    if (!this.#deps.objects.holds(key, uid)) return undefined;
-    // What was just written counts at once.
-    const { status, requeueAfterMs } = plan.inject.length > 0 ? this.#plan(key, job, pods) : plan;
+    const { inject, remove, status, requeueAfterMs } = this.#plan(key, job, pods);
+    if (remove) return { effects: [{ type: "delete object" }] };
     const settled = isFinished(status);
-    if (settled && failure === undefined) this.#needs.release(key);
-    // The status is reported all the same.
-    const effects = failure === undefined ? [] : [() => Promise.reject(failure.error)];
-    return { status, size: pods?.size ?? 0, settled, effects, requeueAfterMs };
+    if (settled) this.#needs.release(key);
+    const result = { size: pods?.size ?? 0, settled, requeueAfterMs };
+    if (inject.length === 0) return { ...result, status };
+    const writes = inject.map((pod) => injectionOf(job, pod));
+    const effects: readonly WritesEffect[] = [{ type: "writes", pace: "slow start", writes }];
+    // What is being written counts in the pass that follows it; what is refused has to be seen in time.
+    const isRefused = (this.#refusing.get(key)?.size ?? 0) > 0;
+    return { ...result, effects, ...(isRefused ? { status } : {}) };
+  }
+
+  carriedOut(key: string, _result: Result, { writes, error }: Outcomes): void {
+    if (writes.size === 0) return;
+    const refusing = this.#refusing.get(key) ?? new Set<string>();
+    for (const [uid, outcome] of writes) {
+      if (outcome.error === undefined) refusing.delete(uid);
+      else refusing.add(uid);
+    }
+    this.#refusing.set(key, refusing);
+    if (error === undefined) this.#deps.queue.add(key);
   }
 
   /** Nothing can be removed, and nothing holds the job. */
@@ -90,34 +103,20 @@ export class EphemeralJobReconciler implements Reconciler<EphemeralJob> {
     this.#gathering.set(key, Math.min(longest, gathering));
     return plan;
   }
+}
 
-  async #inject(
-    key: string,
-    job: EphemeralJob,
-    pod: ObservedPod,
-    held: HeldPods<ObservedPod> | undefined,
-  ): Promise<void> {
-    const { writesFor, recorder, resource, signal } = this.#deps;
-    const { namespace, name } = pod;
-    const { uid = "" } = job.metadata;
-    const refusing = this.#refusing.get(key) ?? new Set<string>();
-    this.#refusing.set(key, refusing);
-    refusing.delete(pod.uid);
-    const writer = writesFor(scopeOf(key));
-    const patch = { type: "strategic", body: injectionPatch(job, pod) } as const;
-    const options = { subresource: "ephemeralcontainers", priority: "high", flow: uid, signal } as const;
-    try {
-      held?.writeBack(await writer.patch(observedPodResource, { namespace, name }, patch, options));
-    } catch (error) {
-      // The pod is gone, or the server has no such subresource.
-      if (isKubeError(error, "NotFound")) return;
-      refusing.add(pod.uid);
-      // Otherwise it was written by others at the same time, or is another pod by now: the next pass sees.
-      if (!isKubeError(error, "Conflict")) {
-        const message = `failed to add ephemeral containers to pod ${name}: ${messageOf(error)}`;
-        recorder.event(eventTarget(resource, job.metadata), "Warning", "CreateFailed", message);
-      }
-      throw error;
-    }
-  }
+function injectionOf(job: EphemeralJob, pod: ObservedPod): WriteEffect {
+  const { namespace, name, uid } = pod;
+  const message = `failed to add ephemeral containers to pod ${name}: {error}`;
+  return {
+    type: "patch",
+    resource: "pods",
+    namespace,
+    name,
+    id: uid,
+    patch: { type: "strategic", body: injectionPatch(job, pod) },
+    subresource: "ephemeralcontainers",
+    priority: "high",
+    failed: { type: "event", event: { type: "Warning", reason: "CreateFailed", message } },
+  };
 }
