@@ -26,7 +26,8 @@ export type ParseErrorCode =
   | "InvalidTime"
   | "InvalidImage"
   | "InvalidExpression"
-  | "InvalidPattern";
+  | "InvalidPattern"
+  | "PatternTooLarge";
 
 /** A text that is not what it should be; the message is worded as the API server words it. */
 export class ParseError extends Error {

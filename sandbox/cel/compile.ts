@@ -6,6 +6,7 @@ import {
   ParseError,
   serialize,
 } from "@marcbachmann/cel-js";
+import { compileGoRegexp, ParseError as WrongText } from "../../kube/core/index.ts";
 import { isFields } from "../json.ts";
 import {
   CelSyntaxError,
@@ -18,8 +19,13 @@ import {
   typeText,
   undeclared,
 } from "./complaint.ts";
-import { conditionEnvironment, foreignFunctions, otherFunctions, otherVariables } from "./declarations.ts";
-import { translatedPattern } from "./pattern.ts";
+import {
+  conditionEnvironment,
+  foreignFunctions,
+  goPattern,
+  otherFunctions,
+  otherVariables,
+} from "./declarations.ts";
 
 /** An expression that has no value for these variables, worded as the server words it. */
 export class CelEvaluationError extends Error {
@@ -54,7 +60,7 @@ export function compileCondition(source: string): CompiledCondition {
     const { error, type = "" } = parsed.check();
     if (error !== undefined) throw error;
     if (type !== "bool") return { error: `must evaluate to bool but got ${typeText(type)}` };
-    const condition = environment.parse(withTranslatedPatterns(source, parts));
+    const condition = environment.parse(withGoPatterns(source, parts));
     return {
       error: undefined,
       evaluate(bindings) {
@@ -114,19 +120,22 @@ function checkPattern(pattern: ASTNode | undefined): void {
   if (pattern === undefined) return;
   if (typeof pattern.args !== "string" || pattern.op !== "value")
     throw outsideSubset(placeOf(pattern), "regular expressions that are not literals");
-  const translation = translatedPattern(pattern.args);
-  if (translation.pattern !== undefined) return;
-  throw translation.isForeign
-    ? outsideSubset(pattern.start, "this regular expression")
-    : new CelSyntaxError(pattern.start, "invalid matches argument");
+  try {
+    compileGoRegexp(pattern.args);
+  } catch (error) {
+    if (!(error instanceof WrongText)) throw error;
+    throw error.code === "InvalidPattern"
+      ? new CelSyntaxError(pattern.start, "invalid matches argument")
+      : outsideSubset(pattern.start, "this regular expression");
+  }
 }
 
-/** The library's regular expressions are JavaScript's. */
-function withTranslatedPatterns(source: string, parts: readonly ASTNode[]): string {
+/** The library's own `matches` takes a string for an expression of JavaScript. */
+function withGoPatterns(source: string, parts: readonly ASTNode[]): string {
   const patterns = parts.map(patternIn).filter((pattern) => pattern !== undefined);
   let text = source;
-  for (const { start, end, args } of patterns.toSorted((a, b) => b.start - a.start))
-    text = text.slice(0, start) + JSON.stringify(translatedPattern(String(args)).pattern) + text.slice(end);
+  for (const { start, end } of patterns.toSorted((a, b) => b.start - a.start))
+    text = `${text.slice(0, start)}${goPattern}(${text.slice(start, end)})${text.slice(end)}`;
   return text;
 }
 

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import t from "tap";
 import { CelEvaluationError, compileCondition } from "./compile.ts";
-import { translatedPattern } from "./pattern.ts";
 
 const seed = 20_262;
 
@@ -90,14 +89,29 @@ t.test("members that every JavaScript object has are no keys", async (t) => {
 });
 
 t.test("patterns mean what they mean to the server, or are not taken", async (t) => {
-  const { pattern = "" } = translatedPattern("^a[^b-]*(?:c|\\.){1,3}?$");
-  t.match("axx.c", new RegExp(pattern, "u"));
-  t.notMatch("abc", new RegExp(pattern, "u"));
-  for (const wrong of ["[", "a(", "(?=a)", "(a)\\1", "*"]) {
-    t.same(translatedPattern(wrong), { pattern: undefined, isForeign: false }, wrong);
+  const meanings: readonly (readonly [pattern: string, text: string, expected: boolean])[] = [
+    ["^a[^b-]*(?:c|\\.){1,3}?$", "axx.c", true],
+    ["^a[^b-]*(?:c|\\.){1,3}?$", "abc", false],
+    ["(?i)abc", "xABCx", true],
+    ["^a{2$", "a{2", true],
+    ["^[]a]+$", "]a", true],
+    ["^[[:alpha:]]+$", "aZ", true],
+    ["^[[:alpha:]]+$", "a1", false],
+    ["(?P<name>a)", "bab", true],
+    ["\\bword\\b", "a word.", true],
+    ["\\bword\\b", "words", false],
+    ["^\\x41$", "A", true],
+    ["^\\s$", "\v", false],
+    ["^.$", "😀", true],
+  ];
+  for (const [pattern, text, expected] of meanings) {
+    const literal = JSON.stringify(pattern);
+    t.equal(outcome(`object.text.matches(${literal})`, { text }), expected, pattern);
+    t.equal(outcome(`matches(object.text, ${literal})`, { text }), expected, pattern);
   }
-  for (const foreign of ["(?i)abc", "a{2", "[]a]", "[[:alpha:]]", "(?P<name>a)", "\\bword\\b", "\\x41"]) {
-    t.same(translatedPattern(foreign), { pattern: undefined, isForeign: true }, foreign);
+  for (const wrong of ["[", "a(", "(?=a)", "(a)\\1", "*"]) {
+    const { error } = compileCondition(`request.name.matches(${JSON.stringify(wrong)})`);
+    t.match(error, "<input>:1:22: invalid matches argument", wrong);
   }
 });
 
@@ -111,6 +125,8 @@ t.test("says what it does not carry out, and reads nothing too deep", async (t) 
       "request.name.matches(object.a)",
       "the sandbox does not evaluate regular expressions that are not literals",
     ],
+    [`object.a.matches('${"a".repeat(1001)}')`, "the sandbox does not evaluate this regular expression"],
+    ["goPattern('a') == 1", "undeclared reference to 'goPattern'"],
     ["object.a.base64() == 'x'", "undeclared reference to 'base64'"],
     [Array(2000).fill("a").join("||"), "the sandbox does not evaluate expressions of that length"],
     ["(".repeat(900), "expression recursion limit exceeded: 250"],

@@ -1,6 +1,6 @@
 /** What the expressions of match conditions can name: the server's variables, their types, its functions. */
 import { Environment } from "@marcbachmann/cel-js";
-import { jsonEqual } from "../../kube/core/index.ts";
+import { compileGoRegexp, type GoRegexp, jsonEqual } from "../../kube/core/index.ts";
 
 const kindType = "kubernetes.GroupVersionKind";
 const resourceType = "kubernetes.GroupVersionResource";
@@ -36,6 +36,21 @@ const schemas: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 /** Bounds the depth of what is built from an expression; more than any condition that people write. */
 const maxAstNodes = 2000;
 
+/** The function that makes a pattern of what is written in a condition; no server has it. */
+export const goPattern = "goPattern";
+
+class GoPattern {
+  readonly #expression: GoRegexp;
+
+  constructor(text: string) {
+    this.#expression = compileGoRegexp(text);
+  }
+
+  test(text: string): boolean {
+    return this.#expression.test(text);
+  }
+}
+
 /** The variables of the match conditions of webhooks. */
 export function conditionEnvironment(): Environment {
   const environment = new Environment({ limits: { maxAstNodes } });
@@ -50,9 +65,17 @@ export function conditionEnvironment(): Environment {
   environment.registerVariable("object", "dyn");
   environment.registerVariable("oldObject", "dyn");
   environment.registerVariable("request", requestType);
+  environment.registerType("GoPattern", GoPattern);
+  environment.registerFunction(`${goPattern}(string): GoPattern`, (text: string) => new GoPattern(text));
+  environment.registerFunction("string.matches(GoPattern): bool", matches);
+  environment.registerFunction("matches(string, GoPattern): bool", matches);
   return environment.registerFunction("matches(string, string): bool", (text: string, pattern: string) =>
-    new RegExp(pattern, "u").test(text),
+    matches(text, new GoPattern(pattern)),
   );
+}
+
+function matches(text: string, pattern: GoPattern): boolean {
+  return pattern.test(text);
 }
 
 function plain(value: unknown): unknown {
@@ -77,4 +100,11 @@ export const otherFunctions: ReadonlySet<string> = new Set(
 );
 
 /** Functions of the library that no server has. */
-export const foreignFunctions: ReadonlySet<string> = new Set(["json", "hex", "base64", "at", "bind"]);
+export const foreignFunctions: ReadonlySet<string> = new Set([
+  "json",
+  "hex",
+  "base64",
+  "at",
+  "bind",
+  goPattern,
+]);
