@@ -24,7 +24,7 @@ import { controllers, kinds, mapKinds, plainControllers } from "./kinds.ts";
 import { writersInNamespaces, writersOf } from "./plan/owners.ts";
 import type { DisruptionGuard, PodGuardDeps } from "./runtime/admission/pod_admission.ts";
 import type { Refusal } from "./runtime/admission/refusals.ts";
-import { type Holding, ofAllOwners, sharedCaches } from "./runtime/caches.ts";
+import { holdingOf, sharedCaches } from "./runtime/caches.ts";
 import { SharedInformers } from "./runtime/informers.ts";
 import type {
   AnyKind,
@@ -101,7 +101,7 @@ class ControllerSet {
     const { client } = this.#terminating;
     this.#deps = { ...deps, client, metrics };
     this.#shard = deps.shard ?? wholeCluster;
-    this.#shared = sharedCaches(holdingOf(this.#shard));
+    this.#shared = sharedCaches(holdingOf(this.#shard, kinds, controllers));
     this.#owners = new OwnerQueues(options.systemNamespace);
     this.#events = createEvents({ client, clock, random, log, metrics });
     this.#mayDisrupt = this.#disruptionGuard();
@@ -265,13 +265,4 @@ class ControllerSet {
     });
     this.#running.push({ queue, drained, stopped });
   }
-}
-
-/** With several shards, dependants of a kind that is not spread are all held by shard 0. */
-function holdingOf(shard: Shard): Holding {
-  const isFirst = shard.index === 0;
-  const others = controllers.filter(({ keepsPod }) => isFirst && keepsPod !== undefined);
-  if (shard.count === 1) return { ...ofAllOwners, others };
-  const sharded = new Set(kinds.filter((kind) => kind.sharded).map(({ resource }) => resource.kind));
-  return { owner: (kind, uid) => (sharded.has(kind) ? owns(shard, uid) : isFirst), others };
 }

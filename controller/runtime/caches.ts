@@ -14,7 +14,8 @@ import {
 import { dependantsIn } from "../plan/owners.ts";
 import { GROUP } from "../plan/resources.ts";
 import { orphanKeys } from "../rollout/pods/numbered_names.ts";
-import type { Controller, SharedCaches } from "./kind.ts";
+import type { AnyKind, Controller, SharedCaches } from "./kind.ts";
+import { owns, type Shard } from "./shard.ts";
 
 /** What one shard holds: dependants of the owners that it reconciles, and what may become theirs. */
 export interface Holding {
@@ -26,6 +27,22 @@ export interface Holding {
 
 /** Dependants of all owners, and no pods of others. */
 export const ofAllOwners: Holding = { owner: () => true, others: [] };
+
+/**
+ * What a shard holds of the list of kinds and of controllers: dependants of a kind that is not spread, and pods of other
+ * owners, are all held by shard 0.
+ */
+export function holdingOf(
+  shard: Shard,
+  kinds: readonly Pick<AnyKind, "sharded" | "resource">[],
+  controllers: readonly Pick<Controller, "keepsPod">[],
+): Holding {
+  const isFirst = shard.index === 0;
+  const others = controllers.filter(({ keepsPod }) => isFirst && keepsPod !== undefined);
+  if (shard.count === 1) return { ...ofAllOwners, others };
+  const sharded = new Set(kinds.filter((kind) => kind.sharded).map(({ resource }) => resource.kind));
+  return { owner: (kind, uid) => (sharded.has(kind) ? owns(shard, uid) : isFirst), others };
+}
 
 export function sharedCaches(holding: Holding = ofAllOwners): SharedCaches {
   const pods = new Cache<Pod>({

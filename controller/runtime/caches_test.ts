@@ -1,8 +1,10 @@
 import t from "tap";
 import { launchPriorityController } from "../kinds/container_launch_priority/index.ts";
+import { controllers, kinds } from "../kinds.ts";
 import { ownerKey } from "../plan/owners.ts";
 import { acceptedPod, ownerReference } from "../rollout/pods/pod_manifest.ts";
-import { ofAllOwners, sharedCaches } from "./caches.ts";
+import { holdingOf, ofAllOwners, sharedCaches } from "./caches.ts";
+import { shardOf } from "./shard.ts";
 
 const template = { containers: [{ name: "main", image: "app:1" }] };
 
@@ -49,4 +51,26 @@ t.test("pods of other owners are held while their containers wait for each other
   const annotations = { "apps.kruise.io/container-launch-priority-completed": "true" };
   pods.upsert({ ...waiting, containers, annotations, resourceVersion: "2" });
   t.equal(pods.size, 0);
+});
+
+t.test("shard 0 alone holds pods of other owners, and dependants of kinds that are not spread", async (t) => {
+  const holding = (index: number, count: number) => holdingOf({ index, count }, kinds, controllers);
+  const uid = "3f0c9a52-7a5e-4d7e-9a0e-0d6a1c2b3d4e";
+  for (const count of [1, 2]) {
+    const { others } = holding(0, count);
+    t.same(
+      controllers.filter((one) => others.includes(one)).map(({ controllerName }) => controllerName),
+      ["container-launch-priority-controller", "pod-readiness-controller"],
+    );
+    t.equal(others.length, 2);
+  }
+  t.same(holding(1, 2).others, []);
+  t.same(
+    [0, 1].map((index) => holding(index, 2).owner("SidecarSet", uid)),
+    [true, false],
+  );
+  const spread = [0, 1].map((index) => holding(index, 2).owner("CloneSet", uid));
+  t.equal(spread.filter((isOwner) => isOwner).length, 1, "one shard has each owner of a kind that is spread");
+  t.equal(spread[shardOf(uid, 2)], true);
+  t.ok(holding(0, 1).owner("CloneSet", uid));
 });
