@@ -1,7 +1,8 @@
 /**
- * The words in which kinds are written down. Each returns a TypeBox schema, so one text gives the static type
- * (`Static<typeof …>`), the OpenAPI schema of the definition and the field docs. Fields are required unless wrapped in
- * `optional`. Structural schemas of Kubernetes know neither `$ref` nor unions; nothing here produces them.
+ * The words in which kinds are written down. Each takes the description first and returns a TypeBox schema, so one text
+ * gives the static type (`Static<typeof …>`), the OpenAPI schema of the definition and the field docs. Fields are
+ * required unless wrapped in `optional`. Structural schemas of Kubernetes know neither `$ref` nor unions; nothing here
+ * produces them.
  */
 // By name: the default export would bring the whole library into every bundle.
 import {
@@ -19,7 +20,7 @@ import {
 import type { IntOrString, KubeObject, LabelSelector, ObjectMeta } from "../kube/core/index.ts";
 import type { Container, PodTemplate } from "./pod_template.ts";
 
-export type { Static, TSchema } from "typebox";
+export type { Static, TProperties, TSchema } from "typebox";
 
 export interface TextRules {
   default?: string;
@@ -48,8 +49,8 @@ export function text(description: string, rules: TextRules = {}) {
 
 /** A string of which the API server itself accepts only the given values. */
 export function choice<const V extends readonly string[]>(
-  values: V,
   description: string,
+  values: V,
   rules: TextRules = {},
 ) {
   return Unsafe<V[number]>({ ...StringType({ ...rules, description }), enum: [...values] });
@@ -81,7 +82,7 @@ export function intOrString(description: string) {
   });
 }
 
-export function list<T extends TSchema>(items: T, description: string, rules: ListRules = {}) {
+export function list<T extends TSchema>(description: string, items: T, rules: ListRules = {}) {
   const topology = rules.keys
     ? { "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [...rules.keys] }
     : rules.atomic
@@ -90,7 +91,7 @@ export function list<T extends TSchema>(items: T, description: string, rules: Li
   return ArrayType(items, { ...topology, description });
 }
 
-export function map<T extends TSchema>(values: T, description: string) {
+export function map<T extends TSchema>(description: string, values: T) {
   return Unsafe<Record<string, Static<T>>>({
     type: "object",
     additionalProperties: values,
@@ -99,16 +100,16 @@ export function map<T extends TSchema>(values: T, description: string) {
 }
 
 export function strings(description: string, rules: ListRules = {}) {
-  return list(StringType(), description, rules);
+  return list(description, StringType(), rules);
 }
 
 export function stringMap(description: string) {
-  return map(StringType(), description);
+  return map(description, StringType());
 }
 
 export function object<P extends TProperties>(
-  properties: P,
   description: string,
+  properties: P,
   rules: { atomic?: boolean; preserveUnknown?: boolean } = {},
 ) {
   return ObjectType(properties, {
@@ -116,6 +117,25 @@ export function object<P extends TProperties>(
     ...(rules.preserveUnknown ? { "x-kubernetes-preserve-unknown-fields": true } : {}),
     description,
   });
+}
+
+export function objectList<P extends TProperties>(
+  description: string,
+  itemDescription: string,
+  properties: P,
+  rules: ListRules = {},
+) {
+  return list(description, object(itemDescription, properties), rules);
+}
+
+/** `spec` of a kind. */
+export function specOf<P extends TProperties>(properties: P) {
+  return object("What is wanted.", properties);
+}
+
+/** `status` of a kind. */
+export function statusOf<P extends TProperties>(properties: P) {
+  return object("What is observed.", properties);
 }
 
 /** A value of which the schema says nothing; `T` is what admission makes sure of. */
@@ -143,34 +163,31 @@ export function podTemplate(description: string) {
 }
 
 /** A container of the pod API, of which the schema says nothing, with further fields beside its own. */
-export function container<P extends TProperties>(properties: P, description: string) {
-  const fields = object(properties, description, { preserveUnknown: true });
+export function container<P extends TProperties>(description: string, properties: P) {
+  const fields = object(description, properties, { preserveUnknown: true });
   return Unsafe<Container & Static<typeof fields>>({ ...fields });
 }
 
-const requirement = object(
-  {
-    key: text("Label key."),
-    operator: text("In, NotIn, Exists or DoesNotExist."),
-    values: optional(strings("Values for In and NotIn.", { atomic: true })),
-  },
-  "One condition on a label.",
-);
+const requirement = object("One condition on a label.", {
+  key: text("Label key."),
+  operator: text("In, NotIn, Exists or DoesNotExist."),
+  values: optional(strings("Values for In and NotIn.", { atomic: true })),
+});
 
 /** The fields of a label selector, for kinds that add fields of their own beside them. */
 const selectorFields = {
-  matchExpressions: optional(list(requirement, "Conditions that all must hold.", { atomic: true })),
+  matchExpressions: optional(list("Conditions that all must hold.", requirement, { atomic: true })),
   matchLabels: optional(stringMap("Labels that all must be present with these values.")),
 };
 
 export function labelSelector(description: string) {
-  return Unsafe<LabelSelector>({ ...object(selectorFields, description, { atomic: true }) });
+  return Unsafe<LabelSelector>({ ...object(description, selectorFields, { atomic: true }) });
 }
 
 /** Nodes by name or by label. */
 export function nodeNamesOrLabels(description: string) {
   const fields = { ...selectorFields, names: optional(strings("Names of nodes.")) };
-  return Unsafe<LabelSelector & { names?: string[] }>({ ...object(fields, description, { atomic: true }) });
+  return Unsafe<LabelSelector & { names?: string[] }>({ ...object(description, fields, { atomic: true }) });
 }
 
 /** Fields of a condition as the kinds of this API write it; `extra` adds to them. */
@@ -186,7 +203,7 @@ export function conditions<P extends TProperties>(
     lastTransitionTime: optional(dateTime("When the status changed last.")),
     ...extra,
   };
-  return list(object(fields, "One condition."), description);
+  return objectList(description, "One condition.", fields);
 }
 
 const conditionType =
@@ -196,7 +213,7 @@ const conditionType =
 export function strictConditions(description = "Latest observations of the object's state.") {
   const fields = {
     type: text("Name of the condition.", { maxLength: 316, pattern: conditionType }),
-    status: choice(["True", "False", "Unknown"], "Whether the condition holds."),
+    status: choice("Whether the condition holds.", ["True", "False", "Unknown"]),
     observedGeneration: optional(int64("Generation that was looked at.", { minimum: 0 })),
     lastTransitionTime: dateTime("When the status changed last."),
     reason: text("Cause of the last change, for programs.", {
@@ -206,5 +223,5 @@ export function strictConditions(description = "Latest observations of the objec
     }),
     message: text("Cause of the last change, for people.", { maxLength: 32768 }),
   };
-  return list(object(fields, "One condition."), description, { keys: ["type"] });
+  return objectList(description, "One condition.", fields, { keys: ["type"] });
 }

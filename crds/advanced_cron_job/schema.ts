@@ -1,5 +1,6 @@
 /** AdvancedCronJob. Spec: jobs, AdvancedCronJob. */
 import { broadcastJobSpec } from "../broadcast_job/schema.ts";
+import { ageColumn, dateColumn, textColumn } from "../columns.ts";
 import { cronJobTemplates } from "../core_places.ts";
 import { defineKind } from "../define_kind.ts";
 import {
@@ -14,6 +15,8 @@ import {
   optional,
   preserve,
   type Static,
+  specOf,
+  statusOf,
   text,
 } from "../dsl.ts";
 import { objectReference } from "../fragments.ts";
@@ -23,20 +26,17 @@ import type { Decoded } from "../kind_reader.ts";
 
 const templateCommon = {
   broadcastJobTemplate: optional(
-    object(
-      {
-        metadata: optional(objectMetadata("Labels and annotations of the created object.")),
-        spec: optional(broadcastJobSpec),
-      },
-      "A BroadcastJob.",
-    ),
+    object("A BroadcastJob.", {
+      metadata: optional(objectMetadata("Labels and annotations of the created object.")),
+      spec: optional(broadcastJobSpec),
+    }),
   ),
   jobTemplate: optional(preserve<Record<string, unknown>>("A Job of the group batch.")),
 };
 
 const common = {
   concurrencyPolicy: optional(
-    choice(["Allow", "Forbid", "Replace"], "What happens while an earlier job still runs."),
+    choice("What happens while an earlier job still runs.", ["Allow", "Forbid", "Replace"]),
   ),
   failedJobsHistoryLimit: optional(int32("Failed jobs that are kept.")),
   paused: optional(flag("Start no further jobs.")),
@@ -46,56 +46,39 @@ const common = {
   timeZone: optional(text("Time zone of the schedule; that of the controller by default.")),
 };
 
-const specV1alpha1 = object(
-  { ...common, template: object(templateCommon, "The job to start; exactly one form.") },
-  "What is wanted.",
-);
+const specV1alpha1 = specOf({
+  ...common,
+  template: object("The job to start; exactly one form.", templateCommon),
+});
 
-const spec = object(
-  {
-    ...common,
-    template: object(
-      {
-        ...templateCommon,
-        imageListPullJobTemplate: optional(
-          object(
-            {
-              metadata: optional(objectMetadata("Labels and annotations of the created object.")),
-              spec: optional(imageListPullJobSpec),
-            },
-            "An ImageListPullJob.",
-          ),
-        ),
-      },
-      "The job to start; exactly one form.",
+const spec = specOf({
+  ...common,
+  template: object("The job to start; exactly one form.", {
+    ...templateCommon,
+    imageListPullJobTemplate: optional(
+      object("An ImageListPullJob.", {
+        metadata: optional(objectMetadata("Labels and annotations of the created object.")),
+        spec: optional(imageListPullJobSpec),
+      }),
     ),
-  },
-  "What is wanted.",
-);
+  }),
+});
 
-const status = object(
-  {
-    active: optional(list(objectReference("One job."), "Jobs that run.")),
-    lastScheduleTime: optional(dateTime("When a job was started last.")),
-    type: optional(text("Kind of job that is started.")),
-  },
-  "What is observed.",
-);
+const status = statusOf({
+  active: optional(list("Jobs that run.", objectReference("One job."))),
+  lastScheduleTime: optional(dateTime("When a job was started last.")),
+  type: optional(text("Kind of job that is started.")),
+});
 
 export type AdvancedCronJobSpec = Static<typeof spec>;
 export type AdvancedCronJobStatus = Static<typeof status>;
 export type AdvancedCronJob = KindObject<AdvancedCronJobSpec, AdvancedCronJobStatus>;
 
 const columns: readonly PrinterColumn[] = [
-  { name: "Schedule", type: "string", jsonPath: ".spec.schedule", description: "When to start." },
-  { name: "Type", type: "string", jsonPath: ".status.type", description: "Kind of job that is started." },
-  {
-    name: "LastScheduleTime",
-    type: "date",
-    jsonPath: ".status.lastScheduleTime",
-    description: "When a job was started last.",
-  },
-  { name: "AGE", type: "date", jsonPath: ".metadata.creationTimestamp", description: "Time since creation." },
+  textColumn("Schedule", ".spec.schedule", "When to start."),
+  textColumn("Type", ".status.type", "Kind of job that is started."),
+  dateColumn("LastScheduleTime", ".status.lastScheduleTime", "When a job was started last."),
+  ageColumn,
 ];
 
 export const advancedCronJob = defineKind({

@@ -1,5 +1,6 @@
 /** BroadcastJob; both versions are alike. Spec: jobs, BroadcastJob. */
 
+import { ageColumn, integerColumn } from "../columns.ts";
 import { workloadTemplates } from "../core_places.ts";
 import { defineKind } from "../define_kind.ts";
 import {
@@ -13,69 +14,55 @@ import {
   optional,
   podTemplate,
   type Static,
+  specOf,
+  statusOf,
   text,
 } from "../dsl.ts";
+import { completionTime, startTime } from "../fragments.ts";
 import type { KindObject, PrinterColumn } from "../kind.ts";
 import type { Decoded } from "../kind_reader.ts";
 
 /** Spec of both versions; AdvancedCronJob embeds it. */
-export const broadcastJobSpec = object(
-  {
-    completionPolicy: optional(
-      object(
-        {
-          activeDeadlineSeconds: optional(int64("Seconds after which the job fails.")),
-          ttlSecondsAfterFinished: optional(int32("Seconds after which the finished job is deleted.")),
-          type: optional(text("Always (default): the job ends; Never: it goes on with new nodes.")),
-        },
-        "When the job is done.",
-      ),
-    ),
-    failurePolicy: optional(
-      object(
-        {
-          restartLimit: optional(int32("Failures until the policy acts.")),
-          type: optional(text("FailFast (default), Continue or Pause.")),
-        },
-        "What a failed pod means for the job.",
-      ),
-    ),
-    parallelism: optional(intOrString("Pods that run at the same time; unlimited by default.")),
-    paused: optional(flag("Create no further pods.")),
-    template: podTemplate("The pod to run once on each suitable node."),
-  },
-  "What is wanted.",
-);
+export const broadcastJobSpec = specOf({
+  completionPolicy: optional(
+    object("When the job is done.", {
+      activeDeadlineSeconds: optional(int64("Seconds after which the job fails.")),
+      ttlSecondsAfterFinished: optional(int32("Seconds after which the finished job is deleted.")),
+      type: optional(text("Always (default): the job ends; Never: it goes on with new nodes.")),
+    }),
+  ),
+  failurePolicy: optional(
+    object("What a failed pod means for the job.", {
+      restartLimit: optional(int32("Failures until the policy acts.")),
+      type: optional(text("FailFast (default), Continue or Pause.")),
+    }),
+  ),
+  parallelism: optional(intOrString("Pods that run at the same time; unlimited by default.")),
+  paused: optional(flag("Create no further pods.")),
+  template: podTemplate("The pod to run once on each suitable node."),
+});
 
-const status = object(
-  {
-    active: optional(int32("Pods that run.")),
-    completionTime: optional(dateTime("When the job ended.")),
-    conditions: optional(conditions({ lastProbeTime: optional(dateTime("When it was checked last.")) })),
-    desired: optional(int32("Nodes on which a pod should run.")),
-    failed: optional(int32("Pods that failed.")),
-    phase: optional(text("running, paused, completed or failed.")),
-    startTime: optional(dateTime("When the job began.")),
-    succeeded: optional(int32("Pods that succeeded.")),
-  },
-  "What is observed.",
-);
+const status = statusOf({
+  active: optional(int32("Pods that run.")),
+  completionTime,
+  conditions: optional(conditions({ lastProbeTime: optional(dateTime("When it was checked last.")) })),
+  desired: optional(int32("Nodes on which a pod should run.")),
+  failed: optional(int32("Pods that failed.")),
+  phase: optional(text("running, paused, completed or failed.")),
+  startTime,
+  succeeded: optional(int32("Pods that succeeded.")),
+});
 
 export type BroadcastJobSpec = Static<typeof broadcastJobSpec>;
 export type BroadcastJobStatus = Static<typeof status>;
 export type BroadcastJob = KindObject<BroadcastJobSpec, BroadcastJobStatus>;
 
 const columns: readonly PrinterColumn[] = [
-  {
-    name: "Desired",
-    type: "integer",
-    jsonPath: ".status.desired",
-    description: "Nodes on which a pod should run.",
-  },
-  { name: "Active", type: "integer", jsonPath: ".status.active", description: "Pods that run." },
-  { name: "Succeeded", type: "integer", jsonPath: ".status.succeeded", description: "Pods that succeeded." },
-  { name: "Failed", type: "integer", jsonPath: ".status.failed", description: "Pods that failed." },
-  { name: "AGE", type: "date", jsonPath: ".metadata.creationTimestamp", description: "Time since creation." },
+  integerColumn("Desired", ".status.desired", "Nodes on which a pod should run."),
+  integerColumn("Active", ".status.active", "Pods that run."),
+  integerColumn("Succeeded", ".status.succeeded", "Pods that succeeded."),
+  integerColumn("Failed", ".status.failed", "Pods that failed."),
+  ageColumn,
 ];
 
 export const broadcastJob = defineKind({

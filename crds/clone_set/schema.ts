@@ -1,5 +1,6 @@
 /** CloneSet in both versions. Spec: cloneset 1 to 3. */
 
+import { ageColumn, containerColumns, integerColumn, wideColumn } from "../columns.ts";
 import { workloadTemplates } from "../core_places.ts";
 import { defineKind } from "../define_kind.ts";
 import {
@@ -7,18 +8,28 @@ import {
   dateTime,
   flag,
   int32,
-  int64,
   intOrString,
-  labelSelector,
   object,
   optional,
   podTemplate,
   preserve,
   type Static,
+  specOf,
+  statusOf,
   strings,
   text,
 } from "../dsl.ts";
-import { inPlaceUpdateStrategy, lifecycle, priorityStrategy, scatterStrategy } from "../fragments.ts";
+import {
+  collisionCount,
+  inPlaceUpdateStrategy,
+  lifecycle,
+  observedGeneration,
+  priorityStrategy,
+  revisionHistoryLimit,
+  scatterStrategy,
+  templateSelector,
+  updateStrategy,
+} from "../fragments.ts";
 import { type KindObject, type PrinterColumn, workloadScale } from "../kind.ts";
 import type { Decoded } from "../kind_reader.ts";
 import type { PersistentVolumeClaim } from "../pod_template.ts";
@@ -31,8 +42,8 @@ const common = {
     int32("Seconds without progress until the condition Progressing turns False."),
   ),
   replicas: optional(int32("Wanted number of pods; 1 by default.")),
-  revisionHistoryLimit: optional(int32("Revisions kept besides those in use; 10 by default.")),
-  selector: labelSelector("Labels that the template carries and that find the pods; cannot be changed."),
+  revisionHistoryLimit,
+  selector: templateSelector,
   template: podTemplate("The pods to create."),
   volumeClaimTemplates: optional(preserve<PersistentVolumeClaim[]>("Claims created for each pod.")),
 };
@@ -54,83 +65,58 @@ const rollout = {
   scatterStrategy: optional(scatterStrategy()),
 };
 
-const specV1alpha1 = object(
-  {
-    ...common,
-    scaleStrategy: optional(
-      object(
-        {
-          ...scaling,
-          disablePVCReuse: optional(
-            flag("Delete claims of vanished pods instead of giving them to new pods."),
-          ),
-        },
-        "How the number of pods is changed.",
-      ),
-    ),
-    updateStrategy: optional(
-      object(
-        { ...rollout, type: optional(text("ReCreate (default), InPlaceIfPossible or InPlaceOnly.")) },
-        "How pods are brought to a new revision.",
-      ),
-    ),
-  },
-  "What is wanted.",
-);
+const specV1alpha1 = specOf({
+  ...common,
+  scaleStrategy: optional(
+    object("How the number of pods is changed.", {
+      ...scaling,
+      disablePVCReuse: optional(flag("Delete claims of vanished pods instead of giving them to new pods.")),
+    }),
+  ),
+  updateStrategy: optional(
+    object("How pods are brought to a new revision.", {
+      ...rollout,
+      type: optional(text("ReCreate (default), InPlaceIfPossible or InPlaceOnly.")),
+    }),
+  ),
+});
 
 /** `spec.updateStrategy.rollingUpdate` of the storage version. */
-const rollingUpdate = object(
-  { ...rollout, podUpdatePolicy: optional(text("ReCreate (default), InPlaceIfPossible or InPlaceOnly.")) },
-  "Settings of the type RollingUpdate.",
-);
+const rollingUpdate = object("Settings of the type RollingUpdate.", {
+  ...rollout,
+  podUpdatePolicy: optional(text("ReCreate (default), InPlaceIfPossible or InPlaceOnly.")),
+});
 
 /** Spec of the storage version; UnitedDeployment embeds it. */
-export const cloneSetSpec = object(
-  {
-    ...common,
-    scaleStrategy: optional(
-      object(
-        {
-          ...scaling,
-          enablePVCReuse: optional(flag("Give claims of vanished pods to new pods.", { default: false })),
-          excludePreparingDelete: optional(flag("Do not count pods that are held before their deletion.")),
-        },
-        "How the number of pods is changed.",
-      ),
-    ),
-    updateStrategy: optional(
-      object(
-        {
-          rollingUpdate: optional(rollingUpdate),
-          type: optional(text("RollingUpdate (default) or OnDelete.")),
-        },
-        "How pods are brought to a new revision.",
-      ),
-    ),
-  },
-  "What is wanted.",
-);
+export const cloneSetSpec = specOf({
+  ...common,
+  scaleStrategy: optional(
+    object("How the number of pods is changed.", {
+      ...scaling,
+      enablePVCReuse: optional(flag("Give claims of vanished pods to new pods.", { default: false })),
+      excludePreparingDelete: optional(flag("Do not count pods that are held before their deletion.")),
+    }),
+  ),
+  updateStrategy: optional(updateStrategy(rollingUpdate)),
+});
 
-const status = object(
-  {
-    availableReplicas: int32("Pods that are ready for minReadySeconds and in state Normal."),
-    collisionCount: optional(int32("Counter mixed into revision hashes when two collide.")),
-    conditions: optional(
-      conditions({ lastUpdateTime: optional(dateTime("When status or reason changed last.")) }),
-    ),
-    currentRevision: optional(text("Revision from which pods are updated.")),
-    expectedUpdatedReplicas: optional(int32("Pods that the partition lets be updated.")),
-    labelSelector: optional(text("The selector as text, for the scale subresource.")),
-    observedGeneration: optional(int64("Generation that the status is about.")),
-    readyReplicas: int32("Pods that are ready."),
-    replicas: int32("Pods that exist and are active."),
-    updateRevision: optional(text("Revision of the present template.")),
-    updatedAvailableReplicas: optional(int32("Available pods at the update revision.")),
-    updatedReadyReplicas: int32("Ready pods at the update revision."),
-    updatedReplicas: int32("Pods at the update revision."),
-  },
-  "What is observed.",
-);
+const status = statusOf({
+  availableReplicas: int32("Pods that are ready for minReadySeconds and in state Normal."),
+  collisionCount,
+  conditions: optional(
+    conditions({ lastUpdateTime: optional(dateTime("When status or reason changed last.")) }),
+  ),
+  currentRevision: optional(text("Revision from which pods are updated.")),
+  expectedUpdatedReplicas: optional(int32("Pods that the partition lets be updated.")),
+  labelSelector: optional(text("The selector as text, for the scale subresource.")),
+  observedGeneration,
+  readyReplicas: int32("Pods that are ready."),
+  replicas: int32("Pods that exist and are active."),
+  updateRevision: optional(text("Revision of the present template.")),
+  updatedAvailableReplicas: optional(int32("Available pods at the update revision.")),
+  updatedReadyReplicas: int32("Ready pods at the update revision."),
+  updatedReplicas: int32("Pods at the update revision."),
+});
 
 export type CloneSetSpec = Static<typeof cloneSetSpec>;
 export type CloneSetSpecV1alpha1 = Static<typeof specV1alpha1>;
@@ -141,49 +127,15 @@ export type CloneSet = KindObject<CloneSetSpec, CloneSetStatus>;
 export type CloneSetV1alpha1 = KindObject<CloneSetSpecV1alpha1, CloneSetStatus>;
 
 const columns: readonly PrinterColumn[] = [
-  { name: "DESIRED", type: "integer", jsonPath: ".spec.replicas", description: "Wanted number of pods." },
-  {
-    name: "UPDATED",
-    type: "integer",
-    jsonPath: ".status.updatedReplicas",
-    description: "Pods at the update revision.",
-  },
-  {
-    name: "UPDATED_READY",
-    type: "integer",
-    jsonPath: ".status.updatedReadyReplicas",
-    description: "Those that are ready.",
-  },
-  {
-    name: "UPDATED_AVAILABLE",
-    type: "integer",
-    jsonPath: ".status.updatedAvailableReplicas",
-    description: "Those that are available.",
-  },
-  { name: "READY", type: "integer", jsonPath: ".status.readyReplicas", description: "Pods that are ready." },
-  { name: "TOTAL", type: "integer", jsonPath: ".status.replicas", description: "Pods that exist." },
-  { name: "AGE", type: "date", jsonPath: ".metadata.creationTimestamp", description: "Time since creation." },
-  {
-    name: "CONTAINERS",
-    type: "string",
-    priority: 1,
-    jsonPath: ".spec.template.spec.containers[*].name",
-    description: "Container names.",
-  },
-  {
-    name: "IMAGES",
-    type: "string",
-    priority: 1,
-    jsonPath: ".spec.template.spec.containers[*].image",
-    description: "Container images.",
-  },
-  {
-    name: "SELECTOR",
-    type: "string",
-    priority: 1,
-    jsonPath: ".status.labelSelector",
-    description: "Label selector of the pods.",
-  },
+  integerColumn("DESIRED", ".spec.replicas", "Wanted number of pods."),
+  integerColumn("UPDATED", ".status.updatedReplicas", "Pods at the update revision."),
+  integerColumn("UPDATED_READY", ".status.updatedReadyReplicas", "Those that are ready."),
+  integerColumn("UPDATED_AVAILABLE", ".status.updatedAvailableReplicas", "Those that are available."),
+  integerColumn("READY", ".status.readyReplicas", "Pods that are ready."),
+  integerColumn("TOTAL", ".status.replicas", "Pods that exist."),
+  ageColumn,
+  ...containerColumns,
+  wideColumn("SELECTOR", ".status.labelSelector", "Label selector of the pods."),
 ];
 
 export const cloneSet = defineKind({

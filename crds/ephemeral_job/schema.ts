@@ -1,5 +1,6 @@
 /** EphemeralJob, v1alpha1 only. Spec: containers. */
 
+import { ageColumn, integerColumn, textColumn } from "../columns.ts";
 import { defineKind } from "../define_kind.ts";
 import {
   conditions,
@@ -12,74 +13,50 @@ import {
   optional,
   preserve,
   type Static,
+  specOf,
+  statusOf,
   text,
 } from "../dsl.ts";
+import { completionTime, startTime } from "../fragments.ts";
 import type { KindObject, PrinterColumn } from "../kind.ts";
 import type { Container } from "../pod_template.ts";
 
-const spec = object(
-  {
-    activeDeadlineSeconds: optional(int64("Seconds after which the job ends.")),
-    parallelism: optional(int32("Pods that are worked on at the same time; 1 by default.")),
-    paused: optional(flag("Go to no further pods.")),
-    replicas: optional(int32("Number of pods; all that match by default.")),
-    selector: labelSelector("Pods that get the containers."),
-    template: object(
-      { ephemeralContainers: preserve<Container[]>("Ephemeral containers to run.") },
-      "What runs in each pod.",
-    ),
-    ttlSecondsAfterFinished: optional(int32("Seconds after which the finished job is deleted.")),
-  },
-  "What is wanted.",
-);
+const spec = specOf({
+  activeDeadlineSeconds: optional(int64("Seconds after which the job ends.")),
+  parallelism: optional(int32("Pods that are worked on at the same time; 1 by default.")),
+  paused: optional(flag("Go to no further pods.")),
+  replicas: optional(int32("Number of pods; all that match by default.")),
+  selector: labelSelector("Pods that get the containers."),
+  template: object("What runs in each pod.", {
+    ephemeralContainers: preserve<Container[]>("Ephemeral containers to run."),
+  }),
+  ttlSecondsAfterFinished: optional(int32("Seconds after which the finished job is deleted.")),
+});
 
-const status = object(
-  {
-    completionTime: optional(dateTime("When the job ended.")),
-    conditions: optional(conditions({ lastProbeTime: optional(dateTime("When it was checked last.")) })),
-    failed: optional(int32("Pods whose containers failed.")),
-    match: optional(int32("Pods that match.")),
-    phase: optional(text("State of the job.")),
-    running: optional(int32("Pods whose containers run.")),
-    startTime: optional(dateTime("When the job began.")),
-    succeeded: optional(int32("Pods whose containers succeeded.")),
-    waiting: optional(int32("Pods whose containers wait.")),
-  },
-  "What is observed.",
-);
+const status = statusOf({
+  completionTime,
+  conditions: optional(conditions({ lastProbeTime: optional(dateTime("When it was checked last.")) })),
+  failed: optional(int32("Pods whose containers failed.")),
+  match: optional(int32("Pods that match.")),
+  phase: optional(text("State of the job.")),
+  running: optional(int32("Pods whose containers run.")),
+  startTime,
+  succeeded: optional(int32("Pods whose containers succeeded.")),
+  waiting: optional(int32("Pods whose containers wait.")),
+});
 
 export type EphemeralJobSpec = Static<typeof spec>;
 export type EphemeralJobStatus = Static<typeof status>;
 export type EphemeralJob = KindObject<EphemeralJobSpec, EphemeralJobStatus>;
 
 const columns: readonly PrinterColumn[] = [
-  { name: "STATUS", type: "string", jsonPath: ".status.phase", description: "State of the job." },
-  { name: "MATCH", type: "integer", jsonPath: ".status.match", description: "Pods that match." },
-  {
-    name: "SUCCEED",
-    type: "integer",
-    jsonPath: ".status.succeeded",
-    description: "Pods whose containers succeeded.",
-  },
-  {
-    name: "FAILED",
-    type: "integer",
-    jsonPath: ".status.failed",
-    description: "Pods whose containers failed.",
-  },
-  {
-    name: "RUNNING",
-    type: "integer",
-    jsonPath: ".status.running",
-    description: "Pods whose containers run.",
-  },
-  {
-    name: "WAITING",
-    type: "integer",
-    jsonPath: ".status.waiting",
-    description: "Pods whose containers wait.",
-  },
-  { name: "AGE", type: "date", jsonPath: ".metadata.creationTimestamp", description: "Time since creation." },
+  textColumn("STATUS", ".status.phase", "State of the job."),
+  integerColumn("MATCH", ".status.match", "Pods that match."),
+  integerColumn("SUCCEED", ".status.succeeded", "Pods whose containers succeeded."),
+  integerColumn("FAILED", ".status.failed", "Pods whose containers failed."),
+  integerColumn("RUNNING", ".status.running", "Pods whose containers run."),
+  integerColumn("WAITING", ".status.waiting", "Pods whose containers wait."),
+  ageColumn,
 ];
 
 export const ephemeralJob = defineKind({

@@ -1,58 +1,36 @@
 /** ImagePullJob; both versions differ in a printer column only. Spec: images. */
 
+import { ageColumn, integerColumn, textColumn } from "../columns.ts";
 import { defineKind } from "../define_kind.ts";
-import { dateTime, int32, object, optional, type Static, strings, text } from "../dsl.ts";
-import { imagePullSettings } from "../fragments.ts";
+import { int32, optional, type Static, specOf, statusOf, strings, text } from "../dsl.ts";
+import { completionTime, imagePullSettings, startTime } from "../fragments.ts";
 import type { KindObject, PrinterColumn } from "../kind.ts";
 
-const spec = object({ ...imagePullSettings(), image: text("Image to pull.") }, "What is wanted.");
+const spec = specOf({ ...imagePullSettings(), image: text("Image to pull.") });
 
-const status = object(
-  {
-    active: optional(int32("Nodes that pull.")),
-    completionTime: optional(dateTime("When the job ended.")),
-    desired: int32("Nodes that should have the image."),
-    failed: optional(int32("Nodes on which the pull failed.")),
-    failedNodes: optional(strings("Names of the nodes on which the pull failed.")),
-    message: optional(text("State in words.")),
-    startTime: optional(dateTime("When the job began.")),
-    succeeded: optional(int32("Nodes that have the image.")),
-  },
-  "What is observed.",
-);
+const status = statusOf({
+  active: optional(int32("Nodes that pull.")),
+  completionTime,
+  desired: int32("Nodes that should have the image."),
+  failed: optional(int32("Nodes on which the pull failed.")),
+  failedNodes: optional(strings("Names of the nodes on which the pull failed.")),
+  message: optional(text("State in words.")),
+  startTime,
+  succeeded: optional(int32("Nodes that have the image.")),
+});
 
 export type ImagePullJobSpec = Static<typeof spec>;
 export type ImagePullJobStatus = Static<typeof status>;
 export type ImagePullJob = KindObject<ImagePullJobSpec, ImagePullJobStatus>;
 
 const columns: readonly PrinterColumn[] = [
-  {
-    name: "TOTAL",
-    type: "integer",
-    jsonPath: ".status.desired",
-    description: "Nodes that should have the image.",
-  },
-  { name: "ACTIVE", type: "integer", jsonPath: ".status.active", description: "Nodes that pull." },
-  {
-    name: "SUCCEED",
-    type: "integer",
-    jsonPath: ".status.succeeded",
-    description: "Nodes that have the image.",
-  },
-  {
-    name: "FAILED",
-    type: "integer",
-    jsonPath: ".status.failed",
-    description: "Nodes on which the pull failed.",
-  },
-  { name: "AGE", type: "date", jsonPath: ".metadata.creationTimestamp", description: "Time since creation." },
+  integerColumn("TOTAL", ".status.desired", "Nodes that should have the image."),
+  integerColumn("ACTIVE", ".status.active", "Nodes that pull."),
+  integerColumn("SUCCEED", ".status.succeeded", "Nodes that have the image."),
+  integerColumn("FAILED", ".status.failed", "Nodes on which the pull failed."),
+  ageColumn,
 ];
-const message: PrinterColumn = {
-  name: "MESSAGE",
-  type: "string",
-  jsonPath: ".status.message",
-  description: "State in words.",
-};
+const message: PrinterColumn = textColumn("MESSAGE", ".status.message", "State in words.");
 
 export const imagePullJob = defineKind({
   kind: "ImagePullJob",

@@ -1,7 +1,7 @@
 /** NodePodProbe, v1alpha1 only: the probes of one node. Spec: containers. */
 
 import { defineKind } from "../define_kind.ts";
-import { dateTime, list, object, optional, type Static, text } from "../dsl.ts";
+import { dateTime, objectList, optional, type Static, specOf, statusOf, text } from "../dsl.ts";
 import { probe } from "../fragments.ts";
 import type { KindObject } from "../kind.ts";
 
@@ -11,68 +11,38 @@ const podIdentity = {
   uid: text("UID of the pod."),
 };
 
-const spec = object(
-  {
-    podProbes: optional(
-      list(
-        object(
-          {
-            ...podIdentity,
-            IP: text("Address of the pod."),
-            probes: optional(
-              list(
-                object(
-                  {
-                    containerName: text("Container in which the probe runs."),
-                    name: text("Name of the marker and of the probe."),
-                    probe: probe("What is run."),
-                  },
-                  "One probe.",
-                ),
-                "Probes.",
-              ),
-            ),
-          },
-          "One pod.",
-        ),
-        "Pods of the node.",
+const spec = specOf({
+  podProbes: optional(
+    objectList("Pods of the node.", "One pod.", {
+      ...podIdentity,
+      IP: text("Address of the pod."),
+      probes: optional(
+        objectList("Probes.", "One probe.", {
+          containerName: text("Container in which the probe runs."),
+          name: text("Name of the marker and of the probe."),
+          probe: probe("What is run."),
+        }),
       ),
-    ),
-  },
-  "What is wanted.",
-);
+    }),
+  ),
+});
 
-const status = object(
-  {
-    podProbeStatuses: optional(
-      list(
-        object(
-          {
-            ...podIdentity,
-            probeStates: optional(
-              list(
-                object(
-                  {
-                    lastProbeTime: optional(dateTime("When the probe ran last.")),
-                    lastTransitionTime: optional(dateTime("When the result changed last.")),
-                    message: optional(text("Output of the probe.")),
-                    name: text("Name of the marker and of the probe."),
-                    state: text("Succeeded, Failed or Unknown."),
-                  },
-                  "One probe.",
-                ),
-                "Results.",
-              ),
-            ),
-          },
-          "One pod.",
-        ),
-        "Pods of the node.",
+const status = statusOf({
+  podProbeStatuses: optional(
+    objectList("Pods of the node.", "One pod.", {
+      ...podIdentity,
+      probeStates: optional(
+        objectList("Results.", "One probe.", {
+          lastProbeTime: optional(dateTime("When the probe ran last.")),
+          lastTransitionTime: optional(dateTime("When the result changed last.")),
+          message: optional(text("Output of the probe.")),
+          name: text("Name of the marker and of the probe."),
+          state: text("Succeeded, Failed or Unknown."),
+        }),
       ),
-    ),
-  },
-  "What is observed.",
-);
+    }),
+  ),
+});
 
 export type NodePodProbeSpec = Static<typeof spec>;
 export type NodePodProbeStatus = Static<typeof status>;

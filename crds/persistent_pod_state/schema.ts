@@ -5,11 +5,13 @@ import {
   choice,
   int32,
   int64,
-  list,
   map,
   object,
+  objectList,
   optional,
   type Static,
+  specOf,
+  statusOf,
   stringMap,
   strings,
   text,
@@ -19,7 +21,7 @@ import type { KindObject } from "../kind.ts";
 import { convertPersistentPodState } from "./convert.ts";
 
 const annotations = optional(
-  list(object({ key: text("Annotation key.") }, "One annotation."), "Annotations of pods that are recorded."),
+  objectList("Annotations of pods that are recorded.", "One annotation.", { key: text("Annotation key.") }),
 );
 const retentionWords = "When a recorded state is dropped: WhenScaled (default) or WhenDeleted.";
 const keyWords = "Labels of the node whose values are kept.";
@@ -28,69 +30,45 @@ const preferredWords = "Node labels that a recreated pod should find again.";
 const preferenceWords = "Node labels.";
 const targetRef = targetReference("Workload whose pods are recorded.");
 
-const specV1alpha1 = object(
-  {
-    persistentPodAnnotations: annotations,
-    persistentPodStateRetentionPolicy: optional(text(retentionWords)),
-    preferredPersistentTopology: optional(
-      list(
-        object(
-          {
-            preference: object({ nodeTopologyKeys: strings(keyWords) }, preferenceWords),
-            weight: int32("1 to 100."),
-          },
-          "One preference.",
-        ),
-        preferredWords,
-      ),
-    ),
-    requiredPersistentTopology: optional(object({ nodeTopologyKeys: strings(keyWords) }, requiredWords)),
-    targetRef,
-  },
-  "What is wanted.",
-);
+const specV1alpha1 = specOf({
+  persistentPodAnnotations: annotations,
+  persistentPodStateRetentionPolicy: optional(text(retentionWords)),
+  preferredPersistentTopology: optional(
+    objectList(preferredWords, "One preference.", {
+      preference: object(preferenceWords, { nodeTopologyKeys: strings(keyWords) }),
+      weight: int32("1 to 100."),
+    }),
+  ),
+  requiredPersistentTopology: optional(object(requiredWords, { nodeTopologyKeys: strings(keyWords) })),
+  targetRef,
+});
 
-const spec = object(
-  {
-    persistentPodAnnotations: annotations,
-    persistentPodStateRetentionPolicy: optional(choice(["WhenScaled", "WhenDeleted"], retentionWords)),
-    preferredPersistentTopology: optional(
-      list(
-        object(
-          {
-            preference: object({ keys: strings(keyWords) }, preferenceWords),
-            weight: int32("1 to 100.", { minimum: 0 }),
-          },
-          "One preference.",
-        ),
-        preferredWords,
-      ),
-    ),
-    requiredPersistentTopology: optional(object({ keys: strings(keyWords) }, requiredWords)),
-    targetRef,
-  },
-  "What is wanted.",
-);
+const spec = specOf({
+  persistentPodAnnotations: annotations,
+  persistentPodStateRetentionPolicy: optional(choice(retentionWords, ["WhenScaled", "WhenDeleted"])),
+  preferredPersistentTopology: optional(
+    objectList(preferredWords, "One preference.", {
+      preference: object(preferenceWords, { keys: strings(keyWords) }),
+      weight: int32("1 to 100.", { minimum: 0 }),
+    }),
+  ),
+  requiredPersistentTopology: optional(object(requiredWords, { keys: strings(keyWords) })),
+  targetRef,
+});
 
-const status = object(
-  {
-    observedGeneration: int64("Generation that the status is about."),
-    podStates: optional(
-      map(
-        object(
-          {
-            annotations: optional(stringMap("Annotations of the pod.")),
-            nodeName: optional(text("Node of the pod.")),
-            nodeTopologyLabels: optional(stringMap("Labels of that node.")),
-          },
-          "One pod.",
-        ),
-        "Recorded states by pod name.",
-      ),
+const status = statusOf({
+  observedGeneration: int64("Generation that the status is about."),
+  podStates: optional(
+    map(
+      "Recorded states by pod name.",
+      object("One pod.", {
+        annotations: optional(stringMap("Annotations of the pod.")),
+        nodeName: optional(text("Node of the pod.")),
+        nodeTopologyLabels: optional(stringMap("Labels of that node.")),
+      }),
     ),
-  },
-  "What is observed.",
-);
+  ),
+});
 
 export type PersistentPodStateSpec = Static<typeof spec>;
 export type PersistentPodStateStatus = Static<typeof status>;

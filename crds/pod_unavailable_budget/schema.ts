@@ -1,19 +1,21 @@
 /** PodUnavailableBudget. Spec: protection. */
 
+import { integerColumn } from "../columns.ts";
 import { defineKind } from "../define_kind.ts";
 import {
   choice,
   int32,
-  int64,
   intOrString,
   labelSelector,
   list,
   object,
   optional,
   type Static,
+  specOf,
+  statusOf,
   text,
 } from "../dsl.ts";
-import { timesByName } from "../fragments.ts";
+import { observedGeneration, timesByName } from "../fragments.ts";
 import type { KindObject, PrinterColumn } from "../kind.ts";
 import { convertPodUnavailableBudget } from "./convert.ts";
 
@@ -22,46 +24,37 @@ const common = {
   minAvailable: optional(intOrString("Pods that must stay available.")),
   selector: optional(labelSelector("Pods that are protected; or targetRef.")),
   targetRef: optional(
-    object(
-      {
-        apiVersion: optional(text("API version of the workload.")),
-        kind: optional(text("Kind of the workload.")),
-        name: optional(text("Name of the workload.")),
-      },
-      "Workload whose pods are protected; or selector.",
-    ),
+    object("Workload whose pods are protected; or selector.", {
+      apiVersion: optional(text("API version of the workload.")),
+      kind: optional(text("Kind of the workload.")),
+      name: optional(text("Name of the workload.")),
+    }),
   ),
 };
 
-const specV1alpha1 = object(common, "What is wanted.");
+const specV1alpha1 = specOf(common);
 
-const spec = object(
-  {
-    ...common,
-    ignoredPodSelector: optional(labelSelector("Pods that are not protected although selected.")),
-    protectOperations: optional(
-      list(
-        choice(["DELETE", "UPDATE", "EVICT", "RESIZE"], "One operation."),
-        "Operations that the budget limits; DELETE, EVICT and UPDATE by default.",
-      ),
+const spec = specOf({
+  ...common,
+  ignoredPodSelector: optional(labelSelector("Pods that are not protected although selected.")),
+  protectOperations: optional(
+    list(
+      "Operations that the budget limits; DELETE, EVICT and UPDATE by default.",
+      choice("One operation.", ["DELETE", "UPDATE", "EVICT", "RESIZE"]),
     ),
-    protectTotalReplicas: optional(int32("Number that counts as the total.", { minimum: 1 })),
-  },
-  "What is wanted.",
-);
+  ),
+  protectTotalReplicas: optional(int32("Number that counts as the total.", { minimum: 1 })),
+});
 
-const status = object(
-  {
-    currentAvailable: int32("Pods that are available."),
-    desiredAvailable: int32("Pods that must stay available."),
-    disruptedPods: optional(timesByName("Pods whose deletion was allowed and has not been seen yet.")),
-    observedGeneration: optional(int64("Generation that the status is about.")),
-    totalReplicas: int32("Pods that count as the total."),
-    unavailableAllowed: int32("Pods that may become unavailable now."),
-    unavailablePods: optional(timesByName("Pods whose change was allowed and has not been seen yet.")),
-  },
-  "What is observed.",
-);
+const status = statusOf({
+  currentAvailable: int32("Pods that are available."),
+  desiredAvailable: int32("Pods that must stay available."),
+  disruptedPods: optional(timesByName("Pods whose deletion was allowed and has not been seen yet.")),
+  observedGeneration,
+  totalReplicas: int32("Pods that count as the total."),
+  unavailableAllowed: int32("Pods that may become unavailable now."),
+  unavailablePods: optional(timesByName("Pods whose change was allowed and has not been seen yet.")),
+});
 
 export type PodUnavailableBudgetSpec = Static<typeof spec>;
 export type PodUnavailableBudgetStatus = Static<typeof status>;
@@ -72,30 +65,10 @@ export type PodUnavailableBudgetV1alpha1 = KindObject<
 >;
 
 const columns: readonly PrinterColumn[] = [
-  {
-    name: "Allowed",
-    type: "integer",
-    jsonPath: ".status.unavailableAllowed",
-    description: "Pods that may become unavailable now.",
-  },
-  {
-    name: "Current",
-    type: "integer",
-    jsonPath: ".status.currentAvailable",
-    description: "Pods that are available.",
-  },
-  {
-    name: "Desired",
-    type: "integer",
-    jsonPath: ".status.desiredAvailable",
-    description: "Pods that must stay available.",
-  },
-  {
-    name: "Total",
-    type: "integer",
-    jsonPath: ".status.totalReplicas",
-    description: "Pods that count as the total.",
-  },
+  integerColumn("Allowed", ".status.unavailableAllowed", "Pods that may become unavailable now."),
+  integerColumn("Current", ".status.currentAvailable", "Pods that are available."),
+  integerColumn("Desired", ".status.desiredAvailable", "Pods that must stay available."),
+  integerColumn("Total", ".status.totalReplicas", "Pods that count as the total."),
 ];
 
 export const podUnavailableBudget = defineKind({

@@ -1,28 +1,31 @@
 /** ResourceDistribution. Spec: resourcedistribution 1 to 3. */
 
+import { integerColumn } from "../columns.ts";
 import { defineKind } from "../define_kind.ts";
 import {
   dateTime,
   embeddedResource,
   flag,
   int32,
-  int64,
   labelSelector,
   list,
   object,
+  objectList,
   optional,
   type Static,
+  specOf,
+  statusOf,
   strings,
   text,
 } from "../dsl.ts";
+import { observedGeneration } from "../fragments.ts";
 import type { KindObject, PrinterColumn } from "../kind.ts";
 import { convertResourceDistribution } from "./convert.ts";
 
 function namespaceList(description: string) {
-  return object(
-    { list: optional(list(object({ name: optional(text("Namespace.")) }, "One namespace."), "Namespaces.")) },
-    description,
-  );
+  return object(description, {
+    list: optional(objectList("Namespaces.", "One namespace.", { name: optional(text("Namespace.")) })),
+  });
 }
 
 const resource = embeddedResource("The Secret or ConfigMap to distribute, complete.");
@@ -34,24 +37,15 @@ const targetCommon = {
 };
 const byLabels = optional(labelSelector("Namespaces by labels."));
 
-const specV1alpha1 = object(
-  {
-    resource,
-    targets: object(
-      { ...targetCommon, namespaceLabelSelector: byLabels },
-      "Namespaces that get the resource.",
-    ),
-  },
-  "What is wanted.",
-);
+const specV1alpha1 = specOf({
+  resource,
+  targets: object("Namespaces that get the resource.", { ...targetCommon, namespaceLabelSelector: byLabels }),
+});
 
-const spec = object(
-  {
-    resource,
-    targets: object({ ...targetCommon, namespaceSelector: byLabels }, "Namespaces that get the resource."),
-  },
-  "What is wanted.",
-);
+const spec = specOf({
+  resource,
+  targets: object("Namespaces that get the resource.", { ...targetCommon, namespaceSelector: byLabels }),
+});
 
 function status(listName: "failedNamespace" | "failedNamespaces") {
   const condition = {
@@ -61,23 +55,20 @@ function status(listName: "failedNamespace" | "failedNamespaces") {
     type: text("Name of the condition."),
   };
   const failed = optional(strings("Namespaces that the condition is about."));
-  return object(
-    {
-      conditions: optional(
-        list(
-          listName === "failedNamespaces"
-            ? object({ ...condition, failedNamespaces: failed }, "One condition.")
-            : object({ ...condition, failedNamespace: failed }, "One condition."),
-          "Failures by cause.",
-        ),
+  return statusOf({
+    conditions: optional(
+      list(
+        "Failures by cause.",
+        listName === "failedNamespaces"
+          ? object("One condition.", { ...condition, failedNamespaces: failed })
+          : object("One condition.", { ...condition, failedNamespace: failed }),
       ),
-      desired: optional(int32("Namespaces that should have the resource.")),
-      failed: optional(int32("Namespaces that do not have it.")),
-      observedGeneration: optional(int64("Generation that the status is about.")),
-      succeeded: optional(int32("Namespaces that have it.")),
-    },
-    "What is observed.",
-  );
+    ),
+    desired: optional(int32("Namespaces that should have the resource.")),
+    failed: optional(int32("Namespaces that do not have it.")),
+    observedGeneration,
+    succeeded: optional(int32("Namespaces that have it.")),
+  });
 }
 
 const statusV1alpha1 = status("failedNamespace");
@@ -92,24 +83,9 @@ export type ResourceDistributionV1alpha1 = KindObject<
 >;
 
 const columns: readonly PrinterColumn[] = [
-  {
-    name: "TOTAL",
-    type: "integer",
-    jsonPath: ".status.desired",
-    description: "Namespaces that should have the resource.",
-  },
-  {
-    name: "SUCCEED",
-    type: "integer",
-    jsonPath: ".status.succeeded",
-    description: "Namespaces that have it.",
-  },
-  {
-    name: "FAILED",
-    type: "integer",
-    jsonPath: ".status.failed",
-    description: "Namespaces that do not have it.",
-  },
+  integerColumn("TOTAL", ".status.desired", "Namespaces that should have the resource."),
+  integerColumn("SUCCEED", ".status.succeeded", "Namespaces that have it."),
+  integerColumn("FAILED", ".status.failed", "Namespaces that do not have it."),
 ];
 
 export const resourceDistribution = defineKind({

@@ -1,5 +1,6 @@
 /** SidecarSet. Spec: sidecarset 1 to 3. */
 
+import { ageColumn, integerColumn } from "../columns.ts";
 import { sidecars } from "../core_places.ts";
 import { defineKind } from "../define_kind.ts";
 import {
@@ -7,184 +8,144 @@ import {
   container,
   flag,
   int32,
-  int64,
   intOrString,
   labelSelector,
   list,
   object,
+  objectList,
   optional,
   preserve,
   type Static,
+  specOf,
+  statusOf,
   stringMap,
   strings,
   text,
 } from "../dsl.ts";
-import { priorityStrategy, scatterStrategy } from "../fragments.ts";
+import { collisionCount, observedGeneration, priorityStrategy, scatterStrategy } from "../fragments.ts";
 import type { KindObject, PrinterColumn } from "../kind.ts";
 import type { Decoded } from "../kind_reader.ts";
 import type { Volume } from "../pod_template.ts";
 import { convertSidecarSet } from "./convert.ts";
 
 function sharePolicy(description: string) {
-  return object({ type: optional(text("enabled or disabled (default).")) }, description);
+  return object(description, { type: optional(text("enabled or disabled (default).")) });
 }
 
 function expressions(description: string) {
-  return object(
-    {
-      cpu: optional(text("Expression over the CPU of the target containers.")),
-      memory: optional(text("Expression over the memory of the target containers.")),
-    },
-    description,
-  );
+  return object(description, {
+    cpu: optional(text("Expression over the CPU of the target containers.")),
+    memory: optional(text("Expression over the memory of the target containers.")),
+  });
 }
 
-const transferEnv = object(
-  {
-    envName: optional(text("Variable to copy.")),
-    envNames: optional(strings("Further variables to copy.")),
-    sourceContainerName: optional(text("Container of the pod to copy from.")),
-    sourceContainerNameFrom: optional(
-      object(
-        {
-          fieldRef: optional(
-            object(
-              {
-                apiVersion: optional(text("Version of the pod's schema.")),
-                fieldPath: text("Label or annotation of the pod."),
-              },
-              "Field of the pod that holds the name.",
-              { atomic: true },
-            ),
-          ),
-        },
-        "Where the container's name is found.",
+const transferEnv = object("Variables of one container.", {
+  envName: optional(text("Variable to copy.")),
+  envNames: optional(strings("Further variables to copy.")),
+  sourceContainerName: optional(text("Container of the pod to copy from.")),
+  sourceContainerNameFrom: optional(
+    object("Where the container's name is found.", {
+      fieldRef: optional(
+        object(
+          "Field of the pod that holds the name.",
+          {
+            apiVersion: optional(text("Version of the pod's schema.")),
+            fieldPath: text("Label or annotation of the pod."),
+          },
+          { atomic: true },
+        ),
       ),
-    ),
-  },
-  "Variables of one container.",
-);
+    }),
+  ),
+});
 
-const sidecar = container(
-  {
-    podInjectPolicy: optional(text("BeforeAppContainer or AfterAppContainer.")),
-    resourcesPolicy: optional(
-      object(
-        {
-          resourcesExpr: object(
-            { limits: optional(expressions("Limits.")), requests: optional(expressions("Requests.")) },
-            "Expressions that give the sidecar's resources.",
-          ),
-          targetContainersMode: choice(
-            ["sum", "max"],
-            "How the resources of several containers are combined.",
-          ),
-          targetContainersNameRegex: optional(text("Containers that count, by name.", { default: ".*" })),
-        },
-        "Resources in relation to those of the pod's other containers.",
-      ),
-    ),
-    shareVolumeDevicePolicy: optional(sharePolicy("Whether the pod's volume devices are shared.")),
-    shareVolumePolicy: optional(sharePolicy("Whether the pod's volume mounts are shared.")),
-    transferEnv: optional(list(transferEnv, "Variables copied from the pod's containers.")),
-    upgradeStrategy: optional(
-      object(
-        {
-          hotUpgradeEmptyImage: optional(text("Image of the idle one of the two containers.")),
-          upgradeType: optional(text("ColdUpgrade (default) or HotUpgrade.")),
-        },
-        "How the sidecar is updated.",
-      ),
-    ),
-  },
-  "One sidecar.",
-);
+const sidecar = container("One sidecar.", {
+  podInjectPolicy: optional(text("BeforeAppContainer or AfterAppContainer.")),
+  resourcesPolicy: optional(
+    object("Resources in relation to those of the pod's other containers.", {
+      resourcesExpr: object("Expressions that give the sidecar's resources.", {
+        limits: optional(expressions("Limits.")),
+        requests: optional(expressions("Requests.")),
+      }),
+      targetContainersMode: choice("How the resources of several containers are combined.", ["sum", "max"]),
+      targetContainersNameRegex: optional(text("Containers that count, by name.", { default: ".*" })),
+    }),
+  ),
+  shareVolumeDevicePolicy: optional(sharePolicy("Whether the pod's volume devices are shared.")),
+  shareVolumePolicy: optional(sharePolicy("Whether the pod's volume mounts are shared.")),
+  transferEnv: optional(list("Variables copied from the pod's containers.", transferEnv)),
+  upgradeStrategy: optional(
+    object("How the sidecar is updated.", {
+      hotUpgradeEmptyImage: optional(text("Image of the idle one of the two containers.")),
+      upgradeType: optional(text("ColdUpgrade (default) or HotUpgrade.")),
+    }),
+  ),
+});
 
 const common = {
-  containers: optional(list(sidecar, "Sidecars to add.")),
+  containers: optional(list("Sidecars to add.", sidecar)),
   imagePullSecrets: optional(
     list(
-      object({ name: optional(text("Name.", { default: "" })) }, "One Secret.", { atomic: true }),
       "Secrets with registry credentials, added to the pod.",
+      object("One Secret.", { name: optional(text("Name.", { default: "" })) }, { atomic: true }),
     ),
   ),
-  initContainers: optional(list(sidecar, "Init containers to add.")),
+  initContainers: optional(list("Init containers to add.", sidecar)),
   injectionStrategy: optional(
-    object(
-      {
-        paused: optional(flag("Leave new pods alone.")),
-        revision: optional(
-          object(
-            {
-              customVersion: optional(text("Revision by its version label.")),
-              policy: optional(
-                choice(["Always", "Partial"], "Whether all new pods get the revision.", {
-                  default: "Always",
-                }),
-              ),
-              revisionName: optional(text("Revision by name.")),
-            },
-            "Revision that new pods get.",
+    object("How new pods are treated.", {
+      paused: optional(flag("Leave new pods alone.")),
+      revision: optional(
+        object("Revision that new pods get.", {
+          customVersion: optional(text("Revision by its version label.")),
+          policy: optional(
+            choice("Whether all new pods get the revision.", ["Always", "Partial"], {
+              default: "Always",
+            }),
           ),
-        ),
-      },
-      "How new pods are treated.",
-    ),
+          revisionName: optional(text("Revision by name.")),
+        }),
+      ),
+    }),
   ),
   namespaceSelector: optional(labelSelector("Namespaces of the pods; all by default.")),
   patchPodMetadata: optional(
-    list(
-      object(
-        {
-          annotations: optional(stringMap("Annotations.")),
-          patchPolicy: optional(text("Retain (default), Overwrite or MergePatchJson.")),
-        },
-        "One patch.",
-      ),
-      "Annotations added to the pod.",
-    ),
+    objectList("Annotations added to the pod.", "One patch.", {
+      annotations: optional(stringMap("Annotations.")),
+      patchPolicy: optional(text("Retain (default), Overwrite or MergePatchJson.")),
+    }),
   ),
   revisionHistoryLimit: optional(int32("Revisions that are kept; 10 by default.")),
   selector: optional(labelSelector("Pods that get the sidecars.")),
   updateStrategy: optional(
-    object(
-      {
-        maxUnavailable: optional(intOrString("Pods that may be unavailable during an update; 1 by default.")),
-        partition: optional(intOrString("Pods that stay at the old revision; 0 by default.")),
-        paused: optional(flag("Hold the update.")),
-        priorityStrategy: optional(priorityStrategy()),
-        scatterStrategy: optional(scatterStrategy()),
-        selector: optional(labelSelector("Pods that are updated; all by default.")),
-        type: optional(text("RollingUpdate (default) or NotUpdate.")),
-      },
-      "How running pods are brought to a new revision.",
-    ),
+    object("How running pods are brought to a new revision.", {
+      maxUnavailable: optional(intOrString("Pods that may be unavailable during an update; 1 by default.")),
+      partition: optional(intOrString("Pods that stay at the old revision; 0 by default.")),
+      paused: optional(flag("Hold the update.")),
+      priorityStrategy: optional(priorityStrategy()),
+      scatterStrategy: optional(scatterStrategy()),
+      selector: optional(labelSelector("Pods that are updated; all by default.")),
+      type: optional(text("RollingUpdate (default) or NotUpdate.")),
+    }),
   ),
   volumes: optional(preserve<Volume[]>("Volumes that the sidecars mount.")),
 };
 
-const specV1alpha1 = object(
-  { ...common, namespace: optional(text("The one namespace of the pods.")) },
-  "What is wanted.",
-);
+const specV1alpha1 = specOf({ ...common, namespace: optional(text("The one namespace of the pods.")) });
 
-const spec = object(
-  { ...common, customVersion: optional(text("Version by which the revision can be named.")) },
-  "What is wanted.",
-);
+const spec = specOf({
+  ...common,
+  customVersion: optional(text("Version by which the revision can be named.")),
+});
 
-const status = object(
-  {
-    collisionCount: optional(int32("Counter mixed into revision hashes when two collide.")),
-    latestRevision: optional(text("Revision of the present spec.")),
-    matchedPods: int32("Pods that match."),
-    observedGeneration: optional(int64("Generation that the status is about.")),
-    readyPods: int32("Those that are ready."),
-    updatedPods: int32("Those at the latest revision."),
-    updatedReadyPods: optional(int32("Those that are both.")),
-  },
-  "What is observed.",
-);
+const status = statusOf({
+  collisionCount,
+  latestRevision: optional(text("Revision of the present spec.")),
+  matchedPods: int32("Pods that match."),
+  observedGeneration,
+  readyPods: int32("Those that are ready."),
+  updatedPods: int32("Those at the latest revision."),
+  updatedReadyPods: optional(int32("Those that are both.")),
+});
 
 export type SidecarContainer = Static<typeof sidecar>;
 export type SidecarSetSpec = Static<typeof spec>;
@@ -193,15 +154,10 @@ export type SidecarSet = KindObject<SidecarSetSpec, SidecarSetStatus>;
 export type SidecarSetV1alpha1 = KindObject<Static<typeof specV1alpha1>, SidecarSetStatus>;
 
 const columns: readonly PrinterColumn[] = [
-  { name: "MATCHED", type: "integer", jsonPath: ".status.matchedPods", description: "Pods that match." },
-  {
-    name: "UPDATED",
-    type: "integer",
-    jsonPath: ".status.updatedPods",
-    description: "Those at the latest revision.",
-  },
-  { name: "READY", type: "integer", jsonPath: ".status.readyPods", description: "Those that are ready." },
-  { name: "AGE", type: "date", jsonPath: ".metadata.creationTimestamp", description: "Time since creation." },
+  integerColumn("MATCHED", ".status.matchedPods", "Pods that match."),
+  integerColumn("UPDATED", ".status.updatedPods", "Those at the latest revision."),
+  integerColumn("READY", ".status.readyPods", "Those that are ready."),
+  ageColumn,
 ];
 
 export const sidecarSet = defineKind({

@@ -1,25 +1,29 @@
 /** WorkloadSpread. Spec: workloadspread 1 to 3. */
 
+import { dateColumn, textColumn } from "../columns.ts";
 import { defineKind } from "../define_kind.ts";
 import {
   conditions,
   flag,
   int32,
-  int64,
   intOrString,
   labelSelector,
   list,
   map,
   object,
+  objectList,
   optional,
   preserve,
   type Static,
+  specOf,
+  statusOf,
   strictConditions,
   strings,
   text,
 } from "../dsl.ts";
 import {
   nodeSelectorTerm,
+  observedGeneration,
   subsetScheduleStrategy,
   targetReference,
   timesByName,
@@ -28,10 +32,10 @@ import {
 import type { KindObject, PrinterColumn } from "../kind.ts";
 import { convertWorkloadSpread } from "./convert.ts";
 
-const preferredTerms = list(
-  object({ preference: nodeSelectorTerm("Nodes."), weight: int32("1 to 100.") }, "One preference."),
-  "Nodes that pods of the subset prefer.",
-);
+const preferredTerms = objectList("Nodes that pods of the subset prefer.", "One preference.", {
+  preference: nodeSelectorTerm("Nodes."),
+  weight: int32("1 to 100."),
+});
 const requiredTerm = nodeSelectorTerm("Nodes that pods of the subset need.");
 
 const subsetCommon = {
@@ -41,23 +45,17 @@ const subsetCommon = {
   tolerations: optional(tolerations("Taints that pods of the subset tolerate.")),
 };
 
-const subsetV1alpha1 = object(
-  {
-    ...subsetCommon,
-    preferredNodeSelectorTerms: optional(preferredTerms),
-    requiredNodeSelectorTerm: optional(requiredTerm),
-  },
-  "One subset.",
-);
+const subsetV1alpha1 = object("One subset.", {
+  ...subsetCommon,
+  preferredNodeSelectorTerms: optional(preferredTerms),
+  requiredNodeSelectorTerm: optional(requiredTerm),
+});
 
-const subset = object(
-  {
-    ...subsetCommon,
-    preferredNodeSelector: optional(preferredTerms),
-    requiredNodeSelector: optional(requiredTerm),
-  },
-  "One subset.",
-);
+const subset = object("One subset.", {
+  ...subsetCommon,
+  preferredNodeSelector: optional(preferredTerms),
+  requiredNodeSelector: optional(requiredTerm),
+});
 
 const common = {
   scheduleStrategy: optional(
@@ -69,25 +67,16 @@ const common = {
     }),
   ),
   targetFilter: optional(
-    object(
-      {
-        replicasPathList: optional(strings("Paths of the numbers that add up to the workload's size.")),
-        selector: optional(labelSelector("Pods of the workload that are spread.")),
-      },
-      "Part of the workload that is meant.",
-    ),
+    object("Part of the workload that is meant.", {
+      replicasPathList: optional(strings("Paths of the numbers that add up to the workload's size.")),
+      selector: optional(labelSelector("Pods of the workload that are spread.")),
+    }),
   ),
   targetRef: targetReference("Workload whose pods are spread."),
 };
 
-const specV1alpha1 = object(
-  { ...common, subsets: list(subsetV1alpha1, "Subsets in order of preference.") },
-  "What is wanted.",
-);
-const spec = object(
-  { ...common, subsets: list(subset, "Subsets in order of preference.") },
-  "What is wanted.",
-);
+const specV1alpha1 = specOf({ ...common, subsets: list("Subsets in order of preference.", subsetV1alpha1) });
+const spec = specOf({ ...common, subsets: list("Subsets in order of preference.", subset) });
 
 const subsetStatusCommon = {
   creatingPods: optional(timesByName("Pods that were admitted and not seen yet.")),
@@ -97,36 +86,29 @@ const subsetStatusCommon = {
   replicas: int32("Active pods of the subset."),
 };
 
-const subsetStatusesV1alpha1 = list(
-  object({ ...subsetStatusCommon, conditions: optional(conditions({})) }, "One subset."),
-  "Subsets over all versions of the pods.",
-);
+const subsetStatusesV1alpha1 = objectList("Subsets over all versions of the pods.", "One subset.", {
+  ...subsetStatusCommon,
+  conditions: optional(conditions({})),
+});
 
-const subsetStatuses = list(
-  object({ ...subsetStatusCommon, conditions: optional(strictConditions()) }, "One subset."),
-  "Subsets over all versions of the pods.",
-);
+const subsetStatuses = objectList("Subsets over all versions of the pods.", "One subset.", {
+  ...subsetStatusCommon,
+  conditions: optional(strictConditions()),
+});
 
-const observedGeneration = optional(int64("Generation that the status is about."));
 const byVersion = "Subsets by version of the pods.";
 
-const statusV1alpha1 = object(
-  {
-    observedGeneration,
-    subsetStatuses: optional(subsetStatusesV1alpha1),
-    versionedSubsetStatuses: optional(map(subsetStatusesV1alpha1, byVersion)),
-  },
-  "What is observed.",
-);
+const statusV1alpha1 = statusOf({
+  observedGeneration,
+  subsetStatuses: optional(subsetStatusesV1alpha1),
+  versionedSubsetStatuses: optional(map(byVersion, subsetStatusesV1alpha1)),
+});
 
-const status = object(
-  {
-    observedGeneration,
-    subsetStatuses: optional(subsetStatuses),
-    versionedSubsetStatuses: optional(map(subsetStatuses, byVersion)),
-  },
-  "What is observed.",
-);
+const status = statusOf({
+  observedGeneration,
+  subsetStatuses: optional(subsetStatuses),
+  versionedSubsetStatuses: optional(map(byVersion, subsetStatuses)),
+});
 
 export type WorkloadSpreadSpec = Static<typeof spec>;
 export type WorkloadSpreadSubset = WorkloadSpreadSpec["subsets"][number];
@@ -136,25 +118,15 @@ export type WorkloadSpread = KindObject<WorkloadSpreadSpec, WorkloadSpreadStatus
 export type WorkloadSpreadV1alpha1 = KindObject<Static<typeof specV1alpha1>, Static<typeof statusV1alpha1>>;
 
 const columns: readonly PrinterColumn[] = [
-  {
-    name: "WorkloadName",
-    type: "string",
-    jsonPath: ".spec.targetRef.name",
-    description: "Name of the workload.",
-  },
-  {
-    name: "WorkloadKind",
-    type: "string",
-    jsonPath: ".spec.targetRef.kind",
-    description: "Kind of the workload.",
-  },
+  textColumn("WorkloadName", ".spec.targetRef.name", "Name of the workload."),
+  textColumn("WorkloadKind", ".spec.targetRef.kind", "Kind of the workload."),
   {
     name: "Adaptive",
     type: "boolean",
     jsonPath: '.spec.scheduleStrategy.type[?(@ == "Adaptive")]',
     description: "Whether pods move on from subsets that cannot take them.",
   },
-  { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp", description: "Time since creation." },
+  dateColumn("Age", ".metadata.creationTimestamp", "Time since creation."),
 ];
 
 export const workloadSpread = defineKind({
