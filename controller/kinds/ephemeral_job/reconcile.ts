@@ -61,12 +61,13 @@ export class EphemeralJobReconciler implements Reconciler<EphemeralJob> {
     const writes = inject.map((pod) => injectionOf(job, pod));
     const effects: readonly WritesEffect[] = [{ type: "writes", pace: "slow start", writes }];
     // What is being written counts in the pass that follows it; what is refused has to be seen in time.
-    const isRefused = (this.#refusing.get(key)?.size ?? 0) > 0;
+    const refusing = this.#refusing.get(key);
+    const isRefused = inject.some(({ uid }) => refusing?.has(uid));
     return { ...result, effects, ...(isRefused ? { status } : {}) };
   }
 
   carriedOut(key: string, _result: Result, { writes, error }: Outcomes): void {
-    if (writes.size === 0) return;
+    if (writes.size === 0 || this.#deps.objects.get(key) === undefined) return;
     const refusing = this.#refusing.get(key) ?? new Set<string>();
     for (const [uid, outcome] of writes) {
       if (outcome.error === undefined) refusing.delete(uid);
