@@ -98,8 +98,19 @@ t.test("a pod that refuses is reported, and the others go first from then on", a
   await t.rejects(s.shell.reconcile(key), { code: "Invalid" });
   t.same(s.events, ["Warning CreateFailed failed to add ephemeral containers to pod p1: it takes none"]);
   await s.shell.reconcile(key);
-  t.match(s.status(), { phase: "Unknown", match: 2 }, "the status is written all the same");
   t.same(s.injected(), ["p2 ephemeralcontainers"]);
+  await s.shell.reconcile(key).catch(() => undefined);
+  t.match(s.status(), { match: 2, waiting: 1 });
+  await s.stop();
+});
+
+t.test("a job whose only pod refuses shows its status all the same", async (t) => {
+  const s = scene({}, new Set(["p1"]));
+  s.server.put("pods", running("p1"));
+  await s.shell.reconcile(key);
+  await s.clock.settle();
+  for (let pass = 0; pass < 2; pass++) await t.rejects(s.shell.reconcile(key), { code: "Invalid" });
+  t.match(s.status(), { phase: "Unknown", match: 1 });
   await s.stop();
 });
 
