@@ -32,6 +32,8 @@ export class LaunchPriorityReconciler implements PlainReconciler {
   readonly #released = new Map<string, ReadonlySet<string>>();
   /** By UID, until when a ConfigMap that was taken over may still be collected. */
   readonly #collectedUntil = new Map<string, number>();
+  /** What the effects of a result let go. */
+  readonly #releasing = new WeakMap<PlainResult, LaunchPlan>();
 
   constructor(deps: SharedDeps) {
     this.#deps = deps;
@@ -53,7 +55,11 @@ export class LaunchPriorityReconciler implements PlainReconciler {
     if (pod === undefined || !awaitsLaunch(pod)) return undefined;
     const plan = planLaunch(pod);
     const isReleased = this.#released.get(pod.uid)?.has(plan.keys.at(-1) ?? "") ?? false;
-    if (!isReleased) return { effects: [this.#release(pod, plan)] };
+    if (!isReleased) {
+      const result = { effects: [this.#release(pod, plan)] };
+      this.#releasing.set(result, plan);
+      return result;
+    }
     return { effects: plan.completed ? [completionOf(pod)] : [] };
   }
 
@@ -67,14 +73,16 @@ export class LaunchPriorityReconciler implements PlainReconciler {
     return barrierEffect(pod, { keys, fresh, given, takenOver: release, blocked: blockedOf(pod) });
   }
 
-  carriedOut(key: string, _result: PlainResult, { writes, error }: Outcomes): void {
+  carriedOut(key: string, result: PlainResult, { writes, error }: Outcomes): void {
     const pod = this.#deps.caches.pods.get(key);
-    if (pod === undefined) return;
+    // The pod may have gone on meanwhile: what was written is what the plan said then.
+    const plan = this.#releasing.get(result);
+    if (pod === undefined || plan === undefined) return;
     const { clock, queue, log } = this.#deps;
     const isDone = (id: string): boolean => writes.has(id) && writes.get(id)?.error === undefined;
     if (isDone(TAKEN_OVER)) this.#collectedUntil.set(pod.uid, clock.monotonic() + COLLECTION_MS);
     const isGiven = isDone(GIVEN) || isDone(TAKEN_OVER);
-    const { keys, waitsFor } = planLaunch(pod);
+    const { keys, waitsFor } = plan;
     if (isGiven) {
       log.info("containers are let go", { pod: key, key: keys.at(-1) ?? "", waitsFor: waitsFor.join(",") });
       const left = this.#collectableMs(pod);
