@@ -32,8 +32,8 @@ export class LaunchPriorityReconciler implements PlainReconciler {
   readonly #released = new Map<string, ReadonlySet<string>>();
   /** By UID, until when a ConfigMap that was taken over may still be collected. */
   readonly #collectedUntil = new Map<string, number>();
-  /** What the effects of a result let go. */
-  readonly #releasing = new WeakMap<PlainResult, LaunchPlan>();
+  /** What the effects of a result let go, and of which pod: there may be another one of the name by the time that they end. */
+  readonly #releasing = new WeakMap<PlainResult, LaunchPlan & { readonly uid: string }>();
 
   constructor(deps: SharedDeps) {
     this.#deps = deps;
@@ -57,7 +57,7 @@ export class LaunchPriorityReconciler implements PlainReconciler {
     const isReleased = this.#released.get(pod.uid)?.has(plan.keys.at(-1) ?? "") ?? false;
     if (!isReleased) {
       const result = { effects: [this.#release(pod, plan)] };
-      this.#releasing.set(result, plan);
+      this.#releasing.set(result, { ...plan, uid: pod.uid });
       return result;
     }
     return { effects: plan.completed ? [completionOf(pod)] : [] };
@@ -74,11 +74,11 @@ export class LaunchPriorityReconciler implements PlainReconciler {
   }
 
   carriedOut(key: string, result: PlainResult, { writes, error }: Outcomes): void {
-    const pod = this.#deps.caches.pods.get(key);
-    // The pod may have gone on meanwhile: what was written is what the plan said then.
+    const { caches, clock, queue, log } = this.#deps;
+    // The pod may need other keys by now: what was written is what the plan said then.
     const plan = this.#releasing.get(result);
-    if (pod === undefined || plan === undefined) return;
-    const { clock, queue, log } = this.#deps;
+    const pod = caches.pods.get(key);
+    if (pod === undefined || pod.uid !== plan?.uid) return;
     const isDone = (id: string): boolean => writes.has(id) && writes.get(id)?.error === undefined;
     if (isDone(TAKEN_OVER)) this.#collectedUntil.set(pod.uid, clock.monotonic() + COLLECTION_MS);
     const isGiven = isDone(GIVEN) || isDone(TAKEN_OVER);

@@ -41,7 +41,14 @@ function setUp(present?: Pick<StoredObject, "metadata" | "data">) {
       metadata: { uid: "map", ...present.metadata, namespace: "default", name: "web-barrier" },
     });
   const clock = testClock();
-  const deps = sharedDeps(server.client, clock);
+  let duringWrite: (() => void) | undefined;
+  const create: typeof server.client.create = async (...given) => {
+    const written = await server.client.create(...given);
+    duringWrite?.();
+    duringWrite = undefined;
+    return written;
+  };
+  const deps = sharedDeps({ ...server.client, create }, clock);
   t.teardown(() => deps.stop());
   const shellOfNewProcess = () => plainShellOf(deps, new LaunchPriorityReconciler(deps));
   let shell = shellOfNewProcess();
@@ -62,6 +69,12 @@ function setUp(present?: Pick<StoredObject, "metadata" | "data">) {
     launch(one: Pod) {
       deps.caches.pods.upsert({ ...one, resourceVersion: String(++version) });
       return pass();
+    },
+    /** What a watch shows after the next creation is stored and before it is answered. */
+    duringCreation(happens: (show: (one: Pod) => void, forget: (one: Pod) => void) => void) {
+      const { pods } = deps.caches;
+      const show = (one: Pod) => void pods.upsert({ ...one, resourceVersion: String(++version) });
+      duringWrite = () => happens(show, ({ uid }) => void pods.remove("default/web", uid));
     },
     /** Another pass, nothing having changed. */
     again: pass,
@@ -98,6 +111,31 @@ t.test("a whole launch: one ConfigMap, one patch a level, and the pod shows it",
   t.strictSame(barrier()?.["data"], { p_0: "true", "p_-1": "true", "p_-2": "true" });
   t.strictSame(annotations(), { [completed]: "true" });
 });
+
+t.test("a level that becomes ready while keys are being written lets the next one go", async (t) => {
+  const { launch, again, duringCreation, barrier } = setUp();
+  duringCreation((show) => show(pod(["a"])));
+  await launch(created);
+  t.strictSame(barrier()?.["data"], { p_0: "true" });
+  await again();
+  t.strictSame(barrier()?.["data"], { p_0: "true", "p_-1": "true" });
+});
+
+t.test(
+  "a pod that takes another one's place while keys are being written gets keys of its own",
+  async (t) => {
+    const { launch, again, duringCreation, written, barrier } = setUp();
+    duringCreation((show, forget) => {
+      forget(created);
+      show({ ...created, uid: "pod-2" });
+    });
+    await launch(created);
+    written();
+    await again();
+    t.ok(written().length > 0, "nothing that was written for the former pod counts");
+    t.match(barrier()?.metadata.ownerReferences, [owner("web", "pod-2")]);
+  },
+);
 
 t.test("a level that is no longer ready halts the next, without a write", async (t) => {
   const { launch, written } = setUp();
