@@ -154,10 +154,15 @@ export interface ObjectBody {
   readonly [field: string]: unknown;
 }
 
+/** `error` is absent where the write is done. */
+export interface WriteOutcome {
+  readonly error?: unknown;
+}
+
 /** How the effects of a result ended. */
 export interface Outcomes {
-  /** Of writes that have an `id` and were begun. An error is absent where the write is done. */
-  readonly writes: ReadonlyMap<string, { readonly error?: unknown }>;
+  /** Of writes that have an `id` and were begun. */
+  readonly writes: ReadonlyMap<string, WriteOutcome>;
   /** What ended the pass before all were carried out. */
   readonly error?: unknown;
 }

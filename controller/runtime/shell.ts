@@ -4,7 +4,7 @@
  */
 import { isKubeError, messageOf, type Outcome, type WorkQueue } from "../../kube/index.ts";
 import { earliest } from "../plan/earliest.ts";
-import type { Effect, ObjectEffect, Outcomes } from "../plan/effects.ts";
+import type { Effect, ObjectEffect, Outcomes, WriteOutcome } from "../plan/effects.ts";
 import { eventTarget } from "./executor/event_target.ts";
 import { Executor, type PlanSubject } from "./executor/executor.ts";
 import { failureOf } from "./executor/failure.ts";
@@ -57,9 +57,9 @@ async function telling<R>(
   reconciler: { carriedOut?(key: string, result: R, outcomes: Outcomes): void },
   key: string,
   result: R,
-  carryOut: (writes: Map<string, { readonly error?: unknown }>) => Promise<void>,
+  carryOut: (writes: Map<string, WriteOutcome>) => Promise<void>,
 ): Promise<void> {
-  const writes = new Map<string, { readonly error?: unknown }>();
+  const writes = new Map<string, WriteOutcome>();
   try {
     await carryOut(writes);
   } catch (error) {
@@ -193,7 +193,7 @@ class Shell<T extends StatusObject> implements KindShell {
     key: string,
     planned: T | undefined,
     { effects = [] }: Result,
-    writes: Map<string, { readonly error?: unknown }>,
+    writes: Map<string, WriteOutcome>,
   ): Promise<void> {
     let object = planned;
     const left = [...effects];

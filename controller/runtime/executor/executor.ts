@@ -21,8 +21,8 @@ import type {
   BackgroundEffect,
   Effect,
   EventEffect,
-  Outcomes,
   WriteEffect,
+  WriteOutcome,
   WritesEffect,
 } from "../../plan/effects.ts";
 import { type OwnerScope, scopeOf } from "../../plan/owners.ts";
@@ -91,7 +91,7 @@ export class Executor {
   }
 
   /** Rejects with the first failure that ends the pass. `outcomes` gets every write that has an `id`. */
-  async carryOut(subject: PlanSubject, effect: Effect, outcomes: Map<string, OutcomeOfWrite>): Promise<void> {
+  async carryOut(subject: PlanSubject, effect: Effect, outcomes: Map<string, WriteOutcome>): Promise<void> {
     switch (effect.type) {
       case "event":
         return this.#record(subject, effect);
@@ -109,7 +109,7 @@ export class Executor {
   async #write(
     subject: PlanSubject,
     effect: WriteEffect,
-    outcomes: Map<string, OutcomeOfWrite>,
+    outcomes: Map<string, WriteOutcome>,
   ): Promise<void> {
     const { client, writesFor, signal } = this.#deps;
     const { id, succeeded, failed, priority } = effect;
@@ -137,7 +137,7 @@ export class Executor {
   async #attempt(
     subject: PlanSubject,
     { attempts }: AttemptsEffect,
-    outcomes: Map<string, OutcomeOfWrite>,
+    outcomes: Map<string, WriteOutcome>,
   ): Promise<void> {
     let refusal: unknown;
     for (const { effect, after = [], next = [] } of attempts) {
@@ -157,7 +157,7 @@ export class Executor {
   async #writeAll(
     subject: PlanSubject,
     { pace, writes, counted }: WritesEffect,
-    outcomes: Map<string, OutcomeOfWrite>,
+    outcomes: Map<string, WriteOutcome>,
   ): Promise<void> {
     const batchSize = pace === "at once" ? Math.max(1, writes.length) : 1;
     const { succeeded, failure } = await slowStart(
@@ -201,8 +201,6 @@ export class Executor {
     if (target !== undefined) this.#deps.recorder.event(target, type, reason, message);
   }
 }
-
-type OutcomeOfWrite = Outcomes["writes"] extends ReadonlyMap<string, infer Outcome> ? Outcome : never;
 
 /** A deletion has reached its aim when the object is gone, or is another one of the name. */
 function whenRaced({
