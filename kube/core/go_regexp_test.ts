@@ -99,7 +99,7 @@ t.test("what would take long to compile is refused before", async (t) => {
     `(${members})\\Q\\E{1000}`,
     `(${members})(?i){1000}`,
     `\\\\(?:${members}){1000}`,
-    `\\\\${"x{1000}".repeat(20)}`,
+    "\\\\x{1000}".repeat(11),
   ];
   for (const pattern of patterns)
     t.equal(found(pattern, ""), "error parsing regexp: expression too large", pattern.slice(0, 40));
