@@ -1,5 +1,6 @@
-/** The controller: workloads planned as pure functions, carried out by patches; admission for pods and kinds. */
+/** The controller: workloads planned as pure functions, carried out by patches; admission for pods and kinds. Grouped by floor. */
 
+// kinds: plans, and what `refit why` and `refit plan` tell with them.
 export {
   type CronJobChild,
   childOfBroadcastJob,
@@ -16,11 +17,16 @@ export {
   planBroadcastJob,
   TaskIndex,
 } from "./kinds/broadcast_job/index.ts";
-export * from "./kinds/clone_set/index.ts";
+export {
+  CloneIndex,
+  cloneSetOptions,
+  cloneSetPass,
+  planCloneSet,
+  type Seen,
+} from "./kinds/clone_set/index.ts";
 export {
   availabilityOf,
   DaemonIndex,
-  type DaemonSetOptions,
   type DaemonSetSeen,
   daemonSetOptions,
   daemonSetPass,
@@ -44,7 +50,6 @@ export {
   planSidecarSet,
   rolloutOf,
   SidecarIndex,
-  type SidecarSetSeen,
   sidecarSetPass,
   type UnmanagedReason,
   unmanagedReason,
@@ -52,7 +57,6 @@ export {
 export {
   planStatefulSet,
   StatefulSetIndex,
-  type StatefulSetOptions,
   type StatefulSetSeen,
   statefulSetOptions,
   statefulSetPass,
@@ -80,17 +84,30 @@ export {
 export { versionIgnored } from "./kinds/workload_spread/versions.ts";
 export { Whitelist as SpreadWhitelist } from "./kinds/workload_spread/whitelist.ts";
 export { wholePodResource } from "./kinds/workload_spread/whole_pod.ts";
+
+// The list of kinds.
 export { controllers, kinds } from "./kinds.ts";
-export { type ObservedPod, observedPod } from "./native/observed_pod.ts";
+
+// native: what others own.
+export { observedPod } from "./native/observed_pod.ts";
+
+// plan: the vocabulary.
 export { type PolicyRule, policyRule, readVerbs } from "./plan/access.ts";
-export { broadcastJobResource, cloneSetResource, imageListPullJobResource } from "./plan/resources.ts";
-export { type SeenPullJob, WAIT_FOR_IMAGE_ANNOTATION } from "./rollout/images/image_wait.ts";
+export { broadcastJobResource, imageListPullJobResource } from "./plan/resources.ts";
+
+// rollout: pure mechanisms.
+export type { SeenPullJob } from "./rollout/images/image_wait.ts";
 export { currentStatus as currentPullStatus } from "./rollout/images/node_image.ts";
 export { isActive as isActivePod } from "./rollout/pods/pod_state.ts";
 export { byNumber } from "./rollout/revisions/revisions.ts";
 export type { Action, Plan, Waiting } from "./rollout/writes/actions.ts";
 export { PendingPods } from "./rollout/writes/pending_pods.ts";
-export * from "./runtime/admission/index.ts";
+
+// runtime: what carries plans out, and answers the API server.
+export { generateCertificates } from "./runtime/admission/certificates/generate.ts";
+export type { Refusal } from "./runtime/admission/refusals.ts";
+export { type WebhookSettings, webhookSettings } from "./runtime/admission/settings.ts";
+export { pathOf, webhookConfigurations } from "./runtime/admission/webhook_configurations.ts";
 export {
   type FeatureGate,
   FeatureGateError,
@@ -100,6 +117,8 @@ export {
   parseFeatureGates,
 } from "./runtime/feature_gates.ts";
 export { type ControllerOptions, controllerOptions } from "./runtime/options.ts";
-export { type Shard, shardOf, wholeCluster } from "./runtime/shard.ts";
-export { type Controllers, type ControllersDeps, startControllers } from "./start.ts";
+export { shardOf, wholeCluster } from "./runtime/shard.ts";
+
+// What starts a process.
+export { type Controllers, startControllers } from "./start.ts";
 export { type Admission, type AdmissionDeps, admission, admissionWebhooks } from "./start_admission.ts";

@@ -6,7 +6,7 @@ import { cloneSetWebhooks } from "./admit.ts";
 import { cloneSetReconciler } from "./reconcile.ts";
 
 export { CloneIndex } from "./classify.ts";
-export type { CloneSetOptions } from "./observe.ts";
+
 export type { Seen } from "./pass.ts";
 export { cloneSetPass, planCloneSet } from "./plan.ts";
 export { cloneSetOptions } from "./reconcile.ts";

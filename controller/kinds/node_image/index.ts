@@ -7,8 +7,6 @@ import type { Kind } from "../../runtime/kind.ts";
 import { nodeImageWebhooks } from "./admit.ts";
 import { NodeImageReconciler } from "./reconcile.ts";
 
-export * from "../../rollout/images/node_image.ts";
-
 export const nodeImageKind: Kind<NodeImage> = {
   controllerName: "nodeimage-controller",
   workersFlag: "nodeimage-workers",

@@ -6,8 +6,6 @@ import { persistentPodStateWebhooks } from "./admit.ts";
 import { persistentPodStatePodAdmission } from "./pod_admission.ts";
 import { PersistentPodStateReconciler } from "./reconcile.ts";
 
-export { planPersistentPodState } from "./plan.ts";
-
 export const persistentPodStateKind: Kind<PersistentPodState> = {
   controllerName: "persistentpodstate-controller",
   workersFlag: "persistentpodstate-workers",

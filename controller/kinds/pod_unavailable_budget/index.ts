@@ -7,8 +7,6 @@ import { budgetsAreOn } from "./gates.ts";
 import { budgetDisruptionGuard, budgetPodAdmission } from "./pod_admission.ts";
 import { PodUnavailableBudgetReconciler } from "./reconcile.ts";
 
-export { planBudget } from "./plan.ts";
-
 export const podUnavailableBudgetKind: Kind<PodUnavailableBudget> = {
   controllerName: "podunavailablebudget-controller",
   workersFlag: "podunavailablebudget-workers",
