@@ -5,7 +5,7 @@ import { globalFlags } from "./global_flags.ts";
 /** All commands under their first words, as `refit --help` prints them. */
 export function overview(groups: readonly CommandGroup[]): string {
   const lines = [
-    "refit: rollouts of CloneSets and their kin, in place.",
+    "refit: rolls out CloneSets and the other workloads of OpenKruise, in place.",
     "",
     "Usage: refit COMMAND [TYPE NAME | TYPE/NAME] [flags]   (also: kubectl refit COMMAND ...)",
   ];

@@ -11,7 +11,7 @@ export async function manualPage(): Promise<string> {
   const lines = [
     `.TH REFIT 1 "" "Refit ${refitVersion}" "User Commands"`,
     ".SH NAME",
-    roff("refit - rollouts of CloneSets and their kin, in place"),
+    roff("refit - rolls out CloneSets and the other workloads of OpenKruise, in place"),
     ".SH SYNOPSIS",
     `.B refit\n${roff("COMMAND [TYPE NAME | TYPE/NAME] [flags]")}`,
     ".br",

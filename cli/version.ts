@@ -9,7 +9,7 @@ export const version: Command = {
   summary: "Print the versions of refit and of the server.",
   usage: "[--client]",
   arguments: noArguments,
-  flags: { client: { kind: "switch", help: "Only the version of refit; no server is asked." } },
+  flags: { client: { kind: "switch", help: "Print only the version of refit, and ask no server." } },
   async run(call) {
     call.print(`refit ${refitVersion}`);
     if (call.flags.on("client")) return 0;

@@ -35,7 +35,7 @@ export const migrateCluster: Command = {
   details: `Looks for what "refit migrate check" finds, and changes nothing while something is in the way (exit code 1). Writes down
 what is there, stops the manager, waits until it is gone and its Lease has ended, installs, and waits until the new
 controller leads and answers webhooks. Pods of workloads are not touched. Gates and replicas are those of the manager unless
-flags say otherwise. --back puts back what was written down. Killed at any moment, it is gone on with by the same command.`,
+flags say otherwise. --back puts back what was written down. If the command is killed, the same command continues where it stopped.`,
   examples: [
     "refit migrate cluster --controller-image registry.local/refit:1 --agent-image registry.local/refit-agent:1",
     "refit migrate cluster --back",
@@ -45,7 +45,7 @@ flags say otherwise. --back puts back what was written down. Killed at any momen
     force: {
       kind: "switch",
       default: "false",
-      help: "Take over although something is in the way, for example a rollout that is to go on here.",
+      help: "Take over although something is in the way, for example a rollout that is to continue here.",
     },
     wait: {
       kind: "text",

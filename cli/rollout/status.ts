@@ -24,7 +24,7 @@ export const rolloutStatus: Command = {
   name: "rollout status",
   summary: "Follow a rollout until it is done, and say why it waits.",
   usage: "TYPE/NAME [-w=false] [--detail] [--revision N] [--timeout TIME] [--give-up=false]",
-  details: `A rollout that stands still is explained on standard error by the first reason that "refit why" names.
+  details: `While a rollout stands still, the first reason that "refit why" names is printed on standard error.
 Exit codes:
   ${exitCodes.done}    the rollout is done (with -w=false: its state was printed)
   ${exitCodes.failed}    it failed, was replaced or deleted, or timed out; the command line or the cluster was not as it should be

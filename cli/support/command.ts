@@ -2,7 +2,7 @@ import type { Command } from "../command.ts";
 
 export const supportBundle: Command = {
   name: "support-bundle",
-  summary: "Collect what a report of a mistake needs into a folder, without secrets.",
+  summary: "Collect what a bug report needs into a folder, without secrets.",
   usage: "[--folder FOLDER] [-n NAMESPACE]",
   details: `Reads the installation, its logs and metrics, webhooks, nodes, and the objects of all kinds. With -n also pods,
 revisions, claims and events of that namespace. Left out: Secrets, contents of ConfigMaps, values of environment variables,

@@ -15,7 +15,7 @@ export const why: Command = {
   summary: "Say why a rollout does not go on, and what would end each reason.",
   usage: "TYPE/NAME",
   details: `Runs the controller's own plan on what the cluster holds now; nothing is changed.
-Of kinds without a rollout it says what their users ask: which nodes lack an image, which containers are not
+For kinds without a rollout it answers their own question: which nodes lack an image, which containers are not
 recreated yet, what probes said, which pods a budget protects and how many may go.`,
   examples: ["refit why clone/sample", "refit why imagepulljob/warm", "refit why pub/web"],
   flags: planFlags,

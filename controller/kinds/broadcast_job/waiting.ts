@@ -6,7 +6,7 @@ import type { Waiting } from "../../rollout/writes/actions.ts";
 import { occupies, type Task, type TaskView } from "./classify.ts";
 import { isBeingCreated, type Strategy } from "./observe.ts";
 
-/** `held`: nodes whose pod must wait for another to end. As dear as there are pods. */
+/** `held`: nodes whose pod must wait for another to end. O(pods). */
 export function waitingOf(pods: TaskView, strategy: Strategy, held: number): Waiting[] {
   const tasks = [...pods.every()].flatMap((node) => node.tasks);
   const waiting: Waiting[] = [];

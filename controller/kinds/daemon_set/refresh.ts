@@ -17,7 +17,7 @@ export function planRefresh(pass: Pass): void {
   }
 }
 
-/** What pods wait for while they are updated in place. As dear as there are nodes. */
+/** What pods wait for while they are updated in place. O(nodes). */
 export function waitingForNodes(pass: Pass): Waiting[] {
   const waiting: Waiting[] = [];
   for (const { daemons } of pass.pods.every()) {
