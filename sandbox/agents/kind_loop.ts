@@ -1,20 +1,17 @@
 /** Loops of the simulated agents: each follows a kind of object while somebody has defined it. */
 
-import type { Condition } from "../../kube/core/index.ts";
-import { type Clock, isConditionTrue, type Random } from "../../kube/core/index.ts";
+import { type Condition, isConditionTrue, type Random } from "../../kube/core/index.ts";
 import { type Agenda, createAgenda, type Next } from "../agenda.ts";
 import type { Cluster, ClusterChange, StoredObject } from "../cluster.ts";
+import { follow, type LoopOptions } from "../cluster_loop.ts";
 import type { EventWriter } from "../events.ts";
 import type { HollowNodes } from "../nodes/hollow_nodes.ts";
 
 /** What the agents work with. */
-export interface AgentParts {
-  readonly cluster: Cluster;
-  readonly clock: Clock;
+export interface AgentParts extends LoopOptions {
   readonly random: Random;
   readonly events: EventWriter;
   readonly nodes: HollowNodes;
-  readonly onError: (error: unknown, key: string) => void;
 }
 
 export type KindLoop = Pick<Agenda, "add" | "stop">;
@@ -36,12 +33,10 @@ export function startKindLoop(
       end?.();
       end = undefined;
     } else if (end === undefined && isEstablished(object)) {
-      end = cluster.subscribe(resource, (change) => changed(change, agenda));
-      for (const present of cluster.list(resource)) changed({ type: "ADDED", object: present }, agenda);
+      end = follow(cluster, resource, (change) => changed(change, agenda));
     }
   };
-  const unsubscribe = cluster.subscribe(definitions, look);
-  for (const object of cluster.list(definitions)) look({ type: "ADDED", object });
+  const unsubscribe = follow(cluster, definitions, look);
   return {
     add: (key, afterMs) => agenda.add(key, afterMs),
     stop() {

@@ -1,6 +1,5 @@
 /** HorizontalPodAutoscalers: looks at their targets as often as Kubernetes does, and carries out the plan. */
 import {
-  type Clock,
   type Condition,
   formatTime,
   isJsonObject,
@@ -8,10 +7,11 @@ import {
   refOf,
   setCondition,
 } from "../../kube/core/index.ts";
-import { type Agenda, createAgenda, type Next } from "../agenda.ts";
+import type { Next } from "../agenda.ts";
 import { Reckoner } from "../amounts.ts";
 import { annotationErrors, loadAnnotation, ofObject } from "../annotations.ts";
 import type { Cluster, ClusterChange, StoredObject } from "../cluster.ts";
+import { ClusterLoop, type LoopOptions } from "../cluster_loop.ts";
 import type { EventWriter } from "../events.ts";
 import { fieldsAt, listAt, numberAt, objectsAt, setAt, textAt } from "../json.ts";
 import { hasTemplate } from "../objects/index.ts";
@@ -24,36 +24,22 @@ const component = "horizontal-pod-autoscaler";
 /** Between two looks at a target. */
 const syncMs = 15_000;
 
-interface AutoscalersOptions {
-  readonly cluster: Cluster;
-  readonly clock: Clock;
+interface AutoscalersOptions extends LoopOptions {
   readonly events: EventWriter;
-  readonly onError: (error: unknown, key: string) => void;
 }
 
-export class Autoscalers {
-  readonly #options: AutoscalersOptions;
-  readonly #agenda: Agenda;
-  readonly #unsubscribe: () => void;
+export class Autoscalers extends ClusterLoop<AutoscalersOptions> {
   readonly #reckoner = new Reckoner();
 
   constructor(options: AutoscalersOptions) {
-    this.#options = options;
-    const { cluster, clock, onError } = options;
-    this.#agenda = createAgenda({ clock, onError, run: (key) => this.#look(key) });
-    this.#unsubscribe = cluster.subscribe(resource, (change) => {
-      if (asksAnew(change)) this.#agenda.add(keyOfObject(change.object));
+    super(options);
+    this.follow(resource, (change) => {
+      if (asksAnew(change)) this.agenda.add(keyOfObject(change.object));
     });
-    for (const object of cluster.list(resource)) this.#agenda.add(keyOfObject(object));
   }
 
-  stop(): void {
-    this.#unsubscribe();
-    this.#agenda.stop();
-  }
-
-  #look(key: string): Next {
-    const { cluster, events } = this.#options;
+  protected override work(key: string): Next {
+    const { cluster, events } = this.options;
     const autoscaler = cluster.get(resource, refOf(key));
     if (autoscaler === undefined) return undefined;
     const spec = fieldsAt(autoscaler, "spec");
@@ -87,8 +73,8 @@ export class Autoscalers {
     target: ScaleTarget | undefined,
     plan: ReturnType<typeof planAutoscaler>,
   ): void {
-    const now = this.#options.clock.now();
-    this.#options.cluster.update(resource, refOf(key), (draft) => {
+    const now = this.options.clock.now();
+    this.options.cluster.update(resource, refOf(key), (draft) => {
       const before = fieldsAt(draft, "status");
       const known = listAt(before, "conditions").filter(isCondition);
       const conditions = plan.conditions.reduce<readonly Condition[]>(

@@ -1,6 +1,5 @@
 /** Status of PodDisruptionBudgets: how many of the covered pods may go. */
 import {
-  type Clock,
   compileSelector,
   type IntOrString,
   isJsonObject,
@@ -8,16 +7,10 @@ import {
   refOf,
   scaledValue,
 } from "../../kube/core/index.ts";
-import { type Agenda, createAgenda } from "../agenda.ts";
-import type { Cluster, ClusterChange, StoredObject } from "../cluster.ts";
+import type { ClusterChange, StoredObject } from "../cluster.ts";
+import { ClusterLoop, type LoopOptions } from "../cluster_loop.ts";
 import { controllerOf, isFinished, isPod, isPodReady, type PodObject } from "../objects/index.ts";
 import { keyOfObject } from "../workloads/workload.ts";
-
-interface DisruptionOptions {
-  readonly cluster: Cluster;
-  readonly clock: Clock;
-  readonly onError: (error: unknown, key: string) => void;
-}
 
 type BudgetObject = StoredObject & {
   spec: { minAvailable?: IntOrString; maxUnavailable?: IntOrString; selector?: LabelSelector };
@@ -34,33 +27,13 @@ const scalable: Readonly<Record<string, string>> = {
   CloneSet: "clonesets.apps.kruise.io",
 };
 
-export class Disruption {
-  readonly #options: DisruptionOptions;
-  readonly #agenda: Agenda;
-  readonly #unsubscribe: (() => void)[];
+export class Disruption extends ClusterLoop {
   readonly #keys = new Set<string>();
 
-  constructor(options: DisruptionOptions) {
-    this.#options = options;
-    const { cluster, clock, onError } = options;
-    this.#agenda = createAgenda({
-      clock,
-      onError,
-      run: (key) => {
-        this.#write(key);
-        return undefined;
-      },
-    });
-    this.#unsubscribe = [
-      cluster.subscribe(budgets, (change) => this.#budgetChanged(change)),
-      cluster.subscribe("pods", (change) => this.#podChanged(change)),
-    ];
-    for (const budget of cluster.list(budgets)) this.#budgetChanged({ type: "ADDED", object: budget });
-  }
-
-  stop(): void {
-    for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    this.#agenda.stop();
+  constructor(options: LoopOptions) {
+    super(options);
+    this.follow(budgets, (change) => this.#budgetChanged(change));
+    this.watch("pods", (change) => this.#podChanged(change));
   }
 
   #budgetChanged({ type, object }: ClusterChange): void {
@@ -68,18 +41,18 @@ export class Disruption {
     if (type === "DELETED") this.#keys.delete(key);
     else {
       this.#keys.add(key);
-      this.#agenda.add(key);
+      this.agenda.add(key);
     }
   }
 
   #podChanged({ object }: ClusterChange): void {
     for (const key of this.#keys) {
-      if (refOf(key).namespace === object.metadata.namespace) this.#agenda.add(key, gatherMs);
+      if (refOf(key).namespace === object.metadata.namespace) this.agenda.add(key, gatherMs);
     }
   }
 
-  #write(key: string): void {
-    const { cluster } = this.#options;
+  protected override work(key: string): undefined {
+    const { cluster } = this.options;
     const budget = cluster.get(budgets, refOf(key));
     if (!isBudget(budget)) return;
     const selector = compileSelector(budget.spec.selector);
@@ -120,7 +93,7 @@ export class Disruption {
         continue;
       }
       if (owners.has(owner.uid)) continue;
-      const object = this.#options.cluster.get(resource, {
+      const object = this.options.cluster.get(resource, {
         namespace: pod.metadata.namespace ?? "",
         name: owner.name,
       });

@@ -1,6 +1,5 @@
 /** Endpoints and EndpointSlices of Services with a selector. */
 import {
-  type Clock,
   compileSelector,
   formatTime,
   isJsonObject,
@@ -8,16 +7,10 @@ import {
   refOf,
   type Selector,
 } from "../../kube/core/index.ts";
-import { type Agenda, createAgenda } from "../agenda.ts";
-import type { Cluster, ClusterChange, StoredObject } from "../cluster.ts";
+import type { ClusterChange, StoredObject } from "../cluster.ts";
+import { ClusterLoop, type LoopOptions } from "../cluster_loop.ts";
 import { isFinished, isPod, isPodReady, type PodObject } from "../objects/index.ts";
 import { keyOfObject } from "../workloads/workload.ts";
-
-interface EndpointsOptions {
-  readonly cluster: Cluster;
-  readonly clock: Clock;
-  readonly onError: (error: unknown, key: string) => void;
-}
 
 interface ServicePort {
   name?: string;
@@ -36,36 +29,15 @@ const managedBy = "endpointslice-controller.k8s.io";
 /** Changes of pods within this time become one write. */
 const gatherMs = 10;
 
-export class ServiceEndpoints {
-  readonly #options: EndpointsOptions;
-  readonly #agenda: Agenda;
-  readonly #unsubscribe: (() => void)[];
+export class ServiceEndpoints extends ClusterLoop {
   readonly #services = new Map<string, KnownService>();
   /** Namespace -> pods with an address, so that a service never walks the whole cluster. */
   readonly #pods = new Map<string, Map<string, PodObject>>();
 
-  constructor(options: EndpointsOptions) {
-    this.#options = options;
-    const { cluster, clock, onError } = options;
-    this.#agenda = createAgenda({
-      clock,
-      onError,
-      run: (key) => {
-        this.#write(key);
-        return undefined;
-      },
-    });
-    this.#unsubscribe = [
-      cluster.subscribe("services", (change) => this.#serviceChanged(change)),
-      cluster.subscribe("pods", (change) => this.#podChanged(change)),
-    ];
-    for (const pod of cluster.list("pods")) this.#podChanged({ type: "ADDED", object: pod });
-    for (const service of cluster.list("services")) this.#serviceChanged({ type: "ADDED", object: service });
-  }
-
-  stop(): void {
-    for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    this.#agenda.stop();
+  constructor(options: LoopOptions) {
+    super(options);
+    this.follow("pods", (change) => this.#podChanged(change));
+    this.follow("services", (change) => this.#serviceChanged(change));
   }
 
   #serviceChanged({ type, object }: ClusterChange): void {
@@ -73,11 +45,11 @@ export class ServiceEndpoints {
     const selector = selectorOfService(object);
     if (type === "DELETED" || !selector) {
       this.#services.delete(key);
-      if (type === "DELETED") this.#options.cluster.remove("endpoints", refOf(key));
+      if (type === "DELETED") this.options.cluster.remove("endpoints", refOf(key));
       return;
     }
     this.#services.set(key, { namespace: object.metadata.namespace ?? "", selector });
-    this.#agenda.add(key, gatherMs);
+    this.agenda.add(key, gatherMs);
   }
 
   #podChanged(change: ClusterChange): void {
@@ -97,12 +69,12 @@ export class ServiceEndpoints {
       const concerns =
         service.selector.matches(pod.metadata.labels) ||
         (labelsBefore !== undefined && service.selector.matches(labelsBefore));
-      if (concerns) this.#agenda.add(key, gatherMs);
+      if (concerns) this.agenda.add(key, gatherMs);
     }
   }
 
-  #write(key: string): void {
-    const { cluster } = this.#options;
+  protected override work(key: string): undefined {
+    const { cluster } = this.options;
     const service = cluster.get("services", refOf(key));
     const known = this.#services.get(key);
     if (!service || !known) return;
@@ -116,7 +88,7 @@ export class ServiceEndpoints {
   }
 
   #writeEndpoints(service: StoredObject, pods: readonly PodObject[]): void {
-    const { cluster, clock } = this.#options;
+    const { cluster, clock } = this.options;
     const address = (pod: PodObject) => ({
       ip: pod.status?.podIP ?? "",
       ...(pod.spec.hostname && pod.spec.subdomain === service.metadata.name
@@ -156,7 +128,7 @@ export class ServiceEndpoints {
   }
 
   #writeSlice(service: StoredObject, pods: readonly PodObject[]): void {
-    const { cluster } = this.#options;
+    const { cluster } = this.options;
     const { namespace = "", name = "", uid = "" } = service.metadata;
     const endpoints = pods.map((pod) => ({
       addresses: [pod.status?.podIP ?? ""],

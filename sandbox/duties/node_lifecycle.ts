@@ -2,16 +2,10 @@
  * What happens when nodes fall silent, are tainted, or vanish: condition Unknown, taints, pods not Ready, eviction
  * after their tolerations, removal of pods whose node is gone.
  */
-import {
-  type Clock,
-  findCondition,
-  formatTime,
-  refOf,
-  type Taint,
-  tolerates,
-} from "../../kube/core/index.ts";
-import { type Agenda, createAgenda, type Next } from "../agenda.ts";
-import type { Cluster, ClusterChange } from "../cluster.ts";
+import { findCondition, formatTime, refOf, type Taint, tolerates } from "../../kube/core/index.ts";
+import type { Next } from "../agenda.ts";
+import type { ClusterChange } from "../cluster.ts";
+import { ClusterLoop, type LoopOptions } from "../cluster_loop.ts";
 import type { EventWriter } from "../events.ts";
 import { isFinished, isNode, isPod, type NodeObject, type PodObject, timeOf } from "../objects/index.ts";
 import type { HeartbeatTiming } from "../stages/profile.ts";
@@ -25,58 +19,41 @@ interface NodeSilence {
   onSilent(listener: (node: string) => void): () => void;
 }
 
-interface NodeLifecycleOptions {
-  readonly cluster: Cluster;
-  readonly clock: Clock;
+interface NodeLifecycleOptions extends LoopOptions {
   readonly events: EventWriter;
   readonly heartbeat: HeartbeatTiming;
   readonly silence: NodeSilence;
-  readonly onError: (error: unknown, key: string) => void;
 }
 
 const unreachable = "node.kubernetes.io/unreachable";
 const notReady = "node.kubernetes.io/not-ready";
 const unschedulable = "node.kubernetes.io/unschedulable";
 
-export class NodeLifecycle {
-  readonly #options: NodeLifecycleOptions;
-  readonly #agenda: Agenda;
-  readonly #unsubscribe: (() => void)[];
+export class NodeLifecycle extends ClusterLoop<NodeLifecycleOptions> {
   readonly #podsOn = new Map<string, Set<string>>();
   /** When a node name was first found to have pods but no Node object. */
   readonly #missingSince = new Map<string, number>();
 
   constructor(options: NodeLifecycleOptions) {
-    this.#options = options;
-    const { cluster, clock, onError } = options;
-    this.#agenda = createAgenda({
-      clock,
-      onError,
-      run: (key) => (key.startsWith("node:") ? this.#lookAt(key.slice(5)) : this.#evict(key.slice(4))),
-    });
-    this.#unsubscribe = [
-      cluster.subscribe("nodes", (change) => this.#nodeChanged(change)),
-      cluster.subscribe("pods", (change) => this.#podChanged(change)),
-      options.silence.onSilent((node) => this.#agenda.add(`node:${node}`)),
-    ];
-    for (const node of cluster.list("nodes")) this.#nodeChanged({ type: "ADDED", object: node });
-    for (const pod of cluster.list("pods")) this.#podChanged({ type: "ADDED", object: pod });
+    super(options);
+    this.follow("nodes", (change) => this.#nodeChanged(change));
+    this.follow("pods", (change) => this.#podChanged(change));
+    this.unsubscribeWith(options.silence.onSilent((node) => this.agenda.add(`node:${node}`)));
   }
 
-  stop(): void {
-    for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    this.#agenda.stop();
+  protected override work(key: string): Next {
+    return key.startsWith("node:") ? this.#lookAt(key.slice(5)) : this.#evict(key.slice(4));
   }
 
   #nodeChanged(change: ClusterChange): void {
     const name = change.object.metadata.name ?? "";
-    this.#agenda.add(`node:${name}`);
+    this.agenda.add(`node:${name}`);
     if (change.type === "MODIFIED" && isNode(change.object) && hasNoExecute(change.object))
       this.#lookAtPods(name);
   }
 
   #lookAtPods(node: string): void {
-    for (const key of this.#podsOn.get(node) ?? []) this.#agenda.add(`pod:${key}`);
+    for (const key of this.#podsOn.get(node) ?? []) this.agenda.add(`pod:${key}`);
   }
 
   #podChanged(change: ClusterChange): void {
@@ -93,13 +70,13 @@ export class NodeLifecycle {
     if (pods.has(key)) return;
     pods.add(key);
     this.#podsOn.set(node, pods);
-    const object = this.#options.cluster.get("nodes", { name: node });
-    if (!object) this.#agenda.add(`node:${node}`);
-    else if (isNode(object) && hasNoExecute(object)) this.#agenda.add(`pod:${key}`);
+    const object = this.options.cluster.get("nodes", { name: node });
+    if (!object) this.agenda.add(`node:${node}`);
+    else if (isNode(object) && hasNoExecute(object)) this.agenda.add(`pod:${key}`);
   }
 
   #lookAt(name: string): Next {
-    const { cluster, clock, heartbeat, silence } = this.#options;
+    const { cluster, clock, heartbeat, silence } = this.options;
     const node = cluster.get("nodes", { name });
     if (!node) return this.#removeOrphans(name);
     this.#missingSince.delete(name);
@@ -117,7 +94,7 @@ export class NodeLifecycle {
 
   #declareUnknown(name: string, now: number): void {
     const time = formatTime(now);
-    const updated = this.#options.cluster.update("nodes", { name }, (draft) => {
+    const updated = this.options.cluster.update("nodes", { name }, (draft) => {
       if (!isNode(draft)) return;
       const conditions = (draft.status?.conditions ?? []).map((condition) => ({
         ...condition,
@@ -130,15 +107,15 @@ export class NodeLifecycle {
     });
     if (updated) {
       const message = `Node ${name} status is now: NodeNotReady`;
-      this.#options.events.write(updated, "Normal", "NodeNotReady", message, "node-controller");
+      this.options.events.write(updated, "Normal", "NodeNotReady", message, "node-controller");
     }
   }
 
   /** Taints follow the Ready condition and `spec.unschedulable`. */
   #syncTaints(name: string, now: number): void {
-    const node = this.#options.cluster.get("nodes", { name });
+    const node = this.options.cluster.get("nodes", { name });
     if (!isNode(node) || taintsAgree(node)) return;
-    this.#options.cluster.update("nodes", { name }, (draft) => {
+    this.options.cluster.update("nodes", { name }, (draft) => {
       if (!isNode(draft)) return;
       const before = draft.spec.taints ?? [];
       const wanted = wantedTaints(draft);
@@ -155,7 +132,7 @@ export class NodeLifecycle {
   #markPods(node: string, now: number): void {
     const time = formatTime(now);
     for (const key of this.#podsOn.get(node) ?? []) {
-      this.#options.cluster.update("pods", refOf(key), (draft) => {
+      this.options.cluster.update("pods", refOf(key), (draft) => {
         if (!isPod(draft)) return;
         const ready = findCondition(draft.status?.conditions, "Ready");
         if (ready?.status !== "True") return;
@@ -170,7 +147,7 @@ export class NodeLifecycle {
   }
 
   #removeOrphans(node: string): Next {
-    const { cluster, clock, heartbeat } = this.#options;
+    const { cluster, clock, heartbeat } = this.options;
     const pods = this.#podsOn.get(node);
     if (!pods) return undefined;
     const since = this.#missingSince.get(node) ?? clock.now();
@@ -183,7 +160,7 @@ export class NodeLifecycle {
   }
 
   #evict(key: string): Next {
-    const { cluster, clock, events } = this.#options;
+    const { cluster, clock, events } = this.options;
     const pod = cluster.get("pods", refOf(key));
     if (!isPod(pod) || isFinished(pod) || pod.metadata.deletionTimestamp) return undefined;
     const node = cluster.get("nodes", { name: pod.spec.nodeName ?? "" });

@@ -2,10 +2,11 @@
  * Binds pods to nodes. One pod costs at most one pass over the nodes; changes of other pods are counted as they
  * happen, nothing is listed again.
  */
-import { type Clock, type Condition, formatTime, keyOf, matchesNode, refOf } from "../../kube/core/index.ts";
-import { type Agenda, createAgenda, type Next } from "../agenda.ts";
+import { type Condition, formatTime, keyOf, matchesNode, refOf } from "../../kube/core/index.ts";
+import type { Next } from "../agenda.ts";
 import { type Amounts, Reckoner } from "../amounts.ts";
-import type { Cluster, ClusterChange } from "../cluster.ts";
+import type { ClusterChange } from "../cluster.ts";
+import { ClusterLoop, type LoopOptions } from "../cluster_loop.ts";
 import type { EventWriter } from "../events.ts";
 import { isFinished, isNode, isPod, type NodeObject, type PodObject } from "../objects/index.ts";
 import { type PodDemand, pinnedNodes, scoreNode, unfitReason } from "./fit.ts";
@@ -13,13 +14,10 @@ import { NodeState } from "./node_state.ts";
 import { PodCounts, spreadRules } from "./spread.ts";
 import { claimsDemand, selectNode } from "./volume_demand.ts";
 
-interface SchedulerOptions {
-  readonly cluster: Cluster;
-  readonly clock: Clock;
+interface SchedulerOptions extends LoopOptions {
   readonly events: EventWriter;
   /** Whether a normal `Scheduled` event is written per pod. */
   readonly tellSuccess: boolean;
-  readonly onError: (error: unknown, key: string) => void;
 }
 
 interface Bound {
@@ -38,34 +36,20 @@ const retryLateMs = 10_000;
 const exhaustiveNodes = 200;
 const enoughFitting = 100;
 
-export class Scheduler {
-  readonly #options: SchedulerOptions;
-  readonly #agenda: Agenda;
+export class Scheduler extends ClusterLoop<SchedulerOptions> {
   readonly #reckoner = new Reckoner();
   readonly #nodes = new Map<string, NodeState>();
   readonly #bound = new Map<string, Bound>();
   readonly #podCounts = new PodCounts(() => this.#boundPods());
   readonly #unschedulable = new Set<string>();
-  readonly #unsubscribe: (() => void)[];
   #order: NodeState[] = [];
   #turn = 0;
 
   constructor(options: SchedulerOptions) {
-    this.#options = options;
-    const { cluster, clock, onError } = options;
-    this.#agenda = createAgenda({ clock, onError, run: (key) => this.#schedule(key) });
-    this.#unsubscribe = [
-      cluster.subscribe("nodes", (change) => this.#nodeChanged(change)),
-      cluster.subscribe("pods", (change) => this.#podChanged(change)),
-      cluster.subscribe("persistentvolumeclaims", () => this.#retry()),
-    ];
-    for (const node of cluster.list("nodes")) this.#nodeChanged({ type: "ADDED", object: node });
-    for (const pod of cluster.list("pods")) this.#podChanged({ type: "ADDED", object: pod });
-  }
-
-  stop(): void {
-    for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    this.#agenda.stop();
+    super(options);
+    this.follow("nodes", (change) => this.#nodeChanged(change));
+    this.follow("pods", (change) => this.#podChanged(change));
+    this.watch("persistentvolumeclaims", () => this.#retry());
   }
 
   *#boundPods(): Iterable<PodObject> {
@@ -110,7 +94,7 @@ export class Scheduler {
       // Its own refusal comes back as a change; only another spec is a reason to look again.
       const same =
         change.type === "MODIFIED" && change.before.metadata.generation === pod.metadata.generation;
-      if (!known || !same) this.#agenda.add(key);
+      if (!known || !same) this.agenda.add(key);
     }
   }
 
@@ -153,16 +137,16 @@ export class Scheduler {
   }
 
   #retry(): void {
-    for (const key of this.#unschedulable) this.#agenda.add(key, retrySoonMs);
+    for (const key of this.#unschedulable) this.agenda.add(key, retrySoonMs);
   }
 
-  #schedule(key: string): Next {
-    const pod = this.#options.cluster.get("pods", refOf(key));
+  protected override work(key: string): Next {
+    const pod = this.options.cluster.get("pods", refOf(key));
     if (!isPod(pod) || !this.#isWaiting(pod)) {
       this.#unschedulable.delete(key);
       return undefined;
     }
-    const claims = claimsDemand(this.#options.cluster, pod);
+    const claims = claimsDemand(this.options.cluster, pod);
     if (claims.refusal !== undefined) return this.#refuse(key, pod, claims.refusal);
     const demand: PodDemand = {
       pod,
@@ -174,7 +158,7 @@ export class Scheduler {
     const node = this.#bestNode(demand, reasons);
     if (!node) return this.#refuse(key, pod, this.#refusal(reasons));
     if (claims.waitForNode.length > 0) {
-      selectNode(this.#options.cluster, pod, claims.waitForNode, node.name);
+      selectNode(this.options.cluster, pod, claims.waitForNode, node.name);
       this.#unschedulable.add(key);
       return retryLateMs;
     }
@@ -220,7 +204,7 @@ export class Scheduler {
   }
 
   #bind(key: string, pod: PodObject, node: string): void {
-    const { cluster, events, clock, tellSuccess } = this.#options;
+    const { cluster, events, clock, tellSuccess } = this.options;
     this.#unschedulable.delete(key);
     const now = formatTime(clock.now());
     const stored = cluster.update("pods", refOf(key), (draft) => {
@@ -240,7 +224,7 @@ export class Scheduler {
   }
 
   #refuse(key: string, pod: PodObject, message: string): Next {
-    const { cluster, events, clock } = this.#options;
+    const { cluster, events, clock } = this.options;
     const known = pod.status?.conditions?.find((condition) => condition.type === "PodScheduled");
     this.#unschedulable.add(key);
     if (known?.message === message && known.status === "False") return retryLateMs;

@@ -2,221 +2,115 @@
  * What happens to pods on a simulated node, as data. All stages that match are under way side by side, each with
  * its delay; whichever is due first happens, then the pod is looked at again.
  */
-import type { Stage } from "./stage.ts";
+import type { Change, DelayName, ExitCause, Match, Stage } from "./stage.ts";
 
-const idle = ["waiting", "exited"] as const;
+type Row = [name: string, when: Match, delay: DelayName, change: Change, report: Stage["report"]];
+
+const stageOf = (of: Stage["of"], given: Match, [name, when, delay, change, report]: Row): Stage => ({
+  name,
+  of,
+  when: { ...given, ...when },
+  delay,
+  change,
+  report,
+});
+
+const pod = (...row: Row) => stageOf("pod", {}, row);
+const container = (...row: Row) => stageOf("container", {}, row);
+const running = (...row: Row) => stageOf("container", { pod: "living", state: "running" }, row);
+const idle = (...row: Row) => stageOf("container", { pod: "living", state: ["waiting", "exited"] }, row);
+/** Those that the kubelet would start now, if it can. */
+const starting = (name: string, when: Match, ...rest: [DelayName, Change, Stage["report"]]) =>
+  idle(name, { turn: "yes", restart: "wanted", ...when }, ...rest);
+
+const exit = (cause: ExitCause): Change => ({ do: "exit", cause });
+const wait = (reason: string): Change => ({ do: "wait", reason });
+const failPod = (reason: string, message: string): Change => ({ do: "fail pod", reason, message });
+
+const tooLong = "Pod was active on the node longer than the specified deadline";
+const unstarted = ["", "ContainerCreating", "PodInitializing", "CrashLoopBackOff"];
+const unpulled = [...unstarted, "ImagePullBackOff", "ErrImagePull"];
+const present = { image: "present", volumes: "complete" } as const;
+const renewed = { made: "as specified", environment: "stale", gate: "closed" } as const;
+const unready = { hook: "over", ready: "no" } as const;
+const servingBefore = { pod: ["living", "terminating"], state: "running", ready: "yes" } as const;
 
 export const podStages: readonly Stage[] = [
-  { name: "admit", of: "pod", when: { pod: "new" }, delay: "none", change: { do: "admit" }, report: "soon" },
-  {
-    name: "deadline",
-    of: "pod",
-    when: { pod: "living", deadline: "set" },
-    delay: "deadline",
-    change: {
-      do: "fail pod",
-      reason: "DeadlineExceeded",
-      message: "Pod was active on the node longer than the specified deadline",
-    },
-    report: "not",
-  },
-  {
-    name: "remove",
-    of: "pod",
-    when: { pod: "terminating", containers: "stopped", removal: "open" },
-    delay: "remove",
-    change: { do: "remove" },
-    report: "not",
-  },
-  {
-    name: "record-containers",
-    of: "pod",
-    when: { pod: "living", record: "stale" },
-    delay: "agent",
-    change: { do: "record" },
-    report: "not",
-  },
-  {
-    name: "report-annotations",
-    of: "pod",
-    when: { pod: "living", annotations: "invalid" },
-    delay: "none",
-    change: { do: "report annotations" },
-    report: "not",
-  },
-  {
-    name: "stop",
-    of: "container",
-    when: { pod: ["terminating", "ending"], state: "running" },
-    delay: "stop",
-    change: { do: "exit", cause: "deleted" },
-    report: "soon",
-  },
-  {
-    name: "set-exit",
-    of: "container",
-    when: { pod: "living", state: "running", exit: "changed" },
-    delay: "none",
-    change: { do: "set exit" },
-    report: "not",
-  },
-  {
-    name: "end",
-    of: "container",
-    when: { pod: "living", state: "running", ends: "itself" },
-    delay: "end",
-    change: { do: "exit", cause: "ended" },
-    report: "now",
-  },
-  {
-    name: "replace",
-    of: "container",
-    when: { pod: "living", state: "running", made: "differently" },
-    delay: "stop",
-    change: { do: "exit", cause: "replaced" },
-    report: "now",
-  },
-  {
-    name: "renew-environment",
-    of: "container",
-    when: { pod: "living", state: "running", made: "as specified", environment: "stale", gate: "closed" },
-    delay: "agent",
-    change: { do: "exit", cause: "restarted by agent" },
-    report: "now",
-  },
-  {
-    name: "recreate",
-    of: "container",
-    when: { pod: "living", state: "running", recreation: "asked" },
-    delay: "stop",
-    change: { do: "exit", cause: "recreated" },
-    report: "now",
-  },
-  {
-    name: "pull",
-    of: "container",
-    when: { pod: "living", state: idle, turn: "yes", restart: "wanted", image: "missing" },
-    delay: "pull",
-    change: { do: "pulled" },
-    report: "not",
-  },
-  {
-    name: "pull-fails",
-    of: "container",
-    when: { pod: "living", state: idle, turn: "yes", restart: "wanted", image: "failing" },
-    delay: "pullFailure",
-    change: { do: "pull failed" },
-    report: "now",
-  },
-  {
-    name: "pull-backs-off",
-    of: "container",
-    when: { pod: "living", state: idle, image: "failing", waitingFor: "ErrImagePull" },
-    delay: "backOffShown",
-    change: { do: "wait", reason: "ImagePullBackOff" },
-    report: "now",
-  },
-  {
-    name: "pull-never",
-    of: "container",
-    when: {
-      pod: "living",
-      state: idle,
-      turn: "yes",
-      restart: "wanted",
-      image: "never",
-      waitingFor: ["", "ContainerCreating", "PodInitializing", "CrashLoopBackOff"],
-    },
-    delay: "start",
-    change: { do: "wait", reason: "ErrImageNeverPull" },
-    report: "now",
-  },
-  {
-    name: "configuration-missing",
-    of: "container",
-    when: {
-      pod: "living",
-      state: idle,
-      turn: "yes",
-      restart: "wanted",
-      image: "present",
-      volumes: "complete",
-      config: "missing",
-      waitingFor: [
-        "",
-        "ContainerCreating",
-        "PodInitializing",
-        "CrashLoopBackOff",
-        "ImagePullBackOff",
-        "ErrImagePull",
-      ],
-    },
-    delay: "start",
-    change: { do: "wait", reason: "CreateContainerConfigError" },
-    report: "now",
-  },
-  {
-    name: "start",
-    of: "container",
-    when: {
-      pod: "living",
-      state: idle,
-      turn: "yes",
-      restart: "wanted",
-      image: "present",
-      config: "complete",
-      volumes: "complete",
-    },
-    delay: "start",
-    change: { do: "start" },
-    report: "soon",
-  },
-  {
-    name: "post-start",
-    of: "container",
-    when: { state: "running", hook: "running" },
-    delay: "hook",
-    change: { do: "hook over" },
-    report: "not",
-  },
-  {
-    name: "become-ready",
-    of: "container",
-    when: { pod: "living", state: "running", hook: "over", ready: "no", probe: "passes" },
-    delay: "ready",
-    change: { do: "ready", ready: true },
-    report: "soon",
-  },
-  {
-    name: "probe-fails",
-    of: "container",
-    when: { pod: "living", state: "running", hook: "over", ready: "no", probe: "fails", probeFailure: "new" },
-    delay: "ready",
-    change: { do: "probe failed" },
-    report: "not",
-  },
-  {
-    name: "become-unready",
-    of: "container",
-    when: { pod: ["living", "terminating"], state: "running", ready: "yes", probe: "fails" },
-    delay: "none",
-    change: { do: "ready", ready: false },
-    report: "now",
-  },
-  {
-    name: "resize",
-    of: "container",
-    when: { pod: "living", state: "running", made: "as specified", resources: "feasible" },
-    delay: "resize",
-    change: { do: "resize" },
-    report: "soon",
-  },
-  {
-    name: "refuse-resize",
-    of: "container",
-    when: { pod: "living", state: "running", resources: ["infeasible", "deferred"], refusal: "new" },
-    delay: "resize",
-    change: { do: "refuse resize" },
-    report: "now",
-  },
+  pod("admit", { pod: "new" }, "none", { do: "admit" }, "soon"),
+  pod(
+    "deadline",
+    { pod: "living", deadline: "set" },
+    "deadline",
+    failPod("DeadlineExceeded", tooLong),
+    "not",
+  ),
+  pod(
+    "remove",
+    { pod: "terminating", containers: "stopped", removal: "open" },
+    "remove",
+    { do: "remove" },
+    "not",
+  ),
+  pod("record-containers", { pod: "living", record: "stale" }, "agent", { do: "record" }, "not"),
+  pod(
+    "report-annotations",
+    { pod: "living", annotations: "invalid" },
+    "none",
+    { do: "report annotations" },
+    "not",
+  ),
+  container("stop", { pod: ["terminating", "ending"], state: "running" }, "stop", exit("deleted"), "soon"),
+  running("set-exit", { exit: "changed" }, "none", { do: "set exit" }, "not"),
+  running("end", { ends: "itself" }, "end", exit("ended"), "now"),
+  running("replace", { made: "differently" }, "stop", exit("replaced"), "now"),
+  running("renew-environment", renewed, "agent", exit("restarted by agent"), "now"),
+  running("recreate", { recreation: "asked" }, "stop", exit("recreated"), "now"),
+  starting("pull", { image: "missing" }, "pull", { do: "pulled" }, "not"),
+  starting("pull-fails", { image: "failing" }, "pullFailure", { do: "pull failed" }, "now"),
+  idle(
+    "pull-backs-off",
+    { image: "failing", waitingFor: "ErrImagePull" },
+    "backOffShown",
+    wait("ImagePullBackOff"),
+    "now",
+  ),
+  starting(
+    "pull-never",
+    { image: "never", waitingFor: unstarted },
+    "start",
+    wait("ErrImageNeverPull"),
+    "now",
+  ),
+  starting(
+    "configuration-missing",
+    { ...present, config: "missing", waitingFor: unpulled },
+    "start",
+    wait("CreateContainerConfigError"),
+    "now",
+  ),
+  starting("start", { ...present, config: "complete" }, "start", { do: "start" }, "soon"),
+  container("post-start", { state: "running", hook: "running" }, "hook", { do: "hook over" }, "not"),
+  running("become-ready", { ...unready, probe: "passes" }, "ready", { do: "ready", ready: true }, "soon"),
+  running(
+    "probe-fails",
+    { ...unready, probe: "fails", probeFailure: "new" },
+    "ready",
+    { do: "probe failed" },
+    "not",
+  ),
+  container(
+    "become-unready",
+    { ...servingBefore, probe: "fails" },
+    "none",
+    { do: "ready", ready: false },
+    "now",
+  ),
+  running("resize", { made: "as specified", resources: "feasible" }, "resize", { do: "resize" }, "soon"),
+  running(
+    "refuse-resize",
+    { resources: ["infeasible", "deferred"], refusal: "new" },
+    "resize",
+    { do: "refuse resize" },
+    "now",
+  ),
 ];

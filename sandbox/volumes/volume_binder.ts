@@ -2,10 +2,9 @@
  * Binds claims to volumes: to one that fits, else to a new one where the class has a provisioner. Releases and
  * deletes volumes after their claims, and keeps claims in use from vanishing.
  */
-import type { Clock } from "../../kube/core/index.ts";
 import { compileSelector, keyOf, quantityCompare, refOf } from "../../kube/core/index.ts";
-import { type Agenda, createAgenda } from "../agenda.ts";
-import type { Cluster, ClusterChange } from "../cluster.ts";
+import type { ClusterChange } from "../cluster.ts";
+import { ClusterLoop, type LoopOptions } from "../cluster_loop.ts";
 import {
   type ClaimObject,
   claimNames,
@@ -21,12 +20,6 @@ import {
   type VolumeObject,
 } from "../objects/index.ts";
 
-interface VolumeBinderOptions {
-  readonly cluster: Cluster;
-  readonly clock: Clock;
-  readonly onError: (error: unknown, key: string) => void;
-}
-
 /** Classes with this provisioner have only the volumes that somebody made. */
 const noProvisioner = "kubernetes.io/no-provisioner";
 const provisionedBy = "pv.kubernetes.io/provisioned-by";
@@ -35,10 +28,7 @@ const claims = "persistentvolumeclaims";
 const volumes = "persistentvolumes";
 const classes = "storageclasses.storage.k8s.io";
 
-export class VolumeBinder {
-  readonly #options: VolumeBinderOptions;
-  readonly #agenda: Agenda;
-  readonly #unsubscribe: (() => void)[];
+export class VolumeBinder extends ClusterLoop {
   /** Claim key -> UIDs of pods that have a node, are unfinished and mount it. */
   readonly #users = new Map<string, Set<string>>();
   /** Keys of claims that found no volume. */
@@ -47,32 +37,17 @@ export class VolumeBinder {
   readonly #free = new Map<string, Set<string>>();
   readonly #reserved = new Map<string, string>();
 
-  constructor(options: VolumeBinderOptions) {
-    this.#options = options;
-    const { cluster, clock, onError } = options;
-    this.#agenda = createAgenda({
-      clock,
-      onError,
-      run: (key) => {
-        if (key.startsWith("claim:")) this.#claim(key.slice(6));
-        else this.#volume(key.slice(7));
-        return undefined;
-      },
-    });
-    this.#unsubscribe = [
-      cluster.subscribe(claims, (change) => this.#claimChanged(change)),
-      cluster.subscribe(volumes, (change) => this.#volumeChanged(change)),
-      cluster.subscribe("pods", (change) => this.#podChanged(change)),
-      cluster.subscribe(classes, () => this.#retry()),
-    ];
-    for (const pod of cluster.list("pods")) this.#podChanged({ type: "ADDED", object: pod });
-    for (const volume of cluster.list(volumes)) this.#volumeChanged({ type: "ADDED", object: volume });
-    for (const claim of cluster.list(claims)) this.#claimChanged({ type: "ADDED", object: claim });
+  constructor(options: LoopOptions) {
+    super(options);
+    this.follow("pods", (change) => this.#podChanged(change));
+    this.follow(volumes, (change) => this.#volumeChanged(change));
+    this.follow(claims, (change) => this.#claimChanged(change));
+    this.watch(classes, () => this.#retry());
   }
 
-  stop(): void {
-    for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    this.#agenda.stop();
+  protected override work(key: string): undefined {
+    if (key.startsWith("claim:")) this.#claim(key.slice(6));
+    else this.#volume(key.slice(7));
   }
 
   #claimChanged(change: ClusterChange): void {
@@ -81,9 +56,9 @@ export class VolumeBinder {
     if (change.type === "DELETED") {
       this.#unbound.delete(key);
       const volume = isClaim(change.object) ? change.object.spec.volumeName : undefined;
-      if (volume) this.#agenda.add(`volume:${volume}`);
+      if (volume) this.agenda.add(`volume:${volume}`);
     } else {
-      this.#agenda.add(`claim:${key}`);
+      this.agenda.add(`claim:${key}`);
     }
   }
 
@@ -102,12 +77,12 @@ export class VolumeBinder {
       if (there) this.#reserved.set(key, name);
       else if (this.#reserved.get(key) === name) this.#reserved.delete(key);
     }
-    if (change.type !== "DELETED") this.#agenda.add(`volume:${name}`);
+    if (change.type !== "DELETED") this.agenda.add(`volume:${name}`);
     if (there) this.#retry();
   }
 
   #retry(): void {
-    for (const key of this.#unbound) this.#agenda.add(`claim:${key}`);
+    for (const key of this.#unbound) this.agenda.add(`claim:${key}`);
   }
 
   #podChanged(change: ClusterChange): void {
@@ -128,7 +103,7 @@ export class VolumeBinder {
       } else {
         users.delete(uid);
         if (users.size === 0) this.#users.delete(key);
-        this.#agenda.add(`claim:${key}`);
+        this.agenda.add(`claim:${key}`);
       }
     }
   }
@@ -140,8 +115,8 @@ export class VolumeBinder {
       (entry) => entry.ephemeral && `${name}-${entry.name}` === claimName,
     );
     const template = volume?.ephemeral?.volumeClaimTemplate;
-    if (!template || this.#options.cluster.get(claims, { namespace, name: claimName })) return;
-    this.#options.cluster.create(claims, {
+    if (!template || this.options.cluster.get(claims, { namespace, name: claimName })) return;
+    this.options.cluster.create(claims, {
       apiVersion: "v1",
       kind: "PersistentVolumeClaim",
       metadata: {
@@ -157,7 +132,7 @@ export class VolumeBinder {
   }
 
   #claim(key: string): void {
-    const claim = this.#options.cluster.get(claims, refOf(key));
+    const claim = this.options.cluster.get(claims, refOf(key));
     this.#unbound.delete(key);
     if (!isClaim(claim)) return;
     if (claim.metadata.deletionTimestamp) {
@@ -172,14 +147,14 @@ export class VolumeBinder {
   }
 
   #letGo(key: string): void {
-    this.#options.cluster.update(claims, refOf(key), (draft) => {
+    this.options.cluster.update(claims, refOf(key), (draft) => {
       const finalizers = (draft.metadata.finalizers ?? []).filter((finalizer) => finalizer !== protection);
       draft.metadata.finalizers = finalizers;
     });
   }
 
   #named(name: string, claim: ClaimObject): VolumeObject | undefined {
-    const volume = this.#options.cluster.get(volumes, { name });
+    const volume = this.options.cluster.get(volumes, { name });
     return isVolume(volume) && isFor(volume, claim) ? volume : undefined;
   }
 
@@ -198,10 +173,10 @@ export class VolumeBinder {
     const name = claim.spec.storageClassName;
     if (name === "") return undefined;
     if (name !== undefined) {
-      const named = this.#options.cluster.get(classes, { name });
+      const named = this.options.cluster.get(classes, { name });
       return isStorageClass(named) ? named : undefined;
     }
-    for (const candidate of this.#options.cluster.list(classes)) {
+    for (const candidate of this.options.cluster.list(classes)) {
       const isDefault = candidate.metadata.annotations?.[defaultClassAnnotation] === "true";
       if (isDefault && isStorageClass(candidate)) return candidate;
     }
@@ -219,7 +194,7 @@ export class VolumeBinder {
     const asked = claim.spec.resources?.requests?.["storage"] ?? "0";
     let best: VolumeObject | undefined;
     for (const name of this.#free.get(className) ?? []) {
-      const volume = this.#options.cluster.get(volumes, { name });
+      const volume = this.options.cluster.get(volumes, { name });
       if (!isVolume(volume) || volume.spec.claimRef || !offers(volume, claim, asked)) continue;
       if (selector && !selector.matches(volume.metadata.labels)) continue;
       if (!best || isSmaller(volume, best)) best = volume;
@@ -229,9 +204,9 @@ export class VolumeBinder {
 
   #provision(claim: ClaimObject, storageClass: StorageClassObject): VolumeObject | undefined {
     const name = `pvc-${claim.metadata.uid}`;
-    const present = this.#options.cluster.get(volumes, { name });
+    const present = this.options.cluster.get(volumes, { name });
     if (isVolume(present)) return present;
-    const created = this.#options.cluster.create(volumes, {
+    const created = this.options.cluster.create(volumes, {
       apiVersion: "v1",
       kind: "PersistentVolume",
       metadata: { name, annotations: { [provisionedBy]: storageClass.provisioner } },
@@ -249,7 +224,7 @@ export class VolumeBinder {
   }
 
   #bind(key: string, claim: ClaimObject, volume: VolumeObject): void {
-    const { cluster } = this.#options;
+    const { cluster } = this.options;
     const name = volume.metadata.name ?? "";
     cluster.update(volumes, { name }, (draft) => {
       if (!isVolume(draft)) return;
@@ -276,7 +251,7 @@ export class VolumeBinder {
   }
 
   #volume(name: string): void {
-    const { cluster } = this.#options;
+    const { cluster } = this.options;
     const volume = cluster.get(volumes, { name });
     if (!isVolume(volume) || volume.metadata.deletionTimestamp) return;
     const { claimRef } = volume.spec;
@@ -291,7 +266,7 @@ export class VolumeBinder {
   }
 
   #setPhase(name: string, phase: string): void {
-    this.#options.cluster.update(volumes, { name }, (draft) => {
+    this.options.cluster.update(volumes, { name }, (draft) => {
       if (isVolume(draft)) draft.status = { ...draft.status, phase };
     });
   }

@@ -1,6 +1,7 @@
 /** Pods by their owner, kept up to date: what every built-in workload looks at. */
 import { findCondition } from "../../kube/core/index.ts";
 import type { Cluster, ClusterChange, StoredObject } from "../cluster.ts";
+import { follow } from "../cluster_loop.ts";
 import { controllerOf, isFinished, isPod, isPodReady, type PodObject, timeOf } from "../objects/index.ts";
 
 export class PodIndex {
@@ -8,15 +9,10 @@ export class PodIndex {
   readonly #byOwner = new Map<string, Map<string, PodObject>>();
   readonly #orphans = new Map<string, Map<string, PodObject>>();
   readonly #listeners = new Set<(pod: PodObject, ownerUid: string | undefined) => void>();
-  readonly #unsubscribe: () => void;
+  readonly stop: () => void;
 
   constructor(cluster: Cluster) {
-    this.#unsubscribe = cluster.subscribe("pods", (change) => this.#changed(change));
-    for (const pod of cluster.list("pods")) this.#changed({ type: "ADDED", object: pod });
-  }
-
-  stop(): void {
-    this.#unsubscribe();
+    this.stop = follow(cluster, "pods", (change) => this.#changed(change));
   }
 
   ownedBy({ metadata }: StoredObject): PodObject[] {

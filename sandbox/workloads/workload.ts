@@ -1,20 +1,17 @@
 /** The loop that all built-in workloads share: which changes concern an object, and how its pods are taken and made. */
-import type { Clock } from "../../kube/core/index.ts";
 import { cloneJson, compileSelector, keyOf, type LabelSelector, refOf } from "../../kube/core/index.ts";
-import { type Agenda, createAgenda, type Next } from "../agenda.ts";
+import type { Next } from "../agenda.ts";
 import type { Cluster, StoredObject } from "../cluster.ts";
+import { ClusterLoop, type LoopOptions } from "../cluster_loop.ts";
 import type { EventWriter } from "../events.ts";
 import { controllerOf, hasTemplate, type PodObject, type PodTemplate } from "../objects/index.ts";
 import type { PodIndex } from "./pod_index.ts";
 import type { RequestWriter } from "./writer.ts";
 
-export interface WorkloadDeps {
-  readonly cluster: Cluster;
-  readonly clock: Clock;
+export interface WorkloadDeps extends LoopOptions {
   readonly pods: PodIndex;
   readonly writer: RequestWriter;
   readonly events: EventWriter;
-  readonly onError: (error: unknown, key: string) => void;
 }
 
 export interface WorkloadKind {
@@ -27,9 +24,9 @@ export interface WorkloadKind {
 }
 
 /** Runs `reconcile` for an object after each change of it or of its pods. */
-export class WorkloadLoop {
-  readonly #agenda: Agenda;
-  readonly #unsubscribe: (() => void)[];
+export class WorkloadLoop extends ClusterLoop<WorkloadDeps> {
+  readonly #kind: WorkloadKind;
+  readonly #reconcile: (object: StoredObject, key: string) => Promise<Next>;
   readonly #keys = new Map<string, string>();
 
   constructor(
@@ -38,37 +35,31 @@ export class WorkloadLoop {
     reconcile: (object: StoredObject, key: string) => Promise<Next>,
     options: { watches?: { resource: string; keysOf: (object: StoredObject) => Iterable<string> }[] } = {},
   ) {
-    const { cluster, clock, pods, onError } = deps;
-    this.#agenda = createAgenda({
-      clock,
-      onError,
-      batch: 32,
-      run: async (key) => {
-        const object = cluster.get(kind.resource, refOf(key));
-        return object ? reconcile(object, key) : undefined;
-      },
-    });
-    const seen = (object: StoredObject, gone: boolean): void => {
+    super(deps, 32);
+    this.#kind = kind;
+    this.#reconcile = reconcile;
+    this.follow(kind.resource, ({ type, object }) => {
       const key = keyOfObject(object);
-      if (gone) this.#keys.delete(object.metadata.uid ?? "");
-      else this.#keys.set(object.metadata.uid ?? "", key);
-      if (!gone) this.#agenda.add(key);
-    };
-    this.#unsubscribe = [
-      cluster.subscribe(kind.resource, ({ type, object }) => seen(object, type === "DELETED")),
-    ];
-    for (const { resource, keysOf } of options.watches ?? []) {
-      this.#unsubscribe.push(
-        cluster.subscribe(resource, ({ object }) => {
-          for (const key of keysOf(object)) this.#agenda.add(key);
-        }),
-      );
-    }
-    pods.onChange((pod, owner) => {
-      if (owner !== undefined) this.#wake(owner);
-      else this.#wakeMatching(deps, kind, pod);
+      if (type === "DELETED") this.#keys.delete(object.metadata.uid ?? "");
+      else {
+        this.#keys.set(object.metadata.uid ?? "", key);
+        this.agenda.add(key);
+      }
     });
-    for (const object of cluster.list(kind.resource)) seen(object, false);
+    for (const { resource, keysOf } of options.watches ?? []) {
+      this.watch(resource, ({ object }) => {
+        for (const key of keysOf(object)) this.agenda.add(key);
+      });
+    }
+    deps.pods.onChange((pod, owner) => {
+      if (owner !== undefined) this.#wake(owner);
+      else this.#wakeMatching(pod);
+    });
+  }
+
+  protected override async work(key: string): Promise<Next> {
+    const object = this.options.cluster.get(this.#kind.resource, refOf(key));
+    return object && this.#reconcile(object, key);
   }
 
   /** Key of the object with this UID, when it is of this kind. */
@@ -80,22 +71,17 @@ export class WorkloadLoop {
     return this.#keys.values();
   }
 
-  stop(): void {
-    for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    this.#agenda.stop();
-  }
-
   #wake(uid: string): void {
     const key = this.#keys.get(uid);
-    if (key !== undefined) this.#agenda.add(key);
+    if (key !== undefined) this.agenda.add(key);
   }
 
   /** An orphan concerns those of its namespace whose selector it matches. */
-  #wakeMatching(deps: WorkloadDeps, kind: WorkloadKind, pod: PodObject): void {
+  #wakeMatching(pod: PodObject): void {
     for (const key of this.#keys.values()) {
       if (refOf(key).namespace !== pod.metadata.namespace) continue;
-      const object = deps.cluster.get(kind.resource, refOf(key));
-      if (object && compileSelector(selectorOf(object)).matches(pod.metadata.labels)) this.#agenda.add(key);
+      const object = this.options.cluster.get(this.#kind.resource, refOf(key));
+      if (object && compileSelector(selectorOf(object)).matches(pod.metadata.labels)) this.agenda.add(key);
     }
   }
 }
